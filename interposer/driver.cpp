@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "interposer/driver.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "interposer/unmodelled.h"
+
+extern "C" {
+// Bounds of this library, from the linker.
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+extern const char _end[] __attribute__((visibility("hidden")));
+}
+
+namespace streamsan::recorder {
+
+constinit std::atomic<void*> g_entry[api::kRowCount] = {};
+
+namespace {
+
+using Dlsym = void* (*)(void*, const char*);
+constinit std::atomic<Dlsym> g_dlsym{nullptr};
+constinit std::atomic<void*> g_driver{nullptr};
+
+Dlsym find_dlsym() {
+  // dlsym moved from libdl to libc in glibc 2.34 and got a new version there.
+  void* found = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.34");
+  if (!found) found = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5");
+  auto function = reinterpret_cast<Dlsym>(found);
+  g_dlsym.store(function, std::memory_order_release);
+  return function;
+}
+
+void* driver_handle() {
+  void* known = g_driver.load(std::memory_order_acquire);
+  if (known) return known;
+  void* loaded = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+  if (!loaded) {
+    dlerror();  // the guest must not find our failure
+    return nullptr;
+  }
+  // The reference is kept: entry points stay valid even if the guest closes its handle.
+  g_driver.store(loaded, std::memory_order_release);
+  return loaded;
+}
+
+bool is_ours(const void* address) {
+  auto at = static_cast<const char*>(address);
+  return __ehdr_start <= at && at < _end;
+}
+
+/// Row indices sorted by base name: cuGetProcAddress("cuMemcpy") may answer with any version of it.
+constexpr auto kByBase = [] {
+  std::array<std::uint16_t, api::kRowCount> order{};
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::uint16_t>(i);
+  std::ranges::sort(order, {}, [](std::uint16_t i) { return api::kRows[i].base; });
+  return order;
+}();
+
+}  // namespace
+
+void* real_dlsym(void* handle, const char* name) {
+  Dlsym function = g_dlsym.load(std::memory_order_acquire);
+  if (!function) function = find_dlsym();
+  return function ? function(handle, name) : nullptr;
+}
+
+bool driver_is_loaded() { return driver_handle() != nullptr; }
+
+void* find_entry(std::size_t row) {
+  void* handle = driver_handle();
+  if (!handle) return nullptr;
+  // Symbols of string literals are NUL-terminated.
+  void* entry = real_dlsym(handle, api::kRows[row].symbol.data());
+  if (!entry) {
+    dlerror();
+    return nullptr;
+  }
+  g_entry[row].store(entry, std::memory_order_release);
+  return entry;
+}
+
+void* wrapper_for_symbol(const char* name, void* address) {
+  const api::Row* row = api::find_row(name);
+  if (!row) return is_ours(address) ? address : counting_entry(name, address);
+  auto index = static_cast<std::size_t>(row - api::kRows);
+  void* wrapper = streamsan_wrappers[index];
+  if (!wrapper) return address;
+  if (is_ours(address)) return driver_is_loaded() ? wrapper : nullptr;
+  return driver_entry(index) == address ? wrapper : address;
+}
+
+void* wrapper_for_base(const char* base, void* address) {
+  auto [first, last] =
+      std::ranges::equal_range(kByBase, std::string_view(base), {}, [](std::uint16_t i) { return api::kRows[i].base; });
+  if (first == last) return counting_entry(base, address);
+  for (auto at = first; at != last; ++at) {
+    if (driver_entry(*at) != address) continue;
+    void* wrapper = streamsan_wrappers[*at];
+    return wrapper ? wrapper : address;
+  }
+  // A version of a known function that the table does not have: newer than the toolkit this was built with.
+  return counting_entry(base, address);
+}
+
+}  // namespace streamsan::recorder
+
+// ---- the hook of dlsym ---------------------------------------------------------------------------------------------------
+
+extern "C" {
+
+__attribute__((visibility("hidden"))) void* streamsan_dlsym_driver(void* handle, const char* name) {
+  using namespace streamsan::recorder;
+  void* found = real_dlsym(handle, name);
+  return found ? wrapper_for_symbol(name, found) : nullptr;
+}
+
+__attribute__((visibility("hidden"))) void* streamsan_find_dlsym() {
+  using namespace streamsan::recorder;
+  Dlsym known = g_dlsym.load(std::memory_order_acquire);
+  return reinterpret_cast<void*>(known ? known : find_dlsym());
+}
+}
+
+// dlsym(RTLD_NEXT, ...) finds "the next object after the caller", and glibc takes the caller from the return address. So
+// every look-up that is none of our business must reach the real dlsym by a jump, with the guest's return address on the
+// stack: this cannot be written in C++. Ours are names that look like "cuX..." on a handle other than RTLD_NEXT (-1).
+#ifndef __x86_64__
+#error "the dlsym hook is written for x86-64"
+#endif
+asm(R"(
+  .text
+  .p2align 4
+  .globl dlsym
+  .type dlsym, @function
+dlsym:
+  .cfi_startproc
+  endbr64
+  testq %rsi, %rsi
+  je 1f
+  cmpq $-1, %rdi
+  je 1f
+  cmpb $99, (%rsi)            # 'c'
+  jne 1f
+  cmpb $117, 1(%rsi)          # 'u'
+  jne 1f
+  movzbl 2(%rsi), %eax
+  subl $65, %eax              # 'A'..'Z'
+  cmpl $25, %eax
+  ja 1f
+  jmp streamsan_dlsym_driver
+1:
+  pushq %rdi
+  .cfi_adjust_cfa_offset 8
+  pushq %rsi
+  .cfi_adjust_cfa_offset 8
+  subq $8, %rsp
+  .cfi_adjust_cfa_offset 8
+  call streamsan_find_dlsym
+  addq $8, %rsp
+  .cfi_adjust_cfa_offset -8
+  popq %rsi
+  .cfi_adjust_cfa_offset -8
+  popq %rdi
+  .cfi_adjust_cfa_offset -8
+  jmp *%rax
+  .cfi_endproc
+  .size dlsym, .-dlsym
+)");

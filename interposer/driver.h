@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The real driver behind the wrappers: its entry points, and the mapping from them to ours.
+//
+// We never load the driver. When the guest has it, its exports are looked up by name with the real dlsym, one by one as
+// they are needed; no lock is held and no thread waits for another, because look-ups happen inside dlopen, inside the
+// driver's own initialisation and between two threads that hold the loader's lock.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+
+#include "ordering/api/row.h"
+
+namespace streamsan::recorder {
+
+/// dlsym of the C library (or of the next preloaded library that hooks it).
+void* real_dlsym(void* handle, const char* name);
+
+/// True if libcuda.so.1 is in this process. Does not load it.
+bool driver_is_loaded();
+
+extern constinit std::atomic<void*> g_entry[api::kRowCount];
+
+void* find_entry(std::size_t row);
+
+/// The driver's export of this row, or nullptr if the driver is absent or too old.
+inline void* driver_entry(std::size_t row) {
+  void* known = g_entry[row].load(std::memory_order_acquire);
+  return known ? known : find_entry(row);
+}
+
+/// What a guest that looked up `name` and got `address` is to be given: our wrapper if the address is the driver's export
+/// of a row that is wrapped, else the address itself.
+void* wrapper_for_symbol(const char* name, void* address);
+
+/// The same for cuGetProcAddress, which is asked for a name without version and answers with the address of some version.
+void* wrapper_for_base(const char* base, void* address);
+
+}  // namespace streamsan::recorder
+
+/// One entry for each row; null for rows that are passed through. Defined by hooks.cpp.
+extern "C" {
+extern void* const streamsan_wrappers[] __attribute__((visibility("hidden")));
+}

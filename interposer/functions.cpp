@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "interposer/functions.h"
+
+#include <sched.h>
+#include <sys/mman.h>
+
+#include <atomic>
+#include <cstring>
+
+#define __CUDA_API_VERSION_INTERNAL
+#include <cuda.h>
+
+#include "interposer/driver.h"
+#include "interposer/handle_table.h"
+#include "interposer/process.h"
+#include "interposer/writer.h"
+
+namespace streamsan::recorder {
+namespace {
+
+constexpr unsigned kMostParameters = 1024;
+
+constinit HandleTable<const Function*, 1u << 17> g_functions{};
+constinit HandleTable<std::uint32_t, 1u << 17> g_kernels{};  // handles that are CUkernel
+constinit std::atomic<std::uint32_t> g_next_id{1};
+constinit std::atomic<std::uint32_t> g_unloads{0};
+constinit std::atomic<bool> g_told_no_layout{false};
+
+constinit std::atomic<bool> g_arena_busy{false};
+
+/// Bump allocator; what it gives is never returned, because function descriptions live as long as the process. Needed once
+/// for each kernel, so a spinning lock will do; its holder takes no other.
+void* arena(std::size_t bytes) {
+  constexpr std::size_t kBlock = std::size_t{1} << 20;
+  static constinit char* block = nullptr;
+  static constinit std::size_t used = kBlock;
+  bytes = (bytes + 15) & ~std::size_t{15};
+  while (g_arena_busy.exchange(true, std::memory_order_acquire)) sched_yield();
+  void* given = nullptr;
+  if (used + bytes > kBlock) {
+    void* fresh = mmap(nullptr, kBlock, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (fresh != MAP_FAILED) {
+      block = static_cast<char*>(fresh);
+      used = 0;
+    }
+  }
+  if (used + bytes <= kBlock) {
+    given = block + used;
+    used += bytes;
+  }
+  g_arena_busy.store(false, std::memory_order_release);
+  return given;
+}
+
+bool parameter_info(std::uint64_t handle, bool is_kernel, std::size_t index, Parameter& out) {
+  std::size_t offset = 0;
+  std::size_t size = 0;
+  CUresult result = CUDA_ERROR_NOT_FOUND;
+  if (is_kernel) {
+    if (auto get = reinterpret_cast<decltype(&::cuKernelGetParamInfo)>(driver_entry(api::Index::cuKernelGetParamInfo)))
+      result = get(reinterpret_cast<CUkernel>(handle), index, &offset, &size);
+  } else {
+    if (auto get = reinterpret_cast<decltype(&::cuFuncGetParamInfo)>(driver_entry(api::Index::cuFuncGetParamInfo)))
+      result = get(reinterpret_cast<CUfunction>(handle), index, &offset, &size);
+  }
+  out = {static_cast<std::uint32_t>(offset), static_cast<std::uint32_t>(size)};
+  return result == CUDA_SUCCESS;
+}
+
+const char* function_name(std::uint64_t handle, bool is_kernel) {
+  const char* name = nullptr;
+  CUresult result = CUDA_ERROR_NOT_FOUND;
+  if (is_kernel) {
+    if (auto get = reinterpret_cast<decltype(&::cuKernelGetName)>(driver_entry(api::Index::cuKernelGetName)))
+      result = get(&name, reinterpret_cast<CUkernel>(handle));
+  } else {
+    if (auto get = reinterpret_cast<decltype(&::cuFuncGetName)>(driver_entry(api::Index::cuFuncGetName)))
+      result = get(&name, reinterpret_cast<CUfunction>(handle));
+  }
+  return result == CUDA_SUCCESS && name ? name : "";
+}
+
+/// A kernel without parameters and a driver that cannot tell look alike from outside: the first index fails for both. So
+/// ask whether the driver has the function at all.
+bool driver_tells_layouts(bool is_kernel) {
+  bool tells = driver_entry(is_kernel ? api::Index::cuKernelGetParamInfo : api::Index::cuFuncGetParamInfo) != nullptr;
+  if (!tells && !g_told_no_layout.exchange(true)) {
+    warn("this driver does not tell kernel parameter layouts (needs CUDA 12.4 or later): memory used by kernels is not "
+         "seen, only copies, fills and frees are checked");
+  }
+  return tells;
+}
+
+const Function* describe(std::uint64_t handle) {
+  bool is_kernel = g_kernels.find(handle) != nullptr;
+  Parameter parameters[kMostParameters];
+  unsigned count = 0;
+  bool known = driver_tells_layouts(is_kernel);
+  while (known && count < kMostParameters && parameter_info(handle, is_kernel, count, parameters[count])) ++count;
+  auto* made = static_cast<Function*>(arena(sizeof(Function) + count * sizeof(Parameter)));
+  if (!made) return nullptr;
+  auto* layout = reinterpret_cast<Parameter*>(made + 1);
+  made->parameters = layout;
+  made->epoch = g_unloads.load(std::memory_order_relaxed);
+  made->id = g_next_id.fetch_add(1, std::memory_order_relaxed);
+  made->count = count;
+  made->layout_known = known;
+  std::memcpy(layout, parameters, count * sizeof(Parameter));
+  const char* name = function_name(handle, is_kernel);
+  std::size_t length = std::strlen(name);
+  std::uint64_t words[trace::kRecordWords] = {made->id, handle};
+  write_text_record(trace::Kind::Function, words, 2, name, length < 2000 ? length : 2000);
+  return made;
+}
+
+}  // namespace
+
+void function_looked_up(std::uint64_t handle, bool is_kernel) {
+  if (is_kernel) {
+    g_kernels.insert(handle);
+  } else {
+    g_kernels.erase(handle);
+  }
+}
+
+void kernels_going() { g_unloads.fetch_add(1, std::memory_order_relaxed); }
+
+const Function* function_info(std::uint64_t handle) {
+  auto* entry = g_functions.insert(handle);
+  if (!entry) return nullptr;
+  const Function* known = entry->value.load(std::memory_order_acquire);
+  if (known && known->epoch == g_unloads.load(std::memory_order_relaxed)) [[likely]] return known;
+  const Function* made = describe(handle);
+  if (!made) return nullptr;
+  // Two threads may describe the same kernel at once: both records are true.
+  entry->value.store(made, std::memory_order_release);
+  return made;
+}
+
+void forget_functions() {
+  g_arena_busy.store(false);
+  g_functions.clear();
+}
+
+namespace {
+constexpr unsigned kRegionShift = 28;
+constexpr std::uint64_t kRegions = std::uint64_t{1} << (48 - kRegionShift);
+constinit std::atomic<std::uint64_t> g_regions[kRegions / 64] = {};
+}  // namespace
+
+void mark_region(std::uint64_t begin, std::uint64_t bytes) {
+  if (bytes == 0) return;
+  std::uint64_t last = (begin + bytes - 1) >> kRegionShift;
+  for (std::uint64_t region = begin >> kRegionShift; region <= last && region < kRegions; ++region) {
+    std::uint64_t bit = std::uint64_t{1} << (region % 64);
+    if (!(g_regions[region / 64].load(std::memory_order_relaxed) & bit)) g_regions[region / 64].fetch_or(bit);
+  }
+}
+
+bool may_be_pointer(std::uint64_t word) {
+  std::uint64_t region = word >> kRegionShift;
+  return region < kRegions && (g_regions[region / 64].load(std::memory_order_relaxed) >> (region % 64) & 1);
+}
+
+}  // namespace streamsan::recorder

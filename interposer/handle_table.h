@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A fixed-size, lock-free map from driver handles to small values, in static memory.
+//
+// Handles are aligned pointers, so 0 is free to mean "empty" and 1 "deleted". Insertions and removals may race with
+// look-ups of other handles; two threads that insert the same handle at once both see it inserted. A full table refuses:
+// callers treat that as "not known" or "known" as suits them, and lose precision, not correctness.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace streamsan::recorder {
+
+inline constexpr std::uint64_t mix_bits(std::uint64_t x) {
+  x ^= x >> 32;
+  x *= 0x9e3779b97f4a7c15ull;
+  x ^= x >> 29;
+  return x;
+}
+
+template <class Value, std::size_t kCapacity>
+class HandleTable {
+  static_assert((kCapacity & (kCapacity - 1)) == 0);
+
+ public:
+  struct Entry {
+    std::atomic<std::uint64_t> handle;
+    std::atomic<Value> value;
+  };
+
+  /// The entry of the handle, or nullptr.
+  Entry* find(std::uint64_t handle) {
+    for (std::size_t probe = 0; probe < kMostProbes; ++probe) {
+      Entry& entry = at(handle, probe);
+      std::uint64_t found = entry.handle.load(std::memory_order_acquire);
+      if (found == handle) return &entry;
+      if (found == kEmpty) return nullptr;
+    }
+    return nullptr;
+  }
+
+  /// The entry of the handle, made if there was none (value zero). nullptr: no room.
+  Entry* insert(std::uint64_t handle) {
+    if (Entry* known = find(handle)) return known;
+    for (std::size_t probe = 0; probe < kMostProbes; ++probe) {
+      Entry& entry = at(handle, probe);
+      std::uint64_t found = entry.handle.load(std::memory_order_acquire);
+      if (found == handle) return &entry;
+      if (found != kEmpty && found != kDeleted) continue;
+      entry.value.store(Value{}, std::memory_order_relaxed);
+      if (entry.handle.compare_exchange_strong(found, handle, std::memory_order_acq_rel) || found == handle) return &entry;
+    }
+    return nullptr;
+  }
+
+  void erase(std::uint64_t handle) {
+    if (Entry* entry = find(handle)) entry->handle.store(kDeleted, std::memory_order_release);
+  }
+
+  void clear() {
+    for (Entry& entry : entries_) {
+      if (entry.handle.load(std::memory_order_relaxed) != kEmpty) entry.handle.store(kEmpty, std::memory_order_relaxed);
+    }
+  }
+
+ private:
+  static constexpr std::uint64_t kEmpty = 0;
+  static constexpr std::uint64_t kDeleted = 1;
+  static constexpr std::size_t kMostProbes = 64;
+
+  Entry& at(std::uint64_t handle, std::size_t probe) {
+    return entries_[(mix_bits(handle) + probe) & (kCapacity - 1)];
+  }
+
+  std::array<Entry, kCapacity> entries_;
+};
+
+}  // namespace streamsan::recorder

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Which ELF files are mapped where: Module records for the symboliser outside.
+#pragma once
+
+namespace streamsan::recorder {
+
+/// Writes a Module record for each object that was loaded since the last call. Cheap when nothing was.
+/// Two threads at once: the second does nothing; modules are resolved when a report is written, not at once.
+void note_modules();
+
+void forget_modules();
+
+}  // namespace streamsan::recorder

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "interposer/process.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <pthread.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "interposer/driver.h"
+#include "interposer/functions.h"
+#include "interposer/stack.h"
+#include "interposer/streams.h"
+#include "interposer/unmodelled.h"
+#include "interposer/writer.h"
+
+namespace streamsan::recorder {
+
+constinit thread_local ThreadState t_thread __attribute__((tls_model("initial-exec"))) = {};
+
+namespace detail {
+constinit std::atomic<Mode> g_mode{Mode::Cold};
+}
+
+namespace {
+
+using detail::g_mode;
+using detail::Mode;
+
+constinit Options g_options{};
+constinit std::atomic<std::uint32_t> g_epoch{1};
+constinit std::atomic<std::uint32_t> g_threads{0};
+constinit std::atomic<bool> g_fork_handlers{false};
+constinit std::atomic<bool> g_observed{false};  // calls were seen, in this process or before it was forked
+
+void expand_path(char (&out)[1060], const char* pattern, int attempt) {
+  std::size_t used = 0;
+  for (const char* at = pattern; *at && used + 16 < sizeof out; ++at) {
+    if (at[0] == '%' && at[1] == 'p') {
+      used += static_cast<std::size_t>(std::snprintf(out + used, sizeof out - used, "%d", static_cast<int>(getpid())));
+      ++at;
+    } else {
+      out[used++] = *at;
+    }
+  }
+  out[used] = '\0';
+  // A process that replaced itself by exec has the same id, and its earlier trace must stay.
+  if (attempt == 0) return;
+  char* suffix = std::strrchr(out, '.');
+  if (!suffix || std::strchr(suffix, '/')) suffix = out + used;
+  char tail[64];
+  std::snprintf(tail, sizeof tail, "%s", suffix);
+  std::snprintf(suffix, sizeof out - static_cast<std::size_t>(suffix - out), ".%d%s", attempt, tail);
+}
+
+int open_numbered_trace(char (&path)[1060]) {
+  for (int attempt = 0; attempt < 100; ++attempt) {
+    expand_path(path, g_options.trace_path, attempt);
+    int error = open_trace(path);
+    if (error != EEXIST) return error;
+  }
+  return EEXIST;
+}
+
+/// In the child of a fork: the parent's trace is not ours, and the threads whose work it holds do not exist here.
+void become_child() {
+  abandon_trace();
+  forget_stacks();
+  forget_functions();
+  forget_streams();
+  forget_unmodelled();
+  g_epoch.fetch_add(1, std::memory_order_relaxed);
+  g_threads.store(0, std::memory_order_relaxed);
+  t_thread.depth = 0;
+  if (g_mode.load() != Mode::Off) g_mode.store(g_options.follow_children ? Mode::Cold : Mode::Off);
+}
+
+void write_line(const char* text, std::size_t length) {
+  while (length > 0) {
+    ssize_t done = write(STDERR_FILENO, text, length);
+    if (done < 0 && errno == EINTR) continue;
+    if (done <= 0) return;
+    text += done;
+    length -= static_cast<std::size_t>(done);
+  }
+}
+
+std::size_t format_line(char (&line)[1024], const char* format, va_list arguments) {
+  int prefix = std::snprintf(line, sizeof line, "streamsan[%d]: ", static_cast<int>(getpid()));
+  int body = std::vsnprintf(line + prefix, sizeof line - static_cast<std::size_t>(prefix) - 1, format, arguments);
+  std::size_t length = static_cast<std::size_t>(prefix + (body > 0 ? body : 0));
+  if (length > sizeof line - 2) length = sizeof line - 2;
+  line[length] = '\n';
+  return length + 1;
+}
+
+/// CUDA is in use when this process holds a device file of the driver open.
+bool holds_device_file() {
+  DIR* directory = opendir("/proc/self/fd");
+  if (!directory) return false;
+  bool found = false;
+  while (dirent* entry = readdir(directory)) {
+    char link[300];
+    char target[300];
+    std::snprintf(link, sizeof link, "/proc/self/fd/%s", entry->d_name);
+    ssize_t length = readlink(link, target, sizeof target - 1);
+    if (length <= 0) continue;
+    target[length] = '\0';
+    if (std::strstr(target, "/dev/nvidia")) found = true;
+  }
+  closedir(directory);
+  return found;
+}
+
+/// Runs after the guest's own destructors. No CUDA call is made here: the driver may be gone.
+__attribute__((destructor)) void finish() {
+  Mode mode = g_mode.load(std::memory_order_acquire);
+  if (mode == Mode::Cold && !g_observed.load() && driver_is_loaded() && holds_device_file()) {
+    say("warning: CUDA is in use in this process but unobserved: the driver is loaded and none of its calls came "
+        "through StreamSan (RTLD_DEEPBIND, a static dlsym, or another tool in between); nothing was checked. "
+        "`streamsan doctor` tells more");
+    return;
+  }
+  if (mode != Mode::On) return;
+  write_unmodelled_counts();
+  if (trace::FileHeader* head = header()) {
+    std::uint32_t running = static_cast<std::uint32_t>(trace::End::Running);
+    head->end.compare_exchange_strong(running, static_cast<std::uint32_t>(trace::End::Exited));
+  }
+}
+
+/// LD_PRELOAD is inherited by every child. If the user wants only this process, hide ourselves from the environment.
+__attribute__((constructor)) void leave_children_alone() {
+  read_options(g_options);
+  if (g_options.follow_children) return;
+  const char* list = std::getenv("LD_PRELOAD");
+  if (!list) return;
+  char kept[4096];
+  std::size_t used = 0;
+  while (*list) {
+    std::size_t length = std::strcspn(list, ": ");
+    bool ours = length >= 15 && std::memcmp(list + length - 15, "libstreamsan.so", 15) == 0;
+    if (length > 0 && !ours && used + length + 2 < sizeof kept) {
+      if (used) kept[used++] = ':';
+      std::memcpy(kept + used, list, length);
+      used += length;
+    }
+    list += length;
+    while (*list == ':' || *list == ' ') ++list;
+  }
+  kept[used] = '\0';
+  if (used) {
+    setenv("LD_PRELOAD", kept, 1);
+  } else {
+    unsetenv("LD_PRELOAD");
+  }
+}
+
+}  // namespace
+
+bool detail::start() {
+  for (;;) {
+    Mode cold = Mode::Cold;
+    if (g_mode.compare_exchange_strong(cold, Mode::Starting, std::memory_order_acq_rel)) break;
+    if (cold == Mode::On) return true;
+    if (cold == Mode::Off) return false;
+    // Another thread is opening the file; it waits for nothing that this thread could hold.
+    sched_yield();
+  }
+  g_observed.store(true);
+  read_options(g_options);
+  if (!g_fork_handlers.exchange(true)) pthread_atfork(nullptr, nullptr, become_child);
+  char path[1060];
+  int error = open_numbered_trace(path);
+  if (error) {
+    char why[1200];
+    std::snprintf(why, sizeof why, "cannot write the trace %s", path);
+    disable_recording(why, error);
+    return false;
+  }
+  g_mode.store(Mode::On, std::memory_order_release);
+  if (g_options.verbosity >= 2) say("recording to %s", path);
+  return true;
+}
+
+void disable_recording(const char* why, int error) {
+  if (g_mode.exchange(Mode::Off) == Mode::Off) return;
+  if (error) {
+    say("disabled: %s: %s; the program goes on unchecked from here", why, strerrordesc_np(error));
+  } else {
+    say("disabled: %s; the program goes on unchecked from here", why);
+  }
+}
+
+std::uint32_t process_epoch() { return g_epoch.load(std::memory_order_relaxed); }
+
+std::uint16_t thread_number() {
+  ThreadState& me = t_thread;
+  if (me.epoch == process_epoch() && me.number) [[likely]] return me.number;
+  me.epoch = process_epoch();
+  std::uint32_t number = g_threads.fetch_add(1, std::memory_order_relaxed) + 1;
+  me.number = static_cast<std::uint16_t>(number < 0xffff ? number : 0xffff);
+  return me.number;
+}
+
+const Options& options() { return g_options; }
+
+void say(const char* format, ...) {
+  char line[1024];
+  va_list arguments;
+  va_start(arguments, format);
+  std::size_t length = format_line(line, format, arguments);
+  va_end(arguments);
+  write_line(line, length);
+}
+
+void warn(const char* format, ...) {
+  char line[1024];
+  va_list arguments;
+  va_start(arguments, format);
+  std::size_t length = format_line(line, format, arguments);
+  va_end(arguments);
+  write_line(line, length);
+  const char* body = std::strchr(line, ':') + 2;
+  std::uint64_t words[trace::kRecordWords] = {};
+  write_text_record(trace::Kind::Message, words, 0, body, length - static_cast<std::size_t>(body - line) - 1);
+}
+
+}  // namespace streamsan::recorder

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The recorder's life inside the guest process.
+//
+//   Cold --first wrapped driver call--> On --trouble--> Off
+//     ^                                  |
+//     +---------- fork, in the child ----+
+//
+// Nothing happens before the first wrapped call: a shell or an `ls` that inherits the preload opens no file and no
+// driver. A forked child starts Cold again, with its own trace if it ever uses CUDA. Off is final: one line on stderr,
+// every call forwarded as if we were not there. The guest is never stopped, and its heap is not used.
+//
+// All state is constant-initialised: our functions are called before our constructors run.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "interposer/options.h"
+
+namespace streamsan::recorder {
+
+struct StackCache;
+
+/// Per host thread. Trivially destructible and in the initial-exec TLS block, so that it can be touched at any time, thread
+/// exit included.
+struct ThreadState {
+  unsigned depth;            ///< inside a wrapper: calls the driver makes through its own exports are not recorded
+  std::uint32_t epoch;       ///< process epoch the fields below belong to
+  std::uint16_t number;
+  StackCache* stack_cache;
+};
+extern constinit thread_local ThreadState t_thread __attribute__((tls_model("initial-exec")));
+
+namespace detail {
+enum class Mode : std::uint8_t { Cold, Starting, On, Off };
+extern constinit std::atomic<Mode> g_mode;
+bool start();
+}  // namespace detail
+
+/// True while records are to be written.
+inline bool recording() { return detail::g_mode.load(std::memory_order_relaxed) == detail::Mode::On; }
+
+/// As recording(), and starts the recorder on the first call of the process.
+inline bool recording_or_start() {
+  detail::Mode mode = detail::g_mode.load(std::memory_order_acquire);
+  if (mode == detail::Mode::On) [[likely]] return true;
+  return mode != detail::Mode::Off && detail::start();
+}
+
+/// Switches recording off for good and says why, once. `error`: errno value or 0.
+void disable_recording(const char* why, int error);
+
+/// Counts forks: caches filled before a fork do not hold after it.
+std::uint32_t process_epoch();
+
+/// Small number of the calling thread, from 1.
+std::uint16_t thread_number();
+
+const Options& options();
+
+/// One line on stderr, "streamsan: " in front, process id behind it. Uses write(2) only.
+void say(const char* format, ...) __attribute__((format(printf, 1, 2)));
+
+/// As say(), and into the trace, where the report repeats it.
+void warn(const char* format, ...) __attribute__((format(printf, 1, 2)));
+
+}  // namespace streamsan::recorder

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "interposer/streams.h"
+
+#define __CUDA_API_VERSION_INTERNAL
+#include <cuda.h>
+
+#include "interposer/driver.h"
+#include "interposer/handle_table.h"
+#include "interposer/process.h"
+#include "interposer/writer.h"
+
+namespace streamsan::recorder {
+namespace {
+
+constinit HandleTable<std::uint32_t, 1u << 16> g_known{};
+
+template <class Function>
+Function entry(std::size_t row) {
+  return reinterpret_cast<Function>(driver_entry(row));
+}
+
+std::uint64_t context_of(CUstream stream) {
+  CUcontext context = nullptr;
+  auto get = entry<decltype(&::cuStreamGetCtx)>(api::Index::cuStreamGetCtx);
+  return get && get(stream, &context) == CUDA_SUCCESS ? reinterpret_cast<std::uint64_t>(context) : current_context();
+}
+
+}  // namespace
+
+std::uint64_t current_context() {
+  CUcontext context = nullptr;
+  auto get = entry<decltype(&::cuCtxGetCurrent)>(api::Index::cuCtxGetCurrent);
+  return get && get(&context) == CUDA_SUCCESS ? reinterpret_cast<std::uint64_t>(context) : 0;
+}
+
+void stream_created(std::uint64_t handle, std::uint16_t api) {
+  auto stream = reinterpret_cast<CUstream>(handle);
+  unsigned flags = 0;
+  unsigned long long id = 0;
+  if (auto get = entry<decltype(&::cuStreamGetFlags)>(api::Index::cuStreamGetFlags)) get(stream, &flags);
+  if (auto get = entry<decltype(&::cuStreamGetId)>(api::Index::cuStreamGetId)) get(stream, &id);
+  std::uint64_t context = context_of(stream);
+  g_known.insert(handle);
+  Slot slot = reserve(0);
+  if (!slot) return;
+  slot.record->kind = trace::Kind::StreamCreate;
+  slot.record->api = api;
+  slot.record->thread = thread_number();
+  slot.record->w[0] = handle;
+  slot.record->w[1] = (flags & CU_STREAM_NON_BLOCKING) != 0;
+  slot.record->w[2] = context;
+  slot.record->w[3] = id;
+  publish(slot);
+}
+
+void stream_going(std::uint64_t handle) { g_known.erase(handle); }
+
+void forget_streams() { g_known.clear(); }
+
+StreamArgument resolve_stream(std::uint64_t handle, api::DefaultStream meaning_of_zero) {
+  std::uint16_t flags = 0;
+  if (handle == 0) {
+    handle = meaning_of_zero == api::DefaultStream::PerThread ? trace::kPerThreadStream : trace::kLegacyStream;
+    flags = trace::kImplicitStream;
+  }
+  if (handle <= trace::kPerThreadStream) return {handle, current_context(), flags};
+  // The rows that create streams know them already; this one was made behind our back.
+  if (!g_known.find(handle)) [[unlikely]] stream_created(handle, api::Index::cuStreamGetFlags);
+  return {handle, 0, flags};
+}
+
+}  // namespace streamsan::recorder

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Streams and contexts as the recorder needs them: which stream a handle means, and a StreamCreate record for every handle
+// that appears in a trace, also for streams whose creation was not seen (made by a function this build does not know).
+#pragma once
+
+#include <cstdint>
+
+#include "ordering/api/row.h"
+
+namespace streamsan::recorder {
+
+/// A stream argument, resolved. Special handles belong to the context that is current to the calling thread (R-STR-35);
+/// for others the context stands in their StreamCreate record.
+struct StreamArgument {
+  std::uint64_t handle;   ///< never 0: trace::kLegacyStream, trace::kPerThreadStream or a CUstream
+  std::uint64_t context;  ///< 0 unless the handle is special
+  std::uint16_t flags;    ///< trace::kImplicitStream if the program passed 0 or nothing
+};
+
+StreamArgument resolve_stream(std::uint64_t handle, api::DefaultStream meaning_of_zero);
+
+std::uint64_t current_context();
+
+/// A stream was made: writes its record.
+void stream_created(std::uint64_t handle, std::uint16_t api);
+/// The handle is about to be given back to the driver.
+void stream_going(std::uint64_t handle);
+
+void forget_streams();
+
+}  // namespace streamsan::recorder

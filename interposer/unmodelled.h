@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the recorder lets through without understanding it, counted and named, so that silence is never mistaken for
+// cleanliness: calls of rows with EffectKind::Later, and calls of driver functions the table does not have.
+//
+// The signature of an unknown function is unknown too, so it cannot be wrapped in C++. The guest is given one of a fixed
+// set of entry points that count and jump to the driver; when they are used up the driver's own address is handed out.
+#pragma once
+
+#include <cstddef>
+
+namespace streamsan::recorder {
+
+/// A call of a Later row.
+void note_later(std::size_t row);
+
+/// An entry point that counts calls and goes on to `address`, the driver's function `name`.
+void* counting_entry(const char* name, void* address);
+
+/// Final counts into the trace, at exit.
+void write_unmodelled_counts();
+void forget_unmodelled();
+
+}  // namespace streamsan::recorder

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The writing side of the trace (see trace/format.h): slots are reserved by one atomic add and published by one store.
+//
+// Lock-free for callers, except that the thread that first needs a new chunk allocates and maps it while others that need
+// the same chunk wait; the allocator of a chunk takes no lock that a waiter could hold. Nothing here allocates from the
+// guest's heap.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "interposer/trace/format.h"
+
+namespace streamsan::recorder {
+
+/// A reserved record. `record` is null when recording is off; every function below accepts that.
+struct Slot {
+  trace::Record* record = nullptr;
+  std::uint64_t position = 0;
+
+  explicit operator bool() const { return record != nullptr; }
+  /// Payload words of the continuation slots.
+  [[nodiscard]] std::uint64_t* continuation() const { return reinterpret_cast<std::uint64_t*>(record + 1); }
+};
+
+/// Creates the trace file at `path` (already expanded) and makes it visible under that name once its header is whole.
+/// On failure returns an errno value and changes nothing.
+int open_trace(const char* path);
+
+/// Forgets the trace without touching it: for the child of a fork.
+void abandon_trace();
+
+/// Takes the next 1 + continuations slots. The header fields of the record are zero.
+Slot reserve(unsigned continuations);
+
+/// Makes the record visible to the judge.
+void publish(Slot slot, trace::State state = trace::State::Published);
+
+/// A record followed by text (cut at what a record can hold): definitions and messages.
+/// The text goes to the continuation; word `length_word` of the record is set to its length.
+void write_text_record(trace::Kind kind, const std::uint64_t* words, unsigned length_word, const char* text,
+                       std::size_t length, const void* tail = nullptr, std::size_t tail_length = 0);
+
+/// The header, or nullptr when no trace is open.
+trace::FileHeader* header();
+
+}  // namespace streamsan::recorder

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Prints docs/api-coverage.md from the table: what StreamSan understands of each driver function, and why not where it
+// does not. `api_coverage_printer FILE` writes the file, without an argument it prints to standard output. A test
+// compares the page in the repository with this output, so the page cannot grow old.
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ordering/api/row.h"
+
+namespace streamsan::api {
+namespace {
+
+std::string_view form(const Effect& effect) {
+  return effect.form == CallForm::Synchronous ? "synchronous form" : "asynchronous form";
+}
+
+std::string copy_sides(const Effect& effect) {
+  switch (effect.direction) {
+    case Direction::HostToDevice:
+      return "host to device";
+    case Direction::DeviceToHost:
+      return "device to host";
+    case Direction::DeviceToDevice:
+      return "device to device";
+    case Direction::ByAddress:
+      return "direction found from the addresses";
+    case Direction::Array:
+      if (effect.dst != kAbsent) return "array to memory; the array side is not tracked";
+      if (effect.src != kAbsent) return "memory to array; the array side is not tracked";
+      return "array to array; ordered, no side is tracked";
+  }
+  return {};
+}
+
+/// What a modelled call does, as a clause. Nothing for Pass and Later: their rows say it themselves.
+std::string meaning(const Effect& effect) {
+  using enum EffectKind;
+  switch (effect.kind) {
+    case Pass:
+    case Later:
+      return {};
+    case Lookup:
+      return "the entry points it hands out are StreamSan's";
+    case Init:
+      return "CUDA is in use from here";
+    case Launch:
+    case LaunchConfig:
+      return "a kernel in a stream; pointers among its arguments are inferred accesses";
+    case Copy:
+      return "linear copy, " + std::string(form(effect)) + ", " + copy_sides(effect);
+    case Copy2D:
+      return "2D copy, " + std::string(form(effect)) + ", rows from the descriptor";
+    case Copy3D:
+      return "3D copy, " + std::string(form(effect)) + ", rows and slices from the descriptor";
+    case Fill:
+    case Fill2D:
+      return std::string(effect.kind == Fill ? "linear" : "2D") + " fill, " + std::string(form(effect)) + ", " +
+             std::to_string(effect.unit) + (effect.unit == 1 ? " byte" : " bytes") + " an element";
+    case Alloc:
+      return "device memory begins";
+    case AllocPitch:
+      return "device memory begins, pitch times height";
+    case AllocHost:
+      return "pinned host memory begins";
+    case AllocManaged:
+      return "managed memory begins";
+    case AllocAsync:
+      return "device memory begins in stream order";
+    case Register:
+      return "host memory is pinned";
+    case Map:
+      return "addresses get memory";
+    case Import:
+      return "memory of another owner begins; its size is asked from the driver";
+    case GlobalLookup:
+      return "a module variable becomes known as memory";
+    case Free:
+      return "memory ends; every access must be ordered before";
+    case FreeHost:
+      return "pinned host memory ends; every access must be ordered before";
+    case FreeAsync:
+      return "memory ends in stream order; every access must be ordered before";
+    case Unregister:
+      return "host memory is unpinned; every access must be ordered before";
+    case Unmap:
+      return "addresses lose their memory; every access must be ordered before";
+    case StreamCreate:
+      return "a stream begins";
+    case StreamDestroy:
+      return "the handle ends; no order, pending work completes";
+    case EventCreate:
+      return "an event begins, never recorded";
+    case EventDestroy:
+      return "the handle ends; waits already enqueued stay valid";
+    case EventRecord:
+      return "the event captures the stream as it is at the call";
+    case EventWait:
+      return "later work of the stream is after what the event has captured";
+    case SyncStream:
+      return "the host waits for the stream";
+    case SyncEvent:
+      return "the host waits for the event";
+    case SyncContext:
+      return "the host waits for all work of the context";
+    case QueryStream:
+      return "success tells the host that the stream's work is complete";
+    case QueryEvent:
+      return "success tells the host that the captured work is complete";
+    case HostFunction:
+      return "a host function in stream order";
+    case StreamAction:
+      return "ordered as any work of the stream; its accesses are not modelled";
+    case StreamJoinsAll:
+      return "may wait for work that is not seen: taken to be after everything submitted so far";
+    case CaptureBegin:
+      return "work of the stream goes into a graph from here";
+    case CaptureEnd:
+      return "the capture ends";
+    case GraphInstantiate:
+      return "an executable graph begins";
+    case GraphLaunch:
+      return "one operation of the stream, after earlier launches of the same graph; its accesses are not modelled yet";
+    case FunctionLookup:
+      return "names a kernel";
+    case Unload:
+      return "kernel handles and module variables end";
+    case ContextDestroy:
+      return "streams, events and memory of the context end";
+  }
+  return {};
+}
+
+std::string clause(const Effect& effect) {
+  const std::string what = meaning(effect);
+  if (what.empty()) return std::string(effect.why);
+  return effect.why.empty() ? what : what + " (" + std::string(effect.why) + ")";
+}
+
+void print(std::ostream& out) {
+  std::map<EffectKind, unsigned> by_kind;
+  std::map<std::string_view, std::vector<const Row*>> by_group;
+  for (const Row& row : kRows) {
+    ++by_kind[row.effect.kind];
+    by_group[row.group].push_back(&row);
+  }
+  const unsigned passed = by_kind[EffectKind::Pass];
+  const unsigned later = by_kind[EffectKind::Later];
+
+  out << "# Driver functions: what is understood\n\n"
+         "Generated from `ordering/api/cuda_api.def` by `ninja api-coverage`. Do not edit.\n\n"
+      << "Of the " << kRowCount << " functions that libcuda exports, " << kRowCount - passed - later
+      << " are modelled, " << passed << " are passed through for the reason given, and " << later
+      << " are not modelled yet: they are forwarded and counted, and those that a program called are named at the end "
+         "of its run. Functions of a newer driver that are not listed here are treated like the last.\n\n"
+         "Names such as R-EVT-17 are rules of order, see [model.md](model.md). A symbol that ends in `_ptds` or "
+         "`_ptsz` "
+         "means the calling thread's per-thread default stream where the plain symbol means the legacy one.\n\n"
+         "| effect | functions |\n|---|---:|\n";
+  for (const auto& [kind, count] : by_kind) out << "| " << name(kind) << " | " << count << " |\n";
+
+  for (const auto& [group, rows] : by_group) {
+    out << "\n## " << group << "\n\n| function | effect | what is modelled, or why it is not |\n|---|---|---|\n";
+    for (const Row* row : rows) {
+      out << "| `" << row->symbol << "` | " << name(row->effect.kind) << " | " << clause(row->effect) << " |\n";
+    }
+  }
+}
+
+}  // namespace
+}  // namespace streamsan::api
+
+int main(int argc, char** argv) {
+  if (argc < 2) {
+    streamsan::api::print(std::cout);
+    return std::cout.flush() ? 0 : 1;
+  }
+  std::ofstream file(argv[1], std::ios::binary);
+  streamsan::api::print(file);
+  if (file.flush()) return 0;
+  std::perror(argv[1]);
+  return 1;
+}

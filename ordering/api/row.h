@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The one table of driver functions.
+//
+// Every export of libcuda has exactly one row in cuda_api.def: what its arguments mean for order and memory (an
+// Effect), or why it is passed through. Everything else is derived from the rows:
+//   * the interposer's wrappers decode arguments by the positions named here, at compile time (interposer/hooks.cpp);
+//   * the judge and the reports take names and default-stream meaning from here;
+//   * the null driver exports every symbol listed here;
+//   * docs/api-coverage.md is printed from here, and a test compares the rows with the toolkit's exports.
+// Signatures are never typed by hand: users take `decltype(&::symbol)` from cuda.h with __CUDA_API_VERSION_INTERNAL
+// defined, which declares every version and every _ptds/_ptsz variant.
+//
+// HOW TO ADD A FUNCTION
+//   1. Add one SS_API row to cuda_api.def, in alphabetical order of the symbol.
+//   2. Pick the effect builder below. If none fits, decide first whether the semantics are new: a new EffectKind needs
+//      a decoder in interposer/, a record kind in interposer/trace/format.h, and a rule in ordering/.
+//   3. A function that orders or touches memory but is not modelled yet gets `later("...")`: it is forwarded, counted
+//      and named at the end of a run. A function without order and memory gets `pass("why")`.
+//
+// Positions are argument indices from 0; kAbsent means the function has no such argument.
+// This header is free of CUDA headers on purpose; the analyzer reads it too.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace streamsan::api {
+
+using Position = std::int8_t;
+inline constexpr Position kAbsent = -1;
+
+/// What the handle 0, or an implicit stream, means for this symbol (R-STR-01): plain symbols mean the legacy stream,
+/// _ptds/_ptsz symbols the calling thread's per-thread default stream.
+enum class DefaultStream : std::uint8_t { Legacy, PerThread };
+
+enum class EffectKind : std::uint8_t {
+  Pass,     ///< no order, no memory: forwarded untouched; not wrapped at all
+  Lookup,   ///< cuGetProcAddress: hands out entry points, which must be ours
+  Later,    ///< orders or touches memory, not modelled yet: forwarded, counted, named at the end
+
+  Launch,        ///< function, grid/block extents, stream, kernelParams, extra
+  LaunchConfig,  ///< cuLaunchKernelEx: CUlaunchConfig* holds extents, stream and attributes
+
+  Copy,      ///< linear copy
+  Copy2D,    ///< CUDA_MEMCPY2D*
+  Copy3D,    ///< CUDA_MEMCPY3D* or CUDA_MEMCPY3D_PEER*
+  Fill,      ///< memset, linear
+  Fill2D,    ///< memset with a pitch
+
+  Alloc,       ///< device pointer out, size
+  AllocPitch,  ///< device pointer out, pitch out, width, height
+  AllocHost,   ///< pinned host pointer out, size
+  AllocManaged,
+  AllocAsync,  ///< stream-ordered allocation
+  Register,    ///< pin existing host memory
+  Map,         ///< cuMemMap: address, size
+  Import,      ///< cuIpcOpenMemHandle and the like: pointer out, size asked from the driver
+  GlobalLookup,  ///< cuModuleGetGlobal and the like: pointer out, size out: a module variable is an allocation
+
+  Free,        ///< cuMemFree: classic free
+  FreeHost,
+  FreeAsync,   ///< stream-ordered free
+  Unregister,
+  Unmap,       ///< cuMemUnmap, cuIpcCloseMemHandle
+
+  StreamCreate,
+  StreamDestroy,
+  EventCreate,
+  EventDestroy,
+  EventRecord,
+  EventWait,
+
+  SyncStream,   ///< host waits for a stream
+  SyncEvent,
+  SyncContext,  ///< host waits for everything in the current context
+  QueryStream,  ///< success is an edge to the host (R-SYN-02)
+  QueryEvent,   ///< success is an edge to the host (R-EVT-09)
+
+  HostFunction,   ///< cuLaunchHostFunc, cuStreamAddCallback: an operation in the stream
+  StreamAction,   ///< an operation in the stream whose memory effects are not modelled (prefetch, attach, write value)
+  StreamJoinsAll, ///< an operation that may wait for work this model cannot match (wait value, external semaphore):
+                  ///< the stream is taken to be ordered after everything; may miss a race, never invents one
+
+  CaptureBegin,
+  CaptureEnd,
+  GraphInstantiate,
+  GraphLaunch,
+
+  FunctionLookup,  ///< cuModuleGetFunction, cuLibraryGetKernel: names a kernel handle
+  Unload,          ///< cuModuleUnload, cuLibraryUnload: kernel handles and module variables die
+  ContextDestroy,  ///< cuCtxDestroy, cuDevicePrimaryCtxReset/Release: of a context or a device; Release and
+                   ///< cuCtxDetach count references, so the context may live on
+  Init,            ///< cuInit: CUDA is in use from here
+};
+
+/// Which side of the bus the arguments of a copy are on. ByAddress: found from the pointers (R-CPY-19).
+enum class Direction : std::uint8_t { ByAddress, HostToDevice, DeviceToHost, DeviceToDevice, Array };
+
+/// Does the *form* of the call promise to wait (`\note_sync`) or not (`\note_async`)? What is really waited for depends
+/// on the memory on both sides and is decided in ordering/ (R-CPY-01..18).
+enum class CallForm : std::uint8_t { Synchronous, Asynchronous };
+
+/// When the record takes its place in the trace relative to the real call.
+/// End: after it (creates, enqueues). Begin: before it, because the call gives an address or a handle back to the
+/// driver, which may hand it to another thread before we return (frees, destroys), or because it blocks.
+enum class RecordPoint : std::uint8_t { End, Begin };
+
+struct Effect {
+  EffectKind kind = EffectKind::Pass;
+  Position object = kAbsent;  ///< the handle or pointer made (an out-parameter), destroyed, synchronised, launched or freed
+  Position dst = kAbsent;
+  Position src = kAbsent;
+  Position bytes = kAbsent;   ///< size in bytes; for fills the number of elements
+  Position pitch = kAbsent;
+  Position height = kAbsent;
+  Position stream = kAbsent;  ///< explicit stream; absent: the default stream of the symbol
+  Position event = kAbsent;
+  Position flags = kAbsent;
+  Position params = kAbsent;  ///< kernelParams (extra follows it where there is one); for FunctionLookup the name
+  Position extents = kAbsent; ///< first of gridX gridY gridZ blockX blockY blockZ
+  std::uint8_t unit = 1;      ///< bytes per element of a fill
+  Direction direction = Direction::ByAddress;
+  CallForm form = CallForm::Asynchronous;
+  RecordPoint point = RecordPoint::End;
+  std::string_view why{};     ///< for Pass and Later: one clause, printed in the coverage page; else a remark, see noted()
+};
+
+struct Row {
+  std::string_view symbol;  ///< the export, with version and _ptds/_ptsz suffix
+  std::string_view base;    ///< the name a program writes and cuGetProcAddress is asked for
+  std::string_view group;   ///< heading in the coverage page
+  DefaultStream default_stream = DefaultStream::Legacy;
+  Effect effect;
+};
+
+// ---- effect builders, one for each kind --------------------------------------------------------------------------------
+
+constexpr Effect pass(std::string_view why) { return {.kind = EffectKind::Pass, .why = why}; }
+constexpr Effect later(std::string_view why) { return {.kind = EffectKind::Later, .why = why}; }
+constexpr Effect lookup() { return {.kind = EffectKind::Lookup}; }
+constexpr Effect init() { return {.kind = EffectKind::Init}; }
+
+/// An effect that is modelled, but not wholly: the remark stands in the coverage page.
+constexpr Effect noted(std::string_view remark, Effect effect) {
+  effect.why = remark;
+  return effect;
+}
+
+constexpr Effect launch(Position function, Position extents, Position stream, Position params) {
+  return {.kind = EffectKind::Launch, .object = function, .stream = stream, .params = params, .extents = extents};
+}
+constexpr Effect launch_config(Position config, Position function, Position params) {
+  return {.kind = EffectKind::LaunchConfig, .object = function, .src = config, .params = params};
+}
+
+/// Synchronous copies are recorded at Begin: they block, and their host edge is a second record at their return.
+constexpr Effect copy(Position dst, Position src, Position bytes, Direction direction) {
+  return {.kind = EffectKind::Copy, .dst = dst, .src = src, .bytes = bytes, .direction = direction,
+          .form = CallForm::Synchronous, .point = RecordPoint::Begin};
+}
+constexpr Effect copy_async(Position dst, Position src, Position bytes, Position stream, Direction direction) {
+  return {.kind = EffectKind::Copy, .dst = dst, .src = src, .bytes = bytes, .stream = stream, .direction = direction};
+}
+constexpr Effect copy_2d(Position descriptor) {
+  return {.kind = EffectKind::Copy2D, .src = descriptor, .form = CallForm::Synchronous, .point = RecordPoint::Begin};
+}
+constexpr Effect copy_2d_async(Position descriptor, Position stream) {
+  return {.kind = EffectKind::Copy2D, .src = descriptor, .stream = stream};
+}
+constexpr Effect copy_3d(Position descriptor) {
+  return {.kind = EffectKind::Copy3D, .src = descriptor, .form = CallForm::Synchronous, .point = RecordPoint::Begin};
+}
+constexpr Effect copy_3d_async(Position descriptor, Position stream) {
+  return {.kind = EffectKind::Copy3D, .src = descriptor, .stream = stream};
+}
+
+constexpr Effect fill(Position dst, Position count, std::uint8_t unit) {
+  return {.kind = EffectKind::Fill, .dst = dst, .bytes = count, .unit = unit, .form = CallForm::Synchronous,
+          .point = RecordPoint::Begin};
+}
+constexpr Effect fill_async(Position dst, Position count, std::uint8_t unit, Position stream) {
+  return {.kind = EffectKind::Fill, .dst = dst, .bytes = count, .stream = stream, .unit = unit};
+}
+/// cuMemsetD2D*(dst, pitch, value, width, height): width is counted in elements.
+constexpr Effect fill_2d(Position dst, Position pitch, Position width, Position height, std::uint8_t unit) {
+  return {.kind = EffectKind::Fill2D, .dst = dst, .bytes = width, .pitch = pitch, .height = height, .unit = unit,
+          .form = CallForm::Synchronous, .point = RecordPoint::Begin};
+}
+constexpr Effect fill_2d_async(Position dst, Position pitch, Position width, Position height, std::uint8_t unit,
+                               Position stream) {
+  return {.kind = EffectKind::Fill2D, .dst = dst, .bytes = width, .pitch = pitch, .height = height, .stream = stream,
+          .unit = unit};
+}
+
+constexpr Effect alloc(Position out, Position bytes) {
+  return {.kind = EffectKind::Alloc, .object = out, .bytes = bytes};
+}
+constexpr Effect alloc_pitch(Position out, Position pitch_out, Position height) {
+  return {.kind = EffectKind::AllocPitch, .object = out, .pitch = pitch_out, .height = height};
+}
+constexpr Effect alloc_host(Position out, Position bytes) {
+  return {.kind = EffectKind::AllocHost, .object = out, .bytes = bytes};
+}
+constexpr Effect alloc_managed(Position out, Position bytes) {
+  return {.kind = EffectKind::AllocManaged, .object = out, .bytes = bytes};
+}
+constexpr Effect alloc_async(Position out, Position bytes, Position stream) {
+  return {.kind = EffectKind::AllocAsync, .object = out, .bytes = bytes, .stream = stream};
+}
+constexpr Effect register_host(Position pointer, Position bytes) {
+  return {.kind = EffectKind::Register, .object = pointer, .bytes = bytes};
+}
+constexpr Effect map(Position address, Position bytes) {
+  return {.kind = EffectKind::Map, .object = address, .bytes = bytes};
+}
+constexpr Effect import_memory(Position out) { return {.kind = EffectKind::Import, .object = out}; }
+constexpr Effect global_lookup(Position out, Position bytes_out) {
+  return {.kind = EffectKind::GlobalLookup, .object = out, .bytes = bytes_out};
+}
+
+constexpr Effect free_device(Position pointer) {
+  return {.kind = EffectKind::Free, .object = pointer, .form = CallForm::Synchronous, .point = RecordPoint::Begin};
+}
+constexpr Effect free_host(Position pointer) {
+  return {.kind = EffectKind::FreeHost, .object = pointer, .form = CallForm::Synchronous, .point = RecordPoint::Begin};
+}
+constexpr Effect free_async(Position pointer, Position stream) {
+  return {.kind = EffectKind::FreeAsync, .object = pointer, .stream = stream, .point = RecordPoint::Begin};
+}
+constexpr Effect unregister_host(Position pointer) {
+  return {.kind = EffectKind::Unregister, .object = pointer, .form = CallForm::Synchronous, .point = RecordPoint::Begin};
+}
+constexpr Effect unmap(Position address, Position bytes = kAbsent) {
+  return {.kind = EffectKind::Unmap, .object = address, .bytes = bytes, .form = CallForm::Synchronous,
+          .point = RecordPoint::Begin};
+}
+
+constexpr Effect stream_create(Position out, Position flags) {
+  return {.kind = EffectKind::StreamCreate, .object = out, .flags = flags};
+}
+constexpr Effect stream_destroy(Position stream) {
+  return {.kind = EffectKind::StreamDestroy, .object = stream, .point = RecordPoint::Begin};
+}
+constexpr Effect event_create(Position out, Position flags) {
+  return {.kind = EffectKind::EventCreate, .object = out, .flags = flags};
+}
+constexpr Effect event_destroy(Position event) {
+  return {.kind = EffectKind::EventDestroy, .object = event, .point = RecordPoint::Begin};
+}
+constexpr Effect event_record(Position event, Position stream, Position flags = kAbsent) {
+  return {.kind = EffectKind::EventRecord, .stream = stream, .event = event, .flags = flags};
+}
+constexpr Effect event_wait(Position stream, Position event, Position flags) {
+  return {.kind = EffectKind::EventWait, .stream = stream, .event = event, .flags = flags};
+}
+
+constexpr Effect sync_stream(Position stream) {
+  return {.kind = EffectKind::SyncStream, .stream = stream, .form = CallForm::Synchronous, .point = RecordPoint::Begin};
+}
+constexpr Effect sync_event(Position event) {
+  return {.kind = EffectKind::SyncEvent, .event = event, .form = CallForm::Synchronous, .point = RecordPoint::Begin};
+}
+constexpr Effect sync_context(Position context = kAbsent) {
+  return {.kind = EffectKind::SyncContext, .object = context, .form = CallForm::Synchronous, .point = RecordPoint::Begin};
+}
+constexpr Effect query_stream(Position stream) { return {.kind = EffectKind::QueryStream, .stream = stream}; }
+constexpr Effect query_event(Position event) { return {.kind = EffectKind::QueryEvent, .event = event}; }
+
+constexpr Effect host_function(Position stream) { return {.kind = EffectKind::HostFunction, .stream = stream}; }
+constexpr Effect stream_action(Position stream) { return {.kind = EffectKind::StreamAction, .stream = stream}; }
+constexpr Effect stream_joins_all(Position stream) { return {.kind = EffectKind::StreamJoinsAll, .stream = stream}; }
+
+constexpr Effect capture_begin(Position stream) { return {.kind = EffectKind::CaptureBegin, .stream = stream}; }
+constexpr Effect capture_end(Position stream, Position graph_out) {
+  return {.kind = EffectKind::CaptureEnd, .object = graph_out, .stream = stream};
+}
+constexpr Effect graph_instantiate(Position exec_out, Position graph) {
+  return {.kind = EffectKind::GraphInstantiate, .object = exec_out, .src = graph};
+}
+constexpr Effect graph_launch(Position exec, Position stream) {
+  return {.kind = EffectKind::GraphLaunch, .object = exec, .stream = stream};
+}
+
+/// Named by a string, or after another handle (cuKernelGetFunction).
+constexpr Effect function_lookup(Position out, Position name, Position named_after = kAbsent) {
+  return {.kind = EffectKind::FunctionLookup, .object = out, .src = named_after, .params = name};
+}
+constexpr Effect unload(Position handle) {
+  return {.kind = EffectKind::Unload, .object = handle, .form = CallForm::Synchronous, .point = RecordPoint::Begin};
+}
+constexpr Effect context_destroy(Position handle) {
+  return {.kind = EffectKind::ContextDestroy, .object = handle, .form = CallForm::Synchronous,
+          .point = RecordPoint::Begin};
+}
+
+// ---- the table ----------------------------------------------------------------------------------------------------------
+
+inline constexpr Row kRows[] = {
+#define SS_API(symbol_, base_, group_, default_stream_, ...)                                    \
+  Row{.symbol = #symbol_, .base = #base_, .group = group_, .default_stream = DefaultStream::default_stream_, \
+      .effect = __VA_ARGS__},
+#include "ordering/api/cuda_api.def"
+#undef SS_API
+};
+inline constexpr std::size_t kRowCount = sizeof(kRows) / sizeof(kRows[0]);
+
+/// Index of a row as it stands in trace records.
+enum class ApiId : std::uint16_t {};
+
+/// A name for each row's index: Index::cuLaunchKernel.
+struct Index {
+  enum : std::uint16_t {
+#define SS_API(symbol_, ...) symbol_,
+#include "ordering/api/cuda_api.def"
+#undef SS_API
+  };
+};
+
+/// FNV-1a over the symbols in table order. A trace carries it: its ApiId numbers mean nothing to a reader that has
+/// other rows.
+constexpr std::uint64_t api_table_hash() {
+  std::uint64_t hash = 0xcbf29ce484222325ull;
+  const auto add = [&hash](unsigned char byte) { hash = (hash ^ byte) * 0x100000001b3ull; };
+  for (const Row& row : kRows) {
+    for (const char c : row.symbol) add(static_cast<unsigned char>(c));
+    add(0);
+  }
+  return hash;
+}
+
+/// The enumerator's name, for the coverage page and messages.
+std::string_view name(EffectKind kind);
+
+/// Row of an export, or nullptr. Binary search: the table is sorted by symbol (checked by a static_assert in row.cpp).
+const Row* find_row(std::string_view symbol);
+
+}  // namespace streamsan::api

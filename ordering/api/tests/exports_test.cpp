@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The table and the world around it: the exports of the toolkit's libcuda, and the page printed from the table.
+//
+// The ELF file is read here rather than by nm: .dynsym of the stub, defined global functions whose name begins with
+// "cu". A toolkit newer than the table has functions without a row; the test then names them, which is its purpose.
+#include <elf.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "ordering/api/row.h"
+
+namespace streamsan::api {
+namespace {
+
+std::string contents(const char* path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+template <typename T>
+T at(const std::string& image, std::size_t offset) {
+  T value{};
+  if (offset + sizeof value <= image.size()) std::memcpy(&value, image.data() + offset, sizeof value);
+  return value;
+}
+
+std::set<std::string> exported_functions(const std::string& image) {
+  std::set<std::string> out;
+  if (image.compare(0, SELFMAG, ELFMAG) != 0) return out;
+  const auto header = at<Elf64_Ehdr>(image, 0);
+  const auto section = [&](std::size_t i) { return at<Elf64_Shdr>(image, header.e_shoff + i * header.e_shentsize); };
+  for (std::size_t i = 0; i < header.e_shnum; ++i) {
+    const Elf64_Shdr table = section(i);
+    if (table.sh_type != SHT_DYNSYM) continue;
+    const Elf64_Shdr names = section(table.sh_link);
+    for (std::size_t offset = 0; offset < table.sh_size; offset += sizeof(Elf64_Sym)) {
+      const auto symbol = at<Elf64_Sym>(image, table.sh_offset + offset);
+      if (symbol.st_shndx == SHN_UNDEF || ELF64_ST_TYPE(symbol.st_info) != STT_FUNC) continue;
+      const std::size_t name_at = names.sh_offset + symbol.st_name;
+      if (name_at >= image.size()) continue;
+      std::string name = image.c_str() + name_at;
+      if (name.starts_with("cu")) out.insert(std::move(name));
+    }
+  }
+  return out;
+}
+
+std::string output_of(const char* command) {
+  std::string out;
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> pipe(popen(command, "r"), pclose);
+  std::array<char, 4096> buffer;
+  for (std::size_t n; pipe && (n = std::fread(buffer.data(), 1, buffer.size(), pipe.get())) > 0;) {
+    out.append(buffer.data(), n);
+  }
+  return out;
+}
+
+TEST(ApiExports, every_export_has_a_row) {
+  const auto exports = exported_functions(contents(STREAMSAN_LIBCUDA_STUB));
+  ASSERT_GT(exports.size(), 600u) << STREAMSAN_LIBCUDA_STUB << " is not a 64-bit libcuda";
+  for (const std::string& symbol : exports) {
+    EXPECT_TRUE(find_row(symbol)) << symbol << " is exported and has no row in cuda_api.def";
+  }
+}
+
+TEST(ApiExports, every_row_is_exported) {
+  const auto exports = exported_functions(contents(STREAMSAN_LIBCUDA_STUB));
+  for (const Row& row : kRows) {
+    EXPECT_TRUE(exports.contains(std::string(row.symbol))) << row.symbol << " has a row and is not exported";
+  }
+}
+
+TEST(ApiCoverage, page_is_what_the_table_prints) {
+  const std::string printed = output_of("'" STREAMSAN_COVERAGE_PRINTER "'");
+  ASSERT_FALSE(printed.empty());
+  EXPECT_TRUE(contents(STREAMSAN_COVERAGE_PAGE) == printed)
+      << STREAMSAN_COVERAGE_PAGE << " is not what the table prints now: run `ninja api-coverage`";
+}
+
+}  // namespace
+}  // namespace streamsan::api

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A hazard: two accesses to common bytes that nothing orders. Plain data; no wording here (see report/).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "ordering/rules.h"
+#include "ordering/types.h"
+
+namespace streamsan::ordering {
+
+enum class AccessMode : std::uint8_t {
+  Read,
+  Write,      ///< also read-modify-write
+  Unknown,    ///< inferred from a pointer to non-const: may write
+};
+
+enum class AccessSource : std::uint8_t {
+  Copy,       ///< a side of a copy
+  Fill,
+  Kernel,     ///< inferred from a kernel argument, unless exact
+  Allocate,   ///< the start of a stream-ordered allocation: a write of all its bytes
+  Free,       ///< the end of an allocation: a write of all its bytes
+  Host,       ///< a touch by the host, or the host side of a copy that is done during the call
+};
+
+struct Access {
+  OpId op{};
+  SiteId site{};
+  StreamId stream{};           ///< meaningless for a Host access and for a classic free
+  ThreadId thread{};           ///< who submitted it
+  AccessMode mode = AccessMode::Read;
+  AccessSource source = AccessSource::Copy;
+  bool exact = true;
+  bool on_stream = true;       ///< false: done by the host thread, not in a stream
+  Range range;                 ///< exact: the bytes; inferred: from the pointer to the end of the allocation
+  FunctionId function{};       ///< Kernel
+  std::uint64_t device_threads = 0;   ///< Kernel
+  std::uint64_t arguments_hash = 0;   ///< Kernel
+};
+
+/// Named after the later access relative to the earlier one. Unknown counts as a write.
+enum class HazardKind : std::uint8_t {
+  ReadAfterWrite,
+  WriteAfterRead,
+  WriteAfterWrite,
+  UseBeforeAllocate,   ///< not after the stream-ordered allocation
+  UseAfterFree,        ///< not before a stream-ordered free, met after it in submission order (reserved)
+  FreeWhileInUse,      ///< the free is not after an earlier access
+};
+
+enum class Certainty : std::uint8_t {
+  Certain,    ///< the accesses overlap if the programs does what its arguments say
+  Possible,   ///< they may be disjoint parts of one allocation
+};
+
+enum class Order : std::uint8_t {
+  Unordered,   ///< by both clocks: an error
+  Latent,      ///< ordered by the assumed clock only: Hazard::leaned_on names the rule
+};
+
+/// Why nothing orders the pair: the edge that comes nearest to doing so, seen from the later access.
+enum class NearestEdge : std::uint8_t {
+  None,                  ///< the later lane has never waited for the earlier one
+  EventRecordedTooEarly, ///< it waited for `event`, recorded before the earlier access
+  EventNeverRecorded,    ///< it waited for `event`, which had not been recorded: the wait did nothing
+  EventNotWaitedFor,     ///< `event` was recorded after the earlier access, and the later lane does not wait for it
+  SyncTooEarly,          ///< the host synchronised with the earlier lane, but before the earlier access
+  NonBlockingStream,     ///< one side is the legacy stream, the other a non-blocking one: no implicit order (R-STR-12)
+};
+
+struct Explanation {
+  NearestEdge nearest = NearestEdge::None;
+  EventId event{};            ///< for the three event cases
+  OpId record{};              ///< number of the record
+  SiteId record_site{};
+  OpId wait{};                ///< number of the wait
+  SiteId wait_site{};
+};
+
+struct AllocationInfo {
+  AllocationId id{};
+  Range range;
+  MemoryKind kind = MemoryKind::Device;
+  SiteId site{};              ///< where it was allocated
+  OpId op{};                  ///< DeviceAsync: the allocating operation
+  ThreadId thread{};
+};
+
+struct Hazard {
+  HazardKind kind{};
+  Certainty certainty = Certainty::Certain;
+  Order order = Order::Unordered;
+  std::optional<Rule> leaned_on;   ///< Latent: the assumed rule that orders the pair today
+  Access earlier;                  ///< earlier in submission order
+  Access later;
+  Range overlap;                   ///< bytes both may touch
+  AllocationInfo allocation;
+  Explanation explanation;
+};
+
+/// Receives hazards as they are found. References are valid during the call only.
+class HazardSink {
+ public:
+  virtual ~HazardSink() = default;
+  virtual void hazard(const Hazard& hazard) = 0;
+};
+
+/// When is a conflict with an inferred access certain?
+///
+/// An inferred access says: a kernel was given pointer p into an allocation. It says nothing about how far the kernel
+/// reaches, and slicing one allocation among streams by an index argument is common (pipelines, halo exchange), so:
+///   exact/exact        certain: the bytes overlap.
+///   exact/inferred     certain if the exact range is the whole allocation; or if it holds p and is at least one byte for
+///                      each device thread (a kernel with more threads than bytes copied works on more than the range,
+///                      e.g. the interior kernel beside a halo-row copy). Nothing at all if it ends at or before p.
+///   inferred/inferred  certain if both got the very same p, the kernels are different functions, at least one may write,
+///                      and their thread counts differ by at most a factor 32 (a pack or boundary kernel has far fewer
+///                      threads than the interior kernel beside it). One function launched twice with the same p may
+///                      slice by another argument: possible, unless the argument hashes are equal too.
+///   otherwise          possible.
+/// Frees and allocations are exact and whole. Measured footprints make accesses exact and this question moot.
+/// Returns nothing when the two cannot meet.
+std::optional<Certainty> certainty(const Access& earlier, const Access& later, Range allocation);
+
+}  // namespace streamsan::ordering

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The ordering model: what a CUDA program did, and which of it is ordered.
+//
+// A Model is fed the calls of a program in submission order and keeps the happens-before relation between operations
+// (kernels, copies, fills, frees) and the host. Whenever two operations touch the same bytes, at least one writes, and
+// nothing orders them, it hands a Hazard to the sink.
+//
+// THE NAIVE SPECIFICATION (ordering/tests/reference_model.* is this, literally, and is compared with the fast one):
+//   every operation is a node; an edge a -> b means "a is complete, its writes visible, before b starts";
+//   * R-CORE-02  consecutive operations of one stream are connected;
+//   * R-CORE-01  what the host knows to be complete at a call is before the operation that call submits;
+//   * R-EVT-01/03/05  a wait connects what the event had captured at its last record before the wait to everything
+//     later in the waiting stream; a never-recorded event connects nothing (R-EVT-04);
+//   * R-STR-10..20  an action in the legacy stream is after everything earlier in the blocking streams of its context
+//     and before everything later in them; non-blocking streams take no part;
+//   * R-SYN-*, R-EVT-08/09  a returned synchronisation, and a successful query, make what they cover known to the host;
+//   * R-CPY-*  copies: which of them wait for what, and what is complete when they return.
+//   Two accesses to common bytes, one of them a write, without a path between them: a hazard.
+//
+// TWO CLOCKS. Each edge is documented (NVIDIA promises it) or assumed (today's driver also does it; measured, see
+// docs/model.md). A pair that no path of documented edges connects but that documented plus assumed edges connect is
+// latent: it works today, on ground nobody promised. The hazard then names the rule that carried it.
+//
+// CERTAINTY. An access is exact (the bytes of a copy, a fill, a measured footprint) or inferred: a pointer in a kernel's
+// arguments, which may reach any byte of its allocation from the pointer on. See certainty() in hazard.h for when a
+// conflict with an inferred access is certain enough to be an error and when it is only possible.
+//
+// HOST THREADS. Edges between host threads (a mutex, a queue, a join) are not visible at the driver boundary. Records
+// arrive in real-time order, so by default what one thread has waited for is known to all threads from then on
+// (Options::host_threads = Joined). This may miss a race between host threads; it never invents one.
+//
+// WHAT IT LOSES ON PURPOSE, always towards silence:
+//   * only the last write and the last reads since, per lane, are kept for each range (as FastTrack);
+//   * a clock slot of a destroyed stream is used again: the new stream may look ordered after the old one's work;
+//   * bytes of pageable host memory are not tracked (their life is not visible at the driver boundary).
+//
+// NOT MODELLED YET, but with a place: graphs (GraphId, graph_launch() orders but has no accesses), programmatic launch
+// (LaunchShape::programmatic), stream memory operations (stream_joins_all), peers and several contexts (ContextId is
+// everywhere; no cross-context barrier is modelled).
+//
+// Cost: memory is bounded by live streams x live allocations, never by the length of the trace.
+// Threads: a Model is used by one thread at a time.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "ordering/hazard.h"
+#include "ordering/types.h"
+
+namespace streamsan::ordering {
+
+/// Who is calling. The site is what a report will print for the operation.
+struct Call {
+  ThreadId thread{};
+  SiteId site{};
+};
+
+/// Does the form of a copy or fill promise to wait (R-CPY-01..12) or not (R-CPY-13..18)?
+enum class Form : std::uint8_t { Synchronous, Asynchronous };
+
+/// Bytes touched by one side of a copy, or by a fill: `rows` runs of `width` bytes, `pitch` apart. Linear: rows = 1.
+struct Footprint {
+  Address base = 0;   ///< 0: a side that is not addressable memory (an array): no access
+  Bytes width = 0;
+  Bytes pitch = 0;
+  std::uint64_t rows = 1;
+};
+
+/// A pointer found among a kernel's arguments.
+struct PointerArgument {
+  Address address = 0;
+  AccessMode mode = AccessMode::Unknown;  ///< Read for `const T*`; Unknown when the signature does not tell
+};
+
+struct LaunchShape {
+  FunctionId function{};
+  std::uint64_t threads = 0;         ///< grid x block
+  std::uint64_t arguments_hash = 0;  ///< equal launches of one kernel have equal hashes
+  bool programmatic = false;         ///< R-LCH-02: not used yet
+};
+
+struct Options {
+  enum class HostThreads : std::uint8_t { Joined, Separate };
+  HostThreads host_threads = HostThreads::Joined;
+};
+
+struct Statistics {
+  std::uint64_t operations = 0;
+  std::uint64_t accesses = 0;
+  std::uint64_t hazards = 0;
+  std::uint64_t live_allocations = 0;
+  std::uint64_t live_streams = 0;
+  std::uint64_t shadow_entries = 0;  ///< current number of remembered accesses
+  std::uint64_t forgotten = 0;       ///< accesses dropped to bound memory (a race may be missed, none is invented)
+};
+
+class Model {
+ public:
+  Model(Options options, HazardSink& sink);
+  ~Model();
+  Model(const Model&) = delete;
+  Model& operator=(const Model&) = delete;
+
+  // ---- streams and events ----------------------------------------------------------------------------------------------
+  /// A blocking or non-blocking stream. Legacy and per-thread streams are made on demand by the two functions below.
+  StreamId create_stream(ContextId context, StreamKind kind);
+  StreamId legacy_stream(ContextId context);
+  StreamId per_thread_stream(ContextId context, ThreadId thread);
+  /// R-STR-30: no edge; pending work still completes and still orders (R-STR-20).
+  void destroy_stream(StreamId stream);
+  [[nodiscard]] StreamKind kind_of(StreamId stream) const;
+
+  EventId create_event();
+  void destroy_event(EventId event);  ///< R-EVT-11: waits already enqueued stay valid
+
+  // ---- memory ----------------------------------------------------------------------------------------------------------
+  /// A classic allocation: usable by everybody at once. A live allocation that overlaps `range` is ended first, without
+  /// a hazard (its free was not seen).
+  AllocationId allocate(Call call, Range range, MemoryKind kind);
+  /// R-SOA-01: an operation of `stream`; accesses not after it are hazards (use before allocation).
+  AllocationId allocate_async(Call call, StreamId stream, Range range);
+  /// R-ALC-02/05/08: every access must be before the call; the assumed clock lets cudaFree, cudaFreeHost and
+  /// cudaHostUnregister wait for all work of the device, DeviceAsync memory gets no such wait (R-ALC-03).
+  /// No-op when nothing lives at `base`. Ends in returned().
+  void free(Call call, ContextId context, Address base);
+  /// R-SOA-03: an operation of `stream`; every access must be before it.
+  OpId free_async(Call call, StreamId stream, Address base);
+  /// R-VMM-01: ends every allocation inside the range. Like free() without the assumed wait.
+  void unmap(Call call, ContextId context, Range range);
+  /// The allocation that holds the address, or nullptr. Valid until the next non-const call.
+  [[nodiscard]] const AllocationInfo* find_allocation(Address address) const;
+
+  // ---- operations: each is one step of its stream and returns its number ----------------------------------------------
+  OpId launch(Call call, StreamId stream, const LaunchShape& shape, std::span<const PointerArgument> pointers);
+  /// The kinds of memory on both sides, and so the row of the copy matrix, are found from the addresses (R-CPY-19).
+  /// The host part (what is waited for, what is complete at return) takes effect in returned().
+  /// A zero-byte copy is not an operation (R-CPY-23) and returns kNoOp.
+  OpId copy(Call call, StreamId stream, const Footprint& dst, const Footprint& src, Form form);
+  OpId fill(Call call, StreamId stream, const Footprint& dst, Form form);
+  OpId host_function(Call call, StreamId stream);
+  /// An operation without modelled accesses: prefetch, attach, write value.
+  OpId stream_action(Call call, StreamId stream);
+  /// As stream_action, and taken to be after everything submitted so far anywhere (see api::EffectKind).
+  OpId stream_joins_all(Call call, StreamId stream);
+  /// R-GRF-35: after earlier launches of the same executable graph, in any stream. `exec` is any key unique for its life.
+  OpId graph_launch(Call call, StreamId stream, std::uint64_t exec);
+
+  // ---- order -----------------------------------------------------------------------------------------------------------
+  OpId record_event(Call call, StreamId stream, EventId event);
+  OpId wait_event(Call call, StreamId stream, EventId event);
+  /// The three below take the snapshot; the edge to the host is made by returned().
+  void sync_stream(Call call, StreamId stream);
+  void sync_event(Call call, EventId event);
+  void sync_context(Call call, ContextId context);
+  /// A query of the stream or event succeeded: edge to the host at once.
+  void query_stream_succeeded(Call call, StreamId stream);
+  void query_event_succeeded(Call call, EventId event);
+  /// The thread's blocking call (copy, fill, free, sync) has returned. `ok` false: it failed, no edge (R-SYN-05).
+  /// Must be called after every copy, fill, free, unmap and sync_*, once the real call has returned.
+  void returned(ThreadId thread, bool ok);
+
+  // ---- accesses from elsewhere (host guard, annotations, measured footprints) ----------------------------------------------
+  /// The host itself touches the bytes now.
+  void host_access(Call call, Range range, AccessMode mode);
+
+  [[nodiscard]] Statistics statistics() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace streamsan::ordering
