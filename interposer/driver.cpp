@@ -86,7 +86,12 @@ void* find_entry(std::size_t row) {
 
 void* wrapper_for_symbol(const char* name, void* address) {
   const api::Row* row = api::find_row(name);
-  if (!row) return is_ours(address) ? address : counting_entry(name, address);
+  if (!row) {
+    // Other libraries have names that begin with "cu" too, of functions and of data.
+    void* handle = driver_handle();
+    bool of_driver = handle && real_dlsym(handle, name) == address;
+    return of_driver && !is_ours(address) ? counting_entry(name, address) : address;
+  }
   auto index = static_cast<std::size_t>(row - api::kRows);
   void* wrapper = streamsan_wrappers[index];
   if (!wrapper) return address;
@@ -109,7 +114,8 @@ void* wrapper_for_base(const char* base, void* address) {
 
 }  // namespace streamsan::recorder
 
-// ---- the hook of dlsym ---------------------------------------------------------------------------------------------------
+// ---- the hook of dlsym
+// ---------------------------------------------------------------------------------------------------
 
 extern "C" {
 
@@ -126,9 +132,10 @@ __attribute__((visibility("hidden"))) void* streamsan_find_dlsym() {
 }
 }
 
-// dlsym(RTLD_NEXT, ...) finds "the next object after the caller", and glibc takes the caller from the return address. So
-// every look-up that is none of our business must reach the real dlsym by a jump, with the guest's return address on the
-// stack: this cannot be written in C++. Ours are names that look like "cuX..." on a handle other than RTLD_NEXT (-1).
+// dlsym(RTLD_NEXT, ...) finds "the next object after the caller", and glibc takes the caller from the return address.
+// So every look-up that is none of our business must reach the real dlsym by a jump, with the guest's return address on
+// the stack: this cannot be written in C++. Ours are names that look like "cuX..." on a handle other than RTLD_NEXT
+// (-1).
 #ifndef __x86_64__
 #error "the dlsym hook is written for x86-64"
 #endif

@@ -30,11 +30,12 @@ inline void* driver_entry(std::size_t row) {
   return known ? known : find_entry(row);
 }
 
-/// What a guest that looked up `name` and got `address` is to be given: our wrapper if the address is the driver's export
-/// of a row that is wrapped, else the address itself.
+/// What a guest that looked up `name` and got `address` is to be given: our wrapper if the address is the driver's
+/// export of a row that is wrapped, else the address itself.
 void* wrapper_for_symbol(const char* name, void* address);
 
-/// The same for cuGetProcAddress, which is asked for a name without version and answers with the address of some version.
+/// The same for cuGetProcAddress, which is asked for a name without version and answers with the address of some
+/// version.
 void* wrapper_for_base(const char* base, void* address);
 
 }  // namespace streamsan::recorder

@@ -28,8 +28,8 @@ constinit std::atomic<bool> g_told_no_layout{false};
 
 constinit std::atomic<bool> g_arena_busy{false};
 
-/// Bump allocator; what it gives is never returned, because function descriptions live as long as the process. Needed once
-/// for each kernel, so a spinning lock will do; its holder takes no other.
+/// Bump allocator; what it gives is never returned, because function descriptions live as long as the process. Needed
+/// once for each kernel, so a spinning lock will do; its holder takes no other.
 void* arena(std::size_t bytes) {
   constexpr std::size_t kBlock = std::size_t{1} << 20;
   static constinit char* block = nullptr;
@@ -80,13 +80,14 @@ const char* function_name(std::uint64_t handle, bool is_kernel) {
   return result == CUDA_SUCCESS && name ? name : "";
 }
 
-/// A kernel without parameters and a driver that cannot tell look alike from outside: the first index fails for both. So
-/// ask whether the driver has the function at all.
+/// A kernel without parameters and a driver that cannot tell look alike from outside: the first index fails for both.
+/// So ask whether the driver has the function at all.
 bool driver_tells_layouts(bool is_kernel) {
   bool tells = driver_entry(is_kernel ? api::Index::cuKernelGetParamInfo : api::Index::cuFuncGetParamInfo) != nullptr;
   if (!tells && !g_told_no_layout.exchange(true)) {
-    warn("this driver does not tell kernel parameter layouts (needs CUDA 12.4 or later): memory used by kernels is not "
-         "seen, only copies, fills and frees are checked");
+    warn(
+        "this driver does not tell kernel parameter layouts (needs CUDA 12.4 or later): memory used by kernels is not "
+        "seen, only copies, fills and frees are checked");
   }
   return tells;
 }
@@ -129,7 +130,8 @@ const Function* function_info(std::uint64_t handle) {
   auto* entry = g_functions.insert(handle);
   if (!entry) return nullptr;
   const Function* known = entry->value.load(std::memory_order_acquire);
-  if (known && known->epoch == g_unloads.load(std::memory_order_relaxed)) [[likely]] return known;
+  if (known && known->epoch == g_unloads.load(std::memory_order_relaxed)) [[likely]]
+    return known;
   const Function* made = describe(handle);
   if (!made) return nullptr;
   // Two threads may describe the same kernel at once: both records are true.

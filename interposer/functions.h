@@ -2,9 +2,9 @@
 //
 // Kernels: what a CUfunction is called, and where in its arguments a pointer may stand.
 //
-// cuFuncGetParamInfo (driver 12.4 and later) gives offset and size of each parameter. Every aligned 8-byte word inside a
-// parameter may be a device pointer (structs by value hold them too: PyTorch passes its tensors so). Which words really
-// point into a live allocation is decided by the judge; here a word passes when its 256-MiB region ever held an
+// cuFuncGetParamInfo (driver 12.4 and later) gives offset and size of each parameter. Every aligned 8-byte word inside
+// a parameter may be a device pointer (structs by value hold them too: PyTorch passes its tensors so). Which words
+// really point into a live allocation is decided by the judge; here a word passes when its 256-MiB region ever held an
 // allocation, which costs one bit test and keeps plain integers out of the trace.
 //
 // A CUkernel may be launched in place of a CUfunction; the two are told apart by the look-up that made the handle.
@@ -22,15 +22,15 @@ struct Parameter {
 };
 
 struct Function {
-  std::uint32_t id;      ///< as in trace records
-  std::uint32_t epoch;   ///< of unloads: a description from before the last unload is not trusted
-  std::uint32_t count;   ///< number of parameters
-  bool layout_known;     ///< false: the driver did not tell, arguments are not read
+  std::uint32_t id;     ///< as in trace records
+  std::uint32_t epoch;  ///< of unloads: a description from before the last unload is not trusted
+  std::uint32_t count;  ///< number of parameters
+  bool layout_known;    ///< false: the driver did not tell, arguments are not read
   const Parameter* parameters;
 };
 
-/// The handle was handed out by cuLibraryGetKernel (a CUkernel) or by another look-up (a CUfunction). Cheap: some libraries
-/// look their kernels up before every launch.
+/// The handle was handed out by cuLibraryGetKernel (a CUkernel) or by another look-up (a CUfunction). Cheap: some
+/// libraries look their kernels up before every launch.
 void function_looked_up(std::uint64_t handle, bool is_kernel);
 
 /// A module or library is about to be unloaded: any handle may get a new life.

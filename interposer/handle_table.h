@@ -3,8 +3,8 @@
 // A fixed-size, lock-free map from driver handles to small values, in static memory.
 //
 // Handles are aligned pointers, so 0 is free to mean "empty" and 1 "deleted". Insertions and removals may race with
-// look-ups of other handles; two threads that insert the same handle at once both see it inserted. A full table refuses:
-// callers treat that as "not known" or "known" as suits them, and lose precision, not correctness.
+// look-ups of other handles; two threads that insert the same handle at once both see it inserted. A full table
+// refuses: callers treat that as "not known" or "known" as suits them, and lose precision, not correctness.
 #pragma once
 
 #include <array>
@@ -51,7 +51,8 @@ class HandleTable {
       if (found == handle) return &entry;
       if (found != kEmpty && found != kDeleted) continue;
       entry.value.store(Value{}, std::memory_order_relaxed);
-      if (entry.handle.compare_exchange_strong(found, handle, std::memory_order_acq_rel) || found == handle) return &entry;
+      if (entry.handle.compare_exchange_strong(found, handle, std::memory_order_acq_rel) || found == handle)
+        return &entry;
     }
     return nullptr;
   }
@@ -71,9 +72,7 @@ class HandleTable {
   static constexpr std::uint64_t kDeleted = 1;
   static constexpr std::size_t kMostProbes = 64;
 
-  Entry& at(std::uint64_t handle, std::size_t probe) {
-    return entries_[(mix_bits(handle) + probe) & (kCapacity - 1)];
-  }
+  Entry& at(std::uint64_t handle, std::size_t probe) { return entries_[(mix_bits(handle) + probe) & (kCapacity - 1)]; }
 
   std::array<Entry, kCapacity> entries_;
 };

@@ -2,14 +2,14 @@
 //
 // The wrappers: one template, one instance for each row of the table that is not passed through.
 //
-//   forward if off or nested -> (Begin rows: reserve and fill the record) -> real call
+//   forward if not recording or nested -> (Begin rows: reserve and fill the record) -> real call
 //                            -> (End rows: record if it succeeded) -> return the driver's result, untouched
 //
-// HOW TO ADD A FUNCTION: a row in ordering/api/cuda_api.def is all it takes, unless its EffectKind is new; then add a case
-// to fill() below. Signatures come from cuda.h.
+// HOW TO ADD A FUNCTION: a row in ordering/api/cuda_api.def is all it takes, unless its EffectKind is new; then add a
+// case to fill() below. Signatures come from cuda.h.
 //
-// Calls made by the driver through its own exports, or by a tool inside a call, are not recorded: the outer call says what
-// they do. No lock is held across a real call, ever.
+// Calls made by the driver through its own exports, or by a tool inside a call, are not recorded: the outer call says
+// what they do. No lock is held across a real call, ever.
 #include "interposer/decode.h"
 #include "interposer/driver.h"
 #include "interposer/functions.h"
@@ -110,9 +110,13 @@ class CallRecord {
 
  private:
   template <api::Position kPosition>
-  std::uint64_t arg() const { return word<kPosition>(arguments_); }
+  std::uint64_t arg() const {
+    return word<kPosition>(arguments_);
+  }
   template <api::Position kPosition>
-  std::uint64_t out() const { return result_word<kPosition>(arguments_); }
+  std::uint64_t out() const {
+    return result_word<kPosition>(arguments_);
+  }
 
   StreamArgument stream() const { return resolve_stream(arg<kEffect.stream>(), api::kRows[kRow].default_stream); }
 
@@ -194,7 +198,8 @@ class CallRecord {
     std::uint64_t* w = slot.record->w;
     w[0] = address;
     w[1] = bytes;
-    w[2] = static_cast<std::uint64_t>(memory_kind(kKind));
+    w[2] = static_cast<std::uint64_t>(kRow == api::Index::cuLibraryGetManaged ? ordering::MemoryKind::Managed
+                                                                              : memory_kind(kKind));
     w[3] = at.handle;
     w[4] = current_context();
     return slot;
@@ -291,15 +296,16 @@ void record_special(const Arguments& arguments, const void* frame) {
       programmatic |= config.attrs[i].id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION &&
                       config.attrs[i].value.programmaticStreamSerializationAllowed;
     }
-    record_launch({.function = word<kEffect.object>(arguments),
-                   .extents = {config.gridDimX, config.gridDimY, config.gridDimZ, config.blockDimX, config.blockDimY,
-                               config.blockDimZ},
-                   .stream = resolve_stream(reinterpret_cast<std::uint64_t>(config.hStream), kDescription.default_stream),
-                   .params = std::get<static_cast<std::size_t>(kEffect.params)>(arguments),
-                   .extra = std::get<static_cast<std::size_t>(kEffect.params) + 1>(arguments),
-                   .programmatic = programmatic,
-                   .api = static_cast<std::uint16_t>(kRow),
-                   .stack = capture_stack(frame)});
+    record_launch(
+        {.function = word<kEffect.object>(arguments),
+         .extents = {config.gridDimX, config.gridDimY, config.gridDimZ, config.blockDimX, config.blockDimY,
+                     config.blockDimZ},
+         .stream = resolve_stream(reinterpret_cast<std::uint64_t>(config.hStream), kDescription.default_stream),
+         .params = std::get<static_cast<std::size_t>(kEffect.params)>(arguments),
+         .extra = std::get<static_cast<std::size_t>(kEffect.params) + 1>(arguments),
+         .programmatic = programmatic,
+         .api = static_cast<std::uint16_t>(kRow),
+         .stack = capture_stack(frame)});
   } else if constexpr (kEffect.kind == EffectKind::StreamCreate) {
     stream_created(result_word<kEffect.object>(arguments), static_cast<std::uint16_t>(kRow));
   } else {
@@ -334,10 +340,19 @@ struct Hook<kRow, CUresult (*)(Parameters...)> {
   static CUresult call(Parameters... parameters) {
     auto real = reinterpret_cast<CUresult (*)(Parameters...)>(driver_entry(kRow));
     // Linked against a newer driver than is installed, or called without one.
-    if (!real) [[unlikely]] return CUDA_ERROR_NOT_INITIALIZED;
+    if (!real) [[unlikely]]
+      return CUDA_ERROR_NOT_INITIALIZED;
     if constexpr (kEffect.kind == EffectKind::Lookup) {
       return look_up(real, parameters...);
-    } else if (t_thread.depth != 0 || !recording_or_start()) {
+    } else if constexpr (kEffect.kind == EffectKind::Init) {
+      note_observed();
+      CUresult result = real(parameters...);
+      if (result == CUDA_SUCCESS && start_recording()) {
+        const Arguments arguments(parameters...);
+        publish(CallRecord<kRow, Arguments>(arguments, capture_stack(__builtin_frame_address(0))).fill());
+      }
+      return result;
+    } else if (t_thread.depth != 0 || !recording()) {
       return real(parameters...);
     } else if constexpr (kEffect.kind == EffectKind::Later) {
       note_later(kRow);
@@ -370,7 +385,8 @@ struct Hook<kRow, CUresult (*)(Parameters...)> {
   }
 
  private:
-  /// cuGetProcAddress: the real one decides which version is meant; we only swap the address it returns for our wrapper.
+  /// cuGetProcAddress: the real one decides which version is meant; we only swap the address it returns for our
+  /// wrapper.
   template <class Real, class... Rest>
   static CUresult look_up(Real real, const char* name, void** entry, Rest... rest) {
     CUresult result = real(name, entry, rest...);
@@ -394,8 +410,7 @@ constexpr void* wrapper_of() {
 // Read by the exported entry points (exports.S, generated from the table) and by driver.cpp.
 extern "C" {
 void* const streamsan_wrappers[] = {
-#define SS_API(symbol_, ...) \
-  streamsan::recorder::wrapper_of<streamsan::api::Index::symbol_, decltype(&::symbol_)>(),
+#define SS_API(symbol_, ...) streamsan::recorder::wrapper_of<streamsan::api::Index::symbol_, decltype(&::symbol_)>(),
 #include "ordering/api/cuda_api.def"
 #undef SS_API
 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Prints exports.S: an exported entry point for each wrapped row, for programs that are linked against libcuda and so call
-// `cuLaunchKernel` by name. Each is a jump through the wrapper table: real code with the exported name, no PLT stub.
-// Rows that are passed through are not exported; the loader finds the driver's own.
+// Prints exports.S: an exported entry point for each wrapped row, for programs that are linked against libcuda and so
+// call `cuLaunchKernel` by name. Each is a jump through the wrapper table: real code with the exported name, no PLT
+// stub. Rows that are passed through are not exported; the loader finds the driver's own.
 #include <cstdio>
 
 #include "ordering/api/row.h"

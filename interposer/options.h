@@ -2,16 +2,16 @@
 //
 // The recorder's share of STREAMSAN_OPTIONS ("key=value" separated by space, comma or colon).
 //
-// Only the keys the guest needs are read here; the launcher and `streamsan check` own the full list (cli/options.def) and
-// warn about unknown keys, so this parser ignores what it does not know. No allocation: it runs inside the guest.
+// Only the keys the guest needs are read here; the launcher and `streamsan check` own the full list (cli/options.def)
+// and warn about unknown keys, so this parser ignores what it does not know. No allocation: it runs inside the guest.
 #pragma once
 
 namespace streamsan::recorder {
 
 struct Options {
-  char trace_path[1024];   ///< %p is the process id
-  unsigned stacks;         ///< capture native call stacks
-  unsigned stack_depth;    ///< frames kept of each, at most kMaxStackDepth
+  char trace_path[1024];  ///< %p is the process id
+  unsigned stacks;        ///< capture native call stacks
+  unsigned stack_depth;   ///< frames kept of each, at most kMaxStackDepth
   unsigned follow_children;
   unsigned verbosity;
 };

@@ -164,7 +164,11 @@ __attribute__((constructor)) void leave_children_alone() {
 
 }  // namespace
 
-bool detail::start() {
+void note_observed() {
+  if (!g_observed.load(std::memory_order_relaxed)) g_observed.store(true, std::memory_order_relaxed);
+}
+
+bool start_recording() {
   for (;;) {
     Mode cold = Mode::Cold;
     if (g_mode.compare_exchange_strong(cold, Mode::Starting, std::memory_order_acq_rel)) break;
@@ -173,7 +177,6 @@ bool detail::start() {
     // Another thread is opening the file; it waits for nothing that this thread could hold.
     sched_yield();
   }
-  g_observed.store(true);
   read_options(g_options);
   if (!g_fork_handlers.exchange(true)) pthread_atfork(nullptr, nullptr, become_child);
   char path[1060];
@@ -202,7 +205,8 @@ std::uint32_t process_epoch() { return g_epoch.load(std::memory_order_relaxed); 
 
 std::uint16_t thread_number() {
   ThreadState& me = t_thread;
-  if (me.epoch == process_epoch() && me.number) [[likely]] return me.number;
+  if (me.epoch == process_epoch() && me.number) [[likely]]
+    return me.number;
   me.epoch = process_epoch();
   std::uint32_t number = g_threads.fetch_add(1, std::memory_order_relaxed) + 1;
   me.number = static_cast<std::uint16_t>(number < 0xffff ? number : 0xffff);

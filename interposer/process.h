@@ -2,12 +2,13 @@
 //
 // The recorder's life inside the guest process.
 //
-//   Cold --first wrapped driver call--> On --trouble--> Off
-//     ^                                  |
-//     +---------- fork, in the child ----+
+//   Cold --cuInit succeeds--> On --trouble--> Off
+//     ^                        |
+//     +------ fork, child -----+
 //
-// Nothing happens before the first wrapped call: a shell or an `ls` that inherits the preload opens no file and no
-// driver. A forked child starts Cold again, with its own trace if it ever uses CUDA. Off is final: one line on stderr,
+// Nothing happens before the driver is initialised: a shell or an `ls` that inherits the preload opens no file and no
+// driver. A forked child starts Cold again: it gets a trace of its own if it initialises CUDA itself (its parent's CUDA
+// does not work there, and what its exit handlers call must not look like a program). Off is final: one line on stderr,
 // every call forwarded as if we were not there. The guest is never stopped, and its heap is not used.
 //
 // All state is constant-initialised: our functions are called before our constructors run.
@@ -22,11 +23,11 @@ namespace streamsan::recorder {
 
 struct StackCache;
 
-/// Per host thread. Trivially destructible and in the initial-exec TLS block, so that it can be touched at any time, thread
-/// exit included.
+/// Per host thread. Trivially destructible and in the initial-exec TLS block, so that it can be touched at any time,
+/// thread exit included.
 struct ThreadState {
-  unsigned depth;            ///< inside a wrapper: calls the driver makes through its own exports are not recorded
-  std::uint32_t epoch;       ///< process epoch the fields below belong to
+  unsigned depth;       ///< inside a wrapper: calls the driver makes through its own exports are not recorded
+  std::uint32_t epoch;  ///< process epoch the fields below belong to
   std::uint16_t number;
   StackCache* stack_cache;
 };
@@ -35,18 +36,16 @@ extern constinit thread_local ThreadState t_thread __attribute__((tls_model("ini
 namespace detail {
 enum class Mode : std::uint8_t { Cold, Starting, On, Off };
 extern constinit std::atomic<Mode> g_mode;
-bool start();
 }  // namespace detail
 
 /// True while records are to be written.
-inline bool recording() { return detail::g_mode.load(std::memory_order_relaxed) == detail::Mode::On; }
+inline bool recording() { return detail::g_mode.load(std::memory_order_acquire) == detail::Mode::On; }
 
-/// As recording(), and starts the recorder on the first call of the process.
-inline bool recording_or_start() {
-  detail::Mode mode = detail::g_mode.load(std::memory_order_acquire);
-  if (mode == detail::Mode::On) [[likely]] return true;
-  return mode != detail::Mode::Off && detail::start();
-}
+/// cuInit has succeeded: opens the trace, unless that was done or has failed before. Returns recording().
+bool start_recording();
+
+/// A call or a look-up came through us: CUDA is observed, whatever becomes of the trace.
+void note_observed();
 
 /// Switches recording off for good and says why, once. `error`: errno value or 0.
 void disable_recording(const char* why, int error);

@@ -156,7 +156,8 @@ std::uint32_t capture_stack(const void* frame_address) {
   std::uint64_t caller = *reinterpret_cast<const std::uint64_t*>(frame + sizeof(void*));
   CachedStack(&set)[kWays] = cache->entries[mix_bits(caller ^ frame) % kSets];
   for (CachedStack& entry : set) {
-    if (still_current(entry, frame)) [[likely]] return entry.id;
+    if (still_current(entry, frame)) [[likely]]
+      return entry.id;
   }
   CachedStack& entry = set[cache->next_victim++ % kWays];
   entry.frame = 0;

@@ -65,7 +65,8 @@ StreamArgument resolve_stream(std::uint64_t handle, api::DefaultStream meaning_o
   }
   if (handle <= trace::kPerThreadStream) return {handle, current_context(), flags};
   // The rows that create streams know them already; this one was made behind our back.
-  if (!g_known.find(handle)) [[unlikely]] stream_created(handle, api::Index::cuStreamGetFlags);
+  if (!g_known.find(handle)) [[unlikely]]
+    stream_created(handle, api::Index::cuStreamGetFlags);
   return {handle, 0, flags};
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Streams and contexts as the recorder needs them: which stream a handle means, and a StreamCreate record for every handle
-// that appears in a trace, also for streams whose creation was not seen (made by a function this build does not know).
+// Streams and contexts as the recorder needs them: which stream a handle means, and a StreamCreate record for every
+// handle that appears in a trace, also for streams whose creation was not seen (made by a function this build does not
+// know).
 #pragma once
 
 #include <cstdint>

@@ -40,7 +40,8 @@ void write_count(const char* name, std::size_t length, std::uint64_t count, bool
 void note_later(std::size_t row) {
   std::uint32_t count = g_later[row].fetch_add(1, std::memory_order_relaxed) + 1;
   // Powers of two: a guest that is killed leaves a count that is at least half right.
-  if ((count & (count - 1)) == 0) write_count(api::kRows[row].symbol.data(), api::kRows[row].symbol.size(), count, false);
+  if ((count & (count - 1)) == 0)
+    write_count(api::kRows[row].symbol.data(), api::kRows[row].symbol.size(), count, false);
 }
 
 void* counting_entry(const char* name, void* address) {
@@ -49,7 +50,8 @@ void* counting_entry(const char* name, void* address) {
     void* found = entry.address.load(std::memory_order_acquire);
     if (!found) {
       // The name is written by whoever takes the place; it is read at exit only.
-      if (!entry.address.compare_exchange_strong(found, address, std::memory_order_acq_rel) && found != address) continue;
+      if (!entry.address.compare_exchange_strong(found, address, std::memory_order_acq_rel) && found != address)
+        continue;
       if (!found) std::strncpy(entry.name, name, sizeof entry.name - 1);
       found = address;
       streamsan_unknown_targets[i].store(address, std::memory_order_release);

@@ -3,8 +3,9 @@
 // What the recorder lets through without understanding it, counted and named, so that silence is never mistaken for
 // cleanliness: calls of rows with EffectKind::Later, and calls of driver functions the table does not have.
 //
-// The signature of an unknown function is unknown too, so it cannot be wrapped in C++. The guest is given one of a fixed
-// set of entry points that count and jump to the driver; when they are used up the driver's own address is handed out.
+// The signature of an unknown function is unknown too, so it cannot be wrapped in C++. The guest is given one of a
+// fixed set of entry points that count and jump to the driver; when they are used up the driver's own address is handed
+// out.
 #pragma once
 
 #include <cstddef>

@@ -149,7 +149,8 @@ void fill_header(trace::FileHeader& head) {
   head.pid = static_cast<std::uint32_t>(getpid());
   head.api_rows = static_cast<std::uint32_t>(api::kRowCount);
   head.api_hash = api::api_table_hash();
-  head.start_time_ns = static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(now.tv_nsec);
+  head.start_time_ns =
+      static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(now.tv_nsec);
   fill_command_line(head);
   head.magic = trace::kMagic;
 }

@@ -2,9 +2,9 @@
 //
 // The writing side of the trace (see trace/format.h): slots are reserved by one atomic add and published by one store.
 //
-// Lock-free for callers, except that the thread that first needs a new chunk allocates and maps it while others that need
-// the same chunk wait; the allocator of a chunk takes no lock that a waiter could hold. Nothing here allocates from the
-// guest's heap.
+// Lock-free for callers, except that the thread that first needs a new chunk allocates and maps it while others that
+// need the same chunk wait; the allocator of a chunk takes no lock that a waiter could hold. Nothing here allocates
+// from the guest's heap.
 #pragma once
 
 #include <cstddef>

@@ -15,14 +15,14 @@
 // grows (spills). Nothing is dropped silently: if the file cannot grow the recorder stops recording, says so in
 // FileHeader::end and on stderr, and the guest goes on.
 //
-// ORDER. A slot's position is the order of the call it describes. `reserved` is advanced by one atomic add, by 1 + n for
-// a record with n continuation slots, so positions are total over all threads and cost no lock:
+// ORDER. A slot's position is the order of the call it describes. `reserved` is advanced by one atomic add, by 1 + n
+// for a record with n continuation slots, so positions are total over all threads and cost no lock:
 //   * RecordPoint::End rows (creates, enqueues, successful queries) reserve after the real call returned;
 //   * RecordPoint::Begin rows (frees, destroys, blocking calls) reserve before the real call, fill in the record, and
 //     publish it (or cancel it) when the call has returned. A blocking call publishes a second record, CallEnd, when it
 //     has returned; the edge to the host belongs there.
-// Any point between call and return is a legal place for a call that other threads do not wait for, so this order agrees
-// with every order the program can rely on.
+// Any point between call and return is a legal place for a call that other threads do not wait for, so this order
+// agrees with every order the program can rely on.
 //
 // PUBLICATION. Record::state is written last, with release order. 0 means reserved and not yet published: the reader
 // waits there (the call is still running), and skips it once the process is gone. A record never spans two chunks: a
@@ -70,31 +70,31 @@ struct FileHeader {
   std::atomic<std::uint64_t> reserved;  ///< slots handed out
   std::atomic<std::uint64_t> consumed;  ///< slots the judge has read; only for statistics
   std::atomic<std::uint32_t> judge_attached;
-  std::atomic<std::uint32_t> end;       ///< End
+  std::atomic<std::uint32_t> end;  ///< End
   std::atomic<std::uint32_t> end_errno;
   std::atomic<std::uint32_t> cuda_initialised;  ///< cuInit was seen to succeed
-  char executable[1024];                ///< path, NUL-terminated, cut if longer
-  char command_line[2048];              ///< arguments separated by NUL, cut if longer
+  char executable[1024];                        ///< path, NUL-terminated, cut if longer
+  char command_line[2048];                      ///< arguments separated by NUL, cut if longer
 };
 static_assert(sizeof(FileHeader) <= kHeaderBytes);
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
 enum class State : std::uint32_t {
-  Reserved = 0,   ///< not yet published
+  Reserved = 0,  ///< not yet published
   Published = 1,
   Cancelled = 2,  ///< the real call failed: it had no effect
 };
 
 /// What a record says. `w` below are Record::w; "ctx" is the raw CUcontext current at the call (0: unknown or not
-/// needed); "stream" is the raw handle as passed, with 0 already resolved by the symbol to 1 (legacy) or 2 (per-thread).
-/// Sizes are bytes, addresses raw.
+/// needed); "stream" is the raw handle as passed, with 0 already resolved by the symbol to 1 (legacy) or 2
+/// (per-thread). Sizes are bytes, addresses raw.
 enum class Kind : std::uint8_t {
-  Pad = 0,     ///< filler before a chunk boundary
+  Pad = 0,  ///< filler before a chunk boundary
   // Definitions: made before the first record that refers to them, by the same thread.
-  Module,      ///< w0 load bias, w1 lowest mapped address, w2 highest; continuation: path, then build-id bytes
-               ///< w3 length of path, w4 length of build-id
-  Stack,       ///< w0 stack id, w1 number of frames; continuation: return addresses, innermost first
-  Function,    ///< w0 function id, w1 raw CUfunction, w2 length of name; continuation: mangled name (cut at 2,000 bytes)
+  Module,    ///< w0 load bias, w1 lowest mapped address, w2 highest; continuation: path, then build-id bytes
+             ///< w3 length of path, w4 length of build-id
+  Stack,     ///< w0 stack id, w1 number of frames; continuation: return addresses, innermost first
+  Function,  ///< w0 function id, w1 raw CUfunction, w2 length of name; continuation: mangled name (cut at 2,000 bytes)
   Unmodelled,  ///< w0 calls counted so far (a later record of the same symbol replaces it); w1 length; w2 1 if the
                ///< table does not have the name; continuation: symbol. Written when the count of a function with
                ///< EffectKind::Later reaches a power of two, and at exit for each of them that was called, and for each
@@ -102,40 +102,40 @@ enum class Kind : std::uint8_t {
   Message,     ///< w0 length; continuation: text of a warning of the recorder
 
   // Operations and their neighbours.
-  Launch,       ///< w0 stream, w1 ctx, w2 function id, w3 number of device threads, w4 hash of all argument bytes and
-                ///< of grid and block, w5 number of pointer words; continuation: pointer words, see pointer_word()
-                ///< flags: kProgrammatic
-  Copy,         ///< w0 stream, w1 ctx, w2 dst, w3 src, w4 width in bytes, w5 1 if a shape follows, else 0
-                ///< flags: direction and form; continuation if w5 != 0: dst pitch, src pitch, height, dst slice bytes,
-                ///< src slice bytes, depth, unused, unused. A side that is an array has address 0
-  Fill,         ///< w0 stream, w1 ctx, w2 dst, w3 width in bytes, w4 pitch, w5 height; flags: form
-  HostFunction, ///< w0 stream, w1 ctx
-  StreamAction, ///< w0 stream, w1 ctx
+  Launch,        ///< w0 stream, w1 ctx, w2 function id, w3 number of device threads, w4 hash of all argument bytes and
+                 ///< of grid and block, w5 number of pointer words; continuation: pointer words, see pointer_word()
+                 ///< flags: kProgrammatic
+  Copy,          ///< w0 stream, w1 ctx, w2 dst, w3 src, w4 width in bytes, w5 1 if a shape follows, else 0
+                 ///< flags: direction and form; continuation if w5 != 0: dst pitch, src pitch, height, dst slice bytes,
+                 ///< src slice bytes, depth, unused, unused. A side that is an array has address 0
+  Fill,          ///< w0 stream, w1 ctx, w2 dst, w3 width in bytes, w4 pitch, w5 height; flags: form
+  HostFunction,  ///< w0 stream, w1 ctx
+  StreamAction,  ///< w0 stream, w1 ctx
   StreamJoinsAll,  ///< w0 stream, w1 ctx
-  Alloc,        ///< w0 address, w1 bytes, w2 ordering::MemoryKind, w3 stream (DeviceAsync), w4 ctx
-                ///< flags: kVariable
-  Free,         ///< w0 address, w1 bytes or 0, w2 FreeKind, w3 stream (FreeKind::Async), w4 ctx
-  StreamCreate, ///< w0 handle, w1 1 if non-blocking, w2 ctx, w3 unique id (cuStreamGetId); also written when a handle
-                ///< is met whose creation was not seen
-  StreamDestroy,   ///< w0 handle
-  EventCreate,  ///< w0 handle, w1 flags
-  EventDestroy, ///< w0 handle
-  EventRecord,  ///< w0 stream, w1 ctx, w2 event, w3 flags
-  EventWait,    ///< w0 stream, w1 ctx, w2 event, w3 flags
-  SyncStream,   ///< w0 stream, w1 ctx; the snapshot: the edge to the host is at CallEnd
-  SyncEvent,    ///< w0 event
-  SyncContext,  ///< w0 ctx
-  CallEnd,      ///< a blocking call of this thread has returned: w0 position of its record. Cancelled: it failed
-  QueryStream,  ///< w0 stream, w1 ctx: the query succeeded
-  QueryEvent,   ///< w0 event: the query succeeded
-  CaptureBegin, ///< w0 stream, w1 ctx
-  CaptureEnd,   ///< w0 stream, w1 ctx, w2 graph handle or 0
+  Alloc,           ///< w0 address, w1 bytes, w2 ordering::MemoryKind, w3 stream (DeviceAsync), w4 ctx
+                   ///< flags: kVariable
+  Free,            ///< w0 address, w1 bytes or 0, w2 FreeKind, w3 stream (FreeKind::Async), w4 ctx
+  StreamCreate,   ///< w0 handle, w1 1 if non-blocking, w2 ctx, w3 unique id (cuStreamGetId); also written when a handle
+                  ///< is met whose creation was not seen
+  StreamDestroy,  ///< w0 handle
+  EventCreate,    ///< w0 handle, w1 flags
+  EventDestroy,   ///< w0 handle
+  EventRecord,    ///< w0 stream, w1 ctx, w2 event, w3 flags
+  EventWait,      ///< w0 stream, w1 ctx, w2 event, w3 flags
+  SyncStream,     ///< w0 stream, w1 ctx; the snapshot: the edge to the host is at CallEnd
+  SyncEvent,      ///< w0 event
+  SyncContext,    ///< w0 ctx
+  CallEnd,        ///< a blocking call of this thread has returned: w0 position of its record. Cancelled: it failed
+  QueryStream,    ///< w0 stream, w1 ctx: the query succeeded
+  QueryEvent,     ///< w0 event: the query succeeded
+  CaptureBegin,   ///< w0 stream, w1 ctx
+  CaptureEnd,     ///< w0 stream, w1 ctx, w2 graph handle or 0
   GraphInstantiate,  ///< w0 exec handle, w1 graph handle
-  GraphLaunch,  ///< w0 stream, w1 ctx, w2 exec handle
-  Unload,       ///< w0 module or library handle
+  GraphLaunch,       ///< w0 stream, w1 ctx, w2 exec handle
+  Unload,            ///< w0 module or library handle
   ContextDestroy,    ///< w0 ctx
-  Init,         ///< cuInit succeeded
-  NameStream,   ///< w0 handle, w1 length; continuation: name
+  Init,              ///< cuInit succeeded
+  NameStream,        ///< w0 handle, w1 length; continuation: name
 };
 
 enum class FreeKind : std::uint32_t { Device, Host, Unregister, Async, Unmap };
@@ -151,17 +151,17 @@ inline constexpr std::uint16_t kImplicitStream = 16;  ///< the program passed 0 
 struct Record {
   std::atomic<std::uint32_t> state;  ///< State
   Kind kind;
-  std::uint8_t continuations;        ///< slots that follow and belong to this record
-  std::uint16_t api;                 ///< row that was called, api::Index
+  std::uint8_t continuations;  ///< slots that follow and belong to this record
+  std::uint16_t api;           ///< row that was called, api::Index
   std::uint16_t flags;
-  std::uint16_t thread;              ///< small number of the host thread, from 1; 0xffff: 65,535th and later
-  std::uint32_t stack;               ///< id of a Stack record; 0: not captured
+  std::uint16_t thread;  ///< small number of the host thread, from 1; 0xffff: 65,535th and later
+  std::uint32_t stack;   ///< id of a Stack record; 0: not captured
   std::uint64_t w[kRecordWords];
 };
 static_assert(sizeof(Record) == kSlotBytes);
 
-/// One pointer among a kernel's arguments: parameter index in the upper 12 bits (0xfff: index not known), address below.
-/// 52 bits hold every device address of today's 64-bit platforms.
+/// One pointer among a kernel's arguments: parameter index in the upper 12 bits (0xfff: index not known), address
+/// below. 52 bits hold every device address of today's 64-bit platforms.
 inline constexpr unsigned kPointerBits = 52;
 inline constexpr std::uint64_t kUnknownParameter = 0xfff;
 constexpr std::uint64_t pointer_word(std::uint64_t parameter, std::uint64_t address) {

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// See reader.h for what is trusted (nothing) and what a caller may rely on (everything next() yields).
+//
+// Cost matters here: a step on the fast path is one bounds test, one acquire load and one switch. File size and the
+// `reserved` counter are read again only when the last known values are used up.
+#include "interposer/trace/reader.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+#include <system_error>
+
+#include "ordering/api/row.h"
+
+namespace streamsan::trace {
+namespace {
+
+std::string errno_text(int error) { return std::generic_category().message(error); }
+
+/// Do the lengths a record states fit in its continuation? Also the place where absurd counts are caught.
+bool lengths_fit(const Record& record) {
+  const std::uint64_t words = std::uint64_t{record.continuations} * kContinuationWords;
+  const std::uint64_t bytes = words * sizeof(std::uint64_t);
+  switch (record.kind) {
+    case Kind::Module: return record.w[3] <= bytes && record.w[4] <= bytes - record.w[3];
+    case Kind::Stack: return record.w[1] <= words;
+    case Kind::Function: return record.w[2] <= bytes;
+    case Kind::Unmodelled:
+    case Kind::NameStream: return record.w[1] <= bytes;
+    case Kind::Message: return record.w[0] <= bytes;
+    case Kind::Launch: return record.w[5] <= words;
+    case Kind::Copy: return record.w[5] <= 1 && record.w[5] * kContinuationWords <= words;
+    default: return true;
+  }
+}
+
+/// Why this is no trace that this program can read; empty: it is one.
+std::string header_fault(const FileHeader& header) {
+  if (header.magic != kMagic) return "it is not a StreamSan trace";
+  if (header.version != kVersion) {
+    return "it has trace format " + std::to_string(header.version) + ", this version reads " + std::to_string(kVersion);
+  }
+  if (header.slot_bytes != kSlotBytes || header.chunk_bytes != kChunkBytes) return "its header is corrupt";
+  if (header.api_rows != api::kRowCount || header.api_hash != api::api_table_hash()) {
+    return "it was recorded by another version of StreamSan (its table of driver functions is different); check it with "
+           "the version that recorded it";
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string_view payload_text(std::span<const std::uint64_t> words, std::uint64_t offset, std::uint64_t length) {
+  return {reinterpret_cast<const char*>(words.data()) + offset, length};
+}
+
+std::unique_ptr<Reader> Reader::open(const std::string& path, Options options, std::string& error) {
+  std::unique_ptr<Reader> reader(new Reader);
+  reader->writable_ = options.live || options.consume;
+  reader->file_ = ::open(path.c_str(), (reader->writable_ ? O_RDWR : O_RDONLY) | O_CLOEXEC);
+  if (reader->file_ < 0) {
+    error = errno_text(errno);
+    return nullptr;
+  }
+  struct stat status {};
+  if (fstat(reader->file_, &status) != 0 || !S_ISREG(status.st_mode)) {
+    error = "it is not a regular file";
+    return nullptr;
+  }
+  if (static_cast<std::uint64_t>(status.st_size) < kHeaderBytes) {
+    error = "it is too short to be a StreamSan trace";
+    return nullptr;
+  }
+  void* map = mmap(nullptr, kHeaderBytes, PROT_READ | (reader->writable_ ? PROT_WRITE : 0), MAP_SHARED, reader->file_, 0);
+  if (map == MAP_FAILED) {
+    error = errno_text(errno);
+    return nullptr;
+  }
+  reader->header_ = static_cast<FileHeader*>(map);
+  error = header_fault(*reader->header_);
+  if (!error.empty()) return nullptr;
+  reader->live_ = options.live;
+  reader->consume_ = options.consume;
+  reader->removed_below_ = reader->header_->consumed.load(std::memory_order_acquire);
+  if (options.live) reader->header_->judge_attached.store(1, std::memory_order_release);
+  reader->refresh_size();
+  return reader;
+}
+
+Reader::~Reader() {
+  if (chunk_) munmap(const_cast<Record*>(chunk_), kChunkBytes);
+  if (header_) {
+    if (writable_) header_->judge_attached.store(0, std::memory_order_release);
+    munmap(header_, kHeaderBytes);
+  }
+  if (file_ >= 0) close(file_);
+}
+
+End Reader::end() const { return static_cast<End>(header_->end.load(std::memory_order_acquire)); }
+
+std::uint64_t Reader::reserved() const { return header_->reserved.load(std::memory_order_acquire); }
+
+bool Reader::refresh_size() {
+  struct stat status {};
+  if (fstat(file_, &status) != 0) return false;
+  file_bytes_ = static_cast<std::uint64_t>(status.st_size);
+  std::uint64_t slots = file_bytes_ < kHeaderBytes ? 0 : (file_bytes_ - kHeaderBytes) / kSlotBytes;
+  bool grown = slots > slots_available_;
+  slots_available_ = slots;
+  return grown;
+}
+
+bool Reader::map_chunk(std::size_t index) {
+  // The last chunk of a truncated file is mapped in full; slots_available_ keeps us away from the part without pages.
+  void* map = mmap(nullptr, kChunkBytes, PROT_READ, MAP_SHARED, file_,
+                   static_cast<off_t>(kHeaderBytes + index * kChunkBytes));
+  if (map == MAP_FAILED) return false;
+  chunk_ = static_cast<const Record*>(map);
+  chunk_index_ = index;
+  return true;
+}
+
+void Reader::leave_chunk() {
+  munmap(const_cast<Record*>(chunk_), kChunkBytes);
+  chunk_ = nullptr;
+  if (!consume_) return;
+  // A file system without holes keeps the file whole: it costs disk space, nothing else.
+  fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+            static_cast<off_t>(kHeaderBytes + chunk_index_ * kChunkBytes), static_cast<off_t>(kChunkBytes));
+  header_->consumed.store((chunk_index_ + 1) * kChunkSlots, std::memory_order_release);
+}
+
+Step Reader::corrupt(const std::string& what) {
+  ended_ = true;
+  problem_ = "record " + std::to_string(position_) + " is corrupt (" + what +
+             "): what follows it could not be read (the trace has " + std::to_string(reserved()) + " slots)";
+  return Step::End;
+}
+
+/// The slot at position_ was handed out, but the file does not reach so far.
+Step Reader::missing_slot() {
+  ended_ = true;
+  std::uint64_t missing = reserved() - position_;
+  // The recorder says so itself, or it died between taking the slots and growing the file, which it does by whole chunks.
+  if (end() == End::NoSpace || end() == End::TooLong) return Step::End;
+  constexpr std::uint64_t kInFlight = 4096;
+  if (slots_available_ % kChunkSlots == 0 && missing <= kInFlight) {
+    unpublished_ += missing;
+    return Step::End;
+  }
+  problem_ = "the trace is truncated: " + std::to_string(missing) + " of " + std::to_string(reserved()) +
+             " slots are missing at its end";
+  return Step::End;
+}
+
+Step Reader::next(Item& item) {
+  if (ended_) return Step::End;
+  for (;;) {
+    if (position_ >= known_reserved_) {
+      known_reserved_ = reserved();
+      if (position_ >= known_reserved_) {
+        if (live_) return Step::Wait;
+        ended_ = true;
+        return Step::End;
+      }
+    }
+    if (position_ >= slots_available_) {
+      refresh_size();
+      if (position_ >= slots_available_) {
+        if (live_) return Step::Wait;
+        return missing_slot();
+      }
+    }
+    std::size_t index = position_ / kChunkSlots;
+    if (!chunk_ || index != chunk_index_) {
+      if (chunk_) leave_chunk();
+      if (!map_chunk(index)) return corrupt("cannot map it: " + errno_text(errno));
+    }
+    std::uint64_t within = position_ % kChunkSlots;
+    const Record& record = chunk_[within];
+    auto state = static_cast<State>(record.state.load(std::memory_order_acquire));
+    if (state == State::Reserved) {
+      if (live_) return Step::Wait;
+      std::uint64_t slots = std::min<std::uint64_t>(1u + record.continuations, kChunkSlots - within);
+      (position_ < removed_below_ ? removed_ : unpublished_) += 1;
+      position_ += slots;
+      continue;
+    }
+    if (state != State::Published && state != State::Cancelled) return corrupt("unknown state");
+    if (record.kind > Kind::NameStream) return corrupt("unknown kind");
+    std::uint64_t slots = 1u + record.continuations;
+    if (within + slots > kChunkSlots) return corrupt("it reaches over the end of its chunk");
+    if (position_ + slots > slots_available_) return missing_slot();
+    if (record.kind == Kind::Pad || (state == State::Cancelled && record.kind != Kind::CallEnd)) {
+      position_ += slots;
+      continue;
+    }
+    if (!lengths_fit(record)) return corrupt("its lengths do not fit");
+    item.position = position_;
+    item.record = &record;
+    item.payload = {reinterpret_cast<const std::uint64_t*>(&record + 1), slots * kContinuationWords - kContinuationWords};
+    item.cancelled = state == State::Cancelled;
+    position_ += slots;
+    return Step::Record;
+  }
+}
+
+}  // namespace streamsan::trace
