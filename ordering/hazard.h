@@ -111,16 +111,17 @@ class HazardSink {
 /// When is a conflict with an inferred access certain?
 ///
 /// An inferred access says: a kernel was given pointer p into an allocation. It says nothing about how far the kernel
-/// reaches, and slicing one allocation among streams by an index argument is common (pipelines, halo exchange), so:
+/// reaches, and slicing one allocation among streams by an index argument is common (pipelines, halo exchange). Nor need a
+/// pointer to non-const be written through: two streams that read the same weights do no harm. So:
 ///   exact/exact        certain: the bytes overlap.
+///   any other          possible, unless one of the two surely writes (AccessMode::Write), and then:
 ///   exact/inferred     certain if the exact range is the whole allocation; or if it holds p and is at least one byte for
 ///                      each device thread (a kernel with more threads than bytes copied works on more than the range,
 ///                      e.g. the interior kernel beside a halo-row copy). Nothing at all if it ends at or before p.
-///   inferred/inferred  certain if both got the very same p, the kernels are different functions, at least one may write,
-///                      and their thread counts differ by at most a factor 32 (a pack or boundary kernel has far fewer
-///                      threads than the interior kernel beside it). One function launched twice with the same p may
-///                      slice by another argument: possible, unless the argument hashes are equal too.
-///   otherwise          possible.
+///   inferred/inferred  certain if both got the very same p, the kernels are different functions, and their thread counts
+///                      differ by at most a factor 32 (a pack or boundary kernel has far fewer threads than the interior
+///                      kernel beside it). One function launched twice with the same p may slice by another argument:
+///                      possible, unless the argument hashes are equal too.
 /// Frees and allocations are exact and whole. Measured footprints make accesses exact and this question moot.
 /// Returns nothing when the two cannot meet.
 std::optional<Certainty> certainty(const Access& earlier, const Access& later, Range allocation);

@@ -71,7 +71,7 @@ struct Footprint {
 /// A pointer found among a kernel's arguments.
 struct PointerArgument {
   Address address = 0;
-  AccessMode mode = AccessMode::Unknown;  ///< Read for `const T*`; Unknown when the signature does not tell
+  AccessMode mode = AccessMode::Unknown;  ///< Unknown when the launch does not tell (judge/pointer_roles.h)
 };
 
 struct LaunchShape {

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Remembered accesses, and the store that segments of an interval map share them through.
+//
+// One copy may be remembered by many segments after later copies have cut into its range. The segments then hold a
+// small reference (where and when, which is all that ordering needs) and the full description, needed only for a
+// report, stands here once, counted. The pool grows to the greatest number of accesses remembered at one time and
+// reuses from then on.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "ordering/hazard.h"
+#include "ordering/two_clocks.h"
+
+namespace streamsan::ordering {
+
+/// An access with its place in time: operation `epoch` of lane `lane`.
+struct Remembered {
+  LaneSlot lane = 0;
+  Epoch epoch = 0;
+  Access access;
+};
+
+inline bool writes(const Access& access) { return access.mode != AccessMode::Read; }
+
+/// How many accesses all shadows of one model remember, and how many were dropped to stay bounded.
+struct ShadowCounters {
+  std::uint64_t entries = 0;
+  std::uint64_t forgotten = 0;
+};
+
+class AccessPool {
+ public:
+  using Index = std::uint32_t;
+
+  /// Stores the access with a count of one, for the caller.
+  Index add(const Access& access) {
+    if (free_.empty()) {
+      slots_.push_back({access, 1});
+      return static_cast<Index>(slots_.size() - 1);
+    }
+    const Index index = free_.back();
+    free_.pop_back();
+    slots_[index] = {access, 1};
+    return index;
+  }
+  void acquire(Index index) { ++slots_[index].count; }
+  void release(Index index) {
+    if (--slots_[index].count == 0) free_.push_back(index);
+  }
+  [[nodiscard]] const Access& operator[](Index index) const { return slots_[index].access; }
+  [[nodiscard]] std::size_t live() const { return slots_.size() - free_.size(); }
+
+ private:
+  struct Slot {
+    Access access;
+    std::uint32_t count = 0;
+  };
+  std::vector<Slot> slots_;
+  std::vector<Index> free_;
+};
+
+}  // namespace streamsan::ordering

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Generations, and the ordered map behind the cache.
+#include "ordering/allocations.h"
+
+#include <iterator>
+
+namespace streamsan::ordering {
+
+Allocation& Allocations::add(Range range, MemoryKind kind) {
+  if (unused_.empty()) unused_.push_back(&storage_.emplace_back());
+  Allocation& allocation = *unused_.back();
+  unused_.pop_back();
+  allocation.info = {.id = AllocationId{++last_id_}, .range = range, .kind = kind};
+  by_address_[range.begin] = &allocation;
+  return allocation;
+}
+
+void Allocations::remove(Allocation& allocation) {
+  by_address_.erase(allocation.info.range.begin);
+  allocation.info = {};  // the id of no generation: cached entries stop matching
+  allocation.shadow = {};
+  unused_.push_back(&allocation);
+}
+
+const Allocation* Allocations::find_uncached(Address address) const {
+  const Allocation* found = find_first_ending_after(address);
+  return found && found->info.range.contains(address) ? found : nullptr;
+}
+
+Allocation* Allocations::find_first_ending_after(Address address) const {
+  auto next = by_address_.upper_bound(address);
+  if (next != by_address_.begin()) {
+    const auto before = std::prev(next);
+    if (before->second->info.range.end > address) return before->second;
+  }
+  return next == by_address_.end() ? nullptr : next->second;
+}
+
+}  // namespace streamsan::ordering

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Live allocations by address.
+//
+// Live allocations never overlap, so an ordered map by first address answers "which allocation holds this pointer?". A
+// program launches kernels with the same few thousand pointers over and over; a small direct-mapped cache by pointer
+// value answers those without walking the tree. Its entries name the generation (AllocationId) they saw, so ending an
+// allocation needs no search through the cache: a dead generation matches nothing.
+//
+// An allocation that ends takes its shadow with it: a later one at the same address is a new generation that starts
+// empty (R-SOA-08). Its memory here is used again, so millions of allocations cost no more than the most that live at
+// once.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <map>
+#include <vector>
+
+#include "ordering/hazard.h"
+#include "ordering/shadow.h"
+#include "ordering/types.h"
+
+namespace streamsan::ordering {
+
+struct Allocation {
+  AllocationInfo info;
+  Shadow shadow;
+};
+
+class Allocations {
+ public:
+  /// Makes a new generation. The range must not overlap a live allocation.
+  Allocation& add(Range range, MemoryKind kind);
+  void remove(Allocation& allocation);
+
+  /// The live allocation that holds the address, or nullptr.
+  [[nodiscard]] Allocation* find(Address address) {
+    Cached& cached = cache_[cache_slot(address)];
+    if (cached.address == address && cached.allocation && cached.allocation->info.id == cached.id) {
+      return cached.allocation;
+    }
+    Allocation* found = find_first_ending_after(address);
+    if (!found || !found->info.range.contains(address)) return nullptr;
+    cached = {address, found, found->info.id};
+    return found;
+  }
+  [[nodiscard]] const Allocation* find_uncached(Address address) const;
+  /// The live allocation with the lowest address that ends after `address`, or nullptr.
+  [[nodiscard]] Allocation* find_first_ending_after(Address address) const;
+
+  [[nodiscard]] std::size_t live() const { return by_address_.size(); }
+  template <typename Visit>
+  void for_each(Visit visit) {
+    for (auto& [address, allocation] : by_address_) visit(*allocation);
+  }
+
+ private:
+  struct Cached {
+    Address address = 0;
+    Allocation* allocation = nullptr;
+    AllocationId id{};
+  };
+  static constexpr std::size_t kCacheSlots = 4096;
+
+  static std::size_t cache_slot(Address address) { return (address * 0x9E3779B97F4A7C15ull) >> 52; }
+
+  std::map<Address, Allocation*> by_address_;
+  std::deque<Allocation> storage_;  // addresses stay valid
+  std::vector<Allocation*> unused_;
+  std::vector<Cached> cache_ = std::vector<Cached>(kCacheSlots);
+  std::uint64_t last_id_ = 0;
+};
+
+}  // namespace streamsan::ordering

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// certainty(): do two accesses surely meet? hazard.h states the rules and why; here is nothing but the table.
+//
+// The numbers: a factor of 32 between thread counts separates a kernel that packs a boundary from the one that works on
+// the interior, and keeps together kernels that only differ in how many elements one thread handles.
+#include "ordering/hazard.h"
+
+namespace streamsan::ordering {
+namespace {
+
+constexpr std::uint64_t kLikeSizes = 32;
+
+bool one_surely_writes(const Access& a, const Access& b) {
+  return a.mode == AccessMode::Write || b.mode == AccessMode::Write;
+}
+
+Certainty exact_meets_inferred(const Access& exact, const Access& inferred, Range allocation) {
+  if (exact.range.contains(allocation)) return Certainty::Certain;
+  const bool holds_pointer = exact.range.contains(inferred.range.begin);
+  return holds_pointer && exact.range.size() >= inferred.device_threads ? Certainty::Certain : Certainty::Possible;
+}
+
+bool alike_in_size(std::uint64_t a, std::uint64_t b) {
+  const std::uint64_t less = a < b ? a : b;
+  const std::uint64_t more = a < b ? b : a;
+  return more / kLikeSizes < less || (more / kLikeSizes == less && more % kLikeSizes == 0);
+}
+
+Certainty inferred_meets_inferred(const Access& a, const Access& b) {
+  if (a.range.begin != b.range.begin || !alike_in_size(a.device_threads, b.device_threads)) return Certainty::Possible;
+  const bool other_function = a.function != b.function;
+  return other_function || a.arguments_hash == b.arguments_hash ? Certainty::Certain : Certainty::Possible;
+}
+
+}  // namespace
+
+std::optional<Certainty> certainty(const Access& earlier, const Access& later, Range allocation) {
+  if (!earlier.range.overlaps(later.range)) return std::nullopt;
+  if (earlier.exact && later.exact) return Certainty::Certain;
+  if (!one_surely_writes(earlier, later)) return Certainty::Possible;
+  if (earlier.exact) return exact_meets_inferred(earlier, later, allocation);
+  if (later.exact) return exact_meets_inferred(later, earlier, allocation);
+  return inferred_meets_inferred(earlier, later);
+}
+
+}  // namespace streamsan::ordering

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The lazy legacy barrier; contexts.h has the specification and the argument.
+#include "ordering/contexts.h"
+
+namespace streamsan::ordering {
+
+std::uint32_t Contexts::index_of(ContextId id) {
+  // Indices are stored from 1, so that 0 marks a context met for the first time.
+  std::uint32_t& index = indices_[static_cast<std::uint64_t>(id)];
+  if (index == 0) {
+    contexts_.emplace_back();
+    index = static_cast<std::uint32_t>(contexts_.size());
+  }
+  return index - 1;
+}
+
+void Contexts::enter(Lane& lane, LegacyRole role) {
+  Context& context = contexts_[lane.context];
+  switch (lane.kind) {
+    case StreamKind::Legacy:
+      if (role == LegacyRole::Action) {
+        const TwoClocks& work = context.blocking.gather(lanes_, &Lane::behind_blocking);
+        if (context.joined_blocking_version != context.blocking.version()) {
+          lane.clock.join(work);
+          context.joined_blocking_version = context.blocking.version();
+        }
+        ++context.barriers;
+        context.barrier_put_aside = false;
+      } else if (!context.barrier_put_aside) {
+        context.barrier = lane.clock;
+        context.barrier_put_aside = true;
+      }
+      break;
+    case StreamKind::PerThread:
+    case StreamKind::Blocking:
+      if (lane.seen_barrier != context.barriers) {
+        lane.clock.join(context.barrier_put_aside ? context.barrier : lanes_[context.legacy].clock);
+        lane.seen_barrier = context.barriers;
+      }
+      if (!lane.behind_blocking) {
+        lane.behind_blocking = true;
+        context.blocking.add(lane.slot);
+      }
+      break;
+    case StreamKind::NonBlocking:
+      break;
+  }
+  if (!lane.behind_all) {
+    lane.behind_all = true;
+    context.all.add(lane.slot);
+  }
+}
+
+void Contexts::leave(Lane& lane) {
+  Context& context = contexts_[lane.context];
+  context.blocking.gather(lanes_, &Lane::behind_blocking);
+  context.all.gather(lanes_, &Lane::behind_all);
+}
+
+void Contexts::join_everything(Lane& lane) {
+  for (std::uint32_t index = 0; index < contexts_.size(); ++index) lane.clock.join(everything(index));
+  // Gathering took the lane off the list with a clock from before the join.
+  lane.behind_all = true;
+  contexts_[lane.context].all.add(lane.slot);
+}
+
+TwoClocks Contexts::covered_by(const Lane& lane) {
+  TwoClocks covered = lane.clock;
+  if (lane.kind == StreamKind::Legacy) {
+    covered.join(contexts_[lane.context].blocking.gather(lanes_, &Lane::behind_blocking));
+  }
+  return covered;
+}
+
+}  // namespace streamsan::ordering

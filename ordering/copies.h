@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The copy matrix: what the host has waited for when a copy or a fill returns.
+//
+// A copy is an operation of its stream like any other. What differs is the host side of the call, and that depends on
+// the kinds of memory on both sides and on the form of the call, not on its name: cudaMemcpy from device to device does
+// not wait, cudaMemcpyAsync between two host buffers does. Every row of the table in copies.cpp names the rule it comes
+// from.
+//
+// Two columns: what is documented, and what is assumed because today's driver does it. Where a document is silent and
+// measurements disagree between sizes, the assumed column follows the larger sizes.
+#pragma once
+
+#include "ordering/model.h"
+#include "ordering/rules.h"
+#include "ordering/types.h"
+
+namespace streamsan::ordering {
+
+/// What the host knows to be complete when the call returns.
+enum class HostEffect : std::uint8_t {
+  None,
+  Prior,     ///< earlier work of the stream, the copy itself not
+  Complete,  ///< the copy itself, and so all before it
+};
+
+struct CopyRule {
+  Rule documented_rule{};
+  HostEffect documented = HostEffect::None;
+  Rule assumed_rule{};  ///< equals documented_rule where nothing is assumed
+  HostEffect assumed = HostEffect::None;
+
+  /// True where the assumed clock learns something that the documented clock does not.
+  [[nodiscard]] bool leans() const { return assumed != documented; }
+};
+
+CopyRule copy_rule(MemoryKind dst, MemoryKind src, Form form);
+CopyRule fill_rule(MemoryKind dst, Form form);
+
+}  // namespace streamsan::ordering

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Choosing the nearest edge; explain.h tells the order of preference.
+#include "ordering/explain.h"
+
+#include "ordering/lanes.h"
+
+namespace streamsan::ordering {
+namespace {
+
+Explanation of_event(NearestEdge nearest, const EventCall& record, OpId wait, SiteId wait_site) {
+  return {nearest, record.event, record.op, record.site, wait, wait_site};
+}
+
+/// The last wait of the later lane that led directly from the stream of the earlier access.
+const DirectWait* direct_wait(const Lane& later, const UnorderedPair& pair) {
+  if (pair.earlier_lane >= later.history.waits.size()) return nullptr;
+  const DirectWait& wait = later.history.waits[pair.earlier_lane];
+  return wait.op != kNoOp && wait.source == pair.earlier.stream ? &wait : nullptr;
+}
+
+bool legacy_beside_non_blocking(const Lane& a, const Lane& b) {
+  return (a.kind == StreamKind::Legacy && b.kind == StreamKind::NonBlocking) ||
+         (a.kind == StreamKind::NonBlocking && b.kind == StreamKind::Legacy);
+}
+
+}  // namespace
+
+void LaneHistory::waited(LaneSlot source_slot, const DirectWait& wait) {
+  if (source_slot >= waits.size()) waits.resize(source_slot + 1);
+  waits[source_slot] = wait;
+  last_effective_wait = wait.op;
+}
+
+Explanation explain(const UnorderedPair& pair, const Lanes& lanes) {
+  const Lane& earlier = lanes[pair.earlier_lane];
+  const Lane& later = lanes[pair.later_lane];
+  const bool earlier_lives = earlier.is_stream && pair.earlier.on_stream && earlier.stream == pair.earlier.stream;
+
+  if (pair.later.on_stream) {
+    const EventCall& empty = later.history.last_empty_wait;
+    if (empty.op != kNoOp && (empty.op > pair.earlier.op || empty.op > later.history.last_effective_wait)) {
+      return {NearestEdge::EventNeverRecorded, empty.event, kNoOp, kNoSite, empty.op, empty.site};
+    }
+    if (const DirectWait* wait = direct_wait(later, pair)) {
+      return of_event(NearestEdge::EventRecordedTooEarly, wait->record, wait->op, wait->site);
+    }
+  }
+  if (earlier_lives && earlier.history.last_record.epoch > pair.earlier_epoch) {
+    return of_event(NearestEdge::EventNotWaitedFor, earlier.history.last_record, kNoOp, kNoSite);
+  }
+  if (earlier_lives && pair.later.on_stream && legacy_beside_non_blocking(earlier, later)) {
+    return {.nearest = NearestEdge::NonBlockingStream};
+  }
+  if (pair.earlier.on_stream && pair.host[pair.earlier_lane] > earlier.before_first) {
+    return {.nearest = NearestEdge::SyncTooEarly};
+  }
+  return {};
+}
+
+}  // namespace streamsan::ordering

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Why does nothing order two operations? The edge that comes nearest to doing so.
+//
+// A report that only says "unordered" leaves the work to its reader. Nearly always the program does have an edge, and
+// something is wrong with it: the event was recorded too early, or never, or nobody waits for it. Each lane therefore
+// keeps a few facts about the event calls made on it: the last record, the last wait on a never-recorded event, and for
+// every other lane the last wait that led directly from it. These explain; they never order anything.
+//
+// Choice, the most helpful first: a wait on a never-recorded event (nearly always the bug itself); a wait for an event
+// recorded too early; a record after the access that nobody waits for; the legacy stream beside a non-blocking one; a
+// host synchronisation that came too early; none.
+//
+// What it loses: indirect edges are not searched, and only the last fact of each sort is kept, so the explanation may
+// be None where a longer search would find a near miss. The hazard itself does not depend on it.
+#pragma once
+
+#include <vector>
+
+#include "ordering/hazard.h"
+#include "ordering/two_clocks.h"
+
+namespace streamsan::ordering {
+
+class Lanes;
+
+/// An event call, for reports.
+struct EventCall {
+  EventId event{};
+  OpId op{};
+  SiteId site{};
+  Epoch epoch = 0;  ///< in the lane of the call
+};
+
+/// The last wait of a lane for an event recorded in some other lane.
+struct DirectWait {
+  StreamId source{};  ///< the stream recorded in, as its slot may have changed hands
+  EventCall record;
+  OpId op{};
+  SiteId site{};
+};
+
+struct LaneHistory {
+  EventCall last_record;
+  EventCall last_empty_wait;      ///< on an event that had never been recorded
+  OpId last_effective_wait{};     ///< on any recorded event
+  std::vector<DirectWait> waits;  ///< by slot of the source
+
+  void waited(LaneSlot source_slot, const DirectWait& wait);
+};
+
+/// The two accesses of a hazard as points in time.
+struct UnorderedPair {
+  LaneSlot earlier_lane = 0;
+  Epoch earlier_epoch = 0;
+  LaneSlot later_lane = 0;
+  const Access& earlier;
+  const Access& later;
+  const VectorClock& host;  ///< what the thread of the later access knew
+};
+
+Explanation explain(const UnorderedPair& pair, const Lanes& lanes);
+
+}  // namespace streamsan::ordering

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The interval shadow of one allocation: for every byte, the exact accesses that a later access could still race with.
+//
+// Naive specification, for one byte:
+//     accesses a[];                                    // empty at first
+//     remember(x):  a.remove_if(e is before x, by the documented clock, and (x writes or e reads));  a.push(x)
+// An access e that was removed is not needed again: whatever is unordered with e and conflicts with e is also unordered
+// with x (else it would be ordered after e through x) and conflicts with x. So the removal loses no byte, only which of
+// two racing accesses is named. It is FastTrack's rule, except that unordered writes are all kept, so a first race does
+// not hide a second one.
+//
+// Bytes with the same accesses form a segment. Remembering an access splits segments at its ends, fills the gaps and
+// coalesces neighbours that have become equal. A list holds at most one write and one read of each lane, since a lane's
+// own operations are ordered.
+//
+// What it loses: past kMostSegments, segments not touched for longest are forgotten (a race may be missed, none is
+// invented). Whoever strides through an allocation with ever different ranges gets there.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "ordering/access_pool.h"
+
+namespace streamsan::ordering {
+
+class IntervalShadow {
+ public:
+  static constexpr std::size_t kMostSegments = 2048;
+
+  /// What a segment knows of an access: enough to order it.
+  struct Reference {
+    Epoch epoch = 0;
+    LaneSlot lane = 0;
+    bool write = false;
+    AccessPool::Index access = 0;
+    friend bool operator==(const Reference&, const Reference&) = default;
+  };
+  struct Segment {
+    Range range;
+    std::vector<Reference> references;
+  };
+
+  [[nodiscard]] bool empty() const { return segments_.empty(); }
+  [[nodiscard]] const std::vector<Segment>& segments() const { return segments_; }
+
+  /// Calls visit(segment range, reference) for every access that touches the range.
+  template <typename Visit>
+  void for_each_in(Range range, Visit visit) const {
+    for (std::size_t i = first_ending_after(range.begin); i < segments_.size() && segments_[i].range.begin < range.end;
+         ++i) {
+      for (const Reference& reference : segments_[i].references) visit(segments_[i].range, reference);
+    }
+  }
+
+  /// Adds the access to every byte of the range. `clock` is the documented clock of the access.
+  void remember(Range range, const Reference& access, const VectorClock& clock, AccessPool& pool,
+                ShadowCounters& counters);
+
+  /// Drops what is known to `clock`: nothing that starts later can race with it.
+  void forget_covered(const VectorClock& clock, AccessPool& pool, ShadowCounters& counters);
+  /// Drops the older half of the segments.
+  void forget_older_half(AccessPool& pool, ShadowCounters& counters);
+  void clear(AccessPool& pool, ShadowCounters& counters);
+
+ private:
+  [[nodiscard]] std::size_t first_ending_after(Address address) const;
+  void coalesce(std::size_t from, std::size_t to, AccessPool& pool, ShadowCounters& counters);
+
+  std::vector<Segment> segments_;  ///< sorted, disjoint, none empty
+  std::vector<Segment> rebuilt_;   ///< scratch of remember()
+};
+
+}  // namespace streamsan::ordering

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Lanes: whatever does one thing after another. A lane is a stream or a host thread; it owns a slot of every vector
+// clock.
+//
+// Slots are few, streams come and go. When a stream is destroyed its slot retires together with the last clock of the
+// stream, and a later stream takes it over, epochs counting on. The new stream starts from that last clock, so it looks
+// ordered after the old one's work: a race may be missed, none is invented. To lose nothing in ordinary programs, a
+// slot whose work the host already knows to be complete is taken first, and none is taken before kMostRetired of them
+// wait.
+//
+// Joining the host's clock into a stream at every launch would cost a pass over the clock each time. A stream therefore
+// remembers the version of the host clock it has seen, and joins only when that has changed.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <vector>
+
+#include "ordering/explain.h"
+#include "ordering/two_clocks.h"
+#include "ordering/types.h"
+
+namespace streamsan::ordering {
+
+/// What a host thread (or all of them, if joined) knows to be complete.
+struct HostClock {
+  LaneSlot lane = 0;
+  TwoClocks clock;
+  std::uint64_t version = 1;  ///< changes whenever the clock does
+};
+
+struct Lane {
+  LaneSlot slot = 0;
+  bool is_stream = false;  ///< false: a host thread, or a retired slot
+  StreamKind kind = StreamKind::Blocking;
+  StreamId stream{};
+  std::uint32_t context = 0;  ///< index of the context
+  ThreadId thread{};          ///< PerThread: whose
+  TwoClocks clock;            ///< as of the last operation
+  Epoch before_first = 0;     ///< epochs up to this belong to earlier streams of the slot
+  Epoch last = 0;             ///< epoch of the last operation
+
+  const HostClock* seen_host = nullptr;  ///< the host clock last joined, and its version then
+  std::uint64_t seen_host_version = 0;
+  std::uint64_t seen_barrier = 0;  ///< number of the legacy barrier last joined
+  bool behind_blocking = false;    ///< has work that the context's gathered clocks do not know yet
+  bool behind_all = false;
+
+  LaneHistory history;
+};
+
+class Lanes {
+ public:
+  static constexpr std::size_t kMostRetired = 64;
+
+  /// A new lane, in a fresh or a retired slot. `known` is what every later operation starts after.
+  Lane& open(const VectorClock& known);
+  /// Ends the lane of a stream: its slot may be used again.
+  void retire(LaneSlot slot);
+
+  [[nodiscard]] Lane& operator[](LaneSlot slot) { return lanes_[slot]; }
+  [[nodiscard]] const Lane& operator[](LaneSlot slot) const { return lanes_[slot]; }
+  [[nodiscard]] std::size_t slots() const { return lanes_.size(); }
+
+ private:
+  std::deque<Lane> lanes_;         // references stay valid
+  std::vector<LaneSlot> retired_;  // oldest first
+};
+
+}  // namespace streamsan::ordering

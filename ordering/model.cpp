@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// begin(), touch() and learn(): what every call is made of (model_impl.h), and the making of a hazard.
+//
+// One access may be unordered with thousands of earlier ones, a loop on another stream for example. They are one
+// mistake: for each lane the worst conflict is reported, an error before a latent one before a possible one, and the
+// newest among equals, which is nearest in the program.
+#include "ordering/model.h"
+
+#include <algorithm>
+
+#include "ordering/model_impl.h"
+
+namespace streamsan::ordering {
+namespace {
+
+/// Past this many remembered accesses in all, old ones are dropped.
+constexpr std::uint64_t kMostEntries = std::uint64_t{1} << 20;
+
+HazardKind kind_of_hazard(const Access& earlier, const Access& later) {
+  if (later.source == AccessSource::Free) return HazardKind::FreeWhileInUse;
+  if (earlier.source == AccessSource::Allocate) return HazardKind::UseBeforeAllocate;
+  if (!writes(later)) return HazardKind::ReadAfterWrite;
+  return writes(earlier) ? HazardKind::WriteAfterWrite : HazardKind::WriteAfterRead;
+}
+
+/// Greater is worse: error, latent, possible.
+int badness(Order order, Certainty certainty) {
+  return (certainty == Certainty::Certain ? 2 : 0) + (order == Order::Unordered ? 1 : 0);
+}
+
+}  // namespace
+
+Model::Model(Options options, HazardSink& sink) : impl_(std::make_unique<Impl>(options, sink)) {}
+Model::~Model() = default;
+
+Statistics Model::statistics() const {
+  return {.operations = impl_->last_op,
+          .accesses = impl_->accesses,
+          .hazards = impl_->hazards,
+          .live_allocations = impl_->allocations.live(),
+          .live_streams = impl_->streams.size(),
+          .shadow_entries = impl_->shadow.entries,
+          .forgotten = impl_->shadow.forgotten};
+}
+
+Model::Impl::Impl(Options chosen, HazardSink& hazard_sink) : options(chosen), sink(hazard_sink) {}
+
+HostThread& Model::Impl::thread(ThreadId id) {
+  HostThread& thread = threads[static_cast<std::uint64_t>(id)];
+  if (thread.host) return thread;
+  if (joined() && !hosts.empty()) {
+    thread.host = &hosts.front();
+    return thread;
+  }
+  thread.host = &hosts.emplace_back();
+  thread.host->lane = lanes.open({}).slot;
+  return thread;
+}
+
+Lane* Model::Impl::lane(StreamId stream) {
+  const LaneSlot* slot = streams.find(static_cast<std::uint64_t>(stream));
+  return slot ? &lanes[*slot] : nullptr;
+}
+
+OpId Model::Impl::begin(Call call, Lane& lane, LegacyRole role) {
+  contexts.enter(lane, role);
+  const HostClock& known = host(call.thread);
+  if (lane.seen_host != &known || lane.seen_host_version != known.version) {
+    lane.clock.join(known.clock);
+    lane.seen_host = &known;
+    lane.seen_host_version = known.version;
+  }
+  lane.clock.set(lane.slot, ++lane.last);
+  return next_op();
+}
+
+void Model::Impl::learn(HostClock& host, const TwoClocks& clocks) {
+  if (clocks.within(host.clock)) return;
+  host.clock.join(clocks);
+  ++host.version;
+}
+
+void Model::Impl::promise(HostThread& thread, const CopyRule& rule, const Lane& lane, const TwoClocks& prior) {
+  Pending& pending = thread.pending;
+  pending.active = rule.assumed != HostEffect::None;
+  pending.leaned_on.reset();
+  if (!pending.active) return;
+  pending.learns.clear();
+  pending.learns.assumed = rule.assumed == HostEffect::Complete ? lane.clock.assumed : prior.assumed;
+  if (rule.documented == HostEffect::Complete) pending.learns.documented = lane.clock.documented;
+  if (rule.documented == HostEffect::Prior) pending.learns.documented = prior.documented;
+  if (rule.leans()) pending.leaned_on = rule.assumed_rule;
+}
+
+void Model::Impl::collect(const Allocation& allocation, const Access& access, const Actor& actor) {
+  const Range whole = allocation.info.range;
+  allocation.shadow.for_each_unordered(
+      access, actor.clock.documented, pool, [&](LaneSlot lane, Epoch epoch, const Access& earlier, Range overlap) {
+        const std::optional<Certainty> certain = certainty(earlier, access, whole);
+        if (!certain) return;
+        const Order order = actor.clock.assumed.covers(lane, epoch) ? Order::Latent : Order::Unordered;
+        auto worst =
+            std::find_if(conflicts_.begin(), conflicts_.end(), [lane](const Conflict& c) { return c.lane == lane; });
+        if (worst == conflicts_.end()) {
+          worst = conflicts_.insert(conflicts_.end(), Conflict{});
+        } else {
+          const int had = badness(worst->order, worst->certainty);
+          const int has = badness(order, *certain);
+          if (has < had || (has == had && earlier.op <= worst->earlier.op)) return;
+        }
+        *worst = {lane, epoch, earlier, access, overlap, *certain, order};
+      });
+}
+
+void Model::Impl::report(const Allocation& allocation, const Actor& actor) {
+  std::sort(conflicts_.begin(), conflicts_.end(),
+            [](const Conflict& a, const Conflict& b) { return a.earlier.op < b.earlier.op; });
+  for (const Conflict& conflict : conflicts_) {
+    Hazard hazard;
+    hazard.kind = kind_of_hazard(conflict.earlier, conflict.later);
+    hazard.certainty = conflict.certainty;
+    hazard.order = conflict.order;
+    if (conflict.order == Order::Latent) {
+      const std::optional<Rule> rule = assumptions.covering(conflict.lane, conflict.epoch);
+      const bool known_before = actor.host.clock.assumed.covers(conflict.lane, conflict.epoch);
+      hazard.leaned_on = actor.waits_by && !known_before ? actor.waits_by : rule;
+    }
+    hazard.earlier = conflict.earlier;
+    hazard.later = conflict.later;
+    hazard.overlap = conflict.overlap;
+    hazard.allocation = allocation.info;
+    hazard.explanation = explain(
+        {conflict.lane, conflict.epoch, actor.lane, conflict.earlier, conflict.later, actor.host.clock.documented},
+        lanes);
+    ++hazards;
+    sink.hazard(hazard);
+  }
+}
+
+void Model::Impl::check(Allocation& allocation, Access access, std::span<const Range> ranges, const Actor& actor) {
+  ++accesses;
+  Shadow& past = allocation.shadow;
+  // Joined threads start every later operation after what the host knows now, so what it covers can never race again.
+  if (joined() && past.cleared_at_version != actor.host.version) {
+    past.cleared_at_version = actor.host.version;
+    past.clear_if_covered(actor.host.clock.documented, pool, shadow);
+  }
+  if (past.all_before(writes(access), actor.clock.documented)) return;
+  conflicts_.clear();
+  for (const Range range : ranges) {
+    access.range = range;
+    collect(allocation, access, actor);
+  }
+  if (!conflicts_.empty()) report(allocation, actor);
+}
+
+void Model::Impl::touch(Allocation& allocation, Access access, std::span<const Range> ranges, const Actor& actor) {
+  check(allocation, access, ranges, actor);
+  for (const Range range : ranges) {
+    access.range = range;
+    allocation.shadow.remember({actor.lane, actor.epoch, access}, allocation.info.range, actor.clock.documented, pool,
+                               shadow);
+  }
+  if (shadow.entries > kMostEntries) stay_bounded();
+}
+
+void Model::Impl::stay_bounded() {
+  if (joined() && !hosts.empty()) {
+    allocations.for_each([&](Allocation& a) { a.shadow.forget_covered(hosts.front().clock.documented, pool, shadow); });
+  }
+  if (shadow.entries <= kMostEntries / 4 * 3) return;
+  allocations.for_each([&](Allocation& a) { a.shadow.forget_older_half(pool, shadow); });
+}
+
+}  // namespace streamsan::ordering

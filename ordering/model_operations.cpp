@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Operations of streams: kernels, copies, fills and those without modelled accesses.
+//
+// What a copy or fill of several rows loses: rows past kMostRows are not remembered or compared.
+#include <algorithm>
+
+#include "ordering/model_impl.h"
+
+namespace streamsan::ordering {
+namespace {
+
+constexpr std::uint64_t kMostRows = 1024;
+constexpr std::size_t kMostGraphs = 256;
+
+Bytes bytes_of(const Footprint& footprint) { return footprint.width * footprint.rows; }
+
+}  // namespace
+
+MemoryKind Model::Impl::kind_at(Address address) {
+  if (address == 0) return MemoryKind::Device;  // an array
+  const Allocation* allocation = allocations.find(address);
+  return allocation ? allocation->info.kind : MemoryKind::Pageable;
+}
+
+void Model::Impl::touch_footprint(const Footprint& footprint, const Access& access, const Actor& actor) {
+  Allocation* allocation = footprint.base == 0 ? nullptr : allocations.find(footprint.base);
+  if (!allocation || bytes_of(footprint) == 0) return;
+  ranges_.clear();
+  if (footprint.rows > 1 && footprint.pitch != footprint.width) {
+    const std::uint64_t rows = std::min(footprint.rows, kMostRows);
+    shadow.forgotten += footprint.rows - rows;
+    for (std::uint64_t row = 0; row < rows; ++row) {
+      const Address begin = footprint.base + row * footprint.pitch;
+      const Range range = intersection({begin, begin + footprint.width}, allocation->info.range);
+      if (!range.empty()) ranges_.push_back(range);
+    }
+    touch(*allocation, access, ranges_, actor);
+    return;
+  }
+  // A run of bytes may reach over several allocations: neighbouring mapped ranges.
+  Range rest{footprint.base, footprint.base + bytes_of(footprint)};
+  while (allocation && allocation->info.range.overlaps(rest)) {
+    const Range part = intersection(rest, allocation->info.range);
+    touch(*allocation, access, {&part, 1}, actor);
+    rest.begin = allocation->info.range.end;
+    allocation = rest.empty() ? nullptr : allocations.find(rest.begin);
+  }
+}
+
+OpId Model::launch(Call call, StreamId stream, const LaunchShape& shape, std::span<const PointerArgument> pointers) {
+  Lane* lane = impl_->lane(stream);
+  if (!lane) return kNoOp;
+  const OpId op = impl_->begin(call, *lane, LegacyRole::Action);
+  Access access{.op = op,
+                .site = call.site,
+                .stream = stream,
+                .thread = call.thread,
+                .source = AccessSource::Kernel,
+                .exact = false,
+                .function = shape.function,
+                .device_threads = shape.threads,
+                .arguments_hash = shape.arguments_hash};
+  const Actor actor{lane->slot, lane->last, lane->clock, impl_->host(call.thread)};
+  for (const PointerArgument& pointer : pointers) {
+    Allocation* allocation = impl_->allocations.find(pointer.address);
+    if (!allocation) continue;
+    access.mode = pointer.mode;
+    const Range reach{pointer.address, allocation->info.range.end};
+    impl_->touch(*allocation, access, {&reach, 1}, actor);
+  }
+  return op;
+}
+
+OpId Model::copy(Call call, StreamId stream, const Footprint& dst, const Footprint& src, Form form) {
+  HostThread& thread = impl_->thread(call.thread);
+  thread.pending.active = false;
+  Lane* lane = impl_->lane(stream);
+  if (!lane || std::max(bytes_of(dst), bytes_of(src)) == 0) return kNoOp;  // R-CPY-23
+  const CopyRule rule = copy_rule(impl_->kind_at(dst.base), impl_->kind_at(src.base), form);
+  const bool syncs_first = rule.documented == HostEffect::Prior || rule.assumed == HostEffect::Prior;
+  const TwoClocks prior = syncs_first ? impl_->contexts.covered_by(*lane) : TwoClocks{};
+  const OpId op = impl_->begin(call, *lane, LegacyRole::Action);
+  Access access{.op = op, .site = call.site, .stream = stream, .thread = call.thread, .source = AccessSource::Copy};
+  const Actor actor{lane->slot, lane->last, lane->clock, *thread.host};
+  access.mode = AccessMode::Read;
+  impl_->touch_footprint(src, access, actor);
+  access.mode = AccessMode::Write;
+  impl_->touch_footprint(dst, access, actor);
+  impl_->promise(thread, rule, *lane, prior);
+  return op;
+}
+
+OpId Model::fill(Call call, StreamId stream, const Footprint& dst, Form form) {
+  HostThread& thread = impl_->thread(call.thread);
+  thread.pending.active = false;
+  Lane* lane = impl_->lane(stream);
+  if (!lane || bytes_of(dst) == 0) return kNoOp;  // R-CPY-23
+  const OpId op = impl_->begin(call, *lane, LegacyRole::Action);
+  const Access access{.op = op,
+                      .site = call.site,
+                      .stream = stream,
+                      .thread = call.thread,
+                      .mode = AccessMode::Write,
+                      .source = AccessSource::Fill};
+  impl_->touch_footprint(dst, access, {lane->slot, lane->last, lane->clock, *thread.host});
+  impl_->promise(thread, fill_rule(impl_->kind_at(dst.base), form), *lane, {});
+  return op;
+}
+
+OpId Model::stream_action(Call call, StreamId stream) {
+  Lane* lane = impl_->lane(stream);
+  return lane ? impl_->begin(call, *lane, LegacyRole::Action) : kNoOp;
+}
+
+OpId Model::host_function(Call call, StreamId stream) { return stream_action(call, stream); }
+
+OpId Model::stream_joins_all(Call call, StreamId stream) {
+  Lane* lane = impl_->lane(stream);
+  if (!lane) return kNoOp;
+  const OpId op = impl_->begin(call, *lane, LegacyRole::Action);
+  impl_->contexts.join_everything(*lane);
+  for (const HostClock& host : impl_->hosts) lane->clock.join(host.clock);
+  return op;
+}
+
+OpId Model::graph_launch(Call call, StreamId stream, std::uint64_t exec) {
+  Lane* lane = impl_->lane(stream);
+  if (!lane) return kNoOp;
+  const OpId op = impl_->begin(call, *lane, LegacyRole::Action);
+  const TwoClocks* earlier = impl_->graphs.find(exec);
+  lane->clock.join(earlier ? *earlier : impl_->forgotten_graphs);
+  if (!earlier && impl_->graphs.size() >= kMostGraphs) {
+    // Executable graphs are not seen to die. The order among those dropped is kept, and more: towards silence.
+    impl_->graphs.for_each([&](std::uint64_t, const TwoClocks& clock) { impl_->forgotten_graphs.join(clock); });
+    impl_->graphs.clear();
+  }
+  impl_->graphs[exec] = lane->clock;
+  return op;
+}
+
+}  // namespace streamsan::ordering

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Calls that only order: events, synchronisations, queries.
+//
+// A blocking call covers what was submitted before it, and the host knows so when it returns. Other threads may submit
+// in between, so the snapshot is taken at the call and joined at the return.
+#include "ordering/model_impl.h"
+
+namespace streamsan::ordering {
+namespace {
+
+void expect(Pending& pending, const TwoClocks* covered) {
+  pending.active = covered != nullptr;
+  pending.leaned_on.reset();
+  if (covered) pending.learns = *covered;
+}
+
+}  // namespace
+
+OpId Model::record_event(Call call, StreamId stream, EventId event_id) {
+  Lane* lane = impl_->lane(stream);
+  Event* event = impl_->events.find(static_cast<std::uint64_t>(event_id));
+  if (!lane || !event) return kNoOp;
+  const OpId op = impl_->begin(call, *lane, LegacyRole::Action);
+  event->recorded = true;
+  event->captured = lane->clock;
+  event->source = stream;
+  event->source_slot = lane->slot;
+  event->record = {event_id, op, call.site, lane->last};
+  lane->history.last_record = event->record;
+  return op;
+}
+
+OpId Model::wait_event(Call call, StreamId stream, EventId event_id) {
+  Lane* lane = impl_->lane(stream);
+  if (!lane) return kNoOp;
+  const Event* event = impl_->events.find(static_cast<std::uint64_t>(event_id));
+  if (!event || !event->recorded) {
+    const OpId op = impl_->begin(call, *lane, LegacyRole::NoAction);
+    lane->history.last_empty_wait = {event_id, op, call.site, lane->last};
+    return op;
+  }
+  const OpId op = impl_->begin(call, *lane, LegacyRole::Action);
+  // Whoever knows the record's epoch got it together with everything the record captured.
+  const bool known = lane->clock.documented.covers(event->source_slot, event->record.epoch) &&
+                     lane->clock.assumed.covers(event->source_slot, event->record.epoch);
+  if (!known) lane->clock.join(event->captured);
+  lane->history.waited(event->source_slot, {event->source, event->record, op, call.site});
+  return op;
+}
+
+void Model::sync_stream(Call call, StreamId stream) {
+  Pending& pending = impl_->thread(call.thread).pending;
+  const Lane* lane = impl_->lane(stream);
+  if (!lane) return expect(pending, nullptr);
+  const TwoClocks covered = impl_->contexts.covered_by(*lane);
+  expect(pending, &covered);
+}
+
+void Model::sync_event(Call call, EventId event_id) {
+  const Event* event = impl_->events.find(static_cast<std::uint64_t>(event_id));
+  expect(impl_->thread(call.thread).pending, event && event->recorded ? &event->captured : nullptr);
+}
+
+void Model::sync_context(Call call, ContextId context) {
+  Pending& pending = impl_->thread(call.thread).pending;
+  expect(pending, &impl_->contexts.everything(impl_->contexts.index_of(context)));
+}
+
+void Model::query_stream_succeeded(Call call, StreamId stream) {
+  if (const Lane* lane = impl_->lane(stream)) impl_->learn(impl_->host(call.thread), impl_->contexts.covered_by(*lane));
+}
+
+void Model::query_event_succeeded(Call call, EventId event_id) {
+  const Event* event = impl_->events.find(static_cast<std::uint64_t>(event_id));
+  if (event && event->recorded) impl_->learn(impl_->host(call.thread), event->captured);
+}
+
+void Model::returned(ThreadId thread_id, bool ok) {
+  HostThread& thread = impl_->thread(thread_id);
+  Pending& pending = thread.pending;
+  if (!pending.active) return;
+  pending.active = false;
+  if (!ok) return;
+  if (pending.leaned_on) impl_->assumptions.note(*pending.leaned_on, pending.learns.assumed);
+  impl_->learn(*thread.host, pending.learns);
+}
+
+}  // namespace streamsan::ordering

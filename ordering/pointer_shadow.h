@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The pointer shadow of one allocation: which kernels were given which pointers into it.
+//
+// A pointer among a kernel's arguments says where the kernel may begin to reach and not how far, so its bytes cannot
+// cut into an interval map: a later kernel with another pointer neither covers nor proves disjoint. What can be
+// compared is the pointer itself (see certainty() in hazard.h). So accesses are kept in a table by pointer value, and
+// for each pointer a short list: the last read and the last write of each lane and kernel.
+//
+// Naive specification, for one pointer:
+//     accesses a[];
+//     remember(x):  a.remove_if(e is before x, by the documented clock, same kernel, and (x writes or e reads));
+//     a.push(x)
+// As for exact accesses, the removal never hides that something races, because x reaches the same bytes as e. The
+// kernel is compared only because "certain" depends on it. For the same reason the list may be cut to kKernelsKept
+// ordered accesses at no loss but of certainty.
+//
+// Two kernels' reaches always meet, since both end where the allocation ends. So for a later kernel it is enough to
+// look at the same pointer, where the conflict may be certain, and at the newest read and write of each lane: if those
+// are known to the later one, all older ones of the lane are. Two streams that share a pool without order, which is
+// common and only "possible", thus cost little. A later copy has to look at the whole table.
+//
+// A program may use every 512th byte of a large pool as a pointer over time. Past kMostPointers the pointers used least
+// recently are forgotten (a race may be missed, none is invented).
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "ordering/access_pool.h"
+#include "ordering/flat_map.h"
+
+namespace streamsan::ordering {
+
+class PointerShadow {
+ public:
+  static constexpr std::size_t kMostPointers = 4096;
+  static constexpr std::size_t kKernelsKept = 4;
+  static constexpr std::size_t kMostPerPointer = 128;
+
+  /// What the table knows of an access: enough to order it and to keep the lists short.
+  struct Reference {
+    Epoch epoch = 0;
+    LaneSlot lane = 0;
+    AccessPool::Index access = 0;
+    FunctionId function{};
+    bool write = false;          ///< may write
+    bool surely_writes = false;  ///< AccessMode::Write
+  };
+
+  [[nodiscard]] bool empty() const { return histories_.size() == 0; }
+  [[nodiscard]] std::size_t pointers() const { return histories_.size(); }
+
+  /// Calls visit(reference) for every access by a pointer below `end`: those that may reach bytes before it.
+  template <typename Visit>
+  void for_each_below(Address end, Visit visit) const {
+    histories_.for_each([&](Address pointer, const History& history) {
+      if (pointer >= end) return;
+      for (const Reference& access : history) visit(access);
+    });
+  }
+
+  /// Calls visit(reference) for those accesses that decide about a later access by `pointer`: as many lanes are
+  /// unordered with it, and as certainly, as if all were visited.
+  template <typename Visit>
+  void for_each_deciding(Address pointer, Visit visit) const {
+    for (const Reference& access : newest_) visit(access);
+    const History* history = histories_.find(pointer);
+    if (!history) return;
+    for (const Reference& access : *history) visit(access);
+  }
+
+  void remember(const Remembered& access, const VectorClock& clock, AccessPool& pool, ShadowCounters& counters);
+  /// Drops what is known to `clock`: nothing that starts later can race with it.
+  void forget_covered(const VectorClock& clock, AccessPool& pool, ShadowCounters& counters);
+  /// Drops the pointers used least recently, down to half.
+  void forget_older_half(AccessPool& pool, ShadowCounters& counters);
+  void clear(AccessPool& pool, ShadowCounters& counters);
+
+ private:
+  using History = std::vector<Reference>;  ///< oldest first
+
+  template <typename Condition>
+  std::uint64_t drop_if(Condition condition, AccessPool& pool, ShadowCounters& counters);
+
+  void note_newest(const Reference& reference, AccessPool& pool, ShadowCounters& counters);
+
+  FlatMap<History> histories_;
+  std::vector<Reference> newest_;  ///< of each lane, the newest read and the newest write
+};
+
+}  // namespace streamsan::ordering

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Keeping the summary and the details of an allocation's shadow in step: every access in the details is covered by the
+// summary, never the other way round (details may have been forgotten).
+#include "ordering/shadow.h"
+
+#include <algorithm>
+
+namespace streamsan::ordering {
+
+void Shadow::remember(const Remembered& access, Range whole, const VectorClock& clock, AccessPool& pool,
+                      ShadowCounters& counters) {
+  const bool write = writes(access.access);
+  if (access.access.exact) {
+    const bool replaces_all = write && access.access.range.contains(whole);
+    if (replaces_all && !inferred_.empty() && all_before(true, clock)) clear_details(pool, counters);
+    const AccessPool::Index index = pool.add(access.access);
+    exact_.remember(access.access.range, {access.epoch, access.lane, write, index}, clock, pool, counters);
+    pool.release(index);
+  } else {
+    inferred_.remember(access, clock, pool, counters);
+  }
+  auto use = std::find_if(uses_.begin(), uses_.end(), [&](const LaneUse& u) { return u.lane == access.lane; });
+  if (use == uses_.end()) use = uses_.insert(uses_.end(), LaneUse{access.lane, 0, 0});
+  (write ? use->write : use->read) = access.epoch;
+}
+
+void Shadow::clear_if_covered(const VectorClock& clock, AccessPool& pool, ShadowCounters& counters) {
+  if (!all_before(true, clock)) return;
+  clear(pool, counters);
+}
+
+void Shadow::forget_covered(const VectorClock& clock, AccessPool& pool, ShadowCounters& counters) {
+  exact_.forget_covered(clock, pool, counters);
+  inferred_.forget_covered(clock, pool, counters);
+  if (birth_ && clock.covers(birth_->lane, birth_->epoch)) birth_.reset();
+  std::erase_if(
+      uses_, [&](const LaneUse& use) { return clock.covers(use.lane, use.read) && clock.covers(use.lane, use.write); });
+}
+
+void Shadow::forget_older_half(AccessPool& pool, ShadowCounters& counters) {
+  exact_.forget_older_half(pool, counters);
+  inferred_.forget_older_half(pool, counters);
+}
+
+void Shadow::clear(AccessPool& pool, ShadowCounters& counters) {
+  birth_.reset();
+  clear_details(pool, counters);
+}
+
+void Shadow::clear_details(AccessPool& pool, ShadowCounters& counters) {
+  exact_.clear(pool, counters);
+  inferred_.clear(pool, counters);
+  uses_.clear();
+}
+
+}  // namespace streamsan::ordering

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The shadow of one allocation: every access a later one could race with, behind a summary.
+//
+// Exact accesses are in an interval map, inferred ones in a table by pointer (see there), the stream-ordered allocation
+// itself stands apart, since it precedes everything. In front of the three is the summary: for each lane, the newest
+// read and the newest write of any byte. A lane's operations are ordered, so a clock that covers those covers all
+// accesses of the lane, and the common case, where everything earlier is ordered before the new access, costs one
+// compare for each lane that ever used the allocation. Only an access that the summary cannot clear looks at the
+// details.
+//
+// Memory stays bounded by dropping what can no longer race: when the host is known to have waited for everything here,
+// or an exact write of the whole allocation comes after everything here, the details are cleared at once.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "ordering/access_pool.h"
+#include "ordering/interval_shadow.h"
+#include "ordering/pointer_shadow.h"
+
+namespace streamsan::ordering {
+
+class Shadow {
+ public:
+  /// R-SOA-01: the allocation is itself an operation of a stream, and writes all bytes.
+  void born(const Remembered& allocation) { birth_ = allocation; }
+
+  /// Does the summary alone show that every earlier access that conflicts is known to `clock`?
+  [[nodiscard]] bool all_before(bool write, const VectorClock& clock) const {
+    for (const LaneUse& use : uses_) {
+      if (!clock.covers(use.lane, use.write) || (write && !clock.covers(use.lane, use.read))) return false;
+    }
+    return !birth_ || clock.covers(birth_->lane, birth_->epoch);
+  }
+
+  /// Calls visit(lane, epoch, access, common range) for earlier accesses that conflict with `later` and are not known
+  /// to `clock`: at least those that decide, for each lane, whether something is unordered and how certainly.
+  template <typename Visit>
+  void for_each_unordered(const Access& later, const VectorClock& clock, const AccessPool& pool, Visit visit) const {
+    const bool write = writes(later);
+    const auto consider = [&](const auto& earlier, Range bytes) {
+      if ((write || earlier.write) && !clock.covers(earlier.lane, earlier.epoch)) {
+        visit(earlier.lane, earlier.epoch, pool[earlier.access], intersection(bytes, later.range));
+      }
+    };
+    const auto consider_inferred = [&](const PointerShadow::Reference& earlier) {
+      consider(earlier, pool[earlier.access].range);
+    };
+    if (birth_ && !clock.covers(birth_->lane, birth_->epoch)) {
+      visit(birth_->lane, birth_->epoch, birth_->access, intersection(birth_->access.range, later.range));
+    }
+    exact_.for_each_in(later.range, [&](Range segment, const auto& earlier) { consider(earlier, segment); });
+    if (later.exact) {
+      inferred_.for_each_below(later.range.end, consider_inferred);
+    } else {
+      inferred_.for_each_deciding(later.range.begin, consider_inferred);
+    }
+  }
+
+  /// Adds an access. `clock` is its documented clock, `whole` the range of the allocation.
+  void remember(const Remembered& access, Range whole, const VectorClock& clock, AccessPool& pool,
+                ShadowCounters& counters);
+
+  /// Drops everything if `clock`, which every later access starts after, covers it.
+  void clear_if_covered(const VectorClock& clock, AccessPool& pool, ShadowCounters& counters);
+  /// Drops what `clock` covers, piece by piece: for when memory is short.
+  void forget_covered(const VectorClock& clock, AccessPool& pool, ShadowCounters& counters);
+  void forget_older_half(AccessPool& pool, ShadowCounters& counters);
+  void clear(AccessPool& pool, ShadowCounters& counters);
+
+  /// The host's version at the last clear_if_covered(): a caller need not ask again before it changes.
+  std::uint64_t cleared_at_version = 0;
+
+ private:
+  struct LaneUse {
+    LaneSlot lane = 0;
+    Epoch read = 0;
+    Epoch write = 0;
+  };
+
+  void clear_details(AccessPool& pool, ShadowCounters& counters);
+
+  std::vector<LaneUse> uses_;
+  std::optional<Remembered> birth_;
+  IntervalShadow exact_;
+  PointerShadow inferred_;
+};
+
+}  // namespace streamsan::ordering

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// certainty(): the whole table, and the programs it was made for.
+#include "ordering/tests/program.h"
+
+namespace streamsan::ordering::testing {
+namespace {
+
+constexpr Range kWhole{1000, 2000};
+
+Access exact(Address begin, Address end) { return {.mode = AccessMode::Write, .range = {begin, end}}; }
+
+Access exact_read(Address begin, Address end) { return {.mode = AccessMode::Read, .range = {begin, end}}; }
+
+Access inferred(Address pointer, std::uint32_t function = 1, std::uint64_t threads = 64, std::uint64_t hash = 5,
+                AccessMode mode = AccessMode::Write) {
+  return {.mode = mode,
+          .source = AccessSource::Kernel,
+          .exact = false,
+          .range = {pointer, kWhole.end},
+          .function = FunctionId{function},
+          .device_threads = threads,
+          .arguments_hash = hash};
+}
+
+struct Row {
+  const char* why;
+  Access earlier;
+  Access later;
+  std::optional<Certainty> expected;
+};
+
+TEST(CertaintyTable, EveryRowBothWays) {
+  const std::optional<Certainty> never;
+  const std::optional<Certainty> certain = Certainty::Certain;
+  const std::optional<Certainty> possible = Certainty::Possible;
+  const Row rows[] = {
+      {"exact and exact overlap", exact(1000, 1100), exact(1099, 1200), certain},
+      {"exact and exact touch", exact(1000, 1100), exact(1100, 1200), never},
+      {"exact holds the pointer, a byte for each thread", exact(1200, 1264), inferred(1200), certain},
+      {"exact holds the pointer inside", exact(1150, 1300), inferred(1200), certain},
+      {"exact has fewer bytes than threads", exact(1200, 1263), inferred(1200), possible},
+      {"exact starts after the pointer", exact(1201, 1900), inferred(1200), possible},
+      {"exact ends at the pointer", exact(1000, 1200), inferred(1200), never},
+      {"exact is the whole allocation", exact(1000, 2000), inferred(1500, 1, 100000), certain},
+      {"same pointer, other kernel", inferred(1200, 1), inferred(1200, 2, 64, 6), certain},
+      {"same pointer, same kernel, same arguments", inferred(1200, 1), inferred(1200, 1), certain},
+      {"same pointer, same kernel, other arguments", inferred(1200, 1, 64, 5), inferred(1200, 1, 64, 6), possible},
+      {"other pointer", inferred(1200, 1), inferred(1264, 2), possible},
+      {"thread counts within a factor 32", inferred(1200, 1, 64), inferred(1200, 2, 64 * 32), certain},
+      {"thread counts further apart", inferred(1200, 1, 64), inferred(1200, 2, 64 * 32 + 1), possible},
+      {"huge thread counts", inferred(1200, 1, ~0ull), inferred(1200, 2, ~0ull / 2), certain},
+      {"one reads", inferred(1200, 1), inferred(1200, 2, 64, 5, AccessMode::Read), certain},
+      {"one may write", inferred(1200, 1), inferred(1200, 2, 64, 5, AccessMode::Unknown), certain},
+      {"both may write", inferred(1200, 1, 64, 5, AccessMode::Unknown), inferred(1200, 2, 64, 5, AccessMode::Unknown),
+       possible},
+      {"one may write, one reads", inferred(1200, 1, 64, 5, AccessMode::Unknown),
+       inferred(1200, 2, 64, 5, AccessMode::Read), possible},
+      {"an exact write, a kernel that may read", exact(1200, 1264), inferred(1200, 1, 64, 5, AccessMode::Read),
+       certain},
+      {"an exact read, a kernel that writes", exact_read(1200, 1264), inferred(1200), certain},
+      {"an exact read, a kernel that may write", exact_read(1200, 1264), inferred(1200, 1, 64, 5, AccessMode::Unknown),
+       possible},
+      {"an exact read of all, a kernel that may write", exact_read(1000, 2000),
+       inferred(1200, 1, 64, 5, AccessMode::Unknown), possible},
+  };
+  for (const Row& row : rows) {
+    EXPECT_EQ(certainty(row.earlier, row.later, kWhole), row.expected) << row.why;
+    EXPECT_EQ(certainty(row.later, row.earlier, kWhole), row.expected) << row.why << ", the other way";
+  }
+}
+
+class CertaintyPrograms : public Program {
+ protected:
+  std::vector<Certainty> certainties() {
+    std::vector<Certainty> all;
+    for (const Hazard& hazard : found()) all.push_back(hazard.certainty);
+    return all;
+  }
+};
+
+TEST_F(CertaintyPrograms, FourSlicesOfOneAllocationAreAtMostPossible) {
+  const Address a = memory();
+  for (Address i = 0; i < 4; ++i) kernel(non_blocking(), 1, a + i * 1024, AccessMode::Write, 256, i);
+  const std::vector<Certainty> all = certainties();
+  EXPECT_FALSE(all.empty());
+  for (const Certainty each : all) EXPECT_EQ(each, Certainty::Possible);
+}
+
+TEST_F(CertaintyPrograms, FourSlicesByAnIndexArgumentAreAtMostPossible) {
+  const Address a = memory();
+  for (std::uint64_t i = 0; i < 4; ++i) kernel(non_blocking(), 1, a, AccessMode::Write, 256, i);
+  for (const Certainty each : certainties()) EXPECT_EQ(each, Certainty::Possible);
+}
+
+TEST_F(CertaintyPrograms, ProducerAndConsumerOfOnePointerAreCertain) {
+  const Address a = memory();
+  kernel(non_blocking(), 1, a, AccessMode::Write);
+  kernel(non_blocking(), 2, a, AccessMode::Read);
+  EXPECT_EQ(certainties(), std::vector<Certainty>{Certainty::Certain});
+}
+
+TEST_F(CertaintyPrograms, ReadersThroughPointersToNonConstAreAtMostPossible) {
+  const Address weights = memory();
+  kernel(non_blocking(), 1, weights);
+  kernel(non_blocking(), 2, weights);
+  EXPECT_EQ(certainties(), std::vector<Certainty>{Certainty::Possible});
+}
+
+TEST_F(CertaintyPrograms, ReadOnlyPointersDoNotConflict) {
+  const Address a = memory();
+  kernel(non_blocking(), 1, a, AccessMode::Read);
+  kernel(non_blocking(), 2, a, AccessMode::Read);
+  EXPECT_TRUE(certainties().empty());
+}
+
+TEST_F(CertaintyPrograms, ACopyBeforeThePointerCannotMeet) {
+  const Address a = memory();
+  kernel(non_blocking(), 1, a + 1024);
+  write(non_blocking(), a);
+  EXPECT_TRUE(certainties().empty());
+}
+
+TEST_F(CertaintyPrograms, TheCertainConflictIsPreferred) {
+  const Address a = memory();
+  const StreamId s = non_blocking();
+  kernel(s, 1, a, AccessMode::Write);
+  kernel(s, 2, a + 512);
+  kernel(s, 3, a + 1024);
+  kernel(non_blocking(), 4, a, AccessMode::Read);
+  EXPECT_EQ(certainties(), std::vector<Certainty>{Certainty::Certain});
+}
+
+TEST_F(CertaintyPrograms, ReadersAfterTheWriterDoNotHideIt) {
+  const Address weights = memory();
+  const StreamId s = non_blocking();
+  kernel(s, 1, weights, AccessMode::Write);
+  for (std::uint32_t reader = 2; reader < 20; ++reader) kernel(s, reader, weights);
+  kernel(non_blocking(), 30, weights, AccessMode::Read);
+  EXPECT_EQ(certainties(), std::vector<Certainty>{Certainty::Certain});
+}
+
+TEST_F(CertaintyPrograms, ManyPointersOfAnUnorderedStreamGiveOneHazard) {
+  const Address a = memory();
+  const StreamId s = non_blocking();
+  for (Address i = 0; i < 100; ++i) kernel(s, 1, a + i * 8);
+  kernel(non_blocking(), 2, a + 5);
+  EXPECT_EQ(certainties(), std::vector<Certainty>{Certainty::Possible});
+}
+
+}  // namespace
+}  // namespace streamsan::ordering::testing

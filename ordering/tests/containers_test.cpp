@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The flat map against std::map, vector clocks, and the spans of assumed rules.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+
+#include "ordering/assumptions.h"
+#include "ordering/flat_map.h"
+#include "ordering/two_clocks.h"
+
+namespace streamsan::ordering {
+namespace {
+
+TEST(FlatMap, AgreesWithStdMap) {
+  std::mt19937_64 random(3);
+  for (const std::uint64_t keys : {4u, 40u, 4000u}) {
+    FlatMap<std::uint64_t> fast;
+    std::map<std::uint64_t, std::uint64_t> slow;
+    for (int step = 0; step < 50'000; ++step) {
+      const std::uint64_t key = random() % keys * 512;
+      if (random() % 2) {
+        fast[key] = slow[key] = random();
+      } else {
+        ASSERT_EQ(fast.erase(key), slow.erase(key) == 1);
+      }
+      ASSERT_EQ(fast.size(), slow.size());
+      const std::uint64_t other = random() % keys * 512;
+      const auto found = slow.find(other);
+      const std::uint64_t* value = fast.find(other);
+      ASSERT_EQ(value != nullptr, found != slow.end());
+      if (value) {
+        ASSERT_EQ(*value, found->second);
+      }
+    }
+    std::map<std::uint64_t, std::uint64_t> all;
+    fast.for_each([&](std::uint64_t key, std::uint64_t value) { all[key] = value; });
+    EXPECT_EQ(all, slow);
+  }
+}
+
+TEST(VectorClock, JoinTakesTheGreaterOfEachLane) {
+  VectorClock a;
+  VectorClock b;
+  a.set(0, 5);
+  a.set(1, 1);
+  b.set(1, 7);
+  b.set(3, 2);
+  EXPECT_FALSE(b.within(a));
+  a.join(b);
+  EXPECT_EQ(a[0], 5u);
+  EXPECT_EQ(a[1], 7u);
+  EXPECT_EQ(a[2], 0u);
+  EXPECT_EQ(a[3], 2u);
+  EXPECT_EQ(a[99], 0u);
+  EXPECT_TRUE(b.within(a));
+  EXPECT_FALSE(a.within(b));
+  EXPECT_TRUE(a.covers(99, 0));
+  EXPECT_FALSE(a.covers(3, 3));
+}
+
+VectorClock lane_zero(Epoch epoch) {
+  VectorClock clock;
+  clock.set(0, epoch);
+  return clock;
+}
+
+TEST(Assumptions, TheFirstRuleThatCoveredIsNamed) {
+  Assumptions assumptions;
+  assumptions.note(Rule::CPY_14, lane_zero(3));
+  assumptions.note(Rule::ALC_02, lane_zero(5));
+  assumptions.note(Rule::ALC_02, lane_zero(8));
+  EXPECT_EQ(assumptions.covering(0, 3), Rule::CPY_14);
+  EXPECT_EQ(assumptions.covering(0, 4), Rule::ALC_02);
+  EXPECT_EQ(assumptions.covering(0, 8), Rule::ALC_02);
+  EXPECT_EQ(assumptions.covering(0, 9), std::nullopt);
+  EXPECT_EQ(assumptions.covering(1, 1), std::nullopt);
+}
+
+}  // namespace
+}  // namespace streamsan::ordering

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The nearest edge: each cause that a report can name, in a program that has it.
+#include "ordering/tests/program.h"
+
+namespace streamsan::ordering::testing {
+namespace {
+
+class Explained : public Program {
+ protected:
+  Address a = memory();
+  StreamId s = non_blocking();
+  StreamId t = non_blocking();
+  EventId event = model.create_event();
+
+  Explanation explanation() {
+    const std::vector<Hazard> hazards = found();
+    EXPECT_EQ(hazards.size(), 1u);
+    return hazards.empty() ? Explanation{} : hazards[0].explanation;
+  }
+};
+
+TEST_F(Explained, None) {
+  write(s, a);
+  read(t, a);
+  EXPECT_EQ(explanation().nearest, NearestEdge::None);
+}
+
+TEST_F(Explained, EventRecordedTooEarly) {
+  const OpId record = model.record_event(call(), s, event);
+  const SiteId record_site{site};
+  write(s, a);
+  const OpId wait = model.wait_event(call(), t, event);
+  const SiteId wait_site{site};
+  read(t, a);
+  const Explanation why = explanation();
+  EXPECT_EQ(why.nearest, NearestEdge::EventRecordedTooEarly);
+  EXPECT_EQ(why.event, event);
+  EXPECT_EQ(why.record, record);
+  EXPECT_EQ(why.record_site, record_site);
+  EXPECT_EQ(why.wait, wait);
+  EXPECT_EQ(why.wait_site, wait_site);
+}
+
+TEST_F(Explained, EventNeverRecorded) {
+  write(s, a);
+  const OpId wait = model.wait_event(call(), t, event);
+  const SiteId wait_site{site};
+  model.record_event(call(), s, event);
+  read(t, a);
+  const Explanation why = explanation();
+  EXPECT_EQ(why.nearest, NearestEdge::EventNeverRecorded);
+  EXPECT_EQ(why.event, event);
+  EXPECT_EQ(why.record, kNoOp);
+  EXPECT_EQ(why.wait, wait);
+  EXPECT_EQ(why.wait_site, wait_site);
+}
+
+TEST_F(Explained, AnOldEmptyWaitIsNoExplanation) {
+  model.wait_event(call(), t, event);
+  edge(s, t);
+  write(s, a);
+  read(t, a);
+  EXPECT_EQ(explanation().nearest, NearestEdge::EventRecordedTooEarly);
+}
+
+TEST_F(Explained, EventNotWaitedFor) {
+  write(s, a);
+  const OpId record = model.record_event(call(), s, event);
+  read(t, a);
+  const Explanation why = explanation();
+  EXPECT_EQ(why.nearest, NearestEdge::EventNotWaitedFor);
+  EXPECT_EQ(why.event, event);
+  EXPECT_EQ(why.record, record);
+  EXPECT_EQ(why.wait, kNoOp);
+}
+
+TEST_F(Explained, AnEventRecordedBeforeTheAccessWasNotToBeWaitedFor) {
+  model.record_event(call(), s, event);
+  write(s, a);
+  read(t, a);
+  EXPECT_EQ(explanation().nearest, NearestEdge::None);
+}
+
+TEST_F(Explained, NonBlockingStream) {
+  write(s, a);
+  read(legacy(), a);
+  EXPECT_EQ(explanation().nearest, NearestEdge::NonBlockingStream);
+}
+
+TEST_F(Explained, SyncTooEarly) {
+  write(s, a + 1024);
+  sync_stream(s);
+  write(s, a);
+  model.host_access(call(), {a, a + 4}, AccessMode::Read);
+  EXPECT_EQ(explanation().nearest, NearestEdge::SyncTooEarly);
+}
+
+TEST_F(Explained, ASyncOfTheSlotsFormerStreamIsNotOne) {
+  write(s, a);
+  sync_stream(s);
+  model.destroy_stream(s);
+  const StreamId heir = non_blocking();
+  write(heir, a);
+  read(t, a);
+  EXPECT_EQ(explanation().nearest, NearestEdge::None);
+}
+
+TEST_F(Explained, AWaitForTheSlotsFormerStreamIsNotOne) {
+  edge(s, t);
+  sync_stream(s);
+  model.destroy_stream(s);
+  const StreamId heir = non_blocking();
+  write(heir, a);
+  read(t, a);
+  EXPECT_EQ(explanation().nearest, NearestEdge::None);
+}
+
+}  // namespace
+}  // namespace streamsan::ordering::testing

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The distribution of steps: enough order that many programs are right, little enough that many are not.
+#include "ordering/tests/random_program.h"
+
+#include <sstream>
+
+namespace streamsan::ordering::testing {
+namespace {
+
+struct Weighted {
+  StepKind kind;
+  const char* name;
+  int weight;
+};
+
+constexpr Weighted kSteps[] = {
+    {StepKind::CreateStream, "CreateStream", 4},
+    {StepKind::DestroyStream, "DestroyStream", 2},
+    {StepKind::CreateEvent, "CreateEvent", 2},
+    {StepKind::DestroyEvent, "DestroyEvent", 1},
+    {StepKind::Allocate, "Allocate", 4},
+    {StepKind::AllocateAsync, "AllocateAsync", 3},
+    {StepKind::Free, "Free", 3},
+    {StepKind::FreeAsync, "FreeAsync", 2},
+    {StepKind::Unmap, "Unmap", 1},
+    {StepKind::Launch, "Launch", 10},
+    {StepKind::Copy, "Copy", 12},
+    {StepKind::Fill, "Fill", 5},
+    {StepKind::Action, "Action", 3},
+    {StepKind::JoinsAll, "JoinsAll", 1},
+    {StepKind::GraphLaunch, "GraphLaunch", 2},
+    {StepKind::Record, "Record", 9},
+    {StepKind::Wait, "Wait", 12},
+    {StepKind::SyncStream, "SyncStream", 4},
+    {StepKind::SyncEvent, "SyncEvent", 3},
+    {StepKind::SyncContext, "SyncContext", 2},
+    {StepKind::QueryStream, "QueryStream", 2},
+    {StepKind::QueryEvent, "QueryEvent", 2},
+    {StepKind::HostAccess, "HostAccess", 3},
+};
+
+const char* name_of(StepKind kind) {
+  for (const Weighted& each : kSteps) {
+    if (each.kind == kind) return each.name;
+  }
+  return "?";
+}
+
+bool infers(StepKind kind) { return kind == StepKind::Launch; }
+
+}  // namespace
+
+Program random_program(std::uint64_t seed) {
+  std::mt19937_64 random(seed * 0x9E3779B97F4A7C15ull + 1);
+  const auto below = [&](std::uint64_t n) { return static_cast<std::uint8_t>(random() % n); };
+  Program program;
+  program.seed = seed;
+  program.host_threads = below(3) == 0 ? Options::HostThreads::Separate : Options::HostThreads::Joined;
+  program.two_contexts = below(4) == 0;
+  program.exact_only = below(3) == 0;
+  const std::uint8_t threads = static_cast<std::uint8_t>(1 + below(3));
+  const auto add = [&](StepKind kind) {
+    Step step{.kind = kind, .thread = below(threads), .stream = below(256), .object = below(256)};
+    for (std::uint8_t& each : step.detail) each = below(256);
+    program.steps.push_back(step);
+  };
+
+  for (std::uint64_t i = below(4); i > 0; --i) add(StepKind::CreateStream);
+  for (std::uint64_t i = 1 + below(2); i > 0; --i) add(StepKind::CreateEvent);
+  for (std::uint64_t i = 1 + below(3); i > 0; --i) add(below(3) ? StepKind::Allocate : StepKind::AllocateAsync);
+
+  int total = 0;
+  for (const Weighted& each : kSteps) total += each.weight;
+  const std::uint64_t length = 8 + below(48);
+  while (program.steps.size() < length) {
+    int choice = static_cast<int>(random() % static_cast<std::uint64_t>(total));
+    const Weighted* picked = kSteps;
+    while (choice >= picked->weight) choice -= (picked++)->weight;
+    if (!(program.exact_only && infers(picked->kind))) add(picked->kind);
+  }
+  return program;
+}
+
+std::string describe(const Program& program) {
+  std::ostringstream text;
+  text << "seed " << program.seed << (program.host_threads == Options::HostThreads::Joined ? ", joined" : ", separate")
+       << " host threads" << (program.two_contexts ? ", two contexts" : "") << '\n';
+  std::size_t number = 0;
+  for (const Step& step : program.steps) {
+    text << "  site " << ++number << ": " << name_of(step.kind) << " thread=" << int{step.thread}
+         << " stream=" << int{step.stream} << " object=" << int{step.object} << " detail=";
+    for (const std::uint8_t each : step.detail) text << int{each} << ' ';
+    text << '\n';
+  }
+  return text.str();
+}
+
+}  // namespace streamsan::ordering::testing

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Random CUDA programs, and an interpreter that drives any model with one.
+//
+// A program is a list of steps of a few small numbers. The interpreter gives them a meaning in every state: the third
+// stream of two is the first one again, a wait on an event that was destroyed is a wait on nothing. So any step may be
+// deleted and what is left is still a program, which is what lets a failing program be shrunk to its essence.
+//
+// A blocking call returns when its thread takes its next step; other threads may take theirs in between.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "ordering/model.h"
+
+namespace streamsan::ordering::testing {
+
+enum class StepKind : std::uint8_t {
+  CreateStream,
+  DestroyStream,
+  CreateEvent,
+  DestroyEvent,
+  Allocate,
+  AllocateAsync,
+  Free,
+  FreeAsync,
+  Unmap,
+  Launch,
+  Copy,
+  Fill,
+  Action,
+  JoinsAll,
+  GraphLaunch,
+  Record,
+  Wait,
+  SyncStream,
+  SyncEvent,
+  SyncContext,
+  QueryStream,
+  QueryEvent,
+  HostAccess,
+};
+
+struct Step {
+  StepKind kind{};
+  std::uint8_t thread = 0;
+  std::uint8_t stream = 0;
+  std::uint8_t object = 0;  ///< event, memory or kernel
+  std::array<std::uint8_t, 6> detail{};
+};
+
+struct Program {
+  std::uint64_t seed = 0;
+  Options::HostThreads host_threads = Options::HostThreads::Joined;
+  bool two_contexts = false;
+  bool exact_only = false;
+  std::vector<Step> steps;
+};
+
+Program random_program(std::uint64_t seed);
+std::string describe(const Program& program);
+
+/// Drives a model. Model and ReferenceModel have the same member functions.
+template <typename AnyModel>
+class Interpreter {
+ public:
+  Interpreter(AnyModel& model, const Program& program) : model_(model), program_(program) {}
+
+  void run() {
+    for (std::size_t i = 0; i < program_.steps.size(); ++i) step(program_.steps[i], i + 1);
+    for (std::uint32_t thread = 0; thread < kThreads; ++thread) model_.returned(ThreadId{thread}, true);
+  }
+
+ private:
+  static constexpr std::uint32_t kThreads = 3;
+  static constexpr std::uint32_t kMemories = 4;
+  static constexpr Bytes kMemoryBytes = 512;
+  static constexpr Bytes kUnit = 64;
+
+  struct LiveStream {
+    StreamId id{};
+    ContextId context{};
+  };
+
+  [[nodiscard]] ContextId context(const Step& s) const {
+    return ContextId{program_.two_contexts && s.detail[5] % 3 == 0 ? 1u : 0u};
+  }
+
+  LiveStream stream(const Step& s) {
+    const ContextId in = context(s);
+    const std::size_t choice = s.stream % (streams_.size() + 2);
+    if (choice == 0) return {model_.legacy_stream(in), in};
+    if (choice == 1) return {model_.per_thread_stream(in, ThreadId{s.thread}), in};
+    return streams_[choice - 2];
+  }
+
+  EventId event(const Step& s) { return events_.empty() ? EventId{1'000'000} : events_[s.object % events_.size()]; }
+
+  static Address base_of(std::uint8_t object) { return 0x10000 + (object % kMemories) * 0x1000; }
+
+  /// Some bytes of some memory, or of pageable memory, or an array.
+  Footprint footprint(std::uint8_t object, std::uint8_t place, std::uint8_t shape) const {
+    if (object % 7 == 6) return {shape % 5 == 0 ? 0 : Address{0x90000}, kUnit * 2, kUnit * 2, 1};
+    const Address begin = base_of(object) + (place % 8) * kUnit;
+    switch (shape % 6) {
+      case 0:
+        return {base_of(object), kMemoryBytes, kMemoryBytes, 1};
+      case 1:
+        return {begin, kUnit / 2, kUnit, 3};  // rows with gaps
+      case 2:
+        return {begin, kUnit, kUnit, 2};
+      default:
+        return {begin, kUnit * (1 + shape % 3), kUnit * 4, 1};
+    }
+  }
+
+  void step(const Step& s, std::size_t number) {
+    const ThreadId thread{s.thread};
+    const Call call{thread, SiteId{static_cast<std::uint32_t>(number)}};
+    model_.returned(thread, s.detail[4] % 8 != 0);
+    const Form form = s.detail[3] % 2 ? Form::Asynchronous : Form::Synchronous;
+    switch (s.kind) {
+      case StepKind::CreateStream: {
+        const StreamKind kind = s.detail[0] % 2 ? StreamKind::Blocking : StreamKind::NonBlocking;
+        streams_.push_back({model_.create_stream(context(s), kind), context(s)});
+        break;
+      }
+      case StepKind::DestroyStream:
+        if (streams_.empty()) break;
+        model_.destroy_stream(streams_[s.stream % streams_.size()].id);
+        streams_.erase(streams_.begin() + static_cast<std::ptrdiff_t>(s.stream % streams_.size()));
+        break;
+      case StepKind::CreateEvent:
+        events_.push_back(model_.create_event());
+        break;
+      case StepKind::DestroyEvent:
+        if (events_.empty()) break;
+        model_.destroy_event(event(s));
+        destroyed_.insert(event(s));
+        break;
+      case StepKind::Allocate: {
+        constexpr MemoryKind kinds[] = {MemoryKind::Device, MemoryKind::Device, MemoryKind::Pinned, MemoryKind::Managed,
+                                        MemoryKind::Registered};
+        model_.allocate(call, {base_of(s.object), base_of(s.object) + kMemoryBytes}, kinds[s.detail[0] % 5]);
+        break;
+      }
+      case StepKind::AllocateAsync:
+        model_.allocate_async(call, stream(s).id, {base_of(s.object), base_of(s.object) + kMemoryBytes});
+        break;
+      case StepKind::Free:
+        model_.free(call, context(s), base_of(s.object));
+        break;
+      case StepKind::FreeAsync:
+        model_.free_async(call, stream(s).id, base_of(s.object));
+        break;
+      case StepKind::Unmap:
+        model_.unmap(call, context(s), {base_of(s.object), base_of(s.object) + kMemoryBytes});
+        break;
+      case StepKind::Launch:
+        launch(call, s);
+        break;
+      case StepKind::Copy: {
+        Footprint dst = footprint(s.object, s.detail[0], s.detail[1]);
+        Footprint src = footprint(s.detail[2], s.detail[0] / 8, s.detail[1]);
+        if (s.detail[4] % 16 == 1) dst.width = src.width = 0;
+        model_.copy(call, stream(s).id, dst, src, form);
+        break;
+      }
+      case StepKind::Fill: {
+        Footprint dst = footprint(s.object, s.detail[0], s.detail[1]);
+        if (s.detail[4] % 16 == 1) dst.width = 0;
+        model_.fill(call, stream(s).id, dst, form);
+        break;
+      }
+      case StepKind::Action:
+        model_.stream_action(call, stream(s).id);
+        break;
+      case StepKind::JoinsAll:
+        model_.stream_joins_all(call, stream(s).id);
+        break;
+      case StepKind::GraphLaunch:
+        model_.graph_launch(call, stream(s).id, s.object % 2);
+        break;
+      case StepKind::Record:
+        // Waiting on a destroyed event is an error that a program may make; recording one makes no sense at all.
+        if (!events_.empty() && !destroyed_.contains(event(s))) model_.record_event(call, stream(s).id, event(s));
+        break;
+      case StepKind::Wait:
+        model_.wait_event(call, stream(s).id, event(s));
+        break;
+      case StepKind::SyncStream:
+        model_.sync_stream(call, stream(s).id);
+        break;
+      case StepKind::SyncEvent:
+        model_.sync_event(call, event(s));
+        break;
+      case StepKind::SyncContext:
+        model_.sync_context(call, context(s));
+        break;
+      case StepKind::QueryStream:
+        model_.query_stream_succeeded(call, stream(s).id);
+        break;
+      case StepKind::QueryEvent:
+        model_.query_event_succeeded(call, event(s));
+        break;
+      case StepKind::HostAccess: {
+        const Footprint bytes = footprint(s.object % 6, s.detail[0], 3);
+        model_.host_access(call, {bytes.base, bytes.base + bytes.width},
+                           s.detail[1] % 2 ? AccessMode::Read : AccessMode::Write);
+        break;
+      }
+    }
+  }
+
+  void launch(Call call, const Step& s) {
+    PointerArgument pointers[3];
+    const std::size_t count = 1 + s.detail[0] % 3;
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::uint8_t bits = s.detail[1 + i];
+      pointers[i].address = base_of(bits) + (bits / 4 % 3) * kUnit * 2;
+      pointers[i].mode = bits % 5 < 2 ? AccessMode::Read : bits % 5 == 2 ? AccessMode::Write : AccessMode::Unknown;
+    }
+    const LaunchShape shape{.function = FunctionId{s.object % 3u},
+                            .threads = std::uint64_t{1} << (s.object % 4 * 5),
+                            .arguments_hash = s.object % 2u};
+    model_.launch(call, stream(s).id, shape, {pointers, count});
+  }
+
+  AnyModel& model_;
+  const Program& program_;
+  std::vector<LiveStream> streams_;
+  std::vector<EventId> events_;
+  std::set<EventId> destroyed_;
+};
+
+}  // namespace streamsan::ordering::testing

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The fast model against the reference model, on random programs.
+//
+// What is compared, and why it must agree:
+//   1. SOUND. Each hazard of the fast model is a pair of the reference, with the same operations, allocation, kind,
+//   order
+//      and certainty. Always.
+//   2. COMPLETE. An operation has a hazard on an allocation in the fast model exactly when it has one in the reference.
+//      Always: the fast model forgets an access only when a later one, ordered after it, stands for it (see
+//      interval_shadow.h and pointer_shadow.h), also after a first hazard. Programs here are too short to reach the
+//      caps that trade completeness for memory, and destroy fewer streams than Lanes::kMostRetired.
+//   3. AS BAD. The worst hazard of an operation on an allocation has the same order (error or latent) in both, as long
+//      as all accesses to it were exact. With inferred ones the fast model may know a lesser certainty, since it keeps
+//      one access where the reference keeps all.
+// Not compared: which of several racing accesses is named, how many hazards an operation has, explanations.
+//
+// STREAMSAN_RANDOM_PROGRAMS and STREAMSAN_RANDOM_SEED in the environment change how many and which programs.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <map>
+#include <optional>
+#include <sstream>
+
+#include "ordering/tests/random_program.h"
+#include "ordering/tests/reference_model.h"
+
+namespace streamsan::ordering {
+namespace {
+
+using testing::Interpreter;
+using testing::Program;
+using testing::random_program;
+
+class Collector : public HazardSink {
+ public:
+  void hazard(const Hazard& hazard) override { hazards.push_back(hazard); }
+  std::vector<Hazard> hazards;
+};
+
+struct Outcome {
+  std::string disagreement;  ///< empty: they agree
+  bool any_hazard = false;
+  bool any_latent = false;
+  bool any_unordered = false;
+  bool any_possible = false;
+};
+
+int badness(Order order, Certainty certainty) {
+  return (certainty == Certainty::Certain ? 2 : 0) + (order == Order::Unordered ? 1 : 0);
+}
+
+struct Verdict {
+  int worst = -1;
+  bool all_exact = true;
+};
+using Verdicts = std::map<std::pair<OpId, AllocationId>, Verdict>;
+
+Outcome compare(const Program& program) {
+  const Options options{program.host_threads};
+  Collector collector;
+  Model model(options, collector);
+  Interpreter(model, program).run();
+  ReferenceModel reference(options);
+  Interpreter(reference, program).run();
+
+  Outcome outcome;
+  std::ostringstream text;
+  const auto number = [](auto id) { return static_cast<std::uint64_t>(id); };
+  Verdicts fast;
+  for (const Hazard& hazard : collector.hazards) {
+    const ReferenceModel::Pair* match = nullptr;
+    for (const ReferenceModel::Pair& pair : reference.pairs()) {
+      if (pair.earlier == hazard.earlier.op && pair.later == hazard.later.op &&
+          pair.allocation == hazard.allocation.id && pair.kind == hazard.kind && pair.order == hazard.order &&
+          pair.certainty == hazard.certainty) {
+        match = &pair;
+      }
+    }
+    if (!match) {
+      text << "fast only: op " << number(hazard.earlier.op) << " and op " << number(hazard.later.op) << ", allocation "
+           << number(hazard.allocation.id) << ", kind " << number(hazard.kind) << ", order " << number(hazard.order)
+           << ", certainty " << number(hazard.certainty) << '\n';
+    }
+    if ((hazard.order == Order::Latent) != hazard.leaned_on.has_value()) text << "leaned_on does not fit the order\n";
+    if (hazard.overlap.empty()) text << "empty overlap\n";
+    Verdict& verdict = fast[{hazard.later.op, hazard.allocation.id}];
+    verdict.worst = std::max(verdict.worst, badness(hazard.order, hazard.certainty));
+    outcome.any_possible |= hazard.certainty == Certainty::Possible;
+  }
+  Verdicts naive;
+  for (const ReferenceModel::Pair& pair : reference.pairs()) {
+    Verdict& verdict = naive[{pair.later, pair.allocation}];
+    verdict.worst = std::max(verdict.worst, badness(pair.order, pair.certainty));
+    verdict.all_exact = verdict.all_exact && pair.all_exact;
+    outcome.any_hazard = true;
+    outcome.any_latent |= pair.order == Order::Latent;
+    outcome.any_unordered |= pair.order == Order::Unordered;
+  }
+  for (const auto& [where, verdict] : naive) {
+    const auto found = fast.find(where);
+    if (found == fast.end()) {
+      text << "reference only: op " << number(where.first) << " on allocation " << number(where.second) << '\n';
+    } else if (verdict.all_exact && found->second.worst != verdict.worst) {
+      text << "op " << number(where.first) << " on allocation " << number(where.second) << ": fast "
+           << found->second.worst << ", reference " << verdict.worst << '\n';
+    }
+  }
+  outcome.disagreement = text.str();
+  return outcome;
+}
+
+/// Deletes steps as long as the models still disagree.
+Program shrink(Program program) {
+  for (bool shorter = true; shorter;) {
+    shorter = false;
+    for (std::size_t i = program.steps.size(); i-- > 0;) {
+      Program candidate = program;
+      candidate.steps.erase(candidate.steps.begin() + static_cast<std::ptrdiff_t>(i));
+      if (compare(candidate).disagreement.empty()) continue;
+      program = std::move(candidate);
+      shorter = true;
+    }
+  }
+  return program;
+}
+
+std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
+  const char* text = std::getenv(name);
+  return text ? std::strtoull(text, nullptr, 10) : otherwise;
+}
+
+TEST(RandomProgram, FastModelAgreesWithReference) {
+  const std::uint64_t programs = from_environment("STREAMSAN_RANDOM_PROGRAMS", 250'000);
+  const std::uint64_t first = from_environment("STREAMSAN_RANDOM_SEED", 1);
+  std::uint64_t with_hazard = 0;
+  std::uint64_t with_latent = 0;
+  std::uint64_t with_unordered = 0;
+  std::uint64_t with_possible = 0;
+  for (std::uint64_t seed = first; seed < first + programs; ++seed) {
+    const Program program = random_program(seed);
+    const Outcome outcome = compare(program);
+    if (!outcome.disagreement.empty()) {
+      const Program small = shrink(program);
+      FAIL() << describe(small) << compare(small).disagreement;
+    }
+    with_hazard += outcome.any_hazard;
+    with_latent += outcome.any_latent;
+    with_unordered += outcome.any_unordered;
+    with_possible += outcome.any_possible;
+  }
+  RecordProperty("programs", std::to_string(programs));
+  RecordProperty("with_hazard", std::to_string(with_hazard));
+  // A comparison of programs that never race, or always do, would prove little.
+  EXPECT_GE(with_hazard * 100, programs * 20);
+  EXPECT_LE(with_hazard * 100, programs * 90);
+  EXPECT_GE(with_unordered * 100, programs * 15);
+  EXPECT_GE(with_latent * 100, programs * 5);
+  EXPECT_GE(with_possible * 100, programs * 5);
+  std::printf("%llu programs: %llu with a hazard, %llu unordered, %llu latent, %llu possible\n",
+              static_cast<unsigned long long>(programs), static_cast<unsigned long long>(with_hazard),
+              static_cast<unsigned long long>(with_unordered), static_cast<unsigned long long>(with_latent),
+              static_cast<unsigned long long>(with_possible));
+}
+
+}  // namespace
+}  // namespace streamsan::ordering

@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The rules as edges, one function for each call. Nothing here is shared with the fast model but the types and
+// certainty(); the copy matrix is written a second time, as sentences.
+#include "ordering/tests/reference_model.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace streamsan::ordering {
+namespace {
+
+bool is_blocking(StreamKind kind) { return kind == StreamKind::Blocking || kind == StreamKind::PerThread; }
+bool is_write(const Access& access) { return access.mode != AccessMode::Read; }
+bool is_host(MemoryKind kind) {
+  return kind == MemoryKind::Pinned || kind == MemoryKind::Registered || kind == MemoryKind::Pageable;
+}
+void append(std::vector<std::size_t>& to, const std::vector<std::size_t>& from) {
+  to.insert(to.end(), from.begin(), from.end());
+}
+
+}  // namespace
+
+// ---- nodes and edges -----------------------------------------------------------------------------------------------
+
+ReferenceModel::Node ReferenceModel::new_node() {
+  nodes_.emplace_back();
+  return nodes_.size() - 1;
+}
+
+std::uint32_t ReferenceModel::host_of(ThreadId thread) const {
+  return options_.host_threads == Options::HostThreads::Joined ? 0 : static_cast<std::uint32_t>(thread);
+}
+
+ReferenceModel::Node ReferenceModel::new_operation(Call call, StreamId id, bool action) {
+  ++operations_;
+  const Node node = new_node();
+  std::vector<Node>& before = nodes_[node].documented;
+  Stream& own = stream(id);
+  if (!own.nodes.empty()) before.push_back(own.nodes.back());  // R-CORE-02
+  const auto host = last_host_node_.find(host_of(call.thread));
+  if (host != last_host_node_.end()) before.push_back(host->second);  // R-CORE-01
+  for (const Stream& other : streams_) {
+    if (other.context != own.context) continue;
+    if (own.kind == StreamKind::Legacy && action && is_blocking(other.kind)) append(before, other.nodes);  // R-STR-10
+    if (is_blocking(own.kind) && other.kind == StreamKind::Legacy) append(before, other.actions);
+  }
+  own.nodes.push_back(node);
+  if (action) own.actions.push_back(node);
+  return node;
+}
+
+std::vector<bool> ReferenceModel::before(Node node, bool also_assumed) const {
+  std::vector<bool> reached(nodes_.size(), false);
+  std::vector<Node> open{node};
+  const auto visit = [&](Node next) {
+    if (reached[next]) return;
+    reached[next] = true;
+    open.push_back(next);
+  };
+  while (!open.empty()) {
+    const Edges& edges = nodes_[open.back()];
+    open.pop_back();
+    for (const Node next : edges.documented) visit(next);
+    if (!also_assumed) continue;
+    for (const Node next : edges.assumed) visit(next);
+  }
+  return reached;
+}
+
+void ReferenceModel::host_learns(ThreadId thread, const Edges& edges) {
+  const Node node = new_node();
+  nodes_[node] = edges;
+  const auto last = last_host_node_.find(host_of(thread));
+  if (last != last_host_node_.end()) nodes_[node].documented.push_back(last->second);
+  last_host_node_[host_of(thread)] = node;
+}
+
+// ---- streams and events --------------------------------------------------------------------------------------------
+
+StreamId ReferenceModel::create_stream(ContextId context, StreamKind kind) {
+  streams_.push_back({context, kind, {}, {}});
+  return StreamId{static_cast<std::uint32_t>(streams_.size())};
+}
+
+StreamId ReferenceModel::legacy_stream(ContextId context) {
+  for (std::size_t i = 0; i < streams_.size(); ++i) {
+    if (streams_[i].kind == StreamKind::Legacy && streams_[i].context == context) {
+      return StreamId{static_cast<std::uint32_t>(i + 1)};
+    }
+  }
+  return create_stream(context, StreamKind::Legacy);
+}
+
+StreamId ReferenceModel::per_thread_stream(ContextId context, ThreadId thread) {
+  static_assert(sizeof(ThreadId) == sizeof(std::uint32_t));
+  const std::uint64_t key = (static_cast<std::uint64_t>(context) << 32) | static_cast<std::uint64_t>(thread);
+  const auto [known, fresh] = per_thread_.try_emplace(key);
+  if (fresh) known->second = create_stream(context, StreamKind::PerThread);
+  return known->second;
+}
+
+OpId ReferenceModel::record_event(Call call, StreamId id, EventId event) {
+  records_[event] = new_operation(call, id, true);
+  return OpId{operations_};
+}
+
+OpId ReferenceModel::wait_event(Call call, StreamId id, EventId event) {
+  const auto record = records_.find(event);
+  const bool recorded = record != records_.end();
+  const Node node = new_operation(call, id, recorded);  // R-EVT-04
+  if (recorded) nodes_[node].documented.push_back(record->second);
+  return OpId{operations_};
+}
+
+// ---- what the host waits for ---------------------------------------------------------------------------------------
+
+std::vector<ReferenceModel::Node> ReferenceModel::covered_by_stream(StreamId id) {
+  std::vector<Node> covered = stream(id).nodes;
+  if (stream(id).kind != StreamKind::Legacy) return covered;
+  for (const Stream& other : streams_) {
+    if (other.context == stream(id).context && is_blocking(other.kind)) append(covered, other.nodes);  // R-STR-16
+  }
+  return covered;
+}
+
+std::vector<ReferenceModel::Node> ReferenceModel::covered_by_context(ContextId context) const {
+  std::vector<Node> covered;
+  for (const Stream& each : streams_) {
+    if (each.context == context) append(covered, each.nodes);
+  }
+  return covered;
+}
+
+void ReferenceModel::sync_stream(Call call, StreamId id) { pending_[call.thread] = {covered_by_stream(id), {}}; }
+
+void ReferenceModel::sync_event(Call call, EventId event) {
+  const auto record = records_.find(event);
+  pending_[call.thread] = {};
+  if (record != records_.end()) pending_[call.thread].documented = {record->second};
+}
+
+void ReferenceModel::sync_context(Call call, ContextId context) {
+  pending_[call.thread] = {covered_by_context(context), {}};
+}
+
+void ReferenceModel::query_stream_succeeded(Call call, StreamId id) {
+  host_learns(call.thread, {covered_by_stream(id), {}});
+}
+
+void ReferenceModel::query_event_succeeded(Call call, EventId event) {
+  const auto record = records_.find(event);
+  if (record != records_.end()) host_learns(call.thread, {{record->second}, {}});
+}
+
+void ReferenceModel::returned(ThreadId thread, bool ok) {
+  const auto pending = pending_.find(thread);
+  if (pending == pending_.end()) return;
+  if (ok) host_learns(thread, pending->second);
+  pending_.erase(pending);
+}
+
+void ReferenceModel::set_copy_effect(Call call, Node copy, const std::vector<Node>& prior, Effect documented,
+                                     Effect assumed) {
+  Edges edges;
+  if (documented.prior) append(edges.documented, prior);
+  if (documented.complete) edges.documented.push_back(copy);
+  if (assumed.prior) append(edges.assumed, prior);
+  if (assumed.complete) edges.assumed.push_back(copy);
+  pending_[call.thread] = edges;
+}
+
+// ---- memory --------------------------------------------------------------------------------------------------------
+
+ReferenceModel::Memory* ReferenceModel::memory_at(Address address) {
+  for (Memory& memory : memories_) {
+    if (memory.range.contains(address)) return &memory;
+  }
+  return nullptr;
+}
+
+MemoryKind ReferenceModel::kind_at(Address address) {
+  if (address == 0) return MemoryKind::Device;  // an array
+  const Memory* memory = memory_at(address);
+  return memory ? memory->kind : MemoryKind::Pageable;
+}
+
+void ReferenceModel::end(AllocationId id) {
+  std::erase_if(memories_, [id](const Memory& memory) { return memory.id == id; });
+}
+
+void ReferenceModel::access(Memory& memory, Node node, const Access& later) {
+  const std::vector<bool> documented = before(node, false);
+  const std::vector<bool> assumed = before(node, true);
+  memory.all_exact = memory.all_exact && later.exact;
+  for (const PastAccess& past : memory.past) {
+    const Access& earlier = past.access;
+    if (past.node == node || documented[past.node] || (!is_write(earlier) && !is_write(later))) continue;
+    const std::optional<Certainty> certain = certainty(earlier, later, memory.range);
+    if (!certain) continue;
+    HazardKind kind = HazardKind::WriteAfterWrite;
+    if (!is_write(earlier)) kind = HazardKind::WriteAfterRead;
+    if (!is_write(later)) kind = HazardKind::ReadAfterWrite;
+    if (earlier.source == AccessSource::Allocate) kind = HazardKind::UseBeforeAllocate;
+    if (later.source == AccessSource::Free) kind = HazardKind::FreeWhileInUse;
+    pairs_.push_back({earlier.op, later.op, memory.id, kind, assumed[past.node] ? Order::Latent : Order::Unordered,
+                      *certain, memory.all_exact});
+  }
+  memory.past.push_back({node, later});
+}
+
+AllocationId ReferenceModel::allocate(Call, Range range, MemoryKind kind) {
+  std::erase_if(memories_, [range](const Memory& memory) { return memory.range.overlaps(range); });
+  memories_.push_back({AllocationId{++allocations_made_}, range, kind, {}, true});
+  return memories_.back().id;
+}
+
+AllocationId ReferenceModel::allocate_async(Call call, StreamId id, Range range) {
+  const Node node = new_operation(call, id, false);  // R-STR-17
+  const AllocationId made = allocate(call, range, MemoryKind::DeviceAsync);
+  access(memories_.back(), node,
+         {.op = OpId{operations_}, .mode = AccessMode::Write, .source = AccessSource::Allocate, .range = range});
+  return made;
+}
+
+void ReferenceModel::free(Call call, ContextId context, Address base) {
+  pending_.erase(call.thread);
+  Memory* memory = memory_at(base);
+  if (!memory || memory->range.begin != base) return;
+  ++operations_;
+  const Node node = new_node();
+  const auto host = last_host_node_.find(host_of(call.thread));
+  if (host != last_host_node_.end()) nodes_[node].documented.push_back(host->second);
+  if (memory->kind != MemoryKind::DeviceAsync) {  // R-ALC-02, R-ALC-03, R-ALC-05
+    nodes_[node].assumed = covered_by_context(context);
+    pending_[call.thread] = {{}, covered_by_context(context)};
+  }
+  access(*memory, node,
+         {.op = OpId{operations_}, .mode = AccessMode::Write, .source = AccessSource::Free, .range = memory->range});
+  end(memory->id);
+}
+
+void ReferenceModel::unmap(Call call, ContextId, Range range) {
+  pending_.erase(call.thread);
+  ++operations_;
+  const Node node = new_node();
+  const auto host = last_host_node_.find(host_of(call.thread));
+  if (host != last_host_node_.end()) nodes_[node].documented.push_back(host->second);
+  for (Memory& memory : memories_) {
+    if (!range.contains(memory.range)) continue;
+    access(memory, node,
+           {.op = OpId{operations_}, .mode = AccessMode::Write, .source = AccessSource::Free, .range = memory.range});
+  }
+  std::erase_if(memories_, [range](const Memory& memory) { return range.contains(memory.range); });
+}
+
+OpId ReferenceModel::free_async(Call call, StreamId id, Address base) {
+  const Node node = new_operation(call, id, true);
+  Memory* memory = memory_at(base);
+  if (!memory || memory->range.begin != base) return OpId{operations_};
+  access(*memory, node,
+         {.op = OpId{operations_}, .mode = AccessMode::Write, .source = AccessSource::Free, .range = memory->range});
+  end(memory->id);
+  return OpId{operations_};
+}
+
+void ReferenceModel::host_access(Call call, Range range, AccessMode mode) {
+  ++operations_;
+  host_learns(call.thread, {});
+  const Node node = last_host_node_[host_of(call.thread)];
+  for (Memory& memory : memories_) {
+    if (!memory.range.overlaps(range)) continue;
+    access(memory, node,
+           {.op = OpId{operations_},
+            .mode = mode,
+            .source = AccessSource::Host,
+            .range = intersection(range, memory.range)});
+  }
+}
+
+// ---- operations ----------------------------------------------------------------------------------------------------
+
+void ReferenceModel::touch(Node node, const Footprint& footprint, Access each) {
+  for (std::uint64_t row = 0; row < footprint.rows; ++row) {
+    const Address begin = footprint.base + row * footprint.pitch;
+    const Range bytes{begin, begin + footprint.width};
+    Memory* memory = memory_at(footprint.base);
+    if (!memory || !memory->range.overlaps(bytes)) continue;
+    each.range = intersection(bytes, memory->range);
+    access(*memory, node, each);
+  }
+}
+
+OpId ReferenceModel::launch(Call call, StreamId id, const LaunchShape& shape,
+                            std::span<const PointerArgument> pointers) {
+  const Node node = new_operation(call, id, true);
+  for (const PointerArgument& pointer : pointers) {
+    Memory* memory = memory_at(pointer.address);
+    if (!memory) continue;
+    access(*memory, node,
+           {.op = OpId{operations_},
+            .mode = pointer.mode,
+            .source = AccessSource::Kernel,
+            .exact = false,
+            .range = {pointer.address, memory->range.end},
+            .function = shape.function,
+            .device_threads = shape.threads,
+            .arguments_hash = shape.arguments_hash});
+  }
+  return OpId{operations_};
+}
+
+OpId ReferenceModel::copy(Call call, StreamId id, const Footprint& dst, const Footprint& src, Form form) {
+  pending_.erase(call.thread);
+  if (dst.width * dst.rows == 0) return kNoOp;  // R-CPY-23
+  const std::vector<Node> prior = covered_by_stream(id);
+  const Node node = new_operation(call, id, true);
+  const MemoryKind to = kind_at(dst.base);
+  const MemoryKind from = kind_at(src.base);
+  touch(node, src, {.op = OpId{operations_}, .mode = AccessMode::Read, .source = AccessSource::Copy});
+  touch(node, dst, {.op = OpId{operations_}, .mode = AccessMode::Write, .source = AccessSource::Copy});
+
+  Effect documented;
+  Effect assumed;
+  const bool managed = to == MemoryKind::Managed || from == MemoryKind::Managed;
+  if (form == Form::Synchronous) {
+    if (managed) {
+      assumed.complete = true;  // R-CPY-06
+    } else if (is_host(to)) {
+      documented.complete = true;  // R-CPY-03, R-CPY-05
+    } else if (from == MemoryKind::Pageable) {
+      documented.prior = true;  // R-CPY-01
+    } else if (is_host(from)) {
+      documented.complete = true;  // R-CPY-02
+    }
+  } else if (is_host(to) && is_host(from)) {
+    documented.complete = true;  // R-CPY-17
+  } else if (to == MemoryKind::Pageable) {
+    assumed.complete = true;  // R-CPY-14
+  }
+  set_copy_effect(call, node, prior, documented, assumed);
+  return OpId{operations_};
+}
+
+OpId ReferenceModel::fill(Call call, StreamId id, const Footprint& dst, Form form) {
+  pending_.erase(call.thread);
+  if (dst.width * dst.rows == 0) return kNoOp;  // R-CPY-23
+  const Node node = new_operation(call, id, true);
+  touch(node, dst, {.op = OpId{operations_}, .mode = AccessMode::Write, .source = AccessSource::Fill});
+  if (form == Form::Asynchronous) return OpId{operations_};  // R-CPY-51
+  const MemoryKind kind = kind_at(dst.base);
+  Effect documented;
+  Effect assumed;
+  documented.complete = kind == MemoryKind::Pinned || kind == MemoryKind::Registered;  // R-CPY-50
+  assumed.complete = kind == MemoryKind::Managed;                                      // R-CPY-06
+  set_copy_effect(call, node, {}, documented, assumed);
+  return OpId{operations_};
+}
+
+OpId ReferenceModel::stream_action(Call call, StreamId id) {
+  new_operation(call, id, true);
+  return OpId{operations_};
+}
+
+OpId ReferenceModel::stream_joins_all(Call call, StreamId id) {
+  const Node node = new_operation(call, id, true);
+  for (Node each = 0; each < node; ++each) nodes_[node].documented.push_back(each);
+  return OpId{operations_};
+}
+
+OpId ReferenceModel::graph_launch(Call call, StreamId id, std::uint64_t exec) {
+  const Node node = new_operation(call, id, true);
+  const auto earlier = last_graph_launch_.find(exec);
+  if (earlier != last_graph_launch_.end()) nodes_[node].documented.push_back(earlier->second);  // R-GRF-35
+  last_graph_launch_[exec] = node;
+  return OpId{operations_};
+}
+
+}  // namespace streamsan::ordering

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The reference model: the specification at the top of ordering/model.h, word for word and as slow as that is.
+//
+// Every operation, and every point where a host thread gets to know something, is a node. Every rule that orders adds
+// an edge, documented or assumed, to nodes that exist already. "a is before b" is a backward search from b. Every
+// access is kept for ever and every new one is compared with all earlier ones of its allocation. No clock, no laziness,
+// no summary, nothing forgotten: whatever the fast model does to be fast is absent here, so that the two can only agree
+// by being right.
+//
+// It has the member functions of Model, so that one interpreter drives both (random_program.h), and numbers streams,
+// events, allocations and operations in the same way. certainty() is shared: it has no state, and a table of its own.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "ordering/model.h"
+
+namespace streamsan::ordering {
+
+class ReferenceModel {
+ public:
+  struct Pair {
+    OpId earlier{};
+    OpId later{};
+    AllocationId allocation{};
+    HazardKind kind{};
+    Order order{};
+    Certainty certainty{};
+    bool all_exact = true;  ///< every access to the allocation so far was exact
+  };
+
+  explicit ReferenceModel(Options options) : options_(options) {}
+
+  StreamId create_stream(ContextId context, StreamKind kind);
+  StreamId legacy_stream(ContextId context);
+  StreamId per_thread_stream(ContextId context, ThreadId thread);
+  void destroy_stream(StreamId) {}
+  EventId create_event() { return EventId{++events_made_}; }
+  void destroy_event(EventId event) { records_.erase(event); }
+
+  AllocationId allocate(Call call, Range range, MemoryKind kind);
+  AllocationId allocate_async(Call call, StreamId stream, Range range);
+  void free(Call call, ContextId context, Address base);
+  OpId free_async(Call call, StreamId stream, Address base);
+  void unmap(Call call, ContextId context, Range range);
+
+  OpId launch(Call call, StreamId stream, const LaunchShape& shape, std::span<const PointerArgument> pointers);
+  OpId copy(Call call, StreamId stream, const Footprint& dst, const Footprint& src, Form form);
+  OpId fill(Call call, StreamId stream, const Footprint& dst, Form form);
+  OpId host_function(Call call, StreamId stream) { return stream_action(call, stream); }
+  OpId stream_action(Call call, StreamId stream);
+  OpId stream_joins_all(Call call, StreamId stream);
+  OpId graph_launch(Call call, StreamId stream, std::uint64_t exec);
+
+  OpId record_event(Call call, StreamId stream, EventId event);
+  OpId wait_event(Call call, StreamId stream, EventId event);
+  void sync_stream(Call call, StreamId stream);
+  void sync_event(Call call, EventId event);
+  void sync_context(Call call, ContextId context);
+  void query_stream_succeeded(Call call, StreamId stream);
+  void query_event_succeeded(Call call, EventId event);
+  void returned(ThreadId thread, bool ok);
+  void host_access(Call call, Range range, AccessMode mode);
+
+  /// Every unordered or latent pair, in the order of the later operations.
+  [[nodiscard]] const std::vector<Pair>& pairs() const { return pairs_; }
+
+ private:
+  using Node = std::size_t;
+  struct Edges {
+    std::vector<Node> documented;
+    std::vector<Node> assumed;  ///< besides the documented ones
+  };
+  struct Stream {
+    ContextId context{};
+    StreamKind kind{};
+    std::vector<Node> nodes;
+    std::vector<Node> actions;  ///< those that are actions in the sense of R-STR-10
+  };
+  struct PastAccess {
+    Node node = 0;
+    Access access;
+  };
+  struct Memory {
+    AllocationId id{};
+    Range range;
+    MemoryKind kind{};
+    std::vector<PastAccess> past;
+    bool all_exact = true;
+  };
+  struct Effect {
+    bool prior = false;     ///< everything earlier in the stream
+    bool complete = false;  ///< the operation itself
+  };
+
+  Node new_node();
+  Node new_operation(Call call, StreamId stream, bool action);
+  Stream& stream(StreamId id) { return streams_[static_cast<std::size_t>(id) - 1]; }
+  std::uint32_t host_of(ThreadId thread) const;
+  std::vector<Node> covered_by_stream(StreamId id);
+  std::vector<Node> covered_by_context(ContextId context) const;
+  void host_learns(ThreadId thread, const Edges& edges);
+  void set_copy_effect(Call call, Node copy, const std::vector<Node>& prior, Effect documented, Effect assumed);
+  [[nodiscard]] std::vector<bool> before(Node node, bool also_assumed) const;
+
+  Memory* memory_at(Address address);
+  MemoryKind kind_at(Address address);
+  void access(Memory& memory, Node node, const Access& access);
+  void touch(Node node, const Footprint& footprint, Access access);
+  void end(AllocationId id);
+
+  Options options_;
+  std::vector<Edges> nodes_;
+  std::vector<Stream> streams_;
+  std::map<std::uint64_t, StreamId> per_thread_;  ///< by context and thread
+  std::map<EventId, Node> records_;
+  std::map<std::uint32_t, Node> last_host_node_;
+  std::map<ThreadId, Edges> pending_;
+  std::map<std::uint64_t, Node> last_graph_launch_;
+  std::vector<Memory> memories_;
+  std::vector<Pair> pairs_;
+  std::uint32_t events_made_ = 0;
+  std::uint64_t allocations_made_ = 0;
+  std::uint64_t operations_ = 0;
+};
+
+}  // namespace streamsan::ordering
