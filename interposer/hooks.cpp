@@ -206,8 +206,7 @@ class CallRecord {
   }
 
   Slot fill_free() const {
-    std::uint64_t address = arg<kEffect.object>();
-    if (!address) return {};
+    std::uint64_t address = arg<kEffect.object>();  // null is a legal call that frees nothing
     StreamArgument at{};
     if constexpr (kKind == EffectKind::FreeAsync) at = stream();
     Slot slot = start(Kind::Free);

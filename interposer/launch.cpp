@@ -25,7 +25,7 @@ struct Arguments {
       std::uint64_t word;
       std::memcpy(&word, bytes + at, 8);
       hash = mix_bits(hash ^ word);
-      if (may_be_pointer(word) && count < kMostWords) words[count++] = trace::pointer_word(index, word);
+      if (may_be_pointer(word) && count < kMostWords) words[count++] = trace::pointer_word(index, word, size > 8);
     }
     if (at < size) {
       std::uint64_t rest = 0;

@@ -15,6 +15,8 @@ bool one_surely_writes(const Access& a, const Access& b) {
   return a.mode == AccessMode::Write || b.mode == AccessMode::Write;
 }
 
+bool is_doubtful(const Access& access) { return access.mode == AccessMode::Doubtful; }
+
 Certainty exact_meets_inferred(const Access& exact, const Access& inferred, Range allocation) {
   if (exact.range.contains(allocation)) return Certainty::Certain;
   const bool holds_pointer = exact.range.contains(inferred.range.begin);
@@ -38,7 +40,7 @@ Certainty inferred_meets_inferred(const Access& a, const Access& b) {
 std::optional<Certainty> certainty(const Access& earlier, const Access& later, Range allocation) {
   if (!earlier.range.overlaps(later.range)) return std::nullopt;
   if (earlier.exact && later.exact) return Certainty::Certain;
-  if (!one_surely_writes(earlier, later)) return Certainty::Possible;
+  if (!one_surely_writes(earlier, later) || is_doubtful(earlier) || is_doubtful(later)) return Certainty::Possible;
   if (earlier.exact) return exact_meets_inferred(earlier, later, allocation);
   if (later.exact) return exact_meets_inferred(later, earlier, allocation);
   return inferred_meets_inferred(earlier, later);

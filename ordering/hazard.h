@@ -14,7 +14,8 @@ namespace streamsan::ordering {
 enum class AccessMode : std::uint8_t {
   Read,
   Write,      ///< also read-modify-write
-  Unknown,    ///< inferred from a pointer to non-const: may write
+  Unknown,    ///< inferred: may write, may only read
+  Doubtful,   ///< inferred from a word inside a structure that may be left over from earlier: may not be used at all
 };
 
 enum class AccessSource : std::uint8_t {
@@ -41,7 +42,7 @@ struct Access {
   std::uint64_t arguments_hash = 0;   ///< Kernel
 };
 
-/// Named after the later access relative to the earlier one. Unknown counts as a write.
+/// Named after the later access relative to the earlier one. Unknown and Doubtful count as a write.
 enum class HazardKind : std::uint8_t {
   ReadAfterWrite,
   WriteAfterRead,
@@ -114,7 +115,7 @@ class HazardSink {
 /// reaches, and slicing one allocation among streams by an index argument is common (pipelines, halo exchange). Nor need a
 /// pointer to non-const be written through: two streams that read the same weights do no harm. So:
 ///   exact/exact        certain: the bytes overlap.
-///   any other          possible, unless one of the two surely writes (AccessMode::Write), and then:
+///   any other          possible, unless one of the two surely writes (AccessMode::Write) and none is Doubtful, and then:
 ///   exact/inferred     certain if the exact range is the whole allocation; or if it holds p and is at least one byte for
 ///                      each device thread (a kernel with more threads than bytes copied works on more than the range,
 ///                      e.g. the interior kernel beside a halo-row copy). Nothing at all if it ends at or before p.

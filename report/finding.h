@@ -22,39 +22,39 @@ const char* name(Kind kind);
 const char* name(Severity severity);
 
 struct Frame {
-  std::uint64_t address = 0;   ///< absolute, as captured
-  std::string function;        ///< demangled; empty: not known
-  std::string file;            ///< empty: no line information
+  std::uint64_t address = 0;  ///< absolute, as captured
+  std::string function;       ///< demangled; empty: not known
+  std::string file;           ///< empty: no line information
   std::uint32_t line = 0;
   std::uint32_t column = 0;
-  std::string module;          ///< path of the ELF file
-  std::uint64_t offset = 0;    ///< address relative to the module's load bias
-  bool library = false;        ///< inside CUDA's libraries, the loader or libc: folded in text
+  std::string module;        ///< path of the ELF file
+  std::uint64_t offset = 0;  ///< address relative to the module's load bias
+  bool library = false;      ///< inside CUDA's libraries, the loader or libc: folded in text
 };
 
 struct Stream {
-  std::string name;            ///< "stream 2", "the legacy default stream", or a user-given name in quotes
-  std::string kind;            ///< "legacy", "per-thread", "blocking", "non-blocking"; empty: done by the host
-  std::uint64_t handle = 0;    ///< raw handle, for matching with a debugger
+  std::string name;          ///< "stream 2", "the legacy default stream", or a user-given name in quotes
+  std::string kind;          ///< "legacy", "per-thread", "blocking", "non-blocking"; empty: name is "the host"
+  std::uint64_t handle = 0;  ///< raw handle, for matching with a debugger
 };
 
 struct AccessReport {
-  std::string verb;            ///< "Read", "Write", "Free", "Allocation", "Use"
-  std::string what;            ///< "kernel consume(float const*)", "cudaMemcpyAsync (host to device)", "cudaFreeAsync"
-  std::string api;             ///< the driver export called, e.g. cuMemcpyHtoDAsync_v2
-  std::string kernel;          ///< demangled kernel name; empty if not a kernel
+  std::string verb;    ///< "Read", "Write", "Free", "Allocation", "Use"
+  std::string what;    ///< "kernel consume(float const*)", "cudaMemcpyAsync (host to device)", "cudaFreeAsync"
+  std::string api;     ///< the driver export called, e.g. cuMemcpyHtoDAsync_v2
+  std::string kernel;  ///< demangled kernel name; empty if not a kernel
   Stream stream;
-  std::uint64_t op = 0;        ///< number of the operation, as everywhere in this run's reports
-  std::uint32_t thread = 0;    ///< small number of the host thread
-  bool exact = true;           ///< false: inferred from a kernel argument
-  std::uint64_t begin = 0;     ///< bytes touched
+  std::uint64_t op = 0;      ///< number of the operation, as everywhere in this run's reports
+  std::uint32_t thread = 0;  ///< small number of the host thread
+  bool exact = true;         ///< false: inferred from a kernel argument
+  std::uint64_t begin = 0;   ///< bytes touched
   std::uint64_t end = 0;
-  std::vector<Frame> stack;    ///< innermost first
+  std::vector<Frame> stack;  ///< innermost first
 };
 
 struct BufferReport {
-  std::string memory;          ///< "device memory", "pinned host memory", ...
-  std::string allocator;       ///< "cudaMalloc", ...
+  std::string memory;     ///< "device memory", "pinned host memory", ...
+  std::string allocator;  ///< "cudaMalloc", ...
   std::uint64_t address = 0;
   std::uint64_t bytes = 0;
   std::vector<Frame> stack;
@@ -62,40 +62,40 @@ struct BufferReport {
 
 /// An operation referred to by the explanation: the record or the wait of the event that comes nearest.
 struct RelatedOp {
-  std::string what;            ///< "cudaEventRecord on stream 1"
+  std::string what;  ///< "cudaEventRecord on stream 1"
   std::uint64_t op = 0;
   std::vector<Frame> stack;
 };
 
 struct Finding {
-  std::uint32_t pid = 0;       ///< process it was found in
+  std::uint32_t pid = 0;  ///< process it was found in
   Kind kind = Kind::Race;
   Severity severity = Severity::Error;
-  std::string hazard;          ///< "read-after-write", "write-after-read", "write-after-write", "use-before-alloc", ...
-  std::string cause;           ///< "no-edge", "event-recorded-too-early", "event-never-recorded", "event-not-waited-for",
-                               ///< "sync-too-early", "nonblocking-vs-legacy": stable
-  std::string rule;            ///< Latent: "R-ALC-02"; else empty
-  std::string message;         ///< one sentence
+  std::string hazard;   ///< "read-after-write", "write-after-read", "write-after-write", "use-before-alloc", ...
+  std::string cause;    ///< "no-edge", "event-recorded-too-early", "event-never-recorded", "event-not-waited-for",
+                        ///< "sync-too-early", "nonblocking-vs-legacy": stable
+  std::string rule;     ///< Latent: "R-ALC-02"; else empty
+  std::string message;  ///< one sentence
   std::vector<AccessReport> accesses;  ///< the later one first, then the earlier
   std::optional<BufferReport> buffer;
   std::uint64_t overlap_begin = 0;
   std::uint64_t overlap_end = 0;
-  std::string explanation;     ///< why nothing orders the two
+  std::string explanation;  ///< why nothing orders the two
   std::vector<RelatedOp> related;
-  std::string fix;             ///< concrete
-  std::string fingerprint;     ///< 16 hex digits; the same for the same pair of places in another run
-  std::uint64_t count = 1;     ///< equal findings folded into this one
+  std::string fix;          ///< concrete
+  std::string fingerprint;  ///< 16 hex digits; the same for the same pair of places in another run
+  std::uint64_t count = 1;  ///< equal findings folded into this one
   bool suppressed = false;
 };
 
 struct Summary {
-  std::uint64_t errors = 0;      ///< unsuppressed, distinct
+  std::uint64_t errors = 0;  ///< unsuppressed, distinct
   std::uint64_t latent = 0;
   std::uint64_t possible = 0;
   std::uint64_t notes = 0;
   std::uint64_t suppressed = 0;
   std::uint64_t operations = 0;
-  std::uint32_t processes = 0;   ///< that used CUDA
+  std::uint32_t processes = 0;        ///< that used CUDA
   std::vector<std::string> warnings;  ///< what was not seen, not modelled or cut short; each one line
 };
 

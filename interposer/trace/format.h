@@ -160,15 +160,19 @@ struct Record {
 };
 static_assert(sizeof(Record) == kSlotBytes);
 
-/// One pointer among a kernel's arguments: parameter index in the upper 12 bits (0xfff: index not known), address
-/// below. 52 bits hold every device address of today's 64-bit platforms.
+/// One pointer among a kernel's arguments: address in the lower 52 bits (they hold every device address of today's
+/// 64-bit platforms), parameter index in the 11 bits above (0x7ff: too large), and one bit if the parameter is larger
+/// than a pointer: a structure, whose unused parts may hold pointers that were left there by earlier calls.
 inline constexpr unsigned kPointerBits = 52;
-inline constexpr std::uint64_t kUnknownParameter = 0xfff;
-constexpr std::uint64_t pointer_word(std::uint64_t parameter, std::uint64_t address) {
-  return (parameter < kUnknownParameter ? parameter : kUnknownParameter) << kPointerBits |
+inline constexpr std::uint64_t kUnknownParameter = 0x7ff;
+inline constexpr std::uint64_t kInStructure = std::uint64_t{1} << 63;
+constexpr std::uint64_t pointer_word(std::uint64_t parameter, std::uint64_t address, bool in_structure = false) {
+  return (in_structure ? kInStructure : 0) |
+         (parameter < kUnknownParameter ? parameter : kUnknownParameter) << kPointerBits |
          (address & ((std::uint64_t{1} << kPointerBits) - 1));
 }
-constexpr std::uint64_t word_parameter(std::uint64_t word) { return word >> kPointerBits; }
+constexpr bool word_in_structure(std::uint64_t word) { return (word & kInStructure) != 0; }
+constexpr std::uint64_t word_parameter(std::uint64_t word) { return word >> kPointerBits & kUnknownParameter; }
 constexpr std::uint64_t word_address(std::uint64_t word) { return word & ((std::uint64_t{1} << kPointerBits) - 1); }
 
 /// Special stream handles as they stand in records (CU_STREAM_LEGACY, CU_STREAM_PER_THREAD).

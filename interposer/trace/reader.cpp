@@ -29,15 +29,23 @@ bool lengths_fit(const Record& record) {
   const std::uint64_t words = std::uint64_t{record.continuations} * kContinuationWords;
   const std::uint64_t bytes = words * sizeof(std::uint64_t);
   switch (record.kind) {
-    case Kind::Module: return record.w[3] <= bytes && record.w[4] <= bytes - record.w[3];
-    case Kind::Stack: return record.w[1] <= words;
-    case Kind::Function: return record.w[2] <= bytes;
+    case Kind::Module:
+      return record.w[3] <= bytes && record.w[4] <= bytes - record.w[3];
+    case Kind::Stack:
+      return record.w[1] <= words;
+    case Kind::Function:
+      return record.w[2] <= bytes;
     case Kind::Unmodelled:
-    case Kind::NameStream: return record.w[1] <= bytes;
-    case Kind::Message: return record.w[0] <= bytes;
-    case Kind::Launch: return record.w[5] <= words;
-    case Kind::Copy: return record.w[5] <= 1 && record.w[5] * kContinuationWords <= words;
-    default: return true;
+    case Kind::NameStream:
+      return record.w[1] <= bytes;
+    case Kind::Message:
+      return record.w[0] <= bytes;
+    case Kind::Launch:
+      return record.w[5] <= words;
+    case Kind::Copy:
+      return record.w[5] <= 1 && record.w[5] * kContinuationWords <= words;
+    default:
+      return true;
   }
 }
 
@@ -49,7 +57,8 @@ std::string header_fault(const FileHeader& header) {
   }
   if (header.slot_bytes != kSlotBytes || header.chunk_bytes != kChunkBytes) return "its header is corrupt";
   if (header.api_rows != api::kRowCount || header.api_hash != api::api_table_hash()) {
-    return "it was recorded by another version of StreamSan (its table of driver functions is different); check it with "
+    return "it was recorded by another version of StreamSan (its table of driver functions is different); check it "
+           "with "
            "the version that recorded it";
   }
   return {};
@@ -69,7 +78,7 @@ std::unique_ptr<Reader> Reader::open(const std::string& path, Options options, s
     error = errno_text(errno);
     return nullptr;
   }
-  struct stat status {};
+  struct stat status{};
   if (fstat(reader->file_, &status) != 0 || !S_ISREG(status.st_mode)) {
     error = "it is not a regular file";
     return nullptr;
@@ -78,7 +87,8 @@ std::unique_ptr<Reader> Reader::open(const std::string& path, Options options, s
     error = "it is too short to be a StreamSan trace";
     return nullptr;
   }
-  void* map = mmap(nullptr, kHeaderBytes, PROT_READ | (reader->writable_ ? PROT_WRITE : 0), MAP_SHARED, reader->file_, 0);
+  void* map =
+      mmap(nullptr, kHeaderBytes, PROT_READ | (reader->writable_ ? PROT_WRITE : 0), MAP_SHARED, reader->file_, 0);
   if (map == MAP_FAILED) {
     error = errno_text(errno);
     return nullptr;
@@ -105,10 +115,16 @@ Reader::~Reader() {
 
 End Reader::end() const { return static_cast<End>(header_->end.load(std::memory_order_acquire)); }
 
-std::uint64_t Reader::reserved() const { return header_->reserved.load(std::memory_order_acquire); }
+std::uint64_t Reader::reserved() const { return std::min(header_->reserved.load(std::memory_order_acquire), limit_); }
+
+void Reader::finish() {
+  if (!live_) return;
+  live_ = false;
+  limit_ = reserved();
+}
 
 bool Reader::refresh_size() {
-  struct stat status {};
+  struct stat status{};
   if (fstat(file_, &status) != 0) return false;
   file_bytes_ = static_cast<std::uint64_t>(status.st_size);
   std::uint64_t slots = file_bytes_ < kHeaderBytes ? 0 : (file_bytes_ - kHeaderBytes) / kSlotBytes;
@@ -119,8 +135,8 @@ bool Reader::refresh_size() {
 
 bool Reader::map_chunk(std::size_t index) {
   // The last chunk of a truncated file is mapped in full; slots_available_ keeps us away from the part without pages.
-  void* map = mmap(nullptr, kChunkBytes, PROT_READ, MAP_SHARED, file_,
-                   static_cast<off_t>(kHeaderBytes + index * kChunkBytes));
+  void* map =
+      mmap(nullptr, kChunkBytes, PROT_READ, MAP_SHARED, file_, static_cast<off_t>(kHeaderBytes + index * kChunkBytes));
   if (map == MAP_FAILED) return false;
   chunk_ = static_cast<const Record*>(map);
   chunk_index_ = index;
@@ -148,7 +164,8 @@ Step Reader::corrupt(const std::string& what) {
 Step Reader::missing_slot() {
   ended_ = true;
   std::uint64_t missing = reserved() - position_;
-  // The recorder says so itself, or it died between taking the slots and growing the file, which it does by whole chunks.
+  // The recorder says so itself, or it died between taking the slots and growing the file, which it does by whole
+  // chunks.
   if (end() == End::NoSpace || end() == End::TooLong) return Step::End;
   constexpr std::uint64_t kInFlight = 4096;
   if (slots_available_ % kChunkSlots == 0 && missing <= kInFlight) {
@@ -205,7 +222,8 @@ Step Reader::next(Item& item) {
     if (!lengths_fit(record)) return corrupt("its lengths do not fit");
     item.position = position_;
     item.record = &record;
-    item.payload = {reinterpret_cast<const std::uint64_t*>(&record + 1), slots * kContinuationWords - kContinuationWords};
+    item.payload = {reinterpret_cast<const std::uint64_t*>(&record + 1),
+                    slots * kContinuationWords - kContinuationWords};
     item.cancelled = state == State::Cancelled;
     position_ += slots;
     return Step::Record;

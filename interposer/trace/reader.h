@@ -2,29 +2,30 @@
 //
 // The reading side of the trace (format.h): yields records in slot order, live or afterwards.
 //
-// A reader never trusts the file. The guest may have been killed in the middle of anything, the disk may have been full,
-// the file may have been cut or be no trace at all. So:
+// A reader never trusts the file. The guest may have been killed in the middle of anything, the disk may have been
+// full, the file may have been cut or be no trace at all. So:
 //   * a slot is looked at only when the file is known to be long enough to hold it;
-//   * a record is yielded only when its kind is known, its continuation stays in its chunk, and the lengths it states fit
+//   * a record is yielded only when its kind is known, its continuation stays in its chunk, and the lengths it states
+//   fit
 //     in its continuation. Whoever consumes it may index the payload by those lengths without checking again;
 //   * the first record that breaks these rules ends the reading: what follows it cannot be found reliably. What came
 //     before stands, and problem() says in one sentence what is missing.
 //
-// LIVE. A Reserved slot is a call that is still running: next() answers Wait and the caller comes back. Once finish() has
-// been called (the process is gone) such a slot will never be published; it is counted and skipped. The order in which a
-// caller must ask is: is the process gone?, then finish(), then read on until End; the other way round loses records
-// that were published in between.
+// LIVE. A Reserved slot is a call that is still running: next() answers Wait and the caller comes back. Once finish()
+// has been called (the process is gone) such a slot will never be published; it is counted and skipped. The order in
+// which a caller must ask is: is the process gone?, then finish(), then read on until End; the other way round loses
+// records that were published in between.
 //
-// CONSUMED CHUNKS. With Options::consume, a chunk that has been read is given back: unmapped, and punched out of the file.
-// A trace that was consumed this way and is then read again has holes at its start; they are counted, not reported as
-// calls in progress.
+// CONSUMED CHUNKS. With Options::consume, a chunk that has been read is given back: unmapped, and punched out of the
+// file. A trace that was consumed this way and is then read again has holes at its start; they are counted, not
+// reported as calls in progress.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
-#include <vector>
+#include <string_view>
 
 #include "interposer/trace/format.h"
 
@@ -57,8 +58,9 @@ class Reader {
   Reader& operator=(const Reader&) = delete;
 
   Step next(Item& item);
-  /// The process is gone, or we do not want to wait for it: from now on next() never answers Wait.
-  void finish() { live_ = false; }
+  /// The process is gone, or we do not want to wait for it: from now on next() never answers Wait, and what is handed
+  /// out after this call is not read.
+  void finish();
 
   [[nodiscard]] const FileHeader& header() const { return *header_; }
   [[nodiscard]] End end() const;
@@ -89,6 +91,7 @@ class Reader {
   std::uint64_t position_ = 0;
   std::uint64_t slots_available_ = 0;  ///< slots below this exist in the file
   std::uint64_t known_reserved_ = 0;
+  std::uint64_t limit_ = ~std::uint64_t{0};  ///< set by finish()
   const Record* chunk_ = nullptr;
   std::size_t chunk_index_ = 0;
   std::uint64_t unpublished_ = 0;

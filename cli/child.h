@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The program under test as our child: started, passed the signals that are meant for it, waited for.
+//
+// Signals that the kernel sends to the whole foreground group (keyboard) have si_code SI_KERNEL and reach the program
+// without us. Those sent by kill() to us alone are passed on. A kill() to our whole process group reaches the program
+// twice; nothing tells the two cases apart.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+namespace streamsan::cli {
+
+class Child {
+ public:
+  /// Starts the program, found through PATH. Returns 0 or an errno value.
+  int start(const std::vector<std::string>& command, const std::vector<std::string>& environment);
+  /// True when it has ended; waits for that up to `patience`.
+  bool ended_within(std::chrono::milliseconds patience);
+  /// Sends it a signal.
+  void signal(int number) const;
+
+  /// From here on SIGINT, SIGTERM and the like ask us to stop judging; see interrupted().
+  static void take_signals_ourselves();
+  static bool interrupted();
+
+  [[nodiscard]] pid_t pid() const { return pid_; }
+  /// Exit code in the shell's spelling; valid once it has ended.
+  [[nodiscard]] int exit_code() const;
+  /// The signal that killed it, or 0.
+  [[nodiscard]] int killed_by() const;
+
+ private:
+  pid_t pid_ = -1;
+  int descriptor_ = -1;
+  int status_ = 0;
+  bool ended_ = false;
+};
+
+}  // namespace streamsan::cli

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "cli/doctor.h"
+
+#include <gnu/libc-version.h>
+#include <spawn.h>
+#include <sys/auxv.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "cli/preload.h"
+#include "judge/symbolizer.h"
+
+namespace streamsan::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Checklist {
+ public:
+  void ok(const std::string& text) { line("ok  ", text, ""); }
+  void warn(const std::string& text, const std::string& advice) { line("warn", text, advice); }
+  void fail(const std::string& text, const std::string& advice) {
+    line("FAIL", text, advice);
+    failed_ = true;
+  }
+  [[nodiscard]] bool failed() const { return failed_; }
+
+ private:
+  static void line(const char* mark, const std::string& text, const std::string& advice) {
+    std::printf("%s  %s\n", mark, text.c_str());
+    if (!advice.empty()) std::printf("        -> %s\n", advice.c_str());
+  }
+  bool failed_ = false;
+};
+
+/// Runs this executable with the arguments, under an environment; what it printed on both streams.
+std::string output_of(const std::vector<std::string>& arguments, const std::vector<std::string>& environment,
+                      int& status) {
+  status = -1;
+  int ends[2];
+  if (pipe(ends) != 0) return {};
+  std::vector<char*> argv, envp;
+  for (const std::string& text : arguments) argv.push_back(const_cast<char*>(text.c_str()));
+  for (const std::string& text : environment) envp.push_back(const_cast<char*>(text.c_str()));
+  argv.push_back(nullptr);
+  envp.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], 2);
+  posix_spawn_file_actions_addclose(&actions, ends[0]);
+  pid_t child = 0;
+  int error = posix_spawn(&child, argv[0], &actions, nullptr, argv.data(), envp.data());
+  posix_spawn_file_actions_destroy(&actions);
+  close(ends[1]);
+  std::string out;
+  char buffer[4096];
+  for (ssize_t n; error == 0 && (n = read(ends[0], buffer, sizeof buffer)) > 0;)
+    out.append(buffer, static_cast<std::size_t>(n));
+  close(ends[0]);
+  if (error == 0) waitpid(child, &status, 0);
+  return out;
+}
+
+std::map<std::string, std::string> facts(const std::string& text) {
+  std::map<std::string, std::string> out;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    std::size_t blank = line.find(' ');
+    if (blank != std::string::npos) out[line.substr(0, blank)] = line.substr(blank + 1);
+  }
+  return out;
+}
+
+bool ours(const std::string& path) { return fs::path(path).filename().string().starts_with("libstreamsan"); }
+
+void check_hook(Checklist& list, const Options& options, const std::string& preload) {
+  std::string error;
+  std::string directory = make_trace_directory(options, error);
+  if (directory.empty()) return list.fail(error, "");
+  std::error_code code;
+  std::string self = fs::read_symlink("/proc/self/exe", code).string();
+  int status = 0;
+  std::string text = output_of({self, "doctor", "--probe"}, guest_environment(options, preload, directory), status);
+  fs::remove_all(directory, code);
+  std::map<std::string, std::string> seen = facts(text);
+  if (status != 0)
+    return list.fail("a program with the preload does not run: " + text,
+                     "run: LD_DEBUG=libs LD_PRELOAD=" + preload + " /bin/true");
+  if (!ours(seen["preload"])) {
+    return list.fail("the loader ignores LD_PRELOAD" + (text.empty() ? "" : ": " + text),
+                     "setuid programs, statically linked programs and some containers do not honour it");
+  }
+  list.ok("LD_PRELOAD works");
+  if (seen.contains("driver-error")) {
+    return list.warn("no CUDA driver: " + seen["driver-error"],
+                     "install the NVIDIA driver, or use a null driver for tests");
+  }
+  std::string version = seen["driver-version"];
+  int number = version.empty() ? 0 : std::stoi(version);
+  list.ok("driver " + seen["driver"] +
+          (number ? ", CUDA " + std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10) : ""));
+  if (ours(seen["lookup"]) && (seen["entry"].empty() || ours(seen["entry"]))) {
+    list.ok("the hook is active: cuGetProcAddress and what it hands out belong to the recorder");
+  } else {
+    list.fail("the hook is not active: cuGetProcAddress comes from " + seen["lookup"] + ", cuLaunchKernel from " +
+                  seen["entry"],
+              "another preloaded library may hook dlsym before us: try with LD_PRELOAD unset");
+  }
+}
+
+}  // namespace
+
+int doctor(const Options& options) {
+  Checklist list;
+  std::printf("streamsan " STREAMSAN_VERSION ", glibc %s\n", gnu_get_libc_version());
+  std::vector<std::string> tried;
+  std::string preload = find_preload(options, tried);
+  if (preload.empty()) {
+    std::string places;
+    for (const std::string& place : tried) places += " " + place;
+    list.fail("libstreamsan.so not found; looked at" + places, "give --preload_path=FILE");
+  } else {
+    list.ok("recorder " + preload);
+    if (getauxval(AT_SECURE))
+      list.fail("this process runs with raised privileges", "LD_PRELOAD is ignored for setuid programs");
+    check_hook(list, options, preload);
+  }
+  std::string parent = trace_parent(options);
+  std::uint64_t room = free_bytes(parent) >> 20;
+  std::string where = "traces go to " + parent + ", " + std::to_string(room) + " MiB free";
+  room >= 256 ? list.ok(where)
+              : list.warn(where, "recording stops when it is full; choose another place with --trace_dir=DIR");
+
+  judge::Symbolizer symbolizer({.enabled = true, .tool = options.external_symbolizer_path});
+  if (symbolizer.tool().empty()) {
+    list.warn(symbolizer.problem(), "install llvm or binutils, or give --external_symbolizer_path=FILE");
+  } else {
+    list.ok("symbolizer " + symbolizer.tool());
+  }
+  return list.failed() ? 2 : 0;
+}
+
+}  // namespace streamsan::cli

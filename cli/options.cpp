@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "cli/options.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <numeric>
+
+namespace streamsan::cli {
+namespace {
+
+constexpr std::string_view spelled(bool value) { return value ? "1" : "0"; }
+
+constexpr OptionRow kRows[] = {
+// A number's default is spelled as it stands in the row; a truth value as 0 or 1; a text as itself.
+#define SS_SPELL_Bool(value) spelled(value)
+#define SS_SPELL_Number(value) #value
+#define SS_SPELL_Text(value) value
+#define SS_OPTION(type, name, default_value, where, description) \
+  {OptionType::type, #name, SS_SPELL_##type(default_value), where, description},
+#include "cli/options.def"
+#undef SS_OPTION
+#undef SS_SPELL_Bool
+#undef SS_SPELL_Number
+#undef SS_SPELL_Text
+};
+
+struct Choice {
+  std::string_view name;
+  std::array<std::string_view, 4> values;
+};
+constexpr Choice kChoices[] = {{"color", {"auto", "always", "never", ""}},
+                               {"min_severity", {"error", "latent", "possible", "note"}},
+                               {"host_threads", {"joined", "separate", "", ""}}};
+
+std::string assign(bool& target, std::string_view name, std::string_view value) {
+  if (value == "1" || value == "true" || value == "yes" || value == "on") {
+    target = true;
+  } else if (value == "0" || value == "false" || value == "no" || value == "off") {
+    target = false;
+  } else {
+    return std::string(name) + "=" + std::string(value) + ": 0 or 1 is expected";
+  }
+  return {};
+}
+
+std::string assign(std::uint32_t& target, std::string_view name, std::string_view value) {
+  std::uint32_t number = 0;
+  auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+  if (error != std::errc{} || end != value.data() + value.size()) {
+    return std::string(name) + "=" + std::string(value) + ": a number is expected";
+  }
+  target = number;
+  return {};
+}
+
+std::string assign(std::string& target, std::string_view name, std::string_view value) {
+  for (const Choice& choice : kChoices) {
+    if (choice.name != name) continue;
+    if (!value.empty() && std::find(choice.values.begin(), choice.values.end(), value) != choice.values.end()) break;
+    std::string expected;
+    for (std::string_view allowed : choice.values) {
+      if (!allowed.empty()) expected += (expected.empty() ? "" : ", ") + std::string(allowed);
+    }
+    return std::string(name) + "=" + std::string(value) + ": one of " + expected + " is expected";
+  }
+  target = value;
+  return {};
+}
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      std::size_t above = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      diagonal = above;
+    }
+  }
+  return row[b.size()];
+}
+
+const OptionRow* row_of(std::string_view name) {
+  auto it = std::find_if(std::begin(kRows), std::end(kRows), [&](const OptionRow& row) { return row.name == name; });
+  return it == std::end(kRows) ? nullptr : it;
+}
+
+bool is_separator(char c) { return c == ' ' || c == ',' || c == ':' || c == '\t' || c == '\n'; }
+
+std::string readers(unsigned where) {
+  std::string out;
+  for (auto [bit, word] : {std::pair{Run, "run"}, std::pair{Check, "check"}, std::pair{Guest, "guest"}}) {
+    if (where & bit) out += (out.empty() ? "" : ", ") + std::string(word);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::span<const OptionRow> option_rows() { return kRows; }
+
+std::string set_option(Options& options, std::string_view name, std::string_view value) {
+#define SS_OPTION(type, name_, default_value, where, description) \
+  if (name == #name_) return assign(options.name_, name, value);
+#include "cli/options.def"
+#undef SS_OPTION
+  return "unknown option " + std::string(name) + " (did you mean " + std::string(nearest_option(name)) + "?)";
+}
+
+std::string apply_environment(Options& options, std::string_view text, std::vector<std::string>& warnings) {
+  std::size_t at = 0;
+  while (at < text.size()) {
+    if (is_separator(text[at])) {
+      ++at;
+      continue;
+    }
+    std::size_t end = at;
+    while (end < text.size() && !is_separator(text[end])) ++end;
+    std::string_view entry = text.substr(at, end - at);
+    at = end;
+    std::size_t equals = entry.find('=');
+    std::string_view name = entry.substr(0, equals);
+    if (!row_of(name)) {
+      warnings.push_back("STREAMSAN_OPTIONS: unknown option " + std::string(name) + " (did you mean " +
+                         std::string(nearest_option(name)) + "?)");
+      continue;
+    }
+    if (equals == std::string_view::npos) return "STREAMSAN_OPTIONS: " + std::string(name) + " has no value";
+    std::string fault = set_option(options, name, entry.substr(equals + 1));
+    if (!fault.empty()) return "STREAMSAN_OPTIONS: " + fault;
+  }
+  return {};
+}
+
+std::string_view nearest_option(std::string_view name) {
+  auto it = std::min_element(std::begin(kRows), std::end(kRows), [&](const OptionRow& a, const OptionRow& b) {
+    return edit_distance(name, a.name) < edit_distance(name, b.name);
+  });
+  return it->name;
+}
+
+std::string options_help() {
+  std::string out;
+  for (const OptionRow& row : kRows) {
+    std::string head = "  " + std::string(row.name) + "=" + std::string(row.default_value);
+    out += head + "\n        " + std::string(row.description) + " [" + readers(row.where) + "]\n";
+  }
+  return out;
+}
+
+std::string options_markdown() {
+  std::string out = "| option | default | read by | meaning |\n|---|---|---|---|\n";
+  for (const OptionRow& row : kRows) {
+    std::string value = row.default_value.empty() ? "" : "`" + std::string(row.default_value) + "`";
+    out += "| `" + std::string(row.name) + "` | " + value + " | " + readers(row.where) + " | " +
+           std::string(row.description) + " |\n";
+  }
+  return out;
+}
+
+}  // namespace streamsan::cli

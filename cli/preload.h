@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Where the recorder library is, where traces go, and the environment of a program that is to be recorded.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cli/options.h"
+
+namespace streamsan::cli {
+
+/// Path of libstreamsan.so: preload_path, beside this executable, ../lib/streamsan, ../lib, or the build tree's
+/// ../interposer. Empty: not found; `tried` lists where it was looked for.
+std::string find_preload(const Options& options, std::vector<std::string>& tried);
+
+/// Directory in which private trace directories are made, see trace_dir.
+std::string trace_parent(const Options& options);
+
+/// Bytes free for traces, 0: not known.
+std::uint64_t free_bytes(const std::string& directory);
+
+/// A new directory that only we can read. Empty, with `error` set: none could be made.
+std::string make_trace_directory(const Options& options, std::string& error);
+
+/// Our environment with the recorder preloaded in front of what was preloaded already, and its options.
+std::vector<std::string> guest_environment(const Options& options, const std::string& preload,
+                                           const std::string& trace_directory);
+
+}  // namespace streamsan::cli

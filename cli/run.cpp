@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "cli/run.h"
+
+#include <signal.h>
+#include <string.h>
+
+#include <atomic>
+#include <cerrno>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <set>
+#include <system_error>
+#include <thread>
+
+#include "cli/child.h"
+#include "cli/preload.h"
+#include "cli/session.h"
+#include "cli/trace_judge.h"
+
+namespace streamsan::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono::milliseconds;
+
+constexpr int kOwnFailure = 2;
+constexpr milliseconds kScanEvery{10};
+constexpr milliseconds kGraceForStragglers{1000};
+constexpr milliseconds kGraceAfterHalt{2000};
+
+/// The traces of one run: found, judged, added to the session.
+class Traces {
+ public:
+  Traces(const Options& options, Session& session, std::string directory)
+      : options_(options), session_(session), directory_(std::move(directory)) {}
+  ~Traces() { wait(); }
+  Traces(const Traces&) = delete;
+  Traces& operator=(const Traces&) = delete;
+
+  void scan() {
+    std::error_code error;
+    for (const fs::directory_entry& entry : fs::directory_iterator(directory_, error)) {
+      if (entry.path().extension() == ".trace" && known_.insert(entry.path().string()).second)
+        begin(entry.path().string());
+    }
+  }
+  [[nodiscard]] bool all_done() const { return done_ == known_.size(); }
+  [[nodiscard]] bool none() const { return known_.empty(); }
+  [[nodiscard]] bool halted() const { return halted_; }
+  void do_not_wait() { no_wait_ = true; }
+  void stop() { stop_ = true; }
+  void wait() {
+    for (std::thread& thread : threads_) thread.join();
+    threads_.clear();
+  }
+  [[nodiscard]] const std::set<std::string>& paths() const { return known_; }
+
+ private:
+  void begin(const std::string& path) {
+    TraceControl control{.live = true, .consume = !options_.keep_trace, .stop = &stop_, .no_wait = &no_wait_};
+    control.on_error = [this](std::uint32_t pid, report::Finding& finding) {
+      if (session_.suppressed(finding) || halted_.exchange(true)) return;
+      kill(static_cast<pid_t>(pid), SIGTERM);
+    };
+    // Signals are for the main thread, which passes them on.
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    threads_.emplace_back([this, path, control] {
+      session_.add(judge_trace(path, options_, control));
+      ++done_;
+    });
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  }
+
+  const Options& options_;
+  Session& session_;
+  std::string directory_;
+  std::set<std::string> known_;
+  std::vector<std::thread> threads_;
+  std::atomic<std::size_t> done_{0};
+  std::atomic<bool> stop_{false};
+  std::atomic<bool> no_wait_{false};
+  std::atomic<bool> halted_{false};
+};
+
+/// Removes the private directory when it is no longer needed, whatever way we leave.
+struct Directory {
+  std::string path;
+  bool keep = false;
+  ~Directory() {
+    std::error_code error;
+    if (!path.empty() && !keep) fs::remove_all(path, error);
+  }
+};
+
+void watch(Child& child, Traces& traces) {
+  auto halt_deadline = std::chrono::steady_clock::time_point::max();
+  while (!child.ended_within(kScanEvery)) {
+    traces.scan();
+    if (!traces.halted()) continue;
+    // SIGTERM went to the process with the error, which may be a child of the program or not listen.
+    auto now = std::chrono::steady_clock::now();
+    if (halt_deadline == std::chrono::steady_clock::time_point::max()) {
+      halt_deadline = now + kGraceAfterHalt;
+      child.signal(SIGTERM);
+    } else if (now > halt_deadline) {
+      child.signal(SIGKILL);
+    }
+  }
+}
+
+void settle(Traces& traces, Session& session) {
+  Child::take_signals_ourselves();
+  traces.scan();
+  auto start = std::chrono::steady_clock::now();
+  bool told = false;
+  while (!traces.all_done()) {
+    std::this_thread::sleep_for(milliseconds{1});
+    traces.scan();
+    if (Child::interrupted()) traces.stop();
+    auto waited = std::chrono::steady_clock::now() - start;
+    if (waited > kGraceForStragglers) traces.do_not_wait();
+    if (waited > 2 * kGraceForStragglers && !told) {
+      told = true;
+      session.say("still judging what the program has done (Ctrl-C: report what was judged so far)", 1);
+    }
+  }
+  traces.wait();
+}
+
+}  // namespace
+
+int run(const Options& options, const std::vector<std::string>& command) {
+  Session session(options);
+  std::string fault = session.prepare();
+  if (!fault.empty()) {
+    session.say(fault);
+    return kOwnFailure;
+  }
+  std::vector<std::string> tried;
+  std::string preload = find_preload(options, tried);
+  if (preload.empty()) {
+    std::string places;
+    for (const std::string& place : tried) places += "\n  " + place;
+    session.say("cannot find libstreamsan.so (option preload_path); looked at:" + places);
+    return kOwnFailure;
+  }
+  Directory directory{make_trace_directory(options, fault), options.keep_trace};
+  if (directory.path.empty()) {
+    session.say(fault);
+    return kOwnFailure;
+  }
+
+  Child child;
+  int error = child.start(command, guest_environment(options, preload, directory.path));
+  if (error != 0) {
+    session.say("cannot run " + command[0] + ": " + std::generic_category().message(error));
+    directory.keep = false;
+    return error == ENOENT || error == ENOTDIR ? 127 : 126;
+  }
+  Traces traces(options, session, directory.path);
+  watch(child, traces);
+  settle(traces, session);
+
+  if (int number = child.killed_by(); number && !traces.halted()) {
+    // Somebody asked for these; they are no news.
+    bool wanted = number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGPIPE;
+    session.say(command[0] + " was killed by signal " + std::to_string(number) + " (" + strsignal(number) +
+                    "); what it had done was judged",
+                wanted ? 1 : 0);
+  }
+  if (traces.none()) {
+    session.say("no process of " + command[0] + " used CUDA through this preload; `streamsan doctor` checks the set-up",
+                1);
+    directory.keep = false;
+  }
+  fault = session.finish();
+  if (!fault.empty()) session.say(fault);
+  if (directory.keep) {
+    for (const std::string& path : traces.paths()) session.say("trace kept: streamsan check " + path);
+  }
+  if (traces.halted()) return static_cast<int>(options.exitcode);
+  if (child.exit_code() != 0) return child.exit_code();
+  if (!fault.empty()) return kOwnFailure;
+  return session.has_errors() ? static_cast<int>(options.exitcode) : 0;
+}
+
+}  // namespace streamsan::cli

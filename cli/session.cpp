@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "cli/session.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <system_error>
+
+#include "report/json.h"
+#include "report/log_path.h"
+
+namespace streamsan::cli {
+namespace {
+
+using report::Severity;
+
+Severity least_shown(const std::string& name) {
+  for (Severity severity : {Severity::Error, Severity::Latent, Severity::Possible}) {
+    if (name == report::name(severity)) return severity;
+  }
+  return Severity::Note;
+}
+
+int standard_stream(const std::string& path) { return path == "stderr" ? 2 : path == "stdout" ? 1 : -1; }
+
+void count(report::Summary& summary, const report::Finding& finding) {
+  if (finding.suppressed) {
+    ++summary.suppressed;
+    return;
+  }
+  switch (finding.severity) {
+    case Severity::Error:
+      ++summary.errors;
+      break;
+    case Severity::Latent:
+      ++summary.latent;
+      break;
+    case Severity::Possible:
+      ++summary.possible;
+      break;
+    case Severity::Note:
+      ++summary.notes;
+      break;
+  }
+}
+
+bool write_all(int file, std::string_view text) {
+  while (!text.empty()) {
+    ssize_t n = ::write(file, text.data(), text.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    text.remove_prefix(static_cast<std::size_t>(n));
+  }
+  return true;
+}
+
+}  // namespace
+
+Session::Session(const Options& options) : options_(options) {}
+
+std::string Session::prepare() {
+  if (options_.suppressions.empty()) return {};
+  std::ifstream file(options_.suppressions);
+  if (!file) return "cannot read the suppressions file " + options_.suppressions;
+  std::string text(std::istreambuf_iterator<char>(file), {});
+  return suppressions_.add(text, options_.suppressions);
+}
+
+report::TextOptions Session::text_options(const std::string& path) const {
+  report::TextOptions out{.color = options_.color == "always", .strip_path_prefix = options_.strip_path_prefix};
+  int file = standard_stream(path);
+  const char* no_color = std::getenv("NO_COLOR");
+  if (options_.color == "auto" && file >= 0) out.color = isatty(file) && !(no_color && *no_color);
+  return out;
+}
+
+void Session::write(const std::string& path, const std::string& text) {
+  if (text.empty()) return;
+  int file = standard_stream(path);
+  bool own = file < 0;
+  if (own) {
+    std::string fault = report::make_parents(path);
+    file = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    if (file < 0) {
+      // A report nobody can see is worse than one in the wrong place.
+      if (write_problem_.empty()) {
+        write_problem_ = fault.empty() ? "cannot write " + path + ": " + std::generic_category().message(errno) : fault;
+      }
+      write_all(2, text);
+      return;
+    }
+  }
+  write_all(file, text);
+  if (own) close(file);
+}
+
+bool Session::suppressed(report::Finding& finding) {
+  std::lock_guard lock(mutex_);
+  report::Suppressions scratch = suppressions_;
+  return scratch.suppresses(finding);
+}
+
+void Session::say(std::string_view line, std::uint32_t level) {
+  if (options_.verbosity < level) return;
+  std::lock_guard lock(mutex_);
+  write_all(2, "streamsan: " + std::string(line) + "\n");
+}
+
+void Session::add(Verdict verdict) {
+  std::lock_guard lock(mutex_);
+  std::string path = report::expand_log_path(options_.log_path, {verdict.pid, verdict.program});
+  report::TextOptions look = text_options(path);
+  Log& log = logs_[path];
+  // A file that is no trace belongs to no process.
+  std::string prefix =
+      verdict.pid ? "==" + std::to_string(verdict.pid) + "== WARNING: streamsan: " : "streamsan: WARNING: ";
+  std::string out;
+  Severity least = least_shown(options_.min_severity);
+  for (report::Finding& finding : verdict.findings) {
+    finding.suppressed = suppressions_.suppresses(finding);
+    count(log.summary, finding);
+    count(total_, finding);
+    if (!finding.suppressed && finding.severity <= Severity::Latent && !log.has_first) {
+      log.has_first = true;
+      log.first = finding;
+    }
+    if (!finding.suppressed && finding.severity <= least) {
+      if (options_.max_reports != 0 && reports_shown_ >= options_.max_reports) {
+        ++reports_hidden_;
+      } else {
+        ++reports_shown_;
+        log.anything = true;
+        (report::lacks_lines(finding) ? log.lacks_lines : log.has_lines) = true;
+        out += report::text(finding, look);
+        if (options_.gen_suppressions) out += report::suppression_for(finding) + "\n";
+        out += "\n";
+      }
+    }
+    findings_.push_back(std::move(finding));
+  }
+  auto warn = [&](const std::string& text) {
+    out += prefix + text + "\n";
+    log.anything = true;
+    total_.warnings.push_back(text);
+  };
+  for (const std::string& warning : verdict.warnings) warn(warning);
+  if (!verdict.damage.empty()) {
+    damaged_ = true;
+    warn(verdict.trace + ": " + verdict.damage);
+  }
+  if (options_.verbosity >= 1) {
+    for (const std::string& note : verdict.notes) out += prefix + note + "\n";
+  }
+  for (report::Summary* summary : {&log.summary, &total_}) {
+    summary->operations += verdict.operations;
+    summary->processes += verdict.pid != 0 ? 1 : 0;
+  }
+  write(path, out);
+}
+
+std::string Session::finish() {
+  std::lock_guard lock(mutex_);
+  std::string suppression_text;
+  for (const report::Suppressions::Entry& entry : suppressions_.entries()) {
+    if (entry.hits && options_.print_suppressions) {
+      suppression_text += "streamsan: suppressed " + std::to_string(entry.hits) + ": " + entry.type + ":" +
+                          entry.pattern + " (" + entry.origin + ")\n";
+    }
+    if (!entry.hits && !logs_.empty()) {
+      suppression_text +=
+          "streamsan: WARNING: unused suppression " + entry.type + ":" + entry.pattern + " (" + entry.origin + ")\n";
+    }
+  }
+  if (reports_hidden_) {
+    suppression_text += "streamsan: " + report::counted(reports_hidden_, "more report") +
+                        " not shown (max_reports=" + std::to_string(options_.max_reports) + ")\n";
+  }
+  bool first_log = true;
+  for (auto& [path, log] : logs_) {
+    std::string out;
+    if (first_log) out += suppression_text;
+    first_log = false;
+    if (log.lacks_lines && !log.has_lines && options_.symbolize) out += std::string(report::line_hint()) + "\n";
+    bool found = log.summary.errors || log.summary.latent;
+    if (found || log.anything || options_.verbosity >= 1) {
+      out += report::summary_line(log.summary, log.has_first ? &log.first : nullptr, text_options(path)) + "\n";
+    }
+    write(path, out);
+  }
+  if (!options_.json.empty()) {
+    report::make_parents(options_.json);
+    std::ofstream file(options_.json, std::ios::binary | std::ios::trunc);
+    file << report::json(findings_, total_);
+    file.flush();
+    if (!file) return "cannot write " + options_.json;
+  }
+  return write_problem_;
+}
+
+}  // namespace streamsan::cli

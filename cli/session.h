@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Collects the verdicts of one invocation and says them: suppressions, text, JSON, the SUMMARY line, the exit code.
+//
+// Text of a process is written in one piece when its verdict comes in; processes that end together do not mix their
+// lines. With a log_path that names the process, each file is complete in itself, its own SUMMARY line included.
+// A run without errors and latent findings, and without anything to warn of, prints nothing at all (verbosity 0).
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/options.h"
+#include "cli/trace_judge.h"
+#include "report/suppressions.h"
+#include "report/text.h"
+
+namespace streamsan::cli {
+
+class Session {
+ public:
+  explicit Session(const Options& options);
+
+  /// Reads the suppressions file. Returns what is wrong; empty: nothing.
+  std::string prepare();
+
+  void add(Verdict verdict);
+  /// One line about the invocation itself, at verbosity `level` and above.
+  void say(std::string_view line, std::uint32_t level = 0);
+  /// Does a suppression match? Counts the hit only if `count`.
+  bool suppressed(report::Finding& finding);
+
+  /// Writes summaries, the list of suppressions and the JSON file. Returns what could not be written; empty: nothing.
+  std::string finish();
+
+  [[nodiscard]] bool has_errors() const { return total_.errors > 0; }
+  [[nodiscard]] bool has_damage() const { return damaged_; }
+
+ private:
+  struct Log {
+    report::Summary summary;
+    bool has_first = false;
+    bool anything = false;  ///< findings or warnings were written
+    bool lacks_lines = false;
+    bool has_lines = false;
+    report::Finding first;
+  };
+  void write(const std::string& path, const std::string& text);
+  [[nodiscard]] report::TextOptions text_options(const std::string& path) const;
+
+  const Options& options_;
+  report::Suppressions suppressions_;
+  std::mutex mutex_;
+  std::map<std::string, Log> logs_;
+  std::vector<report::Finding> findings_;
+  report::Summary total_;
+  std::uint32_t reports_shown_ = 0;
+  std::uint32_t reports_hidden_ = 0;
+  bool damaged_ = false;
+  std::string write_problem_;
+};
+
+}  // namespace streamsan::cli

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// `streamsan check` and the other commands from the outside.
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "cli/tests/command.h"
+#include "cli/tests/sample_trace.h"
+
+namespace streamsan::cli {
+namespace {
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+class Check : public ::testing::Test {
+ protected:
+  std::string saved(const std::string& name) {
+    std::string path = directory_ / (name + ".trace");
+    EXPECT_TRUE(sample_trace(name).save(path));
+    return path;
+  }
+  std::string written(const std::string& name, const std::string& bytes) {
+    std::string path = directory_ / name;
+    std::ofstream(path, std::ios::binary) << bytes;
+    return path;
+  }
+  TemporaryDirectory directory_;
+};
+
+TEST_F(Check, RacyAndFixed) {
+  Result racy = streamsan({"check", saved("race")});
+  EXPECT_EQ(racy.code, 66);
+  EXPECT_TRUE(racy.error.starts_with("==4711== ERROR: streamsan: read-after-write race")) << racy.error;
+  Result fixed = streamsan({"check", saved("fixed")});
+  EXPECT_EQ(fixed.code, 0);
+  EXPECT_EQ(fixed.error, "");
+}
+
+TEST_F(Check, SeveralTraces) {
+  Result result = streamsan({"check", saved("race"), saved("fixed"), saved("latent")});
+  EXPECT_EQ(result.code, 66);
+  EXPECT_TRUE(has(result.error, "SUMMARY: streamsan: 1 error, 1 latent; first: ")) << result.error;
+}
+
+TEST_F(Check, ATruncatedTraceIsReadAsFarAsItIsWhole) {
+  trace::TraceBuilder trace = sample_trace("race");
+  for (int i = 0; i < 10; ++i) trace.fill_async(1, 0x700000000000, 1);
+  std::string bytes = trace.bytes();
+  std::string path =
+      written("cut.trace", bytes.substr(0, trace::kHeaderBytes + (trace.slots() - 3) * trace::kSlotBytes));
+  Result result = streamsan({"check", path});
+  EXPECT_EQ(result.code, 2);
+  EXPECT_TRUE(has(result.error, "ERROR: streamsan: read-after-write race")) << result.error;
+  EXPECT_TRUE(has(result.error, path + ": the trace is truncated: 3 of ")) << result.error;
+}
+
+TEST_F(Check, ACorruptTraceSaysWhere) {
+  trace::TraceBuilder trace = sample_trace("race");
+  std::uint64_t bad = trace.fill_async(1, 0x700000000000, 1);
+  std::string bytes = trace.bytes();
+  bytes[trace::kHeaderBytes + bad * trace::kSlotBytes + 4] = static_cast<char>(0xee);
+  Result result = streamsan({"check", written("bad.trace", bytes)});
+  EXPECT_EQ(result.code, 2);
+  EXPECT_TRUE(has(result.error, "ERROR: streamsan: read-after-write race")) << result.error;
+  EXPECT_TRUE(has(result.error, "record " + std::to_string(bad) + " is corrupt (unknown kind)")) << result.error;
+}
+
+TEST_F(Check, WhatIsNoTrace) {
+  Result text = streamsan({"check", written("x.txt", std::string(10000, 'x'))});
+  EXPECT_EQ(text.code, 2);
+  EXPECT_TRUE(has(text.error, "x.txt: cannot read it: it is not a StreamSan trace")) << text.error;
+  Result missing = streamsan({"check", "/no/such.trace"});
+  EXPECT_EQ(missing.code, 2);
+  EXPECT_TRUE(has(missing.error, "/no/such.trace: cannot read it: No such file or directory")) << missing.error;
+  Result both = streamsan({"check", "/no/such.trace", saved("race")});
+  EXPECT_EQ(both.code, 2);
+  EXPECT_TRUE(has(both.error, "ERROR: streamsan: read-after-write race")) << "the good one is judged";
+}
+
+TEST_F(Check, WhatTheRecorderCouldNotSeeIsSaid) {
+  trace::TraceBuilder trace = sample_trace("fixed");
+  trace.unmodelled("cuGraphAddNode_v2", 3);
+  trace.unmodelled("cuNewThing", 1);
+  trace.message("careful");
+  std::string path = directory_ / "w.trace";
+  ASSERT_TRUE(trace.save(path));
+  Result result = streamsan({"check", path});
+  EXPECT_EQ(result.code, 0);
+  EXPECT_EQ(
+      result.error,
+      "==4711== WARNING: streamsan: careful\n"
+      "==4711== WARNING: streamsan: not modelled by this version: cuGraphAddNode_v2 (3 calls), cuNewThing (1 call)\n"
+      "SUMMARY: streamsan: no errors; 4 operations in 1 process\n");
+  trace.set_end(trace::End::NoSpace);
+  ASSERT_TRUE(trace.save(path));
+  EXPECT_TRUE(has(streamsan({"check", path}).error, "recording stopped after "));
+}
+
+TEST_F(Check, MaxReportsLimitsTextOnly) {
+  Result result =
+      streamsan({"check", "--max_reports=1", "--json=" + (directory_ / "x.json"), saved("race"), saved("latent")});
+  EXPECT_EQ(result.code, 66);
+  EXPECT_FALSE(has(result.error, "LATENT:"));
+  EXPECT_TRUE(has(result.error, "streamsan: 1 more report not shown (max_reports=1)\n")) << result.error;
+  EXPECT_TRUE(has(contents(directory_ / "x.json"), "\"severity\": \"latent\""));
+}
+
+TEST_F(Check, ColorOnlyWhenAsked) {
+  EXPECT_FALSE(has(streamsan({"check", saved("race")}).error, "\033"));
+  EXPECT_TRUE(has(streamsan({"check", "--color=always", saved("race")}).error, "\033[1;31mERROR: streamsan:"));
+}
+
+TEST_F(Check, TheSourceHintComesOnceWhenNothingHasLines) {
+  std::string error = streamsan({"check", saved("race"), saved("latent")}).error;
+  std::size_t first = error.find("Hint: compile with -g");
+  ASSERT_NE(first, std::string::npos);
+  EXPECT_EQ(error.find("Hint:", first + 1), std::string::npos);
+  EXPECT_FALSE(has(streamsan({"check", "--symbolize=0", saved("race")}).error, "Hint:"));
+}
+
+TEST(Command, Usage) {
+  EXPECT_EQ(streamsan({}).code, 2);
+  EXPECT_EQ(streamsan({"--version"}).code, 0);
+  EXPECT_TRUE(streamsan({"--version"}).out.starts_with("streamsan "));
+  EXPECT_TRUE(has(streamsan({"help"}).out, "streamsan run [options]"));
+  EXPECT_TRUE(has(streamsan({"--help"}).out, "streamsan run [options]"));
+  EXPECT_TRUE(has(streamsan({"help", "run"}).out, "--halt_on_error"));
+  EXPECT_TRUE(has(streamsan({"help", "options"}).out, "halt_on_error=0"));
+  EXPECT_EQ(streamsan({"help", "nonsense"}).code, 2);
+  EXPECT_EQ(streamsan({"run"}).code, 2);
+  EXPECT_EQ(streamsan({"check"}).code, 2);
+  EXPECT_TRUE(has(streamsan({"run", "--exitcodes=1", "true"}).error, "did you mean --exitcode?"));
+  EXPECT_TRUE(has(streamsan({"run", "--exitcode=x", "true"}).error, "exitcode=x: a number is expected"));
+  EXPECT_TRUE(has(streamsan({"run", "true"}, {"STREAMSAN_OPTIONS=help=1"}).out, "halt_on_error=0"));
+}
+
+TEST(Command, DoctorTellsWhatIsMissing) {
+  Result result = streamsan({"doctor", "--preload_path=/no/such.so"});
+  EXPECT_EQ(result.code, 2);
+  EXPECT_TRUE(has(result.out, "FAIL  libstreamsan.so not found; looked at /no/such.so\n")) << result.out;
+  Result loads = streamsan({"doctor", "--preload_path=" STREAMSAN_FAKE_RECORDER});
+  EXPECT_EQ(loads.code, 2) << "a library that is preloaded but hooks nothing must not pass";
+  EXPECT_TRUE(has(loads.out, "FAIL")) << loads.out;
+}
+
+}  // namespace
+}  // namespace streamsan::cli

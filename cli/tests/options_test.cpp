@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "cli/options.h"
+
+#include <gtest/gtest.h>
+
+#include "cli/tests/command.h"
+
+namespace streamsan::cli {
+namespace {
+
+using Warnings = std::vector<std::string>;
+
+TEST(Options, Defaults) {
+  Options options;
+  EXPECT_EQ(options.exitcode, 66u);
+  EXPECT_EQ(options.min_severity, "latent");
+  EXPECT_FALSE(options.halt_on_error);
+  EXPECT_TRUE(options.follow_children);
+  for (const OptionRow& row : option_rows()) {
+    Options changed;
+    if (row.default_value.empty()) continue;
+    EXPECT_EQ(set_option(changed, row.name, row.default_value), "")
+        << row.name << ": the default must be a legal value";
+  }
+}
+
+TEST(Options, EnvironmentWithEverySeparator) {
+  Options options;
+  Warnings warnings;
+  EXPECT_EQ(
+      apply_environment(options, " exitcode=1:halt_on_error=1,json=/a/b.json\nverbosity=2  max_reports=9:", warnings),
+      "");
+  EXPECT_EQ(warnings, Warnings{});
+  EXPECT_EQ(options.exitcode, 1u);
+  EXPECT_TRUE(options.halt_on_error);
+  EXPECT_EQ(options.json, "/a/b.json");
+  EXPECT_EQ(options.verbosity, 2u);
+  EXPECT_EQ(options.max_reports, 9u);
+}
+
+TEST(Options, TheLastOneWins) {
+  Options options;
+  Warnings warnings;
+  EXPECT_EQ(apply_environment(options, "exitcode=1:exitcode=2", warnings), "");
+  EXPECT_EQ(options.exitcode, 2u);
+}
+
+TEST(Options, AnUnknownKeyIsAWarningWithTheNearestName) {
+  Options options;
+  Warnings warnings;
+  EXPECT_EQ(apply_environment(options, "supressions=x:exitcode=3", warnings), "");
+  EXPECT_EQ(warnings, (Warnings{"STREAMSAN_OPTIONS: unknown option supressions (did you mean suppressions?)"}));
+  EXPECT_EQ(options.exitcode, 3u);
+}
+
+TEST(Options, ValuesThatMakeNoSense) {
+  Options options;
+  Warnings warnings;
+  EXPECT_EQ(apply_environment(options, "exitcode=many", warnings),
+            "STREAMSAN_OPTIONS: exitcode=many: a number is expected");
+  EXPECT_EQ(apply_environment(options, "exitcode", warnings), "STREAMSAN_OPTIONS: exitcode has no value");
+  EXPECT_EQ(set_option(options, "exitcode", "-1"), "exitcode=-1: a number is expected");
+  EXPECT_EQ(set_option(options, "exitcode", "99999999999"), "exitcode=99999999999: a number is expected");
+  EXPECT_EQ(set_option(options, "symbolize", "maybe"), "symbolize=maybe: 0 or 1 is expected");
+  EXPECT_EQ(set_option(options, "color", "blue"), "color=blue: one of auto, always, never is expected");
+  EXPECT_EQ(set_option(options, "color", ""), "color=: one of auto, always, never is expected");
+  EXPECT_EQ(set_option(options, "min_severity", "warning"),
+            "min_severity=warning: one of error, latent, possible, note is expected");
+  EXPECT_EQ(set_option(options, "host_threads", "separate"), "");
+  EXPECT_EQ(set_option(options, "json", ""), "") << "an empty text is a text";
+}
+
+TEST(Options, ThePageOfTheManualHasTheTable) {
+  std::string page = contents(STREAMSAN_OPTIONS_PAGE);
+  EXPECT_NE(page.find(options_markdown()), std::string::npos)
+      << "docs/options.md is not what `streamsan help markdown` prints:\n"
+      << options_markdown();
+}
+
+}  // namespace
+}  // namespace streamsan::cli

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// `streamsan run` from the outside: exit codes, what is said and what is not, signals, files left behind. The program
+// under test is a shell; the recorder in it is fake_recorder.cpp, so every trace is known.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "cli/tests/command.h"
+
+namespace streamsan::cli {
+namespace {
+
+using Json = nlohmann::json;
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+/// exec keeps it to one process: a shell with a child would have two traces.
+const std::vector<std::string> kTrue{"/bin/true"};
+std::vector<std::string> shell(const std::string& script) { return {"/bin/sh", "-c", script}; }
+
+TEST(Run, ARaceEndsWithSixtySixItsRepairWithZeroAndSilence) {
+  Result racy = run("race", {}, kTrue);
+  EXPECT_EQ(racy.code, 66);
+  EXPECT_EQ(racy.out, "");
+  EXPECT_TRUE(has(racy.error, "== ERROR: streamsan: read-after-write race on device memory 0x700000000000"))
+      << racy.error;
+  EXPECT_TRUE(racy.error.ends_with("SUMMARY: streamsan: 1 error: read-after-write race (demo+0x1200)\n")) << racy.error;
+  Result fixed = run("fixed", {}, kTrue);
+  EXPECT_EQ(fixed.code, 0);
+  EXPECT_EQ(fixed.out, "");
+  EXPECT_EQ(fixed.error, "");
+}
+
+TEST(Run, TheProgramsOwnFailureWins) {
+  Result result = run("race", {}, shell("echo out; echo err >&2; exit 3"));
+  EXPECT_EQ(result.code, 3);
+  EXPECT_EQ(result.out, "out\n");
+  EXPECT_TRUE(result.error.starts_with("err\n")) << result.error;
+  EXPECT_TRUE(has(result.error, "ERROR: streamsan:"));
+}
+
+TEST(Run, ExitCodeIsAnOption) {
+  EXPECT_EQ(run("race", {"--exitcode=5"}, kTrue).code, 5);
+  EXPECT_EQ(run("race", {"--exitcode=0"}, kTrue).code, 0);
+  EXPECT_EQ(run("race", {}, kTrue, {"STREAMSAN_OPTIONS=exitcode=7"}).code, 7);
+  EXPECT_EQ(run("race", {"--exitcode=5"}, kTrue, {"STREAMSAN_OPTIONS=exitcode=7"}).code, 5) << "flags win";
+}
+
+TEST(Run, AKilledProgramIsReportedAllTheSame) {
+  for (auto [name, number] : {std::pair{"KILL", SIGKILL}, std::pair{"ABRT", SIGABRT}, std::pair{"SEGV", SIGSEGV}}) {
+    Result result = run("race", {}, shell(std::string("kill -") + name + " $$"));
+    EXPECT_EQ(result.code, 128 + number);
+    EXPECT_TRUE(has(result.error, "ERROR: streamsan: read-after-write")) << result.error;
+    EXPECT_TRUE(has(result.error, "/bin/sh was killed by signal " + std::to_string(number))) << result.error;
+  }
+}
+
+TEST(Run, ProgramsThatCannotBeRun) {
+  Result missing = run("", {}, {"/no/such/program"});
+  EXPECT_EQ(missing.code, 127);
+  EXPECT_EQ(missing.error, "streamsan: cannot run /no/such/program: No such file or directory\n");
+  Result forbidden = run("", {}, {"/etc/passwd"});
+  EXPECT_EQ(forbidden.code, 126);
+  Result no_preload = streamsan({"run", "--preload_path=/no/such.so", "--", "/bin/true"});
+  EXPECT_EQ(no_preload.code, 2);
+  EXPECT_TRUE(has(no_preload.error, "cannot find libstreamsan.so")) << no_preload.error;
+}
+
+TEST(Run, LatentIsShownPossibleIsNotAndNeitherFails) {
+  Result latent = run("latent", {}, kTrue);
+  EXPECT_EQ(latent.code, 0);
+  EXPECT_TRUE(has(latent.error, "== LATENT: streamsan: free-while-in-use")) << latent.error;
+  Result possible = run("possible", {}, kTrue);
+  EXPECT_EQ(possible.code, 0);
+  EXPECT_EQ(possible.error, "");
+  Result shown = run("possible", {"--min_severity=possible"}, kTrue);
+  EXPECT_EQ(shown.code, 0);
+  EXPECT_TRUE(has(shown.error, "== POSSIBLE: streamsan: write-after-write")) << shown.error;
+  Result verbose = run("possible", {"-v", "1"}, kTrue);
+  EXPECT_TRUE(has(verbose.error,
+                  "SUMMARY: streamsan: no errors, 1 possible (shown with min_severity=possible); 2 operations "
+                  "in 1 process\n"))
+      << verbose.error;
+  EXPECT_FALSE(has(run("latent", {"--min_severity=error"}, kTrue).error, "LATENT"));
+}
+
+TEST(Run, EveryProcessIsJudged) {
+  Result result = run("race", {}, shell("/bin/true; /bin/true; exit 0"));
+  EXPECT_EQ(result.code, 66);
+  EXPECT_TRUE(has(result.error, "SUMMARY: streamsan: 3 errors; first: ")) << result.error;
+}
+
+TEST(Run, AProgramWithoutCudaIsLeftInPeace) {
+  Result quiet = run("", {}, kTrue);
+  EXPECT_EQ(quiet.code, 0);
+  EXPECT_EQ(quiet.error, "");
+  EXPECT_TRUE(has(run("", {"--verbosity=1"}, kTrue).error, "no process of /bin/true used CUDA through this preload"));
+}
+
+TEST(Run, JsonHasEverything) {
+  TemporaryDirectory directory;
+  run("possible", {"--json=" + (directory / "deep/er/out.json")}, kTrue);
+  Json json = Json::parse(contents(directory / "deep/er/out.json"));
+  ASSERT_EQ(json["findings"].size(), 1u);
+  EXPECT_EQ(json["findings"][0]["severity"], "possible");
+  EXPECT_EQ(json["summary"]["possible"], 1);
+  EXPECT_EQ(json["summary"]["processes"], 1);
+}
+
+TEST(Run, LogPathTakesTheTextAndMakesDirectories) {
+  TemporaryDirectory directory;
+  Result result =
+      run("race", {"--log_path=" + (directory / "logs/x.%p.%q{RANK}.log")}, shell("/bin/true; exit 0"), {"RANK=4"});
+  EXPECT_EQ(result.code, 66);
+  EXPECT_EQ(result.error, "");
+  std::size_t logs = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(directory / "logs")) {
+    std::string text = contents(entry.path().string());
+    EXPECT_TRUE(entry.path().filename().string().ends_with(".4.log")) << entry.path();
+    EXPECT_TRUE(has(text, "ERROR: streamsan:"));
+    EXPECT_TRUE(text.ends_with("SUMMARY: streamsan: 1 error: read-after-write race (demo+0x1200)\n")) << text;
+    ++logs;
+  }
+  EXPECT_EQ(logs, 2u) << "one for each process";
+}
+
+TEST(Run, SuppressionsAreCountedAndUnusedOnesNamed) {
+  TemporaryDirectory directory;
+  std::string file = directory / "supp";
+  std::FILE* out = fopen(file.c_str(), "w");
+  fputs("kernel:consume\nrace:never_there\n", out);
+  fclose(out);
+  Result result = run("race", {"--suppressions=" + file, "--print_suppressions"}, kTrue);
+  EXPECT_EQ(result.code, 0);
+  EXPECT_FALSE(has(result.error, "ERROR"));
+  EXPECT_TRUE(has(result.error, "streamsan: suppressed 1: kernel:consume (" + file + ":1)\n")) << result.error;
+  EXPECT_TRUE(has(result.error, "streamsan: WARNING: unused suppression race:never_there (" + file + ":2)\n"));
+  EXPECT_EQ(run("race", {"--suppressions=/no/such"}, kTrue).code, 2);
+  EXPECT_TRUE(has(run("race", {"--gen_suppressions"}, kTrue).error, "\nrace:^consume(float const*)$\n"));
+}
+
+TEST(Run, KeptTraceJudgesToTheSameFindings) {
+  TemporaryDirectory directory;
+  Result live =
+      run("race", {"--keep_trace", "--trace_dir=" + directory.path(), "--json=" + (directory / "live.json")}, kTrue);
+  EXPECT_EQ(live.code, 66);
+  std::size_t at = live.error.find("trace kept: streamsan check ");
+  ASSERT_NE(at, std::string::npos) << live.error;
+  std::string trace = live.error.substr(at + 28);
+  trace = trace.substr(0, trace.find('\n'));
+  Result later = streamsan({"check", "--json=" + (directory / "later.json"), trace});
+  EXPECT_EQ(later.code, 66);
+  EXPECT_EQ(Json::parse(contents(directory / "live.json"))["findings"],
+            Json::parse(contents(directory / "later.json"))["findings"]);
+}
+
+TEST(Run, NothingIsLeftBehind) {
+  TemporaryDirectory directory;
+  run("race", {"--trace_dir=" + directory.path()}, kTrue);
+  run("", {"--trace_dir=" + directory.path()}, kTrue);
+  run("", {"--trace_dir=" + directory.path()}, {"/no/such/program"});
+  EXPECT_EQ(directory.files(), std::vector<std::string>{});
+}
+
+TEST(Run, HaltOnErrorEndsAProgramThatWouldRunForever) {
+  Result result = run("race", {"--halt_on_error"}, {"/bin/sleep", "1000"});
+  EXPECT_EQ(result.code, 66);
+  EXPECT_TRUE(has(result.error, "ERROR: streamsan:")) << result.error;
+  EXPECT_EQ(run("fixed", {"--halt_on_error"}, kTrue).code, 0);
+}
+
+TEST(Run, ArgumentsOfTheProgramAreItsOwn) {
+  Result result = run("", {}, {"/bin/echo", "--verbosity=1", "--", "-v"});
+  EXPECT_EQ(result.out, "--verbosity=1 -- -v\n");
+  Result bare = streamsan({"run", "--preload_path", STREAMSAN_FAKE_RECORDER, "/bin/echo", "--exitcode=4"});
+  EXPECT_EQ(bare.out, "--exitcode=4\n") << bare.error;
+}
+
+TEST(Run, TheGuestsEnvironment) {
+  Result result = run("", {"--stack-depth=7", "--stacks=0"}, shell("echo $LD_PRELOAD; echo $STREAMSAN_OPTIONS"),
+                      {"LD_PRELOAD=libm.so.6", "STREAMSAN_OPTIONS=verbosity=0"});
+  EXPECT_TRUE(has(result.out, STREAMSAN_FAKE_RECORDER ":libm.so.6\n")) << result.out;
+  EXPECT_TRUE(has(result.out, "\nverbosity=0:stacks=0:stack_depth=7:follow_children=1:verbosity=0:trace_path=/"))
+      << result.out;
+}
+
+/// Starts `streamsan run` on a shell that says when it is ready, sends the launcher a signal, returns the exit code.
+int code_after_signal(const std::string& script, int number) {
+  TemporaryDirectory directory;
+  std::string ready = directory / "ready";
+  pid_t child = fork();
+  if (child == 0) {
+    std::string whole = script + "; : > " + ready + "; while :; do sleep 0.01; done";
+    execl(STREAMSAN_PROGRAM, STREAMSAN_PROGRAM, "run", "--preload_path=" STREAMSAN_FAKE_RECORDER, "--", "/bin/sh", "-c",
+          whole.c_str(), nullptr);
+    _exit(99);
+  }
+  for (int i = 0; i < 1000 && access(ready.c_str(), F_OK) != 0; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  kill(child, number);
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+TEST(Run, SignalsSentToTheLauncherReachTheProgram) {
+  EXPECT_EQ(code_after_signal("trap 'exit 7' TERM", SIGTERM), 7);
+  EXPECT_EQ(code_after_signal("trap 'exit 8' INT", SIGINT), 8);
+  EXPECT_EQ(code_after_signal("trap 'exit 9' USR1", SIGUSR1), 9);
+  EXPECT_EQ(code_after_signal("true", SIGTERM), 128 + SIGTERM);
+}
+
+TEST(Run, AProcessLeftBehindIsJudgedAsFarAsItIs) {
+  auto start = std::chrono::steady_clock::now();
+  Result result = run("race", {}, shell("(exec /bin/sleep 30) >/dev/null 2>&1 & echo $!; exit 0"));
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(15));
+  EXPECT_EQ(result.code, 66);
+  EXPECT_FALSE(has(result.error, "in progress"));
+  kill(static_cast<pid_t>(std::stol(result.out)), SIGKILL);
+}
+
+}  // namespace
+}  // namespace streamsan::cli

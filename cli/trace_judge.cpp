@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "cli/trace_judge.h"
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <optional>
+#include <span>
+#include <system_error>
+
+#include "cli/liveness.h"
+#include "interposer/trace/reader.h"
+#include "judge/explain.h"
+#include "judge/hazards.h"
+#include "judge/judge.h"
+#include "report/text.h"
+
+namespace streamsan::cli {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::uint64_t kLookEvery = 1 << 14;  // records between two looks at stop and progress
+constexpr milliseconds kLongestNap{20};
+
+std::string cut(const char* text, std::size_t size) { return {text, std::find(text, text + size, '\0')}; }
+
+std::string join(const std::vector<std::string>& parts) {
+  std::string out;
+  for (const std::string& part : parts) out += (out.empty() ? "" : ", ") + part;
+  return out;
+}
+
+/// What the reader and the recorder have to say about the trace, once it has been read.
+void describe_trace(const trace::Reader& reader, Verdict& verdict) {
+  using trace::End;
+  std::string records = std::to_string(reader.position()) + " slots";
+  switch (reader.end()) {
+    case End::NoSpace:
+      verdict.warnings.push_back("recording stopped after " + records + ": " +
+                                 std::generic_category().message(static_cast<int>(reader.header().end_errno.load())) +
+                                 "; later calls were not checked (trace_dir=DIR puts the trace elsewhere)");
+      break;
+    case End::TooLong:
+      verdict.warnings.push_back("recording stopped after " + records + ": the trace is full");
+      break;
+    case End::Internal:
+      verdict.warnings.push_back("the recorder switched itself off after " + records +
+                                 "; later calls were not checked");
+      break;
+    case End::Running:
+      if (reader.unpublished()) {
+        verdict.warnings.push_back(report::counted(reader.unpublished(), "call") +
+                                   (reader.unpublished() == 1 ? " was" : " were") +
+                                   " in progress when the process died");
+      }
+      break;
+    case End::Exited:
+      break;
+  }
+  if (reader.removed()) {
+    verdict.damage = std::to_string(reader.removed()) +
+                     " slots at the start of the trace had been removed by the judge "
+                     "that read it live; findings may be missing";
+  }
+  if (!reader.problem().empty()) verdict.damage = reader.problem();
+}
+
+class Watch {
+ public:
+  Watch(const TraceControl& control, const Options& options, judge::Judge& judge, judge::Hazards& hazards,
+        judge::Symbolizer& symbolizer)
+      : control_(control),
+        halt_(options.halt_on_error && control.on_error),
+        judge_(judge),
+        hazards_(hazards),
+        symbolizer_(symbolizer) {}
+
+  void after_record(std::uint32_t pid) {
+    if (!halt_ || hazards_.kept().size() == seen_) return;
+    for (; seen_ < hazards_.kept().size(); ++seen_) {
+      const judge::KeptHazard& kept = hazards_.kept()[seen_];
+      if (judge::severity_of(kept.hazard) != report::Severity::Error) continue;
+      for (report::Finding& finding : judge::explain(std::span(&kept, 1), judge_.places(), symbolizer_)) {
+        control_.on_error(pid, finding);
+      }
+    }
+  }
+
+ private:
+  const TraceControl& control_;
+  bool halt_;
+  judge::Judge& judge_;
+  judge::Hazards& hazards_;
+  judge::Symbolizer& symbolizer_;
+  std::size_t seen_ = 0;
+};
+
+void judge_into(Verdict& verdict, const std::string& path, const Options& options, const TraceControl& control) {
+  std::string error;
+  auto reader = trace::Reader::open(path, {.live = control.live, .consume = control.consume}, error);
+  if (!reader) {
+    verdict.damage = "cannot read it: " + error;
+    return;
+  }
+  const trace::FileHeader& header = reader->header();
+  verdict.pid = header.pid;
+  verdict.program = cut(header.executable, sizeof header.executable);
+
+  ordering::Options model_options;
+  if (options.host_threads == "separate") model_options.host_threads = ordering::Options::HostThreads::Separate;
+  judge::Hazards hazards(options.max_findings);
+  judge::Judge judge(model_options, hazards);
+  hazards.take_names_from(judge.handles());
+  judge::Symbolizer symbolizer({.enabled = options.symbolize, .tool = options.external_symbolizer_path});
+  Watch watch(control, options, judge, hazards, symbolizer);
+  std::optional<Liveness> liveness;
+  if (control.live) liveness.emplace(header.pid, path);
+
+  milliseconds nap{1};
+  std::uint64_t records = 0;
+  bool stopped = false;
+  trace::Item item;
+  while (!stopped) {
+    trace::Step step = reader->next(item);
+    if (step == trace::Step::End) break;
+    if (step == trace::Step::Record) {
+      nap = milliseconds{1};
+      judge.consume(item);
+      watch.after_record(header.pid);
+      if (++records % kLookEvery != 0) continue;
+      stopped = control.stop && *control.stop;
+      if (control.progress) control.progress(reader->position(), reader->reserved());
+      continue;
+    }
+    stopped = control.stop && *control.stop;
+    // Everything written before the end of the process is read after we know of the end: see trace/reader.h.
+    if (liveness->ended_within(nap) || (control.no_wait && *control.no_wait)) reader->finish();
+    nap = std::min(nap * 2, kLongestNap);
+  }
+
+  verdict.operations = judge.model().statistics().operations;
+  verdict.findings = judge::explain(hazards.kept(), judge.places(), symbolizer);
+  for (report::Finding& finding : verdict.findings) finding.pid = verdict.pid;
+  verdict.warnings = judge.messages();
+  if (!judge.unmodelled().empty()) {
+    verdict.warnings.push_back("not modelled by this version: " + join(judge.unmodelled()));
+  }
+  describe_trace(*reader, verdict);
+  if (stopped) verdict.warnings.push_back("interrupted: the rest of the trace was not judged");
+  if (hazards.dropped()) {
+    verdict.warnings.push_back(std::to_string(hazards.dropped()) + " more findings were counted only (max_findings=" +
+                               std::to_string(options.max_findings) + ")");
+  }
+  if (!verdict.findings.empty() && !symbolizer.problem().empty()) verdict.warnings.push_back(symbolizer.problem());
+  if (std::uint64_t forgotten = judge.model().statistics().forgotten) {
+    verdict.notes.push_back(std::to_string(forgotten) +
+                            " remembered accesses were dropped to bound memory: a race with "
+                            "one of them would be missed");
+  }
+}
+
+}  // namespace
+
+Verdict judge_trace(const std::string& path, const Options& options, const TraceControl& control) {
+  Verdict verdict;
+  verdict.trace = path;
+  try {
+    judge_into(verdict, path, options, control);
+  } catch (const std::exception& failure) {
+    // Out of memory, most likely. The program under test must not suffer from it.
+    verdict.damage = std::string("judging it failed: ") + failure.what();
+  }
+  return verdict;
+}
+
+}  // namespace streamsan::cli

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Judges one trace from its first record to its last, live or afterwards, and hands back what was found.
+//
+// The same function serves `run` and `check`, so that both find the same. It never fails as a whole: a trace that is
+// damaged is judged as far as it is whole, and Verdict::damage says what is missing.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/options.h"
+#include "report/finding.h"
+
+namespace streamsan::cli {
+
+struct Verdict {
+  std::string trace;
+  std::uint32_t pid = 0;
+  std::string program;  ///< path of the executable
+  std::vector<report::Finding> findings;
+  std::uint64_t operations = 0;
+  std::vector<std::string> warnings;  ///< what was not seen; for everybody
+  std::vector<std::string> notes;     ///< for verbosity 1 and more
+  std::string damage;                 ///< the trace is not whole; empty: it is
+};
+
+struct TraceControl {
+  bool live = false;
+  bool consume = false;
+  std::atomic<bool>* stop = nullptr;     ///< stop reading and report what was judged
+  std::atomic<bool>* no_wait = nullptr;  ///< do not wait for the process any longer
+  /// Called for each certain, unordered finding as soon as it is met; only when options.halt_on_error.
+  std::function<void(std::uint32_t pid, report::Finding&)> on_error;
+  /// Called now and then with slots read and slots written; may be empty.
+  std::function<void(std::uint64_t, std::uint64_t)> progress;
+};
+
+Verdict judge_trace(const std::string& path, const Options& options, const TraceControl& control);
+
+}  // namespace streamsan::cli

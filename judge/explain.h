@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// From hazards to findings: what a person reads.
+//
+// All wording about order lives here (its counterpart, layout, in report/text.cpp): who touched what, why nothing
+// orders the two, and what to write where to repair it, in the names the program itself uses (cudaStreamWaitEvent for a
+// program of the run-time API, cuStreamWaitEvent for one of the driver API).
+//
+// SEVERITY. Certain and unordered is an error. Certain and ordered by an assumed rule is latent. A conflict that may be
+// two disjoint parts of one buffer is possible, whatever its order.
+//
+// FINGERPRINT. From the kind of hazard and, for both accesses, the function called, the kernel and the places in the
+// program's own modules as (module, offset): equal in every run of one build, with or without a symbolizer. Hazards of
+// equal fingerprint and severity are one finding.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "judge/hazards.h"
+#include "judge/places.h"
+#include "judge/symbolizer.h"
+#include "report/finding.h"
+
+namespace streamsan::judge {
+
+report::Severity severity_of(const ordering::Hazard& hazard);
+
+/// In the order in which the hazards were met.
+std::vector<report::Finding> explain(std::span<const KeptHazard> hazards, const Places& places, Symbolizer& symbolizer);
+
+}  // namespace streamsan::judge

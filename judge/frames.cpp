@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "judge/frames.h"
+
+#include <algorithm>
+#include <array>
+
+#include "judge/signature.h"
+
+namespace streamsan::judge {
+namespace {
+
+constexpr std::array kLibraries{
+    "libcuda.",    "libcudart.",    "libcublas",  "libcudnn", "libcufft",     "libcurand",    "libcusolver",
+    "libcusparse", "libcutensor",   "libnccl",    "libnvrtc", "libnvJitLink", "libnvjitlink", "libnpp",
+    "libnvjpeg",   "libnvToolsExt", "libnvshmem", "libcupti", "libcufile",    "libcudadevrt", "libstreamsan",
+    "libnvidia",   "ld-linux",      "libc.so",    "libc-2",   "libpthread",   "libdl.",       "libstdc++",
+    "libgcc_s",    "linux-vdso",    "ld-2"};
+
+/// Libraries whose exported names a user knows and calls.
+constexpr std::array kNamedPrefixes{"cublas",   "cudnn", "cufft", "curand",  "cusolver", "cusparse",
+                                    "cutensor", "nccl",  "npp",   "nvshmem", "nvjpeg"};
+
+std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+bool upper(char c) { return c >= 'A' && c <= 'Z'; }
+
+/// cudaMemcpyAsync, also its per-thread variants cudaMemcpyAsync_ptsz.
+bool is_runtime_name(std::string_view name) { return name.size() > 4 && name.starts_with("cuda") && upper(name[4]); }
+
+std::string without_variant(std::string name) {
+  for (std::string_view suffix : {"_ptsz", "_ptds"}) {
+    if (name.ends_with(suffix)) name.resize(name.size() - suffix.size());
+  }
+  return name;
+}
+
+}  // namespace
+
+bool is_library_module(std::string_view path) {
+  std::string_view name = base_name(path);
+  return std::any_of(kLibraries.begin(), kLibraries.end(),
+                     [&](const char* prefix) { return name.starts_with(prefix); });
+}
+
+bool is_library_function(std::string_view demangled) {
+  std::string_view name = plain_name(demangled);
+  return is_runtime_name(name) || name.starts_with("__cuda") || name.starts_with("libcudart_static_") ||
+         name.starts_with("__device_stub__") || name.starts_with("__wrapper__device_stub_") || name == "_start" ||
+         name == "__libc_start_main" || name == "__libc_start_call_main" || name == "start_thread" || name == "clone" ||
+         name == "clone3";
+}
+
+void mark_library_frames(std::vector<report::Frame>& stack, std::string_view kernel) {
+  bool innermost = true;
+  for (report::Frame& frame : stack) {
+    bool stub = innermost && !kernel.empty() && frame.function == kernel;
+    frame.library = stub || is_library_module(frame.module) || is_library_function(frame.function) ||
+                    (innermost && frame.file.ends_with("/cuda_runtime.h"));
+    if (!frame.library) innermost = false;
+  }
+}
+
+std::string runtime_call(const std::vector<report::Frame>& stack) {
+  std::string found;
+  for (const report::Frame& frame : stack) {
+    if (!frame.library) break;
+    std::string_view name = plain_name(frame.function);
+    if (is_runtime_name(name)) found = name;
+  }
+  return without_variant(std::move(found));
+}
+
+std::string library_call(const std::vector<report::Frame>& stack) {
+  std::string found;
+  for (const report::Frame& frame : stack) {
+    if (!frame.library) break;
+    std::string_view name = plain_name(frame.function);
+    bool known = is_library_module(frame.module) && std::any_of(kNamedPrefixes.begin(), kNamedPrefixes.end(),
+                                                                [&](const char* p) { return name.starts_with(p); });
+    if (known) found = name;
+  }
+  return found;
+}
+
+}  // namespace streamsan::judge

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Which frames of a call stack are the user's, and what the user calls the thing that was called.
+//
+// The driver function recorded in a trace is rarely what the program wrote: `cudaMemcpyAsync` arrives as
+// cuMemcpyHtoDAsync_v2, below a dozen frames of a run-time that nvcc links statically into the program itself. So
+// frames are told apart by module (libcuda, libcublas, the loader, libc) and by function name (the static run-time,
+// nvcc's launch stubs), and the outermost function of CUDA's run-time or libraries gives the name that reports use.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "report/finding.h"
+
+namespace streamsan::judge {
+
+/// CUDA's driver, run-time and math libraries, StreamSan's own, the loader, libc and the C++ run-time.
+bool is_library_module(std::string_view path);
+
+/// A function of the (static) CUDA run-time, a launch stub made by nvcc, or start-up code, whatever module it is in.
+bool is_library_function(std::string_view demangled);
+
+/// Marks Frame::library on a whole stack, innermost frame first. `kernel`: demangled name of the kernel launched there;
+/// nvcc makes a host function of the same name, which is no frame of the user's.
+void mark_library_frames(std::vector<report::Frame>& stack, std::string_view kernel);
+
+/// The outermost run-time function below the first user frame: "cudaMemcpyAsync"; empty: there is none.
+std::string runtime_call(const std::vector<report::Frame>& stack);
+
+/// The function of another library of CUDA's (cuBLAS, NCCL, ...) nearest to the user's code: "cublasSgemm_v2"; or
+/// empty.
+std::string library_call(const std::vector<report::Frame>& stack);
+
+}  // namespace streamsan::judge

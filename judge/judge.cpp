@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// See judge.h. Word positions are those of interposer/trace/format.h; the reader has checked all lengths.
+#include "judge/judge.h"
+
+#include "ordering/api/row.h"
+#include "report/text.h"
+
+namespace streamsan::judge {
+
+using ordering::Footprint;
+using ordering::Form;
+using ordering::MemoryKind;
+using ordering::StreamId;
+using ordering::ThreadId;
+using trace::Item;
+using trace::Kind;
+using trace::Record;
+
+namespace {
+
+constexpr std::uint16_t kOverflowThread = 0xffff;  // shared by the 65,535th and later threads
+constexpr std::uint64_t kEventInterprocess = 4;    // CU_EVENT_INTERPROCESS
+
+Form form_of(const Record& record) { return record.flags & trace::kAsyncForm ? Form::Asynchronous : Form::Synchronous; }
+
+const api::Row& row_of(const Record& record) { return api::kRows[record.api < api::kRowCount ? record.api : 0]; }
+
+}  // namespace
+
+ordering::Call Judge::call(const Record& record, std::uint32_t kernel) {
+  return {ThreadId{record.thread}, places_.site(record.api, kernel, record.stack)};
+}
+
+StreamId Judge::stream_of(const Record& record) {
+  return handles_.stream(record.w[0], record.w[1], ThreadId{record.thread});
+}
+
+/// The record just given to the model is a blocking call: its host edge waits for CallEnd.
+void Judge::blocks(const Item& item) {
+  if (item.record->thread == kOverflowThread) {
+    model_.returned(ThreadId{kOverflowThread}, true);
+  } else {
+    pending_[item.record->thread] = item.position + 1;
+  }
+}
+
+void Judge::finish_pending(ThreadId thread) {
+  std::uint64_t* pending = pending_.find(static_cast<std::uint64_t>(thread));
+  if (!pending || *pending == 0) return;
+  *pending = 0;
+  model_.returned(thread, true);
+}
+
+void Judge::call_end(const Item& item) {
+  std::uint64_t* pending = pending_.find(item.record->thread);
+  if (!pending || *pending != item.record->w[0] + 1) return;
+  *pending = 0;
+  model_.returned(ThreadId{item.record->thread}, !item.cancelled);
+}
+
+void Judge::launch(const Item& item) {
+  const Record& record = *item.record;
+  StreamId stream = stream_of(record);
+  if (!handles_.executes(stream)) return;
+  std::uint32_t index = places_.kernel_index(record.w[2]);
+  const Kernel& kernel = places_.kernel(index);
+  read_pointers(kernel.roles, item.payload.first(record.w[5]), pointers_);
+  ordering::LaunchShape shape{.function = ordering::FunctionId{index},
+                              .threads = record.w[3],
+                              .arguments_hash = record.w[4],
+                              .programmatic = (record.flags & trace::kProgrammatic) != 0};
+  model_.launch(call(record, index), stream, shape, pointers_);
+}
+
+void Judge::copy(const Item& item) {
+  const Record& record = *item.record;
+  StreamId stream = stream_of(record);
+  if (!handles_.executes(stream)) return;
+  Footprint dst{.base = record.w[2], .width = record.w[4]};
+  Footprint src{.base = record.w[3], .width = record.w[4]};
+  if (record.w[5]) {
+    // A block of `depth` slices is given as rows: exact when the slices follow each other without a gap of their own,
+    // and otherwise as far as the first slice, which may miss a race and invents none.
+    std::uint64_t height = item.payload[2], depth = item.payload[5] ? item.payload[5] : 1;
+    auto shape = [&](Footprint& side, std::uint64_t pitch, std::uint64_t slice) {
+      side.pitch = pitch;
+      side.rows = height;
+      if (depth > 1 && height == 1) {
+        side.pitch = slice;
+        side.rows = depth;
+      } else if (depth > 1 && slice == pitch * height) {
+        side.rows = height * depth;
+      }
+    };
+    shape(dst, item.payload[0], item.payload[3]);
+    shape(src, item.payload[1], item.payload[4]);
+  }
+  model_.copy(call(record), stream, dst, src, form_of(record));
+  form_of(record) == Form::Synchronous ? blocks(item) : model_.returned(ThreadId{record.thread}, true);
+}
+
+void Judge::fill(const Item& item) {
+  const Record& record = *item.record;
+  StreamId stream = stream_of(record);
+  if (!handles_.executes(stream)) return;
+  Footprint dst{.base = record.w[2], .width = record.w[3], .pitch = record.w[4], .rows = record.w[4] ? record.w[5] : 1};
+  model_.fill(call(record), stream, dst, form_of(record));
+  form_of(record) == Form::Synchronous ? blocks(item) : model_.returned(ThreadId{record.thread}, true);
+}
+
+void Judge::allocate(const Record& record) {
+  ThreadId thread{record.thread};
+  ordering::Range range{record.w[0], record.w[0] + record.w[1]};
+  if (range.empty() || record.w[2] > static_cast<std::uint64_t>(MemoryKind::Pageable)) return;
+  auto kind = static_cast<MemoryKind>(record.w[2]);
+  if (kind == MemoryKind::DeviceAsync) {
+    StreamId stream = handles_.stream(record.w[3], record.w[4], thread);
+    // Memory allocated during a capture belongs to the graph (R-GRF-40): its life is not modelled.
+    if (handles_.executes(stream)) model_.allocate_async(call(record), stream, range);
+    return;
+  }
+  if (record.flags & trace::kVariable) {
+    const ordering::AllocationInfo* known = model_.find_allocation(range.begin);
+    if (known && known->range.contains(range)) return;
+  }
+  model_.allocate(call(record), range, kind);
+}
+
+void Judge::free(const Item& item) {
+  const Record& record = *item.record;
+  ThreadId thread{record.thread};
+  ordering::Address base = record.w[0];
+  switch (static_cast<trace::FreeKind>(record.w[2])) {
+    case trace::FreeKind::Async: {
+      StreamId stream = handles_.stream(record.w[3], record.w[4], thread);
+      if (handles_.executes(stream)) model_.free_async(call(record), stream, base);
+      return;
+    }
+    case trace::FreeKind::Unmap: {
+      ordering::Range range{base, base + record.w[1]};
+      const ordering::AllocationInfo* known = record.w[1] ? nullptr : model_.find_allocation(base);
+      if (known) range = known->range;
+      if (range.empty()) return;
+      model_.unmap(call(record), handles_.context(record.w[4], thread), range);
+      blocks(item);
+      return;
+    }
+    case trace::FreeKind::Device:
+    case trace::FreeKind::Host:
+    case trace::FreeKind::Unregister:
+      model_.free(call(record), handles_.context(record.w[4], thread), base);
+      blocks(item);
+      return;
+  }
+}
+
+void Judge::wait_event(const Record& record) {
+  StreamId stream = stream_of(record);
+  ordering::EventId event = handles_.event(record.w[2]);
+  if (!handles_.waits(event, stream)) return;
+  const EventLife* life = handles_.life(event);
+  if (life && life->foreign) {
+    model_.stream_joins_all(call(record), stream);
+  } else {
+    model_.wait_event(call(record), stream, event);
+  }
+}
+
+void Judge::sync_event(const Item& item) {
+  const Record& record = *item.record;
+  ordering::EventId event = handles_.event(record.w[0]);
+  const EventLife* life = handles_.life(event);
+  if (life && life->foreign) {
+    model_.sync_context(call(record), handles_.context(0, ThreadId{record.thread}));
+  } else {
+    model_.sync_event(call(record), event);
+  }
+  blocks(item);
+}
+
+void Judge::consume(const Item& item) {
+  const Record& record = *item.record;
+  const auto& w = record.w;
+  ThreadId thread{record.thread};
+  if (record.kind == Kind::CallEnd) return call_end(item);
+  // Definitions may be written in the middle of a blocking call; any other call of the thread means that it is over.
+  if (record.kind > Kind::Message) finish_pending(thread);
+  switch (record.kind) {
+    case Kind::Module:
+      return places_.add_module(item);
+    case Kind::Stack:
+      return places_.add_stack(item);
+    case Kind::Function:
+      return places_.add_kernel(item);
+    case Kind::Unmodelled:
+      unmodelled_.push_back(std::string(trace::payload_text(item.payload, 0, w[1])) + " (" +
+                            report::counted(w[0], "call") + ")");
+      return;
+    case Kind::Message:
+      messages_.emplace_back(trace::payload_text(item.payload, 0, w[0]));
+      return;
+
+    case Kind::Launch:
+      return launch(item);
+    case Kind::Copy:
+      return copy(item);
+    case Kind::Fill:
+      return fill(item);
+    case Kind::Alloc:
+      return allocate(record);
+    case Kind::Free:
+      return free(item);
+    case Kind::EventWait:
+      return wait_event(record);
+    case Kind::SyncEvent:
+      return sync_event(item);
+
+    case Kind::HostFunction:
+      if (StreamId stream = stream_of(record); handles_.executes(stream)) model_.host_function(call(record), stream);
+      return;
+    case Kind::StreamAction:
+      if (StreamId stream = stream_of(record); handles_.executes(stream)) model_.stream_action(call(record), stream);
+      return;
+    case Kind::StreamJoinsAll:
+      if (StreamId stream = stream_of(record); handles_.executes(stream)) model_.stream_joins_all(call(record), stream);
+      return;
+    case Kind::GraphLaunch:
+      if (StreamId stream = stream_of(record); handles_.executes(stream)) {
+        std::uint64_t& graph = graphs_[w[2]];
+        if (graph == 0) graph = next_graph_++;
+        model_.graph_launch(call(record), stream, graph);
+      }
+      return;
+    case Kind::GraphInstantiate:
+      graphs_[w[0]] = next_graph_++;
+      return;
+
+    case Kind::StreamCreate:
+      return handles_.create_stream(w[0], w[1] == 1, w[2], w[3], thread);
+    case Kind::StreamDestroy:
+      return handles_.destroy_stream(w[0]);
+    case Kind::NameStream:
+      return handles_.name_stream(w[0], std::string(trace::payload_text(item.payload, 0, w[1])));
+    case Kind::EventCreate:
+      return handles_.create_event(w[0],
+                                   (w[1] & kEventInterprocess) != 0 || row_of(record).base == "cuIpcOpenEventHandle");
+    case Kind::EventDestroy:
+      return handles_.destroy_event(w[0]);
+
+    case Kind::EventRecord: {
+      StreamId stream = stream_of(record);
+      ordering::EventId event = handles_.event(w[2]);
+      if (handles_.recorded(event, stream)) model_.record_event(call(record), stream, event);
+      return;
+    }
+    case Kind::SyncStream:
+      model_.sync_stream(call(record), stream_of(record));
+      return blocks(item);
+    case Kind::SyncContext:
+      model_.sync_context(call(record), handles_.context(w[0], thread));
+      return blocks(item);
+    case Kind::QueryStream:
+      model_.query_stream_succeeded(call(record), stream_of(record));
+      return;
+    case Kind::QueryEvent: {
+      ordering::EventId event = handles_.event(w[0]);
+      if (!handles_.life(event)->foreign) return model_.query_event_succeeded(call(record), event);
+      model_.sync_context(call(record), handles_.context(0, thread));
+      return model_.returned(thread, true);
+    }
+    case Kind::CaptureBegin:
+      return handles_.begin_capture(stream_of(record));
+    case Kind::CaptureEnd:
+      return handles_.end_capture(stream_of(record));
+    case Kind::ContextDestroy:
+      // Releasing a primary context need not end it; its streams and events are kept.
+      if (row_of(record).base == "cuCtxDestroy") handles_.destroy_context(w[0]);
+      return;
+    case Kind::Pad:
+    case Kind::CallEnd:
+    case Kind::Unload:
+    case Kind::Init:
+      return;
+  }
+}
+
+}  // namespace streamsan::judge

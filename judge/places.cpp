@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "judge/places.h"
+
+#include "judge/signature.h"
+
+namespace streamsan::judge {
+namespace {
+
+// A site's key packs its three numbers: 12 bits of API, 20 of kernel, 32 of stack.
+constexpr std::uint32_t kMostKernels = 1u << 20;
+static_assert(api::kRowCount < 1u << 12);
+
+}  // namespace
+
+Places::Places() : kernels_(1), sites_(1) {}
+
+void Places::add_module(const trace::Item& item) {
+  const auto& w = item.record->w;
+  modules_.push_back({std::string(trace::payload_text(item.payload, 0, w[3])), w[0], w[1], w[2]});
+}
+
+void Places::add_stack(const trace::Item& item) {
+  const auto& w = item.record->w;
+  stacks_[w[0]] = {addresses_.size(), static_cast<std::uint32_t>(w[1]), static_cast<std::uint32_t>(modules_.size())};
+  addresses_.insert(addresses_.end(), item.payload.begin(), item.payload.begin() + static_cast<std::ptrdiff_t>(w[1]));
+}
+
+void Places::add_kernel(const trace::Item& item) {
+  if (kernels_.size() == kMostKernels) return;
+  const auto& w = item.record->w;
+  Kernel kernel;
+  kernel.mangled = trace::payload_text(item.payload, 0, w[2]);
+  kernel.demangled = demangle(kernel.mangled);
+  kernel.roles = pointer_roles(kernel.mangled);
+  kernel_by_id_[w[0]] = static_cast<std::uint32_t>(kernels_.size());
+  kernels_.push_back(std::move(kernel));
+}
+
+std::uint32_t Places::kernel_index(std::uint64_t function_id) const {
+  const std::uint32_t* index = kernel_by_id_.find(function_id);
+  return index ? *index : 0;
+}
+
+ordering::SiteId Places::site(std::uint16_t api, std::uint32_t kernel, std::uint32_t stack) {
+  std::uint64_t key = std::uint64_t{api & 0xfffu} << 52 | std::uint64_t{kernel} << 32 | stack;
+  std::uint32_t& site = site_by_key_[key];
+  if (site == 0) {
+    site = static_cast<std::uint32_t>(sites_.size());
+    sites_.push_back({api, kernel, stack});
+  }
+  return ordering::SiteId{site};
+}
+
+const Site& Places::at(ordering::SiteId site) const {
+  auto index = static_cast<std::size_t>(site);
+  return sites_[index < sites_.size() ? index : 0];
+}
+
+const api::Row& Places::row(ordering::SiteId site) const {
+  std::uint16_t index = at(site).api;
+  return api::kRows[index < api::kRowCount ? index : 0];
+}
+
+std::vector<RawFrame> Places::frames(ordering::SiteId site) const {
+  std::vector<RawFrame> out;
+  const Stack* stack = stacks_.find(at(site).stack);
+  if (!stack) return out;
+  for (std::uint32_t i = 0; i < stack->count; ++i) {
+    RawFrame frame{.address = addresses_[stack->first + i]};
+    for (std::uint32_t m = stack->modules; m-- > 0;) {
+      if (frame.address < modules_[m].low || frame.address >= modules_[m].high) continue;
+      frame.module = m;
+      frame.offset = frame.address - modules_[m].bias;
+      break;
+    }
+    out.push_back(frame);
+  }
+  return out;
+}
+
+}  // namespace streamsan::judge

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Where things happen: the modules, call stacks and kernels a trace defines, and the sites made of them.
+//
+// A site is (driver function, kernel, call stack), interned to one small number, so that the model carries four bytes
+// for it and equal operations of a loop have equal sites. Their number is bounded by the program's code, not by its
+// run.
+//
+// Addresses mean nothing outside their process and little inside it, once a module was unloaded and another one mapped
+// in its place. So a stack remembers how many modules were known when it was defined, and is resolved to (module,
+// offset) among those, the youngest first.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "interposer/trace/reader.h"
+#include "judge/pointer_roles.h"
+#include "ordering/api/row.h"
+#include "ordering/flat_map.h"
+#include "ordering/hazard.h"
+#include "ordering/types.h"
+
+namespace streamsan::judge {
+
+inline constexpr std::uint32_t kNoModule = 0xffffffff;
+
+struct Module {
+  std::string path;
+  std::uint64_t bias = 0;
+  std::uint64_t low = 0;
+  std::uint64_t high = 0;
+};
+
+/// A frame before symbolisation.
+struct RawFrame {
+  std::uint64_t address = 0;
+  std::uint32_t module = kNoModule;
+  std::uint64_t offset = 0;  ///< relative to the module's load bias
+};
+
+struct Kernel {
+  std::string mangled;
+  std::string demangled;
+  PointerRoles roles;
+};
+
+struct Site {
+  std::uint16_t api = 0;
+  std::uint32_t kernel = 0;  ///< index, see Places::kernel()
+  std::uint32_t stack = 0;
+};
+
+class Places {
+ public:
+  Places();
+
+  void add_module(const trace::Item& item);
+  void add_stack(const trace::Item& item);
+  void add_kernel(const trace::Item& item);
+
+  /// Index of the kernel with the trace's function id; 0: not known.
+  [[nodiscard]] std::uint32_t kernel_index(std::uint64_t function_id) const;
+  [[nodiscard]] const Kernel& kernel(std::uint32_t index) const { return kernels_[index]; }
+
+  ordering::SiteId site(std::uint16_t api, std::uint32_t kernel, std::uint32_t stack);
+  [[nodiscard]] const Site& at(ordering::SiteId site) const;
+  /// The table's row of the call; the row of an absurd number is the first one.
+  [[nodiscard]] const api::Row& row(ordering::SiteId site) const;
+  [[nodiscard]] const Kernel& kernel_of(ordering::SiteId site) const { return kernels_[at(site).kernel]; }
+
+  [[nodiscard]] std::vector<RawFrame> frames(ordering::SiteId site) const;
+  [[nodiscard]] const Module& module(std::uint32_t index) const { return modules_[index]; }
+
+ private:
+  struct Stack {
+    std::uint64_t first = 0;  ///< in addresses_
+    std::uint32_t count = 0;
+    std::uint32_t modules = 0;  ///< known when it was defined
+  };
+
+  std::vector<Module> modules_;
+  std::vector<std::uint64_t> addresses_;
+  ordering::FlatMap<Stack> stacks_;
+  std::vector<Kernel> kernels_;
+  ordering::FlatMap<std::uint32_t> kernel_by_id_;
+  std::vector<Site> sites_;
+  ordering::FlatMap<std::uint32_t> site_by_key_;
+};
+
+}  // namespace streamsan::judge

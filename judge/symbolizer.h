@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Function names and source lines for code addresses, from an external symbolizer.
+//
+// llvm-symbolizer or addr2line is run once for each module with all of its addresses: both read one address a line on
+// stdin and know the addr2line options. Their own fall-back from debug information to the symbol tables is what names
+// functions in programs built without -g. No library of ours parses DWARF.
+//
+// Never fails: without a tool, without the module's file, or when the tool dies or takes longer than a minute, a frame
+// keeps its module and offset, and problem() has one line about it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "report/finding.h"
+
+namespace streamsan::judge {
+
+class Symbolizer {
+ public:
+  struct Options {
+    bool enabled = true;
+    std::string tool;  ///< path; empty: the first that is found
+  };
+
+  explicit Symbolizer(Options options);
+
+  /// Announces an address, relative to the load bias of its module; looked up at the next frames().
+  void want(const std::string& module, std::uint64_t offset);
+  /// The frames of one return address, innermost inlined function first; never empty.
+  std::vector<report::Frame> frames(const std::string& module, std::uint64_t offset, std::uint64_t address);
+
+  [[nodiscard]] const std::string& tool() const { return tool_; }
+  [[nodiscard]] const std::string& problem() const { return problem_; }
+
+  /// First of the known tools in PATH; empty: none.
+  static std::string find_tool();
+
+ private:
+  struct Line {
+    std::string function;
+    std::string file;
+    std::uint32_t line = 0;
+    std::uint32_t column = 0;
+  };
+  void look_up(const std::string& module, const std::set<std::uint64_t>& offsets);
+
+  bool enabled_;
+  std::string tool_;
+  std::string problem_;
+  std::map<std::string, std::set<std::uint64_t>> wanted_;
+  std::map<std::pair<std::string, std::uint64_t>, std::vector<Line>> known_;
+};
+
+}  // namespace streamsan::judge

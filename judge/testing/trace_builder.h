@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Writes traces from code, for tests: what the recorder would have written for a given sequence of driver calls.
+//
+//   TraceBuilder trace;
+//   trace.stream_create(kA, NonBlocking::Yes);
+//   trace.alloc(0x7000'0000, 4096);
+//   trace.at({0x401005}).copy_async("cuMemcpyHtoDAsync_v2", kA, 0x7000'0000, 0x1000, 4096);
+//   trace.save("/tmp/x.trace");
+//
+// Sticky settings (thread, context, stack) hold for the records that follow. add() writes any record at all, so that
+// tests of the reader can also write what no recorder would.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "interposer/trace/format.h"
+#include "ordering/types.h"
+
+namespace streamsan::trace {
+
+enum class NonBlocking : std::uint8_t { No, Yes };
+
+class TraceBuilder {
+ public:
+  using Words = std::array<std::uint64_t, kRecordWords>;
+  static constexpr std::uint64_t kContext = 0xC0;
+
+  TraceBuilder();
+
+  // ---- sticky settings ----
+  TraceBuilder& on_thread(std::uint16_t thread) { return thread_ = thread, *this; }
+  TraceBuilder& in_context(std::uint64_t context) { return context_ = context, *this; }
+  /// Return addresses, innermost first; writes the Stack record.
+  TraceBuilder& at(std::initializer_list<std::uint64_t> frames);
+
+  // ---- definitions ----
+  void module(std::string_view path, std::uint64_t bias, std::uint64_t low, std::uint64_t high);
+  void function(std::uint64_t id, std::string_view mangled);
+  void unmodelled(std::string_view symbol, std::uint64_t calls);
+  void message(std::string_view text);
+
+  // ---- calls; each returns the position of its record ----
+  std::uint64_t stream_create(std::uint64_t handle, NonBlocking non_blocking);
+  std::uint64_t stream_destroy(std::uint64_t handle);
+  std::uint64_t name_stream(std::uint64_t handle, std::string_view name);
+  std::uint64_t event_create(std::uint64_t handle, std::uint64_t flags = 0);
+  std::uint64_t event_destroy(std::uint64_t handle);
+  std::uint64_t event_record(std::uint64_t stream, std::uint64_t event);
+  std::uint64_t event_wait(std::uint64_t stream, std::uint64_t event);
+  std::uint64_t alloc(std::uint64_t address, std::uint64_t bytes,
+                      ordering::MemoryKind kind = ordering::MemoryKind::Device, std::uint64_t stream = 0);
+  std::uint64_t free_async(std::uint64_t address, std::uint64_t stream);
+  /// A blocking free with its CallEnd.
+  std::uint64_t free(std::uint64_t address, FreeKind kind = FreeKind::Device);
+  std::uint64_t launch(std::uint64_t stream, std::uint64_t function, std::initializer_list<std::uint64_t> pointer_words,
+                       std::uint64_t device_threads = 1024, std::uint64_t arguments_hash = 0);
+  std::uint64_t copy_async(std::string_view symbol, std::uint64_t stream, std::uint64_t dst, std::uint64_t src,
+                           std::uint64_t bytes);
+  /// A blocking copy with its CallEnd.
+  std::uint64_t copy(std::string_view symbol, std::uint64_t stream, std::uint64_t dst, std::uint64_t src,
+                     std::uint64_t bytes);
+  std::uint64_t fill_async(std::uint64_t stream, std::uint64_t dst, std::uint64_t bytes);
+  /// Blocking synchronisations with their CallEnd; `ok` false: the call failed.
+  std::uint64_t sync_stream(std::uint64_t stream, bool ok = true);
+  std::uint64_t sync_event(std::uint64_t event, bool ok = true);
+  std::uint64_t sync_context(bool ok = true);
+  std::uint64_t capture_begin(std::uint64_t stream);
+  std::uint64_t capture_end(std::uint64_t stream, std::uint64_t graph);
+  std::uint64_t graph_launch(std::uint64_t stream, std::uint64_t exec);
+
+  // ---- anything ----
+  std::uint64_t add(Kind kind, std::string_view symbol, Words words, std::span<const std::uint64_t> payload = {},
+                    std::uint16_t flags = 0, State state = State::Published);
+  std::uint64_t add_text(Kind kind, Words words, std::string_view text);
+  std::uint64_t call_end(std::uint64_t position, bool ok);
+
+  void set_pid(std::uint32_t pid) { pid_ = pid; }
+  void set_end(End end) { end_ = end; }
+  [[nodiscard]] std::uint64_t slots() const { return slots_.size() / kContinuationWords; }
+  /// The bytes of the file, as long as the recorder would have made it.
+  [[nodiscard]] std::string bytes() const;
+  /// False, with errno set, when the file cannot be written.
+  [[nodiscard]] bool save(const std::string& path) const;
+
+ private:
+  std::vector<std::uint64_t> slots_;  ///< eight words for each slot
+  std::uint64_t context_ = kContext;
+  std::uint32_t stack_ = 0;
+  std::uint32_t next_stack_ = 1;
+  std::uint32_t pid_ = 4711;
+  std::uint16_t thread_ = 1;
+  End end_ = End::Exited;
+};
+
+}  // namespace streamsan::trace

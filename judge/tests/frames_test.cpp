@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "judge/frames.h"
+
+#include <gtest/gtest.h>
+
+namespace streamsan::judge {
+namespace {
+
+using report::Frame;
+
+Frame frame(std::string function, std::string module = "/opt/app/demo", std::string file = "") {
+  return {.function = std::move(function), .file = std::move(file), .module = std::move(module)};
+}
+
+std::vector<bool> libraries(std::vector<Frame> stack, std::string_view kernel = "") {
+  mark_library_frames(stack, kernel);
+  std::vector<bool> out;
+  for (const Frame& f : stack) out.push_back(f.library);
+  return out;
+}
+
+TEST(Frames, Modules) {
+  for (const char* yes :
+       {"/usr/lib/x86_64-linux-gnu/libcuda.so.1", "/x/libcudart.so.12", "/x/libcublasLt.so.13", "/x/libnccl.so.2",
+        "/opt/lib/libstreamsan.so", "/lib64/ld-linux-x86-64.so.2", "/lib/libc.so.6"}) {
+    EXPECT_TRUE(is_library_module(yes)) << yes;
+  }
+  for (const char* no :
+       {"/opt/app/train", "/x/libtorch_cuda.so", "/x/libcustom.so", "/x/libcurious.so", "", "/x/libcudakernels.so"}) {
+    EXPECT_FALSE(is_library_module(no)) << no;
+  }
+}
+
+TEST(Frames, FunctionsOfTheStaticRuntime) {
+  for (const char* yes :
+       {"cudaMemcpyAsync", "cudaMemcpyAsync_ptsz", "__cudaLaunchKernel", "libcudart_static_1234abcd",
+        "__device_stub__Z7consumePKf(float const*)", "_start", "__libc_start_call_main",
+        "cudaError cudaLaunchKernel<char>(char const*, dim3, dim3, void**, unsigned long, CUstream_st*)"}) {
+    EXPECT_TRUE(is_library_function(yes)) << yes;
+  }
+  for (const char* no :
+       {"cudamatrix()", "cudaless", "main", "my::cuda::launch()", "cuda_copy(int)", "wrap::cudaHelper2::go()", ""}) {
+    EXPECT_FALSE(is_library_function(no)) << no;
+  }
+}
+
+TEST(Frames, OutermostRuntimeFunctionNamesTheCall) {
+  std::vector<Frame> stack{frame("libcudart_static_aa"),
+                           frame("cudaMemcpyAsync_ptsz"),
+                           frame("load()"),
+                           frame("cudaMallocHostWrapper()"),
+                           frame("main"),
+                           frame("__libc_start_main", "/lib/libc.so.6")};
+  EXPECT_EQ(libraries(stack), (std::vector<bool>{true, true, false, true, false, true}));
+  mark_library_frames(stack, "");
+  EXPECT_EQ(runtime_call(stack), "cudaMemcpyAsync");
+  EXPECT_EQ(library_call(stack), "");
+  EXPECT_EQ(runtime_call({}), "");
+}
+
+TEST(Frames, DriverApiProgramHasNoRuntimeCall) {
+  std::vector<Frame> stack{frame("copy()"), frame("main")};
+  mark_library_frames(stack, "");
+  EXPECT_EQ(runtime_call(stack), "");
+}
+
+TEST(Frames, LaunchStubOfTheKernelsOwnNameIsFolded) {
+  std::vector<Frame> stack{frame("__cudaLaunchKernel"), frame("__device_stub__Z7consumePKf(float const*)"),
+                           frame("consume(float const*)"), frame("step()"), frame("consume(float const*)")};
+  EXPECT_EQ(libraries(stack, "consume(float const*)"), (std::vector<bool>{true, true, true, false, false}))
+      << "only below the first frame of the user";
+}
+
+TEST(Frames, HeaderOfTheRuntimeIsFolded) {
+  std::vector<Frame> stack{frame("launch<int>(int)", "/opt/app/demo", "/usr/local/cuda/include/cuda_runtime.h"),
+                           frame("main")};
+  EXPECT_EQ(libraries(stack), (std::vector<bool>{true, false}));
+}
+
+TEST(Frames, LibraryOfCudaIsNamed) {
+  std::vector<Frame> stack{frame("cudaLaunchKernel", "/x/libcublasLt.so.13"), frame("", "/x/libcublas.so.13"),
+                           frame("cublasSgemm_v2", "/x/libcublas.so.13"), frame("gemm()"), frame("main")};
+  mark_library_frames(stack, "");
+  EXPECT_EQ(library_call(stack), "cublasSgemm_v2");
+}
+
+}  // namespace
+}  // namespace streamsan::judge

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Against a small program built with -g (symbolizer_guest.cpp), with every tool that is installed.
+#include "judge/symbolizer.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+
+namespace streamsan::judge {
+namespace {
+
+/// What the guest prints: the return address of a call in inner(), inlined into outer(), relative to its load bias.
+std::uint64_t guest_offset() {
+  std::FILE* pipe = popen(STREAMSAN_SYMBOLIZER_GUEST, "r");
+  if (!pipe) return 0;
+  unsigned long long offset = 0;
+  if (std::fscanf(pipe, "%llx", &offset) != 1) offset = 0;
+  pclose(pipe);
+  return offset;
+}
+
+std::vector<std::string> tools() {
+  std::vector<std::string> out;
+  for (const char* tool : {"/usr/bin/addr2line", "/usr/bin/llvm-symbolizer", "/usr/bin/llvm-symbolizer-22"}) {
+    if (access(tool, X_OK) == 0) out.emplace_back(tool);
+  }
+  return out;
+}
+
+TEST(Symbolizer, NamesInlinedFramesWithFileAndLine) {
+  std::uint64_t offset = guest_offset();
+  ASSERT_NE(offset, 0u);
+  ASSERT_FALSE(tools().empty()) << "binutils or llvm is needed for this test";
+  for (const std::string& tool : tools()) {
+    SCOPED_TRACE(tool);
+    Symbolizer symbolizer({.enabled = true, .tool = tool});
+    symbolizer.want(STREAMSAN_SYMBOLIZER_GUEST, offset);
+    std::vector<report::Frame> frames = symbolizer.frames(STREAMSAN_SYMBOLIZER_GUEST, offset, 0x1234);
+    ASSERT_EQ(frames.size(), 2u);
+    EXPECT_EQ(frames[0].function, "guest::inner(int)");
+    EXPECT_TRUE(frames[0].file.ends_with("symbolizer_guest.cpp")) << frames[0].file;
+    EXPECT_EQ(frames[0].line, 21u);
+    EXPECT_EQ(frames[1].function, "guest::outer(int)");
+    EXPECT_EQ(frames[1].line, 25u);
+    EXPECT_EQ(frames[1].address, 0x1234u);
+    EXPECT_EQ(frames[1].offset, offset);
+    EXPECT_EQ(frames[1].module, STREAMSAN_SYMBOLIZER_GUEST);
+    EXPECT_EQ(symbolizer.problem(), "");
+  }
+}
+
+TEST(Symbolizer, SeveralAddressesAtOnceKeepTheirOrder) {
+  std::uint64_t offset = guest_offset();
+  for (const std::string& tool : tools()) {
+    SCOPED_TRACE(tool);
+    Symbolizer symbolizer({.enabled = true, .tool = tool});
+    for (std::uint64_t wrong : {std::uint64_t{1}, std::uint64_t{0xffffff0}})
+      symbolizer.want(STREAMSAN_SYMBOLIZER_GUEST, wrong);
+    symbolizer.want(STREAMSAN_SYMBOLIZER_GUEST, offset);
+    EXPECT_EQ(symbolizer.frames(STREAMSAN_SYMBOLIZER_GUEST, offset, 0)[0].function, "guest::inner(int)");
+    // Tools differ in what they say about an address outside of all code, but not on the file.
+    EXPECT_EQ(symbolizer.frames(STREAMSAN_SYMBOLIZER_GUEST, 0xffffff0, 0)[0].file, "");
+  }
+}
+
+void expect_offset_only(Symbolizer& symbolizer, const std::string& module) {
+  std::vector<report::Frame> frames = symbolizer.frames(module, 0x10, 0x400010);
+  ASSERT_EQ(frames.size(), 1u);
+  EXPECT_EQ(frames[0].function, "");
+  EXPECT_EQ(frames[0].file, "");
+  EXPECT_EQ(frames[0].module, module);
+  EXPECT_EQ(frames[0].offset, 0x10u);
+  EXPECT_EQ(frames[0].address, 0x400010u);
+}
+
+TEST(Symbolizer, DoesWithoutModuleToolOrPermission) {
+  Symbolizer gone({.enabled = true, .tool = {}});
+  expect_offset_only(gone, "/no/such/module.so");
+  EXPECT_EQ(gone.problem(), "");
+
+  Symbolizer missing({.enabled = true, .tool = "/no/such/tool"});
+  expect_offset_only(missing, STREAMSAN_SYMBOLIZER_GUEST);
+  EXPECT_EQ(missing.problem(), "cannot run the symbolizer /no/such/tool: call stacks show modules and offsets only");
+
+  Symbolizer off({.enabled = false, .tool = {}});
+  expect_offset_only(off, STREAMSAN_SYMBOLIZER_GUEST);
+  EXPECT_EQ(off.problem(), "");
+
+  Symbolizer failing({.enabled = true, .tool = "/bin/false"});
+  expect_offset_only(failing, STREAMSAN_SYMBOLIZER_GUEST);
+  EXPECT_NE(failing.problem().find("/bin/false failed on "), std::string::npos);
+}
+
+}  // namespace
+}  // namespace streamsan::judge

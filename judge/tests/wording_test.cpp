@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The sentences, literally.
+#include "judge/wording.h"
+
+#include <gtest/gtest.h>
+
+#include "ordering/rules.h"
+
+namespace streamsan::judge {
+namespace {
+
+using ordering::AccessMode;
+using ordering::AccessSource;
+using ordering::Hazard;
+using ordering::HazardKind;
+using ordering::NearestEdge;
+using ordering::OpId;
+
+Nouns nouns() {
+  return {.later = "kernel consume(float const*)",
+          .earlier = "cudaMemcpyAsync (host to device)",
+          .later_at = "kernel consume(float const*) (train.cu:88)",
+          .earlier_at = "cudaMemcpyAsync (host to device) (train.cu:61)",
+          .later_stream = "stream 2",
+          .earlier_stream = "stream 1",
+          .event = "event 1",
+          .record_at = "cudaEventRecord (train.cu:60)",
+          .wait_at = "cudaStreamWaitEvent (train.cu:70)",
+          .runtime = true};
+}
+
+Hazard race(NearestEdge nearest) {
+  Hazard hazard;
+  hazard.kind = HazardKind::ReadAfterWrite;
+  hazard.later = {.op = OpId{18}, .mode = AccessMode::Read, .source = AccessSource::Kernel};
+  hazard.earlier = {.op = OpId{15}, .mode = AccessMode::Write, .source = AccessSource::Copy};
+  hazard.explanation = {.nearest = nearest, .record = OpId{12}, .wait = OpId{17}};
+  return hazard;
+}
+
+TEST(Wording, NoEdge) {
+  Hazard hazard = race(NearestEdge::None);
+  EXPECT_EQ(
+      message(hazard, nouns(), "device memory"),
+      "kernel consume(float const*) on stream 2 reads device memory that cudaMemcpyAsync (host to device) on stream 1 "
+      "may still be writing.");
+  EXPECT_EQ(explanation(hazard, nouns()),
+            "nothing makes stream 2 wait for stream 1 between cudaMemcpyAsync (host to device) (op #15) and kernel "
+            "consume(float const*) (op #18).");
+  EXPECT_EQ(fix(hazard, nouns()),
+            "record an event on stream 1 after cudaMemcpyAsync (host to device) (train.cu:61) and call "
+            "cudaStreamWaitEvent(stream 2, event) before kernel consume(float const*) (train.cu:88).");
+}
+
+TEST(Wording, DriverProgramsReadDriverNames) {
+  Nouns words = nouns();
+  words.runtime = false;
+  EXPECT_NE(fix(race(NearestEdge::None), words).find("call cuStreamWaitEvent(stream 2, event)"), std::string::npos);
+}
+
+TEST(Wording, EventRecordedTooEarly) {
+  Hazard hazard = race(NearestEdge::EventRecordedTooEarly);
+  EXPECT_EQ(
+      explanation(hazard, nouns()),
+      "stream 2 waits for event 1 (op #17), but it was recorded at op #12, BEFORE cudaMemcpyAsync (host to device) "
+      "(op #15).");
+  EXPECT_EQ(
+      fix(hazard, nouns()),
+      "move cudaEventRecord (train.cu:60) behind cudaMemcpyAsync (host to device) (train.cu:61), and wait for the "
+      "event before kernel consume(float const*) (train.cu:88).");
+}
+
+TEST(Wording, EventNeverRecorded) {
+  Hazard hazard = race(NearestEdge::EventNeverRecorded);
+  EXPECT_EQ(explanation(hazard, nouns()),
+            "stream 2 waits for event 1 (op #17), but nothing had recorded it by then: such a wait does nothing.");
+  EXPECT_EQ(fix(hazard, nouns()),
+            "call cudaEventRecord(event 1, stream 1) after cudaMemcpyAsync (host to device) (train.cu:61) and before "
+            "cudaStreamWaitEvent (train.cu:70).");
+}
+
+TEST(Wording, EventNotWaitedFor) {
+  Hazard hazard = race(NearestEdge::EventNotWaitedFor);
+  EXPECT_EQ(
+      explanation(hazard, nouns()),
+      "event 1 is recorded (op #12) after cudaMemcpyAsync (host to device) (op #15), but stream 2 does not wait for it "
+      "before kernel consume(float const*) (op #18).");
+  EXPECT_EQ(fix(hazard, nouns()),
+            "call cudaStreamWaitEvent(stream 2, event 1) before kernel consume(float const*) (train.cu:88).");
+}
+
+TEST(Wording, SyncTooEarly) {
+  EXPECT_EQ(
+      explanation(race(NearestEdge::SyncTooEarly), nouns()),
+      "the host did synchronise with stream 1, but before cudaMemcpyAsync (host to device) (op #15) was submitted.");
+}
+
+TEST(Wording, NonBlockingAgainstLegacyNamesTheNonBlockingOne) {
+  Nouns words = nouns();
+  words.earlier_stream = "the legacy default stream";
+  EXPECT_EQ(explanation(race(NearestEdge::NonBlockingStream), words),
+            "stream 2 is non-blocking: the legacy default stream neither waits for it nor makes it wait.");
+  EXPECT_NE(
+      fix(race(NearestEdge::NonBlockingStream), words).find("; or create the stream without cudaStreamNonBlocking."),
+      std::string::npos);
+}
+
+TEST(Wording, FreeOnTheHost) {
+  Hazard hazard = race(NearestEdge::None);
+  hazard.kind = HazardKind::FreeWhileInUse;
+  hazard.later = {.mode = AccessMode::Write, .source = AccessSource::Free, .on_stream = false};
+  hazard.earlier.mode = AccessMode::Read;
+  hazard.earlier.source = AccessSource::Kernel;
+  Nouns words = nouns();
+  words.later = words.later_at = "cudaFree";
+  words.earlier = words.earlier_at = "kernel consume(float const*)";
+  EXPECT_EQ(message(hazard, words, "device memory"),
+            "cudaFree frees device memory that kernel consume(float const*) on stream 1 may still be reading.");
+  EXPECT_EQ(explanation(hazard, words),
+            "the host does not wait for kernel consume(float const*) (op #15) on stream 1 before cudaFree.");
+  EXPECT_EQ(
+      fix(hazard, words),
+      "call cudaStreamSynchronize(stream 1), or cudaEventSynchronize for an event recorded after kernel consume(float "
+      "const*), before cudaFree.");
+  hazard.allocation.kind = ordering::MemoryKind::DeviceAsync;
+  EXPECT_NE(fix(hazard, words).find("; or free it in stream order with cudaFreeAsync in stream 1."), std::string::npos);
+}
+
+TEST(Wording, LatentNamesTheRuleItLeansOn) {
+  Hazard hazard = race(NearestEdge::None);
+  hazard.order = ordering::Order::Latent;
+  hazard.leaned_on = ordering::Rule::ALC_02;
+  std::string text = explanation(hazard, nouns());
+  EXPECT_TRUE(text.starts_with("today's driver orders the two by R-ALC-02 (")) << text;
+  EXPECT_TRUE(text.ends_with(") No document promises that it always will.")) << text;
+}
+
+TEST(Wording, PossibleSaysWhyItIsNotCertain) {
+  Hazard hazard = race(NearestEdge::None);
+  EXPECT_EQ(explanation(hazard, nouns()).find("disjoint"), std::string::npos);
+  hazard.certainty = ordering::Certainty::Possible;
+  EXPECT_NE(explanation(hazard, nouns()).find("they may use disjoint parts of the buffer."), std::string::npos);
+}
+
+TEST(Wording, AnInferredWriteMayWrite) {
+  Hazard hazard = race(NearestEdge::None);
+  hazard.kind = HazardKind::WriteAfterWrite;
+  hazard.later.mode = AccessMode::Unknown;
+  EXPECT_NE(message(hazard, nouns(), "device memory").find(" on stream 2 may write device memory that "),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace streamsan::judge

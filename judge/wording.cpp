@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Switches have no default, so that the compiler asks for the words of a new case.
+#include "judge/wording.h"
+
+#include "ordering/rules.h"
+
+namespace streamsan::judge {
+namespace {
+
+using ordering::Access;
+using ordering::AccessMode;
+using ordering::AccessSource;
+using ordering::Hazard;
+using ordering::HazardKind;
+using ordering::NearestEdge;
+
+/// The function to call, in the API that the program uses.
+struct Calls {
+  explicit Calls(bool runtime)
+      : record(runtime ? "cudaEventRecord" : "cuEventRecord"),
+        wait(runtime ? "cudaStreamWaitEvent" : "cuStreamWaitEvent"),
+        sync_stream(runtime ? "cudaStreamSynchronize" : "cuStreamSynchronize"),
+        sync_event(runtime ? "cudaEventSynchronize" : "cuEventSynchronize"),
+        free_async(runtime ? "cudaFreeAsync" : "cuMemFreeAsync"),
+        non_blocking(runtime ? "cudaStreamNonBlocking" : "CU_STREAM_NON_BLOCKING") {}
+  std::string record, wait, sync_stream, sync_event, free_async, non_blocking;
+};
+
+std::string op(const Access& access) { return " (op #" + std::to_string(static_cast<std::uint64_t>(access.op)) + ")"; }
+
+std::string op(ordering::OpId id) { return "op #" + std::to_string(static_cast<std::uint64_t>(id)); }
+
+std::string third_person(const Access& access) {
+  switch (access.source) {
+    case AccessSource::Free:
+      return "frees";
+    case AccessSource::Allocate:
+      return "allocates";
+    case AccessSource::Copy:
+    case AccessSource::Fill:
+    case AccessSource::Kernel:
+    case AccessSource::Host:
+      break;
+  }
+  if (access.mode == AccessMode::Read) return "reads";
+  return access.mode == AccessMode::Write ? "writes" : "may write";
+}
+
+std::string progressive(const Access& access) {
+  switch (access.source) {
+    case AccessSource::Free:
+      return "be freeing";
+    case AccessSource::Allocate:
+      return "be waiting to allocate";
+    case AccessSource::Copy:
+    case AccessSource::Fill:
+    case AccessSource::Kernel:
+    case AccessSource::Host:
+      break;
+  }
+  return access.mode == AccessMode::Read ? "be reading" : "be writing";
+}
+
+std::string subject(const std::string& what, const Access& access, const std::string& stream) {
+  return what + (access.on_stream ? " on " + stream : "");
+}
+
+/// "stream 2 waits for it", or for what the host does itself, "the host".
+std::string later_party(const Hazard& hazard, const Nouns& nouns) {
+  return hazard.later.on_stream ? nouns.later_stream : "the host";
+}
+
+std::string wait_for_earlier(const Hazard& hazard, const Nouns& nouns) {
+  Calls calls(nouns.runtime);
+  if (!hazard.earlier.on_stream) {
+    return "do " + nouns.earlier_at + " and " + nouns.later_at + " one after the other";
+  }
+  if (!hazard.later.on_stream) {
+    std::string out = "call " + calls.sync_stream + "(" + nouns.earlier_stream + "), or " + calls.sync_event +
+                      " for an event recorded after " + nouns.earlier_at + ", before " + nouns.later_at;
+    if (hazard.later.source == AccessSource::Free && hazard.allocation.kind == ordering::MemoryKind::DeviceAsync) {
+      out += "; or free it in stream order with " + calls.free_async + " in " + nouns.earlier_stream;
+    }
+    return out;
+  }
+  return "record an event on " + nouns.earlier_stream + " after " + nouns.earlier_at + " and call " + calls.wait + "(" +
+         nouns.later_stream + ", event) before " + nouns.later_at;
+}
+
+}  // namespace
+
+const char* hazard_name(HazardKind kind) {
+  switch (kind) {
+    case HazardKind::ReadAfterWrite:
+      return "read-after-write";
+    case HazardKind::WriteAfterRead:
+      return "write-after-read";
+    case HazardKind::WriteAfterWrite:
+      return "write-after-write";
+    case HazardKind::UseBeforeAllocate:
+      return "use-before-alloc";
+    case HazardKind::UseAfterFree:
+      return "use-after-free";
+    case HazardKind::FreeWhileInUse:
+      return "free-while-in-use";
+  }
+  return "unknown";
+}
+
+const char* cause_name(NearestEdge nearest) {
+  switch (nearest) {
+    case NearestEdge::None:
+      return "no-edge";
+    case NearestEdge::EventRecordedTooEarly:
+      return "event-recorded-too-early";
+    case NearestEdge::EventNeverRecorded:
+      return "event-never-recorded";
+    case NearestEdge::EventNotWaitedFor:
+      return "event-not-waited-for";
+    case NearestEdge::SyncTooEarly:
+      return "sync-too-early";
+    case NearestEdge::NonBlockingStream:
+      return "nonblocking-vs-legacy";
+  }
+  return "unknown";
+}
+
+const char* memory_name(ordering::MemoryKind kind) {
+  switch (kind) {
+    case ordering::MemoryKind::Device:
+      return "device memory";
+    case ordering::MemoryKind::DeviceAsync:
+      return "stream-ordered device memory";
+    case ordering::MemoryKind::Managed:
+      return "managed memory";
+    case ordering::MemoryKind::Pinned:
+      return "pinned host memory";
+    case ordering::MemoryKind::Registered:
+      return "registered host memory";
+    case ordering::MemoryKind::Pageable:
+      return "host memory";
+  }
+  return "memory";
+}
+
+std::string verb_of(const Access& access) {
+  if (access.source == AccessSource::Free) return "Free";
+  if (access.source == AccessSource::Allocate) return "Allocation";
+  return access.mode == AccessMode::Read ? "Read" : "Write";
+}
+
+std::string message(const Hazard& hazard, const Nouns& nouns, const std::string& memory) {
+  std::string later = subject(nouns.later, hazard.later, nouns.later_stream);
+  std::string earlier = subject(nouns.earlier, hazard.earlier, nouns.earlier_stream);
+  switch (hazard.kind) {
+    case HazardKind::ReadAfterWrite:
+    case HazardKind::WriteAfterRead:
+    case HazardKind::WriteAfterWrite:
+    case HazardKind::FreeWhileInUse:
+      return later + " " + third_person(hazard.later) + " " + memory + " that " + earlier + " may still " +
+             progressive(hazard.earlier) + ".";
+    case HazardKind::UseBeforeAllocate:
+      return later + " may use " + memory + " before " + earlier + " has allocated it.";
+    case HazardKind::UseAfterFree:
+      return later + " uses " + memory + " that " + earlier + " has given back.";
+  }
+  return {};
+}
+
+std::string explanation(const Hazard& hazard, const Nouns& nouns) {
+  const ordering::Explanation& why = hazard.explanation;
+  if (hazard.order == ordering::Order::Latent && hazard.leaned_on) {
+    return std::string("today's driver orders the two by ") + ordering::rule_id(*hazard.leaned_on) + " (" +
+           ordering::rule_text(*hazard.leaned_on) + ") No document promises that it always will.";
+  }
+  std::string text;
+  switch (why.nearest) {
+    case NearestEdge::None:
+      if (hazard.later.on_stream && hazard.earlier.on_stream) {
+        text = "nothing makes " + nouns.later_stream + " wait for " + nouns.earlier_stream + " between " +
+               nouns.earlier + op(hazard.earlier) + " and " + nouns.later + op(hazard.later) + ".";
+      } else if (hazard.earlier.on_stream) {
+        text = "the host does not wait for " + nouns.earlier + op(hazard.earlier) + " on " + nouns.earlier_stream +
+               " before " + nouns.later + ".";
+      } else {
+        text = "nothing orders " + nouns.later + " after " + nouns.earlier + ".";
+      }
+      break;
+    case NearestEdge::EventRecordedTooEarly:
+      text = later_party(hazard, nouns) + " waits for " + nouns.event + " (" + op(why.wait) +
+             "), but it was recorded at " + op(why.record) + ", BEFORE " + nouns.earlier + op(hazard.earlier) + ".";
+      break;
+    case NearestEdge::EventNeverRecorded:
+      text = later_party(hazard, nouns) + " waits for " + nouns.event + " (" + op(why.wait) +
+             "), but nothing had recorded it by then: such a wait does nothing.";
+      break;
+    case NearestEdge::EventNotWaitedFor:
+      text = nouns.event + " is recorded (" + op(why.record) + ") after " + nouns.earlier + op(hazard.earlier) +
+             ", but " + later_party(hazard, nouns) + " does not wait for it before " + nouns.later + op(hazard.later) +
+             ".";
+      break;
+    case NearestEdge::SyncTooEarly:
+      text = "the host did synchronise with " + nouns.earlier_stream + ", but before " + nouns.earlier +
+             op(hazard.earlier) + " was submitted.";
+      break;
+    case NearestEdge::NonBlockingStream: {
+      bool earlier_is_legacy = nouns.earlier_stream.find("legacy") != std::string::npos;
+      text = (earlier_is_legacy ? nouns.later_stream : nouns.earlier_stream) + " is non-blocking: the legacy default " +
+             "stream neither waits for it nor makes it wait.";
+      break;
+    }
+  }
+  if (hazard.certainty == ordering::Certainty::Possible) {
+    text +=
+        " What the kernels touch is inferred from their pointer arguments; they may use disjoint parts of the buffer.";
+  }
+  return text;
+}
+
+std::string fix(const Hazard& hazard, const Nouns& nouns) {
+  Calls calls(nouns.runtime);
+  std::string out;
+  if (hazard.order == ordering::Order::Latent) {
+    out = wait_for_earlier(hazard, nouns);
+  } else if (hazard.kind == HazardKind::UseAfterFree) {
+    out = "move the free behind " + nouns.later_at;
+  } else {
+    switch (hazard.explanation.nearest) {
+      case NearestEdge::None:
+        out = wait_for_earlier(hazard, nouns);
+        break;
+      case NearestEdge::EventRecordedTooEarly:
+        out = "move " + nouns.record_at + " behind " + nouns.earlier_at;
+        out += ", and wait for the event before " + nouns.later_at;
+        break;
+      case NearestEdge::EventNeverRecorded:
+        out = "call " + calls.record + "(" + nouns.event + ", " + nouns.earlier_stream + ") after " + nouns.earlier_at +
+              " and before " + nouns.wait_at;
+        break;
+      case NearestEdge::EventNotWaitedFor:
+        if (hazard.later.on_stream) {
+          out = "call " + calls.wait + "(" + nouns.later_stream + ", " + nouns.event + ") before " + nouns.later_at;
+        } else {
+          out = "call " + calls.sync_event + "(" + nouns.event + ") before " + nouns.later_at;
+        }
+        break;
+      case NearestEdge::SyncTooEarly:
+        out = "synchronise with " + nouns.earlier_stream + " after " + nouns.earlier_at + "; or ";
+        out += wait_for_earlier(hazard, nouns);
+        break;
+      case NearestEdge::NonBlockingStream:
+        out = wait_for_earlier(hazard, nouns) + "; or create the stream without " + calls.non_blocking;
+        break;
+    }
+  }
+  return out + ".";
+}
+
+}  // namespace streamsan::judge

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The sentences of a report: the cause, the explanation and the repair of one hazard. See explain.h.
+//
+// Each sentence is made from the same few nouns, prepared once in Nouns, so that all cases speak alike and a new case
+// is one more row in a switch.
+#pragma once
+
+#include <string>
+
+#include "ordering/hazard.h"
+#include "report/finding.h"
+
+namespace streamsan::judge {
+
+/// The words both sentences of a hazard are made of.
+struct Nouns {
+  std::string later;     ///< "kernel consume(float const*)"
+  std::string earlier;   ///< "cudaMemcpyAsync (host to device)"
+  std::string later_at;  ///< later with its place: "kernel consume(float const*) (train.cu:88)"
+  std::string earlier_at;
+  std::string later_stream;  ///< "stream 2"
+  std::string earlier_stream;
+  std::string event;      ///< "event 1"
+  std::string record_at;  ///< "cudaEventRecord (train.cu:60)"
+  std::string wait_at;
+  bool runtime = true;  ///< the program uses the run-time API
+};
+
+const char* hazard_name(ordering::HazardKind kind);
+const char* cause_name(ordering::NearestEdge nearest);
+const char* memory_name(ordering::MemoryKind kind);
+
+/// "Read", "Write", "Free", "Allocation": stable.
+std::string verb_of(const ordering::Access& access);
+
+std::string message(const ordering::Hazard& hazard, const Nouns& nouns, const std::string& memory);
+std::string explanation(const ordering::Hazard& hazard, const Nouns& nouns);
+std::string fix(const ordering::Hazard& hazard, const Nouns& nouns);
+
+}  // namespace streamsan::judge

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Findings as JSON for programs: {"findings":[...],"summary":{...}}.
+//
+// Every field of Finding is there under its own name, also of suppressed and `possible` findings. Addresses are strings
+// ("0x7f12"), because JSON numbers lose 64-bit values in many readers; sizes, lines and op numbers are numbers.
+// docs/reports.md describes the schema; fields may be added, never renamed.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "report/finding.h"
+
+namespace streamsan::report {
+
+std::string json(std::span<const Finding> findings, const Summary& summary);
+
+}  // namespace streamsan::report

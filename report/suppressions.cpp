@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "report/suppressions.h"
+
+#include <algorithm>
+#include <array>
+
+namespace streamsan::report {
+namespace {
+
+constexpr std::array kTypes{"race",   "premature-free", "host-race",   "event-misuse", "unneeded-sync", "all", "kernel",
+                            "stream", "function",       "called_from", "lib"};
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t' || text.back() == '\r')) text.remove_suffix(1);
+  return text;
+}
+
+/// Glob match of the whole name: * is any run of characters. Linear back-tracking to the last star only.
+bool glob(std::string_view pattern, std::string_view name) {
+  std::size_t p = 0, n = 0, star = std::string_view::npos, resume = 0;
+  while (n < name.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      resume = n;
+    } else if (p < pattern.size() && pattern[p] == name[n]) {
+      ++p;
+      ++n;
+    } else if (star != std::string_view::npos) {
+      p = star + 1;
+      n = ++resume;
+    } else {
+      return false;
+    }
+  }
+  while (p < pattern.size() && pattern[p] == '*') ++p;
+  return p == pattern.size();
+}
+
+enum Field : unsigned { kFunctions = 1, kFiles = 2, kModules = 4, kKernels = 8, kStreams = 16, kApis = 32 };
+
+unsigned fields_of(std::string_view type) {
+  if (type == "kernel") return kKernels;
+  if (type == "stream") return kStreams;
+  if (type == "function" || type == "called_from") return kFunctions;
+  if (type == "lib") return kModules;
+  return kFunctions | kFiles | kModules | kKernels | kApis;
+}
+
+bool matches(std::string_view pattern, unsigned fields, const AccessReport& access) {
+  auto hit = [&](unsigned field, const std::string& text) {
+    return (fields & field) && !text.empty() && pattern_matches(pattern, text);
+  };
+  if (hit(kKernels, access.kernel) || hit(kStreams, access.stream.name) || hit(kApis, access.api)) return true;
+  return std::any_of(access.stack.begin(), access.stack.end(), [&](const Frame& frame) {
+    return hit(kFunctions, frame.function) || hit(kFiles, frame.file) || hit(kModules, frame.module);
+  });
+}
+
+bool matches(const Suppressions::Entry& entry, const Finding& finding) {
+  unsigned fields = fields_of(entry.type);
+  bool of_kind = entry.type == "all" || entry.type == name(finding.kind) ||
+                 !(fields & kFiles);  // function, kernel, stream and lib are for every kind
+  return of_kind && std::any_of(finding.accesses.begin(), finding.accesses.end(),
+                                [&](const AccessReport& access) { return matches(entry.pattern, fields, access); });
+}
+
+}  // namespace
+
+bool pattern_matches(std::string_view pattern, std::string_view name) {
+  bool front = pattern.starts_with('^');
+  if (front) pattern.remove_prefix(1);
+  bool back = pattern.ends_with('$');
+  if (back) pattern.remove_suffix(1);
+  std::string whole(pattern);
+  if (!front) whole.insert(0, 1, '*');
+  if (!back) whole += '*';
+  return glob(whole, name);
+}
+
+std::string Suppressions::add(std::string_view text, const std::string& file_name) {
+  for (std::uint64_t line = 1; !text.empty(); ++line) {
+    std::size_t end = text.find('\n');
+    std::string_view content = trimmed(text.substr(0, end));
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+    if (content.empty() || content.front() == '#') continue;
+    std::string origin = file_name + ":" + std::to_string(line);
+    std::size_t colon = content.find(':');
+    std::string type(trimmed(content.substr(0, colon)));
+    if (colon == std::string_view::npos || std::find(kTypes.begin(), kTypes.end(), type) == kTypes.end()) {
+      return origin + ": '" + std::string(content) + "' is not a suppression (type:pattern)";
+    }
+    std::string_view pattern = trimmed(content.substr(colon + 1));
+    if (pattern.empty()) return origin + ": the pattern is empty";
+    entries_.push_back({type, std::string(pattern), origin, 0});
+  }
+  return {};
+}
+
+bool Suppressions::suppresses(const Finding& finding) {
+  for (Entry& entry : entries_) {
+    if (!matches(entry, finding)) continue;
+    entry.hits += finding.count;
+    return true;
+  }
+  return false;
+}
+
+std::string suppression_for(const Finding& finding) {
+  std::string type = name(finding.kind);
+  for (const AccessReport& access : finding.accesses) {
+    for (const Frame& frame : access.stack) {
+      if (!frame.library && !frame.function.empty()) return type + ":^" + frame.function + "$";
+    }
+  }
+  for (const AccessReport& access : finding.accesses) {
+    if (!access.kernel.empty()) return type + ":^" + access.kernel + "$";
+  }
+  return type + ":^" + (finding.accesses.empty() ? "*" : finding.accesses.front().api) + "$";
+}
+
+}  // namespace streamsan::report

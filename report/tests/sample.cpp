@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "report/tests/sample.h"
+
+namespace streamsan::report {
+
+Finding sample_race() {
+  Finding f;
+  f.pid = 4711;
+  f.hazard = "read-after-write";
+  f.cause = "event-recorded-too-early";
+  f.message =
+      "kernel consume(float const*) on stream 2 reads device memory that cudaMemcpyAsync (host to device) on stream 1 "
+      "may "
+      "still be writing.";
+  AccessReport later;
+  later.verb = "Read";
+  later.what = "kernel consume(float const*)";
+  later.api = "cuLaunchKernel";
+  later.kernel = "consume(float const*)";
+  later.stream = {"stream 2", "non-blocking", 0x5580};
+  later.op = 18;
+  later.thread = 1;
+  later.exact = false;
+  later.begin = 0x7f000000a000;
+  later.end = 0x7f000000c000;
+  later.stack = {{.address = 0x401110,
+                  .function = "cudaLaunchKernel",
+                  .module = "/opt/app/train",
+                  .offset = 0x1110,
+                  .library = true},
+                 {.address = 0x401234,
+                  .function = "step()",
+                  .file = "/src/train.cu",
+                  .line = 88,
+                  .column = 5,
+                  .module = "/opt/app/train",
+                  .offset = 0x1234},
+                 {.address = 0x401300,
+                  .function = "main",
+                  .file = "/src/train.cu",
+                  .line = 120,
+                  .module = "/opt/app/train",
+                  .offset = 0x1300},
+                 {.address = 0x7f11,
+                  .function = "__libc_start_main",
+                  .module = "/lib/libc.so.6",
+                  .offset = 0x11,
+                  .library = true}};
+  AccessReport earlier;
+  earlier.verb = "Write";
+  earlier.what = "cudaMemcpyAsync (host to device)";
+  earlier.api = "cuMemcpyHtoDAsync_v2";
+  earlier.stream = {"stream 1", "blocking", 0x5570};
+  earlier.op = 15;
+  earlier.thread = 1;
+  earlier.begin = 0x7f000000a000;
+  earlier.end = 0x7f000000b000;
+  earlier.stack = {{.address = 0x401444, .function = "load()", .module = "/opt/app/train", .offset = 0x1444}};
+  f.accesses = {later, earlier};
+  f.buffer = BufferReport{"device memory",
+                          "cudaMalloc",
+                          0x7f000000a000,
+                          8192,
+                          {{.address = 0x401500,
+                            .function = "main",
+                            .file = "/src/train.cu",
+                            .line = 40,
+                            .module = "/opt/app/train",
+                            .offset = 0x1500}}};
+  f.overlap_begin = 0x7f000000a000;
+  f.overlap_end = 0x7f000000b000;
+  f.explanation = "stream 2 waits for event 1 (op #17), but it was recorded at op #12, BEFORE the copy (op #15).";
+  f.related = {{"cudaEventRecord",
+                12,
+                {{.address = 0x401600,
+                  .function = "load()",
+                  .file = "/src/train.cu",
+                  .line = 60,
+                  .module = "/opt/app/train",
+                  .offset = 0x1600}}}};
+  f.fix = "move cudaEventRecord (train.cu:60) behind cudaMemcpyAsync (host to device).";
+  f.fingerprint = "00112233445566ff";
+  return f;
+}
+
+}  // namespace streamsan::report

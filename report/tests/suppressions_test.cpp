@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "report/suppressions.h"
+
+#include <gtest/gtest.h>
+
+#include "report/tests/sample.h"
+
+namespace streamsan::report {
+namespace {
+
+TEST(Pattern, MatchesAnywhereUnlessTied) {
+  EXPECT_TRUE(pattern_matches("consume", "ns::consume(float const*)"));
+  EXPECT_FALSE(pattern_matches("^consume", "ns::consume(float const*)"));
+  EXPECT_TRUE(pattern_matches("^ns::", "ns::consume(float const*)"));
+  EXPECT_TRUE(pattern_matches("const*)$", "ns::consume(float const*)"));
+  EXPECT_FALSE(pattern_matches("consume$", "ns::consume(float const*)"));
+  EXPECT_TRUE(pattern_matches("^ns::*(float const*)$", "ns::consume(float const*)"));
+  EXPECT_FALSE(pattern_matches("^consume$", "consume2"));
+  EXPECT_TRUE(pattern_matches("^consume$", "consume"));
+  EXPECT_TRUE(pattern_matches("*", "anything"));
+  EXPECT_FALSE(pattern_matches("a*c*e", "abd"));
+  EXPECT_TRUE(pattern_matches("a*c*e", "xxabcdexx"));
+}
+
+bool suppressed_by(const std::string& line, const Finding& finding = sample_race()) {
+  Suppressions suppressions;
+  EXPECT_EQ(suppressions.add(line, "supp"), "");
+  return suppressions.suppresses(finding);
+}
+
+TEST(Suppressions, EachTypeLooksAtItsOwnField) {
+  EXPECT_TRUE(suppressed_by("race:step"));
+  EXPECT_TRUE(suppressed_by("race:train.cu")) << "file";
+  EXPECT_TRUE(suppressed_by("race:^/opt/app/train$")) << "module";
+  EXPECT_TRUE(suppressed_by("race:consume")) << "kernel";
+  EXPECT_TRUE(suppressed_by("race:cuMemcpyHtoDAsync")) << "driver function";
+  EXPECT_FALSE(suppressed_by("race:other"));
+  EXPECT_FALSE(suppressed_by("premature-free:step")) << "another kind";
+  EXPECT_FALSE(suppressed_by("host-race:*"));
+  EXPECT_TRUE(suppressed_by("all:step"));
+  EXPECT_TRUE(suppressed_by("kernel:^consume(float const*)$"));
+  EXPECT_FALSE(suppressed_by("kernel:step"));
+  EXPECT_TRUE(suppressed_by("stream:^stream 2$"));
+  EXPECT_FALSE(suppressed_by("stream:stream 3"));
+  EXPECT_TRUE(suppressed_by("function:^load()$")) << "the earlier access counts too";
+  EXPECT_TRUE(suppressed_by("called_from:^main$"));
+  EXPECT_FALSE(suppressed_by("function:train.cu"));
+  EXPECT_TRUE(suppressed_by("lib:/opt/app"));
+  EXPECT_FALSE(suppressed_by("lib:step"));
+}
+
+TEST(Suppressions, CountsHitsAndKnowsUnusedEntries) {
+  Suppressions suppressions;
+  ASSERT_EQ(suppressions.add("# comment\n\n  race:step  \r\nkernel:never\n", "my.supp"), "");
+  ASSERT_EQ(suppressions.entries().size(), 2u);
+  Finding finding = sample_race();
+  finding.count = 5;
+  EXPECT_TRUE(suppressions.suppresses(finding));
+  EXPECT_TRUE(suppressions.suppresses(sample_race()));
+  EXPECT_EQ(suppressions.entries()[0].hits, 6u);
+  EXPECT_EQ(suppressions.entries()[0].origin, "my.supp:3");
+  EXPECT_EQ(suppressions.entries()[1].hits, 0u);
+}
+
+TEST(Suppressions, SaysWhatIsWrongAndWhere) {
+  Suppressions suppressions;
+  EXPECT_EQ(suppressions.add("race:ok\nraces:step\n", "my.supp"),
+            "my.supp:2: 'races:step' is not a suppression (type:pattern)");
+  EXPECT_EQ(suppressions.add("race", "my.supp"), "my.supp:1: 'race' is not a suppression (type:pattern)");
+  EXPECT_EQ(suppressions.add("race:", "my.supp"), "my.supp:1: the pattern is empty");
+}
+
+TEST(Suppressions, GeneratedLineSuppressesItsFinding) {
+  EXPECT_EQ(suppression_for(sample_race()), "race:^step()$");
+  EXPECT_TRUE(suppressed_by(suppression_for(sample_race())));
+  Finding no_stacks = sample_race();
+  for (AccessReport& access : no_stacks.accesses) access.stack.clear();
+  EXPECT_EQ(suppression_for(no_stacks), "race:^consume(float const*)$");
+  EXPECT_TRUE(suppressed_by(suppression_for(no_stacks), no_stacks));
+  for (AccessReport& access : no_stacks.accesses) access.kernel.clear();
+  EXPECT_TRUE(suppressed_by(suppression_for(no_stacks), no_stacks)) << suppression_for(no_stacks);
+}
+
+}  // namespace
+}  // namespace streamsan::report

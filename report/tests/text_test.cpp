@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The wording and layout of text reports, literally. The words of the judge are tested in judge/tests/wording_test.cpp.
+#include "report/text.h"
+
+#include <gtest/gtest.h>
+
+#include "report/tests/sample.h"
+
+namespace streamsan::report {
+namespace {
+
+TEST(Text, WholeReport) {
+  EXPECT_EQ(
+      text(sample_race(), {}),
+      R"(==4711== ERROR: streamsan: read-after-write race on device memory 0x7f000000a000 [up to 4096 bytes overlap]
+  Read by kernel consume(float const*) on stream 2 (non-blocking), op #18 (a pointer argument)
+      #0 step() /src/train.cu:88:5
+      #1 main /src/train.cu:120
+  Previous write by cudaMemcpyAsync (host to device) on stream 1 (blocking), op #15
+      #0 load() (train+0x1444)
+  Buffer 0x7f000000a000 [8192 bytes] allocated by cudaMalloc
+      #0 main /src/train.cu:40
+  No ordering: stream 2 waits for event 1 (op #17), but it was recorded at op #12, BEFORE the copy (op #15).
+    cudaEventRecord, op #12
+      #0 load() /src/train.cu:60
+  Fix: move cudaEventRecord (train.cu:60) behind cudaMemcpyAsync (host to device).
+  [properties] kind=race hazard=read-after-write severity=error cause=event-recorded-too-early streams=stream-1,stream-2 ops=15,18 count=1 fingerprint=00112233445566ff
+)");
+}
+
+TEST(Text, LatentNamesItsRule) {
+  Finding f = sample_race();
+  f.severity = Severity::Latent;
+  f.rule = "R-ALC-02";
+  f.explanation = "today's driver does it.";
+  std::string out = text(f, {});
+  EXPECT_TRUE(out.starts_with("==4711== LATENT: streamsan: read-after-write race")) << out;
+  EXPECT_NE(out.find("\n  Not promised: today's driver does it.\n"), std::string::npos) << out;
+  EXPECT_NE(out.find(" severity=latent cause=event-recorded-too-early rule=R-ALC-02 streams="), std::string::npos)
+      << out;
+}
+
+TEST(Text, HeadwordOfEverySeverity) {
+  Finding f = sample_race();
+  f.severity = Severity::Possible;
+  EXPECT_TRUE(text(f, {}).starts_with("==4711== POSSIBLE: streamsan: "));
+  f.severity = Severity::Note;
+  EXPECT_TRUE(text(f, {}).starts_with("==4711== NOTE: streamsan: "));
+}
+
+TEST(Text, FoldedReportsSayHowOften) {
+  Finding f = sample_race();
+  EXPECT_EQ(text(f, {}).find("Seen"), std::string::npos);
+  f.count = 37;
+  EXPECT_NE(text(f, {}).find("\n  Seen 37 times between these two places.\n"), std::string::npos);
+  EXPECT_NE(text(f, {}).find(" count=37 "), std::string::npos);
+}
+
+TEST(Text, HostSideIsNamedAsTheHost) {
+  Finding f = sample_race();
+  f.kind = Kind::PrematureFree;
+  f.hazard = "free-while-in-use";
+  f.accesses[0].verb = "Free";
+  f.accesses[0].what = "cudaFree";
+  f.accesses[0].exact = true;
+  f.accesses[0].stream = {.name = "the host", .kind = "", .handle = 0};
+  std::string out = text(f, {});
+  EXPECT_TRUE(
+      out.starts_with("==4711== ERROR: streamsan: free-while-in-use on device memory 0x7f000000a000 [4096 bytes "
+                      "overlap]\n  Free by cudaFree on the host, op #18\n"))
+      << out;
+  EXPECT_NE(out.find(" streams=stream-1,host "), std::string::npos) << out;
+}
+
+TEST(Text, StackOfLibraryFramesOnlyShowsThree) {
+  Finding f = sample_race();
+  for (Frame& frame : f.accesses[0].stack) frame.library = true;
+  std::string out = text(f, {});
+  EXPECT_NE(out.find("      #0 cudaLaunchKernel (train+0x1110)\n      #1 step() /src/train.cu:88:5\n      #2 main "
+                     "/src/train.cu:120\n  Previous"),
+            std::string::npos)
+      << out;
+}
+
+TEST(Text, StripPathPrefix) {
+  TextOptions options{.strip_path_prefix = "/src"};
+  EXPECT_NE(text(sample_race(), options).find("#0 step() train.cu:88:5\n"), std::string::npos);
+  EXPECT_EQ(place(sample_race(), options), "train.cu:88:5 in step()");
+}
+
+TEST(Text, ColorOnlyWhenAsked) {
+  EXPECT_EQ(text(sample_race(), {}).find('\033'), std::string::npos);
+  EXPECT_NE(text(sample_race(), {.color = true}).find("\033[1;31mERROR: streamsan:"), std::string::npos);
+}
+
+TEST(Text, LacksLinesLooksAtUserFramesOnly) {
+  Finding f = sample_race();
+  EXPECT_FALSE(lacks_lines(f));
+  for (AccessReport& access : f.accesses) {
+    for (Frame& frame : access.stack) frame.file.clear();
+  }
+  EXPECT_TRUE(lacks_lines(f));
+  f.accesses[0].stack.clear();
+  f.accesses[1].stack.clear();
+  EXPECT_FALSE(lacks_lines(f)) << "without stacks, -g would not help";
+}
+
+TEST(Text, Summary) {
+  Finding first = sample_race();
+  Summary one{.errors = 1};
+  EXPECT_EQ(summary_line(one, &first, {}),
+            "SUMMARY: streamsan: 1 error: read-after-write race /src/train.cu:88:5 in step()");
+  Summary many{.errors = 2, .latent = 1, .possible = 3, .suppressed = 4};
+  EXPECT_EQ(
+      summary_line(many, &first, {}),
+      "SUMMARY: streamsan: 2 errors, 1 latent, 3 possible (shown with min_severity=possible), 4 suppressed; first: "
+      "read-after-write race /src/train.cu:88:5 in step()");
+  Summary none{.possible = 1, .operations = 42, .processes = 1};
+  EXPECT_EQ(summary_line(none, nullptr, {}),
+            "SUMMARY: streamsan: no errors, 1 possible (shown with min_severity=possible); 42 operations in 1 process");
+}
+
+}  // namespace
+}  // namespace streamsan::report

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// See text.h for the shape that must stay stable.
+#include "report/text.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+namespace streamsan::report {
+namespace {
+
+constexpr const char* kBold = "\033[1m";
+constexpr const char* kReset = "\033[0m";
+constexpr std::size_t kLibraryFramesShown = 3;
+
+const char* color_of(Severity severity) {
+  switch (severity) {
+    case Severity::Error:
+      return "\033[1;31m";
+    case Severity::Latent:
+      return "\033[1;33m";
+    case Severity::Possible:
+      return "\033[1;35m";
+    case Severity::Note:
+      return "\033[1;36m";
+  }
+  return "";
+}
+
+const char* headword(Severity severity) {
+  switch (severity) {
+    case Severity::Error:
+      return "ERROR";
+    case Severity::Latent:
+      return "LATENT";
+    case Severity::Possible:
+      return "POSSIBLE";
+    case Severity::Note:
+      return "NOTE";
+  }
+  return "";
+}
+
+std::string painted(const TextOptions& options, const char* color, std::string text) {
+  return options.color ? color + std::move(text) + kReset : std::move(text);
+}
+
+std::string shown_path(const std::string& path, const TextOptions& options) {
+  const std::string& prefix = options.strip_path_prefix;
+  if (!prefix.empty() && path.starts_with(prefix)) {
+    std::size_t at = prefix.size();
+    while (at < path.size() && path[at] == '/') ++at;
+    return path.substr(at);
+  }
+  return path;
+}
+
+std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+std::string location(const Frame& frame, const TextOptions& options) {
+  if (!frame.file.empty()) {
+    std::string out = shown_path(frame.file, options);
+    if (frame.line) out += ":" + std::to_string(frame.line);
+    if (frame.line && frame.column) out += ":" + std::to_string(frame.column);
+    return out;
+  }
+  if (!frame.module.empty()) return "(" + base_name(frame.module) + "+" + hex(frame.offset) + ")";
+  return "(" + hex(frame.address) + ")";
+}
+
+const Frame* first_user_frame(const std::vector<Frame>& stack) {
+  auto it = std::find_if(stack.begin(), stack.end(), [](const Frame& f) { return !f.library; });
+  return it == stack.end() ? nullptr : &*it;
+}
+
+void append_stack(std::string& out, const std::vector<Frame>& stack, const TextOptions& options) {
+  bool only_library = !first_user_frame(stack);
+  std::size_t number = 0;
+  for (const Frame& frame : stack) {
+    if (frame.library && !only_library) continue;
+    if (only_library && number == kLibraryFramesShown) break;
+    out += "      #" + std::to_string(number++) + " ";
+    if (!frame.function.empty()) out += frame.function + " ";
+    out += location(frame, options) + "\n";
+  }
+}
+
+std::string stream_phrase(const Stream& stream) {
+  std::string out = "on " + stream.name;
+  // "the legacy default stream (legacy)" would say it twice.
+  if (stream.kind == "blocking" || stream.kind == "non-blocking") out += " (" + stream.kind + ")";
+  return out;
+}
+
+void append_access(std::string& out, const AccessReport& access, bool earlier, const TextOptions& options) {
+  std::string verb = access.verb;
+  if (earlier && !verb.empty()) {
+    verb[0] = static_cast<char>(verb[0] >= 'A' && verb[0] <= 'Z' ? verb[0] - 'A' + 'a' : verb[0]);
+    verb = "Previous " + verb;
+  }
+  out += "  " + painted(options, kBold, verb + " by " + access.what) + " " + stream_phrase(access.stream);
+  if (access.op) out += ", op #" + std::to_string(access.op);
+  if (!access.exact)
+    out += access.verb == "Write" ? " (may write: a non-const pointer argument)" : " (a pointer argument)";
+  out += "\n";
+  append_stack(out, access.stack, options);
+}
+
+std::string property_text(std::string text) {
+  std::replace_if(text.begin(), text.end(), [](char c) { return c == ' ' || c == ',' || c == '='; }, '-');
+  std::erase(text, '"');
+  return text;
+}
+
+std::string properties(const Finding& finding) {
+  std::string streams, ops;
+  for (auto it = finding.accesses.rbegin(); it != finding.accesses.rend(); ++it) {
+    if (!streams.empty()) streams += ",";
+    streams += property_text(it->stream.kind.empty() ? "host" : it->stream.name);
+    if (!ops.empty()) ops += ",";
+    ops += std::to_string(it->op);
+  }
+  std::string out = "  [properties] kind=" + std::string(name(finding.kind)) + " hazard=" + finding.hazard +
+                    " severity=" + name(finding.severity) + " cause=" + finding.cause;
+  if (!finding.rule.empty()) out += " rule=" + finding.rule;
+  return out + " streams=" + streams + " ops=" + ops + " count=" + std::to_string(finding.count) +
+         " fingerprint=" + finding.fingerprint + "\n";
+}
+
+}  // namespace
+
+std::string hex(std::uint64_t value) {
+  std::array<char, 16> digits{};
+  auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value, 16).ptr;
+  return "0x" + std::string(digits.data(), end);
+}
+
+std::string counted(std::uint64_t count, std::string_view noun) {
+  return std::to_string(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
+}
+
+std::string title(const Finding& finding) {
+  if (finding.kind == Kind::Race) return finding.hazard + " race";
+  if (finding.kind == Kind::HostRace) return finding.hazard + " host race";
+  return finding.hazard;
+}
+
+std::string text(const Finding& finding, const TextOptions& options) {
+  std::string out = "==" + std::to_string(finding.pid) + "== " +
+                    painted(options, color_of(finding.severity),
+                            std::string(headword(finding.severity)) + ": streamsan: " + title(finding));
+  bool exact =
+      std::all_of(finding.accesses.begin(), finding.accesses.end(), [](const AccessReport& a) { return a.exact; });
+  if (finding.overlap_end > finding.overlap_begin) {
+    if (finding.buffer) out += " on " + finding.buffer->memory;
+    out += " " + hex(finding.overlap_begin) + " [" + (exact ? "" : "up to ") +
+           counted(finding.overlap_end - finding.overlap_begin, "byte") + " overlap]";
+  }
+  out += "\n";
+  for (std::size_t i = 0; i < finding.accesses.size(); ++i) append_access(out, finding.accesses[i], i > 0, options);
+  if (finding.buffer) {
+    const BufferReport& buffer = *finding.buffer;
+    out += "  Buffer " + hex(buffer.address) + " [" + counted(buffer.bytes, "byte") + "] allocated by " +
+           buffer.allocator + "\n";
+    append_stack(out, buffer.stack, options);
+  }
+  out += "  " + std::string(finding.severity == Severity::Latent ? "Not promised: " : "No ordering: ") +
+         finding.explanation + "\n";
+  for (const RelatedOp& related : finding.related) {
+    out += "    " + related.what + (related.op ? ", op #" + std::to_string(related.op) : "") + "\n";
+    append_stack(out, related.stack, options);
+  }
+  out += "  Fix: " + finding.fix + "\n";
+  if (finding.count > 1) out += "  Seen " + counted(finding.count, "time") + " between these two places.\n";
+  return out + properties(finding);
+}
+
+std::string place(const Finding& finding, const TextOptions& options) {
+  for (const AccessReport& access : finding.accesses) {
+    const Frame* frame = first_user_frame(access.stack);
+    if (!frame) continue;
+    return location(*frame, options) + (frame->function.empty() ? "" : " in " + frame->function);
+  }
+  return finding.accesses.empty() ? "" : finding.accesses.front().what;
+}
+
+bool lacks_lines(const Finding& finding) {
+  bool has_user_frame = false;
+  for (const AccessReport& access : finding.accesses) {
+    for (const Frame& frame : access.stack) {
+      if (frame.library) continue;
+      if (!frame.file.empty()) return false;
+      has_user_frame = true;
+    }
+  }
+  return has_user_frame;
+}
+
+const char* line_hint() {
+  return "Hint: compile with -g (nvcc -g; it does not change device code) to see file and line.";
+}
+
+std::string summary_line(const Summary& summary, const Finding* first, const TextOptions& options) {
+  std::string out = "SUMMARY: streamsan: ";
+  std::string counts;
+  auto add = [&counts](const std::string& part) { counts += (counts.empty() ? "" : ", ") + part; };
+  if (summary.errors) add(counted(summary.errors, "error"));
+  if (summary.latent) add(std::to_string(summary.latent) + " latent");
+  if (summary.possible) add(std::to_string(summary.possible) + " possible (shown with min_severity=possible)");
+  if (summary.notes) add(counted(summary.notes, "note"));
+  if (summary.suppressed) add(std::to_string(summary.suppressed) + " suppressed");
+  if (counts.empty() || !(summary.errors || summary.latent))
+    counts = "no errors" + (counts.empty() ? "" : ", " + counts);
+  out += counts;
+  if (first) {
+    out += summary.errors + summary.latent > 1 ? "; first: " : ": ";
+    out += title(*first) + " " + place(*first, options);
+  } else {
+    out += "; " + counted(summary.operations, "operation") + " in " + std::to_string(summary.processes) +
+           (summary.processes == 1 ? " process" : " processes");
+  }
+  return out;
+}
+
+}  // namespace streamsan::report

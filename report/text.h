@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Findings as text for people. Prints what a Finding says and adds nothing: what a hazard means, why nothing orders it
+// and how to repair it was decided in judge/.
+//
+// The shape, which tests and users' scripts rely on:
+//   * the first line of a report holds "ERROR: streamsan:", "LATENT: streamsan:", "POSSIBLE: streamsan:" or
+//     "NOTE: streamsan:" after "==PID==";
+//   * both accesses look alike: verb, kernel or call, stream with its kind, op number, stack;
+//   * "[properties] key=value ..." is for programs: keys are never renamed, wording elsewhere may change;
+//   * the last line of all begins with "SUMMARY: streamsan:".
+// Frames of CUDA's libraries and of the C start-up code are left out; a stack of nothing else shows its first three.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "report/finding.h"
+
+namespace streamsan::report {
+
+struct TextOptions {
+  bool color = false;
+  std::string strip_path_prefix;  ///< removed from the start of file names
+};
+
+/// One report, several lines, each ended by a newline.
+std::string text(const Finding& finding, const TextOptions& options);
+
+/// "src/train.cu:88:5 in step()", or the best there is. Of the later access.
+std::string place(const Finding& finding, const TextOptions& options);
+
+/// "read-after-write race", "free-while-in-use", ...
+std::string title(const Finding& finding);
+
+/// True when the finding has call stacks of the program itself but not one source line in them.
+bool lacks_lines(const Finding& finding);
+
+/// The hint to print, once, when all reports lack lines.
+const char* line_hint();
+
+/// The last line: counts, and the place of `first` (the first error or latent finding; may be nullptr).
+std::string summary_line(const Summary& summary, const Finding* first, const TextOptions& options);
+
+/// "0x7f12"
+std::string hex(std::uint64_t value);
+
+/// "1 error", "2 errors"
+std::string counted(std::uint64_t count, std::string_view noun);
+
+}  // namespace streamsan::report

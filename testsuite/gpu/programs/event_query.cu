@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// R-EVT-09: a successful cudaEventQuery is an edge to the host; caching allocators live on it. The racy build
+// never asks.
+#include "kernels.cuh"
+#include "stage.h"
+
+int main() {
+  cudaStream_t upload = non_blocking_stream();
+  cudaStream_t compute = non_blocking_stream();
+  float* host = pinned_floats();
+  float* data = device_floats();
+  float* result = device_floats();
+  cudaEvent_t uploaded = new_event();
+  CHECK(cudaMemcpyAsync(data, host, kBytes, cudaMemcpyHostToDevice, upload));  // site: copy
+  CHECK(cudaEventRecord(uploaded, upload));
+#ifdef FIXED
+  while (cudaEventQuery(uploaded) == cudaErrorNotReady) {
+  }
+#endif
+  scale<<<blocks_for(kCount), 256, 0, compute>>>(data, result, kCount, 2.0f);  // site: kernel
+  CHECK(cudaGetLastError());
+  CHECK(cudaDeviceSynchronize());
+  return 0;
+}

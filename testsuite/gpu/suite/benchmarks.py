@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Runs the benchmarks, one after the other and nothing beside them. What each means: docs/benchmarks.md.
+
+A benchmark that cannot run is a skipped test "benchmark-NAME" with the reason; one whose program fails, a failed one.
+"""
+
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+from suite import machine, measure
+from suite.build import BuildError
+from suite.results import FAIL, SKIP
+
+SOURCES = Path(__file__).resolve().parent.parent.parent / "benchmarks"
+PAIRS = 9
+DRIVER_KINDS = ("record", "wait", "launch")  # what driver-call-ns is the mean of
+
+
+class Unavailable(Exception):
+    """Why a benchmark is skipped."""
+
+
+class Failed(Exception):
+    pass
+
+
+class Benchmarks:
+    def __init__(self, runner, results, product, time_left):
+        """time_left(): seconds until nothing new may be started."""
+        self.runner = runner
+        self.results = results
+        self.product = Path(product)
+        self.time_left = time_left
+
+    def timed(self, words, timeout, **env):
+        """The JSON object a benchmark program prints last."""
+        timeout = min(timeout, self.time_left())
+        if timeout < 5:
+            raise Unavailable("time limit")
+        code, text, late = self.runner.call(words, timeout, self.runner.environment(**env), self.runner.folder)
+        if late:
+            raise Unavailable(f"not done after {timeout:.0f} s")
+        numbers = measure.last_json(text)
+        if code != 0 or numbers is None:
+            raise Failed(f"exit code {code} of {' '.join(map(str, words))}\n{text}")
+        return numbers
+
+    def under(self, words):
+        return [str(self.runner.streamsan), "run", "--", *words]
+
+    def driver_call(self):
+        """driver-call-ns and driver-call-stack-ns."""
+        program = self.runner.folder / "driver_call"
+        words = [str(machine.toolkit() / "bin" / "nvcc"), "-O2", "-cudart", "none", str(SOURCES / "driver_call.cpp"),
+                 f"-L{machine.toolkit()}/lib64/stubs", "-lcuda", "-o", str(program)]
+        built = subprocess.run(words, capture_output=True, text=True, check=False, timeout=120)
+        if built.returncode != 0:
+            raise BuildError(built.stderr)
+        runs = {"plain": [], "stacks=0": [], "stacks=1": []}
+        for _ in range(PAIRS):
+            for options, numbers in runs.items():
+                if options == "plain":
+                    numbers.append(self.timed([str(program)], 60))
+                else:
+                    numbers.append(self.timed(self.under([str(program)]), 60, options=options))
+        for name, options in (("driver-call-ns", "stacks=0"), ("driver-call-stack-ns", "stacks=1")):
+            each = measure.added(runs["plain"], runs[options])
+            plain = {kind: statistics.median(run[kind] for run in runs["plain"]) for kind in each}
+            self.results.benchmark(name, value=measure.mean_of(each, DRIVER_KINDS),
+                                   detail={"added_ns": each, "plain_ns": plain, "mean_of": list(DRIVER_KINDS)})
+
+    def pytorch_step(self):
+        reason = machine.missing("module:torch")
+        if reason:
+            raise Unavailable(reason)
+        script = [sys.executable, str(SOURCES / "pytorch_step.py")]
+        plain, ours = [], []
+        for _ in range(PAIRS):
+            plain.append(self.timed([*script, "400"], 120)["ms"])
+            ours.append(self.timed(self.under([*script, "400"]), 120)["ms"])
+        peers = {}
+        sanitizer = machine.find_tool("compute-sanitizer")
+        slow = [("torch-cuda-sanitizer", script, {"TORCH_CUDA_SANITIZER": "1"})]
+        if sanitizer:
+            slow.append(("compute-sanitizer-memcheck", [sanitizer, "--tool", "memcheck", *script], {}))
+        for name, words, env in slow:
+            try:
+                peers[name] = measure.against(plain, self.timed([*words, "30"], 150, **env)["ms"])
+            except (Unavailable, Failed) as error:
+                self.results.note(f"==== pytorch-step, peer {name}: {error}")
+        self.results.benchmark("pytorch-step", ratio=measure.ratio(plain, ours), peers=peers,
+                               detail={"plain_ms": plain, "streamsan_ms": ours})
+
+    def engine(self):
+        """engine-ops-per-s: the ordering engine alone, on one core, no GPU."""
+        binary = next((p for p in sorted(self.product.rglob("streamsan_engine_benchmark")) if p.is_file()), None)
+        if binary is None:
+            raise Unavailable("no streamsan_engine_benchmark in the build tree")
+        numbers = self.timed([str(binary)], 120)
+        self.results.benchmark("engine-ops-per-s", value=numbers["value"],
+                               detail={key: value for key, value in numbers.items() if key not in ("name", "value")})
+
+    def run(self, null):
+        # The most wanted number first, should time run out.
+        jobs = [("driver-call", self.driver_call), ("engine-ops-per-s", self.engine)]
+        if not null:
+            jobs.insert(1, ("pytorch-step", self.pytorch_step))
+        for name, job in jobs:
+            try:
+                job()
+            except Unavailable as reason:
+                self.results.test("benchmark-" + name, SKIP, str(reason))
+            except (Failed, BuildError, KeyError) as error:
+                self.results.test("benchmark-" + name, FAIL, "the benchmark did not run", str(error))

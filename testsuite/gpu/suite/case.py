@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The vocabulary of the test tables: a program to build, and a run of it with what is expected."""
+
+from dataclasses import dataclass
+
+from suite.expect import Expect, SILENT
+
+
+@dataclass(frozen=True)
+class Target:
+    """A program of programs/ and how nvcc (or, for .cpp, the host compiler through nvcc) is asked for it."""
+
+    source: str
+    flags: tuple = ()
+
+    def fixed(self):
+        return Target(self.source, (*self.flags, "-DFIXED"))
+
+
+@dataclass(frozen=True)
+class Case:
+    """One test.
+
+    mode is one of
+      run      under `streamsan run`; the outcome is the launcher's
+      preload  preloaded without the launcher, the trace judged afterwards by `streamsan check`
+      counts   preloaded beside cupti_counts; the recorder's counts must equal CUPTI's
+      shell    `command` alone, nothing of ours around it
+    command is a tuple of words; "{}" is the built program, "{NAME}" the other target of that name, "{python}" this
+    Python, "{programs}" the folder of the sources, "{streamsan}" the launcher.
+    """
+
+    name: str
+    target: Target = None
+    command: tuple = ("{}",)
+    expect: Expect = SILENT
+    mode: str = "run"
+    others: tuple = ()  # ((NAME, Target), ...)
+    needs: tuple = ()  # "module:torch", "header:cupti.h", ...: a missing one is a skip
+    null: bool = True  # means the same on the null driver
+    site_source: str = ""  # where the sites are, if not in the target's source
+    timeout: int = 60
+    cost: int = 1  # rough seconds: expensive ones start first
+    record: bool = False  # its trace is kept by --record
+
+
+def twins(name, source, expect, flags=("-g",), command=("{}",), fixed=SILENT, **more):
+    """The racy case and its repaired twin, of which nothing is reported and, by default, nothing printed."""
+    target = Target(source, tuple(flags))
+    return [
+        Case(name, target, command, expect, **more),
+        Case(name + "-fixed", target.fixed(), command, fixed, **more),
+    ]

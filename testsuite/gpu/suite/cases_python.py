@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The Python programs: PyTorch side streams, racy and repaired, and every framework once as a silent program.
+
+Framework kernels get their pointers inside structures, and the caching allocators hand out parts of large segments, so
+`possible` findings are allowed; errors and latent findings are not. A racy variant may race in more than one pair of
+operations, so the number of errors is a lower bound; and whether a kernel reads or writes through such a pointer is not
+known, so the hazard is not asked for.
+"""
+
+from suite.case import Case, Target
+from suite.expect import Expect, Finding, NO_ERROR
+
+
+def script(name, *words):
+    return ("{python}", "{programs}/" + name, *words)
+
+
+RACY = Expect(exit=66, findings=(Finding(at_least=True),), allowed=("note", "possible"))
+
+
+def python(name, command, expect=NO_ERROR, needs=("module:torch",), **more):
+    return Case(name, None, command, expect, needs=needs, null=False, timeout=120, cost=20, **more)
+
+
+def torch_twins(variant, **more):
+    name = "torch-" + variant.replace("_", "-")
+    return [
+        python(name, script("torch_side_stream.py", variant), RACY, **more),
+        python(name + "-fixed", script("torch_side_stream.py", variant, "--fixed")),
+    ]
+
+
+FRAMEWORKS = [
+    *torch_twins("produce_on_default", record=True),
+    *torch_twins("produce_on_side"),
+    *torch_twins("pinned_upload"),
+    *torch_twins("matmul_on_side"),
+    python("torch-shared-weights", script("torch_side_stream.py", "shared_weights", "--fixed")),
+    python("torch-training", script("torch_training.py", "50")),
+    python("torch-graph", script("torch_graph.py")),
+    python("torch-nccl", script("torch_nccl.py")),
+    python("cupy", script("cupy_streams.py"), RACY, needs=("module:cupy",), record=True),
+    python("cupy-fixed", script("cupy_streams.py", "--fixed"), needs=("module:cupy",)),
+    python("numba", script("numba_streams.py"), RACY, needs=("module:numba",), record=True),
+    python("numba-fixed", script("numba_streams.py", "--fixed"), needs=("module:numba",)),
+    python("jax", script("jax_steps.py"), needs=("module:jax",)),
+    python("triton", script("triton_add.py"), needs=("module:torch", "module:triton")),
+]
+
+
+def counts(name, command, needs, **more):
+    return Case("counts-" + name, command=command, expect=NO_ERROR, mode="counts", needs=("file:cupti", *needs), null=False, timeout=120,
+                cost=20, **more)
+
+
+COUNTS = [
+    counts("cublas", ("{}",), ("header:cublas_v2.h",), target=Target("matmul.cu", ("-g", "-lcublas"))),
+    counts("torch-training", script("torch_training.py", "20", "--measured"), ("module:torch",)),
+    counts("torch-graph", script("torch_graph.py", "--measured"), ("module:torch",)),
+    counts("nccl", script("torch_nccl.py", "--measured"), ("module:torch",)),
+    counts("triton", script("triton_add.py", "--measured"), ("module:torch", "module:triton")),
+    counts("cupy", script("cupy_streams.py", "--fixed", "--measured"), ("module:cupy",)),
+    counts("jax", script("jax_steps.py", "--measured"), ("module:jax",)),
+    counts("numba", script("numba_streams.py", "--fixed", "--measured"), ("module:numba",)),
+    Case("cublas", Target("matmul.cu", ("-g", "-lcublas")), expect=NO_ERROR, needs=("header:cublas_v2.h",), null=False,
+         cost=5),
+]
+
+CASES = [*FRAMEWORKS, *COUNTS]

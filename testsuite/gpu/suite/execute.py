@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Runs one case in each of the modes of suite/case.py and turns what happened into an Outcome.
+
+A program that overruns its time is killed with its whole process group, so that a hang costs its limit and no more.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from suite import coverage, trace
+from suite.build import PROGRAMS, BuildError
+from suite.expect import Outcome
+
+
+def find_product(tree):
+    """(launcher, preload library) of a build tree or of an installation; None for what is not there."""
+    def first(*places):
+        return next((Path(tree) / place for place in places if (Path(tree) / place).exists()), None)
+
+    return (first("bin/streamsan", "cli/streamsan"),
+            first("lib/libstreamsan.so", "lib/streamsan/libstreamsan.so", "interposer/libstreamsan.so"))
+
+
+class Runner:
+    def __init__(self, product, folder, rows, null=None):
+        """product: (launcher, preload library); folder: for what is written; rows: of the table of driver functions."""
+        self.streamsan, self.preload = product
+        self.folder = Path(folder)
+        self.rows = rows
+        self.null = null
+        self.built = {}
+        self.cupti_counts = None
+
+    def environment(self, options="", **more):
+        env = {k: v for k, v in os.environ.items() if not k.startswith("STREAMSAN_") and k != "LD_PRELOAD"}
+        env.update(NO_COLOR="1", PYTHONDONTWRITEBYTECODE="1", XLA_PYTHON_CLIENT_PREALLOCATE="false")
+        if self.null:
+            env["LD_LIBRARY_PATH"] = str(self.null)
+        if options:
+            env["STREAMSAN_OPTIONS"] = options
+        env.update(more)
+        return env
+
+    def words(self, case):
+        """The command of the case, with its placeholders filled in."""
+        values = {"{python}": sys.executable, "{programs}": str(PROGRAMS), "{streamsan}": str(self.streamsan)}
+        for name, target in (("", case.target), *case.others):
+            built = self.built.get(target)
+            if isinstance(built, BuildError):
+                raise built
+            values["{" + name + "}"] = str(built)
+
+        def fill(word):
+            for placeholder, value in values.items():
+                word = word.replace(placeholder, value)
+            return word
+
+        return [fill(word) for word in case.command]
+
+    def call(self, words, timeout, env, cwd):
+        """(exit code as a shell would say it, output, timed out)."""
+        with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+                              env=env, cwd=cwd, start_new_session=True, text=True, errors="replace") as process:
+            try:
+                text, _ = process.communicate(timeout=timeout)
+                code = process.returncode
+                return (code if code >= 0 else 128 - code), text, False
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                text, _ = process.communicate()
+                return 137, text, True
+
+    def run(self, case):
+        folder = self.folder / case.name
+        folder.mkdir(parents=True, exist_ok=True)
+        return getattr(self, "mode_" + case.mode)(case, folder)
+
+    def mode_shell(self, case, folder):
+        code, text, late = self.call(self.words(case), case.timeout, self.environment(), folder)
+        return Outcome(code, text, {"findings": []}, late)
+
+    def mode_run(self, case, folder):
+        report = folder / "report.json"
+        words = [str(self.streamsan), "run", "--json", str(report), "--", *self.words(case)]
+        code, text, late = self.call(words, case.timeout, self.environment(), folder)
+        return Outcome(code, text, read_report(report), late)
+
+    def mode_preload(self, case, folder):
+        code, output, late, traces = self.preloaded(case, folder)
+        if late or code != 0 or not traces:
+            return Outcome(code, output, None, late, [f"{len(traces)} traces left by the preload"])
+        checked = self.check(traces, folder, case.timeout)
+        checked.text = output + checked.text
+        return checked
+
+    def preloaded(self, case, folder, **more):
+        """Runs the program with the recorder and without the launcher: (exit code, output, timed out, traces)."""
+        for old in folder.glob("recorded.*"):
+            old.unlink()
+        env = self.environment(f"trace_path={folder}/recorded.%p.trace", LD_PRELOAD=str(self.preload), **more)
+        code, output, late = self.call(self.words(case), case.timeout, env, folder)
+        return code, output, late, sorted(folder.glob("recorded.*.trace"))
+
+    def check(self, traces, folder, timeout, *options):
+        report = folder / "report.json"
+        words = [str(self.streamsan), "check", *options, "--json", str(report), *map(str, traces)]
+        code, text, late = self.call(words, timeout, self.environment(), folder)
+        return Outcome(code, text, read_report(report), late)
+
+    def mode_counts(self, case, folder):
+        if isinstance(self.cupti_counts, BuildError):
+            raise self.cupti_counts
+        base = folder / "recorded.cupti"
+        code, text, late, traces = self.preloaded(case, folder, CUDA_INJECTION64_PATH=str(self.cupti_counts),
+                                                  STREAMSAN_CUPTI_COUNTS=str(base))
+        outcome = Outcome(code, text, {"findings": []}, late)
+        names = trace.compared_names(self.rows)
+        compared = 0
+        for path in traces:
+            pid = path.name.split(".")[1]
+            counted = Path(f"{base}.{pid}")
+            if not counted.exists():
+                outcome.complaints.append(f"process {pid} has a trace, but CUPTI counted nothing")
+                continue
+            cupti = coverage.read_cupti_counts(counted.read_bytes())
+            recorded = trace.count_calls(path.read_bytes(), self.rows)
+            outcome.complaints += coverage.differences(recorded, cupti, names)
+            outcome.text += f"\nprocess {pid}, calls counted by CUPTI: {coverage.summary(cupti, names)}\n"
+            compared += sum(calls for name, calls in cupti.items() if name in names)
+        if compared == 0:
+            outcome.complaints.append("no call was counted by both")
+        return outcome
+
+
+def read_report(path):
+    try:
+        return json.loads(Path(path).read_text())
+    except (OSError, ValueError):
+        return None

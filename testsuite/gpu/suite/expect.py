@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What a test expects, and the comparison with what came out. Pure functions over plain data; see tests/test_expect.py.
+
+Every finding of the report must be one of the expected ones or have a severity the test allows; every expected one must
+be there in the expected number. So a racy test fails on a missed race and on a second, wrong one alike, and a silent
+test on any finding at all.
+"""
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One expected entry of "findings". Empty fields match anything; the others are regular expressions."""
+
+    severity: str = "error"
+    kind: str = "race"
+    hazard: str = ""
+    cause: str = ""
+    rule: str = ""
+    count: int = 1
+    at_least: bool = False
+
+    def matches(self, finding):
+        wanted = {"severity": self.severity, "kind": self.kind, "hazard": self.hazard, "cause": self.cause,
+                  "rule": self.rule}
+        return all(not value or re.fullmatch(value, finding.get(key) or "") for key, value in wanted.items())
+
+    def __str__(self):
+        words = [self.severity, self.kind, self.hazard, self.cause, self.rule]
+        number = f"at least {self.count}" if self.at_least else str(self.count)
+        return f"{number} x {' '.join(w for w in words if w)}"
+
+
+@dataclass(frozen=True)
+class Expect:
+    exit: int = 0
+    findings: tuple = ()
+    allowed: tuple = ("note",)  # severities of findings that are not listed
+    sites: tuple = ()  # names of "site:" comments, each of whose lines the text must name
+    text: tuple = ()  # regular expressions the text must contain
+    quiet: bool = False  # nothing at all may be printed
+
+
+@dataclass
+class Outcome:
+    """What a run left behind. report is the parsed JSON, None if none was written."""
+
+    exit: int = 0
+    text: str = ""
+    report: object = None
+    timed_out: bool = False
+    complaints: list = field(default_factory=list)  # found by the runner itself
+
+
+SILENT = Expect(quiet=True)
+NO_ERROR = Expect(allowed=("note", "possible"))
+
+
+def site_line(source, name):
+    """Number of the line that ends in the comment "site: NAME"."""
+    for number, line in enumerate(Path(source).read_text().splitlines(), 1):
+        if re.search(rf"(//|#)\s*site:\s*{re.escape(name)}\s*$", line):
+            return number
+    raise ValueError(f"{source} has no site '{name}'")
+
+
+def describe(finding):
+    words = (finding.get(key) for key in ("severity", "kind", "hazard", "cause", "rule"))
+    return " ".join(w for w in words if w) + f": {finding.get('message', '')}"
+
+
+def compare_findings(expect, findings):
+    complaints = []
+    unexplained = list(findings)
+    for wanted in expect.findings:
+        matching = [f for f in unexplained if wanted.matches(f)]
+        if len(matching) < wanted.count or (len(matching) > wanted.count and not wanted.at_least):
+            complaints.append(f"expected {wanted}, found {len(matching)}")
+        unexplained = [f for f in unexplained if not wanted.matches(f)]
+    complaints += [f"unexpected finding: {describe(f)}" for f in unexplained if f.get("severity") not in expect.allowed]
+    return complaints
+
+
+def complaints(expect, outcome, source=None):
+    """Everything about the outcome that is not as expected; empty: the test passes."""
+    found = list(outcome.complaints)
+    if outcome.timed_out:
+        return [*found, "timed out"]
+    if outcome.exit != expect.exit:
+        found.append(f"exit code {outcome.exit}, expected {expect.exit}")
+    if outcome.report is None:
+        found.append("no JSON report")
+    else:
+        found += compare_findings(expect, [f for f in outcome.report.get("findings", []) if not f.get("suppressed")])
+    for name in expect.sites:
+        place = f"{Path(source).name}:{site_line(source, name)}"
+        if not re.search(re.escape(place) + r"\b", outcome.text):
+            found.append(f"the text does not name {place} ({name})")
+    found += [f"the text does not match /{pattern}/" for pattern in expect.text
+              if not re.search(pattern, outcome.text, re.MULTILINE)]
+    if expect.quiet and outcome.text.strip():
+        found.append(f"not silent: {outcome.text.strip().splitlines()[0]}")
+    return found

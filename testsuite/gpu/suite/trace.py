@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Reads as much of a trace file as the suite needs: its used length, and how often each driver function was recorded.
+
+Written from interposer/trace/format.h and not shared with the product, so that the comparison with CUPTI does not rest
+on the judge's own reader. tests/test_trace.py compares the constants here with that header.
+"""
+
+import collections
+import re
+import struct
+from pathlib import Path
+
+MAGIC = 0x3165636172747353
+VERSION = 1
+HEADER_BYTES = 4096
+SLOT_BYTES = 64
+PUBLISHED = 1
+KINDS = (
+    "Pad", "Module", "Stack", "Function", "Unmodelled", "Message", "Launch", "Copy", "Fill", "HostFunction",
+    "StreamAction", "StreamJoinsAll", "Alloc", "Free", "StreamCreate", "StreamDestroy", "EventCreate", "EventDestroy",
+    "EventRecord", "EventWait", "SyncStream", "SyncEvent", "SyncContext", "CallEnd", "QueryStream", "QueryEvent",
+    "CaptureBegin", "CaptureEnd", "GraphInstantiate", "GraphLaunch", "Unload", "ContextDestroy", "Init", "NameStream")
+
+_HEADER = struct.Struct("<QIIQIIQQQQ")
+_RECORD = struct.Struct("<IBBH")
+
+# Which kind of record the call itself makes, by the effect builder of its row in cuda_api.def. A call may write others
+# besides (a definition, a stream it meets for the first time); they carry its row too and are not counted. Functions
+# whose effect is not here make no record of their own.
+KIND_OF_EFFECT = {
+    "launch": "Launch", "launch_config": "Launch", "copy": "Copy", "copy_async": "Copy", "copy_2d": "Copy",
+    "copy_2d_async": "Copy", "copy_3d": "Copy", "copy_3d_async": "Copy", "fill": "Fill", "fill_async": "Fill",
+    "fill_2d": "Fill", "fill_2d_async": "Fill", "alloc": "Alloc", "alloc_pitch": "Alloc", "alloc_host": "Alloc",
+    "alloc_managed": "Alloc", "alloc_async": "Alloc", "register_host": "Alloc", "free_device": "Free",
+    "free_host": "Free", "free_async": "Free", "unregister_host": "Free", "unmap": "Free", "map": "Alloc",
+    "stream_action": "StreamAction", "stream_joins_all": "StreamJoinsAll", "stream_create": "StreamCreate",
+    "stream_destroy": "StreamDestroy", "event_create": "EventCreate", "event_destroy": "EventDestroy",
+    "event_record": "EventRecord", "event_wait": "EventWait", "sync_stream": "SyncStream",
+    "sync_event": "SyncEvent", "sync_context": "SyncContext", "query_stream": "QueryStream",
+    "query_event": "QueryEvent", "host_function": "HostFunction", "capture_begin": "CaptureBegin",
+    "capture_end": "CaptureEnd", "graph_instantiate": "GraphInstantiate", "graph_launch": "GraphLaunch"}
+
+
+class TraceError(Exception):
+    pass
+
+
+def read_rows(definition):
+    """[(symbol, effect builder)] of cuda_api.def, in the order of the indices in records."""
+    text = re.sub(r"//[^\n]*", "", Path(definition).read_text())
+    rows = re.findall(r"SS_API\(\s*(\w+)\s*,\s*\w+\s*,\s*\"[^\"]*\"\s*,\s*\w+\s*,\s*"
+                      r"(?:noted\(\s*\"[^\"]*\"\s*,\s*)?(\w+)\(", text)
+    if not rows:
+        raise TraceError(f"no rows in {definition}")
+    return rows
+
+
+def base_name(symbol):
+    """The name without version and per-thread suffix: what a program writes."""
+    return re.sub(r"_v\d+$", "", re.sub(r"_pt(sz|ds)$", "", symbol))
+
+
+def compared_names(rows):
+    """Base names of the functions all of whose versions make a record of their own."""
+    effects = collections.defaultdict(set)
+    for symbol, effect in rows:
+        effects[base_name(symbol)].add(effect)
+    return {name for name, kinds in effects.items() if kinds <= KIND_OF_EFFECT.keys()}
+
+
+def read_header(data):
+    if len(data) < HEADER_BYTES:
+        raise TraceError("shorter than a header")
+    magic, version, slot_bytes, _, _, api_rows, _, _, reserved, _ = _HEADER.unpack_from(data)
+    if (magic, version, slot_bytes) != (MAGIC, VERSION, SLOT_BYTES):
+        raise TraceError("not a trace of this version")
+    return api_rows, reserved
+
+
+def used_bytes(data):
+    """Length of the part that holds records: the rest of the last chunk is allocated ahead."""
+    return min(len(data), HEADER_BYTES + read_header(data)[1] * SLOT_BYTES)
+
+
+def count_calls(data, rows):
+    """{base name: number of successful calls recorded}."""
+    api_rows, _ = read_header(data)
+    if api_rows != len(rows):
+        raise TraceError(f"recorded with a table of {api_rows} rows, this one has {len(rows)}")
+    kinds = [KIND_OF_EFFECT.get(effect) for _, effect in rows]
+    names = [base_name(symbol) for symbol, _ in rows]
+    counts = collections.Counter()
+    position, end = HEADER_BYTES, used_bytes(data)
+    while position + SLOT_BYTES <= end:
+        state, kind, continuations, row = _RECORD.unpack_from(data, position)
+        if state == PUBLISHED and kinds[row] == KINDS[kind]:
+            counts[names[row]] += 1
+        # A slot that was reserved and never filled in says nothing about its length; it is one slot or zeros follow.
+        position += SLOT_BYTES * (1 + continuations)
+    return counts

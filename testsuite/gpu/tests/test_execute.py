@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+import time
+import unittest
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from suite.case import Case, Target
+from suite.execute import Runner, find_product, read_report
+
+
+class Execute(unittest.TestCase):
+    def setUp(self):
+        folder = TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        self.runner = Runner(("/bin/streamsan", "/lib/preload.so"), self.folder, [], null="/null")
+
+    def call(self, script, timeout=20):
+        return self.runner.call(["sh", "-c", script], timeout, self.runner.environment(), self.folder)
+
+    def test_exit_code_and_both_outputs(self):
+        self.assertEqual(self.call("echo a; echo b >&2; exit 3"), (3, "a\nb\n", False))
+
+    def test_a_signal_is_shown_as_a_shell_shows_it(self):
+        self.assertEqual(self.call("kill -9 $$")[0], 137)
+        self.assertEqual(self.call("kill -ABRT $$")[0], 134)
+
+    def test_a_hang_costs_its_limit_with_its_children(self):
+        start = time.monotonic()
+        _, text, late = self.call("echo begun; sleep 60 & sleep 60", timeout=0.5)
+        self.assertEqual((text, late), ("begun\n", True))
+        self.assertLess(time.monotonic() - start, 30)
+
+    def test_environment(self):
+        env = self.runner.environment("stacks=0", LD_PRELOAD="x")
+        names = ("STREAMSAN_OPTIONS", "LD_PRELOAD", "LD_LIBRARY_PATH")
+        self.assertEqual([env[name] for name in names], ["stacks=0", "x", "/null"])
+        self.assertNotIn("STREAMSAN_OPTIONS", self.runner.environment())
+
+    def test_placeholders(self):
+        program, kernels = Target("a.cu"), Target("b.cu", ("-ptx",))
+        self.runner.built = {program: "/a", kernels: "/b.ptx"}
+        case = Case("c", program, ("{}", "{ptx}", "{streamsan}", "7"), others=(("ptx", kernels),))
+        self.assertEqual(self.runner.words(case), ["/a", "/b.ptx", "/bin/streamsan", "7"])
+
+    def test_a_product_is_found_in_either_layout(self):
+        self.assertEqual(find_product(self.folder), (None, None))
+        for place in ("cli/streamsan", "lib/streamsan/libstreamsan.so"):
+            (self.folder / place).parent.mkdir(parents=True)
+            (self.folder / place).touch()
+        self.assertEqual(find_product(self.folder),
+                         (self.folder / "cli/streamsan", self.folder / "lib/streamsan/libstreamsan.so"))
+
+    def test_a_report_cut_short_is_none(self):
+        path = self.folder / "report.json"
+        self.assertIsNone(read_report(path))
+        path.write_text('{"findings": [')
+        self.assertIsNone(read_report(path))
+        path.write_text('{"findings": []}')
+        self.assertEqual(read_report(path), {"findings": []})

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+import unittest
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from suite.expect import Expect, Finding, NO_ERROR, Outcome, SILENT, complaints, site_line
+
+RACE = {"severity": "error", "kind": "race", "hazard": "read-after-write", "cause": "no-edge", "message": "m"}
+POSSIBLE = {**RACE, "severity": "possible"}
+LATENT = {"severity": "latent", "kind": "premature-free", "rule": "R-ALC-02"}
+
+
+def outcome(*findings, code=0, text=""):
+    return Outcome(code, text, {"findings": list(findings)})
+
+
+class Silent(unittest.TestCase):
+    def test_nothing_is_right(self):
+        self.assertEqual(complaints(SILENT, outcome()), [])
+
+    def test_any_finding_is_wrong(self):
+        for finding in (RACE, POSSIBLE, LATENT):
+            self.assertEqual(len(complaints(SILENT, outcome(finding))), 1)
+
+    def test_a_suppressed_finding_does_not_count(self):
+        self.assertEqual(complaints(SILENT, outcome({**RACE, "suppressed": True})), [])
+
+    def test_possible_is_no_error(self):
+        self.assertEqual(complaints(NO_ERROR, outcome(POSSIBLE)), [])
+        self.assertEqual(len(complaints(NO_ERROR, outcome(LATENT))), 1)
+
+    def test_anything_printed_is_wrong(self):
+        self.assertEqual(complaints(SILENT, outcome(text="a warning\nmore")), ["not silent: a warning"])
+        self.assertEqual(complaints(Expect(), outcome(text="a warning")), [])
+
+    def test_exit_code(self):
+        self.assertEqual(complaints(SILENT, outcome(code=66)), ["exit code 66, expected 0"])
+
+    def test_no_report(self):
+        self.assertEqual(complaints(SILENT, Outcome()), ["no JSON report"])
+
+    def test_a_time_out_says_only_that(self):
+        self.assertEqual(complaints(SILENT, Outcome(137, timed_out=True)), ["timed out"])
+
+
+class Racy(unittest.TestCase):
+    EXPECT = Expect(exit=66, findings=(Finding(hazard="read-after-write"),))
+
+    def test_the_one_race(self):
+        self.assertEqual(complaints(self.EXPECT, outcome(RACE, code=66)), [])
+
+    def test_missed(self):
+        self.assertEqual(complaints(self.EXPECT, outcome(code=66)),
+                         ["expected 1 x error race read-after-write, found 0"])
+
+    def test_two_are_wrong_unless_a_lower_bound(self):
+        self.assertEqual(len(complaints(self.EXPECT, outcome(RACE, RACE, code=66))), 1)
+        bound = Expect(exit=66, findings=(Finding(at_least=True),))
+        self.assertEqual(complaints(bound, outcome(RACE, RACE, code=66)), [])
+
+    def test_another_hazard_is_both_missed_and_unexpected(self):
+        self.assertEqual(len(complaints(self.EXPECT, outcome({**RACE, "hazard": "write-after-read"}, code=66))), 2)
+
+    def test_the_rule_leaned_on(self):
+        expect = Expect(findings=(Finding("latent", "premature-free", rule="R-ALC-02"),))
+        self.assertEqual(complaints(expect, outcome(LATENT)), [])
+        self.assertEqual(len(complaints(expect, outcome({**LATENT, "rule": "R-ALC-05"}))), 2)
+
+
+class Text(unittest.TestCase):
+    def setUp(self):
+        self.folder = TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.source = Path(self.folder.name) / "a.cu"
+        self.source.write_text("first();\nsecond();  // site: copy\nthird();  # site: copying\n")
+
+    def test_site_line(self):
+        self.assertEqual(site_line(self.source, "copy"), 2)
+        self.assertEqual(site_line(self.source, "copying"), 3)
+        self.assertRaises(ValueError, site_line, self.source, "kernel")
+
+    def test_the_line_must_be_named(self):
+        expect = Expect(sites=("copy",))
+        self.assertEqual(complaints(expect, outcome(text="main a.cu:2:3"), self.source), [])
+        self.assertEqual(len(complaints(expect, outcome(text="main a.cu:21"), self.source)), 1)
+
+    def test_patterns(self):
+        expect = Expect(text=("^SUMMARY",))
+        self.assertEqual(complaints(expect, outcome(text="x\nSUMMARY: y")), [])
+        self.assertEqual(len(complaints(expect, outcome(text="no SUMMARY"))), 1)

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+import unittest
+
+from suite import measure
+
+
+class Measure(unittest.TestCase):
+    def test_last_json(self):
+        self.assertEqual(measure.last_json('{"a": 1}\n{"ms": 2.5}\nbye'), {"ms": 2.5})
+        self.assertEqual(measure.last_json('{"ms": 2.5}\n{broken'), {"ms": 2.5})
+        self.assertIsNone(measure.last_json("nothing"))
+
+    def test_added_is_the_median_of_the_pairs(self):
+        plain = [{"wait": 100, "launch": 3000}, {"wait": 110, "launch": 9000}, {"wait": 90, "launch": 3000}]
+        ours = [{"wait": 160, "launch": 3100}, {"wait": 150, "launch": 3050}, {"wait": 145, "launch": 3110}]
+        self.assertEqual(measure.added(plain, ours), {"wait": 55, "launch": 100})
+
+    def test_a_drift_cancels(self):
+        self.assertEqual(measure.ratio([1.0, 2.0, 3.0], [1.1, 2.2, 3.3]), 1.1)
+
+    def test_mean_of_the_named_kinds(self):
+        self.assertEqual(measure.mean_of({"record": 50, "wait": 70, "query": 1000}, ("record", "wait")), 60)
+
+    def test_a_peer_against_the_median_plain_run(self):
+        self.assertEqual(measure.against([1.0, 2.0, 50.0], 24.0), 12.0)

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+import re
+import struct
+import unittest
+from pathlib import Path
+
+from suite import coverage, trace
+
+ROOT = Path(__file__).resolve().parents[3]
+FORMAT = (ROOT / "interposer" / "trace" / "format.h").read_text()
+ROWS = [("cuMemcpyHtoDAsync_v2", "copy_async"), ("cuMemcpyHtoDAsync_v2_ptsz", "copy_async"), ("cuInit", "init"),
+        ("cuEventRecord", "event_record")]
+
+
+def record(kind, row, state=trace.PUBLISHED, continuations=0):
+    head = struct.pack("<IBBH", state, trace.KINDS.index(kind), continuations, row)
+    # Continuation slots are raw bytes and may look like a record.
+    return head.ljust(trace.SLOT_BYTES, b"\0") + b"\1" * (trace.SLOT_BYTES * continuations)
+
+
+def made(records, rows=len(ROWS), ahead=0):
+    body = b"".join(records)
+    slots = len(body) // trace.SLOT_BYTES
+    header = struct.pack("<QIIQIIQQQQ", trace.MAGIC, trace.VERSION, trace.SLOT_BYTES, 4 << 20, 1, rows, 0, 0, slots, 0)
+    return header.ljust(trace.HEADER_BYTES, b"\0") + body + b"\0" * ahead
+
+
+class Format(unittest.TestCase):
+    """The constants here are those of the product's header."""
+
+    def constant(self, name):
+        return re.search(rf"\b{name} = ([^;]+);", FORMAT).group(1)
+
+    def test_numbers(self):
+        self.assertEqual(int(self.constant("kMagic").replace("'", "").removesuffix("ull"), 16), trace.MAGIC)
+        self.assertEqual(int(self.constant("kVersion")), trace.VERSION)
+        self.assertEqual(int(self.constant("kHeaderBytes")), trace.HEADER_BYTES)
+        self.assertEqual(int(self.constant("kSlotBytes")), trace.SLOT_BYTES)
+
+    def test_kinds(self):
+        body = re.sub(r"//[^\n]*", "", re.search(r"enum class Kind [^{]*\{(.*?)\};", FORMAT, re.DOTALL).group(1))
+        self.assertEqual(tuple(re.findall(r"\b[A-Z]\w+", body)), trace.KINDS)
+
+
+class Rows(unittest.TestCase):
+    ROWS = trace.read_rows(ROOT / "ordering" / "api" / "cuda_api.def")
+
+    def test_every_row_is_read(self):
+        table = (ROOT / "ordering" / "api" / "cuda_api.def").read_text()
+        self.assertEqual(len(self.ROWS), len(re.findall(r"^SS_API\(", table, re.MULTILINE)))
+        self.assertEqual([symbol for symbol, _ in self.ROWS], sorted(symbol for symbol, _ in self.ROWS))
+
+    def test_what_is_compared(self):
+        names = trace.compared_names(self.ROWS)
+        for name in ("cuLaunchKernel", "cuLaunchKernelEx", "cuEventRecord", "cuStreamWaitEvent", "cuMemcpyHtoDAsync",
+                     "cuMemsetD8Async", "cuMemAlloc", "cuStreamSynchronize", "cuGraphLaunch"):
+            self.assertIn(name, names)
+        self.assertNotIn("cuInit", names)
+
+
+class Count(unittest.TestCase):
+    def test_names_are_reduced_to_what_a_program_writes(self):
+        self.assertEqual(trace.base_name("cuMemcpyHtoDAsync_v2_ptsz"), "cuMemcpyHtoDAsync")
+        self.assertEqual(trace.base_name("cuMemcpyHtoD_v2_ptds"), "cuMemcpyHtoD")
+        self.assertEqual(trace.base_name("cuMemsetD8Async"), "cuMemsetD8Async")
+
+    def test_only_published_records_of_the_call_itself(self):
+        data = made([record("Copy", 0, continuations=2), record("Copy", 1), record("Stack", 0, continuations=1),
+                     record("StreamCreate", 0), record("EventRecord", 3, state=2), record("EventRecord", 3, state=0),
+                     record("EventRecord", 3), record("Init", 2)], ahead=256)
+        self.assertEqual(trace.count_calls(data, ROWS), {"cuMemcpyHtoDAsync": 2, "cuEventRecord": 1})
+
+    def test_used_length(self):
+        self.assertEqual(trace.used_bytes(made([record("Copy", 0)], ahead=640)), trace.HEADER_BYTES + trace.SLOT_BYTES)
+
+    def test_another_table(self):
+        with self.assertRaisesRegex(trace.TraceError, "9 rows"):
+            trace.count_calls(made([], rows=9), ROWS)
+
+    def test_not_a_trace(self):
+        self.assertRaises(trace.TraceError, trace.used_bytes, b"\0" * 5000)
+        self.assertRaises(trace.TraceError, trace.used_bytes, b"")
+
+
+class Compare(unittest.TestCase):
+    def test_cupti_file(self):
+        entries = [(b"cuMemcpyHtoDAsync_v2", 3), (b"cuMemcpyHtoDAsync_v2_ptsz", 2), (b"", 0), (b"cuInit", 0)]
+        data = b"".join(struct.pack("<56sQ", *entry) for entry in entries)
+        self.assertEqual(coverage.read_cupti_counts(data), {"cuMemcpyHtoDAsync": 5})
+
+    def test_differences_in_either_direction(self):
+        count = coverage.collections.Counter
+        names = {"cuEventRecord", "cuLaunchKernel"}
+        self.assertEqual(coverage.differences(count(cuEventRecord=2), count(cuEventRecord=2, cuInit=1), names), [])
+        self.assertEqual(coverage.differences(count(cuEventRecord=2), count(cuLaunchKernel=1), names),
+                         ["cuEventRecord: 2 recorded, 0 by CUPTI", "cuLaunchKernel: 0 recorded, 1 by CUPTI"])

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The run-time suite: substitutions and features.
+
+A test is one program and its expected report in one file. The racy program is built as it stands, its repaired twin
+with -DFIXED from the same source:
+
+    // RUN: %build %s -o %t
+    // RUN: %racy %t 2>&1 | %report
+    // RUN: %build -DFIXED %s -o %t.fixed
+    // RUN: %silent %t.fixed
+
+Two modes. By default the programs run on the null driver: calls succeed, nothing is computed, kernels do not run; the
+order of the calls, which is all StreamSan judges, is that of a real run. `--param gpu=1` builds and runs the same files
+with the real cudart and driver. Only a test that asks the null driver itself something REQUIRES: nulldriver.
+
+    %build          nvcc, cudart linked statically (the default of nvcc, and so what most programs are)
+    %build_shared   ... cudart as a shared library
+    %build_ptds     ... static, and --default-stream per-thread
+    %build_driver   ... no cudart; linked with libcuda
+    %build_host     the C++ compiler, for programs that do not know CUDA at build time
+    %run            streamsan run --
+    %racy           the same, demanding exit code 66
+    %silent         the same, demanding exit code 0 and no output at all
+    %expect N       demands exit code N of the command that follows
+    %report         FileCheck of this test's CHECK lines, with [[NAME]] for the lines marked // @NAME
+    %sites          as %report, to be given options such as --check-prefix=OTHER
+    %json           prints the JSON report given, one `path = value` in each line
+    %unpack         unpacks a recorded trace
+    %preload        path of libstreamsan.so
+"""
+import os
+import shlex
+
+import lit.formats
+
+config.name = "StreamSan"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".cu", ".cpp", ".test"]
+config.test_source_root = os.path.dirname(os.path.abspath(__file__))
+# Folders of other test runners, and what tests include or compile beside themselves.
+config.excludes = ["nulldriver", "nullcudart", "gpu", "benchmarks", "unit", "inputs", "programs", "tools"]
+
+gpu = lit_config.params.get("gpu", "0") not in ("", "0")
+config.available_features.add("gpu" if gpu else "nulldriver")
+if os.geteuid() == 0:
+    config.available_features.add("root")
+
+tools = os.path.join(config.test_source_root, "tools")
+quote = shlex.quote
+
+# The tests decide about every setting that reaches the tools and the programs.
+for name in list(config.environment):
+    if name.startswith("STREAMSAN_"):
+        del config.environment[name]
+for name in ("HOME", "TMPDIR"):
+    if name in os.environ:
+        config.environment[name] = os.environ[name]
+config.environment["NO_COLOR"] = "1"
+if not gpu:
+    config.environment["LD_LIBRARY_PATH"] = config.null_dir
+
+# -O0 keeps every line of a program where the report is to find it; one test builds with -O2.
+nvcc = f"{quote(config.nvcc)} -g -std=c++17 -arch=sm_90 -I{quote(os.path.join(tools, '..', 'runtime', 'inputs'))}"
+stubs = os.path.join(config.cuda_library_dir, "stubs")
+if gpu:
+    static, shared = "-cudart static", "-cudart shared"
+    driver_library = f"-L{quote(stubs)} -lcuda"
+    shared_library = f"-Xlinker -rpath={quote(config.cuda_library_dir)}"
+else:
+    static = shared = "-cudart none"
+    driver_library = f"-L{quote(stubs)} -lcuda"
+    shared_library = f"-L{quote(config.null_dir)} -lcudart"
+static_library = "" if gpu else quote(os.path.join(config.null_dir, "libnullcudart.a"))
+
+# nvcc wants the library behind the sources that use it, and a test names its sources last.
+build = f"{quote(os.path.join(tools, 'build'))}"
+# A program that hangs fails its test and not the whole suite. (lit's own time limit needs a package that may be absent.)
+streamsan = f"timeout -k 5 120 {quote(config.streamsan)}"
+run = f"{streamsan} run --"
+expect = quote(os.path.join(tools, "expect-exit"))
+sites = f"{quote(config.python)} {quote(os.path.join(tools, 'check-report'))} {quote(config.filecheck)} %s"
+
+config.substitutions += [
+    ("%build_shared", f"{build} {shared_library} -- {nvcc} {shared}"),
+    ("%build_ptds", f"{build} {static_library} -- {nvcc} {static} --default-stream per-thread"),
+    ("%build_driver", f"{build} {driver_library} -- {nvcc} -cudart none"),
+    ("%build_host", f"{quote(config.cxx)} -g -std=c++17 -I{quote(config.cuda_include)} "
+                    f"-I{quote(os.path.join(config.test_source_root, 'runtime', 'inputs'))}"),
+    ("%build", f"{build} {static_library} -- {nvcc} {static}"),
+    ("%racy", f"{expect} 66 {run}"),
+    ("%silent", f"{quote(os.path.join(tools, 'expect-silent'))} {run}"),
+    ("%expect", expect),
+    ("%run", run),
+    ("%report", sites),
+    ("%sites", sites),
+    ("%filecheck", quote(config.filecheck)),
+    ("%json", f"{quote(config.python)} {quote(os.path.join(tools, 'flatten-json'))}"),
+    ("%trace_counts", f"{quote(config.python)} {quote(os.path.join(tools, 'trace-counts'))} {quote(config.source_root)}"),
+    ("%unpack", f"{quote(config.python)} {quote(os.path.join(tools, 'unpack'))}"),
+    ("%python", quote(config.python)),
+    ("%preload", quote(config.preload)),
+    ("%null", quote(config.null_dir)),
+    ("%readelf", quote(config.readelf)),
+    ("%nm", quote(config.nm)),
+    ("%streamsan", streamsan),
+    ("%inputs", quote(os.path.join(config.test_source_root, "runtime", "inputs"))),
+    ("%programs", quote(os.path.join(config.test_source_root, "programs"))),
+    ("%source_root", quote(config.source_root)),
+]

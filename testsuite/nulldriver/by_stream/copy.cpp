@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Every copy. Compiled twice, see kDefaultStream in call.h.
+//
+// The synchronous forms are the driver's: they run in the default stream and return when done, also those between two
+// device buffers, which the real driver may return from earlier; a program cannot rely on that.
+
+#include <cstdint>
+#include <utility>
+
+#include "testsuite/nulldriver/transfer.h"
+
+namespace streamsan::null {
+namespace {
+
+CUresult copy_now(Side destination, Side source, std::size_t bytes) {
+  Work work;
+  const CUresult result = plan_copy(destination, source, Box{.width = bytes}, &work);
+  return result != CUDA_SUCCESS ? result : run_and_wait(kDefaultStream, work);
+}
+
+CUresult copy_later(Side destination, Side source, std::size_t bytes, CUstream stream) {
+  Work work;
+  const CUresult result = plan_copy(destination, source, Box{.width = bytes}, &work);
+  if (result != CUDA_SUCCESS) return result;
+  return submit(stream, kDefaultStream, CU_GRAPH_NODE_TYPE_MEMCPY, std::move(work));
+}
+
+template <class Shape>
+CUresult copy_shape_now(const Shape* shape) {
+  Work work;
+  const CUresult result = plan_copy(shape, &work);
+  return result != CUDA_SUCCESS ? result : run_and_wait(kDefaultStream, work);
+}
+
+template <class Shape>
+CUresult copy_shape_later(const Shape* shape, CUstream stream) {
+  Work work;
+  const CUresult result = plan_copy(shape, &work);
+  if (result != CUDA_SUCCESS) return result;
+  return submit(stream, kDefaultStream, CU_GRAPH_NODE_TYPE_MEMCPY, std::move(work));
+}
+
+/// An address that may be pageable host memory.
+Side unified_side(CUdeviceptr pointer) { return host_side(reinterpret_cast<const void*>(pointer)); }
+
+CUresult check_contexts(CUcontext destination, CUcontext source) {
+  const Lock lock = lock_state();
+  const bool alive = state().contexts.alive(destination) && state().contexts.alive(source);
+  return alive ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+}
+
+/// The copies of a batch have no order among themselves; here they are done one after another. All are checked before
+/// the first moves a byte. A batch has no place in a capture, nor in the default streams. `failed` may be null.
+CUresult copy_batch(CUdeviceptr* destinations, CUdeviceptr* sources, const std::size_t* sizes, std::size_t count,
+                    const std::size_t* attribute_indices, std::size_t attributes, std::size_t* failed,
+                    CUstream handle) {
+  if (failed != nullptr) *failed = SIZE_MAX;
+  if (count == 0 || attributes == 0 || attributes > count || attribute_indices[0] != 0) return CUDA_ERROR_INVALID_VALUE;
+  if (handle == nullptr || handle == CU_STREAM_LEGACY || handle == CU_STREAM_PER_THREAD)
+    return CUDA_ERROR_INVALID_VALUE;
+  {
+    const Lock lock = lock_state();
+    CUstream stream = nullptr;
+    if (const CUresult refused = resolve_for_waiting(handle, kDefaultStream, &stream); refused != CUDA_SUCCESS) {
+      return refused;
+    }
+  }
+  std::vector<Work> works(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const CUresult result =
+        plan_copy(unified_side(destinations[i]), unified_side(sources[i]), Box{.width = sizes[i]}, &works[i]);
+    if (result != CUDA_SUCCESS) {
+      if (failed != nullptr) *failed = i;
+      return result;
+    }
+  }
+  for (const Work& work : works) {
+    if (work) work();
+  }
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+}  // namespace streamsan::null
+
+using namespace streamsan::null;
+
+SS_EXPORT cuMemcpy(CUdeviceptr destination, CUdeviceptr source, size_t bytes) {
+  SS_CALL(cuMemcpy);
+  return copy_now(unified_side(destination), unified_side(source), bytes);
+}
+
+SS_EXPORT cuMemcpyHtoD(CUdeviceptr destination, const void* source, size_t bytes) {
+  SS_CALL(cuMemcpyHtoD);
+  return copy_now(device_side(destination), host_side(source), bytes);
+}
+
+SS_EXPORT cuMemcpyDtoH(void* destination, CUdeviceptr source, size_t bytes) {
+  SS_CALL(cuMemcpyDtoH);
+  return copy_now(host_side(destination), device_side(source), bytes);
+}
+
+SS_EXPORT cuMemcpyDtoD(CUdeviceptr destination, CUdeviceptr source, size_t bytes) {
+  SS_CALL(cuMemcpyDtoD);
+  return copy_now(device_side(destination), device_side(source), bytes);
+}
+
+SS_EXPORT cuMemcpyPeer(CUdeviceptr destination, CUcontext to, CUdeviceptr source, CUcontext from, size_t bytes) {
+  SS_CALL(cuMemcpyPeer);
+  if (const CUresult wrong = check_contexts(to, from); wrong != CUDA_SUCCESS) return wrong;
+  return copy_now(device_side(destination), device_side(source), bytes);
+}
+
+SS_EXPORT cuMemcpy2D(const CUDA_MEMCPY2D* shape) {
+  SS_CALL(cuMemcpy2D);
+  return copy_shape_now(shape);
+}
+
+SS_EXPORT cuMemcpy2DUnaligned(const CUDA_MEMCPY2D* shape) {
+  SS_CALL(cuMemcpy2DUnaligned);
+  return copy_shape_now(shape);
+}
+
+SS_EXPORT cuMemcpy3D(const CUDA_MEMCPY3D* shape) {
+  SS_CALL(cuMemcpy3D);
+  return copy_shape_now(shape);
+}
+
+SS_EXPORT cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER* shape) {
+  SS_CALL(cuMemcpy3DPeer);
+  return copy_shape_now(shape);
+}
+
+SS_EXPORT cuMemcpyAsync(CUdeviceptr destination, CUdeviceptr source, size_t bytes, CUstream stream) {
+  SS_CALL(cuMemcpyAsync);
+  return copy_later(unified_side(destination), unified_side(source), bytes, stream);
+}
+
+SS_EXPORT cuMemcpyHtoDAsync(CUdeviceptr destination, const void* source, size_t bytes, CUstream stream) {
+  SS_CALL(cuMemcpyHtoDAsync);
+  return copy_later(device_side(destination), host_side(source), bytes, stream);
+}
+
+SS_EXPORT cuMemcpyDtoHAsync(void* destination, CUdeviceptr source, size_t bytes, CUstream stream) {
+  SS_CALL(cuMemcpyDtoHAsync);
+  return copy_later(host_side(destination), device_side(source), bytes, stream);
+}
+
+SS_EXPORT cuMemcpyDtoDAsync(CUdeviceptr destination, CUdeviceptr source, size_t bytes, CUstream stream) {
+  SS_CALL(cuMemcpyDtoDAsync);
+  return copy_later(device_side(destination), device_side(source), bytes, stream);
+}
+
+SS_EXPORT cuMemcpyPeerAsync(CUdeviceptr destination, CUcontext to, CUdeviceptr source, CUcontext from, size_t bytes,
+                            CUstream stream) {
+  SS_CALL(cuMemcpyPeerAsync);
+  if (const CUresult wrong = check_contexts(to, from); wrong != CUDA_SUCCESS) return wrong;
+  return copy_later(device_side(destination), device_side(source), bytes, stream);
+}
+
+SS_EXPORT cuMemcpy2DAsync(const CUDA_MEMCPY2D* shape, CUstream stream) {
+  SS_CALL(cuMemcpy2DAsync);
+  return copy_shape_later(shape, stream);
+}
+
+SS_EXPORT cuMemcpy3DAsync(const CUDA_MEMCPY3D* shape, CUstream stream) {
+  SS_CALL(cuMemcpy3DAsync);
+  return copy_shape_later(shape, stream);
+}
+
+SS_EXPORT cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER* shape, CUstream stream) {
+  SS_CALL(cuMemcpy3DPeerAsync);
+  return copy_shape_later(shape, stream);
+}
+
+SS_EXPORT cuMemcpyBatchAsync(CUdeviceptr* destinations, CUdeviceptr* sources, size_t* sizes, size_t count,
+                             CUmemcpyAttributes*, size_t* attribute_indices, size_t attributes, CUstream stream) {
+  SS_CALL(cuMemcpyBatchAsync);
+  return copy_batch(destinations, sources, sizes, count, attribute_indices, attributes, nullptr, stream);
+}
+
+// Before CUDA 13 the call told which copy was wrong.
+#undef cuMemcpyBatchAsync
+#define SS_MEMCPY_BATCH_V1 __CUDA_API_PTSZ(cuMemcpyBatchAsync)
+SS_EXPORT SS_MEMCPY_BATCH_V1(CUdeviceptr* destinations, CUdeviceptr* sources, size_t* sizes, size_t count,
+                             CUmemcpyAttributes*, size_t* attribute_indices, size_t attributes, size_t* failed,
+                             CUstream stream) {
+  SS_CALL(SS_MEMCPY_BATCH_V1);
+  return copy_batch(destinations, sources, sizes, count, attribute_indices, attributes, failed, stream);
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Kernel launches. Compiled twice, see kDefaultStream in call.h.
+//
+// A kernel does nothing, unless a test registered a body for its name (code.h). Limits of a launch are checked as a
+// device of compute capability 9.0 would. A launch that is captured keeps a copy of its arguments for the body; if
+// their layout is not known such a launch fails with CUDA_ERROR_NOT_SUPPORTED.
+
+#include "testsuite/nulldriver/code.h"
+
+#include <cstring>
+
+namespace streamsan::null {
+namespace {
+
+struct Extents {
+  unsigned grid[3];
+  unsigned block[3];
+};
+
+bool valid(const Extents& extents) {
+  constexpr unsigned kGrid[] = {0x7fffffff, 65535, 65535};
+  constexpr unsigned kBlock[] = {1024, 1024, 64};
+  unsigned threads = 1;
+  for (int i = 0; i < 3; ++i) {
+    if (extents.grid[i] == 0 || extents.grid[i] > kGrid[i]) return false;
+    if (extents.block[i] == 0 || extents.block[i] > kBlock[i]) return false;
+    threads *= extents.block[i];
+  }
+  return threads <= 1024;
+}
+
+/// The arguments as they were at the launch.
+class SavedArguments {
+ public:
+  SavedArguments(const ParameterLayout& layout, void** parameters) : layout_(layout) {
+    if (layout_.empty()) return;
+    bytes_.resize(layout_.back().offset + layout_.back().bytes);
+    for (std::size_t i = 0; i < layout_.size(); ++i) {
+      std::memcpy(bytes_.data() + layout_[i].offset, parameters[i], layout_[i].bytes);
+    }
+  }
+  void pass_to(KernelBody body) {
+    std::vector<void*> parameters;
+    for (const Parameter& parameter : layout_) parameters.push_back(bytes_.data() + parameter.offset);
+    body(parameters.data());
+  }
+
+ private:
+  ParameterLayout layout_;
+  std::vector<std::byte> bytes_;
+};
+
+CUresult launch(CUfunction function, const Extents& extents, CUstream handle, void** parameters, void** extra) {
+  KernelBody body = nullptr;
+  {
+    const Lock lock = lock_state();
+    Code* code = nullptr;
+    std::string name;
+    if (const CUresult unknown = find_function(function, &code, &name); unknown != CUDA_SUCCESS) return unknown;
+    if (!valid(extents) || (parameters != nullptr && extra != nullptr)) return CUDA_ERROR_INVALID_VALUE;
+    CUstream stream = nullptr;
+    if (const CUresult refused = resolve_for_work(handle, kDefaultStream, &stream); refused != CUDA_SUCCESS) {
+      return refused;
+    }
+    body = body_of(name);
+    if (body != nullptr && extra != nullptr) return CUDA_ERROR_NOT_SUPPORTED;
+    if (stream->capture) {
+      if (body == nullptr) return add_captured(stream, CU_GRAPH_NODE_TYPE_KERNEL, {});
+      const auto layout = layout_of(*code, name);
+      if (!layout) return CUDA_ERROR_NOT_SUPPORTED;
+      return add_captured(stream, CU_GRAPH_NODE_TYPE_KERNEL,
+                          [body, saved = SavedArguments(*layout, parameters)]() mutable { saved.pass_to(body); });
+    }
+  }
+  if (body != nullptr) body(parameters);
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+}  // namespace streamsan::null
+
+using namespace streamsan::null;
+
+SS_EXPORT cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                         unsigned block_y, unsigned block_z, unsigned, CUstream stream, void** parameters,
+                         void** extra) {
+  SS_CALL(cuLaunchKernel);
+  return launch(function, {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}}, stream, parameters, extra);
+}
+
+SS_EXPORT cuLaunchCooperativeKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                                    unsigned block_x, unsigned block_y, unsigned block_z, unsigned, CUstream stream,
+                                    void** parameters) {
+  SS_CALL(cuLaunchCooperativeKernel);
+  return launch(function, {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}}, stream, parameters, nullptr);
+}
+
+SS_EXPORT cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** parameters, void** extra) {
+  SS_CALL(cuLaunchKernelEx);
+  if (config == nullptr || (config->numAttrs != 0 && config->attrs == nullptr)) return CUDA_ERROR_INVALID_VALUE;
+  return launch(function,
+                {{config->gridDimX, config->gridDimY, config->gridDimZ},
+                 {config->blockDimX, config->blockDimY, config->blockDimZ}},
+                config->hStream, parameters, extra);
+}

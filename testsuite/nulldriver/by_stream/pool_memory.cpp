@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Stream-ordered allocation. Compiled twice, see kDefaultStream in call.h.
+//
+// As all work is done at the call, memory is there and gone at the call. Allocation nodes in a captured graph are not
+// implemented: CUDA_ERROR_NOT_SUPPORTED.
+
+#include "testsuite/nulldriver/pool.h"
+
+#include <algorithm>
+
+namespace streamsan::null {
+namespace {
+
+CUresult allocate_from(CUdeviceptr* out, std::size_t bytes, CUmemoryPool pool, CUstream handle) {
+  CUstream stream = nullptr;
+  if (const CUresult refused = resolve_for_work(handle, kDefaultStream, &stream); refused != CUDA_SUCCESS)
+    return refused;
+  if (stream->capture) return CUDA_ERROR_NOT_SUPPORTED;
+  if (!state().pools.alive(pool)) return CUDA_ERROR_INVALID_HANDLE;
+  const std::uintptr_t base = allocate(pool_heap(), bytes, MemoryKind::Pool, 0);
+  if (base == 0) return CUDA_ERROR_OUT_OF_MEMORY;
+  Allocation& allocation = allocations().at(base);
+  allocation.pool = pool;
+  allocation.context = stream->context;
+  pool->used += bytes;
+  pool->used_high = std::max(pool->used_high, pool->used);
+  *out = base;
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+}  // namespace streamsan::null
+
+using namespace streamsan::null;
+
+SS_EXPORT cuMemAllocAsync(CUdeviceptr* out, size_t bytes, CUstream stream) {
+  SS_CALL(cuMemAllocAsync);
+  if (out == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
+  const Lock lock = lock_state();
+  return allocate_from(out, bytes, current_pool(), stream);
+}
+
+SS_EXPORT cuMemAllocFromPoolAsync(CUdeviceptr* out, size_t bytes, CUmemoryPool pool, CUstream stream) {
+  SS_CALL(cuMemAllocFromPoolAsync);
+  if (out == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
+  const Lock lock = lock_state();
+  return allocate_from(out, bytes, pool, stream);
+}
+
+/// Also takes classic allocations, as the driver does.
+SS_EXPORT cuMemFreeAsync(CUdeviceptr pointer, CUstream handle) {
+  SS_CALL(cuMemFreeAsync);
+  const Lock lock = lock_state();
+  CUstream stream = nullptr;
+  if (const CUresult refused = resolve_for_work(handle, kDefaultStream, &stream); refused != CUDA_SUCCESS)
+    return refused;
+  if (stream->capture) return CUDA_ERROR_NOT_SUPPORTED;
+  if (pointer == 0) return CUDA_SUCCESS;
+  const auto found = allocations().find(pointer);
+  if (found == allocations().end()) return CUDA_ERROR_INVALID_VALUE;
+  if (found->second.kind != MemoryKind::Pool && found->second.kind != MemoryKind::Device) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  release(found);
+  return CUDA_SUCCESS;
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Streams as handles, and submission. See objects.h.
+
+#include "testsuite/nulldriver/objects.h"
+
+#include <algorithm>
+#include <atomic>
+#include <utility>
+
+namespace streamsan::null {
+namespace {
+
+CUstream make_default_stream(CUcontext context) {
+  auto* stream = new CUstream_st;
+  stream->context = context;
+  stream->id = state().next_id++;
+  return stream;
+}
+
+void invalidate(Capture& capture) { capture.invalid = true; }
+
+/// The captures that the legacy stream would have to wait for.
+Capture* capture_in_blocking_stream(CUcontext context) {
+  for (CUstream stream : state().streams.all()) {
+    if (stream->context == context && stream->capture && (stream->flags & CU_STREAM_NON_BLOCKING) == 0) {
+      return stream->capture.get();
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+State& state() {
+  static State& instance = *new State;
+  return instance;
+}
+
+std::uint64_t thread_number() {
+  static std::atomic<std::uint64_t> next{1};
+  thread_local const std::uint64_t number = next.fetch_add(1);
+  return number;
+}
+
+CUresult resolve(CUstream handle, CUstream default_stream, CUstream* stream) {
+  if (!state().initialised) return CUDA_ERROR_NOT_INITIALIZED;
+  if (handle == nullptr) handle = default_stream;
+  if (handle != CU_STREAM_LEGACY && handle != CU_STREAM_PER_THREAD) {
+    if (!state().streams.alive(handle)) return CUDA_ERROR_INVALID_HANDLE;
+    *stream = handle;
+    return CUDA_SUCCESS;
+  }
+  CUcontext context = nullptr;
+  if (const CUresult missing = require_context(&context); missing != CUDA_SUCCESS) return missing;
+  CUstream& slot = handle == CU_STREAM_LEGACY ? context->legacy : context->per_thread[thread_number()];
+  if (slot == nullptr) slot = make_default_stream(context);
+  *stream = slot;
+  return CUDA_SUCCESS;
+}
+
+CUresult resolve_for_work(CUstream handle, CUstream default_stream, CUstream* stream) {
+  if (const CUresult unknown = resolve(handle, default_stream, stream); unknown != CUDA_SUCCESS) return unknown;
+  if (*stream == (*stream)->context->legacy) {
+    if (Capture* capture = capture_in_blocking_stream((*stream)->context)) {
+      invalidate(*capture);
+      return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+    }
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult resolve_for_waiting(CUstream handle, CUstream default_stream, CUstream* stream) {
+  if (const CUresult unknown = resolve_for_work(handle, default_stream, stream); unknown != CUDA_SUCCESS) {
+    return unknown;
+  }
+  if ((*stream)->capture) {
+    invalidate(*(*stream)->capture);
+    return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+  }
+  return CUDA_SUCCESS;
+}
+
+void destroy_stream(CUstream stream) {
+  if (stream->capture) {
+    invalidate(*stream->capture);
+    std::erase(stream->capture->streams, stream);
+  }
+  state().streams.destroy(stream);
+}
+
+CUresult add_captured(CUstream stream, CUgraphNodeType type, Work work) {
+  Capture& capture = *stream->capture;
+  if (capture.invalid) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+  auto node = std::make_unique<CUgraphNode_st>();
+  node->type = type;
+  node->work = std::move(work);
+  node->after = stream->tail;
+  stream->tail = {node.get()};
+  capture.graph->nodes.push_back(std::move(node));
+  return CUDA_SUCCESS;
+}
+
+CUresult submit(CUstream handle, CUstream default_stream, CUgraphNodeType type, Work work) {
+  {
+    const Lock lock = lock_state();
+    CUstream stream = nullptr;
+    if (const CUresult refused = resolve_for_work(handle, default_stream, &stream); refused != CUDA_SUCCESS) {
+      return refused;
+    }
+    if (stream->capture) return add_captured(stream, type, std::move(work));
+  }
+  if (work) work();
+  return CUDA_SUCCESS;
+}
+
+}  // namespace streamsan::null

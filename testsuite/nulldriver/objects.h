@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The objects behind the opaque handles, and the one lock that guards them.
+//
+// cuda.h leaves struct CUstream_st and the others incomplete; here they are completed, so a handle is the pointer to
+// its object and needs no cast. A destroyed handle is the next one to be handed out (Handles), as in the real driver: a
+// tool that takes a handle for an identity is found out at once. Objects are never returned to the C++ heap, so a stale
+// handle can be recognised instead of crashing.
+//
+// LOCK. State::mutex guards everything in this header. It is never held while a host function runs, while bytes are
+// copied, or while a call blocks.
+//
+// EXECUTION. There is no device: submit() runs the work at once in the calling thread, or stores it in the graph when
+// the stream is being captured. So every program behaves as if the device were infinitely fast; two threads that submit
+// to one stream may run their work side by side.
+#pragma once
+
+#include "testsuite/nulldriver/call.h"
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+namespace streamsan::null {
+using Work = std::function<void()>;
+struct Capture;
+struct Code;
+}  // namespace streamsan::null
+
+struct CUctx_st {
+  bool primary = false;
+  unsigned flags = 0;
+  std::uint64_t id = 0;
+  std::map<int, std::size_t> limits;
+  CUstream_st* legacy = nullptr;
+  std::map<std::uint64_t, CUstream_st*> per_thread;  ///< by thread_number()
+};
+
+struct CUgraphNode_st {
+  CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
+  streamsan::null::Work work;
+  std::vector<CUgraphNode> after;
+};
+
+struct CUgraph_st {
+  std::vector<std::unique_ptr<CUgraphNode_st>> nodes;  ///< in an order that respects `after`
+};
+
+struct CUgraphExec_st {
+  std::vector<streamsan::null::Work> works;
+  unsigned long long flags = 0;
+};
+
+struct CUstream_st {
+  CUcontext context = nullptr;
+  unsigned flags = 0;
+  int priority = 0;
+  std::uint64_t id = 0;
+  std::shared_ptr<streamsan::null::Capture> capture;
+  std::vector<CUgraphNode> tail;  ///< while captured: what the next node comes after
+};
+
+struct CUevent_st {
+  CUcontext context = nullptr;
+  unsigned flags = 0;
+  bool recorded = false;
+  std::chrono::steady_clock::time_point time;
+  std::shared_ptr<streamsan::null::Capture> capture;  ///< recorded in a capture, not in real time
+  std::vector<CUgraphNode> tail;
+};
+
+struct CUmemPoolHandle_st {
+  bool is_default = false;
+  std::uint64_t release_threshold = 0;
+  int reuse_follow_event_dependencies = 1;
+  int reuse_allow_opportunistic = 1;
+  int reuse_allow_internal_dependencies = 1;
+  std::uint64_t used = 0;
+  std::uint64_t used_high = 0;
+};
+
+struct CUfunc_st {
+  streamsan::null::Code* code = nullptr;
+  std::string name;
+  CUmodule module = nullptr;
+};
+
+struct CUkern_st {
+  streamsan::null::Code* code = nullptr;
+  std::string name;
+  CUlibrary library = nullptr;
+  CUfunction function = nullptr;  ///< made when first asked for
+};
+
+struct CUmod_st {
+  streamsan::null::Code* code = nullptr;
+  std::map<std::string, CUfunction, std::less<>> functions;
+};
+
+struct CUlib_st {
+  streamsan::null::Code* code = nullptr;
+  std::map<std::string, CUkernel, std::less<>> kernels;
+};
+
+namespace streamsan::null {
+
+struct Capture {
+  CUstream origin = nullptr;
+  CUgraph graph = nullptr;
+  bool owns_graph = true;
+  CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+  std::uint64_t thread = 0;
+  std::uint64_t id = 0;
+  bool invalid = false;
+  std::vector<CUstream> streams;
+};
+
+/// The live handles of one type.
+template <class Object>
+class Handles {
+ public:
+  Object* create() {
+    Object* object = nullptr;
+    if (free_.empty()) {
+      object = new Object;
+    } else {
+      object = free_.back();
+      free_.pop_back();
+    }
+    live_.insert(object);
+    return object;
+  }
+  void destroy(Object* object) {
+    live_.erase(object);
+    *object = Object{};
+    free_.push_back(object);
+  }
+  [[nodiscard]] bool alive(const Object* object) const { return live_.count(const_cast<Object*>(object)) != 0; }
+  /// A copy, so that the caller may destroy what it finds.
+  [[nodiscard]] std::vector<Object*> all() const { return {live_.begin(), live_.end()}; }
+
+ private:
+  std::vector<Object*> free_;
+  std::unordered_set<Object*> live_;
+};
+
+struct State {
+  std::mutex mutex;
+  bool initialised = false;
+  std::uint64_t next_id = 1;
+  CUcontext primary = nullptr;
+  unsigned primary_references = 0;
+  unsigned primary_flags = 0;
+  CUmemoryPool default_pool = nullptr;
+  CUmemoryPool current_pool = nullptr;
+
+  Handles<CUctx_st> contexts;
+  Handles<CUstream_st> streams;  ///< those made by the program; the default streams belong to their context
+  Handles<CUevent_st> events;
+  Handles<CUmemPoolHandle_st> pools;
+  Handles<CUmod_st> modules;
+  Handles<CUfunc_st> functions;
+  Handles<CUlib_st> libraries;
+  Handles<CUkern_st> kernels;
+  Handles<CUgraph_st> graphs;
+  Handles<CUgraphExec_st> execs;
+};
+
+/// Never destroyed: exit handlers of the program still call the driver.
+State& state();
+using Lock = std::unique_lock<std::mutex>;
+inline Lock lock_state() { return Lock(state().mutex); }
+
+/// From 1, one for each host thread, never used again.
+std::uint64_t thread_number();
+
+// ---- everything below needs the lock, unless it says otherwise
+// --------------------------------------------------------
+
+/// The calling thread's current context or nullptr; one that was destroyed counts as none.
+CUcontext current_context();
+/// CUDA_ERROR_NOT_INITIALIZED, CUDA_ERROR_INVALID_CONTEXT or CUDA_SUCCESS.
+CUresult require_context(CUcontext* context);
+/// Ends the context's streams, events and allocations. Modules stay until they are unloaded; their variables get new
+/// memory when next asked for.
+void clear_context(CUcontext context);
+
+/// The stream a handle means; 0 is `default_stream`. `legacy` and per-thread streams are made when first named.
+CUresult resolve(CUstream handle, CUstream default_stream, CUstream* stream);
+/// As resolve(), for work: also refuses the legacy stream while a blocking stream is being captured.
+CUresult resolve_for_work(CUstream handle, CUstream default_stream, CUstream* stream);
+/// As resolve(), for calls that wait or ask: not allowed in a capture, which they invalidate.
+CUresult resolve_for_waiting(CUstream handle, CUstream default_stream, CUstream* stream);
+void destroy_stream(CUstream stream);
+
+/// Runs or captures `work`. Takes the lock itself and runs the work without it.
+CUresult submit(CUstream handle, CUstream default_stream, CUgraphNodeType type, Work work);
+/// Appends to the graph of the stream's capture, or returns CUDA_ERROR_STREAM_CAPTURE_INVALIDATED.
+CUresult add_captured(CUstream stream, CUgraphNodeType type, Work work);
+
+/// A graph made ready: its works in the order of its nodes.
+CUresult instantiate(CUgraphExec* out, CUgraph graph, unsigned long long flags);
+
+}  // namespace streamsan::null

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Which memory pool an allocation comes from. Both functions need the lock.
+#pragma once
+
+#include "testsuite/nulldriver/memory.h"
+
+namespace streamsan::null {
+
+CUmemoryPool default_pool();
+/// The pool that cuMemAllocAsync uses: the one set by cuDeviceSetMemPool, or the default one.
+CUmemoryPool current_pool();
+
+}  // namespace streamsan::null

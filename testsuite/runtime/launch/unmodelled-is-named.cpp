@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A function that orders or touches memory and is not modelled yet is forwarded, counted and named at the end: silence
+// must not be mistaken for cleanliness. (The null driver does not implement it, which does not matter here.)
+//
+// RUN: %build_driver %s -o %t
+// RUN: %expect 0 %run %t 2>&1 | %filecheck %s
+// RUN: %build_driver -DMODELLED %s -o %t.modelled
+// RUN: %silent %t.modelled
+//
+// CHECK: {{cuGraphAddEmptyNode.*3|3.*cuGraphAddEmptyNode}}
+#include <cuda.h>
+
+#include "must.h"
+
+int main() {
+  must(cuInit(0));
+  CUdevice device;
+  must(cuDeviceGet(&device, 0));
+  CUcontext context;
+  must(cuDevicePrimaryCtxRetain(&context, device));
+  must(cuCtxSetCurrent(context));
+  CUgraph graph;
+  must(cuGraphCreate(&graph, 0));
+#ifndef MODELLED
+  CUgraphNode node;
+  for (int i = 0; i < 3; ++i) (void)cuGraphAddEmptyNode(&node, graph, nullptr, 0);
+#endif
+  must(cuGraphDestroy(graph));
+}

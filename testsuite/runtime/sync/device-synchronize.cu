@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// cudaDeviceSynchronize covers all streams, the non-blocking ones too (R-SYN-04). Waiting for the legacy stream does
+// not (R-STR-16).
+//
+// RUN: %build %s -o %t
+// RUN: %racy %t 2>&1 | %report
+// RUN: %build -DFIXED %s -o %t.fixed
+// RUN: %silent %t.fixed
+//
+// CHECK: ERROR: streamsan: read-after-write
+// CHECK: main{{.*}}[[READ]]
+// CHECK: main{{.*}}[[WRITE]]
+#include "must.h"
+
+__global__ void produce(char*) {}
+__global__ void consume(const char*) {}
+
+int main() {
+  char* buffer;
+  must(cudaMalloc(&buffer, 4096));
+  cudaStream_t s1, s2;
+  must(cudaStreamCreateWithFlags(&s1, cudaStreamNonBlocking));
+  must(cudaStreamCreateWithFlags(&s2, cudaStreamNonBlocking));
+  produce<<<1, 32, 0, s1>>>(buffer);  // @WRITE
+#ifdef FIXED
+  must(cudaDeviceSynchronize());
+#else
+  must(cudaStreamSynchronize(cudaStreamLegacy));
+#endif
+  consume<<<1, 32, 0, s2>>>(buffer);  // @READ
+  must(cudaGetLastError());
+}

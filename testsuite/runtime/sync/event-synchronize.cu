@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The host waits for an event (R-EVT-08). The event stands for what its stream held at the record and not for later
+// work.
+//
+// RUN: %build %s -o %t
+// RUN: %racy %t 2>&1 | %report
+// RUN: %build -DFIXED %s -o %t.fixed
+// RUN: %silent %t.fixed
+//
+// CHECK: ERROR: streamsan: read-after-write
+// CHECK: main{{.*}}[[READ]]
+// CHECK: main{{.*}}[[WRITE]]
+#include "must.h"
+
+__global__ void produce(char*) {}
+__global__ void consume(const char*) {}
+
+int main() {
+  char* buffer;
+  must(cudaMalloc(&buffer, 4096));
+  cudaStream_t s1, s2;
+  must(cudaStreamCreate(&s1));
+  must(cudaStreamCreate(&s2));
+  cudaEvent_t event;
+  must(cudaEventCreate(&event));
+#ifndef FIXED
+  must(cudaEventRecord(event, s1));
+#endif
+  produce<<<1, 32, 0, s1>>>(buffer);  // @WRITE
+#ifdef FIXED
+  must(cudaEventRecord(event, s1));
+#endif
+  must(cudaEventSynchronize(event));
+  consume<<<1, 32, 0, s2>>>(buffer);  // @READ
+  must(cudaGetLastError());
+}

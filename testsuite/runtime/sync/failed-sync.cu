@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A wait that returned an error has waited for nothing (R-SYN-05). The null driver fails the call on request.
+//
+// REQUIRES: nulldriver
+// RUN: %build %s -o %t
+// RUN: %silent %t
+// RUN: env STREAMSAN_NULL_FAIL=cuStreamSynchronize:1:999 %racy %t 2>&1 | %report
+//
+// CHECK: ERROR: streamsan: read-after-write
+// CHECK: main{{.*}}[[READ]]
+// CHECK: main{{.*}}[[WRITE]]
+#include "must.h"
+
+__global__ void produce(char*) {}
+__global__ void consume(const char*) {}
+
+int main() {
+  char* buffer;
+  must(cudaMalloc(&buffer, 4096));
+  cudaStream_t s1, s2;
+  must(cudaStreamCreate(&s1));
+  must(cudaStreamCreate(&s2));
+  produce<<<1, 32, 0, s1>>>(buffer);  // @WRITE
+  (void)cudaStreamSynchronize(s1);
+  consume<<<1, 32, 0, s2>>>(buffer);  // @READ
+  (void)cudaGetLastError();
+}
