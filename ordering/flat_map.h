@@ -33,12 +33,12 @@ class FlatMap {
   }
 
   /// The value of the key, made by default if there was none.
+  /// Moves values only when the key is new: references to others stay valid until then.
   Value& operator[](std::uint64_t key) {
+    if (Value* known = find(key)) return *known;
     if ((size_ + 1) * 4 > slots_.size() * 3) resize(slots_.empty() ? kSmallest : slots_.size() * 2);
     std::size_t i = home(key);
-    for (; slots_[i].used; i = next(i)) {
-      if (slots_[i].key == key) return slots_[i].value;
-    }
+    while (slots_[i].used) i = next(i);
     slots_[i].used = true;
     slots_[i].key = key;
     ++size_;

@@ -23,8 +23,7 @@ using trace::pointer_word;
 using trace::TraceBuilder;
 
 constexpr std::uint64_t kA = 0x1000, kB = 0x2000, kEvent = 0xE0, kEvent2 = 0xE1;
-constexpr std::uint64_t kBuffer = 0x7000'0000'0000, kOther = 0x7000'0010'0000, kPinned = 0x6000'0000'0000,
-                        kHost = 0x5000;
+constexpr std::uint64_t kBuffer = 0x7000'0000'0000, kOther = 0x7000'0010'0000, kHost = 0x5000;
 constexpr std::uint64_t kBytes = 8192;
 constexpr std::uint64_t kConsume = 1;  // consume(float const*)
 
@@ -67,7 +66,7 @@ std::vector<std::string> hazards_of(const std::vector<Finding>& findings) {
   for (const Finding& f : findings) out.push_back(f.hazard + "/" + report::name(f.severity) + "/" + f.cause);
   return out;
 }
-using Hazardlist = std::vector<std::string>;
+using HazardList = std::vector<std::string>;
 
 TEST(Judge, CopyThenKernelInAnotherStream) {
   for (bool fixed : {false, true}) {
@@ -77,10 +76,10 @@ TEST(Judge, CopyThenKernelInAnotherStream) {
     consume(trace);
     std::vector<Finding> findings = judge(trace);
     if (fixed) {
-      EXPECT_EQ(hazards_of(findings), Hazardlist{});
+      EXPECT_EQ(hazards_of(findings), HazardList{});
       continue;
     }
-    ASSERT_EQ(hazards_of(findings), (Hazardlist{"read-after-write/error/no-edge"}));
+    ASSERT_EQ(hazards_of(findings), (HazardList{"read-after-write/error/no-edge"}));
     const Finding& f = findings[0];
     EXPECT_EQ(f.kind, report::Kind::Race);
     EXPECT_EQ(f.accesses[0].verb, "Read");
@@ -115,7 +114,7 @@ TEST(Judge, NearestEdges) {
   early.at({0x401060}).event_wait(kB, kEvent);
   consume(early);
   std::vector<Finding> findings = judge(early);
-  ASSERT_EQ(hazards_of(findings), (Hazardlist{"read-after-write/error/event-recorded-too-early"}));
+  ASSERT_EQ(hazards_of(findings), (HazardList{"read-after-write/error/event-recorded-too-early"}));
   ASSERT_EQ(findings[0].related.size(), 2u);
   EXPECT_EQ(findings[0].related[0].what, "cuEventRecord");
   EXPECT_EQ(findings[0].related[0].stack[0].offset, 0x1050u);
@@ -125,22 +124,22 @@ TEST(Judge, NearestEdges) {
   produce(never);
   never.event_wait(kB, kEvent);
   consume(never);
-  EXPECT_EQ(hazards_of(judge(never)), (Hazardlist{"read-after-write/error/event-never-recorded"}));
+  EXPECT_EQ(hazards_of(judge(never)), (HazardList{"read-after-write/error/event-never-recorded"}));
 
   TraceBuilder unwaited = two_streams();
   produce(unwaited);
   unwaited.event_record(kA, kEvent);
   consume(unwaited);
-  EXPECT_EQ(hazards_of(judge(unwaited)), (Hazardlist{"read-after-write/error/event-not-waited-for"}));
+  EXPECT_EQ(hazards_of(judge(unwaited)), (HazardList{"read-after-write/error/event-not-waited-for"}));
 
   TraceBuilder legacy = two_streams();
   produce(legacy, trace::kLegacyStream);
   consume(legacy);
-  EXPECT_EQ(hazards_of(judge(legacy)), (Hazardlist{"read-after-write/error/nonblocking-vs-legacy"}));
+  EXPECT_EQ(hazards_of(judge(legacy)), (HazardList{"read-after-write/error/nonblocking-vs-legacy"}));
   TraceBuilder blocking = two_streams(NonBlocking::No);
   produce(blocking, trace::kLegacyStream);
   consume(blocking);
-  EXPECT_EQ(hazards_of(judge(blocking)), Hazardlist{}) << "blocking streams wait for the legacy stream";
+  EXPECT_EQ(hazards_of(judge(blocking)), HazardList{}) << "blocking streams wait for the legacy stream";
 }
 
 TEST(Judge, TheHostKnowsOnlyWhenTheBlockingCallHasReturned) {
@@ -208,7 +207,7 @@ TEST(Judge, RecycledHandlesAreNewObjects) {
   trace.event_create(kEvent);  // same handle, never recorded in this life
   trace.event_wait(kB, kEvent);
   consume(trace);
-  EXPECT_EQ(hazards_of(judge(trace)), (Hazardlist{"read-after-write/error/event-never-recorded"}));
+  EXPECT_EQ(hazards_of(judge(trace)), (HazardList{"read-after-write/error/event-never-recorded"}));
 
   TraceBuilder streams = two_streams();
   produce(streams);
@@ -326,7 +325,7 @@ TEST(Judge, StreamOrderedMemory) {
     trace.alloc(kOther, kBytes, MemoryKind::DeviceAsync, kA);
     if (fixed) trace.event_record(kA, kEvent), trace.event_wait(kB, kEvent);
     trace.launch(kB, kConsume, {pointer_word(0, kOther)}, kBytes);
-    EXPECT_EQ(hazards_of(judge(trace)), fixed ? Hazardlist{} : Hazardlist{"use-before-alloc/error/no-edge"});
+    EXPECT_EQ(hazards_of(judge(trace)), fixed ? HazardList{} : HazardList{"use-before-alloc/error/no-edge"});
   }
   for (bool fixed : {false, true}) {
     TraceBuilder trace = two_streams();
@@ -336,7 +335,7 @@ TEST(Judge, StreamOrderedMemory) {
     if (fixed) trace.event_record(kB, kEvent), trace.event_wait(kA, kEvent);
     trace.free_async(kOther, kA);
     std::vector<Finding> findings = judge(trace);
-    ASSERT_EQ(hazards_of(findings), fixed ? Hazardlist{} : Hazardlist{"free-while-in-use/error/no-edge"});
+    ASSERT_EQ(hazards_of(findings), fixed ? HazardList{} : HazardList{"free-while-in-use/error/no-edge"});
     if (!fixed) {
       EXPECT_EQ(findings[0].kind, report::Kind::PrematureFree);
       EXPECT_EQ(findings[0].accesses[0].verb, "Free");

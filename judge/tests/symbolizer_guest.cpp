@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Prints a return address of its own, relative to its load bias. The line numbers below are in symbolizer_test.cpp.
+// Prints a return address of its own, relative to its load bias, and the lines of the two calls it stands for.
 #include <dlfcn.h>
 #include <link.h>
 
@@ -9,17 +9,23 @@
 namespace guest {
 
 void* seen = nullptr;
+int inner_line = 0;
+int outer_line = 0;
 
 __attribute__((noinline)) int note(int value) {
   seen = __builtin_return_address(0);
   return value + 1;
 }
 
-// The calls are on lines 21 and 25.
-//
-__attribute__((always_inline)) inline int inner(int value) { return note(value) * 2; }
+__attribute__((always_inline)) inline int inner(int value) {
+  inner_line = __LINE__ + 1;
+  return note(value) * 2;
+}
 
-__attribute__((noinline)) int outer(int value) { return inner(value) + 3; }
+__attribute__((noinline)) int outer(int value) {
+  outer_line = __LINE__ + 1;
+  return inner(value) + 3;
+}
 
 }  // namespace guest
 
@@ -28,6 +34,7 @@ int main(int argc, char**) {
   Dl_info info{};
   link_map* map = nullptr;
   if (!dladdr1(guest::seen, &info, reinterpret_cast<void**>(&map), RTLD_DL_LINKMAP)) return 1;
-  std::printf("%llx\n", static_cast<unsigned long long>(reinterpret_cast<ElfW(Addr)>(guest::seen) - map->l_addr));
+  std::printf("%llx %d %d\n", static_cast<unsigned long long>(reinterpret_cast<ElfW(Addr)>(guest::seen) - map->l_addr),
+              guest::inner_line, guest::outer_line);
   return result == 7 ? 0 : 1;
 }

@@ -12,14 +12,21 @@
 namespace streamsan::judge {
 namespace {
 
-/// What the guest prints: the return address of a call in inner(), inlined into outer(), relative to its load bias.
-std::uint64_t guest_offset() {
-  std::FILE* pipe = popen(STREAMSAN_SYMBOLIZER_GUEST, "r");
-  if (!pipe) return 0;
+/// What the guest prints: the return address of a call in inner(), inlined into outer(), relative to its load bias, and
+/// the lines of both calls.
+struct Guest {
   unsigned long long offset = 0;
-  if (std::fscanf(pipe, "%llx", &offset) != 1) offset = 0;
+  unsigned inner_line = 0;
+  unsigned outer_line = 0;
+};
+
+Guest run_guest() {
+  Guest guest;
+  std::FILE* pipe = popen(STREAMSAN_SYMBOLIZER_GUEST, "r");
+  if (!pipe) return guest;
+  EXPECT_EQ(std::fscanf(pipe, "%llx %u %u", &guest.offset, &guest.inner_line, &guest.outer_line), 3);
   pclose(pipe);
-  return offset;
+  return guest;
 }
 
 std::vector<std::string> tools() {
@@ -31,8 +38,8 @@ std::vector<std::string> tools() {
 }
 
 TEST(Symbolizer, NamesInlinedFramesWithFileAndLine) {
-  std::uint64_t offset = guest_offset();
-  ASSERT_NE(offset, 0u);
+  Guest guest = run_guest();
+  std::uint64_t offset = guest.offset;
   ASSERT_FALSE(tools().empty()) << "binutils or llvm is needed for this test";
   for (const std::string& tool : tools()) {
     SCOPED_TRACE(tool);
@@ -42,9 +49,9 @@ TEST(Symbolizer, NamesInlinedFramesWithFileAndLine) {
     ASSERT_EQ(frames.size(), 2u);
     EXPECT_EQ(frames[0].function, "guest::inner(int)");
     EXPECT_TRUE(frames[0].file.ends_with("symbolizer_guest.cpp")) << frames[0].file;
-    EXPECT_EQ(frames[0].line, 21u);
+    EXPECT_EQ(frames[0].line, guest.inner_line);
     EXPECT_EQ(frames[1].function, "guest::outer(int)");
-    EXPECT_EQ(frames[1].line, 25u);
+    EXPECT_EQ(frames[1].line, guest.outer_line);
     EXPECT_EQ(frames[1].address, 0x1234u);
     EXPECT_EQ(frames[1].offset, offset);
     EXPECT_EQ(frames[1].module, STREAMSAN_SYMBOLIZER_GUEST);
@@ -53,7 +60,7 @@ TEST(Symbolizer, NamesInlinedFramesWithFileAndLine) {
 }
 
 TEST(Symbolizer, SeveralAddressesAtOnceKeepTheirOrder) {
-  std::uint64_t offset = guest_offset();
+  std::uint64_t offset = run_guest().offset;
   for (const std::string& tool : tools()) {
     SCOPED_TRACE(tool);
     Symbolizer symbolizer({.enabled = true, .tool = tool});

@@ -13,6 +13,17 @@
 namespace streamsan::ordering {
 namespace {
 
+TEST(FlatMap, AskingForAKnownKeyMovesNothing) {
+  // At every size, so also where one more entry would make the table grow.
+  FlatMap<int> map;
+  for (std::uint64_t key = 0; key < 1000; ++key) {
+    map[key] = 1;
+    const int* first = &map[0];
+    map[key] = 2;
+    ASSERT_EQ(&map[0], first) << key;
+  }
+}
+
 TEST(FlatMap, AgreesWithStdMap) {
   std::mt19937_64 random(3);
   for (const std::uint64_t keys : {4u, 40u, 4000u}) {

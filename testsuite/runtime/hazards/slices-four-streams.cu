@@ -26,7 +26,7 @@ int main() {
     must(cudaMemcpyAsync(buffer + i * kFloats, host + i * kFloats, kFloats * sizeof(float), cudaMemcpyHostToDevice,
                          stream));
 #else
-    fill<<<4, 256, 0, stream> > >(buffer + i * kFloats, kFloats);
+    fill<<<4, 256, 0, stream>>>(buffer + i * kFloats, kFloats);
     must(cudaGetLastError());
 #endif
   }
