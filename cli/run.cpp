@@ -182,9 +182,9 @@ int run(const Options& options, const std::vector<std::string>& command) {
     for (const std::string& path : traces.paths()) session.say("trace kept: streamsan check " + path);
   }
   if (traces.halted()) return static_cast<int>(options.exitcode);
+  if (session.has_errors() && options.exitcode != 0) return static_cast<int>(options.exitcode);
   if (child.exit_code() != 0) return child.exit_code();
-  if (!fault.empty()) return kOwnFailure;
-  return session.has_errors() ? static_cast<int>(options.exitcode) : 0;
+  return fault.empty() ? 0 : kOwnFailure;
 }
 
 }  // namespace streamsan::cli

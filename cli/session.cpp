@@ -185,7 +185,7 @@ std::string Session::finish() {
     if (first_log) out += suppression_text;
     first_log = false;
     if (log.lacks_lines && !log.has_lines && options_.symbolize) out += std::string(report::line_hint()) + "\n";
-    bool found = log.summary.errors || log.summary.latent;
+    bool found = log.summary.errors || log.summary.latent || log.summary.possible;
     if (found || log.anything || options_.verbosity >= 1) {
       out += report::summary_line(log.summary, log.has_first ? &log.first : nullptr, text_options(path)) + "\n";
     }

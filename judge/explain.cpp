@@ -11,6 +11,7 @@
 #include "judge/signature.h"
 #include "judge/wording.h"
 #include "ordering/rules.h"
+#include "report/short_name.h"
 #include "report/text.h"
 
 namespace streamsan::judge {
@@ -143,7 +144,7 @@ report::AccessReport Explainer::access_report(const Access& access, const Stream
   out.stack = this->stack(access.site);
   if (access.source == AccessSource::Kernel) {
     out.kernel = places_.kernel_of(access.site).demangled;
-    out.what = "kernel " + (out.kernel.empty() ? "(name not known)" : out.kernel);
+    out.what = "kernel " + (out.kernel.empty() ? "(name not known)" : report::short_name(out.kernel));
     std::string library = library_call(out.stack);
     if (!library.empty()) out.what += " in " + library;
   } else {

@@ -59,7 +59,8 @@ std::string progressive(const Access& access) {
     case AccessSource::Host:
       break;
   }
-  return access.mode == AccessMode::Read ? "be reading" : "be writing";
+  if (access.mode == AccessMode::Read) return "be reading";
+  return access.mode == AccessMode::Write ? "be writing" : "be using";
 }
 
 std::string subject(const std::string& what, const Access& access, const std::string& stream) {
@@ -147,7 +148,8 @@ const char* memory_name(ordering::MemoryKind kind) {
 std::string verb_of(const Access& access) {
   if (access.source == AccessSource::Free) return "Free";
   if (access.source == AccessSource::Allocate) return "Allocation";
-  return access.mode == AccessMode::Read ? "Read" : "Write";
+  if (access.mode == AccessMode::Read) return "Read";
+  return access.mode == AccessMode::Write ? "Write" : "Use";
 }
 
 std::string message(const Hazard& hazard, const Nouns& nouns, const std::string& memory) {

@@ -7,12 +7,15 @@
 #include <array>
 #include <charconv>
 
+#include "report/short_name.h"
+
 namespace streamsan::report {
 namespace {
 
 constexpr const char* kBold = "\033[1m";
 constexpr const char* kReset = "\033[0m";
 constexpr std::size_t kLibraryFramesShown = 3;
+constexpr std::size_t kUserFramesShown = 12;
 
 const char* color_of(Severity severity) {
   switch (severity) {
@@ -76,14 +79,17 @@ const Frame* first_user_frame(const std::vector<Frame>& stack) {
 
 void append_stack(std::string& out, const std::vector<Frame>& stack, const TextOptions& options) {
   bool only_library = !first_user_frame(stack);
+  const std::size_t most = only_library ? kLibraryFramesShown : kUserFramesShown;
   std::size_t number = 0;
   for (const Frame& frame : stack) {
     if (frame.library && !only_library) continue;
-    if (only_library && number == kLibraryFramesShown) break;
-    out += "      #" + std::to_string(number++) + " ";
-    if (!frame.function.empty()) out += frame.function + " ";
+    if (number++ >= most) continue;
+    out += "      #" + std::to_string(number - 1) + " ";
+    if (!frame.function.empty()) out += short_name(frame.function) + " ";
     out += location(frame, options) + "\n";
   }
+  if (!only_library && number > most)
+    out += "      ... " + std::to_string(number - most) + " more, see the JSON report\n";
 }
 
 std::string stream_phrase(const Stream& stream) {
@@ -101,8 +107,7 @@ void append_access(std::string& out, const AccessReport& access, bool earlier, c
   }
   out += "  " + painted(options, kBold, verb + " by " + access.what) + " " + stream_phrase(access.stream);
   if (access.op) out += ", op #" + std::to_string(access.op);
-  if (!access.exact)
-    out += access.verb == "Write" ? " (may write: a non-const pointer argument)" : " (a pointer argument)";
+  if (!access.exact) out += access.verb == "Use" ? " (a pointer argument; may read or write)" : " (a pointer argument)";
   out += "\n";
   append_stack(out, access.stack, options);
 }
@@ -180,7 +185,7 @@ std::string place(const Finding& finding, const TextOptions& options) {
   for (const AccessReport& access : finding.accesses) {
     const Frame* frame = first_user_frame(access.stack);
     if (!frame) continue;
-    return location(*frame, options) + (frame->function.empty() ? "" : " in " + frame->function);
+    return location(*frame, options) + (frame->function.empty() ? "" : " in " + short_name(frame->function));
   }
   return finding.accesses.empty() ? "" : finding.accesses.front().what;
 }

@@ -8,8 +8,12 @@
 // RUN: %expect 0 %run %t 2>&1 | %filecheck %s --allow-empty --implicit-check-not=ERROR --implicit-check-not=LATENT
 // RUN: %build -DCOPIES %s -o %t.copies
 // RUN: %silent %t.copies
+// RUN: %expect 0 %streamsan run --json %t.json -- %t.copies
+// RUN: %json %t.json | %filecheck %s --check-prefix=JSON
 //
 // CHECK-NOT: exit code
+// JSON: summary.errors = 0
+// JSON: summary.operations = 4
 #include "must.h"
 
 __global__ void fill(float*, int) {}

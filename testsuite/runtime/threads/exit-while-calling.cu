@@ -4,9 +4,12 @@
 // to there, with the program's own exit code and without a finding.
 //
 // RUN: %build %s -o %t
-// RUN: %expect 5 %run %t > %t.out 2>&1
+// RUN: %expect 5 %streamsan run --json %t.json -- %t > %t.out 2>&1
 // RUN: %filecheck %s --allow-empty --input-file %t.out
+// RUN: %json %t.json | %filecheck %s --check-prefix=JSON
 //
+// JSON: findings.size = 0
+// JSON: summary.operations = {{[1-9][0-9][0-9]}}
 // CHECK-NOT: {{ERROR|LATENT|POSSIBLE|disabled}}
 #include <atomic>
 #include <thread>

@@ -5,6 +5,11 @@
 //
 // RUN: %build %s -o %t
 // RUN: %silent %t
+// RUN: %expect 0 %streamsan run --json %t.json -- %t
+// RUN: %json %t.json | %filecheck %s
+//
+// CHECK: findings.size = 0
+// CHECK: summary.processes = 1
 #include <sys/wait.h>
 #include <unistd.h>
 
