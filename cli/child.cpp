@@ -57,6 +57,10 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
 
 }  // namespace
 
+Child::~Child() {
+  if (ended_) waitpid(pid_, nullptr, 0);
+}
+
 int Child::start(const std::vector<std::string>& command, const std::vector<std::string>& environment) {
   // A signal between the start of the program and the moment we know its id must not be lost.
   sigset_t ours, before;
@@ -91,9 +95,13 @@ bool Child::ended_within(std::chrono::milliseconds patience) {
   } else {
     std::this_thread::sleep_for(patience);
   }
-  pid_t done = waitpid(pid_, &status_, WNOHANG);
-  if (done != pid_) return false;
+  siginfo_t info{};
+  if (waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid != pid_) {
+    return false;
+  }
   ended_ = true;
+  killed_ = info.si_code != CLD_EXITED;
+  status_ = info.si_status;
   g_child = 0;
   if (descriptor_ >= 0) close(descriptor_);
   return true;
@@ -106,7 +114,7 @@ void Child::signal(int number) const {
 void Child::take_signals_ourselves() { g_ours = true; }
 bool Child::interrupted() { return g_interrupted; }
 
-int Child::exit_code() const { return WIFSIGNALED(status_) ? 128 + WTERMSIG(status_) : WEXITSTATUS(status_); }
-int Child::killed_by() const { return WIFSIGNALED(status_) ? WTERMSIG(status_) : 0; }
+int Child::exit_code() const { return killed_ ? 128 + status_ : status_; }
+int Child::killed_by() const { return killed_ ? status_ : 0; }
 
 }  // namespace streamsan::cli

@@ -5,6 +5,9 @@
 // Signals that the kernel sends to the whole foreground group (keyboard) have si_code SI_KERNEL and reach the program
 // without us. Those sent by kill() to us alone are passed on. A kill() to our whole process group reaches the program
 // twice; nothing tells the two cases apart.
+//
+// Its exit status stays with the kernel until this object goes, so that the thread that judges its trace can look at it
+// as well (Liveness::killed), and so that nobody else is given its id in between.
 #pragma once
 
 #include <sys/types.h>
@@ -17,6 +20,11 @@ namespace streamsan::cli {
 
 class Child {
  public:
+  Child() = default;
+  ~Child();
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+
   /// Starts the program, found through PATH. Returns 0 or an errno value.
   int start(const std::vector<std::string>& command, const std::vector<std::string>& environment);
   /// True when it has ended; waits for that up to `patience`.
@@ -37,7 +45,8 @@ class Child {
  private:
   pid_t pid_ = -1;
   int descriptor_ = -1;
-  int status_ = 0;
+  int status_ = 0;  ///< exit code or signal
+  bool killed_ = false;
   bool ended_ = false;
 };
 

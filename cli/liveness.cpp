@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -36,6 +37,13 @@ bool Liveness::maps_trace() const {
     if (line.find(trace_) != std::string::npos) return true;
   }
   return false;
+}
+
+bool Liveness::killed() const {
+  // Without taking the status away; Child does not take it before the end either.
+  siginfo_t info{};
+  if (waitid(P_PID, pid_, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) return false;
+  return info.si_code == CLD_KILLED || info.si_code == CLD_DUMPED;
 }
 
 bool Liveness::ended_within(std::chrono::milliseconds patience) {

@@ -23,6 +23,8 @@ class Liveness {
 
   /// Waits up to `patience` for the end of the process. True: it is over, nothing will be written any more.
   bool ended_within(std::chrono::milliseconds patience);
+  /// A signal ended it. False for a process that is not our child: only its parent is told.
+  [[nodiscard]] bool killed() const;
 
  private:
   [[nodiscard]] bool maps_trace() const;

@@ -155,6 +155,16 @@ int main(std::vector<std::string> arguments) {
   CLI::App* help_command = app.add_subcommand("help", "Show help on a command, or on `options`");
   help_command->add_option("topic", topic);
 
+  // CLI11 would only say that a command is missing.
+  std::vector<CLI::App*> commands = app.get_subcommands({});
+  bool known = std::any_of(commands.begin(), commands.end(),
+                           [&](const CLI::App* command) { return command->get_name() == arguments[0]; });
+  if (!known && !arguments[0].starts_with('-')) {
+    complain("unknown command " + arguments[0] + ": the commands are run, check, doctor and help (streamsan run " +
+             arguments[0] + " would run a program of this name)");
+    return kUsage;
+  }
+
   std::vector<std::string> program;
   if (!arguments.empty() && arguments[0] == "run") program = cut_program(arguments);
   std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them

@@ -31,8 +31,17 @@ std::string join(const std::vector<std::string>& parts) {
   return out;
 }
 
+/// Calls that had begun and not returned. After a normal end, or an _exit, they are no news: some thread always waits
+/// for something. `violent`: the process was killed, or nobody knows how it ended.
+void describe_unfinished(const trace::Reader& reader, bool violent, Verdict& verdict) {
+  if (!reader.unpublished()) return;
+  std::string text = report::counted(reader.unpublished(), "call") + (reader.unpublished() == 1 ? " was" : " were") +
+                     " in progress when the trace ended";
+  (violent ? verdict.warnings : verdict.notes).push_back(std::move(text));
+}
+
 /// What the reader and the recorder have to say about the trace, once it has been read.
-void describe_trace(const trace::Reader& reader, Verdict& verdict) {
+void describe_trace(const trace::Reader& reader, bool violent, Verdict& verdict) {
   using trace::End;
   std::string records = std::to_string(reader.position()) + " slots";
   switch (reader.end()) {
@@ -49,13 +58,10 @@ void describe_trace(const trace::Reader& reader, Verdict& verdict) {
                                  "; later calls were not checked");
       break;
     case End::Running:
-      if (reader.unpublished()) {
-        verdict.warnings.push_back(report::counted(reader.unpublished(), "call") +
-                                   (reader.unpublished() == 1 ? " was" : " were") +
-                                   " in progress when the process died");
-      }
+      describe_unfinished(reader, violent, verdict);
       break;
     case End::Exited:
+      describe_unfinished(reader, false, verdict);
       break;
   }
   if (reader.removed()) {
@@ -146,13 +152,18 @@ void judge_into(Verdict& verdict, const std::string& path, const Options& option
   if (!judge.unmodelled().empty()) {
     verdict.warnings.push_back("not modelled by this version: " + join(judge.unmodelled()));
   }
-  describe_trace(*reader, verdict);
+  if (!judge.hidden_order().empty()) {
+    verdict.warnings.push_back("the order made by " + judge.hidden_order() +
+                               " is not seen: findings from there on are at most possible");
+  }
+  describe_trace(*reader, !liveness || liveness->killed(), verdict);
   if (stopped) verdict.warnings.push_back("interrupted: the rest of the trace was not judged");
   if (hazards.dropped()) {
     verdict.warnings.push_back(std::to_string(hazards.dropped()) + " more findings were counted only (max_findings=" +
                                std::to_string(options.max_findings) + ")");
   }
   if (!verdict.findings.empty() && !symbolizer.problem().empty()) verdict.warnings.push_back(symbolizer.problem());
+  for (const std::string& warning : symbolizer.warnings()) verdict.warnings.push_back(warning);
   if (std::uint64_t forgotten = judge.model().statistics().forgotten) {
     verdict.notes.push_back(std::to_string(forgotten) +
                             " remembered accesses were dropped to bound memory: a race with "

@@ -21,23 +21,28 @@ extern const char _end[] __attribute__((visibility("hidden")));
 namespace streamsan::recorder {
 namespace {
 
-struct CachedStack {
-  std::uint64_t frame;  // wrapper's frame address; 0: free
-  std::uint32_t id;
-  std::uint32_t count;
-  std::uint64_t slot[kMaxStackDepth];  // where each return address stands
-  std::uint64_t pc[kMaxStackDepth];
+/// "The return address `pc` stands at `slot`; the next one outwards stands at `next`." next 0: this is the outermost.
+struct Step {
+  std::uint64_t slot;
+  std::uint64_t pc;
+  std::uint64_t next;
 };
 
-constexpr std::size_t kSets = 64;
-constexpr std::size_t kWays = 4;
+constexpr std::size_t kSteps = 8192;
+constexpr std::size_t kProbes = 4;
+
+struct CallStack {
+  std::uint32_t count = 0;
+  std::uint64_t slot[kMaxStackDepth];  // 0: not the place where the address stands (a signal frame)
+  std::uint64_t pc[kMaxStackDepth];
+};
 
 }  // namespace
 
 struct StackCache {
   std::uint32_t epoch;
   std::uint32_t next_victim;
-  CachedStack entries[kSets][kWays];
+  Step steps[kSteps];
 };
 
 namespace {
@@ -82,37 +87,74 @@ bool in_this_library(std::uint64_t pc) {
   return reinterpret_cast<std::uint64_t>(__ehdr_start) <= pc && pc < reinterpret_cast<std::uint64_t>(_end);
 }
 
-struct Walk {
-  CachedStack* out;
+struct Unwinding {
+  CallStack* out;
   unsigned most;
-  bool cacheable;
 };
 
 _Unwind_Reason_Code visit(_Unwind_Context* context, void* argument) {
-  auto& walk = *static_cast<Walk*>(argument);
+  auto& walk = *static_cast<Unwinding*>(argument);
   std::uint64_t pc = _Unwind_GetIP(context);
   if (pc == 0) return _URC_END_OF_STACK;
   if (in_this_library(pc)) return _URC_NO_REASON;
+  if (walk.out->count == walk.most) return _URC_END_OF_STACK;
   // The context's CFA is where the callee's frame ended: the return address stands just below.
   std::uint64_t slot = _Unwind_GetCFA(context) - sizeof(void*);
-  if (slot % sizeof(void*) != 0 || *reinterpret_cast<const std::uint64_t*>(slot) != pc) {
-    walk.cacheable = false;  // a signal frame
-    slot = 0;
-  }
+  if (slot % sizeof(void*) != 0 || *reinterpret_cast<const std::uint64_t*>(slot) != pc) slot = 0;
   walk.out->slot[walk.out->count] = slot;
   walk.out->pc[walk.out->count] = pc;
-  return ++walk.out->count < walk.most ? _URC_NO_REASON : _URC_END_OF_STACK;
+  ++walk.out->count;
+  return _URC_NO_REASON;
 }
 
-bool still_current(const CachedStack& stack, std::uint64_t frame) {
-  if (stack.frame != frame) return false;
-  for (std::uint32_t i = 0; i < stack.count; ++i) {
-    if (*reinterpret_cast<const std::uint64_t*>(stack.slot[i]) != stack.pc[i]) return false;
+std::size_t home(std::uint64_t slot, std::uint64_t pc) { return mix_bits(slot * 31 + pc) % kSteps; }
+
+const Step* find_step(const StackCache& cache, std::uint64_t slot, std::uint64_t pc) {
+  std::size_t at = home(slot, pc);
+  for (std::size_t probe = 0; probe < kProbes; ++probe) {
+    const Step& step = cache.steps[(at + probe) % kSteps];
+    if (step.slot == slot && step.pc == pc) return &step;
   }
-  return true;
+  return nullptr;
 }
 
-void describe(std::uint32_t id, const CachedStack& stack) {
+void learn_step(StackCache& cache, const Step& step) {
+  std::size_t at = home(step.slot, step.pc);
+  std::size_t place = (at + cache.next_victim++ % kProbes) % kSteps;
+  for (std::size_t probe = 0; probe < kProbes; ++probe) {
+    const Step& there = cache.steps[(at + probe) % kSteps];
+    const bool same = there.slot == step.slot && there.pc == step.pc;
+    if (!same && there.slot != 0) continue;
+    place = (at + probe) % kSteps;
+    if (same) break;
+  }
+  cache.steps[place] = step;
+}
+
+void learn(StackCache& cache, const CallStack& stack, unsigned most) {
+  for (std::uint32_t i = 0; i < stack.count; ++i) {
+    const bool last = i + 1 == stack.count;
+    // A stack that was cut does not tell what comes after its last frame.
+    if (stack.slot[i] == 0 || (last && stack.count == most) || (!last && stack.slot[i + 1] == 0)) continue;
+    learn_step(cache, {stack.slot[i], stack.pc[i], last ? 0 : stack.slot[i + 1]});
+  }
+}
+
+/// Walks by known steps. False: a place that was never seen.
+bool walk_known(const StackCache& cache, std::uint64_t slot, unsigned most, CallStack& out) {
+  out.count = 0;
+  for (;;) {
+    std::uint64_t pc = *reinterpret_cast<const std::uint64_t*>(slot);
+    out.pc[out.count++] = pc;
+    if (out.count == most) return true;
+    const Step* step = find_step(cache, slot, pc);
+    if (!step) return false;
+    if (step->next == 0) return true;
+    slot = step->next;
+  }
+}
+
+void describe(std::uint32_t id, const CallStack& stack) {
   note_modules();
   unsigned continuations = (stack.count + trace::kContinuationWords - 1) / trace::kContinuationWords;
   Slot slot = reserve(continuations);
@@ -125,7 +167,7 @@ void describe(std::uint32_t id, const CachedStack& stack) {
   publish(slot);
 }
 
-std::uint32_t intern(const CachedStack& stack) {
+std::uint32_t intern(const CallStack& stack) {
   std::uint64_t hash = stack.count;
   for (std::uint32_t i = 0; i < stack.count; ++i) hash = mix_bits(hash * 31 + stack.pc[i]);
   hash |= 1;  // 0 means free
@@ -150,24 +192,16 @@ std::uint32_t capture_stack(const void* frame_address) {
   if (!options().stacks) return 0;
   StackCache* cache = my_cache();
   if (!cache) return 0;
-  auto frame = reinterpret_cast<std::uint64_t>(frame_address);
-  // The return address of the wrapper is in the guest: the call site in cudart, or in the program itself. Different
-  // callers of one runtime function share it, hence several ways.
-  std::uint64_t caller = *reinterpret_cast<const std::uint64_t*>(frame + sizeof(void*));
-  CachedStack(&set)[kWays] = cache->entries[mix_bits(caller ^ frame) % kSets];
-  for (CachedStack& entry : set) {
-    if (still_current(entry, frame)) [[likely]]
-      return entry.id;
+  const unsigned most = options().stack_depth;
+  CallStack stack;
+  // The return address of the wrapper stands above its saved frame pointer.
+  if (!walk_known(*cache, reinterpret_cast<std::uint64_t>(frame_address) + sizeof(void*), most, stack)) {
+    stack.count = 0;
+    Unwinding walk{&stack, most};
+    _Unwind_Backtrace(visit, &walk);
+    learn(*cache, stack, most);
   }
-  CachedStack& entry = set[cache->next_victim++ % kWays];
-  entry.frame = 0;
-  entry.count = 0;
-  Walk walk{&entry, options().stack_depth, true};
-  _Unwind_Backtrace(visit, &walk);
-  if (entry.count == 0) return 0;
-  entry.id = intern(entry);
-  if (walk.cacheable) entry.frame = frame;
-  return entry.id;
+  return stack.count ? intern(stack) : 0;
 }
 
 void forget_stacks() {

@@ -93,10 +93,12 @@ class Explainer {
 
  private:
   /// Names inside the driver, libc and ourselves would tell nobody anything.
-  bool symbolised(const RawFrame& frame) const {
+  bool symbolised(const RawFrame& frame) {
     if (frame.module == kNoModule) return false;
-    std::string name = base_name(places_.module(frame.module).path);
-    return !name.starts_with("libcuda.") && !name.starts_with("libstreamsan") && !name.starts_with("libc.");
+    const Module& module = places_.module(frame.module);
+    std::string name = base_name(module.path);
+    if (name.starts_with("libcuda.") || name.starts_with("libstreamsan") || name.starts_with("libc.")) return false;
+    return symbolizer_.stands(module.path, module.build_id);
   }
 
   std::vector<Frame> stack(ordering::SiteId site);

@@ -3,6 +3,8 @@
 // See judge.h. Word positions are those of interposer/trace/format.h; the reader has checked all lengths.
 #include "judge/judge.h"
 
+#include <algorithm>
+
 #include "ordering/api/row.h"
 #include "report/text.h"
 
@@ -21,12 +23,43 @@ namespace {
 
 constexpr std::uint16_t kOverflowThread = 0xffff;  // shared by the 65,535th and later threads
 constexpr std::uint64_t kEventInterprocess = 4;    // CU_EVENT_INTERPROCESS
+constexpr std::uint64_t kEventExternal = 1;        // CU_EVENT_RECORD_EXTERNAL, CU_EVENT_WAIT_EXTERNAL
 
 Form form_of(const Record& record) { return record.flags & trace::kAsyncForm ? Form::Asynchronous : Form::Synchronous; }
 
 const api::Row& row_of(const Record& record) { return api::kRows[record.api < api::kRowCount ? record.api : 0]; }
 
 }  // namespace
+
+void Judge::hazard(const ordering::Hazard& hazard) {
+  if (hidden_order_.empty()) return sink_.hazard(hazard);
+  ordering::Hazard doubtful = hazard;
+  doubtful.certainty = ordering::Certainty::Possible;
+  doubtful.order_known = false;
+  sink_.hazard(doubtful);
+}
+
+void Judge::note_hidden_order(std::string_view what) {
+  if (hidden_order_.empty()) hidden_order_ = what;
+}
+
+void Judge::unmodelled(const Item& item) {
+  std::string_view symbol = trace::payload_text(item.payload, 0, item.record->w[1]);
+  auto known = std::find_if(unmodelled_.begin(), unmodelled_.end(),
+                            [symbol](const Unmodelled& each) { return each.symbol == symbol; });
+  if (known == unmodelled_.end()) known = unmodelled_.insert(unmodelled_.end(), {std::string(symbol), 0});
+  known->calls = item.record->w[0];
+  const api::Row* row = api::find_row(symbol);
+  if (row && row->effect.hides_order) note_hidden_order(symbol);
+}
+
+std::vector<std::string> Judge::unmodelled() const {
+  std::vector<std::string> out;
+  for (const Unmodelled& each : unmodelled_) {
+    out.push_back(each.symbol + " (" + report::counted(each.calls, "call") + ")");
+  }
+  return out;
+}
 
 ordering::Call Judge::call(const Record& record, std::uint32_t kernel) {
   return {ThreadId{record.thread}, places_.site(record.api, kernel, record.stack)};
@@ -80,18 +113,11 @@ void Judge::copy(const Item& item) {
   Footprint dst{.base = record.w[2], .width = record.w[4]};
   Footprint src{.base = record.w[3], .width = record.w[4]};
   if (record.w[5]) {
-    // A block of `depth` slices is given as rows: exact when the slices follow each other without a gap of their own,
-    // and otherwise as far as the first slice, which may miss a race and invents none.
-    std::uint64_t height = item.payload[2], depth = item.payload[5] ? item.payload[5] : 1;
-    auto shape = [&](Footprint& side, std::uint64_t pitch, std::uint64_t slice) {
+    auto shape = [&](Footprint& side, std::uint64_t pitch, std::uint64_t slice_pitch) {
       side.pitch = pitch;
-      side.rows = height;
-      if (depth > 1 && height == 1) {
-        side.pitch = slice;
-        side.rows = depth;
-      } else if (depth > 1 && slice == pitch * height) {
-        side.rows = height * depth;
-      }
+      side.rows = item.payload[2];
+      side.slices = item.payload[5] ? item.payload[5] : 1;
+      side.slice_pitch = slice_pitch;
     };
     shape(dst, item.payload[0], item.payload[3]);
     shape(src, item.payload[1], item.payload[4]);
@@ -155,10 +181,23 @@ void Judge::free(const Item& item) {
   }
 }
 
+void Judge::record_event(const Record& record) {
+  StreamId stream = stream_of(record);
+  ordering::EventId event = handles_.event(record.w[2]);
+  if (handles_.recorded(event, stream)) {
+    model_.record_event(call(record), stream, event);
+  } else if (record.w[3] & kEventExternal) {
+    note_hidden_order("an event that a graph records");
+  }
+}
+
 void Judge::wait_event(const Record& record) {
   StreamId stream = stream_of(record);
   ordering::EventId event = handles_.event(record.w[2]);
-  if (!handles_.waits(event, stream)) return;
+  if (!handles_.waits(event, stream)) {
+    if (record.w[3] & kEventExternal) note_hidden_order("an event that a graph waits for");
+    return;
+  }
   const EventLife* life = handles_.life(event);
   if (life && life->foreign) {
     model_.stream_joins_all(call(record), stream);
@@ -194,9 +233,7 @@ void Judge::consume(const Item& item) {
     case Kind::Function:
       return places_.add_kernel(item);
     case Kind::Unmodelled:
-      unmodelled_.push_back(std::string(trace::payload_text(item.payload, 0, w[1])) + " (" +
-                            report::counted(w[0], "call") + ")");
-      return;
+      return unmodelled(item);
     case Kind::Message:
       messages_.emplace_back(trace::payload_text(item.payload, 0, w[0]));
       return;
@@ -248,12 +285,8 @@ void Judge::consume(const Item& item) {
     case Kind::EventDestroy:
       return handles_.destroy_event(w[0]);
 
-    case Kind::EventRecord: {
-      StreamId stream = stream_of(record);
-      ordering::EventId event = handles_.event(w[2]);
-      if (handles_.recorded(event, stream)) model_.record_event(call(record), stream, event);
-      return;
-    }
+    case Kind::EventRecord:
+      return record_event(record);
     case Kind::SyncStream:
       model_.sync_stream(call(record), stream_of(record));
       return blocks(item);

@@ -9,6 +9,9 @@
 //     block returns at once. A CallEnd that never comes (the process died, the number of threads does not fit a record)
 //     is taken as a return, which errs towards silence.
 //   * CAPTURED CALLS do not reach the model (handles.h). A launch of the graph is then one operation without accesses.
+//   * ORDER THAT IS NOT SEEN. A few functions order work and are not modelled (api::Effect::hides_order), and captured
+//     events that a graph records or waits for (CU_EVENT_RECORD_EXTERNAL) are order made by a graph. From the first
+//     such call on a hazard may be an edge that was missed, so all of them are passed on as at most possible.
 //   * SHADOWED DEFINITIONS: looking up the same module variable twice is not a new allocation.
 //
 // Hazards go to the HazardSink of the model's constructor. Threads: one at a time.
@@ -16,6 +19,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "interposer/trace/reader.h"
@@ -25,9 +29,12 @@
 
 namespace streamsan::judge {
 
-class Judge {
+class Judge : private ordering::HazardSink {
  public:
-  Judge(ordering::Options options, ordering::HazardSink& sink) : model_(options, sink), handles_(model_) {}
+  Judge(ordering::Options options, ordering::HazardSink& sink)
+      : sink_(sink), model_(options, *this), handles_(model_) {}
+  Judge(const Judge&) = delete;
+  Judge& operator=(const Judge&) = delete;
 
   void consume(const trace::Item& item);
 
@@ -37,9 +44,21 @@ class Judge {
   /// What the recorder had to say, one line each.
   [[nodiscard]] const std::vector<std::string>& messages() const { return messages_; }
   /// Functions that were called and are not modelled: "cuGraphAddNode (3 calls)".
-  [[nodiscard]] const std::vector<std::string>& unmodelled() const { return unmodelled_; }
+  [[nodiscard]] std::vector<std::string> unmodelled() const;
+  /// The first thing that made order which is not seen: "cuCtxWaitEvent"; empty: nothing did.
+  [[nodiscard]] const std::string& hidden_order() const { return hidden_order_; }
 
  private:
+  struct Unmodelled {
+    std::string symbol;
+    std::uint64_t calls = 0;
+  };
+
+  void hazard(const ordering::Hazard& hazard) override;
+  void note_hidden_order(std::string_view what);
+  void unmodelled(const trace::Item& item);
+  void record_event(const trace::Record& record);
+
   ordering::Call call(const trace::Record& record, std::uint32_t kernel = 0);
   ordering::StreamId stream_of(const trace::Record& record);
   void blocks(const trace::Item& item);
@@ -54,6 +73,7 @@ class Judge {
   void sync_event(const trace::Item& item);
   void call_end(const trace::Item& item);
 
+  ordering::HazardSink& sink_;
   ordering::Model model_;
   Handles handles_;
   Places places_;
@@ -62,7 +82,8 @@ class Judge {
   std::uint64_t next_graph_ = 1;
   std::vector<ordering::PointerArgument> pointers_;  ///< scratch
   std::vector<std::string> messages_;
-  std::vector<std::string> unmodelled_;
+  std::vector<Unmodelled> unmodelled_;  ///< in the order of their first calls
+  std::string hidden_order_;
 };
 
 }  // namespace streamsan::judge

@@ -16,7 +16,11 @@ Places::Places() : kernels_(1), sites_(1) {}
 
 void Places::add_module(const trace::Item& item) {
   const auto& w = item.record->w;
-  modules_.push_back({std::string(trace::payload_text(item.payload, 0, w[3])), w[0], w[1], w[2]});
+  modules_.push_back({.path = std::string(trace::payload_text(item.payload, 0, w[3])),
+                      .bias = w[0],
+                      .low = w[1],
+                      .high = w[2],
+                      .build_id = std::string(trace::payload_text(item.payload, w[3], w[4]))});
 }
 
 void Places::add_stack(const trace::Item& item) {

@@ -32,6 +32,7 @@ struct Module {
   std::uint64_t bias = 0;
   std::uint64_t low = 0;
   std::uint64_t high = 0;
+  std::string build_id;  ///< raw bytes; empty: it had none
 };
 
 /// A frame before symbolisation.

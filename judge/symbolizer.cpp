@@ -20,6 +20,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "judge/build_id.h"
 #include "report/text.h"
 
 namespace streamsan::judge {
@@ -154,6 +155,25 @@ Symbolizer::Symbolizer(Options options) : enabled_(options.enabled) {
   }
 }
 
+bool Symbolizer::stands(const std::string& module, const std::string& build_id) {
+  // Without a slash it is no file: the kernel's vdso.
+  if (tool_.empty() || module.find('/') == std::string::npos) return true;
+  auto [it, fresh] = stands_.try_emplace({module, build_id}, true);
+  if (!fresh) return it->second;
+  switch (standing_of(module, build_id)) {
+    case Standing::Same:
+      return true;
+    case Standing::Rebuilt:
+      warnings_.push_back(module +
+                          " has been rebuilt since the trace was recorded: its functions and lines are not shown");
+      break;
+    case Standing::Missing:
+      warnings_.push_back(module + " is not here: its functions and lines are not shown");
+      break;
+  }
+  return it->second = false;
+}
+
 void Symbolizer::want(const std::string& module, std::uint64_t offset) {
   if (!tool_.empty() && !module.empty() && !known_.contains({module, offset})) wanted_[module].insert(offset);
 }
@@ -169,6 +189,7 @@ void Symbolizer::look_up(const std::string& module, const std::set<std::uint64_t
     if (problem_.empty()) problem_ = tool_ + " failed on " + module + ": some call stacks show offsets only";
     return;
   }
+  answered_.insert(module);
   // Each answer: the address, then a line with the function and a line with the place for each inlined level.
   auto offset = offsets.begin();
   std::vector<Line>* current = nullptr;
@@ -213,6 +234,7 @@ void Symbolizer::look_up(const std::string& module, const std::set<std::uint64_t
 std::vector<report::Frame> Symbolizer::frames(const std::string& module, std::uint64_t offset, std::uint64_t address) {
   want(module, offset);
   for (const auto& [name, offsets] : std::exchange(wanted_, {})) look_up(name, offsets);
+  bool answered = answered_.contains(module);
   std::vector<report::Frame> out;
   if (auto it = known_.find({module, offset}); it != known_.end()) {
     for (const Line& line : it->second) {
@@ -222,10 +244,11 @@ std::vector<report::Frame> Symbolizer::frames(const std::string& module, std::ui
                      .line = line.line,
                      .column = line.column,
                      .module = module,
-                     .offset = offset});
+                     .offset = offset,
+                     .symbolised = answered});
     }
   }
-  if (out.empty()) out.push_back({.address = address, .module = module, .offset = offset});
+  if (out.empty()) out.push_back({.address = address, .module = module, .offset = offset, .symbolised = answered});
   return out;
 }
 

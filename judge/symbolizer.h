@@ -7,13 +7,15 @@
 // functions in programs built without -g. No library of ours parses DWARF.
 //
 // Never fails: without a tool, without the module's file, or when the tool dies or takes longer than a minute, a frame
-// keeps its module and offset, and problem() has one line about it.
+// keeps its module and offset, and problem() has one line about it. A file that is not the one that was recorded is not
+// asked either: lines that are missing are better than lines that are wrong.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "report/finding.h"
@@ -29,6 +31,9 @@ class Symbolizer {
 
   explicit Symbolizer(Options options);
 
+  /// May the file at `module` be asked about a module recorded with this build id (raw bytes, may be empty)? If not,
+  /// warnings() says why. Remembered, so that one run has one answer.
+  bool stands(const std::string& module, const std::string& build_id);
   /// Announces an address, relative to the load bias of its module; looked up at the next frames().
   void want(const std::string& module, std::uint64_t offset);
   /// The frames of one return address, innermost inlined function first; never empty.
@@ -36,6 +41,8 @@ class Symbolizer {
 
   [[nodiscard]] const std::string& tool() const { return tool_; }
   [[nodiscard]] const std::string& problem() const { return problem_; }
+  /// One line for each module whose file is gone or was built again.
+  [[nodiscard]] const std::vector<std::string>& warnings() const { return warnings_; }
 
   /// First of the known tools in PATH; empty: none.
   static std::string find_tool();
@@ -52,6 +59,9 @@ class Symbolizer {
   bool enabled_;
   std::string tool_;
   std::string problem_;
+  std::vector<std::string> warnings_;
+  std::map<std::pair<std::string, std::string>, bool> stands_;  ///< by path and build id
+  std::set<std::string> answered_;                              ///< modules the tool could read
   std::map<std::string, std::set<std::uint64_t>> wanted_;
   std::map<std::pair<std::string, std::uint64_t>, std::vector<Line>> known_;
 };

@@ -213,7 +213,9 @@ std::string explanation(const Hazard& hazard, const Nouns& nouns) {
       break;
     }
   }
-  if (hazard.certainty == ordering::Certainty::Possible) {
+  if (!hazard.order_known) {
+    text += " Part of the order that this process makes is not seen (see the warning): the two may be ordered by it.";
+  } else if (hazard.certainty == ordering::Certainty::Possible) {
     text +=
         " What the kernels touch is inferred from their pointer arguments; they may use disjoint parts of the buffer.";
   }

@@ -93,6 +93,7 @@ struct AllocationInfo {
 struct Hazard {
   HazardKind kind{};
   Certainty certainty = Certainty::Certain;
+  bool order_known = true;         ///< false: the program makes order that the model was not told of. Never by the model
   Order order = Order::Unordered;
   std::optional<Rule> leaned_on;   ///< Latent: the assumed rule that orders the pair today
   Access earlier;                  ///< earlier in submission order

@@ -2,7 +2,8 @@
 //
 // Operations of streams: kernels, copies, fills and those without modelled accesses.
 //
-// What a copy or fill of several rows loses: rows past kMostRows are not remembered or compared.
+// What a copy or fill of several rows loses: rows past kMostRows, those of all slices together, are not remembered or
+// compared. Rows without a gap between them count as one.
 #include <algorithm>
 
 #include "ordering/model_impl.h"
@@ -13,7 +14,30 @@ namespace {
 constexpr std::uint64_t kMostRows = 1024;
 constexpr std::size_t kMostGraphs = 256;
 
-Bytes bytes_of(const Footprint& footprint) { return footprint.width * footprint.rows; }
+Bytes bytes_of(const Footprint& footprint) { return footprint.width * footprint.rows * footprint.slices; }
+
+/// The same bytes in as few runs as their pitches allow: a dimension of one step, or one whose steps follow each other
+/// without a gap, is no dimension.
+Footprint simplified(Footprint f) {
+  if (f.slices > 1 && f.rows > 1 && f.slice_pitch == f.pitch * f.rows) {
+    f.rows *= f.slices;
+    f.slices = 1;
+  }
+  if (f.rows > 1 && f.pitch == f.width) {
+    f.width *= f.rows;
+    f.rows = 1;
+  }
+  if (f.slices > 1 && f.rows == 1) {
+    f.pitch = f.slice_pitch;
+    f.rows = f.slices;
+    f.slices = 1;
+    if (f.pitch == f.width) {
+      f.width *= f.rows;
+      f.rows = 1;
+    }
+  }
+  return f;
+}
 
 }  // namespace
 
@@ -23,15 +47,18 @@ MemoryKind Model::Impl::kind_at(Address address) {
   return allocation ? allocation->info.kind : MemoryKind::Pageable;
 }
 
-void Model::Impl::touch_footprint(const Footprint& footprint, const Access& access, const Actor& actor) {
-  Allocation* allocation = footprint.base == 0 ? nullptr : allocations.find(footprint.base);
-  if (!allocation || bytes_of(footprint) == 0) return;
+void Model::Impl::touch_footprint(const Footprint& given, const Access& access, const Actor& actor) {
+  Allocation* allocation = given.base == 0 ? nullptr : allocations.find(given.base);
+  if (!allocation || bytes_of(given) == 0) return;
+  const Footprint footprint = simplified(given);
   ranges_.clear();
-  if (footprint.rows > 1 && footprint.pitch != footprint.width) {
-    const std::uint64_t rows = std::min(footprint.rows, kMostRows);
-    shadow.forgotten += footprint.rows - rows;
+  if (footprint.rows > 1) {
+    const std::uint64_t all = footprint.rows * footprint.slices;
+    const std::uint64_t rows = std::min(all, kMostRows);
+    shadow.forgotten += all - rows;
     for (std::uint64_t row = 0; row < rows; ++row) {
-      const Address begin = footprint.base + row * footprint.pitch;
+      const Address begin =
+          footprint.base + row / footprint.rows * footprint.slice_pitch + row % footprint.rows * footprint.pitch;
       const Range range = intersection({begin, begin + footprint.width}, allocation->info.range);
       if (!range.empty()) ranges_.push_back(range);
     }

@@ -30,6 +30,7 @@ struct Frame {
   std::string module;        ///< path of the ELF file
   std::uint64_t offset = 0;  ///< address relative to the module's load bias
   bool library = false;      ///< inside CUDA's libraries, the loader or libc: folded in text
+  bool symbolised = false;   ///< the module's own file was asked; if it is and file is empty, there is no line there
 };
 
 struct Stream {

@@ -138,6 +138,7 @@ std::string meaning(const Effect& effect) {
 
 std::string clause(const Effect& effect) {
   const std::string what = meaning(effect);
+  if (effect.hides_order) return std::string(effect.why) + "; findings after its first call are at most possible";
   if (what.empty()) return std::string(effect.why);
   return effect.why.empty() ? what : what + " (" + std::string(effect.why) + ")";
 }

@@ -16,7 +16,8 @@
 //   2. Pick the effect builder below. If none fits, decide first whether the semantics are new: a new EffectKind needs
 //      a decoder in interposer/, a record kind in interposer/trace/format.h, and a rule in ordering/.
 //   3. A function that orders or touches memory but is not modelled yet gets `later("...")`: it is forwarded, counted
-//      and named at the end of a run. A function without order and memory gets `pass("why")`.
+//      and named at the end of a run. If it may order work in a way that is then not seen, it gets `later_order("...")`:
+//      once it was called, findings are at most possible. A function without order and memory gets `pass("why")`.
 //
 // Positions are argument indices from 0; kAbsent means the function has no such argument.
 // This header is free of CUDA headers on purpose; the analyzer reads it too.
@@ -124,6 +125,8 @@ struct Effect {
   Direction direction = Direction::ByAddress;
   CallForm form = CallForm::Asynchronous;
   RecordPoint point = RecordPoint::End;
+  bool hides_order = false;   ///< Later: may make order that is not seen; a process that calls it has no certain findings
+                              ///< from then on
   std::string_view why{};     ///< for Pass and Later: one clause, printed in the coverage page; else a remark, see noted()
 };
 
@@ -139,6 +142,10 @@ struct Row {
 
 constexpr Effect pass(std::string_view why) { return {.kind = EffectKind::Pass, .why = why}; }
 constexpr Effect later(std::string_view why) { return {.kind = EffectKind::Later, .why = why}; }
+/// Not modelled, and a program may rely on the order it makes.
+constexpr Effect later_order(std::string_view why) {
+  return {.kind = EffectKind::Later, .hides_order = true, .why = why};
+}
 constexpr Effect lookup() { return {.kind = EffectKind::Lookup}; }
 constexpr Effect init() { return {.kind = EffectKind::Init}; }
 

@@ -81,6 +81,7 @@ class Interpreter {
   static constexpr std::uint32_t kMemories = 4;
   static constexpr Bytes kMemoryBytes = 512;
   static constexpr Bytes kUnit = 64;
+  static constexpr std::uint8_t kLinearShape = 8;
 
   struct LiveStream {
     StreamId id{};
@@ -107,15 +108,23 @@ class Interpreter {
   Footprint footprint(std::uint8_t object, std::uint8_t place, std::uint8_t shape) const {
     if (object % 7 == 6) return {shape % 5 == 0 ? 0 : Address{0x90000}, kUnit * 2, kUnit * 2, 1};
     const Address begin = base_of(object) + (place % 8) * kUnit;
-    switch (shape % 6) {
+    switch (shape % 9) {
       case 0:
         return {base_of(object), kMemoryBytes, kMemoryBytes, 1};
       case 1:
         return {begin, kUnit / 2, kUnit, 3};  // rows with gaps
       case 2:
         return {begin, kUnit, kUnit, 2};
+      case 3:
+        return {begin, kUnit / 2, kUnit, 2, 2, kUnit * 3};  // slices of two rows, with gaps of both kinds
+      case 4:
+        return {begin + kUnit / 2, kUnit / 2, kUnit, 2, 2, kUnit * 3};  // in the gaps between the rows of the last
+      case 5:
+        return {begin, kUnit / 4, kUnit / 2, 2, 3, kUnit};  // slices that follow each other
+      case 6:
+        return {begin, kUnit, kUnit, 1, 1u + place / 8 % 3u, kUnit * 2};
       default:
-        return {begin, kUnit * (1 + shape % 3), kUnit * 4, 1};
+        return {begin, kUnit * (1 + shape / 9 % 3), kUnit * 4, 1};
     }
   }
 
@@ -209,7 +218,7 @@ class Interpreter {
         model_.query_event_succeeded(call, event(s));
         break;
       case StepKind::HostAccess: {
-        const Footprint bytes = footprint(s.object % 6, s.detail[0], 3);
+        const Footprint bytes = footprint(s.object % 6, s.detail[0], kLinearShape);
         model_.host_access(call, {bytes.base, bytes.base + bytes.width},
                            s.detail[1] % 2 ? AccessMode::Read : AccessMode::Write);
         break;

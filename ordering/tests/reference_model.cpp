@@ -281,13 +281,16 @@ void ReferenceModel::host_access(Call call, Range range, AccessMode mode) {
 // ---- operations ----------------------------------------------------------------------------------------------------
 
 void ReferenceModel::touch(Node node, const Footprint& footprint, Access each) {
-  for (std::uint64_t row = 0; row < footprint.rows; ++row) {
-    const Address begin = footprint.base + row * footprint.pitch;
-    const Range bytes{begin, begin + footprint.width};
-    Memory* memory = memory_at(footprint.base);
-    if (!memory || !memory->range.overlaps(bytes)) continue;
-    each.range = intersection(bytes, memory->range);
-    access(*memory, node, each);
+  Memory* memory = memory_at(footprint.base);
+  if (!memory) return;
+  for (std::uint64_t slice = 0; slice < footprint.slices; ++slice) {
+    for (std::uint64_t row = 0; row < footprint.rows; ++row) {
+      const Address begin = footprint.base + slice * footprint.slice_pitch + row * footprint.pitch;
+      const Range bytes{begin, begin + footprint.width};
+      if (!memory->range.overlaps(bytes)) continue;
+      each.range = intersection(bytes, memory->range);
+      access(*memory, node, each);
+    }
   }
 }
 
@@ -312,7 +315,7 @@ OpId ReferenceModel::launch(Call call, StreamId id, const LaunchShape& shape,
 
 OpId ReferenceModel::copy(Call call, StreamId id, const Footprint& dst, const Footprint& src, Form form) {
   pending_.erase(call.thread);
-  if (dst.width * dst.rows == 0) return kNoOp;  // R-CPY-23
+  if (dst.width * dst.rows * dst.slices == 0) return kNoOp;  // R-CPY-23
   const std::vector<Node> prior = covered_by_stream(id);
   const Node node = new_operation(call, id, true);
   const MemoryKind to = kind_at(dst.base);
@@ -344,7 +347,7 @@ OpId ReferenceModel::copy(Call call, StreamId id, const Footprint& dst, const Fo
 
 OpId ReferenceModel::fill(Call call, StreamId id, const Footprint& dst, Form form) {
   pending_.erase(call.thread);
-  if (dst.width * dst.rows == 0) return kNoOp;  // R-CPY-23
+  if (dst.width * dst.rows * dst.slices == 0) return kNoOp;  // R-CPY-23
   const Node node = new_operation(call, id, true);
   touch(node, dst, {.op = OpId{operations_}, .mode = AccessMode::Write, .source = AccessSource::Fill});
   if (form == Form::Asynchronous) return OpId{operations_};  // R-CPY-51

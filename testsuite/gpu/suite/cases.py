@@ -64,9 +64,9 @@ LIFETIMES = [
 
 # A program that fails by itself keeps its own exit code, whatever is found.
 BEHAVIOUR = [
-    *twins("killed", "ending.cu", race("copy", "kernel", code=137), command=("{}", "kill"), fixed=Expect(exit=137)),
-    *twins("aborted", "ending.cu", race("copy", "kernel", code=134), command=("{}", "abort"), fixed=Expect(exit=134)),
-    *twins("exit-code", "ending.cu", race("copy", "kernel", code=3), command=("{}", "3"), fixed=Expect(exit=3)),
+    *twins("killed", "ending.cu", race("copy", "kernel"), command=("{}", "kill"), fixed=Expect(exit=137)),
+    *twins("aborted", "ending.cu", race("copy", "kernel"), command=("{}", "abort"), fixed=Expect(exit=134)),
+    *twins("exit-code", "ending.cu", race("copy", "kernel"), command=("{}", "3"), fixed=Expect(exit=3)),
     *twins("forked", "forked.cu",
            Expect(exit=66, findings=(Finding(hazard="read-after-write", count=2),), sites=("copy", "kernel"))),
     Case("many-streams", Target("many_streams.cu", ("-g", "-DFIXED")), timeout=120, cost=10),

@@ -4,8 +4,8 @@
 // there.
 //
 // RUN: %build %s -o %t
-// RUN: %expect 134 %run %t abort 2>&1 | %report
-// RUN: %expect 139 %run %t crash 2>&1 | %report
+// RUN: %expect 66 %run %t abort 2>&1 | %report
+// RUN: %expect 66 %run %t crash 2>&1 | %report
 //
 // CHECK: ERROR: streamsan: write-after-write
 // CHECK: main{{.*}}[[SECOND]]

@@ -6,7 +6,7 @@
 // RUN: %build %s -o %t
 // RUN: %expect 7 %t < %s > %t.out 2> %t.err
 // RUN: rm -rf %t.logs
-// RUN: env STREAMSAN_OPTIONS=log_path=%t.logs/deep/report.txt %expect 7 %run %t < %s > %t.out2 2> %t.err2
+// RUN: env STREAMSAN_OPTIONS=exitcode=0:log_path=%t.logs/deep/report.txt %expect 7 %run %t < %s > %t.out2 2> %t.err2
 // RUN: cmp %t.out %t.out2
 // RUN: cmp %t.err %t.err2
 // RUN: %filecheck %s --check-prefix=OUT --input-file %t.out2

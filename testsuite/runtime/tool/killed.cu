@@ -3,7 +3,7 @@
 // The guest is killed by SIGKILL in the middle of its work. What it had done until then is in the report.
 //
 // RUN: %build %s -o %t
-// RUN: %expect 137 %run %t 2>&1 | %report
+// RUN: %expect 66 %run %t 2>&1 | %report
 // RUN: %build -DFIXED %s -o %t.fixed
 // RUN: %expect 137 %run %t.fixed 2>&1 | %sites --check-prefix=FIXED --allow-empty
 //

@@ -3,7 +3,7 @@
 // SIGTERM sent to the launcher, as batch systems and `timeout` do, ends the guest, and the report is there.
 //
 // RUN: %build %s -o %t
-// RUN: %expect 143 %run %t 2>&1 | %report
+// RUN: %expect 66 %run %t 2>&1 | %report
 //
 // CHECK: ERROR: streamsan: write-after-write
 // CHECK: main{{.*}}[[SECOND]]
