@@ -153,8 +153,9 @@ void judge_into(Verdict& verdict, const std::string& path, const Options& option
     verdict.warnings.push_back("not modelled by this version: " + join(judge.unmodelled()));
   }
   if (!judge.hidden_order().empty()) {
-    verdict.warnings.push_back("the order made by " + judge.hidden_order() +
-                               " is not seen: findings from there on are at most possible");
+    std::string text =
+        "the order made by " + judge.hidden_order() + " is not seen: findings from there on are at most possible";
+    (verdict.findings.empty() ? verdict.notes : verdict.warnings).push_back(std::move(text));
   }
   describe_trace(*reader, !liveness || liveness->killed(), verdict);
   if (stopped) verdict.warnings.push_back("interrupted: the rest of the trace was not judged");
@@ -163,7 +164,13 @@ void judge_into(Verdict& verdict, const std::string& path, const Options& option
                                std::to_string(options.max_findings) + ")");
   }
   if (!verdict.findings.empty() && !symbolizer.problem().empty()) verdict.warnings.push_back(symbolizer.problem());
-  for (const std::string& warning : symbolizer.warnings()) verdict.warnings.push_back(warning);
+  // Of no interest when only findings that nobody is shown have lost their lines.
+  bool shown = options.min_severity == "possible" || options.min_severity == "note" ||
+               std::any_of(verdict.findings.begin(), verdict.findings.end(),
+                           [](const report::Finding& f) { return f.severity <= report::Severity::Latent; });
+  for (const std::string& warning : symbolizer.warnings()) {
+    (shown ? verdict.warnings : verdict.notes).push_back(warning);
+  }
   if (std::uint64_t forgotten = judge.model().statistics().forgotten) {
     verdict.notes.push_back(std::to_string(forgotten) +
                             " remembered accesses were dropped to bound memory: a race with "

@@ -295,16 +295,27 @@ void record_special(const Arguments& arguments, const void* frame) {
       programmatic |= config.attrs[i].id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION &&
                       config.attrs[i].value.programmaticStreamSerializationAllowed;
     }
-    record_launch(
-        {.function = word<kEffect.object>(arguments),
-         .extents = {config.gridDimX, config.gridDimY, config.gridDimZ, config.blockDimX, config.blockDimY,
-                     config.blockDimZ},
-         .stream = resolve_stream(reinterpret_cast<std::uint64_t>(config.hStream), kDescription.default_stream),
-         .params = std::get<static_cast<std::size_t>(kEffect.params)>(arguments),
-         .extra = std::get<static_cast<std::size_t>(kEffect.params) + 1>(arguments),
-         .programmatic = programmatic,
-         .api = static_cast<std::uint16_t>(kRow),
-         .stack = capture_stack(frame)});
+    const LaunchCall call{
+        .function = word<kEffect.object>(arguments),
+        .extents = {config.gridDimX, config.gridDimY, config.gridDimZ, config.blockDimX, config.blockDimY,
+                    config.blockDimZ},
+        .stream = resolve_stream(reinterpret_cast<std::uint64_t>(config.hStream), kDescription.default_stream),
+        .params = std::get<static_cast<std::size_t>(kEffect.params)>(arguments),
+        .extra = std::get<static_cast<std::size_t>(kEffect.params) + 1>(arguments),
+        .programmatic = programmatic,
+        .api = static_cast<std::uint16_t>(kRow),
+        .stack = capture_stack(frame)};
+    record_launch(call);
+    for (unsigned i = 0; i < config.numAttrs; ++i) {
+      const CUlaunchAttributeValue& value = config.attrs[i].value;
+      if (config.attrs[i].id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT) {
+        record_event_of_launch(call, reinterpret_cast<std::uint64_t>(value.programmaticEvent.event),
+                               static_cast<std::uint64_t>(value.programmaticEvent.flags));
+      } else if (config.attrs[i].id == CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT) {
+        record_event_of_launch(call, reinterpret_cast<std::uint64_t>(value.launchCompletionEvent.event),
+                               static_cast<std::uint64_t>(value.launchCompletionEvent.flags));
+      }
+    }
   } else if constexpr (kEffect.kind == EffectKind::StreamCreate) {
     stream_created(result_word<kEffect.object>(arguments), static_cast<std::uint16_t>(kRow));
   } else {

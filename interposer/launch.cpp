@@ -100,4 +100,20 @@ void record_launch(const LaunchCall& call) {
   publish(slot);
 }
 
+void record_event_of_launch(const LaunchCall& call, std::uint64_t event, std::uint64_t flags) {
+  Slot slot = reserve(0);
+  if (!slot) return;
+  trace::Record& record = *slot.record;
+  record.kind = trace::Kind::EventRecord;
+  record.api = call.api;
+  record.flags = call.stream.flags;
+  record.thread = thread_number();
+  record.stack = call.stack;
+  record.w[0] = call.stream.handle;
+  record.w[1] = call.stream.context;
+  record.w[2] = event;
+  record.w[3] = flags;
+  publish(slot);
+}
+
 }  // namespace streamsan::recorder

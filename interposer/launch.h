@@ -24,4 +24,8 @@ struct LaunchCall {
 /// After the launch succeeded, while the caller's arguments are still there.
 void record_launch(const LaunchCall& call);
 
+/// The launch had an attribute that records this event. It may complete before the kernel does; taken as recorded
+/// behind the kernel, which may miss a race and invents none.
+void record_event_of_launch(const LaunchCall& call, std::uint64_t event, std::uint64_t flags);
+
 }  // namespace streamsan::recorder

@@ -172,9 +172,13 @@ std::string message(const Hazard& hazard, const Nouns& nouns, const std::string&
 
 std::string explanation(const Hazard& hazard, const Nouns& nouns) {
   const ordering::Explanation& why = hazard.explanation;
+  const std::string unseen =
+      hazard.order_known
+          ? ""
+          : " Part of the order that this process makes is not seen (see the warning): the two may be ordered by it.";
   if (hazard.order == ordering::Order::Latent && hazard.leaned_on) {
     return std::string("today's driver orders the two by ") + ordering::rule_id(*hazard.leaned_on) + " (" +
-           ordering::rule_text(*hazard.leaned_on) + ") No document promises that it always will.";
+           ordering::rule_text(*hazard.leaned_on) + ") No document promises that it always will." + unseen;
   }
   std::string text;
   switch (why.nearest) {
@@ -213,13 +217,11 @@ std::string explanation(const Hazard& hazard, const Nouns& nouns) {
       break;
     }
   }
-  if (!hazard.order_known) {
-    text += " Part of the order that this process makes is not seen (see the warning): the two may be ordered by it.";
-  } else if (hazard.certainty == ordering::Certainty::Possible) {
+  if (hazard.certainty == ordering::Certainty::Possible && hazard.order_known) {
     text +=
         " What the kernels touch is inferred from their pointer arguments; they may use disjoint parts of the buffer.";
   }
-  return text;
+  return text + unseen;
 }
 
 std::string fix(const Hazard& hazard, const Nouns& nouns) {

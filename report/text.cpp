@@ -194,7 +194,7 @@ bool lacks_lines(const Finding& finding) {
   bool has_user_frame = false;
   for (const AccessReport& access : finding.accesses) {
     for (const Frame& frame : access.stack) {
-      if (frame.library) continue;
+      if (frame.library || !frame.symbolised) continue;
       if (!frame.file.empty()) return false;
       has_user_frame = true;
     }

@@ -7,6 +7,7 @@
 
 #include "cli/tests/command.h"
 #include "cli/tests/sample_trace.h"
+#include "judge/build_id.h"
 
 namespace streamsan::cli {
 namespace {
@@ -23,6 +24,19 @@ class Check : public ::testing::Test {
   std::string written(const std::string& name, const std::string& bytes) {
     std::string path = directory_ / name;
     std::ofstream(path, std::ios::binary) << bytes;
+    return path;
+  }
+  /// Two fills that race, called from this module.
+  std::string saved_in_module(const std::string& name, const std::string& module, const std::string& build_id) {
+    trace::TraceBuilder trace;
+    trace.module(module, 0x10000000, 0x10000000, 0x20000000, build_id);
+    trace.alloc(0x700000000000, 4096);
+    trace.stream_create(0x1000, trace::NonBlocking::Yes);
+    trace.stream_create(0x2000, trace::NonBlocking::Yes);
+    trace.at({0x10001000}).fill_async(0x1000, 0x700000000000, 64);
+    trace.at({0x10001100}).fill_async(0x2000, 0x700000000000, 64);
+    std::string path = directory_ / (name + ".trace");
+    EXPECT_TRUE(trace.save(path));
     return path;
   }
   TemporaryDirectory directory_;
@@ -112,11 +126,77 @@ TEST_F(Check, ColorOnlyWhenAsked) {
 }
 
 TEST_F(Check, TheSourceHintComesOnceWhenNothingHasLines) {
-  std::string error = streamsan({"check", saved("race"), saved("latent")}).error;
+  // Stripped, as distributions ship it.
+  std::string path = saved_in_module("stripped", "/bin/true", "");
+  std::string error = streamsan({"check", path, path}).error;
   std::size_t first = error.find("Hint: compile with -g");
   ASSERT_NE(first, std::string::npos);
   EXPECT_EQ(error.find("Hint:", first + 1), std::string::npos);
-  EXPECT_FALSE(has(streamsan({"check", "--symbolize=0", saved("race")}).error, "Hint:"));
+  EXPECT_FALSE(has(streamsan({"check", "--symbolize=0", path}).error, "Hint:"));
+  EXPECT_FALSE(has(streamsan({"check", saved("race")}).error, "Hint:")) << "the module is not here: -g would not help";
+}
+
+TEST_F(Check, LinesOfAModuleThatWasBuiltAgainAreNotShown) {
+  std::string id = judge::build_id_of(STREAMSAN_PROGRAM);
+  ASSERT_FALSE(id.empty());
+  Result same = streamsan({"check", saved_in_module("same", STREAMSAN_PROGRAM, id)});
+  EXPECT_FALSE(has(same.error, "WARNING")) << same.error;
+
+  Result rebuilt = streamsan({"check", saved_in_module("rebuilt", STREAMSAN_PROGRAM, "another id")});
+  EXPECT_EQ(rebuilt.code, 66);
+  EXPECT_TRUE(has(rebuilt.error, "WARNING: streamsan: " STREAMSAN_PROGRAM " has been rebuilt since the trace was "
+                                 "recorded: its functions and lines are not shown\n"))
+      << rebuilt.error;
+  EXPECT_TRUE(has(rebuilt.error, "#0 (streamsan+0x1100)\n")) << rebuilt.error;
+  EXPECT_FALSE(has(rebuilt.error, "Hint:")) << "-g would not help";
+
+  Result gone = streamsan({"check", saved_in_module("gone", "/no/such/program", id)});
+  EXPECT_EQ(gone.code, 66);
+  EXPECT_TRUE(has(gone.error, "/no/such/program is not here: its functions and lines are not shown\n")) << gone.error;
+  EXPECT_FALSE(has(gone.error, "Hint:"));
+}
+
+TEST_F(Check, OrderThatIsNotSeenIsSaidBesideWhatItMakesDoubtful) {
+  trace::TraceBuilder hidden;
+  hidden.unmodelled("cuCtxWaitEvent", 1);
+  hidden.unmodelled("cuCtxWaitEvent", 2);
+  hidden.stream_create(0x1000, trace::NonBlocking::Yes);
+  hidden.stream_create(0x2000, trace::NonBlocking::Yes);
+  hidden.alloc(0x700000000000, 4096);
+  hidden.fill_async(0x1000, 0x700000000000, 64);
+  hidden.fill_async(0x2000, 0x700000000000, 64);
+  std::string path = directory_ / "hidden.trace";
+  ASSERT_TRUE(hidden.save(path));
+  Result result = streamsan({"check", path});
+  EXPECT_EQ(result.code, 0);
+  EXPECT_EQ(
+      result.error,
+      "==4711== WARNING: streamsan: not modelled by this version: cuCtxWaitEvent (2 calls)\n"
+      "==4711== WARNING: streamsan: the order made by cuCtxWaitEvent is not seen: findings from there on are at "
+      "most possible\n"
+      "SUMMARY: streamsan: no errors, 1 possible (shown with min_severity=possible); 2 operations in 1 process\n");
+}
+
+TEST_F(Check, CallsInProgressAreSaidWhenNobodyKnowsHowTheProcessEnded) {
+  trace::TraceBuilder trace = sample_trace("in-progress");
+  std::string path = directory_ / "x.trace";
+  trace.set_end(trace::End::Running);
+  ASSERT_TRUE(trace.save(path));
+  EXPECT_TRUE(
+      has(streamsan({"check", path}).error, "WARNING: streamsan: 1 call was in progress when the trace ended\n"));
+  trace.set_end(trace::End::Exited);
+  ASSERT_TRUE(trace.save(path));
+  EXPECT_EQ(streamsan({"check", path}).error, "");
+}
+
+TEST(Command, AnUnknownCommandIsNamed) {
+  Result result = streamsan({"no-such-command"});
+  EXPECT_EQ(result.code, 2);
+  EXPECT_EQ(result.error,
+            "streamsan: unknown command no-such-command: the commands are run, check, doctor and help (streamsan run "
+            "no-such-command would run a program of this name)\n");
+  EXPECT_TRUE(has(streamsan({"checks", "x.trace"}).error, "unknown command checks: ")) << "whatever follows";
+  EXPECT_EQ(streamsan({"help"}).code, 0);
 }
 
 TEST(Command, Usage) {

@@ -69,6 +69,18 @@ TEST(Run, AKilledProgramIsReportedAllTheSame) {
   }
 }
 
+TEST(Run, CallsInProgressAreNewsOnlyWhenTheProgramWasKilled) {
+  const std::string line = "1 call was in progress when the trace ended\n";
+  Result killed = run("in-progress", {}, shell("kill -KILL $$"));
+  EXPECT_EQ(killed.code, 128 + SIGKILL);
+  EXPECT_TRUE(has(killed.error, "WARNING: streamsan: " + line)) << killed.error;
+  // The fake recorder never writes that the process has ended: every end looks like _exit.
+  Result left = run("in-progress", {}, shell("exit 3"));
+  EXPECT_EQ(left.code, 3);
+  EXPECT_EQ(left.error, "");
+  EXPECT_TRUE(has(run("in-progress", {"--verbosity=1"}, kTrue).error, line));
+}
+
 TEST(Run, ProgramsThatCannotBeRun) {
   Result missing = run("", {}, {"/no/such/program"});
   EXPECT_EQ(missing.code, 127);

@@ -26,6 +26,10 @@ trace::TraceBuilder sample_trace(std::string_view name) {
     t.at({0x401300}).free(kBuffer);
     return t;
   }
+  if (name == "in-progress") {
+    t.add(trace::Kind::SyncContext, "cuCtxSynchronize", {trace::TraceBuilder::kContext}, {}, 0, trace::State::Reserved);
+    return t;
+  }
   t.at({0x401100}).copy_async("cuMemcpyHtoDAsync_v2", kA, kBuffer, 0x5000, kBytes);
   if (name == "fixed") t.event_record(kA, kEvent), t.event_wait(kB, kEvent);
   t.at({0x401200}).launch(kB, 1, {pointer_word(0, kBuffer)}, kBytes);

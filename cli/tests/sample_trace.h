@@ -9,7 +9,8 @@
 
 namespace streamsan::cli {
 
-/// "race": one error. "fixed": the same, repaired. "latent", "possible": one finding of that severity.
+/// "race": one error. "fixed": the same, repaired. "latent", "possible": one finding of that severity. "in-progress":
+/// no finding, and a call that has not returned.
 trace::TraceBuilder sample_trace(std::string_view name);
 
 }  // namespace streamsan::cli

@@ -57,8 +57,9 @@ TraceBuilder& TraceBuilder::at(std::initializer_list<std::uint64_t> frames) {
   return *this;
 }
 
-void TraceBuilder::module(std::string_view path, std::uint64_t bias, std::uint64_t low, std::uint64_t high) {
-  add_text(Kind::Module, {bias, low, high, path.size(), 0}, path);
+void TraceBuilder::module(std::string_view path, std::uint64_t bias, std::uint64_t low, std::uint64_t high,
+                          std::string_view build_id) {
+  add_text(Kind::Module, {bias, low, high, path.size(), build_id.size()}, std::string(path) + std::string(build_id));
 }
 void TraceBuilder::function(std::uint64_t id, std::string_view mangled) {
   add_text(Kind::Function, {id, 0xF000 + id, mangled.size()}, mangled);

@@ -41,7 +41,8 @@ class TraceBuilder {
   TraceBuilder& at(std::initializer_list<std::uint64_t> frames);
 
   // ---- definitions ----
-  void module(std::string_view path, std::uint64_t bias, std::uint64_t low, std::uint64_t high);
+  void module(std::string_view path, std::uint64_t bias, std::uint64_t low, std::uint64_t high,
+              std::string_view build_id = {});
   void function(std::uint64_t id, std::string_view mangled);
   void unmodelled(std::string_view symbol, std::uint64_t calls);
   void message(std::string_view text);

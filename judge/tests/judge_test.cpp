@@ -379,6 +379,84 @@ TEST(Judge, ShapedCopiesTouchTheirRowsOnly) {
   EXPECT_EQ(race_with_fill_at(kBuffer + 1024), 0u);
 }
 
+TEST(Judge, SubBoxesOfAVolumeMayInterleave) {
+  // Two rows of 64 bytes in each of three slices; a row is 128 bytes, a slice four rows.
+  auto copy_box = [](TraceBuilder& trace, std::uint64_t stream, std::uint64_t address) {
+    std::uint64_t shape[8] = {128, 64, 2, 512, 128, 3, 0, 0};
+    trace.add(trace::Kind::Copy, "cuMemcpy3DAsync_v2", {stream, 0, address, kHost, 64, 1}, shape, trace::kAsyncForm);
+  };
+  auto race_with_box_at = [&](std::uint64_t address) {
+    TraceBuilder trace = two_streams();
+    copy_box(trace, kA, kBuffer);
+    copy_box(trace, kB, address);
+    return judge(trace).size();
+  };
+  EXPECT_EQ(race_with_box_at(kBuffer + 64), 0u) << "beside it";
+  EXPECT_EQ(race_with_box_at(kBuffer + 256), 0u) << "below it, in every slice";
+  EXPECT_EQ(race_with_box_at(kBuffer + 128), 1u) << "one row of each slice is common";
+  EXPECT_EQ(race_with_box_at(kBuffer + 2 * 512), 1u) << "one slice is common";
+  EXPECT_EQ(race_with_box_at(kBuffer + 3 * 512), 0u);
+}
+
+HazardList after_call_of(const char* symbol) {
+  TraceBuilder trace = two_streams();
+  trace.unmodelled(symbol, 1);
+  produce(trace);
+  consume(trace);
+  return hazards_of(judge(trace));
+}
+
+TEST(Judge, AfterOrderThatIsNotSeenNothingIsCertain) {
+  for (const char* symbol : {"cuCtxRecordEvent", "cuCtxWaitEvent", "cuGreenCtxRecordEvent", "cuGreenCtxWaitEvent",
+                             "cuGraphAddEventRecordNode", "cuGraphAddEventWaitNode", "cuGraphAddNode_v2",
+                             "cuLaunchCooperativeKernelMultiDevice"}) {
+    EXPECT_EQ(after_call_of(symbol), (HazardList{"read-after-write/possible/no-edge"})) << symbol;
+  }
+  for (const char* symbol : {"cuGraphAddKernelNode_v2", "cuArrayDestroy", "cuNotInTheTable"}) {
+    EXPECT_EQ(after_call_of(symbol), (HazardList{"read-after-write/error/no-edge"})) << symbol;
+  }
+}
+
+TEST(Judge, BeforeOrderThatIsNotSeenFindingsAreWhatTheyWere) {
+  TraceBuilder trace = two_streams();
+  produce(trace);
+  consume(trace);
+  trace.unmodelled("cuCtxWaitEvent", 1);
+  trace.at({0x401500}).fill_async(kB, kBuffer, kBytes);
+  EXPECT_EQ(hazards_of(judge(trace)),
+            (HazardList{"read-after-write/error/no-edge", "write-after-write/possible/no-edge"}));
+}
+
+TEST(Judge, EventsThatAGraphRecordsOrWaitsForAreOrderThatIsNotSeen) {
+  constexpr std::uint64_t kExternal = 1;
+  for (trace::Kind kind : {trace::Kind::EventRecord, trace::Kind::EventWait}) {
+    for (std::uint64_t flags : {std::uint64_t{0}, kExternal}) {
+      TraceBuilder trace = two_streams();
+      trace.stream_create(0x3000, NonBlocking::Yes);
+      trace.capture_begin(0x3000);
+      trace.add(kind, "cuEventRecordWithFlags", {0x3000, TraceBuilder::kContext, kEvent, flags});
+      trace.capture_end(0x3000, 0x9000);
+      produce(trace);
+      consume(trace);
+      EXPECT_EQ(hazards_of(judge(trace)),
+                (HazardList{flags ? "read-after-write/possible/no-edge" : "read-after-write/error/no-edge"}));
+    }
+  }
+}
+
+TEST(Judge, AnEventThatALaunchRecordsOrders) {
+  for (bool fixed : {false, true}) {
+    TraceBuilder trace = two_streams();
+    trace.function(2, "_Z4workPf");
+    trace.at({0x401150}).launch(kA, 2, {pointer_word(0, kBuffer)}, kBytes);
+    if (fixed) trace.add(trace::Kind::EventRecord, "cuLaunchKernelEx", {kA, TraceBuilder::kContext, kEvent, 0});
+    trace.event_wait(kB, kEvent);
+    trace.at({0x401500}).fill_async(kB, kBuffer, kBytes);
+    EXPECT_EQ(hazards_of(judge(trace)),
+              fixed ? HazardList{} : HazardList{"write-after-write/error/event-never-recorded"});
+  }
+}
+
 TEST(Judge, SlicesOfOneBufferByKernelsAreAtMostPossible) {
   TraceBuilder trace = two_streams();
   trace.function(2, "_Z4workPfi");

@@ -9,6 +9,8 @@
 #include <array>
 #include <cstdio>
 
+#include "judge/build_id.h"
+
 namespace streamsan::judge {
 namespace {
 
@@ -81,6 +83,40 @@ void expect_offset_only(Symbolizer& symbolizer, const std::string& module) {
   EXPECT_EQ(frames[0].module, module);
   EXPECT_EQ(frames[0].offset, 0x10u);
   EXPECT_EQ(frames[0].address, 0x400010u);
+}
+
+TEST(Symbolizer, SaysWhetherTheModuleWasAsked) {
+  std::uint64_t offset = run_guest().offset;
+  Symbolizer symbolizer({.enabled = true, .tool = tools().at(0)});
+  EXPECT_TRUE(symbolizer.frames(STREAMSAN_SYMBOLIZER_GUEST, offset, 0)[0].symbolised);
+  EXPECT_TRUE(symbolizer.frames(STREAMSAN_SYMBOLIZER_GUEST, 0xffffff0, 0)[0].symbolised) << "asked, and nothing there";
+  EXPECT_FALSE(symbolizer.frames("/no/such/module.so", offset, 0)[0].symbolised);
+}
+
+TEST(Symbolizer, AModuleStandsWithTheBuildIdItWasRecordedWith) {
+  std::string id = build_id_of(STREAMSAN_SYMBOLIZER_GUEST);
+  ASSERT_FALSE(id.empty());
+  Symbolizer symbolizer({.enabled = true, .tool = tools().at(0)});
+  EXPECT_TRUE(symbolizer.stands(STREAMSAN_SYMBOLIZER_GUEST, id));
+  EXPECT_TRUE(symbolizer.stands(STREAMSAN_SYMBOLIZER_GUEST, "")) << "nothing to compare with";
+  EXPECT_TRUE(symbolizer.stands("linux-vdso.so.1", "x")) << "not a file";
+  EXPECT_EQ(symbolizer.warnings(), std::vector<std::string>{});
+
+  std::string other = id;
+  other[0] = static_cast<char>(other[0] ^ 1);
+  EXPECT_FALSE(symbolizer.stands(STREAMSAN_SYMBOLIZER_GUEST, other));
+  EXPECT_FALSE(symbolizer.stands(STREAMSAN_SYMBOLIZER_GUEST, other));
+  EXPECT_FALSE(symbolizer.stands("/no/such/module.so", ""));
+  EXPECT_EQ(
+      symbolizer.warnings(),
+      (std::vector<std::string>{STREAMSAN_SYMBOLIZER_GUEST
+                                " has been rebuilt since the trace was recorded: its functions and lines are not shown",
+                                "/no/such/module.so is not here: its functions and lines are not shown"}))
+      << "once each";
+
+  Symbolizer off({.enabled = false, .tool = {}});
+  EXPECT_TRUE(off.stands("/no/such/module.so", ""));
+  EXPECT_EQ(off.warnings(), std::vector<std::string>{}) << "nobody asked for lines";
 }
 
 TEST(Symbolizer, DoesWithoutModuleToolOrPermission) {

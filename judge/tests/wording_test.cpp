@@ -53,6 +53,17 @@ TEST(Wording, NoEdge) {
             "cudaStreamWaitEvent(stream 2, event) before kernel consume(float const*) (train.cu:88).");
 }
 
+TEST(Wording, OrderThatIsNotSeenIsTheReasonForDoubt) {
+  Hazard hazard = race(NearestEdge::None);
+  hazard.certainty = ordering::Certainty::Possible;
+  EXPECT_TRUE(explanation(hazard, nouns()).ends_with("they may use disjoint parts of the buffer."));
+  hazard.order_known = false;
+  EXPECT_EQ(explanation(hazard, nouns()),
+            "nothing makes stream 2 wait for stream 1 between cudaMemcpyAsync (host to device) (op #15) and kernel "
+            "consume(float const*) (op #18). Part of the order that this process makes is not seen (see the warning): "
+            "the two may be ordered by it.");
+}
+
 TEST(Wording, DriverProgramsReadDriverNames) {
   Nouns words = nouns();
   words.runtime = false;

@@ -229,6 +229,50 @@ TEST_F(Copy, RowsWithGapsTouchTheirRowsOnly) {
   EXPECT_TRUE(one(HazardKind::WriteAfterWrite));
 }
 
+TEST_F(Copy, SlicesWithGapsTouchTheirRowsOnly) {
+  // Two sub-boxes of one volume: rows of 128 bytes, four to a slice, three slices. Each has two rows of three slices.
+  const Address a = memory();
+  const Footprint upper{a, 64, 128, 2, 3, 512};
+  const Footprint lower{a + 2 * 128, 64, 128, 2, 3, 512};
+  const Footprint right{a + 64, 64, 128, 4, 3, 512};
+  copy(s, upper, pageable(), Form::Asynchronous);
+  copy(t, lower, pageable(), Form::Asynchronous);
+  copy(non_blocking(), right, pageable(), Form::Asynchronous);
+  EXPECT_TRUE(silent());
+  // The second row of the last slice, seen from a third stream.
+  write(t, a + 3 * 512);
+  EXPECT_TRUE(silent()) << "behind the volume";
+  copy(t, {a + 2 * 512 + 128, 8, 8, 1}, pageable(), Form::Asynchronous);
+  EXPECT_TRUE(one(HazardKind::WriteAfterWrite));
+}
+
+TEST_F(Copy, OverlappingSubBoxesMeetInTheirLastSliceOnly) {
+  const Address a = memory();
+  const StreamId u = non_blocking();
+  copy(s, {a, 64, 128, 2, 2, 512}, pageable(), Form::Asynchronous);                  // slices 0 and 1
+  copy(t, {a + 1 * 512 + 128, 64, 128, 2, 2, 512}, pageable(), Form::Asynchronous);  // slices 1 and 2, a row further
+  const std::vector<Hazard> hazards = found();
+  ASSERT_EQ(hazards.size(), 1u);
+  EXPECT_EQ(hazards[0].overlap, (Range{a + 512 + 128, a + 512 + 128 + 64}));
+  copy(u, {a + 2 * 512, 64, 128, 1, 1, 512}, pageable(), Form::Asynchronous);
+  EXPECT_TRUE(silent()) << "the first row of the third slice is nobody's";
+}
+
+TEST_F(Copy, SlicesThatFollowEachOtherAreOneRun) {
+  const Address a = memory();
+  copy(s, {a, 64, 64, 4, 4, 256}, pageable(), Form::Asynchronous);
+  EXPECT_EQ(model.statistics().shadow_entries, 1u);
+  copy(t, {a + 1024, 64, 64, 4, 4, 256}, pageable(), Form::Asynchronous);
+  EXPECT_TRUE(silent());
+  copy(t, {a + 1023, 1, 1, 1}, pageable(), Form::Asynchronous);
+  EXPECT_TRUE(one(HazardKind::WriteAfterWrite));
+}
+
+TEST_F(Copy, R_CPY_23_NoSlicesNoOperation) {
+  const Address a = memory();
+  EXPECT_EQ(copy(s, {a, 64, 128, 2, 0, 512}, array(0), Form::Asynchronous), kNoOp);
+}
+
 // ---- the table itself ----------------------------------------------------------------------------------------------
 
 constexpr MemoryKind kKinds[] = {MemoryKind::Device, MemoryKind::DeviceAsync, MemoryKind::Managed,

@@ -9,7 +9,25 @@
 namespace streamsan::null {
 namespace {
 
-thread_local std::vector<CUcontext> context_stack;
+/// The contexts a thread has pushed. Trivially destructible: exit handlers run after the destructors of the main
+/// thread's variables, and programs call the driver from there.
+struct ContextStack {
+  CUcontext entries[64];
+  std::size_t count;
+
+  [[nodiscard]] bool empty() const { return count == 0; }
+  [[nodiscard]] CUcontext back() const { return entries[count - 1]; }
+  void pop_back() { --count; }
+  /// Deeper than any test goes: the bottom is lost.
+  void push_back(CUcontext context) {
+    if (count == std::size(entries)) {
+      std::copy(entries + 1, entries + count, entries);
+      --count;
+    }
+    entries[count++] = context;
+  }
+};
+thread_local ContextStack context_stack{};
 
 constexpr unsigned kContextFlags = CU_CTX_FLAGS_MASK;
 

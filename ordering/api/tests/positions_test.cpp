@@ -346,6 +346,23 @@ TEST(ApiEffects, what_is_not_modelled_says_why) {
   }
 }
 
+TEST(ApiEffects, order_is_hidden_by_what_is_not_modelled_only) {
+  std::size_t hiding = 0;
+  for (const Row& row : kRows) {
+    if (!row.effect.hides_order) continue;
+    ++hiding;
+    EXPECT_TRUE(row.effect.kind == EffectKind::Later) << row.symbol;
+  }
+  EXPECT_GT(hiding, 0u);
+  // Whatever records or waits for an event and is not modelled hides order.
+  for (const Row& row : kRows) {
+    if (row.effect.kind != EffectKind::Later) continue;
+    const bool about_events = row.base.ends_with("RecordEvent") || row.base.ends_with("WaitEvent") ||
+                              row.base.find("AddEvent") != std::string_view::npos;
+    EXPECT_TRUE(row.effect.hides_order || !about_events) << row.symbol;
+  }
+}
+
 TEST(ApiEffects, thirty_two_bit_functions_are_marked) {
   for (const Row& row : kRows) {
     if (row.effect.kind == EffectKind::Pass || row.effect.kind == EffectKind::Later) continue;

@@ -16,17 +16,20 @@ def script(name, *words):
 
 
 RACY = Expect(exit=66, findings=(Finding(at_least=True),), allowed=("note", "possible"))
+# cuBLAS gets its matrices inside a structure: that one of them is used cannot be certain.
+MAYBE_RACY = Expect(findings=(Finding(severity="possible", at_least=True),))
+NO_FINDING = Expect()
 
 
 def python(name, command, expect=NO_ERROR, needs=("module:torch",), **more):
     return Case(name, None, command, expect, needs=needs, null=False, timeout=120, cost=20, **more)
 
 
-def torch_twins(variant, **more):
+def torch_twins(variant, expect=RACY, fixed=NO_ERROR, **more):
     name = "torch-" + variant.replace("_", "-")
     return [
-        python(name, script("torch_side_stream.py", variant), RACY, **more),
-        python(name + "-fixed", script("torch_side_stream.py", variant, "--fixed")),
+        python(name, script("torch_side_stream.py", variant), expect, **more),
+        python(name + "-fixed", script("torch_side_stream.py", variant, "--fixed"), fixed),
     ]
 
 
@@ -34,7 +37,7 @@ FRAMEWORKS = [
     *torch_twins("produce_on_default", record=True),
     *torch_twins("produce_on_side"),
     *torch_twins("pinned_upload"),
-    *torch_twins("matmul_on_side"),
+    *torch_twins("matmul_on_side", MAYBE_RACY, NO_FINDING),
     python("torch-shared-weights", script("torch_side_stream.py", "shared_weights", "--fixed")),
     python("torch-training", script("torch_training.py", "50")),
     python("torch-graph", script("torch_graph.py")),

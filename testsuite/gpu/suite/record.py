@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Keeps traces of chosen runs as replay tests, which need no GPU: see testsuite/traces/README.md.
 
-For each case that passed and is marked `record`: NAME.trace.xz, the trace cut to its used length, and NAME.test, a
+For each case that passed and is marked `record`: NAME.trace.xz, the trace cut to its used length and without paths, and NAME.test, a
 lit test that expects of `streamsan check` what it found here: the stable facts of every finding. Addresses, lines and
 wording are not among them: the program is not there when its trace is replayed, and wording has tests of its own. A
 trace whose findings are not those of the case's row is not kept.
@@ -62,7 +62,7 @@ def keep(runner, case, folder, machine):
     if wrong:
         return "; ".join(wrong)
     data = traces[0].read_bytes()
-    packed = lzma.compress(data[: trace.used_bytes(data)], preset=9)
+    packed = lzma.compress(trace.without_places(data), preset=9)
     if len(packed) > LARGEST:
         return f"{len(packed)} bytes, too large to keep"
     folder = Path(folder)

@@ -23,6 +23,8 @@ KINDS = (
 
 _HEADER = struct.Struct("<QIIQIIQQQQ")
 _RECORD = struct.Struct("<IBBH")
+_EXECUTABLE, _EXECUTABLE_BYTES = 80, 1024
+_COMMAND_LINE, _COMMAND_LINE_BYTES = 1104, 2048
 
 # Which kind of record the call itself makes, by the effect builder of its row in cuda_api.def. A call may write others
 # besides (a definition, a stream it meets for the first time); they carry its row too and are not counted. Functions
@@ -82,6 +84,42 @@ def used_bytes(data):
     return min(len(data), HEADER_BYTES + read_header(data)[1] * SLOT_BYTES)
 
 
+def records(data):
+    """(position in the file, state, kind, row, slots) of each record."""
+    position, end = HEADER_BYTES, used_bytes(data)
+    while position + SLOT_BYTES <= end:
+        state, kind, continuations, row = _RECORD.unpack_from(data, position)
+        # A slot that was reserved and never filled in says nothing about its length; it is one slot or zeros follow.
+        slots = 1 + continuations
+        yield position, state, kind, row, slots
+        position += SLOT_BYTES * slots
+
+
+def without_places(data):
+    """The used part of a trace, with the names of files in place of their paths: where the recording machine keeps its
+    files and the user's command line are nobody's business, and no report needs them."""
+    out = bytearray(data[: used_bytes(data)])
+
+    def shorten(start, length):
+        """The last part of the path, moved to its start; the rest zero. Returns the new length."""
+        name = bytes(out[start : start + length]).rsplit(b"/", 1)[-1]
+        out[start : start + length] = name.ljust(length, b"\0")
+        return len(name)
+
+    shorten(_EXECUTABLE, _EXECUTABLE_BYTES)
+    out[_COMMAND_LINE : _COMMAND_LINE + _COMMAND_LINE_BYTES] = bytes(_COMMAND_LINE_BYTES)
+    for position, state, kind, _, _ in records(data):
+        if state != PUBLISHED or KINDS[kind] != "Module":
+            continue
+        length, build_id = struct.unpack_from("<QQ", out, position + 16 + 3 * 8)
+        path = position + SLOT_BYTES
+        identity = bytes(out[path + length : path + length + build_id])
+        shorter = shorten(path, length)
+        out[path + shorter : path + length + build_id] = identity.ljust(length + build_id - shorter, b"\0")
+        struct.pack_into("<Q", out, position + 16 + 3 * 8, shorter)
+    return bytes(out)
+
+
 def count_calls(data, rows):
     """{base name: number of successful calls recorded}."""
     api_rows, _ = read_header(data)
@@ -90,11 +128,7 @@ def count_calls(data, rows):
     kinds = [KIND_OF_EFFECT.get(effect) for _, effect in rows]
     names = [base_name(symbol) for symbol, _ in rows]
     counts = collections.Counter()
-    position, end = HEADER_BYTES, used_bytes(data)
-    while position + SLOT_BYTES <= end:
-        state, kind, continuations, row = _RECORD.unpack_from(data, position)
+    for _, state, kind, row, _ in records(data):
         if state == PUBLISHED and kinds[row] == KINDS[kind]:
             counts[names[row]] += 1
-        # A slot that was reserved and never filled in says nothing about its length; it is one slot or zeros follow.
-        position += SLOT_BYTES * (1 + continuations)
     return counts

@@ -42,6 +42,39 @@ class Format(unittest.TestCase):
         self.assertEqual(tuple(re.findall(r"\b[A-Z]\w+", body)), trace.KINDS)
 
 
+class WithoutPlaces(unittest.TestCase):
+    def test_paths_and_command_line_go_and_the_rest_stays(self):
+        path, build_id = b"/home/someone/bin/program", b"\x11\x22\x33\x44"
+        module = bytearray(record("Module", 0, continuations=1))
+        struct.pack_into("<QQ", module, 16 + 3 * 8, len(path), len(build_id))
+        module[64:128] = (path + build_id).ljust(64, b"\0")
+        data = bytearray(made([record("Copy", 0), bytes(module), record("Copy", 1)]))
+        data[80 : 80 + len(path)] = path
+        data[1104 : 1104 + 12] = b"program\0--to"
+        out = trace.without_places(bytes(data))
+        self.assertEqual(len(out), len(data))
+        for word in (b"home", b"someone", b"--to"):
+            self.assertNotIn(word, out)
+        at = trace.HEADER_BYTES + 64
+        length, identity = struct.unpack_from("<QQ", out, at + 40)
+        self.assertEqual(out[at + 64 : at + 64 + length], b"program")
+        self.assertEqual(out[at + 64 + length : at + 64 + length + identity], build_id)
+        self.assertEqual(out[at + 128 :], bytes(data)[at + 128 :])
+        self.assertEqual(out[80:88], b"program\0")
+
+    def test_the_places_of_the_header(self):
+        fields = re.search(r"struct FileHeader \{(.*?)\};", FORMAT, re.DOTALL).group(1)
+        sizes = {"std::uint64_t": 8, "std::uint32_t": 4, "std::atomic<std::uint64_t>": 8, "std::atomic<std::uint32_t>": 4}
+        offset, places = 0, {}
+        for kind, name, count in re.findall(r"^\s*([\w:<>]+) (\w+)(?:\[(\d+)\])?;", fields, re.MULTILINE):
+            size = sizes.get(kind, 1)
+            offset = (offset + size - 1) // size * size
+            places[name] = (offset, size * int(count or 1))
+            offset += places[name][1]
+        self.assertEqual(places["executable"], (trace._EXECUTABLE, trace._EXECUTABLE_BYTES))
+        self.assertEqual(places["command_line"], (trace._COMMAND_LINE, trace._COMMAND_LINE_BYTES))
+
+
 class Rows(unittest.TestCase):
     ROWS = trace.read_rows(ROOT / "ordering" / "api" / "cuda_api.def")
 

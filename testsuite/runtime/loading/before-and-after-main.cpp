@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The driver is used before main (in a constructor that runs very early) and after it (in an exit handler): our functions
+// are called before our own constructors and after the program's exit has begun. Every call is seen, and the program's
+// output is its own.
+//
+// RUN: %build_driver %s -o %t
+// RUN: %t > %t.plain 2>&1
+// RUN: rm -f %t.trace
+// RUN: env LD_PRELOAD=%preload STREAMSAN_OPTIONS=trace_path=%t.trace %t > %t.out 2>&1
+// RUN: cmp %t.plain %t.out
+// RUN: %trace_counts %t.trace | %filecheck %s
+// RUN: %racy %t race 2>&1 | %report --check-prefix=RACE
+//
+// CHECK-DAG: cuMemsetD8Async 3
+// CHECK-DAG: cuStreamCreate 1
+// RACE: ERROR: streamsan: write-after-write
+// RACE: after_main{{.*}}[[LATE]]
+// RACE: main{{.*}}[[MIDDLE]]
+#include <cuda.h>
+
+#include <cstring>
+
+#include "must.h"
+
+static CUdeviceptr buffer;
+static CUstream stream;
+static bool racy;
+
+__attribute__((constructor(101))) static void before_main(int argc, char** argv) {
+  racy = argc > 1 && !std::strcmp(argv[1], "race");
+  CUdevice device;
+  CUcontext context;
+  must(cuInit(0));
+  must(cuDeviceGet(&device, 0));
+  must(cuDevicePrimaryCtxRetain(&context, device));
+  must(cuCtxSetCurrent(context));
+  must(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+  must(cuMemAlloc(&buffer, 4096));
+  must(cuMemsetD8Async(buffer, 1, 4096, stream));
+}
+
+static void after_main() {
+  CUstream where = stream;
+  if (racy) must(cuStreamCreate(&where, CU_STREAM_NON_BLOCKING));
+  must(cuMemsetD8Async(buffer, 2, 4096, where));  // @LATE
+  must(cuCtxSynchronize());
+  std::puts("after main");
+}
+
+int main() {
+  must(cuMemsetD8Async(buffer, 3, 4096, stream));  // @MIDDLE
+  std::atexit(after_main);
+  std::puts("main");
+}
