@@ -66,6 +66,7 @@ def matmul_on_side():
     host = torch.full((SIDE, SIDE), 1.0 / SIDE).pin_memory()
     a = torch.empty(SIDE, SIDE, device="cuda")
     b = torch.ones(SIDE, SIDE, device="cuda")
+    torch.cuda.synchronize()
     with torch.cuda.stream(side):
         c = b @ b
     torch.cuda.synchronize()
