@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "cli/child.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,6 +11,7 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <cstdlib>
 #include <thread>
 
 namespace streamsan::cli {
@@ -67,17 +68,40 @@ int Child::start(const std::vector<std::string>& command, const std::vector<std:
   sigemptyset(&ours);
   for (int number : kForwarded) sigaddset(&ours, number);
   pthread_sigmask(SIG_BLOCK, &ours, &before);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t defaults;
-  sigemptyset(&defaults);
-  sigaddset(&defaults, SIGPIPE);  // ignored by us, not by the program
-  posix_spawnattr_setsigdefault(&attributes, &defaults);
-  posix_spawnattr_setsigmask(&attributes, &before);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  int error = posix_spawnp(&pid_, command[0].c_str(), nullptr, &attributes, pointers(command).data(),
-                           pointers(environment).data());
-  posix_spawnattr_destroy(&attributes);
+  // Where SIGCHLD is ignored the kernel throws exit statuses away: not here. The program gets what we were given.
+  struct sigaction defaults{}, inherited{};
+  defaults.sa_handler = SIG_DFL;
+  sigaction(SIGCHLD, &defaults, &inherited);
+  std::vector<char*> arguments = pointers(command), settings = pointers(environment);
+  int failure[2];
+  if (pipe2(failure, O_CLOEXEC) != 0) {
+    int error = errno;
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    return error;
+  }
+  // posix_spawn cannot have a signal ignored.
+  pid_ = fork();
+  if (pid_ == 0) {
+    sigaction(SIGCHLD, &inherited, nullptr);
+    sigaction(SIGPIPE, &defaults, nullptr);  // ignored by us, not by the program
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    execvpe(arguments[0], arguments.data(), settings.data());
+    int why = errno;
+    if (write(failure[1], &why, sizeof why) != sizeof why) abort();
+    _exit(127);
+  }
+  int error = pid_ < 0 ? errno : 0;
+  close(failure[1]);
+  ssize_t got = 0;
+  int why = 0;
+  do {
+    got = read(failure[0], &why, sizeof why);
+  } while (got < 0 && errno == EINTR);
+  close(failure[0]);
+  if (got == sizeof why) {
+    error = why;
+    waitpid(pid_, nullptr, 0);
+  }
   if (error == 0) {
     g_child = pid_;
     forward_signals();
@@ -96,11 +120,14 @@ bool Child::ended_within(std::chrono::milliseconds patience) {
     std::this_thread::sleep_for(patience);
   }
   siginfo_t info{};
-  if (waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid != pid_) {
+  if (waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) != 0) {
+    if (errno != ECHILD) return false;
+    status_known_ = false;  // somebody in this process has taken it
+  } else if (info.si_pid != pid_) {
     return false;
   }
   ended_ = true;
-  killed_ = info.si_code != CLD_EXITED;
+  killed_ = status_known_ && info.si_code != CLD_EXITED;
   status_ = info.si_status;
   g_child = 0;
   if (descriptor_ >= 0) close(descriptor_);

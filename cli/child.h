@@ -37,7 +37,9 @@ class Child {
   static bool interrupted();
 
   [[nodiscard]] pid_t pid() const { return pid_; }
-  /// Exit code in the shell's spelling; valid once it has ended.
+  /// False when its status went to somebody else; valid once it has ended, as the two below.
+  [[nodiscard]] bool status_known() const { return status_known_; }
+  /// Exit code in the shell's spelling.
   [[nodiscard]] int exit_code() const;
   /// The signal that killed it, or 0.
   [[nodiscard]] int killed_by() const;
@@ -46,6 +48,7 @@ class Child {
   pid_t pid_ = -1;
   int descriptor_ = -1;
   int status_ = 0;  ///< exit code or signal
+  bool status_known_ = true;
   bool killed_ = false;
   bool ended_ = false;
 };

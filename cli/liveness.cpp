@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "cli/liveness.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,32 +13,67 @@
 #include <filesystem>
 #include <fstream>
 #include <thread>
+#include <utility>
 
 namespace streamsan::cli {
 namespace {
 constexpr std::chrono::seconds kLookEvery{1};
 }
 
+Mapped maps_trace(std::uint32_t pid, const std::string& trace) {
+  // The last two names: the process may see the directory elsewhere.
+  std::filesystem::path path(trace);
+  std::string wanted = (path.parent_path().filename() / path.filename()).string();
+  std::ifstream maps("/proc/" + std::to_string(pid) + "/maps");
+  if (!maps) return Mapped::Unknown;
+  for (std::string line; std::getline(maps, line);) {
+    if (line.find(wanted) != std::string::npos) return Mapped::Yes;
+  }
+  return Mapped::No;
+}
+
 Liveness::Liveness(std::uint32_t pid, std::string trace)
     : pid_(pid),
-      trace_(std::filesystem::path(trace).filename().string()),
-      next_look_(std::chrono::steady_clock::now()) {
-  // By number: the wrapper is younger than the C libraries we build with.
-  descriptor_ = static_cast<int>(syscall(SYS_pidfd_open, static_cast<pid_t>(pid_), 0u));
-  if (descriptor_ < 0 && errno == ESRCH) ended_ = true;
-}
+      trace_(std::move(trace)),
+      // For writing: file systems that make this lock of another kind want that for an exclusive one.
+      file_(open(trace_.c_str(), O_RDWR | O_CLOEXEC)),
+      // By number: the wrapper is younger than the C libraries we build with.
+      descriptor_(static_cast<int>(syscall(SYS_pidfd_open, static_cast<pid_t>(pid_), 0u))),
+      next_look_(std::chrono::steady_clock::now()) {}
 
 Liveness::~Liveness() {
   if (descriptor_ >= 0) close(descriptor_);
+  if (file_ >= 0) close(file_);
 }
 
-bool Liveness::maps_trace() const {
-  std::ifstream maps("/proc/" + std::to_string(pid_) + "/maps");
-  if (!maps) return true;  // not allowed to look: believe the descriptor alone
-  for (std::string line; std::getline(maps, line);) {
-    if (line.find(trace_) != std::string::npos) return true;
+Liveness::Lock Liveness::look() const {
+  if (file_ < 0) return Lock::Unsupported;
+  if (flock(file_, LOCK_EX | LOCK_NB) == 0) {
+    flock(file_, LOCK_UN);
+    return Lock::Free;
   }
-  return false;
+  return errno == EWOULDBLOCK || errno == EINTR ? Lock::Held : Lock::Unsupported;
+}
+
+void Liveness::wait(std::chrono::milliseconds patience) {
+  if (descriptor_ < 0) {
+    std::this_thread::sleep_for(patience);
+    return;
+  }
+  pollfd entry{descriptor_, POLLIN, 0};
+  if (poll(&entry, 1, static_cast<int>(patience.count())) != 1) return;
+  // It wakes once. Whether that was the writer is for the others to say.
+  process_gone_ = true;
+  close(descriptor_);
+  descriptor_ = -1;
+}
+
+bool Liveness::ended_by_id() {
+  if (process_gone_ || (kill(static_cast<pid_t>(pid_), 0) != 0 && errno == ESRCH)) return true;
+  auto now = std::chrono::steady_clock::now();
+  if (now < next_look_) return false;
+  next_look_ = now + kLookEvery;
+  return maps_trace(pid_, trace_) == Mapped::No;
 }
 
 bool Liveness::killed() const {
@@ -48,18 +85,9 @@ bool Liveness::killed() const {
 
 bool Liveness::ended_within(std::chrono::milliseconds patience) {
   if (ended_) return true;
-  if (descriptor_ >= 0) {
-    pollfd entry{descriptor_, POLLIN, 0};
-    ended_ = poll(&entry, 1, static_cast<int>(patience.count())) == 1;
-  } else {
-    std::this_thread::sleep_for(patience);
-    ended_ = kill(static_cast<pid_t>(pid_), 0) != 0 && errno == ESRCH;
-  }
-  auto now = std::chrono::steady_clock::now();
-  if (!ended_ && now >= next_look_) {
-    next_look_ = now + kLookEvery;
-    ended_ = !maps_trace();
-  }
+  wait(patience);
+  Lock lock = look();
+  ended_ = lock == Lock::Free || (lock == Lock::Unsupported && ended_by_id());
   return ended_;
 }
 

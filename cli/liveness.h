@@ -3,9 +3,14 @@
 // Is the process that writes a trace still there?
 //
 // A judge that reads live must know when a call that never returns never will. The process may be a grandchild that we
-// cannot wait for, its id may have been given to somebody else, and it may have gone on as another program (exec). So:
-// a process file descriptor tells the end at once, and once in a while the process's own memory map is asked whether
-// the trace is still mapped into it.
+// cannot wait for, it may live in a process namespace where its id means nothing to us, its id may have been given to
+// somebody else, and it may have gone on as another program (exec). So its id is not asked: the recorder holds a shared
+// lock (flock) on the trace for as long as it may write, from before the trace can be seen, and the kernel drops it at
+// exit, exec and kill. Who can lock the file alone knows that the writer is gone. A descriptor of the process with that
+// id only wakes us early.
+//
+// Where the file system has no locks the id has to do: the end of the process, or, once in a while, its memory map
+// without the trace in it.
 #pragma once
 
 #include <chrono>
@@ -13,6 +18,10 @@
 #include <string>
 
 namespace streamsan::cli {
+
+enum class Mapped : std::uint8_t { No, Yes, Unknown };
+/// Does the process with this id have the trace in its memory? Unknown: we may not look.
+Mapped maps_trace(std::uint32_t pid, const std::string& trace);
 
 class Liveness {
  public:
@@ -27,11 +36,16 @@ class Liveness {
   [[nodiscard]] bool killed() const;
 
  private:
-  [[nodiscard]] bool maps_trace() const;
+  enum class Lock : std::uint8_t { Held, Free, Unsupported };
+  [[nodiscard]] Lock look() const;
+  void wait(std::chrono::milliseconds patience);
+  [[nodiscard]] bool ended_by_id();
 
   std::uint32_t pid_;
   std::string trace_;
-  int descriptor_ = -1;
+  int file_ = -1;        ///< our own, for its lock
+  int descriptor_ = -1;  ///< of the process
+  bool process_gone_ = false;
   bool ended_ = false;
   std::chrono::steady_clock::time_point next_look_;
 };

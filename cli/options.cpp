@@ -33,6 +33,13 @@ constexpr Choice kChoices[] = {{"color", {"auto", "always", "never", ""}},
                                {"min_severity", {"error", "latent", "possible", "note"}},
                                {"host_threads", {"joined", "separate", "", ""}}};
 
+/// The largest number of those that have one: an exit code is eight bits.
+struct Limit {
+  std::string_view name;
+  std::uint32_t most;
+};
+constexpr Limit kLimits[] = {{"exitcode", 255}};
+
 std::string assign(bool& target, std::string_view name, std::string_view value) {
   if (value == "1" || value == "true" || value == "yes" || value == "on") {
     target = true;
@@ -49,6 +56,12 @@ std::string assign(std::uint32_t& target, std::string_view name, std::string_vie
   auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
   if (error != std::errc{} || end != value.data() + value.size()) {
     return std::string(name) + "=" + std::string(value) + ": a number is expected";
+  }
+  for (const Limit& limit : kLimits) {
+    if (limit.name == name && number > limit.most) {
+      return std::string(name) + "=" + std::string(value) + ": a number up to " + std::to_string(limit.most) +
+             " is expected";
+    }
   }
   target = number;
   return {};

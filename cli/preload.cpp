@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "cli/preload.h"
 
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstdlib>
 #include <filesystem>
+#include <string_view>
 #include <system_error>
 
 namespace streamsan::cli {
@@ -22,6 +29,37 @@ constexpr std::uint64_t kRoomWanted = std::uint64_t{512} << 20;
 std::string environment(const char* name) {
   const char* value = std::getenv(name);
   return value ? value : "";
+}
+
+constexpr std::string_view kPrefix = "streamsan.";
+
+/// The launcher that made this directory, out of its name, streamsan.<process id>.<six letters>; 0: it is no such name,
+/// or a directory that was meant to be kept.
+pid_t maker_of(std::string_view name) {
+  if (!name.starts_with(kPrefix)) return 0;
+  name.remove_prefix(kPrefix.size());
+  std::size_t dot = name.find('.');
+  pid_t pid = 0;
+  auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
+  bool number = error == std::errc{} && pid > 0 && end == name.data() + std::min(dot, name.size());
+  return number && dot != std::string_view::npos && name.size() == dot + 1 + 6 ? pid : 0;
+}
+
+/// A launcher that was killed leaves its directory, often in memory. Process ids alone do not tell that it is gone: it
+/// may be in a namespace of its own and share only the file system. So its lock must be gone as well.
+void remove_left_behind(const fs::path& parent) {
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(parent, error)) {
+    pid_t maker = maker_of(entry.path().filename().string());
+    if (maker == 0 || kill(maker, 0) == 0 || errno != ESRCH) continue;
+    int file = open(entry.path().c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (file < 0) continue;
+    struct stat status{};
+    bool ours = fstat(file, &status) == 0 && status.st_uid == geteuid();
+    std::error_code ignored;
+    if (ours && flock(file, LOCK_EX | LOCK_NB) == 0) fs::remove_all(entry.path(), ignored);
+    close(file);
+  }
 }
 
 }  // namespace
@@ -62,12 +100,15 @@ std::string make_trace_directory(const Options& options, std::string& error) {
   std::error_code code;
   fs::path parent = fs::absolute(trace_parent(options), code);
   fs::create_directories(parent, code);
-  std::string directory = (parent / "streamsan.XXXXXX").string();
+  // One that is to be kept does not name us: it would be taken for left behind once we are gone.
+  std::string maker = options.keep_trace ? "" : std::to_string(getpid()) + ".";
+  std::string directory = (parent / (std::string(kPrefix) + maker + "XXXXXX")).string();
   // The recorder splits its options at these.
   if (directory.find_first_of(" ,:\t\n") != std::string::npos) {
     error = "the trace directory " + directory + " must not have a blank, comma or colon in its name (trace_dir)";
     return {};
   }
+  remove_left_behind(parent);
   if (!mkdtemp(directory.data())) {
     error = "cannot make a directory for traces in " + parent.string() + ": " + std::generic_category().message(errno) +
             " (trace_dir)";

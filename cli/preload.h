@@ -21,7 +21,8 @@ std::string trace_parent(const Options& options);
 /// Bytes free for traces, 0: not known.
 std::uint64_t free_bytes(const std::string& directory);
 
-/// A new directory that only we can read. Empty, with `error` set: none could be made.
+/// A new directory that only we can read; those of launchers that were killed are removed. Empty, with `error` set:
+/// none could be made.
 std::string make_trace_directory(const Options& options, std::string& error);
 
 /// Our environment with the recorder preloaded in front of what was preloaded already, and its options.

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "cli/run.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
@@ -14,6 +17,7 @@
 #include <thread>
 
 #include "cli/child.h"
+#include "cli/liveness.h"
 #include "cli/preload.h"
 #include "cli/session.h"
 #include "cli/trace_judge.h"
@@ -43,8 +47,12 @@ class Traces {
     for (const fs::directory_entry& entry : fs::directory_iterator(directory_, error)) {
       if (entry.path().extension() == ".trace" && known_.insert(entry.path().string()).second)
         begin(entry.path().string());
+      if (entry.path().extension() == ".failed" && failed_.insert(entry.path().string()).second)
+        tell_failure(entry.path());
     }
   }
+  /// A process wanted to record and could not.
+  [[nodiscard]] bool failed() const { return !failed_.empty(); }
   [[nodiscard]] bool all_done() const { return done_ == known_.size(); }
   [[nodiscard]] bool none() const { return known_.empty(); }
   [[nodiscard]] bool halted() const { return halted_; }
@@ -57,11 +65,20 @@ class Traces {
   [[nodiscard]] const std::set<std::string>& paths() const { return known_; }
 
  private:
+  /// What the recorder leaves in place of a trace, where a file may not even have a byte: a link whose target is the
+  /// reason.
+  void tell_failure(const fs::path& path) {
+    std::error_code error;
+    std::string reason = fs::read_symlink(path, error).string();
+    session_.say("WARNING: process " + path.stem().string() +
+                 " could not record: " + (reason.empty() ? "it left no reason" : reason));
+  }
   void begin(const std::string& path) {
     TraceControl control{.live = true, .consume = !options_.keep_trace, .stop = &stop_, .no_wait = &no_wait_};
-    control.on_error = [this](std::uint32_t pid, report::Finding& finding) {
+    control.on_error = [this, path](std::uint32_t pid, report::Finding& finding) {
       if (session_.suppressed(finding) || halted_.exchange(true)) return;
-      kill(static_cast<pid_t>(pid), SIGTERM);
+      // The number may be one of another process namespace, and somebody else's here.
+      if (maps_trace(pid, path) == Mapped::Yes) kill(static_cast<pid_t>(pid), SIGTERM);
     };
     // Signals are for the main thread, which passes them on.
     sigset_t all, before;
@@ -78,6 +95,7 @@ class Traces {
   Session& session_;
   std::string directory_;
   std::set<std::string> known_;
+  std::set<std::string> failed_;
   std::vector<std::thread> threads_;
   std::atomic<std::size_t> done_{0};
   std::atomic<bool> stop_{false};
@@ -85,14 +103,24 @@ class Traces {
   std::atomic<bool> halted_{false};
 };
 
-/// Removes the private directory when it is no longer needed, whatever way we leave.
+/// Removes the private directory when it is no longer needed, whatever way we leave. Until then it is locked, so that
+/// nobody takes it for a left-over of a launcher that was killed.
 struct Directory {
   std::string path;
   bool keep = false;
+  int lock = -1;
+  Directory(std::string made, bool keep_it) : path(std::move(made)), keep(keep_it) {
+    if (path.empty()) return;
+    lock = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (lock >= 0) flock(lock, LOCK_SH | LOCK_NB);
+  }
   ~Directory() {
     std::error_code error;
     if (!path.empty() && !keep) fs::remove_all(path, error);
+    if (lock >= 0) close(lock);
   }
+  Directory(const Directory&) = delete;
+  Directory& operator=(const Directory&) = delete;
 };
 
 void watch(Child& child, Traces& traces) {
@@ -147,7 +175,7 @@ int run(const Options& options, const std::vector<std::string>& command) {
     session.say("cannot find libstreamsan.so (option preload_path); looked at:" + places);
     return kOwnFailure;
   }
-  Directory directory{make_trace_directory(options, fault), options.keep_trace};
+  Directory directory(make_trace_directory(options, fault), options.keep_trace);
   if (directory.path.empty()) {
     session.say(fault);
     return kOwnFailure;
@@ -171,9 +199,11 @@ int run(const Options& options, const std::vector<std::string>& command) {
                     "); what it had done was judged",
                 wanted ? 1 : 0);
   }
+  if (!child.status_known()) session.say("the exit code of " + command[0] + " is not known: somebody else took it");
   if (traces.none()) {
-    session.say("no process of " + command[0] + " used CUDA through this preload; `streamsan doctor` checks the set-up",
-                1);
+    if (!traces.failed())
+      session.say(
+          "no process of " + command[0] + " used CUDA through this preload; `streamsan doctor` checks the set-up", 1);
     directory.keep = false;
   }
   fault = session.finish();
@@ -181,10 +211,10 @@ int run(const Options& options, const std::vector<std::string>& command) {
   if (directory.keep) {
     for (const std::string& path : traces.paths()) session.say("trace kept: streamsan check " + path);
   }
-  if (traces.halted()) return static_cast<int>(options.exitcode);
-  if (session.has_errors() && options.exitcode != 0) return static_cast<int>(options.exitcode);
+  if ((traces.halted() || session.has_errors()) && options.exitcode != 0) return static_cast<int>(options.exitcode);
   if (child.exit_code() != 0) return child.exit_code();
-  return fault.empty() ? 0 : kOwnFailure;
+  bool whole = child.status_known() && !traces.failed() && !session.has_damage();
+  return whole && fault.empty() ? 0 : kOwnFailure;
 }
 
 }  // namespace streamsan::cli

@@ -69,6 +69,12 @@ void* real_dlsym(void* handle, const char* name) {
   return function ? function(handle, name) : nullptr;
 }
 
+void resolve_entries() {
+  for (std::size_t row = 0; row < api::kRowCount; ++row) {
+    if (streamsan_wrappers[row]) driver_entry(row);
+  }
+}
+
 bool driver_is_loaded() { return driver_handle() != nullptr; }
 
 void* find_entry(std::size_t row) {
@@ -89,13 +95,22 @@ void* wrapper_for_symbol(const char* name, void* address) {
   if (!row) {
     // Other libraries have names that begin with "cu" too, of functions and of data.
     void* handle = driver_handle();
-    bool of_driver = handle && real_dlsym(handle, name) == address;
-    return of_driver && !is_ours(address) ? counting_entry(name, address) : address;
+    void* of_driver = handle ? real_dlsym(handle, name) : nullptr;
+    if (!of_driver) dlerror();  // the guest's look-up succeeded
+    return of_driver == address && !is_ours(address) ? counting_entry(name, address) : address;
   }
   auto index = static_cast<std::size_t>(row - api::kRows);
   void* wrapper = streamsan_wrappers[index];
   if (!wrapper) return address;
-  if (is_ours(address)) return driver_is_loaded() ? wrapper : nullptr;
+  // Our own export, found in the default scope. Without a driver the program is to find nothing, and to be told so by
+  // dlerror(): a look-up behind this library fails the same way. (The barrier keeps it from being a jump, after which
+  // glibc would take the guest for the caller.)
+  if (is_ours(address)) {
+    if (driver_is_loaded()) return wrapper;
+    void* behind = real_dlsym(RTLD_NEXT, name);
+    asm volatile("" : "+r"(behind));
+    return behind;
+  }
   return driver_entry(index) == address ? wrapper : address;
 }
 
@@ -123,6 +138,14 @@ __attribute__((visibility("hidden"))) void* streamsan_dlsym_driver(void* handle,
   using namespace streamsan::recorder;
   void* found = real_dlsym(handle, name);
   return found ? wrapper_for_symbol(name, found) : nullptr;
+}
+
+/// In the default scope glibc searches the caller's own libraries too, which only a jump preserves: only names that we
+/// export are ours to answer there.
+__attribute__((visibility("hidden"))) bool streamsan_answers_default_scope(const char* name) {
+  using namespace streamsan;
+  const api::Row* row = api::find_row(name);
+  return row && streamsan_wrappers[row - api::kRows];
 }
 
 __attribute__((visibility("hidden"))) void* streamsan_find_dlsym() {
@@ -159,6 +182,25 @@ dlsym:
   subl $65, %eax              # 'A'..'Z'
   cmpl $25, %eax
   ja 1f
+  testq %rdi, %rdi            # RTLD_DEFAULT
+  jne 2f
+  pushq %rdi
+  .cfi_adjust_cfa_offset 8
+  pushq %rsi
+  .cfi_adjust_cfa_offset 8
+  subq $8, %rsp
+  .cfi_adjust_cfa_offset 8
+  movq %rsi, %rdi
+  call streamsan_answers_default_scope
+  addq $8, %rsp
+  .cfi_adjust_cfa_offset -8
+  popq %rsi
+  .cfi_adjust_cfa_offset -8
+  popq %rdi
+  .cfi_adjust_cfa_offset -8
+  testb %al, %al
+  je 1f
+2:
   jmp streamsan_dlsym_driver
 1:
   pushq %rdi

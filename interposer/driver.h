@@ -30,6 +30,10 @@ inline void* driver_entry(std::size_t row) {
   return known ? known : find_entry(row);
 }
 
+/// Looks all wrapped entry points up now: a look-up takes the loader's lock, which a later call may not be able to get
+/// (a library's constructor that waits for a thread which calls CUDA).
+void resolve_entries();
+
 /// What a guest that looked up `name` and got `address` is to be given: our wrapper if the address is the driver's
 /// export of a row that is wrapped, else the address itself.
 void* wrapper_for_symbol(const char* name, void* address);

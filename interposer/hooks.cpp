@@ -33,12 +33,41 @@ using trace::Kind;
 
 constexpr bool is_wrapped(EffectKind kind) { return kind != EffectKind::Pass; }
 
-struct Nesting {
-  Nesting() { ++t_thread.depth; }
-  ~Nesting() { --t_thread.depth; }
+/// Marks the thread as being inside a wrapper.
+class Nesting {
+ public:
+  explicit Nesting(const void* frame) {
+    ++t_thread.depth;
+    t_thread.outermost = reinterpret_cast<std::uintptr_t>(frame);
+  }
+  ~Nesting() {
+    --t_thread.depth;
+    t_thread.unpublished = nullptr;
+  }
   Nesting(const Nesting&) = delete;
   Nesting& operator=(const Nesting&) = delete;
+
+  /// Is this call made from inside another wrapped call? A program may leave a wrapper by siglongjmp (a time-out) and
+  /// so never come back through it: then a frame at or above the wrapper's stands on the same stack, which cannot be
+  /// while the wrapper lives. Its record is closed as a call that had no effect.
+  static bool inside_another(const void* frame) {
+    if (t_thread.depth == 0) [[likely]]
+      return false;
+    constexpr std::uintptr_t kSameStack = std::uintptr_t{8} << 20;
+    auto here = reinterpret_cast<std::uintptr_t>(frame);
+    if (here < t_thread.outermost || here - t_thread.outermost > kSameStack) return true;
+    publish({t_thread.unpublished, 0}, trace::State::Cancelled);
+    t_thread.unpublished = nullptr;
+    t_thread.depth = 0;
+    return false;
+  }
 };
+
+/// Calls that block for long and say nothing but "I wait": their records are published at once, lest the judge wait
+/// too. Whether they succeeded is told by the CallEnd.
+constexpr bool is_published_at_once(EffectKind kind) {
+  return kind == EffectKind::SyncStream || kind == EffectKind::SyncEvent || kind == EffectKind::SyncContext;
+}
 
 /// Kinds whose record is no more than "this happened in that stream".
 constexpr bool is_plain_stream_operation(EffectKind kind) {
@@ -254,7 +283,7 @@ class CallRecord {
       slot = start(Kind::StreamDestroy);
       if (slot) slot.record->w[0] = arg<kEffect.object>();
     } else if constexpr (kKind == EffectKind::Unload || kKind == EffectKind::ContextDestroy) {
-      if constexpr (kKind == EffectKind::Unload) kernels_going();
+      kernels_going();
       slot = start(kKind == EffectKind::Unload ? Kind::Unload : Kind::ContextDestroy);
       if (slot) slot.record->w[0] = arg<kEffect.object>();
     } else {
@@ -362,20 +391,26 @@ struct Hook<kRow, CUresult (*)(Parameters...)> {
         publish(CallRecord<kRow, Arguments>(arguments, capture_stack(__builtin_frame_address(0))).fill());
       }
       return result;
-    } else if (t_thread.depth != 0 || !recording()) {
+    } else if (!recording() || Nesting::inside_another(__builtin_frame_address(0))) {
       return real(parameters...);
     } else if constexpr (kEffect.kind == EffectKind::Later) {
       note_later(kRow);
       return real(parameters...);
     } else {
-      Nesting nesting;
-      const Arguments arguments(parameters...);
       const void* frame = __builtin_frame_address(0);
+      Nesting nesting(frame);
+      const Arguments arguments(parameters...);
       if constexpr (kEffect.point == RecordPoint::Begin) {
         Slot slot = CallRecord<kRow, Arguments>(arguments, capture_stack(frame)).fill();
+        constexpr bool kAtOnce = is_published_at_once(kEffect.kind);
+        if constexpr (kAtOnce) {
+          publish(slot);
+        } else {
+          t_thread.unpublished = slot.record;
+        }
         CUresult result = real(parameters...);
         bool succeeded = result == CUDA_SUCCESS;
-        publish(slot, succeeded ? trace::State::Published : trace::State::Cancelled);
+        if constexpr (!kAtOnce) publish(slot, succeeded ? trace::State::Published : trace::State::Cancelled);
         if constexpr (kEffect.form == CallForm::Synchronous) {
           if (slot) record_return(slot.position, static_cast<std::uint16_t>(kRow), succeeded);
         }

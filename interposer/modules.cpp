@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "interposer/handle_table.h"
 #include "interposer/process.h"
 #include "interposer/writer.h"
 
@@ -16,7 +17,12 @@ namespace streamsan::recorder {
 namespace {
 
 constexpr std::size_t kMostModules = 8192;
-constinit std::uint64_t g_seen[kMostModules] = {};  // load bias and end, mixed; guarded by g_scanning
+struct Seen {
+  std::uint64_t key;   // bounds and path, mixed
+  std::uint32_t scan;  // the last one that met it
+};
+constinit Seen g_seen[kMostModules] = {};  // this and the next two are guarded by g_scanning
+constinit std::uint32_t g_scan = 0;
 constinit std::size_t g_count = 0;
 constinit std::atomic<bool> g_scanning{false};
 constinit std::atomic<unsigned long long> g_changes{0};  // adds + subs of the last scan
@@ -48,10 +54,27 @@ BuildId find_build_id(const dl_phdr_info& info) {
 
 bool is_new(std::uint64_t key) {
   for (std::size_t i = 0; i < g_count; ++i) {
-    if (g_seen[i] == key) return false;
+    if (g_seen[i].key != key) continue;
+    g_seen[i].scan = g_scan;
+    return false;
   }
-  if (g_count < kMostModules) g_seen[g_count++] = key;
+  if (g_count < kMostModules) g_seen[g_count++] = {key, g_scan};
   return true;
+}
+
+/// What was unloaded may come back, at its old place, after something else stood there.
+void forget_unloaded() {
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < g_count; ++i) {
+    if (g_seen[i].scan == g_scan) g_seen[kept++] = g_seen[i];
+  }
+  g_count = kept;
+}
+
+std::uint64_t key_of(std::uint64_t low, std::uint64_t high, const char* path) {
+  std::uint64_t key = mix_bits(low) ^ mix_bits(high << 1);
+  for (; path && *path; ++path) key = mix_bits(key * 31 + static_cast<unsigned char>(*path));
+  return key;
 }
 
 int visit(dl_phdr_info* info, std::size_t, void* first) {
@@ -66,7 +89,7 @@ int visit(dl_phdr_info* info, std::size_t, void* first) {
   }
   bool is_program = *static_cast<bool*>(first);
   *static_cast<bool*>(first) = false;
-  if (high == 0 || !is_new(low ^ high << 1)) return 0;
+  if (high == 0 || !is_new(key_of(low, high, info->dlpi_name))) return 0;
   char program[1024];
   const char* path = info->dlpi_name;
   if (is_program && (!path || !*path)) {
@@ -94,7 +117,9 @@ void note_modules() {
   if (changes == g_changes.load(std::memory_order_acquire)) return;
   if (g_scanning.exchange(true, std::memory_order_acquire)) return;
   bool first = true;
+  ++g_scan;
   dl_iterate_phdr(visit, &first);
+  forget_unloaded();
   g_changes.store(changes, std::memory_order_release);
   g_scanning.store(false, std::memory_order_release);
 }

@@ -6,7 +6,8 @@
 namespace streamsan::recorder {
 
 /// Writes a Module record for each object that was loaded since the last call. Cheap when nothing was.
-/// Two threads at once: the second does nothing; modules are resolved when a report is written, not at once.
+/// Two threads at once: the second does nothing, and its Stack record may precede the Module records it needs; the
+/// judge looks behind, too.
 void note_modules();
 
 void forget_modules();

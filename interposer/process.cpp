@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <sched.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -26,7 +27,11 @@ constinit thread_local ThreadState t_thread __attribute__((tls_model("initial-ex
 
 namespace detail {
 constinit std::atomic<Mode> g_mode{Mode::Cold};
+namespace {
+constinit const std::uint32_t g_always = 1;
 }
+constinit std::atomic<const volatile std::uint32_t*> g_same_process{&g_always};
+}  // namespace detail
 
 namespace {
 
@@ -68,6 +73,33 @@ int open_numbered_trace(char (&path)[1060]) {
   return EEXIST;
 }
 
+/// Makes the page behind g_same_process. Where the kernel cannot wipe it, copies made without fork handlers are not
+/// told apart.
+void mark_process() {
+  static constinit std::uint32_t* page = nullptr;
+  if (!page) {
+    void* made = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (made == MAP_FAILED) return;
+    if (madvise(made, 4096, MADV_WIPEONFORK) != 0) {
+      munmap(made, 4096);
+      return;
+    }
+    page = static_cast<std::uint32_t*>(made);
+  }
+  *page = 1;
+  detail::g_same_process.store(page, std::memory_order_release);
+}
+
+/// Tells the launcher why this process has no trace; it made the directory, and a link needs no room.
+void leave_reason(const char* path, int error) {
+  char link[1100];
+  std::snprintf(link, sizeof link, "%s", path);
+  char* suffix = std::strstr(link, "/streamsan.") ? std::strrchr(link, '.') : nullptr;
+  if (!suffix || std::strcmp(suffix, ".trace") != 0) return;
+  std::strcpy(suffix, ".failed");
+  [[maybe_unused]] int done = symlink(strerrordesc_np(error), link);
+}
+
 /// In the child of a fork: the parent's trace is not ours, and the threads whose work it holds do not exist here.
 void become_child() {
   abandon_trace();
@@ -78,6 +110,7 @@ void become_child() {
   g_epoch.fetch_add(1, std::memory_order_relaxed);
   g_threads.store(0, std::memory_order_relaxed);
   t_thread.depth = 0;
+  t_thread.unpublished = nullptr;
   if (g_mode.load() != Mode::Off) g_mode.store(g_options.follow_children ? Mode::Cold : Mode::Off);
 }
 
@@ -127,7 +160,7 @@ __attribute__((destructor)) void finish() {
         "`streamsan doctor` tells more");
     return;
   }
-  if (mode != Mode::On) return;
+  if (!recording()) return;
   write_unmodelled_counts();
   if (trace::FileHeader* head = header()) {
     std::uint32_t running = static_cast<std::uint32_t>(trace::End::Running);
@@ -169,6 +202,8 @@ void note_observed() {
 }
 
 bool start_recording() {
+  // A copy of the process that ran no fork handlers.
+  if (g_mode.load() == Mode::On && !recording()) become_child();
   for (;;) {
     Mode cold = Mode::Cold;
     if (g_mode.compare_exchange_strong(cold, Mode::Starting, std::memory_order_acq_rel)) break;
@@ -184,16 +219,19 @@ bool start_recording() {
   if (error) {
     char why[1200];
     std::snprintf(why, sizeof why, "cannot write the trace %s", path);
+    leave_reason(path, error);
     disable_recording(why, error);
     return false;
   }
+  resolve_entries();
+  mark_process();
   g_mode.store(Mode::On, std::memory_order_release);
   if (g_options.verbosity >= 2) say("recording to %s", path);
   return true;
 }
 
 void disable_recording(const char* why, int error) {
-  if (g_mode.exchange(Mode::Off) == Mode::Off) return;
+  if (g_mode.exchange(Mode::Off) == Mode::Off || !why) return;
   if (error) {
     say("disabled: %s: %s; the program goes on unchecked from here", why, strerrordesc_np(error));
   } else {

@@ -18,6 +18,7 @@
 #include <cstdint>
 
 #include "interposer/options.h"
+#include "interposer/trace/format.h"
 
 namespace streamsan::recorder {
 
@@ -26,8 +27,10 @@ struct StackCache;
 /// Per host thread. Trivially destructible and in the initial-exec TLS block, so that it can be touched at any time,
 /// thread exit included.
 struct ThreadState {
-  unsigned depth;       ///< inside a wrapper: calls the driver makes through its own exports are not recorded
-  std::uint32_t epoch;  ///< process epoch the fields below belong to
+  unsigned depth;              ///< inside a wrapper: calls the driver makes through its own exports are not recorded
+  std::uintptr_t outermost;    ///< frame address of the wrapper that is in a call
+  trace::Record* unpublished;  ///< its record, if that waits for the call's return
+  std::uint32_t epoch;         ///< process epoch the fields below belong to
   std::uint16_t number;
   StackCache* stack_cache;
 };
@@ -36,10 +39,16 @@ extern constinit thread_local ThreadState t_thread __attribute__((tls_model("ini
 namespace detail {
 enum class Mode : std::uint8_t { Cold, Starting, On, Off };
 extern constinit std::atomic<Mode> g_mode;
+/// A word that is 1 in the process that opened the trace and 0 in every copy of it, also one made by _Fork() or
+/// clone(), which run no fork handlers: the kernel wipes its page.
+extern constinit std::atomic<const volatile std::uint32_t*> g_same_process;
 }  // namespace detail
 
 /// True while records are to be written.
-inline bool recording() { return detail::g_mode.load(std::memory_order_acquire) == detail::Mode::On; }
+inline bool recording() {
+  return detail::g_mode.load(std::memory_order_acquire) == detail::Mode::On &&
+         *detail::g_same_process.load(std::memory_order_relaxed) != 0;
+}
 
 /// cuInit has succeeded: opens the trace, unless that was done or has failed before. Returns recording().
 bool start_recording();
@@ -47,7 +56,7 @@ bool start_recording();
 /// A call or a look-up came through us: CUDA is observed, whatever becomes of the trace.
 void note_observed();
 
-/// Switches recording off for good and says why, once. `error`: errno value or 0.
+/// Switches recording off for good and says why, once; silently if `why` is null. `error`: errno value or 0.
 void disable_recording(const char* why, int error);
 
 /// Counts forks: caches filled before a fork do not hold after it.

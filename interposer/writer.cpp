@@ -2,9 +2,13 @@
 #include "interposer/writer.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -18,7 +22,14 @@
 namespace streamsan::recorder {
 namespace {
 
+/// Chunks are mapped by windows: one mapping for each chunk would use up the process's mappings in a long run.
+constexpr std::size_t kWindowChunks = 64;
+constexpr std::size_t kWindowBytes = kWindowChunks * trace::kChunkBytes;
+
 constinit int g_file = -1;
+constinit dev_t g_device = 0;
+constinit ino_t g_inode = 0;
+constinit char* g_windows[trace::kMaxChunks / kWindowChunks] = {};  // guarded by g_growing
 constinit std::atomic<trace::FileHeader*> g_header{nullptr};
 constinit std::atomic<trace::Record*> g_chunks[trace::kMaxChunks] = {};
 constinit std::atomic<bool> g_growing{false};
@@ -52,8 +63,11 @@ class SignalShield {
 
 /// Gives [offset, offset + length) real blocks, so that a later store cannot fault. Returns 0 or an errno value.
 int allocate_blocks(int file, off_t offset, off_t length) {
-  if (fallocate(file, 0, offset, length) == 0) return 0;
-  int error = errno;
+  int error = 0;
+  do {
+    if (fallocate(file, 0, offset, length) == 0) return 0;
+    error = errno;
+  } while (error == EINTR);
   if (error == EFBIG) SignalShield::swallow_file_size_signal();
   if (error != EOPNOTSUPP && error != ENOSYS) return error;
   static const char zeros[4096] = {};
@@ -75,13 +89,55 @@ void* map_blocks(int file, off_t offset, std::size_t length) {
   return at;
 }
 
+/// Is our descriptor still our file, and does anybody care for it? A guest may close descriptors it does not know and
+/// get the number again for a file of its own, which must not be written to.
+int check_file() {
+  struct stat now{};
+  if (fstat(g_file, &now) != 0) return errno;
+  if (now.st_dev != g_device || now.st_ino != g_inode) return EBADF;
+  return now.st_nlink == 0 ? ESTALE : 0;
+}
+
+/// Shared memory is the guest's too (NCCL and data loaders live there): leave an eighth of a tmpfs free.
+bool is_nearly_full(int file) {
+  struct statfs system{};
+  return fstatfs(file, &system) == 0 && system.f_type == TMPFS_MAGIC && system.f_bavail < system.f_blocks / 8;
+}
+
+/// Maps the window of the chunk, which may lie beyond the end of the file; only chunks with blocks are touched.
+char* window_of(std::size_t index) {
+  char*& window = g_windows[index / kWindowChunks];
+  if (!window) {
+    std::size_t first = index / kWindowChunks * kWindowChunks;
+    window = static_cast<char*>(
+        map_blocks(g_file, static_cast<off_t>(trace::kHeaderBytes + first * trace::kChunkBytes), kWindowBytes));
+  }
+  return window;
+}
+
+trace::Record* make_chunk(std::size_t index, int& error) {
+  error = check_file();
+  if (!error && is_nearly_full(g_file)) error = ENOSPC;
+  if (error) return nullptr;
+  off_t offset = static_cast<off_t>(trace::kHeaderBytes + index * trace::kChunkBytes);
+  error = allocate_blocks(g_file, offset, static_cast<off_t>(trace::kChunkBytes));
+  if (error) return nullptr;
+  char* window = window_of(index);
+  if (!window) error = errno;
+  return window ? reinterpret_cast<trace::Record*>(window + index % kWindowChunks * trace::kChunkBytes) : nullptr;
+}
+
 void stop(trace::End why, int error) {
   trace::FileHeader* head = g_header.load(std::memory_order_acquire);
   std::uint32_t running = static_cast<std::uint32_t>(trace::End::Running);
   if (head && head->end.compare_exchange_strong(running, static_cast<std::uint32_t>(why))) {
     head->end_errno.store(static_cast<std::uint32_t>(error), std::memory_order_relaxed);
   }
-  disable_recording(why == trace::End::TooLong ? "the trace is full" : "the trace file cannot grow", error);
+  const char* reason = "the trace file cannot grow";
+  if (why == trace::End::TooLong) reason = "the trace is full";
+  if (error == EBADF) reason = "the program has closed the file of the trace";
+  // The judge has given up on this process and removed the file: nobody waits for records, and nobody is to be told.
+  disable_recording(error == ESTALE ? nullptr : reason, error);
 }
 
 trace::Record* chunk_slow(std::size_t index) {
@@ -94,13 +150,9 @@ trace::Record* chunk_slow(std::size_t index) {
     trace::Record* made = g_chunks[index].load(std::memory_order_acquire);
     if (!made) {
       SignalShield shield;
-      off_t offset = static_cast<off_t>(trace::kHeaderBytes + index * trace::kChunkBytes);
-      int error = allocate_blocks(g_file, offset, static_cast<off_t>(trace::kChunkBytes));
-      if (!error) {
-        made = static_cast<trace::Record*>(map_blocks(g_file, offset, trace::kChunkBytes));
-        if (!made) error = errno;
-      }
-      if (error) {
+      int error = 0;
+      made = make_chunk(index, error);
+      if (!made) {
         stop(trace::End::NoSpace, error);
       } else {
         if (index >= g_chunk_limit.load(std::memory_order_relaxed)) g_chunk_limit.store(index + 1);
@@ -168,7 +220,7 @@ int open_trace(const char* path) {
   if (file < 0) return errno;
   int error = allocate_blocks(file, 0, static_cast<off_t>(trace::kHeaderBytes + trace::kChunkBytes));
   void* head = error ? nullptr : map_blocks(file, 0, trace::kHeaderBytes);
-  void* first = head ? map_blocks(file, static_cast<off_t>(trace::kHeaderBytes), trace::kChunkBytes) : nullptr;
+  void* first = head ? map_blocks(file, static_cast<off_t>(trace::kHeaderBytes), kWindowBytes) : nullptr;
   if (!first) {
     if (!error) error = errno;
     if (head) munmap(head, trace::kHeaderBytes);
@@ -176,6 +228,8 @@ int open_trace(const char* path) {
     close(file);
     return error;
   }
+  // The judge takes the lock's end as the end of this process, however it ends.
+  flock(file, LOCK_SH | LOCK_NB);
   // A descriptor below 10 may be one the guest expects to be free (0, 1 and 2 above all).
   int high = fcntl(file, F_DUPFD_CLOEXEC, 100);
   if (high >= 0) {
@@ -185,14 +239,20 @@ int open_trace(const char* path) {
   fill_header(*static_cast<trace::FileHeader*>(head));
   // The judge looks for the final name: it never sees a header that is not whole. link() does not replace a file.
   if (link(partial, path) != 0) error = errno;
-  if (error == EPERM || error == EOPNOTSUPP || error == ENOSYS) error = rename(partial, path) == 0 ? 0 : errno;
+  if (error == EPERM || error == EOPNOTSUPP || error == ENOSYS)
+    error = renameat2(AT_FDCWD, partial, AT_FDCWD, path, RENAME_NOREPLACE) == 0 ? 0 : errno;
   unlink(partial);
   if (error) {
     munmap(head, trace::kHeaderBytes);
-    munmap(first, trace::kChunkBytes);
+    munmap(first, kWindowBytes);
     close(file);
     return error;
   }
+  struct stat made{};
+  fstat(file, &made);
+  g_device = made.st_dev;
+  g_inode = made.st_ino;
+  g_windows[0] = static_cast<char*>(first);
   g_file = file;
   g_chunk_limit.store(1);
   g_chunks[0].store(static_cast<trace::Record*>(first), std::memory_order_release);
@@ -206,8 +266,11 @@ void abandon_trace() {
   // The mappings are not inherited (MADV_DONTFORK); only our memory of them is.
   for (std::size_t i = 0; i < g_chunk_limit.load(); ++i) g_chunks[i].store(nullptr, std::memory_order_relaxed);
   g_chunk_limit.store(0);
+  for (char*& window : g_windows) {
+    if (window) window = nullptr;
+  }
   g_growing.store(false, std::memory_order_relaxed);
-  close(g_file);
+  if (int state = check_file(); state == 0 || state == ESTALE) close(g_file);
   g_file = -1;
 }
 

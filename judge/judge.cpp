@@ -116,7 +116,7 @@ void Judge::copy(const Item& item) {
     auto shape = [&](Footprint& side, std::uint64_t pitch, std::uint64_t slice_pitch) {
       side.pitch = pitch;
       side.rows = item.payload[2];
-      side.slices = item.payload[5] ? item.payload[5] : 1;
+      side.slices = item.payload[5];
       side.slice_pitch = slice_pitch;
     };
     shape(dst, item.payload[0], item.payload[3]);

@@ -69,14 +69,16 @@ std::vector<RawFrame> Places::frames(ordering::SiteId site) const {
   std::vector<RawFrame> out;
   const Stack* stack = stacks_.find(at(site).stack);
   if (!stack) return out;
+  auto enter = [this](RawFrame& frame, std::uint32_t m) {
+    if (frame.address < modules_[m].low || frame.address >= modules_[m].high) return;
+    frame.module = m;
+    frame.offset = frame.address - modules_[m].bias;
+  };
+  const auto all = static_cast<std::uint32_t>(modules_.size());
   for (std::uint32_t i = 0; i < stack->count; ++i) {
     RawFrame frame{.address = addresses_[stack->first + i]};
-    for (std::uint32_t m = stack->modules; m-- > 0;) {
-      if (frame.address < modules_[m].low || frame.address >= modules_[m].high) continue;
-      frame.module = m;
-      frame.offset = frame.address - modules_[m].bias;
-      break;
-    }
+    for (std::uint32_t m = stack->modules; m > 0 && frame.module == kNoModule; --m) enter(frame, m - 1);
+    for (std::uint32_t m = stack->modules; m < all && frame.module == kNoModule; ++m) enter(frame, m);
     out.push_back(frame);
   }
   return out;

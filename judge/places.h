@@ -8,7 +8,8 @@
 //
 // Addresses mean nothing outside their process and little inside it, once a module was unloaded and another one mapped
 // in its place. So a stack remembers how many modules were known when it was defined, and is resolved to (module,
-// offset) among those, the youngest first.
+// offset) among those, the youngest first. An address that is in none of them is looked for among the modules that came
+// after it, the oldest first: one thread may use a new module while another one is still writing its record.
 #pragma once
 
 #include <cstdint>

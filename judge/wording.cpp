@@ -217,7 +217,10 @@ std::string explanation(const Hazard& hazard, const Nouns& nouns) {
       break;
     }
   }
-  if (hazard.certainty == ordering::Certainty::Possible && hazard.order_known) {
+  if (hazard.perhaps_told && hazard.order_known) {
+    text += " A host function behind " + nouns.earlier + op(hazard.earlier) +
+            " may have told the host that it is done: that order is not seen.";
+  } else if (hazard.certainty == ordering::Certainty::Possible && hazard.order_known) {
     text +=
         " What the kernels touch is inferred from their pointer arguments; they may use disjoint parts of the buffer.";
   }

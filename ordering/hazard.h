@@ -54,7 +54,7 @@ enum class HazardKind : std::uint8_t {
 
 enum class Certainty : std::uint8_t {
   Certain,    ///< the accesses overlap if the programs does what its arguments say
-  Possible,   ///< they may be disjoint parts of one allocation
+  Possible,   ///< they may be disjoint parts of one allocation, or a host function may have made order between them
 };
 
 enum class Order : std::uint8_t {
@@ -93,6 +93,7 @@ struct AllocationInfo {
 struct Hazard {
   HazardKind kind{};
   Certainty certainty = Certainty::Certain;
+  bool perhaps_told = false;       ///< Possible, and Certain but for a host function behind `earlier` (R-HST-06)
   bool order_known = true;         ///< false: the program makes order that the model was not told of. Never by the model
   Order order = Order::Unordered;
   std::optional<Rule> leaned_on;   ///< Latent: the assumed rule that orders the pair today
@@ -125,6 +126,8 @@ class HazardSink {
 ///                      kernel beside it). One function launched twice with the same p may slice by another argument:
 ///                      possible, unless the argument hashes are equal too.
 /// Frees and allocations are exact and whole. Measured footprints make accesses exact and this question moot.
+/// This is the model's view of the bytes alone: it lowers a certain conflict to possible where a host function may have told
+/// the host that the earlier access is done (model.h, HOST THREADS).
 /// Returns nothing when the two cannot meet.
 std::optional<Certainty> certainty(const Access& earlier, const Access& later, Range allocation);
 

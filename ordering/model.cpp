@@ -97,8 +97,10 @@ void Model::Impl::collect(const Allocation& allocation, const Access& access, co
   const Range whole = allocation.info.range;
   allocation.shadow.for_each_unordered(
       access, actor.clock.documented, pool, [&](LaneSlot lane, Epoch epoch, const Access& earlier, Range overlap) {
-        const std::optional<Certainty> certain = certainty(earlier, access, whole);
+        std::optional<Certainty> certain = certainty(earlier, access, whole);
         if (!certain) return;
+        const bool perhaps_told = *certain == Certainty::Certain && told.covers(lane, epoch);
+        if (perhaps_told) certain = Certainty::Possible;
         const Order order = actor.clock.assumed.covers(lane, epoch) ? Order::Latent : Order::Unordered;
         auto worst =
             std::find_if(conflicts_.begin(), conflicts_.end(), [lane](const Conflict& c) { return c.lane == lane; });
@@ -109,7 +111,7 @@ void Model::Impl::collect(const Allocation& allocation, const Access& access, co
           const int has = badness(order, *certain);
           if (has < had || (has == had && earlier.op <= worst->earlier.op)) return;
         }
-        *worst = {lane, epoch, earlier, access, overlap, *certain, order};
+        *worst = {lane, epoch, earlier, access, overlap, *certain, perhaps_told, order};
       });
 }
 
@@ -120,6 +122,7 @@ void Model::Impl::report(const Allocation& allocation, const Actor& actor) {
     Hazard hazard;
     hazard.kind = kind_of_hazard(conflict.earlier, conflict.later);
     hazard.certainty = conflict.certainty;
+    hazard.perhaps_told = conflict.perhaps_told;
     hazard.order = conflict.order;
     if (conflict.order == Order::Latent) {
       const std::optional<Rule> rule = assumptions.covering(conflict.lane, conflict.epoch);

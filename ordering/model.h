@@ -29,6 +29,8 @@
 // HOST THREADS. Edges between host threads (a mutex, a queue, a join) are not visible at the driver boundary. Records
 // arrive in real-time order, so by default what one thread has waited for is known to all threads from then on
 // (Options::host_threads = Joined). This may miss a race between host threads; it never invents one.
+// A host function can tell host threads that the work before it is done (R-HST-06), and neither that nor the moment is
+// visible. From its submission on the host may know, so a conflict with work before it is at most possible.
 //
 // WHAT IT LOSES ON PURPOSE, always towards silence:
 //   * only the last write and the last reads since, per lane, are kept for each range (as FastTrack);

@@ -75,6 +75,7 @@ struct Model::Impl {
   AccessPool pool;
   ShadowCounters shadow;
   Assumptions assumptions;
+  VectorClock told;  ///< R-HST-06: what host functions submitted so far may have told the host
 
   std::uint32_t last_stream = 0;
   std::uint32_t last_event = 0;
@@ -114,6 +115,7 @@ struct Model::Impl {
     Access later;
     Range overlap;
     Certainty certainty{};
+    bool perhaps_told = false;
     Order order{};
   };
 

@@ -140,7 +140,14 @@ OpId Model::stream_action(Call call, StreamId stream) {
   return lane ? impl_->begin(call, *lane, LegacyRole::Action) : kNoOp;
 }
 
-OpId Model::host_function(Call call, StreamId stream) { return stream_action(call, stream); }
+OpId Model::host_function(Call call, StreamId stream) {
+  Lane* lane = impl_->lane(stream);
+  if (!lane) return kNoOp;
+  const OpId op = impl_->begin(call, *lane, LegacyRole::Action);
+  // The assumed clock holds the documented one: what may only work today may still have been told.
+  impl_->told.join(lane->clock.assumed);
+  return op;
+}
 
 OpId Model::stream_joins_all(Call call, StreamId stream) {
   Lane* lane = impl_->lane(stream);

@@ -69,6 +69,20 @@ TEST_F(Check, ATruncatedTraceIsReadAsFarAsItIsWhole) {
   EXPECT_TRUE(has(result.error, path + ": the trace is truncated: 3 of ")) << result.error;
 }
 
+TEST_F(Check, ATraceCutInItsFirstChunkIsDamaged) {
+  std::string bytes = sample_trace("race").bytes();
+  for (std::size_t size : {trace::kHeaderBytes, trace::kHeaderBytes + 4}) {
+    Result result = streamsan({"check", written("short.trace", bytes.substr(0, size))});
+    EXPECT_EQ(result.code, 2) << size;
+    EXPECT_TRUE(has(result.error, "the trace is truncated: ")) << result.error;
+  }
+  trace::TraceBuilder fixed = sample_trace("fixed");
+  std::string trimmed = fixed.bytes().substr(0, trace::kHeaderBytes + fixed.slots() * trace::kSlotBytes);
+  Result whole = streamsan({"check", written("trimmed.trace", trimmed)});
+  EXPECT_EQ(whole.code, 0);
+  EXPECT_EQ(whole.error, "");
+}
+
 TEST_F(Check, ACorruptTraceSaysWhere) {
   trace::TraceBuilder trace = sample_trace("race");
   std::uint64_t bad = trace.fill_async(1, 0x700000000000, 1);
@@ -211,6 +225,9 @@ TEST(Command, Usage) {
   EXPECT_EQ(streamsan({"run"}).code, 2);
   EXPECT_EQ(streamsan({"check"}).code, 2);
   EXPECT_TRUE(has(streamsan({"run", "--exitcodes=1", "true"}).error, "did you mean --exitcode?"));
+  Result large = streamsan({"run", "--exitcode=256", "true"});
+  EXPECT_EQ(large.code, 2);
+  EXPECT_TRUE(has(large.error, "exitcode=256: a number up to 255 is expected\n")) << large.error;
   EXPECT_TRUE(has(streamsan({"run", "--exitcode=x", "true"}).error, "exitcode=x: a number is expected"));
   EXPECT_TRUE(has(streamsan({"run", "true"}, {"STREAMSAN_OPTIONS=help=1"}).out, "halt_on_error=0"));
 }

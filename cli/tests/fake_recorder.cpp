@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Stands in for libstreamsan.so in the tests of `streamsan run`: preloaded into a process whose environment has
-// FAKE_TRACE=name, it writes that sample trace where the recorder would have written its own, and keeps it mapped.
+// FAKE_TRACE=name, it writes that sample trace where the recorder would have written its own, and keeps it mapped and
+// locked (the mapping holds the lock; forked children do not get it). With FAKE_FAILURE=reason it does what a recorder
+// does that cannot make its trace; with FAKE_PID=number the trace names that process, as one from another process
+// namespace would; with FAKE_CUT the file is shorter than it says.
 // So the launcher is tested without CUDA, and with traces whose content is known.
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -31,14 +35,27 @@ std::string trace_path() {
 __attribute__((constructor)) void write_trace() {
   const char* name = std::getenv("FAKE_TRACE");
   std::string path = trace_path();
-  if (!name || path.empty()) return;
+  if (path.empty()) return;
+  if (const char* reason = std::getenv("FAKE_FAILURE")) {
+    std::string failed = path.substr(0, path.rfind('.')) + ".failed";
+    if (symlink(reason, failed.c_str()) != 0) std::abort();
+    return;
+  }
+  if (!name) return;
   streamsan::trace::TraceBuilder trace = streamsan::cli::sample_trace(name);
-  trace.set_pid(static_cast<std::uint32_t>(getpid()));
+  const char* number = std::getenv("FAKE_PID");
+  trace.set_pid(number ? static_cast<std::uint32_t>(std::atol(number)) : static_cast<std::uint32_t>(getpid()));
   trace.set_end(streamsan::trace::End::Running);
-  if (!trace.save(path + ".part") || std::rename((path + ".part").c_str(), path.c_str()) != 0) return;
-  int file = open(path.c_str(), O_RDWR | O_CLOEXEC);
-  mmap(nullptr, streamsan::trace::kHeaderBytes, PROT_READ, MAP_SHARED, file, 0);
+  std::string partial = path + ".part";
+  if (!trace.save(partial)) return;
+  int file = open(partial.c_str(), O_RDWR | O_CLOEXEC);
+  if (flock(file, LOCK_SH) != 0) std::abort();
+  void* map = mmap(nullptr, streamsan::trace::kHeaderBytes, PROT_READ, MAP_SHARED, file, 0);
+  madvise(map, streamsan::trace::kHeaderBytes, MADV_DONTFORK);
+  constexpr auto kShort = static_cast<off_t>(streamsan::trace::kHeaderBytes + 3 * streamsan::trace::kSlotBytes);
+  if (std::getenv("FAKE_CUT") && ftruncate(file, kShort) != 0) std::abort();
   close(file);
+  std::rename(partial.c_str(), path.c_str());
 }
 
 }  // namespace

@@ -61,6 +61,9 @@ TEST(Options, ValuesThatMakeNoSense) {
   EXPECT_EQ(apply_environment(options, "exitcode", warnings), "STREAMSAN_OPTIONS: exitcode has no value");
   EXPECT_EQ(set_option(options, "exitcode", "-1"), "exitcode=-1: a number is expected");
   EXPECT_EQ(set_option(options, "exitcode", "99999999999"), "exitcode=99999999999: a number is expected");
+  EXPECT_EQ(set_option(options, "exitcode", "256"), "exitcode=256: a number up to 255 is expected");
+  EXPECT_EQ(set_option(options, "exitcode", "255"), "");
+  EXPECT_EQ(set_option(options, "max_reports", "256"), "") << "others have no such limit";
   EXPECT_EQ(set_option(options, "symbolize", "maybe"), "symbolize=maybe: 0 or 1 is expected");
   EXPECT_EQ(set_option(options, "color", "blue"), "color=blue: one of auto, always, never is expected");
   EXPECT_EQ(set_option(options, "color", ""), "color=: one of auto, always, never is expected");

@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <thread>
 
@@ -185,10 +186,109 @@ TEST(Run, NothingIsLeftBehind) {
   EXPECT_EQ(directory.files(), std::vector<std::string>{});
 }
 
+TEST(Run, WhatAKilledLauncherLeftBehindIsRemoved) {
+  pid_t gone = fork();
+  if (gone == 0) _exit(0);
+  waitpid(gone, nullptr, 0);
+  TemporaryDirectory directory;
+  std::string kept = "streamsan.123456", alive = "streamsan." + std::to_string(getpid()) + ".abcdef";
+  for (const std::string& name : {"streamsan." + std::to_string(gone) + ".abcdef", kept, alive}) {
+    std::filesystem::create_directory(directory / name);
+    std::ofstream(directory / name + "/1.trace") << "x";
+  }
+  run("race", {"--trace_dir=" + directory.path()}, kTrue);
+  EXPECT_EQ(directory.files(), (std::vector{kept, alive}));
+}
+
+TEST(Run, AProcessThatCouldNotRecordIsNotACleanRun) {
+  const std::vector<std::string> failure{"FAKE_FAILURE=No space left on device"};
+  Result result = run("", {}, kTrue, failure);
+  EXPECT_EQ(result.code, 2);
+  std::size_t at = result.error.find(" could not record: No space left on device\n");
+  ASSERT_NE(at, std::string::npos) << result.error;
+  EXPECT_TRUE(result.error.starts_with("streamsan: WARNING: process ")) << result.error;
+  EXPECT_EQ(result.error.find('\n'), result.error.size() - 1) << "one line";
+  EXPECT_EQ(run("", {}, shell("exit 3"), failure).code, 3);
+}
+
+TEST(Run, ADamagedTraceIsNotACleanRun) {
+  Result result = run("fixed", {}, kTrue, {"FAKE_CUT=1"});
+  EXPECT_EQ(result.code, 2);
+  EXPECT_TRUE(has(result.error, "the trace is truncated: ")) << result.error;
+  EXPECT_EQ(run("fixed", {}, shell("exit 3"), {"FAKE_CUT=1"}).code, 3);
+}
+
+TEST(Run, TheWriterIsKnownByItsLockNotByItsNumber) {
+  pid_t gone = fork();
+  if (gone == 0) _exit(0);
+  waitpid(gone, nullptr, 0);
+  // The call in progress makes the judge wait for the writer's end.
+  for (pid_t number : {gone, getpid()}) {
+    TemporaryDirectory directory;
+    auto start = std::chrono::steady_clock::now();
+    Result result = run("in-progress", {"--log_path=" + (directory / "log"), "--verbosity=1"},
+                        {"/bin/sh", "-c", "unset FAKE_TRACE; sleep 0.5; test ! -e " + (directory / "log")},
+                        {"FAKE_PID=" + std::to_string(number)});
+    EXPECT_EQ(result.code, 0) << "judged to the end while its writer was still there";
+    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(1400))
+        << "waited for another process";
+  }
+}
+
+TEST(Run, AnErrorDoesNotEndAProcessThatOnlyHasTheNumber) {
+  pid_t bystander = fork();
+  if (bystander == 0) {
+    pause();
+    _exit(0);
+  }
+  Result result = run("race", {"--halt_on_error"}, {"/bin/sleep", "1000"}, {"FAKE_PID=" + std::to_string(bystander)});
+  EXPECT_EQ(result.code, 66);
+  EXPECT_EQ(waitpid(bystander, nullptr, WNOHANG), 0) << "it must still run";
+  kill(bystander, SIGKILL);
+  waitpid(bystander, nullptr, 0);
+}
+
+/// The exit code of `streamsan run` on a program when both start with SIGCHLD ignored; -1: it hangs.
+int code_with_children_ignored(const std::vector<std::string>& program, const std::string& out) {
+  std::vector<std::string> words{STREAMSAN_PROGRAM, "run", "--preload_path=" STREAMSAN_FAKE_RECORDER, "--"};
+  words.insert(words.end(), program.begin(), program.end());
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  pid_t launcher = fork();
+  if (launcher == 0) {
+    signal(SIGCHLD, SIG_IGN);
+    if (!freopen(out.c_str(), "w", stdout)) _exit(98);
+    execv(arguments[0], arguments.data());
+    _exit(99);
+  }
+  int status = 0;
+  for (int i = 0; i < 1000; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    if (waitpid(launcher, &status, WNOHANG) == launcher) return WEXITSTATUS(status);
+  }
+  kill(launcher, SIGKILL);
+  waitpid(launcher, &status, 0);
+  return -1;
+}
+
+TEST(Run, ALauncherThatWasToldToIgnoreItsChildren) {
+  TemporaryDirectory directory;
+  std::string out = directory / "out";
+  EXPECT_EQ(code_with_children_ignored(shell("exit 3"), out), 3);
+  // A shell would change it.
+  EXPECT_EQ(code_with_children_ignored({"/bin/grep", "SigIgn", "/proc/self/status"}, out), 0);
+  std::string line = contents(out);
+  ASSERT_TRUE(has(line, "SigIgn:")) << line;
+  EXPECT_TRUE(std::stoull(line.substr(line.find(':') + 1), nullptr, 16) >> (SIGCHLD - 1) & 1)
+      << "the program has it too";
+}
+
 TEST(Run, HaltOnErrorEndsAProgramThatWouldRunForever) {
   Result result = run("race", {"--halt_on_error"}, {"/bin/sleep", "1000"});
   EXPECT_EQ(result.code, 66);
   EXPECT_TRUE(has(result.error, "ERROR: streamsan:")) << result.error;
+  EXPECT_EQ(run("race", {"--halt_on_error", "--exitcode=0"}, {"/bin/sleep", "1000"}).code, 128 + SIGTERM);
   EXPECT_EQ(run("fixed", {"--halt_on_error"}, kTrue).code, 0);
 }
 

@@ -20,7 +20,8 @@
 //   * RecordPoint::End rows (creates, enqueues, successful queries) reserve after the real call returned;
 //   * RecordPoint::Begin rows (frees, destroys, blocking calls) reserve before the real call, fill in the record, and
 //     publish it (or cancel it) when the call has returned. A blocking call publishes a second record, CallEnd, when it
-//     has returned; the edge to the host belongs there.
+//     has returned; the edge to the host belongs there. Synchronisations are published before the real call, so that
+//     the judge does not wait with them: whether they succeeded stands in the CallEnd.
 // Any point between call and return is a legal place for a call that other threads do not wait for, so this order
 // agrees with every order the program can rely on.
 //

@@ -97,6 +97,7 @@ std::unique_ptr<Reader> Reader::open(const std::string& path, Options options, s
   error = header_fault(*reader->header_);
   if (!error.empty()) return nullptr;
   reader->live_ = options.live;
+  reader->was_live_ = options.live;
   reader->consume_ = options.consume;
   reader->removed_below_ = reader->header_->consumed.load(std::memory_order_acquire);
   if (options.live) reader->header_->judge_attached.store(1, std::memory_order_release);
@@ -163,12 +164,13 @@ Step Reader::corrupt(const std::string& what) {
 /// The slot at position_ was handed out, but the file does not reach so far.
 Step Reader::missing_slot() {
   ended_ = true;
-  std::uint64_t missing = reserved() - position_;
-  // The recorder says so itself, or it died between taking the slots and growing the file, which it does by whole
-  // chunks.
+  std::uint64_t missing = reserved() - std::min(position_, slots_available_);
+  // The recorder says so itself.
   if (end() == End::NoSpace || end() == End::TooLong) return Step::End;
+  // Or it was between taking the slots and growing the file, which it does by whole chunks, when it died or when we
+  // stopped waiting for it. In a file of which we know nothing that is indistinguishable from a cut.
   constexpr std::uint64_t kInFlight = 4096;
-  if (slots_available_ % kChunkSlots == 0 && missing <= kInFlight) {
+  if (was_live_ && end() == End::Running && slots_available_ % kChunkSlots == 0 && missing <= kInFlight) {
     unpublished_ += missing;
     return Step::End;
   }
@@ -184,6 +186,9 @@ Step Reader::next(Item& item) {
       known_reserved_ = reserved();
       if (position_ >= known_reserved_) {
         if (live_) return Step::Wait;
+        // The last record may have been in progress, and its continuation cut off.
+        refresh_size();
+        if (known_reserved_ > slots_available_) return missing_slot();
         ended_ = true;
         return Step::End;
       }
@@ -214,7 +219,13 @@ Step Reader::next(Item& item) {
     if (record.kind > Kind::NameStream) return corrupt("unknown kind");
     std::uint64_t slots = 1u + record.continuations;
     if (within + slots > kChunkSlots) return corrupt("it reaches over the end of its chunk");
-    if (position_ + slots > slots_available_) return missing_slot();
+    if (position_ + slots > slots_available_) {
+      refresh_size();
+      if (position_ + slots > slots_available_) {
+        if (live_) return Step::Wait;
+        return missing_slot();
+      }
+    }
     if (record.kind == Kind::Pad || (state == State::Cancelled && record.kind != Kind::CallEnd)) {
       position_ += slots;
       continue;

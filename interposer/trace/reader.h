@@ -85,6 +85,7 @@ class Reader {
   FileHeader* header_ = nullptr;
   bool writable_ = false;
   bool live_ = false;
+  bool was_live_ = false;  ///< opened while it was being written
   bool consume_ = false;
   bool ended_ = false;
   std::uint64_t file_bytes_ = 0;

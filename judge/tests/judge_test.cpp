@@ -199,6 +199,17 @@ TEST(Judge, EverySynchronisationReachesTheModel) {
   EXPECT_EQ(with([](TraceBuilder& t) { t.add(trace::Kind::HostFunction, "cuLaunchHostFunc", {kA, 0}); }), 1u);
 }
 
+TEST(Judge, AHostFunctionMayTellTheHostOfTheWorkBeforeIt) {
+  for (std::uint64_t stream : {kA, kB}) {
+    TraceBuilder trace = two_streams();
+    produce(trace);
+    trace.add(trace::Kind::HostFunction, "cuLaunchHostFunc", {stream, 0});
+    consume(trace);
+    const char* severity = stream == kA ? "possible" : "error";
+    EXPECT_EQ(hazards_of(judge(trace)), HazardList{std::string("read-after-write/") + severity + "/no-edge"});
+  }
+}
+
 TEST(Judge, RecycledHandlesAreNewObjects) {
   TraceBuilder trace = two_streams();
   trace.event_record(kA, kEvent);
@@ -379,6 +390,19 @@ TEST(Judge, ShapedCopiesTouchTheirRowsOnly) {
   EXPECT_EQ(race_with_fill_at(kBuffer + 1024), 0u);
 }
 
+TEST(Judge, ACopyOfNoSlicesOrNoRowsTouchesNothing) {
+  auto races = [](std::uint64_t height, std::uint64_t depth) {
+    TraceBuilder trace = two_streams();
+    std::uint64_t shape[8] = {128, 64, height, 512, 128, depth, 0, 0};
+    trace.add(trace::Kind::Copy, "cuMemcpy3DAsync_v2", {kA, 0, kBuffer, kHost, 64, 1}, shape, trace::kAsyncForm);
+    trace.fill_async(kB, kBuffer, 64);
+    return judge(trace).size();
+  };
+  EXPECT_EQ(races(2, 1), 1u);
+  EXPECT_EQ(races(2, 0), 0u);
+  EXPECT_EQ(races(0, 3), 0u);
+}
+
 TEST(Judge, SubBoxesOfAVolumeMayInterleave) {
   // Two rows of 64 bytes in each of three slices; a row is 128 bytes, a slice four rows.
   auto copy_box = [](TraceBuilder& trace, std::uint64_t stream, std::uint64_t address) {
@@ -530,6 +554,19 @@ TEST(Judge, StreamsAreNamedByTheProgramsNames) {
   std::vector<Finding> findings = judge(trace);
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].accesses[0].stream.name, "stream \"compute\"");
+}
+
+TEST(Judge, AModuleMayBeRecordedAfterItsFirstStack) {
+  TraceBuilder trace = two_streams();
+  trace.at({0x900010}).copy_async("cuMemcpyHtoDAsync_v2", kA, kBuffer, kHost, kBytes);
+  trace.module("/opt/app/plugin1.so", 0x900000, 0x900000, 0x910000);
+  trace.module("/opt/app/plugin2.so", 0x8ff000, 0x8ff000, 0x918000);  // long after, when the first one was unmapped
+  trace.at({0x700010}).launch(kB, kConsume, {pointer_word(0, kBuffer)}, kBytes);
+  std::vector<Finding> findings = judge(trace);
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].accesses[0].stack[0].module, "") << "in no module at all";
+  EXPECT_EQ(findings[0].accesses[1].stack[0].module, "/opt/app/plugin1.so");
+  EXPECT_EQ(findings[0].accesses[1].stack[0].offset, 0x10u);
 }
 
 TEST(Judge, AddressesResolveInTheModulesOfTheirTime) {

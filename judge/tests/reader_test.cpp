@@ -169,9 +169,30 @@ TEST(Reader, ReadsWhatIsWholeOfATruncatedTrace) {
   EXPECT_EQ(out.problem, "the trace is truncated: 4 of 7 slots are missing at its end");
   out = read(whole.substr(0, slot_at(5) + 3));
   EXPECT_EQ(out.kinds.size(), 3u);
-  out = read(whole.substr(0, kHeaderBytes));
-  EXPECT_EQ(out.kinds.size(), 0u);
+  for (std::size_t more : {0, 4}) {
+    out = read(whole.substr(0, kHeaderBytes + more));
+    EXPECT_EQ(out.kinds.size(), 0u);
+    EXPECT_EQ(out.problem, "the trace is truncated: 7 of 7 slots are missing at its end");
+  }
   EXPECT_EQ(read(whole.substr(0, slot_at(7))).problem, "") << "only empty slots are missing";
+}
+
+TEST(Reader, ATraceCutInACallInProgressIsTruncated) {
+  TraceBuilder trace;
+  std::uint64_t pointers[16] = {};
+  trace.add(Kind::Launch, "cuLaunchKernel", {1, 0, 1, 1, 0, 16}, pointers, 0, State::Reserved);
+  EXPECT_EQ(read(trace.bytes().substr(0, slot_at(3))).problem, "");
+  EXPECT_EQ(read(trace.bytes().substr(0, slot_at(2))).problem,
+            "the trace is truncated: 1 of 3 slots are missing at its end");
+}
+
+TEST(Reader, ATraceCutBetweenChunksIsTruncated) {
+  TraceBuilder trace;
+  while (trace.slots() < kChunkSlots + 3) trace.stream_destroy(1);
+  Outcome out = read(trace.bytes().substr(0, slot_at(kChunkSlots)));
+  EXPECT_EQ(out.kinds.size(), kChunkSlots);
+  EXPECT_EQ(out.problem,
+            "the trace is truncated: 3 of " + std::to_string(kChunkSlots + 3) + " slots are missing at its end");
 }
 
 TEST(Reader, ATraceThatStoppedGrowingIsNotTruncated) {
@@ -181,18 +202,6 @@ TEST(Reader, ATraceThatStoppedGrowingIsNotTruncated) {
   poke(bytes, offsetof(FileHeader, reserved), std::uint64_t{kChunkSlots + 17});
   Outcome out = read(bytes);
   EXPECT_EQ(out.kinds.size(), 5u);
-  EXPECT_EQ(out.problem, "");
-}
-
-TEST(Reader, AProcessThatDiedWhileGrowingTheFileIsNotTruncated) {
-  TraceBuilder trace;
-  while (trace.slots() < kChunkSlots) trace.stream_destroy(1);
-  trace.set_end(End::Running);
-  std::string bytes = trace.bytes();
-  poke(bytes, offsetof(FileHeader, reserved), std::uint64_t{kChunkSlots + 3});
-  Outcome out = read(bytes);
-  EXPECT_EQ(out.kinds.size(), kChunkSlots);
-  EXPECT_EQ(out.unpublished, 3u);
   EXPECT_EQ(out.problem, "");
 }
 
@@ -301,6 +310,40 @@ TEST(LiveReader, AfterTheEndOfTheProcessACallInProgressIsSkipped) {
   EXPECT_EQ(reader->next(item), Step::Record);
   EXPECT_EQ(reader->next(item), Step::End);
   EXPECT_EQ(reader->unpublished(), 1u);
+}
+
+TEST(LiveReader, AProcessThatDiedWhileGrowingTheFileIsNotTruncated) {
+  TraceBuilder trace;
+  while (trace.slots() < kChunkSlots) trace.stream_destroy(1);
+  trace.set_end(End::Running);
+  Running running(trace);
+  running.write(offsetof(FileHeader, reserved), std::uint64_t{kChunkSlots + 3});
+  std::string error;
+  auto reader = Reader::open(running.path(), {.live = true}, error);
+  Item item;
+  std::uint64_t records = 0;
+  while (reader->next(item) == Step::Record) ++records;
+  EXPECT_EQ(records, kChunkSlots);
+  reader->finish();
+  EXPECT_EQ(reader->next(item), Step::End);
+  EXPECT_EQ(reader->unpublished(), 3u);
+  EXPECT_EQ(reader->problem(), "");
+}
+
+TEST(LiveReader, SeesThatTheFileHasGrownUnderARecord) {
+  TraceBuilder trace = five_records();
+  trace.set_end(End::Running);
+  Running running(trace);
+  ASSERT_EQ(truncate(running.path().c_str(), static_cast<off_t>(slot_at(4))), 0);
+  std::string error;
+  auto reader = Reader::open(running.path(), {.live = true}, error);
+  Item item;
+  EXPECT_EQ(reader->next(item), Step::Record);
+  EXPECT_EQ(reader->next(item), Step::Record);
+  EXPECT_EQ(reader->next(item), Step::Wait) << "half of the launch is there";
+  ASSERT_EQ(truncate(running.path().c_str(), static_cast<off_t>(slot_at(kChunkSlots))), 0);
+  ASSERT_EQ(reader->next(item), Step::Record);
+  EXPECT_EQ(item.record->kind, Kind::Launch);
 }
 
 TEST(LiveReader, FinishIsAnEndAlsoForAWriterThatGoesOn) {

@@ -147,6 +147,16 @@ TEST(Wording, LatentNamesTheRuleItLeansOn) {
   EXPECT_TRUE(text.ends_with(") No document promises that it always will.")) << text;
 }
 
+TEST(Wording, AHostFunctionThatMayHaveToldTheHostIsTheReasonForDoubt) {
+  Hazard hazard = race(NearestEdge::None);
+  hazard.certainty = ordering::Certainty::Possible;
+  hazard.perhaps_told = true;
+  EXPECT_EQ(explanation(hazard, nouns()),
+            "nothing makes stream 2 wait for stream 1 between cudaMemcpyAsync (host to device) (op #15) and kernel "
+            "consume(float const*) (op #18). A host function behind cudaMemcpyAsync (host to device) (op #15) may have "
+            "told the host that it is done: that order is not seen.");
+}
+
 TEST(Wording, PossibleSaysWhyItIsNotCertain) {
   Hazard hazard = race(NearestEdge::None);
   EXPECT_EQ(explanation(hazard, nouns()).find("disjoint"), std::string::npos);

@@ -28,6 +28,7 @@ constexpr Weighted kSteps[] = {
     {StepKind::Copy, "Copy", 12},
     {StepKind::Fill, "Fill", 5},
     {StepKind::Action, "Action", 3},
+    {StepKind::HostFunction, "HostFunction", 2},
     {StepKind::JoinsAll, "JoinsAll", 1},
     {StepKind::GraphLaunch, "GraphLaunch", 2},
     {StepKind::Record, "Record", 9},

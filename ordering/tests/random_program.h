@@ -34,6 +34,7 @@ enum class StepKind : std::uint8_t {
   Copy,
   Fill,
   Action,
+  HostFunction,
   JoinsAll,
   GraphLaunch,
   Record,
@@ -188,6 +189,9 @@ class Interpreter {
       }
       case StepKind::Action:
         model_.stream_action(call, stream(s).id);
+        break;
+      case StepKind::HostFunction:
+        model_.host_function(call, stream(s).id);
         break;
       case StepKind::JoinsAll:
         model_.stream_joins_all(call, stream(s).id);

@@ -4,8 +4,7 @@
 //
 // What is compared, and why it must agree:
 //   1. SOUND. Each hazard of the fast model is a pair of the reference, with the same operations, allocation, kind,
-//   order
-//      and certainty. Always.
+//      order and certainty. Always.
 //   2. COMPLETE. An operation has a hazard on an allocation in the fast model exactly when it has one in the reference.
 //      Always: the fast model forgets an access only when a later one, ordered after it, stands for it (see
 //      interval_shadow.h and pointer_shadow.h), also after a first hazard. Programs here are too short to reach the
@@ -45,6 +44,7 @@ struct Outcome {
   bool any_latent = false;
   bool any_unordered = false;
   bool any_possible = false;
+  bool any_told = false;
 };
 
 int badness(Order order, Certainty certainty) {
@@ -74,7 +74,7 @@ Outcome compare(const Program& program) {
     for (const ReferenceModel::Pair& pair : reference.pairs()) {
       if (pair.earlier == hazard.earlier.op && pair.later == hazard.later.op &&
           pair.allocation == hazard.allocation.id && pair.kind == hazard.kind && pair.order == hazard.order &&
-          pair.certainty == hazard.certainty) {
+          pair.certainty == hazard.certainty && pair.perhaps_told == hazard.perhaps_told) {
         match = &pair;
       }
     }
@@ -88,6 +88,7 @@ Outcome compare(const Program& program) {
     Verdict& verdict = fast[{hazard.later.op, hazard.allocation.id}];
     verdict.worst = std::max(verdict.worst, badness(hazard.order, hazard.certainty));
     outcome.any_possible |= hazard.certainty == Certainty::Possible;
+    outcome.any_told |= hazard.perhaps_told;
   }
   Verdicts naive;
   for (const ReferenceModel::Pair& pair : reference.pairs()) {
@@ -138,6 +139,7 @@ TEST(RandomProgram, FastModelAgreesWithReference) {
   std::uint64_t with_latent = 0;
   std::uint64_t with_unordered = 0;
   std::uint64_t with_possible = 0;
+  std::uint64_t with_told = 0;
   for (std::uint64_t seed = first; seed < first + programs; ++seed) {
     const Program program = random_program(seed);
     const Outcome outcome = compare(program);
@@ -149,6 +151,7 @@ TEST(RandomProgram, FastModelAgreesWithReference) {
     with_latent += outcome.any_latent;
     with_unordered += outcome.any_unordered;
     with_possible += outcome.any_possible;
+    with_told += outcome.any_told;
   }
   RecordProperty("programs", std::to_string(programs));
   RecordProperty("with_hazard", std::to_string(with_hazard));
@@ -158,10 +161,11 @@ TEST(RandomProgram, FastModelAgreesWithReference) {
   EXPECT_GE(with_unordered * 100, programs * 15);
   EXPECT_GE(with_latent * 100, programs * 5);
   EXPECT_GE(with_possible * 100, programs * 5);
-  std::printf("%llu programs: %llu with a hazard, %llu unordered, %llu latent, %llu possible\n",
+  EXPECT_GE(with_told * 100, programs * 2);
+  std::printf("%llu programs: %llu with a hazard, %llu unordered, %llu latent, %llu possible, %llu told\n",
               static_cast<unsigned long long>(programs), static_cast<unsigned long long>(with_hazard),
               static_cast<unsigned long long>(with_unordered), static_cast<unsigned long long>(with_latent),
-              static_cast<unsigned long long>(with_possible));
+              static_cast<unsigned long long>(with_possible), static_cast<unsigned long long>(with_told));
 }
 
 }  // namespace

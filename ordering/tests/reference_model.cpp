@@ -68,6 +68,15 @@ std::vector<bool> ReferenceModel::before(Node node, bool also_assumed) const {
   return reached;
 }
 
+std::vector<bool> ReferenceModel::told() const {
+  std::vector<bool> all(nodes_.size(), false);
+  for (const Node function : host_functions_) {
+    const std::vector<bool> behind = before(function, true);
+    for (Node each = 0; each < all.size(); ++each) all[each] = all[each] || behind[each];
+  }
+  return all;
+}
+
 void ReferenceModel::host_learns(ThreadId thread, const Edges& edges) {
   const Node node = new_node();
   nodes_[node] = edges;
@@ -192,6 +201,7 @@ void ReferenceModel::end(AllocationId id) {
 void ReferenceModel::access(Memory& memory, Node node, const Access& later) {
   const std::vector<bool> documented = before(node, false);
   const std::vector<bool> assumed = before(node, true);
+  const std::vector<bool> perhaps_known = told();
   memory.all_exact = memory.all_exact && later.exact;
   for (const PastAccess& past : memory.past) {
     const Access& earlier = past.access;
@@ -203,8 +213,9 @@ void ReferenceModel::access(Memory& memory, Node node, const Access& later) {
     if (!is_write(later)) kind = HazardKind::ReadAfterWrite;
     if (earlier.source == AccessSource::Allocate) kind = HazardKind::UseBeforeAllocate;
     if (later.source == AccessSource::Free) kind = HazardKind::FreeWhileInUse;
+    const bool perhaps_told = *certain == Certainty::Certain && perhaps_known[past.node];  // R-HST-06
     pairs_.push_back({earlier.op, later.op, memory.id, kind, assumed[past.node] ? Order::Latent : Order::Unordered,
-                      *certain, memory.all_exact});
+                      perhaps_told ? Certainty::Possible : *certain, perhaps_told, memory.all_exact});
   }
   memory.past.push_back({node, later});
 }
@@ -362,6 +373,11 @@ OpId ReferenceModel::fill(Call call, StreamId id, const Footprint& dst, Form for
 
 OpId ReferenceModel::stream_action(Call call, StreamId id) {
   new_operation(call, id, true);
+  return OpId{operations_};
+}
+
+OpId ReferenceModel::host_function(Call call, StreamId id) {
+  host_functions_.push_back(new_operation(call, id, true));
   return OpId{operations_};
 }
 

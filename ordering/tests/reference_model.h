@@ -31,6 +31,7 @@ class ReferenceModel {
     HazardKind kind{};
     Order order{};
     Certainty certainty{};
+    bool perhaps_told = false;
     bool all_exact = true;  ///< every access to the allocation so far was exact
   };
 
@@ -52,7 +53,7 @@ class ReferenceModel {
   OpId launch(Call call, StreamId stream, const LaunchShape& shape, std::span<const PointerArgument> pointers);
   OpId copy(Call call, StreamId stream, const Footprint& dst, const Footprint& src, Form form);
   OpId fill(Call call, StreamId stream, const Footprint& dst, Form form);
-  OpId host_function(Call call, StreamId stream) { return stream_action(call, stream); }
+  OpId host_function(Call call, StreamId stream);
   OpId stream_action(Call call, StreamId stream);
   OpId stream_joins_all(Call call, StreamId stream);
   OpId graph_launch(Call call, StreamId stream, std::uint64_t exec);
@@ -106,6 +107,8 @@ class ReferenceModel {
   std::vector<Node> covered_by_context(ContextId context) const;
   void host_learns(ThreadId thread, const Edges& edges);
   void set_copy_effect(Call call, Node copy, const std::vector<Node>& prior, Effect documented, Effect assumed);
+  /// What the host functions so far may have told the host.
+  [[nodiscard]] std::vector<bool> told() const;
   [[nodiscard]] std::vector<bool> before(Node node, bool also_assumed) const;
 
   Memory* memory_at(Address address);
@@ -123,6 +126,7 @@ class ReferenceModel {
   std::map<ThreadId, Edges> pending_;
   std::map<std::uint64_t, Node> last_graph_launch_;
   std::vector<Memory> memories_;
+  std::vector<Node> host_functions_;
   std::vector<Pair> pairs_;
   std::uint32_t events_made_ = 0;
   std::uint64_t allocations_made_ = 0;

@@ -313,6 +313,92 @@ TEST_F(Stream, R_HST_01_HostFunctionHasItsPlaceInTheStream) {
   EXPECT_TRUE(silent());
 }
 
+/// Two unordered accesses and a host function: certain unless the function may have told of the first.
+class HostFunction : public Program {
+ protected:
+  const Address a = memory();
+  const StreamId s = non_blocking();
+  const StreamId t = non_blocking();
+
+  bool one_told(HazardKind kind, Order order = Order::Unordered) {
+    const std::vector<Hazard> hazards = found();
+    return hazards.size() == 1 && hazards[0].kind == kind && hazards[0].order == order && hazards[0].order_known &&
+           hazards[0].certainty == Certainty::Possible && hazards[0].perhaps_told;
+  }
+};
+
+TEST_F(HostFunction, R_HST_06_MayHaveToldOfTheWorkBeforeIt) {
+  write(s, a);
+  model.host_function(call(), s);
+  write(t, a);
+  EXPECT_TRUE(one_told(HazardKind::WriteAfterWrite));
+}
+
+TEST_F(HostFunction, R_HST_06_WithoutOneTheConflictIsCertain) {
+  write(s, a);
+  write(t, a);
+  EXPECT_TRUE(one(HazardKind::WriteAfterWrite));
+}
+
+TEST_F(HostFunction, R_HST_06_TellsNothingOfTheWorkBehindIt) {
+  model.host_function(call(), s);
+  write(s, a);
+  write(t, a);
+  EXPECT_TRUE(one(HazardKind::WriteAfterWrite));
+}
+
+TEST_F(HostFunction, R_HST_06_TellsNothingOfOtherStreams) {
+  write(s, a);
+  model.host_function(call(), non_blocking());
+  write(t, a);
+  EXPECT_TRUE(one(HazardKind::WriteAfterWrite));
+}
+
+TEST_F(HostFunction, R_HST_06_TellsWhatItsStreamHasWaitedFor) {
+  const StreamId other = non_blocking();
+  write(s, a);
+  edge(s, other);
+  model.host_function(call(), other);
+  write(t, a);
+  EXPECT_TRUE(one_told(HazardKind::WriteAfterWrite));
+}
+
+TEST_F(HostFunction, R_HST_06_SubmittedAfterTheSecondAccessItIsTooLate) {
+  write(s, a);
+  write(t, a);
+  model.host_function(call(), s);
+  EXPECT_TRUE(one(HazardKind::WriteAfterWrite));
+}
+
+TEST_F(HostFunction, R_HST_06_TellsAboutFreesAndTheHost) {
+  const Address b = memory();
+  write(s, a);
+  write(s, b);
+  model.host_function(call(), s);
+  model.host_access(call(), {a, a + kAccess}, AccessMode::Read);
+  EXPECT_TRUE(one_told(HazardKind::ReadAfterWrite));
+  free(b);
+  EXPECT_TRUE(one_told(HazardKind::FreeWhileInUse, Order::Latent));
+}
+
+TEST_F(HostFunction, R_HST_06_WithoutOneFreesAndTheHostAreCertain) {
+  const Address b = memory();
+  write(s, a);
+  write(s, b);
+  model.host_access(call(), {a, a + kAccess}, AccessMode::Read);
+  EXPECT_TRUE(one(HazardKind::ReadAfterWrite));
+  free(b);
+  EXPECT_TRUE(one_latent(HazardKind::FreeWhileInUse, Rule::ALC_02));
+}
+
+TEST_F(HostFunction, R_HST_06_WorkNotToldOfIsReportedFirst) {
+  write(s, a);
+  model.host_function(call(), s);
+  read(s, a);
+  write(t, a);
+  EXPECT_TRUE(one(HazardKind::WriteAfterRead));
+}
+
 TEST_F(Stream, R_GRF_35_LaunchesOfOneExecAreOrdered) {
   const Address a = memory();
   const StreamId s = non_blocking();
