@@ -2,19 +2,15 @@
 #include "interposer/driver.h"
 
 #include <dlfcn.h>
+#include <link.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string_view>
 
+#include "interposer/this_library.h"
 #include "interposer/unmodelled.h"
-
-extern "C" {
-// Bounds of this library, from the linker.
-extern const char __ehdr_start[] __attribute__((visibility("hidden")));
-extern const char _end[] __attribute__((visibility("hidden")));
-}
 
 namespace streamsan::recorder {
 
@@ -48,9 +44,24 @@ void* driver_handle() {
   return loaded;
 }
 
-bool is_ours(const void* address) {
-  auto at = static_cast<const char*>(address);
-  return __ehdr_start <= at && at < _end;
+constinit std::atomic<std::uintptr_t> g_driver_begin{0};
+constinit std::atomic<std::uintptr_t> g_driver_end{0};
+
+/// For dl_iterate_phdr: remembers the bounds of the object that holds the address.
+int find_bounds(dl_phdr_info* info, std::size_t, void* inside) {
+  std::uintptr_t begin = ~std::uintptr_t{0};
+  std::uintptr_t end = 0;
+  for (unsigned i = 0; i < info->dlpi_phnum; ++i) {
+    const auto& segment = info->dlpi_phdr[i];
+    if (segment.p_type != PT_LOAD) continue;
+    begin = std::min<std::uintptr_t>(begin, info->dlpi_addr + segment.p_vaddr);
+    end = std::max<std::uintptr_t>(end, info->dlpi_addr + segment.p_vaddr + segment.p_memsz);
+  }
+  auto address = reinterpret_cast<std::uintptr_t>(inside);
+  if (address < begin || address >= end) return 0;
+  g_driver_begin.store(begin, std::memory_order_relaxed);
+  g_driver_end.store(end, std::memory_order_relaxed);
+  return 1;
 }
 
 /// Row indices sorted by base name: cuGetProcAddress("cuMemcpy") may answer with any version of it.
@@ -73,6 +84,12 @@ void resolve_entries() {
   for (std::size_t row = 0; row < api::kRowCount; ++row) {
     if (streamsan_wrappers[row]) driver_entry(row);
   }
+  dl_iterate_phdr(find_bounds, driver_entry(api::Index::cuInit));
+}
+
+bool is_in_driver(const void* address) {
+  auto at = reinterpret_cast<std::uintptr_t>(address);
+  return g_driver_begin.load(std::memory_order_relaxed) <= at && at < g_driver_end.load(std::memory_order_relaxed);
 }
 
 bool driver_is_loaded() { return driver_handle() != nullptr; }
@@ -97,7 +114,7 @@ void* wrapper_for_symbol(const char* name, void* address) {
     void* handle = driver_handle();
     void* of_driver = handle ? real_dlsym(handle, name) : nullptr;
     if (!of_driver) dlerror();  // the guest's look-up succeeded
-    return of_driver == address && !is_ours(address) ? counting_entry(name, address) : address;
+    return of_driver == address && !is_in_this_library(address) ? counting_entry(name, address) : address;
   }
   auto index = static_cast<std::size_t>(row - api::kRows);
   void* wrapper = streamsan_wrappers[index];
@@ -105,7 +122,7 @@ void* wrapper_for_symbol(const char* name, void* address) {
   // Our own export, found in the default scope. Without a driver the program is to find nothing, and to be told so by
   // dlerror(): a look-up behind this library fails the same way. (The barrier keeps it from being a jump, after which
   // glibc would take the guest for the caller.)
-  if (is_ours(address)) {
+  if (is_in_this_library(address)) {
     if (driver_is_loaded()) return wrapper;
     void* behind = real_dlsym(RTLD_NEXT, name);
     asm volatile("" : "+r"(behind));

@@ -34,6 +34,9 @@ inline void* driver_entry(std::size_t row) {
 /// (a library's constructor that waits for a thread which calls CUDA).
 void resolve_entries();
 
+/// Is this return address inside the driver? Known after resolve_entries().
+bool is_in_driver(const void* address);
+
 /// What a guest that looked up `name` and got `address` is to be given: our wrapper if the address is the driver's
 /// export of a row that is wrapped, else the address itself.
 void* wrapper_for_symbol(const char* name, void* address);

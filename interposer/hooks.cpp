@@ -2,7 +2,7 @@
 //
 // The wrappers: one template, one instance for each row of the table that is not passed through.
 //
-//   forward if not recording or nested -> (Begin rows: reserve and fill the record) -> real call
+//   forward if not recording or if the driver itself calls -> (Begin rows: reserve and fill the record) -> real call
 //                            -> (End rows: record if it succeeded) -> return the driver's result, untouched
 //
 // HOW TO ADD A FUNCTION: a row in ordering/api/cuda_api.def is all it takes, unless its EffectKind is new; then add a
@@ -32,36 +32,6 @@ using api::RecordPoint;
 using trace::Kind;
 
 constexpr bool is_wrapped(EffectKind kind) { return kind != EffectKind::Pass; }
-
-/// Marks the thread as being inside a wrapper.
-class Nesting {
- public:
-  explicit Nesting(const void* frame) {
-    ++t_thread.depth;
-    t_thread.outermost = reinterpret_cast<std::uintptr_t>(frame);
-  }
-  ~Nesting() {
-    --t_thread.depth;
-    t_thread.unpublished = nullptr;
-  }
-  Nesting(const Nesting&) = delete;
-  Nesting& operator=(const Nesting&) = delete;
-
-  /// Is this call made from inside another wrapped call? A program may leave a wrapper by siglongjmp (a time-out) and
-  /// so never come back through it: then a frame at or above the wrapper's stands on the same stack, which cannot be
-  /// while the wrapper lives. Its record is closed as a call that had no effect.
-  static bool inside_another(const void* frame) {
-    if (t_thread.depth == 0) [[likely]]
-      return false;
-    constexpr std::uintptr_t kSameStack = std::uintptr_t{8} << 20;
-    auto here = reinterpret_cast<std::uintptr_t>(frame);
-    if (here < t_thread.outermost || here - t_thread.outermost > kSameStack) return true;
-    publish({t_thread.unpublished, 0}, trace::State::Cancelled);
-    t_thread.unpublished = nullptr;
-    t_thread.depth = 0;
-    return false;
-  }
-};
 
 /// Calls that block for long and say nothing but "I wait": their records are published at once, lest the judge wait
 /// too. Whether they succeeded is told by the CallEnd.
@@ -391,23 +361,18 @@ struct Hook<kRow, CUresult (*)(Parameters...)> {
         publish(CallRecord<kRow, Arguments>(arguments, capture_stack(__builtin_frame_address(0))).fill());
       }
       return result;
-    } else if (!recording() || Nesting::inside_another(__builtin_frame_address(0))) {
+    } else if (!recording() || is_in_driver(__builtin_return_address(0))) {
       return real(parameters...);
     } else if constexpr (kEffect.kind == EffectKind::Later) {
       note_later(kRow);
       return real(parameters...);
     } else {
       const void* frame = __builtin_frame_address(0);
-      Nesting nesting(frame);
       const Arguments arguments(parameters...);
       if constexpr (kEffect.point == RecordPoint::Begin) {
         Slot slot = CallRecord<kRow, Arguments>(arguments, capture_stack(frame)).fill();
         constexpr bool kAtOnce = is_published_at_once(kEffect.kind);
-        if constexpr (kAtOnce) {
-          publish(slot);
-        } else {
-          t_thread.unpublished = slot.record;
-        }
+        if constexpr (kAtOnce) publish(slot);
         CUresult result = real(parameters...);
         bool succeeded = result == CUDA_SUCCESS;
         if constexpr (!kAtOnce) publish(slot, succeeded ? trace::State::Published : trace::State::Cancelled);

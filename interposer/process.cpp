@@ -109,8 +109,6 @@ void become_child() {
   forget_unmodelled();
   g_epoch.fetch_add(1, std::memory_order_relaxed);
   g_threads.store(0, std::memory_order_relaxed);
-  t_thread.depth = 0;
-  t_thread.unpublished = nullptr;
   if (g_mode.load() != Mode::Off) g_mode.store(g_options.follow_children ? Mode::Cold : Mode::Off);
 }
 

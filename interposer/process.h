@@ -18,7 +18,6 @@
 #include <cstdint>
 
 #include "interposer/options.h"
-#include "interposer/trace/format.h"
 
 namespace streamsan::recorder {
 
@@ -27,10 +26,7 @@ struct StackCache;
 /// Per host thread. Trivially destructible and in the initial-exec TLS block, so that it can be touched at any time,
 /// thread exit included.
 struct ThreadState {
-  unsigned depth;              ///< inside a wrapper: calls the driver makes through its own exports are not recorded
-  std::uintptr_t outermost;    ///< frame address of the wrapper that is in a call
-  trace::Record* unpublished;  ///< its record, if that waits for the call's return
-  std::uint32_t epoch;         ///< process epoch the fields below belong to
+  std::uint32_t epoch;  ///< process epoch the fields below belong to
   std::uint16_t number;
   StackCache* stack_cache;
 };

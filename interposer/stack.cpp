@@ -11,12 +11,8 @@
 #include "interposer/handle_table.h"
 #include "interposer/modules.h"
 #include "interposer/process.h"
+#include "interposer/this_library.h"
 #include "interposer/writer.h"
-
-extern "C" {
-extern const char __ehdr_start[] __attribute__((visibility("hidden")));
-extern const char _end[] __attribute__((visibility("hidden")));
-}
 
 namespace streamsan::recorder {
 namespace {
@@ -83,10 +79,6 @@ StackCache* my_cache() {
   return cache;
 }
 
-bool in_this_library(std::uint64_t pc) {
-  return reinterpret_cast<std::uint64_t>(__ehdr_start) <= pc && pc < reinterpret_cast<std::uint64_t>(_end);
-}
-
 struct Unwinding {
   CallStack* out;
   unsigned most;
@@ -96,7 +88,7 @@ _Unwind_Reason_Code visit(_Unwind_Context* context, void* argument) {
   auto& walk = *static_cast<Unwinding*>(argument);
   std::uint64_t pc = _Unwind_GetIP(context);
   if (pc == 0) return _URC_END_OF_STACK;
-  if (in_this_library(pc)) return _URC_NO_REASON;
+  if (is_in_this_library(reinterpret_cast<const void*>(pc))) return _URC_NO_REASON;
   if (walk.out->count == walk.most) return _URC_END_OF_STACK;
   // The context's CFA is where the callee's frame ended: the return address stands just below.
   std::uint64_t slot = _Unwind_GetCFA(context) - sizeof(void*);
