@@ -126,8 +126,8 @@ class HazardSink {
 ///                      kernel beside it). One function launched twice with the same p may slice by another argument:
 ///                      possible, unless the argument hashes are equal too.
 /// Frees and allocations are exact and whole. Measured footprints make accesses exact and this question moot.
-/// This is the model's view of the bytes alone: it lowers a certain conflict to possible where a host function may have told
-/// the host that the earlier access is done (model.h, HOST THREADS).
+/// This looks at the bytes alone. The model lowers a certain conflict to possible where a host function may have told the
+/// host that the earlier access is done (model.h, HOST THREADS).
 /// Returns nothing when the two cannot meet.
 std::optional<Certainty> certainty(const Access& earlier, const Access& later, Range allocation);
 

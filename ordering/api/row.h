@@ -275,7 +275,10 @@ constexpr Effect sync_context(Position context = kAbsent) {
 constexpr Effect query_stream(Position stream) { return {.kind = EffectKind::QueryStream, .stream = stream}; }
 constexpr Effect query_event(Position event) { return {.kind = EffectKind::QueryEvent, .event = event}; }
 
-constexpr Effect host_function(Position stream) { return {.kind = EffectKind::HostFunction, .stream = stream}; }
+/// Begin: the function may run, and another thread act on what it says, before the call that enqueued it has returned.
+constexpr Effect host_function(Position stream) {
+  return {.kind = EffectKind::HostFunction, .stream = stream, .point = RecordPoint::Begin};
+}
 constexpr Effect stream_action(Position stream) { return {.kind = EffectKind::StreamAction, .stream = stream}; }
 constexpr Effect stream_joins_all(Position stream) { return {.kind = EffectKind::StreamJoinsAll, .stream = stream}; }
 

@@ -4,7 +4,7 @@
 // nothing had happened. (SIGXFSZ, which the limit raises, would kill it.)
 //
 // RUN: %build %s -o %t
-// RUN: %run sh -c 'ulimit -f 64; exec %t' > %t.out 2> %t.err
+// RUN: %expect 2 %run sh -c 'ulimit -f 64; exec %t' > %t.out 2> %t.err
 // RUN: %filecheck %s --input-file %t.out
 // RUN: %filecheck %s --input-file %t.err --check-prefix=ERR
 // RUN: env LD_PRELOAD=%preload STREAMSAN_OPTIONS=trace_path=%t.no-such-dir/x.trace %t > %t.out 2> %t.err
