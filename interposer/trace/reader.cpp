@@ -183,6 +183,13 @@ Step Reader::next(Item& item) {
   if (ended_) return Step::End;
   for (;;) {
     if (position_ >= known_reserved_) {
+      // The word with the number of slots is the one place that all threads of the guest write to. A judge that is as
+      // fast as they are would fetch it for every record and slow them down; so it lets some records gather first.
+      if (live_ && !rested_) {
+        rested_ = true;
+        return Step::Wait;
+      }
+      rested_ = false;
       known_reserved_ = reserved();
       if (position_ >= known_reserved_) {
         if (live_) return Step::Wait;

@@ -92,6 +92,7 @@ class Reader {
   std::uint64_t position_ = 0;
   std::uint64_t slots_available_ = 0;  ///< slots below this exist in the file
   std::uint64_t known_reserved_ = 0;
+  bool rested_ = true;                       ///< Wait was returned since known_reserved_ was read up to its end
   std::uint64_t limit_ = ~std::uint64_t{0};  ///< set by finish()
   const Record* chunk_ = nullptr;
   std::size_t chunk_index_ = 0;
