@@ -48,7 +48,9 @@ constinit std::atomic<std::uint32_t> g_key_state{0};  // 0 none, 1 being made, 2
 
 /// All stacks of the process, by hash. The id of a stack is its place here plus one.
 constexpr std::size_t kMostStacks = std::size_t{1} << 20;
-constinit std::atomic<std::uint64_t> g_stacks[kMostStacks] = {};
+/// Plain words, used through std::atomic_ref: a million atomics are more than some compilers initialise at compile
+/// time.
+constinit std::uint64_t g_stacks[kMostStacks] = {};
 
 void release_cache(void* cache) {
   munmap(cache, sizeof(StackCache));
@@ -165,11 +167,12 @@ std::uint32_t intern(const CallStack& stack) {
   hash |= 1;  // 0 means free
   for (std::size_t probe = 0; probe < 256; ++probe) {
     std::size_t place = (hash + probe) % kMostStacks;
-    std::uint64_t found = g_stacks[place].load(std::memory_order_acquire);
+    std::atomic_ref<std::uint64_t> stored(g_stacks[place]);
+    std::uint64_t found = stored.load(std::memory_order_acquire);
     auto id = static_cast<std::uint32_t>(place + 1);
     if (found == hash) return id;
     if (found != 0) continue;
-    if (g_stacks[place].compare_exchange_strong(found, hash, std::memory_order_acq_rel)) {
+    if (stored.compare_exchange_strong(found, hash, std::memory_order_acq_rel)) {
       describe(id, stack);
       return id;
     }
@@ -197,8 +200,9 @@ std::uint32_t capture_stack(const void* frame_address) {
 }
 
 void forget_stacks() {
-  for (auto& stack : g_stacks) {
-    if (stack.load(std::memory_order_relaxed)) stack.store(0, std::memory_order_relaxed);
+  // In the child of a fork, which has one thread. Pages that were never written stay untouched.
+  for (std::uint64_t& stack : g_stacks) {
+    if (stack) stack = 0;
   }
   forget_modules();
 }
