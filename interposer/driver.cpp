@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "interposer/loaded_object.h"
 #include "interposer/this_library.h"
 #include "interposer/unmodelled.h"
 
@@ -49,18 +50,11 @@ constinit std::atomic<std::uintptr_t> g_driver_end{0};
 
 /// For dl_iterate_phdr: remembers the bounds of the object that holds the address.
 int find_bounds(dl_phdr_info* info, std::size_t, void* inside) {
-  std::uintptr_t begin = ~std::uintptr_t{0};
-  std::uintptr_t end = 0;
-  for (unsigned i = 0; i < info->dlpi_phnum; ++i) {
-    const auto& segment = info->dlpi_phdr[i];
-    if (segment.p_type != PT_LOAD) continue;
-    begin = std::min<std::uintptr_t>(begin, info->dlpi_addr + segment.p_vaddr);
-    end = std::max<std::uintptr_t>(end, info->dlpi_addr + segment.p_vaddr + segment.p_memsz);
-  }
+  const ObjectBounds bounds = bounds_of(*info);
   auto address = reinterpret_cast<std::uintptr_t>(inside);
-  if (address < begin || address >= end) return 0;
-  g_driver_begin.store(begin, std::memory_order_relaxed);
-  g_driver_end.store(end, std::memory_order_relaxed);
+  if (address < bounds.low || address >= bounds.high) return 0;
+  g_driver_begin.store(bounds.low, std::memory_order_relaxed);
+  g_driver_end.store(bounds.high, std::memory_order_relaxed);
   return 1;
 }
 

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "interposer/handle_table.h"
+#include "interposer/loaded_object.h"
 #include "interposer/process.h"
 #include "interposer/writer.h"
 
@@ -78,15 +79,7 @@ std::uint64_t key_of(std::uint64_t low, std::uint64_t high, const char* path) {
 }
 
 int visit(dl_phdr_info* info, std::size_t, void* first) {
-  std::uint64_t low = ~std::uint64_t{0};
-  std::uint64_t high = 0;
-  for (unsigned i = 0; i < info->dlpi_phnum; ++i) {
-    const auto& segment = info->dlpi_phdr[i];
-    if (segment.p_type != PT_LOAD) continue;
-    std::uint64_t begin = info->dlpi_addr + segment.p_vaddr;
-    if (begin < low) low = begin;
-    if (begin + segment.p_memsz > high) high = begin + segment.p_memsz;
-  }
+  const auto [low, high] = bounds_of(*info);
   bool is_program = *static_cast<bool*>(first);
   *static_cast<bool*>(first) = false;
   if (high == 0 || !is_new(key_of(low, high, info->dlpi_name))) return 0;

@@ -66,9 +66,9 @@ struct FileHeader {
   std::uint32_t slot_bytes;
   std::uint64_t chunk_bytes;
   std::uint32_t pid;
-  std::uint32_t api_rows;               ///< api::kRowCount of the recorder; ApiId in records means nothing otherwise
-  std::uint64_t api_hash;               ///< hash of the row names, see api_table_hash()
-  std::uint64_t start_time_ns;          ///< CLOCK_REALTIME
+  std::uint32_t api_rows;       ///< api::kRowCount of the recorder; row numbers in records mean nothing otherwise
+  std::uint64_t api_hash;       ///< hash of the row names, see api_table_hash()
+  std::uint64_t start_time_ns;  ///< CLOCK_REALTIME
   std::atomic<std::uint64_t> reserved;  ///< slots handed out
   std::atomic<std::uint64_t> consumed;  ///< slots the judge has read; only for statistics
   std::atomic<std::uint32_t> judge_attached;

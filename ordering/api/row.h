@@ -316,10 +316,7 @@ inline constexpr Row kRows[] = {
 };
 inline constexpr std::size_t kRowCount = sizeof(kRows) / sizeof(kRows[0]);
 
-/// Index of a row as it stands in trace records.
-enum class ApiId : std::uint16_t {};
-
-/// A name for each row's index: Index::cuLaunchKernel.
+/// A name for each row's index, as it stands in trace records: Index::cuLaunchKernel.
 struct Index {
   enum : std::uint16_t {
 #define SS_API(symbol_, ...) symbol_,
@@ -328,7 +325,7 @@ struct Index {
   };
 };
 
-/// FNV-1a over the symbols in table order. A trace carries it: its ApiId numbers mean nothing to a reader that has
+/// FNV-1a over the symbols in table order. A trace carries it: its row numbers mean nothing to a reader that has
 /// other rows.
 constexpr std::uint64_t api_table_hash() {
   std::uint64_t hash = 0xcbf29ce484222325ull;
