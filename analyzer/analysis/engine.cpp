@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The analysis of one function: two fix-points, one after the other, and then one pass that looks.
+//
+// First what places hold (store.h), then what is pending (order.h), each over the blocks in reverse postorder until
+// nothing changes. The order is computed with the final stores: a value that turns out to be merged at a loop's head is
+// so from the first visit on, and no access is left in the state under a name that was right only for the first guess.
+// Then each op is looked at with the state before it (inspector.h).
+//
+// Ops age the state before they run (values.h): whatever an op in a loop made before becomes an older one. An edge to a
+// block ages what is merged there and comes with another value this time.
+//
+// Limits: past EngineOptions::most_block_visits the function is given up. Where more accesses than most_accesses are
+// pending, those that the host has waited for are dropped, and their ops are ignored from then on everywhere, so that
+// nothing is told of half of a story; if that does not help, the function is given up.
+#include "analyzer/analysis/engine.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "analyzer/analysis/inspector.h"
+#include "analyzer/analysis/order.h"
+#include "analyzer/analysis/store.h"
+#include "analyzer/analysis/values.h"
+
+namespace streamsan::analyzer {
+namespace {
+
+class Engine {
+ public:
+  Engine(const ir::Function& function, const ir::Program& program, const EngineOptions& options)
+      : function_(function), options_(options), values_(function, program), states_(function.blocks.size()) {}
+
+  Verdict run() {
+    number_blocks();
+    values_to_fix_point();
+    order_to_fix_point();
+    Verdict verdict;
+    verdict.gave_up = gave_up_;
+    if (gave_up_.empty()) verdict.hazards = inspect();
+    return verdict;
+  }
+
+ private:
+  struct State {
+    Store store;               ///< at the start of the block
+    std::optional<Store> end;  ///< at its end; none: not reached
+    bool ordered = false;      ///< `order` holds something
+    Order order;               ///< at the start of the block
+    std::uint32_t visits = 0;
+    std::vector<std::uint32_t> before;  ///< the blocks that lead here
+  };
+
+  /// Reverse postorder: predecessors first, but for loops.
+  void number_blocks() {
+    number_.assign(function_.blocks.size(), 0);
+    std::vector<bool> seen(function_.blocks.size());
+    std::vector<std::pair<std::uint32_t, std::size_t>> stack{{0, 0}};
+    seen[0] = true;
+    while (!stack.empty()) {
+      auto& [block, next] = stack.back();
+      const auto& successors = function_.blocks[block].successors;
+      if (next == successors.size()) {
+        sequence_.push_back(block);
+        stack.pop_back();
+        continue;
+      }
+      const auto successor = static_cast<std::uint32_t>(successors[next++]);
+      if (seen[successor]) continue;
+      seen[successor] = true;
+      stack.emplace_back(successor, 0);
+    }
+    std::reverse(sequence_.begin(), sequence_.end());
+    for (std::uint32_t i = 0; i < sequence_.size(); ++i) number_[sequence_[i]] = i;
+  }
+
+  bool visit_is_allowed() {
+    if (++visits_ <= options_.most_block_visits) return true;
+    gave_up_ = "more than " + std::to_string(options_.most_block_visits) + " block visits";
+    return false;
+  }
+
+  /// Ages what op `index` made before. The state is only touched if there is anything.
+  void age(Store& store, Order* order, OpIndex index) {
+    if (!values_.minted(index)) return;
+    const Aging aging{.op = index};
+    values_.start_aging();
+    store.age(values_, aging);
+    if (order != nullptr) order->age(values_, sets_, aging);
+  }
+
+  /// The same for what is merged at the start of block `to`, on the way there.
+  void age_at_edge(Store& store, Order* order, std::uint32_t to) {
+    const Aging aging{.block = to, .locations = states_[to].store.changed_merges(values_, to, store)};
+    if (aging.locations.empty()) return;
+    values_.start_aging();
+    store.age(values_, aging);
+    if (order != nullptr) order->age(values_, sets_, aging);
+  }
+
+  void values_to_fix_point() {
+    for (std::uint32_t block : sequence_)
+      for (ir::BlockId successor : function_.blocks[block].successors) {
+        auto& before = states_[static_cast<std::uint32_t>(successor)].before;
+        if (std::ranges::find(before, block) == before.end()) before.push_back(block);
+      }
+    std::set<std::uint32_t> work{0};
+    while (!work.empty() && visit_is_allowed()) {
+      const std::uint32_t block = sequence_[*work.begin()];
+      work.erase(work.begin());
+      State& state = states_[block];
+      std::vector<Store> ends;
+      if (block == 0) ends.emplace_back();  // What the function is entered with.
+      for (std::uint32_t before : state.before) {
+        if (!states_[before].end) continue;
+        ends.push_back(*states_[before].end);
+        age_at_edge(ends.back(), nullptr, block);
+      }
+      constexpr std::uint32_t kPatience = 8;
+      Store start = Store::join(values_, block, ends, state.store, ++state.visits > kPatience);
+      if (state.end && start == state.store) continue;
+      state.store = start;
+      for (OpIndex i = 0; i < function_.blocks[block].ops.size(); ++i) {
+        const OpIndex index = values_.first_op(block) + i;
+        age(start, nullptr, index);
+        start.apply(values_, index);
+      }
+      if (state.end && *state.end == start) continue;
+      state.end = std::move(start);
+      for (ir::BlockId successor : function_.blocks[block].successors)
+        work.insert(number_[static_cast<std::uint32_t>(successor)]);
+    }
+  }
+
+  void order_to_fix_point() {
+    ignored_.resize(values_.op_count());
+    std::set<std::uint32_t> work{0};
+    states_[0].ordered = true;
+    while (gave_up_.empty() && !work.empty() && visit_is_allowed()) {
+      const std::uint32_t block = sequence_[*work.begin()];
+      work.erase(work.begin());
+      Store store = states_[block].store;
+      Order out = states_[block].order;
+      for (OpIndex i = 0; i < function_.blocks[block].ops.size(); ++i) step(store, out, values_.first_op(block) + i);
+      if (!keep_small(out)) return;
+      for (ir::BlockId successor : function_.blocks[block].successors) {
+        const auto to = static_cast<std::uint32_t>(successor);
+        State& state = states_[to];
+        Order incoming = out;
+        Store at_edge = store;
+        age_at_edge(at_edge, &incoming, to);
+        const bool back = number_[block] >= number_[to];
+        const bool changed = state.order.join(sets_, incoming, back, !state.ordered);
+        if (changed || !state.ordered) work.insert(number_[to]);
+        state.ordered = true;
+      }
+    }
+  }
+
+  void step(Store& store, Order& order, OpIndex index) {
+    age(store, &order, index);
+    order.apply(values_, sets_, store, index);
+    store.apply(values_, index);
+  }
+
+  bool keep_small(Order& order) {
+    if (order.pending().size() > options_.most_accesses) {
+      for (const Pending& p : order.pending())
+        if (sets_.has(p.must, kHost)) ignores_ = ignored_[p.op] = true;
+    }
+    if (ignores_) order.drop(ignored_);
+    if (order.pending().size() <= options_.most_accesses) return true;
+    gave_up_ = "more than " + std::to_string(options_.most_accesses) + " accesses in flight";
+    return false;
+  }
+
+  std::vector<Hazard> inspect() {
+    Inspector inspector(values_, sets_);
+    for (std::uint32_t block : sequence_) {
+      if (!states_[block].ordered) continue;
+      Store store = states_[block].store;
+      Order order = states_[block].order;
+      order.drop(ignored_);
+      for (std::uint32_t i = 0; i < function_.blocks[block].ops.size(); ++i) {
+        const OpIndex index = values_.first_op(block) + i;
+        age(store, &order, index);
+        inspector.at(store, order, block, i);
+        order.apply(values_, sets_, store, index);
+        if (ignores_) order.drop(ignored_);
+        store.apply(values_, index);
+      }
+    }
+    return inspector.take();
+  }
+
+  const ir::Function& function_;
+  const EngineOptions& options_;
+  Values values_;
+  Sets sets_;
+  std::vector<State> states_;
+  std::vector<std::uint32_t> sequence_;  ///< reachable blocks in reverse postorder
+  std::vector<std::uint32_t> number_;    ///< of a block in it
+  std::vector<bool> ignored_;            ///< ops
+  bool ignores_ = false;
+  std::uint32_t visits_ = 0;
+  std::string gave_up_;
+};
+
+}  // namespace
+
+Verdict analyze(const ir::Function& function, const ir::Program& program, const EngineOptions& options) {
+  if (function.blocks.empty()) return {};
+  if (!function.incomplete.empty()) return {.hazards = {}, .gave_up = function.incomplete};
+  return Engine(function, program, options).run();
+}
+
+}  // namespace streamsan::analyzer

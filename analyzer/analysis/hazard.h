@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the analysis found, as plain data: a Hazard. And what is told to the user about it: a Finding.
+//
+// The engine (engine.h) raises hazards and knows no sentences; word() (wording.cpp) turns a hazard into a message,
+// notes and fix-its and knows no analysis. Everything in both is owned by value: they outlive the Program they came
+// from.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analyzer/ir/ir.h"
+
+namespace streamsan::analyzer {
+
+enum class Check : std::uint8_t {
+#define SS_CHECK(enumerator, id, group, summary) enumerator,
+#include "analyzer/analysis/checks.def"
+#undef SS_CHECK
+};
+enum class Group : std::uint8_t { Correctness, Performance, Policy };
+
+inline constexpr Check kChecks[] = {
+#define SS_CHECK(enumerator, id, group, summary) Check::enumerator,
+#include "analyzer/analysis/checks.def"
+#undef SS_CHECK
+};
+
+const char* id(Check check);       ///< "cross-stream-race"
+const char* summary(Check check);  ///< one clause
+Group group(Check check);
+
+/// How sure a hazard is.
+enum class Level : std::uint8_t {
+  Definite,  ///< on no path that leads here is there an order
+  Latent,    ///< only behaviour that today's driver shows and no document promises makes an order (docs/model.md)
+  Maybe,     ///< on some path there is no order, or two names may mean one thing
+};
+const char* name(Level level);  ///< "definite", "latent", "maybe": stable; values of the option Levels
+
+/// A site with the way to it, outermost call last, copied out of the Function.
+struct Where {
+  ir::Site site;
+  std::vector<ir::Site> calls;
+};
+
+/// A stream, event or buffer as messages name it.
+struct Thing {
+  std::string name;  ///< "s1", "this->streams_[i]", "the default stream"; empty: there is none
+  std::optional<ordering::StreamKind> stream_kind;
+  std::optional<ordering::MemoryKind> memory_kind;
+  std::optional<Where> origin;  ///< where it was created, allocated or declared
+};
+
+/// One side of a conflict.
+struct Deed {
+  Where where;
+  std::string what;  ///< "kernel 'scale'", "cudaMemcpyAsync (host to device)", "the host", "cudaFree"
+  ir::Mode mode = ir::Mode::Unknown;
+  ir::Work work = ir::Work::Other;
+  Thing stream;
+};
+
+/// Why there is no order between `earlier` and `later`.
+enum class Cause : std::uint8_t {
+  NoEdge,             ///< nothing at all
+  OnlyOnSomePaths,    ///< an edge exists on other paths
+  RecordedTooEarly,   ///< `edge` recorded the event before `earlier` was enqueued
+  NeverRecorded,      ///< `edge` waits for an event without a record
+  RecordedElsewhere,  ///< `edge` recorded the event in another stream than `earlier`'s
+  WaitElsewhere,      ///< `edge` makes another stream wait, not `later`'s
+  WaitAfter,          ///< `edge`, the wait or synchronisation, comes after `later`
+  OtherStreamSynced,  ///< `edge` synchronises another stream
+  NonBlocking,        ///< the default stream orders blocking streams only
+  OtherIteration,     ///< the other side is of an earlier iteration of the loop
+  NeverWaited,        ///< `edge` recorded `event` after `earlier` in its stream on every path; nothing waits for it
+};
+
+/// How each check fills it. `later` is always set: the warning stands there.
+///   races (CrossStreamRace, NonblockingVsDefault, EventWaitWithoutRecord with `earlier`)
+///                            earlier, later: the accesses, with mode and stream; buffer; cause, edge, event
+///   HostReadBeforeDone, HostWriteBeforeDone
+///                            later: the host's access; earlier: the work in flight
+///   AsyncCopyLifetime        later: the end; detail: how, "goes out of scope", "is resized", "is freed by free";
+///                            buffer.name empty: a temporary
+///   PrematureFree            later: the free (stream, if it has one); earlier: the use. With detail "use after free":
+///                            later: the use; earlier: the free
+///   MissingRecordStream      later: the release, later.stream: the stream the tensor was allocated on; earlier: the
+///   use EventWaitWithoutRecord   without `earlier`: later: a wait or synchronisation; event; later.stream: who waits,
+///   if any EventRerecord            later: the second record; earlier: the first, both with streams; event; edge:
+///   later wait HandleUseAfterDestroy    later: the use; earlier: the destruction; event.name, or else
+///   later.stream.name: the handle CaptureUnsafeCall        later: the call; earlier: the begin of the capture, with
+///   the captured stream;
+///                            detail: a clause why, "it synchronises the host"; may be empty
+///   EventTimingMisuse        later: the call; event; detail: "no timing", "not recorded" or "not complete"
+///   ImplicitDefaultStream    later: the work; detail: the name of the stream in scope; edge: its creation
+///   DeviceWideSync           later: the synchronisation; later.stream: the only stream with work that can be in
+///   flight;
+///                            detail: the call that would do, "cudaStreamSynchronize(s)"; or, where no later.stream,
+///                            the names of the streams, "'s1' and 's2'"
+///   RedundantSync            later: the synchronisation; earlier: the one that did it already; edge: the synchronous
+///                            call right after it that does it anyway
+///   SyncInLoop, AllocInLoop  later: the call; edge: the loop's head, if known; later.stream; buffer
+///   PageableAsyncCopy        later: the copy, with stream; buffer: the pageable side
+///   SelfWait                 later: the wait, with stream; earlier: the record; event
+struct Hazard {
+  Check check = Check::CrossStreamRace;
+  Level level = Level::Definite;
+  Deed later;                   ///< where the warning stands, if that is in the file of the function that is wrong
+  std::optional<Deed> earlier;  ///< the other side, where there is one
+  Thing buffer;                 ///< memory fought about
+  Thing event;
+  Cause cause = Cause::NoEdge;
+  std::optional<Where> edge;  ///< the misplaced, missing or useless edge that exists, see Cause
+  std::string rule;           ///< Latent: id of the ordering rule leaned on, "R-ALC-02"
+  std::string condition;      ///< Maybe: under what, "'a' and 'b' are one buffer"; empty: on some path
+  std::string detail;         ///< what a check needs besides, see below
+  std::string function;       ///< name of the function analysed, and its USR
+  std::string usr;
+};
+
+struct Note {
+  std::string message;
+  ir::Site site;
+};
+
+/// A repair that is certain. Applied by the tidy layer to the site's raw locations.
+struct Fix {
+  enum class Kind : std::uint8_t {
+    InsertBefore,  ///< a line before the site's statement, with its indentation
+    ReplaceCall,   ///< the text from Site::begin to Site::end
+    RemoveStatement,
+    PassStream,  ///< put `text` where the stream argument stands or belongs
+  };
+  Kind kind = Kind::InsertBefore;
+  ir::Site site;
+  std::string text;
+  std::vector<std::string> names;  ///< variables in `text`: each must mean one thing in the function and at the site
+};
+
+struct Finding {
+  Check check = Check::CrossStreamRace;
+  Level level = Level::Definite;
+  std::string message;  ///< one line, without the check's name
+  ir::Site site;
+  std::vector<Note> notes;
+  std::vector<Fix> fixes;  ///< alternatives are never offered: all together are the repair
+  std::string function;    ///< for fingerprints: a finding is the same while check, file, function and message are
+  std::vector<std::string> lanes;  ///< SARIF code flows: for the site and each note the stream or "host", in that order
+  std::vector<ir::Site> sites;     ///< of both sides, and of the calls where they meet: of equal ones one is told
+  std::string fingerprint;         ///< equal in the next run, though lines have moved; given by the tidy layer
+  std::size_t depth = 0;           ///< calls between the function analysed and the two sites: the least is told
+};
+
+Finding word(const Hazard& hazard);
+
+}  // namespace streamsan::analyzer

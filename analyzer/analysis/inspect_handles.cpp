@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Events without a record, recorded twice, without timing; handles after their end; calls that a capture does not
+// allow. None of it needs memory.
+//
+// Only events whose whole life is seen here, or whose last record is, say anything. A record that is not certainly
+// another event's ends what was known.
+#include "analyzer/analysis/inspector.h"
+
+namespace streamsan::analyzer {
+
+using ir::OpKind;
+using ordering::MemoryKind;
+
+void Inspector::destroyed(const ir::Operand& written, ValueId value, bool event) {
+  if (!values_.precise(value)) return;
+  const auto [by, always] = order_->destroyed(value);
+  if (by == kNoOp) return;
+  Hazard hazard = start(Check::HandleUseAfterDestroy, always ? Level::Definite : Level::Maybe);
+  hazard.later = witness_.deed(index_, event ? kUnknown : value);
+  hazard.earlier = witness_.deed(by, kUnknown);
+  if (event) hazard.event = witness_.event(value, written, index_);
+  if (op_->kind == OpKind::DestroyHandle) hazard.later.stream = witness_.stream(value, written, index_);
+  raise({.hazard = std::move(hazard), .later = index_, .earlier = by});
+}
+
+void Inspector::handles() {
+  for (const ir::Operand* operand : {&op_->event, &op_->event2})
+    if (operand->kind == ir::Operand::Kind::Value) destroyed(*operand, store_->evaluate(values_, *operand), true);
+  if (op_->stream.kind == ir::Operand::Kind::Value) destroyed(op_->stream, store_->stream(values_, op_->stream), false);
+  if (op_->kind == OpKind::DestroyHandle && op_->source.kind == ir::Operand::Kind::Value) {
+    const bool event = values_.function()[op_->source.place].type == ir::TypeKind::Event;
+    destroyed(op_->source, store_->evaluate(values_, op_->source), event);
+  }
+}
+
+void Inspector::wait() {
+  const ValueId event = store_->evaluate(values_, op_->event);
+  const ValueId waiter = op_->kind == OpKind::Wait ? store_->stream(values_, op_->stream) : kUnknown;
+  waited_events_.emplace_back(event, index_);
+  if (order_->never_recorded(values_, event)) {
+    Hazard hazard = start(Check::EventWaitWithoutRecord, Level::Definite);
+    hazard.later = witness_.deed(index_, waiter);
+    hazard.event = witness_.event(event, op_->event, index_);
+    hazard.cause = Cause::NeverRecorded;
+    const std::vector<ir::Op>& ops = values_.function().blocks[block_].ops;
+    for (std::uint32_t i = position_ + 1; i < ops.size() && !hazard.edge; ++i)
+      if (ops[i].kind == OpKind::Record && ops[i].event == op_->event)
+        hazard.edge = witness_.where(index_ + (i - position_));
+    useless_waits_.insert(index_);
+    return raise({.hazard = std::move(hazard), .later = index_});
+  }
+  const EventState* state = values_.precise(event) ? order_->event(event) : nullptr;
+  if (op_->kind == OpKind::Wait && state != nullptr && state->record != kNoOp &&
+      values_.must_equal(state->stream, waiter)) {
+    Hazard hazard = start(Check::SelfWait, Level::Definite);
+    hazard.later = witness_.deed(index_, waiter);
+    hazard.earlier = witness_.deed(state->record, state->stream);
+    hazard.event = witness_.event(event, op_->event, index_);
+    raise({.hazard = std::move(hazard), .later = index_, .earlier = state->record});
+  }
+}
+
+void Inspector::record() {
+  const ValueId event = store_->evaluate(values_, op_->event), stream = store_->stream(values_, op_->stream);
+  const EventState* state = values_.precise(event) ? order_->event(event) : nullptr;
+  if (state == nullptr || state->used || state->record == kNoOp) return;
+  if (!values_.certainly_different(state->stream, stream)) return;
+  Hazard hazard = start(Check::EventRerecord, Level::Definite);
+  hazard.later = witness_.deed(index_, stream);
+  hazard.earlier = witness_.deed(state->record, state->stream);
+  hazard.event = witness_.event(event, op_->event, index_);
+  rerecords_.push_back({.hazard = std::move(hazard), .later = index_, .earlier = state->record});
+  rerecord_events_.emplace_back(event, index_);
+}
+
+void Inspector::elapsed() {
+  for (const ir::Operand* operand : {&op_->event, &op_->event2}) {
+    const ValueId event = store_->evaluate(values_, *operand);
+    if (!values_.precise(event)) continue;
+    Hazard hazard = start(Check::EventTimingMisuse, Level::Definite);
+    hazard.later = witness_.deed(index_, kUnknown);
+    hazard.event = witness_.event(event, *operand, index_);
+    Raised raised{.hazard = {}, .later = index_};
+    if (values_.timing(event) == false) {
+      hazard.detail = "no timing";
+    } else if (order_->never_recorded(values_, event)) {
+      hazard.detail = "not recorded";
+    } else if (operand == &op_->event2) {
+      const Pending* marker = nullptr;
+      for (const Pending& p : order_->pending())
+        if (p.access == kEventRecord && values_.must_equal(p.memory, event)) marker = &p;
+      if (marker == nullptr || sets_.has(marker->may, kHost)) continue;
+      hazard.detail = "not complete";
+      hazard.earlier = witness_.deed(marker->op, marker->stream);
+      raised.earlier = marker->op;
+    } else {
+      continue;
+    }
+    raised.hazard = std::move(hazard);
+    raise(std::move(raised));
+  }
+}
+
+void Inspector::capture() {
+  const auto unsafe = [this](const std::string& why) {
+    const Level level = order_->capturing() == Tri::All ? Level::Definite : Level::Maybe;
+    Hazard hazard = start(Check::CaptureUnsafeCall, level);
+    hazard.later = witness_.deed(index_, kUnknown);
+    hazard.detail = why;
+    const auto& [stream, begin] = *order_->captured().begin();
+    hazard.earlier = witness_.deed(begin, stream);
+    raise({.hazard = std::move(hazard), .later = index_, .earlier = begin});
+  };
+  const auto captured = [this](ValueId stream) {
+    for (const auto& [known, op] : order_->captured())
+      if (values_.must_equal(known, stream)) return true;
+    return false;
+  };
+  if (order_->captured().empty()) return;
+  const ValueId stream = store_->stream(values_, op_->stream);
+  // A relaxed capture, or one whose mode is not known, does not refuse what may synchronise by the way.
+  if (op_->kind == OpKind::Allocate || op_->kind == OpKind::Free)
+    for (const auto& [known, begin] : order_->captured())
+      if (values_.op(begin).detail == "relaxed") return;
+  switch (op_->kind) {
+    case OpKind::SyncDevice:
+      return unsafe("it synchronises the device");
+    case OpKind::SyncStream:
+      // A library that waits for its results outside of a capture may well not do so inside.
+      if (!op_->name.empty() && op_->name.find("ync") == std::string::npos) return;
+      if (captured(stream) || stream == kLegacy) return unsafe("it synchronises a stream whose work is not running");
+      return;
+    case OpKind::QueryStream:
+      if (captured(stream) || stream == kLegacy) return unsafe("it asks about a stream whose work is not running");
+      return;
+    case OpKind::SyncEvent:
+      return unsafe("it waits for an event");
+    case OpKind::QueryEvent:
+      return unsafe("it asks about an event");
+    case OpKind::Allocate:
+      if (op_->tensor || op_->memory == MemoryKind::DeviceAsync || op_->memory == MemoryKind::Pageable) return;
+      return unsafe("it may synchronise the device");
+    case OpKind::Free:
+      if (op_->tensor || op_->memory == MemoryKind::DeviceAsync || op_->memory == MemoryKind::Pageable || !op_->memory)
+        return;
+      return unsafe("it may synchronise the device");
+    case OpKind::Enqueue:
+      if (op_->form == ir::Form::Synchronous && copies_or_fills(*op_)) return unsafe("it is synchronous");
+      if (stream == kLegacy) return unsafe("it goes to the default stream, which is not captured");
+      return;
+    case OpKind::Record:
+      if (stream == kLegacy) return unsafe("it goes to the default stream, which is not captured");
+      return;
+    default:
+      return;
+  }
+}
+
+}  // namespace streamsan::analyzer

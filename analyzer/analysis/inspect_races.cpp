@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Work against work in flight on another stream.
+//
+// Definite needs all of it: one memory, bytes that surely meet, one side that surely writes, two streams that certainly
+// differ, and no order on any path. Whole against part of a buffer may be meant (each stream has its part), and so may
+// two launches of one kernel with different scalars or offsets: they are told as Maybe. Atomic updates commute.
+#include "analyzer/analysis/inspector.h"
+
+namespace streamsan::analyzer {
+
+using ordering::StreamKind;
+
+Sure overlap(const Values& values, const Pending& earlier, KeyId offset, KeyId bytes, bool host) {
+  if (earlier.offset == offset && values.precise(offset)) return Sure::Yes;
+  const Key &first = values[earlier.offset], &second = values[offset];
+  const std::optional<std::int64_t> a = earlier.offset == kWhole ? 0 : first.constant;
+  const std::optional<std::int64_t> b = offset == kWhole ? 0 : second.constant;
+  if (a && b && *a != *b) {
+    // Offsets count elements of at least one byte: a part that ends before the other begins is apart in any case.
+    const std::optional<std::int64_t> size = *a < *b ? values[earlier.bytes].constant : values[bytes].constant;
+    if (size && *size <= (*a < *b ? *b - *a : *a - *b)) return Sure::No;
+  }
+  // The host goes through element by element, from the first on, what the device uses as a whole: `h[i]`. An index with
+  // an offset (`h[n + i]`) may belong to a part that the device leaves alone.
+  const auto plain = [](const std::string& index) { return index.find_first_of("+*") == std::string::npos; };
+  if (host && earlier.offset == kWhole && (b || plain(second.text))) return Sure::Yes;
+  return Sure::Maybe;
+}
+
+Sure conflict(ir::Mode a, ir::Mode b) {
+  using ir::Mode;
+  const auto writes = [](Mode mode) { return mode == Mode::Write || mode == Mode::ReadWrite || mode == Mode::Atomic; };
+  if ((a == Mode::Read && b == Mode::Read) || (a == Mode::Atomic && b == Mode::Atomic)) return Sure::No;
+  if (a == Mode::Unknown || b == Mode::Unknown) return Sure::Maybe;
+  return writes(a) || writes(b) ? Sure::Yes : Sure::No;
+}
+
+bool Inspector::one_kernel_on_parts(const Pending& mine, const Pending& earlier) const {
+  const ir::Op &now = *op_, &before = values_.op(earlier.op);
+  if (now.work != ir::Work::Kernel || before.work != ir::Work::Kernel || now.name != before.name) return false;
+  if (mine.arguments != earlier.arguments) return true;
+  const bool same_op = mine.op == earlier.op;
+  // Equal texts are equal values only within one run of one function.
+  const auto inlined = [this](const ir::Op& op) {
+    return op.site != ir::kNoSite && values_.function()[op.site].call != ir::kNoSite;
+  };
+  if (!values_.precise(mine.arguments) && (same_op || inlined(now) || inlined(before))) return true;
+  for (std::size_t i = 0; i < now.accesses.size() && i < before.accesses.size(); ++i) {
+    const ir::ExprId offset = now.accesses[i].memory.offset;
+    if (same_op ? offset != ir::kNoExpr && !values_.function()[offset].constant
+                : offset != before.accesses[i].memory.offset)
+      return true;
+  }
+  return false;
+}
+
+void Inspector::race(const ir::Access& access, const Pending& mine, const Pending& earlier) {
+  if (earlier.access == kEventRecord || !related(values_, earlier.memory, mine.memory)) return;
+  if (values_.must_equal(earlier.stream, mine.stream) ||
+      Order::surely_before(values_, sets_, earlier.must, mine.stream)) {
+    if (earlier.access == kRelease) use_after_free(access, mine, earlier);
+    return;
+  }
+  const Sure meet = overlap(values_, earlier, mine.offset, mine.bytes, false);
+  const Sure fight = conflict(earlier.mode, mine.mode);
+  if (meet == Sure::No || fight == Sure::No) return;
+
+  const bool differ = values_.certainly_different(earlier.stream, mine.stream);
+  const bool perhaps_ordered = Order::perhaps_before(values_, sets_, earlier.may, mine.stream);
+  const bool ordered_somewhere = ordered_on_some_path(earlier, mine.stream);
+  const bool definite = meet == Sure::Yes && fight == Sure::Yes && differ && !perhaps_ordered &&
+                        !one_kernel_on_parts(mine, earlier) && (earlier.access != kRelease || always_after(earlier));
+  Hazard hazard = start(Check::CrossStreamRace, !definite       ? Level::Maybe
+                                                : earlier.leans ? Level::Latent
+                                                                : Level::Definite);
+  if (hazard.level == Level::Latent) hazard.rule = ordering::rule_id(*earlier.leans);
+  hazard.later = witness_.deed(index_, mine.stream);
+  hazard.later.mode = mine.mode;
+  hazard.earlier = witness_.deed(earlier);
+  hazard.buffer = witness_.memory(mine.memory, access.memory, index_);
+  explain(hazard, earlier, mine.stream);
+  if (!differ && !ordered_somewhere) {
+    hazard.condition = "'" + hazard.later.stream.name + "' and '" + hazard.earlier->stream.name + "' are two streams";
+  } else if (perhaps_ordered && !ordered_somewhere) {
+    hazard.condition =
+        "'" + (mine.stream == kLegacy ? *hazard.earlier : hazard.later).stream.name + "' is a non-blocking stream";
+  } else if (hazard.level == Level::Maybe && !ordered_somewhere) {
+    hazard.condition = "both use the same part of '" + hazard.buffer.name + "'";
+  }
+
+  const auto kinds = std::pair{values_.stream_kind(earlier.stream), values_.stream_kind(mine.stream)};
+  if (earlier.access == kRelease) {
+    hazard.check = Check::PrematureFree;
+    hazard.detail = "use after free";
+  } else if (hazard.cause == Cause::NeverRecorded || hazard.cause == Cause::RecordedTooEarly) {
+    hazard.check = Check::EventWaitWithoutRecord;
+  } else if (kinds == std::pair{std::optional{StreamKind::Legacy}, std::optional{StreamKind::NonBlocking}} ||
+             kinds == std::pair{std::optional{StreamKind::NonBlocking}, std::optional{StreamKind::Legacy}}) {
+    hazard.check = Check::NonblockingVsDefault;
+  }
+  raise({.hazard = std::move(hazard),
+         .later = index_,
+         .earlier = earlier.op,
+         .memory = mine.memory,
+         .later_stream = mine.stream,
+         .earlier_stream = earlier.stream,
+         .other_iteration = of_earlier_iteration(earlier)});
+}
+
+void Inspector::use_after_free(const ir::Access& access, const Pending& mine, const Pending& free) {
+  // Code that frees on one path often sets the pointer to null there, and tests it here.
+  Hazard hazard = start(Check::PrematureFree, always_after(free) ? Level::Definite : Level::Maybe);
+  hazard.detail = "use after free";
+  hazard.later = witness_.deed(index_, mine.stream);
+  hazard.later.mode = mine.mode;
+  hazard.earlier = witness_.deed(free);
+  hazard.buffer = witness_.memory(mine.memory, access.memory, index_);
+  raise({.hazard = std::move(hazard),
+         .later = index_,
+         .earlier = free.op,
+         .memory = mine.memory,
+         .later_stream = mine.stream,
+         .earlier_stream = free.stream,
+         .other_iteration = of_earlier_iteration(free)});
+}
+
+void Inspector::races() {
+  const ValueId stream = store_->stream(values_, op_->stream);
+  if (stream == kUnknown) return;
+  for (std::uint16_t i = 0; i < op_->accesses.size(); ++i) {
+    std::optional<Pending> mine = touch(values_, *store_, index_, i);
+    if (!mine) continue;
+    mine->stream = stream;
+    for (const Pending& earlier : order_->pending()) race(op_->accesses[i], *mine, earlier);
+  }
+}
+
+}  // namespace streamsan::analyzer

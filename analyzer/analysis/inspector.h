@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Looks at each op with the state that holds before it, and raises hazards. It changes no state.
+//
+// By family: inspect_races.cpp (work against work), inspect_host.cpp (the host and the ends of memory against work),
+// inspect_handles.cpp (events, destroyed handles, captures), inspect_syncs.cpp (what is right but slow), and cause.cpp
+// (why there is no order).
+//
+// One missing order shows in many pairs: whatever ran on one stream after the first access meets whatever runs on the
+// other. Told are: for each op the last conflicting access of each other stream, and for each access the first op of
+// each other stream that conflicts with it.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "analyzer/analysis/hazard.h"
+#include "analyzer/analysis/order.h"
+#include "analyzer/analysis/store.h"
+#include "analyzer/analysis/witness.h"
+
+namespace streamsan::analyzer {
+
+/// What is known of a relation.
+enum class Sure : std::uint8_t { No, Maybe, Yes };
+
+/// The common bytes of an access and a pending one of related memory. `host`: the later one is a host access.
+Sure overlap(const Values& values, const Pending& earlier, KeyId offset, KeyId bytes, bool host);
+/// At least one writes, and the other does something.
+Sure conflict(ir::Mode a, ir::Mode b);
+
+class Inspector {
+ public:
+  Inspector(Values& values, Sets& sets) : values_(values), sets_(sets), witness_(values) {}
+
+  void at(const Store& store, const Order& order, std::uint32_t block, std::uint32_t position);
+  std::vector<Hazard> take();
+
+ private:
+  /// A hazard with the ops that it is about, to choose between hazards of one cause.
+  struct Raised {
+    Hazard hazard;
+    OpIndex later = kNoOp;
+    OpIndex earlier = kNoOp;
+    ValueId memory = kUnknown;
+    ValueId later_stream = kUnknown;
+    ValueId earlier_stream = kUnknown;
+    bool other_iteration = false;
+  };
+
+  // inspect_races.cpp
+  void races();
+  void race(const ir::Access& access, const Pending& mine, const Pending& earlier);
+  void use_after_free(const ir::Access& access, const Pending& mine, const Pending& free);
+  [[nodiscard]] bool one_kernel_on_parts(const Pending& mine, const Pending& earlier) const;
+
+  // inspect_host.cpp
+  void host_access();
+  void end_of_memory();
+  void release_tensor(ValueId memory);
+  void release_in_order(ValueId memory);
+  void release_by_host(ValueId memory, std::optional<ordering::MemoryKind> kind);
+
+  // inspect_handles.cpp
+  void handles();
+  void destroyed(const ir::Operand& written, ValueId value, bool event);
+  void wait();
+  void record();
+  void elapsed();
+  void capture();
+
+  // inspect_syncs.cpp
+  void device_sync();
+  void redundant_sync();
+  void redundant_event_sync();
+  void pageable_copy();
+
+  // cause.cpp
+  /// Fills cause, edge, event. `later` kUnknown: the host.
+  void explain(Hazard& hazard, const Pending& earlier, ValueId later) const;
+  [[nodiscard]] OpIndex too_late(const Pending& earlier, ValueId later) const;
+  void tell_event(Hazard& hazard, OpIndex edge, ValueId event) const;
+
+  /// Some path has an order, whether or not the two streams are one. `later` kUnknown: the host.
+  [[nodiscard]] bool ordered_on_some_path(const Pending& earlier, ValueId later) const;
+  /// The access is one of an earlier iteration of a loop that the present op is in.
+  [[nodiscard]] bool of_earlier_iteration(const Pending& earlier) const;
+  /// Every path that leads here has run the earlier op.
+  [[nodiscard]] bool always_after(const Pending& earlier) const;
+  Hazard start(Check check, Level level) const;
+  void raise(Raised raised);
+
+  Values& values_;
+  Sets& sets_;
+  Witness witness_;
+  const Store* store_ = nullptr;
+  const Order* order_ = nullptr;
+  const ir::Op* op_ = nullptr;
+  OpIndex index_ = kNoOp;
+  std::uint32_t block_ = 0;
+  std::uint32_t position_ = 0;
+  std::vector<Raised> raised_;
+  std::set<OpIndex> useless_waits_;  ///< told already: they wait for an event without a record
+  std::vector<std::pair<ValueId, OpIndex>> waited_events_;
+  std::vector<Raised> rerecords_;  ///< to be told if the event is waited for later
+  std::vector<std::pair<ValueId, OpIndex>> rerecord_events_;
+};
+
+}  // namespace streamsan::analyzer

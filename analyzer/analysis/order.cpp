@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Joining, aging and asking the order. The essay is in order.h; what an op does to it is in order_step.h.
+#include "analyzer/analysis/order.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace streamsan::analyzer {
+namespace {
+
+auto which(const Pending& p) { return std::tie(p.op, p.access, p.memory, p.offset, p.stream); }
+
+void join_pending(Sets& sets, Pending& mine, const Pending& theirs) {
+  // What the host knows to be complete is before everything: its set stands for all tokens.
+  const bool all_of_mine = sets.has(mine.must, kHost), all_of_theirs = sets.has(theirs.must, kHost);
+  if (all_of_mine == all_of_theirs) {
+    mine.must = sets.intersect(mine.must, theirs.must);
+  } else if (all_of_mine) {
+    mine.must = theirs.must;
+  }
+  mine.may = sets.unite(mine.may, theirs.may);
+  mine.since = sets.unite(mine.since, theirs.since);
+  if (mine.bytes != theirs.bytes) mine.bytes = kSomewhere;
+  if (mine.arguments != theirs.arguments) mine.arguments = kSomewhere;
+  if (!mine.leans) mine.leans = theirs.leans;
+  mine.earlier_iteration = mine.earlier_iteration && theirs.earlier_iteration;
+}
+
+bool surely_blocking(const Values& values, ValueId stream) {
+  const auto kind = values.stream_kind(stream);
+  return kind == ordering::StreamKind::Blocking || kind == ordering::StreamKind::PerThread;
+}
+
+bool perhaps_blocking(const Values& values, ValueId stream) {
+  return values.stream_kind(stream) != ordering::StreamKind::NonBlocking;
+}
+
+template <typename Map>
+Map aged_keys(Values& values, const Map& map, const Aging& aging) {
+  Map result;
+  for (const auto& [value, what] : map) {
+    const ValueId now = values.aged(value, aging);
+    if (now == value || values.precise(now)) result.insert_or_assign(now, what);
+  }
+  return result;
+}
+
+}  // namespace
+
+Span span_of(const Values& values, ValueId pointer) {
+  const Value& value = values[pointer];
+  if (value.kind == Value::Kind::Shifted) return {value.since, value.key};
+  return {pointer, kWhole};
+}
+
+bool related(const Values& values, ValueId a, ValueId b) {
+  if (values.must_equal(a, b)) return true;
+  const Value &left = values[a], &right = values[b];
+  if (left.kind != Value::Kind::Address || right.kind != Value::Kind::Address) return false;
+  if (!values.precise(a) || !values.precise(b)) return false;
+  return values.inside(left.location, right.location) || values.inside(right.location, left.location);
+}
+
+bool Order::surely_before(const Values& values, const Sets& sets, SetId must, ValueId stream) {
+  for (std::uint32_t token : sets[must]) {
+    if (token == kHost) return true;
+    if (!is_stream(token)) continue;
+    const ValueId before = value_of(token);
+    if (values.must_equal(before, stream)) return true;
+    if (stream == kLegacy && surely_blocking(values, before)) return true;
+    if (before == kLegacy && surely_blocking(values, stream)) return true;
+  }
+  return false;
+}
+
+bool Order::perhaps_before(const Values& values, const Sets& sets, SetId may, ValueId stream) {
+  for (std::uint32_t token : sets[may]) {
+    if (token == kHost) return true;
+    if (!is_stream(token)) continue;
+    const ValueId before = value_of(token);
+    if (values.may_equal(before, stream)) return true;
+    if (stream == kLegacy && perhaps_blocking(values, before)) return true;
+    if (before == kLegacy && perhaps_blocking(values, stream)) return true;
+  }
+  return false;
+}
+
+const EventState* Order::event(ValueId event) const {
+  const auto it = events_.find(event);
+  return it == events_.end() ? nullptr : &it->second;
+}
+
+bool Order::never_recorded(const Values& values, ValueId event) const {
+  if (const EventState* state = this->event(event)) return state->never;
+  const MakersId makers = values[event].makers;
+  if (makers == kNoMakers || unknown_recorded_) return false;
+  return std::ranges::none_of(values[makers], [&](OpIndex maker) {
+    return values.op(maker).kind != ir::OpKind::CreateEvent ||
+           std::binary_search(recorded_.begin(), recorded_.end(), maker);
+  });
+}
+
+std::pair<OpIndex, bool> Order::destroyed(ValueId handle) const {
+  const auto it = destroyed_.find(handle);
+  return it == destroyed_.end() ? std::pair{kNoOp, false} : it->second;
+}
+
+OpIndex Order::quiet_since(ValueId stream) const {
+  const auto it = quiet_.find(stream);
+  return it == quiet_.end() ? kNoOp : it->second;
+}
+
+bool Order::registered(ValueId memory) const {
+  return std::binary_search(registered_.begin(), registered_.end(), memory);
+}
+
+SetId Order::kept(ValueId memory) const {
+  const auto it = kept_.find(memory);
+  return it == kept_.end() ? kEmptySet : it->second;
+}
+
+std::optional<ordering::MemoryKind> Order::kind(const Values& values, const ir::Access& access, ValueId memory) const {
+  if (access.pinned) return ordering::MemoryKind::Pinned;
+  const ValueId block = span_of(values, memory).memory;
+  if (registered(block)) return ordering::MemoryKind::Registered;
+  if (const auto known = values.memory_kind(block)) return known;
+  if (access.pageable) return ordering::MemoryKind::Pageable;
+  if (access.on_host && !*access.on_host) return ordering::MemoryKind::Device;
+  return std::nullopt;
+}
+
+void Order::age(Values& values, Sets& sets, const Aging& aging) {
+  const auto aged_token = [&](std::uint32_t token) {
+    if (token == kHost) return token;
+    const ValueId now = values.aged(value_of(token), aging);
+    return is_event(token) ? event_token(now) : stream_token(now);
+  };
+  std::vector<Pending> before = std::move(pending_);
+  pending_.clear();
+  for (Pending& p : before) {
+    p.memory = values.aged(p.memory, aging);
+    if (!values.precise(p.memory)) continue;
+    p.offset = values.aged(p.offset, aging);
+    p.bytes = values.aged(p.bytes, aging);
+    p.arguments = values.aged(p.arguments, aging);
+    p.stream = values.aged(p.stream, aging);
+    p.must = sets.map(p.must, aged_token);
+    p.may = sets.map(p.may, aged_token);
+    pending_.push_back(p);
+  }
+  std::sort(pending_.begin(), pending_.end(), [](const Pending& a, const Pending& b) { return which(a) < which(b); });
+  std::size_t last = 0;
+  for (std::size_t i = 1; i < pending_.size(); ++i) {
+    if (which(pending_[last]) == which(pending_[i])) {
+      join_pending(sets, pending_[last], pending_[i]);
+    } else {
+      pending_[++last] = pending_[i];
+    }
+  }
+  if (!pending_.empty()) pending_.resize(last + 1);
+
+  events_ = aged_keys(values, events_, aging);
+  for (auto& [event, state] : events_) state.stream = values.aged(state.stream, aging);
+  destroyed_ = aged_keys(values, destroyed_, aging);
+  quiet_ = aged_keys(values, quiet_, aging);
+  kept_ = aged_keys(values, kept_, aging);
+  for (auto& [memory, streams] : kept_)
+    streams = sets.map(
+        streams, [&](std::uint32_t stream) { return static_cast<std::uint32_t>(values.aged(ValueId{stream}, aging)); });
+  std::map<ValueId, OpIndex> busy;
+  for (const auto& [stream, op] : busy_) busy.try_emplace(values.aged(stream, aging), op);
+  busy_ = std::move(busy);
+  for (auto& [op, edge] : edges_) {
+    edge.stream = values.aged(edge.stream, aging);
+    edge.event = values.aged(edge.event, aging);
+    edge.recorded_on = values.aged(edge.recorded_on, aging);
+  }
+  for (ValueId& memory : registered_) memory = values.aged(memory, aging);
+  std::sort(registered_.begin(), registered_.end());
+}
+
+bool Order::join(Sets& sets, const Order& other, bool back_edge, bool first) {
+  if (first) {
+    *this = other;
+    return true;
+  }
+  bool changed = false;
+  const auto set = [&changed](auto& mine, const auto& joined) {
+    if (mine == joined) return;
+    mine = joined;
+    changed = true;
+  };
+
+  std::vector<Pending> all;
+  all.reserve(pending_.size() + other.pending_.size());
+  auto mine = pending_.begin();
+  for (const Pending& incoming : other.pending_) {
+    Pending theirs = incoming;
+    theirs.earlier_iteration = theirs.earlier_iteration || back_edge;
+    while (mine != pending_.end() && which(*mine) < which(theirs)) all.push_back(*mine++);
+    if (mine != pending_.end() && which(*mine) == which(theirs)) {
+      all.push_back(*mine++);
+      join_pending(sets, all.back(), theirs);
+    } else {
+      all.push_back(theirs);
+    }
+  }
+  all.insert(all.end(), mine, pending_.end());
+  set(pending_, all);
+
+  for (auto it = events_.begin(); it != events_.end();) {
+    const auto theirs = other.events_.find(it->first);
+    // Absent there: not created there, or nothing is known there. Both are told as nothing known.
+    if (theirs == other.events_.end()) {
+      it = events_.erase(it);
+      changed = true;
+      continue;
+    }
+    EventState joined = it->second;
+    joined.never = joined.never && theirs->second.never;
+    joined.used = joined.used || theirs->second.used;
+    if (joined.record != theirs->second.record) joined.record = kNoOp;
+    if (joined.stream != theirs->second.stream) joined.stream = kUnknown;
+    set(it->second, joined);
+    ++it;
+  }
+  for (const auto& [op, edge] : other.edges_) {
+    const auto [it, added] = edges_.try_emplace(op, edge);
+    changed = changed || added;
+    if (it->second == edge) continue;
+    Edge joined = it->second;
+    joined.never = joined.never && edge.never;
+    if (joined.record != edge.record) joined.record = kNoOp;
+    if (joined.recorded_on != edge.recorded_on) joined.recorded_on = kUnknown;
+    if (joined.stream != edge.stream) joined.stream = kUnknown;
+    if (joined.event != edge.event) joined.event = kUnknown;
+    set(it->second, joined);
+  }
+  for (auto& [handle, by] : destroyed_)
+    if (!other.destroyed_.contains(handle)) set(by.second, false);
+  for (const auto& [handle, by] : other.destroyed_) {
+    const auto [it, added] = destroyed_.try_emplace(handle, by.first, false);
+    changed = changed || added;
+    if (!added && !by.second) set(it->second.second, false);
+  }
+  if (capturing_ != other.capturing_) set(capturing_, Tri::Some);
+  for (const auto& [stream, op] : other.captured_) changed = captured_.try_emplace(stream, op).second || changed;
+  for (const auto& [stream, op] : other.busy_) changed = busy_.try_emplace(stream, op).second || changed;
+  set(strangers_, strangers_ || other.strangers_);
+  const std::size_t quiet =
+      std::erase_if(quiet_, [&](const auto& entry) { return !other.quiet_.contains(entry.first); });
+  changed = changed || quiet != 0;
+  std::vector<OpIndex> recorded;
+  std::set_union(recorded_.begin(), recorded_.end(), other.recorded_.begin(), other.recorded_.end(),
+                 std::back_inserter(recorded));
+  set(recorded_, recorded);
+  set(unknown_recorded_, unknown_recorded_ || other.unknown_recorded_);
+  std::vector<ValueId> registered;
+  std::set_union(registered_.begin(), registered_.end(), other.registered_.begin(), other.registered_.end(),
+                 std::back_inserter(registered));
+  set(registered_, registered);
+  for (const auto& [memory, streams] : other.kept_) set(kept_[memory], sets.unite(kept_[memory], streams));
+  return changed;
+}
+
+void Order::drop(const std::vector<bool>& ops) {
+  std::erase_if(pending_, [&](const Pending& p) { return ops[p.op]; });
+}
+
+}  // namespace streamsan::analyzer

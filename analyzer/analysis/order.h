@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What may still be running at one point of the function, and what comes after it: the second half of the state.
+//
+// Each access of each enqueued op is kept as Pending, with the set of tokens that come after it. A token is a stream
+// (all that is enqueued there from now on), an event (all that waits for its present record) or the host (all that the
+// host does or enqueues from now on). It is the sparse form of vector clocks: a clock's component exists only where an
+// access is pending.
+//
+//   enqueue on S        the new access has {S}
+//   record E on S       E leaves all sets, then joins those that cover S
+//   wait of S for E     S joins the sets with E
+//   synchronise S, E    the host joins the sets that cover S, have E
+//   the legacy stream   before it is used it joins the sets with a blocking stream; it covers blocking streams
+//
+// Every access has the set twice. `must` is what is in it on all paths and under all readings of names, `may` on some.
+// Joins intersect the one and unite the other. Not in `may`: there is no order, on no path. In `must`: there is.
+//
+// An access that the host has waited for stays, as a tombstone: a join must tell "waited for" from "never happened".
+// An access of a path that did not come this way is added as it is, for a state with it and one without it is a state
+// in which it may have happened.
+//
+// A pending access whose memory has no precise name any more can meet nothing and is dropped.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "analyzer/analysis/sets.h"
+#include "analyzer/analysis/store.h"
+#include "analyzer/analysis/values.h"
+#include "ordering/copies.h"
+#include "ordering/rules.h"
+
+namespace streamsan::analyzer {
+
+/// In sets of tokens: a stream, an event, the host.
+inline constexpr std::uint32_t kHost = UINT32_MAX;
+constexpr std::uint32_t stream_token(ValueId stream) { return static_cast<std::uint32_t>(stream) * 2; }
+constexpr std::uint32_t event_token(ValueId event) { return static_cast<std::uint32_t>(event) * 2 + 1; }
+constexpr bool is_event(std::uint32_t token) { return token != kHost && token % 2 == 1; }
+constexpr bool is_stream(std::uint32_t token) { return token % 2 == 0; }
+constexpr ValueId value_of(std::uint32_t token) { return ValueId{token / 2}; }
+
+/// Accesses that no ir::Access stands for.
+inline constexpr std::uint16_t kAllocation = UINT16_MAX;   ///< by a stream-ordered allocation
+inline constexpr std::uint16_t kRelease = UINT16_MAX - 1;  ///< by a stream-ordered free
+inline constexpr std::uint16_t kEventRecord =
+    UINT16_MAX - 2;  ///< the record of the event `memory`: it touches no memory
+
+struct Pending {
+  OpIndex op = kNoOp;
+  std::uint16_t access = 0;
+  ValueId memory = kUnknown;  ///< without offset
+  KeyId offset = kWhole;
+  ValueId stream = kUnknown;
+  // Up to here: which one it is.
+  KeyId bytes = kWhole;
+  KeyId arguments = kWhole;  ///< of a kernel
+  ir::Mode mode = ir::Mode::Unknown;
+  SetId must = kEmptySet;
+  SetId may = kEmptySet;
+  SetId since = kEmptySet;              ///< ops that made some order and ran after it
+  std::optional<ordering::Rule> leans;  ///< what makes the host wait for it, today, without promise
+  bool earlier_iteration = false;
+
+  friend bool operator==(const Pending&, const Pending&) = default;
+};
+
+/// Memory a pointer points to, and where in it.
+struct Span {
+  ValueId memory = kUnknown;
+  KeyId offset = kWhole;
+};
+Span span_of(const Values& values, ValueId pointer);
+/// One block of memory, or one an object and the other a part of it.
+bool related(const Values& values, ValueId a, ValueId b);
+
+struct EventState {
+  bool never = false;      ///< certainly not recorded since it was made
+  OpIndex record = kNoOp;  ///< the last record; kNoOp: not known or none
+  ValueId stream = kUnknown;
+  bool used = true;  ///< something may have waited for, or asked about, that record
+  friend bool operator==(const EventState&, const EventState&) = default;
+};
+
+/// A wait or synchronisation that was passed, for telling why it did not help.
+struct Edge {
+  ValueId stream = kUnknown;  ///< that waits or is synchronised
+  ValueId event = kUnknown;
+  bool never = false;      ///< the event was not recorded
+  OpIndex record = kNoOp;  ///< what it waited for
+  ValueId recorded_on = kUnknown;
+  friend bool operator==(const Edge&, const Edge&) = default;
+};
+
+/// On no, some or all paths.
+enum class Tri : std::uint8_t { No, Some, All };
+
+class Order {
+ public:
+  void apply(Values& values, Sets& sets, const Store& store, OpIndex index);
+  void age(Values& values, Sets& sets, const Aging& aging);
+  /// True if anything changed. `first`: nothing has come here before.
+  bool join(Sets& sets, const Order& other, bool back_edge, bool first);
+  /// Accesses of `ops` are of no interest any more.
+  void drop(const std::vector<bool>& ops);
+
+  /// Does an op enqueued on `stream` now come after the access?
+  static bool surely_before(const Values& values, const Sets& sets, SetId must, ValueId stream);
+  static bool perhaps_before(const Values& values, const Sets& sets, SetId may, ValueId stream);
+
+  [[nodiscard]] const std::vector<Pending>& pending() const { return pending_; }
+  [[nodiscard]] const std::map<OpIndex, Edge>& edges() const { return edges_; }
+  /// nullptr: nothing is known.
+  [[nodiscard]] const EventState* event(ValueId event) const;
+  /// Created here, and certainly not recorded since; also of an element of an array of events none of which was.
+  [[nodiscard]] bool never_recorded(const Values& values, ValueId event) const;
+  /// The op that destroyed the handle, and whether on all paths; kNoOp: not destroyed.
+  [[nodiscard]] std::pair<OpIndex, bool> destroyed(ValueId handle) const;
+  [[nodiscard]] Tri capturing() const { return capturing_; }
+  [[nodiscard]] const std::map<ValueId, OpIndex>& captured() const { return captured_; }
+
+  /// Streams with work since the host last waited for them.
+  [[nodiscard]] const std::map<ValueId, OpIndex>& busy() const { return busy_; }
+  /// True if there may be work of which nothing is known.
+  [[nodiscard]] bool strangers() const { return strangers_; }
+  /// The synchronisation after which nothing more can have been enqueued on `stream`, on all paths; kUnknown asks for
+  /// the device.
+  [[nodiscard]] OpIndex quiet_since(ValueId stream) const;
+  /// The same memory, pinned by a call (cudaHostRegister).
+  [[nodiscard]] bool registered(ValueId memory) const;
+  /// Streams that the memory is kept alive for (record_stream), on some path.
+  [[nodiscard]] SetId kept(ValueId memory) const;
+  /// Of what an op touches; absent: not known.
+  [[nodiscard]] std::optional<ordering::MemoryKind> kind(const Values& values, const ir::Access& access,
+                                                         ValueId memory) const;
+
+ private:
+  friend class OrderStep;
+  std::vector<Pending> pending_;  ///< sorted by which one
+  std::map<ValueId, EventState> events_;
+  std::vector<OpIndex> recorded_;  ///< ops of whose events some may have been recorded; sorted
+  bool unknown_recorded_ = false;  ///< an event that may be any was recorded, or given away
+  std::map<OpIndex, Edge> edges_;
+  std::map<ValueId, std::pair<OpIndex, bool>> destroyed_;
+  std::map<ValueId, OpIndex> captured_;
+  Tri capturing_ = Tri::No;
+  std::map<ValueId, OpIndex> busy_;
+  bool strangers_ = false;
+  std::map<ValueId, OpIndex> quiet_;
+  std::vector<ValueId> registered_;  ///< sorted
+  std::map<ValueId, SetId> kept_;
+};
+
+/// Access `number` of the op, as it would be pending: without tokens. Absent: the memory is not known.
+std::optional<Pending> touch(Values& values, const Store& store, OpIndex index, std::uint16_t number);
+/// All rules that can apply to a copy or fill, the kinds of memory being known or not.
+std::vector<ordering::CopyRule> copy_rules(Values& values, const Store& store, const Order& order, OpIndex index);
+bool copies_or_fills(const ir::Op& op);
+
+}  // namespace streamsan::analyzer

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Allocations and frees, and what code that is not known may do with what it is given.
+//
+// A stream-ordered free is work that writes the memory, so that later uses meet it; a stream-ordered allocation
+// likewise. After any other free the memory is nobody's. Today cudaFree and cudaFreeHost wait for the device, which no
+// document promises: what was pending leans on that from then on.
+#include "analyzer/analysis/order_step.h"
+
+#include <algorithm>
+
+namespace streamsan::analyzer {
+
+using ordering::MemoryKind;
+using ordering::Rule;
+
+void OrderStep::allocate() {
+  const ValueId made = values_.object(index_);
+  if (op_.memory == MemoryKind::Registered && op_.source.kind != ir::Operand::Kind::None) {
+    const ValueId memory = span_of(values_, store_.evaluate(values_, op_.source)).memory;
+    const auto at = std::lower_bound(order_.registered_.begin(), order_.registered_.end(), memory);
+    if (at == order_.registered_.end() || *at != memory) order_.registered_.insert(at, memory);
+    return;
+  }
+  if (op_.tensor || op_.memory != MemoryKind::DeviceAsync || order_.capturing_ != Tri::No) return;
+  const ValueId stream = store_.stream(values_, op_.stream);
+  // R-STR-17: in the legacy stream the allocation makes no order, but nobody counts on that being a fault.
+  if (stream == kUnknown || stream == kLegacy) return;
+  Pending added = fresh(kAllocation, made, stream);  // R-SOA-01
+  added.mode = ir::Mode::Write;
+  insert(added);
+}
+
+void OrderStep::forget_memory(ValueId memory) {
+  std::erase_if(order_.pending_,
+                [&](const Pending& p) { return p.access != kEventRecord && related(values_, p.memory, memory); });
+}
+
+void OrderStep::lean_all(Rule rule) {
+  for (Pending& p : order_.pending_)
+    if (!sets_.has(p.must, kHost) && !p.leans) p.leans = rule;
+}
+
+void OrderStep::free() {
+  const ValueId memory = span_of(values_, store_.evaluate(values_, op_.source)).memory;
+  const ValueId stream = store_.stream(values_, op_.stream);
+  if (op_.tensor) return forget_memory(memory);
+  if (op_.memory == MemoryKind::DeviceAsync && op_.stream.kind != ir::Operand::Kind::None) {
+    if (order_.capturing_ != Tri::No) return;
+    disturb(stream);
+    if (stream != kUnknown) {
+      barrier(stream);
+      order_.busy_[stream] = index_;
+    }
+    forget_memory(memory);
+    if (stream == kUnknown || !values_.precise(memory)) return;
+    Pending added = fresh(kRelease, memory, stream);
+    added.mode = ir::Mode::Write;
+    return insert(added);
+  }
+  const bool ordered = values_.memory_kind(memory) == MemoryKind::DeviceAsync;
+  forget_memory(memory);
+  if (memory == kNull || ordered) return;
+  if (op_.memory == MemoryKind::Pinned || op_.memory == MemoryKind::Registered) lean_all(Rule::ALC_05);
+  if (op_.memory == MemoryKind::Device || op_.memory == MemoryKind::Managed) lean_all(Rule::ALC_02);
+}
+
+void OrderStep::keep_alive() {
+  const ValueId memory = span_of(values_, store_.evaluate(values_, op_.source)).memory;
+  SetId& streams = order_.kept_[memory];
+  streams = sets_.add(streams, static_cast<std::uint32_t>(store_.stream(values_, op_.stream)));
+}
+
+void OrderStep::escape() {
+  order_.quiet_.clear();
+  for (const auto& [value, type] : store_.reach(values_, op_.source)) {
+    if (type == ir::TypeKind::Stream) {
+      if (order_.busy_.contains(value)) order_.strangers_ = true;
+      for (Pending& p : order_.pending_) {
+        if (over(p)) continue;
+        // Anything may have been made to wait for it, and it for anything.
+        if (perhaps(p, value)) p.may = sets_.add(p.may, kHost);
+        p.may = sets_.add(p.may, stream_token(value));
+      }
+    } else if (type == ir::TypeKind::Event) {
+      recorded(value);
+      order_.events_.erase(value);
+      for (Pending& p : order_.pending_) {
+        if (over(p)) continue;
+        p.may = sets_.add(p.may, event_token(value));
+        p.must = sets_.without(p.must, [&](std::uint32_t token) { return token == event_token(value); });
+      }
+    } else {
+      forget_memory(span_of(values_, value).memory);
+    }
+  }
+}
+
+}  // namespace streamsan::analyzer

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Events and synchronisation: who comes after what. The essay is in order_step.h.
+#include "analyzer/analysis/order_step.h"
+
+#include <algorithm>
+
+namespace streamsan::analyzer {
+
+using ir::OpKind;
+
+void OrderStep::run() {
+  switch (op_.kind) {
+    case OpKind::Enqueue:
+      return enqueue();
+    case OpKind::Record:
+      return record();
+    case OpKind::Wait:
+      return wait();
+    case OpKind::SyncStream:
+      return sync_stream(store_.stream(values_, op_.stream));
+    case OpKind::SyncEvent:
+      return sync_event();
+    case OpKind::SyncDevice:
+      return sync_device();
+    case OpKind::QueryStream:
+    case OpKind::QueryEvent:
+      return query();
+    case OpKind::Elapsed:
+      use(store_.evaluate(values_, op_.event));
+      use(store_.evaluate(values_, op_.event2));
+      return;
+    case OpKind::CreateStream:
+      order_.quiet_.erase(values_.object(index_));
+      return;
+    case OpKind::CreateEvent:
+      order_.events_[values_.object(index_)] = {.never = true};
+      return;
+    case OpKind::DestroyHandle:
+      return destroy();
+    case OpKind::Allocate:
+      return allocate();
+    case OpKind::Free:
+      return free();
+    case OpKind::EndOfLife:
+      return forget_memory(span_of(values_, store_.evaluate(values_, op_.source)).memory);
+    case OpKind::KeepAlive:
+      return keep_alive();
+    case OpKind::CaptureBegin:
+      order_.capturing_ = Tri::All;
+      order_.captured_ = {{store_.stream(values_, op_.stream), index_}};
+      return;
+    case OpKind::CaptureEnd:
+      order_.capturing_ = Tri::No;
+      order_.captured_.clear();
+      return;
+    case OpKind::Escape:
+      return escape();
+    case OpKind::MaySync:
+    case OpKind::Call:
+      order_.quiet_.clear();
+      order_.strangers_ = true;
+      return perhaps_host([](const Pending&) { return true; });
+    case OpKind::Assign:
+    case OpKind::Fresh:
+    case OpKind::HostAccess:
+    case OpKind::Return:
+      return;
+  }
+}
+
+bool OrderStep::perhaps_recorded(const Pending& p, ValueId event) const {
+  return std::ranges::any_of(
+      sets_[p.may], [&](std::uint32_t token) { return is_event(token) && values_.may_equal(value_of(token), event); });
+}
+
+void OrderStep::barrier(ValueId stream) {
+  if (stream != kLegacy) return;
+  for (Pending& p : order_.pending_) {
+    if (over(p)) continue;
+    if (surely(p, kLegacy)) p.must = sets_.add(p.must, stream_token(kLegacy));
+    if (perhaps(p, kLegacy)) p.may = sets_.add(p.may, stream_token(kLegacy));
+  }
+}
+
+void OrderStep::disturb(ValueId stream) {
+  if (stream == kUnknown) {
+    order_.quiet_.clear();
+    return;
+  }
+  const bool blocking = values_.stream_kind(stream) != ordering::StreamKind::NonBlocking;
+  std::erase_if(order_.quiet_, [&](const auto& entry) {
+    const ValueId quiet = entry.first;
+    if (quiet == kUnknown || values_.may_equal(quiet, stream)) return true;
+    if (quiet == kLegacy) return blocking;
+    return stream == kLegacy && values_.stream_kind(quiet) != ordering::StreamKind::NonBlocking;
+  });
+}
+
+void OrderStep::use(ValueId event) {
+  if (const auto it = order_.events_.find(event); it != order_.events_.end()) it->second.used = true;
+  for (auto& [other, state] : order_.events_)
+    if (values_.may_equal(other, event)) state.used = true;
+}
+
+void OrderStep::recorded(ValueId event) {
+  const Value& value = values_[event];
+  const bool from_outside =
+      value.kind == Value::Kind::Content && value.since == kUnknown && !values_.local(value.location);
+  const auto add = [this](OpIndex maker) {
+    auto& all = order_.recorded_;
+    const auto at = std::lower_bound(all.begin(), all.end(), maker);
+    if (at == all.end() || *at != maker) all.insert(at, maker);
+  };
+  if (value.kind == Value::Kind::Object) return add(value.site);
+  if (value.makers == kNoMakers) {
+    order_.unknown_recorded_ = order_.unknown_recorded_ || !from_outside;
+    return;
+  }
+  for (OpIndex maker : values_[value.makers]) add(maker);
+}
+
+void OrderStep::record() {
+  const ValueId stream = store_.stream(values_, op_.stream), event = store_.evaluate(values_, op_.event);
+  disturb(stream);
+  recorded(event);
+  if (order_.capturing_ != Tri::No || event == kUnknown) {
+    if (event == kUnknown) order_.events_.clear();
+    order_.events_.erase(event);
+    for (Pending& p : order_.pending_)
+      if (event == kUnknown) p.must = sets_.without(p.must, is_event);
+    return;
+  }
+  const std::uint32_t token = event_token(event);
+  for (Pending& p : order_.pending_) {
+    if (over(p)) continue;
+    const bool covered = surely(p, stream), maybe_covered = perhaps(p, stream);
+    p.must = sets_.without(
+        p.must, [&](std::uint32_t other) { return is_event(other) && values_.may_equal(value_of(other), event); });
+    if (values_.precise(event)) p.may = sets_.without(p.may, [&](std::uint32_t other) { return other == token; });
+    if (covered && stream != kUnknown) p.must = sets_.add(p.must, token);
+    if (maybe_covered) p.may = sets_.add(p.may, token);
+    note_edge(p);
+  }
+  std::erase_if(order_.events_, [&](const auto& entry) { return values_.may_equal(entry.first, event); });
+  if (values_.precise(event)) order_.events_[event] = {.record = index_, .stream = stream, .used = false};
+  std::erase_if(order_.pending_, [&](const Pending& p) { return p.access == kEventRecord && p.memory == event; });
+  if (stream != kUnknown && values_.precise(event)) {
+    Pending marker = fresh(kEventRecord, event, stream);
+    marker.may = marker.must = sets_.add(marker.must, token);
+    insert(marker);
+  }
+}
+
+void OrderStep::wait() {
+  const ValueId stream = store_.stream(values_, op_.stream), event = store_.evaluate(values_, op_.event);
+  disturb(stream);
+  use(event);
+  if (order_.capturing_ != Tri::No) {
+    order_.captured_.try_emplace(stream, index_);
+    return;
+  }
+  barrier(stream);
+  remember(stream, event);
+  for (Pending& p : order_.pending_) {
+    if (over(p)) continue;
+    if (stream != kUnknown && surely_recorded(p, event)) p.must = sets_.add(p.must, stream_token(stream));
+    if (perhaps_recorded(p, event) || event == kUnknown) p.may = sets_.add(p.may, stream_token(stream));
+    note_edge(p);
+  }
+}
+
+void OrderStep::remember(ValueId stream, ValueId event) {
+  Edge edge{.stream = stream, .event = event};
+  edge.never = event != kUnknown && order_.never_recorded(values_, event);
+  if (const EventState* state = order_.event(event)) {
+    edge.record = state->record;
+    edge.recorded_on = state->stream;
+  }
+  order_.edges_[index_] = edge;
+}
+
+void OrderStep::sync_stream(ValueId stream) {
+  remember(stream, kUnknown);
+  for (Pending& p : order_.pending_) {
+    if (over(p)) continue;
+    if (stream != kUnknown && surely(p, stream)) {
+      surely_host(p);
+    } else if (perhaps(p, stream)) {
+      p.may = sets_.add(p.may, kHost);
+    }
+    note_edge(p);
+  }
+  std::erase_if(order_.busy_, [&](const auto& entry) {
+    if (values_.must_equal(entry.first, stream)) return true;
+    const auto kind = values_.stream_kind(entry.first);
+    return stream == kLegacy && (kind == ordering::StreamKind::Blocking || kind == ordering::StreamKind::PerThread);
+  });
+  if (values_.precise(stream) && order_.capturing_ == Tri::No) order_.quiet_[stream] = index_;
+}
+
+void OrderStep::sync_event() {
+  const ValueId event = store_.evaluate(values_, op_.event);
+  use(event);
+  remember(kUnknown, event);
+  for (Pending& p : order_.pending_) {
+    if (over(p)) continue;
+    if (surely_recorded(p, event)) {
+      surely_host(p);
+    } else if (event == kUnknown || perhaps_recorded(p, event)) {
+      p.may = sets_.add(p.may, kHost);
+    }
+    note_edge(p);
+  }
+}
+
+void OrderStep::sync_device() {
+  order_.edges_[index_] = {};
+  for (Pending& p : order_.pending_) {
+    if (over(p)) continue;
+    surely_host(p);
+    note_edge(p);
+  }
+  order_.busy_.clear();
+  order_.strangers_ = false;
+  order_.quiet_.clear();
+  order_.quiet_[kUnknown] = index_;
+}
+
+void OrderStep::query() {
+  const ValueId event = store_.evaluate(values_, op_.event), stream = store_.stream(values_, op_.stream);
+  if (op_.kind == OpKind::QueryEvent) {
+    use(event);
+    perhaps_host([&](const Pending& p) { return event == kUnknown || perhaps_recorded(p, event); });
+  } else {
+    perhaps_host([&](const Pending& p) { return perhaps(p, stream); });
+  }
+}
+
+void OrderStep::destroy() {
+  const ValueId handle = store_.evaluate(values_, op_.source);
+  if (!values_.precise(handle) || handle == kNull) return;
+  order_.events_.erase(handle);
+  order_.quiet_.erase(handle);
+  order_.destroyed_[handle] = {index_, true};
+}
+
+void Order::apply(Values& values, Sets& sets, const Store& store, OpIndex index) {
+  OrderStep(values, sets, store, *this, index).run();
+}
+
+}  // namespace streamsan::analyzer

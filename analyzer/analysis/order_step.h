@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One op's step from the order before it to the order after it. Private to order_*.cpp.
+//
+// The rules are those of docs/model.md; their ids stand at the code. By family: order_step.cpp (events,
+// synchronisation), order_work.cpp (enqueued work and what the host waits for with it), order_memory.cpp (allocations,
+// frees, and what unknown code may do).
+//
+// While a stream is captured nothing is added: the work does not run now, and whether it ever does is not modelled.
+#pragma once
+
+#include "analyzer/analysis/order.h"
+
+namespace streamsan::analyzer {
+
+class OrderStep {
+ public:
+  OrderStep(Values& values, Sets& sets, const Store& store, Order& order, OpIndex index)
+      : values_(values), sets_(sets), store_(store), order_(order), index_(index), op_(values.op(index)) {}
+
+  void run();
+
+ private:
+  template <typename Predicate>
+  void perhaps_host(Predicate predicate) {
+    for (Pending& p : order_.pending_)
+      if (!over(p) && predicate(p)) p.may = sets_.add(p.may, kHost);
+  }
+  /// The host stands for all tokens: a tombstone has no other.
+  void surely_host(Pending& p) { p.must = p.may = sets_.one(kHost); }
+  [[nodiscard]] bool over(const Pending& p) const { return sets_.has(p.must, kHost); }
+  bool surely(const Pending& p, ValueId stream) const { return Order::surely_before(values_, sets_, p.must, stream); }
+  bool perhaps(const Pending& p, ValueId stream) const {
+    return stream == kUnknown || Order::perhaps_before(values_, sets_, p.may, stream);
+  }
+  bool surely_recorded(const Pending& p, ValueId event) const {
+    return values_.precise(event) && sets_.has(p.must, event_token(event));
+  }
+  bool perhaps_recorded(const Pending& p, ValueId event) const;
+  void note_edge(Pending& p) {
+    constexpr std::size_t kMost = 16;  // They explain; the first ones are the most telling.
+    if (sets_[p.since].size() < kMost) p.since = sets_.add(p.since, index_);
+  }
+  /// R-STR-10: an action in the legacy stream waits for the blocking streams, and they wait for it.
+  void barrier(ValueId stream);
+  /// New work on the stream: synchronisations before it do not cover it.
+  void disturb(ValueId stream);
+  /// Something may depend on the present record of the event.
+  void use(ValueId event);
+  /// Takes the place of the same access of an earlier run of the op.
+  void insert(Pending added);
+  /// An access of this op without an ir::Access.
+  Pending fresh(std::uint16_t access, ValueId pointer, ValueId stream);
+  void enqueue();
+  bool complete_at_return();
+  /// A synchronous call waits for earlier work of its stream, or may.
+  void host_waits_for_earlier(ValueId stream);
+  /// What the host knows of the new access when the call returns.
+  void host_side(Pending& p, const ir::Access& access);
+  /// From now on the event may have been recorded: here, or by code that has got hold of it.
+  void recorded(ValueId event);
+  void record();
+  void wait();
+  /// For cause.cpp: what this op waits for.
+  void remember(ValueId stream, ValueId event);
+  void sync_stream(ValueId stream);
+  void sync_event();
+  void sync_device();
+  void query();
+  void destroy();
+  void allocate();
+  void forget_memory(ValueId memory);
+  /// Today the host waits for all that is pending.
+  void lean_all(ordering::Rule rule);
+  void free();
+  void keep_alive();
+  void escape();
+
+  Values& values_;
+  Sets& sets_;
+  const Store& store_;
+  Order& order_;
+  OpIndex index_;
+  const ir::Op& op_;
+};
+
+}  // namespace streamsan::analyzer

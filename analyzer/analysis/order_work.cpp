@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Enqueued work, and what the host has waited for when the call returns.
+//
+// Kinds of memory decide what a copy waits for (ordering/copies.h). Where a kind is not known, all kinds it can be are
+// tried: what all promise goes into `must`, what one promises into `may`, what one is only assumed to do makes the
+// access lean on that rule.
+#include "analyzer/analysis/order_step.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace streamsan::analyzer {
+
+using ordering::HostEffect;
+using ordering::MemoryKind;
+using ordering::Rule;
+
+namespace {
+
+std::vector<MemoryKind> kinds(Values& values, const Store& store, const Order& order, const ir::Access& access) {
+  if (const auto known = order.kind(values, access, store.evaluate(values, access.memory))) return {*known};
+  if (access.on_host.value_or(false)) return {MemoryKind::Pageable, MemoryKind::Pinned};
+  return {MemoryKind::Device, MemoryKind::Pageable, MemoryKind::Pinned};
+}
+
+}  // namespace
+
+bool copies_or_fills(const ir::Op& op) { return op.work == ir::Work::Copy || op.work == ir::Work::Fill; }
+
+std::optional<Pending> touch(Values& values, const Store& store, OpIndex index, std::uint16_t number) {
+  const ir::Op& op = values.op(index);
+  const ir::Access& access = op.accesses[number];
+  const Span span = span_of(values, store.evaluate(values, access.memory));
+  if (span.memory == kNull || !values.precise(span.memory)) return std::nullopt;
+  Pending result{.op = index, .access = number, .memory = span.memory, .offset = span.offset};
+  result.bytes = store.key(values, access.bytes);
+  result.mode = access.mode;
+  if (op.work == ir::Work::Kernel) result.arguments = store.key_of_text(values, op.detail);
+  return result;
+}
+
+std::vector<ordering::CopyRule> copy_rules(Values& values, const Store& store, const Order& order, OpIndex index) {
+  const ir::Op& op = values.op(index);
+  const ordering::Form form =
+      op.form == ir::Form::Synchronous ? ordering::Form::Synchronous : ordering::Form::Asynchronous;
+  std::vector<MemoryKind> destinations, sources;
+  for (const ir::Access& access : op.accesses) {
+    std::vector<MemoryKind>& side = access.mode == ir::Mode::Read ? sources : destinations;
+    for (MemoryKind kind : kinds(values, store, order, access)) side.push_back(kind);
+  }
+  std::vector<ordering::CopyRule> result;
+  for (MemoryKind destination : destinations) {
+    if (op.work == ir::Work::Fill) result.push_back(ordering::fill_rule(destination, form));
+    for (MemoryKind source : sources) result.push_back(ordering::copy_rule(destination, source, form));
+  }
+  return result;
+}
+
+void OrderStep::insert(Pending added) {
+  const auto which = [](const Pending& p) { return std::tie(p.op, p.access, p.memory, p.offset, p.stream); };
+  const auto at = std::lower_bound(order_.pending_.begin(), order_.pending_.end(), added,
+                                   [&](const Pending& a, const Pending& b) { return which(a) < which(b); });
+  if (at != order_.pending_.end() && which(*at) == which(added)) {
+    *at = added;  // Later in the same stream: what comes after it comes after the one before.
+  } else {
+    order_.pending_.insert(at, added);
+  }
+}
+
+Pending OrderStep::fresh(std::uint16_t access, ValueId pointer, ValueId stream) {
+  const Span span = span_of(values_, pointer);
+  const SetId tokens = sets_.one(stream_token(stream));
+  return {.op = index_,
+          .access = access,
+          .memory = span.memory,
+          .offset = span.offset,
+          .stream = stream,
+          .must = tokens,
+          .may = tokens};
+}
+
+void OrderStep::enqueue() {
+  const ValueId stream = store_.stream(values_, op_.stream);
+  disturb(stream);
+  if (order_.capturing_ != Tri::No) return;
+  if (stream == kUnknown) {
+    order_.strangers_ = true;
+    return;
+  }
+  barrier(stream);
+  // R-HST-06: it may tell a host thread that the work before it is done.
+  if (op_.work == ir::Work::HostFunction) perhaps_host([&](const Pending& p) { return perhaps(p, stream); });
+  if (op_.form == ir::Form::Synchronous) host_waits_for_earlier(stream);
+  if (!complete_at_return()) {
+    disturb(stream);
+    order_.busy_[stream] = index_;
+  }
+  for (std::uint16_t i = 0; i < op_.accesses.size(); ++i) {
+    std::optional<Pending> added = touch(values_, store_, index_, i);
+    if (!added) continue;
+    added->stream = stream;
+    added->must = added->may = sets_.one(stream_token(stream));
+    host_side(*added, op_.accesses[i]);
+    insert(*added);
+  }
+}
+
+bool OrderStep::complete_at_return() {
+  if (op_.form != ir::Form::Synchronous) return false;
+  if (!copies_or_fills(op_)) return true;
+  const std::vector<ordering::CopyRule> rules = copy_rules(values_, store_, order_, index_);
+  return std::ranges::all_of(rules, [](const auto& rule) { return rule.documented == HostEffect::Complete; });
+}
+
+void OrderStep::host_waits_for_earlier(ValueId stream) {
+  if (!copies_or_fills(op_)) return sync_stream(stream);
+  bool all = true, some = false;
+  for (const ordering::CopyRule& rule : copy_rules(values_, store_, order_, index_)) {
+    all = all && rule.documented != HostEffect::None;
+    some = some || rule.assumed != HostEffect::None;
+  }
+  if (all && some) {
+    sync_stream(stream);
+  } else if (some) {
+    perhaps_host([&](const Pending& p) { return perhaps(p, stream); });
+  }
+}
+
+void OrderStep::host_side(Pending& p, const ir::Access& access) {
+  if (!copies_or_fills(op_)) {
+    if (op_.form == ir::Form::Synchronous) surely_host(p);
+    return;
+  }
+  const auto kind = order_.kind(values_, access, p.memory);
+  const bool pageable = kind == MemoryKind::Pageable;
+  const bool perhaps_pageable = !kind && access.on_host.value_or(true);
+  if (access.mode == ir::Mode::Read && (pageable || perhaps_pageable)) {
+    // R-CPY-01: staged before a synchronous copy returns. R-CPY-13: an asynchronous one may stage it, or may not.
+    if (op_.form == ir::Form::Asynchronous) {
+      p.leans = Rule::CPY_13;
+    } else if (pageable || access.on_host) {
+      return surely_host(p);
+    } else {
+      p.may = sets_.add(p.may, kHost);
+    }
+  }
+  bool all = true, some = false;
+  const std::vector<ordering::CopyRule> rules = copy_rules(values_, store_, order_, index_);
+  for (const ordering::CopyRule& rule : rules) {
+    all = all && rule.documented == HostEffect::Complete;
+    some = some || rule.documented == HostEffect::Complete;
+    if (rule.assumed == HostEffect::Complete && rule.leans() && !p.leans) p.leans = rule.assumed_rule;
+  }
+  if (all && !rules.empty()) return surely_host(p);
+  // Between host buffers, or with the device? Only a call that says it is synchronous is taken to be the former.
+  if (some && op_.form == ir::Form::Synchronous) p.may = sets_.add(p.may, kHost);
+}
+
+}  // namespace streamsan::analyzer

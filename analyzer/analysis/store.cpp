@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Reading, writing, joining the places. The essay is in store.h.
+#include "analyzer/analysis/store.h"
+
+#include <algorithm>
+#include <cctype>
+
+namespace streamsan::analyzer {
+namespace {
+
+using ir::Operand;
+using ir::OpKind;
+using ir::Place;
+using ir::TypeKind;
+using LKind = Location::Kind;
+
+bool word_character(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
+/// Calls `on_word(word)` for each identifier and copies the rest; what it returns replaces the word.
+template <typename OnWord>
+std::string replace_words(const std::string& text, OnWord on_word) {
+  std::string result;
+  for (std::size_t i = 0; i < text.size();) {
+    if (!word_character(text[i])) {
+      result += text[i++];
+      continue;
+    }
+    std::size_t end = i;
+    while (end < text.size() && word_character(text[end])) ++end;
+    const std::string word = text.substr(i, end - i);
+    result += std::isdigit(static_cast<unsigned char>(word[0])) != 0 ? word : on_word(word);
+    i = end;
+  }
+  return result;
+}
+
+std::string replace_all(std::string text, const std::string& what, const std::string& with) {
+  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + with.size())) {
+    const bool inside_word = (at > 0 && word_character(text[at - 1]) && word_character(what.front())) ||
+                             (at + what.size() < text.size() && word_character(text[at + what.size()]));
+    if (inside_word) {
+      at += what.size() > with.size() ? what.size() - with.size() : 0;
+      continue;
+    }
+    text.replace(at, what.size(), with);
+  }
+  return text;
+}
+
+/// `f(i)`, `i++`: another value each time it is evaluated, whatever the variables hold.
+bool has_effects_or_calls(const std::string& text) {
+  if (text.find("++") != std::string::npos || text.find("--") != std::string::npos) return true;
+  for (std::size_t at = text.find('('); at != std::string::npos; at = text.find('(', at + 1)) {
+    std::size_t begin = at;
+    while (begin > 0 && word_character(text[begin - 1])) --begin;
+    const std::string word = text.substr(begin, at - begin);
+    if (!word.empty() && word != "sizeof") return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+LocationId Store::locate(Values& values, ir::PlaceId id) const {
+  if (id == ir::kNoPlace) return kNowhere;
+  const Place& place = values.function()[id];
+  switch (place.kind) {
+    case Place::Kind::Field:
+      return values.field(locate(values, place.base), place, id);
+    case Place::Kind::Index: {
+      const KeyId index = key(values, place.index);
+      if (values.function()[place.base].type != TypeKind::Pointer) {
+        return values.element(locate(values, place.base), index, id);
+      }
+      return values.element(values.target(load(values, place.base), id), index, id);
+    }
+    case Place::Kind::Deref:
+      return values.target(load(values, place.base), id);
+    case Place::Kind::Local:
+    case Place::Kind::Parameter:
+    case Place::Kind::This:
+    case Place::Kind::Global:
+    case Place::Kind::Temporary:
+      return values.root(id, id);
+  }
+  return kNowhere;
+}
+
+ValueId Store::since(Values& values, LocationId location) const {
+  for (LocationId at = location;;) {
+    const auto stamp = [&](LocationId base, KeyId flavour) {
+      return held_.find(values.location({.kind = LKind::Stamp, .base = base, .key = flavour}));
+    };
+    if (const auto it = stamp(at, kWhole); it != held_.end()) return it->second;
+    if (const LocationId star = values.starred(at); star != at) {
+      const auto it = stamp(star, values.constant_path(at) ? kWhole : kSomewhere);
+      if (it != held_.end()) return it->second;
+    }
+    const Location& here = values[at];
+    if (here.kind != LKind::Field && here.kind != LKind::Index) return kUnknown;
+    at = here.base;
+  }
+}
+
+ValueId Store::load(Values& values, LocationId location) const {
+  if (location == kNowhere) return kUnknown;
+  if (const auto it = held_.find(location); it != held_.end()) return it->second;
+  const auto made = makers_.find(values.starred(location));
+  return values.content(location, since(values, location), made == makers_.end() ? kNoMakers : made->second);
+}
+
+ValueId Store::evaluate(Values& values, const Operand& operand) const {
+  const auto moved = [&](ValueId pointer) {
+    return operand.offset == ir::kNoExpr ? pointer : values.shifted(pointer, key(values, operand.offset));
+  };
+  switch (operand.kind) {
+    case Operand::Kind::Value:
+      return moved(load(values, operand.place));
+    case Operand::Kind::Address:
+      return moved(values.address(locate(values, operand.place)));
+    case Operand::Kind::Null:
+      return kNull;
+    case Operand::Kind::DefaultStream:
+      return values.function().per_thread_default_stream ? kPerThread : kLegacy;
+    case Operand::Kind::LegacyStream:
+      return kLegacy;
+    case Operand::Kind::PerThreadStream:
+      return kPerThread;
+    case Operand::Kind::None:
+    case Operand::Kind::Unknown:
+      return kUnknown;
+  }
+  return kUnknown;
+}
+
+ValueId Store::stream(Values& values, const Operand& operand) const {
+  const ValueId value = evaluate(values, operand);
+  if (value != kNull) return value;
+  return values.function().per_thread_default_stream ? kPerThread : kLegacy;
+}
+
+KeyId Store::key(Values& values, ir::ExprId id) const {
+  if (id == ir::kNoExpr) return kWhole;
+  const ir::Expr& expr = values.function()[id];
+  Key key{.text = expr.text, .values = {}, .constant = expr.constant};
+  if (!expr.constant) {
+    key.precise = !expr.uses.empty() && !has_effects_or_calls(expr.text);
+    for (ir::PlaceId use : expr.uses) {
+      key.text =
+          replace_all(std::move(key.text), values.function().spell(use), "$" + std::to_string(key.values.size()));
+      key.values.push_back(load(values, use));
+    }
+  }
+  return values.key(std::move(key));
+}
+
+KeyId Store::key_of_text(Values& values, const std::string& text) const {
+  if (text.empty()) return kWhole;
+  Key key{.precise = !has_effects_or_calls(text)};
+  key.text = replace_words(text, [&](const std::string& word) {
+    if (word == "sizeof" || word == "true" || word == "false") return word;
+    const std::vector<ir::PlaceId>& named = values.integers(word);
+    if (named.empty()) key.precise = false;
+    // Which of the variables of this name it is does not matter: in another instance of an inlined function, or after
+    // a change of any of them, the arguments count as different.
+    for (ir::PlaceId place : named) key.values.push_back(load(values, place));
+    return named.empty() ? word : "$" + word;
+  });
+  return values.key(std::move(key));
+}
+
+std::vector<Store::Reached> Store::reach(Values& values, const Operand& operand) const {
+  std::vector<Reached> result;
+  if (operand.kind != Operand::Kind::Value && operand.kind != Operand::Kind::Address) return result;
+  const TypeKind type = values.function()[operand.place].type;
+  LocationId object = locate(values, operand.place);
+  if (operand.kind == Operand::Kind::Address) {
+    result.push_back({values.address(object), TypeKind::Pointer});
+  } else if (type == TypeKind::Pointer) {
+    result.push_back({evaluate(values, operand), type});
+    object = values.target(result.back().value, operand.place);
+  }
+  if (object == kNowhere) return result;
+  const auto add = [&](LocationId location, ValueId value) {
+    const ir::PlaceId seen = values.seen(location);
+    if (seen != ir::kNoPlace) result.push_back({value, values.function()[seen].type});
+  };
+  add(object, load(values, object));
+  for (const auto& [location, value] : held_)
+    if (location != object && values.inside(location, object)) add(location, value);
+  // Parts that were never assigned here hold what they held before.
+  for (ir::PlaceId part : values.parts(operand.place)) add(locate(values, part), load(values, part));
+  std::erase_if(result, [](const Reached& reached) { return reached.value == kUnknown || reached.value == kNull; });
+  return result;
+}
+
+void Store::erase_overlapping(Values& values, LocationId location) {
+  std::erase_if(held_, [&](const auto& entry) {
+    LocationId at = entry.first;
+    const bool stamp = values[at].kind == LKind::Stamp;
+    if (stamp) at = values[at].base;
+    for (;;) {
+      if (at == location || values.may_overlap(at, location)) return true;
+      const Location& here = values[at];
+      if (here.kind != LKind::Field && here.kind != LKind::Index) return false;
+      at = here.base;
+    }
+  });
+}
+
+void Store::put(Values& values, LocationId location, ValueId value, OpIndex op) {
+  if (location == kNowhere) return;
+  const LocationId star = values.starred(location);
+  const MakersId before = makers_.contains(star) ? makers_[star] : values.makers({kNoOp});
+  erase_overlapping(values, location);
+  if (star != location) {
+    const auto stamp = [&](KeyId flavour) {
+      return values.location({.kind = LKind::Stamp, .base = star, .key = flavour});
+    };
+    held_[stamp(kSomewhere)] = values.version(op);
+    if (!values.constant_path(location)) held_[stamp(kWhole)] = values.version(op);
+    if (values.local(location) && value != kNull) {
+      const Value& stored = values[value];
+      const MakersId made = stored.kind == Value::Kind::Object ? values.makers({stored.site}) : stored.makers;
+      // makers({kNoOp}) stands for "nothing stored yet"; it is never kept.
+      makers_[star] = before == values.makers({kNoOp}) ? made : values.join(before, made);
+    }
+  }
+  held_[location] = value;
+}
+
+void Store::forget(Values& values, LocationId location, OpIndex op) {
+  if (location == kNowhere) return;
+  erase_overlapping(values, location);
+  held_[values.location({.kind = LKind::Stamp, .base = location, .key = kWhole})] = values.version(op);
+  const LocationId star = values.starred(location);
+  if (star != location) {
+    for (KeyId flavour : {kSomewhere, kWhole})
+      held_[values.location({.kind = LKind::Stamp, .base = star, .key = flavour})] = values.version(op);
+  }
+  if (!values.local(location)) return;
+  // Whatever is in there from now on, nobody saw it being made.
+  makers_[star] = kNoMakers;
+  for (auto& [place, made] : makers_)
+    if (values.inside(place, star)) made = kNoMakers;
+  for (std::size_t part = 0; part < values.function().places.size(); ++part) {
+    const ir::PlaceId id{static_cast<std::uint32_t>(part)};
+    if (values.function()[id].kind != Place::Kind::Index) continue;
+    const LocationId inner = values.starred(locate(values, id));
+    if (values.inside(inner, star)) makers_[inner] = kNoMakers;
+  }
+}
+
+void Store::copy(Values& values, ir::PlaceId target, LocationId source, OpIndex op) {
+  for (ir::PlaceId part : values.parts(target)) {
+    const Place& place = values.function()[part];
+    LocationId from = kNowhere;
+    if (place.kind == Place::Kind::Field) from = values.field(source, place, part);
+    if (place.kind == Place::Kind::Index && values.function()[place.index].constant)
+      from = values.element(source, key(values, place.index), part);
+    if (from == kNowhere) continue;
+    if (place.type == TypeKind::Object) {
+      copy(values, part, from, op);
+    } else {
+      put(values, locate(values, part), load(values, from), op);
+    }
+  }
+}
+
+void Store::apply(Values& values, OpIndex index) {
+  const ir::Op& op = values.op(index);
+  switch (op.kind) {
+    case OpKind::Assign:
+      if (values.function()[op.target].type != TypeKind::Object) {
+        const bool stream = values.function()[op.target].type == TypeKind::Stream;
+        const ValueId value = stream && op.source.kind != Operand::Kind::Null ? this->stream(values, op.source)
+                                                                              : evaluate(values, op.source);
+        put(values, locate(values, op.target), value == kUnknown ? values.version(index) : value, index);
+      } else {
+        const LocationId source = op.source.kind == Operand::Kind::Value || op.source.kind == Operand::Kind::Address
+                                      ? locate(values, op.source.place)
+                                      : kNowhere;
+        forget(values, locate(values, op.target), index);
+        if (source != kNowhere) copy(values, op.target, source, index);
+      }
+      break;
+    case OpKind::Fresh:
+      if (values.function()[op.target].type == TypeKind::Object) {
+        forget(values, locate(values, op.target), index);
+      } else {
+        put(values, locate(values, op.target), values.version(index), index);
+      }
+      break;
+    case OpKind::CreateStream:
+    case OpKind::CreateEvent:
+    case OpKind::Allocate:
+      if (op.target != ir::kNoPlace) put(values, locate(values, op.target), values.object(index), index);
+      break;
+    case OpKind::Escape:
+      if (op.source.kind == Operand::Kind::Address) {
+        forget(values, locate(values, op.source.place), index);
+      } else if (op.source.kind == Operand::Kind::Value) {
+        const bool object = values.function()[op.source.place].type == TypeKind::Object;
+        if (!object) forget(values, values.target(evaluate(values, op.source), op.source.place), index);
+      }
+      break;
+    default:
+      if (op.target != ir::kNoPlace) put(values, locate(values, op.target), values.version(index), index);
+      break;
+  }
+}
+
+void Store::age(Values& values, const Aging& aging) {
+  std::map<LocationId, ValueId> held;
+  for (const auto& [location, value] : held_) {
+    const LocationId at = values.aged(location, aging);
+    // An element at an index that is no longer the present one cannot be named any more.
+    if (at != location && values[at].kind != LKind::Stamp && !values.precise(at)) continue;
+    held[at] = values.aged(value, aging);
+  }
+  held_ = std::move(held);
+}
+
+Store Store::join(Values& values, std::uint32_t block, const std::vector<Store>& ends, const Store& before,
+                  bool sticky) {
+  if (ends.size() == 1) return ends.front();
+  Store result;
+  const auto merge = [&](LocationId location) {
+    if (result.held_.contains(location)) return;
+    const ValueId merged = values.merge(block, location);
+    const ir::PlaceId seen = values.seen(location);
+    const bool pointer = seen != ir::kNoPlace && values.function()[seen].type == TypeKind::Pointer;
+    const auto earlier = before.held_.find(location);
+    std::optional<ValueId> joined;
+    if (sticky && earlier != before.held_.end() && earlier->second == merged) joined = merged;
+    for (const Store& end : ends) {
+      const auto it = end.held_.find(location);
+      std::optional<ValueId> value;
+      if (it != end.held_.end()) {
+        value = it->second;
+      } else if (!values.local(location)) {
+        value = values[location].kind == LKind::Stamp ? kUnknown : end.load(values, location);
+      }
+      if (!value || *value == merged) continue;
+      // Nothing is reached through a null pointer: where the other path has memory, that is what uses of it mean.
+      if (pointer && joined && *joined != merged && (*value == kNull || *joined == kNull)) {
+        if (*joined == kNull) joined = *value;
+        continue;
+      }
+      joined = !joined || *joined == *value ? *value : merged;
+    }
+    result.held_[location] = joined.value_or(merged);
+  };
+  for (const Store& end : ends) {
+    for (const auto& [location, value] : end.held_) merge(location);
+    for (const auto& [star, made] : end.makers_) {
+      const auto [it, added] = result.makers_.try_emplace(star, made);
+      it->second = values.join(it->second, made);
+    }
+  }
+  return result;
+}
+
+std::vector<LocationId> Store::changed_merges(const Values& values, std::uint32_t block, const Store& end) const {
+  std::vector<LocationId> result;
+  for (const auto& [location, value] : held_) {
+    const Value& merged = values[value];
+    if (merged.kind != Value::Kind::Merge || merged.site != block || merged.older || merged.location != location)
+      continue;
+    const auto theirs = end.held_.find(location);
+    if (theirs == end.held_.end() || theirs->second != value) result.push_back(location);
+  }
+  return result;
+}
+
+}  // namespace streamsan::analyzer

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What each place holds at one point of the function: the first half of the analysis's state.
+//
+// A location that was assigned holds a value. One that was not holds its Content: an unnamed value that stays the same
+// until something may have written there. When that last was is its stamp: an op that stored into the array with
+// another index, or gave the object away. Stamps are kept in the same map, at locations of kind Stamp, so that joining
+// and aging need no second copy of the code. Of an array there are two: one moves with every store (for `a[i]`), one
+// only with stores at indices that are not constants (for `a[0]`).
+//
+// For arrays of the function's own, the ops that made the elements are remembered together (makers): the element read
+// by `streams[i]` is one of the streams that the loop above created, which tells its kind and what it cannot be.
+//
+// At a join, a location with different values gets a new name, Merge, that says where. A local that is not set on one
+// of the paths has the value of the other: reading it on the first would be undefined. A pointer that is null on one of
+// the paths likewise: nothing is reached through it there, and freeing it does nothing.
+//
+// Assumed: two pointers that are not known to be related point to different objects. Errs by missing stores through
+// them.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "analyzer/analysis/values.h"
+
+namespace streamsan::analyzer {
+
+class Store {
+ public:
+  LocationId locate(Values& values, ir::PlaceId place) const;
+  ValueId load(Values& values, LocationId location) const;
+  ValueId load(Values& values, ir::PlaceId place) const { return load(values, locate(values, place)); }
+  /// Of a pointer operand the offset is part of the value (Value::Kind::Shifted).
+  ValueId evaluate(Values& values, const ir::Operand& operand) const;
+  /// The same; a null handle is the default stream.
+  ValueId stream(Values& values, const ir::Operand& operand) const;
+  KeyId key(Values& values, ir::ExprId expr) const;
+  /// The name of a text in which integer variables may occur that the lowering has not listed: the scalar arguments of
+  /// a kernel. Not precise if there is a word in it that is no known variable.
+  KeyId key_of_text(Values& values, const std::string& text) const;
+
+  /// What code that is given the operand can get hold of: the value, and all values in the object it leads to.
+  struct Reached {
+    ValueId value;
+    ir::TypeKind type;
+  };
+  std::vector<Reached> reach(Values& values, const ir::Operand& operand) const;
+
+  void apply(Values& values, OpIndex index);
+  void age(Values& values, const Aging& aging);
+  /// What holds at the start of `block` when the blocks before it end in `ends`. `sticky`: what was merged in `before`
+  /// stays so, which makes the analysis end.
+  static Store join(Values& values, std::uint32_t block, const std::vector<Store>& ends, const Store& before,
+                    bool sticky);
+  /// The locations merged at `block` that hold something else at the end of a block before it, which ends in `end`.
+  std::vector<LocationId> changed_merges(const Values& values, std::uint32_t block, const Store& end) const;
+
+  friend bool operator==(const Store&, const Store&) = default;
+
+ private:
+  [[nodiscard]] ValueId since(Values& values, LocationId location) const;
+  void put(Values& values, LocationId location, ValueId value, OpIndex op);
+  void forget(Values& values, LocationId location, OpIndex op);
+  void erase_overlapping(Values& values, LocationId location);
+  void copy(Values& values, ir::PlaceId target, LocationId source, OpIndex op);
+
+  std::map<LocationId, ValueId> held_;
+  std::map<LocationId, MakersId> makers_;  ///< by starred location of local arrays
+};
+
+}  // namespace streamsan::analyzer

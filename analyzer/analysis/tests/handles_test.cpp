@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Events, destroyed handles, captures, and what is right but slow.
+#include <gtest/gtest.h>
+
+#include "analyzer/analysis/tests/script.h"
+
+namespace streamsan::analyzer::testing {
+namespace {
+
+const std::string kTwo = "stream s1 nonblocking\nstream s2 nonblocking\nevent e\n";
+
+TEST(Events, WaitWithoutRecord) {
+  EXPECT_EQ(told(kTwo + "wait s2 e"), "event-wait-without-record definite 4 never-recorded");
+  EXPECT_EQ(told(kTwo + "record e s1\nwait s2 e"), "");
+  EXPECT_EQ(told("param e\nparam s2\nwait s2 e"), "");
+  EXPECT_EQ(told(kTwo + "syncevent e"), "event-wait-without-record definite 4 never-recorded");
+}
+
+TEST(Events, WaitWithoutRecordOnSomePath) {
+  EXPECT_EQ(told(kTwo + "goto A B\nA:\nrecord e s1\nB:\nwait s2 e"), "");
+  EXPECT_EQ(told(kTwo + "goto A B\nA:\nwait s2 e\nB:\nrecord e s1"),
+            "event-wait-without-record definite 6 never-recorded");
+}
+
+TEST(Events, UselessWaitIsToldOnce) {
+  EXPECT_EQ(told(kTwo + "alloc d\nlaunch p s1 w:d\nwait s2 e\nlaunch q s2 r:d"),
+            "event-wait-without-record definite 6 never-recorded");
+}
+
+TEST(Events, RecordedAgain) {
+  EXPECT_EQ(told(kTwo + "record e s1\nrecord e s2\nsyncevent e"), "event-rerecord definite 5<4");
+  EXPECT_EQ(told(kTwo + "record e s1\nwait s2 e\nrecord e s2\nsyncevent e"), "");
+  EXPECT_EQ(told(kTwo + "record e s1\nrecord e s1\nsyncevent e"), "");
+  EXPECT_EQ(told(kTwo + "record e s1\nrecord e s2"), "");
+}
+
+TEST(Events, Timing) {
+  EXPECT_EQ(told("event e1 notiming\nevent e2\nrecord e1 0\nrecord e2 0\nsyncevent e2\nelapsed e1 e2"),
+            "event-timing-misuse definite 6 (no timing)");
+  EXPECT_EQ(told("event e1\nevent e2\nrecord e1 0\nsyncevent e1\nelapsed e1 e2"),
+            "event-timing-misuse definite 5 (not recorded)");
+  EXPECT_EQ(told("event e1\nevent e2\nrecord e1 0\nrecord e2 0\nelapsed e1 e2"),
+            "event-timing-misuse definite 5<4 (not complete)");
+  EXPECT_EQ(told("event e1\nevent e2\nrecord e1 0\nrecord e2 0\nsyncevent e2\nelapsed e1 e2"), "");
+  EXPECT_EQ(told("event e1\nevent e2\nrecord e1 0\nrecord e2 0\ndevice\nelapsed e1 e2"), "");
+  EXPECT_EQ(told("event e1\nevent e2\nrecord e1 0\nrecord e2 0\nqueryevent e2\nelapsed e1 e2"), "");
+}
+
+TEST(Handles, UseAfterDestroy) {
+  EXPECT_EQ(told("stream s1\nalloc d\ndestroy s1\nlaunch k s1 w:d"), "handle-use-after-destroy definite 4<3");
+  EXPECT_EQ(told("stream s1\nalloc d\nlaunch k s1 w:d\ndestroy s1"), "");
+  EXPECT_EQ(told("stream s1\nalloc d\ndestroy s1\nstream s1\nlaunch k s1 w:d"), "");
+  EXPECT_EQ(told(kTwo + "destroy e\nrecord e s1"), "handle-use-after-destroy definite 5<4");
+  EXPECT_EQ(told("stream s1\ndestroy s1\ndestroy s1"), "handle-use-after-destroy definite 3<2");
+}
+
+TEST(Handles, DestroyedOnOnePath) {
+  EXPECT_EQ(told("stream s1\nalloc d\ngoto A B\nA:\ndestroy s1\nB:\nlaunch k s1 w:d"), "");
+  EXPECT_EQ(told("stream s1\nalloc d\ngoto A B\nA:\ndestroy s1\nreturn\nB:\nlaunch k s1 w:d"), "");
+}
+
+TEST(Handles, DestroyedInALoop) {
+  EXPECT_EQ(told("loop L:\ngoto B X\nB:\nstream s\nlaunch k s\ndestroy s\ngoto L\nX:"), "");
+}
+
+TEST(Handles, DestroyIsNoSynchronisation) {
+  EXPECT_EQ(told("stream s1 nonblocking\nalloc d\nalloc h pinned\ncopy s1 h d d2h\ndestroy s1\nhost r:h"),
+            "host-read-before-done definite 6<4");
+}
+
+TEST(Capture, UnsafeCalls) {
+  const std::string head = "stream s1 nonblocking\nalloc d\nalloc h pageable\ncapture s1\n";
+  EXPECT_EQ(told(head + "device\nendcapture s1"), "capture-unsafe-call definite 5<4 (it synchronises the device)");
+  EXPECT_EQ(told(head + "sync s1\nendcapture s1"),
+            "capture-unsafe-call definite 5<4 (it synchronises a stream whose work is not running)");
+  EXPECT_EQ(told(head + "alloc dx\nendcapture s1"), "capture-unsafe-call definite 5<4 (it may synchronise the device)");
+  EXPECT_EQ(told(head + "copy 0 d h h2d sync\nendcapture s1"), "capture-unsafe-call definite 5<4 (it is synchronous)");
+  EXPECT_EQ(told(head + "launch k 0 w:d\nendcapture s1"),
+            "capture-unsafe-call definite 5<4 (it goes to the default stream, which is not captured)");
+  EXPECT_EQ(told(head + "launch k s1 w:d\nalloc dx async s1\nendcapture s1\nsync s1\ndevice"), "");
+}
+
+TEST(Syncs, DeviceWide) {
+  EXPECT_EQ(told_all("stream s1\nlaunch k s1\ndevice"), "device-wide-sync definite 3<2");
+  EXPECT_EQ(told_all("stream s1\nstream s2\nlaunch k s1\nlaunch k s2\ndevice"),
+            "device-wide-sync definite 5 ('s1' and 's2')");
+  EXPECT_EQ(told_all("stream s1\nlaunch k s1\nlaunch k 0\nlaunch k ?\ndevice"), "");
+  EXPECT_EQ(told_all("stream s1\nlaunch k s1\nmaysync\ndevice"), "");
+  EXPECT_EQ(told_all("launch k 0\ndevice"), "");
+}
+
+TEST(Syncs, Redundant) {
+  EXPECT_EQ(told_all("stream s1\nlaunch k s1\nsync s1\nsync s1"), "redundant-sync definite 4<3");
+  EXPECT_EQ(told_all("stream s1\nlaunch k s1\nsync s1\nlaunch k s1\nsync s1"), "");
+  EXPECT_EQ(told_all("stream s1\nstream s2\nlaunch k s1\nsync s1\nlaunch k s2\nsync s1"),
+            "redundant-sync definite 6<4");
+  EXPECT_EQ(told_all("stream s1\nevent e\nlaunch k s1\nrecord e s1\nsync s1\nsyncevent e"),
+            "redundant-sync definite 6<5");
+  EXPECT_EQ(told_all("stream s1\nevent e\nlaunch k s1\nsync s1\nrecord e s1\nsyncevent e"), "");
+  EXPECT_EQ(told_all("launch k 0\ndevice\nsync 0"), "redundant-sync definite 3<2");
+  EXPECT_EQ(told_all("launch k 0\ndevice\nmaysync\nsync 0"), "");
+  EXPECT_EQ(told_all("stream s1\nlaunch k s1\ngoto A B\nA:\nsync s1\nB:\nsync s1"), "");
+}
+
+TEST(Syncs, RedundantBeforeASynchronousCopy) {
+  EXPECT_EQ(told_all("alloc d\nalloc h pinned\nlaunch k 0 w:d\nsync 0\ncopy 0 h d d2h sync"),
+            "redundant-sync definite 4");
+  EXPECT_EQ(told_all("alloc d\nalloc h pinned\nlaunch k 0 w:d\nsync 0\n\n\ncopy 0 h d d2h sync"), "");
+  EXPECT_EQ(told_all("alloc d\nalloc d2\nlaunch k 0 w:d\nsync 0\ncopy 0 d2 d sync"), "");
+}
+
+TEST(Syncs, AfterACopyFromPageableMemoryTheCopyMayStillRun) {
+  EXPECT_EQ(told_all("alloc d\nalloc h pageable\ncopy 0 d h h2d sync\nsync 0"), "");
+  EXPECT_EQ(told_all("alloc d\nalloc h pinned\ncopy 0 d h h2d sync\nsync 0"), "redundant-sync definite 4<3");
+}
+
+TEST(Syncs, PageableCopy) {
+  EXPECT_EQ(told_all("stream s1\nalloc d\nalloc h pageable\ncopy s1 d h h2d\nsync s1"),
+            "pageable-async-copy definite 4");
+  EXPECT_EQ(told_all("stream s1\nalloc d\nalloc h pinned\ncopy s1 d h h2d\nsync s1"), "");
+}
+
+TEST(Syncs, SelfWait) {
+  EXPECT_EQ(told_all(kTwo + "record e s1\nwait s1 e"), "self-wait definite 5<4");
+  EXPECT_EQ(told_all(kTwo + "record e s1\nwait s2 e"), "");
+}
+
+}  // namespace
+}  // namespace streamsan::analyzer::testing

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Work against work: each program that is told of stands before a twin that is not.
+#include <gtest/gtest.h>
+
+#include "analyzer/analysis/tests/script.h"
+
+namespace streamsan::analyzer::testing {
+namespace {
+
+const std::string kTwoStreams = "stream s1 nonblocking\nstream s2 nonblocking\nalloc d\n";
+
+TEST(Races, WriteThenReadOnAnotherStream) {
+  EXPECT_EQ(told(kTwoStreams + "launch p s1 w:d\nlaunch q s2 r:d"), "cross-stream-race definite 5<4");
+  EXPECT_EQ(told(kTwoStreams + "launch p s1 w:d\nlaunch q s1 r:d"), "");
+}
+
+TEST(Races, ReadThenWrite) {
+  EXPECT_EQ(told(kTwoStreams + "launch p s1 r:d\nlaunch q s2 w:d"), "cross-stream-race definite 5<4");
+  EXPECT_EQ(told(kTwoStreams + "launch p s1 r:d\nlaunch q s2 r:d"), "");
+}
+
+TEST(Races, AtomicsCommute) {
+  EXPECT_EQ(told(kTwoStreams + "launch p s1 a:d\nlaunch q s2 r:d"), "cross-stream-race definite 5<4");
+  EXPECT_EQ(told(kTwoStreams + "launch p s1 a:d\nlaunch q s2 a:d"), "");
+}
+
+TEST(Races, EventOrders) {
+  EXPECT_EQ(told(kTwoStreams + "event e\nlaunch p s1 w:d\nrecord e s1\nlaunch q s2 r:d\nwait s2 e"),
+            "cross-stream-race definite 7<5 never-waited");
+  EXPECT_EQ(told(kTwoStreams + "event e\nlaunch p s1 w:d\nrecord e s1\nwait s2 e\nlaunch q s2 r:d"), "");
+}
+
+TEST(Races, EventRecordedTooEarly) {
+  EXPECT_EQ(told(kTwoStreams + "event e\nrecord e s1\nlaunch p s1 w:d\nwait s2 e\nlaunch q s2 r:d"),
+            "event-wait-without-record definite 8<6 recorded-too-early");
+  EXPECT_EQ(told(kTwoStreams + "event e\nlaunch p s1 w:d\nrecord e s1\nwait s2 e\nlaunch q s2 r:d"), "");
+}
+
+TEST(Races, EventRecordedOnTheOtherStream) {
+  EXPECT_EQ(told(kTwoStreams + "event e\nlaunch p s1 w:d\nrecord e s2\nwait s2 e\nlaunch q s2 r:d"),
+            "cross-stream-race definite 8<5 recorded-elsewhere");
+}
+
+TEST(Races, AThirdStreamWaits) {
+  EXPECT_EQ(told("stream s3 nonblocking\n" + kTwoStreams +
+                 "event e\nlaunch p s1 w:d\nrecord e s1\nwait s3 e\nlaunch q s2 r:d"),
+            "cross-stream-race definite 9<6 wait-elsewhere");
+  EXPECT_EQ(told("stream s3 nonblocking\n" + kTwoStreams +
+                 "event e\nlaunch p s1 w:d\nrecord e s1\nwait s3 e\nrecord e s3\nwait s2 e\nlaunch q s2 r:d"),
+            "");
+}
+
+TEST(Races, RecordAgainKeepsTheOldWait) {
+  EXPECT_EQ(told(kTwoStreams + "event e\nlaunch p s1 w:d\nrecord e s1\nwait s2 e\nrecord e s1\nlaunch q s2 r:d"), "");
+  // The second record, of another stream, takes the place of the first.
+  EXPECT_EQ(told(kTwoStreams +
+                 "event e\nlaunch p s1 w:d\nrecord e s1\nqueryevent e\nrecord e s2\nwait s2 e\nlaunch q s2 r:d"),
+            "");
+}
+
+TEST(Races, HostSynchronisationOrders) {
+  EXPECT_EQ(told(kTwoStreams + "launch p s1 w:d\nsync s2\nlaunch q s2 r:d"),
+            "cross-stream-race definite 6<4 other-stream-synced");
+  EXPECT_EQ(told(kTwoStreams + "launch p s1 w:d\nsync s1\nlaunch q s2 r:d"), "");
+  EXPECT_EQ(told(kTwoStreams + "launch p s1 w:d\ndevice\nlaunch q s2 r:d"), "");
+  EXPECT_EQ(told(kTwoStreams + "event e\nlaunch p s1 w:d\nrecord e s1\nsyncevent e\nlaunch q s2 r:d"), "");
+}
+
+TEST(Races, SynchronisationComesTooLate) {
+  EXPECT_EQ(told(kTwoStreams + "event e\nlaunch p s1 w:d\nlaunch q s2 r:d\nrecord e s1\nwait s2 e"),
+            "cross-stream-race definite 6<5 wait-after");
+  EXPECT_EQ(told(kTwoStreams + "event e\nlaunch p s1 w:d\nlaunch q s2 r:d\nrecord e s2\nwait s1 e"),
+            "cross-stream-race definite 6<5");
+  // The end of a function, not an attempt to order two streams.
+  EXPECT_EQ(told(kTwoStreams + "launch p s1 w:d\nlaunch q s2 r:d\nsync s1"), "cross-stream-race definite 5<4");
+  EXPECT_EQ(told(kTwoStreams + "launch p s1 w:d\nlaunch q s2 r:d\ndevice"), "cross-stream-race definite 5<4");
+  EXPECT_EQ(told(kTwoStreams + "alloc h pinned\ncopy s1 h d d2h\nhost r:h\nsync s1"),
+            "host-read-before-done definite 6<5 wait-after");
+}
+
+TEST(Races, AQueryMayTell) {
+  EXPECT_EQ(told(kTwoStreams + "launch p s1 w:d\nquery s1\nlaunch q s2 r:d"), "");
+  EXPECT_EQ(told(kTwoStreams + "launch p s1 w:d\nquery s2\nlaunch q s2 r:d"), "cross-stream-race definite 6<4");
+}
+
+TEST(Races, UnknownCalleeMayHaveSynchronised) {
+  EXPECT_EQ(told(kTwoStreams + "launch p s1 w:d\nmaysync\nlaunch q s2 r:d"), "");
+  EXPECT_EQ(told(kTwoStreams + "maysync\nlaunch p s1 w:d\nlaunch q s2 r:d"), "cross-stream-race definite 6<5");
+}
+
+TEST(Races, UnknownCalleeThatGetsTheStream) {
+  EXPECT_EQ(told(kTwoStreams + "launch p s1 w:d\nescape s2\nlaunch q s2 r:d"), "");
+  EXPECT_EQ(told(kTwoStreams + "launch p s1 w:d\nescape s1\nlaunch q s2 r:d"), "");
+  EXPECT_EQ(told("stream s3\n" + kTwoStreams + "launch p s1 w:d\nescape s3\nlaunch q s2 r:d"),
+            "cross-stream-race definite 7<5");
+}
+
+TEST(Races, UnknownCalleeThatGetsTheBuffer) {
+  EXPECT_EQ(told(kTwoStreams + "launch p s1 w:d\nescape d\nlaunch q s2 r:d"), "");
+}
+
+TEST(Races, UnknownCalleeThatGetsTheEvent) {
+  EXPECT_EQ(told(kTwoStreams + "event e\nlaunch p s1 w:d\nescape e\nwait s2 e\nlaunch q s2 r:d"), "");
+}
+
+TEST(Races, BranchOrdersOnOnePath) {
+  const std::string branch =
+      kTwoStreams + "event e\nlaunch p s1 w:d\nrecord e s1\ngoto A B\nA:\nwait s2 e\nB:\nlaunch q s2 r:d";
+  EXPECT_EQ(told(branch), "");
+  EXPECT_EQ(told_all(branch), "cross-stream-race maybe 11<5 some-paths");
+}
+
+TEST(Races, BranchOrdersOnBothPaths) {
+  EXPECT_EQ(
+      told_all(
+          kTwoStreams +
+          "event e\nlaunch p s1 w:d\nrecord e s1\ngoto A B\nA:\nwait s2 e\ngoto C\nB:\nsync s1\nC:\nlaunch q s2 r:d"),
+      "");
+}
+
+TEST(Races, ProducerOnOnePathIsStillDefinite) {
+  EXPECT_EQ(told(kTwoStreams + "goto A B\nA:\nlaunch p s1 w:d\nB:\nlaunch q s2 r:d"), "cross-stream-race definite 8<6");
+  EXPECT_EQ(told_all(kTwoStreams + "goto A B\nA:\nlaunch p s1 w:d\nsync s1\nB:\nlaunch q s2 r:d"), "");
+}
+
+TEST(Races, ATombstoneTellsSynchronisedFromNeverHappened) {
+  // One path waits for the access, the other does not: some path orders it.
+  EXPECT_EQ(told(kTwoStreams + "launch p s1 w:d\ngoto A B\nA:\nsync s1\nB:\nlaunch q s2 r:d"), "");
+}
+
+TEST(Races, EarlyReturnDoesNotMatter) {
+  EXPECT_EQ(
+      told(kTwoStreams + "event e\nlaunch p s1 w:d\ngoto A B\nA:\nreturn\nB:\nrecord e s1\nwait s2 e\nlaunch q s2 r:d"),
+      "");
+  EXPECT_EQ(told(kTwoStreams + "launch p s1 w:d\ngoto A B\nA:\nsync s1\nreturn\nB:\nlaunch q s2 r:d"),
+            "cross-stream-race definite 10<4");
+}
+
+TEST(Races, OffsetsSplitABuffer) {
+  EXPECT_EQ(told(kTwoStreams + "launch p s1 w:d+0\nlaunch q s2 r:d+n"), "");
+  EXPECT_EQ(told(kTwoStreams + "launch p s1 w:d+n\nlaunch q s2 r:d+n"), "cross-stream-race definite 5<4");
+  EXPECT_EQ(told(kTwoStreams + "launch p s1 w:d\nlaunch q s2 r:d+n"), "");
+  EXPECT_EQ(told_all(kTwoStreams + "alloc h pinned\ncopy s1 d h h2d 64\ncopy s2 d+64 h h2d 64"), "");
+}
+
+TEST(Races, AnOffsetThatChangedIsAnotherOne) {
+  EXPECT_EQ(told(kTwoStreams + "launch p s1 w:d+i\nfresh i\nlaunch q s2 r:d+i"), "");
+}
+
+TEST(Races, UnknownModeIsNotDefinite) { EXPECT_EQ(told(kTwoStreams + "launch p s1 w:d\nlaunch q s2 ?:d"), ""); }
+
+TEST(Races, OneKernelOnParts) {
+  EXPECT_EQ(told(kTwoStreams + "launch p s1 w:d args:0,n\nlaunch p s2 w:d args:n,n"), "");
+  EXPECT_EQ(told(kTwoStreams + "launch p s1 w:d args:n\nlaunch p s2 w:d args:n"), "cross-stream-race definite 5<4");
+  EXPECT_EQ(told(kTwoStreams + "launch p s1 w:d args:i\nfresh i\nlaunch p s2 w:d args:i"), "");
+}
+
+TEST(Races, ParametersMayBeOneStream) {
+  EXPECT_EQ(told("param s1\nparam s2\nparam d\nlaunch p s1 w:d\nlaunch q s2 r:d"), "");
+  EXPECT_EQ(told_all("param s1\nparam s2\nparam d\nlaunch p s1 w:d\nlaunch q s2 r:d"), "cross-stream-race maybe 5<4");
+  EXPECT_EQ(told("param s1\nstream s2\nparam d\nlaunch p s1 w:d\nlaunch q s2 r:d"), "cross-stream-race definite 5<4");
+}
+
+TEST(Races, ParameterAndDefaultStreamMayBeOne) {
+  EXPECT_EQ(told("param s1\nparam d\nlaunch p s1 w:d\nlaunch q 0 r:d"), "");
+}
+
+TEST(Races, UnknownStreamIsNeverDefinite) {
+  EXPECT_EQ(told(kTwoStreams + "launch p ? w:d\nlaunch q s2 r:d"), "");
+  EXPECT_EQ(told(kTwoStreams + "launch p s1 w:d\nlaunch q ? r:d"), "");
+}
+
+TEST(Races, LegacyStreamIsABarrier) {
+  EXPECT_EQ(told("stream s1\nalloc d\nlaunch p s1 w:d\nlaunch q 0 r:d"), "");
+  EXPECT_EQ(told("stream s1\nalloc d\nlaunch p 0 w:d\nlaunch q s1 r:d"), "");
+  EXPECT_EQ(told("stream s1\nstream s2\nalloc d\nlaunch p s1 w:d\nlaunch x 0\nlaunch q s2 r:d"), "");
+  EXPECT_EQ(told("stream s1\nstream s2\nalloc d\nlaunch p s1 w:d\nlaunch q s2 r:d"), "cross-stream-race definite 5<4");
+}
+
+TEST(Races, NonBlockingStreamsTakeNoPart) {
+  EXPECT_EQ(told("stream s1 nonblocking\nalloc d\nlaunch p s1 w:d\nlaunch q 0 r:d"),
+            "nonblocking-vs-default definite 4<3 non-blocking");
+  EXPECT_EQ(told("stream s1 nonblocking\nalloc d\nlaunch p 0 w:d\nlaunch q s1 r:d"),
+            "nonblocking-vs-default definite 4<3 non-blocking");
+  EXPECT_EQ(told("stream s1 nonblocking\nstream s2\nalloc d\nlaunch p s1 w:d\nlaunch x 0\nlaunch q s2 r:d"),
+            "cross-stream-race definite 6<4");
+}
+
+TEST(Races, StreamsOfUnknownKindMayBlock) {
+  EXPECT_EQ(told("stream s1 unknown\nalloc d\nlaunch p s1 w:d\nlaunch q 0 r:d"), "");
+}
+
+TEST(Races, PerThreadDefaultStream) {
+  EXPECT_EQ(told("ptds\nstream s1\nalloc d\nlaunch p s1 w:d\nlaunch q 0 r:d"), "cross-stream-race definite 5<4");
+  EXPECT_EQ(told("ptds\nstream s1\nalloc d\nlaunch p 0 w:d\nlaunch q legacy r:d"), "");
+  EXPECT_EQ(told("stream s1\nalloc d\nlaunch p ptds w:d\nlaunch q 0 r:d"), "");
+  EXPECT_EQ(told("stream s1\nalloc d\nlaunch p ptds w:d\nlaunch q s1 r:d"), "cross-stream-race definite 4<3");
+}
+
+TEST(Races, SynchronisingTheLegacyStreamCoversBlockingStreams) {
+  EXPECT_EQ(told("stream s1\nstream s2\nalloc d\nlaunch p s1 w:d\nsync 0\nlaunch q s2 r:d"), "");
+  EXPECT_EQ(told(kTwoStreams + "launch p s1 w:d\nsync 0\nlaunch q s2 r:d"),
+            "cross-stream-race definite 6<4 other-stream-synced");
+}
+
+TEST(Races, SynchronousCopyAgainstANonBlockingStream) {
+  EXPECT_EQ(told("stream s1 nonblocking\nalloc d\nalloc h pinned\nlaunch p s1 w:d\ncopy 0 h d d2h sync"),
+            "nonblocking-vs-default definite 5<4 non-blocking");
+  EXPECT_EQ(told("stream s1\nalloc d\nalloc h pinned\nlaunch p s1 w:d\ncopy 0 h d d2h sync"), "");
+  // Pinned memory has arrived when the call returns; pageable memory may still be on its way (R-CPY-01).
+  EXPECT_EQ(told("stream s1 nonblocking\nalloc d\nalloc h pinned\ncopy 0 d h h2d sync\nlaunch p s1 r:d"), "");
+  EXPECT_EQ(told("stream s1 nonblocking\nalloc d\nalloc h pageable\ncopy 0 d h h2d sync\nlaunch p s1 r:d"),
+            "nonblocking-vs-default definite 5<4 non-blocking");
+  EXPECT_EQ(told("stream s1 nonblocking\nalloc d\nfill 0 d sync\nlaunch p s1 r:d"),
+            "nonblocking-vs-default definite 4<3 non-blocking");
+}
+
+TEST(Races, OwnedFieldsAreTwoStreams) {
+  EXPECT_EQ(told("owned s1_\nowned s2_\nlaunch p this.s1_ w:this.d_\nlaunch q this.s2_ r:this.d_"),
+            "cross-stream-race definite 4<3");
+  EXPECT_EQ(told("launch p this.s1_ w:this.d_\nlaunch q this.s2_ r:this.d_"), "");
+}
+
+TEST(Races, AssignedHandles) {
+  EXPECT_EQ(told(kTwoStreams + "assign s3 s1\nlaunch p s1 w:d\nlaunch q s3 r:d"), "");
+  EXPECT_EQ(told(kTwoStreams + "assign s3 s2\nlaunch p s1 w:d\nlaunch q s3 r:d"), "cross-stream-race definite 6<5");
+  EXPECT_EQ(told(kTwoStreams + "assign dx d\nlaunch p s1 w:d\nlaunch q s2 r:dx"), "cross-stream-race definite 6<5");
+}
+
+TEST(Races, AStreamThatIsOneOfTwo) {
+  EXPECT_EQ(
+      told(kTwoStreams + "goto A B\nA:\nassign s3 s1\ngoto C\nB:\nassign s3 s2\nC:\nlaunch p s1 w:d\nlaunch q s3 r:d"),
+      "");
+}
+
+TEST(Races, HandleBehindAReference) {
+  EXPECT_EQ(told(kTwoStreams + "assign p &s1\nlaunch k *p w:d\nlaunch q s1 r:d"), "");
+  EXPECT_EQ(told(kTwoStreams + "assign p &s1\nlaunch k *p w:d\nlaunch q s2 r:d"), "cross-stream-race definite 6<5");
+}
+
+TEST(Races, StreamOrderedAllocation) {
+  EXPECT_EQ(told("stream s1 nonblocking\nstream s2 nonblocking\nalloc d async s1\nlaunch p s2 w:d"),
+            "cross-stream-race definite 4<3");
+  EXPECT_EQ(told("stream s1 nonblocking\nstream s2 nonblocking\nalloc d async s1\nlaunch p s1 w:d"), "");
+}
+
+TEST(Races, CaptureIsNotRun) {
+  EXPECT_EQ(told(kTwoStreams + "capture s1\nlaunch p s1 w:d\nlaunch q s2 r:d\nendcapture s1"), "");
+  EXPECT_EQ(told(kTwoStreams + "capture s1\nlaunch x s1 r:d\nendcapture s1\nlaunch p s1 w:d\nlaunch q s2 r:d"),
+            "cross-stream-race definite 8<7");
+}
+
+TEST(Races, OneMissingEdgeIsToldOnce) {
+  EXPECT_EQ(told(kTwoStreams + "launch p s1 w:d\nlaunch o s1 w:d\nlaunch q s2 r:d\nlaunch r s2 r:d"),
+            "cross-stream-race definite 6<5");
+}
+
+}  // namespace
+}  // namespace streamsan::analyzer::testing

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Programs for the engine's tests, in a few words each. One statement on a line; the number of the line is the op's
+// place in what the test expects.
+//
+//   param s0                  a parameter. Other names are locals. The first letter tells the type: s stream, e event,
+//                             d, h, t pointer, i, n integer. `name[i]` is an element of the local array `name`,
+//                             `this.s_` a field, `*p` what p points to, `d+i` a pointer with an offset
+//   stream s1 nonblocking     create; kind blocking (if none is given) or nonblocking or unknown
+//   event e1 notiming
+//   alloc d pinned            device (if none is given), async S, managed, pinned, pageable, registered
+//   launch K S w:d r:x        a kernel with accesses r w rw a (atomic) ? ; args:TEXT its scalars
+//   copy S DST SRC d2h sync 64   direction, form and size may be left out
+//   fill S DST sync           hostfn S r:h
+//   record E S; wait S E; sync S; syncevent E; device; query S; queryevent E; elapsed E1 E2
+//   free d; freehost h; freeasync d S; delete h; end h; destroy s1
+//   tensor t S; release t S; keep t S
+//   host w:h                  a host access
+//   capture S; endcapture S; escape X; escape &X; maysync
+//   assign a b; assign a &b; assign a null; fresh i
+//   A: goto B C               starts block A; ends a block. `loop A:` is a loop's head
+//   for i B X                 ends a loop's head: to B while `i < 4`, else to X
+//
+// Stream 0 is the default stream, `legacy` and `ptds` the others.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "analyzer/analysis/engine.h"
+
+namespace streamsan::analyzer::testing {
+
+struct Script {
+  ir::Function function;
+  ir::Program program;
+};
+Script read(std::string_view text);
+
+/// What analyze() finds, one hazard on a line: "cross-stream-race definite 5<3 never-waited". told: the definite and
+/// latent ones of checks for correctness. told_all: all.
+std::string told(std::string_view text);
+std::string told(const Script& script);
+std::string told_all(std::string_view text);
+
+}  // namespace streamsan::analyzer::testing

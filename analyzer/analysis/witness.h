@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Puts ops and values into the words of hazard.h: where an op stands and through which calls, what a stream or a buffer
+// is called and where it was made.
+//
+// A name is what is written at the op in question where that is in the function analysed itself. In an inlined callee
+// it is a parameter that says little; there the place that the value was made in or read from is named, if it is the
+// function's own.
+#pragma once
+
+#include "analyzer/analysis/hazard.h"
+#include "analyzer/analysis/order.h"
+#include "analyzer/analysis/values.h"
+
+namespace streamsan::analyzer {
+
+class Witness {
+ public:
+  explicit Witness(const Values& values) : values_(values) {}
+
+  [[nodiscard]] Where where(ir::SiteId site) const;
+  [[nodiscard]] Where where(OpIndex op) const { return where(values_.op(op).site); }
+  /// `written`: the operand at `op` that has this value.
+  [[nodiscard]] Thing stream(ValueId value, const ir::Operand& written, OpIndex op) const;
+  [[nodiscard]] Thing event(ValueId value, const ir::Operand& written, OpIndex op) const;
+  [[nodiscard]] Thing memory(ValueId value, const ir::Operand& written, OpIndex op) const;
+  [[nodiscard]] Deed deed(OpIndex op, ValueId stream) const;
+  [[nodiscard]] Deed deed(const Pending& pending) const;
+  [[nodiscard]] Deed host(OpIndex op, ir::Mode mode) const;
+  [[nodiscard]] Thing memory_of(const Pending& pending) const;
+
+ private:
+  [[nodiscard]] Thing thing(ValueId value, const ir::Operand& written, OpIndex op) const;
+  [[nodiscard]] bool own(ir::SiteId site) const;
+
+  const Values& values_;
+};
+
+}  // namespace streamsan::analyzer

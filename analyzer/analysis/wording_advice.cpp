@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Words for what is right but slow, and for policy. Each says what would do instead; where that is a text, it is also
+// the repair.
+#include "analyzer/analysis/wording_parts.h"
+
+namespace streamsan::analyzer::wording {
+namespace {
+
+void word_implicit_stream(Draft& draft) {
+  const Thing in_scope{.name = draft.hazard().detail, .stream_kind = {}, .memory_kind = {}, .origin = {}};
+  draft.say(what(draft.later()) + " goes to the default stream although " +
+            (in_scope.name.empty() ? "a stream" : stream(in_scope)) + " is in scope");
+  draft.note_edge(stream(in_scope) + " is created here", lane(in_scope));
+  const std::string text = spelling(in_scope, draft.dialect());
+  if (!text.empty() && draft.later().where.site.stream_begin != 0) {
+    draft.repair(Fix::Kind::PassStream, text, {text});
+  }
+}
+
+void word_device_sync(Draft& draft) {
+  const Hazard& hazard = draft.hazard();
+  const std::string one = stream(draft.later().stream);
+  const std::string call = what(draft.later());
+  if (one.empty()) {
+    draft.say(call + " waits for the whole device where only " +
+              (hazard.detail.empty() ? "some streams" : "streams " + hazard.detail) + " can have work");
+    draft.advise("wait for each of them with " + draft.dialect().synchronize_stream + ", or for an event in each");
+    return;
+  }
+  draft.say(call + " waits for the whole device where only " + one + " can have work");
+  if (hazard.earlier) {
+    draft.note(draft.earlier().where, what(draft.earlier()) + " is the last work on " + one,
+               lane(draft.later().stream));
+  }
+  draft.note_origin(draft.later().stream, "stream");
+  const std::string name = spelling(draft.later().stream, draft.dialect());
+  const std::string text =
+      hazard.detail.empty() && !name.empty() ? draft.dialect().synchronize_stream + "(" + name + ")" : hazard.detail;
+  if (text.empty()) {
+    draft.advise("wait for " + one + " with " + draft.dialect().synchronize_stream);
+    return;
+  }
+  draft.advise("'" + text + "' waits for the same work");
+  if (!name.empty()) {
+    draft.repair(Fix::Kind::ReplaceCall, text,
+                 name == draft.later().stream.name ? std::vector{name} : std::vector<std::string>{});
+  }
+}
+
+void word_redundant_sync(Draft& draft) {
+  const Hazard& hazard = draft.hazard();
+  if (hazard.edge && !hazard.earlier) {
+    const std::string next = hazard.edge->site.text.empty() ? "the call after it" : hazard.edge->site.text;
+    draft.say(what(draft.later()) + on_stream(draft.later().stream) + " is not needed: " + next +
+              " waits for the same work");
+    draft.note_edge(next + " is called here");
+  } else {
+    draft.say(what(draft.later()) + on_stream(draft.later().stream) +
+              " is not needed: nothing was enqueued since the last synchronisation");
+    if (hazard.earlier) {
+      draft.note(draft.earlier().where, what(draft.earlier()) + " has waited for the same work here");
+    }
+  }
+  draft.repair(Fix::Kind::RemoveStatement, {});
+}
+
+void word_loop(Draft& draft) {
+  const Hazard& hazard = draft.hazard();
+  if (hazard.check == Check::SyncInLoop) {
+    draft.say(what(draft.later()) + on_stream(draft.later().stream) +
+              " in every iteration of a loop: the device is idle while the host prepares the next one");
+    draft.note_edge("the loop is here");
+    draft.advise("synchronise after the loop, or let streams wait for events with " + draft.dialect().wait_event);
+    return;
+  }
+  const std::string memory = hazard.buffer.name.empty() ? "" : " of " + buffer(hazard.buffer);
+  draft.say(what(draft.later()) + memory + " in every iteration of a loop may synchronise the device");
+  draft.note_edge("the loop is here");
+  draft.advise("allocate before the loop and free after it, or use stream-ordered memory");
+}
+
+void word_pageable(Draft& draft) {
+  const Hazard& hazard = draft.hazard();
+  draft.say(what(draft.later()) + on_stream(draft.later().stream) + " of pageable memory " +
+            (hazard.buffer.name.empty() ? "" : buffer(hazard.buffer) + " ") +
+            "may block the host and does not overlap with other work");
+  draft.note_origin(hazard.buffer, "");
+  draft.advise(std::string("use pinned memory, from ") + (draft.dialect().stream_prefix == "hip" ? "hipHostMalloc"
+                                                          : draft.dialect().stream_prefix == "CU_STREAM"
+                                                              ? "cuMemAllocHost"
+                                                              : "cudaMallocHost"));
+}
+
+void word_self_wait(Draft& draft) {
+  const Hazard& hazard = draft.hazard();
+  const std::string own = stream(draft.later().stream);
+  draft.say((own.empty() ? "a stream" : own) + " waits for " + event(hazard.event) +
+            ", which it recorded itself: the wait does nothing");
+  if (hazard.earlier) {
+    draft.note(draft.earlier().where, event(hazard.event) + " is recorded here" + on_stream(draft.earlier().stream),
+               lane(draft.earlier().stream));
+  }
+  draft.repair(Fix::Kind::RemoveStatement, {});
+}
+
+}  // namespace
+
+void word_advice(Draft& draft) {
+  switch (draft.hazard().check) {
+    case Check::ImplicitDefaultStream:
+      return word_implicit_stream(draft);
+    case Check::DeviceWideSync:
+      return word_device_sync(draft);
+    case Check::RedundantSync:
+      return word_redundant_sync(draft);
+    case Check::PageableAsyncCopy:
+      return word_pageable(draft);
+    case Check::SelfWait:
+      return word_self_wait(draft);
+    default:
+      return word_loop(draft);
+  }
+}
+
+}  // namespace streamsan::analyzer::wording

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Words for handles that are used in a wrong state: events not recorded, recorded twice or without timing, streams and
+// events after their end, calls that a capture does not allow.
+#include "analyzer/analysis/wording_parts.h"
+
+namespace streamsan::analyzer::wording {
+namespace {
+
+void word_wait(Draft& draft) {
+  const Hazard& hazard = draft.hazard();
+  const std::string waiter = stream(draft.later().stream);
+  const std::string name = event(hazard.event);
+  draft.say(waiter.empty() ? what(draft.later()) + " waits for nothing: " + name + " was never recorded"
+                           : waiter + " waits for " + name + ", which was never recorded: the wait does nothing");
+  draft.note_edge(name + " is recorded only here, after the wait");
+  draft.note_origin(hazard.event, "event");
+  draft.advise("record " + name + " with " + draft.dialect().record_event + " before the wait");
+}
+
+void word_rerecord(Draft& draft) {
+  const Hazard& hazard = draft.hazard();
+  const Deed& first = draft.earlier();
+  const std::string name = event(hazard.event);
+  draft.say(name + " is recorded again" + on_stream(draft.later().stream) + " before anything waited for its record" +
+            on_stream(first.stream) + ": a wait covers only the last record");
+  draft.note(first.where, name + " is recorded here first" + on_stream(first.stream), lane(first.stream));
+  draft.note_edge("this wait does not cover what " +
+                  (first.stream.name.empty() ? "the first stream" : stream(first.stream)) + " did");
+  draft.note_origin(hazard.event, "event");
+  draft.advise("use one event for each record, or wait for the first before this one");
+}
+
+void word_destroyed(Draft& draft) {
+  const Hazard& hazard = draft.hazard();
+  const bool is_event = !hazard.event.name.empty();
+  const Thing& handle = is_event ? hazard.event : draft.later().stream;
+  const std::string name = is_event ? event(handle) : handle.name.empty() ? "a stream" : stream(handle);
+  const std::string user = what(draft.later());
+  draft.say(name + " is used by " + (user == "the host" ? "this call" : user) + " after it was destroyed");
+  if (hazard.earlier) {
+    draft.note(draft.earlier().where, name + " is destroyed here");
+  }
+  draft.note_origin(handle, is_event ? "event" : "stream");
+}
+
+void word_capture(Draft& draft) {
+  const Hazard& hazard = draft.hazard();
+  const std::string captured = hazard.earlier ? stream(draft.earlier().stream) : std::string{};
+  draft.say(what(draft.later()) + " is not allowed while " + (captured.empty() ? "a stream" : captured) +
+            " is captured" + (hazard.detail.empty() ? "" : ": " + hazard.detail));
+  if (hazard.earlier) {
+    draft.note(draft.earlier().where, "the capture begins here", lane(draft.earlier().stream));
+  }
+  draft.note_edge("the capture ends here");
+  draft.advise("move it out of the capture; it would not be part of the graph");
+}
+
+void word_timing(Draft& draft) {
+  const Hazard& hazard = draft.hazard();
+  const std::string name = event(hazard.event);
+  const std::string call = what(draft.later());
+  if (hazard.detail == "no timing") {
+    draft.say(call + " of " + name + ", which was created without timing, fails");
+    draft.note_origin(hazard.event, "event");
+    draft.advise("create the event without the flag that disables timing");
+  } else if (hazard.detail == "not recorded") {
+    draft.say(call + " of " + name + ", which was never recorded, fails");
+    draft.note_edge(name + " is recorded only here");
+    draft.note_origin(hazard.event, "event");
+    draft.advise("record " + name + " with " + draft.dialect().record_event + " before");
+  } else {
+    draft.say(call + " of " + name + ", which may not be complete: nothing has waited for it");
+    if (hazard.earlier) {
+      draft.note(draft.earlier().where, name + " is recorded here" + on_stream(draft.earlier().stream),
+                 lane(draft.earlier().stream));
+    }
+    draft.note_origin(hazard.event, "event");
+    const Dialect& dialect = draft.dialect();
+    draft.advise("wait for " + name + " with " + dialect.synchronize_event + " before");
+    draft.insert_before_later(dialect.synchronize_event + "(" + spelling(hazard.event, dialect) + ");", {hazard.event});
+  }
+}
+
+}  // namespace
+
+void word_handle(Draft& draft) {
+  switch (draft.hazard().check) {
+    case Check::EventRerecord:
+      return word_rerecord(draft);
+    case Check::HandleUseAfterDestroy:
+      return word_destroyed(draft);
+    case Check::CaptureUnsafeCall:
+      return word_capture(draft);
+    case Check::EventTimingMisuse:
+      return word_timing(draft);
+    default:
+      return word_wait(draft);
+  }
+}
+
+}  // namespace streamsan::analyzer::wording

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Words for the host's side: it reads or writes too early, memory ends too early, a tensor goes back to its allocator
+// too early.
+//
+// One repair is certain for all of them: to wait for the stream that is still at work, in the line before. It may not
+// be the fastest, which is why the notes speak of it and --fix does only that.
+#include "analyzer/analysis/wording_parts.h"
+
+namespace streamsan::analyzer::wording {
+namespace {
+
+/// "stream 's1'", or how to speak of work whose stream has no name.
+std::string its_stream(const Deed& deed) { return named_stream(deed.stream, "its stream"); }
+
+void note_other_side(Draft& draft, const std::string& memory) {
+  const Hazard& hazard = draft.hazard();
+  const Deed& earlier = draft.earlier();
+  const std::string deed = act(earlier);
+  draft.note(earlier.where, memory + " " + is_done(earlier) + " here" + comma(on_stream(earlier.stream)),
+             lane(earlier.stream));
+  switch (hazard.cause) {
+    case Cause::OtherStreamSynced:
+      draft.note_edge("this waits for another stream than " + its_stream(earlier));
+      break;
+    case Cause::OnlyOnSomePaths:
+      draft.note_edge("this waits for it, but only on some of the paths that lead there");
+      break;
+    case Cause::RecordedTooEarly:
+      draft.note_edge(
+          event(hazard.event) + " is recorded here, before " + deed + ": waiting for it does not cover " + deed,
+          lane(earlier.stream));
+      break;
+    case Cause::NeverRecorded:
+      draft.note_edge("the wait for " + event(hazard.event) + " here does nothing: the event was never recorded");
+      break;
+    case Cause::RecordedElsewhere:
+      draft.note_edge(event(hazard.event) + " is recorded here, in another stream than " + its_stream(earlier));
+      break;
+    case Cause::WaitElsewhere:
+      draft.note_edge("another stream waits for " + event(hazard.event) + " here, not the host");
+      break;
+    case Cause::WaitAfter:
+      draft.note_edge("this waits for it, but comes too late");
+      break;
+    case Cause::NeverWaited:
+      draft.note_edge(event(hazard.event) + " is recorded here, after " + deed + ", but the host does not wait for it",
+                      lane(earlier.stream));
+      break;
+    case Cause::NoEdge:
+    case Cause::NonBlocking:
+    case Cause::OtherIteration:
+      break;
+  }
+  draft.note_origin(earlier.stream, "stream");
+  draft.note_origin(hazard.buffer, "");
+}
+
+/// "; while WORK on stream 's1' still reads it"
+std::string while_at_work(const Draft& draft) {
+  const Deed& earlier = draft.earlier();
+  const bool iteration = draft.hazard().cause == Cause::OtherIteration;
+  return " while " + what(earlier) + on_stream(earlier.stream) + (iteration ? ", in an earlier iteration," : "") + " " +
+         still_does(earlier) + " it";
+}
+
+void synchronise_first(Draft& draft, const std::string& before) {
+  const Dialect& dialect = draft.dialect();
+  const Thing& at_work = draft.earlier().stream;
+  draft.advise("wait for " + its_stream(draft.earlier()) + " with " + dialect.synchronize_stream + " before " + before);
+  draft.insert_before_later(dialect.synchronize_stream + "(" + spelling(at_work, dialect) + ");", {at_work});
+}
+
+void word_host_access(Draft& draft) {
+  const Hazard& hazard = draft.hazard();
+  const std::string memory = buffer(hazard.buffer);
+  Deed touch = draft.later();
+  if (hazard.check == Check::HostReadBeforeDone && touch.mode == ir::Mode::Unknown) {
+    touch.mode = ir::Mode::Read;
+  }
+  draft.say(what(touch) + " " + may_do(touch.mode) + " " + memory + while_at_work(draft));
+  note_other_side(draft, memory);
+  synchronise_first(draft, act(touch));
+}
+
+void word_lifetime(Draft& draft) {
+  const Hazard& hazard = draft.hazard();
+  const std::string memory = hazard.buffer.name.empty() ? "a temporary" : buffer(hazard.buffer);
+  const std::string end = !hazard.detail.empty()       ? hazard.detail
+                          : hazard.buffer.name.empty() ? "dies at the end of the statement"
+                                                       : "goes out of scope";
+  draft.say(memory + " " + end + while_at_work(draft));
+  note_other_side(draft, memory);
+  synchronise_first(draft, "that, or keep the memory alive for longer");
+}
+
+void word_free(Draft& draft) {
+  const Hazard& hazard = draft.hazard();
+  const std::string memory = buffer(hazard.buffer);
+  if (hazard.detail == "use after free") {
+    draft.say(what(draft.later()) + on_stream(draft.later().stream) + " " + may_do(draft.later().mode) + " " + memory +
+              " after " + what(draft.earlier()) + on_stream(draft.earlier().stream) + " has freed it");
+    draft.note(draft.earlier().where, memory + " is freed here" + on_stream(draft.earlier().stream),
+               lane(draft.earlier().stream));
+    draft.note_origin(hazard.buffer, "");
+    draft.advise("free it after the last use, on " + its_stream(draft.later()) + " or on a stream that waits for it");
+    return;
+  }
+  draft.say(memory + " is freed by " + what(draft.later()) + on_stream(draft.later().stream) + while_at_work(draft));
+  note_other_side(draft, memory);
+  if (draft.later().stream.name.empty()) {
+    synchronise_first(draft, "it is freed");
+  } else {
+    draft.advise("free it on " + its_stream(draft.earlier()) + ", or let " + its_stream(draft.later()) +
+                 " wait for it first: record an event in " + its_stream(draft.earlier()) + " after " +
+                 act(draft.earlier()) + " and use " + draft.dialect().wait_event);
+  }
+}
+
+void word_tensor(Draft& draft) {
+  const Hazard& hazard = draft.hazard();
+  const std::string memory = hazard.buffer.name.empty() ? "a tensor" : "tensor " + buffer(hazard.buffer);
+  const std::string home = its_stream(draft.later());
+  draft.say("memory of " + memory + " goes back to the allocator, to be used again on " + home + "," +
+            while_at_work(draft));
+  note_other_side(draft, memory);
+  draft.advise("call record_stream(" + lane(draft.earlier().stream) +
+               ") on the tensor after its last use there, or let " + home + " wait for " + its_stream(draft.earlier()) +
+               " before the tensor is released");
+}
+
+}  // namespace
+
+void word_host(Draft& draft) {
+  switch (draft.hazard().check) {
+    case Check::AsyncCopyLifetime:
+      return word_lifetime(draft);
+    case Check::PrematureFree:
+      return word_free(draft);
+    case Check::MissingRecordStream:
+      return word_tensor(draft);
+    default:
+      return word_host_access(draft);
+  }
+}
+
+}  // namespace streamsan::analyzer::wording

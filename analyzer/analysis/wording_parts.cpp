@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Words for streams, memory and accesses. See wording_parts.h.
+//
+// Names come from the IR as a person writes them, except those that the source has no name for: they contain a `$`
+// (ir.h), or are descriptions already ("the default stream").
+#include "analyzer/analysis/wording_parts.h"
+
+#include <algorithm>
+
+namespace streamsan::analyzer::wording {
+namespace {
+
+bool is_description(std::string_view name) { return name.starts_with("the ") || name.starts_with("a "); }
+
+/// What may be written into a program: a variable, its public members, elements with constant indices.
+bool is_path(std::string_view text) {
+  const auto is_word = [](char c) {
+    return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+  };
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  std::size_t at = 0;
+  const auto identifier = [&] {
+    const std::size_t begin = at;
+    while (at < text.size() && is_word(text[at])) {
+      ++at;
+    }
+    return at > begin && !is_digit(text[begin]);
+  };
+  if (!identifier()) {
+    return false;
+  }
+  while (at < text.size()) {
+    if (text[at] == '.' || text.substr(at, 2) == "->") {
+      at += text[at] == '.' ? 1 : 2;
+      if (!identifier()) {
+        return false;
+      }
+    } else if (text[at] == '[') {
+      const std::size_t close = text.find(']', at);
+      if (close == std::string_view::npos || close == at + 1 ||
+          !std::all_of(text.begin() + static_cast<std::ptrdiff_t>(at) + 1,
+                       text.begin() + static_cast<std::ptrdiff_t>(close), is_digit)) {
+        return false;
+      }
+      at = close + 1;
+    } else {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool allocates(const Deed& deed) {
+  const std::string_view call = deed.what;
+  return call.find("lloc") != std::string_view::npos && call.ends_with("Async") && deed.work == ir::Work::Other;
+}
+
+}  // namespace
+
+std::string quoted(std::string_view name) {
+  if (is_description(name)) {
+    return std::string(name);
+  }
+  const std::size_t hidden = name.find('$');
+  if (hidden == std::string_view::npos) {
+    return "'" + std::string(name) + "'";
+  }
+  if (name.find("$current_stream") != std::string_view::npos) {
+    return "the current stream";
+  }
+  std::string_view base = name.substr(0, hidden);
+  while (base.ends_with('.') || base.ends_with('>') || base.ends_with('-')) {
+    base.remove_suffix(1);
+  }
+  const std::string owner = base.empty() ? "an object without a name" : "'" + std::string(base) + "'";
+  return name.substr(hidden).starts_with("$stream") ? "the stream of " + owner : owner;
+}
+
+std::string stream(const Thing& thing, bool with_kind) {
+  if (thing.name.empty()) {
+    return {};
+  }
+  const std::string name = quoted(thing.name);
+  if (!name.starts_with("'")) {
+    return name;
+  }
+  const bool nonblocking = with_kind && thing.stream_kind == ordering::StreamKind::NonBlocking;
+  return (nonblocking ? "non-blocking stream " : "stream ") + name;
+}
+
+std::string on_stream(const Thing& thing, bool with_kind) {
+  const std::string words = stream(thing, with_kind);
+  return words.empty() ? words : " on " + words;
+}
+
+std::string named_stream(const Thing& thing, std::string_view otherwise) {
+  const std::string words = stream(thing);
+  return words.empty() ? std::string(otherwise) : words;
+}
+
+std::string comma(std::string words) { return words.empty() ? words : "," + words; }
+
+std::string buffer(const Thing& thing) { return thing.name.empty() ? "the same memory" : quoted(thing.name); }
+
+std::string event(const Thing& thing) {
+  if (thing.name.empty()) {
+    return "an event";
+  }
+  const std::string name = quoted(thing.name);
+  return name.starts_with("'") ? "event " + name : name;
+}
+
+/// "cuMemAlloc_v2" is written cuMemAlloc in programs: the header renames it.
+std::string what(const Deed& deed) {
+  if (deed.what.empty()) {
+    return "the host";
+  }
+  std::string words = deed.what;
+  if (words.starts_with("kernel ")) {
+    return words;
+  }
+  const std::size_t end = std::min(words.find(' '), words.size());
+  for (std::string_view suffix : {"_ptsz", "_ptds", "_v2", "_v3", "_v4"}) {
+    if (std::string_view(words).substr(0, end).ends_with(suffix)) {
+      words.erase(end - suffix.size(), suffix.size());
+      break;
+    }
+  }
+  return words;
+}
+
+std::string may_do(ir::Mode mode) {
+  switch (mode) {
+    case ir::Mode::Read:
+      return "may read";
+    case ir::Mode::Write:
+      return "may write";
+    case ir::Mode::ReadWrite:
+      return "may update";
+    case ir::Mode::Atomic:
+      return "may atomically update";
+    case ir::Mode::Unknown:
+      return "may use";
+  }
+  return "may use";
+}
+
+std::string still_does(const Deed& deed) {
+  if (allocates(deed)) {
+    return "still allocates";
+  }
+  switch (deed.mode) {
+    case ir::Mode::Read:
+      return "still reads";
+    case ir::Mode::Write:
+      return "still writes";
+    case ir::Mode::ReadWrite:
+      return "still updates";
+    case ir::Mode::Atomic:
+      return "still atomically updates";
+    case ir::Mode::Unknown:
+      return "still uses";
+  }
+  return "still uses";
+}
+
+std::string is_done(const Deed& deed) {
+  if (allocates(deed)) {
+    return "is allocated";
+  }
+  switch (deed.mode) {
+    case ir::Mode::Read:
+      return "is read";
+    case ir::Mode::Write:
+      return "is written";
+    case ir::Mode::ReadWrite:
+      return "is updated";
+    case ir::Mode::Atomic:
+      return "is atomically updated";
+    case ir::Mode::Unknown:
+      return "is used";
+  }
+  return "is used";
+}
+
+std::string act(const Deed& deed) {
+  if (allocates(deed)) {
+    return "the allocation";
+  }
+  switch (deed.mode) {
+    case ir::Mode::Read:
+      return "the read";
+    case ir::Mode::Write:
+      return "the write";
+    case ir::Mode::ReadWrite:
+    case ir::Mode::Atomic:
+      return "the update";
+    case ir::Mode::Unknown:
+      return "the use";
+  }
+  return "the use";
+}
+
+std::string spelling(const Thing& thing, const Dialect& dialect) {
+  if (thing.name == "the default stream") {
+    return "0";
+  }
+  const bool driver = dialect.stream_prefix == "CU_STREAM";
+  if (thing.name == "the legacy default stream") {
+    return driver ? "CU_STREAM_LEGACY" : dialect.stream_prefix + "StreamLegacy";
+  }
+  if (thing.name == "the per-thread default stream") {
+    return driver ? "CU_STREAM_PER_THREAD" : dialect.stream_prefix + "StreamPerThread";
+  }
+  return is_path(thing.name) ? thing.name : std::string{};
+}
+
+std::string lane(const Thing& stream) {
+  if (stream.name.empty()) {
+    return "host";
+  }
+  const std::string name = quoted(stream.name);
+  return name.starts_with("'") ? name.substr(1, name.size() - 2) : name;
+}
+
+}  // namespace streamsan::analyzer::wording

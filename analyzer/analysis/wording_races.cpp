@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Words for two streams that fight about memory: cross-stream-race, nonblocking-vs-default, and
+// event-wait-without-record where the wait should have ordered two accesses.
+//
+// The notes answer, in this order: where is the other access, which edge is there and why does it not help, where do
+// the streams and the memory come from, and what would help. The cause decides the second and the last.
+#include "analyzer/analysis/wording_parts.h"
+
+namespace streamsan::analyzer::wording {
+namespace {
+
+/// Why the edge that is there does not help: a note at the edge. Some causes have none.
+void note_cause(Draft& draft) {
+  const Hazard& hazard = draft.hazard();
+  const std::string first = named_stream(draft.earlier().stream, "the stream of that work");
+  const std::string second = named_stream(draft.later().stream, "the stream of this work");
+  const std::string deed = act(draft.earlier());
+  const std::string lane_first = lane(draft.earlier().stream);
+  const std::string lane_second = lane(draft.later().stream);
+  const std::string name = event(hazard.event);
+  switch (hazard.cause) {
+    case Cause::NoEdge:
+    case Cause::NonBlocking:
+    case Cause::OtherIteration:
+      break;
+    case Cause::OnlyOnSomePaths:
+      draft.note_edge("this orders them, but only on some of the paths that lead there");
+      break;
+    case Cause::RecordedTooEarly:
+      draft.note_edge(name + " is recorded here, before " + deed + ": a wait for it does not cover " + deed,
+                      lane_first);
+      break;
+    case Cause::NeverRecorded:
+      draft.note_edge("the wait for " + name + " here does nothing: the event was never recorded", lane_second);
+      break;
+    case Cause::RecordedElsewhere:
+      draft.note_edge(name + " is recorded here, in another stream than " + first + ": it does not cover " + deed);
+      break;
+    case Cause::WaitElsewhere:
+      draft.note_edge("it is another stream than " + second + " that waits for " + name + " here");
+      break;
+    case Cause::WaitAfter:
+      draft.note_edge("this comes too late: " + what(draft.later()) + " is enqueued already");
+      break;
+    case Cause::OtherStreamSynced:
+      draft.note_edge("this waits for another stream than " + first);
+      break;
+    case Cause::NeverWaited:
+      draft.note_edge(name + " is recorded here, after " + deed + ", but " + second + " does not wait for it",
+                      lane_first);
+      break;
+  }
+}
+
+void advise_order(Draft& draft) {
+  const Hazard& hazard = draft.hazard();
+  const std::string first = named_stream(draft.earlier().stream, "the stream of that work");
+  const std::string second = named_stream(draft.later().stream, "the stream of this work");
+  const std::string deed = act(draft.earlier());
+  const std::string before = " before " + what(draft.later());
+  const std::string& wait = draft.dialect().wait_event;
+  const std::string record_and_wait = "record " + event(hazard.event) + " in " + first + " after " + deed +
+                                      " and let " + second + " wait for it with " + wait + before;
+  switch (hazard.cause) {
+    case Cause::RecordedTooEarly:
+      draft.advise("record " + event(hazard.event) + " in " + first + " after " + deed + ", before " + second +
+                   " waits for it");
+      break;
+    case Cause::NeverRecorded:
+    case Cause::RecordedElsewhere:
+      draft.advise("record " + event(hazard.event) + " in " + first + ", after " + deed + " and before the wait");
+      break;
+    case Cause::WaitElsewhere:
+    case Cause::NeverWaited:
+      draft.advise("let " + second + " wait for " + event(hazard.event) + " with " + wait + before);
+      break;
+    case Cause::WaitAfter:
+      draft.advise("nothing orders " + second + " after " + first + " in time: wait" + before);
+      break;
+    case Cause::OnlyOnSomePaths:
+      draft.advise("let " + second + " wait for " + first + " on every path" + before);
+      break;
+    case Cause::OtherIteration:
+      draft.advise(what(draft.earlier()) + " may be that of an earlier iteration: " + record_and_wait +
+                   " of the next iteration");
+      break;
+    case Cause::NonBlocking: {
+      const bool later_is_default = draft.later().stream.stream_kind != ordering::StreamKind::NonBlocking;
+      draft.advise((later_is_default ? second + " does not wait for " + first + ", which is non-blocking"
+                                     : second + " is non-blocking: it does not wait for " + first) +
+                   "; " + record_and_wait);
+      break;
+    }
+    case Cause::NoEdge:
+    case Cause::OtherStreamSynced:
+      draft.advise("nothing orders " + second + " after " + first + ": " + record_and_wait);
+      break;
+  }
+}
+
+std::string clause(const Hazard& hazard) {
+  if (hazard.check != Check::EventWaitWithoutRecord) {
+    return {};
+  }
+  switch (hazard.cause) {
+    case Cause::NeverRecorded:
+      return ": " + event(hazard.event) + ", which it waits for, was never recorded";
+    case Cause::RecordedTooEarly:
+      return ": " + event(hazard.event) + ", which it waits for, was recorded before that";
+    case Cause::RecordedElsewhere:
+      return ": " + event(hazard.event) + ", which it waits for, was recorded in another stream";
+    default:
+      return {};
+  }
+}
+
+}  // namespace
+
+void word_race(Draft& draft) {
+  const Hazard& hazard = draft.hazard();
+  const Deed& later = draft.later();
+  const Deed& earlier = draft.earlier();
+  const bool kinds = hazard.check == Check::NonblockingVsDefault;
+  const bool iteration = hazard.cause == Cause::OtherIteration;
+  draft.say(what(later) + on_stream(later.stream, kinds) + " " + may_do(later.mode) + " " + buffer(hazard.buffer) +
+            " while " + what(earlier) + on_stream(earlier.stream, kinds) +
+            (iteration ? ", in an earlier iteration," : "") + " " + still_does(earlier) + " it" + clause(hazard));
+
+  draft.note(earlier.where, buffer(hazard.buffer) + " " + is_done(earlier) + " here" + comma(on_stream(earlier.stream)),
+             lane(earlier.stream));
+  note_cause(draft);
+  draft.note_origin(earlier.stream, "stream");
+  draft.note_origin(later.stream, "stream");
+  draft.note_origin(hazard.buffer, "");
+  advise_order(draft);
+
+  // The event covers the earlier access already: a wait is all that is missing.
+  if (hazard.cause == Cause::NeverWaited || hazard.cause == Cause::WaitElsewhere) {
+    const Dialect& dialect = draft.dialect();
+    draft.insert_before_later(
+        dialect.wait_event + "(" + spelling(later.stream, dialect) + ", " + spelling(hazard.event, dialect) + ", 0);",
+        {later.stream, hazard.event});
+  }
+}
+
+}  // namespace streamsan::analyzer::wording

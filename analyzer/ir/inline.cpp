@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Inlining instead of summaries.
+//
+// The IR of a function is small (most have no op at all), so the most precise summary is affordable: the IR itself, put
+// in the place of each call. The blocks of the callee are copied into the caller; a call splits its block in two, and
+// the callee's last blocks go on to the second half.
+//
+//   by-value parameter    a fresh local of the caller, assigned the argument; what a pointer parameter points to stays
+//                         a dereference of that local, which the analysis follows
+//   reference parameter   the caller's place itself
+//   this                  the place the function was called on
+//   local, temporary      one of the caller for each call in the text, under its own name and a free number
+//   global                itself
+//   return                an assignment to the target of the call; what follows in its block (destructors) is kept
+//
+// A loop around a call is a loop around the copy. A default stream means what the callee's translation unit says.
+//
+// A call of an inert function (inert.cpp) is nothing but a new value for its target. A callee that is unknown,
+// incomplete, recursive, or too deep or big may have done anything: its arguments escape, and it may have synchronised.
+// Both lose findings and never make one.
+//
+// A block that ends its function without a Return is one that aborts or throws: it ends the closed function, too. In a
+// function without any Return, as people write them, all such blocks return.
+//
+// Cost: proportional to the closed function. Places, expressions and sites of a callee are copied when first used, and
+// a parameter that is not used is not assigned.
+#include "analyzer/ir/inline.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "analyzer/ir/walk.h"
+
+namespace streamsan::analyzer::ir {
+namespace {
+
+constexpr BlockId kNoBlock{UINT32_MAX};
+
+/// One copy of a function's body: what its ids mean in the result.
+struct Frame {
+  explicit Frame(const Function& function)
+      : from(function),
+        places(function.places.size(), kNoPlace),
+        exprs(function.exprs.size(), kNoExpr),
+        sites(function.sites.size(), kNoSite) {}
+
+  const Function& from;
+  const Frame* caller = nullptr;
+  SiteId call = kNoSite;      ///< in the result
+  PlaceId result = kNoPlace;  ///< in the result: target of the call
+  BlockId continuation = kNoBlock;
+  std::vector<PlaceId> places;  ///< none: not used yet
+  std::vector<ExprId> exprs;
+  std::vector<SiteId> sites;
+  std::vector<std::pair<std::size_t, Op>> bindings;  ///< place of a by-value parameter, the op that gives it its value
+
+  [[nodiscard]] std::uint32_t depth() const { return caller == nullptr ? 0 : caller->depth() + 1; }
+  [[nodiscard]] bool is_active(const std::string& usr) const {
+    return from.usr == usr || (caller != nullptr && caller->is_active(usr));
+  }
+};
+
+class Splicer {
+ public:
+  Splicer(const Program& program, const InlineOptions& options, Inliner& inliner, Function& out)
+      : program_(program), options_(options), inliner_(inliner), out_(out) {
+    for (const Place& place : out.places) {
+      std::uint32_t& next = next_number_[place.name];
+      next = std::max(next, place.number + 1);
+    }
+  }
+
+  /// Copies the body; its first block.
+  BlockId splice(Frame& frame) {
+    const auto first = static_cast<std::uint32_t>(out_.blocks.size());
+    out_.blocks.resize(first + frame.from.blocks.size());
+    const bool returns = std::ranges::any_of(frame.from.blocks, has_return);
+    const auto here = [first](BlockId id) { return BlockId{first + static_cast<std::uint32_t>(id)}; };
+    for (std::uint32_t number = 0; number < frame.from.blocks.size(); ++number) {
+      const Block& block = frame.from.blocks[number];
+      BlockId current = here(BlockId{number});
+      at(current).loop_head = block.loop_head;
+      for (const Op& op : block.ops) {
+        copy(frame, op, current);
+      }
+      for (const BlockId successor : block.successors) {
+        at(current).successors.push_back(here(successor));
+      }
+      if (block.condition != kNoExpr) {
+        const ExprId condition = expr(frame, block.condition);
+        at(current).condition = condition;
+      }
+      if (frame.continuation != kNoBlock && block.successors.empty() && (has_return(block) || !returns)) {
+        at(current).successors = {frame.continuation};
+      }
+    }
+    return here(BlockId{0});
+  }
+
+ private:
+  static bool has_return(const Block& block) {
+    return std::ranges::any_of(block.ops, [](const Op& op) { return op.kind == OpKind::Return; });
+  }
+
+  Block& at(BlockId id) { return out_.blocks[static_cast<std::size_t>(id)]; }
+
+  void copy(Frame& frame, const Op& from, BlockId& current) {
+    Op op = from;
+    op.site = site(frame, from.site);
+    if (from.target != kNoPlace) {
+      op.target = place(frame, from.target);
+    }
+    for_each_operand(op, [&](Operand& operand) { rename(frame, operand); });
+    for (Access& access : op.accesses) {
+      if (access.bytes != kNoExpr) {
+        access.bytes = expr(frame, access.bytes);
+      }
+    }
+    if (op.kind == OpKind::Call) {
+      call(frame, op, current);
+      return;
+    }
+    if (op.kind == OpKind::Return) {
+      if (frame.result == kNoPlace || op.source.kind == Operand::Kind::None) {
+        return;
+      }
+      assign(op, frame.result, op.source);
+    }
+    at(current).ops.push_back(std::move(op));
+  }
+
+  /// Makes `op` an assignment, or the end of what was known of the target.
+  static void assign(Op& op, PlaceId target, const Operand& source) {
+    const bool known = source.kind != Operand::Kind::None && source.kind != Operand::Kind::Unknown;
+    op.kind = known ? OpKind::Assign : OpKind::Fresh;
+    op.target = target;
+    op.source = known ? source : Operand{};
+  }
+
+  void call(const Frame& frame, const Op& op, BlockId& current) {
+    const auto found = program_.functions.find(op.callee);
+    const Function* callee = found == program_.functions.end() ? nullptr : &found->second;
+    if (callee != nullptr && inliner_.is_inert(op.callee)) {
+      forget(op.target, op, current);
+      return;
+    }
+    const bool fits = callee != nullptr && callee->incomplete.empty() && !callee->blocks.empty() &&
+                      frame.depth() < options_.deepest && !frame.is_active(op.callee) &&
+                      out_.blocks.size() + callee->blocks.size() < options_.most_blocks;
+    if (!fits) {
+      give_up(op, current);
+      return;
+    }
+    Frame inner(*callee);
+    inner.caller = &frame;
+    inner.call = op.site;
+    inner.result = op.target;
+    bind(inner, op);
+    inner.continuation = BlockId{static_cast<std::uint32_t>(out_.blocks.size())};
+    out_.blocks.emplace_back();
+    const BlockId entry = splice(inner);
+    for (auto& [parameter, binding] : inner.bindings) {
+      if (inner.places[parameter] != kNoPlace) {
+        binding.target = inner.places[parameter];
+        at(current).ops.push_back(std::move(binding));
+      }
+    }
+    at(current).successors = {entry};
+    current = inner.continuation;
+  }
+
+  void forget(PlaceId target, const Op& call, BlockId current) {
+    if (target != kNoPlace) {
+      at(current).ops.push_back({.kind = OpKind::Fresh, .site = call.site, .target = target});
+    }
+  }
+
+  void give_up(const Op& call, BlockId current) {
+    const auto escape = [&](const Operand& operand) {
+      const bool reaches = operand.kind == Operand::Kind::Address ||
+                           (operand.kind == Operand::Kind::Value && out_[operand.place].type != TypeKind::Integer);
+      if (reaches) {
+        at(current).ops.push_back({.kind = OpKind::Escape, .site = call.site, .source = operand, .name = call.name});
+      }
+    };
+    std::ranges::for_each(call.arguments, escape);
+    escape(call.object);
+    at(current).ops.push_back({.kind = OpKind::MaySync, .site = call.site, .name = call.name});
+    forget(call.target, call, current);
+  }
+
+  /// Gives the callee's parameters and `this` their meaning.
+  void bind(Frame& inner, const Op& call) {
+    for (std::size_t id = 0; id < inner.from.places.size(); ++id) {
+      const Place& place = inner.from.places[id];
+      if (place.kind == Place::Kind::This) {
+        inner.places[id] = object(call.object, place);
+      } else if (place.kind == Place::Kind::Parameter) {
+        bind(inner, id, place.number < call.arguments.size() ? call.arguments[place.number] : Operand{}, call.site);
+      }
+    }
+  }
+
+  void bind(Frame& inner, std::size_t id, Operand argument, SiteId site) {
+    const Place& parameter = inner.from.places[id];
+    if (argument.kind == Operand::Kind::Address) {
+      if (parameter.reference && argument.offset == kNoExpr) {
+        inner.places[id] = argument.place;
+        return;
+      }
+      if (parameter.reference) {
+        argument = {};  // an element that has no place: nothing is known of it
+      } else if (parameter.type == TypeKind::Object) {
+        argument.kind = Operand::Kind::Value;  // an object by value arrives as the address of what is copied
+      }
+    }
+    Op op{.site = site};
+    assign(op, kNoPlace, argument);
+    inner.bindings.emplace_back(id, std::move(op));
+  }
+
+  PlaceId object(const Operand& operand, const Place& self) {
+    if (operand.kind == Operand::Kind::Address && operand.offset == kNoExpr) {
+      return operand.place;
+    }
+    if (operand.kind == Operand::Kind::Value && operand.offset == kNoExpr) {
+      return out_.add(Place{.kind = Place::Kind::Deref, .type = TypeKind::Object, .base = operand.place});
+    }
+    return fresh(self);
+  }
+
+  /// A variable of the caller that no other op uses.
+  PlaceId fresh(Place place) {
+    if (place.kind != Place::Kind::Temporary) {
+      place.kind = Place::Kind::Local;
+    }
+    if (place.name.empty()) {
+      place.name = "this";
+    }
+    place.reference = false;
+    place.number = next_number_[place.name]++;
+    return out_.add(std::move(place));
+  }
+
+  PlaceId place(Frame& frame, PlaceId id) {
+    const auto index = static_cast<std::size_t>(id);
+    if (frame.places[index] == kNoPlace) {
+      Place copy = frame.from[id];
+      const bool variable = copy.base == kNoPlace && copy.kind != Place::Kind::Global;
+      if (variable && frame.caller != nullptr) {
+        frame.places[index] = fresh(std::move(copy));
+      } else {
+        copy.base = copy.base == kNoPlace ? kNoPlace : place(frame, copy.base);
+        copy.index = copy.index == kNoExpr ? kNoExpr : expr(frame, copy.index);
+        frame.places[index] = out_.add(std::move(copy));
+      }
+    }
+    return frame.places[index];
+  }
+
+  ExprId expr(Frame& frame, ExprId id) {
+    const auto index = static_cast<std::size_t>(id);
+    if (frame.exprs[index] == kNoExpr) {
+      Expr copy = frame.from[id];
+      for (PlaceId& use : copy.uses) {
+        use = place(frame, use);
+      }
+      frame.exprs[index] = out_.add(std::move(copy));
+    }
+    return frame.exprs[index];
+  }
+
+  SiteId site(Frame& frame, SiteId id) {
+    if (id == kNoSite) {
+      return frame.call;
+    }
+    const auto index = static_cast<std::size_t>(id);
+    if (frame.sites[index] == kNoSite) {
+      Site copy = frame.from[id];
+      copy.call = frame.call;
+      frame.sites[index] = out_.add(std::move(copy));
+    }
+    return frame.sites[index];
+  }
+
+  void rename(Frame& frame, Operand& operand) {
+    if (operand.place != kNoPlace) {
+      operand.place = place(frame, operand.place);
+    }
+    if (operand.offset != kNoExpr) {
+      operand.offset = expr(frame, operand.offset);
+    }
+    if (operand.kind == Operand::Kind::DefaultStream &&
+        frame.from.per_thread_default_stream != out_.per_thread_default_stream) {
+      operand.kind =
+          frame.from.per_thread_default_stream ? Operand::Kind::PerThreadStream : Operand::Kind::LegacyStream;
+    }
+  }
+
+  const Program& program_;
+  const InlineOptions& options_;
+  Inliner& inliner_;
+  Function& out_;
+  std::unordered_map<std::string, std::uint32_t> next_number_;  ///< by name: free from here on
+};
+
+}  // namespace
+
+Function Inliner::close(const std::string& usr) {
+  const auto found = program_.functions.find(usr);
+  if (found == program_.functions.end()) {
+    return {.usr = usr, .name = usr, .incomplete = "the function is not known"};
+  }
+  const Function& root = found->second;
+  // The root's own ids stay what they are.
+  Function closed = root;
+  closed.blocks.clear();
+  Frame frame(root);
+  for (std::uint32_t id = 0; id < root.places.size(); ++id) {
+    frame.places[id] = PlaceId{id};
+  }
+  for (std::uint32_t id = 0; id < root.exprs.size(); ++id) {
+    frame.exprs[id] = ExprId{id};
+  }
+  for (std::uint32_t id = 0; id < root.sites.size(); ++id) {
+    frame.sites[id] = SiteId{id};
+  }
+  Splicer(program_, options_, *this, closed).splice(frame);
+  join_blocks(closed);
+  return closed;
+}
+
+Function close(const Program& program, const std::string& usr, const InlineOptions& options) {
+  return Inliner(program, options).close(usr);
+}
+
+}  // namespace streamsan::analyzer::ir

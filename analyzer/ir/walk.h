@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Walking over what an op mentions, and what belongs to the function alone.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "analyzer/ir/ir.h"
+
+namespace streamsan::analyzer::ir {
+
+/// Calls `visit(Operand&)` for every operand. `AnyOp`: Op or const Op.
+template <typename AnyOp, typename Visit>
+void for_each_operand(AnyOp& op, Visit&& visit) {
+  visit(op.source);
+  visit(op.stream);
+  visit(op.event);
+  visit(op.event2);
+  visit(op.object);
+  for (auto& argument : op.arguments) {
+    visit(argument);
+  }
+  for (auto& access : op.accesses) {
+    visit(access.memory);
+  }
+}
+
+/// The variable that a path starts at.
+struct Root {
+  PlaceId place = kNoPlace;
+  bool through_pointer = false;  ///< the path is not part of the variable but of something it points to
+};
+
+Root root(const Function& function, PlaceId path);
+
+/// A variable that dies with the call: local, temporary, parameter by value.
+bool is_own(const Place& variable);
+
+/// What is known of the variables of a function without following its control flow.
+class Variables {
+ public:
+  explicit Variables(const Function& function);
+
+  /// The path is a part of an own variable.
+  [[nodiscard]] bool is_own_part(PlaceId path) const;
+  /// As is_own_part(), and nothing from elsewhere was ever stored in the variable: its values are known to nobody.
+  [[nodiscard]] bool is_unknown_part(PlaceId path) const;
+  /// `kind` with this operand cannot matter to anybody who does not use the variable itself: the bytes of an own
+  /// variable touched or ended, or given away while they hold nothing.
+  [[nodiscard]] bool is_own_bytes(OpKind kind, const Operand& operand) const;
+
+ private:
+  const Function& function_;
+  std::vector<bool> assigned_;
+};
+
+}  // namespace streamsan::analyzer::ir

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Which functions of a translation unit matter. See census.cpp.
+#pragma once
+
+#include <vector>
+
+#include "analyzer/lowering/symbols.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
+
+namespace clang {
+class DeclContext;
+class Stmt;
+class ValueDecl;
+}  // namespace clang
+
+namespace streamsan::analyzer {
+
+class Census {
+ public:
+  explicit Census(Symbols& symbols);
+
+  /// The definitions to lower, in source order.
+  [[nodiscard]] const std::vector<const clang::FunctionDecl*>& chosen() const { return chosen_; }
+  /// True if it, or what it calls, does something with streams, events or device memory.
+  [[nodiscard]] bool is_root(const clang::FunctionDecl& function) const { return roots_.contains(canonical(function)); }
+  /// The definition that is lowered for a callee, or nullptr.
+  [[nodiscard]] const clang::FunctionDecl* lowered(const clang::FunctionDecl& function) const;
+  /// Somewhere in the translation unit: &variable, an array used as a pointer, a reference bound to it.
+  [[nodiscard]] bool address_taken(const clang::ValueDecl& variable) const { return addressed_.contains(&variable); }
+  [[nodiscard]] std::uint32_t functions_seen() const { return static_cast<std::uint32_t>(nodes_.size()); }
+
+ private:
+  struct Node {
+    const clang::FunctionDecl* definition = nullptr;
+    std::vector<const clang::FunctionDecl*> callees;
+    bool direct = false;
+  };
+
+  static const clang::FunctionDecl* canonical(const clang::FunctionDecl& function);
+  void visit_all(const clang::DeclContext& scope);
+  void visit(const clang::Decl& declaration);
+  void visit(const clang::FunctionDecl& function);
+  void visit_members(const clang::CXXRecordDecl& record);
+  void walk(const clang::Stmt* statement, Node& node);
+  void walk_type(clang::QualType type, Node& node);
+  void call(const clang::FunctionDecl& callee, Node& node);
+  void choose();
+
+  Symbols& symbols_;
+  std::vector<std::unique_ptr<Node>> nodes_;
+  llvm::DenseMap<const clang::FunctionDecl*, Node*> by_function_;
+  llvm::DenseSet<const clang::FunctionDecl*> roots_;
+  llvm::DenseSet<const clang::FunctionDecl*> lowered_;
+  llvm::DenseSet<const clang::ValueDecl*> addressed_;
+  std::vector<const clang::FunctionDecl*> chosen_;
+};
+
+}  // namespace streamsan::analyzer

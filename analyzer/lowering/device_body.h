@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The walk over one device function's body that makes its Summary.
+//
+//   device_function.cpp     the driver: rounds until nothing new is learned
+//   device_statements.cpp   statements and what is an access
+//   device_expressions.cpp  which place an expression names, where a pointer points, what depends on memory
+//   device_calls.cpp        calls: with a summary, by name, or unknown
+#pragma once
+
+#include <map>
+#include <set>
+
+#include "analyzer/lowering/device_function.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace clang {
+class ASTContext;
+class CallExpr;
+class CXXConstructExpr;
+class Expr;
+class FieldDecl;
+class FunctionDecl;
+class LambdaExpr;
+class QualType;
+class Stmt;
+class ValueDecl;
+}  // namespace clang
+
+namespace streamsan::analyzer::device {
+
+class Body {
+ public:
+  Body(Summaries& summaries, const clang::FunctionDecl& definition);
+
+  /// One round over the whole body. True: something was learned that an earlier part of the round could have used.
+  bool round();
+  [[nodiscard]] Summary summary() const;
+
+ private:
+  // Statements. `data`: reached only under a condition on memory.
+  void walk(const clang::Stmt* statement, bool data);
+  void walk_children(const clang::Stmt& statement, bool data);
+  bool walk_control(const clang::Stmt& statement, bool data);
+  void walk_declaration(const clang::ValueDecl& declaration, bool data);
+  void walk_initializers(bool data);
+  void walk_assembly(const clang::Stmt& statement, bool data);
+  void walk_return(const clang::Expr* value, bool data);
+  void access(const clang::Expr& expression, bool data);
+  /// `place`, of type `type`, gets the value of `value`.
+  void assign(const Paths& places, clang::QualType type, const clang::Expr* value);
+  void assign_fields(const clang::Expr& list);
+  void touch(const Paths& places, ir::Mode mode, bool data);
+  void escape(const Paths& objects, bool data);
+
+  // Expressions: pure, but for what `results_` knows of calls already walked.
+  [[nodiscard]] Paths place(const clang::Expr* expression) const;
+  [[nodiscard]] Paths value(const clang::Expr* expression) const;
+  [[nodiscard]] Paths variable(const clang::ValueDecl& declaration, bool captured) const;
+  [[nodiscard]] Paths result(const clang::Expr& call) const;
+  [[nodiscard]] bool on_data(const clang::Expr* expression) const;
+  [[nodiscard]] bool is_data(const Paths& places) const;
+
+  // What decides whether there is an access, and where. Both note the variables it hangs on, and tell if it is memory.
+  bool decides(const clang::Expr* condition_or_index);
+  bool decides_address(const clang::Expr* expression);
+  void note_deciders(const clang::Expr* expression);
+
+  // Calls.
+  struct Call;
+  void walk_call(const clang::CallExpr& call, bool data);
+  void walk_construction(const clang::CXXConstructExpr& construction, bool data);
+  void walk_lambda(const clang::LambdaExpr& lambda);
+  bool call_by_name(const Call& call);
+  bool call_atomic_object(const Call& call);
+  void call_with_summary(const Call& call, const Summary& summary);
+  void call_unknown(const Call& call);
+  void escape_argument(const clang::Expr& argument, clang::QualType type, bool data);
+  [[nodiscard]] Paths translate(const Call& call, const Path& path) const;
+
+  Summaries& summaries_;
+  const clang::FunctionDecl& function_;
+  const clang::ASTContext& context_;
+  Memory memory_;
+  std::map<Path, Effect> effects_;
+  std::set<const void*> data_variables_;         ///< locals whose value came out of memory
+  std::set<const void*> deciders_;               ///< variables that accesses hang on, through other variables too
+  std::map<const clang::Expr*, Paths> results_;  ///< of calls: what they return
+  Paths returns_;                                ///< places or pointees, any base
+  llvm::DenseMap<const clang::ValueDecl*, clang::FieldDecl*> captures_;  ///< of a lambda's body
+  clang::FieldDecl* captured_this_ = nullptr;
+  bool learned_ = false;
+  bool unknown_ = false;
+};
+
+}  // namespace streamsan::analyzer::device

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Calls in device code.
+//
+// Three kinds, asked in this order. By name: CUDA's own functions whose bodies (built-ins, inline assembly) say less
+// than their names: atomics, cached loads, copies. With a summary: everything that has a body. Unknown: no body, a
+// function pointer, a virtual function; a pointer to const is read, any other escapes, and so does every pointer inside
+// an object that is passed.
+#include <algorithm>
+#include <array>
+
+#include "analyzer/lowering/device_body.h"
+#include "clang/AST/ASTContext.h"
+#include "clang/AST/DeclCXX.h"
+#include "clang/AST/ExprCXX.h"
+#include "clang/AST/Type.h"
+
+namespace streamsan::analyzer::device {
+namespace {
+
+using clang::dyn_cast;
+
+enum class Known { No, Nothing, Load, Store, Copy, Fill, Atomic };
+
+/// atomicAdd, atomicCAS_system, and what programs call their own: atomicMaxFloat, atomic_add. Not atomicForces.
+bool is_atomic(llvm::StringRef name) {
+  if (name.starts_with("__nvvm_atom") || name.starts_with("__atomic_") || name.starts_with("__hip_atomic")) return true;
+  if (!name.consume_front("atomic")) return false;
+  name.consume_front("_");
+  constexpr std::array kOperations = {"add", "sub", "exch", "min", "max", "inc",
+                                      "dec", "and", "or",   "xor", "cas", "mul"};
+  return std::any_of(kOperations.begin(), kOperations.end(),
+                     [&](llvm::StringRef operation) { return name.starts_with_insensitive(operation); });
+}
+
+/// What the function called `name` does, if its name says it all.
+Known known(llvm::StringRef name) {
+  if (is_atomic(name)) return Known::Atomic;
+  if (name.starts_with("__ld") || name.starts_with("__nvvm_ld")) return Known::Load;
+  if (name.starts_with("__stc") || name.starts_with("__stw")) return Known::Store;
+  if (name == "memset" || name == "__builtin_memset") return Known::Fill;
+  constexpr std::array kCopies = {
+      "memcpy", "memmove", "__builtin_memcpy", "__builtin_memmove", "memcpy_async", "__pipeline_memcpy_async"};
+  if (std::find(kCopies.begin(), kCopies.end(), name) != kCopies.end()) return Known::Copy;
+  constexpr std::array kHarmless = {"printf",
+                                    "__assert_fail",
+                                    "__assertfail",
+                                    "__isGlobal",
+                                    "__isShared",
+                                    "__isLocal",
+                                    "__isConstant",
+                                    "__builtin_assume_aligned",
+                                    "__builtin_launder",
+                                    "__builtin_addressof",
+                                    "__builtin_prefetch"};
+  return std::find(kHarmless.begin(), kHarmless.end(), name) != kHarmless.end() ? Known::Nothing : Known::No;
+}
+
+const clang::CXXRecordDecl* class_of(const clang::Expr& object) {
+  const clang::QualType type = object.IgnoreParenImpCasts()->getType();
+  return type->isPointerType() ? type->getPointeeCXXRecordDecl() : type->getAsCXXRecordDecl();
+}
+
+}  // namespace
+
+struct Body::Call {
+  const clang::Expr& expression;
+  const clang::FunctionDecl* callee = nullptr;
+  std::vector<const clang::Expr*> arguments{};  ///< without the object
+  Paths object{};                               ///< the place of `*this`
+  bool has_object = false;
+  const clang::CXXRecordDecl* object_class = nullptr;  ///< as written, before conversions to a base
+  bool data = false;
+};
+
+void Body::walk_lambda(const clang::LambdaExpr& lambda) {
+  const Paths closure{Path{&lambda, {}}};
+  auto field = lambda.getLambdaClass()->field_begin();
+  for (const clang::Expr* initial : lambda.capture_inits()) {
+    if (field == lambda.getLambdaClass()->field_end()) break;
+    if (initial != nullptr) assign(step(closure, *field), field->getType(), initial);
+    ++field;
+  }
+}
+
+void Body::walk_construction(const clang::CXXConstructExpr& construction, bool data) {
+  const clang::CXXConstructorDecl& constructor = *construction.getConstructor();
+  if (constructor.isCopyOrMoveConstructor() && construction.getNumArgs() != 0) {
+    // place() takes a copy for its source, so a constructor that does more is not followed.
+    const clang::Expr* source = construction.getArg(0);
+    if (source->isGLValue()) touch(place(source), ir::Mode::Read, decides_address(source) || data);
+    return;
+  }
+  const Call call{.expression = construction,
+                  .callee = &constructor,
+                  .arguments = {construction.arg_begin(), construction.arg_end()},
+                  .object = {Path{&construction, {}}},
+                  .has_object = true,
+                  .data = data};
+  if (call_atomic_object(call)) return;
+  if (const auto summary = summaries_.of(constructor); summary != nullptr && !summary->unknown) {
+    call_with_summary(call, *summary);
+  } else if (!constructor.isTrivial() && !constructor.isDefaulted()) {
+    call_unknown(call);
+  }
+}
+
+void Body::walk_call(const clang::CallExpr& expression, bool data) {
+  Call call{.expression = expression,
+            .callee = expression.getDirectCallee(),
+            .arguments = {expression.arg_begin(), expression.arg_end()},
+            .data = data};
+  const auto* method = clang::dyn_cast_or_null<clang::CXXMethodDecl>(call.callee);
+  bool is_virtual = false;
+  if (const auto* member_call = dyn_cast<clang::CXXMemberCallExpr>(&expression)) {
+    const clang::Expr* object = member_call->getImplicitObjectArgument();
+    call.object = object->getType()->isPointerType() ? value(object) : place(object);
+    call.has_object = true;
+    call.object_class = class_of(*object);
+    const auto* member = dyn_cast<clang::MemberExpr>(member_call->getCallee()->IgnoreParens());
+    is_virtual = method != nullptr && method->isVirtual() && !(member && member->hasQualifier());
+  } else if (clang::isa<clang::CXXOperatorCallExpr>(expression) && method != nullptr && !call.arguments.empty()) {
+    if (!method->isStatic()) {
+      call.object = place(call.arguments.front());
+      call.has_object = true;
+      call.object_class = class_of(*call.arguments.front());
+    }
+    call.arguments.erase(call.arguments.begin());
+  }
+  for (const clang::Expr* argument : call.arguments) {
+    if (argument->getType()->isPointerType() || argument->isGLValue()) call.data |= decides_address(argument);
+  }
+  if (call.callee == nullptr || is_virtual) return call_unknown(call);
+
+  if (method != nullptr && call.has_object && method->isDefaulted() &&
+      (method->isCopyAssignmentOperator() || method->isMoveAssignmentOperator()) && call.arguments.size() == 1) {
+    const Paths source = place(call.arguments[0]);
+    if (call.arguments[0]->isGLValue()) touch(source, ir::Mode::Read, call.data);
+    touch(call.object, ir::Mode::Write, call.data);
+    memory_.copy(call.object, source);
+    results_[&expression] = call.object;
+    return;
+  }
+  if (call_by_name(call) || call_atomic_object(call)) return;
+  const auto summary = summaries_.of(*call.callee);
+  if (summary == nullptr || summary->unknown) return call_unknown(call);
+  call_with_summary(call, *summary);
+}
+
+bool Body::call_by_name(const Call& call) {
+  const clang::IdentifierInfo* identifier = call.callee->getIdentifier();
+  if (identifier == nullptr || call.has_object) return false;
+  const Known what = known(identifier->getName());
+  if (what == Known::No) return false;
+  std::vector<Paths> pointers;
+  for (const clang::Expr* argument : call.arguments) {
+    const clang::Expr* plain = argument->IgnoreParenImpCasts();
+    if (argument->getType()->isPointerType()) {
+      pointers.push_back(value(argument));
+    } else if (plain->isGLValue() && plain->getType()->isPointerType()) {
+      pointers.push_back(memory_.load(place(plain)));  // `const T* const&` of a template
+    }
+  }
+  const auto touch_pointer = [&](std::size_t number, ir::Mode mode) {
+    if (number < pointers.size()) touch(pointers[number], mode, call.data);
+  };
+  switch (what) {
+    case Known::No:
+    case Known::Nothing:
+      break;
+    case Known::Load:
+      touch_pointer(0, ir::Mode::Read);
+      break;
+    case Known::Store:
+    case Known::Fill:
+      touch_pointer(0, ir::Mode::Write);
+      break;
+    case Known::Copy:
+      touch_pointer(0, ir::Mode::Write);
+      touch_pointer(1, ir::Mode::Read);
+      break;
+    case Known::Atomic:
+      touch_pointer(0, ir::Mode::Atomic);
+      break;
+  }
+  if (!pointers.empty() && call.callee->getReturnType()->isPointerType()) results_[&call.expression] = pointers[0];
+  return true;
+}
+
+/// cuda::atomic_ref and cuda::atomic, and their namesakes in std.
+bool Body::call_atomic_object(const Call& call) {
+  const auto* constructor = dyn_cast<clang::CXXConstructorDecl>(call.callee);
+  const clang::CXXRecordDecl* of = constructor != nullptr ? constructor->getParent() : call.object_class;
+  if (of == nullptr || of->getIdentifier() == nullptr) return false;
+  const llvm::StringRef name = of->getName();
+  if (name != "atomic_ref" && name != "atomic") return false;
+  if (constructor == nullptr) {
+    touch(name == "atomic" ? call.object : memory_.load(call.object), ir::Mode::Atomic, call.data);
+  } else if (name == "atomic_ref" && !call.arguments.empty()) {
+    memory_.store(call.object, place(call.arguments[0]));
+  }
+  return true;
+}
+
+/// A place in the callee's terms, in ours.
+Paths Body::translate(const Call& call, const Path& path) const {
+  Paths places;
+  std::size_t next = 0;
+  if (path.base == &kThis) {
+    places = call.object;
+    next = 1;
+  } else {
+    const auto* parameter = static_cast<const clang::ParmVarDecl*>(path.base);
+    const unsigned position = parameter->getFunctionScopeIndex();
+    if (position >= call.arguments.size()) return {};
+    const clang::Expr* argument = call.arguments[position];
+    if (parameter->getType()->isReferenceType()) {
+      places = place(argument);
+      next = 1;
+    } else if (parameter->getType()->isRecordType()) {
+      places = place(argument);
+    } else {
+      places = value(argument);
+      next = 1;
+    }
+  }
+  for (; next < path.steps.size(); ++next) {
+    places = path.steps[next] == nullptr ? memory_.load(places) : step(places, path.steps[next]);
+  }
+  return places;
+}
+
+void Body::call_with_summary(const Call& call, const Summary& summary) {
+  bool decided = call.data;
+  for (const unsigned position : summary.deciders) {
+    if (position >= call.arguments.size() || call.arguments[position]->getType()->isPointerType()) continue;
+    decided |= decides(call.arguments[position]);
+  }
+  for (const auto& [path, effect] : summary.effects) {
+    const Paths places = translate(call, path);
+    const bool data = decided || !effect.always;
+    if (effect.reads) touch(places, ir::Mode::Read, data);
+    if (effect.writes) touch(places, ir::Mode::Write, data);
+    if (effect.atomics) touch(places, ir::Mode::Atomic, data);
+    if (effect.unknown) {
+      if (path.depth() != 0) touch(places, ir::Mode::Unknown, data);
+      escape(places, data);
+    }
+  }
+  const auto translate_all = [&](const Paths& paths) {
+    Paths result;
+    for (const Path& path : paths) result.merge(translate(call, path));
+    return result;
+  };
+  for (const auto& [path, values] : summary.stores) memory_.store(translate(call, path), translate_all(values));
+  for (const auto& [path, sources] : summary.copies) memory_.copy(translate(call, path), translate_all(sources));
+  const clang::QualType type = call.callee->getReturnType();
+  if (!type->isRecordType()) {
+    Paths& known_results = results_[&call.expression];
+    for (const Path& path : translate_all(summary.returns)) learned_ |= known_results.insert(path).second;
+    return;
+  }
+  const Paths object{Path{&call.expression, {}}};
+  memory_.copy(object, translate_all(summary.returns));
+  for (const auto& [fields, values] : summary.returned_fields) {
+    Paths field = object;
+    for (const clang::FieldDecl* one : fields) field = step(field, one);
+    memory_.store(field, translate_all(values));
+  }
+}
+
+void Body::escape(const Paths& objects, bool data) { touch(memory_.inside(objects), ir::Mode::Unknown, data); }
+
+void Body::escape_argument(const clang::Expr& argument, clang::QualType type, bool data) {
+  if (type->isReferenceType() || type->isPointerType()) {
+    const clang::QualType pointee = type->getPointeeType();
+    if (pointee->isFunctionType()) return;
+    const Paths places = type->isPointerType() ? value(&argument) : place(&argument);
+    touch(places, pointee.isConstQualified() ? ir::Mode::Read : ir::Mode::Unknown, data);
+    if (!pointee->isArithmeticType()) escape(places, data);
+  } else if (type->isRecordType()) {
+    escape(place(&argument), data);
+  } else {
+    touch(value(&argument), ir::Mode::Unknown, data);
+  }
+}
+
+void Body::call_unknown(const Call& call) {
+  Paths reached;
+  for (std::size_t i = 0; i < call.arguments.size(); ++i) {
+    const clang::Expr& argument = *call.arguments[i];
+    const bool declared = call.callee != nullptr && i < call.callee->getNumParams();
+    const clang::QualType type =
+        declared ? call.callee->getParamDecl(static_cast<unsigned>(i))->getType() : argument.getType();
+    escape_argument(argument, type, call.data);
+    if (argument.getType()->isPointerType()) reached.merge(value(&argument));
+  }
+  if (call.has_object) {
+    const auto* method = clang::dyn_cast_or_null<clang::CXXMethodDecl>(call.callee);
+    const bool reads = method != nullptr && method->isConst();
+    touch(call.object, reads ? ir::Mode::Read : ir::Mode::Unknown, call.data);
+    escape(call.object, call.data);
+  }
+  if (call.callee != nullptr && call.callee->getReturnType()->isPointerType()) {
+    results_[&call.expression] = std::move(reached);
+  }
+}
+
+}  // namespace streamsan::analyzer::device

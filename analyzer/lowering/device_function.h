@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a device function does with the memory it is given: its Summary, in terms of its own parameters.
+//
+// A Summary is made once and applied at each call: `put(float* p)` that writes `p.*` writes `out.*` in a caller that
+// passes `out + i`. Member functions, lambdas and functors are no special case: they have one parameter more, kThis.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <unordered_map>
+#include <vector>
+
+#include "analyzer/ir/ir.h"
+#include "analyzer/lowering/device_memory.h"
+
+namespace clang {
+class FunctionDecl;
+}
+
+namespace streamsan::analyzer::device {
+
+struct Effect {
+  bool reads = false;
+  bool writes = false;
+  bool atomics = false;
+  bool unknown = false;
+  bool always = false;  ///< at least one access is at a place and under conditions that no memory decides
+  friend bool operator==(const Effect&, const Effect&) = default;
+};
+
+/// Every Path in it starts at a parameter (a ParmVarDecl of the definition) or at kThis.
+struct Summary {
+  std::map<Path, Effect> effects;  ///< by place touched; a place of depth 0 is an object that escapes with its pointers
+  std::map<Path, Paths> stores;    ///< pointers left behind in the caller's objects
+  std::map<Path, Paths> copies;    ///< the same for whole objects
+  Paths returns;                   ///< a pointer or reference: what it points to; an object: what it is a copy of
+  std::map<std::vector<const clang::FieldDecl*>, Paths> returned_fields;  ///< pointers in a returned object
+  std::set<unsigned> deciders;  ///< parameters whose value decides whether or where there are accesses
+  bool unknown = false;         ///< too big to be followed: anything may happen to what it reaches
+  friend bool operator==(const Summary&, const Summary&) = default;
+};
+
+class Summaries {
+ public:
+  /// Of a function with a body, or nullptr if there is none that can be read (a template's pattern, say).
+  std::shared_ptr<const Summary> of(const clang::FunctionDecl& function);
+
+  /// Allows another kernel its share of work.
+  void refill() { statements_left_ = kMostStatements; }
+  /// One statement is about to be visited. False: the share is used up.
+  bool spend() { return statements_left_ != 0 && --statements_left_ != 0; }
+
+ private:
+  static constexpr std::size_t kMostStatements = 60'000;
+  static constexpr std::size_t kDeepestCalls = 40;
+
+  struct Open {
+    const clang::FunctionDecl* function = nullptr;
+    std::shared_ptr<const Summary> so_far;
+    bool unsettled = false;  ///< used the summary so far of a function further out: not to be kept
+  };
+  std::size_t statements_left_ = kMostStatements;
+  std::vector<Open> open_;
+  std::unordered_map<const clang::FunctionDecl*, std::shared_ptr<const Summary>> done_;
+};
+
+}  // namespace streamsan::analyzer::device

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Statements of device code: every access, once, with what decides whether it happens.
+//
+// A read is an lvalue-to-rvalue conversion or the copy of an object; a write is an assignment. Taking an address,
+// binding a reference and forming an offset are none. `data` tells accesses that memory decides about (`if (mask[i])`,
+// a row of a sparse matrix) from those that only the launch decides about (`if (i < n)`), which a launch with a sane
+// size performs.
+#include <algorithm>
+
+#include "analyzer/lowering/device_body.h"
+#include "clang/AST/ASTContext.h"
+#include "clang/AST/DeclCXX.h"
+#include "clang/AST/ExprCXX.h"
+#include "clang/AST/StmtCXX.h"
+#include "clang/AST/Type.h"
+
+namespace streamsan::analyzer::device {
+namespace {
+
+using clang::dyn_cast;
+using clang::dyn_cast_or_null;
+using clang::isa;
+
+/// Leaves the statements after it unreached on some path.
+bool jumps(const clang::Stmt* statement) {
+  if (statement == nullptr || isa<clang::LambdaExpr>(statement)) return false;
+  if (isa<clang::ReturnStmt, clang::BreakStmt, clang::ContinueStmt, clang::GotoStmt>(statement)) return true;
+  return std::any_of(statement->child_begin(), statement->child_end(), jumps);
+}
+
+}  // namespace
+
+void Body::touch(const Paths& places, ir::Mode mode, bool data) {
+  for (const Path& path : places) {
+    const bool behind_pointer = path.depth() != 0;
+    if (!memory_.is_parameter(path) || (!behind_pointer && mode != ir::Mode::Unknown)) continue;
+    Effect& effect = effects_[path];
+    effect.reads |= mode == ir::Mode::Read || mode == ir::Mode::ReadWrite;
+    effect.writes |= mode == ir::Mode::Write || mode == ir::Mode::ReadWrite;
+    effect.atomics |= mode == ir::Mode::Atomic;
+    effect.unknown |= mode == ir::Mode::Unknown;
+    effect.always |= !data;
+  }
+}
+
+void Body::assign(const Paths& places, clang::QualType type, const clang::Expr* source) {
+  if (source == nullptr) return;
+  if (type->isReferenceType()) {
+    memory_.store(places, place(source));
+  } else if (const auto* list = dyn_cast<clang::InitListExpr>(source); list != nullptr && type->isArrayType()) {
+    const clang::QualType element = context_.getAsArrayType(type)->getElementType();
+    for (const clang::Expr* item : list->inits()) assign(places, element, item);
+  } else if (type->isRecordType()) {
+    memory_.copy(places, place(source));
+  } else {
+    memory_.store(places, value(source));
+  }
+  for (const Path& path : places) {
+    if (path.depth() == 0 && deciders_.contains(path.base)) note_deciders(source);
+  }
+  if (!on_data(source)) return;
+  for (const Path& path : places) {
+    if (path.depth() == 0) learned_ |= data_variables_.insert(path.base).second;
+  }
+}
+
+void Body::assign_fields(const clang::Expr& list) {
+  const auto* record = list.getType()->getAsCXXRecordDecl();
+  const auto* items = dyn_cast<clang::InitListExpr>(&list);
+  if (record == nullptr || items == nullptr || record->isUnion()) return;
+  unsigned next = record->getNumBases();  // of an aggregate with bases: these come first
+  for (const clang::FieldDecl* field : record->fields()) {
+    if (field->isUnnamedBitField()) continue;
+    if (next >= items->getNumInits()) break;
+    assign(step({Path{&list, {}}}, field), field->getType(), items->getInit(next++));
+  }
+}
+
+void Body::walk_children(const clang::Stmt& statement, bool data) {
+  for (const clang::Stmt* child : statement.children()) walk(child, data);
+}
+
+void Body::walk(const clang::Stmt* statement, bool data) {
+  if (statement == nullptr) return;
+  const auto* as_expression = dyn_cast<clang::Expr>(statement);
+  const bool broken = as_expression != nullptr && as_expression->containsErrors();
+  if (broken || !summaries_.spend()) {
+    unknown_ = true;
+    return;
+  }
+  if (isa<clang::UnaryExprOrTypeTraitExpr, clang::CXXNoexceptExpr, clang::CXXTypeidExpr>(statement)) return;
+  if (const auto* block = dyn_cast<clang::CompoundStmt>(statement)) {
+    for (const clang::Stmt* child : block->body()) {
+      walk(child, data);
+      const auto* condition = dyn_cast<clang::IfStmt>(child);
+      if (condition != nullptr && jumps(condition) && on_data(condition->getCond())) data = true;
+    }
+    return;
+  }
+  if (walk_control(*statement, data)) return;
+  if (const auto* declarations = dyn_cast<clang::DeclStmt>(statement)) {
+    for (const clang::Decl* declaration : declarations->decls()) {
+      if (const auto* value_declaration = dyn_cast<clang::VarDecl>(declaration))
+        walk_declaration(*value_declaration, data);
+    }
+    return;
+  }
+  if (const auto* given = dyn_cast<clang::ReturnStmt>(statement)) return walk_return(given->getRetValue(), data);
+  if (const auto* lambda = dyn_cast<clang::LambdaExpr>(statement)) {
+    for (const clang::Expr* capture : lambda->capture_inits()) walk(capture, data);
+    return walk_lambda(*lambda);
+  }
+  if (const auto* pseudo = dyn_cast<clang::PseudoObjectExpr>(statement)) return walk(pseudo->getResultExpr(), data);
+  if (const auto* opaque = dyn_cast<clang::OpaqueValueExpr>(statement)) return walk(opaque->getSourceExpr(), data);
+  if (const auto* given = dyn_cast<clang::CXXDefaultArgExpr>(statement)) return walk(given->getExpr(), data);
+  if (const auto* given = dyn_cast<clang::CXXDefaultInitExpr>(statement)) return walk(given->getExpr(), data);
+
+  walk_children(*statement, data);
+  if (const auto* expression = dyn_cast<clang::Expr>(statement)) return access(*expression, data);
+  if (isa<clang::AsmStmt>(statement)) walk_assembly(*statement, data);
+}
+
+/// Statements and operators that decide what else runs. False: `statement` is none.
+bool Body::walk_control(const clang::Stmt& statement, bool data) {
+  if (const auto* condition = dyn_cast<clang::IfStmt>(&statement)) {
+    walk(condition->getInit(), data);
+    walk(condition->getConditionVariableDeclStmt(), data);
+    walk(condition->getCond(), data);
+    bool holds = false;
+    const bool known = condition->getCond()->EvaluateAsBooleanCondition(holds, context_);
+    const bool inside = decides(condition->getCond()) || data;
+    if (!known || holds) walk(condition->getThen(), inside);
+    if (!known || !holds) walk(condition->getElse(), inside);
+    return true;
+  }
+  if (const auto* choice = dyn_cast<clang::AbstractConditionalOperator>(&statement)) {
+    walk(choice->getCond(), data);
+    bool holds = false;
+    const bool known = choice->getCond()->EvaluateAsBooleanCondition(holds, context_);
+    const bool inside = decides(choice->getCond()) || data;
+    if (!known || holds) walk(choice->getTrueExpr(), inside);
+    if (!known || !holds) walk(choice->getFalseExpr(), inside);
+    return true;
+  }
+  if (const auto* logical = dyn_cast<clang::BinaryOperator>(&statement); logical && logical->isLogicalOp()) {
+    walk(logical->getLHS(), data);
+    walk(logical->getRHS(), decides(logical->getLHS()) || data);
+    return true;
+  }
+  if (const auto* loop = dyn_cast<clang::ForStmt>(&statement)) {
+    walk(loop->getInit(), data);
+    walk(loop->getConditionVariableDeclStmt(), data);
+    walk(loop->getCond(), data);
+    const bool inside = decides(loop->getCond()) || data;
+    walk(loop->getBody(), inside);
+    walk(loop->getInc(), inside);
+    return true;
+  }
+  if (const auto* loop = dyn_cast<clang::WhileStmt>(&statement)) {
+    walk(loop->getConditionVariableDeclStmt(), data);
+    walk(loop->getCond(), data);
+    walk(loop->getBody(), decides(loop->getCond()) || data);
+    return true;
+  }
+  if (const auto* choice = dyn_cast<clang::SwitchStmt>(&statement)) {
+    walk(choice->getInit(), data);
+    walk(choice->getConditionVariableDeclStmt(), data);
+    walk(choice->getCond(), data);
+    walk(choice->getBody(), decides(choice->getCond()) || data);
+    return true;
+  }
+  return false;
+}
+
+void Body::walk_declaration(const clang::ValueDecl& declaration, bool data) {
+  const auto& variable_declaration = llvm::cast<clang::VarDecl>(declaration);
+  const clang::Expr* initial = variable_declaration.getInit();
+  if (initial == nullptr) return;
+  walk(initial, data);
+  assign({Path{&declaration, {}}}, declaration.getType(), initial);
+}
+
+void Body::walk_initializers(bool data) {
+  const auto* constructor = dyn_cast<clang::CXXConstructorDecl>(&function_);
+  if (constructor == nullptr) return;
+  const Paths object{Path{&kThis, {nullptr}}};
+  for (const clang::CXXCtorInitializer* initializer : constructor->inits()) {
+    walk(initializer->getInit(), data);
+    if (const clang::FieldDecl* field = initializer->getAnyMember()) {
+      assign(step(object, field), field->getType(), initializer->getInit());
+    } else {
+      memory_.copy(object, place(initializer->getInit()));
+    }
+  }
+}
+
+void Body::walk_assembly(const clang::Stmt& statement, bool data) {
+  const auto* assembly = dyn_cast<clang::GCCAsmStmt>(&statement);
+  if (assembly == nullptr) return;
+  for (const clang::Expr* output : assembly->outputs()) touch(place(output), ir::Mode::Unknown, data);
+  for (const clang::Expr* input : assembly->inputs()) {
+    // Operands are not converted to values: a glvalue is read, and a pointer read may be followed.
+    const bool pointer = input->getType()->isPointerType();
+    if (input->isGLValue()) touch(place(input), ir::Mode::Read, data);
+    touch(input->isGLValue() ? memory_.load(place(input), pointer) : value(input), ir::Mode::Unknown, data);
+  }
+}
+
+void Body::walk_return(const clang::Expr* given, bool data) {
+  if (given == nullptr) return;
+  walk(given, data);
+  const clang::QualType type = function_.getReturnType();
+  returns_.merge(type->isReferenceType() || type->isRecordType() ? place(given) : value(given));
+}
+
+/// What `expression` itself does; its operands were walked before.
+void Body::access(const clang::Expr& expression, bool data) {
+  if (const auto* cast = dyn_cast<clang::CastExpr>(&expression)) {
+    if (cast->getCastKind() != clang::CK_LValueToRValue) return;
+    return touch(place(cast->getSubExpr()), ir::Mode::Read, decides_address(cast->getSubExpr()) || data);
+  }
+  if (const auto* binary = dyn_cast<clang::BinaryOperator>(&expression); binary && binary->isAssignmentOp()) {
+    const Paths target = place(binary->getLHS());
+    const bool compound = binary->isCompoundAssignmentOp();
+    touch(target, compound ? ir::Mode::ReadWrite : ir::Mode::Write, decides_address(binary->getLHS()) || data);
+    if (!compound) return assign(target, binary->getLHS()->getType(), binary->getRHS());
+    if (!on_data(binary->getRHS())) return;
+    for (const Path& path : target) {
+      if (path.depth() == 0) learned_ |= data_variables_.insert(path.base).second;
+    }
+    return;
+  }
+  if (const auto* unary = dyn_cast<clang::UnaryOperator>(&expression); unary && unary->isIncrementDecrementOp()) {
+    return touch(place(unary->getSubExpr()), ir::Mode::ReadWrite, decides_address(unary->getSubExpr()) || data);
+  }
+  if (const auto* temporary = dyn_cast<clang::MaterializeTemporaryExpr>(&expression)) {
+    if (!temporary->getType()->isRecordType()) {
+      assign({Path{temporary, {}}}, temporary->getType(), temporary->getSubExpr());
+    }
+    return;
+  }
+  if (const auto* call = dyn_cast<clang::CallExpr>(&expression)) return walk_call(*call, data);
+  if (const auto* construction = dyn_cast<clang::CXXConstructExpr>(&expression)) {
+    return walk_construction(*construction, data);
+  }
+  if (isa<clang::InitListExpr>(expression)) return assign_fields(expression);
+  if (const auto* atomic = dyn_cast<clang::AtomicExpr>(&expression)) {
+    touch(value(atomic->getPtr()), ir::Mode::Atomic, data);
+  }
+}
+
+}  // namespace streamsan::analyzer::device

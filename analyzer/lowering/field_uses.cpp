@@ -1,0 +1,390 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One pass over all function bodies outside system headers.
+//
+// A visitor meets a use of a field at the innermost expression, which does not tell what is done with it. So each
+// construct that is understood (an assignment, a create call, a conversion to a value) claims the expressions that name
+// its fields when it is visited, which is before them; a field that is met unclaimed is in foreign hands.
+#include "analyzer/lowering/field_uses.h"
+
+#include <set>
+#include <string>
+#include <utility>
+
+#include "analyzer/lowering/fields.h"
+#include "clang/AST/ASTContext.h"
+#include "clang/AST/RecursiveASTVisitor.h"
+#include "clang/Basic/SourceManager.h"
+
+namespace streamsan::analyzer {
+namespace {
+
+using clang::dyn_cast;
+using clang::isa;
+
+class Collect : public clang::RecursiveASTVisitor<Collect> {
+  using Base = clang::RecursiveASTVisitor<Collect>;
+
+ public:
+  Collect(const clang::ASTContext& context, const Models& models) : context_(context), models_(models) {}
+
+  static bool shouldVisitTemplateInstantiations() { return true; }
+  FieldUses take() { return std::move(found_); }
+
+  bool TraverseDecl(clang::Decl* declaration);
+  bool TraverseCompoundStmt(clang::CompoundStmt* block);
+  bool TraverseFunctionDecl(clang::FunctionDecl* f) { return in_function(f, &Base::TraverseFunctionDecl); }
+  bool TraverseCXXMethodDecl(clang::CXXMethodDecl* f) { return in_function(f, &Base::TraverseCXXMethodDecl); }
+  bool TraverseCXXConstructorDecl(clang::CXXConstructorDecl* f) {
+    return in_function(f, &Base::TraverseCXXConstructorDecl);
+  }
+  bool TraverseCXXForRangeStmt(clang::CXXForRangeStmt* loop);
+
+  bool VisitFieldDecl(clang::FieldDecl* field);
+  bool VisitCXXConstructorDecl(clang::CXXConstructorDecl* constructor);
+  bool VisitVarDecl(clang::VarDecl* variable);
+  bool VisitInitListExpr(clang::InitListExpr* list);
+  bool VisitCallExpr(clang::CallExpr* call);
+  bool VisitBinaryOperator(clang::BinaryOperator* assignment);
+  bool VisitImplicitCastExpr(clang::ImplicitCastExpr* cast);
+  bool VisitMemberExpr(clang::MemberExpr* expression) { return unclaimed(expression); }
+  bool VisitDeclRefExpr(clang::DeclRefExpr* expression) { return unclaimed(expression); }
+
+ private:
+  template <typename Function>
+  bool in_function(Function* function, bool (Base::*traverse)(Function*));
+  [[nodiscard]] bool moves(const clang::CXXRecordDecl* of) const;
+  [[nodiscard]] bool tracked(const clang::FieldDecl* field) const;
+  /// The MemberExpr or DeclRefExpr in `expression` that names a field or local variable looked at; elements too.
+  [[nodiscard]] const clang::Expr* leaf(const clang::Expr* expression) const;
+  [[nodiscard]] const clang::ValueDecl* owner_of(const clang::Expr* leaf) const;
+  void claim(const clang::Expr* leaf_or_null) { claimed_.insert(leaf_or_null); }
+  bool unclaimed(const clang::Expr* expression);
+  bool make(const clang::CallExpr& call);
+  bool change_container(const clang::CXXMemberCallExpr& call);
+  void store(const clang::ValueDecl& where, const clang::Expr* value);
+  [[nodiscard]] bool is_empty(const clang::Expr& value) const;
+
+  const clang::ASTContext& context_;
+  const Models& models_;
+  FieldUses found_;
+  std::map<const clang::ValueDecl*, Uses>& uses_ = found_.uses;
+  std::map<const clang::VarDecl*, const clang::ValueDecl*> aliases_;
+  std::set<const clang::Expr*> claimed_;
+  std::vector<const clang::FunctionDecl*> functions_;
+  const clang::Stmt* block_ = nullptr;
+};
+
+bool Collect::TraverseDecl(clang::Decl* declaration) {
+  if (declaration == nullptr) return true;
+  const clang::SourceManager& sources = context_.getSourceManager();
+  if (declaration->getLocation().isValid() && sources.isInSystemHeader(declaration->getLocation())) return true;
+  const auto* function = dyn_cast<clang::FunctionDecl>(declaration);
+  if (function != nullptr && function->isDependentContext()) return true;
+  return Base::TraverseDecl(declaration);
+}
+
+template <typename Function>
+bool Collect::in_function(Function* function, bool (Base::*traverse)(Function*)) {
+  functions_.push_back(function);
+  const bool go_on = (this->*traverse)(function);
+  functions_.pop_back();
+  return go_on;
+}
+
+bool Collect::TraverseCompoundStmt(clang::CompoundStmt* block) {
+  const clang::Stmt* outer = std::exchange(block_, block);
+  const bool go_on = Base::TraverseCompoundStmt(block);
+  block_ = outer;
+  return go_on;
+}
+
+bool Collect::TraverseCXXForRangeStmt(clang::CXXForRangeStmt* loop) {
+  const clang::Expr* range = leaf(loop->getRangeInit());
+  clang::VarDecl* variable = loop->getLoopVariable();
+  if (range == nullptr || variable == nullptr) return Base::TraverseCXXForRangeStmt(loop);
+  // The hidden __range and __begin only lead from the field to the loop variable.
+  claim(range);
+  if (variable->getType()->isReferenceType()) aliases_[variable] = owner_of(range);
+  return TraverseStmt(loop->getBody());
+}
+
+bool Collect::tracked(const clang::FieldDecl* field) const {
+  return field != nullptr && !field->getParent()->isLambda() &&
+         !context_.getSourceManager().isInSystemHeader(field->getLocation()) &&
+         handle_kind(field->getType(), models_) != ir::TypeKind::Other;
+}
+
+bool Collect::VisitFieldDecl(clang::FieldDecl* field) {
+  if (!tracked(field) || field->getParent()->isDependentContext()) return true;
+  Uses& uses = uses_[field];
+  if (field->getType()->isReferenceType()) uses.foreign = true;
+  if (const clang::Expr* initial = field->getInClassInitializer(); initial != nullptr && !is_empty(*initial)) {
+    uses.foreign = true;
+  }
+  // A memberwise copy leaves two owners.
+  const auto* record = dyn_cast<clang::CXXRecordDecl>(field->getParent());
+  if (record == nullptr) return true;
+  for (const clang::CXXMethodDecl* method : record->methods()) {
+    const auto* constructor = dyn_cast<clang::CXXConstructorDecl>(method);
+    const bool copies = constructor != nullptr ? constructor->isCopyConstructor() : method->isCopyAssignmentOperator();
+    if (copies && method->isDefaulted() && !method->isDeleted() && method->isUsed()) uses.foreign = true;
+  }
+  return true;
+}
+
+bool Collect::VisitCXXConstructorDecl(clang::CXXConstructorDecl* constructor) {
+  if (!constructor->isThisDeclarationADefinition() || constructor->isDefaulted()) return true;
+  for (const clang::CXXCtorInitializer* initializer : constructor->inits()) {
+    const clang::FieldDecl* field = initializer->getMember();
+    if (initializer->isWritten() && tracked(field)) store(*field, initializer->getInit());
+  }
+  return true;
+}
+
+bool Collect::VisitVarDecl(clang::VarDecl* variable) {
+  const clang::QualType type = variable->getType();
+  if (type->isReferenceType()) {
+    const clang::Expr* named = variable->hasInit() ? leaf(variable->getInit()) : nullptr;
+    if (named != nullptr && !type->getPointeeType().isConstQualified()) {
+      claim(named);
+      aliases_[variable] = owner_of(named);
+    }
+  } else if (variable->isLocalVarDecl() && handle_kind(type, models_) != ir::TypeKind::Other) {
+    uses_[variable];
+    if (variable->hasInit()) store(*variable, variable->getInit());
+  }
+  return true;
+}
+
+bool Collect::VisitInitListExpr(clang::InitListExpr* list) {
+  // Of the two forms of one list the visitor may show one or both. The semantic one has a value for each field.
+  if (!list->isSyntacticForm()) return true;
+  if (list->getSemanticForm() != nullptr) list = list->getSemanticForm();
+  const auto* record = list->getType()->getAsCXXRecordDecl();
+  if (record == nullptr || record->isUnion()) return true;
+  unsigned next = record->getNumBases();
+  for (const clang::FieldDecl* field : record->fields()) {
+    if (field->isUnnamedBitField()) continue;
+    if (next >= list->getNumInits()) break;
+    const clang::Expr* value = list->getInit(next++);
+    if (tracked(field) && !isa<clang::CXXDefaultInitExpr>(value)) store(*field, value);
+  }
+  return true;
+}
+
+const clang::ValueDecl* Collect::owner_of(const clang::Expr* named) const {
+  if (const auto* member = dyn_cast<clang::MemberExpr>(named)) {
+    const auto* field = dyn_cast<clang::FieldDecl>(member->getMemberDecl());
+    return tracked(field) ? field : nullptr;
+  }
+  const auto* variable = dyn_cast<clang::VarDecl>(llvm::cast<clang::DeclRefExpr>(named)->getDecl());
+  if (const auto alias = aliases_.find(variable); alias != aliases_.end()) return alias->second;
+  return uses_.contains(variable) ? variable : nullptr;
+}
+
+const clang::Expr* Collect::leaf(const clang::Expr* expression) const {
+  expression = expression->IgnoreParenImpCasts();
+  if (isa<clang::MemberExpr, clang::DeclRefExpr>(expression)) {
+    return owner_of(expression) != nullptr ? expression : nullptr;
+  }
+  if (const auto* element = dyn_cast<clang::ArraySubscriptExpr>(expression)) return leaf(element->getBase());
+  if (const auto* element = dyn_cast<clang::CXXOperatorCallExpr>(expression)) {
+    return element->getOperator() == clang::OO_Subscript ? leaf(element->getArg(0)) : nullptr;
+  }
+  if (const auto* call = dyn_cast<clang::CXXMemberCallExpr>(expression)) {
+    const clang::CXXMethodDecl* method = call->getMethodDecl();
+    if (method == nullptr || method->getIdentifier() == nullptr) return nullptr;
+    static const std::set<llvm::StringRef> kElements = {"at", "front", "back", "data"};
+    return kElements.contains(method->getName()) ? leaf(call->getImplicitObjectArgument()) : nullptr;
+  }
+  if (const auto* sum = dyn_cast<clang::BinaryOperator>(expression); sum && sum->getOpcode() == clang::BO_Add) {
+    return leaf(sum->getLHS());
+  }
+  return nullptr;
+}
+
+bool Collect::moves(const clang::CXXRecordDecl* of) const {
+  const auto* method = functions_.empty() ? nullptr : dyn_cast<clang::CXXMethodDecl>(functions_.back());
+  if (method == nullptr || method->getParent() != of) return false;
+  const auto* constructor = dyn_cast<clang::CXXConstructorDecl>(method);
+  return constructor != nullptr ? constructor->isMoveConstructor() : method->isMoveAssignmentOperator();
+}
+
+bool Collect::is_empty(const clang::Expr& value) const {
+  const clang::Expr* plain = value.IgnoreParenImpCasts();
+  if (const auto* construction = dyn_cast<clang::CXXConstructExpr>(plain)) {
+    // std::vector<cudaStream_t>(n), and the default; with a second argument it holds copies of one handle.
+    const bool one_size = construction->getNumArgs() != 0 && construction->getArg(0)->getType()->isIntegerType();
+    for (unsigned i = one_size ? 1 : 0; i < construction->getNumArgs(); ++i) {
+      if (!construction->getArg(i)->isDefaultArgument()) return false;
+    }
+    return true;
+  }
+  if (const auto* list = dyn_cast<clang::InitListExpr>(plain)) {
+    return llvm::all_of(list->inits(), [&](const clang::Expr* item) { return is_empty(*item); });
+  }
+  if (const auto* fresh = dyn_cast<clang::CXXNewExpr>(plain)) return !fresh->hasInitializer();
+  if (isa<clang::ImplicitValueInitExpr, clang::CXXScalarValueInitExpr>(plain)) return true;
+  // A constant handle such as cudaStreamPerThread is an integer cast by hand; only zero is null.
+  return plain->isNullPointerConstant(const_cast<clang::ASTContext&>(context_),
+                                      clang::Expr::NPC_ValueDependentIsNotNull) != clang::Expr::NPCK_NotNull;
+}
+
+void Collect::store(const clang::ValueDecl& where, const clang::Expr* value) {
+  Uses& uses = uses_[&where];
+  if (is_empty(*value)) return;
+  const clang::Expr* plain = value->IgnoreParenImpCasts();
+  const auto* field = dyn_cast<clang::FieldDecl>(&where);
+  const auto* record = field != nullptr ? dyn_cast<clang::CXXRecordDecl>(field->getParent()) : nullptr;
+  if (const auto* construction = dyn_cast<clang::CXXConstructExpr>(plain);
+      construction && construction->getNumArgs() == 1) {
+    plain = construction->getArg(0)->IgnoreParenImpCasts();
+  }
+  if (const auto* call = dyn_cast<clang::CallExpr>(plain)) {
+    const bool exchange = call->isCallToStdMove() || (call->getDirectCallee() != nullptr && call->getNumArgs() == 2 &&
+                                                      call->getDirectCallee()->isInStdNamespace() &&
+                                                      call->getDirectCallee()->getNameAsString() == "exchange");
+    const clang::Expr* from = exchange ? leaf(call->getArg(0)) : nullptr;
+    const bool leaves_empty = call->isCallToStdMove() ? moves(record) : exchange && is_empty(*call->getArg(1));
+    if (from != nullptr && owner_of(from) == &where && leaves_empty) return claim(from);
+  } else if (const clang::Expr* from = leaf(plain)) {
+    if (owner_of(from) == &where && record != nullptr && moves(record)) return;
+    const auto* local = dyn_cast<clang::VarDecl>(owner_of(from));
+    if (local != nullptr && field != nullptr) {
+      ++uses_[local].given_away;
+      found_.handovers.push_back({field, local, block_});
+      return;
+    }
+    if (local != nullptr) ++uses_[local].given_away;
+  }
+  uses.foreign = true;
+}
+
+bool Collect::make(const clang::CallExpr& call) {
+  const clang::FunctionDecl* callee = call.getDirectCallee();
+  if (callee == nullptr || callee->getIdentifier() == nullptr) return false;
+  const std::string qualified = callee->getQualifiedNameAsString();
+  const Model* model = models_.find({.qualified = qualified,
+                                     .class_name = {},
+                                     .name = callee->getNameAsString(),
+                                     .in_system_header = true,
+                                     .arguments = call.getNumArgs()});
+  if (model == nullptr || model->deed != DeedKind::Effect) return false;
+  const api::Effect& effect = model->effect;
+  const bool stream = effect.kind == api::EffectKind::StreamCreate;
+  if ((!stream && effect.kind != api::EffectKind::EventCreate) || effect.object < 0) return false;
+  if (static_cast<unsigned>(effect.object) >= call.getNumArgs()) return false;
+
+  const clang::Expr* out = call.getArg(static_cast<unsigned>(effect.object))->IgnoreParenCasts();
+  if (const auto* address = dyn_cast<clang::UnaryOperator>(out); address && address->getOpcode() == clang::UO_AddrOf) {
+    out = address->getSubExpr();
+  }
+  const clang::Expr* made = leaf(out);
+  if (made == nullptr) return true;
+  claim(made);
+  Making making{model->stream_kind, model->timing};
+  clang::Expr::EvalResult flags;
+  if (effect.flags >= 0 && static_cast<unsigned>(effect.flags) < call.getNumArgs() &&
+      call.getArg(static_cast<unsigned>(effect.flags))->EvaluateAsInt(flags, context_)) {
+    constexpr unsigned kNonBlocking = 1;
+    constexpr unsigned kDisableTiming = 2;
+    const std::uint64_t bits = flags.Val.getInt().getZExtValue();
+    if (stream) {
+      making.stream_kind =
+          (bits & kNonBlocking) != 0 ? ordering::StreamKind::NonBlocking : ordering::StreamKind::Blocking;
+    } else {
+      making.timing = (bits & kDisableTiming) == 0;
+    }
+  }
+  Uses& uses = uses_[owner_of(made)];
+  uses.makings.push_back(making);
+  uses.made_in = block_;
+  return true;
+}
+
+/// A member function of a vector of handles. False: not one that is known.
+bool Collect::change_container(const clang::CXXMemberCallExpr& call) {
+  const clang::Expr* object = leaf(call.getImplicitObjectArgument());
+  const clang::CXXMethodDecl* method = call.getMethodDecl();
+  if (object == nullptr || method == nullptr || method->getIdentifier() == nullptr) return false;
+  if (!method->getParent()->isInStdNamespace()) return false;
+  static const std::set<llvm::StringRef> kAdd = {"push_back", "emplace_back"};
+  static const std::set<llvm::StringRef> kClear = {"resize", "reserve",       "clear", "pop_back",
+                                                   "erase",  "shrink_to_fit", "size",  "empty"};
+  static const std::set<llvm::StringRef> kElement = {"at", "front", "back", "data"};
+  const clang::ValueDecl& where = *owner_of(object);
+  const llvm::StringRef name = method->getName();
+  if (kElement.contains(name)) return true;  // as good as what is done with the element
+  claim(object);
+  if (kAdd.contains(name) && call.getNumArgs() == 1) {
+    store(where, call.getArg(0));
+  } else if (name == "resize" && call.getNumArgs() == 2 && !is_empty(*call.getArg(1))) {
+    uses_[&where].foreign = true;
+  } else if (!kClear.contains(name) && !method->isConst()) {
+    uses_[&where].foreign = true;
+  }
+  return true;
+}
+
+bool Collect::VisitCallExpr(clang::CallExpr* call) {
+  if (make(*call)) return true;
+  if (const auto* member = dyn_cast<clang::CXXMemberCallExpr>(call); member && change_container(*member)) return true;
+  if (const auto* assignment = dyn_cast<clang::CXXOperatorCallExpr>(call)) {
+    const clang::Expr* target = assignment->getOperator() == clang::OO_Equal ? leaf(assignment->getArg(0)) : nullptr;
+    if (target == nullptr) return true;
+    claim(target);
+    store(*owner_of(target), assignment->getArg(1));
+    return true;
+  }
+  const clang::FunctionDecl* callee = call->getDirectCallee();
+  if (callee == nullptr || !callee->isInStdNamespace() || callee->getIdentifier() == nullptr) return true;
+  const clang::Expr* first = call->getNumArgs() == 2 ? leaf(call->getArg(0)) : nullptr;
+  if (first == nullptr) return true;
+  if (callee->getName() == "swap") {
+    const clang::Expr* second = leaf(call->getArg(1));
+    if (second != nullptr && owner_of(first) == owner_of(second)) {
+      claim(first);
+      claim(second);
+    }
+  } else if (callee->getName() == "exchange") {
+    claim(first);
+    store(*owner_of(first), call->getArg(1));
+  }
+  return true;
+}
+
+bool Collect::VisitBinaryOperator(clang::BinaryOperator* assignment) {
+  const clang::Expr* target = assignment->isAssignmentOp() ? leaf(assignment->getLHS()) : nullptr;
+  if (target == nullptr) return true;
+  claim(target);
+  store(*owner_of(target), assignment->getRHS());
+  return true;
+}
+
+bool Collect::VisitImplicitCastExpr(clang::ImplicitCastExpr* cast) {
+  const bool read = cast->getCastKind() == clang::CK_LValueToRValue;
+  const bool made_const = cast->getCastKind() == clang::CK_NoOp && cast->getType().isConstQualified();
+  if (read || made_const) {
+    if (const clang::Expr* named = leaf(cast->getSubExpr())) claim(named);
+  }
+  return true;
+}
+
+bool Collect::unclaimed(const clang::Expr* expression) {
+  // In a const member function there is nothing to be feared.
+  if (context_.getBaseElementType(expression->getType()).isConstQualified()) return true;
+  const clang::ValueDecl* owner = owner_of(expression);
+  if (owner != nullptr && !claimed_.contains(expression)) uses_[owner].foreign = true;
+  return true;
+}
+
+}  // namespace
+
+FieldUses collect_field_uses(clang::ASTContext& context, const Models& models) {
+  Collect collect(context, models);
+  collect.TraverseDecl(context.getTranslationUnitDecl());
+  return collect.take();
+}
+
+}  // namespace streamsan::analyzer

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One walk over a function's statements before its CFG is walked.
+//
+// The CFG visits subexpressions in the order of their evaluation, so a constructor comes before the variable that it
+// makes, the branches of `?:` before the operator, and no element knows the statement it is part of. What an element
+// needs to know of its surroundings is collected here.
+//
+// Here it is also found out what cannot be lowered at all: an expression that Clang could not understand may have been
+// a launch or a synchronisation, code in an OpenMP parallel region is run by several host threads at once, and a
+// coroutine or a longjmp does not go where the CFG says. Such a function is given up, by name, and nothing is said of
+// it.
+#include "analyzer/lowering/host_scan.h"
+
+#include "clang/AST/ASTContext.h"
+#include "clang/AST/ExprCXX.h"
+#include "clang/AST/StmtCXX.h"
+#include "clang/AST/StmtOpenMP.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
+
+namespace streamsan::analyzer::host {
+
+const clang::Expr* strip(const clang::Expr* expression) {
+  for (const clang::Expr* at = expression; at != nullptr;) {
+    const clang::Expr* next = nullptr;
+    if (const auto* parens = llvm::dyn_cast<clang::ParenExpr>(at)) {
+      next = parens->getSubExpr();
+    } else if (const auto* cast = llvm::dyn_cast<clang::CastExpr>(at)) {
+      next = cast->getSubExpr();
+    } else if (const auto* full = llvm::dyn_cast<clang::FullExpr>(at)) {
+      next = full->getSubExpr();
+    } else if (const auto* temporary = llvm::dyn_cast<clang::MaterializeTemporaryExpr>(at)) {
+      next = temporary->getSubExpr();
+    } else if (const auto* bound = llvm::dyn_cast<clang::CXXBindTemporaryExpr>(at)) {
+      next = bound->getSubExpr();
+    } else if (const auto* replaced = llvm::dyn_cast<clang::SubstNonTypeTemplateParmExpr>(at)) {
+      next = replaced->getReplacement();
+    } else if (const auto* opaque = llvm::dyn_cast<clang::OpaqueValueExpr>(at)) {
+      next = opaque->getSourceExpr();
+    } else if (const auto* pseudo = llvm::dyn_cast<clang::PseudoObjectExpr>(at)) {
+      next = pseudo->getResultExpr();
+    } else if (const auto* argument = llvm::dyn_cast<clang::CXXDefaultArgExpr>(at)) {
+      next = argument->getExpr();
+    } else if (const auto* initializer = llvm::dyn_cast<clang::CXXDefaultInitExpr>(at)) {
+      next = initializer->getExpr();
+    } else if (const auto* list = llvm::dyn_cast<clang::CXXStdInitializerListExpr>(at)) {
+      next = list->getSubExpr();
+    } else if (const auto* chosen = llvm::dyn_cast<clang::GenericSelectionExpr>(at)) {
+      next = chosen->isResultDependent() ? nullptr : chosen->getResultExpr();
+    } else if (const auto* choice = llvm::dyn_cast<clang::ChooseExpr>(at)) {
+      next = choice->getChosenSubExpr();
+    } else if (const auto* comma = llvm::dyn_cast<clang::BinaryOperator>(at); comma && comma->isCommaOp()) {
+      next = comma->getRHS();
+    } else if (const auto* unary = llvm::dyn_cast<clang::UnaryOperator>(at);
+               unary && (unary->getOpcode() == clang::UO_Extension || unary->getOpcode() == clang::UO_Plus)) {
+      next = unary->getSubExpr();
+    } else if (const auto* block = llvm::dyn_cast<clang::StmtExpr>(at)) {
+      const clang::CompoundStmt* body = block->getSubStmt();
+      next = body->body_empty() ? nullptr : llvm::dyn_cast<clang::Expr>(body->body_back());
+    } else if (const auto* construction = llvm::dyn_cast<clang::CXXConstructExpr>(at);
+               construction && construction->isElidable() && construction->getNumArgs() == 1) {
+      next = construction->getArg(0);
+    }
+    if (next == nullptr) return at;
+    at = next;
+  }
+  return expression;
+}
+
+namespace {
+
+bool opens_block_in_file(const clang::CompoundStmt& block) { return block.getLBracLoc().isFileID(); }
+
+/// A statement that contains statements without braces: no line can be put before those.
+struct Parts {
+  bool opens = false;
+  const clang::Stmt* head = nullptr;  ///< evaluated once, before: part of the statement around
+  llvm::SmallVector<const clang::Stmt*, 2> bodies;
+};
+
+Parts parts_of(const clang::Stmt& statement) {
+  if (const auto* branch = llvm::dyn_cast<clang::IfStmt>(&statement))
+    return {true, branch->getCond(), {branch->getThen(), branch->getElse()}};
+  if (const auto* choice = llvm::dyn_cast<clang::SwitchStmt>(&statement))
+    return {true, choice->getCond(), {choice->getBody()}};
+  if (const auto* loop = llvm::dyn_cast<clang::ForStmt>(&statement))
+    return {true, loop->getInit(), {loop->getBody(), loop->getInc()}};
+  if (const auto* loop = llvm::dyn_cast<clang::CXXForRangeStmt>(&statement))
+    return {true, loop->getRangeStmt(), {loop->getBody()}};
+  if (const auto* loop = llvm::dyn_cast<clang::WhileStmt>(&statement)) return {true, nullptr, {loop->getBody()}};
+  if (const auto* loop = llvm::dyn_cast<clang::DoStmt>(&statement)) return {true, nullptr, {loop->getBody()}};
+  if (const auto* label = llvm::dyn_cast<clang::LabelStmt>(&statement)) return {true, nullptr, {label->getSubStmt()}};
+  if (const auto* label = llvm::dyn_cast<clang::SwitchCase>(&statement)) return {true, nullptr, {label->getSubStmt()}};
+  return {};
+}
+
+}  // namespace
+
+Scan::Scan(const clang::FunctionDecl& function) {
+  if (function.isInvalidDecl()) incomplete = "the declaration has errors";
+  if (const auto* constructor = llvm::dyn_cast<clang::CXXConstructorDecl>(&function)) {
+    for (const clang::CXXCtorInitializer* initializer : constructor->inits()) {
+      note_destination(initializer->getInit(), {Destination::Kind::Member, initializer});
+      walk(initializer->getInit(), nullptr);
+    }
+  }
+  walk(function.getBody(), nullptr);
+  if (!function.isMain()) return;
+  if (const auto* body = llvm::dyn_cast<clang::CompoundStmt>(function.getBody()))
+    for (const clang::Stmt* child : body->body())
+      if (const auto* declarations = llvm::dyn_cast<clang::DeclStmt>(child))
+        for (const clang::Decl* declared : declarations->decls())
+          if (const auto* variable = llvm::dyn_cast<clang::VarDecl>(declared)) until_exit.insert(variable);
+}
+
+void Scan::note_destination(const clang::Expr* value, Destination destination) {
+  if (value == nullptr) return;
+  destinations[strip(value)] = destination;
+}
+
+void Scan::note_variable(const clang::VarDecl& variable) {
+  if (variable.isInvalidDecl()) incomplete = "'" + variable.getNameAsString() + "' has errors";
+  if (!variable.hasInit() || variable.getType()->isReferenceType()) return;
+  note_destination(variable.getInit(), {Destination::Kind::Variable, &variable});
+}
+
+void Scan::walk_call(const clang::Stmt& call, const clang::Stmt* enclosing) {
+  statements[&call] = enclosing;
+  const clang::FunctionDecl* callee = nullptr;
+  if (const auto* expression = llvm::dyn_cast<clang::CallExpr>(&call)) callee = expression->getDirectCallee();
+  if (callee == nullptr || callee->getIdentifier() == nullptr) return;
+  const llvm::StringRef name = callee->getName();
+  if (name == "setjmp" || name == "_setjmp" || name == "sigsetjmp" || name == "__sigsetjmp" || name == "longjmp")
+    incomplete = name.str() + " leaves the order of statements";
+}
+
+void Scan::walk(const clang::Stmt* statement, const clang::Stmt* enclosing) {
+  if (statement == nullptr) return;
+  if (llvm::isa<clang::CallExpr, clang::CXXConstructExpr, clang::CXXNewExpr, clang::CXXDeleteExpr>(statement))
+    walk_call(*statement, enclosing);
+  else if (const auto* expression = llvm::dyn_cast<clang::Expr>(statement); expression && enclosing)
+    statements[expression] = enclosing;
+
+  if (const auto* recovery = llvm::dyn_cast<clang::RecoveryExpr>(statement)) {
+    if (!recovery->getType()->isDependentType() || incomplete.empty()) incomplete = "an expression could not be parsed";
+  } else if (const auto* directive = llvm::dyn_cast<clang::OMPExecutableDirective>(statement)) {
+    if (clang::isOpenMPParallelDirective(directive->getDirectiveKind()) ||
+        clang::isOpenMPTaskingDirective(directive->getDirectiveKind()))
+      incomplete = "omp parallel: host threads are not modelled";
+  } else if (llvm::isa<clang::CoroutineBodyStmt, clang::CoreturnStmt, clang::CoroutineSuspendExpr>(statement)) {
+    incomplete = "coroutines are not modelled";
+  } else if (const auto* assembly = llvm::dyn_cast<clang::GCCAsmStmt>(statement)) {
+    if (assembly->isAsmGoto()) incomplete = "asm goto is not modelled";
+  } else if (const auto* declarations = llvm::dyn_cast<clang::DeclStmt>(statement)) {
+    for (const clang::Decl* declared : declarations->decls())
+      if (const auto* variable = llvm::dyn_cast<clang::VarDecl>(declared)) note_variable(*variable);
+  } else if (const auto* ranged = llvm::dyn_cast<clang::CXXForRangeStmt>(statement)) {
+    const auto* begin = ranged->getBeginStmt();
+    const auto* range = ranged->getRangeStmt();
+    if (begin != nullptr && range != nullptr)
+      iterators[llvm::cast<clang::VarDecl>(begin->getSingleDecl())] =
+          llvm::cast<clang::VarDecl>(range->getSingleDecl());
+  } else if (const auto* choice = llvm::dyn_cast<clang::AbstractConditionalOperator>(statement)) {
+    branches[choice->getTrueExpr()->IgnoreParens()] = choice;
+    branches[choice->getFalseExpr()->IgnoreParens()] = choice;
+    if (values.contains(choice))
+      for (const clang::Expr* result : {choice->getTrueExpr(), choice->getFalseExpr()})
+        if (const auto* inner = llvm::dyn_cast<clang::AbstractConditionalOperator>(result->IgnoreParens()))
+          values.insert(inner);
+  } else if (const auto* cast = llvm::dyn_cast<clang::ImplicitCastExpr>(statement)) {
+    if (cast->getCastKind() == clang::CK_LValueToRValue)
+      if (const auto* read = llvm::dyn_cast<clang::AbstractConditionalOperator>(cast->getSubExpr()->IgnoreParens()))
+        values.insert(read);
+  } else if (const auto* result = llvm::dyn_cast<clang::ReturnStmt>(statement)) {
+    note_destination(result->getRetValue(), {Destination::Kind::Result, nullptr});
+    if (result->getNRVOCandidate() != nullptr) returned[strip(result->getRetValue())] = result->getNRVOCandidate();
+  } else if (const auto* allocation = llvm::dyn_cast<clang::CXXNewExpr>(statement)) {
+    note_destination(allocation->getInitializer(), {Destination::Kind::New, allocation});
+  }
+
+  if (const auto* lambda = llvm::dyn_cast<clang::LambdaExpr>(statement)) {
+    for (const clang::Expr* initializer : lambda->capture_inits()) walk(initializer, enclosing);
+    return;
+  }
+  if (const auto* block = llvm::dyn_cast<clang::CompoundStmt>(statement)) {
+    const bool shown = opens_block_in_file(*block);
+    for (const clang::Stmt* child : block->body()) {
+      walk(child, shown ? child : enclosing);
+      if (const auto* value = llvm::dyn_cast<clang::Expr>(child)) dropped.insert(strip(value));
+    }
+    return;
+  }
+  if (const auto* captured = llvm::dyn_cast<clang::CapturedStmt>(statement))
+    return walk(captured->getCapturedStmt(), enclosing);
+  const Parts parts = parts_of(*statement);
+  for (const clang::Stmt* child : statement->children()) {
+    // do { ... } while (0) of a macro is one statement to the file.
+    const bool stays = !parts.opens || child == parts.head || statement->getBeginLoc().isMacroID();
+    walk(child, stays ? enclosing : nullptr);
+    if (child != nullptr && llvm::is_contained(parts.bodies, child))
+      if (const auto* value = llvm::dyn_cast<clang::Expr>(child)) dropped.insert(strip(value));
+  }
+}
+
+}  // namespace streamsan::analyzer::host

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// PyTorch.
+//
+// The current stream is a variable, `$current_stream`, that guards and setCurrentCUDAStream() write and every operation
+// reads. A tensor is its block, `$data`, and the stream it was allocated on, `$stream`: when the last owner ends, the
+// block goes back to the allocator in the order of that stream, whatever streams still use it. Owners are not
+// counted: a tensor of which a copy was made anywhere is taken to live on, which may hide a missing record_stream() and
+// never invents one.
+#include "clang/AST/ASTContext.h"
+#include "clang/AST/ExprCXX.h"
+
+#include "analyzer/lowering/host_body.h"
+
+namespace streamsan::analyzer::host {
+
+using ir::Operand;
+using ir::OpKind;
+using ir::TypeKind;
+using ordering::MemoryKind;
+
+void Body::make_current(const Call& call) {
+  const ir::PlaceId current = current_stream();
+  const auto previous = [&] { return field(call.object, "$previous", "", TypeKind::Stream); };
+  switch (call.model->member) {
+    case Member::Make:
+      if (call.object != ir::kNoPlace) emit_assign(previous(), value(current), call.site);
+      break;
+    case Member::End:
+      return emit_assign(current, call.object == ir::kNoPlace ? unknown() : value(previous()), call.site);
+    default:
+      break;
+  }
+  emit_assign(current, stream_of(call), call.site);
+}
+
+void Body::tensor_make(const Call& call) {
+  const ir::PlaceId tensor = result_place(call);
+  const Operand home = stream_of(call);
+  ir::Op op = start(OpKind::Allocate, call);
+  op.target = data(tensor);
+  op.memory = tensor_memory(call);
+  op.tensor = op.memory == MemoryKind::Device;
+  op.stream = home;
+  emit(std::move(op));
+  emit_assign(field(tensor, "$stream", "", TypeKind::Stream), home, call.site);
+}
+
+MemoryKind Body::tensor_memory(const Call& call) const {
+  // Options are built by calls without a body: what they say is read as it is written.
+  for (const clang::Expr* given : call.arguments) {
+    if (llvm::isa<clang::CXXDefaultArgExpr>(given)) continue;
+    const llvm::StringRef options = source_text(given);
+    if (options.contains("pinned_memory(true)")) return MemoryKind::Pinned;
+    if (options.contains("kCPU")) return MemoryKind::Pageable;
+  }
+  return MemoryKind::Device;
+}
+
+void Body::tensor_work(const Call& call) {
+  const Model& model = *call.model;
+  ir::Op op = start(OpKind::Enqueue, call);
+  op.work = ir::Work::Library;
+  op.stream = stream_of(call);
+  add_roles(call, op, 0);
+  const Operand on = op.stream;
+  emit(std::move(op));
+  if (model.effect.form == api::CallForm::Synchronous) {
+    ir::Op sync = start(OpKind::SyncStream, call);
+    sync.stream = on;
+    emit(std::move(sync));
+  }
+  const clang::QualType type = call.callee->getReturnType();
+  const auto owner = unit_.symbols.owner(type);
+  if (type->isReferenceType()) {
+    if (call.object != ir::kNoPlace) set_result(call, value(call.object), call.object);
+  } else if (owner && owner->tensor) {
+    if (model.may_alias) {
+      emit_fresh(result_place(call), call.site);
+      emit_fresh(data(result_place(call)), call.site);
+    } else {
+      tensor_make(call);
+    }
+  }
+}
+
+void Body::tensor_copy(const Call& call) {
+  const Model& model = *call.model;
+  ir::Op op = start(OpKind::Enqueue, call);
+  op.stream = stream_of(call);
+  add_roles(call, op, 0);
+  const clang::Expr* non_blocking = argument(call, model.non_blocking_argument);
+  const bool asynchronous = non_blocking != nullptr && constant(non_blocking).value_or(0) == 1;
+  // Told not to wait, it is work like other work: what pageable memory would make of it is not documented.
+  op.work = asynchronous ? ir::Work::Library : ir::Work::Copy;
+  const Operand on = op.stream;
+  emit(std::move(op));
+  // copy_() between tensors of the device does not wait; which it is is not known here.
+  ir::Op wait = start(OpKind::MaySync, call);
+  if (call.known->callee.name == "cpu") {
+    wait.kind = OpKind::SyncStream;
+    wait.stream = on;
+  }
+  if (!asynchronous) emit(std::move(wait));
+  const clang::QualType type = call.callee->getReturnType();
+  if (type->isReferenceType()) {
+    if (call.object != ir::kNoPlace) set_result(call, value(call.object), call.object);
+    return;
+  }
+  const ir::PlaceId copy = result_place(call);
+  emit_fresh(copy, call.site);
+  emit_fresh(data(copy), call.site);
+}
+
+void Body::share_tensor(ir::PlaceId target, ir::PlaceId from, bool moves, ir::SiteId site) {
+  const auto home = [this](ir::PlaceId tensor) { return field(tensor, "$stream", "", TypeKind::Stream); };
+  emit_assign(data(target), value(data(from)), site);
+  emit_assign(home(target), value(home(from)), site);
+  if (moves) return emit_assign(data(from), {.kind = Operand::Kind::Null}, site);
+  // From now on somebody else keeps it, for any stream.
+  ir::Op op{.kind = OpKind::KeepAlive, .site = site};
+  op.source = value(data(target));
+  op.stream = unknown();
+  emit(std::move(op));
+}
+
+void Body::free_tensor(ir::PlaceId tensor, ir::SiteId site) {
+  ir::Op op{.kind = OpKind::Free, .site = site};
+  op.source = value(data(tensor));
+  op.stream = value(field(tensor, "$stream", "", TypeKind::Stream));
+  op.memory = MemoryKind::Device;
+  op.tensor = true;
+  emit(std::move(op));
+}
+
+}  // namespace streamsan::analyzer::host

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a kernel does with the memory behind each of its pointer parameters.
+//
+// The kernel's body stands in the same host-side AST as its launch, and so do the device functions it calls. Their
+// summaries (device_function.h) tell every place that is read, written or updated atomically, named from a parameter
+// on. A place behind exactly one pointer belongs to that pointer's memory: `a[i]`, `a[i].x`, `args.out[j]`, the memory
+// of a captured pointer. What lies behind two (`rows[i][j]`, the nodes of a list) has no pointer in the launch that
+// could be named and is left out.
+//
+// Which way it errs. Branches that are not decided by constants are all taken, and a pointer variable means all it is
+// ever given, so an access may be claimed that a launch does not perform; depends_on_data marks those that memory
+// decides about. Whatever reaches code without a body is `unknown`, and the analysis is silent about it. An access that
+// happens is missed only past the bounds of device_memory.cpp, behind two pointers, and in device memory reached
+// without a parameter (__device__ variables, textures), and through pointers to volatile. A body under `#if
+// __CUDA_ARCH__` is seen as the host sees it.
+#include "analyzer/lowering/kernel_effects.h"
+
+#include <algorithm>
+
+#include "analyzer/lowering/device_function.h"
+#include "clang/AST/Decl.h"
+#include "clang/AST/DeclCXX.h"
+#include "clang/AST/Type.h"
+
+namespace streamsan::analyzer {
+namespace {
+
+constexpr unsigned kDeepestClass = 4;
+
+bool holds_pointer(clang::QualType type, unsigned deep = 0) {
+  if (type->isPointerType() || type->isReferenceType()) return !type->getPointeeType()->isFunctionType();
+  if (const auto* array = type->getAsArrayTypeUnsafe()) return holds_pointer(array->getElementType(), deep);
+  const auto* record = type->getAsCXXRecordDecl();
+  if (record == nullptr || !record->hasDefinition() || deep == kDeepestClass) return record != nullptr;
+  const auto of_base = [&](const clang::CXXBaseSpecifier& base) { return holds_pointer(base.getType(), deep + 1); };
+  const auto of_field = [&](const clang::FieldDecl* field) { return holds_pointer(field->getType(), deep + 1); };
+  const clang::CXXRecordDecl& definition = *record->getDefinition();
+  return std::any_of(definition.bases_begin(), definition.bases_end(), of_base) ||
+         std::any_of(definition.field_begin(), definition.field_end(), of_field);
+}
+
+/// All that can be said without a body.
+ParameterEffect by_type(clang::QualType type) {
+  ParameterEffect effect;
+  if (!holds_pointer(type)) return effect;
+  effect.members = type->isRecordType();
+  const bool reads = type->isPointerType() && type->getPointeeType().isConstQualified();
+  (reads ? effect.reads : effect.unknown) = true;
+  return effect;
+}
+
+/// `always`: an access counted so far is decided by no memory.
+void add(PointerEffect& to, bool& always, const device::Effect& what) {
+  to.reads |= what.reads;
+  to.writes |= what.writes;
+  to.atomics |= what.atomics;
+  to.unknown |= what.unknown;
+  always |= what.always;
+  to.depends_on_data = !always;
+}
+
+/// The name of a captured variable for the field of a closure that keeps it.
+std::string spell(const clang::FieldDecl& field) {
+  if (!field.getName().empty()) return field.getName().str();
+  const auto* closure = llvm::dyn_cast<clang::CXXRecordDecl>(field.getParent());
+  if (closure == nullptr || !closure->isLambda()) return {};
+  llvm::DenseMap<const clang::ValueDecl*, clang::FieldDecl*> captures;
+  clang::FieldDecl* captured_this = nullptr;
+  closure->getCaptureFields(captures, captured_this);
+  for (const auto& [variable, kept_in] : captures) {
+    if (kept_in == &field) return variable->getNameAsString();
+  }
+  return captured_this == &field ? "this" : "";
+}
+
+/// What `parameter` is charged with for each place its function touches.
+ParameterEffect charge(const clang::ParmVarDecl& parameter, const device::Summary& summary) {
+  ParameterEffect effect;
+  // A pointer to volatile is a flag: host and device talk through it while the kernel runs, on purpose.
+  const clang::QualType pointee = parameter.getType()->getPointeeType();
+  if (!pointee.isNull() && pointee.isVolatileQualified()) return effect;
+  effect.members = parameter.getType()->isRecordType() && holds_pointer(parameter.getType());
+  bool always = false;
+  std::map<std::string, std::pair<PointerEffect, bool>> members;
+  for (const auto& [path, what] : summary.effects) {
+    if (path.base != &parameter || path.depth() > 1) continue;
+    add(effect, always, what);
+    std::string member;
+    for (const clang::FieldDecl* step : path.steps) {
+      if (step == nullptr) break;
+      const std::string name = spell(*step);
+      if (!name.empty()) member += (member.empty() ? "" : ".") + name;
+    }
+    auto& [member_effect, member_always] = members[member];
+    add(member_effect, member_always, what);
+  }
+  if (!effect.members) return effect;
+  for (auto& [name, member] : members) {
+    if (!name.empty()) effect.by_member.emplace_back(name, member.first);
+  }
+  return effect;
+}
+
+}  // namespace
+
+KernelEffects::KernelEffects() : summaries_(std::make_unique<device::Summaries>()) {}
+KernelEffects::~KernelEffects() = default;
+
+const std::vector<ParameterEffect>& KernelEffects::of(const clang::FunctionDecl& kernel) {
+  const clang::FunctionDecl* canonical = kernel.getCanonicalDecl();
+  if (const auto found = known_.find(canonical); found != known_.end()) return found->second;
+  summaries_->refill();
+  const auto summary = summaries_->of(kernel);
+  std::vector<ParameterEffect> effects;
+  if (summary == nullptr || summary->unknown) {
+    for (const clang::ParmVarDecl* parameter : kernel.parameters()) effects.push_back(by_type(parameter->getType()));
+  } else {
+    const clang::FunctionDecl* definition = nullptr;
+    kernel.getBody(definition);
+    for (const clang::ParmVarDecl* parameter : definition->parameters())
+      effects.push_back(charge(*parameter, *summary));
+  }
+  return known_.emplace(canonical, std::move(effects)).first->second;
+}
+
+}  // namespace streamsan::analyzer

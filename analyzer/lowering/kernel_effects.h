@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a kernel does with the memory behind each of its pointer parameters, found in its body. See kernel_effects.cpp.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "analyzer/ir/ir.h"
+
+namespace clang {
+class FunctionDecl;
+}
+
+namespace streamsan::analyzer {
+
+/// Of the memory behind one pointer.
+struct PointerEffect {
+  bool reads = false;
+  bool writes = false;
+  bool atomics = false;          ///< atomic read-modify-writes; not counted in reads and writes
+  bool unknown = false;          ///< it escapes to code without a body: the other members say only what was seen
+  bool depends_on_data = false;  ///< accesses happen only under a condition on memory, or at indices read from memory
+  friend bool operator==(const PointerEffect&, const PointerEffect&) = default;
+};
+
+/// Of one parameter. Of a struct, class or closure: of all pointers in it together, and `members` is true.
+struct ParameterEffect : PointerEffect {
+  bool members = false;
+  /// The same apart, by "field" or "field.field"; a captured variable goes by its name. Only pointers that are used.
+  std::vector<std::pair<std::string, PointerEffect>> by_member;
+};
+
+namespace device {
+class Summaries;
+}
+
+class KernelEffects {
+ public:
+  KernelEffects();
+  ~KernelEffects();
+  KernelEffects(const KernelEffects&) = delete;
+  KernelEffects& operator=(const KernelEffects&) = delete;
+
+  /// By parameter. Without a body: by type (pointer to const reads, other pointers are unknown). The result is cached
+  /// by canonical declaration and valid as long as this object.
+  const std::vector<ParameterEffect>& of(const clang::FunctionDecl& kernel);
+
+ private:
+  std::unique_ptr<device::Summaries> summaries_;
+  std::unordered_map<const clang::FunctionDecl*, std::vector<ParameterEffect>> known_;
+};
+
+}  // namespace streamsan::analyzer

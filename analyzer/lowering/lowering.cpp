@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// From a translation unit to a Program.
+//
+// The Census chooses the functions, a Body lowers each of them, alone and without looking at the others; what a call
+// means is found out when it is inlined. So the cost is that of the chosen functions, and a function of another
+// translation unit takes part in the same way as soon as its IR is read from a file.
+//
+//   symbols        names and kinds of types, as the models know them
+//   census         which functions
+//   host_*         one function
+//   sites          where in the file
+//   kernel_effects, device_*   what kernels do with their arguments
+#include "analyzer/lowering/lowering.h"
+
+#include "analyzer/lowering/census.h"
+#include "analyzer/lowering/fields.h"
+#include "analyzer/lowering/host_body.h"
+#include "clang/AST/ASTContext.h"
+#include "clang/AST/Decl.h"
+
+namespace streamsan::analyzer {
+
+Lowered lower(clang::ASTContext& context, const Models& models, const LoweringOptions& options) {
+  LoweringOptions settled = options;
+  // The macro is all that is left of it in the AST, by its name.
+  if (context.Idents.get("CUDA_API_PER_THREAD_DEFAULT_STREAM").hasMacroDefinition())
+    settled.per_thread_default_stream = true;
+  Symbols symbols(context, models);
+  Census census(symbols);
+  host::Unit unit(symbols, census, settled);
+  Lowered lowered;
+  lowered.functions_seen = census.functions_seen();
+  for (const clang::FunctionDecl* definition : census.chosen()) {
+    ir::Function function = host::Body(unit, *definition).lower();
+    if (!function.incomplete.empty()) {
+      const ir::Site& site = function[function.site];
+      lowered.skipped.push_back({function.name, site.file, site.line, function.incomplete});
+    }
+    if (census.is_root(*definition)) lowered.roots.push_back(function.usr);
+    std::string usr = function.usr;
+    lowered.program.functions.emplace(std::move(usr), std::move(function));
+  }
+  lowered.program.fields = handle_fields(context, models);
+  return lowered;
+}
+
+}  // namespace streamsan::analyzer

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Which fields own their handles: "C::s:blocking", "C::e:timed", "C::s:owned" where the kind is not agreed or not
+// known, "C::s:-" where the field is not owned. Each owned field has a twin that only looks alike.
+#include "analyzer/lowering/fields.h"
+
+#include <gtest/gtest.h>
+
+#include <ostream>
+#include <string>
+
+#include "analyzer/lowering/tests/mock_unit.h"
+
+namespace streamsan::analyzer {
+namespace {
+
+std::string spell(const ir::HandleField& field) {
+  if (!field.owned) return "-";
+  if (field.stream_kind) return *field.stream_kind == ordering::StreamKind::NonBlocking ? "nonblocking" : "blocking";
+  if (field.timing) return *field.timing ? "timed" : "untimed";
+  return "owned";
+}
+
+std::string fields_of(const std::string& source) {
+  const std::string prologue =
+      "#include <cuda_runtime.h>\n#include <array>\n#include <utility>\n#include <vector>\n"
+      "#define CHECK(call) do { cudaError_t error_ = (call); if (error_ != cudaSuccess) throw error_; } while (0)\n";
+  const auto unit = mock_unit(prologue + source, "fields.cu");
+  if (unit == nullptr) return "does not compile";
+  const Models models;
+  std::string text;
+  for (const auto& [key, field] : handle_fields(unit->getASTContext(), models)) {
+    text += (text.empty() ? "" : " ") + key + ":" + spell(field);
+  }
+  return text;
+}
+
+class FieldsTest : public testing::TestWithParam<Case> {};
+
+TEST_P(FieldsTest, AreAsWritten) { EXPECT_EQ(fields_of(GetParam().source), GetParam().expected); }
+
+const Case kMade[] = {
+    {"Constructor",
+     "class C { public: C() { cudaStreamCreate(&s_); } ~C() { cudaStreamDestroy(s_); }"
+     " private: cudaStream_t s_; };",
+     "C::s_:blocking"},
+    {"ConstructorFromOutside", "class C { public: explicit C(cudaStream_t s) : s_(s) {} private: cudaStream_t s_; };",
+     "C::s_:-"},
+    {"Flags", "struct C { cudaStream_t s; C() { cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking); } };",
+     "C::s:nonblocking"},
+    {"Priority", "struct C { cudaStream_t s; C() { cudaStreamCreateWithPriority(&s, cudaStreamDefault, -1); } };",
+     "C::s:blocking"},
+    {"FlagsNotKnown", "struct C { cudaStream_t s; C(unsigned f) { cudaStreamCreateWithFlags(&s, f); } };",
+     "C::s:owned"},
+    {"FlagsDisagree",
+     "struct C { cudaStream_t s; C(bool b) { if (b) cudaStreamCreate(&s);"
+     " else cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking); } };",
+     "C::s:owned"},
+    {"Event", "struct C { cudaEvent_t e; C() { cudaEventCreate(&e); } };", "C::e:timed"},
+    {"EventFlags", "struct C { cudaEvent_t e; C() { cudaEventCreateWithFlags(&e, cudaEventDisableTiming); } };",
+     "C::e:untimed"},
+    {"EventOverload", "struct C { cudaEvent_t e; C() { cudaEventCreate(&e, cudaEventDisableTiming); } };",
+     "C::e:untimed"},
+    {"NeverMade", "struct C { cudaStream_t s; };", "C::s:-"},
+    {"Macro", "struct C { cudaStream_t s; C() { CHECK(cudaStreamCreate(&s)); } };", "C::s:blocking"},
+    {"OutOfLine", "struct C { cudaStream_t s; C(); }; C::C() { cudaStreamCreate(&s); }", "C::s:blocking"},
+    {"Method", "struct C { cudaStream_t s = nullptr; void open() { if (!s) cudaStreamCreate(&s); } };",
+     "C::s:blocking"},
+    {"PlainStruct", "struct C { cudaStream_t s; }; void open(C* c) { cudaStreamCreate(&c->s); }", "C::s:blocking"},
+    {"PlainStructAssigned",
+     "struct C { cudaStream_t s; }; void open(C* c, cudaStream_t s) { cudaStreamCreate(&c->s);"
+     " c->s = s; }",
+     "C::s:-"},
+    {"Cleared",
+     "struct C { cudaStream_t s; C() : s(nullptr) { cudaStreamCreate(&s); }"
+     " ~C() { cudaStreamDestroy(s); s = nullptr; } };",
+     "C::s:blocking"},
+    {"DefaultStream",
+     "struct C { cudaStream_t s; C(bool b) { if (b) cudaStreamCreate(&s); else s = cudaStreamPerThread; } };",
+     "C::s:-"},
+    {"InClassInitializer",
+     "extern cudaStream_t shared; struct C { cudaStream_t s = shared; void f() { cudaStreamCreate(&s); } };", "C::s:-"},
+    {"Aggregate", "struct C { int n; cudaStream_t s; }; void f() { C c{1, nullptr}; cudaStreamCreate(&c.s); }",
+     "C::s:blocking"},
+    {"AggregateFromOutside",
+     "struct C { int n; cudaStream_t s; }; void f(cudaStream_t s) { C c{1, s};"
+     " cudaStreamCreate(&c.s); }",
+     "C::s:-"},
+    {"TwoFields", "struct C { cudaStream_t a, b; C() { cudaStreamCreate(&a); b = a; } };", "C::a:blocking C::b:-"},
+    {"Namespaces", "namespace n { struct C { struct D { cudaStream_t s; D() { cudaStreamCreate(&s); } }; }; }",
+     "n::C::D::s:blocking"},
+    {"ClassTemplate",
+     "template <typename T> struct C { cudaStream_t s; T t; C() { cudaStreamCreate(&s); } };"
+     "void f() { C<int> a; C<float> b; }",
+     "C::s:blocking"},
+};
+
+const Case kEscapes[] = {
+    {"Getter", "struct C { cudaStream_t s; C() { cudaStreamCreate(&s); } cudaStream_t get() const { return s; } };",
+     "C::s:blocking"},
+    {"GetterByReference",
+     "struct C { cudaStream_t s; C() { cudaStreamCreate(&s); } cudaStream_t& get() { return s; } };", "C::s:-"},
+    {"GetterByConstReference",
+     "struct C { cudaStream_t s; C() { cudaStreamCreate(&s); }"
+     " const cudaStream_t& get() const { return s; } };",
+     "C::s:blocking"},
+    {"AddressToUnknown",
+     "void use(cudaStream_t*); struct C { cudaStream_t s; C() { cudaStreamCreate(&s); use(&s); } };", "C::s:-"},
+    {"ValueToUnknown", "void use(cudaStream_t); struct C { cudaStream_t s; C() { cudaStreamCreate(&s); use(s); } };",
+     "C::s:blocking"},
+    {"ReferenceToUnknown",
+     "void use(cudaStream_t&); struct C { cudaStream_t s; C() { cudaStreamCreate(&s); use(s); } };", "C::s:-"},
+    {"Launch", "__global__ void k(); struct C { cudaStream_t s; C() { cudaStreamCreate(&s); k<<<1, 1, 0, s>>>(); } };",
+     "C::s:blocking"},
+    {"Alias", "struct C { cudaStream_t s; C() { cudaStream_t& t = s; cudaStreamCreate(&t); } };", "C::s:blocking"},
+    {"AliasAssigned",
+     "struct C { cudaStream_t s; C(cudaStream_t o) { cudaStream_t& t = s; cudaStreamCreate(&s); t = o; } };", "C::s:-"},
+    {"LambdaReads",
+     "struct C { cudaStream_t s; C() { cudaStreamCreate(&s); } void f() {"
+     " auto sync = [this] { cudaStreamSynchronize(s); }; sync(); } };",
+     "C::s:blocking"},
+};
+
+const Case kCopies[] = {
+    {"MoveConstructor",
+     "struct C { cudaStream_t s; C() { cudaStreamCreate(&s); } C(const C&) = delete;"
+     " C(C&& o) : s(o.s) { o.s = nullptr; } };",
+     "C::s:blocking"},
+    {"Exchange",
+     "struct C { cudaStream_t s; C() { cudaStreamCreate(&s); }"
+     " C(C&& o) : s(std::exchange(o.s, nullptr)) {} };",
+     "C::s:blocking"},
+    {"MoveAssignment",
+     "struct C { cudaStream_t s; C() { cudaStreamCreate(&s); }"
+     " C& operator=(C&& o) { std::swap(s, o.s); return *this; } };",
+     "C::s:blocking"},
+    {"CopyConstructor", "struct C { cudaStream_t s; C() { cudaStreamCreate(&s); } C(const C& o) : s(o.s) {} };",
+     "C::s:-"},
+    {"ImplicitCopyUsed", "struct C { cudaStream_t s; C() { cudaStreamCreate(&s); } }; void f() { C a; C b = a; }",
+     "C::s:-"},
+    {"ImplicitCopyUnused", "struct C { cudaStream_t s; C() { cudaStreamCreate(&s); } }; void f() { C a; C b; }",
+     "C::s:blocking"},
+    {"CopiedIntoVector",
+     "struct C { cudaStream_t s; C() { cudaStreamCreate(&s); } };"
+     "void f() { std::vector<C> v; C c; v.push_back(c); }",
+     "C::s:-"},
+    {"SwappedWithAnother",
+     "struct C { cudaStream_t a, b; C() { cudaStreamCreate(&a); cudaStreamCreate(&b); std::swap(a, b); } };",
+     "C::a:- C::b:-"},
+};
+
+const Case kMany[] = {
+    {"Array", "struct C { cudaStream_t s[4]; C() { for (int i = 0; i < 4; ++i) cudaStreamCreate(&s[i]); } };",
+     "C::s:blocking"},
+    {"ArrayPlusOffset", "struct C { cudaStream_t s[4]; C() { for (int i = 0; i < 4; ++i) cudaStreamCreate(s + i); } };",
+     "C::s:blocking"},
+    {"ArrayElementsEqual", "struct C { cudaStream_t s[2]; C() { cudaStreamCreate(&s[0]); s[1] = s[0]; } };", "C::s:-"},
+    {"RangeFor",
+     "struct C { cudaStream_t s[4]; C() { for (auto& t : s) cudaStreamCreateWithFlags(&t, cudaStreamNonBlocking); }"
+     " ~C() { for (auto t : s) cudaStreamDestroy(t); } };",
+     "C::s:nonblocking"},
+    {"RangeForAssigns",
+     "struct C { cudaStream_t s[4]; C(cudaStream_t o) { for (auto& t : s) cudaStreamCreate(&t);"
+     " for (auto& t : s) t = o; } };",
+     "C::s:-"},
+    {"StdArray", "struct C { std::array<cudaStream_t, 2> s; C() { for (auto& t : s) cudaStreamCreate(&t); } };",
+     "C::s:blocking"},
+    {"Vector",
+     "struct C { std::vector<cudaStream_t> s; C(int n) : s(n) { for (int i = 0; i < n; ++i) cudaStreamCreate(&s[i]); }"
+     " ~C() { for (auto t : s) cudaStreamDestroy(t); } };",
+     "C::s:blocking"},
+    {"VectorOfOne",
+     "struct C { std::vector<cudaStream_t> s; C(int n, cudaStream_t o) : s(n, o) { cudaStreamCreate(&s[0]); } };",
+     "C::s:-"},
+    {"VectorResized",
+     "struct C { std::vector<cudaEvent_t> e; void f(int n) { e.resize(n); for (auto& x : e) cudaEventCreate(&x); } };",
+     "C::e:timed"},
+    {"VectorPushBack",
+     "struct C { std::vector<cudaStream_t> s; void add() { cudaStream_t t; cudaStreamCreate(&t); s.push_back(t); } };",
+     "C::s:blocking"},
+    {"VectorPushBackOfOne",
+     "struct C { std::vector<cudaStream_t> s; C() { cudaStream_t t; cudaStreamCreate(&t);"
+     " for (int i = 0; i < 4; ++i) { s.push_back(t); } } };",
+     "C::s:-"},
+    {"VectorPushBackTwice",
+     "struct C { std::vector<cudaStream_t> s; C() { cudaStream_t t; cudaStreamCreate(&t);"
+     " s.push_back(t); s.push_back(t); } };",
+     "C::s:-"},
+    {"VectorPushBackFromOutside",
+     "struct C { std::vector<cudaStream_t> s; void add(cudaStream_t t) { s.push_back(t); } };", "C::s:-"},
+    {"LocalFirst", "struct C { cudaStream_t s; C() { cudaStream_t t; cudaStreamCreate(&t); s = t; } };",
+     "C::s:blocking"},
+    {"LocalForTwo", "struct C { cudaStream_t a, b; C() { cudaStream_t t; cudaStreamCreate(&t); a = t; b = t; } };",
+     "C::a:- C::b:-"},
+    {"NewArray",
+     "struct C { cudaStream_t* s; C(int n) : s(new cudaStream_t[n]) {"
+     " for (int i = 0; i < n; ++i) cudaStreamCreate(&s[i]); } ~C() { delete[] s; } };",
+     "C::s:blocking"},
+    {"PointerFromOutside", "struct C { cudaStream_t* s; C(cudaStream_t* o) : s(o) { cudaStreamCreate(&s[0]); } };",
+     "C::s:-"},
+};
+
+std::string name_of(const testing::TestParamInfo<Case>& info) { return info.param.name; }
+
+#define SS_CASES(group) INSTANTIATE_TEST_SUITE_P(group, FieldsTest, testing::ValuesIn(k##group), name_of)
+SS_CASES(Made);
+SS_CASES(Escapes);
+SS_CASES(Copies);
+SS_CASES(Many);
+#undef SS_CASES
+
+}  // namespace
+}  // namespace streamsan::analyzer

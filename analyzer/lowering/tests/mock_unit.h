@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What tests of facts about declarations share: a source on the mock headers, and what is expected of it.
+#pragma once
+
+#include <memory>
+#include <ostream>
+#include <string>
+
+#include "clang/Frontend/ASTUnit.h"
+#include "clang/Tooling/Tooling.h"
+
+namespace streamsan::analyzer {
+
+struct Case {
+  const char* name;
+  const char* source;
+  const char* expected;
+};
+inline void PrintTo(const Case& test, std::ostream* out) { *out << test.name; }
+
+/// nullptr: it does not compile.
+inline std::unique_ptr<clang::ASTUnit> mock_unit(const std::string& source, const char* name) {
+  auto unit = clang::tooling::buildASTFromCodeWithArgs(
+      source,
+      {"-x", "cuda", "--cuda-host-only", "-nocudainc", "-nocudalib", "-std=c++17", "-Wno-unknown-cuda-version",
+       "-isystem", STREAMSAN_MOCK_HEADERS},
+      name);
+  return unit == nullptr || unit->getDiagnostics().hasErrorOccurred() ? nullptr : std::move(unit);
+}
+
+}  // namespace streamsan::analyzer

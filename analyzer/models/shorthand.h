@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Words that the .def files of libraries, frameworks and the C library are written in. Included by their sources only.
+#pragma once
+
+#include "analyzer/models/catalog.h"
+
+namespace streamsan::analyzer::shorthand {
+
+using namespace api;
+using DeedKind::Container;
+using DeedKind::GetCurrent;
+using DeedKind::HostTouch;
+using DeedKind::KeepAlive;
+using DeedKind::LibraryWork;
+using DeedKind::MakeCurrent;
+using DeedKind::MayThrowAway;
+using DeedKind::Nothing;
+using DeedKind::SetHandleStream;
+using DeedKind::SyncObject;
+using DeedKind::TensorCopy;
+using DeedKind::TensorMake;
+using DeedKind::TensorWork;
+using DeedKind::Wrapper;
+using ordering::MemoryKind;
+using ordering::StreamKind;
+
+constexpr Role reads(int argument, int bytes = -1) {
+  return {.argument = argument, .mode = ir::Mode::Read, .bytes_argument = bytes};
+}
+constexpr Role writes(int argument, int bytes = -1) {
+  return {.argument = argument, .mode = ir::Mode::Write, .bytes_argument = bytes};
+}
+constexpr Role updates(int argument, int bytes = -1) {
+  return {.argument = argument, .mode = ir::Mode::ReadWrite, .bytes_argument = bytes};
+}
+constexpr Role touches(int argument) { return {.argument = argument}; }
+/// Which memory is meant, without an access: KeepAlive, MayThrowAway.
+constexpr Role names(int argument) { return touches(argument); }
+/// This argument and all behind it: what their types say.
+constexpr Role by_type(int first) { return {.argument = first, .to_end = true, .by_type = true}; }
+constexpr Role reads_all(int first) { return {.argument = first, .mode = ir::Mode::Read, .to_end = true}; }
+
+/// The form of work that the host has waited for at its return.
+inline constexpr Effect kWaits{.form = CallForm::Synchronous};
+
+/// The role, of memory that is certainly host memory.
+constexpr Role host(Role role) {
+  role.host = true;
+  return role;
+}
+
+}  // namespace streamsan::analyzer::shorthand

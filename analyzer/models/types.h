@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What types are, by name: handles, classes that own memory, execution policies. See types.cpp.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "analyzer/models/model.h"
+
+namespace streamsan::analyzer {
+
+struct TypeFacts {
+  ir::TypeKind kind = ir::TypeKind::Other;
+  std::optional<Models::Owner> owner;
+  Policy policy = Policy::None;
+};
+
+class Types {
+ public:
+  static Types built_in();
+  /// Replaces what was known of the name.
+  void put(std::string_view name, const TypeFacts& facts);
+  /// Of a type that is not known: nothing. Template arguments in the name are ignored.
+  [[nodiscard]] const TypeFacts& find(std::string_view name) const;
+  [[nodiscard]] std::optional<ir::Operand::Kind> stream_constant(std::string_view variable) const;
+
+ private:
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
+  };
+  std::unordered_map<std::string, TypeFacts, Hash, std::equal_to<>> types_;
+};
+
+/// Of the C and C++ libraries and the like: does not synchronise a device, keeps no pointer, calls nothing back that
+/// was not seen. See host.cpp.
+bool known_harmless(const Callee& callee);
+
+}  // namespace streamsan::analyzer

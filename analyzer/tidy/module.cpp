@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The clang-tidy module: one class for all checks, registered once for each row of checks.def.
+//
+// All checks of a translation unit read one analysis. The first whose matcher fires makes it, and it is dropped when
+// the translation unit ends; the AST context tells translation units apart. clang-tidy runs one translation unit at a
+// time in a process, so the shared analysis needs no lock.
+//
+// The only matcher is for the translation unit itself: the lowering does its own walk.
+#include <memory>
+#include <optional>
+
+#include "analyzer/tidy/places.h"
+#include "analyzer/tidy/settings.h"
+#include "analyzer/tidy/sidecar.h"
+#include "analyzer/tidy/translation_unit.h"
+#include "clang-tidy/ClangTidyCheck.h"
+#include "clang-tidy/ClangTidyModule.h"
+#include "clang/AST/ASTContext.h"
+#include "clang/ASTMatchers/ASTMatchFinder.h"
+
+namespace streamsan::analyzer {
+namespace {
+
+using clang::DiagnosticIDs;
+using clang::tidy::ClangTidyContext;
+using clang::tidy::ClangTidyOptions;
+
+/// Diagnostics are formats; messages are not.
+std::string escaped(const std::string& message) {
+  std::string result;
+  for (const char c : message) {
+    result += c == '%' ? "%%" : std::string(1, c);
+  }
+  return result;
+}
+
+std::string position(const ir::Site& site) {
+  return site.line == 0 ? std::string{} : " (" + site.file + ":" + std::to_string(site.line) + ")";
+}
+
+class StreamCheck : public clang::tidy::ClangTidyCheck {
+ public:
+  StreamCheck(Check check, llvm::StringRef name, ClangTidyContext* context)
+      : ClangTidyCheck(name, context), check_(check), context_(*context) {
+    if (llvm::StringSet<>* names = context->getOptionsCollector()) {  // --verify-config asks which options exist
+      for (const std::string& setting : setting_names(check)) {
+        names->insert(setting);
+      }
+    }
+  }
+
+  bool isLanguageVersionSupported(const clang::LangOptions& language) const override { return language.CPlusPlus; }
+
+  void registerMatchers(clang::ast_matchers::MatchFinder* finder) override {
+    finder->addMatcher(clang::ast_matchers::translationUnitDecl(), this);
+  }
+
+  void check(const clang::ast_matchers::MatchFinder::MatchResult& result) override {
+    for (const Finding& finding : analysis(*result.Context).findings) {
+      if (finding.check == check_) {
+        tell(finding, *result.Context);
+      }
+    }
+  }
+
+  void onEndOfTranslationUnit() override { shared().reset(); }
+
+  void storeOptions(ClangTidyOptions::OptionMap& options) override {
+    std::vector<std::string> complaints;
+    store_settings(read_settings(context_.getOptions().CheckOptions, complaints), check_, options);
+  }
+
+ private:
+  struct Shared {
+    const clang::ASTContext* context = nullptr;
+    Analysis analysis;
+  };
+  static std::optional<Shared>& shared() {
+    static std::optional<Shared> instance;
+    return instance;
+  }
+
+  const Analysis& analysis(clang::ASTContext& context) {
+    std::optional<Shared>& known = shared();
+    if (!known || known->context != &context) {
+      std::vector<std::string> complaints;
+      const Settings settings = read_settings(context_.getOptions().CheckOptions, complaints);
+      for (const std::string& complaint : complaints) {
+        configurationDiag(escaped(complaint));
+      }
+      known.emplace(Shared{&context, analyze_translation_unit(context, settings)});
+      for (const std::string& error : known->analysis.errors) {
+        configurationDiag(escaped(error), DiagnosticIDs::Error);
+      }
+      note_analysed(known->analysis);
+    }
+    return known->analysis;
+  }
+
+  void tell(const Finding& finding, clang::ASTContext& context) {
+    const clang::SourceManager& sources = context.getSourceManager();
+    clang::SourceLocation place = locate(finding.site, context);
+    std::string message = escaped(finding.message);
+    if (place.isInvalid()) {
+      // It stands in another translation unit, of which only the summary is known.
+      place = sources.getLocForStartOfFile(sources.getMainFileID());
+      message += escaped(position(finding.site));
+    }
+    note_told(finding, place, sources);
+    {
+      auto warning = diag(place, message);
+      for (const clang::FixItHint& hint : repairs(finding.fixes, context)) {
+        warning << hint;
+      }
+    }
+    for (const Note& note : finding.notes) {
+      const clang::SourceLocation there = locate(note.site, context);
+      if (there.isValid()) {
+        diag(there, escaped(note.message), DiagnosticIDs::Note);
+      } else {
+        diag(place, escaped(note.message + position(note.site)), DiagnosticIDs::Note);
+      }
+    }
+  }
+
+  const Check check_;
+  ClangTidyContext& context_;
+};
+
+class StreamModule : public clang::tidy::ClangTidyModule {
+ public:
+  void addCheckFactories(clang::tidy::ClangTidyCheckFactories& factories) override {
+    for (const Check check : kChecks) {
+      factories.registerCheckFactory(std::string("streamsan-") + id(check),
+                                     [check](llvm::StringRef name, ClangTidyContext* context) {
+                                       return std::make_unique<StreamCheck>(check, name, context);
+                                     });
+    }
+  }
+};
+
+const clang::tidy::ClangTidyModuleRegistry::Add<StreamModule> kRegistered("streamsan-module", "CUDA stream ordering");
+
+}  // namespace
+}  // namespace streamsan::analyzer

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The sidecar: one JSON object on each line, of one of these shapes.
+//
+//   {"finding": {"check", "file", "offset", "line", "column", "message", "function", "level", "lanes", "fingerprint"}}
+//       for each diagnostic handed to clang-tidy, which may still drop it (NOLINT, filters): join on check, file,
+//       offset
+//   {"known": {"check", "fingerprint"}}         a finding that the baseline has
+//   {"skipped": {"function", "file", "line", "reason"}}
+//   {"error": "..."}                            a file that could not be read or written
+//   {"counts": {"functions_seen", "functions_analyzed", "with_streams"}}
+//   {"dump": "..."}                             the stream IR, if asked for
+//
+// "counts" is written once for each translation unit: a file without it was not analysed.
+#include "analyzer/tidy/sidecar.h"
+
+#include <cstdlib>
+
+#include "clang/Basic/SourceManager.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace streamsan::analyzer {
+namespace {
+
+void append(const char* kind, llvm::json::Value value) {
+  const char* path = std::getenv("STREAMSAN_TIDY_SIDECAR");
+  if (path == nullptr || *path == '\0') {
+    return;
+  }
+  std::error_code failed;
+  llvm::raw_fd_ostream out(path, failed, llvm::sys::fs::OF_Append);
+  if (!failed) {
+    out << llvm::json::Value(llvm::json::Object{{kind, std::move(value)}}) << "\n";
+  }
+}
+
+/// Source text may be in any encoding; JSON is UTF-8.
+std::string text(const std::string& bytes) { return llvm::json::isUTF8(bytes) ? bytes : llvm::json::fixUTF8(bytes); }
+
+}  // namespace
+
+void note_told(const Finding& finding, clang::SourceLocation place, const clang::SourceManager& sources) {
+  const clang::SourceLocation in_file = sources.getFileLoc(place);
+  llvm::json::Array lanes;
+  for (const std::string& lane : finding.lanes) {
+    lanes.push_back(text(lane));
+  }
+  append("finding", llvm::json::Object{{"check", std::string("streamsan-") + id(finding.check)},
+                                       {"file", text(sources.getFilename(in_file).str())},
+                                       {"offset", sources.getFileOffset(in_file)},
+                                       {"line", sources.getSpellingLineNumber(in_file)},
+                                       {"column", sources.getSpellingColumnNumber(in_file)},
+                                       {"message", text(finding.message)},
+                                       {"function", text(finding.function)},
+                                       {"level", name(finding.level)},
+                                       {"lanes", std::move(lanes)},
+                                       {"fingerprint", finding.fingerprint}});
+}
+
+void note_analysed(const Analysis& analysis) {
+  for (const Skipped& skipped : analysis.skipped) {
+    append("skipped", llvm::json::Object{{"function", text(skipped.function)},
+                                         {"file", text(skipped.file)},
+                                         {"line", skipped.line},
+                                         {"reason", text(skipped.reason)}});
+  }
+  for (const Finding& known : analysis.known) {
+    append("known", llvm::json::Object{{"check", std::string("streamsan-") + id(known.check)},
+                                       {"fingerprint", known.fingerprint}});
+  }
+  for (const std::string& error : analysis.errors) {
+    append("error", text(error));
+  }
+  if (!analysis.dump.empty()) {
+    append("dump", text(analysis.dump));
+  }
+  append("counts", llvm::json::Object{{"functions_seen", analysis.functions_seen},
+                                      {"functions_analyzed", analysis.functions_analyzed},
+                                      {"with_streams", analysis.with_streams}});
+}
+
+}  // namespace streamsan::analyzer

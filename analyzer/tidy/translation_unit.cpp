@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One translation unit, from AST to findings.
+//
+// Every function is analysed for itself, with its callees inlined. So an error in a helper is raised in the helper and
+// again in each of its callers; findings of one check and one pair of sites are one finding, and that of the surest
+// level with the fewest calls in between is told. Structural hazards are looked for in the function as written, where
+// no callee is part of it.
+//
+// Summaries are written before others are read: a file holds what this translation unit knows by itself.
+#include "analyzer/tidy/translation_unit.h"
+
+#include <filesystem>
+#include <set>
+#include <tuple>
+
+#include "analyzer/analysis/engine.h"
+#include "analyzer/analysis/structure.h"
+#include "analyzer/ir/inline.h"
+#include "analyzer/ir/text.h"
+#include "analyzer/tidy/fingerprint.h"
+#include "clang/AST/ASTContext.h"
+#include "clang/Basic/SourceManager.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/Support/xxhash.h"
+
+namespace streamsan::analyzer {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string main_file(const clang::ASTContext& context) {
+  const clang::SourceManager& sources = context.getSourceManager();
+  const auto entry = sources.getFileEntryRefForID(sources.getMainFileID());
+  return entry ? entry->getName().str() : "input";
+}
+
+void write_summaries(const ir::Program& program, const clang::ASTContext& context, const std::string& folder,
+                     std::vector<std::string>& errors) {
+  std::error_code failed;
+  fs::create_directories(folder, failed);
+  const std::string source = fs::absolute(main_file(context), failed).lexically_normal().string();
+  const std::string name = llvm::sys::path::stem(source).str() + "-" +
+                           llvm::utohexstr(llvm::xxh3_64bits(source), /*LowerCase=*/true) + ".json";
+  // Whole or not at all: others may be reading the folder.
+  llvm::Error error = llvm::writeToOutput((fs::path(folder) / name).string(), [&](llvm::raw_ostream& out) {
+    out << ir::print_summaries(program);
+    return llvm::Error::success();
+  });
+  if (error) {
+    errors.push_back("summaries cannot be written to '" + folder + "': " + llvm::toString(std::move(error)));
+  }
+}
+
+void read_summaries(ir::Program& program, const std::string& folder, std::vector<std::string>& errors) {
+  std::error_code failed;
+  std::set<fs::path> files;
+  for (fs::directory_iterator at(folder, failed), end; !failed && at != end; at.increment(failed)) {
+    if (at->path().extension() == ".json") {
+      files.insert(at->path());
+    }
+  }
+  if (failed) {
+    errors.push_back("summaries cannot be read from '" + folder + "': " + failed.message());
+  }
+  for (const fs::path& file : files) {
+    const auto buffer = llvm::MemoryBuffer::getFile(file.string());
+    std::string error = buffer ? "" : buffer.getError().message();
+    if (buffer) {
+      ir::read_summaries((*buffer)->getBuffer(), program, error);
+    }
+    if (!error.empty()) {
+      errors.push_back("summary '" + file.string() + "' cannot be read: " + error);
+    }
+  }
+}
+
+bool has_stream_operations(const ir::Function& function) {
+  for (const ir::Block& block : function.blocks) {
+    for (const ir::Op& op : block.ops) {
+      switch (op.kind) {
+        case ir::OpKind::Assign:
+        case ir::OpKind::Fresh:
+        case ir::OpKind::EndOfLife:
+        case ir::OpKind::HostAccess:
+        case ir::OpKind::Call:
+        case ir::OpKind::Return:
+        case ir::OpKind::Escape:
+        case ir::OpKind::MaySync:
+          break;
+        default:
+          return true;
+      }
+    }
+  }
+  return false;
+}
+
+using Position = std::tuple<std::string, std::uint32_t, std::uint32_t, std::uint32_t>;
+
+Position position(const ir::Site& site) { return {site.file, site.line, site.column, site.begin}; }
+
+/// One finding for a pair of sites; in source order.
+std::vector<Finding> without_duplicates(std::vector<Finding> findings) {
+  const auto key = [](const Finding& finding) {
+    std::vector<Position> sites;
+    for (const ir::Site& site : finding.sites) {
+      sites.push_back(position(site));
+    }
+    return std::make_tuple(position(finding.site), finding.check, std::move(sites));
+  };
+  std::stable_sort(findings.begin(), findings.end(), [&](const Finding& a, const Finding& b) {
+    return std::tuple_cat(key(a), std::make_tuple(a.level, a.depth)) <
+           std::tuple_cat(key(b), std::make_tuple(b.level, b.depth));
+  });
+  findings.erase(std::unique(findings.begin(), findings.end(),
+                             [&](const Finding& a, const Finding& b) { return key(a) == key(b); }),
+                 findings.end());
+  return findings;
+}
+
+}  // namespace
+
+Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& settings) {
+  Analysis result;
+  Models models;
+  for (const std::string& file : settings.model_files) {
+    std::string error;
+    if (!models.read_yaml(file, error)) {
+      result.errors.push_back(error);
+    }
+  }
+
+  LoweringOptions options;
+  options.per_thread_default_stream = settings.per_thread_default_stream;
+  Lowered lowered = lower(context, models, options);
+  result.functions_seen = lowered.functions_seen;
+  result.skipped = std::move(lowered.skipped);
+  if (settings.dump_ir) {
+    for (const std::string& usr : lowered.roots) {
+      result.dump += ir::print(lowered.program.functions.at(usr)) + "\n";
+    }
+  }
+  if (!settings.summaries_out.empty()) {
+    write_summaries(lowered.program, context, settings.summaries_out, result.errors);
+  }
+  if (!settings.summaries_in.empty()) {
+    read_summaries(lowered.program, settings.summaries_in, result.errors);
+  }
+
+  std::vector<Finding> findings;
+  const auto tell = [&](const std::vector<Hazard>& hazards) {
+    for (const Hazard& hazard : hazards) {
+      findings.push_back(word(hazard));
+    }
+  };
+  ir::Inliner inliner(lowered.program);
+  for (const std::string& usr : lowered.roots) {
+    const ir::Function& function = lowered.program.functions.at(usr);
+    if (!function.incomplete.empty()) {
+      continue;  // the lowering has said why
+    }
+    const ir::Function closed = inliner.close(usr);
+    const Verdict verdict = analyze(closed, lowered.program);
+    if (!verdict.gave_up.empty()) {
+      const ir::Site site = function.site == ir::kNoSite ? ir::Site{} : function[function.site];
+      result.skipped.push_back({function.name, site.file, site.line, verdict.gave_up});
+      continue;
+    }
+    ++result.functions_analyzed;
+    result.with_streams += has_stream_operations(closed) ? 1 : 0;
+    tell(verdict.hazards);
+    tell(structural_hazards(function));
+  }
+
+  findings = without_duplicates(std::move(findings));
+  fingerprint(findings);
+  std::set<std::string> known;
+  if (!settings.baseline.empty()) {
+    std::string error;
+    known = read_baseline(settings.baseline, error);
+    if (!error.empty()) {
+      result.errors.push_back(error);
+    }
+  }
+  for (Finding& finding : findings) {
+    if (settings.shows(finding.check, finding.level)) {
+      (known.contains(finding.fingerprint) ? result.known : result.findings).push_back(std::move(finding));
+    }
+  }
+  return result;
+}
+
+}  // namespace streamsan::analyzer

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The result of analysing one translation unit, made once and read by every check.
+#pragma once
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "analyzer/analysis/hazard.h"
+#include "analyzer/lowering/lowering.h"
+
+namespace clang {
+class ASTContext;
+}
+
+namespace streamsan::analyzer {
+
+/// Settings, from clang-tidy's CheckOptions (`streamsan.Levels: definite;latent`), see settings.cpp.
+struct Settings {
+  std::vector<Level> levels{Level::Definite, Level::Latent};
+  std::map<Check, std::vector<Level>> levels_of;  ///< `streamsan-cross-stream-race.Levels`
+  std::vector<std::string> model_files;           ///< YAML
+  std::string summaries_in;                       ///< folder of *.json, read
+  std::string summaries_out;                      ///< folder, written: one file for each translation unit
+  std::string baseline;                           ///< fingerprints that are not to be told again
+  bool per_thread_default_stream = false;         ///< `streamsan.DefaultStream: per-thread`
+  bool dump_ir = false;
+
+  [[nodiscard]] bool shows(Check check, Level level) const {
+    const auto own = levels_of.find(check);
+    const std::vector<Level>& shown = own == levels_of.end() ? levels : own->second;
+    return std::find(shown.begin(), shown.end(), level) != shown.end();
+  }
+};
+
+struct Analysis {
+  std::vector<Finding> findings;  ///< of the levels asked for, in source order, without duplicates
+  std::vector<Finding> known;     ///< those that the baseline has already
+  std::vector<Skipped> skipped;
+  std::uint32_t functions_seen = 0;
+  std::uint32_t functions_analyzed = 0;
+  std::uint32_t with_streams = 0;   ///< of the analysed: those that enqueue, order or allocate anything
+  std::string dump;                 ///< the stream IR as text, if asked for
+  std::vector<std::string> errors;  ///< one line each: a file that could not be read or written
+};
+
+/// Lowers, closes, analyses and words.
+Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& settings);
+
+}  // namespace streamsan::analyzer

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The options, once each, with the sentences that --help shows; docs/streamsan-tidy.md says more.
+//
+// CLI11 reads GNU's spelling. What clang-tidy also takes, `-checks=X`, `-p=X`, is respelled first. Everything after
+// `--` is the compiler's.
+#include "analyzer/tool/command_line.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+#include "CLI/CLI.hpp"
+
+namespace streamsan::analyzer {
+namespace {
+
+constexpr const char* kSourceFilter = R"(\.(cu|cuda|hip|cpp|cc|cxx|c\+\+|C)$)";
+
+/// The names of the options that `app` knows by two dashes.
+std::vector<std::string> long_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    const std::vector<std::string>& own = option->get_lnames();
+    names.insert(names.end(), own.begin(), own.end());
+  }
+  return names;
+}
+
+std::vector<std::string> respell(const std::vector<std::string>& words, const std::vector<std::string>& names) {
+  std::vector<std::string> result;
+  for (const std::string& word : words) {
+    const std::string name = word.substr(0, word.find('=')).substr(std::min<std::size_t>(word.size(), 1));
+    if (word.starts_with("-p=")) {
+      result.insert(result.end(), {"-p", word.substr(3)});
+    } else if (word.size() > 2 && word[0] == '-' && word[1] != '-' && std::ranges::find(names, name) != names.end()) {
+      result.push_back("-" + word);
+    } else {
+      result.push_back(word);
+    }
+  }
+  return result;
+}
+
+int complain(const std::string& what) {
+  std::fprintf(stderr, "streamsan-tidy: error: %s\n", what.c_str());
+  return 2;
+}
+
+}  // namespace
+
+std::optional<CommandLine> read_command_line(int argc, char** argv, int& exit_code) {
+  CommandLine line;
+  CLI::App app{
+      "streamsan-tidy: finds CUDA stream-ordering bugs in source.\n"
+      "  streamsan-tidy -p BUILD [FILE...]      with the compile_commands.json of BUILD, nvcc's or Clang's\n"
+      "  streamsan-tidy FILE... -- [FLAG...]    with these compiler flags\n"
+      "Exit code: 0 clean, 1 findings that count as errors, 2 something could not be analysed.",
+      "streamsan-tidy"};
+  app.set_version_flag("--version", "streamsan-tidy " STREAMSAN_VERSION " (Clang " STREAMSAN_CLANG_VERSION ")");
+  app.option_defaults()->always_capture_default(false);
+
+  app.add_option("files", line.files, "sources; without any, those of the compile database")->type_name("FILE");
+  app.add_option("-p", line.build_dir, "folder of compile_commands.json, or that file")->type_name("DIR");
+  line.source_filter = kSourceFilter;
+  app.add_option("--source-filter", line.source_filter, "which sources of the database, where no FILE is named")
+      ->type_name("REGEX");
+  app.add_option("--extra-arg", line.extra_args, "compiler flag to add at the end")->type_name("FLAG");
+  app.add_option("--extra-arg-before", line.extra_args_before, "compiler flag to add at the start")->type_name("FLAG");
+
+  const char* selection = "What is looked for";
+  app.add_option("--checks", line.checks,
+                 "checks on top of the default, all correctness checks: globs, a leading - takes away. "
+                 "streamsan-*: performance and policy as well")
+      ->type_name("GLOBS")
+      ->group(selection);
+  app.add_option("--warnings-as-errors", line.warnings_as_errors, "checks whose findings are errors")
+      ->type_name("GLOBS")
+      ->group(selection);
+  app.add_option("--levels", line.levels, "of definite, latent and maybe; default: definite,latent")
+      ->type_name("LIST")
+      ->group(selection);
+  app.add_option("--header-filter", line.header_filter, "headers whose findings are shown; default: all of the project")
+      ->type_name("REGEX")
+      ->group(selection);
+  app.add_option("--exclude-header-filter", line.exclude_header_filter, "headers whose findings are not shown")
+      ->type_name("REGEX")
+      ->group(selection);
+  app.add_option("--line-filter", line.line_filter, R"(only these lines: [{"name":"a.cu","lines":[[1,9]]}])")
+      ->type_name("JSON")
+      ->group(selection);
+  app.add_option("--models", line.models, "what in-house functions do; see docs/analyzer-models.md")
+      ->type_name("FILE.yaml")
+      ->group(selection);
+  app.add_option("--default-stream", line.default_stream, "legacy or per-thread, where the flags do not say")
+      ->check(CLI::IsMember({"legacy", "per-thread"}))
+      ->type_name("KIND")
+      ->group(selection);
+  auto* config = app.add_option("--config", line.config, "text of a .clang-tidy, in place of those above the sources")
+                     ->type_name("YAML")
+                     ->group(selection);
+  app.add_option("--config-file", line.config_file, "the same, from a file")
+      ->type_name("FILE")
+      ->excludes(config)
+      ->group(selection);
+
+  const char* results = "Results";
+  app.add_flag("--fix", line.fix, "write the repairs that are certain into the sources")->group(results);
+  app.add_option("--export-fixes", line.export_fixes,
+                 "write findings and repairs as clang-apply-replacements reads them")
+      ->type_name("FILE")
+      ->group(results);
+  app.add_option("--sarif", line.sarif, "write the findings as SARIF 2.1.0")->type_name("FILE")->group(results);
+  auto* github =
+      app.add_flag("--github,!--no-github", line.github, "print GitHub annotations; default: if GITHUB_ACTIONS is true")
+          ->group(results);
+  app.add_option("--baseline", line.baseline, "findings to be silent about")->type_name("FILE")->group(results);
+  app.add_option("--write-baseline", line.write_baseline, "write all findings of today as a baseline")
+      ->type_name("FILE")
+      ->group(results);
+  app.add_flag("--quiet", line.quiet, "no progress, and a summary only if something was not analysed")->group(results);
+  bool color = false;
+  auto* use_color = app.add_flag("--use-color,!--no-use-color", color, "default: on a terminal")->group(results);
+
+  const char* across = "Across translation units";
+  app.add_flag("--cross-tu", line.cross_tu, "look into functions of all the other sources, too: reads each file twice")
+      ->group(across);
+  app.add_option("--summaries-out", line.summaries_out, "write what functions do")->type_name("DIR")->group(across);
+  app.add_option("--summaries-in", line.summaries_in, "read what functions of others do")
+      ->type_name("DIR")
+      ->group(across);
+
+  const char* running = "Running";
+  app.add_option("-j,--jobs", line.jobs, "files at a time; default: one for each core")->group(running);
+  app.add_option("--cuda-path", line.cuda_path,
+                 "root of the CUDA toolkit; default: CUDA_PATH, the nvcc of the database")
+      ->type_name("DIR")
+      ->group(running);
+  app.add_option("--resource-dir", line.resource_dir, "Clang's own headers; default: those of an installed Clang")
+      ->type_name("DIR")
+      ->group(running);
+  app.add_flag("--dump-ir", line.dump_ir, "print the stream IR of all functions")->group(running);
+  app.add_flag("--show-skipped", line.show_skipped, "name the functions that were not analysed, with the reasons")
+      ->group(running);
+  app.add_flag("--show-errors", line.show_errors, "show all compile errors of a file, not only the first")
+      ->group(running);
+  app.add_flag("--driver-log", line.driver_log,
+               "print how each compile command was translated, and the workers' stderr")
+      ->group(running);
+
+  const char* configuration = "Configuration";
+  app.add_flag("--list-checks", line.list_checks, "name the checks that are on")->group(configuration);
+  app.add_flag("--verify-config", line.verify_config, "check the configuration for names that do not exist")
+      ->group(configuration);
+  app.add_flag("--dump-config", line.dump_config, "print the configuration in force")->group(configuration);
+  app.add_flag("--explain-config", line.explain_config, "for each check that is on, say where")->group(configuration);
+
+  std::vector<std::string> words(argv + 1, argv + argc);
+  const auto dashes = std::ranges::find(words, "--");
+  if (dashes != words.end()) {
+    line.flags.emplace(dashes + 1, words.end());
+    words.erase(dashes, words.end());
+  }
+  words = respell(words, long_names(app));
+  std::ranges::reverse(words);  // as CLI11 wants them
+  try {
+    app.parse(words);
+  } catch (const CLI::Success& success) {
+    exit_code = app.exit(success);
+    return std::nullopt;
+  } catch (const CLI::ParseError& error) {
+    exit_code = complain(std::string(error.what()) + " (--help lists the options)");
+    return std::nullopt;
+  }
+  if (use_color->count() > 0) {
+    line.color = color;
+  }
+  if (github->count() == 0) {
+    const char* actions = std::getenv("GITHUB_ACTIONS");
+    line.github = actions != nullptr && std::string_view(actions) == "true";
+  }
+  if (line.flags && !line.build_dir.empty()) {
+    exit_code = complain("-p and flags after -- are two answers to one question");
+    return std::nullopt;
+  }
+  return line;
+}
+
+}  // namespace streamsan::analyzer

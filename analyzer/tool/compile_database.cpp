@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// compile_commands.json, as CMake, Ninja, bear and others write it: `command` is one string in a shell's spelling,
+// `arguments` a list of words; `file` is relative to `directory`.
+//
+// Headers have no entry of their own. A header that is named (pre-commit names all files that changed) is compiled like
+// the source of its name, else like the source with the longest part of its path in common. Any other file without an
+// entry is an error: with guessed flags it could compile into something that it is not.
+#include "analyzer/tool/compile_database.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+#include "analyzer/tool/scratch.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/Regex.h"
+
+namespace streamsan::analyzer {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kName = "compile_commands.json";
+
+std::optional<std::string> read_text(const std::string& path) {
+  std::string text;
+  return read_file(path, text) ? std::optional(std::move(text)) : std::nullopt;
+}
+
+std::string absolute(const fs::path& path, const fs::path& directory = {}) {
+  std::error_code ignored;
+  return fs::absolute(directory / path, ignored).lexically_normal().string();
+}
+
+bool is_header(const std::string& file) {
+  const std::string extension = fs::path(file).extension().string();
+  constexpr std::string_view kHeaders[] = {".h", ".hh", ".hpp", ".hxx", ".cuh", ".inl", ".inc"};
+  return std::ranges::find(kHeaders, extension) != std::end(kHeaders);
+}
+
+/// The database file above `from`, or empty.
+std::string find_above(const std::string& from) {
+  for (fs::path folder = fs::path(from).parent_path();; folder = folder.parent_path()) {
+    std::error_code ignored;
+    if (fs::exists(folder / kName, ignored)) {
+      return (folder / kName).string();
+    }
+    if (folder == folder.root_path() || folder.empty()) {
+      return {};
+    }
+  }
+}
+
+std::optional<Command> read_entry(const llvm::json::Value& value) {
+  const llvm::json::Object* entry = value.getAsObject();
+  const auto file = entry == nullptr ? std::nullopt : entry->getString("file");
+  if (!file) {
+    return std::nullopt;
+  }
+  Command command;
+  command.file = file->str();
+  command.directory = absolute(entry->getString("directory").value_or("").str());
+  if (const llvm::json::Array* words = entry->getArray("arguments")) {
+    for (const llvm::json::Value& word : *words) {
+      command.arguments.push_back(word.getAsString().value_or("").str());
+    }
+  } else if (const auto text = entry->getString("command")) {
+    command.arguments = split_words(text->str());
+  }
+  return command;
+}
+
+std::vector<Source> read_database(const std::string& path, std::string& error) {
+  const std::optional<std::string> text = read_text(path);
+  if (!text) {
+    error = "compile database " + path + " cannot be read";
+    return {};
+  }
+  llvm::Expected<llvm::json::Value> json = llvm::json::parse(*text);
+  if (!json) {
+    error = "compile database " + path + " is no JSON: " + llvm::toString(json.takeError());
+    return {};
+  }
+  const llvm::json::Array* entries = json->getAsArray();
+  if (entries == nullptr) {
+    error = "compile database " + path + " is no list of entries";
+    return {};
+  }
+  std::vector<Source> sources;
+  std::map<std::string, std::size_t> positions;
+  for (const llvm::json::Value& value : *entries) {
+    const std::optional<Command> command = read_entry(value);
+    if (!command) {
+      error = "compile database " + path + " has an entry without a file";
+      return {};
+    }
+    const std::string file = absolute(command->file, command->directory);
+    const auto [position, is_new] = positions.try_emplace(file, sources.size());
+    if (is_new) {
+      sources.push_back({file, {}, {}, {}});
+    }
+    Source& source = sources[position->second];
+    Compilation compilation{command->directory, translate(*command, read_text)};
+    if (source.error.empty()) {
+      source.error = compilation.translation.error;
+    }
+    source.compilations.push_back(std::move(compilation));
+  }
+  if (sources.empty()) {
+    error = "compile database " + path + " is empty";
+  }
+  return sources;
+}
+
+/// How alike two paths are: the same name but for the extension, then the length of the common part.
+std::pair<bool, std::size_t> likeness(const fs::path& left, const fs::path& right) {
+  const std::string a = left.string();
+  const std::string b = right.string();
+  const auto common = std::ranges::mismatch(a, b).in1 - a.begin();
+  return {left.stem() == right.stem(), static_cast<std::size_t>(common)};
+}
+
+Source find_source(const std::vector<Source>& sources, const std::string& file, const std::string& database) {
+  const auto own = std::ranges::find(sources, file, &Source::file);
+  if (own != sources.end()) {
+    return *own;
+  }
+  Source source{file, {}, {}, {}};
+  std::error_code ignored;
+  if (!fs::exists(file, ignored)) {
+    source.error = "there is no such file";
+    return source;
+  }
+  if (!is_header(file)) {
+    source.error = "it has no entry in " + database;
+    return source;
+  }
+  const Source& lender = *std::ranges::max_element(
+      sources, {}, [&file](const Source& candidate) { return likeness(file, candidate.file); });
+  source = lender;
+  source.file = file;
+  source.borrowed_from = lender.file;
+  source.compilations.resize(std::min<std::size_t>(source.compilations.size(), 1));
+  return source;
+}
+
+std::vector<Source> with_flags(const CommandLine& line, const std::vector<std::string>& flags) {
+  std::vector<Source> sources;
+  std::error_code ignored;
+  const std::string here = fs::current_path(ignored).string();
+  for (const std::string& name : line.files) {
+    Source source{absolute(name), {}, {}, {}};
+    if (!fs::exists(source.file, ignored)) {
+      source.error = "there is no such file";
+    }
+    source.compilations.push_back({here, translate_flags({here, source.file, flags}, read_text)});
+    if (source.error.empty()) {
+      source.error = source.compilations.back().translation.error;
+    }
+    sources.push_back(std::move(source));
+  }
+  return sources;
+}
+
+}  // namespace
+
+std::vector<Source> read_sources(const CommandLine& line, std::string& remark, std::string& error) {
+  if (line.flags) {
+    if (line.files.empty()) {
+      error = "no source file is named";
+    }
+    return with_flags(line, *line.flags);
+  }
+  std::string database = line.build_dir;
+  std::error_code ignored;
+  if (!database.empty()) {
+    if (!fs::exists(database, ignored)) {
+      error = "-p: there is no " + database;
+      return {};
+    }
+    if (fs::is_directory(database, ignored)) {
+      database = (fs::path(database) / kName).string();
+    }
+  } else if (!line.files.empty()) {
+    database = find_above(absolute(line.files.front()));
+    if (database.empty()) {
+      remark = std::string("no ") + kName + " above " + line.files.front() +
+               ": compiled without flags (give -p DIR, or flags after --)";
+      return with_flags(line, {});
+    }
+  } else {
+    error = "nothing to analyse: name source files, or a build folder with -p";
+    return {};
+  }
+
+  std::vector<Source> all = read_database(database, error);
+  if (!error.empty()) {
+    return {};
+  }
+  std::vector<Source> sources;
+  if (line.files.empty()) {
+    const llvm::Regex filter(line.source_filter);
+    if (std::string reason; !filter.isValid(reason)) {
+      error = "--source-filter: " + reason;
+      return {};
+    }
+    std::ranges::copy_if(all, std::back_inserter(sources),
+                         [&](const Source& source) { return filter.match(source.file); });
+    if (sources.empty()) {
+      error = "no source in " + database + " matches the source filter " + line.source_filter;
+    }
+    return sources;
+  }
+  for (const std::string& name : line.files) {
+    const std::string file = absolute(name);
+    if (std::ranges::find(sources, file, &Source::file) == sources.end()) {
+      sources.push_back(find_source(all, file, database));
+    }
+  }
+  return sources;
+}
+
+}  // namespace streamsan::analyzer

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The command that Clang sees, and the files around it; see preparation.h.
+//
+// The order of words matters: Clang's own headers first, then the compat header, so that it is included before the
+// project's forced includes; then the project's words; then the toolkit's system folders, as nvcc has them last.
+#include "analyzer/tool/preparation.h"
+
+#include <algorithm>
+
+#include "analyzer/tool/launch_repair.h"
+#include "analyzer/tool/scratch.h"
+#include "analyzer/tool/toolkit.h"
+#include "clang/Driver/Driver.h"
+#include "clang/Options/Options.h"
+#include "llvm/Option/ArgList.h"
+#include "llvm/Option/OptTable.h"
+#include "llvm/Support/JSON.h"
+
+namespace streamsan::analyzer {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Words of nvcc's host compiler, mostly gcc, that Clang's driver does not know. What Clang does not know cannot change
+/// what Clang sees; left in, each is an error. Flags that a person wrote after `--` stay: there it is a slip.
+void drop_unknown_to_clang(Translation& translation) {
+  if (translation.compiler.empty() || (translation.dialect != Dialect::Nvcc && translation.dialect != Dialect::Host)) {
+    return;
+  }
+  std::vector<const char*> words;
+  for (const std::string& word : translation.arguments) {
+    words.push_back(word.c_str());
+  }
+  unsigned missing_index = 0;
+  unsigned missing_count = 0;
+  const llvm::opt::InputArgList parsed = clang::getDriverOptTable().ParseArgs(
+      words, missing_index, missing_count, llvm::opt::Visibility(clang::options::ClangOption));
+  std::vector<bool> unknown(translation.arguments.size(), false);
+  for (const llvm::opt::Arg* argument : parsed.filtered(clang::options::OPT_UNKNOWN)) {
+    unknown[argument->getIndex()] = true;
+  }
+  std::vector<std::string> kept;
+  for (std::size_t i = 0; i < translation.arguments.size(); ++i) {
+    (unknown[i] ? translation.dropped : kept).push_back(std::move(translation.arguments[i]));
+  }
+  translation.arguments = std::move(kept);
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) {
+    const bool plain = !word.empty() && word.find_first_of(" \t\"'\\$&|;<>()*?#") == std::string::npos;
+    text += text.empty() ? "" : " ";
+    if (plain) {
+      text += word;
+      continue;
+    }
+    text += '\'';
+    for (const char c : word) {
+      text += c == '\'' ? "'\\''" : std::string(1, c);
+    }
+    text += '\'';
+  }
+  return text;
+}
+
+std::string overlay(const std::map<std::string, std::string>& shown) {
+  llvm::json::Array roots;
+  for (const auto& [file, text_file] : shown) {
+    roots.push_back(llvm::json::Object{{"type", "file"}, {"name", file}, {"external-contents", text_file}});
+  }
+  // The names that Clang and its messages use are the virtual ones.
+  const llvm::json::Object all{{"version", 0}, {"use-external-names", false}, {"roots", std::move(roots)}};
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::json::Value(llvm::json::Object(all));
+  return text;
+}
+
+}  // namespace
+
+Preparation::Preparation(const CommandLine& line, const fs::path& scratch, std::string& error)
+    : line_(line),
+      scratch_(scratch),
+      compat_header_((scratch / "streamsan_cuda_compat.h").string()),
+      fallback_folder_((scratch / "fallback").string()) {
+  resource_dir_ = line.resource_dir.empty() ? find_resource_dir(error) : line.resource_dir;
+  std::error_code ignored;
+  if (!line.resource_dir.empty() && !fs::exists(fs::path(resource_dir_) / "include" / "stddef.h", ignored)) {
+    error = "--resource-dir: " + resource_dir_ + " has no include/stddef.h";
+  }
+  fs::create_directory(fallback_folder_, ignored);
+  if (error.empty() &&
+      !(write_file(compat_header_, kCompatHeader) && write_file(fs::path(fallback_folder_) / "omp.h", kOpenMpHeader))) {
+    error = "cannot write to " + scratch.string();
+  }
+}
+
+std::vector<std::string> Preparation::command(const Source& source, const Compilation& compilation,
+                                              std::string& error) const {
+  Translation translation = compilation.translation;
+  drop_unknown_to_clang(translation);
+  std::vector<std::string> words{"clang++", "-resource-dir=" + resource_dir_};
+  const auto add = [&words](std::initializer_list<std::string> more) { words.insert(words.end(), more); };
+  const bool nvcc = translation.dialect == Dialect::Nvcc;
+  const std::string extension = fs::path(source.file).extension().string();
+  std::vector<std::string> system_folders;
+
+  Language language = translation.language;
+  if (!source.borrowed_from.empty() && extension == ".cuh") {
+    language = Language::Cuda;
+  }
+  if ((language == Language::Cuda || nvcc) && !translation.no_toolkit) {
+    const std::string& given = line_.cuda_path.empty() ? translation.cuda_path : line_.cuda_path;
+    const std::optional<Toolkit> toolkit = find_toolkit(given, translation.compiler, error);
+    if (!toolkit) {
+      return {};
+    }
+    if (nvcc) {
+      system_folders = toolkit->system_folders;
+    }
+    if (language == Language::Cuda) {
+      add({"--cuda-path=" + toolkit->root, "-Wno-unknown-cuda-version"});
+      if (nvcc) {
+        add({"-include", compat_header_, "-Xclang", "-fcuda-allow-variadic-functions"});
+      }
+    } else {
+      system_folders.insert(system_folders.begin(), toolkit->include);
+    }
+  }
+  switch (language) {
+    case Language::Cuda:
+      add({"-x", "cuda", "--cuda-host-only"});
+      break;
+    case Language::Hip:
+      add({"-x", "hip", "--cuda-host-only", "-nogpulib"});
+      break;
+    case Language::Cxx:
+      if (nvcc || !source.borrowed_from.empty() || extension == ".cu" || extension == ".hip") {
+        add({"-x", "c++"});
+      }
+      break;
+  }
+  words.insert(words.end(), line_.extra_args_before.begin(), line_.extra_args_before.end());
+  words.insert(words.end(), translation.arguments.begin(), translation.arguments.end());
+  for (const std::string& folder : system_folders) {
+    add({"-isystem", folder});
+  }
+  if (nvcc) {
+    add({"-idirafter", fallback_folder_});
+  }
+  if (line_.default_stream == "per-thread" && !translation.per_thread_default_stream) {
+    add({"-DCUDA_API_PER_THREAD_DEFAULT_STREAM=1"});
+  }
+  words.insert(words.end(), line_.extra_args.begin(), line_.extra_args.end());
+  add({"-Wno-unused-command-line-argument", "-Wno-unknown-warning-option", "-fsyntax-only", source.file});
+  return words;
+}
+
+Prepared Preparation::prepare(const Source& source, const Selection& selection, std::size_t number) const {
+  Prepared prepared;
+  prepared.error = source.error;
+  if (!prepared.error.empty()) {
+    return prepared;
+  }
+  const fs::path folder = scratch_ / std::to_string(number);
+  std::error_code failed;
+  fs::create_directory(folder, failed);
+
+  llvm::json::Array entries;
+  for (const Compilation& compilation : source.compilations) {
+    std::vector<std::string> words = command(source, compilation, prepared.error);
+    if (!prepared.error.empty()) {
+      return prepared;
+    }
+    prepared.log += source.file + ": in " + compilation.directory + ": " + joined(words) + "\n";
+    if (!compilation.translation.dropped.empty()) {
+      prepared.log += source.file + ": dropped: " + joined(compilation.translation.dropped) + "\n";
+    }
+    std::map<std::string, std::string> repaired =
+        repair_with_includes(source.file, quoted_include_folders(words, compilation.directory));
+    prepared.repaired.merge(repaired);
+    entries.push_back(llvm::json::Object{
+        {"directory", compilation.directory}, {"file", source.file}, {"arguments", llvm::json::Array(words)}});
+  }
+  std::map<std::string, std::string> shown;
+  bool written = true;
+  for (const auto& [file, text] : prepared.repaired) {
+    const fs::path path = folder / ("repaired-" + std::to_string(shown.size()));
+    written = written && write_file(path, text);
+    shown.emplace(file, path.string());
+    prepared.log += file + ": braces in launch configurations are read as parentheses\n";
+  }
+  std::string database;
+  llvm::raw_string_ostream(database) << llvm::json::Value(std::move(entries));
+  written = written && write_file(folder / "compile_commands.json", database) &&
+            write_file(folder / "config.yaml", clang::tidy::configurationAsText(selection.options));
+
+  prepared.export_fixes = (folder / "fixes.yaml").string();
+  Job& job = prepared.job;
+  job.sidecar = (folder / "sidecar").string();
+  job.output = (folder / "stdout").string();
+  job.errors = (folder / "stderr").string();
+  job.arguments = {"-p=" + folder.string(), "--config-file=" + (folder / "config.yaml").string(),
+                   "--export-fixes=" + prepared.export_fixes, "--quiet"};
+  if (!shown.empty()) {
+    written = written && write_file(folder / "overlay.yaml", overlay(shown));
+    job.arguments.push_back("--vfsoverlay=" + (folder / "overlay.yaml").string());
+  }
+  if (!line_.line_filter.empty()) {
+    job.arguments.push_back("--line-filter=" + line_.line_filter);
+  }
+  job.arguments.push_back(source.file);
+  if (!written) {
+    prepared.error = "cannot write to " + folder.string();
+  }
+  return prepared;
+}
+
+}  // namespace streamsan::analyzer

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a worker found, as plain data for the output formats.
+//
+// Two files are joined. clang-tidy's own export holds the diagnostics that survived NOLINT and the filters, with notes
+// and replacements, but knows neither lines nor functions; the sidecar (tidy/sidecar.h) holds what our checks know of
+// each finding, but not whether it was shown. Only what is in the first is a result.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "analyzer/analysis/hazard.h"
+#include "clang/Tooling/Core/Diagnostic.h"
+
+namespace streamsan::analyzer {
+
+struct Place {
+  std::string file;  ///< absolute; empty: none
+  std::uint32_t offset = 0;
+  std::uint32_t line = 0;  ///< 1-based; 0: not known
+  std::uint32_t column = 0;
+  std::uint32_t character = 0;  ///< as column, in characters and not bytes
+};
+
+struct Remark {
+  Place place;
+  std::string message;
+  std::string lane;  ///< the stream, or "host"
+};
+
+struct Result {
+  std::string check;  ///< "streamsan-cross-stream-race", or a compiler warning that was asked for
+  std::string level;  ///< "definite", "latent", "maybe"; empty: not one of ours
+  std::string function;
+  std::string fingerprint;
+  Remark site;
+  std::vector<Remark> notes;
+  clang::tooling::Diagnostic diagnostic;  ///< with the replacements
+  bool as_error = false;                  ///< --warnings-as-errors
+  bool known = false;                     ///< the baseline has it
+  bool repeated = false;                  ///< an earlier file had the same one: it stands in a header
+
+  /// Makes exit code 1: correctness, or an error by the user's will.
+  [[nodiscard]] bool counts() const;
+};
+
+struct Unanalysed {
+  std::string function;
+  std::string file;
+  std::uint32_t line = 0;
+  std::string reason;
+};
+
+struct FileResults {
+  std::string file;
+  std::string problem;  ///< why it was not analysed, or not whole; empty: it was
+  std::vector<Result> results;
+  std::vector<Remark> compile_errors;
+  std::vector<Unanalysed> skipped;
+  std::vector<std::string> known_fingerprints;  ///< findings that a baseline in the configuration kept back
+  std::vector<std::string> errors;              ///< of the checks: a model file that cannot be read
+  std::uint32_t functions_analyzed = 0;
+  bool analysed = false;  ///< the checks ran
+  std::string dump;
+};
+
+/// Lines and columns of offsets. Keeps the files it has read.
+class SourceLines {
+ public:
+  void complete(Place& place);
+
+ private:
+  std::map<std::string, std::string> texts_;
+};
+
+/// Reads what a worker left for `file`: its export and its sidecar; either may be missing. `status` is its wait status.
+/// `shown` are repaired texts (preparation.h), of equal length: offsets hold for both.
+FileResults read_results(const std::string& file, const std::string& export_fixes, const std::string& sidecar,
+                         const std::string& stderr_text, int status, const std::string& warnings_as_errors,
+                         SourceLines& lines);
+
+}  // namespace streamsan::analyzer

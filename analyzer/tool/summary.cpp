@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Counting. A finding in a header that several files include is one; functions are counted for each file that has them.
+// Only functions that have to do with CUDA are counted, those that were analysed and those that could not be: the
+// thousands of others in a translation unit would hide what was left out.
+#include "analyzer/tool/summary.h"
+
+#include <filesystem>
+#include <set>
+#include <sstream>
+
+namespace streamsan::analyzer {
+
+Summary::Summary(const std::vector<FileResults>& files) : files_(files) {
+  std::set<std::string> with_findings;
+  for (const FileResults& file : files) {
+    analysed_ += file.functions_analyzed;
+    relevant_ += file.functions_analyzed + file.skipped.size();
+    looked_at_ += file.analysed ? 1 : 0;
+    known_ += file.known_fingerprints.size();
+    if (!file.problem.empty()) {
+      problems_.push_back(shown_path(file.file));
+    }
+    for (const Result& result : file.results) {
+      if (result.repeated) {
+        continue;
+      }
+      if (result.known) {
+        ++known_;
+        continue;
+      }
+      ++shown_;
+      ++levels_[result.level];
+      with_findings.insert(result.site.place.file);
+      counts_ = counts_ || result.counts();
+    }
+  }
+  with_findings_ = with_findings.size();
+}
+
+std::string Summary::text(const Baseline* baseline) const {
+  std::ostringstream text;
+  text << plural(shown_, "finding");
+  if (shown_ > 0) {
+    std::string parts;
+    for (const char* level : {"definite", "latent", "maybe"}) {
+      if (const auto count = levels_.find(level); count != levels_.end()) {
+        parts += (parts.empty() ? "" : ", ") + std::to_string(count->second) + " " + level;
+      }
+    }
+    text << (parts.empty() ? "" : " (" + parts + ")") << " in " << plural(with_findings_, "file");
+  }
+  if (baseline != nullptr) {
+    text << "; baseline: " << shown_ << " new, " << known_ << " known, " << baseline->fixed(files_) << " fixed";
+  }
+  text << "; " << analysed_ << " of " << plural(relevant_, "function") << " analysed in " << plural(looked_at_, "file");
+  if (analysed_ < relevant_) {
+    text << " (--show-skipped names the others)";
+  }
+  for (std::size_t i = 0; i < problems_.size(); ++i) {
+    text << (i == 0 ? "; not analysed, or not whole: " : ", ") << problems_[i];
+  }
+  return text.str();
+}
+
+std::string plural(std::size_t count, const std::string& word) {
+  return std::to_string(count) + " " + word + (count == 1 ? "" : "s");
+}
+
+std::string shown_path(const std::string& file) {
+  std::error_code ignored;
+  return relative_to(file, std::filesystem::current_path(ignored).string());
+}
+
+}  // namespace streamsan::analyzer

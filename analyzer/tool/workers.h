@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Workers: one process for each source file.
+//
+// A process of its own for each file keeps a crash of the compiler, or of the analysis, to that file, and makes
+// parallel runs simple: nothing is shared. A worker is this program again, with a hidden first argument; it is
+// clang-tidy's own main function with our checks linked in.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace streamsan::analyzer {
+
+/// The first argument of a worker.
+inline constexpr const char* kWorkerArgument = "--streamsan-worker";
+
+struct Job {
+  std::vector<std::string> arguments;  ///< after kWorkerArgument
+  std::string sidecar;                 ///< file for the checks' own findings (tidy/sidecar.h)
+  std::string output;                  ///< files for stdout and stderr; empty: this program's own
+  std::string errors;
+};
+
+/// Runs the jobs, at most `parallel` at a time, begun in order. `done` hears the index of each and its wait status, as
+/// they end; -1: it could not be started. Returns early, with its workers ended, when a signal was noted.
+void run_jobs(const std::vector<Job>& jobs, unsigned parallel, const std::function<void(std::size_t)>& begun,
+              const std::function<void(std::size_t, int)>& done);
+
+/// What a worker does. Never returns to the driver.
+int run_worker(int argc, char** argv);
+
+}  // namespace streamsan::analyzer

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: %check alloc-in-loop %s
+// RUN: %check alloc-in-loop %s -- -DFIXED
+//
+// Pinned memory is dear: page-locking in every iteration.
+#include <cuda_runtime.h>
+
+void feed(float* device, int batches, size_t bytes, cudaStream_t s) {
+  float* staging = nullptr;
+#ifdef FIXED
+  cudaMallocHost(&staging, bytes);
+#endif
+  for (int b = 0; b < batches; ++b) {
+#ifndef FIXED
+    cudaMallocHost(&staging, bytes);  // FIRES: alloc-in-loop
+#endif
+    staging[0] = b;
+    cudaMemcpyAsync(device, staging, bytes, cudaMemcpyHostToDevice, s);
+    cudaStreamSynchronize(s);
+#ifndef FIXED
+    cudaFreeHost(staging);  // FIRES: alloc-in-loop
+#endif
+  }
+#ifdef FIXED
+  cudaFreeHost(staging);
+#endif
+}

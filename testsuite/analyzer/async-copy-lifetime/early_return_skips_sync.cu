@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: %check async-copy-lifetime %s --levels=definite,latent
+// RUN: %check async-copy-lifetime %s --levels=definite,latent -- -DFIXED
+//
+// The error path leaves without the synchronisation that the normal path has.
+#include <cuda_runtime.h>
+
+__global__ void apply(const float* w, float* x) { x[threadIdx.x] *= w[threadIdx.x]; }
+
+bool run(float* d_weights, float* x, cudaStream_t stream) {
+  float weights[64];
+  for (int i = 0; i < 64; ++i) weights[i] = 1.0f / (i + 1);
+  cudaMemcpyAsync(d_weights, weights, sizeof(weights), cudaMemcpyHostToDevice, stream);
+  apply<<<1, 64, 0, stream>>>(d_weights, x);
+  if (cudaGetLastError() != cudaSuccess) {
+#ifdef FIXED
+    cudaStreamSynchronize(stream);
+#endif
+    return false;  // FIRES: async-copy-lifetime
+  }
+  return cudaStreamSynchronize(stream) == cudaSuccess;
+}

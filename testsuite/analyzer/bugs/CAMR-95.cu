@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: %check premature-free %s
+// RUN: %check premature-free %s -- -DFIXED
+//
+// AMReX-Fluids/CAMR#95, AR: a temporary goes back to its arena at the end of the scope; a kernel on the box's stream
+// still reads it.
+#include <cuda_runtime.h>
+
+class Temporary {
+ public:
+  Temporary(size_t bytes, cudaStream_t arena) : arena_(arena) { cudaMallocAsync(&data_, bytes, arena); }
+  ~Temporary() { cudaFreeAsync(data_, arena_); }  // FIRES: premature-free
+  Temporary(const Temporary&) = delete;
+  double* data() { return data_; }
+
+ private:
+  double* data_ = nullptr;
+  cudaStream_t arena_;
+};
+
+__global__ void redistribute(const double* weights, double* state) { state[threadIdx.x] += weights[threadIdx.x]; }
+
+static void update_box(double* state, size_t bytes, cudaStream_t arena, cudaStream_t box_stream) {
+  Temporary weights(bytes, arena);
+  cudaStreamSynchronize(arena);
+  redistribute<<<1, 256, 0, box_stream>>>(weights.data(), state);
+#ifdef FIXED
+  cudaStreamSynchronize(box_stream);
+#endif
+}
+
+void advance(double* const* boxes, int n, size_t bytes) {
+  cudaStream_t arena, box_stream;
+  cudaStreamCreateWithFlags(&arena, cudaStreamNonBlocking);
+  cudaStreamCreateWithFlags(&box_stream, cudaStreamNonBlocking);
+  for (int i = 0; i < n; ++i) update_box(boxes[i], bytes, arena, box_stream);
+  cudaDeviceSynchronize();
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: %check host-read-before-done %s
+// RUN: %check host-read-before-done %s -- -DFIXED
+//
+// ggml-org/llama.cpp#18310, HR: logits are fetched asynchronously per micro-batch and sampled without a wait.
+#include <cuda_runtime.h>
+
+struct Backend {
+  cudaStream_t stream;
+};
+
+static void tensor_get_async(Backend* backend, const float* tensor, float* to, size_t bytes) {
+  cudaMemcpyAsync(to, tensor, bytes, cudaMemcpyDeviceToHost, backend->stream);
+}
+static void synchronize(Backend* backend) { cudaStreamSynchronize(backend->stream); }
+
+__global__ void forward(float* logits) { logits[threadIdx.x] += 1.0f; }
+
+int decode(Backend* backend, float* d_logits, int batches, int vocabulary) {
+  float* logits = nullptr;
+  cudaMallocHost(&logits, vocabulary * sizeof(float));
+  int best = 0;
+  for (int b = 0; b < batches; ++b) {
+    forward<<<1, 256, 0, backend->stream>>>(d_logits);
+    tensor_get_async(backend, d_logits, logits, vocabulary * sizeof(float));
+#ifdef FIXED
+    synchronize(backend);
+#endif
+    for (int i = 0; i < vocabulary; ++i) {
+      if (logits[i] > logits[best]) best = i;  // FIRES: host-read-before-done
+    }
+  }
+  synchronize(backend);
+  cudaFreeHost(logits);
+  return best;
+}

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: %check capture-unsafe-call %s
+// RUN: %check capture-unsafe-call %s -- -DFIXED
+//
+// A blocking copy inside the capture.
+#include <cuda_runtime.h>
+
+__global__ void work(float* x) { x[threadIdx.x] += 1.0f; }
+
+cudaGraph_t record(float* x, const float* pinned, size_t bytes, cudaStream_t s) {
+  cudaGraph_t graph = nullptr;
+  cudaStreamBeginCapture(s, cudaStreamCaptureModeThreadLocal);
+#ifdef FIXED
+  cudaMemcpyAsync(x, pinned, bytes, cudaMemcpyHostToDevice, s);
+#else
+  cudaMemcpy(x, pinned, bytes, cudaMemcpyHostToDevice);  // FIRES: capture-unsafe-call
+#endif
+  work<<<1, 256, 0, s>>>(x);
+  cudaStreamEndCapture(s, &graph);
+  return graph;
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: %check cross-stream-race %s
+// RUN: %check cross-stream-race %s -- -DFIXED
+//
+// Calls inside an error-checking macro count like plain ones.
+#include <cuda_runtime.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#define CHECK(call)                                                              \
+  do {                                                                           \
+    cudaError_t status_ = (call);                                                \
+    if (status_ != cudaSuccess) {                                                \
+      std::fprintf(stderr, "%s:%d %s\n", __FILE__, __LINE__, cudaGetErrorString(status_)); \
+      std::exit(1);                                                              \
+    }                                                                            \
+  } while (0)
+
+__global__ void solve(float* x) { x[threadIdx.x] += 1.0f; }
+
+void step(float* x, float* h_x, size_t bytes) {
+  cudaStream_t compute, io;
+  CHECK(cudaStreamCreateWithFlags(&compute, cudaStreamNonBlocking));
+  CHECK(cudaStreamCreateWithFlags(&io, cudaStreamNonBlocking));
+  solve<<<1, 256, 0, compute>>>(x);
+  CHECK(cudaGetLastError());
+#ifdef FIXED
+  CHECK(cudaStreamSynchronize(compute));
+#endif
+  CHECK(cudaMemcpyAsync(h_x, x, bytes, cudaMemcpyDeviceToHost, io));  // FIRES: cross-stream-race
+  CHECK(cudaStreamSynchronize(io));
+  CHECK(cudaStreamDestroy(compute));
+  CHECK(cudaStreamDestroy(io));
+}

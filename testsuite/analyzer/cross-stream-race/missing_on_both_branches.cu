@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: %check cross-stream-race %s
+// RUN: %check cross-stream-race %s -- -DFIXED
+//
+// Both branches enqueue, neither orders: the reader races whichever ran.
+#include <cuda_runtime.h>
+
+__global__ void fill_fast(float* out) { out[threadIdx.x] = 1.0f; }
+__global__ void fill_exact(float* out) { out[threadIdx.x] = 1.0f; }
+__global__ void consume(const float* in, float* out) { out[threadIdx.x] = in[threadIdx.x]; }
+
+void run(float* data, float* result, bool fast) {
+  cudaStream_t a, b;
+  cudaStreamCreate(&a);
+  cudaStreamCreate(&b);
+  if (fast) {
+    fill_fast<<<1, 256, 0, a>>>(data);
+  } else {
+    fill_exact<<<1, 256, 0, a>>>(data);
+  }
+#ifdef FIXED
+  cudaStreamSynchronize(a);
+#endif
+  consume<<<1, 256, 0, b>>>(data, result);  // FIRES: cross-stream-race
+  cudaStreamSynchronize(b);
+  cudaStreamSynchronize(a);
+}

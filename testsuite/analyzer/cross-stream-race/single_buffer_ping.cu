@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: %check cross-stream-race %s
+// RUN: %check cross-stream-race %s -- -DFIXED
+//
+// One staging buffer on the device, "filled" is awaited, but nothing keeps the next upload off the kernel.
+#include <cuda_runtime.h>
+
+__global__ void compute(const float* in, float* out) { out[threadIdx.x] += in[threadIdx.x]; }
+
+void stream_in(const float* h_pinned, float* buffer, float* out, int chunks, size_t n) {
+  cudaStream_t copy, work;
+  cudaEvent_t filled, drained;
+  cudaStreamCreateWithFlags(&copy, cudaStreamNonBlocking);
+  cudaStreamCreateWithFlags(&work, cudaStreamNonBlocking);
+  cudaEventCreateWithFlags(&filled, cudaEventDisableTiming);
+  cudaEventCreateWithFlags(&drained, cudaEventDisableTiming);
+  for (int c = 0; c < chunks; ++c) {
+    cudaMemcpyAsync(buffer, h_pinned + c * n, n * sizeof(float), cudaMemcpyHostToDevice, copy);  // FIRES: cross-stream-race
+    cudaEventRecord(filled, copy);
+    cudaStreamWaitEvent(work, filled, 0);
+    compute<<<1, 256, 0, work>>>(buffer, out);
+#ifdef FIXED
+    cudaEventRecord(drained, work);
+    cudaStreamWaitEvent(copy, drained, 0);
+#endif
+  }
+  cudaStreamSynchronize(work);
+}

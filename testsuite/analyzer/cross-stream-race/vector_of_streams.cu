@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: %check cross-stream-race %s
+// RUN: %check cross-stream-race %s -- -DFIXED
+//
+// A std::vector of streams: upload on a copy stream, compute on the slot's own stream, the same slot.
+#include <cuda_runtime.h>
+
+#include <vector>
+
+__global__ void process(float* data) { data[threadIdx.x] *= 2.0f; }
+
+void batches(std::vector<float*>& device, const std::vector<float*>& host, size_t bytes) {
+  std::vector<cudaStream_t> streams(device.size());
+  std::vector<cudaEvent_t> uploaded(device.size());
+  for (auto& s : streams) cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking);
+  for (auto& e : uploaded) cudaEventCreateWithFlags(&e, cudaEventDisableTiming);
+  cudaStream_t copy;
+  cudaStreamCreateWithFlags(&copy, cudaStreamNonBlocking);
+  for (size_t i = 0; i < device.size(); ++i) {
+    cudaMemcpyAsync(device[i], host[i], bytes, cudaMemcpyHostToDevice, copy);
+#ifdef FIXED
+    cudaEventRecord(uploaded[i], copy);
+    cudaStreamWaitEvent(streams[i], uploaded[i], 0);
+#endif
+    process<<<1, 256, 0, streams[i]>>>(device[i]);  // FIRES: cross-stream-race
+  }
+  for (auto& s : streams) cudaStreamSynchronize(s);
+}

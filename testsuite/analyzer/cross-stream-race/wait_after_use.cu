@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: %check cross-stream-race %s
+// RUN: %check cross-stream-race %s -- -DFIXED
+//
+// The wait is there, one line too late.
+#include <cuda_runtime.h>
+
+__global__ void pack(const float* in, float* out) { out[threadIdx.x] = in[threadIdx.x]; }
+__global__ void send(const float* in, float* link) { link[threadIdx.x] = in[threadIdx.x]; }
+
+void exchange(const float* field, float* halo, float* link) {
+  cudaStream_t compute, network;
+  cudaEvent_t packed;
+  cudaStreamCreate(&compute);
+  cudaStreamCreate(&network);
+  cudaEventCreateWithFlags(&packed, cudaEventDisableTiming);
+  pack<<<4, 128, 0, compute>>>(field, halo);
+  cudaEventRecord(packed, compute);
+#ifdef FIXED
+  cudaStreamWaitEvent(network, packed);
+  send<<<4, 128, 0, network>>>(halo, link);
+#else
+  send<<<4, 128, 0, network>>>(halo, link);  // FIRES: cross-stream-race
+  cudaStreamWaitEvent(network, packed);
+#endif
+  cudaStreamSynchronize(network);
+  cudaStreamSynchronize(compute);
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: %check cross-stream-race %s
+// RUN: %check cross-stream-race %s -- -DFIXED
+//
+// The wait is put into the producer instead of the consumer.
+#include <cuda_runtime.h>
+
+__global__ void encode(const float* in, float* out) { out[threadIdx.x] = in[threadIdx.x]; }
+__global__ void decode(const float* in, float* out) { out[threadIdx.x] = in[threadIdx.x]; }
+
+void transcode(const float* frame, float* code, float* result) {
+  cudaStream_t encoder, decoder;
+  cudaEvent_t done;
+  cudaStreamCreate(&encoder);
+  cudaStreamCreate(&decoder);
+  cudaEventCreateWithFlags(&done, cudaEventDisableTiming);
+  encode<<<1, 256, 0, encoder>>>(frame, code);
+  cudaEventRecord(done, encoder);
+#ifdef FIXED
+  cudaStreamWaitEvent(decoder, done, 0);
+#else
+  cudaStreamWaitEvent(encoder, done, 0);
+#endif
+  decode<<<1, 256, 0, decoder>>>(code, result);  // FIRES: cross-stream-race
+  cudaDeviceSynchronize();
+}

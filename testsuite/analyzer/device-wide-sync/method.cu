@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: %check device-wide-sync %s
+// RUN: %check device-wide-sync %s -- -DFIXED
+//
+// The object's stream is the only one that the method used.
+#include <cuda_runtime.h>
+
+__global__ void work(float* x) { x[threadIdx.x] += 1.0f; }
+
+class Solver {
+ public:
+  Solver() { cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking); }
+  ~Solver() { cudaStreamDestroy(stream_); }
+  void solve(float* x) {
+    work<<<1, 256, 0, stream_>>>(x);
+#ifdef FIXED
+    cudaStreamSynchronize(stream_);
+#else
+    cudaDeviceSynchronize();  // FIRES: device-wide-sync
+#endif
+  }
+
+ private:
+  cudaStream_t stream_;
+};

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: %check handle-use-after-destroy %s
+// RUN: %check handle-use-after-destroy %s -- -DFIXED
+//
+// A launch into a stream that was destroyed.
+#include <cuda_runtime.h>
+
+__global__ void work(float* x) { x[threadIdx.x] += 1.0f; }
+
+void run(float* x) {
+  cudaStream_t s;
+  cudaStreamCreate(&s);
+#ifdef FIXED
+  work<<<1, 256, 0, s>>>(x);
+  cudaStreamDestroy(s);
+#else
+  cudaStreamDestroy(s);
+  work<<<1, 256, 0, s>>>(x);  // FIRES: handle-use-after-destroy
+#endif
+  cudaDeviceSynchronize();
+}

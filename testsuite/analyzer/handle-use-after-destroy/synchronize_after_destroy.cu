@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: %check handle-use-after-destroy %s
+// RUN: %check handle-use-after-destroy %s -- -DFIXED
+//
+// Destroying a stream does not wait; the synchronisation that follows uses a dead handle.
+#include <cuda_runtime.h>
+
+__global__ void work(float* x) { x[threadIdx.x] += 1.0f; }
+
+void run(float* x) {
+  cudaStream_t s;
+  cudaStreamCreate(&s);
+  work<<<1, 256, 0, s>>>(x);
+#ifdef FIXED
+  cudaStreamSynchronize(s);
+  cudaStreamDestroy(s);
+#else
+  cudaStreamDestroy(s);
+  cudaStreamSynchronize(s);  // FIRES: handle-use-after-destroy
+#endif
+}

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: %check host-read-before-done %s
+// RUN: %check host-read-before-done %s -- -DFIXED
+//
+// The helper enqueues the copy and returns; the caller reads.
+#include <cuda_runtime.h>
+
+static void fetch(int* to, const int* from, int n, cudaStream_t stream) {
+  cudaMemcpyAsync(to, from, n * sizeof(int), cudaMemcpyDeviceToHost, stream);
+#ifdef FIXED
+  cudaStreamSynchronize(stream);
+#endif
+}
+
+int count(const int* device_counts, cudaStream_t stream) {
+  int* counts = nullptr;
+  cudaMallocHost(&counts, 4 * sizeof(int));
+  fetch(counts, device_counts, 4, stream);
+  int sum = 0;
+  for (int i = 0; i < 4; ++i) sum += counts[i];  // FIRES: host-read-before-done
+  cudaStreamSynchronize(stream);
+  cudaFreeHost(counts);
+  return sum;
+}

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: %check pageable-async-copy %s
+// RUN: %check pageable-async-copy %s -- -DFIXED
+//
+// An asynchronous copy from a std::vector blocks or is staged: it does not overlap.
+#include <cuda_runtime.h>
+
+#include <vector>
+
+void upload(float* device, const std::vector<float>& values, cudaStream_t s) {
+#ifdef FIXED
+  cudaMemcpy(device, values.data(), values.size() * sizeof(float), cudaMemcpyHostToDevice);
+#else
+  cudaMemcpyAsync(device, values.data(), values.size() * sizeof(float), cudaMemcpyHostToDevice, s);  // FIRES: pageable-async-copy
+#endif
+  cudaStreamSynchronize(s);
+}

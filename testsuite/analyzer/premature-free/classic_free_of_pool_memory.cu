@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: %check premature-free %s
+// RUN: %check premature-free %s -- -DFIXED
+//
+// cudaFree of stream-ordered memory waits for nothing.
+#include <cuda_runtime.h>
+
+__global__ void use(float* scratch, float* out) { out[threadIdx.x] = scratch[threadIdx.x]; }
+
+void run(float* out, size_t bytes, cudaStream_t stream) {
+  float* scratch = nullptr;
+  cudaMallocAsync(&scratch, bytes, stream);
+  use<<<1, 256, 0, stream>>>(scratch, out);
+#ifdef FIXED
+  cudaStreamSynchronize(stream);
+#endif
+  cudaFree(scratch);  // FIRES: premature-free
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: %check redundant-sync %s
+// RUN: %check redundant-sync %s -- -DFIXED
+//
+// The blocking copy on the same stream waits by itself.
+#include <cuda_runtime.h>
+
+__global__ void work(float* x) { x[threadIdx.x] += 1.0f; }
+
+float run(float* x) {
+  float first = 0.0f;
+  work<<<1, 256>>>(x);
+#ifdef FIXED
+  cudaMemcpy(&first, x, sizeof(first), cudaMemcpyDeviceToHost);
+#else
+  cudaStreamSynchronize(0);  // FIRES: redundant-sync
+  cudaMemcpy(&first, x, sizeof(first), cudaMemcpyDeviceToHost);
+#endif
+  return first;
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: %check redundant-sync %s
+// RUN: %check redundant-sync %s -- -DFIXED
+//
+// The helper has synchronised already.
+#include <cuda_runtime.h>
+
+__global__ void work(float* x) { x[threadIdx.x] += 1.0f; }
+
+static void compute(float* x, cudaStream_t s) {
+  work<<<1, 256, 0, s>>>(x);
+  cudaStreamSynchronize(s);
+}
+
+void run(float* x, cudaStream_t s) {
+  compute(x, s);
+#ifndef FIXED
+  cudaStreamSynchronize(s);  // FIRES: redundant-sync
+#endif
+}

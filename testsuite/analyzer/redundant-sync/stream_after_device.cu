@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: %check redundant-sync %s
+// RUN: %check redundant-sync %s -- -DFIXED
+//
+// A stream synchronisation right after one of the whole device.
+#include <cuda_runtime.h>
+
+__global__ void work(float* x) { x[threadIdx.x] += 1.0f; }
+
+void run(float* x, cudaStream_t s) {
+  work<<<1, 256, 0, s>>>(x);
+  cudaDeviceSynchronize();
+#ifndef FIXED
+  cudaStreamSynchronize(s);  // FIRES: redundant-sync
+#endif
+}

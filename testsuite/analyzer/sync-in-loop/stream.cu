@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: %check sync-in-loop %s
+// RUN: %check sync-in-loop %s -- -DFIXED
+//
+// A synchronisation per iteration that only the last one needs.
+#include <cuda_runtime.h>
+
+__global__ void step(float* x) { x[threadIdx.x] += 1.0f; }
+
+void simulate(float* x, int steps, cudaStream_t s) {
+  for (int i = 0; i < steps; ++i) {
+    step<<<1, 256, 0, s>>>(x);
+#ifndef FIXED
+    cudaStreamSynchronize(s);  // FIRES: sync-in-loop
+#endif
+  }
+  cudaStreamSynchronize(s);
+}

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "kernels.cuh"
+
+void step() {
+  float* data;
+  float* sum;
+  cudaStream_t s1, s2;
+  cudaMalloc(&data, 32 * sizeof(float));
+  cudaMalloc(&sum, sizeof(float));
+  cudaStreamCreate(&s1);
+  cudaStreamCreate(&s2);
+  produce<<<1, 32, 0, s1>>>(data);
+  // NOLINTNEXTLINE(streamsan-cross-stream-race): the reader checks a sequence number
+  consume<<<1, 1, 0, s2>>>(data, sum);
+  cudaStreamSynchronize(s1);
+  cudaStreamSynchronize(s2);
+  cudaFree(sum);
+  cudaFree(data);
+}

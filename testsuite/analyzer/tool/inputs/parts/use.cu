@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "parts.cuh"
+
+void step() {
+  float* data;
+  float* sum;
+  cudaStream_t s1, s2;
+  cudaMalloc(&data, 32 * sizeof(float));
+  cudaMalloc(&sum, sizeof(float));
+  cudaStreamCreate(&s1);
+  cudaStreamCreate(&s2);
+  fill(data, s1);
+  consume<<<1, 1, 0, s2>>>(data, sum);
+  cudaStreamSynchronize(s1);
+  cudaStreamSynchronize(s2);
+  cudaFree(sum);
+  cudaFree(data);
+}
