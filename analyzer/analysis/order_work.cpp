@@ -84,6 +84,9 @@ void OrderStep::enqueue() {
   const ValueId stream = store_.stream(values_, op_.stream);
   disturb(stream);
   if (order_.capturing_ != Tri::No) return;
+  // Memory of a graph's allocation nodes has one address for all launches: freed between two, it lives again.
+  if (op_.work == ir::Work::GraphLaunch)
+    std::erase_if(order_.pending_, [](const Pending& p) { return p.access == kRelease; });
   if (stream == kUnknown) {
     order_.strangers_ = true;
     return;

@@ -148,13 +148,14 @@ void Body::library_work(const Call& call) {
       if (!bare) op.stream = given;
     } else if (first != nullptr) {
       // Without a policy the iterators decide: of host memory, the host does the work.
-      const auto owner = unit_.symbols.owner(strip(first)->getType());
+      const auto on_host = [&](clang::QualType of) {
+        const auto owner = unit_.symbols.owner(of);
+        return owner && owner->memory == MemoryKind::Pageable;
+      };
       const Operand given = memory(first);
-      const bool host_block =
-          given.kind == Operand::Kind::Value && function_[given.place].name == "$data" &&
-          unit_.symbols.owner(type_of(function_[given.place].base)).value_or(Models::Owner{}).memory ==
-              MemoryKind::Pageable;
-      if ((owner && owner->memory == MemoryKind::Pageable) || host_block) return host_touch(call);
+      const bool host_block = given.kind == Operand::Kind::Value && function_[given.place].name == "$data" &&
+                              on_host(type_of(function_[given.place].base));
+      if (on_host(strip(first)->getType()) || host_block) return host_touch(call);
     }
   } else {
     op.stream = stream_of(call, &op);

@@ -10,6 +10,8 @@ template <typename In, typename Out>
 Out exclusive_scan(In first, In last, Out result);
 template <typename Policy, typename In, typename Out>
 Out exclusive_scan(const Policy& policy, In first, In last, Out result);
+template <typename In, typename Out>
+Out inclusive_scan(In first, In last, Out result);
 template <typename Policy, typename In, typename Out>
 Out inclusive_scan(const Policy& policy, In first, In last, Out result);
 }  // namespace thrust
