@@ -37,7 +37,11 @@ tidy = lit_config.params.get("tidy", os.path.join(config.build_root, "bin", "str
 if not os.path.exists(tidy):
     lit_config.fatal(f"there is no {tidy}: build streamsan-tidy first")
 
-# The tests decide about every setting that reaches the tool.
+# The tests decide about every setting that reaches the tool: not the .clang-tidy of a folder around the build's, which
+# in a build inside of the tree is the project's own.
+os.makedirs(config.test_exec_root, exist_ok=True)
+with open(os.path.join(config.test_exec_root, ".clang-tidy"), "w", encoding="utf-8") as nothing_set:
+    nothing_set.write("InheritParentConfig: false\n")
 for name in list(config.environment):
     if name.startswith(("STREAMSAN_", "GITHUB_", "CUDA_")):
         del config.environment[name]
