@@ -295,7 +295,11 @@ void Store::apply(Values& values, OpIndex index) {
     case OpKind::CreateStream:
     case OpKind::CreateEvent:
     case OpKind::Allocate:
-      if (op.target != ir::kNoPlace) put(values, locate(values, op.target), values.object(index), index);
+      if (op.target != ir::kNoPlace) {
+        const LocationId target = locate(values, op.target);
+        values.put_first(index, target);
+        put(values, target, values.object(index), index);
+      }
       break;
     case OpKind::Escape:
       if (op.source.kind == Operand::Kind::Address) {

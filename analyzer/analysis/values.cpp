@@ -26,6 +26,7 @@ Values::Values(const ir::Function& function, const ir::Program& program) : funct
     for (const ir::Op& op : block.ops) ops_.push_back(&op);
   }
   minted_.resize(ops_.size());
+  homes_.resize(ops_.size());
   parts_.resize(function.places.size());
   for (std::size_t i = 0; i < function.places.size(); ++i) {
     const ir::Place& place = function.places[i];

@@ -153,6 +153,11 @@ class Values {
   [[nodiscard]] bool precise(KeyId id) const { return (*this)[id].precise; }
   /// A place that was written for this location, for messages; kNoPlace: none.
   [[nodiscard]] ir::PlaceId seen(LocationId id) const { return seen_[static_cast<std::size_t>(id)]; }
+  /// Where the object that op `op` makes was put first, for messages; kNowhere: not known.
+  [[nodiscard]] LocationId home(OpIndex op) const { return homes_[op]; }
+  void put_first(OpIndex op, LocationId location) {
+    if (homes_[op] == kNowhere) homes_[op] = location;
+  }
 
   /// The same location with every index replaced by kSomewhere.
   LocationId starred(LocationId id);
@@ -206,6 +211,7 @@ class Values {
   std::vector<std::pair<Value, bool>> values_;
   std::vector<std::pair<Location, bool>> locations_;
   std::vector<ir::PlaceId> seen_;
+  std::vector<LocationId> homes_;
   std::vector<Key> keys_;
   std::vector<std::vector<OpIndex>> makers_;
   std::map<Value, ValueId> value_ids_;

@@ -13,8 +13,6 @@ bool in_a_place(const ir::Operand& operand) {
 
 }  // namespace
 
-bool Witness::own(ir::SiteId site) const { return site == ir::kNoSite || values_.function()[site].call == ir::kNoSite; }
-
 Where Witness::where(ir::SiteId site) const {
   Where result;
   if (site == ir::kNoSite) return result;
@@ -30,23 +28,73 @@ Thing Witness::thing(ValueId value, const ir::Operand& written, OpIndex op) cons
   const OpIndex maker = values_.maker(value);
   if (maker != kNoOp) result.origin = where(maker);
 
-  const auto nameable = [&](ir::PlaceId place) {
-    return place != ir::kNoPlace && function[place].kind != ir::Place::Kind::Temporary;
-  };
-  if (in_a_place(written) && nameable(written.place) && own(values_.op(op).site)) {
+  const bool written_in_place = in_a_place(written);
+  const ir::Place* root = written_in_place ? &root_of(written.place) : nullptr;
+  const bool named = written_in_place && root->kind != ir::Place::Kind::Temporary;
+  if (named && !root->inlined) {
     result.name = function.spell(written.place);
     return result;
   }
-  const Value& known = values_[value];
-  if (known.kind == Value::Kind::Object && own(values_.op(known.site).site) &&
-      nameable(values_.op(known.site).target)) {
-    result.name = function.spell(values_.op(known.site).target);
-  } else if (known.location != kNowhere && nameable(values_.seen(known.location))) {
-    result.name = function.spell(values_.seen(known.location));
-  } else if (in_a_place(written) && nameable(written.place)) {
-    result.name = function.spell(written.place);
-  }
+  result.name = name(value);
+  if (result.name.empty() && named) result.name = function.spell(written.place);
   return result;
+}
+
+const ir::Place& Witness::root_of(ir::PlaceId place) const {
+  const ir::Place* at = &values_.function()[place];
+  while (at->base != ir::kNoPlace) at = &values_.function()[at->base];
+  return *at;
+}
+
+std::string Witness::name(ValueId value) const {
+  const Value& known = values_[value];
+  switch (known.kind) {
+    case Value::Kind::Object:
+      return name(values_.home(known.site));
+    case Value::Kind::Content:
+    case Value::Kind::Merge:
+    case Value::Kind::Address:
+      return name(known.location);
+    case Value::Kind::Shifted:
+      return name(known.since);
+    default:
+      return {};
+  }
+}
+
+std::string Witness::name(LocationId location) const {
+  const Location& known = values_[location];
+  const ir::Function& function = values_.function();
+  switch (known.kind) {
+    case Location::Kind::Root: {
+      const ir::Place& place = function[known.root];
+      return place.inlined || place.kind == ir::Place::Kind::Temporary ? "" : function.spell(known.root);
+    }
+    case Location::Kind::Field: {
+      const Location& base = values_[known.base];
+      const bool pointee = base.kind == Location::Kind::Target;
+      const std::string object = pointee ? name(base.pointer) : name(known.base);
+      const ir::PlaceId seen = values_.seen(location);
+      if (object.empty() || seen == ir::kNoPlace || function[seen].kind != ir::Place::Kind::Field) return {};
+      if (function[seen].name == "$data") return object;  // the block of a container is shown as the container
+      return object + (pointee || object == "this" ? "->" : ".") + function[seen].name;
+    }
+    case Location::Kind::Index: {
+      const std::string array = name(known.base);
+      const Key& index = values_[known.key];
+      const ir::PlaceId seen = values_.seen(location);
+      if (array.empty()) return {};
+      if (index.constant) return array + "[" + std::to_string(*index.constant) + "]";
+      if (seen == ir::kNoPlace || root_of(seen).inlined) return array + "[...]";
+      return function.spell(seen);
+    }
+    case Location::Kind::Target: {
+      const std::string pointer = name(known.pointer);
+      return pointer.empty() ? "" : "*" + pointer;
+    }
+    default:
+      return {};
+  }
 }
 
 Thing Witness::stream(ValueId value, const ir::Operand& written, OpIndex op) const {

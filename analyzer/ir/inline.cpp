@@ -240,6 +240,7 @@ class Splicer {
       place.name = "this";
     }
     place.reference = false;
+    place.inlined = true;
     place.number = next_number_[place.name]++;
     return out_.add(std::move(place));
   }

@@ -81,6 +81,7 @@ struct Place {
   PlaceId base = kNoPlace;   ///< Field, Index, Deref
   ExprId index = kNoExpr;    ///< Index
   bool reference = false;    ///< Parameter: of reference type
+  bool inlined = false;      ///< Local, Temporary: of a callee; only in closed functions
   friend bool operator==(const Place&, const Place&) = default;
 };
 
