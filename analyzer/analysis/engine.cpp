@@ -151,7 +151,7 @@ class Engine {
         Store at_edge = store;
         age_at_edge(at_edge, &incoming, to);
         const bool back = number_[block] >= number_[to];
-        const bool changed = state.order.join(sets_, incoming, back, !state.ordered);
+        const bool changed = state.order.join(values_, sets_, incoming, back, !state.ordered);
         if (changed || !state.ordered) work.insert(number_[to]);
         state.ordered = true;
       }

@@ -88,12 +88,14 @@ enum class Cause : std::uint8_t {
 ///                            buffer.name empty: a temporary
 ///   PrematureFree            later: the free (stream, if it has one); earlier: the use. With detail "use after free":
 ///                            later: the use; earlier: the free
-///   MissingRecordStream      later: the release, later.stream: the stream the tensor was allocated on; earlier: the
-///   use EventWaitWithoutRecord   without `earlier`: later: a wait or synchronisation; event; later.stream: who waits,
-///   if any EventRerecord            later: the second record; earlier: the first, both with streams; event; edge:
-///   later wait HandleUseAfterDestroy    later: the use; earlier: the destruction; event.name, or else
-///   later.stream.name: the handle CaptureUnsafeCall        later: the call; earlier: the begin of the capture, with
-///   the captured stream;
+///   MissingRecordStream      later: the release, later.stream: the stream the tensor was allocated on;
+///                            earlier: the use
+///   EventWaitWithoutRecord   without `earlier`: later: a wait or synchronisation; event; later.stream: who waits, if
+///                            any. detail "another device": edge is a record that fails
+///   EventRerecord            later: the second record; earlier: the first, both with streams; event; edge: later wait
+///   HandleUseAfterDestroy    later: the use; earlier: the destruction; event.name, or else later.stream.name: the
+///                            handle
+///   CaptureUnsafeCall        later: the call; earlier: the begin of the capture, with the captured stream;
 ///                            detail: a clause why, "it synchronises the host"; may be empty
 ///   EventTimingMisuse        later: the call; event; detail: "no timing", "not recorded" or "not complete"
 ///   ImplicitDefaultStream    later: the work; detail: the name of the stream in scope; edge: its creation
@@ -115,10 +117,11 @@ struct Hazard {
   Thing event;
   Cause cause = Cause::NoEdge;
   std::optional<Where> edge;  ///< the misplaced, missing or useless edge that exists, see Cause
-  std::string rule;           ///< Latent: id of the ordering rule leaned on, "R-ALC-02"
-  std::string condition;      ///< Maybe: under what, "'a' and 'b' are one buffer"; empty: on some path
-  std::string detail;         ///< what a check needs besides, see below
-  std::string function;       ///< name of the function analysed, and its USR
+  std::string rule;       ///< Latent: id of the ordering rule leaned on, "R-ALC-02". Definite race: the one by which
+                          ///< `earlier`, a synchronous call, returns before it is done
+  std::string condition;  ///< Maybe: under what, "'a' and 'b' are one buffer"; empty: on some path
+  std::string detail;     ///< what a check needs besides, see below
+  std::string function;   ///< name of the function analysed, and its USR
   std::string usr;
 };
 

@@ -5,12 +5,15 @@
 //
 // Only events whose whole life is seen here, or whose last record is, say anything. A record that is not certainly
 // another event's ends what was known.
+#include <algorithm>
+
 #include "analyzer/analysis/inspector.h"
 
 namespace streamsan::analyzer {
 
 using ir::OpKind;
 using ordering::MemoryKind;
+using ordering::StreamKind;
 
 void Inspector::destroyed(const ir::Operand& written, ValueId value, bool event) {
   if (!values_.precise(value)) return;
@@ -43,6 +46,10 @@ void Inspector::wait() {
     hazard.later = witness_.deed(index_, waiter);
     hazard.event = witness_.event(event, op_->event, index_);
     hazard.cause = Cause::NeverRecorded;
+    if (const EventState* state = order_->event(event); state != nullptr && state->failed != kNoOp) {
+      hazard.detail = "another device";
+      hazard.edge = witness_.where(state->failed);
+    }
     const std::vector<ir::Op>& ops = values_.function().blocks[block_].ops;
     for (std::uint32_t i = position_ + 1; i < ops.size() && !hazard.edge; ++i)
       if (ops[i].kind == OpKind::Record && ops[i].event == op_->event)
@@ -66,6 +73,11 @@ void Inspector::record() {
   const EventState* state = values_.precise(event) ? order_->event(event) : nullptr;
   if (state == nullptr || state->used || state->record == kNoOp) return;
   if (!values_.certainly_different(state->stream, stream)) return;
+  // What the first record covered is known to be over, or comes before the second record anyway: nothing is lost.
+  for (const Pending& p : order_->pending())
+    if (p.access == kEventRecord && p.op == state->record && values_.may_equal(p.memory, event) &&
+        Order::perhaps_before(values_, sets_, p.may, stream))
+      return;
   Hazard hazard = start(Check::EventRerecord, Level::Definite);
   hazard.later = witness_.deed(index_, stream);
   hazard.earlier = witness_.deed(state->record, state->stream);
@@ -119,34 +131,46 @@ void Inspector::capture() {
   };
   if (order_->captured().empty()) return;
   const ValueId stream = store_->stream(values_, op_->stream);
-  // A relaxed capture, or one whose mode is not known, does not refuse what may synchronise by the way.
-  if (op_->kind == OpKind::Allocate || op_->kind == OpKind::Free)
-    for (const auto& [known, begin] : order_->captured())
-      if (values_.op(begin).detail == "relaxed") return;
+  // R-GRF-09: a relaxed capture, or one whose mode is not known, refuses only what concerns the captured streams. So
+  // does a thread that has exchanged its mode.
+  const auto& all = order_->captured();
+  const bool relaxed = !order_->own_capture_mode() || std::ranges::any_of(all, [this](const auto& known) {
+    return values_.op(known.second).detail == "relaxed";
+  });
   switch (op_->kind) {
     case OpKind::SyncDevice:
       return unsafe("it synchronises the device");
     case OpKind::SyncStream:
       // A library that waits for its results outside of a capture may well not do so inside.
-      if (!op_->name.empty() && op_->name.find("ync") == std::string::npos) return;
+      if (op_->work == ir::Work::Library) return;
       if (captured(stream) || stream == kLegacy) return unsafe("it synchronises a stream whose work is not running");
       return;
     case OpKind::QueryStream:
       if (captured(stream) || stream == kLegacy) return unsafe("it asks about a stream whose work is not running");
       return;
     case OpKind::SyncEvent:
+      if (relaxed) return;
       return unsafe("it waits for an event");
     case OpKind::QueryEvent:
+      if (relaxed) return;
       return unsafe("it asks about an event");
     case OpKind::Allocate:
-      if (op_->tensor || op_->memory == MemoryKind::DeviceAsync || op_->memory == MemoryKind::Pageable) return;
+      if (relaxed || op_->tensor || op_->memory == MemoryKind::DeviceAsync || op_->memory == MemoryKind::Pageable)
+        return;
       return unsafe("it may synchronise the device");
     case OpKind::Free:
-      if (op_->tensor || op_->memory == MemoryKind::DeviceAsync || op_->memory == MemoryKind::Pageable || !op_->memory)
+      if (relaxed || op_->tensor || op_->memory == MemoryKind::DeviceAsync || op_->memory == MemoryKind::Pageable ||
+          !op_->memory)
         return;
       return unsafe("it may synchronise the device");
     case OpKind::Enqueue:
-      if (op_->form == ir::Form::Synchronous && copies_or_fills(*op_)) return unsafe("it is synchronous");
+      if (op_->form == ir::Form::Synchronous && copies_or_fills(*op_)) {
+        // R-GRF-06, R-GRF-07: beside a non-blocking stream it is only potentially unsafe.
+        const bool blocking = std::ranges::any_of(
+            all, [this](const auto& known) { return values_.stream_kind(known.first) == StreamKind::Blocking; });
+        if (relaxed && !blocking) return;
+        return unsafe("it is synchronous");
+      }
       if (stream == kLegacy) return unsafe("it goes to the default stream, which is not captured");
       return;
     case OpKind::Record:

@@ -5,6 +5,8 @@
 // Definite needs all of it: one memory, bytes that surely meet, one side that surely writes, two streams that certainly
 // differ, and no order on any path. Whole against part of a buffer may be meant (each stream has its part), and so may
 // two launches of one kernel with different scalars or offsets: they are told as Maybe. Atomic updates commute.
+#include <algorithm>
+
 #include "analyzer/analysis/inspector.h"
 
 namespace streamsan::analyzer {
@@ -55,6 +57,16 @@ bool Inspector::one_kernel_on_parts(const Pending& mine, const Pending& earlier)
   return false;
 }
 
+std::string Inspector::returns_early(const Pending& earlier) const {
+  const ir::Op& op = values_.op(earlier.op);
+  if (!copies_or_fills(op) || op.form != ir::Form::Synchronous) return {};
+  const std::vector<ordering::CopyRule> rules = copy_rules(values_, *store_, *order_, earlier.op);
+  const auto same = [&](const ordering::CopyRule& rule) {
+    return rule.documented_rule == rules.front().documented_rule && rule.documented != ordering::HostEffect::Complete;
+  };
+  return std::ranges::all_of(rules, same) && !rules.empty() ? ordering::rule_id(rules.front().documented_rule) : "";
+}
+
 void Inspector::race(const ir::Access& access, const Pending& mine, const Pending& earlier) {
   if (earlier.access == kEventRecord || !related(values_, earlier.memory, mine.memory)) return;
   if (values_.must_equal(earlier.stream, mine.stream) ||
@@ -75,6 +87,7 @@ void Inspector::race(const ir::Access& access, const Pending& mine, const Pendin
                                                 : earlier.leans ? Level::Latent
                                                                 : Level::Definite);
   if (hazard.level == Level::Latent) hazard.rule = ordering::rule_id(*earlier.leans);
+  if (hazard.level == Level::Definite) hazard.rule = returns_early(earlier);
   hazard.later = witness_.deed(index_, mine.stream);
   hazard.later.mode = mine.mode;
   hazard.earlier = witness_.deed(earlier);
@@ -134,6 +147,18 @@ void Inspector::races() {
     mine->stream = stream;
     for (const Pending& earlier : order_->pending()) race(op_->accesses[i], *mine, earlier);
   }
+}
+
+void Inspector::released_races() {
+  // Each is told where it was called; the order is that of the group's end.
+  const OpIndex end = index_;
+  for (const Pending& mine : order_->released()) {
+    index_ = mine.op;
+    op_ = &values_.op(index_);
+    for (const Pending& earlier : order_->pending()) race(op_->accesses[mine.access], mine, earlier);
+  }
+  index_ = end;
+  op_ = &values_.op(end);
 }
 
 }  // namespace streamsan::analyzer

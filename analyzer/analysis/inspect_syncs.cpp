@@ -20,7 +20,9 @@ using ordering::StreamKind;
 void Inspector::device_sync() {
   if (order_->strangers() || order_->busy().empty() || order_->busy().size() > 3) return;
   for (const auto& [stream, op] : order_->busy())
-    if (!values_.precise(stream) || stream == kLegacy || stream == kPerThread) return;
+    if (!values_.precise(stream) || stream == kLegacy || stream == kPerThread ||
+        !order_->on_current_device(values_, stream))
+      return;
   Hazard hazard = start(Check::DeviceWideSync, Level::Definite);
   hazard.later = witness_.deed(index_, kUnknown);
   Raised raised{.hazard = {}, .later = index_};
@@ -44,11 +46,12 @@ void Inspector::device_sync() {
 void Inspector::redundant_sync() {
   const bool device = op_->kind == OpKind::SyncDevice;
   const ValueId stream = device ? kUnknown : store_->stream(values_, op_->stream);
-  if (!device && !values_.precise(stream)) return;
-  OpIndex before = order_->quiet_since(kUnknown);
+  if (!device && (!values_.precise(stream) || op_->work == ir::Work::Library)) return;
+  const bool covered = device || order_->on_current_device(values_, stream);
+  OpIndex before = covered ? order_->quiet_since(kUnknown) : kNoOp;
   if (before == kNoOp && !device) before = order_->quiet_since(stream);
   const auto kind = values_.stream_kind(stream);
-  if (before == kNoOp && !device && (kind == StreamKind::Blocking || kind == StreamKind::PerThread))
+  if (before == kNoOp && !device && covered && (kind == StreamKind::Blocking || kind == StreamKind::PerThread))
     before = order_->quiet_since(kLegacy);
   if (before != kNoOp) {
     Hazard hazard = start(Check::RedundantSync, Level::Definite);
@@ -96,6 +99,8 @@ void Inspector::redundant_event_sync() {
   OpIndex before = kNoOp;
   for (OpIndex op : sets_[record->since]) {
     const OpKind kind = values_.op(op).kind;
+    // What a library waits for may be less than it seems.
+    if (kind == OpKind::SyncStream && values_.op(op).work == ir::Work::Library) return;
     if (kind == OpKind::SyncDevice || kind == OpKind::SyncStream || kind == OpKind::SyncEvent) before = op;
   }
   if (before == kNoOp) return;

@@ -21,8 +21,11 @@ void Inspector::at(const Store& store, const Order& order, std::uint32_t block, 
   if (order.capturing() != Tri::No) return capture();
   switch (op_->kind) {
     case OpKind::Enqueue:
+      if (order.holds_back(*op_)) return;
       races();
       return pageable_copy();
+    case OpKind::GroupEnd:
+      return released_races();
     case OpKind::HostAccess:
       return host_access();
     case OpKind::Free:
@@ -112,6 +115,11 @@ void Inspector::raise(Raised raised) { raised_.push_back(std::move(raised)); }
 std::vector<Hazard> Inspector::take() {
   for (std::size_t i = 0; i < rerecords_.size(); ++i) {
     const auto [event, op] = rerecord_events_[i];
+    // Two records in the body of a loop lose each other: told is the second.
+    const bool around = std::ranges::any_of(rerecords_, [&](const Raised& r) {
+      return rerecords_[i].earlier > op && r.later == rerecords_[i].earlier && r.earlier == op;
+    });
+    if (around) continue;
     // Not waited for at all: then nobody relies on it.
     for (const auto& [waited, by] : waited_events_) {
       if (by <= op || !values_.must_equal(waited, event)) continue;

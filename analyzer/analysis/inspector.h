@@ -14,6 +14,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -53,8 +54,11 @@ class Inspector {
 
   // inspect_races.cpp
   void races();
+  void released_races();
   void race(const ir::Access& access, const Pending& mine, const Pending& earlier);
   void use_after_free(const ir::Access& access, const Pending& mine, const Pending& free);
+  /// The rule by which a synchronous copy or fill may still run when it has returned; empty: none, or more than one.
+  [[nodiscard]] std::string returns_early(const Pending& earlier) const;
   [[nodiscard]] bool one_kernel_on_parts(const Pending& mine, const Pending& earlier) const;
 
   // inspect_host.cpp

@@ -130,14 +130,14 @@ std::optional<ordering::MemoryKind> Order::kind(const Values& values, const ir::
   return std::nullopt;
 }
 
-void Order::age(Values& values, Sets& sets, const Aging& aging) {
+void age_all(Values& values, Sets& sets, std::vector<Pending>& pending, const Aging& aging) {
   const auto aged_token = [&](std::uint32_t token) {
     if (token == kHost) return token;
     const ValueId now = values.aged(value_of(token), aging);
     return is_event(token) ? event_token(now) : stream_token(now);
   };
-  std::vector<Pending> before = std::move(pending_);
-  pending_.clear();
+  std::vector<Pending> before = std::move(pending);
+  pending.clear();
   for (Pending& p : before) {
     p.memory = values.aged(p.memory, aging);
     if (!values.precise(p.memory)) continue;
@@ -147,19 +147,52 @@ void Order::age(Values& values, Sets& sets, const Aging& aging) {
     p.stream = values.aged(p.stream, aging);
     p.must = sets.map(p.must, aged_token);
     p.may = sets.map(p.may, aged_token);
-    pending_.push_back(p);
+    pending.push_back(p);
   }
-  std::sort(pending_.begin(), pending_.end(), [](const Pending& a, const Pending& b) { return which(a) < which(b); });
+  std::sort(pending.begin(), pending.end(), [](const Pending& a, const Pending& b) { return which(a) < which(b); });
   std::size_t last = 0;
-  for (std::size_t i = 1; i < pending_.size(); ++i) {
-    if (which(pending_[last]) == which(pending_[i])) {
-      join_pending(sets, pending_[last], pending_[i]);
+  for (std::size_t i = 1; i < pending.size(); ++i) {
+    if (which(pending[last]) == which(pending[i])) {
+      join_pending(sets, pending[last], pending[i]);
     } else {
-      pending_[++last] = pending_[i];
+      pending[++last] = pending[i];
     }
   }
-  if (!pending_.empty()) pending_.resize(last + 1);
+  if (!pending.empty()) pending.resize(last + 1);
+}
 
+std::vector<Pending> joined(Sets& sets, const std::vector<Pending>& mine, const std::vector<Pending>& theirs,
+                            bool back_edge) {
+  std::vector<Pending> all;
+  all.reserve(mine.size() + theirs.size());
+  auto next = mine.begin();
+  for (const Pending& incoming : theirs) {
+    Pending other = incoming;
+    other.earlier_iteration = other.earlier_iteration || back_edge;
+    while (next != mine.end() && which(*next) < which(other)) all.push_back(*next++);
+    if (next != mine.end() && which(*next) == which(other)) {
+      all.push_back(*next++);
+      join_pending(sets, all.back(), other);
+    } else {
+      all.push_back(other);
+    }
+  }
+  all.insert(all.end(), next, mine.end());
+  return all;
+}
+
+void insert(std::vector<Pending>& pending, const Pending& added) {
+  const auto at = std::lower_bound(pending.begin(), pending.end(), added,
+                                   [](const Pending& a, const Pending& b) { return which(a) < which(b); });
+  if (at != pending.end() && which(*at) == which(added)) {
+    *at = added;  // Later in the same stream: what comes after it comes after the one before.
+  } else {
+    pending.insert(at, added);
+  }
+}
+
+void Order::age(Values& values, Sets& sets, const Aging& aging) {
+  age_all(values, sets, pending_, aging);
   events_ = aged_keys(values, events_, aging);
   for (auto& [event, state] : events_) state.stream = values.aged(state.stream, aging);
   destroyed_ = aged_keys(values, destroyed_, aging);
@@ -178,9 +211,56 @@ void Order::age(Values& values, Sets& sets, const Aging& aging) {
   }
   for (ValueId& memory : registered_) memory = values.aged(memory, aging);
   std::sort(registered_.begin(), registered_.end());
+  age_thread(values, sets, aging);
 }
 
-bool Order::join(Sets& sets, const Order& other, bool back_edge, bool first) {
+namespace {
+
+/// The state of one event on two paths. That it was recorded in an earlier iteration of a loop is kept although it was
+/// not in the first: what is told of the record concerns only the iterations in which there is one.
+EventState joined(const EventState& mine, const EventState& theirs, bool back_edge) {
+  if (mine.never != theirs.never) {
+    EventState recorded = mine.never ? theirs : mine;
+    recorded.perhaps_not = recorded.perhaps_not || (back_edge && mine.never);
+    if (recorded.perhaps_not) return recorded;
+  }
+  EventState result = mine;
+  result.never = mine.never && theirs.never;
+  result.used = mine.used || theirs.used;
+  result.perhaps_not = mine.perhaps_not || theirs.perhaps_not;
+  if (mine.record != theirs.record) result.record = kNoOp;
+  if (mine.stream != theirs.stream) result.stream = kUnknown;
+  if (mine.failed != theirs.failed) result.failed = kNoOp;
+  return result;
+}
+
+}  // namespace
+
+void Order::join_events(const Values& values, const Order& other, bool back_edge, bool& changed) {
+  // Absent on one side: of an element of an array of events the makers may tell that it was not recorded there. Else it
+  // was not created there, or nothing is known there; both are told as nothing known.
+  const EventState never{.never = true};
+  for (const auto& [event, theirs] : other.events_)
+    if (!events_.contains(event) && never_recorded(values, event)) {
+      events_[event] = never;
+      changed = true;
+    }
+  for (auto it = events_.begin(); it != events_.end();) {
+    const auto known = other.events_.find(it->first);
+    const bool absent = known == other.events_.end();
+    if (absent && !other.never_recorded(values, it->first)) {
+      it = events_.erase(it);
+      changed = true;
+      continue;
+    }
+    const EventState state = joined(it->second, absent ? never : known->second, back_edge);
+    changed = changed || state != it->second;
+    it->second = state;
+    ++it;
+  }
+}
+
+bool Order::join(const Values& values, Sets& sets, const Order& other, bool back_edge, bool first) {
   if (first) {
     *this = other;
     return true;
@@ -192,39 +272,8 @@ bool Order::join(Sets& sets, const Order& other, bool back_edge, bool first) {
     changed = true;
   };
 
-  std::vector<Pending> all;
-  all.reserve(pending_.size() + other.pending_.size());
-  auto mine = pending_.begin();
-  for (const Pending& incoming : other.pending_) {
-    Pending theirs = incoming;
-    theirs.earlier_iteration = theirs.earlier_iteration || back_edge;
-    while (mine != pending_.end() && which(*mine) < which(theirs)) all.push_back(*mine++);
-    if (mine != pending_.end() && which(*mine) == which(theirs)) {
-      all.push_back(*mine++);
-      join_pending(sets, all.back(), theirs);
-    } else {
-      all.push_back(theirs);
-    }
-  }
-  all.insert(all.end(), mine, pending_.end());
-  set(pending_, all);
-
-  for (auto it = events_.begin(); it != events_.end();) {
-    const auto theirs = other.events_.find(it->first);
-    // Absent there: not created there, or nothing is known there. Both are told as nothing known.
-    if (theirs == other.events_.end()) {
-      it = events_.erase(it);
-      changed = true;
-      continue;
-    }
-    EventState joined = it->second;
-    joined.never = joined.never && theirs->second.never;
-    joined.used = joined.used || theirs->second.used;
-    if (joined.record != theirs->second.record) joined.record = kNoOp;
-    if (joined.stream != theirs->second.stream) joined.stream = kUnknown;
-    set(it->second, joined);
-    ++it;
-  }
+  set(pending_, joined(sets, pending_, other.pending_, back_edge));
+  join_events(values, other, back_edge, changed);
   for (const auto& [op, edge] : other.edges_) {
     const auto [it, added] = edges_.try_emplace(op, edge);
     changed = changed || added;
@@ -261,6 +310,7 @@ bool Order::join(Sets& sets, const Order& other, bool back_edge, bool first) {
                  std::back_inserter(registered));
   set(registered_, registered);
   for (const auto& [memory, streams] : other.kept_) set(kept_[memory], sets.unite(kept_[memory], streams));
+  join_thread(values, sets, other, back_edge, changed);
   return changed;
 }
 

@@ -21,6 +21,9 @@
 // in which it may have happened.
 //
 // A pending access whose memory has no precise name any more can meet nothing and is dropped.
+//
+// Besides, what the host thread has set and later calls depend on: the current device, the mode in which captures
+// refuse calls, an open group of a library (order_thread.cpp).
 #pragma once
 
 #include <cstdint>
@@ -82,7 +85,9 @@ struct EventState {
   bool never = false;      ///< certainly not recorded since it was made
   OpIndex record = kNoOp;  ///< the last record; kNoOp: not known or none
   ValueId stream = kUnknown;
-  bool used = true;  ///< something may have waited for, or asked about, that record
+  bool used = true;          ///< something may have waited for, or asked about, that record
+  bool perhaps_not = false;  ///< recorded in an earlier iteration of a loop, or, in the first one, never
+  OpIndex failed = kNoOp;    ///< never: a record that cannot have happened; kNoOp: none is known
   friend bool operator==(const EventState&, const EventState&) = default;
 };
 
@@ -99,12 +104,26 @@ struct Edge {
 /// On no, some or all paths.
 enum class Tri : std::uint8_t { No, Some, All };
 
+/// Among the values that stand for devices, the versions that SetDevice makes: the one that the function was entered
+/// with.
+inline constexpr ValueId kFirstDevice = kNull;
+
+/// What the host thread has set. See order_thread.cpp.
+struct HostThread {
+  ValueId device = kFirstDevice;
+  std::map<OpIndex, ValueId> made_on;  ///< the device that was current when the op created a handle
+  std::vector<ValueId> modes;  ///< variables that hold a capture mode of the thread, exchanged for another; sorted
+  std::optional<std::uint32_t> groups = 0;  ///< open ones; absent: not known, nothing is told of work in them
+  std::vector<Pending> held_back;           ///< work of the open groups; sorted by which one
+  std::map<ValueId, OpIndex> held_streams;  ///< the streams it will be enqueued on, with its last op
+};
+
 class Order {
  public:
   void apply(Values& values, Sets& sets, const Store& store, OpIndex index);
   void age(Values& values, Sets& sets, const Aging& aging);
   /// True if anything changed. `first`: nothing has come here before.
-  bool join(Sets& sets, const Order& other, bool back_edge, bool first);
+  bool join(const Values& values, Sets& sets, const Order& other, bool back_edge, bool first);
   /// Accesses of `ops` are of no interest any more.
   void drop(const std::vector<bool>& ops);
 
@@ -120,6 +139,18 @@ class Order {
   [[nodiscard]] bool never_recorded(const Values& values, ValueId event) const;
   /// The op that destroyed the handle, and whether on all paths; kNoOp: not destroyed.
   [[nodiscard]] std::pair<OpIndex, bool> destroyed(ValueId handle) const;
+  /// The two handles certainly belong to two devices.
+  [[nodiscard]] bool on_two_devices(const Values& values, ValueId a, ValueId b) const;
+  /// A synchronisation of the current device covers the stream.
+  [[nodiscard]] bool on_current_device(const Values& values, ValueId stream) const;
+  /// The thread's capture mode is what it was when the function was entered.
+  [[nodiscard]] bool own_capture_mode() const { return thread_.modes.empty(); }
+  /// Work that a group holds back: nothing of it is enqueued yet.
+  [[nodiscard]] bool holds_back(const ir::Op& op) const {
+    return op.work == ir::Work::Communication && thread_.groups != 0U;
+  }
+  /// What a GroupEnd would enqueue here.
+  [[nodiscard]] const std::vector<Pending>& released() const;
   [[nodiscard]] Tri capturing() const { return capturing_; }
   [[nodiscard]] const std::map<ValueId, OpIndex>& captured() const { return captured_; }
 
@@ -140,6 +171,12 @@ class Order {
 
  private:
   friend class OrderStep;
+  /// A value that stands for a device.
+  [[nodiscard]] ValueId device_of(const Values& values, ValueId handle) const;
+  void join_events(const Values& values, const Order& other, bool back_edge, bool& changed);
+  void age_thread(Values& values, Sets& sets, const Aging& aging);
+  void join_thread(const Values& values, Sets& sets, const Order& other, bool back_edge, bool& changed);
+
   std::vector<Pending> pending_;  ///< sorted by which one
   std::map<ValueId, EventState> events_;
   std::vector<OpIndex> recorded_;  ///< ops of whose events some may have been recorded; sorted
@@ -153,7 +190,16 @@ class Order {
   std::map<ValueId, OpIndex> quiet_;
   std::vector<ValueId> registered_;  ///< sorted
   std::map<ValueId, SetId> kept_;
+  HostThread thread_;
 };
+
+/// Ages each, and drops those whose memory has no precise name any more.
+void age_all(Values& values, Sets& sets, std::vector<Pending>& pending, const Aging& aging);
+/// What may have happened on one of two paths.
+std::vector<Pending> joined(Sets& sets, const std::vector<Pending>& mine, const std::vector<Pending>& theirs,
+                            bool back_edge);
+/// Takes the place of the same access of an earlier run of its op.
+void insert(std::vector<Pending>& pending, const Pending& added);
 
 /// Access `number` of the op, as it would be pending: without tokens. Absent: the memory is not known.
 std::optional<Pending> touch(Values& values, const Store& store, OpIndex index, std::uint16_t number);

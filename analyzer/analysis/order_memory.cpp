@@ -32,8 +32,11 @@ void OrderStep::allocate() {
 }
 
 void OrderStep::forget_memory(ValueId memory) {
-  std::erase_if(order_.pending_,
-                [&](const Pending& p) { return p.access != kEventRecord && related(values_, p.memory, memory); });
+  const auto of_memory = [&](const Pending& p) {
+    return p.access != kEventRecord && related(values_, p.memory, memory);
+  };
+  std::erase_if(order_.pending_, of_memory);
+  std::erase_if(order_.thread_.held_back, of_memory);
 }
 
 void OrderStep::lean_all(Rule rule) {

@@ -32,10 +32,10 @@ void OrderStep::run() {
       return;
     case OpKind::CreateStream:
       order_.quiet_.erase(values_.object(index_));
-      return;
+      return made();
     case OpKind::CreateEvent:
       order_.events_[values_.object(index_)] = {.never = true};
-      return;
+      return made();
     case OpKind::DestroyHandle:
       return destroy();
     case OpKind::Allocate:
@@ -54,12 +54,22 @@ void OrderStep::run() {
       order_.capturing_ = Tri::No;
       order_.captured_.clear();
       return;
+    case OpKind::SwapCaptureMode:
+      return swap_capture_mode();
+    case OpKind::GroupBegin:
+      return group_begin();
+    case OpKind::GroupEnd:
+      return group_end();
+    case OpKind::SetDevice:
+      return set_device();
     case OpKind::Escape:
       return escape();
     case OpKind::MaySync:
     case OpKind::Call:
       order_.quiet_.clear();
       order_.strangers_ = true;
+      // It may have left another device current, but where this function switches none that is not expected.
+      if (order_.thread_.device != kFirstDevice) order_.thread_.device = kUnknown;
       return perhaps_host([](const Pending&) { return true; });
     case OpKind::Assign:
     case OpKind::Fresh:
@@ -122,6 +132,11 @@ void OrderStep::recorded(ValueId event) {
 
 void OrderStep::record() {
   const ValueId stream = store_.stream(values_, op_.stream), event = store_.evaluate(values_, op_.event);
+  if (order_.on_two_devices(values_, event, stream)) {
+    // The call fails, and the event stays as it was.
+    if (const auto it = order_.events_.find(event); it != order_.events_.end()) it->second.failed = index_;
+    return;
+  }
   disturb(stream);
   recorded(event);
   if (order_.capturing_ != Tri::No || event == kUnknown) {
@@ -191,6 +206,9 @@ void OrderStep::sync_stream(ValueId stream) {
     }
     note_edge(p);
   }
+  // What a library waits for may be less than it seems (results that stay on the device): it hides what it covers, and
+  // makes no other wait superfluous.
+  if (op_.work == ir::Work::Library) return;
   std::erase_if(order_.busy_, [&](const auto& entry) {
     if (values_.must_equal(entry.first, stream)) return true;
     const auto kind = values_.stream_kind(entry.first);
@@ -218,7 +236,11 @@ void OrderStep::sync_device() {
   order_.edges_[index_] = {};
   for (Pending& p : order_.pending_) {
     if (over(p)) continue;
-    surely_host(p);
+    if (p.access == kEventRecord && !order_.on_current_device(values_, p.stream)) {
+      p.may = sets_.add(p.may, kHost);
+    } else {
+      surely_host(p);
+    }
     note_edge(p);
   }
   order_.busy_.clear();

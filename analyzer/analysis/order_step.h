@@ -4,7 +4,7 @@
 //
 // The rules are those of docs/model.md; their ids stand at the code. By family: order_step.cpp (events,
 // synchronisation), order_work.cpp (enqueued work and what the host waits for with it), order_memory.cpp (allocations,
-// frees, and what unknown code may do).
+// frees, and what unknown code may do), order_thread.cpp (what the host thread has set).
 //
 // While a stream is captured nothing is added: the work does not run now, and whether it ever does is not modelled.
 #pragma once
@@ -47,8 +47,7 @@ class OrderStep {
   void disturb(ValueId stream);
   /// Something may depend on the present record of the event.
   void use(ValueId event);
-  /// Takes the place of the same access of an earlier run of the op.
-  void insert(Pending added);
+  void insert(const Pending& added) { streamsan::analyzer::insert(order_.pending_, added); }
   /// An access of this op without an ir::Access.
   Pending fresh(std::uint16_t access, ValueId pointer, ValueId stream);
   void enqueue();
@@ -72,6 +71,15 @@ class OrderStep {
   void forget_memory(ValueId memory);
   /// Today the host waits for all that is pending.
   void lean_all(ordering::Rule rule);
+  /// Work that is not enqueued before the group ends.
+  void hold_back(ValueId stream);
+  void release();
+  void group_begin();
+  void group_end();
+  void set_device();
+  /// A handle of the current device.
+  void made();
+  void swap_capture_mode();
   void free();
   void keep_alive();
   void escape();

@@ -8,7 +8,6 @@
 #include "analyzer/analysis/order_step.h"
 
 #include <algorithm>
-#include <tuple>
 
 namespace streamsan::analyzer {
 
@@ -36,7 +35,7 @@ std::optional<Pending> touch(Values& values, const Store& store, OpIndex index, 
   Pending result{.op = index, .access = number, .memory = span.memory, .offset = span.offset};
   result.bytes = store.key(values, access.bytes);
   result.mode = access.mode;
-  if (op.work == ir::Work::Kernel) result.arguments = store.key_of_text(values, op.detail);
+  if (op.work == ir::Work::Kernel) result.arguments = store.key(values, op.arguments);
   return result;
 }
 
@@ -57,17 +56,6 @@ std::vector<ordering::CopyRule> copy_rules(Values& values, const Store& store, c
   return result;
 }
 
-void OrderStep::insert(Pending added) {
-  const auto which = [](const Pending& p) { return std::tie(p.op, p.access, p.memory, p.offset, p.stream); };
-  const auto at = std::lower_bound(order_.pending_.begin(), order_.pending_.end(), added,
-                                   [&](const Pending& a, const Pending& b) { return which(a) < which(b); });
-  if (at != order_.pending_.end() && which(*at) == which(added)) {
-    *at = added;  // Later in the same stream: what comes after it comes after the one before.
-  } else {
-    order_.pending_.insert(at, added);
-  }
-}
-
 Pending OrderStep::fresh(std::uint16_t access, ValueId pointer, ValueId stream) {
   const Span span = span_of(values_, pointer);
   const SetId tokens = sets_.one(stream_token(stream));
@@ -82,6 +70,7 @@ Pending OrderStep::fresh(std::uint16_t access, ValueId pointer, ValueId stream) 
 
 void OrderStep::enqueue() {
   const ValueId stream = store_.stream(values_, op_.stream);
+  if (order_.holds_back(op_)) return hold_back(stream);
   disturb(stream);
   if (order_.capturing_ != Tri::No) return;
   // Memory of a graph's allocation nodes has one address for all launches: freed between two, it lives again.

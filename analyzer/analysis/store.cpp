@@ -17,24 +17,6 @@ using LKind = Location::Kind;
 
 bool word_character(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
-/// Calls `on_word(word)` for each identifier and copies the rest; what it returns replaces the word.
-template <typename OnWord>
-std::string replace_words(const std::string& text, OnWord on_word) {
-  std::string result;
-  for (std::size_t i = 0; i < text.size();) {
-    if (!word_character(text[i])) {
-      result += text[i++];
-      continue;
-    }
-    std::size_t end = i;
-    while (end < text.size() && word_character(text[end])) ++end;
-    const std::string word = text.substr(i, end - i);
-    result += std::isdigit(static_cast<unsigned char>(word[0])) != 0 ? word : on_word(word);
-    i = end;
-  }
-  return result;
-}
-
 std::string replace_all(std::string text, const std::string& what, const std::string& with) {
   for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + with.size())) {
     const bool inside_word = (at > 0 && word_character(text[at - 1]) && word_character(what.front())) ||
@@ -155,19 +137,16 @@ KeyId Store::key(Values& values, ir::ExprId id) const {
   return values.key(std::move(key));
 }
 
-KeyId Store::key_of_text(Values& values, const std::string& text) const {
-  if (text.empty()) return kWhole;
-  Key key{.precise = !has_effects_or_calls(text)};
-  key.text = replace_words(text, [&](const std::string& word) {
-    if (word == "sizeof" || word == "true" || word == "false") return word;
-    const std::vector<ir::PlaceId>& named = values.integers(word);
-    if (named.empty()) key.precise = false;
-    // Which of the variables of this name it is does not matter: in another instance of an inlined function, or after
-    // a change of any of them, the arguments count as different.
-    for (ir::PlaceId place : named) key.values.push_back(load(values, place));
-    return named.empty() ? word : "$" + word;
-  });
-  return values.key(std::move(key));
+KeyId Store::key(Values& values, const std::vector<Operand>& scalars) const {
+  if (scalars.empty()) return kWhole;
+  Key all;
+  for (const Operand& scalar : scalars) {
+    const Key one = values[key(values, scalar.offset)];
+    all.text += one.text + ", ";
+    all.values.insert(all.values.end(), one.values.begin(), one.values.end());
+    all.precise = all.precise && one.precise;
+  }
+  return values.key(std::move(all));
 }
 
 std::vector<Store::Reached> Store::reach(Values& values, const Operand& operand) const {

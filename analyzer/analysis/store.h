@@ -36,9 +36,8 @@ class Store {
   /// The same; a null handle is the default stream.
   ValueId stream(Values& values, const ir::Operand& operand) const;
   KeyId key(Values& values, ir::ExprId expr) const;
-  /// The name of a text in which integer variables may occur that the lowering has not listed: the scalar arguments of
-  /// a kernel. Not precise if there is a word in it that is no known variable.
-  KeyId key_of_text(Values& values, const std::string& text) const;
+  /// One name for all scalars that a kernel is given.
+  KeyId key(Values& values, const std::vector<ir::Operand>& scalars) const;
 
   /// What code that is given the operand can get hold of: the value, and all values in the object it leads to.
   struct Reached {

@@ -31,11 +31,7 @@ Values::Values(const ir::Function& function, const ir::Program& program) : funct
   for (std::size_t i = 0; i < function.places.size(); ++i) {
     const ir::Place& place = function.places[i];
     const ir::PlaceId id{static_cast<std::uint32_t>(i)};
-    if (place.base != ir::kNoPlace) {
-      parts_[static_cast<std::size_t>(place.base)].push_back(id);
-    } else if (place.type == ir::TypeKind::Integer) {
-      integers_[place.name].push_back(id);
-    }
+    if (place.base != ir::kNoPlace) parts_[static_cast<std::size_t>(place.base)].push_back(id);
   }
   for (VKind kind : {VKind::Unknown, VKind::Null, VKind::Legacy, VKind::PerThread}) value({.kind = kind});
   location({});

@@ -28,7 +28,6 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -138,12 +137,6 @@ class Values {
   [[nodiscard]] const std::vector<OpIndex>& operator[](MakersId id) const {
     return makers_[static_cast<std::size_t>(id)];
   }
-  /// Integer variables of this name; after inlining there may be many.
-  [[nodiscard]] const std::vector<ir::PlaceId>& integers(const std::string& name) const {
-    static const std::vector<ir::PlaceId> kNone;
-    const auto it = integers_.find(name);
-    return it == integers_.end() ? kNone : it->second;
-  }
   /// The places whose base is `place`.
   [[nodiscard]] const std::vector<ir::PlaceId>& parts(ir::PlaceId place) const {
     return parts_[static_cast<std::size_t>(place)];
@@ -207,7 +200,6 @@ class Values {
   std::vector<OpIndex> first_op_;
   std::vector<bool> minted_;
   std::vector<std::vector<ir::PlaceId>> parts_;
-  std::unordered_map<std::string, std::vector<ir::PlaceId>> integers_;
   std::vector<std::pair<Value, bool>> values_;
   std::vector<std::pair<Location, bool>> locations_;
   std::vector<ir::PlaceId> seen_;

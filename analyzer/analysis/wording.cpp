@@ -91,8 +91,14 @@ Dialect dialect_of(const Hazard& hazard) {
   return {};
 }
 
-/// At a call; `inside` is what was reached through it.
-std::string in_call(const ir::Site& inside) { return "in the call to " + quoted(inside.function) + " here"; }
+/// At a call; `inside` is what was reached through it. The call of a variable's destructor is not written anywhere: its
+/// site says what happens there.
+std::string in_call(const ir::Site& call, const ir::Site& inside) {
+  if (call.text.ends_with("goes out of scope")) {
+    return call.text + " here";
+  }
+  return "in the call to " + quoted(inside.function) + " here";
+}
 
 std::string origin_verb(const Thing& thing) {
   if (thing.origin->site.text.empty()) {
@@ -179,7 +185,7 @@ void Draft::say(std::string message) {
   }
   for (std::size_t i = 1; i < way.size(); ++i) {
     if (i != stand_) {
-      add_note(way[i], in_call(way[i - 1]), mine);
+      add_note(way[i], in_call(way[i], way[i - 1]), mine);
     }
   }
 }
@@ -201,7 +207,7 @@ void Draft::note(const Where& where, std::string message, std::string note_lane)
   const std::vector<ir::Site> way = stripped(where);
   add_note(way.front(), std::move(message), note_lane);
   for (std::size_t i = 1; i < way.size(); ++i) {
-    add_note(way[i], in_call(way[i - 1]), note_lane);
+    add_note(way[i], in_call(way[i], way[i - 1]), note_lane);
   }
 }
 
@@ -263,7 +269,7 @@ void Draft::repair(Fix::Kind kind, std::string text, std::vector<std::string> na
 Finding Draft::take() {
   const std::vector<ir::Site> way = stripped(hazard_.later.where);
   for (std::size_t i = 0; i < context_.size(); ++i) {
-    add_note(context_[i], in_call(i == 0 ? way.back() : context_[i - 1]), "host");
+    add_note(context_[i], in_call(context_[i], i == 0 ? way.back() : context_[i - 1]), "host");
   }
   return std::move(finding_);
 }

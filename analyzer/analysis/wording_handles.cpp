@@ -13,6 +13,11 @@ void word_wait(Draft& draft) {
   const std::string name = event(hazard.event);
   draft.say(waiter.empty() ? what(draft.later()) + " waits for nothing: " + name + " was never recorded"
                            : waiter + " waits for " + name + ", which was never recorded: the wait does nothing");
+  if (hazard.detail == "another device") {
+    draft.note_edge("this record fails: " + name + " was created on another device than the stream");
+    draft.note_origin(hazard.event, "event");
+    return draft.advise("create " + name + " on the device of the stream that it is recorded in");
+  }
   draft.note_edge(name + " is recorded only here, after the wait");
   draft.note_origin(hazard.event, "event");
   draft.advise("record " + name + " with " + draft.dialect().record_event + " before the wait");

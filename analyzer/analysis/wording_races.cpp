@@ -129,6 +129,10 @@ void word_race(Draft& draft) {
 
   draft.note(earlier.where, buffer(hazard.buffer) + " " + is_done(earlier) + " here" + comma(on_stream(earlier.stream)),
              lane(earlier.stream));
+  if (hazard.level == Level::Definite && !hazard.rule.empty()) {
+    draft.note(earlier.where, what(earlier) + " returns when its work may still be running (" + hazard.rule + ")",
+               lane(earlier.stream));
+  }
   note_cause(draft);
   draft.note_origin(earlier.stream, "stream");
   draft.note_origin(later.stream, "stream");

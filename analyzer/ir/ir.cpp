@@ -172,6 +172,14 @@ const char* name(OpKind kind) {
       return "capture_begin";
     case OpKind::CaptureEnd:
       return "capture_end";
+    case OpKind::SwapCaptureMode:
+      return "swap_capture_mode";
+    case OpKind::GroupBegin:
+      return "group_begin";
+    case OpKind::GroupEnd:
+      return "group_end";
+    case OpKind::SetDevice:
+      return "set_device";
     case OpKind::HostAccess:
       return "host";
     case OpKind::Call:
@@ -196,6 +204,8 @@ const char* name(Work work) {
       return "fill";
     case Work::Library:
       return "library";
+    case Work::Communication:
+      return "communication";
     case Work::HostFunction:
       return "host_function";
     case Work::GraphLaunch:

@@ -122,7 +122,9 @@ struct Access {
 };
 
 /// What an Enqueue is. The words of messages follow from it.
-enum class Work : std::uint8_t { Kernel, Copy, Fill, Library, HostFunction, GraphLaunch, Other };
+/// Communication: a call of a library that can be put into a group, which enqueues it when it ends. A SyncStream with
+/// Library is the waiting of a library for its own results: not asked for, and perhaps left out (in a capture).
+enum class Work : std::uint8_t { Kernel, Copy, Fill, Library, Communication, HostFunction, GraphLaunch, Other };
 
 enum class OpKind : std::uint8_t {
   // Values. `target` is the place written.
@@ -150,6 +152,10 @@ enum class OpKind : std::uint8_t {
   KeepAlive,  ///< record_stream: memory of `source` is kept until `stream` is done
   CaptureBegin,
   CaptureEnd,
+  SwapCaptureMode,  ///< the thread's capture mode and what `source` points to change places
+  GroupBegin,       ///< ncclGroupStart: work of kind Communication is enqueued where the outermost group ends
+  GroupEnd,
+  SetDevice,  ///< another device becomes the current one; `detail`: its number, if that is a constant
 
   // Host.
   HostAccess,  ///< accesses, by the host, now
@@ -167,7 +173,7 @@ struct Site {
   std::uint32_t line = 0;  ///< 1-based; 0: not known
   std::uint32_t column = 0;
   std::string function;     ///< the enclosing function, as shown to users
-  std::string text;         ///< what the message calls it: "kernel 'scale'", "cudaMemcpyAsync (host to device)"
+  std::string text;         ///< what the message calls it: "kernel 'scale'", "'buffer' goes out of scope"
   std::uint32_t begin = 0;  ///< raw clang::SourceLocation of the whole call, in the file, macros expanded; 0: none
   std::uint32_t end = 0;    ///< of its last token
   std::uint32_t statement =
@@ -196,7 +202,7 @@ struct Op {
   Work work = Work::Other;
   Form form = Form::Asynchronous;
   std::string name;    ///< API or kernel: "cudaMemcpyAsync", "scale"
-  std::string detail;  ///< Kernel: the scalar arguments' texts joined; EndOfLife: "goes out of scope", "is resized"
+  std::string detail;  ///< EndOfLife: "goes out of scope", "is resized"; SetDevice: see there
   std::optional<ordering::StreamKind> stream_kind;  ///< CreateStream
   std::optional<bool> timing;                       ///< CreateEvent
   std::optional<ordering::MemoryKind> memory;       ///< Allocate, Free; EndOfLife: kind of the memory if known
@@ -205,7 +211,7 @@ struct Op {
   bool unchecked = false;        ///< the call's error code is dropped
 
   std::string callee;              ///< Call: USR
-  std::vector<Operand> arguments;  ///< Call: by position; by-reference arguments are Address operands
+  std::vector<Operand> arguments;  ///< Call: by position, references as Address; a kernel: its integers, as offsets
   Operand object;                  ///< Call: what `this` is, as Address
 };
 

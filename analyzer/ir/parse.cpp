@@ -238,7 +238,7 @@ class FunctionReader {
   static void work(Cursor& line, Op& op) {
     const auto work = find<Work>(line.peek_word());
     if (!work) {
-      line.fail("kernel, copy, fill, library, host_function, graph_launch or other expected");
+      line.fail("kernel, copy, fill, library, communication, host_function, graph_launch or other expected");
     }
     line.word("work");
     op.work = *work;

@@ -16,10 +16,12 @@
 //
 //   OP       name, operands, attributes. The operands are those of shape() in words.cpp:
 //              assign T = X | fresh T | create_stream T | create_event T | allocate T
-//              destroy X | free X | end_of_life X | keep_alive X | escape X | return [X]
+//              destroy X | free X | end_of_life X | keep_alive X | swap_capture_mode X | escape X
+//              return [X]
 //              wait S | sync_stream S | query_stream S | capture_begin S | capture_end S
 //              record E | sync_event E | query_event E | elapsed E E | sync_device | host | may_sync
-//              enqueue (kernel | copy | fill | library | host_function | graph_launch | other) NAME
+//              group_begin | group_end | set_device
+//              enqueue (kernel | copy | fill | library | communication | host_function | graph_launch | other) NAME
 //              call [T =] "usr"(X, X)
 //            attributes, in any order: on S (stream), for E (event), object X (of a call), api NAME, detail "...",
 //              nonblocking ... (kind of a stream), pinned ... (kind of memory), timing, no_timing, tensor, synchronous,

@@ -138,6 +138,7 @@ std::string_view shape(OpKind kind) {
     case OpKind::Free:
     case OpKind::EndOfLife:
     case OpKind::KeepAlive:
+    case OpKind::SwapCaptureMode:
     case OpKind::Escape:
     case OpKind::Return:
       return "v";
@@ -158,6 +159,9 @@ std::string_view shape(OpKind kind) {
     case OpKind::Call:
       return "c";
     case OpKind::SyncDevice:
+    case OpKind::GroupBegin:
+    case OpKind::GroupEnd:
+    case OpKind::SetDevice:
     case OpKind::HostAccess:
     case OpKind::MaySync:
       return "";

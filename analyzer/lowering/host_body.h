@@ -212,6 +212,9 @@ class Body {
   const clang::InitListExpr* argument_array(const clang::Expr* array) const;
 
   void library_work(const Call& call);
+  /// What a library does that returns results: not a synchronisation that the program asks for.
+  void wait_for_results(const Call& call, const ir::Operand& stream);
+  void set_device(const Call& call);
   void set_handle_stream(const Call& call);
   void hand_over_events(const Call& call);
   void make_library_handles(const Call& call);
@@ -248,6 +251,8 @@ class Body {
   void end_dying(const Call& call);
   void end_of_life(const ir::Operand& memory, const char* how, ir::SiteId site);
   ir::SiteId scope_end(const clang::Stmt* trigger);
+  /// The same place, told as the variable's end.
+  ir::SiteId end_of(const clang::VarDecl* variable, ir::SiteId scope_end);
 
   // The host's accesses (host_touches.cpp).
   void touch(ir::PlaceId place, ir::Mode mode, const clang::Expr& where);

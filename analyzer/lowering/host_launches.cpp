@@ -4,8 +4,8 @@
 //
 // A launch is one op, with an access for each pointer that the kernel does something with: what is found in its body
 // (kernel_effects.h), or anything where there is none to look at. Of a struct or closure that is passed by value each
-// pointer in it is an access of its own. Scalar arguments are kept as text: two launches of one kernel with different
-// ones often work on different parts of a buffer.
+// pointer in it is an access of its own. Integer arguments are kept as expressions: two launches of one kernel with
+// different ones often work on different parts of a buffer. A number in floating point chooses no part.
 //
 // cudaLaunchKernel() and its kin are given pointers to the arguments. An array of them that is a local variable with an
 // initialiser, the only way in which it is written by hand, is looked through; another is unknown.
@@ -43,6 +43,18 @@ bool touches(const PointerEffect& effect) { return effect.reads || effect.writes
 void Body::kernel_accesses(ir::Op& op, const clang::FunctionDecl* kernel,
                            llvm::ArrayRef<const clang::Expr*> arguments) {
   const std::vector<ParameterEffect>* effects = kernel == nullptr ? nullptr : &unit_.kernels.of(*kernel);
+  // Made of constants and variables alone. Another number may differ where all the variables in it are equal.
+  const auto followed = [this](const auto& self, const clang::Expr* expression) -> bool {
+    if (constant(expression)) return true;
+    const clang::Expr* at = strip(expression);
+    if (const auto* binary = llvm::dyn_cast<clang::BinaryOperator>(at))
+      return self(self, binary->getLHS()) && self(self, binary->getRHS());
+    if (const auto* choice = llvm::dyn_cast<clang::ConditionalOperator>(at))
+      return self(self, choice->getCond()) && self(self, choice->getTrueExpr()) && self(self, choice->getFalseExpr());
+    if (const auto* unary = llvm::dyn_cast<clang::UnaryOperator>(at); unary != nullptr && unary->isArithmeticOp())
+      return self(self, unary->getSubExpr());
+    return !scalar(at).uses.empty();
+  };
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const clang::Expr* given = arguments[i];
     const clang::QualType type = given->getType();
@@ -55,9 +67,10 @@ void Body::kernel_accesses(ir::Op& op, const clang::FunctionDecl* kernel,
       op.accesses.push_back(access(memory, effect == nullptr ? ir::Mode::Unknown : mode_of(*effect)));
     } else if (of == TypeKind::Object) {
       if (effect != nullptr && effect->members) pass_struct(op, *effect, *given);
-    } else {
-      if (!op.detail.empty()) op.detail += ", ";
-      op.detail += scalar(given).text;
+    } else if (!type->isFloatingType()) {
+      ir::Expr number = scalar(given);
+      if (!followed(followed, given)) number.uses.clear();
+      op.arguments.push_back({.kind = Operand::Kind::None, .offset = function_.add(std::move(number))});
     }
   }
 }

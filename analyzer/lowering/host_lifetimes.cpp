@@ -192,6 +192,13 @@ void Body::destroy(ir::PlaceId object, clang::QualType type, ir::SiteId site, co
     ir::Op op{.kind = OpKind::DestroyHandle, .site = site, .name = model->name};
     if (model->deed == DeedKind::MakeCurrent)
       return emit_assign(current_stream(), value(field(object, "$previous", "", TypeKind::Stream)), site);
+    // Guards put back what they changed.
+    if (model->deed == DeedKind::SetDevice) op.kind = OpKind::SetDevice;
+    if (model->deed == DeedKind::SwapCaptureMode) op.kind = OpKind::SwapCaptureMode, op.source = address(object);
+    if (op.kind != OpKind::DestroyHandle) {
+      emit(std::move(op));
+      return;
+    }
     const api::EffectKind effect = model->effect.kind;
     if (model->deed == DeedKind::Effect &&
         (effect == api::EffectKind::StreamDestroy || effect == api::EffectKind::EventDestroy)) {
@@ -201,10 +208,10 @@ void Body::destroy(ir::PlaceId object, clang::QualType type, ir::SiteId site, co
     return;
   }
   if (destructor != nullptr && unit_.census.lowered(*destructor) != nullptr)
-    return call_destructor(*destructor, object, site);
+    return call_destructor(*destructor, object, end_of(variable, site));
   if (destructor != nullptr && !destructor->isTrivial() && !destructor->hasBody() && !destructor->isDefaulted() &&
       !unit_.symbols.in_system_header(*destructor))
-    call_destructor(*destructor, object, site);
+    call_destructor(*destructor, object, end_of(variable, site));
 }
 
 void Body::destroy_owner(ir::PlaceId object, clang::QualType type, ir::SiteId site, const clang::VarDecl* variable) {
@@ -299,6 +306,13 @@ ir::SiteId Body::scope_end(const clang::Stmt* trigger) {
   site.function = function_.name;
   const ir::SiteId id = function_.add(std::move(site));
   return sites_[where] = id;
+}
+
+ir::SiteId Body::end_of(const clang::VarDecl* variable, ir::SiteId scope_end) {
+  if (variable == nullptr || variable->getName().empty()) return scope_end;
+  ir::Site site = function_[scope_end];
+  site.text = "'" + variable->getName().str() + "' goes out of scope";
+  return function_.add(std::move(site));
 }
 
 void Body::end_of_life(const Operand& memory, const char* how, ir::SiteId site) {

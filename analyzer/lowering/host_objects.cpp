@@ -30,6 +30,7 @@ void Body::apply(const Call& call) {
     case DeedKind::SetHandleStream:
       return set_handle_stream(call);
     case DeedKind::LibraryWork:
+    case DeedKind::Communication:
       library_work(call);
       break;
     case DeedKind::Wrapper:
@@ -76,6 +77,22 @@ void Body::apply(const Call& call) {
     }
     case DeedKind::SyncObject:
       return sync_object(call);
+    case DeedKind::GroupBegin:
+      emit(start(OpKind::GroupBegin, call));
+      break;
+    case DeedKind::GroupEnd:
+      emit(start(OpKind::GroupEnd, call));
+      break;
+    case DeedKind::SetDevice:
+      set_device(call);
+      break;
+    case DeedKind::SwapCaptureMode: {
+      ir::Op op = start(OpKind::SwapCaptureMode, call);
+      const ir::PlaceId mode = target_at(call, call.model->value_argument == kObject ? kObject : 0);
+      op.source = mode == ir::kNoPlace ? unknown() : address(mode);
+      emit(std::move(op));
+      break;
+    }
   }
   end_dying(call);
   // What the call is worth: nothing is known of it, unless the effect made it.
@@ -97,6 +114,15 @@ void Body::apply(const Call& call) {
 void Body::sync_object(const Call& call) {
   ir::Op op = start(OpKind::SyncStream, call);
   op.stream = operand_at(call, kObject);
+  emit(std::move(op));
+}
+
+void Body::set_device(const Call& call) {
+  ir::Op op = start(OpKind::SetDevice, call);
+  const clang::Expr* given = argument(call, call.model->value_argument);
+  const std::optional<std::int64_t> device =
+      given == nullptr || !given->getType()->isIntegerType() ? std::nullopt : constant(given);
+  if (device) op.detail = std::to_string(*device);
   emit(std::move(op));
 }
 
@@ -132,12 +158,13 @@ void Body::library_work(const Call& call) {
       if (operand(storage).kind == Operand::Kind::Null) return fresh_arguments(call);
     }
   ir::Op op = start(OpKind::Enqueue, call);
-  op.work = ir::Work::Library;
+  op.work = model.deed == DeedKind::Communication ? ir::Work::Communication : ir::Work::Library;
   bool waits = model.effect.form == api::CallForm::Synchronous;
   int shift = 0;
   if (model.after_policy) {
     op.stream = {.kind = Operand::Kind::DefaultStream};
-    const clang::Expr* first = argument(call, 0);
+    // The algorithms take it as a reference to a base class that knows no stream.
+    const clang::Expr* first = call.arguments.empty() ? nullptr : strip(call.arguments.front());
     const Policy policy = first == nullptr ? Policy::None : unit_.symbols.policy(first->getType());
     if (policy != Policy::None) {
       shift = 1;
@@ -155,7 +182,7 @@ void Body::library_work(const Call& call) {
       const Operand given = memory(first);
       const bool host_block = given.kind == Operand::Kind::Value && function_[given.place].name == "$data" &&
                               on_host(type_of(function_[given.place].base));
-      if (on_host(strip(first)->getType()) || host_block) return host_touch(call);
+      if (on_host(first->getType()) || host_block) return host_touch(call);
     }
   } else {
     op.stream = stream_of(call, &op);
@@ -166,8 +193,13 @@ void Body::library_work(const Call& call) {
   if (none) op.accesses.push_back({.memory = unknown(), .mode = ir::Mode::Unknown});
   emit(std::move(op));
   if (!waits) return;
+  wait_for_results(call, on);
+}
+
+void Body::wait_for_results(const Call& call, const Operand& stream) {
   ir::Op sync = start(OpKind::SyncStream, call);
-  sync.stream = on;
+  sync.work = ir::Work::Library;
+  sync.stream = stream;
   emit(std::move(sync));
 }
 

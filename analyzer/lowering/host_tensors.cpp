@@ -65,11 +65,7 @@ void Body::tensor_work(const Call& call) {
   add_roles(call, op, 0);
   const Operand on = op.stream;
   emit(std::move(op));
-  if (model.effect.form == api::CallForm::Synchronous) {
-    ir::Op sync = start(OpKind::SyncStream, call);
-    sync.stream = on;
-    emit(std::move(sync));
-  }
+  if (model.effect.form == api::CallForm::Synchronous) wait_for_results(call, on);
   const clang::QualType type = call.callee->getReturnType();
   const auto owner = unit_.symbols.owner(type);
   if (type->isReferenceType()) {
@@ -99,6 +95,7 @@ void Body::tensor_copy(const Call& call) {
   ir::Op wait = start(OpKind::MaySync, call);
   if (call.known->callee.name == "cpu") {
     wait.kind = OpKind::SyncStream;
+    wait.work = ir::Work::Library;
     wait.stream = on;
   }
   if (!asynchronous) emit(std::move(wait));

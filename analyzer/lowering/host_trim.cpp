@@ -20,8 +20,6 @@
 #include "analyzer/lowering/host_body.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
-#include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/StringSet.h"
 
 namespace streamsan::analyzer::host {
 
@@ -62,26 +60,10 @@ class Integers {
       expr(operand.offset);
     });
     for (const ir::Access& access : op.accesses) expr(access.bytes);
-    for (const std::string& name : words(op.detail)) names_.insert(name);
   }
-  [[nodiscard]] bool has(ir::PlaceId id) const {
-    return ids_.contains(static_cast<std::uint32_t>(id)) || names_.contains(function_[id].name);
-  }
+  [[nodiscard]] bool has(ir::PlaceId id) const { return ids_.contains(static_cast<std::uint32_t>(id)); }
 
  private:
-  static std::vector<std::string> words(const std::string& text) {
-    std::vector<std::string> result;
-    std::string word;
-    for (const char c : text + ' ') {
-      if (llvm::isAlnum(c) || c == '_') {
-        word += c;
-      } else if (!word.empty()) {
-        result.push_back(std::move(word));
-        word.clear();
-      }
-    }
-    return result;
-  }
   void place(ir::PlaceId id, bool read) {
     if (id == ir::kNoPlace) return;
     if (read && !ids_.insert(static_cast<std::uint32_t>(id)).second) return;
@@ -95,7 +77,6 @@ class Integers {
 
   const ir::Function& function_;
   llvm::DenseSet<std::uint32_t> ids_;
-  llvm::StringSet<> names_;
 };
 
 }  // namespace

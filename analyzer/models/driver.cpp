@@ -5,6 +5,7 @@
 // cuda.h turns the name a program writes into that of its newest version (cuMemcpyHtoDAsync -> cuMemcpyHtoDAsync_v2),
 // or into the _ptsz spelling where per-thread default streams are asked for. So each export has a model, shown under
 // the name that was written, and the written name itself stands for the newest version (a header without the defines).
+#include <algorithm>
 #include <charconv>
 
 #include "analyzer/models/catalog.h"
@@ -47,6 +48,9 @@ void add_driver(Catalog& catalog) {
       model.effect.event = 1;
       model.effect.object = 2;
     }
+    if (row.base == "cuThreadExchangeStreamCaptureMode") model.deed = DeedKind::SwapCaptureMode;
+    constexpr std::string_view kSwitches[] = {"cuCtxCreate", "cuCtxSetCurrent", "cuCtxPushCurrent", "cuCtxPopCurrent"};
+    if (std::ranges::find(kSwitches, row.base) != std::end(kSwitches)) model.deed = DeedKind::SetDevice;
     // An unversioned symbol is an older function than the name that a program writes.
     if (row.symbol != row.base) catalog.add(row.symbol, model);
     const api::Row*& best = newest[row.base];

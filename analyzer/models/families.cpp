@@ -34,6 +34,7 @@ constexpr Facts kHandleWorkWaits{.effect = kWaits,
                                  .handle_argument = 0,
                                  .roles = {by_type(1)}};
 constexpr Facts kTypedWork{.deed = LibraryWork, .stream_from = StreamFrom::Typed, .roles = {by_type(0)}};
+constexpr Facts kNcclWork{.deed = Communication, .stream_from = StreamFrom::Typed, .roles = {by_type(0)}};
 constexpr Facts kCubWork{
     .deed = LibraryWork, .stream_from = StreamFrom::Typed, .null_argument = 0, .roles = {by_type(0)}};
 constexpr Facts kThrustWork{.effect = kWaits, .deed = LibraryWork, .after_policy = true, .roles = {by_type(0)}};
@@ -63,7 +64,7 @@ std::optional<Facts> library(std::string_view name) {
   if (name.starts_with("cublasLt")) return kTypedWork;
   if (name.starts_with("cudnnFind")) return kHandleWorkWaits;  // runs and times the candidates
   if (name.starts_with("nccl"))
-    return contains_any(name, {"Comm", "Group", "Mem", "Init"}) ? std::nullopt : std::optional(kTypedWork);
+    return contains_any(name, {"Comm", "Group", "Mem", "Init"}) ? std::nullopt : std::optional(kNcclWork);
   if (name.starts_with("cusolver") || name.starts_with("hipsolver") || name.starts_with("cusparse") ||
       name.starts_with("hipsparse"))
     return kHandleWorkWaits;

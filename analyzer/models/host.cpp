@@ -91,31 +91,54 @@ constexpr std::string_view kHarmlessPrefixes[] = {
     "make_",
     "cuC",
     "__assert",
+    "__cxxabiv1::",
 };
 
 constexpr std::string_view kHarmlessPatterns[] = {
-    // <math.h>, with the f and l spellings.
-    "{acos,acosh,asin,asinh,atan,atan2,atanh,cbrt,ceil,copysign,cos,cosh,erf,erfc,exp,exp2,expm1,fabs,fdim,floor,fma,"
-    "fmax,"
-    "fmin,fmod,frexp,hypot,ilogb,ldexp,lgamma,llrint,llround,log,log10,log1p,log2,logb,lrint,lround,modf,nearbyint,"
-    "nextafter,pow,remainder,rint,round,scalbn,sin,sinh,sqrt,tan,tanh,tgamma,trunc}{,f,l}",
-    "{abs,labs,llabs,div,ldiv,isnan,isinf,isfinite,signbit,min,max,umin,umax,rsqrt,rsqrtf,rcbrt,rcbrtf,sincos,sincosf}",
+    // <math.h>, with the f and l spellings, and what CUDA's own host headers add to it.
+    "{acos,acosh,asin,asinh,atan,atan2,atanh,cbrt,ceil,copysign,cos,cosh,erf,erfc,exp,exp2,exp10,expm1,fabs,fdim,"
+    "floor,fma,fmax,fmin,fmod,frexp,hypot,ilogb,ldexp,lgamma,llrint,llround,log,log10,log1p,log2,logb,lrint,lround,"
+    "modf,nan,nearbyint,nextafter,nexttoward,pow,remainder,remquo,rint,round,scalbln,scalbn,sin,sinh,sqrt,tan,tanh,"
+    "tgamma,trunc,j0,j1,jn,y0,y1,yn,lgamma_r,sincos,drem,finite,significand}{,f,l}",
+    "{cospi,sinpi,sincospi,erfinv,erfcinv,erfcx,normcdf,normcdfinv,rhypot,norm3d,norm4d,rnorm3d,rnorm4d,rsqrt,rcbrt}"
+    "{,f}",
+    "{abs,labs,llabs,imaxabs,div,ldiv,lldiv,imaxdiv,isnan,isinf,isfinite,isnormal,signbit,fpclassify,isgreater,"
+    "isgreaterequal,isless,islessequal,islessgreater,isunordered,min,max,umin,umax}",
+    "{fegetround,fesetround,feclearexcept,fetestexcept,fegetenv,fesetenv,feenableexcept,fedisableexcept}",
     // <stdlib.h>, <stdio.h>, <time.h>, <unistd.h> and the like: no memory of the caller's is kept.
-    "{rand,srand,rand_r,drand48,srand48,lrand48,random,srandom,exit,_exit,_Exit,quick_exit,abort,getenv,setenv,"
-    "unsetenv}",
-    "{fopen,fdopen,freopen,fclose,fflush,fseek,ftell,rewind,feof,ferror,fileno,fputc,putc,putchar,fgetc,getc,getchar,"
-    "remove,rename,tmpfile,setvbuf,setbuf,scanf,fscanf,sscanf,getline}",
-    "{time,clock,clock_gettime,clock_getres,gettimeofday,difftime,mktime,localtime,gmtime,strftime,ctime,asctime,"
-    "nanosleep,usleep,sleep}",
-    "{open,close,lseek,fstat,stat,lstat,ftruncate,fsync,mkdir,rmdir,unlink,access,getpid,getppid,gethostname,getcwd,"
-    "chdir,sysconf,isatty,dup,dup2,getopt,getopt_long,getpagesize,mmap,madvise,mlock,munlock,getrusage,sched_yield,"
-    "sched_getcpu,sched_setaffinity,signal,sigaction}",
-    "{socket,bind,listen,accept,connect,setsockopt,getaddrinfo,freeaddrinfo,htons,htonl,ntohs,ntohl,shutdown,poll,"
-    "select}",
-    "{pthread_self,pthread_mutex_lock,pthread_mutex_unlock,pthread_mutex_init,pthread_mutex_destroy,pthread_"
-    "setaffinity_np}",
-    "{isalpha,isdigit,isalnum,isspace,isupper,islower,isxdigit,ispunct,isprint,tolower,toupper,strerror,strdup,strtok}",
-    "{__errno_location,__assert_fail,__cxa_throw,__cxa_allocate_exception,__cxa_guard_acquire,__cxa_guard_release}",
+    "{rand,srand,rand_r,drand48,erand48,lrand48,nrand48,mrand48,jrand48,srand48,seed48,lcong48,random,srandom,"
+    "initstate,setstate,arc4random,arc4random_uniform,exit,_exit,_Exit,quick_exit,abort,getenv,secure_getenv,setenv,"
+    "putenv,unsetenv,clearenv,realpath,getloadavg,getsubopt,mkstemp,mkdtemp,mktemp,mblen,mbtowc,wctomb,mbstowcs,"
+    "wcstombs,malloc_usable_size,malloc_trim,mallopt}",
+    "{fopen,fopen64,fdopen,freopen,fmemopen,open_memstream,fclose,fflush,fseek,fseeko,ftell,ftello,fgetpos,fsetpos,"
+    "rewind,feof,ferror,clearerr,fileno,fputc,putc,putchar,fgetc,getc,getchar,ungetc,putchar_unlocked,getchar_unlocked,"
+    "remove,rename,tmpfile,tmpnam,setvbuf,setbuf,setlinebuf,flockfile,funlockfile,popen,pclose,scanf,fscanf,sscanf,"
+    "vscanf,vfscanf,vsscanf,getline,getdelim,asprintf,vasprintf}",
+    "{time,clock,clock_gettime,clock_getres,clock_settime,clock_nanosleep,gettimeofday,settimeofday,difftime,mktime,"
+    "timegm,timelocal,timespec_get,localtime,gmtime,ctime,asctime,localtime_r,gmtime_r,ctime_r,asctime_r,strftime,"
+    "strptime,tzset,times,nanosleep,usleep,sleep}",
+    "{open,openat,creat,close,lseek,fstat,stat,lstat,fstatat,truncate,ftruncate,fallocate,posix_fallocate,"
+    "posix_fadvise,fsync,fdatasync,fcntl,ioctl,flock,mkdir,rmdir,unlink,link,symlink,readlink,access,chmod,fchmod,"
+    "umask,chown,pipe,mkfifo,opendir,readdir,rewinddir,closedir,glob,globfree,getpid,getppid,gettid,getuid,"
+    "geteuid,getgid,getegid,getlogin,getpwuid,gethostname,getcwd,chdir,sysconf,pathconf,isatty,ttyname,tcgetattr,"
+    "tcsetattr,dup,dup2,getopt,getopt_long,getopt_long_only,getpagesize,get_nprocs,get_nprocs_conf,sysinfo,uname,mmap,"
+    "mprotect,msync,madvise,mlock,munlock,mlockall,munlockall,shm_open,shm_unlink,shmget,shmat,ftok,getrusage,"
+    "getrlimit,setrlimit,sched_yield,sched_getcpu,sched_setaffinity,sched_getaffinity,signal,sigaction,sigemptyset,"
+    "sigaddset,sigprocmask,dlsym,dlerror,backtrace,backtrace_symbols,backtrace_symbols_fd,openlog,closelog,setlocale,"
+    "localeconv,regcomp,regexec,regfree,regerror}",
+    "{socket,bind,listen,accept,connect,setsockopt,getsockopt,getsockname,getpeername,getaddrinfo,freeaddrinfo,"
+    "gai_strerror,gethostbyname,inet_addr,inet_ntoa,inet_ntop,inet_pton,htons,htonl,ntohs,ntohl,shutdown,poll,select}",
+    "pthread_{self,equal,mutex_lock,mutex_trylock,mutex_unlock,mutex_init,mutex_destroy,mutexattr_init,"
+    "mutexattr_settype,mutexattr_destroy,rwlock_rdlock,rwlock_wrlock,rwlock_unlock,rwlock_init,rwlock_destroy,"
+    "spin_lock,spin_unlock,spin_init,spin_destroy,attr_init,attr_destroy,attr_setstacksize,setaffinity_np,"
+    "getaffinity_np,setname_np,getname_np,getspecific,setspecific}",
+    // <ctype.h>, <wctype.h>, and of <string.h> what needs no row.
+    "{isalnum,isalpha,isblank,iscntrl,isdigit,isgraph,islower,isprint,ispunct,isspace,isupper,isxdigit,isascii,tolower,"
+    "toupper,toascii,iswalnum,iswalpha,iswdigit,iswlower,iswspace,iswupper,towlower,towupper}",
+    "{strerror,strerror_r,strsignal,strtok,strtok_r,strsep,basename,dirname,ffs,ffsl,ffsll,bswap_16,bswap_32,bswap_64}",
+    "{__errno_location,__assert_fail,__assert_perror_fail,__cxa_throw,__cxa_allocate_exception,__cxa_guard_acquire,"
+    "__cxa_guard_release,__ctype_b_loc,__ctype_tolower_loc,__ctype_toupper_loc,__isoc99_sscanf,__isoc99_scanf,"
+    "__isoc99_fscanf,__sched_cpucount}",
     "dim3::dim3",
     // Error names and checks of libraries.
     "{cufftGetErrorString,cusparseGetErrorString,cusparseGetErrorName,cudnnGetErrorString,cublasGetStatusString}",

@@ -50,19 +50,24 @@ enum class DeedKind : std::uint8_t {
   Wrapper,    ///< the call's value is a stream (or event, pointer, view of a tensor) that its argument `value_argument`
               ///< or its object is; with stream_from Handle: that handle's `$stream`; with Default: the default stream
   Container,  ///< a member of a container of host or device memory: `member` says which
-  MakeCurrent,   ///< `$current_stream` := stream. member: None for setCurrentCUDAStream; for a guard Make at its
-                 ///< constructor, Reset at reset_stream, End at its destructor, which restores what was before
-  GetCurrent,    ///< getCurrentCUDAStream(): value of `$current_stream`
-  TensorMake,    ///< a tensor allocated on the current stream
-  TensorWork,    ///< an ATen operation on the current stream: roles say what it touches; its value is a new tensor of
-                 ///< that stream, or with may_alias nothing is known of it. effect.form as with LibraryWork
-  TensorCopy,    ///< to(), copy_(), cpu(): waits for its stream, unless non_blocking_argument is true or neither side
-                 ///< is host memory
-  KeepAlive,     ///< record_stream(stream): roles[0] names what is kept
-  Elapsed,       ///< time from effect.event to the event effect.object
-  HostTouch,     ///< memcpy, memset, printf, std::accumulate ...: the host reads or writes memory by roles, now
-  MayThrowAway,  ///< free, munmap, realloc: ends the host memory that roles[0] names
-  SyncObject,    ///< stream.synchronize(), stream_view.synchronize(): synchronises the object's stream
+  MakeCurrent,    ///< `$current_stream` := stream. member: None for setCurrentCUDAStream; for a guard Make at its
+                  ///< constructor, Reset at reset_stream, End at its destructor, which restores what was before
+  GetCurrent,     ///< getCurrentCUDAStream(): value of `$current_stream`
+  TensorMake,     ///< a tensor allocated on the current stream
+  TensorWork,     ///< an ATen operation on the current stream: roles say what it touches; its value is a new tensor of
+                  ///< that stream, or with may_alias nothing is known of it. effect.form as with LibraryWork
+  TensorCopy,     ///< to(), copy_(), cpu(): waits for its stream, unless non_blocking_argument is true or neither side
+                  ///< is host memory
+  KeepAlive,      ///< record_stream(stream): roles[0] names what is kept
+  Elapsed,        ///< time from effect.event to the event effect.object
+  HostTouch,      ///< memcpy, memset, printf, std::accumulate ...: the host reads or writes memory by roles, now
+  MayThrowAway,   ///< free, munmap, realloc: ends the host memory that roles[0] names
+  SyncObject,     ///< stream.synchronize(), stream_view.synchronize(): synchronises the object's stream
+  Communication,  ///< LibraryWork that a group holds back until it ends (NCCL)
+  GroupBegin,     ///< ncclGroupStart()
+  GroupEnd,       ///< ncclGroupEnd()
+  SetDevice,      ///< another device becomes the current one: argument `value_argument`; none: not known which
+  SwapCaptureMode,  ///< cudaThreadExchangeStreamCaptureMode(&mode); a guard that holds the mode: value_argument kObject
 };
 
 /// What a call does with the memory its argument points to. It concerns pointers, and containers and iterators by

@@ -8,15 +8,20 @@
 namespace streamsan::analyzer::shorthand {
 
 using namespace api;
+using DeedKind::Communication;
 using DeedKind::Container;
 using DeedKind::GetCurrent;
+using DeedKind::GroupBegin;
+using DeedKind::GroupEnd;
 using DeedKind::HostTouch;
 using DeedKind::KeepAlive;
 using DeedKind::LibraryWork;
 using DeedKind::MakeCurrent;
 using DeedKind::MayThrowAway;
 using DeedKind::Nothing;
+using DeedKind::SetDevice;
 using DeedKind::SetHandleStream;
+using DeedKind::SwapCaptureMode;
 using DeedKind::SyncObject;
 using DeedKind::TensorCopy;
 using DeedKind::TensorMake;

@@ -126,5 +126,84 @@ TEST(Syncs, SelfWait) {
   EXPECT_EQ(told_all(kTwo + "record e s1\nwait s2 e"), "");
 }
 
+TEST(Handles, RerecordInALoop) {
+  const std::string head = "stream s1 nonblocking\nstream s2 nonblocking\nevent e\n";
+  // The first iteration has nothing to lose, the others have.
+  const auto loop = [&](const std::string& body) { return head + "loop L:\ngoto B X\nB:\n" + body; };
+  EXPECT_EQ(told(loop("record e s1\nrecord e s2\ngoto L\nX:\nsyncevent e")), "event-rerecord definite 8<7");
+  EXPECT_EQ(told(loop("record e s1\nsyncevent e\nrecord e s2\nsyncevent e\ngoto L\nX:\nsyncevent e")), "");
+  // On one path only, and on which may be known to the program.
+  EXPECT_EQ(told(head + "goto B C\nB:\nrecord e s1\ngoto C\nC:\nrecord e s2\nsyncevent e"), "");
+}
+
+TEST(Handles, RerecordOfAnElementInALoop) {
+  const std::string array =
+      "fresh i\nloop C:\nfor i c cx\nc:\nstream streams[i] nonblocking\nevent ev[i]\nfresh i\ngoto C\ncx:\n";
+  const auto fork = [&](const std::string& body) {
+    return array + "fresh j\nloop L:\nfor j B X\nB:\n" + body + "goto N\nN:\nfresh j\ngoto L\nX:\nsyncevent ev[0]";
+  };
+  EXPECT_EQ(told(fork("record ev[0] streams[j]\n")), "event-rerecord definite 14<14");
+  EXPECT_EQ(told(fork("record ev[0] streams[j]\nsyncevent ev[0]\n")), "");
+  EXPECT_EQ(told(fork("record ev[0] streams[j]\nsync streams[j]\n")), "");
+  EXPECT_EQ(told(fork("record ev[0] streams[1]\n")), "");
+}
+
+TEST(Handles, RerecordLosesNothingThatIsOrdered) {
+  EXPECT_EQ(told(kTwo + "record e s1\nsync s1\nrecord e s2\nsyncevent e"), "");
+  EXPECT_EQ(told(kTwo + "event e2\nrecord e s1\nrecord e2 s1\nwait s2 e2\nrecord e s2\nsyncevent e"), "");
+}
+
+TEST(Handles, EventOfAnotherDevice) {
+  const auto on = [](const std::string& first, const std::string& second) {
+    return told("setdevice " + first + "\nevent e\nsetdevice " + second +
+                "\nstream s1\nstream s2\nrecord e s1\nwait s2 e\n");
+  };
+  EXPECT_EQ(on("0", "1"), "event-wait-without-record definite 7 never-recorded (another device)");
+  EXPECT_EQ(on("0", "0"), "");
+  EXPECT_EQ(on("", "1"), "");
+  EXPECT_EQ(on("0", ""), "");
+  // Restored, or perhaps restored, in between.
+  EXPECT_EQ(told("setdevice 0\nevent e\nsetdevice 1\nsetdevice 0\nstream s1\nrecord e s1\nsyncevent e"), "");
+  EXPECT_EQ(told("setdevice 0\nevent e\nsetdevice 1\nmaysync\nstream s1\nrecord e s1\nsyncevent e"), "");
+  EXPECT_EQ(told("setdevice 0\nevent e\ngoto A B\nA:\nsetdevice 1\ngoto B\nB:\nstream s1\nrecord e s1\nsyncevent e"),
+            "");
+}
+
+TEST(Handles, SynchronisationsOfTwoDevices) {
+  EXPECT_EQ(told_all("device\nsetdevice 1\ndevice"), "");
+  EXPECT_EQ(told_all("setdevice 1\ndevice\nsetdevice 1\ndevice"), "redundant-sync definite 4<2");
+  EXPECT_EQ(told_all("launch k 0\nsync 0\nsetdevice 1\nsync 0"), "");
+  EXPECT_EQ(told_all("stream s1\nsetdevice 1\ndevice\nsync s1"), "");
+  EXPECT_EQ(told_all("setdevice 1\nstream s1\ndevice\nsync s1"), "redundant-sync definite 4<3");
+  EXPECT_EQ(told_all("stream s1\nlaunch k s1\nsetdevice 1\ndevice"), "");
+  EXPECT_EQ(told_all("setdevice 1\nstream s1\nlaunch k s1\ndevice"), "device-wide-sync definite 4<3");
+  EXPECT_EQ(told_all("event e\nrecord e 0\nsetdevice 1\nstream s1\nrecord e s1\nsetdevice 0\ndevice\nsyncevent e"), "");
+}
+
+TEST(Handles, WhatALibraryWaitsFor) {
+  EXPECT_EQ(told_all("stream s1\nlaunch k s1\nlibsync s1\nsync s1"), "");
+  EXPECT_EQ(told_all("stream s1\nstream s2\nlaunch k s1\nlibsync s1\nlaunch k s2\ndevice"),
+            "device-wide-sync definite 6 ('s1' and 's2')");
+  EXPECT_EQ(told("stream s1\ncapture s1\nlibsync s1\nendcapture s1"), "");
+  EXPECT_EQ(told("stream s1\ncapture s1\nsync s1\nendcapture s1"),
+            "capture-unsafe-call definite 3<2 (it synchronises a stream whose work is not running)");
+  // It is over all the same.
+  EXPECT_EQ(told("alloc h pinned\nalloc d\nstream s1\ncopy s1 h d d2h\nlibsync s1\nhost r:h"), "");
+}
+
+TEST(Handles, ExchangedCaptureMode) {
+  const std::string head = "stream s1 nonblocking\ncapture s1\n", end = "endcapture s1";
+  EXPECT_EQ(told(head + "alloc d\n" + end), "capture-unsafe-call definite 3<2 (it may synchronise the device)");
+  EXPECT_EQ(told(head + "swapmode &i\nalloc d\nswapmode &i\n" + end), "");
+  EXPECT_EQ(told(head + "swapmode &i\nswapmode &i\nalloc d\n" + end),
+            "capture-unsafe-call definite 5<2 (it may synchronise the device)");
+  EXPECT_EQ(told(head + "swapmode &i\nswapmode &n\nalloc d\n" + end), "");
+  EXPECT_EQ(told(head + "swapmode ?\nswapmode ?\nalloc d\n" + end), "");
+  EXPECT_EQ(told(head + "goto A B\nA:\nswapmode &i\ngoto B\nB:\nalloc d\n" + end), "");
+  // Refused in any mode.
+  EXPECT_EQ(told(head + "swapmode &i\nsync s1\n" + end),
+            "capture-unsafe-call definite 4<2 (it synchronises a stream whose work is not running)");
+}
+
 }  // namespace
 }  // namespace streamsan::analyzer::testing

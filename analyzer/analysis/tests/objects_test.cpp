@@ -194,7 +194,7 @@ function "launch(float*, int, cudaStream_t)" usr "launch"
   parameter n integer
   parameter s stream
 bb0:
-  enqueue kernel k on s detail "n" writes p
+  enqueue kernel k on s arguments (none + {n}) writes p
 function "f" usr "f"
   local s1 stream
   local s2 stream
@@ -210,6 +210,7 @@ bb0:
   call "launch"(d, i, s1)
 )IR";
   EXPECT_EQ(told_of(program + "  call \"launch\"(d, j, s2)\n"), "");
+  EXPECT_EQ(told_of(program + "  call \"launch\"(d, i, s2)\n"), "cross-stream-race definite 7<6");
 }
 
 TEST(Objects, LazilyCreatedStream) {

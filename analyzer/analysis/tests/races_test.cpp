@@ -211,9 +211,9 @@ TEST(Races, SynchronousCopyAgainstANonBlockingStream) {
   // Pinned memory has arrived when the call returns; pageable memory may still be on its way (R-CPY-01).
   EXPECT_EQ(told("stream s1 nonblocking\nalloc d\nalloc h pinned\ncopy 0 d h h2d sync\nlaunch p s1 r:d"), "");
   EXPECT_EQ(told("stream s1 nonblocking\nalloc d\nalloc h pageable\ncopy 0 d h h2d sync\nlaunch p s1 r:d"),
-            "nonblocking-vs-default definite 5<4 non-blocking");
+            "nonblocking-vs-default definite 5<4 non-blocking R-CPY-01");
   EXPECT_EQ(told("stream s1 nonblocking\nalloc d\nfill 0 d sync\nlaunch p s1 r:d"),
-            "nonblocking-vs-default definite 4<3 non-blocking");
+            "nonblocking-vs-default definite 4<3 non-blocking R-CPY-50");
 }
 
 TEST(Races, OwnedFieldsAreTwoStreams) {
@@ -254,6 +254,25 @@ TEST(Races, CaptureIsNotRun) {
 TEST(Races, OneMissingEdgeIsToldOnce) {
   EXPECT_EQ(told(kTwoStreams + "launch p s1 w:d\nlaunch o s1 w:d\nlaunch q s2 r:d\nlaunch r s2 r:d"),
             "cross-stream-race definite 6<5");
+}
+
+TEST(Races, GroupsHoldBack) {
+  const std::string head =
+      "stream s1 nonblocking\nstream s2 nonblocking\nevent e\nalloc d\nlaunch k s2 w:d\nrecord e s2\n";
+  EXPECT_EQ(told(head + "send s1 r:d\nwait s1 e"), "cross-stream-race definite 7<5 never-waited");
+  // The wait comes first, for nothing is enqueued before the group ends.
+  EXPECT_EQ(told(head + "group\nsend s1 r:d\nwait s1 e\nendgroup"), "");
+  EXPECT_EQ(told(head + "group\nsend s1 r:d\nendgroup\nwait s1 e"), "cross-stream-race definite 8<5 never-waited");
+  EXPECT_EQ(told(head + "group\ngroup\nsend s1 r:d\nendgroup\nwait s1 e\nendgroup"), "");
+  // What is recorded inside of the group does not cover it.
+  const std::string held = "stream s1 nonblocking\nstream s2 nonblocking\nevent e\nalloc d\ngroup\nsend s1 w:d\n";
+  EXPECT_EQ(told(held + "record e s1\nendgroup\nwait s2 e\nlaunch k s2 r:d"),
+            "event-wait-without-record definite 10<6 recorded-too-early");
+  EXPECT_EQ(told(held + "endgroup\nrecord e s1\nwait s2 e\nlaunch k s2 r:d"), "");
+  EXPECT_EQ(told(held + "launch k s2 r:d\nendgroup\n"), "cross-stream-race definite 6<7");
+  // Two of one group, and groups that are open on some paths only.
+  EXPECT_EQ(told(held + "send s2 r:d\nendgroup\n"), "");
+  EXPECT_EQ(told(head + "goto A B\nA:\ngroup\ngoto B\nB:\nsend s1 r:d\nendgroup"), "");
 }
 
 }  // namespace

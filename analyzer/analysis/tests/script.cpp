@@ -236,6 +236,11 @@ class Reader {
       op.stream = stream(need());
       op.accesses.push_back({.memory = operand(need()), .mode = Mode::Write});
       options(op);
+    } else if (what == "send") {
+      Op& op = push(OpKind::Enqueue);
+      op.work = Work::Communication;
+      op.stream = stream(need());
+      accesses(op);
     } else if (what == "host") {
       Op& op = push(OpKind::HostAccess);
       accesses(op);
@@ -249,7 +254,9 @@ class Reader {
     while (next_ < words_.size()) {
       const std::string text = need();
       if (text.starts_with("args:")) {
-        op.detail = text.substr(5);
+        std::istringstream scalars(text.substr(5));
+        for (std::string one; std::getline(scalars, one, ',');)
+          op.arguments.push_back({.kind = Operand::Kind::None, .offset = expr(one)});
       } else {
         op.accesses.push_back(access(text));
       }
@@ -273,12 +280,23 @@ class Reader {
   bool order(const std::string& what) {
     static const std::map<std::string, OpKind> kOfStream{
         {"sync", OpKind::SyncStream},       {"query", OpKind::QueryStream}, {"capture", OpKind::CaptureBegin},
-        {"endcapture", OpKind::CaptureEnd}, {"device", OpKind::SyncDevice}, {"maysync", OpKind::MaySync}};
+        {"endcapture", OpKind::CaptureEnd}, {"device", OpKind::SyncDevice}, {"maysync", OpKind::MaySync},
+        {"group", OpKind::GroupBegin},      {"endgroup", OpKind::GroupEnd}};
     static const std::map<std::string, OpKind> kOfEvent{{"syncevent", OpKind::SyncEvent},
                                                         {"queryevent", OpKind::QueryEvent}};
     if (const auto it = kOfStream.find(what); it != kOfStream.end()) {
       Op& op = push(it->second);
-      if (what != "device" && what != "maysync") op.stream = stream(need());
+      const bool of_stream = op.kind != OpKind::SyncDevice && op.kind != OpKind::MaySync &&
+                             op.kind != OpKind::GroupBegin && op.kind != OpKind::GroupEnd;
+      if (of_stream) op.stream = stream(need());
+    } else if (what == "setdevice") {
+      push(OpKind::SetDevice).detail = word();
+    } else if (what == "swapmode") {
+      push(OpKind::SwapCaptureMode).source = operand(need());
+    } else if (what == "libsync") {
+      Op& op = push(OpKind::SyncStream);
+      op.work = Work::Library;
+      op.stream = stream(need());
     } else if (const auto of_event = kOfEvent.find(what); of_event != kOfEvent.end()) {
       push(of_event->second).event = operand(need());
     } else if (what == "record") {

@@ -9,13 +9,15 @@
 //   stream s1 nonblocking     create; kind blocking (if none is given) or nonblocking or unknown
 //   event e1 notiming
 //   alloc d pinned            device (if none is given), async S, managed, pinned, pageable, registered
-//   launch K S w:d r:x        a kernel with accesses r w rw a (atomic) ? ; args:TEXT its scalars
+//   launch K S w:d r:x        a kernel with accesses r w rw a (atomic) ? ; args:n,4 its scalars
+//   send S r:d                communication, which a group holds back: group, endgroup
 //   copy S DST SRC d2h sync 64   direction, form and size may be left out
 //   fill S DST sync           hostfn S r:h
 //   record E S; wait S E; sync S; syncevent E; device; query S; queryevent E; elapsed E1 E2
 //   free d; freehost h; freeasync d S; delete h; end h; destroy s1
 //   tensor t S; release t S; keep t S
 //   host w:h                  a host access
+//   setdevice 0               or of an unknown number; swapmode &i; libsync S: a library waits for its results
 //   capture S; endcapture S; escape X; escape &X; maysync
 //   assign a b; assign a &b; assign a null; fresh i
 //   A: goto B C               starts block A; ends a block. `loop A:` is a loop's head

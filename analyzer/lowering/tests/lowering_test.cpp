@@ -96,16 +96,17 @@ std::string closed(const std::string& source) {
 
 TEST(Lowering, LaunchOnAStream) {
   EXPECT_EQ(ops_of("void f(float* d, const float* e, cudaStream_t s) { k<<<1, 32, 0, s>>>(d, e, 3); }"),
-            "enqueue kernel k on s detail \"3\" writes d, reads e\nreturn none\n");
+            "enqueue kernel k on s arguments (none + {3}) writes d, reads e\nreturn none\n");
 }
 
 TEST(Lowering, LaunchWithoutAStream) {
-  EXPECT_EQ(ops_of("void f(float* d) { k<<<1, 32>>>(d, d + 4, 3); }"),
-            "enqueue kernel k on default detail \"3\" implicit_stream writes d, reads d + {4}\nreturn none\n");
+  EXPECT_EQ(
+      ops_of("void f(float* d) { k<<<1, 32>>>(d, d + 4, 3); }"),
+      "enqueue kernel k on default arguments (none + {3}) implicit_stream writes d, reads d + {4}\nreturn none\n");
   EXPECT_EQ(ops_of("void f(float* d) { k<<<1, 32, 0, cudaStreamLegacy>>>(d, d, 3); }"),
-            "enqueue kernel k on legacy detail \"3\" writes d, reads d\nreturn none\n");
+            "enqueue kernel k on legacy arguments (none + {3}) writes d, reads d\nreturn none\n");
   EXPECT_EQ(ops_of("void f(float* d) { k<<<1, 32, 0, nullptr>>>(d, d, 3); }"),
-            "enqueue kernel k on default detail \"3\" writes d, reads d\nreturn none\n");
+            "enqueue kernel k on default arguments (none + {3}) writes d, reads d\nreturn none\n");
 }
 
 TEST(Lowering, CopyKindSaysWhichSideIsHost) {
@@ -137,7 +138,7 @@ TEST(Lowering, LaunchThroughTheRuntimesFunctions) {
   EXPECT_EQ(ops_of("void f(float* d, const float* e, int n, cudaStream_t s) {\n"
                    "  void* args[] = {&d, &e, &n};\n"
                    "  cudaLaunchKernel((void*)k, dim3(1), dim3(1), args, 0, s); }"),
-            "enqueue kernel k on s detail \"n\" writes d, reads e\nreturn none\n");
+            "enqueue kernel k on s arguments (none + {n}) writes d, reads e\nreturn none\n");
   EXPECT_EQ(ops_of("void f(float* d, cudaStream_t s) { cudaLaunchConfig_t c = {}; c.stream = s;\n"
                    "  cudaLaunchKernelEx(&c, k, d, (const float*)d, 1); }")
                     .find("enqueue kernel k on c.cudaLaunchConfig_st::stream") == std::string::npos,
@@ -147,16 +148,16 @@ TEST(Lowering, LaunchThroughTheRuntimesFunctions) {
 // ---- places
 
 TEST(Lowering, Indices) {
-  EXPECT_EQ(
-      ops_of("void f(cudaStream_t* s, float** b) {\n"
-             "  for (int i = 0; i < 2; ++i) k<<<1, 1, 0, s[i]>>>(b[i], b[i + 1], 0); }"),
-      "fresh i\ngoto bb1\nbb1: loop\nbranch {i < 2} bb2 bb3\nbb2:\n"
-      "enqueue kernel k on s[i] detail \"0\" writes b[i], reads b[i + 1]\nfresh i\ngoto bb1\nbb3:\nreturn none\n");
+  EXPECT_EQ(ops_of("void f(cudaStream_t* s, float** b) {\n"
+                   "  for (int i = 0; i < 2; ++i) k<<<1, 1, 0, s[i]>>>(b[i], b[i + 1], 0); }"),
+            "fresh i\ngoto bb1\nbb1: loop\nbranch {i < 2} bb2 bb3\nbb2:\n"
+            "enqueue kernel k on s[i] arguments (none + {0}) writes b[i], reads b[i + 1]\nfresh i\ngoto "
+            "bb1\nbb3:\nreturn none\n");
 }
 
 TEST(Lowering, ReferencesAreThePlaceTheyAreBoundTo) {
   EXPECT_EQ(ops_of("void f(cudaStream_t* streams, float* d) { auto& s = streams[1]; k<<<1, 1, 0, s>>>(d, d, 0); }"),
-            "enqueue kernel k on streams[1] detail \"0\" writes d, reads d\nreturn none\n");
+            "enqueue kernel k on streams[1] arguments (none + {0}) writes d, reads d\nreturn none\n");
 }
 
 TEST(Lowering, RangeForOverAVector) {
@@ -182,7 +183,7 @@ TEST(Lowering, ConditionalStream) {
 TEST(Lowering, SwapIsThreeAssignments) {
   EXPECT_EQ(ops_of("#include <utility>\nvoid f(float* a, float* b) { std::swap(a, b); k<<<1, 1>>>(a, b, 0); }"),
             "assign %``#1 = a\nassign a = b\nassign b = %``#1\n"
-            "enqueue kernel k on default detail \"0\" implicit_stream writes a, reads b\nreturn none\n");
+            "enqueue kernel k on default arguments (none + {0}) implicit_stream writes a, reads b\nreturn none\n");
 }
 
 TEST(Lowering, ConstantIndicesAreFolded) {
@@ -223,14 +224,14 @@ TEST(Lowering, RaiiIsSeenThrough) {
                    "  operator cudaStream_t() const { return s_; } cudaStream_t s_; };\n"
                    "void f(float* d) { Stream s; k<<<1, 1, 0, s>>>(d, d, 0); }"),
             "create_stream s.Stream::s_ blocking\nassign %``#1 = s.Stream::s_\n"
-            "enqueue kernel k on %``#1 detail \"0\" writes d, reads d\ndestroy s.Stream::s_\n");
+            "enqueue kernel k on %``#1 arguments (none + {0}) writes d, reads d\ndestroy s.Stream::s_\n");
 }
 
 TEST(Lowering, LambdasCaptureTheirPlaces) {
   EXPECT_EQ(closed("void f(float* d) { cudaStream_t s; cudaStreamCreate(&s);\n"
                    "  auto go = [&] { k<<<1, 1, 0, s>>>(d, d, 0); }; go(); }"),
             "create_stream s blocking\nassign go.lambda::s = &s\nassign go.lambda::d = &d\n"
-            "enqueue kernel k on *go.lambda::s detail \"0\" writes *go.lambda::d, reads *go.lambda::d\n");
+            "enqueue kernel k on *go.lambda::s arguments (none + {0}) writes *go.lambda::d, reads *go.lambda::d\n");
 }
 
 TEST(Lowering, LambdaGivenToAnAlgorithmIsCalledInALoop) {
@@ -243,17 +244,18 @@ TEST(Lowering, LambdaGivenToAnAlgorithmIsCalledInALoop) {
 
 TEST(Lowering, UnknownCallsMaySynchronise) {
   EXPECT_EQ(ops_of("void f(void (*g)(float*), float* d) { k<<<1, 1>>>(d, d, 0); g(d); }"),
-            "enqueue kernel k on default detail \"0\" implicit_stream writes d, reads d\nescape d\nmay_sync\n"
+            "enqueue kernel k on default arguments (none + {0}) implicit_stream writes d, reads d\nescape d\nmay_sync\n"
             "return none\n");
   EXPECT_EQ(ops_of("#include <math.h>\nvoid f(float* d, float x) { sqrtf(x); k<<<1, 1>>>(d, d, 0); }"),
-            "enqueue kernel k on default detail \"0\" implicit_stream writes d, reads d\nreturn none\n");
+            "enqueue kernel k on default arguments (none + {0}) implicit_stream writes d, reads d\nreturn none\n");
 }
 
 TEST(Lowering, VirtualFunctionsAreNotGuessed) {
   const std::string base = "struct B { virtual void go(float* d) { k<<<1, 1>>>(d, d, 0); } };\n";
   EXPECT_EQ(ops_of(base + "void f(B& b, float* d) { b.go(d); }"), "escape d\nescape &b\nmay_sync\nreturn none\n");
-  EXPECT_EQ(closed(base + "void f(float* d) { B b; b.go(d); }"),
-            "assign d#1 = d\nenqueue kernel k on default detail \"0\" implicit_stream writes d#1, reads d#1\n");
+  EXPECT_EQ(
+      closed(base + "void f(float* d) { B b; b.go(d); }"),
+      "assign d#1 = d\nenqueue kernel k on default arguments (none + {0}) implicit_stream writes d#1, reads d#1\n");
 }
 
 TEST(Lowering, Instantiations) {

@@ -162,6 +162,11 @@ TEST(Models, CapturesRefuseWhatWasMeasured) {
 TEST(Models, FunctionsWithoutOrderAreNothingAndUnknownOnesAreUnknown) {
   EXPECT_EQ(get("cudaGetLastError").deed, DeedKind::Nothing);
   EXPECT_EQ(get("cuCtxGetDevice").deed, DeedKind::Nothing);
+  EXPECT_EQ(get("cudaSetDevice").deed, DeedKind::SetDevice);
+  EXPECT_EQ(get("hipSetDevice").deed, DeedKind::SetDevice);
+  EXPECT_EQ(get("cuCtxPushCurrent").deed, DeedKind::SetDevice);
+  EXPECT_EQ(get("cudaThreadExchangeStreamCaptureMode").deed, DeedKind::SwapCaptureMode);
+  EXPECT_EQ(get("cuThreadExchangeStreamCaptureMode").deed, DeedKind::SwapCaptureMode);
   EXPECT_EQ(find("cudaSomethingNew"), nullptr);
   EXPECT_EQ(find("my_function"), nullptr);
   EXPECT_EQ(find(""), nullptr);
@@ -235,12 +240,13 @@ TEST(Models, LibraryFunctionsWithoutARowFollowTheirPrefix) {
 
 TEST(Models, Nccl) {
   const Model& reduce = get("ncclAllReduce");
-  EXPECT_EQ(reduce.deed, DeedKind::LibraryWork);
+  EXPECT_EQ(reduce.deed, DeedKind::Communication);
   EXPECT_EQ(reduce.stream_from, StreamFrom::Typed);
   EXPECT_EQ(reduce.roles[0].mode, ir::Mode::Read);
   EXPECT_EQ(reduce.roles[1].mode, ir::Mode::Write);
   EXPECT_EQ(get("ncclRecv").roles[0].mode, ir::Mode::Write);
-  EXPECT_EQ(get("ncclGroupStart").deed, DeedKind::Nothing);
+  EXPECT_EQ(get("ncclGroupStart").deed, DeedKind::GroupBegin);
+  EXPECT_EQ(get("ncclGroupEnd").deed, DeedKind::GroupEnd);
   EXPECT_EQ(find("ncclCommDestroy"), nullptr);
 }
 
@@ -282,7 +288,8 @@ TEST(Models, PyTorchStreams) {
   EXPECT_EQ(get("c10::cuda::CUDAStreamGuard::CUDAStreamGuard").member, Member::Make);
   EXPECT_EQ(get("c10::cuda::CUDAStreamGuard::~CUDAStreamGuard").member, Member::End);
   EXPECT_EQ(get("c10::cuda::setCurrentCUDAStream").member, Member::None);
-  EXPECT_EQ(get("c10::cuda::CUDAGuard::CUDAGuard").deed, DeedKind::Nothing);
+  EXPECT_EQ(get("c10::cuda::CUDAGuard::CUDAGuard").deed, DeedKind::SetDevice);
+  EXPECT_EQ(get("c10::cuda::CUDAStreamCaptureModeGuard::~CUDAStreamCaptureModeGuard").deed, DeedKind::SwapCaptureMode);
   EXPECT_EQ(models().type("c10::cuda::CUDAStream"), ir::TypeKind::Stream);
   EXPECT_EQ(models().type("at::cuda::CUDAEvent"), ir::TypeKind::Event);
 }
@@ -374,11 +381,12 @@ TEST(Models, Containers) {
 TEST(Models, HarmlessFunctions) {
   for (const char* name :
        {"std::move", "std::chrono::steady_clock::now", "std::mutex::lock", "sqrtf", "sqrt", "exit", "fopen",
-        "omp_get_wtime", "testing::internal::EqFailure", "make_float4", "std::vector::max_size"})
+        "omp_get_wtime", "testing::internal::EqFailure", "make_float4", "std::vector::max_size", "isblank", "strtok_r",
+        "localtime_r", "exp10f", "vsscanf", "pthread_mutex_trylock"})
     EXPECT_TRUE(models().harmless(callee(name))) << name;
   for (const char* name : {"std::thread::thread", "std::thread::join", "std::async", "std::function::operator()",
                            "std::future::get", "std::condition_variable::wait", "my_sync", "sqrtx", "cudaSomethingNew",
-                           "boost::asio::post", "std::atomic::wait"})
+                           "boost::asio::post", "std::atomic::wait", "pthread_join", "sem_wait", "bsearch", "dlopen"})
     EXPECT_FALSE(models().harmless(callee(name))) << name;
 }
 

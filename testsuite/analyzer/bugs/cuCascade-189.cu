@@ -2,9 +2,8 @@
 // RUN: %check event-wait-without-record %s
 // RUN: %check event-wait-without-record %s -- -DFIXED
 //
-// XFAIL: *
 // NVIDIA/cuCascade#189, EV: an event of device 0 is recorded in a stream of device 1; the error is dropped, the record
-// does not happen. Devices of handles are not modelled: expected to be missed.
+// does not happen.
 #include <cuda_runtime.h>
 
 class EventPool {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: %check event-rerecord %s
 // RUN: %check event-rerecord %s -- -DFIXED
-// XFAIL: *
-// The state of an element of an event array is lost at the head of the loop.
 //
 // One event for all iterations: only the last stream's record is left when the join waits.
 #include <cuda_runtime.h>

@@ -17,7 +17,12 @@ void upload_and_run(float* data, float* out, const std::vector<float>& host) {
 #else
   cudaMemcpy(data, host.data(), host.size() * sizeof(float), cudaMemcpyHostToDevice);
 #endif
-  consume<<<1, 256, 0, side>>>(data, out);  // FIRES: nonblocking-vs-default
+  consume<<<1, 256, 0, side>>>(data, out);
+  // CHECK-MESSAGES: :[[@LINE-1]]:3: warning: kernel 'consume' on non-blocking stream 'side' may read 'data' while cudaMemcpy (host to device) on the default stream still writes it [streamsan-nonblocking-vs-default]
+  // CHECK-NOTES: :[[@LINE-4]]:3: note: 'data' is written here, on the default stream
+  // CHECK-NOTES: :[[@LINE-5]]:3: note: cudaMemcpy (host to device) returns when its work may still be running (R-CPY-01)
+  // CHECK-NOTES: :[[@LINE-10]]:3: note: stream 'side' is created here (non-blocking)
+  // CHECK-NOTES: :[[@LINE-5]]:3: note: stream 'side' is non-blocking: it does not wait for the default stream; record an event in the default stream after the write and let stream 'side' wait for it with cudaStreamWaitEvent before kernel 'consume'
   cudaStreamSynchronize(side);
   cudaStreamDestroy(side);
 }

@@ -8,7 +8,14 @@
 class Scratch {
  public:
   Scratch(size_t bytes, cudaStream_t stream) : stream_(stream) { cudaMallocAsync(&data_, bytes, stream); }
-  ~Scratch() { cudaFreeAsync(data_, stream_); }  // FIRES: premature-free
+  ~Scratch() { cudaFreeAsync(data_, stream_); }
+  // CHECK-MESSAGES: :[[@LINE-1]]:16: warning: 'scratch.data_' is freed by cudaFreeAsync on stream 'pool' while kernel 'use' on stream 'compute' still writes it [streamsan-premature-free]
+  // CHECK-NOTES: :[[@LINE+27]]:3: note: 'scratch' goes out of scope here
+  // CHECK-NOTES: :[[@LINE+22]]:5: note: 'scratch.data_' is written here, on stream 'compute'
+  // CHECK-NOTES: :[[@LINE+17]]:3: note: stream 'compute' is created here (non-blocking)
+  // CHECK-NOTES: :[[@LINE-6]]:66: note: 'scratch.data_' is allocated here
+  // CHECK-NOTES: :[[@LINE+17]]:13: note: in the call to 'Scratch::Scratch' here
+  // CHECK-NOTES: :[[@LINE-7]]:16: note: free it on stream 'compute', or let stream 'pool' wait for it first: record an event in stream 'compute' after the write and use cudaStreamWaitEvent
   Scratch(const Scratch&) = delete;
   float* data() const { return data_; }
 

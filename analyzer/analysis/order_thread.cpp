@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the host thread has set, and later calls depend on.
+//
+// THE DEVICE. A value stands for it: the version that a SetDevice made, or kFirstDevice. Two values are one device if
+// they are equal and precise, or were set from equal constants; they are two devices only if from different constants.
+// A handle belongs to the device that was current when it was created; so it is kept by the op that created it. Of
+// handles from outside nothing is known, but where no device was ever set all are taken to be of one. Used for two
+// things: a synchronisation of "the device" does not cover the streams of another, so that neither makes the other
+// superfluous (accesses it does take to be over: order between devices is not doubted); and an event is not recorded in
+// a stream of another device: the call fails. The default streams of two devices are one value, so order between them
+// may be seen where there is none: it may miss a race.
+//
+// THE CAPTURE MODE. An exchange puts a variable's mode in place of the thread's, and the thread's into the variable; a
+// second one with the same variable puts both back. Which mode it is is not followed: in between, it may be relaxed.
+//
+// GROUPS. Between ncclGroupStart and the end of the outermost group calls enqueue nothing. Their accesses are held back
+// under the names they had at the call, and become pending at the end, all at once: nothing is told of two of them.
+// Where it is not known whether a group is open nothing is held and nothing becomes pending: it may miss a race.
+#include <algorithm>
+#include <iterator>
+
+#include "analyzer/analysis/order_step.h"
+
+namespace streamsan::analyzer {
+namespace {
+
+/// Set from a constant: its text.
+const std::string* number(const Values& values, ValueId device) {
+  const Value& value = values[device];
+  if (value.kind != Value::Kind::Version) return nullptr;
+  const ir::Op& op = values.op(value.site);
+  return op.kind == ir::OpKind::SetDevice && !op.detail.empty() ? &op.detail : nullptr;
+}
+
+bool one_device(const Values& values, ValueId a, ValueId b) {
+  const std::string *first = number(values, a), *second = number(values, b);
+  if (first != nullptr && second != nullptr) return *first == *second;
+  return a != kUnknown && a == b && (a == kFirstDevice || values.precise(a));
+}
+
+ValueId joined_device(const Values& values, ValueId a, ValueId b) { return one_device(values, a, b) ? a : kUnknown; }
+
+}  // namespace
+
+ValueId Order::device_of(const Values& values, ValueId handle) const {
+  if (handle == kLegacy || handle == kPerThread) return thread_.device;
+  const Value& value = values[handle];
+  std::vector<OpIndex> made;
+  if (value.kind == Value::Kind::Object) {
+    made = {value.site};
+  } else if (value.makers != kNoMakers) {
+    made = values[value.makers];
+  }
+  ValueId result = kUnknown;
+  for (OpIndex op : made) {
+    const auto known = thread_.made_on.find(op);
+    if (known == thread_.made_on.end()) return kUnknown;
+    result = op == made.front() ? known->second : joined_device(values, result, known->second);
+  }
+  return result;
+}
+
+bool Order::on_two_devices(const Values& values, ValueId a, ValueId b) const {
+  const std::string* first = number(values, device_of(values, a));
+  const std::string* second = number(values, device_of(values, b));
+  return first != nullptr && second != nullptr && *first != *second;
+}
+
+bool Order::on_current_device(const Values& values, ValueId stream) const {
+  if (stream == kLegacy || stream == kPerThread) return true;
+  const ValueId device = device_of(values, stream);
+  if (thread_.device == kFirstDevice) return device == kFirstDevice || device == kUnknown;
+  return one_device(values, device, thread_.device);
+}
+
+const std::vector<Pending>& Order::released() const {
+  static const std::vector<Pending> kNothing;
+  return thread_.groups == 1U ? thread_.held_back : kNothing;
+}
+
+void Order::age_thread(Values& values, Sets& sets, const Aging& aging) {
+  HostThread& t = thread_;
+  t.device = values.aged(t.device, aging);
+  for (auto& [op, device] : t.made_on) device = values.aged(device, aging);
+  for (ValueId& mode : t.modes) {
+    mode = values.aged(mode, aging);
+    if (!values.precise(mode)) mode = kUnknown;
+  }
+  std::ranges::sort(t.modes);
+  t.modes.erase(std::unique(t.modes.begin(), t.modes.end()), t.modes.end());
+  age_all(values, sets, t.held_back, aging);
+  std::map<ValueId, OpIndex> streams;
+  for (const auto& [stream, op] : t.held_streams) streams.try_emplace(values.aged(stream, aging), op);
+  t.held_streams = std::move(streams);
+}
+
+void Order::join_thread(const Values& values, Sets& sets, const Order& other, bool back_edge, bool& changed) {
+  const auto set = [&changed](auto& mine, const auto& joined) {
+    if (mine == joined) return;
+    mine = joined;
+    changed = true;
+  };
+  HostThread& mine = thread_;
+  const HostThread& theirs = other.thread_;
+  set(mine.device, joined_device(values, mine.device, theirs.device));
+  for (const auto& [op, device] : theirs.made_on) {
+    const auto [it, added] = mine.made_on.try_emplace(op, device);
+    changed = changed || added;
+    if (!added) set(it->second, joined_device(values, it->second, device));
+  }
+  std::vector<ValueId> modes;
+  std::ranges::set_union(mine.modes, theirs.modes, std::back_inserter(modes));
+  set(mine.modes, modes);
+  if (mine.groups != theirs.groups) set(mine.groups, std::optional<std::uint32_t>());
+  if (!mine.groups) {
+    set(mine.held_back, std::vector<Pending>());
+    set(mine.held_streams, std::map<ValueId, OpIndex>());
+    return;
+  }
+  set(mine.held_back, joined(sets, mine.held_back, theirs.held_back, back_edge));
+  for (const auto& [stream, op] : theirs.held_streams)
+    changed = mine.held_streams.try_emplace(stream, op).second || changed;
+}
+
+void OrderStep::made() {
+  // Made again: that of the last time is an older handle, but both are asked for by the op.
+  HostThread& t = order_.thread_;
+  const auto [it, added] = t.made_on.try_emplace(index_, t.device);
+  if (!added) it->second = joined_device(values_, it->second, t.device);
+}
+
+void OrderStep::set_device() {
+  const ValueId before = order_.thread_.device, now = values_.version(index_);
+  order_.thread_.device = now;
+  if (one_device(values_, before, now)) return;
+  for (ValueId of_the_device : {kUnknown, kLegacy, kPerThread}) order_.quiet_.erase(of_the_device);
+}
+
+void OrderStep::swap_capture_mode() {
+  std::vector<ValueId>& modes = order_.thread_.modes;
+  ValueId variable = store_.evaluate(values_, op_.source);
+  if (!values_.precise(variable)) variable = kUnknown;
+  const auto at = std::ranges::lower_bound(modes, variable);
+  const bool known = at != modes.end() && *at == variable;
+  if (!known) {
+    modes.insert(at, variable);
+  } else if (variable != kUnknown) {
+    modes.erase(at);
+  }
+}
+
+void OrderStep::group_begin() {
+  if (order_.thread_.groups) ++*order_.thread_.groups;
+}
+
+void OrderStep::group_end() {
+  std::optional<std::uint32_t>& groups = order_.thread_.groups;
+  if (groups == 1U) return release();
+  // Not begun here: then what it holds back was not seen either.
+  groups = groups && *groups > 0 ? *groups - 1 : 0;
+}
+
+void OrderStep::hold_back(ValueId stream) {
+  HostThread& t = order_.thread_;
+  if (!t.groups || stream == kUnknown) {
+    order_.strangers_ = true;
+    return disturb(stream);
+  }
+  if (order_.capturing_ != Tri::No) return;
+  t.held_streams[stream] = index_;
+  for (std::uint16_t i = 0; i < op_.accesses.size(); ++i) {
+    std::optional<Pending> added = touch(values_, store_, index_, i);
+    if (!added) continue;
+    added->stream = stream;
+    added->must = added->may = sets_.one(stream_token(stream));
+    streamsan::analyzer::insert(t.held_back, *added);
+  }
+}
+
+void OrderStep::release() {
+  HostThread& t = order_.thread_;
+  t.groups = 0;
+  const std::vector<Pending> held_back = std::exchange(t.held_back, {});
+  const std::map<ValueId, OpIndex> streams = std::exchange(t.held_streams, {});
+  if (order_.capturing_ != Tri::No) return;
+  for (const auto& [stream, op] : streams) {
+    disturb(stream);
+    barrier(stream);
+    order_.busy_[stream] = op;
+  }
+  for (const Pending& p : held_back) insert(p);
+}
+
+}  // namespace streamsan::analyzer

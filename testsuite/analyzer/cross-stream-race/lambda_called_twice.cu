@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: %check cross-stream-race %s
+// RUN: %check cross-stream-race %s -- -DFIXED
+//
+// Launches by one lambda or helper, of one kernel with one buffer and the same numbers. With other numbers each launch
+// may have a part of its own.
+#include <cuda_runtime.h>
+
+__global__ void scale(float* out, int n, float by) {
+  if (threadIdx.x < n) out[threadIdx.x] *= by;
+}
+
+struct Streams {
+  Streams() {
+    cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking);
+    cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking);
+  }
+  cudaStream_t a, b;
+};
+
+void captured(float* data, int n, float by) {
+  Streams streams;
+  auto launch = [&](cudaStream_t s) { scale<<<1, 256, 0, s>>>(data, n, by); };  // FIRES: cross-stream-race
+  launch(streams.a);
+#ifdef FIXED
+  cudaStreamSynchronize(streams.a);
+#endif
+  launch(streams.b);
+}
+
+static void launch_on(cudaStream_t s, float* data, int count, float by) {
+  scale<<<1, 256, 0, s>>>(data, count, by);  // FIRES: cross-stream-race
+}
+
+void passed(float* data, int n, float by) {
+  Streams streams;
+  launch_on(streams.a, data, n, by);
+#ifdef FIXED
+  cudaStreamSynchronize(streams.a);
+#endif
+  launch_on(streams.b, data, n, by);
+}
+
+void parts(float* data, int n, float by) {
+  Streams streams;
+  auto launch = [&](cudaStream_t s, int part) { scale<<<1, 256, 0, s>>>(data, part * n, by); };
+  launch(streams.a, n);
+  launch(streams.b, n / 2);
+}
+
+void number_that_is_not_followed(float* data, int n, float by) {
+  Streams streams;
+  auto launch = [&](cudaStream_t s, double share) { scale<<<1, 256, 0, s>>>(data, n * (int)share, by); };
+  launch(streams.a, 1.0);
+  launch(streams.b, 2.0);
+}
+
+void counted(float* data, int n, float by) {
+  Streams streams;
+  int part = n;
+  auto launch = [&](cudaStream_t s) { scale<<<1, 256, 0, s>>>(data, part, by); };
+  launch(streams.a);
+  ++part;
+  launch(streams.b);
+}
