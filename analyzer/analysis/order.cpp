@@ -37,7 +37,8 @@ bool perhaps_blocking(const Values& values, ValueId stream) {
 }
 
 template <typename Map>
-Map aged_keys(Values& values, const Map& map, const Aging& aging) {
+Map aged_keys(Values& values, Map map, const Aging& aging) {
+  if (std::ranges::none_of(map, [&](const auto& entry) { return values.may_age(entry.first); })) return map;
   Map result;
   for (const auto& [value, what] : map) {
     const ValueId now = values.aged(value, aging);
@@ -136,9 +137,10 @@ void Order::age(Values& values, Sets& sets, const Aging& aging) {
     const ValueId now = values.aged(value_of(token), aging);
     return is_event(token) ? event_token(now) : stream_token(now);
   };
-  std::vector<Pending> before = std::move(pending_);
-  pending_.clear();
-  for (Pending& p : before) {
+  bool renamed = false;
+  auto kept = pending_.begin();
+  for (Pending& p : pending_) {
+    const Pending before = p;
     p.memory = values.aged(p.memory, aging);
     if (!values.precise(p.memory)) continue;
     p.offset = values.aged(p.offset, aging);
@@ -147,30 +149,36 @@ void Order::age(Values& values, Sets& sets, const Aging& aging) {
     p.stream = values.aged(p.stream, aging);
     p.must = sets.map(p.must, aged_token);
     p.may = sets.map(p.may, aged_token);
-    pending_.push_back(p);
+    renamed = renamed || which(p) != which(before);
+    *kept++ = p;
   }
-  std::sort(pending_.begin(), pending_.end(), [](const Pending& a, const Pending& b) { return which(a) < which(b); });
-  std::size_t last = 0;
-  for (std::size_t i = 1; i < pending_.size(); ++i) {
-    if (which(pending_[last]) == which(pending_[i])) {
-      join_pending(sets, pending_[last], pending_[i]);
-    } else {
-      pending_[++last] = pending_[i];
+  pending_.erase(kept, pending_.end());
+  if (renamed) {
+    std::sort(pending_.begin(), pending_.end(), [](const Pending& a, const Pending& b) { return which(a) < which(b); });
+    std::size_t last = 0;
+    for (std::size_t i = 1; i < pending_.size(); ++i) {
+      if (which(pending_[last]) == which(pending_[i])) {
+        join_pending(sets, pending_[last], pending_[i]);
+      } else {
+        pending_[++last] = pending_[i];
+      }
     }
+    pending_.resize(last + 1);
   }
-  if (!pending_.empty()) pending_.resize(last + 1);
 
-  events_ = aged_keys(values, events_, aging);
+  events_ = aged_keys(values, std::move(events_), aging);
   for (auto& [event, state] : events_) state.stream = values.aged(state.stream, aging);
-  destroyed_ = aged_keys(values, destroyed_, aging);
-  quiet_ = aged_keys(values, quiet_, aging);
-  kept_ = aged_keys(values, kept_, aging);
+  destroyed_ = aged_keys(values, std::move(destroyed_), aging);
+  quiet_ = aged_keys(values, std::move(quiet_), aging);
+  kept_ = aged_keys(values, std::move(kept_), aging);
   for (auto& [memory, streams] : kept_)
     streams = sets.map(
         streams, [&](std::uint32_t stream) { return static_cast<std::uint32_t>(values.aged(ValueId{stream}, aging)); });
-  std::map<ValueId, OpIndex> busy;
-  for (const auto& [stream, op] : busy_) busy.try_emplace(values.aged(stream, aging), op);
-  busy_ = std::move(busy);
+  if (std::ranges::any_of(busy_, [&](const auto& entry) { return values.may_age(entry.first); })) {
+    std::map<ValueId, OpIndex> busy;
+    for (const auto& [stream, op] : busy_) busy.try_emplace(values.aged(stream, aging), op);
+    busy_ = std::move(busy);
+  }
   for (auto& [op, edge] : edges_) {
     edge.stream = values.aged(edge.stream, aging);
     edge.event = values.aged(edge.event, aging);
