@@ -13,6 +13,9 @@
 // Limits: past EngineOptions::most_block_visits the function is given up. Where more accesses than most_accesses are
 // pending, those that the host has waited for are dropped, and their ops are ignored from then on everywhere, so that
 // nothing is told of half of a story; if that does not help, the function is given up.
+//
+// Steps are counted, not time, so that a run says the same on every machine: each op, with the size of the state it is
+// applied to, for aging and joining walk through that.
 #include "analyzer/analysis/engine.h"
 
 #include <algorithm>
@@ -39,6 +42,7 @@ class Engine {
     Verdict verdict;
     verdict.gave_up = gave_up_;
     if (gave_up_.empty()) verdict.hazards = inspect();
+    verdict.steps = steps_;
     return verdict;
   }
 
@@ -76,6 +80,10 @@ class Engine {
   }
 
   bool visit_is_allowed() {
+    if (steps_ > options_.most_steps) {
+      gave_up_ = kNoStepsLeft;
+      return false;
+    }
     if (++visits_ <= options_.most_block_visits) return true;
     gave_up_ = "more than " + std::to_string(options_.most_block_visits) + " block visits";
     return false;
@@ -85,7 +93,7 @@ class Engine {
   void age(Store& store, Order* order, OpIndex index) {
     if (!values_.minted(index)) return;
     const Aging aging{.op = index};
-    values_.start_aging();
+    values_.start_aging(aging);
     store.age(values_, aging);
     if (order != nullptr) order->age(values_, sets_, aging);
   }
@@ -94,7 +102,7 @@ class Engine {
   void age_at_edge(Store& store, Order* order, std::uint32_t to) {
     const Aging aging{.block = to, .locations = states_[to].store.changed_merges(values_, to, store)};
     if (aging.locations.empty()) return;
-    values_.start_aging();
+    values_.start_aging(aging);
     store.age(values_, aging);
     if (order != nullptr) order->age(values_, sets_, aging);
   }
@@ -115,6 +123,7 @@ class Engine {
       for (std::uint32_t before : state.before) {
         if (!states_[before].end) continue;
         ends.push_back(*states_[before].end);
+        steps_ += ends.back().size();
         age_at_edge(ends.back(), nullptr, block);
       }
       constexpr std::uint32_t kPatience = 8;
@@ -123,6 +132,7 @@ class Engine {
       state.store = start;
       for (OpIndex i = 0; i < function_.blocks[block].ops.size(); ++i) {
         const OpIndex index = values_.first_op(block) + i;
+        steps_ += 1 + start.size();
         age(start, nullptr, index);
         start.apply(values_, index);
       }
@@ -159,6 +169,7 @@ class Engine {
   }
 
   void step(Store& store, Order& order, OpIndex index) {
+    steps_ += 1 + store.size() + order.pending().size();
     age(store, &order, index);
     order.apply(values_, sets_, store, index);
     store.apply(values_, index);
@@ -204,6 +215,7 @@ class Engine {
   std::vector<bool> ignored_;            ///< ops
   bool ignores_ = false;
   std::uint32_t visits_ = 0;
+  std::uint64_t steps_ = 0;
   std::string gave_up_;
 };
 

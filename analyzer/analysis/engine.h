@@ -3,6 +3,7 @@
 // The analysis of one function: from stream IR to hazards. See engine.cpp for the essay.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -14,12 +15,17 @@ namespace streamsan::analyzer {
 struct EngineOptions {
   std::uint32_t most_block_visits = 4000;  ///< per function; past it the function counts as not analysed
   std::uint32_t most_accesses = 400;       ///< pending at one point
+  std::uint64_t most_steps = UINT64_MAX;   ///< Verdict::steps; what a translation unit has left
 };
 
 struct Verdict {
   std::vector<Hazard> hazards;  ///< all levels and all checks; one per pair of sites; in source order of `later`
   std::string gave_up;          ///< why the function was not analysed; empty: it was
+  std::uint64_t steps = 0;      ///< what it cost: ops, each with the entries of the state it was applied to
 };
+
+/// Verdict::gave_up past EngineOptions::most_steps.
+inline constexpr const char* kNoStepsLeft = "the steps that one file may take are used up";
 
 /// `function` is closed: the inliner has removed every Call and Return (inline.h).
 Verdict analyze(const ir::Function& function, const ir::Program& program, const EngineOptions& options = {});

@@ -37,7 +37,8 @@ bool perhaps_blocking(const Values& values, ValueId stream) {
 }
 
 template <typename Map>
-Map aged_keys(Values& values, const Map& map, const Aging& aging) {
+Map aged_keys(Values& values, Map map, const Aging& aging) {
+  if (std::ranges::none_of(map, [&](const auto& entry) { return values.may_age(entry.first); })) return map;
   Map result;
   for (const auto& [value, what] : map) {
     const ValueId now = values.aged(value, aging);
@@ -136,9 +137,10 @@ void age_all(Values& values, Sets& sets, std::vector<Pending>& pending, const Ag
     const ValueId now = values.aged(value_of(token), aging);
     return is_event(token) ? event_token(now) : stream_token(now);
   };
-  std::vector<Pending> before = std::move(pending);
-  pending.clear();
-  for (Pending& p : before) {
+  bool renamed = false;
+  auto kept = pending.begin();
+  for (Pending& p : pending) {
+    const Pending before = p;
     p.memory = values.aged(p.memory, aging);
     if (!values.precise(p.memory)) continue;
     p.offset = values.aged(p.offset, aging);
@@ -147,18 +149,22 @@ void age_all(Values& values, Sets& sets, std::vector<Pending>& pending, const Ag
     p.stream = values.aged(p.stream, aging);
     p.must = sets.map(p.must, aged_token);
     p.may = sets.map(p.may, aged_token);
-    pending.push_back(p);
+    renamed = renamed || which(p) != which(before);
+    *kept++ = p;
   }
-  std::sort(pending.begin(), pending.end(), [](const Pending& a, const Pending& b) { return which(a) < which(b); });
-  std::size_t last = 0;
-  for (std::size_t i = 1; i < pending.size(); ++i) {
-    if (which(pending[last]) == which(pending[i])) {
-      join_pending(sets, pending[last], pending[i]);
-    } else {
-      pending[++last] = pending[i];
+  pending.erase(kept, pending.end());
+  if (renamed) {
+    std::sort(pending.begin(), pending.end(), [](const Pending& a, const Pending& b) { return which(a) < which(b); });
+    std::size_t last = 0;
+    for (std::size_t i = 1; i < pending.size(); ++i) {
+      if (which(pending[last]) == which(pending[i])) {
+        join_pending(sets, pending[last], pending[i]);
+      } else {
+        pending[++last] = pending[i];
+      }
     }
+    pending.resize(last + 1);
   }
-  if (!pending.empty()) pending.resize(last + 1);
 }
 
 std::vector<Pending> joined(Sets& sets, const std::vector<Pending>& mine, const std::vector<Pending>& theirs,
@@ -193,17 +199,19 @@ void insert(std::vector<Pending>& pending, const Pending& added) {
 
 void Order::age(Values& values, Sets& sets, const Aging& aging) {
   age_all(values, sets, pending_, aging);
-  events_ = aged_keys(values, events_, aging);
+  events_ = aged_keys(values, std::move(events_), aging);
   for (auto& [event, state] : events_) state.stream = values.aged(state.stream, aging);
-  destroyed_ = aged_keys(values, destroyed_, aging);
-  quiet_ = aged_keys(values, quiet_, aging);
-  kept_ = aged_keys(values, kept_, aging);
+  destroyed_ = aged_keys(values, std::move(destroyed_), aging);
+  quiet_ = aged_keys(values, std::move(quiet_), aging);
+  kept_ = aged_keys(values, std::move(kept_), aging);
   for (auto& [memory, streams] : kept_)
     streams = sets.map(
         streams, [&](std::uint32_t stream) { return static_cast<std::uint32_t>(values.aged(ValueId{stream}, aging)); });
-  std::map<ValueId, OpIndex> busy;
-  for (const auto& [stream, op] : busy_) busy.try_emplace(values.aged(stream, aging), op);
-  busy_ = std::move(busy);
+  if (std::ranges::any_of(busy_, [&](const auto& entry) { return values.may_age(entry.first); })) {
+    std::map<ValueId, OpIndex> busy;
+    for (const auto& [stream, op] : busy_) busy.try_emplace(values.aged(stream, aging), op);
+    busy_ = std::move(busy);
+  }
   for (auto& [op, edge] : edges_) {
     edge.stream = values.aged(edge.stream, aging);
     edge.event = values.aged(edge.event, aging);

@@ -66,14 +66,11 @@ class Sets {
   }
   template <typename Function>
   SetId map(SetId id, Function function) {
+    if (std::ranges::all_of((*this)[id], [&](std::uint32_t element) { return function(element) == element; }))
+      return id;
     Elements all = (*this)[id];
-    bool changed = false;
-    for (std::uint32_t& element : all) {
-      const std::uint32_t mapped = function(element);
-      changed = changed || mapped != element;
-      element = mapped;
-    }
-    return changed ? intern(std::move(all)) : id;
+    for (std::uint32_t& element : all) element = function(element);
+    return intern(std::move(all));
   }
 
  private:

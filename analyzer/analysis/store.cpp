@@ -4,7 +4,9 @@
 #include "analyzer/analysis/store.h"
 
 #include <algorithm>
-#include <cctype>
+#include <optional>
+
+#include "analyzer/analysis/key_text.h"
 
 namespace streamsan::analyzer {
 namespace {
@@ -15,33 +17,6 @@ using ir::Place;
 using ir::TypeKind;
 using LKind = Location::Kind;
 
-bool word_character(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
-
-std::string replace_all(std::string text, const std::string& what, const std::string& with) {
-  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + with.size())) {
-    const bool inside_word = (at > 0 && word_character(text[at - 1]) && word_character(what.front())) ||
-                             (at + what.size() < text.size() && word_character(text[at + what.size()]));
-    if (inside_word) {
-      at += what.size() > with.size() ? what.size() - with.size() : 0;
-      continue;
-    }
-    text.replace(at, what.size(), with);
-  }
-  return text;
-}
-
-/// `f(i)`, `i++`: another value each time it is evaluated, whatever the variables hold.
-bool has_effects_or_calls(const std::string& text) {
-  if (text.find("++") != std::string::npos || text.find("--") != std::string::npos) return true;
-  for (std::size_t at = text.find('('); at != std::string::npos; at = text.find('(', at + 1)) {
-    std::size_t begin = at;
-    while (begin > 0 && word_character(text[begin - 1])) --begin;
-    const std::string word = text.substr(begin, at - begin);
-    if (!word.empty() && word != "sizeof") return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 LocationId Store::locate(Values& values, ir::PlaceId id) const {
@@ -49,7 +24,7 @@ LocationId Store::locate(Values& values, ir::PlaceId id) const {
   const Place& place = values.function()[id];
   switch (place.kind) {
     case Place::Kind::Field:
-      return values.field(locate(values, place.base), place, id);
+      return values.field(locate(values, place.base), id);
     case Place::Kind::Index: {
       const KeyId index = key(values, place.index);
       if (values.function()[place.base].type != TypeKind::Pointer) {
@@ -71,9 +46,7 @@ LocationId Store::locate(Values& values, ir::PlaceId id) const {
 
 ValueId Store::since(Values& values, LocationId location) const {
   for (LocationId at = location;;) {
-    const auto stamp = [&](LocationId base, KeyId flavour) {
-      return held_.find(values.location({.kind = LKind::Stamp, .base = base, .key = flavour}));
-    };
+    const auto stamp = [&](LocationId base, KeyId flavour) { return held_.find(values.stamp(base, flavour)); };
     if (const auto it = stamp(at, kWhole); it != held_.end()) return it->second;
     if (const LocationId star = values.starred(at); star != at) {
       const auto it = stamp(star, values.constant_path(at) ? kWhole : kSomewhere);
@@ -125,16 +98,10 @@ ValueId Store::stream(Values& values, const Operand& operand) const {
 KeyId Store::key(Values& values, ir::ExprId id) const {
   if (id == ir::kNoExpr) return kWhole;
   const ir::Expr& expr = values.function()[id];
-  Key key{.text = expr.text, .values = {}, .constant = expr.constant};
-  if (!expr.constant) {
-    key.precise = !expr.uses.empty() && !has_effects_or_calls(expr.text);
-    for (ir::PlaceId use : expr.uses) {
-      key.text =
-          replace_all(std::move(key.text), values.function().spell(use), "$" + std::to_string(key.values.size()));
-      key.values.push_back(load(values, use));
-    }
-  }
-  return values.key(std::move(key));
+  std::vector<ValueId> held;
+  if (!expr.constant)
+    for (ir::PlaceId use : expr.uses) held.push_back(load(values, use));
+  return values.key(id, std::move(held));
 }
 
 KeyId Store::key(Values& values, const std::vector<Operand>& scalars) const {
@@ -175,8 +142,10 @@ std::vector<Store::Reached> Store::reach(Values& values, const Operand& operand)
 }
 
 void Store::erase_overlapping(Values& values, LocationId location) {
-  std::erase_if(held_, [&](const auto& entry) {
+  const LocationId top = values.top(location);
+  held_.erase_if([&](const auto& entry) {
     LocationId at = entry.first;
+    if (values.top(at) != top) return false;
     const bool stamp = values[at].kind == LKind::Stamp;
     if (stamp) at = values[at].base;
     for (;;) {
@@ -194,11 +163,8 @@ void Store::put(Values& values, LocationId location, ValueId value, OpIndex op) 
   const MakersId before = makers_.contains(star) ? makers_[star] : values.makers({kNoOp});
   erase_overlapping(values, location);
   if (star != location) {
-    const auto stamp = [&](KeyId flavour) {
-      return values.location({.kind = LKind::Stamp, .base = star, .key = flavour});
-    };
-    held_[stamp(kSomewhere)] = values.version(op);
-    if (!values.constant_path(location)) held_[stamp(kWhole)] = values.version(op);
+    held_[values.stamp(star, kSomewhere)] = values.version(op);
+    if (!values.constant_path(location)) held_[values.stamp(star, kWhole)] = values.version(op);
     if (values.local(location) && value != kNull) {
       const Value& stored = values[value];
       const MakersId made = stored.kind == Value::Kind::Object ? values.makers({stored.site}) : stored.makers;
@@ -212,20 +178,17 @@ void Store::put(Values& values, LocationId location, ValueId value, OpIndex op) 
 void Store::forget(Values& values, LocationId location, OpIndex op) {
   if (location == kNowhere) return;
   erase_overlapping(values, location);
-  held_[values.location({.kind = LKind::Stamp, .base = location, .key = kWhole})] = values.version(op);
+  held_[values.stamp(location, kWhole)] = values.version(op);
   const LocationId star = values.starred(location);
   if (star != location) {
-    for (KeyId flavour : {kSomewhere, kWhole})
-      held_[values.location({.kind = LKind::Stamp, .base = star, .key = flavour})] = values.version(op);
+    for (KeyId flavour : {kSomewhere, kWhole}) held_[values.stamp(star, flavour)] = values.version(op);
   }
   if (!values.local(location)) return;
   // Whatever is in there from now on, nobody saw it being made.
   makers_[star] = kNoMakers;
   for (auto& [place, made] : makers_)
     if (values.inside(place, star)) made = kNoMakers;
-  for (std::size_t part = 0; part < values.function().places.size(); ++part) {
-    const ir::PlaceId id{static_cast<std::uint32_t>(part)};
-    if (values.function()[id].kind != Place::Kind::Index) continue;
+  for (ir::PlaceId id : values.elements()) {
     const LocationId inner = values.starred(locate(values, id));
     if (values.inside(inner, star)) makers_[inner] = kNoMakers;
   }
@@ -235,7 +198,7 @@ void Store::copy(Values& values, ir::PlaceId target, LocationId source, OpIndex 
   for (ir::PlaceId part : values.parts(target)) {
     const Place& place = values.function()[part];
     LocationId from = kNowhere;
-    if (place.kind == Place::Kind::Field) from = values.field(source, place, part);
+    if (place.kind == Place::Kind::Field) from = values.field(source, part);
     if (place.kind == Place::Kind::Index && values.function()[place.index].constant)
       from = values.element(source, key(values, place.index), part);
     if (from == kNowhere) continue;
@@ -295,53 +258,73 @@ void Store::apply(Values& values, OpIndex index) {
 }
 
 void Store::age(Values& values, const Aging& aging) {
-  std::map<LocationId, ValueId> held;
+  if (std::ranges::none_of(held_, [&](const auto& entry) { return values.may_age(entry.first); })) {
+    for (auto& entry : held_) entry.second = values.aged(entry.second, aging);
+    return;
+  }
+  std::vector<Held::Entry> held;
   for (const auto& [location, value] : held_) {
     const LocationId at = values.aged(location, aging);
     // An element at an index that is no longer the present one cannot be named any more.
     if (at != location && values[at].kind != LKind::Stamp && !values.precise(at)) continue;
-    held[at] = values.aged(value, aging);
+    held.push_back({at, values.aged(value, aging)});
   }
-  held_ = std::move(held);
+  held_ = Held::from(std::move(held));
 }
 
 Store Store::join(Values& values, std::uint32_t block, const std::vector<Store>& ends, const Store& before,
                   bool sticky) {
   if (ends.size() == 1) return ends.front();
-  Store result;
+  const auto is_merge = [&](ValueId id, LocationId location) {
+    const Value& value = values[id];
+    return value.kind == Value::Kind::Merge && value.site == block && value.location == location && !value.older;
+  };
+  // Where each of them has come to, in its own order of locations.
+  std::vector<Held::const_iterator> at;
+  const auto held_at = [&](std::size_t end, LocationId location) -> std::optional<ValueId> {
+    Held::const_iterator& it = at[end];
+    while (it != ends[end].held_.end() && it->first < location) ++it;
+    if (it == ends[end].held_.end() || it->first != location) return std::nullopt;
+    return it->second;
+  };
   const auto merge = [&](LocationId location) {
-    if (result.held_.contains(location)) return;
-    const ValueId merged = values.merge(block, location);
     const ir::PlaceId seen = values.seen(location);
     const bool pointer = seen != ir::kNoPlace && values.function()[seen].type == TypeKind::Pointer;
-    const auto earlier = before.held_.find(location);
     std::optional<ValueId> joined;
-    if (sticky && earlier != before.held_.end() && earlier->second == merged) joined = merged;
-    for (const Store& end : ends) {
-      const auto it = end.held_.find(location);
-      std::optional<ValueId> value;
-      if (it != end.held_.end()) {
-        value = it->second;
-      } else if (!values.local(location)) {
-        value = values[location].kind == LKind::Stamp ? kUnknown : end.load(values, location);
-      }
-      if (!value || *value == merged) continue;
+    if (sticky)
+      if (const auto earlier = before.held_.find(location);
+          earlier != before.held_.end() && is_merge(earlier->second, location))
+        joined = earlier->second;
+    for (std::size_t end = 0; end < ends.size(); ++end) {
+      std::optional<ValueId> value = held_at(end, location);
+      if (!value && !values.local(location))
+        value = values[location].kind == LKind::Stamp ? kUnknown : ends[end].load(values, location);
+      if (!value || is_merge(*value, location)) continue;
       // Nothing is reached through a null pointer: where the other path has memory, that is what uses of it mean.
-      if (pointer && joined && *joined != merged && (*value == kNull || *joined == kNull)) {
+      if (pointer && joined && !is_merge(*joined, location) && (*value == kNull || *joined == kNull)) {
         if (*joined == kNull) joined = *value;
         continue;
       }
-      joined = !joined || *joined == *value ? *value : merged;
+      joined = !joined || *joined == *value ? *value : values.merge(block, location);
     }
-    result.held_[location] = joined.value_or(merged);
+    return joined ? *joined : values.merge(block, location);
   };
-  for (const Store& end : ends) {
-    for (const auto& [location, value] : end.held_) merge(location);
-    for (const auto& [star, made] : end.makers_) {
+  Store result;
+  std::vector<Held::Entry> held;
+  for (std::size_t end = 0; end < ends.size(); ++end) {
+    at.clear();
+    for (const Store& other : ends) at.push_back(other.held_.begin());
+    for (const auto& [location, value] : ends[end].held_) {
+      bool done = false;
+      for (std::size_t earlier = 0; earlier < end && !done; ++earlier) done = held_at(earlier, location).has_value();
+      if (!done) held.push_back({location, merge(location)});
+    }
+    for (const auto& [star, made] : ends[end].makers_) {
       const auto [it, added] = result.makers_.try_emplace(star, made);
       it->second = values.join(it->second, made);
     }
   }
+  result.held_ = Held::from(std::move(held));
   return result;
 }
 

@@ -19,9 +19,9 @@
 // them.
 #pragma once
 
-#include <map>
 #include <vector>
 
+#include "analyzer/analysis/sorted_map.h"
 #include "analyzer/analysis/values.h"
 
 namespace streamsan::analyzer {
@@ -55,6 +55,9 @@ class Store {
   /// The locations merged at `block` that hold something else at the end of a block before it, which ends in `end`.
   std::vector<LocationId> changed_merges(const Values& values, std::uint32_t block, const Store& end) const;
 
+  /// How much there is to walk through.
+  [[nodiscard]] std::size_t size() const { return held_.size(); }
+
   friend bool operator==(const Store&, const Store&) = default;
 
  private:
@@ -64,8 +67,9 @@ class Store {
   void erase_overlapping(Values& values, LocationId location);
   void copy(Values& values, ir::PlaceId target, LocationId source, OpIndex op);
 
-  std::map<LocationId, ValueId> held_;
-  std::map<LocationId, MakersId> makers_;  ///< by starred location of local arrays
+  using Held = SortedMap<LocationId, ValueId>;
+  Held held_;
+  SortedMap<LocationId, MakersId> makers_;  ///< by starred location of local arrays
 };
 
 }  // namespace streamsan::analyzer

@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "analyzer/analysis/key_text.h"
+
 namespace streamsan::analyzer {
 namespace {
 
@@ -18,9 +20,11 @@ using VKind = Value::Kind;
 bool created_here(const Value& value) { return value.kind == VKind::Object; }
 bool default_stream(const Value& value) { return value.kind == VKind::Legacy || value.kind == VKind::PerThread; }
 
+std::size_t mix(std::size_t seed, std::size_t value) { return (seed ^ value) * 0x9e3779b97f4a7c15U ^ seed >> 29U; }
+
 }  // namespace
 
-Values::Values(const ir::Function& function, const ir::Program& program) : function_(function), program_(program) {
+Values::Values(const ir::Function& function, const ir::Program& program) : function_(function) {
   for (const ir::Block& block : function.blocks) {
     first_op_.push_back(static_cast<OpIndex>(ops_.size()));
     for (const ir::Op& op : block.ops) ops_.push_back(&op);
@@ -28,15 +32,32 @@ Values::Values(const ir::Function& function, const ir::Program& program) : funct
   minted_.resize(ops_.size());
   homes_.resize(ops_.size());
   parts_.resize(function.places.size());
+  exprs_.resize(function.exprs.size());
+  field_of_.resize(function.places.size());
+  std::unordered_map<std::string, FieldId> fields;
   for (std::size_t i = 0; i < function.places.size(); ++i) {
     const ir::Place& place = function.places[i];
     const ir::PlaceId id{static_cast<std::uint32_t>(i)};
-    if (place.base != ir::kNoPlace) parts_[static_cast<std::size_t>(place.base)].push_back(id);
+    if (place.base != ir::kNoPlace) {
+      parts_[static_cast<std::size_t>(place.base)].push_back(id);
+    }
+    // An integer has no maker.
+    if (place.kind == ir::Place::Kind::Index && place.type != ir::TypeKind::Integer) elements_.push_back(id);
+    if (place.kind == ir::Place::Kind::Field) {
+      std::string name = place.owner + "::" + place.name;
+      const auto [it, added] = fields.try_emplace(name, FieldId{static_cast<std::uint32_t>(fields_.size())});
+      if (added) {
+        const auto handle = program.fields.find(name);
+        fields_.push_back({std::move(name), handle == program.fields.end() ? nullptr : &handle->second});
+      }
+      field_of_[i] = it->second;
+    }
   }
+  keys_.push_back({});
+  key_mentions_.push_back(0);
+  key_ids_[keys_.back()] = kWhole;
   for (VKind kind : {VKind::Unknown, VKind::Null, VKind::Legacy, VKind::PerThread}) value({.kind = kind});
   location({});
-  keys_.push_back({});
-  key_ids_[keys_.back()] = kWhole;
   key({.text = "?", .precise = false});
   makers({});
 }
@@ -45,17 +66,57 @@ ValueId Values::value(const Value& value) {
   const auto [it, added] = value_ids_.try_emplace(value, ValueId{static_cast<std::uint32_t>(values_.size())});
   if (added) {
     if (value.kind == VKind::Object || value.kind == VKind::Version) minted_[value.site] = true;
-    values_.emplace_back(value, is_precise(value));
+    values_.push_back({.value = value, .precise = is_precise(value), .mentions = mentions(value)});
   }
   return it->second;
+}
+
+std::size_t Values::Hash::operator()(const Value& value) const {
+  std::size_t seed = mix(static_cast<std::size_t>(value.kind) * 2 + (value.older ? 1 : 0), value.site);
+  seed = mix(seed, static_cast<std::size_t>(value.location));
+  seed = mix(seed, static_cast<std::size_t>(value.since));
+  seed = mix(seed, static_cast<std::size_t>(value.key));
+  return mix(seed, static_cast<std::size_t>(value.makers));
+}
+
+std::size_t Values::Hash::operator()(const Location& location) const {
+  std::size_t seed = mix(static_cast<std::size_t>(location.kind), static_cast<std::size_t>(location.root));
+  seed = mix(seed, static_cast<std::size_t>(location.field));
+  seed = mix(seed, static_cast<std::size_t>(location.base));
+  seed = mix(seed, static_cast<std::size_t>(location.key));
+  return mix(seed, static_cast<std::size_t>(location.pointer));
+}
+
+Values::Filter Values::mentions(const Value& value) const {
+  Filter all = 0;
+  if (!value.older && (value.kind == VKind::Object || value.kind == VKind::Version)) all |= filter(value.site);
+  if (!value.older && value.kind == VKind::Merge) all |= filter_of_block(value.site);
+  if (value.location != kNowhere) all |= known(value.location).mentions;
+  if (value.since != kUnknown) all |= known(value.since).mentions;
+  return all | mentions(value.key);
 }
 
 LocationId Values::location(const Location& location) {
   const auto [it, added] =
       location_ids_.try_emplace(location, LocationId{static_cast<std::uint32_t>(locations_.size())});
   if (added) {
-    locations_.emplace_back(location, is_precise(location));
-    seen_.push_back(ir::kNoPlace);
+    KnownLocation made{.location = location, .precise = is_precise(location), .top = it->second};
+    const bool part = location.kind == LKind::Field || location.kind == LKind::Index;
+    if (part || location.kind == LKind::Stamp) {
+      made.top = top(location.base);
+      made.mentions = known(location.base).mentions;
+    }
+    if (part) made.constant_path = constant_path(location.base);
+    if (location.kind == LKind::Index) {
+      made.constant_path = made.constant_path && (*this)[location.key].constant.has_value();
+      made.mentions |= mentions(location.key);
+    }
+    if (location.kind == LKind::Target) made.mentions = known(location.pointer).mentions;
+    if (location.kind == LKind::Root) {
+      const ir::Place::Kind kind = function_[location.root].kind;
+      made.local = kind == ir::Place::Kind::Local || kind == ir::Place::Kind::Temporary;
+    }
+    locations_.push_back(std::move(made));
   }
   return it->second;
 }
@@ -127,21 +188,22 @@ ValueId Values::content(LocationId location, ValueId since, MakersId makers) {
 
 LocationId Values::root(ir::PlaceId place, ir::PlaceId seen) {
   const LocationId id = location({.kind = LKind::Root, .root = place});
-  seen_[static_cast<std::size_t>(id)] = seen;
+  known(id).seen = seen;
   return id;
 }
 
-LocationId Values::field(LocationId base, const ir::Place& place, ir::PlaceId seen) {
+LocationId Values::field(LocationId base, ir::PlaceId field) {
   if (base == kNowhere) return kNowhere;
-  const LocationId id = location({.kind = LKind::Field, .field = place.owner + "::" + place.name, .base = base});
-  seen_[static_cast<std::size_t>(id)] = seen;
+  const FieldId name = field_of_[static_cast<std::size_t>(field)];
+  const LocationId id = location({.kind = LKind::Field, .field = name, .base = base});
+  known(id).seen = field;
   return id;
 }
 
 LocationId Values::element(LocationId base, KeyId key, ir::PlaceId seen) {
   if (base == kNowhere) return kNowhere;
   const LocationId id = location({.kind = LKind::Index, .base = base, .key = key});
-  seen_[static_cast<std::size_t>(id)] = seen;
+  known(id).seen = seen;
   return id;
 }
 
@@ -151,7 +213,15 @@ LocationId Values::target(ValueId pointer, ir::PlaceId seen) {
   if (value.kind == VKind::Shifted) return element(target(value.since, seen), value.key, seen);
   if (pointer == kUnknown || pointer == kNull) return kNowhere;
   const LocationId id = location({.kind = LKind::Target, .pointer = pointer});
-  seen_[static_cast<std::size_t>(id)] = seen;
+  known(id).seen = seen;
+  return id;
+}
+
+LocationId Values::stamp(LocationId base, KeyId flavour) {
+  const std::size_t slot = flavour == kWhole ? 0 : 1;
+  if (const auto made = known(base).stamps[slot]) return *made;
+  const LocationId id = location({.kind = LKind::Stamp, .base = base, .key = flavour});
+  known(base).stamps[slot] = id;
   return id;
 }
 
@@ -160,8 +230,30 @@ KeyId Values::key(Key key) {
     key = {.text = std::to_string(*key.constant), .values = {}, .constant = key.constant, .precise = true};
   for (ValueId used : key.values) key.precise = key.precise && precise(used);
   const auto [it, added] = key_ids_.try_emplace(key, KeyId{static_cast<std::uint32_t>(keys_.size())});
-  if (added) keys_.push_back(std::move(key));
+  if (added) {
+    Filter all = 0;
+    for (ValueId used : key.values) all |= known(used).mentions;
+    key_mentions_.push_back(all);
+    keys_.push_back(std::move(key));
+  }
   return it->second;
+}
+
+KeyId Values::key(ir::ExprId id, std::vector<ValueId> values) {
+  NamedExpr& named = exprs_[static_cast<std::size_t>(id)];
+  const ir::Expr& expr = function_[id];
+  if (!named.made) {
+    named.made = true;
+    named.text = expr.text;
+    if (!expr.constant) {
+      named.precise = !expr.uses.empty() && !has_effects_or_calls(expr.text);
+      for (std::size_t i = 0; i < expr.uses.size(); ++i)
+        named.text = replace_all(std::move(named.text), function_.spell(expr.uses[i]), "$" + std::to_string(i));
+    }
+  }
+  if (const auto made = named.keys.find(values); made != named.keys.end()) return made->second;
+  Key name{.text = named.text, .values = values, .constant = expr.constant, .precise = named.precise};
+  return named.keys[std::move(values)] = key(std::move(name));
 }
 
 KeyId Values::sum(KeyId a, KeyId b) {
@@ -198,26 +290,16 @@ MakersId Values::join(MakersId a, MakersId b) {
 LocationId Values::starred(LocationId id) {
   Location at = (*this)[id];
   if (at.kind != LKind::Field && at.kind != LKind::Index) return id;
+  if (const auto made = known(id).starred) return *made;
   at.base = starred(at.base);
   if (at.kind == LKind::Index) at.key = kSomewhere;
-  return location(at);
-}
-
-bool Values::constant_path(LocationId id) const {
-  for (const Location* at = &(*this)[id]; at->kind == LKind::Field || at->kind == LKind::Index; at = &(*this)[at->base])
-    if (at->kind == LKind::Index && !(*this)[at->key].constant) return false;
-  return true;
-}
-
-bool Values::local(LocationId id) const {
-  const Location* at = &(*this)[id];
-  while (at->kind == LKind::Field || at->kind == LKind::Index || at->kind == LKind::Stamp) at = &(*this)[at->base];
-  if (at->kind != LKind::Root) return false;
-  const ir::Place::Kind kind = function_[at->root].kind;
-  return kind == ir::Place::Kind::Local || kind == ir::Place::Kind::Temporary;
+  const LocationId result = location(at);
+  known(id).starred = result;
+  return result;
 }
 
 bool Values::inside(LocationId inner, LocationId outer) const {
+  if (top(inner) != top(outer)) return false;
   for (LocationId at = inner;; at = (*this)[at].base) {
     if (at == outer) return true;
     const LKind kind = (*this)[at].kind;
@@ -244,8 +326,7 @@ bool Values::may_overlap(LocationId a, LocationId b) const {
 const ir::HandleField* Values::handle_field(LocationId id) const {
   for (const Location* at = &(*this)[id];; at = &(*this)[at->base]) {
     if (at->kind == LKind::Field) {
-      const auto it = program_.fields.find(at->field);
-      return it == program_.fields.end() ? nullptr : &it->second;
+      return fields_[static_cast<std::size_t>(at->field)].handle;
     }
     if (at->kind != LKind::Index) return nullptr;
   }
@@ -363,8 +444,8 @@ bool Values::certainly_different(ValueId a, ValueId b) const {
     if (default_stream(*right) || right->kind == VKind::Null || created_here(*right)) return true;
     return right->makers != kNoMakers || owner(*right) != nullptr;
   }
-  // Held when the function was entered, so before anything was created here. What a pointer points to counts only if the
-  // pointer itself came from outside: one made here may point to a handle made here.
+  // Held when the function was entered, so before anything was created here. What a pointer points to counts only if
+  // the pointer itself came from outside: one made here may point to a handle made here.
   const auto initial = [this](const Value& v) {
     const Value* held_by = &v;
     while (true) {
@@ -401,9 +482,15 @@ bool Values::certainly_different(ValueId a, ValueId b) const {
          different_slots(left->location, right->location);
 }
 
+void Values::start_aging(const Aging& aging) {
+  ++agings_;
+  ages_ = aging.op != kNoOp ? filter(aging.op) : filter_of_block(aging.block);
+}
+
 ValueId Values::aged(ValueId id, const Aging& aging) {
-  if (id <= kPerThread) return id;
-  if (const auto it = aged_values_.find(id); it != aged_values_.end()) return it->second;
+  if (!may_age(id)) return id;
+  const auto index = static_cast<std::size_t>(id);
+  if (index < aged_values_.size() && aged_values_[index].aging == agings_) return aged_values_[index].id;
   Value value_of = (*this)[id];
   if ((value_of.kind == VKind::Object || value_of.kind == VKind::Version) && value_of.site == aging.op) {
     value_of.older = true;
@@ -415,27 +502,29 @@ ValueId Values::aged(ValueId id, const Aging& aging) {
   if (value_of.since != kUnknown) value_of.since = aged(value_of.since, aging);
   if (value_of.key != kWhole) value_of.key = aged(value_of.key, aging);
   const ValueId result = value(value_of);
-  aged_values_[id] = result;
+  if (index >= aged_values_.size()) aged_values_.resize(values_.size());
+  aged_values_[index] = {agings_, result};
   return result;
 }
 
 LocationId Values::aged(LocationId id, const Aging& aging) {
-  if (id == kNowhere) return id;
-  if (const auto it = aged_locations_.find(id); it != aged_locations_.end()) return it->second;
+  if (!may_age(id)) return id;
+  const auto index = static_cast<std::size_t>(id);
+  if (index < aged_locations_.size() && aged_locations_[index].aging == agings_) return aged_locations_[index].id;
   Location at = (*this)[id];
-  if (at.kind == LKind::Root) return id;
   if (at.base != kNowhere) at.base = aged(at.base, aging);
   if (at.kind == LKind::Index) at.key = aged(at.key, aging);
   if (at.kind == LKind::Target) at.pointer = aged(at.pointer, aging);
   const ir::PlaceId place = seen(id);
   const LocationId result = location(at);
-  if (seen(result) == ir::kNoPlace) seen_[static_cast<std::size_t>(result)] = place;
-  aged_locations_[id] = result;
+  if (seen(result) == ir::kNoPlace) known(result).seen = place;
+  if (index >= aged_locations_.size()) aged_locations_.resize(locations_.size());
+  aged_locations_[index] = {agings_, result};
   return result;
 }
 
 KeyId Values::aged(KeyId id, const Aging& aging) {
-  if ((*this)[id].values.empty()) return id;
+  if ((mentions(id) & ages_) == 0) return id;
   Key copy = (*this)[id];
   for (ValueId& used : copy.values) used = aged(used, aging);
   return key(std::move(copy));

@@ -21,6 +21,10 @@
 //
 // Lost: arithmetic (`i + 1` after `i` is another key, not the next one), and what a value merged at a join consisted
 // of. Both make the answers "not known".
+//
+// Cost: names are compared, aged and looked up for every location at every op, so what can be said of a name for good
+// is kept with it: whether it is precise, its variable, its relatives, and a filter of the ops and blocks that it
+// mentions, which tells at a glance that an op cannot age it.
 #pragma once
 
 #include <compare>
@@ -39,6 +43,7 @@ enum class ValueId : std::uint32_t {};
 enum class LocationId : std::uint32_t {};
 enum class KeyId : std::uint32_t {};
 enum class MakersId : std::uint32_t {};
+enum class FieldId : std::uint32_t {};
 
 /// Number of an op in the function: block after block.
 using OpIndex = std::uint32_t;
@@ -66,11 +71,11 @@ struct Location {
   enum class Kind : std::uint8_t { Nowhere, Root, Field, Index, Target, Stamp };
   Kind kind = Kind::Nowhere;
   ir::PlaceId root = ir::kNoPlace;  ///< Root
-  std::string field;                ///< Field: "Class::name"
+  FieldId field{};                  ///< Field: "Class::name"
   LocationId base = kNowhere;       ///< Field, Index, Stamp
   KeyId key = kWhole;               ///< Index; Stamp: kWhole or kSomewhere, see store.h
   ValueId pointer = kUnknown;       ///< Target: of which pointer
-  friend std::strong_ordering operator<=>(const Location&, const Location&) = default;
+  friend bool operator==(const Location&, const Location&) = default;
 };
 
 struct Value {
@@ -93,7 +98,7 @@ struct Value {
   ValueId since = kUnknown;
   KeyId key = kWhole;
   MakersId makers = kNoMakers;  ///< Content: the ops of which one created it
-  friend std::strong_ordering operator<=>(const Value&, const Value&) = default;
+  friend bool operator==(const Value&, const Value&) = default;
 };
 
 /// What becomes older: what op `op` made, or what was merged at block `block` in `locations`.
@@ -121,18 +126,21 @@ class Values {
   ValueId content(LocationId location, ValueId since, MakersId makers);
   LocationId location(const Location& location);
   LocationId root(ir::PlaceId place, ir::PlaceId seen);
-  LocationId field(LocationId base, const ir::Place& place, ir::PlaceId seen);
+  /// `field`: a place of kind Field.
+  LocationId field(LocationId base, ir::PlaceId field);
   LocationId element(LocationId base, KeyId key, ir::PlaceId seen);
   LocationId target(ValueId pointer, ir::PlaceId seen);
+  /// Where the last store into `base` is noted, see store.h. `flavour`: kWhole or kSomewhere.
+  LocationId stamp(LocationId base, KeyId flavour);
   KeyId key(Key key);
+  /// The name of an expression, the variables in it holding `values`.
+  KeyId key(ir::ExprId expr, std::vector<ValueId> values);
   KeyId sum(KeyId a, KeyId b);
   MakersId makers(std::vector<OpIndex> ops);
   MakersId join(MakersId a, MakersId b);
 
-  [[nodiscard]] const Value& operator[](ValueId id) const { return values_[static_cast<std::size_t>(id)].first; }
-  [[nodiscard]] const Location& operator[](LocationId id) const {
-    return locations_[static_cast<std::size_t>(id)].first;
-  }
+  [[nodiscard]] const Value& operator[](ValueId id) const { return known(id).value; }
+  [[nodiscard]] const Location& operator[](LocationId id) const { return known(id).location; }
   [[nodiscard]] const Key& operator[](KeyId id) const { return keys_[static_cast<std::size_t>(id)]; }
   [[nodiscard]] const std::vector<OpIndex>& operator[](MakersId id) const {
     return makers_[static_cast<std::size_t>(id)];
@@ -141,11 +149,13 @@ class Values {
   [[nodiscard]] const std::vector<ir::PlaceId>& parts(ir::PlaceId place) const {
     return parts_[static_cast<std::size_t>(place)];
   }
-  [[nodiscard]] bool precise(ValueId id) const { return values_[static_cast<std::size_t>(id)].second; }
-  [[nodiscard]] bool precise(LocationId id) const { return locations_[static_cast<std::size_t>(id)].second; }
+  /// Places of kind Index whose elements can be handles or memory.
+  [[nodiscard]] const std::vector<ir::PlaceId>& elements() const { return elements_; }
+  [[nodiscard]] bool precise(ValueId id) const { return known(id).precise; }
+  [[nodiscard]] bool precise(LocationId id) const { return known(id).precise; }
   [[nodiscard]] bool precise(KeyId id) const { return (*this)[id].precise; }
   /// A place that was written for this location, for messages; kNoPlace: none.
-  [[nodiscard]] ir::PlaceId seen(LocationId id) const { return seen_[static_cast<std::size_t>(id)]; }
+  [[nodiscard]] ir::PlaceId seen(LocationId id) const { return known(id).seen; }
   /// Where the object that op `op` makes was put first, for messages; kNowhere: not known.
   [[nodiscard]] LocationId home(OpIndex op) const { return homes_[op]; }
   void put_first(OpIndex op, LocationId location) {
@@ -155,9 +165,11 @@ class Values {
   /// The same location with every index replaced by kSomewhere.
   LocationId starred(LocationId id);
   /// True if all indices on the way are constants.
-  [[nodiscard]] bool constant_path(LocationId id) const;
+  [[nodiscard]] bool constant_path(LocationId id) const { return known(id).constant_path; }
+  /// What the path starts at: two locations with different tops are not parts of one object.
+  [[nodiscard]] LocationId top(LocationId id) const { return known(id).top; }
   /// A local variable or temporary of the function, or inside of one.
-  [[nodiscard]] bool local(LocationId id) const;
+  [[nodiscard]] bool local(LocationId id) const { return known(known(id).top).local; }
   [[nodiscard]] bool inside(LocationId inner, LocationId outer) const;
   /// Two locations that may be one: equal but for indices that are not certainly different.
   [[nodiscard]] bool may_overlap(LocationId a, LocationId b) const;
@@ -168,11 +180,14 @@ class Values {
 
   /// True if op `op` has made anything yet; there is nothing to age if not.
   [[nodiscard]] bool minted(OpIndex op) const { return minted_[op]; }
+  /// False: aged() leaves it as it is. Of the present Aging, see start_aging().
+  [[nodiscard]] bool may_age(ValueId id) const { return (known(id).mentions & ages_) != 0; }
+  [[nodiscard]] bool may_age(LocationId id) const { return (known(id).mentions & ages_) != 0; }
   ValueId aged(ValueId id, const Aging& aging);
   LocationId aged(LocationId id, const Aging& aging);
   KeyId aged(KeyId id, const Aging& aging);
   /// Must be called before aged() with another Aging than last time.
-  void start_aging() { aged_values_.clear(), aged_locations_.clear(); }
+  void start_aging(const Aging& aging);
 
   [[nodiscard]] std::optional<ordering::StreamKind> stream_kind(ValueId stream) const;
   [[nodiscard]] std::optional<bool> timing(ValueId event) const;
@@ -194,24 +209,75 @@ class Values {
   bool is_precise(const Value& value) const;
   bool is_precise(const Location& location) const;
 
+  /// A set of ops and blocks that may say yes too often.
+  using Filter = std::uint64_t;
+  struct KnownValue {
+    Value value;
+    bool precise = false;
+    Filter mentions = 0;
+  };
+  struct KnownLocation {
+    Location location;
+    bool precise = false;
+    bool constant_path = true;
+    bool local = false;  ///< of a top
+    LocationId top = kNowhere;
+    ir::PlaceId seen = ir::kNoPlace;
+    std::optional<LocationId> starred;
+    std::optional<LocationId> stamps[2]{};  ///< kWhole, kSomewhere
+    Filter mentions = 0;
+  };
+  struct Field {
+    std::string name;
+    const ir::HandleField* handle = nullptr;
+  };
+  /// An expression as keys have it, and the keys made of it.
+  struct NamedExpr {
+    bool made = false;
+    bool precise = false;
+    std::string text;
+    std::map<std::vector<ValueId>, KeyId> keys;
+  };
+  template <typename Id>
+  struct Aged {
+    std::uint32_t aging = 0;  ///< number of the aging
+    Id id{};
+  };
+  struct Hash {
+    std::size_t operator()(const Value& value) const;
+    std::size_t operator()(const Location& location) const;
+  };
+  [[nodiscard]] const KnownValue& known(ValueId id) const { return values_[static_cast<std::size_t>(id)]; }
+  [[nodiscard]] const KnownLocation& known(LocationId id) const { return locations_[static_cast<std::size_t>(id)]; }
+  [[nodiscard]] KnownLocation& known(LocationId id) { return locations_[static_cast<std::size_t>(id)]; }
+  static Filter filter(OpIndex op) { return Filter{1} << (op * 0x9e3779b1U >> 26U); }
+  static Filter filter_of_block(std::uint32_t block) { return Filter{1} << (~block * 0x85ebca6bU >> 26U); }
+  [[nodiscard]] Filter mentions(const Value& value) const;
+  [[nodiscard]] Filter mentions(KeyId key) const { return key_mentions_[static_cast<std::size_t>(key)]; }
+
   const ir::Function& function_;
-  const ir::Program& program_;
   std::vector<const ir::Op*> ops_;
   std::vector<OpIndex> first_op_;
   std::vector<bool> minted_;
   std::vector<std::vector<ir::PlaceId>> parts_;
-  std::vector<std::pair<Value, bool>> values_;
-  std::vector<std::pair<Location, bool>> locations_;
-  std::vector<ir::PlaceId> seen_;
+  std::vector<ir::PlaceId> elements_;
+  std::vector<KnownValue> values_;
+  std::vector<KnownLocation> locations_;
+  std::vector<Field> fields_;
+  std::vector<FieldId> field_of_;  ///< by place
+  std::vector<NamedExpr> exprs_;
   std::vector<LocationId> homes_;
   std::vector<Key> keys_;
+  std::vector<Filter> key_mentions_;
   std::vector<std::vector<OpIndex>> makers_;
-  std::map<Value, ValueId> value_ids_;
-  std::map<Location, LocationId> location_ids_;
+  std::unordered_map<Value, ValueId, Hash> value_ids_;
+  std::unordered_map<Location, LocationId, Hash> location_ids_;
   std::map<Key, KeyId> key_ids_;
   std::map<std::vector<OpIndex>, MakersId> makers_ids_;
-  std::map<ValueId, ValueId> aged_values_;
-  std::map<LocationId, LocationId> aged_locations_;
+  std::vector<Aged<ValueId>> aged_values_;
+  std::vector<Aged<LocationId>> aged_locations_;
+  std::uint32_t agings_ = 0;
+  Filter ages_ = 0;  ///< what the present aging ages
 };
 
 }  // namespace streamsan::analyzer

@@ -333,6 +333,25 @@ Function Inliner::close(const std::string& usr) {
   return closed;
 }
 
+std::uint64_t Inliner::weight(const std::string& usr) {
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 40U;
+  const auto found = program_.functions.find(usr);
+  if (found == program_.functions.end() || is_inert(usr)) {
+    return 1;
+  }
+  // A call in a circle of calls is one op: what close() does there depends on where it began.
+  if (const auto [known, is_new] = weights_.emplace(usr, 1); !is_new) {
+    return known->second;
+  }
+  std::uint64_t all = 0;
+  for (const Block& block : found->second.blocks) {
+    for (const Op& op : block.ops) {
+      all = std::min(kMost, all + (op.kind == OpKind::Call ? weight(op.callee) : 1));
+    }
+  }
+  return weights_[usr] = all;
+}
+
 Function close(const Program& program, const std::string& usr, const InlineOptions& options) {
   return Inliner(program, options).close(usr);
 }

@@ -29,10 +29,14 @@ class Inliner {
   /// True if calling it does nothing that a caller could notice, its own callees included.
   bool is_inert(const std::string& usr);
 
+  /// About how many ops close() would give without its limits.
+  std::uint64_t weight(const std::string& usr);
+
  private:
   const Program& program_;
   InlineOptions options_;
   std::unordered_map<std::string, bool> inert_;
+  std::unordered_map<std::string, std::uint64_t> weights_;
 };
 
 /// One function of a program closed, nothing remembered.

@@ -7,10 +7,16 @@
 // level with the fewest calls in between is told. Structural hazards are looked for in the function as written, where
 // no callee is part of it.
 //
+// Functions that call each other are closed and analysed again for every one that leads to them, and their number is
+// the only limit to that. So a translation unit has a number of steps to spend, the small functions first: those that
+// are left out are few, and they are named.
+//
 // Summaries are written before others are read: a file holds what this translation unit knows by itself.
 #include "analyzer/tidy/translation_unit.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <set>
 #include <tuple>
 
@@ -152,31 +158,56 @@ Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& se
     read_summaries(lowered.program, settings.summaries_in, result.errors);
   }
 
-  std::vector<Finding> findings;
-  const auto tell = [&](const std::vector<Hazard>& hazards) {
-    for (const Hazard& hazard : hazards) {
-      findings.push_back(word(hazard));
-    }
-  };
   ir::Inliner inliner(lowered.program);
+  EngineOptions limits;
+  limits.most_steps = settings.most_steps;
+  struct Root {
+    const std::string& usr;
+    std::uint64_t weight;
+    std::string gave_up;
+    std::vector<Finding> findings;
+  };
+  std::vector<Root> roots;
   for (const std::string& usr : lowered.roots) {
-    const ir::Function& function = lowered.program.functions.at(usr);
-    if (!function.incomplete.empty()) {
-      continue;  // the lowering has said why
+    if (lowered.program.functions.at(usr).incomplete.empty()) {  // else the lowering has said why
+      roots.push_back({usr, inliner.weight(usr), {}, {}});
     }
-    const ir::Function closed = inliner.close(usr);
-    const Verdict verdict = analyze(closed, lowered.program);
-    if (!verdict.gave_up.empty()) {
-      const ir::Site site = function.site == ir::kNoSite ? ir::Site{} : function[function.site];
-      result.skipped.push_back({function.name, site.file, site.line, verdict.gave_up});
+  }
+  std::vector<Root*> smallest_first;
+  for (Root& root : roots) {
+    smallest_first.push_back(&root);
+  }
+  std::ranges::stable_sort(smallest_first, {}, &Root::weight);
+  for (Root* root : smallest_first) {
+    const std::string& usr = root->usr;
+    const ir::Function& function = lowered.program.functions.at(usr);
+    ir::Function closed;
+    Verdict verdict{.hazards = {}, .gave_up = kNoStepsLeft};
+    if (limits.most_steps > 0) {
+      closed = inliner.close(usr);
+      verdict = analyze(closed, lowered.program, limits);
+      limits.most_steps -= std::min(limits.most_steps, verdict.steps);
+    }
+    root->gave_up = verdict.gave_up;
+    if (!root->gave_up.empty()) {
       continue;
     }
     ++result.functions_analyzed;
     result.with_streams += has_stream_operations(closed) ? 1 : 0;
-    tell(verdict.hazards);
-    tell(structural_hazards(function));
+    for (const std::vector<Hazard>& hazards : {verdict.hazards, structural_hazards(function)}) {
+      std::ranges::transform(hazards, std::back_inserter(root->findings), word);
+    }
   }
 
+  std::vector<Finding> findings;
+  for (Root& root : roots) {
+    std::ranges::move(root.findings, std::back_inserter(findings));
+    if (!root.gave_up.empty()) {
+      const ir::Function& function = lowered.program.functions.at(root.usr);
+      const ir::Site site = function.site == ir::kNoSite ? ir::Site{} : function[function.site];
+      result.skipped.push_back({function.name, site.file, site.line, root.gave_up});
+    }
+  }
   findings = without_duplicates(std::move(findings));
   fingerprint(findings);
   std::set<std::string> known;

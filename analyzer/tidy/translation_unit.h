@@ -27,6 +27,7 @@ struct Settings {
   std::string baseline;                           ///< fingerprints that are not to be told again
   bool per_thread_default_stream = false;         ///< `streamsan.DefaultStream: per-thread`
   bool dump_ir = false;
+  std::uint64_t most_steps = 100'000'000;  ///< of the analysis of one translation unit, see EngineOptions
 
   [[nodiscard]] bool shows(Check check, Level level) const {
     const auto own = levels_of.find(check);

@@ -13,6 +13,7 @@ The sources include mock headers (inputs/) and so need no CUDA toolkit. See chec
     %tidy        streamsan-tidy itself
     %mock        compiler flags for CUDA sources on the mock headers; %mock_hip for HIP's
     %plugin      the plug-in for clang-tidy, and %clang_tidy that clang-tidy; %llvm its folder
+    %cost        the benchmark of what streamsan-tidy costs
     %expect N    demands exit code N of the command that follows
     %filecheck   FileCheck
     %cuda        root of the CUDA toolkit, for tests that REQUIRES: cuda
@@ -60,10 +61,13 @@ if os.geteuid() == 0:
     config.available_features.add("root")
 
 python = quote(config.python)
+cost = quote(os.path.join(config.source_root, "testsuite", "benchmarks", "analyzer_cost.py"))
+clang = quote(os.path.join(config.llvm_bin, "clang"))
 expect = quote(os.path.join(config.source_root, "testsuite", "tools", "expect-exit"))
 config.substitutions += [
     ("%check", f"{python} {quote(os.path.join(root, 'check_tidy.py'))} {quote(tidy)}"),
     ("%tidy", quote(tidy)),
+    ("%cost", f"{python} {cost} --tidy {quote(tidy)} --clang {clang}"),
     ("%mock_hip", f"-x hip --cuda-host-only -nogpuinc -nogpulib -isystem {inputs}"),
     ("%mock", f"-x cuda --cuda-host-only -nocudainc -nocudalib -Wno-unknown-cuda-version -isystem {inputs}"),
     ("%plugin", quote(plugin)),

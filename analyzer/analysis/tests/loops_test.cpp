@@ -172,6 +172,18 @@ TEST(Loops, TooManyVisitsAreGivenUp) {
   EXPECT_EQ(analyze(script.function, script.program).gave_up, "");
 }
 
+TEST(Loops, TooManyStepsAreGivenUp) {
+  Script script = read("stream s\nalloc d\nloop L:\nlaunch k s w:d\ngoto L X\nX:\nsync s");
+  const Verdict whole = analyze(script.function, script.program);
+  EXPECT_EQ(whole.gave_up, "");
+  EngineOptions options;
+  options.most_steps = whole.steps;
+  EXPECT_EQ(analyze(script.function, script.program, options).gave_up, "");
+  EXPECT_EQ(analyze(script.function, script.program, options).steps, whole.steps);
+  options.most_steps = whole.steps / 2;
+  EXPECT_EQ(analyze(script.function, script.program, options).gave_up, kNoStepsLeft);
+}
+
 TEST(Loops, TooManyAccesses) {
   std::string many = "stream s1\nstream s2\n";
   for (int i = 0; i < 10; ++i) many += "alloc d" + std::to_string(i) + "\nlaunch p s1 w:d" + std::to_string(i) + "\n";

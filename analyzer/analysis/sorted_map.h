@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A map of small things as a sorted array. States are copied, compared and walked through at every block, and changed
+// in one place: that is cheap here, and a tree would spend its time on allocations.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+namespace streamsan::analyzer {
+
+template <typename Key, typename Mapped>
+class SortedMap {
+ public:
+  struct Entry {
+    Key first;
+    Mapped second;
+    friend bool operator==(const Entry&, const Entry&) = default;
+  };
+  using iterator = typename std::vector<Entry>::iterator;
+  using const_iterator = typename std::vector<Entry>::const_iterator;
+
+  SortedMap() = default;
+  /// In any order; of equal keys the last one counts.
+  static SortedMap from(std::vector<Entry> entries) {
+    SortedMap result;
+    std::stable_sort(entries.begin(), entries.end(), before);
+    for (Entry& entry : entries) {
+      if (!result.entries_.empty() && result.entries_.back().first == entry.first) {
+        result.entries_.back() = std::move(entry);
+      } else {
+        result.entries_.push_back(std::move(entry));
+      }
+    }
+    return result;
+  }
+
+  iterator begin() { return entries_.begin(); }
+  iterator end() { return entries_.end(); }
+  [[nodiscard]] const_iterator begin() const { return entries_.begin(); }
+  [[nodiscard]] const_iterator end() const { return entries_.end(); }
+  [[nodiscard]] std::size_t size() const { return entries_.size(); }
+
+  [[nodiscard]] const_iterator find(const Key& key) const {
+    const auto it = std::ranges::lower_bound(entries_, key, {}, &Entry::first);
+    return it != entries_.end() && it->first == key ? it : entries_.end();
+  }
+  [[nodiscard]] bool contains(const Key& key) const { return find(key) != end(); }
+
+  std::pair<iterator, bool> try_emplace(const Key& key, Mapped mapped) {
+    const auto it = std::ranges::lower_bound(entries_, key, {}, &Entry::first);
+    if (it != entries_.end() && it->first == key) return {it, false};
+    return {entries_.insert(it, {key, std::move(mapped)}), true};
+  }
+  Mapped& operator[](const Key& key) { return try_emplace(key, {}).first->second; }
+
+  template <typename Predicate>
+  void erase_if(Predicate predicate) {
+    std::erase_if(entries_, predicate);
+  }
+
+  friend bool operator==(const SortedMap&, const SortedMap&) = default;
+
+ private:
+  static bool before(const Entry& a, const Entry& b) { return a.first < b.first; }
+  std::vector<Entry> entries_;
+};
+
+}  // namespace streamsan::analyzer
