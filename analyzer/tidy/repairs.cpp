@@ -260,15 +260,20 @@ clang::QualType type_of(llvm::StringRef path, const clang::FunctionDecl& functio
   return type;
 }
 
-llvm::StringRef indentation(SourceLocation place, const clang::SourceManager& sources) {
+/// What ends a line and begins the next one like it: the newline as this file writes it, and the blanks.
+std::string line_break(SourceLocation place, const clang::SourceManager& sources) {
   const auto [file, offset] = sources.getDecomposedLoc(place);
   const llvm::StringRef text = sources.getBufferData(file);
   const std::size_t newline = text.take_front(offset).rfind('\n');
   const llvm::StringRef line = text.drop_front(newline == llvm::StringRef::npos ? 0 : newline + 1);
-  return line.take_while([](char c) { return c == ' ' || c == '\t'; });
+  const bool carriage_return = line.take_until([](char c) { return c == '\n'; }).ends_with("\r");
+  const llvm::StringRef indentation = line.take_while([](char c) { return c == ' ' || c == '\t'; });
+  return (carriage_return ? "\r\n" : "\n") + indentation.str();
 }
 
-/// The statement with its semicolon, and its whole line if nothing else stands there. Invalid: in doubt.
+/// The statement with its semicolon; if nothing else stands in its line, that line, from the end of the line before.
+/// (Not to its own end: Clang takes a blank behind a removed range along, which would be the next line's first.)
+/// Invalid: in doubt.
 clang::CharSourceRange whole_statement(const clang::Stmt& statement, const ir::Site& site, clang::ASTContext& context) {
   const clang::SourceManager& sources = context.getSourceManager();
   if (statement.getBeginLoc().isMacroID()) {
@@ -296,10 +301,10 @@ clang::CharSourceRange whole_statement(const clang::Stmt& statement, const ir::S
   const unsigned blank =
       end + static_cast<unsigned>(
                 text.drop_front(end).take_while([](char c) { return c == ' ' || c == '\t' || c == '\r'; }).size());
-  const bool alone = (indented == 0 || text[indented - 1] == '\n') && blank < text.size() && text[blank] == '\n';
+  const bool alone = indented > 0 && text[indented - 1] == '\n' && blank < text.size() && text[blank] == '\n';
   if (alone) {
-    begin = indented;
-    end = blank + 1;
+    begin = indented - 1;
+    end = blank;
   }
   const SourceLocation start = sources.getLocForStartOfFile(file);
   return clang::CharSourceRange::getCharRange(start.getLocWithOffset(static_cast<int>(begin)),
@@ -336,7 +341,7 @@ std::optional<clang::FixItHint> repair(const Fix& fix, clang::ASTContext& contex
   }
   switch (fix.kind) {
     case Fix::Kind::InsertBefore:
-      return clang::FixItHint::CreateInsertion(place, fix.text + "\n" + indentation(place, sources).str());
+      return clang::FixItHint::CreateInsertion(place, fix.text + line_break(place, sources));
     case Fix::Kind::RemoveStatement: {
       const clang::CharSourceRange range = whole_statement(*statement, fix.site, context);
       return range.isValid() ? std::optional(clang::FixItHint::CreateRemoval(range)) : std::nullopt;

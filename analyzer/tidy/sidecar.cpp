@@ -16,8 +16,8 @@
 
 #include <cstdlib>
 
+#include "analyzer/tidy/json_text.h"
 #include "clang/Basic/SourceManager.h"
-#include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace streamsan::analyzer {
@@ -35,24 +35,21 @@ void append(const char* kind, llvm::json::Value value) {
   }
 }
 
-/// Source text may be in any encoding; JSON is UTF-8.
-std::string text(const std::string& bytes) { return llvm::json::isUTF8(bytes) ? bytes : llvm::json::fixUTF8(bytes); }
-
 }  // namespace
 
 void note_told(const Finding& finding, clang::SourceLocation place, const clang::SourceManager& sources) {
   const clang::SourceLocation in_file = sources.getFileLoc(place);
   llvm::json::Array lanes;
   for (const std::string& lane : finding.lanes) {
-    lanes.push_back(text(lane));
+    lanes.push_back(utf8(lane));
   }
   append("finding", llvm::json::Object{{"check", std::string("streamsan-") + id(finding.check)},
-                                       {"file", text(sources.getFilename(in_file).str())},
+                                       {"file", utf8(sources.getFilename(in_file).str())},
                                        {"offset", sources.getFileOffset(in_file)},
                                        {"line", sources.getSpellingLineNumber(in_file)},
                                        {"column", sources.getSpellingColumnNumber(in_file)},
-                                       {"message", text(finding.message)},
-                                       {"function", text(finding.function)},
+                                       {"message", utf8(finding.message)},
+                                       {"function", utf8(finding.function)},
                                        {"level", name(finding.level)},
                                        {"lanes", std::move(lanes)},
                                        {"fingerprint", finding.fingerprint}});
@@ -60,20 +57,20 @@ void note_told(const Finding& finding, clang::SourceLocation place, const clang:
 
 void note_analysed(const Analysis& analysis) {
   for (const Skipped& skipped : analysis.skipped) {
-    append("skipped", llvm::json::Object{{"function", text(skipped.function)},
-                                         {"file", text(skipped.file)},
+    append("skipped", llvm::json::Object{{"function", utf8(skipped.function)},
+                                         {"file", utf8(skipped.file)},
                                          {"line", skipped.line},
-                                         {"reason", text(skipped.reason)}});
+                                         {"reason", utf8(skipped.reason)}});
   }
   for (const Finding& known : analysis.known) {
     append("known", llvm::json::Object{{"check", std::string("streamsan-") + id(known.check)},
                                        {"fingerprint", known.fingerprint}});
   }
   for (const std::string& error : analysis.errors) {
-    append("error", text(error));
+    append("error", utf8(error));
   }
   if (!analysis.dump.empty()) {
-    append("dump", text(analysis.dump));
+    append("dump", utf8(analysis.dump));
   }
   append("counts", llvm::json::Object{{"functions_seen", analysis.functions_seen},
                                       {"functions_analyzed", analysis.functions_analyzed},

@@ -5,25 +5,14 @@
 #include "analyzer/tool/baseline.h"
 
 #include <algorithm>
-#include <filesystem>
+#include <map>
 
-#include "analyzer/tool/scratch.h"
+#include "analyzer/tidy/json_text.h"
+#include "analyzer/tool/files.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 
 namespace streamsan::analyzer {
-namespace {
-
-namespace fs = std::filesystem;
-
-std::string text_of(const llvm::json::Object& object, const char* key) {
-  return object.getString(key).value_or("").str();
-}
-
-std::string utf8(const std::string& text) { return llvm::json::isUTF8(text) ? text : llvm::json::fixUTF8(text); }
-
-}  // namespace
-
 Baseline Baseline::read(const std::string& path, std::string& error) {
   Baseline baseline;
   std::string text;
@@ -42,8 +31,13 @@ Baseline Baseline::read(const std::string& path, std::string& error) {
     error = "baseline " + path + " is no baseline of version 1";
     return baseline;
   }
-  for (const llvm::json::Value& fingerprint : *fingerprints) {
-    baseline.fingerprints_.insert(fingerprint.getAsString().value_or("").str());
+  for (const llvm::json::Value& value : *fingerprints) {
+    const auto fingerprint = value.getAsString();
+    if (!fingerprint || fingerprint->empty()) {
+      error = "baseline " + path + " has a fingerprint that is none";
+      return baseline;
+    }
+    baseline.fingerprints_.insert(fingerprint->str());
   }
   if (const llvm::json::Array* findings = object->getArray("findings")) {
     for (const llvm::json::Value& value : *findings) {
@@ -57,7 +51,7 @@ Baseline Baseline::read(const std::string& path, std::string& error) {
   return baseline;
 }
 
-bool Baseline::write(const std::string& path, const std::vector<FileResults>& files) {
+std::error_code Baseline::write(const std::string& path, const std::vector<FileResults>& files) {
   std::map<std::string, Entry> entries;
   for (const FileResults& file : files) {
     for (const std::string& fingerprint : file.known_fingerprints) {
@@ -103,24 +97,6 @@ std::size_t Baseline::fixed(const std::vector<FileResults>& files) const {
   return static_cast<std::size_t>(std::ranges::count_if(entries_, [&](const Entry& entry) {
     return !seen.contains(entry.fingerprint) && looked_at.contains(entry.file);
   }));
-}
-
-std::string repository_root(const std::string& path) {
-  std::error_code ignored;
-  for (fs::path folder = fs::path(path).parent_path(); !folder.empty(); folder = folder.parent_path()) {
-    if (fs::exists(folder / ".git", ignored)) {
-      return folder.string();
-    }
-    if (folder == folder.root_path()) {
-      break;
-    }
-  }
-  return fs::current_path(ignored).string();
-}
-
-std::string relative_to(const std::string& path, const std::string& root) {
-  const fs::path relative = fs::path(path).lexically_relative(root);
-  return relative.empty() || *relative.begin() == ".." ? path : relative.generic_string();
 }
 
 }  // namespace streamsan::analyzer

@@ -7,6 +7,7 @@
 
 #include <set>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "analyzer/tool/results.h"
@@ -25,7 +26,7 @@ class Baseline {
 
   /// A file that cannot be read, or is none: one line in `error`.
   static Baseline read(const std::string& path, std::string& error);
-  static bool write(const std::string& path, const std::vector<FileResults>& files);
+  [[nodiscard]] static std::error_code write(const std::string& path, const std::vector<FileResults>& files);
 
   [[nodiscard]] bool contains(const std::string& fingerprint) const { return fingerprints_.contains(fingerprint); }
   /// Those of the analysed files that were not found again.
@@ -35,10 +36,5 @@ class Baseline {
   std::set<std::string> fingerprints_;
   std::vector<Entry> entries_;
 };
-
-/// The root of the repository around a path, or the working folder: what relative paths are relative to.
-std::string repository_root(const std::string& path);
-/// Relative to `root` if below it, else unchanged.
-std::string relative_to(const std::string& path, const std::string& root);
 
 }  // namespace streamsan::analyzer

@@ -10,9 +10,11 @@
 #include <filesystem>
 #include <sstream>
 
+#include "analyzer/tidy/json_text.h"
+#include "analyzer/tool/files.h"
 #include "clang-tidy/GlobList.h"
-#include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Regex.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/VirtualFileSystem.h"
 
@@ -109,9 +111,34 @@ std::string default_checks() {
   return text;
 }
 
-std::string absolute(const std::string& path) {
-  std::error_code ignored;
-  return fs::absolute(path, ignored).lexically_normal().string();
+/// Why it is none, in one line; empty: it is one.
+std::string no_regex(const std::string& where, const std::string& text) {
+  std::string reason;
+  return text.empty() || llvm::Regex(text).isValid(reason) ? "" : where + ": '" + text + "' is no regex: " + reason;
+}
+
+/// As clang-tidy reads it, but it ignores what it does not know, and complains by itself.
+bool is_line_filter(const std::string& text) {
+  llvm::Expected<llvm::json::Value> json = llvm::json::parse(text);
+  if (!json) {
+    llvm::consumeError(json.takeError());
+    return false;
+  }
+  const auto is_line = [](const llvm::json::Value& value) { return value.getAsInteger().value_or(0) > 0; };
+  const auto is_range = [&](const llvm::json::Value& value) {
+    const llvm::json::Array* range = value.getAsArray();
+    return range != nullptr && range->size() == 2 && is_line((*range)[0]) && is_line((*range)[1]) &&
+           *(*range)[0].getAsInteger() <= *(*range)[1].getAsInteger();
+  };
+  const auto is_file = [&](const llvm::json::Value& value) {
+    const llvm::json::Object* file = value.getAsObject();
+    const llvm::json::Value* lines = file == nullptr ? nullptr : file->get("lines");
+    return file != nullptr && !text_of(*file, "name").empty() && file->size() == (lines == nullptr ? 1U : 2U) &&
+           (lines == nullptr ||
+            (lines->getAsArray() != nullptr && std::ranges::all_of(*lines->getAsArray(), is_range)));
+  };
+  const llvm::json::Array* files = json->getAsArray();
+  return files != nullptr && std::ranges::all_of(*files, is_file);
 }
 
 }  // namespace
@@ -153,18 +180,15 @@ CheckSelection::CheckSelection(const CommandLine& line, std::string& error) : li
       return;
     }
   }
-  if (!line.line_filter.empty()) {
-    // clang-tidy would read more than JSON, and print its own complaints.
-    llvm::Expected<llvm::json::Value> json = llvm::json::parse(line.line_filter);
-    const bool is_list = json && json->kind() == llvm::json::Value::Array;
-    tidy::ClangTidyGlobalOptions ignored;
-    if (!json) {
-      llvm::consumeError(json.takeError());
-    }
-    if (!is_list || tidy::parseLineFilter(line.line_filter, ignored)) {
-      error = "--line-filter: not of the form [{\"name\":\"file.cu\",\"lines\":[[1,9]]}]";
+  for (const auto& [where, regex] : {std::pair("--header-filter", line.header_filter.value_or("")),
+                                     std::pair("--exclude-header-filter", line.exclude_header_filter)}) {
+    if (error = no_regex(where, regex); !error.empty()) {
       return;
     }
+  }
+  if (!line.line_filter.empty() && !is_line_filter(line.line_filter)) {
+    error = "--line-filter: not of the form [{\"name\":\"file.cu\",\"lines\":[[1,9]]}]";
+    return;
   }
   if (line.config.empty() && line.config_file.empty()) {
     return;
@@ -199,7 +223,7 @@ Selection CheckSelection::select(const std::string& file, std::string& error) co
     layers.emplace_back(given_, line_.config_file.empty() ? "--config" : line_.config_file);
   } else {
     tidy::FileOptionsProvider provider({}, {}, {}, llvm::vfs::getRealFileSystem());
-    for (auto& [options, source] : provider.getRawOptions(absolute(file))) {
+    for (auto& [options, source] : provider.getRawOptions(absolute_path(file))) {
       if (source != tidy::ClangTidyOptionsProvider::OptionsSourceTypeDefaultBinary &&
           source != tidy::ClangTidyOptionsProvider::OptionsSourceTypeCheckCommandLineOption) {
         layers.emplace_back(std::move(options), source);
@@ -214,6 +238,12 @@ Selection CheckSelection::select(const std::string& file, std::string& error) co
   std::vector<std::pair<std::vector<std::string>, std::string>> globs;
   bool configured = false;
   for (const auto& [options, source] : layers) {
+    for (const auto& [name, regex] : {std::pair("HeaderFilterRegex", options.HeaderFilterRegex),
+                                      std::pair("ExcludeHeaderFilterRegex", options.ExcludeHeaderFilterRegex)}) {
+      if (error = no_regex(source + ": " + name, regex.value_or("")); !error.empty()) {
+        return selection;
+      }
+    }
     selection.options = selection.options.merge(options, ++order);
     Globs own(options.Checks.value_or(""));
     if (const std::string unknown = unknown_item(own.items); !unknown.empty()) {
@@ -265,8 +295,8 @@ Selection CheckSelection::select(const std::string& file, std::string& error) co
         (options.WarningsAsErrors && !options.WarningsAsErrors->empty() ? *options.WarningsAsErrors + "," : "") +
         line_.warnings_as_errors;
   }
-  if (!line_.header_filter.empty()) {
-    options.HeaderFilterRegex = line_.header_filter;
+  if (line_.header_filter) {
+    options.HeaderFilterRegex = *line_.header_filter;
   }
   if (!line_.exclude_header_filter.empty()) {
     options.ExcludeHeaderFilterRegex = line_.exclude_header_filter;
@@ -278,17 +308,17 @@ Selection CheckSelection::select(const std::string& file, std::string& error) co
   };
   std::string models;
   for (const std::string& model : line_.models) {
-    models += (models.empty() ? "" : ";") + absolute(model);
+    models += (models.empty() ? "" : ";") + absolute_path(model);
   }
   set("streamsan.Levels", line_.levels);
   set("streamsan.Models", models);
   set("streamsan.DefaultStream", line_.default_stream);
   set("streamsan.DumpIr", line_.dump_ir ? "true" : "");
   if (!line_.summaries_in.empty()) {
-    set("streamsan.SummariesIn", absolute(line_.summaries_in));
+    set("streamsan.SummariesIn", absolute_path(line_.summaries_in));
   }
   if (!line_.summaries_out.empty()) {
-    set("streamsan.SummariesOut", absolute(line_.summaries_out));
+    set("streamsan.SummariesOut", absolute_path(line_.summaries_out));
   }
   return selection;
 }

@@ -2,50 +2,81 @@
 //
 // The options, once each, with the sentences that --help shows; docs/streamsan-tidy.md says more.
 //
-// CLI11 reads GNU's spelling. What clang-tidy also takes, `-checks=X`, `-p=X`, is respelled first. Everything after
-// `--` is the compiler's.
+// CLI11 reads GNU's spelling. What clang-tidy also takes, `-checks=X`, `-p=X`, `@FILE`, is respelled first. Everything
+// after `--` is the compiler's.
 #include "analyzer/tool/command_line.h"
 
 #include <algorithm>
-#include <cstdio>
+#include <array>
 #include <cstdlib>
+#include <sstream>
 #include <string_view>
 
 #include "CLI/CLI.hpp"
+#include "analyzer/tool/driver.h"
+#include "analyzer/tool/files.h"
+#include "analyzer/tool/response_files.h"
+#include "analyzer/tool/text_output.h"
 
 namespace streamsan::analyzer {
 namespace {
 
 constexpr const char* kSourceFilter = R"(\.(cu|cuda|hip|cpp|cc|cxx|c\+\+|C)$)";
 
-/// The names of the options that `app` knows by two dashes.
-std::vector<std::string> long_names(const CLI::App& app) {
-  std::vector<std::string> names;
-  for (const CLI::Option* option : app.get_options()) {
-    const std::vector<std::string>& own = option->get_lnames();
-    names.insert(names.end(), own.begin(), own.end());
-  }
-  return names;
-}
+/// Options that say nothing if they are empty, as clang-tidy has it. Any other with an empty value is a script's slip.
+constexpr std::array<const char*, 6> kMayBeEmpty = {"checks",        "warnings-as-errors",    "config",
+                                                    "header-filter", "exclude-header-filter", "line-filter"};
 
-std::vector<std::string> respell(const std::vector<std::string>& words, const std::vector<std::string>& names) {
-  std::vector<std::string> result;
-  for (const std::string& word : words) {
-    const std::string name = word.substr(0, word.find('=')).substr(std::min<std::size_t>(word.size(), 1));
-    if (word.starts_with("-p=")) {
-      result.insert(result.end(), {"-p", word.substr(3)});
-    } else if (word.size() > 2 && word[0] == '-' && word[1] != '-' && std::ranges::find(names, name) != names.end()) {
-      result.push_back("-" + word);
-    } else {
-      result.push_back(word);
+void refuse_empty_values(CLI::App& app) {
+  for (CLI::Option* option : app.get_options()) {
+    if (std::ranges::none_of(kMayBeEmpty, [option](const char* name) { return option->check_lname(name); })) {
+      option->check([](const std::string& value) { return std::string(value.empty() ? "the value is empty" : ""); });
     }
   }
+}
+
+/// The words with those of response files in their place; behind `--` they are left to whom they are for.
+std::vector<std::string> opened(const std::vector<std::string>& words, std::string& error) {
+  ResponseFiles response_files({}, [](const std::string& path) {
+    std::string text;
+    return read_file(path, text) ? std::optional(std::move(text)) : std::nullopt;
+  });
+  std::vector<std::string> result;
+  bool ours = true;
+  const ResponseFiles::Use add = [&](const std::vector<std::string>& some) {
+    for (const std::string& word : some) {
+      ours = ours && word != "--";
+      if (ours && word.starts_with('@')) {
+        response_files.open(word.substr(1), add, error);
+      } else {
+        result.push_back(word);
+      }
+    }
+  };
+  add(words);
   return result;
 }
 
-int complain(const std::string& what) {
-  std::fprintf(stderr, "streamsan-tidy: error: %s\n", what.c_str());
-  return 2;
+/// The words in GNU's spelling.
+std::vector<std::string> respell(const std::vector<std::string>& words, const CLI::App& app) {
+  std::vector<std::string> result;
+  for (const std::string& word : words) {
+    const std::size_t equals = word.find('=');
+    const std::string dashed = word.substr(0, equals);
+    const std::string name = dashed.substr(std::min<std::size_t>(dashed.size(), dashed.starts_with("--") ? 2 : 1));
+    const bool may_be_option = word.starts_with('-') && name.size() > 1;
+    const CLI::Option* option = may_be_option ? app.get_option_no_throw("--" + name) : nullptr;
+    if (word.starts_with("-p=")) {
+      result.insert(result.end(), {"-p", word.substr(3)});
+    } else if (option == nullptr) {
+      result.push_back(word);
+    } else if (equals + 1 == word.size() && option->get_items_expected_max() > 0) {
+      result.insert(result.end(), {"--" + name, ""});  // CLI11 would take the next word for the value
+    } else {
+      result.push_back("--" + name + word.substr(dashed.size()));
+    }
+  }
+  return result;
 }
 
 }  // namespace
@@ -66,8 +97,12 @@ std::optional<CommandLine> read_command_line(int argc, char** argv, int& exit_co
   line.source_filter = kSourceFilter;
   app.add_option("--source-filter", line.source_filter, "which sources of the database, where no FILE is named")
       ->type_name("REGEX");
-  app.add_option("--extra-arg", line.extra_args, "compiler flag to add at the end")->type_name("FLAG");
-  app.add_option("--extra-arg-before", line.extra_args_before, "compiler flag to add at the start")->type_name("FLAG");
+  app.add_option("--extra-arg", line.extra_args, "compiler flag to add at the end")
+      ->type_name("FLAG")
+      ->allow_extra_args(false);  // one each: what follows are sources
+  app.add_option("--extra-arg-before", line.extra_args_before, "compiler flag to add at the start")
+      ->type_name("FLAG")
+      ->allow_extra_args(false);
 
   const char* selection = "What is looked for";
   app.add_option("--checks", line.checks,
@@ -81,9 +116,11 @@ std::optional<CommandLine> read_command_line(int argc, char** argv, int& exit_co
   app.add_option("--levels", line.levels, "of definite, latent and maybe; default: definite,latent")
       ->type_name("LIST")
       ->group(selection);
-  app.add_option("--header-filter", line.header_filter, "headers whose findings are shown; default: all of the project")
-      ->type_name("REGEX")
-      ->group(selection);
+  std::string header_filter;
+  auto* use_header_filter =
+      app.add_option("--header-filter", header_filter, "headers whose findings are shown; default: all of the project")
+          ->type_name("REGEX")
+          ->group(selection);
   app.add_option("--exclude-header-filter", line.exclude_header_filter, "headers whose findings are not shown")
       ->type_name("REGEX")
       ->group(selection);
@@ -92,6 +129,7 @@ std::optional<CommandLine> read_command_line(int argc, char** argv, int& exit_co
       ->group(selection);
   app.add_option("--models", line.models, "what in-house functions do; see docs/analyzer-models.md")
       ->type_name("FILE.yaml")
+      ->allow_extra_args(false)
       ->group(selection);
   app.add_option("--default-stream", line.default_stream, "legacy or per-thread, where the flags do not say")
       ->check(CLI::IsMember({"legacy", "per-thread"}))
@@ -156,22 +194,40 @@ std::optional<CommandLine> read_command_line(int argc, char** argv, int& exit_co
   app.add_flag("--dump-config", line.dump_config, "print the configuration in force")->group(configuration);
   app.add_flag("--explain-config", line.explain_config, "for each check that is on, say where")->group(configuration);
 
-  std::vector<std::string> words(argv + 1, argv + argc);
+  refuse_empty_values(app);
+  std::string error;
+  std::vector<std::string> words = opened({argv + 1, argv + argc}, error);
   const auto dashes = std::ranges::find(words, "--");
   if (dashes != words.end()) {
     line.flags.emplace(dashes + 1, words.end());
     words.erase(dashes, words.end());
   }
-  words = respell(words, long_names(app));
+  words = respell(words, app);
   std::ranges::reverse(words);  // as CLI11 wants them
   try {
-    app.parse(words);
+    if (error.empty()) {
+      app.parse(words);
+      line.extra_args = opened(line.extra_args, error);
+      line.extra_args_before = opened(line.extra_args_before, error);
+    }
   } catch (const CLI::Success& success) {
-    exit_code = app.exit(success);
+    std::ostringstream text;
+    exit_code = app.exit(success, text, text);
+    print(text.str());
     return std::nullopt;
-  } catch (const CLI::ParseError& error) {
-    exit_code = complain(std::string(error.what()) + " (--help lists the options)");
+  } catch (const CLI::ParseError& failure) {
+    error = std::string(failure.what()) + " (--help lists the options)";
+  }
+  if (line.flags && !line.build_dir.empty() && error.empty()) {
+    error = "-p and flags after -- are two answers to one question";
+  }
+  if (!error.empty()) {
+    say_error(error);
+    exit_code = kCouldNotRun;
     return std::nullopt;
+  }
+  if (use_header_filter->count() > 0) {
+    line.header_filter = header_filter;
   }
   if (use_color->count() > 0) {
     line.color = color;
@@ -179,10 +235,6 @@ std::optional<CommandLine> read_command_line(int argc, char** argv, int& exit_co
   if (github->count() == 0) {
     const char* actions = std::getenv("GITHUB_ACTIONS");
     line.github = actions != nullptr && std::string_view(actions) == "true";
-  }
-  if (line.flags && !line.build_dir.empty()) {
-    exit_code = complain("-p and flags after -- are two answers to one question");
-    return std::nullopt;
   }
   return line;
 }

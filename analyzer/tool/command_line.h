@@ -24,7 +24,7 @@ struct CommandLine {
   std::string warnings_as_errors;
   std::string config;
   std::string config_file;
-  std::string header_filter;
+  std::optional<std::string> header_filter;  ///< empty: no headers
   std::string exclude_header_filter;
   std::string line_filter;
   std::string levels;

@@ -11,8 +11,10 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <set>
+#include <tuple>
 
-#include "analyzer/tool/scratch.h"
+#include "analyzer/tool/files.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/Regex.h"
 
@@ -28,9 +30,14 @@ std::optional<std::string> read_text(const std::string& path) {
   return read_file(path, text) ? std::optional(std::move(text)) : std::nullopt;
 }
 
-std::string absolute(const fs::path& path, const fs::path& directory = {}) {
+/// Why a file that was named is none that can be compiled; empty: it is one.
+std::string no_source(const std::string& file) {
   std::error_code ignored;
-  return fs::absolute(directory / path, ignored).lexically_normal().string();
+  const fs::file_status status = fs::status(file, ignored);
+  if (!fs::exists(status)) {
+    return "there is no such file";
+  }
+  return fs::is_directory(status) ? "it is a folder" : "";
 }
 
 bool is_header(const std::string& file) {
@@ -60,7 +67,7 @@ std::optional<Command> read_entry(const llvm::json::Value& value) {
   }
   Command command;
   command.file = file->str();
-  command.directory = absolute(entry->getString("directory").value_or("").str());
+  command.directory = absolute_path(entry->getString("directory").value_or("").str());
   if (const llvm::json::Array* words = entry->getArray("arguments")) {
     for (const llvm::json::Value& word : *words) {
       command.arguments.push_back(word.getAsString().value_or("").str());
@@ -69,6 +76,16 @@ std::optional<Command> read_entry(const llvm::json::Value& value) {
     command.arguments = split_words(text->str());
   }
   return command;
+}
+
+/// Whether two commands show Clang the same. Targets of one project often compile a file alike, into two objects.
+bool alike(const Compilation& left, const Compilation& right) {
+  const auto shown = [](const Compilation& one) {
+    const Translation& said = one.translation;
+    return std::tie(one.directory, said.arguments, said.compiler, said.dialect, said.language, said.cuda_path,
+                    said.no_toolkit, said.error);
+  };
+  return shown(left) == shown(right);
 }
 
 std::vector<Source> read_database(const std::string& path, std::string& error) {
@@ -95,17 +112,23 @@ std::vector<Source> read_database(const std::string& path, std::string& error) {
       error = "compile database " + path + " has an entry without a file";
       return {};
     }
-    const std::string file = absolute(command->file, command->directory);
+    const std::string file = absolute_path(command->file, command->directory);
     const auto [position, is_new] = positions.try_emplace(file, sources.size());
     if (is_new) {
-      sources.push_back({file, {}, {}, {}});
+      sources.push_back({file, {}, {}, no_source(file)});
     }
     Source& source = sources[position->second];
     Compilation compilation{command->directory, translate(*command, read_text)};
     if (source.error.empty()) {
       source.error = compilation.translation.error;
     }
-    source.compilations.push_back(std::move(compilation));
+    std::error_code ignored;
+    if (source.error.empty() && !fs::is_directory(compilation.directory, ignored)) {
+      source.error = "the folder of its entry in the compile database does not exist: " + compilation.directory;
+    }
+    if (std::ranges::none_of(source.compilations, [&](const Compilation& one) { return alike(one, compilation); })) {
+      source.compilations.push_back(std::move(compilation));
+    }
   }
   if (sources.empty()) {
     error = "compile database " + path + " is empty";
@@ -121,39 +144,61 @@ std::pair<bool, std::size_t> likeness(const fs::path& left, const fs::path& righ
   return {left.stem() == right.stem(), static_cast<std::size_t>(common)};
 }
 
-Source find_source(const std::vector<Source>& sources, const std::string& file, const std::string& database) {
-  const auto own = std::ranges::find(sources, file, &Source::file);
-  if (own != sources.end()) {
-    return *own;
+/// The sources of a database, by name.
+class Entries {
+ public:
+  Entries(const std::vector<Source>& sources, const std::string& database) : sources_(sources), database_(database) {}
+
+  /// The one that has this name, or is the file that has it.
+  [[nodiscard]] const Source* find(const std::string& file) {
+    const auto own = std::ranges::find(sources_, file, &Source::file);
+    if (own != sources_.end()) {
+      return &*own;
+    }
+    if (by_real_path_.empty()) {
+      for (const Source& source : sources_) {
+        by_real_path_.try_emplace(real_path(source.file), &source);
+      }
+    }
+    const auto linked = by_real_path_.find(real_path(file));
+    return linked == by_real_path_.end() ? nullptr : linked->second;
   }
-  Source source{file, {}, {}, {}};
-  std::error_code ignored;
-  if (!fs::exists(file, ignored)) {
-    source.error = "there is no such file";
+
+  /// One for a file without an entry.
+  [[nodiscard]] Source make(const std::string& file) const {
+    Source source{file, {}, {}, no_source(file)};
+    if (source.error.empty() && !is_header(file)) {
+      source.error = "it has no entry in " + database_;
+    }
+    if (!source.error.empty()) {
+      return source;
+    }
+    const Source& lender = *std::ranges::max_element(
+        sources_, {}, [&file](const Source& candidate) { return likeness(file, candidate.file); });
+    source = lender;
+    source.file = file;
+    source.borrowed_from = lender.file;
+    source.compilations.resize(std::min<std::size_t>(source.compilations.size(), 1));
     return source;
   }
-  if (!is_header(file)) {
-    source.error = "it has no entry in " + database;
-    return source;
-  }
-  const Source& lender = *std::ranges::max_element(
-      sources, {}, [&file](const Source& candidate) { return likeness(file, candidate.file); });
-  source = lender;
-  source.file = file;
-  source.borrowed_from = lender.file;
-  source.compilations.resize(std::min<std::size_t>(source.compilations.size(), 1));
-  return source;
-}
+
+ private:
+  const std::vector<Source>& sources_;
+  const std::string& database_;
+  std::map<std::string, const Source*> by_real_path_;
+};
 
 std::vector<Source> with_flags(const CommandLine& line, const std::vector<std::string>& flags) {
   std::vector<Source> sources;
   std::error_code ignored;
   const std::string here = fs::current_path(ignored).string();
+  std::set<std::string> seen;
   for (const std::string& name : line.files) {
-    Source source{absolute(name), {}, {}, {}};
-    if (!fs::exists(source.file, ignored)) {
-      source.error = "there is no such file";
+    const std::string file = absolute_path(name);
+    if (!seen.insert(real_path(file)).second) {
+      continue;
     }
+    Source source{file, {}, {}, no_source(file)};
     source.compilations.push_back({here, translate_flags({here, source.file, flags}, read_text)});
     if (source.error.empty()) {
       source.error = source.compilations.back().translation.error;
@@ -183,7 +228,7 @@ std::vector<Source> read_sources(const CommandLine& line, std::string& remark, s
       database = (fs::path(database) / kName).string();
     }
   } else if (!line.files.empty()) {
-    database = find_above(absolute(line.files.front()));
+    database = find_above(absolute_path(line.files.front()));
     if (database.empty()) {
       remark = std::string("no ") + kName + " above " + line.files.front() +
                ": compiled without flags (give -p DIR, or flags after --)";
@@ -212,10 +257,13 @@ std::vector<Source> read_sources(const CommandLine& line, std::string& remark, s
     }
     return sources;
   }
+  Entries entries(all, database);
+  std::set<std::string> seen;
   for (const std::string& name : line.files) {
-    const std::string file = absolute(name);
-    if (std::ranges::find(sources, file, &Source::file) == sources.end()) {
-      sources.push_back(find_source(all, file, database));
+    const std::string file = absolute_path(name);
+    const Source* entry = entries.find(file);
+    if (seen.insert(entry == nullptr ? real_path(file) : entry->file).second) {
+      sources.push_back(entry == nullptr ? entries.make(file) : *entry);
     }
   }
   return sources;

@@ -24,8 +24,9 @@ struct Source {
   std::string error;                      ///< why it cannot be compiled
 };
 
-/// In the order of the command line, or of the database. A database that cannot be used: one line in `error`. `remark`
-/// is a line for the user: there is no database, and the sources are compiled without flags.
+/// In the order of the command line, or of the database, each file once however often and by whatever names it is
+/// given. A database that cannot be used: one line in `error`. `remark` is a line for the user: there is no database,
+/// and the sources are compiled without flags.
 std::vector<Source> read_sources(const CommandLine& line, std::string& remark, std::string& error);
 
 }  // namespace streamsan::analyzer

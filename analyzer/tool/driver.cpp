@@ -22,10 +22,13 @@
 
 #include "analyzer/models/model.h"
 #include "analyzer/tool/baseline.h"
+#include "analyzer/tool/configuration.h"
+#include "analyzer/tool/files.h"
 #include "analyzer/tool/preparation.h"
 #include "analyzer/tool/repairs.h"
 #include "analyzer/tool/sarif.h"
 #include "analyzer/tool/scratch.h"
+#include "analyzer/tool/signals.h"
 #include "analyzer/tool/summary.h"
 #include "analyzer/tool/text_output.h"
 
@@ -67,9 +70,12 @@ class Run {
   int run();
 
  private:
-  bool prepare();
-  bool make_summaries();
+  void prepare(std::string& error);
+  [[nodiscard]] std::string missing_folder() const;
+  void make_summaries(std::string& error);
   void analyse();
+  /// Runs a worker for each source that could be prepared; `done` hears the index of the source and the wait status.
+  void run_workers(const char* pass, const std::function<void(std::size_t, int)>& done);
   void finish(std::size_t index, int status);
   void print_ready();
   void write_outputs();
@@ -78,7 +84,6 @@ class Run {
     say_error(what);
     failed_ = true;
   }
-  int only_configuration(const CheckSelection& selection);
   unsigned jobs() const { return line_.jobs != 0 ? line_.jobs : std::max(1U, std::thread::hardware_concurrency()); }
 
   CommandLine line_;
@@ -98,97 +103,42 @@ class Run {
   bool failed_ = false;  ///< something outside of the sources could not be done
 };
 
-int list_checks(const Selection& selection) {
-  std::printf("Enabled checks:\n");
-  for (const auto& [name, where] : selection.enabled) {
-    std::printf("    %s\n", name.c_str());
-  }
-  return kClean;
-}
-
-int explain_config(const Selection& selection) {
-  for (const auto& [name, where] : selection.enabled) {
-    std::printf("'%s' is enabled in %s.\n", name.c_str(), where.c_str());
-  }
-  return kClean;
-}
-
-/// --list-checks, --explain-config, --dump-config, --verify-config: for the first source, or a file in this folder.
-int Run::only_configuration(const CheckSelection& selection) {
-  std::string error;
-  const std::string file = line_.files.empty() ? "example.cu" : line_.files.front();
-  const Selection chosen = selection.select(file, error);
-  if (!error.empty()) {
-    fail(error);
-    return kCouldNotRun;
-  }
-  if (line_.list_checks) {
-    return list_checks(chosen);
-  }
-  if (line_.explain_config) {
-    return explain_config(chosen);
-  }
-  const fs::path config = scratch_.path() / "config.yaml";
-  Job job;
-  job.arguments = {"--config-file=" + config.string(), line_.dump_config ? "--dump-config" : "--verify-config", file,
-                   "--"};
-  int status = -1;
-  if (write_file(config, clang::tidy::configurationAsText(chosen.options))) {
-    run_jobs({job}, 1, [](std::size_t) {}, [&status](std::size_t, int ended) { status = ended; });
-  }
-  return status == 0 ? kClean : kCouldNotRun;
-}
-
-bool Run::prepare() {
-  std::string error;
+void Run::prepare(std::string& error) {
   const CheckSelection selection(line_, error);
-  if (!error.empty()) {
-    fail(error);
-    return false;
-  }
   for (const std::string& model : line_.models) {
-    if (Models models; !models.read_yaml(model, error)) {
-      fail(error);
-      return false;
+    if (Models models; error.empty()) {
+      models.read_yaml(model, error);
     }
   }
-  if (!line_.baseline.empty()) {
+  if (error.empty() && !line_.baseline.empty()) {
     baseline_ = Baseline::read(line_.baseline, error);
-    if (!error.empty()) {
-      fail(error);
-      return false;
-    }
   }
-  if (!line_.summaries_in.empty() && !fs::is_directory(line_.summaries_in)) {
-    fail("--summaries-in: there is no folder " + line_.summaries_in);
-    return false;
+  if (error.empty()) {
+    error = missing_folder();
+  }
+  if (!error.empty()) {
+    return;
   }
   std::string remark;
   sources_ = read_sources(line_, remark, error);
   if (!remark.empty() && !for_summaries_) {
     say(remark);
   }
-  if (!error.empty()) {
-    fail(error);
-    return false;
+  if (error.empty() && line_.cross_tu) {
+    make_summaries(error);
   }
-  if (line_.cross_tu && !make_summaries()) {
-    return false;
+  if (!error.empty()) {
+    return;
   }
   const Preparation preparation(line_, scratch_.path(), error);
-  if (!error.empty()) {
-    fail(error);
-    return false;
-  }
   const bool color = line_.color.value_or(::isatty(STDOUT_FILENO) != 0 && (std::getenv("NO_COLOR") == nullptr));
   for (const Source& source : sources_) {
-    Selection chosen = selection.select(source.file, error);
+    Selection chosen = error.empty() ? selection.select(source.file, error) : Selection{};
     if (error.empty() && chosen.enabled.empty()) {
       error = "no check is on for " + shown_path(source.file);
     }
     if (!error.empty()) {
-      fail(error);
-      return false;
+      return;
     }
     chosen.options.UseColor = color;
     warnings_as_errors_.push_back(chosen.options.WarningsAsErrors.value_or(""));
@@ -197,18 +147,36 @@ bool Run::prepare() {
       std::fputs(prepared_.back().log.c_str(), stderr);
     }
   }
-  return true;
+}
+
+/// What is to be read or written later lies in folders that exist: nobody wants to hear after an hour that not.
+std::string Run::missing_folder() const {
+  std::error_code ignored;
+  if (!line_.summaries_in.empty() && !fs::is_directory(line_.summaries_in, ignored)) {
+    return "--summaries-in: there is no folder " + line_.summaries_in;
+  }
+  for (const auto& [option, path] : {std::pair("--sarif", line_.sarif), std::pair("--export-fixes", line_.export_fixes),
+                                     std::pair("--write-baseline", line_.write_baseline)}) {
+    const std::string cannot_write = std::string(option) + ": cannot write " + path + ": ";
+    const fs::path folder = fs::path(absolute_path(path)).parent_path();
+    if (fs::is_directory(path, ignored)) {
+      return cannot_write + "it is a folder";
+    }
+    if (!path.empty() && !fs::is_directory(folder, ignored)) {
+      return cannot_write + "there is no folder " + folder.string();
+    }
+  }
+  return {};
 }
 
 /// The first pass of --cross-tu: the same command, for summaries alone.
-bool Run::make_summaries() {
+void Run::make_summaries(std::string& error) {
   const fs::path folder = scratch_.path() / "summaries";
-  std::error_code failed;
-  fs::create_directory(folder, failed);
+  fs::create_directory(folder);
   if (!line_.summaries_in.empty()) {
-    for (const fs::directory_entry& entry : fs::directory_iterator(line_.summaries_in, failed)) {
+    for (const fs::directory_entry& entry : fs::directory_iterator(line_.summaries_in)) {
       if (entry.path().extension() == ".json") {
-        fs::copy_file(entry.path(), folder / ("given-" + entry.path().filename().string()), failed);
+        fs::copy_file(entry.path(), folder / ("given-" + entry.path().filename().string()));
       }
     }
   }
@@ -220,52 +188,50 @@ bool Run::make_summaries() {
   first.driver_log = false;
   first.baseline.clear();
   Run pass(first, /*for_summaries=*/true);
-  if (pass.scratch_.path().empty() || !pass.prepare()) {
-    failed_ = true;
-    return false;
+  pass.prepare(error);
+  if (!error.empty()) {
+    return;
   }
+  // What goes wrong here goes wrong again in the second pass, and is told there.
+  pass.run_workers(" (summary)", [](std::size_t, int) {});
+  line_.summaries_in = folder.string();
+}
+
+void Run::run_workers(const char* pass, const std::function<void(std::size_t, int)>& done) {
   std::vector<Job> work;
   std::vector<std::size_t> indices;
-  for (std::size_t i = 0; i < pass.prepared_.size(); ++i) {
-    if (pass.prepared_[i].error.empty()) {
-      work.push_back(pass.prepared_[i].job);
+  for (std::size_t i = 0; i < prepared_.size(); ++i) {
+    if (prepared_[i].error.empty()) {
+      work.push_back(prepared_[i].job);
       indices.push_back(i);
     }
   }
-  // What goes wrong here goes wrong again in the second pass, and is told there.
   Progress progress(work.size(), !line_.quiet);
   run_jobs(
-      work, jobs(), [&](std::size_t job) { progress.begin(sources_[indices[job]].file + " (summary)"); },
-      [](std::size_t, int) {});
-  line_.summaries_in = folder.string();
-  return noted_signal() == 0;
+      work, jobs(), [&](std::size_t job) { progress.begin(sources_[indices[job]].file + pass); },
+      [&](std::size_t job, int status) {
+        progress.clear();
+        // Killed or complaining: perhaps of what it could not write, and could not even say.
+        if (status != 0) {
+          scratch_.demand_room();
+        }
+        done(indices[job], status);
+      });
 }
 
 void Run::analyse() {
   results_.resize(sources_.size());
   texts_.resize(sources_.size());
   done_.resize(sources_.size());
-  std::vector<Job> work;
-  std::vector<std::size_t> indices;
   for (std::size_t i = 0; i < sources_.size(); ++i) {
     results_[i].file = sources_[i].file;
     results_[i].problem = prepared_[i].error;
-    if (prepared_[i].error.empty()) {
-      work.push_back(prepared_[i].job);
-      indices.push_back(i);
-    } else {
-      done_[i] = true;
-    }
+    done_[i] = !prepared_[i].error.empty();
   }
-  Progress progress(work.size(), !line_.quiet);
-  run_jobs(
-      work, jobs(), [&](std::size_t job) { progress.begin(sources_[indices[job]].file); },
-      [&](std::size_t job, int status) {
-        finish(indices[job], status);
-        progress.clear();
-        print_ready();
-      });
-  progress.clear();
+  run_workers("", [&](std::size_t index, int status) {
+    finish(index, status);
+    print_ready();
+  });
   print_ready();
 }
 
@@ -293,9 +259,7 @@ void Run::print_ready() {
                                      result.site.message)
                              .second;
     }
-    std::fputs(shown_text(texts_[printed_], results, prepared_[printed_].repaired, line_.show_errors).c_str(), stdout);
-    std::fputs(results.dump.c_str(), stdout);
-    std::fflush(stdout);
+    print(shown_text(texts_[printed_], results, prepared_[printed_].repaired, line_.show_errors) + results.dump);
     if (!results.problem.empty()) {
       say_error(shown_path(results.file) + " was not analysed" + (results.analysed ? " whole" : "") + ": " +
                 results.problem);
@@ -304,31 +268,30 @@ void Run::print_ready() {
 }
 
 void Run::write_outputs() {
-  const auto write = [this](const std::string& path, const std::string& text) {
-    if (!path.empty() && !write_file(path, text)) {
-      fail("cannot write " + path);
+  const auto demand = [this](const std::string& path, std::error_code failed) {
+    if (failed) {
+      fail("cannot write " + path + ": " + failed.message());
     }
   };
   if (!line_.sarif.empty()) {
-    write(line_.sarif, print_sarif(results_, !line_.baseline.empty()));
+    demand(line_.sarif, write_file(line_.sarif, print_sarif(results_, !line_.baseline.empty())));
   }
   if (!line_.export_fixes.empty()) {
-    write(line_.export_fixes, print_replacements(results_));
+    demand(line_.export_fixes, write_file(line_.export_fixes, print_replacements(results_)));
   }
   if (line_.github) {
-    std::fputs(print_github(results_).c_str(), stdout);
-    std::fflush(stdout);
+    print(print_github(results_));
   }
-  if (!line_.write_baseline.empty() && !Baseline::write(line_.write_baseline, results_)) {
-    fail("cannot write " + line_.write_baseline);
+  if (!line_.write_baseline.empty()) {
+    demand(line_.write_baseline, Baseline::write(line_.write_baseline, results_));
   }
   if (line_.fix) {
     const Repaired repaired = repair(results_, started_);
     for (const std::string& file : repaired.changed) {
       fail(file + " has changed since it was analysed: not repaired; run --fix again");
     }
-    for (const std::string& file : repaired.errors) {
-      fail("cannot repair " + file);
+    for (const std::string& error : repaired.errors) {
+      fail("cannot repair " + error);
     }
     if (!line_.quiet || repaired.in_conflict > 0) {
       say("repaired " + plural(repaired.findings, "finding") + " in " + plural(repaired.files.size(), "file") +
@@ -340,20 +303,17 @@ void Run::write_outputs() {
 }
 
 int Run::run() {
-  if (scratch_.path().empty()) {
-    fail("no temporary folder can be made");
-    return kCouldNotRun;
-  }
-  if (line_.list_checks || line_.explain_config || line_.dump_config || line_.verify_config) {
-    std::string error;
+  std::string error;
+  if (asks_for_configuration(line_)) {
     const CheckSelection selection(line_, error);
-    if (!error.empty()) {
-      fail(error);
-      return kCouldNotRun;
+    if (error.empty()) {
+      return print_configuration(line_, selection, scratch_) ? kClean : kCouldNotRun;
     }
-    return only_configuration(selection);
+  } else {
+    prepare(error);
   }
-  if (!prepare()) {
+  if (!error.empty()) {
+    say_error(error);
     return kCouldNotRun;
   }
   analyse();

@@ -9,9 +9,9 @@
 
 #include <cctype>
 #include <filesystem>
-#include <fstream>
 #include <set>
-#include <sstream>
+
+#include "analyzer/tool/files.h"
 
 namespace streamsan::analyzer {
 namespace {
@@ -155,10 +155,8 @@ std::optional<std::string> read(const fs::path& path) {
   if (!fs::is_regular_file(path, ignored)) {
     return std::nullopt;
   }
-  std::ifstream stream(path, std::ios::binary);
-  std::ostringstream text;
-  text << stream.rdbuf();
-  return stream ? std::optional(std::move(text).str()) : std::nullopt;
+  std::string text;
+  return read_file(path, text) ? std::optional(std::move(text)) : std::nullopt;
 }
 
 /// The names in `#include "name"`. Conditions are not looked at: a file too many does no harm.

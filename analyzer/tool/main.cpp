@@ -2,21 +2,39 @@
 //
 // streamsan-tidy. Two programs in one file: the driver, which the user starts, and the worker, which the driver starts
 // for each source (workers.h).
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cstring>
 #include <exception>
 #include <optional>
 
 #include "analyzer/tool/command_line.h"
 #include "analyzer/tool/driver.h"
-#include "analyzer/tool/scratch.h"
+#include "analyzer/tool/signals.h"
 #include "analyzer/tool/text_output.h"
 #include "analyzer/tool/workers.h"
+
+namespace {
+
+/// A descriptor that the parent closed would be that of the next file opened, and findings be written into it. What is
+/// put in its place cannot be written either, but is told from it.
+void occupy_closed_descriptors() {
+  for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(descriptor, F_GETFD) == -1) {
+      ::open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY);  // takes the lowest that is free
+    }
+  }
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   using namespace streamsan::analyzer;
   if (argc > 1 && std::strcmp(argv[1], kWorkerArgument) == 0) {
     return run_worker(argc, argv);
   }
+  occupy_closed_descriptors();
   note_signals();
   int exit_code = kClean;
   try {
@@ -30,6 +48,10 @@ int main(int argc, char** argv) {
   }
   if (noted_signal() != 0) {
     die_of_signal();
+  }
+  if (print_failure() != 0) {
+    say_error(std::string("cannot write to stdout: ") + std::strerror(print_failure()));
+    exit_code = kCouldNotRun;
   }
   return exit_code;
 }

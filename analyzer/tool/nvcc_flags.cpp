@@ -17,9 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Response files may name response files; deeper than this they name themselves.
-constexpr int kDeepestResponseFile = 4;
-
 /// Options of host compilers and of Clang whose value is the next word: it must not be taken for an input.
 constexpr std::array<std::string_view, 18> kSeparateValues = {
     "-I",       "-D",      "-U",     "-include", "-isystem",     "-iquote", "-idirafter",  "-imacros",      "-isysroot",
@@ -84,7 +81,8 @@ Language language_of(std::string_view file) {
 
 class Translator {
  public:
-  Translator(const Command& command, const ReadFile& read_file) : command_(command), read_file_(read_file) {}
+  Translator(const Command& command, const ReadFile& read_file)
+      : command_(command), response_files_(command.directory, read_file) {}
 
   Translation run(Dialect dialect, std::string compiler, std::vector<std::string> words) {
     out_.dialect = dialect;
@@ -93,7 +91,7 @@ class Translator {
     if (dialect == Dialect::Hipcc) {
       out_.language = Language::Hip;  // whatever the file is called
     }
-    dialect == Dialect::Nvcc ? nvcc(words, 0) : other(words, 0);
+    dialect == Dialect::Nvcc ? nvcc(words) : other(words);
     finish();
     return std::move(out_);
   }
@@ -108,9 +106,13 @@ class Translator {
   }
 
   /// nvcc's words.
-  void nvcc(const std::vector<std::string>& words, int depth) {
+  void nvcc(const std::vector<std::string>& words) {
     for (std::size_t i = 0; i < words.size() && out_.error.empty(); ++i) {
       const std::string& word = words[i];
+      if (word.starts_with('@')) {
+        response_file(word.substr(1), &Translator::nvcc);
+        continue;
+      }
       if (word.size() < 2 || word[0] != '-') {
         if (!is_source(word)) {
           drop(word);  // another input, an object
@@ -142,13 +144,15 @@ class Translator {
         const bool optional = option->takes == NvccOption::Takes::ValueUnlessOption;
         if (i + 1 < words.size() && !(optional && words[i + 1].starts_with('-'))) {
           value = words[++i];
+        } else if (!optional) {
+          incomplete(word);
         }
       }
-      apply(*option, word, value, depth);
+      apply(*option, word, value);
     }
   }
 
-  void apply(const NvccOption& option, const std::string& word, const std::string& value, int depth) {
+  void apply(const NvccOption& option, const std::string& word, const std::string& value) {
     using Meaning = NvccOption::Meaning;
     switch (option.meaning) {
       case Meaning::Drop:
@@ -167,9 +171,7 @@ class Translator {
             inner.push_back(std::move(inner_word));
           }
         }
-        for (std::size_t i = 0; i < inner.size(); ++i) {
-          i += host_word(inner, i);
-        }
+        other(inner);
         return;
       }
       case Meaning::List:
@@ -197,7 +199,7 @@ class Translator {
         return;
       case Meaning::OptionsFile:
         for (const std::string& path : split_list(value)) {
-          nvcc(read_response_file(path, depth), depth + 1);
+          response_file(path, &Translator::nvcc);
         }
         return;
     }
@@ -226,9 +228,14 @@ class Translator {
       drop(last ? word : word + ' ' + words[i + 1]);
       return last ? 0 : 1;
     }
-    if (word == "-x" || (word.starts_with("-x") && word.size() > 2)) {
-      input_language(word.size() > 2 ? std::string_view(word).substr(2) : last ? "" : std::string_view(words[i + 1]));
-      return word.size() > 2 || last ? 0 : 1;
+    if (word.starts_with("-x")) {
+      const bool joined = word.size() > 2;
+      if (!joined && last) {
+        incomplete(word);
+        return 0;
+      }
+      input_language(joined ? std::string_view(word).substr(2) : std::string_view(words[i + 1]));
+      return joined ? 0 : 1;
     }
     if (word.starts_with("--cuda-path=")) {
       out_.cuda_path = word.substr(word.find('=') + 1);
@@ -246,29 +253,21 @@ class Translator {
   }
 
   /// Clang's, hipcc's and host compilers' words.
-  void other(const std::vector<std::string>& words, int depth) {
+  void other(const std::vector<std::string>& words) {
     for (std::size_t i = 0; i < words.size() && out_.error.empty(); ++i) {
       if (words[i].starts_with('@')) {
-        other(read_response_file(words[i].substr(1), depth), depth + 1);
+        response_file(words[i].substr(1), &Translator::other);
       } else if (words[i].starts_with('-') || !is_source(words[i])) {
         i += host_word(words, i);
       }
     }
   }
 
-  std::vector<std::string> read_response_file(const std::string& path, int depth) {
-    const std::string full = (fs::path(command_.directory) / path).lexically_normal().string();
-    if (depth >= kDeepestResponseFile) {
-      out_.error = "response file " + full + " is nested more than " + std::to_string(kDeepestResponseFile) + " deep";
-      return {};
-    }
-    const std::optional<std::string> text = read_file_(full);
-    if (!text) {
-      out_.error = "response file " + full + " cannot be read";
-      return {};
-    }
-    return split_words(*text);
+  void response_file(const std::string& name, void (Translator::*use)(const std::vector<std::string>&)) {
+    response_files_.open(name, [&](const std::vector<std::string>& words) { (this->*use)(words); }, out_.error);
   }
+
+  void incomplete(const std::string& word) { out_.error = "the compiler flag " + word + " lacks its value"; }
 
   void finish() {
     if (relocatable_) {
@@ -281,7 +280,7 @@ class Translator {
   }
 
   const Command& command_;
-  const ReadFile& read_file_;
+  ResponseFiles response_files_;
   Translation out_;
   bool relocatable_ = false;
 };
@@ -300,38 +299,6 @@ bool speaks_nvcc(const std::vector<std::string>& words) {
 }
 
 }  // namespace
-
-std::vector<std::string> split_words(std::string_view text) {
-  std::vector<std::string> words;
-  std::string word;
-  bool open = false;
-  char quote = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (quote == 0 && std::isspace(static_cast<unsigned char>(c)) != 0) {
-      if (open) {
-        words.push_back(std::move(word));
-        word.clear();
-        open = false;
-      }
-      continue;
-    }
-    open = true;
-    if (c == '\\' && quote != '\'' && i + 1 < text.size()) {
-      word += text[++i];
-    } else if (c == quote) {
-      quote = 0;
-    } else if (quote == 0 && (c == '"' || c == '\'')) {
-      quote = c;
-    } else {
-      word += c;
-    }
-  }
-  if (open) {
-    words.push_back(std::move(word));
-  }
-  return words;
-}
 
 std::vector<std::string> split_list(std::string_view text) {
   std::vector<std::string> elements(1);

@@ -16,11 +16,11 @@
 // omission here can do is a compile error, and that is told: a file that does not compile never counts as clean.
 #pragma once
 
-#include <functional>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "analyzer/tool/response_files.h"
 
 namespace streamsan::analyzer {
 
@@ -43,20 +43,14 @@ struct Translation {
   bool no_toolkit = false;                 ///< -nocudainc: the entry brings its own headers
   bool per_thread_default_stream = false;  ///< nvcc's --default-stream per-thread
   std::vector<std::string> dropped;        ///< for --driver-log
-  std::string error;                       ///< a response file that cannot be read, or that includes itself
+  std::string error;                       ///< a flag without its value, a response file that cannot be read
 };
-
-/// The text of a file, or nothing.
-using ReadFile = std::function<std::optional<std::string>(const std::string& path)>;
 
 Translation translate(const Command& command, const ReadFile& read_file);
 
 /// The same for flags written after `--` by a person: in nvcc's words or Clang's, for this source file. `compiler`
 /// stays empty.
 Translation translate_flags(const Command& command, const ReadFile& read_file);
-
-/// Words as a POSIX shell parts them: blanks, both quotes, backslashes. No expansions.
-std::vector<std::string> split_words(std::string_view text);
 
 /// The elements of one of nvcc's comma lists. A comma in double quotes or after a backslash parts nothing; quotes stay.
 std::vector<std::string> split_list(std::string_view text);

@@ -8,8 +8,8 @@
 
 #include <algorithm>
 
+#include "analyzer/tool/files.h"
 #include "analyzer/tool/launch_repair.h"
-#include "analyzer/tool/scratch.h"
 #include "analyzer/tool/toolkit.h"
 #include "clang/Driver/Driver.h"
 #include "clang/Options/Options.h"
@@ -23,27 +23,40 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// Words as Clang's driver reads them.
+struct Parsed {
+  explicit Parsed(const std::vector<std::string>& words) {
+    std::vector<const char*> texts;
+    for (const std::string& word : words) {
+      texts.push_back(word.c_str());
+    }
+    unsigned missing_index = 0;
+    unsigned missing_count = 0;
+    const llvm::opt::InputArgList arguments = clang::getDriverOptTable().ParseArgs(
+        texts, missing_index, missing_count, llvm::opt::Visibility(clang::options::ClangOption));
+    unknown.resize(words.size(), false);
+    for (const llvm::opt::Arg* argument : arguments.filtered(clang::options::OPT_UNKNOWN)) {
+      unknown[argument->getIndex()] = true;
+    }
+    if (missing_count > 0) {
+      incomplete = words[missing_index];
+    }
+  }
+
+  std::vector<bool> unknown;  ///< for each word
+  std::string incomplete;     ///< a flag at the end whose value is missing: it would eat the next of our own words
+};
+
 /// Words of nvcc's host compiler, mostly gcc, that Clang's driver does not know. What Clang does not know cannot change
 /// what Clang sees; left in, each is an error. Flags that a person wrote after `--` stay: there it is a slip.
 void drop_unknown_to_clang(Translation& translation) {
   if (translation.compiler.empty() || (translation.dialect != Dialect::Nvcc && translation.dialect != Dialect::Host)) {
     return;
   }
-  std::vector<const char*> words;
-  for (const std::string& word : translation.arguments) {
-    words.push_back(word.c_str());
-  }
-  unsigned missing_index = 0;
-  unsigned missing_count = 0;
-  const llvm::opt::InputArgList parsed = clang::getDriverOptTable().ParseArgs(
-      words, missing_index, missing_count, llvm::opt::Visibility(clang::options::ClangOption));
-  std::vector<bool> unknown(translation.arguments.size(), false);
-  for (const llvm::opt::Arg* argument : parsed.filtered(clang::options::OPT_UNKNOWN)) {
-    unknown[argument->getIndex()] = true;
-  }
+  const Parsed parsed(translation.arguments);
   std::vector<std::string> kept;
   for (std::size_t i = 0; i < translation.arguments.size(); ++i) {
-    (unknown[i] ? translation.dropped : kept).push_back(std::move(translation.arguments[i]));
+    (parsed.unknown[i] ? translation.dropped : kept).push_back(std::move(translation.arguments[i]));
   }
   translation.arguments = std::move(kept);
 }
@@ -91,9 +104,13 @@ Preparation::Preparation(const CommandLine& line, const fs::path& scratch, std::
     error = "--resource-dir: " + resource_dir_ + " has no include/stddef.h";
   }
   fs::create_directory(fallback_folder_, ignored);
-  if (error.empty() &&
-      !(write_file(compat_header_, kCompatHeader) && write_file(fs::path(fallback_folder_) / "omp.h", kOpenMpHeader))) {
-    error = "cannot write to " + scratch.string();
+  write(compat_header_, kCompatHeader);
+  write(fs::path(fallback_folder_) / "omp.h", kOpenMpHeader);
+}
+
+void Preparation::write(const fs::path& path, const std::string& text) {
+  if (const std::error_code failed = write_file(path, text)) {
+    throw std::system_error(failed, "cannot write " + path.string());
   }
 }
 
@@ -101,6 +118,12 @@ std::vector<std::string> Preparation::command(const Source& source, const Compil
                                               std::string& error) const {
   Translation translation = compilation.translation;
   drop_unknown_to_clang(translation);
+  for (const auto* flags : {&line_.extra_args_before, &std::as_const(translation.arguments), &line_.extra_args}) {
+    if (const std::string flag = Parsed(*flags).incomplete; !flag.empty()) {
+      error = "the compiler flag " + flag + " lacks its value";
+      return {};
+    }
+  }
   std::vector<std::string> words{"clang++", "-resource-dir=" + resource_dir_};
   const auto add = [&words](std::initializer_list<std::string> more) { words.insert(words.end(), more); };
   const bool nvcc = translation.dialect == Dialect::Nvcc;
@@ -174,6 +197,10 @@ Prepared Preparation::prepare(const Source& source, const Selection& selection, 
     if (!prepared.error.empty()) {
       return prepared;
     }
+    if (!llvm::json::isUTF8(joined(words) + compilation.directory)) {
+      prepared.error = "its name or its flags are not UTF-8, as compile databases are";
+      return prepared;
+    }
     prepared.log += source.file + ": in " + compilation.directory + ": " + joined(words) + "\n";
     if (!compilation.translation.dropped.empty()) {
       prepared.log += source.file + ": dropped: " + joined(compilation.translation.dropped) + "\n";
@@ -185,17 +212,16 @@ Prepared Preparation::prepare(const Source& source, const Selection& selection, 
         {"directory", compilation.directory}, {"file", source.file}, {"arguments", llvm::json::Array(words)}});
   }
   std::map<std::string, std::string> shown;
-  bool written = true;
   for (const auto& [file, text] : prepared.repaired) {
     const fs::path path = folder / ("repaired-" + std::to_string(shown.size()));
-    written = written && write_file(path, text);
+    write(path, text);
     shown.emplace(file, path.string());
     prepared.log += file + ": braces in launch configurations are read as parentheses\n";
   }
   std::string database;
   llvm::raw_string_ostream(database) << llvm::json::Value(std::move(entries));
-  written = written && write_file(folder / "compile_commands.json", database) &&
-            write_file(folder / "config.yaml", clang::tidy::configurationAsText(selection.options));
+  write(folder / "compile_commands.json", database);
+  write(folder / "config.yaml", clang::tidy::configurationAsText(selection.options));
 
   prepared.export_fixes = (folder / "fixes.yaml").string();
   Job& job = prepared.job;
@@ -205,16 +231,13 @@ Prepared Preparation::prepare(const Source& source, const Selection& selection, 
   job.arguments = {"-p=" + folder.string(), "--config-file=" + (folder / "config.yaml").string(),
                    "--export-fixes=" + prepared.export_fixes, "--quiet"};
   if (!shown.empty()) {
-    written = written && write_file(folder / "overlay.yaml", overlay(shown));
+    write(folder / "overlay.yaml", overlay(shown));
     job.arguments.push_back("--vfsoverlay=" + (folder / "overlay.yaml").string());
   }
   if (!line_.line_filter.empty()) {
     job.arguments.push_back("--line-filter=" + line_.line_filter);
   }
   job.arguments.push_back(source.file);
-  if (!written) {
-    prepared.error = "cannot write to " + folder.string();
-  }
   return prepared;
 }
 

@@ -28,12 +28,13 @@ struct Prepared {
 
 class Preparation {
  public:
-  /// No resource directory: one line in `error`.
+  /// No resource directory: one line in `error`. What cannot be written is thrown: no other file fares better.
   Preparation(const CommandLine& line, const std::filesystem::path& scratch, std::string& error);
 
   Prepared prepare(const Source& source, const Selection& selection, std::size_t number) const;
 
  private:
+  static void write(const std::filesystem::path& path, const std::string& text);
   std::vector<std::string> command(const Source& source, const Compilation& compilation, std::string& error) const;
 
   const CommandLine& line_;

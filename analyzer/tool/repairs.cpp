@@ -6,7 +6,7 @@
 // them would be right: the second run of --fix sees the first repair and knows.
 #include "analyzer/tool/repairs.h"
 
-#include "analyzer/tool/scratch.h"
+#include "analyzer/tool/files.h"
 #include "clang/Tooling/DiagnosticsYaml.h"
 #include "llvm/Support/YAMLTraits.h"
 #include "llvm/Support/raw_ostream.h"
@@ -57,19 +57,21 @@ Repaired repair(const std::vector<FileResults>& files, std::filesystem::file_tim
   }
   for (const auto& [file, replacements] : changes) {
     // Offsets mean nothing in a text that another run or an editor has changed meanwhile.
-    std::error_code failed;
-    if (std::filesystem::last_write_time(file, failed) >= analysed_since && !failed) {
+    std::error_code unknown;
+    if (std::filesystem::last_write_time(file, unknown) >= analysed_since && !unknown) {
       result.changed.push_back(file);
       continue;
     }
     std::string text;
-    const bool was_read = read_file(file, text);
+    if (!read_file(file, text)) {
+      result.errors.push_back(file + ": it cannot be read");
+      continue;
+    }
     llvm::Expected<std::string> better = clang::tooling::applyAllReplacements(text, replacements);
     if (!better) {
-      llvm::consumeError(better.takeError());
-      result.errors.push_back(file);
-    } else if (!was_read || !write_file(file, *better)) {
-      result.errors.push_back(file);
+      result.errors.push_back(file + ": " + llvm::toString(better.takeError()));
+    } else if (const std::error_code failed = write_file(file, *better)) {
+      result.errors.push_back(file + ": " + failed.message());
     } else {
       result.files.push_back(file);
     }

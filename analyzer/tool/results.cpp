@@ -9,11 +9,13 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstring>
-#include <filesystem>
+#include <string_view>
 
+#include "analyzer/tidy/json_text.h"
 #include "analyzer/tool/check_selection.h"
-#include "analyzer/tool/scratch.h"
+#include "analyzer/tool/files.h"
 #include "clang/Tooling/DiagnosticsYaml.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/YAMLTraits.h"
@@ -21,15 +23,10 @@
 namespace streamsan::analyzer {
 namespace {
 
-namespace fs = std::filesystem;
 using clang::tooling::Diagnostic;
 using clang::tooling::DiagnosticMessage;
 
 constexpr const char* kCompileError = "clang-diagnostic-error";
-
-std::string absolute(const std::string& file, const std::string& directory) {
-  return file.empty() ? file : (fs::path(directory) / file).lexically_normal().string();
-}
 
 /// What the checks said of one finding.
 struct Told {
@@ -43,10 +40,6 @@ struct Told {
   std::vector<std::string> lanes;
   bool used = false;
 };
-
-std::string text_of(const llvm::json::Object& object, const char* key) {
-  return object.getString(key).value_or("").str();
-}
 
 std::uint32_t number_of(const llvm::json::Object& object, const char* key) {
   return static_cast<std::uint32_t>(object.getInteger(key).value_or(0));
@@ -108,8 +101,8 @@ Told* find_told(std::vector<Told>& told, const Diagnostic& diagnostic) {
   Told* best = nullptr;
   for (Told& one : told) {
     if (one.used || one.check != diagnostic.DiagnosticName || one.offset != diagnostic.Message.FileOffset ||
-        absolute(one.file, diagnostic.BuildDirectory) !=
-            absolute(diagnostic.Message.FilePath, diagnostic.BuildDirectory)) {
+        absolute_path(one.file, diagnostic.BuildDirectory) !=
+            absolute_path(diagnostic.Message.FilePath, diagnostic.BuildDirectory)) {
       continue;
     }
     if (one.message == diagnostic.Message.Message) {
@@ -123,7 +116,7 @@ Told* find_told(std::vector<Told>& told, const Diagnostic& diagnostic) {
 Remark remark(const DiagnosticMessage& message, const std::string& directory, SourceLines& lines) {
   Remark result;
   result.message = message.Message;
-  result.place.file = absolute(message.FilePath, directory);
+  result.place.file = absolute_path(message.FilePath, directory);
   if (!message.FilePath.empty()) {
     result.place.offset = message.FileOffset;
     lines.complete(result.place);
@@ -136,14 +129,27 @@ std::string position(const Place& place) {
                          : place.file + ":" + std::to_string(place.line) + ":" + std::to_string(place.column) + ": ";
 }
 
+/// What LLVM says as it ends a program whose output has failed, and nothing else does: the exit code is that of a
+/// worker with findings.
+constexpr std::string_view kOutputFailed = "IO failure on output stream: ";
+
 /// Why the file does not count as analysed; empty: it does.
 std::string problem_of(const FileResults& results, const std::string& stderr_text, int status) {
   if (status == -1) {
     return "no process could be started for it";
   }
+  if (const std::size_t failed = stderr_text.find(kOutputFailed); failed != std::string::npos) {
+    const std::size_t reason = failed + kOutputFailed.size();
+    return "what was found could not be written: " +
+           stderr_text.substr(reason, stderr_text.find('\n', reason) - reason);
+  }
   if (WIFSIGNALED(status)) {
     const int signal = WTERMSIG(status);
-    return std::string("the analysis crashed (signal ") + std::to_string(signal) + ", " + ::strsignal(signal) + ")";
+    const std::string name = "signal " + std::to_string(signal) + ", " + ::strsignal(signal);
+    const char* what = signal == SIGKILL   ? "was killed, as for want of memory"
+                       : signal == SIGXCPU ? "took more time than it may"
+                                           : "crashed";
+    return std::string("the analysis ") + what + " (" + name + ")";
   }
   if (!results.compile_errors.empty()) {
     const Remark& first = results.compile_errors.front();
@@ -199,8 +205,12 @@ FileResults read_results(const std::string& file, const std::string& export_fixe
   std::vector<Told> told = read_sidecar(sidecar, out);
   clang::tooling::TranslationUnitDiagnostics exported;
   if (std::string text; read_file(export_fixes, text) && !text.empty()) {
+    text = utf8(text);
     llvm::yaml::Input input(text, nullptr, [](const llvm::SMDiagnostic&, void*) {});
     input >> exported;
+    if (input.error()) {
+      out.errors.push_back("what was found cannot be read back");
+    }
   }
   for (Diagnostic& diagnostic : exported.Diagnostics) {
     Remark site = remark(diagnostic.Message, diagnostic.BuildDirectory, lines);

@@ -15,8 +15,9 @@
 #include <cstring>
 #include <set>
 
-#include "analyzer/tool/baseline.h"
+#include "analyzer/tidy/json_text.h"
 #include "analyzer/tool/check_selection.h"
+#include "analyzer/tool/files.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 
@@ -26,8 +27,6 @@ namespace {
 using llvm::json::Array;
 using llvm::json::Object;
 using llvm::json::Value;
-
-std::string utf8(const std::string& text) { return llvm::json::isUTF8(text) ? text : llvm::json::fixUTF8(text); }
 
 Object message(const std::string& text) { return Object{{"text", utf8(text)}}; }
 

@@ -5,9 +5,10 @@
 // thousands of others in a translation unit would hide what was left out.
 #include "analyzer/tool/summary.h"
 
-#include <filesystem>
 #include <set>
 #include <sstream>
+
+#include "analyzer/tool/text_output.h"
 
 namespace streamsan::analyzer {
 
@@ -61,15 +62,6 @@ std::string Summary::text(const Baseline* baseline) const {
     text << (i == 0 ? "; not analysed, or not whole: " : ", ") << problems_[i];
   }
   return text.str();
-}
-
-std::string plural(std::size_t count, const std::string& word) {
-  return std::to_string(count) + " " + word + (count == 1 ? "" : "s");
-}
-
-std::string shown_path(const std::string& file) {
-  std::error_code ignored;
-  return relative_to(file, std::filesystem::current_path(ignored).string());
 }
 
 }  // namespace streamsan::analyzer

@@ -37,9 +37,4 @@ class Summary {
   bool counts_ = false;
 };
 
-/// "3 findings"
-std::string plural(std::size_t count, const std::string& word);
-/// Relative to the working folder if below it.
-std::string shown_path(const std::string& file);
-
 }  // namespace streamsan::analyzer

@@ -4,13 +4,14 @@
 // error with its notes and source lines, and whole blocks are left out. What is in no block is kept.
 #include "analyzer/tool/text_output.h"
 
+#include <cerrno>
 #include <cstdio>
 #include <optional>
 #include <regex>
 #include <sstream>
 #include <tuple>
 
-#include "analyzer/tool/scratch.h"
+#include "analyzer/tool/files.h"
 
 namespace streamsan::analyzer {
 namespace {
@@ -121,6 +122,27 @@ std::string shown_text(const std::string& output, const FileResults& results,
   }
   return text;
 }
+
+std::string plural(std::size_t count, const std::string& word) {
+  return std::to_string(count) + " " + word + (count == 1 ? "" : "s");
+}
+
+std::string shown_path(const std::string& file) {
+  std::error_code ignored;
+  return relative_to(file, std::filesystem::current_path(ignored).string());
+}
+
+namespace {
+int g_print_failure = 0;
+}
+
+void print(const std::string& text) {
+  const bool done = std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0;
+  if (!done && g_print_failure == 0) {
+    g_print_failure = errno;
+  }
+}
+int print_failure() { return g_print_failure; }
 
 void say_error(const std::string& what) { std::fprintf(stderr, "streamsan-tidy: error: %s\n", what.c_str()); }
 void say(const std::string& what) { std::fprintf(stderr, "streamsan-tidy: %s\n", what.c_str()); }

@@ -4,17 +4,17 @@
 #include "analyzer/tool/workers.h"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <spawn.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <map>
-#include <memory>
+#include <optional>
 
-#include "analyzer/tool/scratch.h"
+#include "analyzer/tool/signals.h"
 #include "analyzer/tool/toolkit.h"
 #include "clang-tidy/tool/ClangTidyMain.h"
 
@@ -24,7 +24,44 @@ namespace {
 /// This very program, even if an update has replaced its file by now.
 constexpr const char* kSelf = "/proc/self/exe";
 
-pid_t start(const Job& job) {
+/// The workers that run. They do not outlive it, whatever way run_jobs() is left.
+class Running {
+ public:
+  Running() = default;
+  ~Running() {
+    for (const auto& [pid, index] : jobs_) {
+      ::kill(pid, SIGKILL);
+    }
+    for (const auto& [pid, index] : jobs_) {
+      while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
+      }
+    }
+  }
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+
+  [[nodiscard]] std::size_t size() const { return jobs_.size(); }
+  void add(pid_t pid, std::size_t index) { jobs_.emplace(pid, index); }
+
+  /// One that has ended, with its wait status; nothing: all still run.
+  std::optional<std::pair<std::size_t, int>> take_ended() {
+    int status = 0;
+    for (pid_t pid = 0; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;) {
+      if (const auto job = jobs_.find(pid); job != jobs_.end()) {
+        const std::size_t index = job->second;
+        jobs_.erase(job);
+        return std::pair(index, status);
+      }
+    }
+    return std::nullopt;
+  }
+
+ private:
+  std::map<pid_t, std::size_t> jobs_;
+};
+
+/// 0, or the error that kept it from being started.
+int start(const Job& job, const sigset_t& mask, pid_t& pid) {
   std::vector<std::string> words{own_path(), kWorkerArgument};
   words.insert(words.end(), job.arguments.begin(), job.arguments.end());
   std::vector<char*> argv;
@@ -48,49 +85,47 @@ pid_t start(const Job& job) {
   ::posix_spawn_file_actions_init(&actions);
   ::posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   const int flags = O_WRONLY | O_CREAT | O_APPEND;
-  if (!job.output.empty()) {
-    ::posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, job.output.c_str(), flags, 0600);
-  }
-  if (!job.errors.empty()) {
-    ::posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, job.errors.c_str(), flags, 0600);
-  }
-  pid_t pid = -1;
-  const int failed = ::posix_spawn(&pid, kSelf, &actions, nullptr, argv.data(), environment.data());
+  ::posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, job.output.c_str(), flags, 0600);
+  ::posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, job.errors.c_str(), flags, 0600);
+  posix_spawnattr_t attributes;
+  ::posix_spawnattr_init(&attributes);
+  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+  ::posix_spawnattr_setsigmask(&attributes, &mask);
+  const int failed = ::posix_spawn(&pid, kSelf, &actions, &attributes, argv.data(), environment.data());
+  ::posix_spawnattr_destroy(&attributes);
   ::posix_spawn_file_actions_destroy(&actions);
-  return failed == 0 ? pid : -1;
+  return failed;
 }
 
 }  // namespace
 
 void run_jobs(const std::vector<Job>& jobs, unsigned parallel, const std::function<void(std::size_t)>& begun,
               const std::function<void(std::size_t, int)>& done) {
-  std::map<pid_t, std::size_t> running;
+  const SignalsHeld signals;
+  Running running;
   std::size_t next = 0;
-  while (noted_signal() == 0 && (next < jobs.size() || !running.empty())) {
-    if (next < jobs.size() && running.size() < parallel) {
-      const std::size_t index = next++;
-      begun(index);
-      const pid_t pid = start(jobs[index]);
-      if (pid < 0) {
-        done(index, -1);
-      } else {
-        running.emplace(pid, index);
+  bool crowded = false;  // the system lets us have no further process until one of ours has ended
+  while (noted_signal() == 0 && (next < jobs.size() || running.size() > 0)) {
+    if (next < jobs.size() && running.size() < parallel && !crowded) {
+      pid_t pid = -1;
+      const int failed = start(jobs[next], signals.before(), pid);
+      crowded = (failed == EAGAIN || failed == ENOMEM) && running.size() > 0;
+      if (crowded) {
+        continue;
       }
-      continue;
+      begun(next);
+      if (failed == 0) {
+        running.add(pid, next);
+      } else {
+        done(next, -1);
+      }
+      ++next;
+    } else if (const auto ended = running.take_ended()) {
+      crowded = false;
+      done(ended->first, ended->second);
+    } else {
+      signals.wait();
     }
-    int status = 0;
-    const pid_t pid = ::waitpid(-1, &status, 0);
-    if (const auto job = running.find(pid); job != running.end()) {
-      const std::size_t index = job->second;
-      running.erase(job);
-      done(index, status);
-    } else if (pid < 0 && errno != EINTR) {
-      break;
-    }
-  }
-  for (const auto& [pid, index] : running) {
-    ::kill(pid, SIGKILL);
-    ::waitpid(pid, nullptr, 0);
   }
 }
 

@@ -19,7 +19,7 @@ inline constexpr const char* kWorkerArgument = "--streamsan-worker";
 struct Job {
   std::vector<std::string> arguments;  ///< after kWorkerArgument
   std::string sidecar;                 ///< file for the checks' own findings (tidy/sidecar.h)
-  std::string output;                  ///< files for stdout and stderr; empty: this program's own
+  std::string output;                  ///< files for stdout and stderr
   std::string errors;
 };
 

@@ -55,6 +55,8 @@ plugin = os.path.join(config.build_root, "lib", "libStreamSanTidy.so")
 clang_tidy = os.path.join(config.llvm_bin, "clang-tidy")
 if os.path.exists(plugin) and os.path.exists(clang_tidy):
     config.available_features.add("plugin")
+if os.path.exists(os.path.join(config.llvm_bin, "clang")):
+    config.available_features.add("clang")
 if os.path.exists(os.path.join(config.cuda_root, "bin", "nvcc")):
     config.available_features.add("cuda")
 if os.geteuid() == 0:

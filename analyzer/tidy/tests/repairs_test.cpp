@@ -84,6 +84,8 @@ TEST(Insert, InABlock) {
             "void f(S s, float* h) {\n  sync(s);\n  if (use(h)) run(s);\n}");
   EXPECT_EQ(wait_first("template <class T> void f(S s, T* h) {\n  >>use(h)<<;\n}"),
             "template <class T> void f(S s, T* h) {\n  sync(s);\n  use(h);\n}");
+  EXPECT_EQ(wait_first("void f(S s, float* h) {\r\n  >>use(h)<<;\r\n}\r\n"),
+            "void f(S s, float* h) {\r\n  sync(s);\r\n  use(h);\r\n}\r\n");
 }
 
 TEST(Insert, NotWhereNoLineCanStand) {
@@ -153,6 +155,8 @@ TEST(Names, Members) {
 TEST(Remove, TheVeryCall) {
   EXPECT_EQ(removed("void f(S s) {\n  run(s);\n  >>sync(s)<<;\n  run(s);\n}"),
             "void f(S s) {\n  run(s);\n  run(s);\n}");
+  EXPECT_EQ(removed("void f(S s) {\r\n  run(s);\r\n  >>sync(s)<<; \r\n  run(s);\r\n}"),
+            "void f(S s) {\r\n  run(s);\r\n  run(s);\r\n}");
   EXPECT_EQ(removed("void f(S s) { run(s); >>sync(s)<<; }"), "void f(S s) { run(s);  }");
   EXPECT_EQ(
       removed("#define CHECK(x) do { int e = (x); (void)e; } while (0)\nvoid f(S s) {\n  @CHECK(>>sync(s)<<);\n}"),

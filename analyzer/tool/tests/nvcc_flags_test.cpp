@@ -193,8 +193,25 @@ TEST(NvccFlags, ResponseFiles) {
 
 TEST(NvccFlags, ResponseFilesThatCannotBeRead) {
   EXPECT_EQ(translated({"-optf", "no.rsp"}).error, "response file /p/build/no.rsp cannot be read");
-  EXPECT_EQ(translated({"-optf", "a"}, {{"/p/build/a", "-optf a"}}).error,
-            "response file /p/build/a is nested more than 4 deep");
+  EXPECT_EQ(translated({"-optf", "a"}, {{"/p/build/a", "-optf a"}}).error, "response file /p/build/a includes itself");
+  EXPECT_EQ(translated({"-optf", "a"}, {{"/p/build/a", "-optf b"}, {"/p/build/b", "-DB -optf ./a"}}).error,
+            "response file /p/build/a includes itself");
+  EXPECT_EQ(kept({"-optf", "a", "-optf", "a"}, {{"/p/build/a", "-DA"}}), (Words{"-DA", "-DA"}));
+  for (const char* option : {"@no.rsp", "-Xcompiler=@no.rsp"}) {
+    EXPECT_EQ(translated({option}).error, "response file /p/build/no.rsp cannot be read") << option;
+    EXPECT_EQ(kept({option}, {{"/p/build/no.rsp", "-DA"}}), Words{"-DA"}) << option;
+  }
+}
+
+TEST(NvccFlags, AFlagWithoutItsValue) {
+  const auto error = [](const char* compiler, const char* last) {
+    return translate({"/p", "a.cu", {compiler, "a.cu", last}}, {}).error;
+  };
+  for (const char* option : {"-arch", "-Xcompiler", "-optf", "-std", "-x", "-o", "-isystem"}) {
+    EXPECT_EQ(error("nvcc", option), std::string("the compiler flag ") + option + " lacks its value");
+  }
+  EXPECT_EQ(error("clang++", "-x"), "the compiler flag -x lacks its value");
+  EXPECT_EQ(kept({"-Xcompiler", "-isystem", "-Xcompiler", "dir"}), (Words{"-isystem", "dir"}));
 }
 
 TEST(NvccFlags, ADanglingOptionIsNoCrash) {

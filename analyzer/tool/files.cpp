@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Reading and writing; see files.h.
+#include "analyzer/tool/files.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+namespace streamsan::analyzer {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::error_code last_error() { return {errno, std::generic_category()}; }
+
+std::error_code write_all(int file, const std::string& text) {
+  for (std::size_t written = 0; written < text.size();) {
+    const ssize_t step = ::write(file, text.data() + written, text.size() - written);
+    if (step < 0 && errno == EINTR) continue;
+    if (step < 0) return last_error();
+    written += static_cast<std::size_t>(step);
+  }
+  return {};
+}
+
+/// Pipes and devices (/dev/stdout) are written as they are.
+std::error_code write_through(const fs::path& path, const std::string& text) {
+  const int file = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  if (file < 0) {
+    return last_error();
+  }
+  const std::error_code failed = write_all(file, text);
+  return ::close(file) == 0 || failed ? failed : last_error();
+}
+
+}  // namespace
+
+// The old file stands until the new one is whole and on the disk: a full disk or a kill in between loses nothing.
+std::error_code write_file(const fs::path& path, const std::string& text) {
+  std::error_code failed;
+  if (fs::exists(path, failed) && !fs::is_regular_file(path, failed)) {
+    return write_through(path, text);
+  }
+  const fs::path followed = fs::weakly_canonical(path, failed);
+  const fs::path target = failed ? path : followed;
+  failed.clear();
+  struct stat before{};
+  const bool exists = ::stat(target.c_str(), &before) == 0;
+  if (exists && ::access(target.c_str(), W_OK) != 0) {
+    return last_error();
+  }
+  std::string name = target.string() + ".XXXXXX";
+  const int file = ::mkstemp(name.data());
+  if (file < 0) {
+    return last_error();
+  }
+  const auto demand = [&failed](bool done) {
+    if (!done && !failed) {
+      failed = last_error();
+    }
+  };
+  const mode_t mask = ::umask(0);
+  ::umask(mask);
+  failed = write_all(file, text);
+  demand(::fchmod(file, exists ? before.st_mode & 07777 : 0666 & ~mask) == 0);
+  if (exists && ::geteuid() == 0) {
+    demand(::fchown(file, before.st_uid, before.st_gid) == 0);
+  }
+  demand(::fsync(file) == 0);
+  demand(::close(file) == 0);
+  if (!failed) {
+    demand(::rename(name.c_str(), target.c_str()) == 0);
+  }
+  if (failed) {
+    ::unlink(name.c_str());
+  }
+  return failed;
+}
+
+bool read_file(const fs::path& path, std::string& text) {
+  std::error_code failed;
+  if (fs::is_directory(path, failed)) {
+    return false;
+  }
+  std::ifstream stream(path, std::ios::binary);
+  std::ostringstream out;
+  out << stream.rdbuf();
+  text = std::move(out).str();
+  return stream.good() || stream.eof();
+}
+
+std::string absolute_path(const fs::path& path, const fs::path& directory) {
+  std::error_code ignored;
+  return path.empty() ? std::string{} : fs::absolute(directory / path, ignored).lexically_normal().string();
+}
+
+std::string real_path(const fs::path& path) {
+  std::error_code failed;
+  const std::string real = fs::weakly_canonical(path, failed).string();
+  return failed ? path.string() : real;
+}
+
+std::string repository_root(const std::string& path) {
+  std::error_code ignored;
+  for (fs::path folder = fs::path(path).parent_path(); !folder.empty(); folder = folder.parent_path()) {
+    if (fs::exists(folder / ".git", ignored)) {
+      return folder.string();
+    }
+    if (folder == folder.root_path()) {
+      break;
+    }
+  }
+  return fs::current_path(ignored).string();
+}
+
+std::string relative_to(const std::string& path, const std::string& root) {
+  const fs::path relative = fs::path(path).lexically_relative(root);
+  return relative.empty() || *relative.begin() == ".." ? path : relative.generic_string();
+}
+
+}  // namespace streamsan::analyzer

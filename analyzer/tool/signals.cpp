@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Noting and holding; see signals.h.
+#include "analyzer/tool/signals.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+
+namespace streamsan::analyzer {
+namespace {
+
+constexpr int kNoted[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
+
+volatile std::sig_atomic_t g_signal = 0;
+
+void note(int signal) {
+  g_signal = signal;
+  if (signal != SIGPIPE) {  // a reader who is gone is told of with every further line
+    std::signal(signal, SIG_DFL);
+  }
+}
+
+void wake(int /*signal*/) {}
+
+void handle(int signal, void (*handler)(int)) {
+  struct sigaction action{};
+  action.sa_handler = handler;
+  ::sigaction(signal, &action, nullptr);
+}
+
+}  // namespace
+
+void note_signals() {
+  for (const int signal : kNoted) {
+    struct sigaction before{};
+    ::sigaction(signal, nullptr, &before);
+    if (before.sa_handler != SIG_IGN) {  // what the parent ignores (nohup) stays ignored
+      handle(signal, note);
+    }
+  }
+  handle(SIGCHLD, wake);  // even if the parent ignores it: the kernel would reap our workers
+}
+
+int noted_signal() { return g_signal; }
+
+void die_of_signal() {
+  std::signal(g_signal, SIG_DFL);
+  std::raise(g_signal);
+  std::_Exit(128 + g_signal);
+}
+
+SignalsHeld::SignalsHeld() {
+  sigset_t held{};
+  ::sigemptyset(&held);
+  ::sigaddset(&held, SIGCHLD);
+  for (const int signal : kNoted) {
+    ::sigaddset(&held, signal);
+  }
+  ::sigprocmask(SIG_BLOCK, &held, &before_);
+}
+
+SignalsHeld::~SignalsHeld() { ::sigprocmask(SIG_SETMASK, &before_, nullptr); }
+
+void SignalsHeld::wait() const {
+  sigset_t open = before_;
+  ::sigdelset(&open, SIGCHLD);
+  ::sigsuspend(&open);
+}
+
+}  // namespace streamsan::analyzer

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""kill_worker.py COMMAND...: starts it, kills the worker for endless.cu, and exits as the command does."""
+import os
+import signal
+import subprocess
+import sys
+import time
+
+from interrupt import workers
+
+
+def is_endless(worker):
+    with open(f"/proc/{worker}/cmdline", "rb") as arguments:
+        words = arguments.read().split(b"\0")
+    return b"--streamsan-worker" in words and any(word.endswith(b"endless.cu") for word in words)
+
+
+program = subprocess.Popen(sys.argv[1:])
+deadline = time.monotonic() + 60
+while not (endless := [worker for worker in workers(program.pid) if is_endless(worker)]):
+    assert program.poll() is None and time.monotonic() < deadline, "no worker was started"
+    time.sleep(0.01)
+os.kill(endless[0], signal.SIGKILL)
+sys.exit(program.wait(60))
