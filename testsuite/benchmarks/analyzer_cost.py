@@ -48,7 +48,7 @@ class Source:
         self.clang = []
         self.folder = None
         self.seconds = {"clang": [], "tidy": []}
-        log = subprocess.run(tidy + ["--driver-log"], capture_output=True, text=True, errors="replace", check=False)
+        log = subprocess.run([tidy[0], "--driver-log", *tidy[1:]], capture_output=True, text=True, errors="replace", check=False)
         entries = [line.split(": in ", 1)[1] for line in log.stderr.splitlines() if line.startswith(f"{file}: in ")]
         if len(entries) != 1:
             self.error = "streamsan-tidy shows no command, or several"
