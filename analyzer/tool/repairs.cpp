@@ -6,6 +6,8 @@
 // them would be right: the second run of --fix sees the first repair and knows.
 #include "analyzer/tool/repairs.h"
 
+#include <algorithm>
+
 #include "analyzer/tool/files.h"
 #include "clang/Tooling/DiagnosticsYaml.h"
 #include "llvm/Support/YAMLTraits.h"
@@ -41,18 +43,35 @@ bool add(Changes& changes, const llvm::StringMap<Replacements>& fix) {
   return true;
 }
 
+/// Whether all that the fix changes has been written.
+bool is_written(const llvm::StringMap<Replacements>& fix, const std::set<std::string>& written) {
+  for (const auto& file : fix) {
+    for (const Replacement& replacement : file.second) {
+      if (!written.contains(replacement.getFilePath().str())) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 Repaired repair(const std::vector<FileResults>& files, std::filesystem::file_time_type analysed_since) {
   Repaired result;
   Changes changes;
+  std::vector<const llvm::StringMap<Replacements>*> made;
   for (const FileResults& file : files) {
     for (const Result& finding : file.results) {
       const llvm::StringMap<Replacements>& fix = finding.diagnostic.Message.Fix;
       if (finding.known || finding.repeated || fix.empty()) {
         continue;
       }
-      ++(add(changes, fix) ? result.findings : result.in_conflict);
+      if (add(changes, fix)) {
+        made.push_back(&fix);
+      } else {
+        ++result.in_conflict;
+      }
     }
   }
   for (const auto& [file, replacements] : changes) {
@@ -73,9 +92,11 @@ Repaired repair(const std::vector<FileResults>& files, std::filesystem::file_tim
     } else if (const std::error_code failed = write_file(file, *better)) {
       result.errors.push_back(file + ": " + failed.message());
     } else {
-      result.files.push_back(file);
+      result.files.insert(file);
     }
   }
+  result.findings = static_cast<std::size_t>(
+      std::ranges::count_if(made, [&](const auto* fix) { return is_written(*fix, result.files); }));
   return result;
 }
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <filesystem>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,7 @@ namespace streamsan::analyzer {
 struct Repaired {
   std::size_t findings = 0;          ///< repaired
   std::size_t in_conflict = 0;       ///< not repaired: another repair changes the same text. Run again
-  std::vector<std::string> files;    ///< written
+  std::set<std::string> files;       ///< written
   std::vector<std::string> changed;  ///< not written: they are younger than the analysis
   std::vector<std::string> errors;   ///< that could not be, each with the reason
 };
