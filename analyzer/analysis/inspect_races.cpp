@@ -4,7 +4,7 @@
 //
 // Definite needs all of it: one memory, bytes that surely meet, one side that surely writes, two streams that certainly
 // differ, and no order on any path. Whole against part of a buffer may be meant (each stream has its part), and so may
-// two launches of one kernel with different scalars or offsets: they are told as Maybe. Atomic updates commute.
+// two launches of one kernel with different integers or offsets: they are told as Maybe. Atomic updates commute.
 #include <algorithm>
 
 #include "analyzer/analysis/inspector.h"

@@ -45,6 +45,7 @@ bool matters(const Model& model) {
     case DeedKind::GetCurrent:
     case DeedKind::HostTouch:
     case DeedKind::MayThrowAway:
+    case DeedKind::SetDevice:  // it is lowered with what calls it, if that matters
       return false;
     case DeedKind::Container:
       return model.memory && model.memory != ordering::MemoryKind::Pageable;

@@ -238,6 +238,8 @@ std::vector<ir::Op> Body::without_paths(const std::vector<std::size_t>& blocks, 
         if (!known) list.push_back(std::move(op));
         continue;
       }
+      // On which path it is set is lost: then it is not known which.
+      if (op.kind == OpKind::SetDevice) op.detail.clear();
       // What is made from something that moves on has another value in the end.
       if (op.kind == OpKind::Assign && op.source.place != ir::kNoPlace &&
           writes.contains(static_cast<std::uint32_t>(root_of(function_, op.source.place))))

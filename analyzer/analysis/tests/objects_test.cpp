@@ -210,7 +210,7 @@ bb0:
   call "launch"(d, i, s1)
 )IR";
   EXPECT_EQ(told_of(program + "  call \"launch\"(d, j, s2)\n"), "");
-  EXPECT_EQ(told_of(program + "  call \"launch\"(d, i, s2)\n"), "cross-stream-race definite 7<6");
+  EXPECT_EQ(told_of(program + "  call \"launch\"(d, i, s2)\n"), "cross-stream-race definite 7<7");
 }
 
 TEST(Objects, LazilyCreatedStream) {

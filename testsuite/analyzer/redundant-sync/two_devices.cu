@@ -58,3 +58,15 @@ void guarded(int other) {
   }
   cudaDeviceSynchronize();
 }
+
+static void use(bool second) {
+  cudaSetDevice(0);
+  if (second) cudaSetDevice(1);
+}
+
+void by_a_helper(bool second) {
+  use(false);
+  cudaDeviceSynchronize();
+  use(second);
+  cudaDeviceSynchronize();
+}
