@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cctype>
 
+#include "analyzer/ir/polynomial.h"
+
 namespace streamsan::analyzer {
 namespace {
 
@@ -33,19 +35,6 @@ std::string replace_words(const std::string& text, OnWord on_word) {
     i = end;
   }
   return result;
-}
-
-std::string replace_all(std::string text, const std::string& what, const std::string& with) {
-  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + with.size())) {
-    const bool inside_word = (at > 0 && word_character(text[at - 1]) && word_character(what.front())) ||
-                             (at + what.size() < text.size() && word_character(text[at + what.size()]));
-    if (inside_word) {
-      at += what.size() > with.size() ? what.size() - with.size() : 0;
-      continue;
-    }
-    text.replace(at, what.size(), with);
-  }
-  return text;
 }
 
 /// `f(i)`, `i++`: another value each time it is evaluated, whatever the variables hold.
@@ -143,14 +132,11 @@ ValueId Store::stream(Values& values, const Operand& operand) const {
 KeyId Store::key(Values& values, ir::ExprId id) const {
   if (id == ir::kNoExpr) return kWhole;
   const ir::Expr& expr = values.function()[id];
-  Key key{.text = expr.text, .values = {}, .constant = expr.constant};
+  Key key{.text = {}, .values = {}, .constant = expr.constant, .unit = expr.unit};
   if (!expr.constant) {
     key.precise = !expr.uses.empty() && !has_effects_or_calls(expr.text);
-    for (ir::PlaceId use : expr.uses) {
-      key.text =
-          replace_all(std::move(key.text), values.function().spell(use), "$" + std::to_string(key.values.size()));
-      key.values.push_back(load(values, use));
-    }
+    key.text = ir::numbered(values.function(), expr);
+    for (ir::PlaceId use : expr.uses) key.values.push_back(load(values, use));
   }
   return values.key(std::move(key));
 }
