@@ -26,7 +26,7 @@ void Inspector::host_access() {
     for (const Pending& earlier : order_->pending()) {
       if (earlier.access >= kEventRecord || !related(values_, earlier.memory, mine->memory)) continue;
       if (sets_.has(earlier.must, kHost)) continue;
-      const Sure meet = overlap(values_, earlier, mine->offset, mine->bytes, true);
+      const Sure meet = host_overlap(values_, earlier, *mine);
       const Sure fight = conflict(earlier.mode, access.mode);
       if (meet == Sure::No || fight == Sure::No) continue;
       const bool definite = meet == Sure::Yes && fight == Sure::Yes && !sets_.has(earlier.may, kHost);

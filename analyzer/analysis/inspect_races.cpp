@@ -13,23 +13,6 @@ namespace streamsan::analyzer {
 
 using ordering::StreamKind;
 
-Sure overlap(const Values& values, const Pending& earlier, KeyId offset, KeyId bytes, bool host) {
-  if (earlier.offset == offset && values.precise(offset)) return Sure::Yes;
-  const Key &first = values[earlier.offset], &second = values[offset];
-  const std::optional<std::int64_t> a = earlier.offset == kWhole ? 0 : first.constant;
-  const std::optional<std::int64_t> b = offset == kWhole ? 0 : second.constant;
-  if (a && b && *a != *b) {
-    // Offsets count elements of at least one byte: a part that ends before the other begins is apart in any case.
-    const std::optional<std::int64_t> size = *a < *b ? values[earlier.bytes].constant : values[bytes].constant;
-    if (size && *size <= (*a < *b ? *b - *a : *a - *b)) return Sure::No;
-  }
-  // The host goes through element by element, from the first on, what the device uses as a whole: `h[i]`. An index with
-  // an offset (`h[n + i]`) may belong to a part that the device leaves alone.
-  const auto plain = [](const std::string& index) { return index.find_first_of("+*") == std::string::npos; };
-  if (host && earlier.offset == kWhole && (b || plain(second.text))) return Sure::Yes;
-  return Sure::Maybe;
-}
-
 Sure conflict(ir::Mode a, ir::Mode b) {
   using ir::Mode;
   const auto writes = [](Mode mode) { return mode == Mode::Write || mode == Mode::ReadWrite || mode == Mode::Atomic; };
@@ -74,7 +57,7 @@ void Inspector::race(const ir::Access& access, const Pending& mine, const Pendin
     if (earlier.access == kRelease) use_after_free(access, mine, earlier);
     return;
   }
-  const Sure meet = overlap(values_, earlier, mine.offset, mine.bytes, false);
+  const Sure meet = overlap(values_, earlier, mine);
   const Sure fight = conflict(earlier.mode, mine.mode);
   if (meet == Sure::No || fight == Sure::No) return;
 

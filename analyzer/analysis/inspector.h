@@ -20,16 +20,12 @@
 
 #include "analyzer/analysis/hazard.h"
 #include "analyzer/analysis/order.h"
+#include "analyzer/analysis/overlap.h"
 #include "analyzer/analysis/store.h"
 #include "analyzer/analysis/witness.h"
 
 namespace streamsan::analyzer {
 
-/// What is known of a relation.
-enum class Sure : std::uint8_t { No, Maybe, Yes };
-
-/// The common bytes of an access and a pending one of related memory. `host`: the later one is a host access.
-Sure overlap(const Values& values, const Pending& earlier, KeyId offset, KeyId bytes, bool host);
 /// At least one writes, and the other does something.
 Sure conflict(ir::Mode a, ir::Mode b);
 

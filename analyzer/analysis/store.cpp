@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <optional>
 
-#include "analyzer/analysis/key_text.h"
-
 namespace streamsan::analyzer {
 namespace {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Interning, comparing and aging of names. The essay is in values.h.
+// Interning and aging of names. The essay is in values.h.
 //
 // A name is precise if no older thing, unknown thing or unnamed index occurs in it anywhere: then it means one concrete
 // value at each moment.
@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "analyzer/analysis/key_text.h"
+#include "analyzer/ir/polynomial.h"
 
 namespace streamsan::analyzer {
 namespace {
@@ -17,10 +17,20 @@ namespace {
 using LKind = Location::Kind;
 using VKind = Value::Kind;
 
-bool created_here(const Value& value) { return value.kind == VKind::Object; }
-bool default_stream(const Value& value) { return value.kind == VKind::Legacy || value.kind == VKind::PerThread; }
-
 std::size_t mix(std::size_t seed, std::size_t value) { return (seed ^ value) * 0x9e3779b97f4a7c15U ^ seed >> 29U; }
+
+/// `f(i)`, `i++`: another value each time it is evaluated, whatever the variables hold.
+bool has_effects_or_calls(const std::string& text) {
+  const auto word_character = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
+  if (text.find("++") != std::string::npos || text.find("--") != std::string::npos) return true;
+  for (std::size_t at = text.find('('); at != std::string::npos; at = text.find('(', at + 1)) {
+    std::size_t begin = at;
+    while (begin > 0 && word_character(text[begin - 1])) --begin;
+    const std::string word = text.substr(begin, at - begin);
+    if (!word.empty() && word != "sizeof") return true;
+  }
+  return false;
+}
 
 }  // namespace
 
@@ -226,8 +236,14 @@ LocationId Values::stamp(LocationId base, KeyId flavour) {
 }
 
 KeyId Values::key(Key key) {
-  if (key.constant)
-    key = {.text = std::to_string(*key.constant), .values = {}, .constant = key.constant, .precise = true};
+  if (key.constant) {
+    std::int64_t bytes = 0;
+    if (key.unit > 1 && !__builtin_mul_overflow(*key.constant, std::int64_t{key.unit}, &bytes)) {
+      key.constant = bytes;
+      key.unit = 1;
+    }
+    key = {.text = std::to_string(*key.constant), .values = {}, .constant = key.constant, .unit = key.unit};
+  }
   for (ValueId used : key.values) key.precise = key.precise && precise(used);
   const auto [it, added] = key_ids_.try_emplace(key, KeyId{static_cast<std::uint32_t>(keys_.size())});
   if (added) {
@@ -247,25 +263,41 @@ KeyId Values::key(ir::ExprId id, std::vector<ValueId> values) {
     named.text = expr.text;
     if (!expr.constant) {
       named.precise = !expr.uses.empty() && !has_effects_or_calls(expr.text);
-      for (std::size_t i = 0; i < expr.uses.size(); ++i)
-        named.text = replace_all(std::move(named.text), function_.spell(expr.uses[i]), "$" + std::to_string(i));
+      named.text = ir::numbered(function_, expr);
     }
   }
   if (const auto made = named.keys.find(values); made != named.keys.end()) return made->second;
-  Key name{.text = named.text, .values = values, .constant = expr.constant, .precise = named.precise};
+  Key name{
+      .text = named.text, .values = values, .constant = expr.constant, .precise = named.precise, .unit = expr.unit};
   return named.keys[std::move(values)] = key(std::move(name));
 }
 
 KeyId Values::sum(KeyId a, KeyId b) {
   if (a == kWhole) return b;
   if (b == kWhole) return a;
-  const Key &left = (*this)[a], &right = (*this)[b];
-  if (left.constant && right.constant) {
-    std::int64_t total = 0;
-    if (__builtin_add_overflow(*left.constant, *right.constant, &total)) return kSomewhere;
-    return key({.text = {}, .values = {}, .constant = total});
+  Key left = (*this)[a], right = (*this)[b];
+  if (left.unit != right.unit) {
+    if (left.unit == 0 || right.unit == 0) return kSomewhere;
+    for (Key* side : {&left, &right}) {
+      if (side->unit != 1) side->text = "(" + side->text + ") * " + std::to_string(side->unit);
+      side->unit = 1;
+    }
   }
-  Key result{.text = left.text + " + " + right.text, .values = left.values};
+  std::int64_t total = 0;
+  if (left.constant && right.constant) {
+    if (__builtin_add_overflow(*left.constant, *right.constant, &total)) return kSomewhere;
+    return total == 0 ? kWhole : key({.text = {}, .values = {}, .constant = total, .unit = left.unit});
+  }
+  Key result{.text = left.text + " + ", .values = left.values, .constant = {}, .unit = left.unit};
+  for (std::size_t at = 0; at < right.text.size(); ++at) {
+    result.text += right.text[at];
+    if (right.text[at] != '$') continue;
+    // Its values stand behind those of the left side.
+    std::size_t number = 0;
+    for (; at + 1 < right.text.size() && right.text[at + 1] >= '0' && right.text[at + 1] <= '9'; ++at)
+      number = number * 10 + static_cast<std::size_t>(right.text[at + 1] - '0');
+    result.text += std::to_string(number + left.values.size());
+  }
   result.values.insert(result.values.end(), right.values.begin(), right.values.end());
   result.precise = left.precise && right.precise;
   return key(std::move(result));
@@ -305,181 +337,6 @@ bool Values::inside(LocationId inner, LocationId outer) const {
     const LKind kind = (*this)[at].kind;
     if (kind != LKind::Field && kind != LKind::Index) return false;
   }
-}
-
-bool Values::may_overlap(LocationId a, LocationId b) const {
-  if (a == b) return true;
-  const Location &left = (*this)[a], &right = (*this)[b];
-  if (left.kind != right.kind) return false;
-  switch (left.kind) {
-    case LKind::Field:
-      return left.field == right.field && may_overlap(left.base, right.base);
-    case LKind::Index: {
-      const Key &i = (*this)[left.key], &j = (*this)[right.key];
-      return !(i.constant && j.constant && *i.constant != *j.constant) && may_overlap(left.base, right.base);
-    }
-    default:
-      return false;
-  }
-}
-
-const ir::HandleField* Values::handle_field(LocationId id) const {
-  for (const Location* at = &(*this)[id];; at = &(*this)[at->base]) {
-    if (at->kind == LKind::Field) {
-      return fields_[static_cast<std::size_t>(at->field)].handle;
-    }
-    if (at->kind != LKind::Index) return nullptr;
-  }
-}
-
-bool Values::different_slots(LocationId a, LocationId b) const {
-  const Location &left = (*this)[a], &right = (*this)[b];
-  if (left.kind != right.kind) return false;
-  if (left.base == right.base) {
-    if (left.kind == LKind::Field) return left.field != right.field;
-    if (left.kind != LKind::Index) return false;
-    const Key &i = (*this)[left.key], &j = (*this)[right.key];
-    return i.constant && j.constant && *i.constant != *j.constant;
-  }
-  return (left.kind == LKind::Field || left.kind == LKind::Index) && different_slots(left.base, right.base);
-}
-
-std::vector<bool> Values::reachable(std::uint32_t block) const {
-  std::vector<bool> seen(function_.blocks.size());
-  std::vector<std::uint32_t> work{block};
-  while (!work.empty()) {
-    const std::uint32_t from = work.back();
-    work.pop_back();
-    for (ir::BlockId successor : function_.blocks[from].successors) {
-      const auto to = static_cast<std::uint32_t>(successor);
-      if (seen[to]) continue;
-      seen[to] = true;
-      work.push_back(to);
-    }
-  }
-  return seen;
-}
-
-bool Values::counts(std::uint32_t head, ir::PlaceId place) const {
-  // What is written is `for (...; i < n; ++i)`; the IR has `i < n` at the head and, as the last thing of an iteration,
-  // a new version of `i`. That this is another step and no value seen before is taken from the bound: a loop that
-  // brought `i` back there would not end.
-  const ir::ExprId condition = function_.blocks[head].condition;
-  if (condition == ir::kNoExpr) return false;
-  const std::string& text = function_[condition].text;
-  const std::string counted = function_.spell(place);
-  if (text.find_first_of("%&|^?(") != std::string::npos || std::ranges::count(function_[condition].uses, place) != 1)
-    return false;
-  const bool bounded = text.starts_with(counted + " <") || text.starts_with(counted + " >") ||
-                       text.starts_with(counted + " !=") || text.ends_with("< " + counted) ||
-                       text.ends_with("> " + counted) || text.ends_with("= " + counted);
-  if (!bounded || text.find("==") != std::string::npos) return false;
-  const std::vector<bool> after = reachable(head);
-  std::size_t steps = 0;
-  for (std::uint32_t block = 0; block < function_.blocks.size(); ++block) {
-    if (!after[block] || !reachable(block)[head]) continue;
-    const ir::Block& here = function_.blocks[block];
-    const bool leads_back = here.successors.size() == 1 && static_cast<std::uint32_t>(here.successors[0]) == head;
-    for (auto op = here.ops.begin(); op != here.ops.end(); ++op) {
-      const bool escapes = op->kind == ir::OpKind::Escape && op->source.place == place;
-      if (op->target != place && !escapes) continue;
-      // Set to zero again by an outer loop, or changed in the body.
-      const bool step =
-          leads_back && std::all_of(op, here.ops.end(), [](const ir::Op& o) { return o.kind == ir::OpKind::Fresh; });
-      if (!step || ++steps > 1) return false;
-    }
-  }
-  return steps == 1;
-}
-
-bool Values::created_in_place(MakersId makers) const {
-  const auto root = [this](ir::PlaceId place) {
-    while (function_[place].base != ir::kNoPlace) {
-      if (function_[place].kind == ir::Place::Kind::Deref) return ir::kNoPlace;
-      place = function_[place].base;
-    }
-    return place;
-  };
-  for (OpIndex maker : (*this)[makers]) {
-    const ir::PlaceId target = op(maker).target;
-    if (target == ir::kNoPlace || function_[target].kind != ir::Place::Kind::Index) return false;
-    const ir::PlaceId array = root(target);
-    if (array == ir::kNoPlace) return false;
-    for (const ir::Op* other : ops_) {
-      if (other->kind != ir::OpKind::Assign || other->source.kind == ir::Operand::Kind::Null) continue;
-      const ir::Place& place = function_[other->target];
-      if (place.type != function_[target].type || place.base == ir::kNoPlace) continue;
-      const ir::PlaceId into = root(other->target);
-      if (into == ir::kNoPlace || into == array) return false;
-    }
-  }
-  return true;
-}
-
-bool Values::different_iterations(const Value& left, const Value& right) const {
-  if (left.kind != VKind::Content || right.kind != VKind::Content || left.since != right.since) return false;
-  if (left.makers == kNoMakers || left.makers != right.makers) return false;
-  if (left.since != kUnknown && !precise(left.since)) return false;
-  const Location &x = (*this)[left.location], &y = (*this)[right.location];
-  if (x.kind != LKind::Index || y.kind != LKind::Index || x.base != y.base || !precise(x.base)) return false;
-  const Key &i = (*this)[x.key], &j = (*this)[y.key];
-  if (i.text != "$0" || j.text != "$0" || i.values.size() != 1 || j.values.size() != 1) return false;
-  const Value &first = (*this)[i.values[0]], &second = (*this)[j.values[0]];
-  if (first.kind != VKind::Merge || second.kind != VKind::Merge || first.older == second.older) return false;
-  if (first.site != second.site || first.location != second.location) return false;
-  const Location& counter = (*this)[first.location];
-  return counter.kind == LKind::Root && counts(first.site, counter.root) && created_in_place(left.makers);
-}
-
-bool Values::certainly_different(ValueId a, ValueId b) const {
-  if (a == b || a == kUnknown || b == kUnknown) return false;
-  const Value *left = &(*this)[a], *right = &(*this)[b];
-  if (static_cast<int>(left->kind) > static_cast<int>(right->kind)) std::swap(left, right);
-  const auto held = [](const Value& v) { return v.kind == VKind::Content || v.kind == VKind::Merge; };
-  const auto owner = [this, held](const Value& v) -> const ir::HandleField* {
-    const ir::HandleField* field = held(v) ? handle_field(v.location) : nullptr;
-    return field != nullptr && field->owned ? field : nullptr;
-  };
-  if (default_stream(*left) || left->kind == VKind::Null) {
-    if (default_stream(*right) || right->kind == VKind::Null || created_here(*right)) return true;
-    return right->makers != kNoMakers || owner(*right) != nullptr;
-  }
-  // Held when the function was entered, so before anything was created here. What a pointer points to counts only if
-  // the pointer itself came from outside: one made here may point to a handle made here.
-  const auto initial = [this](const Value& v) {
-    const Value* held_by = &v;
-    while (true) {
-      if (held_by->kind != VKind::Content || held_by->since != kUnknown || local(held_by->location)) return false;
-      const Location* at = &(*this)[held_by->location];
-      while (at->kind == LKind::Field || at->kind == LKind::Index || at->kind == LKind::Stamp) at = &(*this)[at->base];
-      if (at->kind != LKind::Target) return at->kind == LKind::Root;
-      held_by = &(*this)[at->pointer];
-    }
-  };
-  if (created_here(*left)) {
-    if (created_here(*right)) return left->site != right->site || left->older != right->older;
-    if (right->makers != kNoMakers) {
-      const std::vector<OpIndex>& ops = (*this)[right->makers];
-      return !std::binary_search(ops.begin(), ops.end(), left->site);
-    }
-    return initial(*right);
-  }
-  if (!held(*left) || !held(*right)) return false;
-  if (left->makers != kNoMakers && right->makers != kNoMakers) {
-    std::vector<OpIndex> common;
-    const std::vector<OpIndex>&x = (*this)[left->makers], &y = (*this)[right->makers];
-    std::set_intersection(x.begin(), x.end(), y.begin(), y.end(), std::back_inserter(common));
-    if (common.empty()) return true;
-  } else if ((left->makers != kNoMakers && initial(*right)) || (right->makers != kNoMakers && initial(*left))) {
-    return true;
-  }
-  if (different_iterations(*left, *right)) return true;
-  if (!precise(a) || !precise(b)) return false;
-  if (owner(*left) != nullptr && owner(*right) != nullptr) return different_slots(left->location, right->location);
-  // Elements of one array of handles: nobody keeps one handle twice in it.
-  const Location &x = (*this)[left->location], &y = (*this)[right->location];
-  return x.kind == LKind::Index && y.kind == LKind::Index && x.base == y.base &&
-         different_slots(left->location, right->location);
 }
 
 void Values::start_aging(const Aging& aging) {
@@ -528,64 +385,6 @@ KeyId Values::aged(KeyId id, const Aging& aging) {
   Key copy = (*this)[id];
   for (ValueId& used : copy.values) used = aged(used, aging);
   return key(std::move(copy));
-}
-
-std::optional<ordering::StreamKind> Values::stream_kind(ValueId stream) const {
-  const Value& value = (*this)[stream];
-  if (value.kind == VKind::Legacy) return ordering::StreamKind::Legacy;
-  if (value.kind == VKind::PerThread) return ordering::StreamKind::PerThread;
-  if (value.kind == VKind::Object) return op(value.site).stream_kind;
-  if (value.makers != kNoMakers) {
-    const std::vector<OpIndex>& ops = (*this)[value.makers];
-    for (OpIndex maker : ops)
-      if (op(maker).stream_kind != op(ops.front()).stream_kind) return std::nullopt;
-    return op(ops.front()).stream_kind;
-  }
-  if (value.kind != VKind::Content && value.kind != VKind::Merge) return std::nullopt;
-  const ir::HandleField* field = handle_field(value.location);
-  return field != nullptr ? field->stream_kind : std::nullopt;
-}
-
-std::optional<bool> Values::timing(ValueId event) const {
-  const Value& value = (*this)[event];
-  if (value.kind == VKind::Object) return op(value.site).timing;
-  if (value.makers != kNoMakers) {
-    const std::vector<OpIndex>& ops = (*this)[value.makers];
-    for (OpIndex maker : ops)
-      if (op(maker).timing != op(ops.front()).timing) return std::nullopt;
-    return op(ops.front()).timing;
-  }
-  if (value.kind != VKind::Content && value.kind != VKind::Merge) return std::nullopt;
-  const ir::HandleField* field = handle_field(value.location);
-  return field != nullptr ? field->timing : std::nullopt;
-}
-
-std::optional<ordering::MemoryKind> Values::memory_kind(ValueId memory) const {
-  const Value& value = (*this)[memory];
-  switch (value.kind) {
-    case VKind::Object:
-      return op(value.site).memory;
-    case VKind::Content:
-      if (value.makers == kNoMakers) return std::nullopt;
-      for (OpIndex maker : (*this)[value.makers])
-        if (op(maker).memory != op((*this)[value.makers].front()).memory) return std::nullopt;
-      return op((*this)[value.makers].front()).memory;
-    case VKind::Address:
-      if (local(value.location)) return ordering::MemoryKind::Pageable;
-      return std::nullopt;
-    case VKind::Shifted:
-      return memory_kind(value.since);
-    default:
-      return std::nullopt;
-  }
-}
-
-OpIndex Values::maker(ValueId id) const {
-  const Value& value = (*this)[id];
-  if (value.kind == VKind::Object) return value.site;
-  if (value.kind == VKind::Shifted) return maker(value.since);
-  if (value.makers != kNoMakers && (*this)[value.makers].size() == 1) return (*this)[value.makers].front();
-  return kNoOp;
 }
 
 }  // namespace streamsan::analyzer

@@ -19,8 +19,11 @@
 // their handles; two elements of one array at different constant indices; `streams[i]` of two iterations of one `for`
 // loop that counts `i`, if all elements were created in place. Two parameters are not known to differ.
 //
-// Lost: arithmetic (`i + 1` after `i` is another key, not the next one), and what a value merged at a join consisted
-// of. Both make the answers "not known".
+// Lost: arithmetic of indices (`i + 1` after `i` is another key, not the next one), and what a value merged at a join
+// consisted of. Both make the answers "not known". Offsets into memory are compared by overlap.h.
+//
+// values.cpp makes and ages names, value_compare.cpp compares them, value_facts.cpp says what is known of what they
+// name.
 //
 // Cost: names are compared, aged and looked up for every location at every op, so what can be said of a name for good
 // is kept with it: whether it is precise, its variable, its relatives, and a filter of the ops and blocks that it
@@ -64,6 +67,7 @@ struct Key {
   std::vector<ValueId> values;
   std::optional<std::int64_t> constant;
   bool precise = true;
+  std::uint32_t unit = 0;  ///< bytes of a step, as in ir::Expr; a constant number of known steps is one of bytes
   friend std::strong_ordering operator<=>(const Key&, const Key&) = default;
 };
 
@@ -89,7 +93,7 @@ struct Value {
     Content,  ///< what `location` holds since `since` (kUnknown: since the function was entered)
     Address,  ///< of `location`
     Merge,    ///< of different values, at the start of block `site`, in `location`
-    Shifted,  ///< pointer `since` plus `key` elements
+    Shifted,  ///< pointer `since` plus `key` steps
   };
   Kind kind = Kind::Unknown;
   std::uint32_t site = 0;
@@ -198,6 +202,8 @@ class Values {
 
  private:
   [[nodiscard]] const ir::HandleField* handle_field(LocationId id) const;
+  /// Two constants that are not the same index.
+  [[nodiscard]] bool different(KeyId a, KeyId b) const;
   [[nodiscard]] bool different_slots(LocationId a, LocationId b) const;
   /// Elements of one array at what a loop counts, of two of its iterations.
   [[nodiscard]] bool different_iterations(const Value& left, const Value& right) const;

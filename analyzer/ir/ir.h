@@ -13,8 +13,8 @@
 //   are equal if those places hold the same values; two constants are equal or not. It versions indices: `buffers[i]`
 //   before and after `++i` is one Place with one Expr, whose `i` has another value. An Operand is how an operation
 //   names what it uses: the value held by a place, the address of a place, one of the default streams, or something
-//   unknown. A pointer operand may carry an offset. An Op is one effect, in the terms of ordering/: enqueue, record,
-//   wait, synchronise, allocate, free, host access.
+//   unknown. A pointer operand may carry an offset; its Expr says how many bytes a step is. An Op is one effect, in the
+//   terms of ordering/: enqueue, record, wait, synchronise, allocate, free, host access.
 //
 //   Memory is named by pointer values. `float* p` of cudaMalloc: the operand is the value of the place p. A local array
 //   `float h[4]` or an object's own bytes: the operand is the address of the place h. The heap block of a container v
@@ -89,6 +89,7 @@ struct Expr {
   std::string text;                      ///< as in the source, white space normalised, casts and parentheses dropped
   std::vector<PlaceId> uses;             ///< integer places read
   std::optional<std::int64_t> constant;  ///< known value
+  std::uint32_t unit = 0;                ///< of an index or offset: bytes that one step is; 0: not known
   friend bool operator==(const Expr&, const Expr&) = default;
 };
 
@@ -105,7 +106,7 @@ struct Operand {
   };
   Kind kind = Kind::None;
   PlaceId place = kNoPlace;
-  ExprId offset = kNoExpr;  ///< memory only: `p + offset`, in elements; absent: no offset
+  ExprId offset = kNoExpr;  ///< memory only: `p + offset`, in steps of the Expr's unit; absent: no offset
   friend bool operator==(const Operand&, const Operand&) = default;
 };
 

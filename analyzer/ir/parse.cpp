@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The text form of the stream IR, read. The grammar is in print.cpp; paths and expressions in parse_places.cpp.
+// The text form of the stream IR, read. The grammar is in print.cpp; ops are in parse_ops.cpp, paths
+// and expressions in parse_places.cpp.
 //
 // Line by line; the first line that cannot be read ends it with one message. A function is added when it was read
 // whole, so a program never holds half of one.
 #include <utility>
 
 #include "analyzer/ir/cursor.h"
+#include "analyzer/ir/parse_ops.h"
 #include "analyzer/ir/parse_places.h"
 #include "analyzer/ir/text.h"
 #include "analyzer/ir/words.h"
@@ -14,12 +16,13 @@
 namespace streamsan::analyzer::ir {
 namespace {
 
-constexpr std::uint32_t kLongestCallChain = 100;
-
 /// One function, fed with its lines.
 class FunctionReader {
  public:
-  FunctionReader(Cursor& line, std::uint32_t number) : first_line_(number), places_(function_) { header(line); }
+  FunctionReader(Cursor& line, std::uint32_t number)
+      : first_line_(number), places_(function_), ops_(function_, places_) {
+    header(line);
+  }
 
   void read(Cursor& line, std::uint32_t number) {
     if (!declaration(line)) {
@@ -68,7 +71,7 @@ class FunctionReader {
       } else if (line.take_word("incomplete")) {
         function_.incomplete = line.text("reason");
       } else if (line.take(";")) {
-        function_.site = site(line, 0);
+        function_.site = ops_.site(line);
       } else {
         line.fail("not an attribute of a function");
       }
@@ -153,7 +156,7 @@ class FunctionReader {
     Block& block = function_.blocks.back();
     const bool two_way = line.take_word("branch");
     if (!two_way && !line.take_word("goto")) {
-      block.ops.push_back(op(line, number));
+      block.ops.push_back(ops_.op(line, number));
       return;
     }
     ended_ = true;
@@ -165,221 +168,12 @@ class FunctionReader {
     }
   }
 
-  Op op(Cursor& line, std::uint32_t number) {
-    const auto kind = find<OpKind>(line.peek_word());
-    if (!kind) {
-      line.fail("no op or declaration of that name");
-    }
-    line.word("op");
-    Op op{.kind = *kind};
-    for (const char position : shape(*kind)) {
-      operand(line, op, position);
-    }
-    if (op.kind == OpKind::Assign && op.target != kNoPlace && op.source.kind == Operand::Kind::Value) {
-      places_.suggest(op.target, function_[op.source.place].type);
-      places_.suggest(op.source.place, function_[op.target].type);
-    }
-    while (!line.at_end() && line.peek() != ';') {
-      attribute(line, op);
-      line.take(",");
-    }
-    if (!line.take(";")) {
-      op.site = function_.add({.file = "ir", .line = number, .function = function_.name});
-    } else if (!line.take("-")) {
-      op.site = site(line, 0);
-    }
-    return op;
-  }
-
-  void operand(Cursor& line, Op& op, char position) {
-    switch (position) {
-      case 't':
-        op.target = places_.target(line, created(op.kind));
-        break;
-      case 'v':
-        if (!line.at_end() && line.peek() != ';') {
-          op.source = places_.operand(line, TypeKind::Other);
-        }
-        break;
-      case 's':
-        op.stream = places_.operand(line, TypeKind::Stream);
-        break;
-      case 'e':
-        op.event = places_.operand(line, TypeKind::Event);
-        break;
-      case 'f':
-        op.event2 = places_.operand(line, TypeKind::Event);
-        break;
-      case 'w':
-        work(line, op);
-        op.name = line.text("name of what is enqueued");
-        break;
-      case 'c':
-        call(line, op);
-        break;
-      default:
-        line.expect("=");
-    }
-  }
-
-  static TypeKind created(OpKind kind) {
-    switch (kind) {
-      case OpKind::CreateStream:
-        return TypeKind::Stream;
-      case OpKind::CreateEvent:
-        return TypeKind::Event;
-      case OpKind::Allocate:
-        return TypeKind::Pointer;
-      default:
-        return TypeKind::Other;
-    }
-  }
-
-  static void work(Cursor& line, Op& op) {
-    const auto work = find<Work>(line.peek_word());
-    if (!work) {
-      line.fail("kernel, copy, fill, library, communication, host_function, graph_launch or other expected");
-    }
-    line.word("work");
-    op.work = *work;
-  }
-
-  void call(Cursor& line, Op& op) {
-    if (line.peek() != '"') {
-      op.target = places_.target(line, TypeKind::Other);
-      line.expect("=");
-    }
-    op.callee = line.text("callee");
-    arguments(line, op);
-  }
-
-  void arguments(Cursor& line, Op& op) {
-    line.expect("(");
-    while (!line.take(")")) {
-      op.arguments.push_back(places_.operand(line, TypeKind::Other));
-      if (line.peek() != ')') {
-        line.expect(",");
-      }
-    }
-  }
-
-  void attribute(Cursor& line, Op& op) {
-    const std::string word = line.word("attribute");
-    if (const auto mode = find<Mode>(word)) {
-      access(line, op, *mode);
-    } else if (word == "on") {
-      op.stream = places_.operand(line, TypeKind::Stream);
-    } else if (word == "for") {
-      op.event = places_.operand(line, TypeKind::Event);
-    } else if (word == "to") {
-      op.event2 = places_.operand(line, TypeKind::Event);
-    } else if (word == "object") {
-      op.object = places_.operand(line, TypeKind::Object);
-    } else if (word == "source") {
-      op.source = places_.operand(line, TypeKind::Other);
-    } else if (word == "target") {
-      op.target = places_.target(line, TypeKind::Other);
-    } else if (word == "work") {
-      work(line, op);
-    } else if (word == "api") {
-      op.name = line.text("name");
-    } else if (word == "detail") {
-      op.detail = line.text("detail");
-    } else if (word == "callee") {
-      op.callee = line.text("callee");
-    } else if (word == "arguments") {
-      arguments(line, op);
-    } else if (!flag(word, op)) {
-      line.fail("'" + word + "' is no attribute");
-    }
-  }
-
-  static bool flag(const std::string& word, Op& op) {
-    if (const auto stream = find<ordering::StreamKind>(word)) {
-      op.stream_kind = stream;
-    } else if (const auto memory = find<ordering::MemoryKind>(word)) {
-      op.memory = memory;
-    } else if (word == "timing" || word == "no_timing") {
-      op.timing = word == "timing";
-    } else if (word == "tensor") {
-      op.tensor = true;
-    } else if (word == "synchronous") {
-      op.form = Form::Synchronous;
-    } else if (word == "implicit_stream") {
-      op.implicit_stream = true;
-    } else if (word == "unchecked") {
-      op.unchecked = true;
-    } else {
-      return false;
-    }
-    return true;
-  }
-
-  void access(Cursor& line, Op& op, Mode mode) {
-    Access access{.memory = places_.operand(line, TypeKind::Pointer), .mode = mode};
-    while (true) {
-      if (line.take_word("bytes")) {
-        access.bytes = places_.expr(line);
-      } else if (line.take_word("pinned")) {
-        access.pinned = true;
-      } else if (line.take_word("pageable")) {
-        access.pageable = true;
-      } else if (line.take_word("on_host")) {
-        access.on_host = true;
-      } else if (line.take_word("on_device")) {
-        access.on_host = false;
-      } else {
-        break;
-      }
-    }
-    op.accesses.push_back(access);
-  }
-
-  SiteId site(Cursor& line, std::uint32_t depth) {
-    if (depth > kLongestCallChain) {
-      line.fail("chain of calls too long");
-    }
-    Site at;
-    at.function = function_.name;
-    at.file = line.file();
-    line.expect(":");
-    at.line = line.number("line number");
-    if (line.take_adjacent(":")) {
-      at.column = line.number("column");
-    }
-    if (line.take("\"")) {
-      at.text = line.quoted('"');
-    }
-    if (line.take_word("in")) {
-      at.function = line.text("function");
-    }
-    at.in_macro = line.take_word("macro");
-    if (line.take_word("via")) {
-      at.call = site(line, depth + 1);
-    }
-    return intern(std::move(at));
-  }
-
-  /// Ops at one place have one site.
-  SiteId intern(Site at) {
-    const auto key = std::tuple(at.file, at.line, at.column, at.text, at.function, at.in_macro, at.call);
-    const auto found = sites_.find(key);
-    if (found != sites_.end()) {
-      return found->second;
-    }
-    const SiteId id = function_.add(std::move(at));
-    sites_.emplace(key, id);
-    return id;
-  }
-
-  using SiteKey = std::tuple<std::string, std::uint32_t, std::uint32_t, std::string, std::string, bool, SiteId>;
-
   std::uint32_t first_line_;
   Function function_;
   PlaceReader places_;
+  OpReader ops_;
   std::map<std::string, BlockId> labels_;
   std::vector<Jump> jumps_;
-  std::map<SiteKey, SiteId> sites_;
   bool ended_ = false;
 };
 

@@ -186,18 +186,23 @@ ExprId PlaceReader::expression(Cursor& line, char open, char close) {
   Expr expr;
   expr.text = line.expression_text(open, close);
   expr.constant = literal(expr.text);
-  bool valued = line.take("@=");
-  if (!valued && line.take("@")) {
-    while (line.peek() != close && line.peek() != '@') {
-      expr.uses.push_back(path(line, TypeKind::Integer));
-      line.take(",");
+  bool listed = false;
+  while (line.peek() == '@') {
+    if (line.take("@=")) {
+      expr.constant = line.take("?") ? std::nullopt : std::optional(line.signed_number("value"));
+    } else if (line.take("@*")) {
+      expr.unit = line.number("bytes of a step");
+    } else {
+      line.expect("@");
+      listed = true;
+      while (line.peek() != close && line.peek() != '@') {
+        expr.uses.push_back(path(line, TypeKind::Integer));
+        line.take(",");
+      }
     }
-    valued = line.take("@=");
-  } else {
-    expr.uses = integers_.used_in(expr.text);
   }
-  if (valued) {
-    expr.constant = line.take("?") ? std::nullopt : std::optional(line.signed_number("value"));
+  if (!listed) {
+    expr.uses = integers_.used_in(expr.text);
   }
   line.expect(std::string_view(&close, 1));
   return function_.add(std::move(expr));

@@ -35,14 +35,16 @@
 //            this.Class::x, a[i], a[@] (index not known), $ in names. `this` is the object: this->x reads as this.x.
 //            Odd names in `...`. <PATH : type> where one path has two types
 //   EXPR     {text} or, as an index, [text]. Integer variables named in the text are its uses, a number is its own
-//            value. Else: {n @ i, this.j @= 4}: uses after @, value (or ?) after @=. Escapes: \{ \} \[ \] \@ \\ \n
+//            value. Else: {n @ i, this.j @= 4 @* 8}: uses after @, value (or ?) after @=, bytes
+//            of a step after @*. Escapes: \{ \} \[ \] \@ \\ \n
 //   SITE     ; file:line:column ["text"] [in "function"] [macro] [via file:line:column ...]; `; -`: none
 //            For readers: an op without a site gets one, `ir:LINE` of the text, so that sites differ.
 //
 // Lost: raw source locations and what serves only to place repairs; two sites with nothing to tell them apart become
 // one; ids are given anew.
-#include <map>
-
+//
+// Paths, expressions and operands are in print_places.cpp.
+#include "analyzer/ir/print_places.h"
 #include "analyzer/ir/text.h"
 #include "analyzer/ir/words.h"
 
@@ -51,20 +53,7 @@ namespace {
 
 class Printer {
  public:
-  explicit Printer(const Function& function) : function_(function) {
-    for (std::uint32_t i = 0; i < function.places.size(); ++i) {
-      integers_.add(function.places[i], PlaceId{i});
-      const Place& place = function.places[i];
-      if (place.kind == Place::Kind::Parameter || (place.kind == Place::Kind::Local && place.number == 0)) {
-        ++plain_names_[place.name];
-      }
-    }
-    // A part is entered in its table after what it is made of, but nothing relies on it: parts are spelled on demand.
-    paths_.resize(function.places.size());
-    for (std::uint32_t i = 0; i < function.places.size(); ++i) {
-      path(PlaceId{i});
-    }
-  }
+  explicit Printer(const Function& function) : function_(function), places_(function) {}
 
   std::string print() {
     header();
@@ -75,8 +64,6 @@ class Printer {
   }
 
  private:
-  static bool is_root(const Place& place) { return place.base == kNoPlace; }
-
   void header() {
     out_ += "function " + quote(function_.name, '"') + " usr " + quote(function_.usr, '"');
     if (function_.per_thread_default_stream) {
@@ -92,14 +79,14 @@ class Printer {
     for (std::size_t i = 0; i < function_.parameters.size(); ++i) {
       const PlaceId id = function_.parameters[i];
       const bool expected = id != kNoPlace && function_[id].number == i;
-      out_ += "  parameter " + (expected ? parameter(function_[id]) : declared(id)) + '\n';
+      out_ += "  parameter " + (expected ? PlaceWriter::parameter(function_[id]) : places_.declared(id)) + '\n';
     }
     for (const bool roots : {true, false}) {
       for (std::uint32_t i = 0; i < function_.places.size(); ++i) {
         const Place& place = function_.places[i];
         const bool listed = place.kind == Place::Kind::Parameter && is_listed(PlaceId{i});
-        if (is_root(place) == roots && !listed) {
-          out_ += std::string("  ") + keyword(place) + ' ' + declared(PlaceId{i}) + '\n';
+        if ((place.base == kNoPlace) == roots && !listed) {
+          out_ += std::string("  ") + keyword(place) + ' ' + places_.declared(PlaceId{i}) + '\n';
         }
       }
     }
@@ -132,152 +119,6 @@ class Printer {
     return "";
   }
 
-  /// The one whose number is its place in the list.
-  static std::string parameter(const Place& place) {
-    return (place.reference ? "&" : "") + plain(place) + ' ' + name(place.type);
-  }
-
-  std::string declared(PlaceId id) {
-    if (id == kNoPlace) {
-      return "none";
-    }
-    const Place& place = function_[id];
-    if (!is_root(place) || place.kind == Place::Kind::This) {
-      return path(id) + ' ' + name(place.type);
-    }
-    if (place.kind == Place::Kind::Parameter) {
-      return (place.reference ? "&" : "") + plain(place) + '@' + std::to_string(place.number) + ' ' + name(place.type);
-    }
-    return root_name(place) + ' ' + name(place.type);
-  }
-
-  static std::string plain(const Place& place) {
-    const bool bare = place.kind == Place::Kind::Global ? is_bare_qualified(place.name)
-                                                        : is_bare(place.name) && !is_reserved(place.name);
-    return bare ? place.name : quote(place.name, '`');
-  }
-
-  /// Without the sigil: `i#2`, `p@0`.
-  std::string root_name(const Place& place) const {
-    if (place.kind == Place::Kind::Parameter) {
-      const bool unique = plain_names_.at(place.name) == 1;
-      return plain(place) + (unique ? "" : '@' + std::to_string(place.number));
-    }
-    return plain(place) + (place.number == 0 ? "" : '#' + std::to_string(place.number));
-  }
-
-  static bool is_bare_qualified(std::string_view name) {
-    while (true) {
-      const std::size_t colons = name.find("::");
-      if (!is_bare(name.substr(0, colons))) {
-        return false;
-      }
-      if (colons == std::string_view::npos) {
-        return true;
-      }
-      name.remove_prefix(colons + 2);
-    }
-  }
-
-  static std::string maybe_quoted(std::string_view word) {
-    return is_bare(word) ? std::string(word) : quote(word, '`');
-  }
-
-  /// A base in front of `.` or `[`.
-  std::string base(PlaceId id) {
-    const std::string& text = path(id);
-    return text.starts_with('*') ? '(' + text + ')' : text;
-  }
-
-  const std::string& path(PlaceId id) {
-    std::string& text = paths_[static_cast<std::size_t>(id)];
-    if (text.empty()) {
-      std::string spelled = spell(function_[id]);
-      const bool taken = !spelled_.emplace(spelled, id).second;
-      text = taken ? '<' + spelled + " : " + name(function_[id].type) + '>' : std::move(spelled);
-    }
-    return text;
-  }
-
-  std::string spell(const Place& place) {
-    switch (place.kind) {
-      case Place::Kind::Local:
-      case Place::Kind::Parameter:
-        return root_name(place);
-      case Place::Kind::Temporary:
-        return '%' + root_name(place);
-      case Place::Kind::Global:
-        return "::" + root_name(place);
-      case Place::Kind::This:
-        return "this";
-      case Place::Kind::Deref:
-        return '*' + path(place.base);
-      case Place::Kind::Index:
-        return base(place.base) + (place.index == kNoExpr ? "[@]" : expr(place.index, '[', ']'));
-      case Place::Kind::Field: {
-        std::string owner;
-        if (!place.owner.empty()) {
-          owner = (is_bare_qualified(place.owner) ? place.owner : quote(place.owner, '`')) + "::";
-        }
-        const std::string field = owner + maybe_quoted(place.name);
-        const std::string& of = path(place.base);
-        return of.starts_with('*') && !of.starts_with("**") && of != "*this" ? of.substr(1) + "->" + field
-                                                                             : base(place.base) + '.' + field;
-      }
-    }
-    return {};
-  }
-
-  /// Every `close` has its `open` before it: the parser finds the end without escapes.
-  static bool is_nested(std::string_view text, char open, char close) {
-    int depth = 0;
-    for (const char c : text) {
-      depth += c == open ? 1 : c == close ? -1 : 0;
-      if (depth < 0) {
-        return false;
-      }
-    }
-    return depth == 0;
-  }
-
-  std::string expr(ExprId id, char open, char close) {
-    const Expr& e = function_[id];
-    const bool nested = is_nested(e.text, open, close);
-    std::string text(1, open);
-    for (const char c : e.text) {
-      if (c == '\n' || c == '\r') {
-        text += c == '\n' ? "\\n" : "\\r";
-        continue;
-      }
-      if (((c == open || c == close) && !nested) || c == '@' || c == '\\') {
-        text += '\\';
-      }
-      text += c;
-    }
-    if (e.uses != integers_.used_in(e.text)) {
-      text += " @";
-      for (std::size_t i = 0; i < e.uses.size(); ++i) {
-        text += (i == 0 ? " " : ", ") + path(e.uses[i]);
-      }
-    }
-    if (e.constant != literal(e.text)) {
-      text += " @= " + (e.constant ? std::to_string(*e.constant) : "?");
-    }
-    return text + close;
-  }
-
-  std::string braced(ExprId id) { return expr(id, '{', '}'); }
-
-  std::string operand(const Operand& operand) {
-    std::string text = name(operand.kind);
-    if (operand.place != kNoPlace) {
-      text = (operand.kind == Operand::Kind::Address ? "&" : "") + path(operand.place);
-    }
-    return operand.offset == kNoExpr ? text : text + " + " + braced(operand.offset);
-  }
-
-  std::string target(PlaceId id) { return id == kNoPlace ? "none" : path(id); }
-
   std::string site(SiteId id) {
     const Site& at = function_[id];
     const bool plain = !at.file.empty() && at.file.find_first_of(" \t\n\r:\"`;") == std::string::npos &&
@@ -309,7 +150,7 @@ class Printer {
     }
     out_ += block.successors.size() == 1 && block.condition == kNoExpr ? "  goto" : "  branch";
     if (block.condition != kNoExpr) {
-      out_ += ' ' + braced(block.condition);
+      out_ += ' ' + places_.braced(block.condition);
     }
     for (const BlockId next : block.successors) {
       out_ += " bb" + std::to_string(static_cast<std::uint32_t>(next));
@@ -322,7 +163,7 @@ class Printer {
   std::string arguments(const Op& op) {
     std::string text = "(";
     for (const Operand& argument : op.arguments) {
-      text += (text.size() == 1 ? "" : ", ") + operand(argument);
+      text += (text.size() == 1 ? "" : ", ") + places_.operand(argument);
     }
     return text + ')';
   }
@@ -334,26 +175,26 @@ class Printer {
     for (const char position : positions) {
       switch (position) {
         case 't':
-          text += ' ' + target(op.target);
+          text += ' ' + places_.target(op.target);
           break;
         case 'v':
-          text += ' ' + operand(op.source);
+          text += ' ' + places_.operand(op.source);
           break;
         case 's':
-          text += ' ' + operand(op.stream);
+          text += ' ' + places_.operand(op.stream);
           break;
         case 'e':
-          text += ' ' + operand(op.event);
+          text += ' ' + places_.operand(op.event);
           break;
         case 'f':
-          text += ' ' + operand(op.event2);
+          text += ' ' + places_.operand(op.event2);
           break;
         case 'w':
           text += std::string(" ") + name(op.work) + ' ' + word(op.name);
           break;
         case 'c':
-          text +=
-              (op.target == kNoPlace ? " " : ' ' + target(op.target) + " = ") + quote(op.callee, '"') + arguments(op);
+          text += (op.target == kNoPlace ? " " : ' ' + places_.target(op.target) + " = ") + quote(op.callee, '"') +
+                  arguments(op);
           break;
         default:
           text += " =";
@@ -364,23 +205,23 @@ class Printer {
       text += std::string(" ") + key + ' ' + value;
     };
     if (!has('t') && !call && op.target != kNoPlace) {
-      attribute("target", target(op.target));
+      attribute("target", places_.target(op.target));
     }
     const auto given = [](const Operand& operand) { return operand != Operand{}; };
     if (!has('v') && given(op.source)) {
-      attribute("source", operand(op.source));
+      attribute("source", places_.operand(op.source));
     }
     if (!has('s') && given(op.stream)) {
-      attribute("on", operand(op.stream));
+      attribute("on", places_.operand(op.stream));
     }
     if (!has('e') && given(op.event)) {
-      attribute("for", operand(op.event));
+      attribute("for", places_.operand(op.event));
     }
     if (!has('f') && given(op.event2)) {
-      attribute("to", operand(op.event2));
+      attribute("to", places_.operand(op.event2));
     }
     if (given(op.object)) {
-      attribute("object", operand(op.object));
+      attribute("object", places_.operand(op.object));
     }
     if (!has('w') && op.work != Work::Other) {
       attribute("work", name(op.work));
@@ -423,9 +264,9 @@ class Printer {
   }
 
   std::string access(const Access& access) {
-    std::string text = std::string(name(access.mode)) + ' ' + operand(access.memory);
+    std::string text = std::string(name(access.mode)) + ' ' + places_.operand(access.memory);
     if (access.bytes != kNoExpr) {
-      text += " bytes " + braced(access.bytes);
+      text += " bytes " + places_.braced(access.bytes);
     }
     if (access.pinned) {
       text += " pinned";
@@ -440,10 +281,7 @@ class Printer {
   }
 
   const Function& function_;
-  IntegerNames integers_;
-  std::map<std::string, int> plain_names_;  ///< how many variables need more than their name
-  std::vector<std::string> paths_;
-  std::map<std::string, PlaceId> spelled_;
+  PlaceWriter places_;
   std::string out_;
 };
 

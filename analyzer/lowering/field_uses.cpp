@@ -39,6 +39,9 @@ class Collect : public clang::RecursiveASTVisitor<Collect> {
     return in_function(f, &Base::TraverseCXXConstructorDecl);
   }
   bool TraverseCXXForRangeStmt(clang::CXXForRangeStmt* loop);
+  bool TraverseIfStmt(clang::IfStmt* choice);
+  bool TraverseConditionalOperator(clang::ConditionalOperator* choice);
+  bool TraverseCaseStmt(clang::CaseStmt* choice);
 
   bool VisitFieldDecl(clang::FieldDecl* field);
   bool VisitCXXConstructorDecl(clang::CXXConstructorDecl* constructor);
@@ -59,6 +62,12 @@ class Collect : public clang::RecursiveASTVisitor<Collect> {
   [[nodiscard]] const clang::Expr* leaf(const clang::Expr* expression) const;
   [[nodiscard]] const clang::ValueDecl* owner_of(const clang::Expr* leaf) const;
   void claim(const clang::Expr* leaf_or_null) { claimed_.insert(leaf_or_null); }
+  /// Claimed, and its value is of no interest.
+  void overlook(const clang::Expr* leaf_or_null) { claim(leaf_or_null), overlooked_.insert(leaf_or_null); }
+  [[nodiscard]] Spot here() { return {functions_.empty() ? nullptr : functions_.back(), branches_, ++spots_}; }
+  bool in_branch(const clang::Expr* condition, bool holds, clang::Stmt* branch);
+  void null_test(const clang::Expr& condition);
+  bool destroy(const clang::CallExpr& call, const Model& model);
   bool unclaimed(const clang::Expr* expression);
   bool make(const clang::CallExpr& call);
   bool change_container(const clang::CXXMemberCallExpr& call);
@@ -70,7 +79,9 @@ class Collect : public clang::RecursiveASTVisitor<Collect> {
   FieldUses found_;
   std::map<const clang::ValueDecl*, Uses>& uses_ = found_.uses;
   std::map<const clang::VarDecl*, const clang::ValueDecl*> aliases_;
-  std::set<const clang::Expr*> claimed_;
+  std::set<const clang::Expr*> claimed_, overlooked_;
+  std::vector<Branch> branches_;
+  unsigned spots_ = 0;
   std::vector<const clang::FunctionDecl*> functions_;
   const clang::Stmt* block_ = nullptr;
 };
@@ -97,6 +108,44 @@ bool Collect::TraverseCompoundStmt(clang::CompoundStmt* block) {
   const bool go_on = Base::TraverseCompoundStmt(block);
   block_ = outer;
   return go_on;
+}
+
+bool Collect::in_branch(const clang::Expr* condition, bool holds, clang::Stmt* branch) {
+  branches_.push_back({condition, holds});
+  const bool go_on = TraverseStmt(branch);
+  branches_.pop_back();
+  return go_on;
+}
+
+bool Collect::TraverseIfStmt(clang::IfStmt* choice) {
+  if (choice->isConstexpr() || choice->getCond() == nullptr) return Base::TraverseIfStmt(choice);
+  null_test(*choice->getCond());
+  return TraverseStmt(choice->getInit()) && TraverseStmt(choice->getConditionVariableDeclStmt()) &&
+         TraverseStmt(choice->getCond()) && in_branch(choice->getCond(), true, choice->getThen()) &&
+         in_branch(choice->getCond(), false, choice->getElse());
+}
+
+bool Collect::TraverseConditionalOperator(clang::ConditionalOperator* choice) {
+  null_test(*choice->getCond());
+  return TraverseStmt(choice->getCond()) && in_branch(choice->getCond(), true, choice->getTrueExpr()) &&
+         in_branch(choice->getCond(), false, choice->getFalseExpr());
+}
+
+bool Collect::TraverseCaseStmt(clang::CaseStmt* choice) {
+  return in_branch(choice->getLHS(), true, choice->getSubStmt());
+}
+
+void Collect::null_test(const clang::Expr& condition) {
+  const clang::Expr* plain = condition.IgnoreParenImpCasts();
+  if (const auto* binary = dyn_cast<clang::BinaryOperator>(plain)) {
+    if (!binary->isLogicalOp()) return;
+    null_test(*binary->getLHS());
+    return null_test(*binary->getRHS());
+  }
+  if (const auto* negated = dyn_cast<clang::UnaryOperator>(plain); negated && negated->getOpcode() == clang::UO_LNot) {
+    return null_test(*negated->getSubExpr());
+  }
+  overlook(leaf(plain));
 }
 
 bool Collect::TraverseCXXForRangeStmt(clang::CXXForRangeStmt* loop) {
@@ -261,6 +310,17 @@ void Collect::store(const clang::ValueDecl& where, const clang::Expr* value) {
   uses.foreign = true;
 }
 
+bool Collect::destroy(const clang::CallExpr& call, const Model& model) {
+  const api::Effect& effect = model.effect;
+  if (effect.kind != api::EffectKind::StreamDestroy && effect.kind != api::EffectKind::EventDestroy) return false;
+  if (effect.object < 0 || static_cast<unsigned>(effect.object) >= call.getNumArgs()) return false;
+  const clang::Expr* handle = leaf(call.getArg(static_cast<unsigned>(effect.object)));
+  if (handle == nullptr) return false;
+  overlook(handle);
+  uses_[owner_of(handle)].destroyed.push_back(here());
+  return true;
+}
+
 bool Collect::make(const clang::CallExpr& call) {
   const clang::FunctionDecl* callee = call.getDirectCallee();
   if (callee == nullptr || callee->getIdentifier() == nullptr) return false;
@@ -271,6 +331,7 @@ bool Collect::make(const clang::CallExpr& call) {
                                      .in_system_header = true,
                                      .arguments = call.getNumArgs()});
   if (model == nullptr || model->deed != DeedKind::Effect) return false;
+  if (destroy(call, *model)) return true;
   const api::Effect& effect = model->effect;
   const bool stream = effect.kind == api::EffectKind::StreamCreate;
   if ((!stream && effect.kind != api::EffectKind::EventCreate) || effect.object < 0) return false;
@@ -283,7 +344,7 @@ bool Collect::make(const clang::CallExpr& call) {
   const clang::Expr* made = leaf(out);
   if (made == nullptr) return true;
   claim(made);
-  Making making{model->stream_kind, model->timing};
+  Making making{model->stream_kind, model->timing, here()};
   clang::Expr::EvalResult flags;
   if (effect.flags >= 0 && static_cast<unsigned>(effect.flags) < call.getNumArgs() &&
       call.getArg(static_cast<unsigned>(effect.flags))->EvaluateAsInt(flags, context_)) {
@@ -298,7 +359,7 @@ bool Collect::make(const clang::CallExpr& call) {
     }
   }
   Uses& uses = uses_[owner_of(made)];
-  uses.makings.push_back(making);
+  uses.makings.push_back(std::move(making));
   uses.made_in = block_;
   return true;
 }
@@ -338,6 +399,7 @@ bool Collect::VisitCallExpr(clang::CallExpr* call) {
     return true;
   }
   const clang::FunctionDecl* callee = call->getDirectCallee();
+  if (callee != nullptr && callee->hasBody()) found_.calls.emplace_back(callee->getCanonicalDecl(), here());
   if (callee == nullptr || !callee->isInStdNamespace() || callee->getIdentifier() == nullptr) return true;
   const clang::Expr* first = call->getNumArgs() == 2 ? leaf(call->getArg(0)) : nullptr;
   if (first == nullptr) return true;
@@ -355,9 +417,13 @@ bool Collect::VisitCallExpr(clang::CallExpr* call) {
 }
 
 bool Collect::VisitBinaryOperator(clang::BinaryOperator* assignment) {
+  if (assignment->isEqualityOp()) {
+    for (const clang::Expr* side : {assignment->getLHS(), assignment->getRHS()}) overlook(leaf(side));
+  }
   const clang::Expr* target = assignment->isAssignmentOp() ? leaf(assignment->getLHS()) : nullptr;
   if (target == nullptr) return true;
   claim(target);
+  if (is_empty(*assignment->getRHS())) uses_[owner_of(target)].cleared.push_back(here());
   store(*owner_of(target), assignment->getRHS());
   return true;
 }
@@ -366,7 +432,10 @@ bool Collect::VisitImplicitCastExpr(clang::ImplicitCastExpr* cast) {
   const bool read = cast->getCastKind() == clang::CK_LValueToRValue;
   const bool made_const = cast->getCastKind() == clang::CK_NoOp && cast->getType().isConstQualified();
   if (read || made_const) {
-    if (const clang::Expr* named = leaf(cast->getSubExpr())) claim(named);
+    if (const clang::Expr* named = leaf(cast->getSubExpr())) {
+      claim(named);
+      if (!overlooked_.contains(named)) uses_[owner_of(named)].readings.push_back(here());
+    }
   }
   return true;
 }
@@ -380,6 +449,33 @@ bool Collect::unclaimed(const clang::Expr* expression) {
 }
 
 }  // namespace
+
+std::optional<bool> tells_made(const clang::Expr& condition, const clang::ValueDecl& handle) {
+  const clang::Expr* plain = condition.IgnoreParenImpCasts();
+  const auto names = [&](const clang::Expr* side) {
+    const auto* member = dyn_cast<clang::MemberExpr>(side->IgnoreParenImpCasts());
+    return member != nullptr && member->getMemberDecl() == &handle;
+  };
+  if (const auto* binary = dyn_cast<clang::BinaryOperator>(plain)) {
+    // Both sides hold where `a && b` does.
+    if (binary->getOpcode() == clang::BO_LAnd) {
+      const auto left = tells_made(*binary->getLHS(), handle), right = tells_made(*binary->getRHS(), handle);
+      return left == true || right == true ? std::optional(true) : std::nullopt;
+    }
+    if (!binary->isEqualityOp() || (!names(binary->getLHS()) && !names(binary->getRHS()))) return std::nullopt;
+    const clang::Expr* other = names(binary->getLHS()) ? binary->getRHS() : binary->getLHS();
+    other = other->IgnoreParenCasts();
+    const auto* zero = dyn_cast<clang::IntegerLiteral>(other);
+    if (!isa<clang::CXXNullPtrLiteralExpr, clang::GNUNullExpr>(other) && (zero == nullptr || zero->getValue() != 0)) {
+      return std::nullopt;
+    }
+    return binary->getOpcode() == clang::BO_NE;
+  }
+  if (const auto* negated = dyn_cast<clang::UnaryOperator>(plain); negated && negated->getOpcode() == clang::UO_LNot) {
+    return names(negated->getSubExpr()) ? std::optional(false) : std::nullopt;
+  }
+  return names(plain) ? std::optional(true) : std::nullopt;
+}
 
 FieldUses collect_field_uses(clang::ASTContext& context, const Models& models) {
   Collect collect(context, models);

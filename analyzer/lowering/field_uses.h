@@ -6,13 +6,16 @@
 
 #include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "analyzer/models/model.h"
 
 namespace clang {
 class ASTContext;
+class Expr;
 class FieldDecl;
+class FunctionDecl;
 class Stmt;
 class ValueDecl;
 class VarDecl;
@@ -20,15 +23,33 @@ class VarDecl;
 
 namespace streamsan::analyzer {
 
+/// A branch that leads to a place in a function.
+struct Branch {
+  const clang::Expr* condition = nullptr;
+  bool holds = false;
+  friend bool operator==(const Branch&, const Branch&) = default;
+};
+
+/// Where in the translation unit something is done.
+struct Spot {
+  const clang::FunctionDecl* function = nullptr;
+  std::vector<Branch> branches;  ///< from the outside in
+  unsigned number = 0;           ///< grows in the order of the text
+};
+
 /// How one handle was made.
 struct Making {
   std::optional<ordering::StreamKind> stream_kind;
   std::optional<bool> timing;
+  Spot spot;
 };
 
 /// What was seen of a field or of a local variable.
 struct Uses {
   std::vector<Making> makings;
+  std::vector<Spot> readings;   ///< of its value, other than to destroy it or to ask whether it is null
+  std::vector<Spot> destroyed;  ///< by a call that destroys handles
+  std::vector<Spot> cleared;    ///< by an assignment of null
   bool foreign = false;
   const clang::Stmt* made_in = nullptr;  ///< locals: the block
   unsigned given_away = 0;               ///< locals: how often its value was stored somewhere
@@ -44,7 +65,11 @@ struct Handover {
 struct FieldUses {
   std::map<const clang::ValueDecl*, Uses> uses;  ///< fields and locals of handle types
   std::vector<Handover> handovers;
+  std::vector<std::pair<const clang::FunctionDecl*, Spot>> calls;  ///< of functions with a body
 };
+
+/// What `condition` says of a handle: not null if it holds (true) or if it does not (false). Absent: something else.
+std::optional<bool> tells_made(const clang::Expr& condition, const clang::ValueDecl& handle);
 
 FieldUses collect_field_uses(clang::ASTContext& context, const Models& models);
 

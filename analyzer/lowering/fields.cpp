@@ -11,14 +11,15 @@
 //             that was made in the same block and is given to this one field: push_back(s), field = s
 //   cleared   null, empty, new cudaStream_t[n]; resize, clear, reserve of a vector
 //   moved     from the same field of another object in a move constructor, a move assignment, std::swap or
-//   std::exchange read      by value, or by const reference foreign   everything else: a value from outside, a
-//   reference or address that escapes
+//             std::exchange
+//   read      by value, or by const reference
+//   foreign   everything else: a value from outside, a reference or address that escapes
 //
-// Owned is what is made and never foreign, in a class whose objects are nowhere copied field by field. It errs to not
-// owned. Stores in other translation units are not seen: a public field that somebody else assigns is taken for owned
-// if what is seen here makes it.
+// Owned is what is made and never foreign, in a class whose objects are nowhere copied field by field, and what is
+// certainly made before it is used and not open to others (field_ownership.h). It errs to not owned.
 #include "analyzer/lowering/fields.h"
 
+#include "analyzer/lowering/field_ownership.h"
 #include "analyzer/lowering/field_uses.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/DeclTemplate.h"
@@ -65,7 +66,7 @@ std::string field_key(const clang::FieldDecl& field) {
 }
 
 std::map<std::string, ir::HandleField> handle_fields(clang::ASTContext& context, const Models& models) {
-  auto [all_uses, handovers] = collect_field_uses(context, models);
+  auto [all_uses, handovers, calls] = collect_field_uses(context, models);
   for (const Handover& handover : handovers) {
     const Uses& local = all_uses[handover.from];
     Uses& field = all_uses[handover.field];
@@ -81,7 +82,10 @@ std::map<std::string, ir::HandleField> handle_fields(clang::ASTContext& context,
     const auto* field = dyn_cast<clang::FieldDecl>(declaration);
     if (field == nullptr) continue;
     Uses& together = by_key[field_key(*field)];
-    together.foreign |= uses.foreign;
+    together.foreign |= uses.foreign || open_to_others(*field, uses);
+    if (handle_kind(field->getType(), models) == ir::TypeKind::Stream) {
+      together.foreign |= !uses.makings.empty() && !made_before_use(*field, uses, calls);
+    }
     together.makings.insert(together.makings.end(), uses.makings.begin(), uses.makings.end());
   }
   std::map<std::string, ir::HandleField> fields;

@@ -16,6 +16,7 @@
 //   host_tensors.cpp     PyTorch
 //   host_lifetimes.cpp   construction, destruction, the end of memory
 //   host_touches.cpp     the host's own accesses
+//   host_loops.cpp       loops in which only the host works
 //   host_trim.cpp        what is taken out again
 #pragma once
 
@@ -144,6 +145,8 @@ class Body {
   ir::PlaceId destination(const clang::Expr& expression, clang::QualType type);
   ir::PlaceId typed(ir::PlaceId place, clang::QualType type);
   clang::QualType type_of(ir::PlaceId place) const;
+  /// Of what a pointer into an array or into the block of a container points to; null: not known.
+  clang::QualType element_type(const ir::Operand& pointer) const;
   ir::TypeKind kind(clang::QualType type) { return unit_.symbols.kind(type); }
   ir::TypeKind kind(ir::PlaceId place) const {
     return place == ir::kNoPlace ? ir::TypeKind::Other : function_[place].type;
@@ -151,15 +154,26 @@ class Body {
 
   // Values (host_operands.cpp).
   ir::Operand operand(const clang::Expr* expression);
+  /// An address, as a pointer or as an integer that holds one.
+  bool points(const clang::Expr* expression);
   ir::Operand stream(const clang::Expr* expression);
   ir::Operand memory(const clang::Expr* expression);
   ir::Operand memory_of(ir::PlaceId place);
+  /// What a pointer points to, if `place` is a member of it; else `place`.
+  ir::PlaceId element_around(ir::PlaceId place) const;
   ir::Operand address_of(ir::PlaceId place);
   ir::Operand moved(ir::Operand pointer, ir::ExprId offset);
   ir::Operand argument_operand(const clang::Expr* argument, bool by_reference);
   ir::ExprId expr(const clang::Expr* expression);
   ir::ExprId number(std::int64_t value);
-  ir::ExprId sum(ir::ExprId left, const char* sign, ir::ExprId right);
+  ir::ExprId negative(const clang::Expr* count);
+  ir::ExprId unknown_number();
+  ir::ExprId sum(ir::ExprId left, ir::ExprId right);
+  /// The same number, of elements of this type, or of what this pointer points to.
+  ir::ExprId stepped(ir::ExprId count, clang::QualType element);
+  ir::ExprId steps(ir::ExprId count, clang::QualType pointer);
+  /// In bytes; 0: not known.
+  std::uint32_t size_of(clang::QualType type) const;
   ir::Expr scalar(const clang::Expr* expression);
   ir::ExprId index_of(ir::PlaceId integer);
   std::optional<std::int64_t> constant(const clang::Expr* expression);
@@ -266,10 +280,29 @@ class Body {
   void drop_idle_touches();
   void drop_idle_integers();
   void outline();
-  void flatten_loops();
-  [[nodiscard]] bool only_host(const ir::Op& op) const;
   std::vector<ir::Op> without_paths(const std::vector<std::size_t>& blocks, bool in_loop);
-  [[nodiscard]] std::vector<std::pair<std::size_t, std::vector<std::size_t>>> natural_loops() const;
+
+  // Loops in which only the host works (host_loops.cpp).
+  /// What a variable counts from and to, where that is known.
+  struct Counted {
+    ir::ExprId lowest = ir::kNoExpr;
+    ir::ExprId highest = ir::kNoExpr;
+  };
+  struct Loop {
+    std::size_t head = 0;
+    std::vector<std::size_t> blocks;
+  };
+  void spread_accesses();
+  void flatten_loops();
+  [[nodiscard]] std::vector<Loop> natural_loops() const;
+  [[nodiscard]] bool only_host(const ir::Op& op) const;
+  [[nodiscard]] bool only_host(const Loop& loop) const;
+  Counted counted(ir::PlaceId variable);
+  void spread(ir::Operand& memory, ir::ExprId* bytes, const llvm::DenseSet<std::uint32_t>& written,
+              const llvm::DenseSet<std::uint32_t>& tested);
+  ir::ExprId instead(ir::ExprId expr, ir::PlaceId variable, ir::ExprId value);
+  ir::ExprId length(ir::ExprId first, ir::ExprId last, ir::ExprId element);
+  ir::ExprId add_folded(ir::Expr expr);
 
   ir::Op& emit(ir::Op op);
   void emit_assign(ir::PlaceId target, ir::Operand source, ir::SiteId site);
@@ -290,6 +323,7 @@ class Body {
   llvm::DenseMap<const clang::ValueDecl*, ir::PlaceId> variables_;
   llvm::DenseMap<const clang::ValueDecl*, ir::PlaceId> aliases_;         ///< references: what they are bound to
   llvm::DenseMap<const clang::VarDecl*, ir::PlaceId> iterated_;          ///< iterators: of which container
+  llvm::DenseMap<std::uint32_t, ir::ExprId> iterators_begin_;            ///< by place of an iterator: its first index
   llvm::DenseMap<const clang::ValueDecl*, clang::FieldDecl*> captures_;  ///< of a lambda's body
   llvm::DenseMap<const clang::CXXNewExpr*, ir::PlaceId> allocated_;
   llvm::DenseMap<const clang::Expr*, ir::PlaceId> choices_;  ///< c ? a : b

@@ -47,7 +47,7 @@ void Body::container(const Call& call) {
       if (inside || handles) return set_result(call, address(call.object));
       Operand block = value(data(call.object));
       if (call.known->callee.name == "element_ptr" && !call.arguments.empty())
-        block = moved(block, expr(call.arguments.front()));
+        block = moved(block, steps(expr(call.arguments.front()), returned));
       if (call.known->callee.name == "end" || call.known->callee.name == "cend") {
         ir::Expr size{.text = function_.spell(call.object) + ".size()", .uses = {}, .constant = {}};
         block = moved(block, function_.add(std::move(size)));

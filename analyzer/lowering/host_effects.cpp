@@ -81,7 +81,8 @@ void Body::apply_enqueue(const Call& call, ir::Work work) {
     if (call.model->name.find("Symbol") != std::string::npos && op.accesses.size() == 2) {
       // (symbol, src, count, offset, kind) and (dst, symbol, count, offset, kind)
       ir::Access& symbol = op.accesses[call.model->name.find("FromSymbol") == std::string::npos ? 0 : 1];
-      if (const clang::Expr* offset = argument(call, 3)) symbol.memory = moved(symbol.memory, expr(offset));
+      if (const clang::Expr* offset = argument(call, 3))
+        symbol.memory = moved(symbol.memory, stepped(expr(offset), unit_.context.CharTy));
       symbol.on_host = false;
     }
 

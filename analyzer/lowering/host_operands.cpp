@@ -2,7 +2,8 @@
 //
 // Which value an expression has, and scalar expressions as text.
 //
-// A pointer is a place that holds it, or the address of a place, and an offset. An index or an offset is kept as text
+// A pointer is a place that holds it, or the address of a place, and an offset, which is a number of steps and the size
+// of one: casts lie between `p + 4` of a float* and of a char*. An index or an offset is kept as text
 // that names the integers it reads in the way Function::spell does, so that the analysis can put their values there:
 // two uses of `i + 1` are equal while i is. A part that is no variable and no constant, a call above all, stands as it
 // is written; what such an expression means is not known and equal to nothing.
@@ -65,25 +66,69 @@ ir::ExprId Body::number(std::int64_t value) {
   return function_.add(ir::Expr{.text = std::to_string(value), .uses = {}, .constant = value});
 }
 
-ir::ExprId Body::sum(ir::ExprId left, const char* sign, ir::ExprId right) {
-  const ir::Expr a = function_[left], b = function_[right];
-  ir::Expr both{.text = a.text + sign + b.text, .uses = a.uses};
+ir::ExprId Body::unknown_number() { return function_.add(ir::Expr{.text = "?", .uses = {}, .constant = {}}); }
+
+std::uint32_t Body::size_of(clang::QualType type) const {
+  if (type.isNull() || type->isDependentType() || type->isPlaceholderType()) return 0;
+  if (type->isVoidType()) return 1;
+  if (type->isIncompleteType() || type->isFunctionType() || type->isSizelessType()) return 0;
+  const auto bytes = unit_.context.getTypeSizeInChars(type.getNonReferenceType()).getQuantity();
+  return bytes > 0 && bytes <= UINT32_MAX ? static_cast<std::uint32_t>(bytes) : 0;
+}
+
+ir::ExprId Body::stepped(ir::ExprId count, clang::QualType element) {
+  if (count == ir::kNoExpr || function_[count].unit != 0 || element.isNull()) return count;
+  // Handles and pointers are values, not bytes: what matters of their elements is which.
+  const TypeKind of = kind(element);
+  if (of == TypeKind::Stream || of == TypeKind::Event || of == TypeKind::Graph || of == TypeKind::Pointer) return count;
+  ir::Expr counted = function_[count];
+  counted.unit = size_of(element);
+  return function_.add(std::move(counted));
+}
+
+ir::ExprId Body::steps(ir::ExprId count, clang::QualType pointer) {
+  if (pointer->isPointerType()) return stepped(count, pointer->getPointeeType());
+  if (const auto* array = pointer->getAsArrayTypeUnsafe()) return stepped(count, array->getElementType());
+  // CUdeviceptr, uintptr_t
+  return pointer->isIntegerType() ? stepped(count, unit_.context.CharTy) : count;
+}
+
+ir::ExprId Body::sum(ir::ExprId left, ir::ExprId right) {
+  ir::Expr a = function_[left], b = function_[right];
+  if (a.unit != b.unit) {
+    if (a.unit == 0 || b.unit == 0) return unknown_number();
+    for (ir::Expr* side : {&a, &b}) {
+      std::int64_t bytes = 0;
+      if (side->constant && __builtin_mul_overflow(*side->constant, std::int64_t{side->unit}, &bytes))
+        return unknown_number();
+      if (side->unit != 1) side->text = "(" + side->text + ") * " + std::to_string(side->unit);
+      if (side->constant) side->constant = bytes, side->text = std::to_string(bytes);
+      side->unit = 1;
+    }
+  }
+  ir::Expr both{.text = a.text + " + " + b.text, .uses = a.uses, .constant = {}, .unit = a.unit};
   for (ir::PlaceId use : b.uses)
     if (std::find(both.uses.begin(), both.uses.end(), use) == both.uses.end()) both.uses.push_back(use);
-  if (a.constant && b.constant) {
-    std::int64_t total = 0;
-    const bool minus = std::string_view(sign) == " - ";
-    if (!(minus ? __builtin_sub_overflow(*a.constant, *b.constant, &total)
-                : __builtin_add_overflow(*a.constant, *b.constant, &total)))
-      return number(total);
+  std::int64_t total = 0;
+  if (a.constant && b.constant && !__builtin_add_overflow(*a.constant, *b.constant, &total)) {
+    both.constant = total;
+    both.text = std::to_string(total);
   }
   return function_.add(std::move(both));
+}
+
+ir::ExprId Body::negative(const clang::Expr* count) {
+  if (const auto known = constant(count); known && *known != INT64_MIN) return number(-*known);
+  ir::Expr turned = scalar(count);
+  turned.text = "-(" + turned.text + ")";
+  turned.constant.reset();
+  return function_.add(std::move(turned));
 }
 
 Operand Body::moved(Operand pointer, ir::ExprId offset) {
   if (pointer.kind != Operand::Kind::Value && pointer.kind != Operand::Kind::Address) return pointer;
   if (offset == ir::kNoExpr) return pointer;
-  pointer.offset = pointer.offset == ir::kNoExpr ? offset : sum(pointer.offset, " + ", offset);
+  pointer.offset = pointer.offset == ir::kNoExpr ? offset : sum(pointer.offset, offset);
   if (function_[pointer.offset].constant == 0) pointer.offset = ir::kNoExpr;
   return pointer;
 }
@@ -157,22 +202,33 @@ Operand Body::address_of(ir::PlaceId at) {
   return address(at);
 }
 
+ir::PlaceId Body::element_around(ir::PlaceId at) const {
+  ir::PlaceId outer = at;
+  while (function_[outer].kind == Place::Kind::Field) outer = function_[outer].base;
+  const Place& held = function_[outer];
+  const bool in_block = held.kind == Place::Kind::Deref ||
+                        (held.kind == Place::Kind::Index &&
+                         (kind(held.base) == TypeKind::Pointer || unit_.symbols.has_block(type_of(held.base))));
+  return in_block ? outer : at;
+}
+
 Operand Body::memory_of(ir::PlaceId at) {
   if (at == ir::kNoPlace) return unknown();
-  const Place held = function_[at];
+  const ir::PlaceId whole = element_around(at);
+  const Place held = function_[whole];
   if (held.kind == Place::Kind::Index && unit_.symbols.has_block(type_of(held.base)))
     return moved(value(data(held.base)), held.index);
-  if (held.kind == Place::Kind::Field) {
-    // A part of what a pointer points to: that memory.
-    ir::PlaceId outer = held.base;
-    while (function_[outer].kind == Place::Kind::Field) outer = function_[outer].base;
-    const Place::Kind kind_of = function_[outer].kind;
-    if (kind_of == Place::Kind::Deref ||
-        (kind_of == Place::Kind::Index && kind(function_[outer].base) == TypeKind::Pointer) ||
-        (kind_of == Place::Kind::Index && unit_.symbols.has_block(type_of(function_[outer].base))))
-      return memory_of(outer);
-  }
-  return address_of(at);
+  return address_of(whole);
+}
+
+bool Body::points(const clang::Expr* expression) {
+  const clang::Expr* at = strip(expression);
+  if (expression->getType()->isArrayType()) return true;
+  // In `device + 128` of a CUdeviceptr the 128 is made one, too, and the sum may be none.
+  if (!expression->getType()->isIntegerType()) return kind(expression->getType()) == TypeKind::Pointer;
+  if (const auto* binary = llvm::dyn_cast<clang::BinaryOperator>(at); binary != nullptr && binary->isAdditiveOp())
+    return points(binary->getLHS()) != points(binary->getRHS());
+  return kind(at->getType()) == TypeKind::Pointer;
 }
 
 Operand Body::operand(const clang::Expr* expression) {
@@ -200,28 +256,22 @@ Operand Body::operand(const clang::Expr* expression) {
       if (unary->isIncrementDecrementOp() && unary->isPostfix()) {
         // The value from before, which the place no longer has.
         const ir::PlaceId changed = place(unary->getSubExpr());
-        return kind(changed) == TypeKind::Pointer ? moved(value(changed), number(unary->isIncrementOp() ? -1 : 1))
-                                                  : unknown();
+        return kind(changed) == TypeKind::Pointer
+                   ? moved(value(changed), steps(number(unary->isIncrementOp() ? -1 : 1), unary->getType()))
+                   : unknown();
       }
       break;
     }
     case clang::Stmt::BinaryOperatorClass: {
       const auto* binary = llvm::cast<clang::BinaryOperator>(at);
       if (!binary->isAdditiveOp()) break;
-      const auto points = [&](const clang::Expr* side) {
-        return kind(side->getType()) == TypeKind::Pointer || kind(strip(side)->getType()) == TypeKind::Pointer ||
-               side->getType()->isArrayType();
-      };
       const bool left = points(binary->getLHS()), right = points(binary->getRHS());
       if (left == right) return unknown();
-      const Operand pointer = operand(left ? binary->getLHS() : binary->getRHS());
+      const clang::Expr* pointer = left ? binary->getLHS() : binary->getRHS();
       const clang::Expr* by = left ? binary->getRHS() : binary->getLHS();
-      if (binary->getOpcode() == clang::BO_Add) return moved(pointer, expr(by));
-      const auto less = constant(by);
-      if (less) return moved(pointer, number(-*less));
-      ir::Expr negative = scalar(by);
-      negative.text = "-(" + negative.text + ")";
-      return moved(pointer, function_.add(std::move(negative)));
+      const Operand from = operand(pointer);
+      const ir::ExprId count = binary->getOpcode() == clang::BO_Add ? expr(by) : negative(by);
+      return moved(from, steps(count, pointer->getType()));
     }
     case clang::Stmt::InitListExprClass: {
       const auto* list = llvm::cast<clang::InitListExpr>(at);

@@ -10,6 +10,7 @@
 // Base classes are the object itself. The members of an anonymous union are members of the class around it.
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/DeclCXX.h"
+#include "clang/AST/DeclTemplate.h"
 #include "clang/AST/ExprCXX.h"
 
 #include "analyzer/lowering/host_body.h"
@@ -32,6 +33,19 @@ clang::QualType Body::type_of(ir::PlaceId place) const {
   return index < place_types_.size() ? place_types_[index] : clang::QualType();
 }
 
+clang::QualType Body::element_type(const Operand& pointer) const {
+  if (pointer.place == ir::kNoPlace) return {};
+  const Place& held = function_[pointer.place];
+  const clang::QualType type = type_of(held.name == "$data" ? held.base : pointer.place);
+  if (type.isNull()) return {};
+  if (type->isPointerType()) return type->getPointeeType();
+  if (const auto* array = type->getAsArrayTypeUnsafe()) return array->getElementType();
+  const auto* container = llvm::dyn_cast_or_null<clang::ClassTemplateSpecializationDecl>(type->getAsCXXRecordDecl());
+  if (container == nullptr || container->getTemplateArgs().size() == 0) return {};
+  const clang::TemplateArgument& first = container->getTemplateArgs()[0];
+  return first.getKind() == clang::TemplateArgument::Type ? first.getAsType() : clang::QualType();
+}
+
 ir::PlaceId Body::temporary(TypeKind type, const std::string& name) {
   return function_.add(Place{.kind = Place::Kind::Temporary, .type = type, .name = name, .number = ++temporaries_});
 }
@@ -51,8 +65,8 @@ ir::PlaceId Body::field(ir::PlaceId base, const std::string& name, const std::st
 }
 
 ir::PlaceId Body::element(ir::PlaceId base, ir::ExprId index, clang::QualType type) {
-  return typed(function_.add(Place{.kind = Place::Kind::Index, .type = kind(type), .base = base, .index = index}),
-               type);
+  const ir::ExprId at = stepped(index, type);
+  return typed(function_.add(Place{.kind = Place::Kind::Index, .type = kind(type), .base = base, .index = at}), type);
 }
 
 ir::PlaceId Body::data(ir::PlaceId owner) {
@@ -124,9 +138,10 @@ ir::PlaceId Body::pointee(const Operand& pointer, clang::QualType type) {
 
 ir::PlaceId Body::subscript(const Operand& pointer, ir::ExprId index, clang::QualType type) {
   if (pointer.kind != Operand::Kind::Address && pointer.kind != Operand::Kind::Value) return ir::kNoPlace;
-  const ir::ExprId at = pointer.offset == ir::kNoExpr ? index
-                        : index == ir::kNoExpr        ? pointer.offset
-                                                      : sum(pointer.offset, " + ", index);
+  const ir::ExprId counted = stepped(index, type);
+  const ir::ExprId at = pointer.offset == ir::kNoExpr ? counted
+                        : counted == ir::kNoExpr      ? pointer.offset
+                                                      : sum(pointer.offset, counted);
   ir::PlaceId base = pointer.place;
   if (pointer.kind == Operand::Kind::Value) {
     const Place& held = function_[base];
@@ -135,7 +150,7 @@ ir::PlaceId Body::subscript(const Operand& pointer, ir::ExprId index, clang::Qua
   } else if (function_[base].kind == Place::Kind::Index && !type_of(base).isNull() && !type_of(base)->isArrayType()) {
     // (&a[i])[j]
     const Place of = function_[base];
-    return element(of.base, sum(of.index, " + ", at), type);
+    return element(of.base, sum(of.index, at), type);
   }
   return element(base, at, type);
 }

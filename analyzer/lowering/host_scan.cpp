@@ -6,6 +6,8 @@
 // makes, the branches of `?:` before the operator, and no element knows the statement it is part of. What an element
 // needs to know of its surroundings is collected here.
 //
+// So is which variables count: they are set to something, and from there on only grow, or only shrink.
+//
 // Here it is also found out what cannot be lowered at all: an expression that Clang could not understand may have been
 // a launch or a synchronisation, code in an OpenMP parallel region is run by several host threads at once, and a
 // coroutine or a longjmp does not go where the CFG says. Such a function is given up, by name, and nothing is said of
@@ -122,6 +124,7 @@ void Scan::note_destination(const clang::Expr* value, Destination destination) {
 void Scan::note_variable(const clang::VarDecl& variable) {
   if (variable.isInvalidDecl()) incomplete = "'" + variable.getNameAsString() + "' has errors";
   if (!variable.hasInit() || variable.getType()->isReferenceType()) return;
+  if (variable.hasLocalStorage()) counters[&variable].starts.push_back(variable.getInit());
   note_destination(variable.getInit(), {Destination::Kind::Variable, &variable});
 }
 
@@ -135,12 +138,53 @@ void Scan::walk_call(const clang::Stmt& call, const clang::Stmt* enclosing) {
     incomplete = name.str() + " leaves the order of statements";
 }
 
+Counter* Scan::counter(const clang::Expr* expression) {
+  const auto* name = llvm::dyn_cast<clang::DeclRefExpr>(expression->IgnoreParenImpCasts());
+  const auto* variable = name == nullptr ? nullptr : llvm::dyn_cast<clang::VarDecl>(name->getDecl());
+  if (variable == nullptr || !variable->hasLocalStorage()) return nullptr;
+  counted_.insert(name);
+  return &counters[variable];
+}
+
+void Scan::note_count(const clang::Stmt& statement) {
+  const auto step = [this](const clang::Expr* counted, bool up) {
+    if (Counter* variable = counter(counted)) (up ? variable->grows : variable->shrinks) = true;
+  };
+  if (const auto* unary = llvm::dyn_cast<clang::UnaryOperator>(&statement)) {
+    if (unary->isIncrementDecrementOp()) step(unary->getSubExpr(), unary->isIncrementOp());
+  } else if (const auto* binary = llvm::dyn_cast<clang::BinaryOperator>(&statement)) {
+    if (binary->getOpcode() == clang::BO_AddAssign || binary->getOpcode() == clang::BO_SubAssign) {
+      step(binary->getLHS(), binary->getOpcode() == clang::BO_AddAssign);
+    } else if (binary->getOpcode() == clang::BO_Assign) {
+      if (Counter* variable = counter(binary->getLHS())) variable->starts.push_back(binary->getRHS());
+    }
+  } else if (const auto* call = llvm::dyn_cast<clang::CXXOperatorCallExpr>(&statement)) {
+    // Iterators.
+    if (call->getOperator() == clang::OO_PlusPlus) step(call->getArg(0), true);
+    if (call->getOperator() == clang::OO_MinusMinus) step(call->getArg(0), false);
+    if (call->getOperator() == clang::OO_Star || call->getOperator() == clang::OO_Arrow ||
+        call->getOperator() == clang::OO_Subscript || call->isComparisonOp())
+      for (const clang::Expr* read : call->arguments()) (void)counter(read);
+  } else if (const auto* cast = llvm::dyn_cast<clang::ImplicitCastExpr>(&statement)) {
+    const bool made_const = cast->getCastKind() == clang::CK_NoOp && cast->getType().isConstQualified();
+    if (cast->getCastKind() == clang::CK_LValueToRValue || made_const) (void)counter(cast->getSubExpr());
+  } else if (const auto* loop = llvm::dyn_cast<clang::ForStmt>(&statement)) {
+    const auto* condition = llvm::dyn_cast_or_null<clang::BinaryOperator>(loop->getCond());
+    if (condition == nullptr || !condition->isComparisonOp()) return;
+    for (const clang::Expr* side : {condition->getLHS(), condition->getRHS()})
+      if (Counter* variable = counter(side)) variable->bounds.push_back(condition);
+  } else if (const auto* name = llvm::dyn_cast<clang::DeclRefExpr>(&statement); name && !counted_.contains(name)) {
+    if (Counter* variable = counter(name)) variable->otherwise = true;
+  }
+}
+
 void Scan::walk(const clang::Stmt* statement, const clang::Stmt* enclosing) {
   if (statement == nullptr) return;
   if (llvm::isa<clang::CallExpr, clang::CXXConstructExpr, clang::CXXNewExpr, clang::CXXDeleteExpr>(statement))
     walk_call(*statement, enclosing);
   else if (const auto* expression = llvm::dyn_cast<clang::Expr>(statement); expression && enclosing)
     statements[expression] = enclosing;
+  note_count(*statement);
 
   if (const auto* recovery = llvm::dyn_cast<clang::RecoveryExpr>(statement)) {
     if (!recovery->getType()->isDependentType() || incomplete.empty()) incomplete = "an expression could not be parsed";

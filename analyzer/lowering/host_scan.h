@@ -7,6 +7,7 @@
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/SmallVector.h"
 
 namespace clang {
 class AbstractConditionalOperator;
@@ -24,6 +25,15 @@ struct Destination {
   enum class Kind : std::uint8_t { Variable, Member, Result, New };
   Kind kind = Kind::Variable;
   const void* of = nullptr;  ///< VarDecl, CXXCtorInitializer, none, CXXNewExpr
+};
+
+/// What is done to a local variable, as far as it may count the rounds of a loop.
+struct Counter {
+  llvm::SmallVector<const clang::Expr*, 2> starts;  ///< every value it is set to
+  llvm::SmallVector<const clang::Expr*, 2> bounds;  ///< conditions of the loops that step it
+  bool grows = false;
+  bool shrinks = false;
+  bool otherwise = false;  ///< its address is taken, it is scaled, ...
 };
 
 struct Scan {
@@ -44,6 +54,7 @@ struct Scan {
   llvm::DenseMap<const clang::Expr*, const clang::VarDecl*> returned;
   /// Variables of main() that live until it ends.
   llvm::DenseSet<const clang::VarDecl*> until_exit;
+  llvm::DenseMap<const clang::VarDecl*, Counter> counters;
   std::string incomplete;  ///< why the function cannot be lowered whole
 
  private:
@@ -52,6 +63,11 @@ struct Scan {
 
   void note_destination(const clang::Expr* value, Destination destination);
   void note_variable(const clang::VarDecl& variable);
+  void note_count(const clang::Stmt& statement);
+  /// The variable's own counter, if `expression` names one; its name there is accounted for.
+  Counter* counter(const clang::Expr* expression);
+
+  llvm::DenseSet<const clang::Expr*> counted_;  ///< names of counters that were accounted for
 };
 
 /// What an expression is when everything is taken off that does not change which object or value it means.

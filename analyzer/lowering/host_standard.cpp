@@ -77,7 +77,7 @@ bool Body::call_iterator(const Call& call) {
   const Operand given = made->value;
   const clang::Expr* by = argument(call, call.object_expression == nullptr ? 1 : 0);
   if (operation == clang::OO_Plus && by != nullptr) {
-    set_result(call, moved(given, expr(by)));
+    set_result(call, moved(given, stepped(expr(by), element_type(given))));
     return true;
   }
   if (operation != clang::OO_Star) return false;
@@ -107,12 +107,12 @@ bool Body::call_counted_iterator(const Call& call, ir::PlaceId container, ir::Pl
       return true;
     }
     case clang::OO_Subscript: {
-      const ir::PlaceId here = at(sum(index_of(each), " + ", expr(by)), type);
+      const ir::PlaceId here = at(sum(index_of(each), expr(by)), type);
       set_result(call, here == ir::kNoPlace ? unknown() : value(here), here);
       return true;
     }
     case clang::OO_Plus: {
-      const ir::PlaceId here = at(sum(index_of(each), " + ", expr(by)), {});
+      const ir::PlaceId here = at(sum(index_of(each), expr(by)), {});
       set_result(call, here == ir::kNoPlace ? unknown() : memory_of(here));
       return true;
     }

@@ -67,7 +67,8 @@ void Body::evaluate(const clang::Expr& expression) {
       if (target == ir::kNoPlace) return;
       touch(target, ir::Mode::ReadWrite, expression);
       if (kind(target) == TypeKind::Pointer)
-        return emit_assign(target, moved(value(target), number(unary.isIncrementOp() ? 1 : -1)), site(expression));
+        return emit_assign(target, moved(value(target), steps(number(unary.isIncrementOp() ? 1 : -1), unary.getType())),
+                           site(expression));
       return emit_fresh(target, site(expression));
     }
     case clang::Stmt::CompoundAssignOperatorClass:
@@ -80,8 +81,10 @@ void Body::evaluate(const clang::Expr& expression) {
       if (!binary.isCompoundAssignmentOp()) return assign(target, binary.getRHS());
       if (kind(target) != TypeKind::Pointer) return emit_fresh(target, site(expression));
       const bool forward = binary.getOpcode() == clang::BO_AddAssign;
-      const ir::ExprId by = expr(binary.getRHS());
-      return emit_assign(target, forward ? moved(value(target), by) : unknown(), site(expression));
+      if (!forward && binary.getOpcode() != clang::BO_SubAssign)
+        return emit_assign(target, unknown(), site(expression));
+      const ir::ExprId by = forward ? expr(binary.getRHS()) : negative(binary.getRHS());
+      return emit_assign(target, moved(value(target), steps(by, binary.getLHS()->getType())), site(expression));
     }
     default:
       return;
@@ -93,6 +96,7 @@ void Body::declare(const clang::VarDecl& variable) {
     const ir::PlaceId each = new_local("each", TypeKind::Integer);
     variables_[&variable] = each;
     iterated_[&variable] = place(range->second->getInit());
+    iterators_begin_[static_cast<std::uint32_t>(each)] = number(0);
     return emit_fresh(each, ir::kNoSite);
   }
   if (variable.isImplicit() && variable.getName().starts_with("__end")) return;
@@ -109,6 +113,9 @@ void Body::declare(const clang::VarDecl& variable) {
     iterated_[&variable] = !known                                       ? ir::kNoPlace
                            : made->value.kind == Operand::Kind::Address ? made->value.place
                                                                         : function_[made->value.place].base;
+    if (known)
+      iterators_begin_[static_cast<std::uint32_t>(each)] =
+          made->value.offset == ir::kNoExpr ? number(0) : made->value.offset;
     return emit_fresh(each, site(*variable.getInit()));
   }
   if (const ir::PlaceId target = this->variable(variable); target != ir::kNoPlace)

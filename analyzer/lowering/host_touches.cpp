@@ -91,6 +91,10 @@ void Body::touch(ir::PlaceId touched, ir::Mode mode, const clang::Expr& where) {
     if (op->accesses.size() == 1 && op->accesses.front().memory == memory && op->accesses.front().mode == mode) return;
   ir::Op op{.kind = OpKind::HostAccess, .site = site(where)};
   op.accesses.push_back(access(memory, mode));
+  // An element has a size of its own; what has no offset may be all there is.
+  const ir::PlaceId part = element_around(touched);
+  const std::uint32_t size = function_[part].kind == Place::Kind::Index ? size_of(type_of(part)) : 0;
+  if (size != 0) op.accesses.front().bytes = number(size);
   emit(std::move(op));
 }
 

@@ -9,9 +9,9 @@
 //   * Host accesses of memory that was never given to anything but the host's own accesses, and new versions of
 //     integers that no index, offset or size reads.
 //   * In a function that does nothing to streams, nor do its callees: the paths. `fill(h, n)` is a list of what it
-//     touches, in the order of its blocks, each once and as a whole. A pointer that was set in several places is
-//     unknown, and so is what is returned in several ways. That an access stands on some paths only is lost: it is
-//     taken to happen, as on the path where it does. The same of loops in which only the host works.
+//     touches, in the order of its blocks, each once. A pointer that was set in several places is unknown, and so is
+//     what is returned in several ways. That an access stands on some paths only is lost: it is taken to happen, as on
+//     the path where it does. The same of loops in which only the host works (host_loops.cpp).
 #include <algorithm>
 #include <iterator>
 #include <map>
@@ -84,6 +84,7 @@ class Integers {
 void Body::trim() {
   drop_dead_ends();
   drop_idle_touches();
+  spread_accesses();
   if (!unit_.census.is_root(definition_)) {
     outline();
   } else {
@@ -193,46 +194,21 @@ void Body::drop_idle_integers() {
   }
 }
 
-bool Body::only_host(const ir::Op& op) const {
-  switch (op.kind) {
-    case OpKind::HostAccess:
-    case OpKind::Fresh:
-    case OpKind::EndOfLife:
-      return true;
-    case OpKind::Assign:
-      return kind(op.target) != TypeKind::Stream && kind(op.target) != TypeKind::Event;
-    case OpKind::Call: {
-      const auto callee = unit_.usr_owner.find(op.callee);
-      return callee != unit_.usr_owner.end() && unit_.census.lowered(*callee->second) != nullptr &&
-             !unit_.census.is_root(*callee->second);
-    }
-    default:
-      return false;
-  }
-}
-
 std::vector<ir::Op> Body::without_paths(const std::vector<std::size_t>& blocks, bool in_loop) {
   const auto writes_place = [](const ir::Op& op) { return op.target != ir::kNoPlace && op.kind != OpKind::Call; };
   llvm::DenseMap<std::uint32_t, unsigned> writes;
   for (const std::size_t block : blocks)
     for (const ir::Op& op : function_.blocks[block].ops)
       if (op.target != ir::kNoPlace) ++writes[static_cast<std::uint32_t>(op.target)];
-  const auto whole = [this](Operand memory) {
-    memory.offset = ir::kNoExpr;
-    while (memory.kind == Operand::Kind::Address && function_[memory.place].kind == Place::Kind::Index &&
-           kind(function_[memory.place].base) != TypeKind::Pointer)
-      memory.place = function_[memory.place].base;
-    return memory;
-  };
   std::vector<ir::Op> list, moved_on;
   llvm::DenseSet<std::uint32_t> unknown_now;
   for (const std::size_t block : blocks) {
     for (ir::Op& op : function_.blocks[block].ops) {
       if (op.kind == OpKind::HostAccess) {
-        for (ir::Access& access : op.accesses) access.memory = whole(access.memory);
         const bool known = std::any_of(list.begin(), list.end(), [&](const ir::Op& before) {
           return before.kind == OpKind::HostAccess && before.accesses.size() == 1 && op.accesses.size() == 1 &&
                  before.accesses.front().memory == op.accesses.front().memory &&
+                 before.accesses.front().bytes == op.accesses.front().bytes &&
                  before.accesses.front().mode == op.accesses.front().mode;
         });
         if (!known) list.push_back(std::move(op));
@@ -274,60 +250,6 @@ void Body::outline() {
   list.push_back(std::move(last));
   function_.blocks.assign(1, {});
   function_.blocks[0].ops = std::move(list);
-}
-
-void Body::flatten_loops() {
-  for (bool changed = true; changed;) {
-    changed = false;
-    const auto loops = natural_loops();
-    for (const auto& [head, body] : loops) {
-      std::optional<ir::BlockId> exit;
-      bool simple = true;
-      for (const std::size_t block : body) {
-        for (const ir::BlockId next : function_.blocks[block].successors) {
-          if (std::binary_search(body.begin(), body.end(), static_cast<std::size_t>(next))) continue;
-          simple = simple && (!exit || *exit == next);
-          exit = next;
-        }
-        for (const ir::Op& op : function_.blocks[block].ops) simple = simple && only_host(op);
-      }
-      if (!simple || !exit) continue;
-      std::vector<ir::Op> list = without_paths(body, /*in_loop=*/true);
-      for (const std::size_t block : body) function_.blocks[block] = {};
-      function_.blocks[head] = {.ops = std::move(list), .successors = {*exit}};
-      changed = true;
-      break;
-    }
-  }
-}
-
-std::vector<std::pair<std::size_t, std::vector<std::size_t>>> Body::natural_loops() const {
-  const auto& blocks = function_.blocks;
-  std::vector<std::vector<std::size_t>> before(blocks.size());
-  for (std::size_t i = 0; i < blocks.size(); ++i)
-    for (const ir::BlockId next : blocks[i].successors) before[static_cast<std::size_t>(next)].push_back(i);
-  std::map<std::size_t, std::set<std::size_t>> loops;
-  // Blocks stand in reverse post-order: what leads back leads to a lower number.
-  for (std::size_t i = 0; i < blocks.size(); ++i) {
-    for (const ir::BlockId next : blocks[i].successors) {
-      const auto head = static_cast<std::size_t>(next);
-      if (head > i) continue;
-      std::set<std::size_t>& body = loops[head];
-      body.insert(head);
-      std::vector<std::size_t> work{i};
-      while (!work.empty()) {
-        const std::size_t at = work.back();
-        work.pop_back();
-        if (body.insert(at).second) work.insert(work.end(), before[at].begin(), before[at].end());
-      }
-    }
-  }
-  std::vector<std::pair<std::size_t, std::vector<std::size_t>>> result;
-  for (const auto& [head, body] : loops)
-    if (body.count(0) == 0 || head == 0) result.emplace_back(head, std::vector<std::size_t>(body.begin(), body.end()));
-  std::sort(result.begin(), result.end(),
-            [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
-  return result;
 }
 
 }  // namespace streamsan::analyzer::host

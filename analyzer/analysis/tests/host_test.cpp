@@ -23,6 +23,14 @@ TEST(Host, ReadsAnElement) {
   EXPECT_EQ(told(kPinned + "copy s1 h+n d d2h\nhost r:h+i"), "");
 }
 
+TEST(Host, ReadsAnotherPart) {
+  EXPECT_EQ(told_all(kPinned + "copy s1 h d d2h n*4\nhost r:h+n@4"), "");
+  EXPECT_EQ(told(kPinned + "copy s1 h d d2h n*4\nhost r:h+3@4"), "host-read-before-done definite 5<4");
+  EXPECT_EQ(told(kPinned + "copy s1 h d d2h n*4\nhost r:h+i@4"), "");
+  EXPECT_EQ(told(kPinned + "launch k s1 w:h\nhost r:h+i@4"), "host-read-before-done definite 5<4");
+  EXPECT_EQ(told(kPinned + "launch k s1 w:h\nhost r:h+i*n@4"), "");
+}
+
 TEST(Host, ReadsWhatIsOnlyRead) {
   EXPECT_EQ(told(kPinned + "copy s1 d h h2d\nhost r:h"), "");
   EXPECT_EQ(told(kPinned + "copy s1 d h h2d\nhost w:h"), "host-write-before-done definite 5<4");

@@ -144,6 +144,29 @@ TEST(Races, OffsetsSplitABuffer) {
   EXPECT_EQ(told_all(kTwoStreams + "alloc h pinned\ncopy s1 d h h2d 64\ncopy s2 d+64 h h2d 64"), "");
 }
 
+TEST(Races, PartsAreComparedInBytes) {
+  const std::string start = kTwoStreams + "alloc h pinned\n";
+  EXPECT_EQ(told_all(start + "copy s1 d h h2d 512\ncopy s2 d+128@4 h h2d 512"), "");
+  EXPECT_EQ(told(start + "copy s1 d h h2d 512\ncopy s2 d+127@4 h h2d 512"), "cross-stream-race definite 6<5");
+  EXPECT_EQ(told_all(start + "copy s1 d+128@4 h h2d 512\ncopy s2 d h h2d 512"), "");
+  EXPECT_EQ(told(start + "copy s1 d+127@4 h h2d 512\ncopy s2 d h h2d 512"), "cross-stream-race definite 6<5");
+  EXPECT_EQ(told_all(start + "copy s1 d h h2d n*4\ncopy s2 d+n@4 h h2d n*4"), "");
+  EXPECT_EQ(told_all(start + "copy s1 d+n@4 h h2d n*4\ncopy s2 d h h2d n*4"), "");
+  EXPECT_EQ(told(start + "copy s1 d h h2d (n+1)*4\ncopy s2 d+n@4 h h2d n*4"), "cross-stream-race definite 6<5");
+  EXPECT_EQ(told_all(start + "copy s1 d+i*n@4 h h2d n*4\ncopy s2 d+(i+1)*n@4 h h2d n*4"), "");
+}
+
+TEST(Races, PartsThatCannotBeComparedAreNeverCertain) {
+  const std::string start = kTwoStreams + "alloc h pinned\n";
+  for (const char* parts :
+       {"copy s1 d h h2d n*4\ncopy s2 d+128@4 h h2d 512", "copy s1 d h h2d 512\ncopy s2 d+n@4 h h2d 512",
+        "copy s1 d+i*n@4 h h2d n*4\ncopy s2 d+k*n@4 h h2d n*4", "copy s1 d h h2d n*4\nfresh n\ncopy s2 d+n@4 h h2d n*4",
+        "copy s1 d h h2d\ncopy s2 d+128@4 h h2d 512"}) {
+    EXPECT_EQ(told(start + parts), "") << parts;
+    EXPECT_NE(told_all(start + parts), "") << parts;
+  }
+}
+
 TEST(Races, AnOffsetThatChangedIsAnotherOne) {
   EXPECT_EQ(told(kTwoStreams + "launch p s1 w:d+i\nfresh i\nlaunch q s2 r:d+i"), "");
 }

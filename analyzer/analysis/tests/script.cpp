@@ -3,6 +3,7 @@
 // Reading scripts (script.h) into the stream IR. A mistake in a script throws: the test fails with the line.
 #include "analyzer/analysis/tests/script.h"
 
+#include <algorithm>
 #include <cctype>
 #include <map>
 #include <sstream>
@@ -73,11 +74,17 @@ class Reader {
   }
 
   ExprId expr(const std::string& text) {
-    Expr e{.text = text, .uses = {}, .constant = {}};
-    if (std::isdigit(static_cast<unsigned char>(text[0])) != 0) {
-      e.constant = std::stoll(text);
-    } else {
-      e.uses.push_back(place(text));
+    const std::size_t at = text.find('@');
+    Expr e{.text = text.substr(0, at), .uses = {}, .constant = {}};
+    if (at != std::string::npos) e.unit = static_cast<std::uint32_t>(std::stoul(text.substr(at + 1)));
+    if (std::all_of(e.text.begin(), e.text.end(), [](unsigned char c) { return std::isdigit(c) != 0; })) {
+      e.constant = std::stoll(e.text);
+      return f_.add(std::move(e));
+    }
+    for (const char c : e.text) {
+      if (std::isalpha(static_cast<unsigned char>(c)) == 0) continue;
+      const PlaceId use = place(std::string(1, c));
+      if (std::find(e.uses.begin(), e.uses.end(), use) == e.uses.end()) e.uses.push_back(use);
     }
     return f_.add(std::move(e));
   }
@@ -109,7 +116,8 @@ class Reader {
     if (text == "null") return {.kind = Operand::Kind::Null};
     if (text == "?") return {.kind = Operand::Kind::Unknown};
     if (const std::size_t plus = text.find('+'); plus != std::string::npos) {
-      result.offset = expr(text.substr(plus + 1));
+      const std::string offset = text.substr(plus + 1);
+      result.offset = expr(offset.find('@') == std::string::npos ? offset + "@1" : offset);
       text = text.substr(0, plus);
     }
     result.kind = text.starts_with("&") ? Operand::Kind::Address : Operand::Kind::Value;

@@ -5,7 +5,8 @@
 //
 //   param s0                  a parameter. Other names are locals. The first letter tells the type: s stream, e event,
 //                             d, h, t pointer, i, n integer. `name[i]` is an element of the local array `name`,
-//                             `this.s_` a field, `*p` what p points to, `d+i` a pointer with an offset
+//                             `this.s_` a field, `*p` what p points to, `d+i` a pointer with an offset in bytes,
+//                             `d+i*n@4` in steps of four. In offsets and lengths the names are letters
 //   stream s1 nonblocking     create; kind blocking (if none is given) or nonblocking or unknown
 //   event e1 notiming
 //   alloc d pinned            device (if none is given), async S, managed, pinned, pageable, registered

@@ -60,7 +60,7 @@ bb0:
   call %t = "c:@F@g"(p, &s, null, ?) object &this api g  ; a.cu:10:5
   branch {i > 0 @ i, i#1} bb1 bb2
 bb1: loop
-  host reads p, writes p + {map[i] @ i#1}  ; a.cu:11:5
+  host reads p, writes p + {map[i] @ i#1 @* 4}  ; a.cu:11:5
   fresh i#1  ; a.cu:12:5
   goto bb1
 bb2:

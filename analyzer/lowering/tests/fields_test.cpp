@@ -95,6 +95,89 @@ const Case kMade[] = {
      "C::s:blocking"},
 };
 
+const Case kConditions[] = {
+    {"Created",
+     "struct C { cudaStream_t s; C(bool b) { if (b) cudaStreamCreate(&s); } cudaStream_t get() { return s; } };",
+     "C::s:-"},
+    {"CreatedEitherWay",
+     "struct C { cudaStream_t s; C(int n) { if (n > 1) { if (n > 2) cudaStreamCreate(&s); else cudaStreamCreate(&s); }"
+     " else cudaStreamCreate(&s); } cudaStream_t get() { return s; } };",
+     "C::s:blocking"},
+    {"CreatedInMostCases",
+     "struct C { cudaStream_t s; C(int n) { if (n > 1) { if (n > 2) cudaStreamCreate(&s); }"
+     " else cudaStreamCreate(&s); } cudaStream_t get() { return s; } };",
+     "C::s:-"},
+    {"CreatedInOneConstructor",
+     "struct C { cudaStream_t s; C() { cudaStreamCreate(&s); } C(bool b) { if (b) cudaStreamCreate(&s); }"
+     " cudaStream_t get() { return s; } };",
+     "C::s:-"},
+    {"CreatedAgain",
+     "struct C { cudaStream_t s; C() { cudaStreamCreate(&s); } void again() { if (s) { cudaStreamDestroy(s);"
+     " cudaStreamCreate(&s); } } cudaStream_t get() { return s; } };",
+     "C::s:blocking"},
+    {"Event", "struct C { cudaEvent_t e; C(bool b) { if (b) cudaEventCreate(&e); } cudaEvent_t get() { return e; } };",
+     "C::e:timed"},
+    {"Vector",
+     "struct C { std::vector<cudaStream_t> v; C(bool b) { if (b) { v.resize(2); for (auto& s : v)"
+     " cudaStreamCreate(&s); } } cudaStream_t get() { return v[0]; } };",
+     "C::v:blocking"},
+    {"ArrayCreated",
+     "struct C { cudaStream_t v[2]; C(bool b) { if (b) for (auto& s : v) cudaStreamCreate(&s); }"
+     " cudaStream_t get() { return v[0]; } };",
+     "C::v:-"},
+    {"CheckedCall",
+     "struct C { cudaStream_t s; C() { if (cudaStreamCreate(&s) != cudaSuccess) throw 1; }"
+     " cudaStream_t get() { return s; } };",
+     "C::s:blocking"},
+    {"LazyGetter",
+     "struct C { cudaStream_t s = nullptr; cudaStream_t get() { if (s == nullptr) { CHECK(cudaStreamCreate(&s)); }"
+     " return s; } };",
+     "C::s:blocking"},
+    {"LazyGetterAndUse",
+     "struct C { cudaStream_t s = nullptr; cudaStream_t get() { if (s == nullptr) cudaStreamCreate(&s); return s; }"
+     " void sync() { cudaStreamSynchronize(s); } };",
+     "C::s:-"},
+    {"LazyGetterAndGuardedUse",
+     "struct C { cudaStream_t s = nullptr; cudaStream_t get() { if (nullptr == s) cudaStreamCreate(&s); return s; }"
+     " ~C() { if (s != 0) { cudaStreamSynchronize(s); cudaStreamDestroy(s); } } };",
+     "C::s:blocking"},
+    {"LazyAndMore",
+     "struct C { cudaStream_t s = nullptr; bool b; cudaStream_t get() { if (!s && b) cudaStreamCreate(&s);"
+     " return s; } };",
+     "C::s:-"},
+    {"LazyInABranch",
+     "struct C { cudaStream_t s = nullptr; cudaStream_t get(bool b) { if (b) { if (!s) cudaStreamCreate(&s); }"
+     " return s; } };",
+     "C::s:-"},
+    {"LazyWithinABranch",
+     "struct C { cudaStream_t s = nullptr; cudaStream_t get(bool b) { if (b) { if (!s) cudaStreamCreate(&s); return s; "
+     "}"
+     " return nullptr; } };",
+     "C::s:blocking"},
+    {"LazyAfterUse",
+     "struct C { cudaStream_t s = nullptr; void f() { cudaStreamSynchronize(s); if (!s) cudaStreamCreate(&s); } };",
+     "C::s:-"},
+    {"LazyInAFunctionCalledBefore",
+     "struct C { cudaStream_t s = nullptr; void open() { if (!s) cudaStreamCreate(&s); }"
+     " void f() { open(); cudaStreamSynchronize(s); } };",
+     "C::s:blocking"},
+    {"LazyInAFunctionCalledPerhaps",
+     "struct C { cudaStream_t s = nullptr; void open() { if (!s) cudaStreamCreate(&s); }"
+     " void f(bool b) { if (b) open(); cudaStreamSynchronize(s); } };",
+     "C::s:-"},
+    {"OfAnotherField",
+     "struct C { cudaStream_t s = nullptr, t = nullptr; C() { cudaStreamCreate(&t); }"
+     " cudaStream_t get() { if (!t) cudaStreamCreate(&s); return s; } };",
+     "C::s:- C::t:blocking"},
+    {"SetToNull", "struct C { cudaStream_t s; C() { cudaStreamCreate(&s); } void reset() { s = nullptr; } };",
+     "C::s:-"},
+    {"SetToNullBefore", "struct C { cudaStream_t s; void init() { s = nullptr; cudaStreamCreate(&s); } };",
+     "C::s:blocking"},
+    {"SetToNullAfterDestruction",
+     "struct C { cudaStream_t s; C() { cudaStreamCreate(&s); } void end() { cudaStreamDestroy(s); s = 0; } };",
+     "C::s:blocking"},
+};
+
 const Case kEscapes[] = {
     {"Getter", "struct C { cudaStream_t s; C() { cudaStreamCreate(&s); } cudaStream_t get() const { return s; } };",
      "C::s:blocking"},
@@ -204,6 +287,7 @@ std::string name_of(const testing::TestParamInfo<Case>& info) { return info.para
 
 #define SS_CASES(group) INSTANTIATE_TEST_SUITE_P(group, FieldsTest, testing::ValuesIn(k##group), name_of)
 SS_CASES(Made);
+SS_CASES(Conditions);
 SS_CASES(Escapes);
 SS_CASES(Copies);
 SS_CASES(Many);

@@ -102,7 +102,7 @@ TEST(Lowering, LaunchOnAStream) {
 TEST(Lowering, LaunchWithoutAStream) {
   EXPECT_EQ(
       ops_of("void f(float* d) { k<<<1, 32>>>(d, d + 4, 3); }"),
-      "enqueue kernel k on default arguments (none + {3}) implicit_stream writes d, reads d + {4}\nreturn none\n");
+      "enqueue kernel k on default arguments (none + {3}) implicit_stream writes d, reads d + {4 @* 4}\nreturn none\n");
   EXPECT_EQ(ops_of("void f(float* d) { k<<<1, 32, 0, cudaStreamLegacy>>>(d, d, 3); }"),
             "enqueue kernel k on legacy arguments (none + {3}) writes d, reads d\nreturn none\n");
   EXPECT_EQ(ops_of("void f(float* d) { k<<<1, 32, 0, nullptr>>>(d, d, 3); }"),
@@ -279,7 +279,68 @@ TEST(Lowering, OnlyWhatMattersIsLowered) {
   EXPECT_EQ(lowered.functions_seen, 4u);
 }
 
+TEST(Lowering, OffsetsSayHowLongAStepIs) {
+  const std::string copy = "cudaMemcpyAsync(d, at, 4, cudaMemcpyDeviceToDevice, s); }";
+  const auto from = [&](const std::string& body) {
+    const std::string ops = ops_of(
+        "struct Item { double x, y; };\nvoid f(float* d, float* p, Item* q, int n, cudaStream_t s) {" + body + copy);
+    const std::size_t reads = ops.find("reads ") + 6;
+    return ops.find("assign at = ") == std::string::npos ? ops.substr(reads, ops.find(" bytes", reads) - reads)
+                                                         : ops.substr(12, ops.find('\n') - 12);
+  };
+  EXPECT_EQ(from("void* at = p + n;"), "p + {n @* 4}");
+  EXPECT_EQ(from("void* at = &p[n + 1];"), "p + {n + 1 @* 4}");
+  EXPECT_EQ(from("void* at = p - 2;"), "p + {-2 @* 4}");
+  EXPECT_EQ(from("void* at = q + 3;"), "q + {3 @* 16}");
+  EXPECT_EQ(from("void* at = reinterpret_cast<char*>(p) + 256;"), "p + {256 @* 1}");
+  EXPECT_EQ(from("void* at = reinterpret_cast<float*>(reinterpret_cast<char*>(q + 1) + 8) + n;"),
+            "q + {24 + (n) * 4 @* 1}");
+}
+
 // ---- the host and the ends of memory
+
+TEST(Lowering, HostLoopsAreOneAccessFromTheirFirstIndexOn) {
+  const auto touched = [](const std::string& body) {
+    const std::string ops = ops_of(
+        "void f(float* h, float* d, int n, int k, int step, float* const* rows, cudaStream_t s) {"
+        "  cudaMemcpyAsync(d, h, n * 4, cudaMemcpyHostToDevice, s); " +
+        body + " }");
+    const std::size_t host = ops.find("host writes ");
+    return host == std::string::npos ? ops : ops.substr(host + 12, ops.find('\n', host) - host - 12);
+  };
+  EXPECT_EQ(touched("for (int i = 0; i < n; ++i) h[i] = 0;"), "h bytes {(((n + -1)) - (0)) * 4 + (4)}");
+  EXPECT_EQ(touched("for (int i = 0; i < 8; ++i) h[i] = 0;"), "h bytes {32}");
+  EXPECT_EQ(touched("for (int i = n; i <= 2 * n; i++) h[i] = 0;"),
+            "h + {(n) @* 4} bytes {(((2 * n)) - ((n))) * 4 + (4)}");
+  EXPECT_EQ(touched("for (int i = 7; i >= 4; --i) h[i] = 0;"), "h + {4 @* 4} bytes {16}");
+  EXPECT_EQ(touched("for (int i = 0; i < 4; ++i) h[7 - i] = 0;"), "h + {4 @* 4} bytes {16}");
+  EXPECT_EQ(touched("for (int i = 2; i < 4; ++i) for (int j = 1; j < 8; ++j) h[i * 8 + j] = 0;"),
+            "h + {17 @* 4} bytes {60}");
+  EXPECT_EQ(touched("for (int i = k; i < n; i += step) h[2 * i] = 0;").substr(0, 17), "h + {2 * (k) @* 4");
+  EXPECT_EQ(touched("int i; for (i = 3; i < 5; ++i) h[i] = 0;"), "h + {3 @* 4} bytes {8}");
+  EXPECT_EQ(touched("int i = 3; while (i < 5) { h[i] = 0; ++i; }"), "h + {3 @* 4}");
+  EXPECT_EQ(touched("for (int i = 3; i < 9; ++i) { h[i] = 0; if (h[i] == d[0]) return; }"), "h + {3 @* 4} bytes {24}");
+}
+
+TEST(Lowering, WhatAHostLoopTouchesMayBeUnknown) {
+  const auto touched = [](const std::string& body) {
+    const std::string ops = ops_of(
+        "bool odd(int);\nvoid f(float* h, float* d, int n, int k, const int* map, cudaStream_t s) {"
+        "  cudaMemcpyAsync(d, h, n * 4, cudaMemcpyHostToDevice, s); " +
+        body + " }");
+    const std::size_t host = ops.find("host writes ");
+    return host == std::string::npos ? ops : ops.substr(host + 12, ops.find('\n', host) - host - 12);
+  };
+  EXPECT_EQ(touched("for (int i = 0; i < n; ++i) h[i % 4] = 0;"), "h + {?}");
+  EXPECT_EQ(touched("for (int i = 0; i < n; ++i) h[(i - k) * (n - i)] = 0;"), "h + {?}");
+  EXPECT_EQ(touched("for (int i = 0; i < n; ++i) h[map[i]] = 0;"), "h + {?}");
+  EXPECT_EQ(touched("for (int i = 0; i < n; ++i) if (i > k) h[i] = 0;"), "h + {?}");
+  EXPECT_EQ(touched("for (int i = 0; i < n; i *= 2) h[i] = 0;"), "h + {?}");
+  EXPECT_EQ(touched("for (; k < n; ++k) h[k] = 0;"), "h + {?}");
+  EXPECT_EQ(touched("int i = 0; i = n; while (i < 2 * n) { h[i] = 0; ++i; }"), "h + {?}");
+  EXPECT_EQ(touched("for (int i = 0; i < n; ++i) { h[i] = 0; int& j = i; ++j; }"), "h + {?}");
+  EXPECT_EQ(touched("h[k] = 0;"), "h + {k @* 4} bytes {4}");
+}
 
 TEST(Lowering, HostAccessesThatCanMatter) {
   EXPECT_EQ(ops_of("float f(float* d, cudaStream_t s) { float h = 0; int i = 1; i += 2;\n"

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Whether two accesses of related memory have bytes in common.
+//
+// An access begins at an offset and is as long as the call says. Where the distance of two is a number, or is as long
+// as the first of them is (`p` with n * 4 bytes and `p + n` of a float*), they are told apart; where the first is
+// certainly longer than the distance they overlap. Anything else is Maybe: nothing is known of the sign of a variable,
+// nor of what it is in another round of a loop, so slices at `i * n` and `k * n` are never taken to meet.
+//
+// What a call does not say the length of, a kernel above all, is taken to be long: it certainly meets what begins where
+// it begins itself, and perhaps what comes after, but nothing that ends before it. Errs to miss kernels that reach back
+// from the pointer they are given.
+#pragma once
+
+#include "analyzer/analysis/order.h"
+
+namespace streamsan::analyzer {
+
+/// What is known of a relation.
+enum class Sure : std::uint8_t { No, Maybe, Yes };
+
+Sure overlap(const Values& values, const Pending& a, const Pending& b);
+/// The same, `touch` being one of the host: it goes to an element of what the device uses as a whole.
+Sure host_overlap(const Values& values, const Pending& earlier, const Pending& touch);
+
+}  // namespace streamsan::analyzer

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What is known of what a name means: the kind of a stream or of memory, who made it. The essay is in values.h.
+#include "analyzer/analysis/values.h"
+
+namespace streamsan::analyzer {
+
+using LKind = Location::Kind;
+using VKind = Value::Kind;
+
+const ir::HandleField* Values::handle_field(LocationId id) const {
+  for (const Location* at = &(*this)[id];; at = &(*this)[at->base]) {
+    if (at->kind == LKind::Field) return fields_[static_cast<std::size_t>(at->field)].handle;
+    if (at->kind != LKind::Index) return nullptr;
+  }
+}
+
+std::optional<ordering::StreamKind> Values::stream_kind(ValueId stream) const {
+  const Value& value = (*this)[stream];
+  if (value.kind == VKind::Legacy) return ordering::StreamKind::Legacy;
+  if (value.kind == VKind::PerThread) return ordering::StreamKind::PerThread;
+  if (value.kind == VKind::Object) return op(value.site).stream_kind;
+  if (value.makers != kNoMakers) {
+    const std::vector<OpIndex>& ops = (*this)[value.makers];
+    for (OpIndex maker : ops)
+      if (op(maker).stream_kind != op(ops.front()).stream_kind) return std::nullopt;
+    return op(ops.front()).stream_kind;
+  }
+  if (value.kind != VKind::Content && value.kind != VKind::Merge) return std::nullopt;
+  const ir::HandleField* field = handle_field(value.location);
+  return field != nullptr ? field->stream_kind : std::nullopt;
+}
+
+std::optional<bool> Values::timing(ValueId event) const {
+  const Value& value = (*this)[event];
+  if (value.kind == VKind::Object) return op(value.site).timing;
+  if (value.makers != kNoMakers) {
+    const std::vector<OpIndex>& ops = (*this)[value.makers];
+    for (OpIndex maker : ops)
+      if (op(maker).timing != op(ops.front()).timing) return std::nullopt;
+    return op(ops.front()).timing;
+  }
+  if (value.kind != VKind::Content && value.kind != VKind::Merge) return std::nullopt;
+  const ir::HandleField* field = handle_field(value.location);
+  return field != nullptr ? field->timing : std::nullopt;
+}
+
+std::optional<ordering::MemoryKind> Values::memory_kind(ValueId memory) const {
+  const Value& value = (*this)[memory];
+  switch (value.kind) {
+    case VKind::Object:
+      return op(value.site).memory;
+    case VKind::Content:
+      if (value.makers == kNoMakers) return std::nullopt;
+      for (OpIndex maker : (*this)[value.makers])
+        if (op(maker).memory != op((*this)[value.makers].front()).memory) return std::nullopt;
+      return op((*this)[value.makers].front()).memory;
+    case VKind::Address:
+      if (local(value.location)) return ordering::MemoryKind::Pageable;
+      return std::nullopt;
+    case VKind::Shifted:
+      return memory_kind(value.since);
+    default:
+      return std::nullopt;
+  }
+}
+
+OpIndex Values::maker(ValueId id) const {
+  const Value& value = (*this)[id];
+  if (value.kind == VKind::Object) return value.site;
+  if (value.kind == VKind::Shifted) return maker(value.since);
+  if (value.makers != kNoMakers && (*this)[value.makers].size() == 1) return (*this)[value.makers].front();
+  return kNoOp;
+}
+
+}  // namespace streamsan::analyzer

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Whether a field that is made somewhere holds what was made wherever it is used, and whether others may assign it.
+//
+// A stream that was not created is null, which is the default stream: two such fields are one stream. So a field that
+// is created under a condition alone is not owned, unless every use is known to come after a creation: it stands behind
+// `if (!s_) cudaStreamCreate(&s_);` in the same function, behind a call of a function that begins with that, or where
+// s_ was found not null. Nor is a field that is set to null elsewhere than in constructors, in moves and where it is
+// destroyed. Null events are errors and need no such care, and a vector that was not filled has no element.
+//
+// Taken for made before it is used: what some function creates without a condition, whoever calls that function.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "analyzer/lowering/field_uses.h"
+
+namespace streamsan::analyzer {
+
+using Calls = std::vector<std::pair<const clang::FunctionDecl*, Spot>>;
+
+bool made_before_use(const clang::FieldDecl& field, const Uses& uses, const Calls& calls);
+
+/// Other files see the field and may assign it: it is not private, a header declares it, and no member function of its
+/// class makes it.
+bool open_to_others(const clang::FieldDecl& field, const Uses& uses);
+
+}  // namespace streamsan::analyzer

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: %check cross-stream-race %s
+// RUN: %check cross-stream-race %s -- -DFIXED
+//
+// Members that are created at their first use: every use comes after `if (!s_) cudaStreamCreate(&s_)`, its own or that
+// of a function that is called before, so they are two streams. Where one use comes without it both may be null, and
+// the default stream: silent.
+#include <cuda_runtime.h>
+
+__global__ void scale(float* x) { x[threadIdx.x] *= 2.0f; }
+__global__ void gather(const float* x, float* y) { y[threadIdx.x] = x[threadIdx.x]; }
+
+class Pipeline {
+ public:
+  ~Pipeline() {
+    if (compute_ != nullptr) cudaStreamDestroy(compute_);
+    if (transfer_) {
+      cudaStreamSynchronize(transfer_);
+      cudaStreamDestroy(transfer_);
+    }
+  }
+  void step(float* data, float* out) {
+#ifndef FIXED
+    open();
+#endif
+    scale<<<1, 256, 0, compute_>>>(data);
+    gather<<<1, 256, 0, transfer()>>>(data, out);  // FIRES: cross-stream-race
+  }
+
+ private:
+  void open() {
+    if (compute_ == nullptr) cudaStreamCreateWithFlags(&compute_, cudaStreamNonBlocking);
+  }
+  cudaStream_t transfer() {
+    if (!transfer_) {
+      cudaStreamCreateWithFlags(&transfer_, cudaStreamNonBlocking);
+    }
+    return transfer_;
+  }
+  cudaStream_t compute_ = nullptr;
+  cudaStream_t transfer_ = nullptr;
+};

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: %check cross-stream-race %s
+// RUN: %check cross-stream-race %s -- -DFIXED
+//
+// A member that is set to null so that the default stream is used may be one with the other member: silent. Null after
+// the stream was destroyed is what is left, not what is used.
+#include <cuda_runtime.h>
+
+__global__ void scale(float* x) { x[threadIdx.x] *= 2.0f; }
+__global__ void gather(const float* x, float* y) { y[threadIdx.x] = x[threadIdx.x]; }
+
+class Pipeline {
+ public:
+  Pipeline() {
+    cudaStreamCreateWithFlags(&compute_, cudaStreamNonBlocking);
+    cudaStreamCreateWithFlags(&transfer_, cudaStreamNonBlocking);
+  }
+  void close() {
+    cudaStreamDestroy(compute_);
+    cudaStreamDestroy(transfer_);
+    compute_ = nullptr;
+    transfer_ = nullptr;
+  }
+#ifdef FIXED
+  void use_default_stream() {
+    compute_ = nullptr;
+    transfer_ = nullptr;
+  }
+#endif
+  void step(float* data, float* out) {
+    scale<<<1, 256, 0, compute_>>>(data);
+    gather<<<1, 256, 0, transfer_>>>(data, out);  // FIRES: cross-stream-race
+  }
+
+ private:
+  cudaStream_t compute_;
+  cudaStream_t transfer_;
+};

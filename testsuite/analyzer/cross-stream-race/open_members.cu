@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: %check cross-stream-race %s
+// RUN: %check cross-stream-race %s -- -DFIXED
+//
+// A plain struct of a header is filled by whoever includes it, here or elsewhere: its streams may be one. The streams of
+// a struct that creates them itself, or that no other file sees, are two.
+#include "open_members.h"
+
+__global__ void scale(float* x) { x[threadIdx.x] *= 2.0f; }
+__global__ void gather(const float* x, float* y) { y[threadIdx.x] = x[threadIdx.x]; }
+
+struct Inner {
+  cudaStream_t compute;
+  cudaStream_t transfer;
+};
+
+#ifdef FIXED
+using Streams = Open;
+#else
+using Streams = Inner;
+
+void step(Owner& owner, float* data, float* out) {
+  scale<<<1, 256, 0, owner.compute>>>(data);
+  gather<<<1, 256, 0, owner.transfer>>>(data, out);  // FIRES: cross-stream-race
+}
+#endif
+
+void open(Streams* streams) {
+  cudaStreamCreateWithFlags(&streams->compute, cudaStreamNonBlocking);
+  cudaStreamCreateWithFlags(&streams->transfer, cudaStreamNonBlocking);
+}
+
+void step(Streams* streams, float* data, float* out) {
+  scale<<<1, 256, 0, streams->compute>>>(data);
+  gather<<<1, 256, 0, streams->transfer>>>(data, out);  // FIRES: cross-stream-race
+}
