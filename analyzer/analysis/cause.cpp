@@ -13,7 +13,7 @@ using ir::OpKind;
 
 void Inspector::tell_event(Hazard& hazard, OpIndex edge, ValueId event) const {
   const ir::Op& op = values_.op(edge);
-  hazard.event = witness_.event(event, op.event);
+  hazard.event = witness_.event(event, op.event, edge);
 }
 
 void Inspector::explain(Hazard& hazard, const Pending& earlier, ValueId later) const {

@@ -22,8 +22,8 @@ void Inspector::destroyed(const ir::Operand& written, ValueId value, bool event)
   Hazard hazard = start(Check::HandleUseAfterDestroy, always ? Level::Definite : Level::Maybe);
   hazard.later = witness_.deed(index_, event ? kUnknown : value);
   hazard.earlier = witness_.deed(by, kUnknown);
-  if (event) hazard.event = witness_.event(value, written);
-  if (op_->kind == OpKind::DestroyHandle) hazard.later.stream = witness_.stream(value, written);
+  if (event) hazard.event = witness_.event(value, written, index_);
+  if (op_->kind == OpKind::DestroyHandle) hazard.later.stream = witness_.stream(value, written, index_);
   raise({.hazard = std::move(hazard), .later = index_, .earlier = by});
 }
 
@@ -44,7 +44,7 @@ void Inspector::wait() {
   if (order_->never_recorded(values_, event)) {
     Hazard hazard = start(Check::EventWaitWithoutRecord, Level::Definite);
     hazard.later = witness_.deed(index_, waiter);
-    hazard.event = witness_.event(event, op_->event);
+    hazard.event = witness_.event(event, op_->event, index_);
     hazard.cause = Cause::NeverRecorded;
     if (const EventState* state = order_->event(event); state != nullptr && state->failed != kNoOp) {
       hazard.detail = "another device";
@@ -63,7 +63,7 @@ void Inspector::wait() {
     Hazard hazard = start(Check::SelfWait, Level::Definite);
     hazard.later = witness_.deed(index_, waiter);
     hazard.earlier = witness_.deed(state->record, state->stream);
-    hazard.event = witness_.event(event, op_->event);
+    hazard.event = witness_.event(event, op_->event, index_);
     raise({.hazard = std::move(hazard), .later = index_, .earlier = state->record});
   }
 }
@@ -81,7 +81,7 @@ void Inspector::record() {
   Hazard hazard = start(Check::EventRerecord, Level::Definite);
   hazard.later = witness_.deed(index_, stream);
   hazard.earlier = witness_.deed(state->record, state->stream);
-  hazard.event = witness_.event(event, op_->event);
+  hazard.event = witness_.event(event, op_->event, index_);
   rerecords_.push_back({.hazard = std::move(hazard), .later = index_, .earlier = state->record});
   rerecord_events_.emplace_back(event, index_);
 }
@@ -92,7 +92,7 @@ void Inspector::elapsed() {
     if (!values_.precise(event)) continue;
     Hazard hazard = start(Check::EventTimingMisuse, Level::Definite);
     hazard.later = witness_.deed(index_, kUnknown);
-    hazard.event = witness_.event(event, *operand);
+    hazard.event = witness_.event(event, *operand, index_);
     Raised raised{.hazard = {}, .later = index_};
     if (values_.timing(event) == false) {
       hazard.detail = "no timing";

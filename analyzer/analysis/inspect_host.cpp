@@ -37,7 +37,7 @@ void Inspector::host_access() {
       if (hazard.level == Level::Latent) hazard.rule = ordering::rule_id(*earlier.leans);
       hazard.later = witness_.host(index_, access.mode);
       hazard.earlier = witness_.deed(earlier);
-      hazard.buffer = witness_.memory(mine->memory, access.memory);
+      hazard.buffer = witness_.memory(mine->memory, access.memory, index_);
       hazard.buffer.memory_kind = kind;
       explain(hazard, earlier, kUnknown);
       if (hazard.level == Level::Maybe && !sets_.has(earlier.may, kHost))
@@ -79,7 +79,7 @@ void Inspector::release_tensor(ValueId memory) {
     Hazard hazard = start(Check::MissingRecordStream, definite ? Level::Definite : Level::Maybe);
     hazard.later = witness_.deed(index_, home);
     hazard.earlier = witness_.deed(earlier);
-    hazard.buffer = witness_.memory(memory, op_->source);
+    hazard.buffer = witness_.memory(memory, op_->source, index_);
     explain(hazard, earlier, home);
     raise({.hazard = std::move(hazard),
            .later = index_,
@@ -106,7 +106,7 @@ void Inspector::release_in_order(ValueId memory) {
     if (hazard.level == Level::Latent) hazard.rule = ordering::rule_id(*earlier.leans);
     hazard.later = witness_.deed(index_, stream);
     hazard.earlier = witness_.deed(earlier);
-    hazard.buffer = witness_.memory(memory, op_->source);
+    hazard.buffer = witness_.memory(memory, op_->source, index_);
     explain(hazard, earlier, stream);
     raise({.hazard = std::move(hazard),
            .later = index_,
@@ -140,7 +140,7 @@ void Inspector::release_by_host(ValueId memory, std::optional<MemoryKind> kind) 
     if (hazard.level == Level::Latent) hazard.rule = ordering::rule_id(*rule);
     hazard.later = witness_.deed(index_, kUnknown);
     hazard.earlier = witness_.deed(earlier);
-    hazard.buffer = witness_.memory(memory, op_->source);
+    hazard.buffer = witness_.memory(memory, op_->source, index_);
     if (ends_quietly) {
       hazard.detail = op_->kind == ir::OpKind::Free && op_->detail.empty() && !op_->name.empty()
                           ? "is freed by " + op_->name

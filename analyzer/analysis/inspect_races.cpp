@@ -74,7 +74,7 @@ void Inspector::race(const ir::Access& access, const Pending& mine, const Pendin
   hazard.later = witness_.deed(index_, mine.stream);
   hazard.later.mode = mine.mode;
   hazard.earlier = witness_.deed(earlier);
-  hazard.buffer = witness_.memory(mine.memory, access.memory);
+  hazard.buffer = witness_.memory(mine.memory, access.memory, index_);
   explain(hazard, earlier, mine.stream);
   if (!differ && !ordered_somewhere) {
     hazard.condition = "'" + hazard.later.stream.name + "' and '" + hazard.earlier->stream.name + "' are two streams";
@@ -111,7 +111,7 @@ void Inspector::use_after_free(const ir::Access& access, const Pending& mine, co
   hazard.later = witness_.deed(index_, mine.stream);
   hazard.later.mode = mine.mode;
   hazard.earlier = witness_.deed(free);
-  hazard.buffer = witness_.memory(mine.memory, access.memory);
+  hazard.buffer = witness_.memory(mine.memory, access.memory, index_);
   raise({.hazard = std::move(hazard),
          .later = index_,
          .earlier = free.op,

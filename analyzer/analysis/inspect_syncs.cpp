@@ -28,13 +28,13 @@ void Inspector::device_sync() {
   Raised raised{.hazard = {}, .later = index_};
   if (order_->busy().size() == 1) {
     const auto& [stream, last] = *order_->busy().begin();
-    hazard.later.stream = witness_.stream(stream, values_.op(last).stream);
+    hazard.later.stream = witness_.stream(stream, values_.op(last).stream, last);
     hazard.earlier = witness_.deed(last, stream);
     raised.earlier = last;
   } else {
     std::size_t left = order_->busy().size();
     for (const auto& [stream, last] : order_->busy()) {
-      hazard.detail += "'" + witness_.stream(stream, values_.op(last).stream).name + "'";
+      hazard.detail += "'" + witness_.stream(stream, values_.op(last).stream, last).name + "'";
       --left;
       if (left != 0) hazard.detail += left == 1 ? " and " : ", ";
     }
@@ -125,7 +125,7 @@ void Inspector::pageable_copy() {
   if (pageable == nullptr || op_->accesses.size() < 2) return;
   Hazard hazard = start(Check::PageableAsyncCopy, Level::Definite);
   hazard.later = witness_.deed(index_, store_->stream(values_, op_->stream));
-  hazard.buffer = witness_.memory(store_->evaluate(values_, pageable->memory), pageable->memory);
+  hazard.buffer = witness_.memory(store_->evaluate(values_, pageable->memory), pageable->memory, index_);
   hazard.buffer.memory_kind = MemoryKind::Pageable;
   raise({.hazard = std::move(hazard), .later = index_});
 }

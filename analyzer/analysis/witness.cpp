@@ -22,7 +22,7 @@ Where Witness::where(ir::SiteId site) const {
   return result;
 }
 
-Thing Witness::thing(ValueId value, const ir::Operand& written) const {
+Thing Witness::thing(ValueId value, const ir::Operand& written, OpIndex op) const {
   const ir::Function& function = values_.function();
   Thing result;
   const OpIndex maker = values_.maker(value);
@@ -97,23 +97,23 @@ std::string Witness::name(LocationId location) const {
   }
 }
 
-Thing Witness::stream(ValueId value, const ir::Operand& written) const {
+Thing Witness::stream(ValueId value, const ir::Operand& written, OpIndex op) const {
   Thing result;
   if (value == kLegacy) {
     result.name = "the default stream";
   } else if (value == kPerThread) {
     result.name = "the per-thread default stream";
   } else {
-    result = thing(value, written);
+    result = thing(value, written, op);
   }
   result.stream_kind = values_.stream_kind(value);
   return result;
 }
 
-Thing Witness::event(ValueId value, const ir::Operand& written) const { return thing(value, written); }
+Thing Witness::event(ValueId value, const ir::Operand& written, OpIndex op) const { return thing(value, written, op); }
 
-Thing Witness::memory(ValueId value, const ir::Operand& written) const {
-  Thing result = thing(value, written);
+Thing Witness::memory(ValueId value, const ir::Operand& written, OpIndex op) const {
+  Thing result = thing(value, written, op);
   result.memory_kind = values_.memory_kind(value);
   if (const std::size_t data = result.name.rfind(".$data"); data != std::string::npos) result.name.resize(data);
   return result;
@@ -125,7 +125,7 @@ Deed Witness::deed(OpIndex index, ValueId stream_value) const {
   result.what = !result.where.site.text.empty() ? result.where.site.text
                 : op.name.empty()               ? ir::name(op.kind)
                                                 : op.name;
-  if (stream_value != kUnknown) result.stream = stream(stream_value, op.stream);
+  if (stream_value != kUnknown) result.stream = stream(stream_value, op.stream, index);
   return result;
 }
 
@@ -142,7 +142,8 @@ Deed Witness::host(OpIndex op, ir::Mode mode) const {
 Thing Witness::memory_of(const Pending& pending) const {
   const ir::Op& op = values_.op(pending.op);
   const ir::Operand none;
-  return memory(pending.memory, pending.access < op.accesses.size() ? op.accesses[pending.access].memory : none);
+  return memory(pending.memory, pending.access < op.accesses.size() ? op.accesses[pending.access].memory : none,
+                pending.op);
 }
 
 }  // namespace streamsan::analyzer

@@ -20,17 +20,17 @@ class Witness {
 
   [[nodiscard]] Where where(ir::SiteId site) const;
   [[nodiscard]] Where where(OpIndex op) const { return where(values_.op(op).site); }
-  /// `written`: the operand that has this value.
-  [[nodiscard]] Thing stream(ValueId value, const ir::Operand& written) const;
-  [[nodiscard]] Thing event(ValueId value, const ir::Operand& written) const;
-  [[nodiscard]] Thing memory(ValueId value, const ir::Operand& written) const;
+  /// `written`: the operand at `op` that has this value.
+  [[nodiscard]] Thing stream(ValueId value, const ir::Operand& written, OpIndex op) const;
+  [[nodiscard]] Thing event(ValueId value, const ir::Operand& written, OpIndex op) const;
+  [[nodiscard]] Thing memory(ValueId value, const ir::Operand& written, OpIndex op) const;
   [[nodiscard]] Deed deed(OpIndex op, ValueId stream) const;
   [[nodiscard]] Deed deed(const Pending& pending) const;
   [[nodiscard]] Deed host(OpIndex op, ir::Mode mode) const;
   [[nodiscard]] Thing memory_of(const Pending& pending) const;
 
  private:
-  [[nodiscard]] Thing thing(ValueId value, const ir::Operand& written) const;
+  [[nodiscard]] Thing thing(ValueId value, const ir::Operand& written, OpIndex op) const;
   [[nodiscard]] const ir::Place& root_of(ir::PlaceId place) const;
   [[nodiscard]] std::string name(ValueId value) const;
   [[nodiscard]] std::string name(LocationId location) const;
