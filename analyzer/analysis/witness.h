@@ -3,9 +3,9 @@
 // Puts ops and values into the words of hazard.h: where an op stands and through which calls, what a stream or a buffer
 // is called and where it was made.
 //
-// A name is what is written at the op in question where that is a place of the function analysed itself. Parameters and
-// locals of an inlined callee, and values without a name, say little; there the place that the value was first put in,
-// or was read from, is named, if it is the function's own: what a wrapper class holds is `front.stream_` for its user.
+// A name is what is written at the op in question where that is in the function analysed itself. What is written in an
+// inlined callee, and a value without a name, say little; there the place that the value was first put in, or was read
+// from, is named, if it is the function's own: what a wrapper class holds is `front.stream_` for its user.
 #pragma once
 
 #include "analyzer/analysis/hazard.h"

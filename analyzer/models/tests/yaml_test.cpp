@@ -3,6 +3,7 @@
 // Model files: the example of the documents means what its comments say, every key that the page teaches is one that
 // the reader knows, and a mistake is told with its place.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <fstream>
@@ -34,7 +35,8 @@ const Model& get(const Models& models, const std::string& function, unsigned arg
 class ModelFile {
  public:
   explicit ModelFile(const std::string& text)
-      : path_(testing::TempDir() + "streamsan_models_" + std::to_string(++count_) + ".yaml") {
+      : path_(testing::TempDir() + "streamsan_models_" + std::to_string(getpid()) + "_" + std::to_string(++count_) +
+              ".yaml") {
     std::ofstream(path_) << text;
   }
   ~ModelFile() { std::remove(path_.c_str()); }

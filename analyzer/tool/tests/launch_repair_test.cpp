@@ -4,6 +4,7 @@
 #include "analyzer/tool/launch_repair.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -60,7 +61,7 @@ TEST(LaunchRepair, DigitSeparatorsAreNoCharacters) {
 class LaunchRepairInFiles : public testing::Test {
  protected:
   void SetUp() override {
-    folder_ = std::filesystem::path(testing::TempDir()) / "launch_repair_test";
+    folder_ = std::filesystem::path(testing::TempDir()) / ("launch_repair_test_" + std::to_string(getpid()));
     std::filesystem::create_directories(folder_ / "include");
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
