@@ -9,9 +9,10 @@ Runs streamsan-tidy with the checks streamsan-ID alone and compares everything i
     // CHECK-FIXES:   a line as --fix leaves it
     // OPTIONS: streamsan.Levels: definite;latent;maybe
 
-The n-th warning printed must contain the n-th CHECK-MESSAGES, letter by letter, and no warning may be left over on
+The n-th warning printed must be the n-th CHECK-MESSAGES, letter by letter, and no warning may be left over on
 either side. Notes likewise, if the file has a CHECK-NOTES. A place in another file is written header.h:12:5. Until the
-words of a file are settled, `// FIRES: ID` at the end of a line stands for one warning of that check on that line.
+words of a file are settled, `// FIRES: ID` at the end of a line stands for one warning of that check on that line;
+update_checks.py writes the words.
 
 A file without expectations must be silent. Silence proves nothing where nothing was looked at: the tool must say that
 it analysed functions, and all that it has seen. NOT-ANALYSED: N allows for N functions that it knowingly leaves out.
@@ -79,12 +80,13 @@ class Run:
         self.command = " ".join(command)
         done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=120)
         self.code, self.output = done.returncode, done.stdout + done.stderr
-        self.warnings, self.notes = [], []
+        self.diagnostics, self.warnings, self.notes = [], [], []
         for line in done.stdout.splitlines():
             if not (found := re.match(r"(.*?)(:\d+:\d+: (warning|error|note): .*)", line)):
                 continue
             # The file under test is left out, any other file keeps its name.
             place = "" if same_file(found[1], source) else os.path.basename(found[1])
+            self.diagnostics.append(place + found[2])
             (self.notes if found[3] == "note" else self.warnings).append(place + found[2])
         counts = re.search(r"(\d+) of (\d+) functions? analy[sz]ed", self.output)
         self.analysed, self.seen = (int(counts[1]), int(counts[2])) if counts else (0, 0)
@@ -112,7 +114,7 @@ def compare(run, what, actual, expected):
     for number, text in enumerate(expected):
         if number >= len(actual):
             run.fail(f"missing {what}: {text}")
-        if text not in actual[number]:
+        if text != actual[number]:
             run.fail(f"{what} {number + 1} is\n    {actual[number]}\nexpected\n    {text}")
     if len(actual) > len(expected):
         run.fail(f"unexpected {what}: {actual[len(expected)]}")
@@ -145,23 +147,31 @@ def check_fixes(tidy, checks, source, options, flags, expected):
         again.silent()
 
 
+def split_arguments(arguments):
+    """What stands before and behind the first --."""
+    if "--" not in arguments:
+        return arguments, []
+    cut = arguments.index("--")
+    return arguments[:cut], arguments[cut + 1:]
+
+
+def settings_of(expected):
+    """The option that hands over the OPTIONS of a source."""
+    if not expected.options:
+        return []
+    pairs = (option.split(":", 1) for option in expected.options)
+    settings = ", ".join(f"{key.strip()}: '{value.strip()}'" for key, value in pairs)
+    return [f"--config={{CheckOptions: {{{settings}}}}}"]
+
+
 def main():
-    arguments = sys.argv[1:]
-    flags = []
-    if "--" in arguments:
-        cut = arguments.index("--")
-        arguments, flags = arguments[:cut], arguments[cut + 1:]
+    arguments, flags = split_arguments(sys.argv[1:])
     tidy, checks, source, *options = arguments
     checks = checks.split(",")
     suffix = next((o.split("=", 1)[1] for o in options if o.startswith("--suffix=")), "")
     fix = "--fix" in options
-    options = [o for o in options if o != "--fix" and not o.startswith("--suffix=")]
-
     expected = Expectations(source, suffix, none="-DFIXED" in flags and not suffix)
-    if expected.options:
-        pairs = (option.split(":", 1) for option in expected.options)
-        settings = ", ".join(f"{key.strip()}: '{value.strip()}'" for key, value in pairs)
-        options.append(f"--config={{CheckOptions: {{{settings}}}}}")
+    options = [o for o in options if o != "--fix" and not o.startswith("--suffix=")] + settings_of(expected)
 
     run = Run(tidy, checks, source, options, flags)
     run.looked(expected.not_analysed)
@@ -177,4 +187,5 @@ def main():
         check_fixes(tidy, checks, source, options, flags, expected)
 
 
-main()
+if __name__ == "__main__":
+    main()

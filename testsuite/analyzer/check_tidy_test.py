@@ -21,7 +21,7 @@ if "--fix" in sys.argv:
     open(source, "w").write(text.replace("BAD", "GOOD"))
 found = 0
 for number, line in enumerate(text.splitlines(), 1):
-    if said := re.search("// SAYS (.*)", line):
+    if said := re.search("// SAYS (.*?)(?:  //.*)?$", line):
         if "GOOD" in line or "CHECK-" in line or "-DFIXED" in sys.argv:
             continue
         print(f"{{source}}:{{number}}:3: {{said[1]}}")
@@ -31,7 +31,7 @@ sys.exit(int(re.search(r"// EXIT (.*)|$", text)[1] or found))
 """
 
 
-class CheckTidy(unittest.TestCase):
+class OnAStandIn(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
         self.addCleanup(self.folder.cleanup)
@@ -59,6 +59,8 @@ class CheckTidy(unittest.TestCase):
     SAID = "x; // SAYS warning: words [streamsan-id]\n"
     EXPECTED = "// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: words [streamsan-id]\n"
 
+
+class CheckTidy(OnAStandIn):
     def test_expected_warning(self):
         self.passes(self.SAID + self.EXPECTED)
 
@@ -130,6 +132,38 @@ class CheckTidy(unittest.TestCase):
     def test_fix_that_does_not_silence(self):
         text = self.SAID + self.EXPECTED + "BAD;\n// CHECK-FIXES: GOOD;\n"
         self.fails("not silent", text, "--fix")
+
+
+class UpdateChecks(OnAStandIn):
+    """update_checks.py: words may change, findings may not."""
+
+    RUN = "// RUN: %check id %s\n"
+
+    def update(self, text):
+        source = os.path.join(self.folder.name, "a.cu")
+        with open(source, "w", encoding="utf-8") as out:
+            out.write(text)
+        command = [sys.executable, os.path.join(here, "update_checks.py"), self.tidy, source]
+        done = subprocess.run(command, capture_output=True, text=True)
+        with open(source, encoding="utf-8") as result:
+            return done.returncode, result.read()
+
+    def test_marker_becomes_words(self):
+        said = "// FIRES: id\nx; // SAYS warning: words [streamsan-id]\n"
+        self.assertEqual(self.update(self.RUN + said), (1, self.RUN + said))
+        said = "x;  /* SAYS */\n"
+        self.assertEqual(self.update(self.RUN + self.SAID + self.EXPECTED)[0], 0)
+
+    def test_words_are_replaced_and_what_is_written_passes(self):
+        old = self.EXPECTED.replace("words", "other words")
+        code, text = self.update(self.RUN + self.SAID + old + "y;\n")
+        self.assertEqual((code, text), (0, self.RUN + self.SAID + self.EXPECTED + "y;\n"))
+        self.passes(text)
+        self.assertEqual(self.update(text), (0, text))
+
+    def test_a_finding_that_is_gone_or_new_is_left_alone(self):
+        for text in (self.RUN + "x;  // FIRES: id\n", self.RUN + self.SAID):
+            self.assertEqual(self.update(text), (1, text))
 
 
 unittest.main()

@@ -19,7 +19,12 @@ void run(float* buffer, float* result) {
   cudaEventRecord(ready, producer);
   cudaStreamWaitEvent(consumer, ready, 0);
 #endif
-  consume<<<1, 256, 0, consumer>>>(buffer, result);  // FIRES: cross-stream-race
+  consume<<<1, 256, 0, consumer>>>(buffer, result);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: kernel 'consume' on stream 'consumer' may read 'buffer' while kernel 'produce' on stream 'producer' still writes it [streamsan-cross-stream-race]
+// CHECK-NOTES: :[[@LINE-7]]:3: note: 'buffer' is written here, on stream 'producer'
+// CHECK-NOTES: :[[@LINE-11]]:3: note: stream 'producer' is created here
+// CHECK-NOTES: :[[@LINE-11]]:3: note: stream 'consumer' is created here
+// CHECK-NOTES: :[[@LINE-5]]:3: note: nothing orders stream 'consumer' after stream 'producer': record an event in stream 'producer' after the write and let stream 'consumer' wait for it with cudaStreamWaitEvent before kernel 'consume'
   cudaStreamSynchronize(consumer);
   cudaStreamSynchronize(producer);
   cudaEventDestroy(ready);

@@ -45,7 +45,14 @@ void run(float* data, float* out) {
   front.record(ready);
   back.wait(ready);
 #endif
-  consume<<<1, 256, 0, back>>>(data, out);  // FIRES: cross-stream-race
+  consume<<<1, 256, 0, back>>>(data, out);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: kernel 'consume' on stream 'back.stream_' may read 'data' while kernel 'produce' on stream 'front.stream_' still writes it [streamsan-cross-stream-race]
+// CHECK-NOTES: :[[@LINE-7]]:3: note: 'data' is written here, on stream 'front.stream_'
+// CHECK-NOTES: :[[@LINE-28]]:14: note: stream 'front.stream_' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-11]]:10: note: in the call to 'Stream::Stream' here
+// CHECK-NOTES: :[[@LINE-30]]:14: note: stream 'back.stream_' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-13]]:17: note: in the call to 'Stream::Stream' here
+// CHECK-NOTES: :[[@LINE-7]]:3: note: nothing orders stream 'back.stream_' after stream 'front.stream_': record an event in stream 'front.stream_' after the write and let stream 'back.stream_' wait for it with cudaStreamWaitEvent before kernel 'consume'
   back.synchronize();
   front.synchronize();
 }
