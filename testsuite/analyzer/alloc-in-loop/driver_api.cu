@@ -12,11 +12,15 @@ void run(CUdeviceptr out, int steps, size_t bytes) {
 #endif
   for (int i = 0; i < steps; ++i) {
 #ifndef FIXED
-    cuMemAlloc(&scratch, bytes);  // FIRES: alloc-in-loop
+    cuMemAlloc(&scratch, bytes);
+// CHECK-MESSAGES: :[[@LINE-1]]:5: warning: cuMemAlloc of 'scratch' in every iteration of a loop may synchronise the device [streamsan-alloc-in-loop]
+// CHECK-NOTES: :[[@LINE-2]]:5: note: allocate before the loop and free after it, or use stream-ordered memory
 #endif
     cuMemcpyDtoDAsync(scratch, out, bytes, 0);
 #ifndef FIXED
-    cuMemFree(scratch);  // FIRES: alloc-in-loop
+    cuMemFree(scratch);
+// CHECK-MESSAGES: :[[@LINE-1]]:5: warning: cuMemFree of 'scratch' in every iteration of a loop may synchronise the device [streamsan-alloc-in-loop]
+// CHECK-NOTES: :[[@LINE-2]]:5: note: allocate before the loop and free after it, or use stream-ordered memory
 #endif
   }
 #ifdef FIXED

@@ -14,11 +14,15 @@ void simulate(float* x, int steps, size_t bytes) {
 #endif
   for (int i = 0; i < steps; ++i) {
 #ifndef FIXED
-    (void)hipMalloc(reinterpret_cast<void**>(&scratch), bytes);  // FIRES: alloc-in-loop
+    (void)hipMalloc(reinterpret_cast<void**>(&scratch), bytes);
+// CHECK-MESSAGES: :[[@LINE-1]]:11: warning: hipMalloc of 'scratch' in every iteration of a loop may synchronise the device [streamsan-alloc-in-loop]
+// CHECK-NOTES: :[[@LINE-2]]:11: note: allocate before the loop and free after it, or use stream-ordered memory
 #endif
     step<<<1, 256>>>(x, scratch);
 #ifndef FIXED
-    (void)hipFree(scratch);  // FIRES: alloc-in-loop
+    (void)hipFree(scratch);
+// CHECK-MESSAGES: :[[@LINE-1]]:11: warning: hipFree of 'scratch' in every iteration of a loop may synchronise the device [streamsan-alloc-in-loop]
+// CHECK-NOTES: :[[@LINE-2]]:11: note: allocate before the loop and free after it, or use stream-ordered memory
 #endif
   }
 #ifdef FIXED

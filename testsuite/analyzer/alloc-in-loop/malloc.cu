@@ -14,11 +14,15 @@ void simulate(float* x, int steps, size_t bytes) {
 #endif
   for (int i = 0; i < steps; ++i) {
 #ifndef FIXED
-    cudaMalloc(&scratch, bytes);  // FIRES: alloc-in-loop
+    cudaMalloc(&scratch, bytes);
+// CHECK-MESSAGES: :[[@LINE-1]]:5: warning: cudaMalloc of 'scratch' in every iteration of a loop may synchronise the device [streamsan-alloc-in-loop]
+// CHECK-NOTES: :[[@LINE-2]]:5: note: allocate before the loop and free after it, or use stream-ordered memory
 #endif
     step<<<1, 256>>>(x, scratch);
 #ifndef FIXED
-    cudaFree(scratch);  // FIRES: alloc-in-loop
+    cudaFree(scratch);
+// CHECK-MESSAGES: :[[@LINE-1]]:5: warning: cudaFree of 'scratch' in every iteration of a loop may synchronise the device [streamsan-alloc-in-loop]
+// CHECK-NOTES: :[[@LINE-2]]:5: note: allocate before the loop and free after it, or use stream-ordered memory
 #endif
   }
 #ifdef FIXED

@@ -12,13 +12,17 @@ void feed(float* device, int batches, size_t bytes, cudaStream_t s) {
 #endif
   for (int b = 0; b < batches; ++b) {
 #ifndef FIXED
-    cudaMallocHost(&staging, bytes);  // FIRES: alloc-in-loop
+    cudaMallocHost(&staging, bytes);
+// CHECK-MESSAGES: :[[@LINE-1]]:5: warning: cudaMallocHost of 'staging' in every iteration of a loop may synchronise the device [streamsan-alloc-in-loop]
+// CHECK-NOTES: :[[@LINE-2]]:5: note: allocate before the loop and free after it, or use stream-ordered memory
 #endif
     staging[0] = b;
     cudaMemcpyAsync(device, staging, bytes, cudaMemcpyHostToDevice, s);
     cudaStreamSynchronize(s);
 #ifndef FIXED
-    cudaFreeHost(staging);  // FIRES: alloc-in-loop
+    cudaFreeHost(staging);
+// CHECK-MESSAGES: :[[@LINE-1]]:5: warning: cudaFreeHost of 'staging' in every iteration of a loop may synchronise the device [streamsan-alloc-in-loop]
+// CHECK-NOTES: :[[@LINE-2]]:5: note: allocate before the loop and free after it, or use stream-ordered memory
 #endif
   }
 #ifdef FIXED

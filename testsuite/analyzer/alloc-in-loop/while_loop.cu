@@ -19,7 +19,10 @@ void run(float* x, int n) {
 #endif
   while (n-- > 0) {
 #ifndef FIXED
-    CHECK(cudaMalloc(&flag, sizeof(int)));  // FIRES: alloc-in-loop
+    CHECK(cudaMalloc(&flag, sizeof(int)));
+// CHECK-MESSAGES: :[[@LINE-1]]:11: warning: cudaMalloc of 'flag' in every iteration of a loop may synchronise the device [streamsan-alloc-in-loop]
+// CHECK-NOTES: :[[@LINE-4]]:10: note: the loop is here
+// CHECK-NOTES: :[[@LINE-3]]:11: note: allocate before the loop and free after it, or use stream-ordered memory
 #endif
     step<<<1, 1>>>(x, flag);
   }

@@ -12,5 +12,9 @@ void upload(int* device, int n, cudaStream_t stream) {
 #ifdef FIXED
   cudaStreamSynchronize(stream);
 #endif
-  delete[] host;  // FIRES: async-copy-lifetime
+  delete[] host;
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: 'host' is deleted while cudaMemcpyAsync (host to device) on stream 'stream' still reads it; only undocumented behaviour of today's driver prevents it (R-CPY-13) [streamsan-async-copy-lifetime]
+// CHECK-NOTES: :[[@LINE-6]]:3: note: 'host' is read here, on stream 'stream'
+// CHECK-NOTES: :[[@LINE-9]]:15: note: 'host' is allocated here
+// CHECK-NOTES: :[[@LINE-4]]:3: note: wait for stream 'stream' with cudaStreamSynchronize before that, or keep the memory alive for longer
 }

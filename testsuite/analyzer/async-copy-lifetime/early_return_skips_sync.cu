@@ -16,7 +16,10 @@ bool run(float* d_weights, float* x, cudaStream_t stream) {
 #ifdef FIXED
     cudaStreamSynchronize(stream);
 #endif
-    return false;  // FIRES: async-copy-lifetime
+    return false;
+// CHECK-MESSAGES: :[[@LINE-1]]:5: warning: 'weights' goes out of scope while cudaMemcpyAsync (host to device) on stream 'stream' still reads it; only undocumented behaviour of today's driver prevents it (R-CPY-13) [streamsan-async-copy-lifetime]
+// CHECK-NOTES: :[[@LINE-8]]:3: note: 'weights' is read here, on stream 'stream'
+// CHECK-NOTES: :[[@LINE-3]]:5: note: wait for stream 'stream' with cudaStreamSynchronize before that, or keep the memory alive for longer
   }
   return cudaStreamSynchronize(stream) == cudaSuccess;
 }

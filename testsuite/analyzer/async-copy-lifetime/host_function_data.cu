@@ -18,4 +18,7 @@ void enqueue(cudaStream_t stream, int* counter) {
 #ifdef FIXED
   cudaStreamSynchronize(stream);
 #endif
-}  // FIRES: async-copy-lifetime
+}
+// CHECK-MESSAGES: :[[@LINE-1]]:1: warning: 'ticket' goes out of scope while cudaLaunchHostFunc on stream 'stream' still reads it [streamsan-async-copy-lifetime]
+// CHECK-NOTES: :[[@LINE-6]]:3: note: 'ticket' is read here, on stream 'stream'
+// CHECK-NOTES: :[[@LINE-3]]:1: note: wait for stream 'stream' with cudaStreamSynchronize before that, or keep the memory alive for longer

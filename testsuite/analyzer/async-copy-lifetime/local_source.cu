@@ -11,4 +11,7 @@ void set_coefficients(float* d_coefficients, float a, float b, cudaStream_t stre
 #ifdef FIXED
   cudaStreamSynchronize(stream);
 #endif
-}  // FIRES: async-copy-lifetime
+}
+// CHECK-MESSAGES: :[[@LINE-1]]:1: warning: 'coefficients' goes out of scope while cudaMemcpyAsync (host to device) on stream 'stream' still reads it; only undocumented behaviour of today's driver prevents it (R-CPY-13) [streamsan-async-copy-lifetime]
+// CHECK-NOTES: :[[@LINE-6]]:3: note: 'coefficients' is read here, on stream 'stream'
+// CHECK-NOTES: :[[@LINE-3]]:1: note: wait for stream 'stream' with cudaStreamSynchronize before that, or keep the memory alive for longer

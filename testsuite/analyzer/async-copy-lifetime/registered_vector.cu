@@ -15,4 +15,8 @@ void upload(float* device, int n, cudaStream_t stream) {
   cudaStreamSynchronize(stream);
   cudaHostUnregister(values.data());
 #endif
-}  // FIRES: async-copy-lifetime
+}
+// CHECK-MESSAGES: :[[@LINE-1]]:1: warning: 'values' goes out of scope while cudaMemcpyAsync (host to device) on stream 'stream' still reads it [streamsan-async-copy-lifetime]
+// CHECK-NOTES: :[[@LINE-7]]:3: note: 'values' is read here, on stream 'stream'
+// CHECK-NOTES: :[[@LINE-10]]:22: note: 'values' is allocated here
+// CHECK-NOTES: :[[@LINE-4]]:1: note: wait for stream 'stream' with cudaStreamSynchronize before that, or keep the memory alive for longer

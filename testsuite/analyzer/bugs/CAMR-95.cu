@@ -9,7 +9,15 @@
 class Temporary {
  public:
   Temporary(size_t bytes, cudaStream_t arena) : arena_(arena) { cudaMallocAsync(&data_, bytes, arena); }
-  ~Temporary() { cudaFreeAsync(data_, arena_); }  // FIRES: premature-free
+  ~Temporary() { cudaFreeAsync(data_, arena_); }
+// CHECK-MESSAGES: :[[@LINE-1]]:18: warning: 'weights.data_' is freed by cudaFreeAsync on stream 'arena' while kernel 'redistribute' on stream 'box_stream' still reads it [streamsan-premature-free]
+// CHECK-NOTES: :[[@LINE+24]]:1: note: 'weights' goes out of scope here
+// CHECK-NOTES: :[[@LINE+19]]:3: note: 'weights.data_' is read here, on stream 'box_stream'
+// CHECK-NOTES: :[[@LINE+27]]:3: note: stream 'box_stream' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-6]]:65: note: 'weights.data_' is allocated here
+// CHECK-NOTES: :[[@LINE+14]]:13: note: in the call to 'Temporary::Temporary' here
+// CHECK-NOTES: :[[@LINE-7]]:18: note: free it on stream 'box_stream', or let stream 'arena' wait for it first: record an event in stream 'box_stream' after the read and use cudaStreamWaitEvent
+// CHECK-NOTES: :[[@LINE+24]]:31: note: in the call to 'update_box' here
   Temporary(const Temporary&) = delete;
   double* data() { return data_; }
 

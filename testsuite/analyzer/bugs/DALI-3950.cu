@@ -29,7 +29,15 @@ class Stage {
 __global__ void decode(float* output) { output[threadIdx.x] = 1.0f; }
 
 void Stage::run(float* output) {
-  decode<<<1, 256, 0, stream_>>>(output);  // FIRES: cross-stream-race
+  decode<<<1, 256, 0, stream_>>>(output);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: kernel 'decode' on stream 'stage.stream_' may write 'output' while cudaMemcpyAsync (device to device) on stream 'user' still reads it [streamsan-cross-stream-race]
+// CHECK-NOTES: :[[@LINE+15]]:3: note: in the call to 'Stage::run' here
+// CHECK-NOTES: :[[@LINE-18]]:5: note: 'output' is read here, on stream 'user'
+// CHECK-NOTES: :[[@LINE+12]]:3: note: in the call to 'Stage::copy_to_external' here
+// CHECK-NOTES: :[[@LINE+8]]:3: note: stream 'user' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-27]]:5: note: stream 'stage.stream_' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE+7]]:9: note: in the call to 'Stage::Stage' here
+// CHECK-NOTES: :[[@LINE-8]]:3: note: nothing orders stream 'stage.stream_' after stream 'user': record an event in stream 'user' after the read and let stream 'stage.stream_' wait for it with cudaStreamWaitEvent before kernel 'decode'
 }
 
 void iterate(float* output, float* external, size_t bytes) {

@@ -32,6 +32,12 @@ void resize_image(const std::vector<float>& coefficients, const float* in, float
 #ifdef FIXED
   cudaStreamSynchronize(0);
 #endif
-  resize<<<1, 256, 0, stream>>>(filters.coefficients(), in, out);  // FIRES: nonblocking-vs-default
+  resize<<<1, 256, 0, stream>>>(filters.coefficients(), in, out);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: kernel 'resize' on non-blocking stream 'stream' may read 'filters.coefficients_' while cudaMemcpyAsync (host to device) on the default stream still writes it [streamsan-nonblocking-vs-default]
+// CHECK-NOTES: :[[@LINE-23]]:5: note: 'filters.coefficients_' is written here, on the default stream
+// CHECK-NOTES: :[[@LINE-7]]:3: note: in the call to 'Filters::initialize' here
+// CHECK-NOTES: :[[@LINE-10]]:3: note: stream 'stream' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-27]]:5: note: 'filters.coefficients_' is allocated here
+// CHECK-NOTES: :[[@LINE-6]]:3: note: stream 'stream' is non-blocking: it does not wait for the default stream; record an event in the default stream after the write and let stream 'stream' wait for it with cudaStreamWaitEvent before kernel 'resize'
   cudaStreamSynchronize(stream);
 }

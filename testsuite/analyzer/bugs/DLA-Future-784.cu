@@ -17,7 +17,9 @@ void deflation_sizes(const int* d_sizes, std::vector<int>& permutation, cudaStre
   cudaFreeHost(size);
 #else
   int size = 0;
-  cudaMemcpyAsync(&size, d_sizes, sizeof(int), cudaMemcpyDeviceToHost, stream);  // FIRES: pageable-async-copy
+  cudaMemcpyAsync(&size, d_sizes, sizeof(int), cudaMemcpyDeviceToHost, stream);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: cudaMemcpyAsync (device to host) on stream 'stream' of pageable memory 'size' may block the host and does not overlap with other work [streamsan-pageable-async-copy]
+// CHECK-NOTES: :[[@LINE-2]]:3: note: use pinned memory, from cudaMallocHost
   cudaStreamSynchronize(stream);
   permutation.resize(size);
 #endif

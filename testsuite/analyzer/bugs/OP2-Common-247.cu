@@ -22,7 +22,9 @@ void loop(double* set, double* other, double* halo, int n, int neighbour) {
 #ifdef FIXED
   cudaStreamSynchronize(gathers);
 #else
-  cudaDeviceSynchronize();  // FIRES: device-wide-sync
+  cudaDeviceSynchronize();
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: cudaDeviceSynchronize waits for the whole device where only streams 'gathers' and 'compute' can have work [streamsan-device-wide-sync]
+// CHECK-NOTES: :[[@LINE-2]]:3: note: wait for each of them with cudaStreamSynchronize, or for an event in each
 #endif
   MPI_Send(halo, n, MPI_DOUBLE, neighbour, 0, MPI_COMM_WORLD);
   cudaStreamSynchronize(compute);

@@ -35,7 +35,12 @@ class Overlap {
 #ifdef FIXED
     join(stop_receive_, receive_);
 #endif
-    reduce<<<1, 256, 0, main_>>>(partial, received, out);  // FIRES: cross-stream-race
+    reduce<<<1, 256, 0, main_>>>(partial, received, out);
+// CHECK-MESSAGES: :[[@LINE-1]]:5: warning: kernel 'reduce' on stream 'this->main_' may read 'received' while kernel 'receive' on stream 'this->receive_' still writes it [streamsan-cross-stream-race]
+// CHECK-NOTES: :[[@LINE-8]]:5: note: 'received' is written here, on stream 'this->receive_'
+// CHECK-NOTES: :[[@LINE+7]]:5: note: event 'this->stop_send_' is recorded here, in another stream than stream 'this->receive_': it does not cover the write
+// CHECK-NOTES: :[[@LINE-8]]:5: note: in the call to 'Overlap::join' here
+// CHECK-NOTES: :[[@LINE-5]]:5: note: record event 'this->stop_send_' in stream 'this->receive_', after the write and before the wait
   }
 
  private:

@@ -22,7 +22,9 @@ unsigned long long size(const int* slots, unsigned long long* d_count, cudaStrea
   return result;
 #else
   unsigned long long count = 0;
-  cudaMemcpyAsync(&count, d_count, sizeof(count), cudaMemcpyDeviceToHost, stream);  // FIRES: pageable-async-copy
+  cudaMemcpyAsync(&count, d_count, sizeof(count), cudaMemcpyDeviceToHost, stream);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: cudaMemcpyAsync (device to host) on stream 'stream' of pageable memory 'count' may block the host and does not overlap with other work [streamsan-pageable-async-copy]
+// CHECK-NOTES: :[[@LINE-2]]:3: note: use pinned memory, from cudaMallocHost
   cudaStreamSynchronize(stream);
   return count;
 #endif

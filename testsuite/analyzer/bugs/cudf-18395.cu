@@ -18,5 +18,9 @@ void host_compress(Results* d_results, int blocks, cudaStream_t stream) {
 #ifdef FIXED
   cudaStreamSynchronize(stream);
 #endif
-  cudaFreeHost(results);  // FIRES: premature-free
+  cudaFreeHost(results);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: 'results' is freed by cudaFreeHost while cudaMemcpyAsync (host to device) on stream 'stream' still reads it; only undocumented behaviour of today's driver prevents it (R-ALC-05) [streamsan-premature-free]
+// CHECK-NOTES: :[[@LINE-6]]:3: note: 'results' is read here, on stream 'stream'
+// CHECK-NOTES: :[[@LINE-9]]:3: note: 'results' is allocated here
+// CHECK-NOTES: :[[@LINE-4]]:3: note: wait for stream 'stream' with cudaStreamSynchronize before it is freed
 }

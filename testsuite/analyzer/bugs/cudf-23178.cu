@@ -23,5 +23,9 @@ void to_device(const Statistics& statistics, char* d_chars, long* d_values, cuda
 #ifdef FIXED
     cudaStreamSynchronize(stream);
 #endif
-  }  // FIRES: async-copy-lifetime
+  }
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: 'values' goes out of scope while cudaMemcpyAsync (host to device) on stream 'stream' still reads it; only undocumented behaviour of today's driver prevents it (R-CPY-13) [streamsan-async-copy-lifetime]
+// CHECK-NOTES: :[[@LINE-6]]:5: note: 'values' is read here, on stream 'stream'
+// CHECK-NOTES: :[[@LINE-8]]:23: note: 'values' is allocated here
+// CHECK-NOTES: :[[@LINE-4]]:3: note: wait for stream 'stream' with cudaStreamSynchronize before that, or keep the memory alive for longer
 }

@@ -13,7 +13,14 @@ class DeviceScalar {
   void set_to_zero(cudaStream_t stream = 0) { cudaMemsetAsync(data_, 0, sizeof(T), stream); }
   T value(cudaStream_t stream = 0) const {
     T host{};
-    cudaMemcpyAsync(&host, data_, sizeof(T), cudaMemcpyDeviceToHost, stream);  // FIRES: nonblocking-vs-default
+    cudaMemcpyAsync(&host, data_, sizeof(T), cudaMemcpyDeviceToHost, stream);
+// CHECK-MESSAGES: :[[@LINE-1]]:5: warning: cudaMemcpyAsync (device to host) on the default stream may read 'count.data_' while kernel 'count_nulls' on non-blocking stream 'stream' still atomically updates it [streamsan-nonblocking-vs-default]
+// CHECK-NOTES: :[[@LINE+25]]:22: note: in the call to 'DeviceScalar<int>::value' here
+// CHECK-NOTES: :[[@LINE+20]]:3: note: 'count.data_' is atomically updated here, on stream 'stream'
+// CHECK-NOTES: :[[@LINE+16]]:3: note: stream 'stream' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-10]]:48: note: 'count.data_' is allocated here
+// CHECK-NOTES: :[[@LINE+15]]:21: note: in the call to 'DeviceScalar<int>::DeviceScalar' here
+// CHECK-NOTES: :[[@LINE-7]]:5: note: the default stream does not wait for stream 'stream', which is non-blocking; record an event in stream 'stream' after the update and let the default stream wait for it with cudaStreamWaitEvent before cudaMemcpyAsync (device to host)
     cudaStreamSynchronize(stream);
     return host;
   }

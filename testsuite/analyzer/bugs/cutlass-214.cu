@@ -24,7 +24,8 @@ class Gemm {
 #ifdef FIXED
       cudaError_t result = cudaMemsetAsync(workspace, 0, bytes, stream);
 #else
-      cudaError_t result = cudaMemsetAsync(workspace, 0, bytes);  // FIRES: implicit-default-stream
+      cudaError_t result = cudaMemsetAsync(workspace, 0, bytes);
+// CHECK-MESSAGES: :[[@LINE-1]]:28: warning: cudaMemsetAsync goes to the default stream although stream 'stream' is in scope [streamsan-implicit-default-stream]
 #endif
       if (result != cudaSuccess) return result;
     }

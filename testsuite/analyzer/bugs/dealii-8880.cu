@@ -16,6 +16,10 @@ void export_ghosts(const double* vector, double* buffer, int n, int neighbour) {
 #ifdef FIXED
   cudaDeviceSynchronize();
 #endif
-  MPI_Isend(buffer, n, MPI_DOUBLE, neighbour, 0, MPI_COMM_WORLD, &request);  // FIRES: host-read-before-done
+  MPI_Isend(buffer, n, MPI_DOUBLE, neighbour, 0, MPI_COMM_WORLD, &request);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: the host may read 'buffer' while kernel 'gather_ghosts' on the default stream still writes it [streamsan-host-read-before-done]
+// CHECK-NOTES: :[[@LINE-10]]:58: note: 'buffer' is written here, on the default stream
+// CHECK-NOTES: :[[@LINE-7]]:3: note: in the call to 'pack' here
+// CHECK-NOTES: :[[@LINE-4]]:3: note: wait for the default stream with cudaStreamSynchronize before the read
   MPI_Wait(&request, MPI_STATUS_IGNORE);
 }

@@ -18,7 +18,14 @@ class OutputTensor {
 #endif
   }
   void send(std::FILE* connection) const {
-    std::fwrite(buffer_, 1, bytes_, connection);  // FIRES: host-read-before-done
+    std::fwrite(buffer_, 1, bytes_, connection);
+// CHECK-MESSAGES: :[[@LINE-1]]:5: warning: the host may read 'output.buffer_' while cudaMemcpyAsync (device to host) on stream 'stream' still writes it [streamsan-host-read-before-done]
+// CHECK-NOTES: :[[@LINE+16]]:3: note: in the call to 'OutputTensor::send' here
+// CHECK-NOTES: :[[@LINE-9]]:5: note: 'output.buffer_' is written here, on stream 'stream'
+// CHECK-NOTES: :[[@LINE+13]]:3: note: in the call to 'OutputTensor::sync' here
+// CHECK-NOTES: :[[@LINE-14]]:57: note: 'output.buffer_' is allocated here
+// CHECK-NOTES: :[[@LINE+10]]:16: note: in the call to 'OutputTensor::OutputTensor' here
+// CHECK-NOTES: :[[@LINE-7]]:5: note: wait for stream 'stream' with cudaStreamSynchronize before the read
   }
 
  private:

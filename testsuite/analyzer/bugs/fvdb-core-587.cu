@@ -16,7 +16,9 @@ at::Tensor build_dense(const at::Tensor& lower, int64_t count) {
   dense_voxels<<<(count + 255) / 256, 256, 0, stream>>>(lower.data_ptr<int>(), voxels.data_ptr<int>());
 #else
   (void)stream;
-  dense_voxels<<<(count + 255) / 256, 256>>>(lower.data_ptr<int>(), voxels.data_ptr<int>());  // FIRES: implicit-default-stream
+  dense_voxels<<<(count + 255) / 256, 256>>>(lower.data_ptr<int>(), voxels.data_ptr<int>());
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: kernel 'dense_voxels' goes to the default stream although stream 'stream' is in scope [streamsan-implicit-default-stream]
+// CHECK-NOTES: :[[@LINE-7]]:25: note: stream 'stream' is created here
 #endif
   C10_CUDA_KERNEL_LAUNCH_CHECK();
   return voxels;

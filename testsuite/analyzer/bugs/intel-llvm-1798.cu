@@ -24,6 +24,13 @@ void run(CUdeviceptr out) {
   cuStreamCreate(&queue, CU_STREAM_NON_BLOCKING);
   const float host[64] = {1.0f};
   Buffer buffer = create_buffer(host, sizeof(host));
-  cuMemcpyDtoDAsync(out, buffer.memory, sizeof(host), queue);  // FIRES: nonblocking-vs-default
+  cuMemcpyDtoDAsync(out, buffer.memory, sizeof(host), queue);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: cuMemcpyDtoDAsync (device to device) on non-blocking stream 'queue' may read 'buffer.memory' while cuMemcpyHtoD (host to device) on the default stream still writes it [streamsan-nonblocking-vs-default]
+// CHECK-NOTES: :[[@LINE-14]]:3: note: 'buffer.memory' is written here, on the default stream
+// CHECK-NOTES: :[[@LINE-4]]:19: note: in the call to 'create_buffer' here
+// CHECK-NOTES: :[[@LINE-16]]:3: note: cuMemcpyHtoD (host to device) returns when its work may still be running (R-CPY-01)
+// CHECK-NOTES: :[[@LINE-8]]:3: note: stream 'queue' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-19]]:3: note: 'buffer.memory' is allocated here
+// CHECK-NOTES: :[[@LINE-7]]:3: note: stream 'queue' is non-blocking: it does not wait for the default stream; record an event in the default stream after the write and let stream 'queue' wait for it with cuStreamWaitEvent before cuMemcpyDtoDAsync (device to device)
   cuStreamSynchronize(queue);
 }

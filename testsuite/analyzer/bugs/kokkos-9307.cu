@@ -8,7 +8,13 @@
 class View {
  public:
   explicit View(size_t bytes) { cudaMalloc(&data_, bytes); }
-  ~View() { cudaFree(data_); }  // FIRES: premature-free
+  ~View() { cudaFree(data_); }
+// CHECK-MESSAGES: :[[@LINE-1]]:13: warning: 'x.data_' is freed by cudaFree while kernel 'axpy' on stream 'execution_space' still reads it; only undocumented behaviour of today's driver prevents it (R-ALC-02) [streamsan-premature-free]
+// CHECK-NOTES: :[[@LINE+20]]:1: note: 'x' goes out of scope here
+// CHECK-NOTES: :[[@LINE+15]]:3: note: 'x.data_' is read here, on stream 'execution_space'
+// CHECK-NOTES: :[[@LINE-5]]:33: note: 'x.data_' is allocated here
+// CHECK-NOTES: :[[@LINE+12]]:8: note: in the call to 'View::View' here
+// CHECK-NOTES: :[[@LINE-6]]:13: note: wait for stream 'execution_space' with cudaStreamSynchronize before it is freed
   View(const View&) = delete;
   double* data() const { return data_; }
 

@@ -27,7 +27,12 @@ int decode(Backend* backend, float* d_logits, int batches, int vocabulary) {
     synchronize(backend);
 #endif
     for (int i = 0; i < vocabulary; ++i) {
-      if (logits[i] > logits[best]) best = i;  // FIRES: host-read-before-done
+      if (logits[i] > logits[best]) best = i;
+// CHECK-MESSAGES: :[[@LINE-1]]:11: warning: the host may read 'logits' while cudaMemcpyAsync (device to host) on stream 'backend->stream' still writes it [streamsan-host-read-before-done]
+// CHECK-NOTES: :[[@LINE-19]]:3: note: 'logits' is written here, on stream 'backend->stream'
+// CHECK-NOTES: :[[@LINE-8]]:5: note: in the call to 'tensor_get_async' here
+// CHECK-NOTES: :[[@LINE-13]]:3: note: 'logits' is allocated here
+// CHECK-NOTES: :[[@LINE-5]]:11: note: wait for stream 'backend->stream' with cudaStreamSynchronize before the read
     }
   }
   synchronize(backend);

@@ -15,7 +15,10 @@ long* nonzero(const bool* x, int* d_sums, int n, long* (*allocate)(int), cudaStr
 #ifdef FIXED
   cudaStreamSynchronize(stream);
 #endif
-  long* out = allocate(count);  // FIRES: host-read-before-done
+  long* out = allocate(count);
+// CHECK-MESSAGES: :[[@LINE-1]]:24: warning: the host may read 'count' while cudaMemcpyAsync (device to host) on stream 'stream' still writes it; only undocumented behaviour of today's driver prevents it (R-CPY-14) [streamsan-host-read-before-done]
+// CHECK-NOTES: :[[@LINE-6]]:3: note: 'count' is written here, on stream 'stream'
+// CHECK-NOTES: :[[@LINE-3]]:24: note: wait for stream 'stream' with cudaStreamSynchronize before the read
   positions<<<1, 256, 0, stream>>>(d_sums, out, n);
   return out;
 }

@@ -21,7 +21,14 @@ __global__ void moments(const float* in, double* out) { out[0] = in[threadIdx.x]
 
 namespace primitives {
 static void mean_std(const float* in, double* out, cudaStream_t stream) {
-  moments<<<1, 256, 0, stream>>>(in, out);  // FIRES: nonblocking-vs-default
+  moments<<<1, 256, 0, stream>>>(in, out);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: kernel 'moments' on the default stream may read 'converted' while kernel 'convert' on non-blocking stream 'stream.stream_' still writes it [streamsan-nonblocking-vs-default]
+// CHECK-NOTES: :[[@LINE+13]]:3: note: in the call to 'primitives::mean_std' here
+// CHECK-NOTES: :[[@LINE+20]]:3: note: in the call to 'mean_std_dev' here
+// CHECK-NOTES: :[[@LINE+18]]:3: note: 'converted' is written here, on stream 'stream.stream_'
+// CHECK-NOTES: :[[@LINE-19]]:14: note: stream 'stream.stream_' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE+15]]:10: note: in the call to 'Stream::Stream' here
+// CHECK-NOTES: :[[@LINE-7]]:3: note: the default stream does not wait for stream 'stream.stream_', which is non-blocking; record an event in stream 'stream.stream_' after the write and let the default stream wait for it with cudaStreamWaitEvent before kernel 'moments'
 }
 }  // namespace primitives
 

@@ -14,7 +14,8 @@ static float sum_of(const float* diff, float* d_sum, cudaStream_t stream) {
 #ifdef FIXED
   reduce<<<1, 256, 0, stream>>>(diff, d_sum);
 #else
-  reduce<<<1, 256>>>(diff, d_sum);  // FIRES: implicit-default-stream
+  reduce<<<1, 256>>>(diff, d_sum);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: kernel 'reduce' goes to the default stream although stream 'stream' is in scope [streamsan-implicit-default-stream]
 #endif
   cudaMemcpyAsync(&sum, d_sum, sizeof(float), cudaMemcpyDeviceToHost, stream);
   cudaStreamSynchronize(stream);

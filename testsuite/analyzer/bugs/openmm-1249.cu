@@ -22,7 +22,13 @@ void energy(const float* positions, const float* grid, double* buffer, double* p
 #else
   add_pme_energy(grid, buffer, pme);
 #endif
-  nonbonded<<<1, 256, 0, main_stream>>>(positions, buffer);  // FIRES: cross-stream-race
+  nonbonded<<<1, 256, 0, main_stream>>>(positions, buffer);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: kernel 'nonbonded' on stream 'main_stream' may update 'buffer' while kernel 'reciprocal' on stream 'pme' still updates it [streamsan-cross-stream-race]
+// CHECK-NOTES: :[[@LINE-14]]:3: note: 'buffer' is updated here, on stream 'pme'
+// CHECK-NOTES: :[[@LINE-5]]:3: note: in the call to 'add_pme_energy' here
+// CHECK-NOTES: :[[@LINE-10]]:3: note: stream 'pme' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-12]]:3: note: stream 'main_stream' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-6]]:3: note: nothing orders stream 'main_stream' after stream 'pme': record an event in stream 'pme' after the update and let stream 'main_stream' wait for it with cuStreamWaitEvent before kernel 'nonbonded'
   cuStreamSynchronize(pme);
   cuStreamSynchronize(main_stream);
 }

@@ -13,7 +13,10 @@ class Synchronizer {
 #ifdef FIXED
     cudaStreamSynchronize(stream);
 #endif
-    return failed;  // FIRES: host-read-before-done
+    return failed;
+// CHECK-MESSAGES: :[[@LINE-1]]:12: warning: the host may read 'failed' while cudaMemcpyAsync (device to host) on stream 'stream' still writes it; only undocumented behaviour of today's driver prevents it (R-CPY-14) [streamsan-host-read-before-done]
+// CHECK-NOTES: :[[@LINE-6]]:5: note: 'failed' is written here, on stream 'stream'
+// CHECK-NOTES: :[[@LINE-3]]:12: note: wait for stream 'stream' with cudaStreamSynchronize before the read
   }
 
  private:

@@ -19,7 +19,12 @@ class Conditions {
 #endif
   }
   const float* get(cudaStream_t stream) const {
-    cudaStreamWaitEvent(stream, uploaded_, 0);  // FIRES: event-wait-without-record
+    cudaStreamWaitEvent(stream, uploaded_, 0);
+// CHECK-MESSAGES: :[[@LINE-1]]:5: warning: stream 'second' waits for event 'conditions.uploaded_', which was never recorded: the wait does nothing [streamsan-event-wait-without-record]
+// CHECK-NOTES: :[[@LINE+17]]:38: note: in the call to 'Conditions::get' here
+// CHECK-NOTES: :[[@LINE-14]]:5: note: event 'conditions.uploaded_' is created here
+// CHECK-NOTES: :[[@LINE+13]]:14: note: in the call to 'Conditions::Conditions' here
+// CHECK-NOTES: :[[@LINE-5]]:5: note: record event 'conditions.uploaded_' with cudaEventRecord before the wait
     return data_;
   }
 

@@ -18,7 +18,13 @@ static int remap_image(cudaStream_t stream, const float* h_map, float* d_map, si
 #else
   cudaMemcpy(d_map, h_map, bytes, cudaMemcpyHostToDevice);
 #endif
-  remap<<<1, 256, 0, stream>>>(d_map, in, out);  // FIRES: nonblocking-vs-default
+  remap<<<1, 256, 0, stream>>>(d_map, in, out);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: kernel 'remap' on non-blocking stream 'stream' may read 'd_map' while cudaMemcpy (host to device) on the default stream still writes it [streamsan-nonblocking-vs-default]
+// CHECK-NOTES: :[[@LINE-4]]:3: note: 'd_map' is written here, on the default stream
+// CHECK-NOTES: :[[@LINE-5]]:3: note: cudaMemcpy (host to device) returns when its work may still be running (R-CPY-01)
+// CHECK-NOTES: :[[@LINE+8]]:3: note: stream 'stream' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-5]]:3: note: stream 'stream' is non-blocking: it does not wait for the default stream; record an event in the default stream after the write and let stream 'stream' wait for it with cudaStreamWaitEvent before kernel 'remap'
+// CHECK-NOTES: :[[@LINE+8]]:3: note: in the call to 'remap_image' here
   return cudaGetLastError();
 }
 

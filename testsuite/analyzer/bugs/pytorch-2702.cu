@@ -17,5 +17,9 @@ at::Tensor iterate(const at::Tensor& matrix, int steps) {
     for (int i = 0; i < steps; ++i) matrix.mul_(0.5);
   }
 #endif
-  return matrix.sum();  // FIRES: cross-stream-race
+  return matrix.sum();
+// CHECK-MESSAGES: :[[@LINE-1]]:10: warning: at::Tensor::sum on the current stream may read 'matrix' while at::Tensor::mul_ on the current stream still updates it [streamsan-cross-stream-race]
+// CHECK-NOTES: :[[@LINE-5]]:37: note: 'matrix' is updated here, on the current stream
+// CHECK-NOTES: :[[@LINE-13]]:15: note: stream the current stream is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-4]]:10: note: nothing orders the current stream after the current stream: record an event in the current stream after the update and let the current stream wait for it with cudaStreamWaitEvent before at::Tensor::sum
 }

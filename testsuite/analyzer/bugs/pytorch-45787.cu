@@ -21,7 +21,14 @@ static void consume(const GraphRoot& root, const at::Tensor& weights, c10::cuda:
 #endif
   ready.block(stream);
   c10::cuda::CUDAStreamGuard guard(stream);
-  weights.add_(root.gradient);  // FIRES: cross-stream-race
+  weights.add_(root.gradient);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: at::Tensor::add_ on stream 'engine' may read 'gradient' while at::Tensor::fill_ on the current stream still updates it [streamsan-cross-stream-race]
+// CHECK-NOTES: :[[@LINE+15]]:3: note: in the call to 'consume' here
+// CHECK-NOTES: :[[@LINE+12]]:5: note: 'gradient' is updated here, on the current stream
+// CHECK-NOTES: :[[@LINE-8]]:3: note: event 'ready' is recorded here, in another stream than the current stream: it does not cover the update
+// CHECK-NOTES: :[[@LINE+6]]:15: note: stream the current stream is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE+6]]:17: note: stream 'engine' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-7]]:3: note: record event 'ready' in the current stream, after the update and before the wait
 }
 
 void backward(const at::Tensor& gradient, const at::Tensor& weights) {

@@ -24,5 +24,10 @@ void send_backward(const Message& message, const at::Tensor& wire, const at::Ten
   received.record(transport);
   received.block(c10::cuda::getCurrentCUDAStream());
 #endif
-  gradient.add_(message.payload);  // FIRES: cross-stream-race
+  gradient.add_(message.payload);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: at::Tensor::add_ on the current stream may read 'message.payload' while at::Tensor::copy_ on stream 'transport' still writes it [streamsan-cross-stream-race]
+// CHECK-NOTES: :[[@LINE-13]]:3: note: 'message.payload' is written here, on stream 'transport'
+// CHECK-NOTES: :[[@LINE-9]]:3: note: in the call to 'receive' here
+// CHECK-NOTES: :[[@LINE-11]]:20: note: stream 'transport' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-5]]:3: note: nothing orders the current stream after stream 'transport': record an event in stream 'transport' after the write and let the current stream wait for it with cudaStreamWaitEvent before at::Tensor::add_
 }

@@ -15,7 +15,8 @@ void discrete(const float* in, float* weights, float* sums, int* out, void* temp
 #ifdef FIXED
   cub::DeviceScan::InclusiveSum(temporary, bytes, weights, sums, n, stream);
 #else
-  cub::DeviceScan::InclusiveSum(temporary, bytes, weights, sums, n);  // FIRES: implicit-default-stream
+  cub::DeviceScan::InclusiveSum(temporary, bytes, weights, sums, n);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: cub::DeviceScan::InclusiveSum goes to the default stream although stream 'stream' is in scope [streamsan-implicit-default-stream]
 #endif
   pick<<<1, 256, 0, stream>>>(sums, out);
 }

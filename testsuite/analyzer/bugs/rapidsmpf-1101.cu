@@ -17,5 +17,9 @@ int* make_buffer(int n, cudaStream_t stream) {
 #ifdef FIXED
   cudaStreamSynchronize(stream);
 #endif
-  return device;  // FIRES: async-copy-lifetime
+  return device;
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: 'values' goes out of scope while cudaMemcpyAsync (host to device) on stream 'stream' still reads it; only undocumented behaviour of today's driver prevents it (R-CPY-13) [streamsan-async-copy-lifetime]
+// CHECK-NOTES: :[[@LINE-6]]:3: note: 'values' is read here, on stream 'stream'
+// CHECK-NOTES: :[[@LINE-11]]:20: note: 'values' is allocated here
+// CHECK-NOTES: :[[@LINE-4]]:3: note: wait for stream 'stream' with cudaStreamSynchronize before that, or keep the memory alive for longer
 }

@@ -18,6 +18,9 @@ class Simulator {
 void event(Simulator& simulator, float* photons) {
   simulator.run(photons);
 #ifndef FIXED
-  cudaDeviceSynchronize();  // FIRES: redundant-sync
+  cudaDeviceSynchronize();
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: cudaDeviceSynchronize is not needed: nothing was enqueued since the last synchronisation [streamsan-redundant-sync]
+// CHECK-NOTES: :[[@LINE-9]]:5: note: cudaDeviceSynchronize has waited for the same work here
+// CHECK-NOTES: :[[@LINE-5]]:3: note: in the call to 'Simulator::run' here
 #endif
 }

@@ -24,7 +24,9 @@ void for_each_n(const Policy& policy, int n, F f) {
   for_each_kernel<<<grid, 256, 0, stream>>>(n, f);
 #else
   (void)stream;
-  for_each_kernel<<<grid, 256, 0>>>(n, f);  // FIRES: implicit-default-stream
+  for_each_kernel<<<grid, 256, 0>>>(n, f);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: kernel 'for_each_kernel' goes to the default stream although stream 'stream' is in scope [streamsan-implicit-default-stream]
+// CHECK-NOTES: :[[@LINE-8]]:31: note: stream 'stream' is created here
 #endif
 }
 

@@ -16,7 +16,11 @@ bool received_as_sent(const std::vector<int>& sent, rmm::cuda_stream_view stream
   stream.synchronize();
 #endif
   for (size_t i = 0; i < sent.size(); ++i) {
-    if (copied[i] != sent[i]) return false;  // FIRES: host-read-before-done
+    if (copied[i] != sent[i]) return false;
+// CHECK-MESSAGES: :[[@LINE-1]]:9: warning: the host may read 'copied' while cudaMemcpyAsync (device to host) on stream 'stream' still writes it; only undocumented behaviour of today's driver prevents it (R-CPY-14) [streamsan-host-read-before-done]
+// CHECK-NOTES: :[[@LINE-7]]:3: note: 'copied' is written here, on stream 'stream'
+// CHECK-NOTES: :[[@LINE-9]]:20: note: 'copied' is allocated here
+// CHECK-NOTES: :[[@LINE-4]]:9: note: wait for stream 'stream' with cudaStreamSynchronize before the read
   }
   stream.synchronize();
   return true;

@@ -10,7 +10,14 @@
 class HostFlag {
  public:
   HostFlag() { cuMemHostAlloc(reinterpret_cast<void**>(&flag_), sizeof(unsigned), CU_MEMHOSTALLOC_DEVICEMAP); }
-  ~HostFlag() { cuMemFreeHost(flag_); }  // FIRES: premature-free
+  ~HostFlag() { cuMemFreeHost(flag_); }
+// CHECK-MESSAGES: :[[@LINE-1]]:17: warning: 'flag.flag_' is freed by cuMemFreeHost while cuMemsetD32Async on stream 'stream' still writes it, on some path [streamsan-premature-free]
+// CHECK-NOTES: :[[@LINE+25]]:3: note: 'flag' goes out of scope here
+// CHECK-NOTES: :[[@LINE+15]]:3: note: 'flag.flag_' is written here, on stream 'stream'
+// CHECK-NOTES: :[[@LINE+20]]:5: note: this waits for it, but only on some of the paths that lead there
+// CHECK-NOTES: :[[@LINE-6]]:16: note: 'flag.flag_' is allocated here
+// CHECK-NOTES: :[[@LINE+10]]:12: note: in the call to 'HostFlag::HostFlag' here
+// CHECK-NOTES: :[[@LINE-7]]:17: note: wait for stream 'stream' with cuStreamSynchronize before it is freed
   HostFlag(const HostFlag&) = delete;
   unsigned* get() const { return flag_; }
 

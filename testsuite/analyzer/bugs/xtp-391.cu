@@ -20,7 +20,13 @@ double trace_of_product(cublasHandle_t handle, const double* d_a, const double* 
   cudaStreamSynchronize(stream);
 #endif
   double trace = 0.0;
-  for (int i = 0; i < n; ++i) trace += result[i * n + i];  // FIRES: host-read-before-done
+  for (int i = 0; i < n; ++i) trace += result[i * n + i];
+// CHECK-MESSAGES: :[[@LINE-1]]:40: warning: the host may read 'result' while cudaMemcpyAsync (device to host) on stream 'stream' still writes it; only undocumented behaviour of today's driver prevents it (R-CPY-14) [streamsan-host-read-before-done]
+// CHECK-NOTES: :[[@LINE-7]]:3: note: 'result' is written here, on stream 'stream'
+// CHECK-NOTES: :[[@LINE+4]]:3: note: this waits for it, but comes too late
+// CHECK-NOTES: :[[@LINE-14]]:3: note: stream 'stream' is created here
+// CHECK-NOTES: :[[@LINE-11]]:23: note: 'result' is allocated here
+// CHECK-NOTES: :[[@LINE-6]]:40: note: wait for stream 'stream' with cudaStreamSynchronize before the read
   cudaStreamSynchronize(stream);
   cudaStreamDestroy(stream);
   return trace;

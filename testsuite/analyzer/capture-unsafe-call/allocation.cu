@@ -15,7 +15,10 @@ cudaGraph_t record(size_t bytes, cudaStream_t s) {
 #endif
   cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal);
 #ifndef FIXED
-  cudaMalloc(&x, bytes);  // FIRES: capture-unsafe-call
+  cudaMalloc(&x, bytes);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: cudaMalloc is not allowed while stream 's' is captured: it may synchronise the device [streamsan-capture-unsafe-call]
+// CHECK-NOTES: :[[@LINE-4]]:3: note: the capture begins here
+// CHECK-NOTES: :[[@LINE-3]]:3: note: move it out of the capture; it would not be part of the graph
 #endif
   work<<<1, 256, 0, s>>>(x);
   cudaStreamEndCapture(s, &graph);

@@ -15,7 +15,10 @@ cudaGraph_t record(float* x, cudaStream_t s) {
   work<<<1, 256, 0, s>>>(x);
   cudaEventRecord(e, s);
 #ifndef FIXED
-  cudaEventSynchronize(e);  // FIRES: capture-unsafe-call
+  cudaEventSynchronize(e);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: cudaEventSynchronize is not allowed while stream 's' is captured: it waits for an event [streamsan-capture-unsafe-call]
+// CHECK-NOTES: :[[@LINE-6]]:3: note: the capture begins here
+// CHECK-NOTES: :[[@LINE-3]]:3: note: move it out of the capture; it would not be part of the graph
 #endif
   cudaStreamEndCapture(s, &graph);
   cudaEventDestroy(e);

@@ -10,7 +10,11 @@ __global__ void work(float* x) { x[threadIdx.x] += 1.0f; }
 static void run_layer(float* x, cudaStream_t s) {
   work<<<1, 256, 0, s>>>(x);
 #ifndef FIXED
-  cudaDeviceSynchronize();  // FIRES: capture-unsafe-call
+  cudaDeviceSynchronize();
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: cudaDeviceSynchronize is not allowed while stream 's' is captured: it synchronises the device [streamsan-capture-unsafe-call]
+// CHECK-NOTES: :[[@LINE+11]]:36: note: in the call to 'run_layer' here
+// CHECK-NOTES: :[[@LINE+9]]:3: note: the capture begins here
+// CHECK-NOTES: :[[@LINE-4]]:3: note: move it out of the capture; it would not be part of the graph
 #endif
 }
 

@@ -12,7 +12,10 @@ hipGraph_t record(float* x, hipStream_t s) {
   (void)hipStreamBeginCapture(s, hipStreamCaptureModeGlobal);
   work<<<1, 256, 0, s>>>(x);
 #ifndef FIXED
-  (void)hipStreamSynchronize(s);  // FIRES: capture-unsafe-call
+  (void)hipStreamSynchronize(s);
+// CHECK-MESSAGES: :[[@LINE-1]]:9: warning: hipStreamSynchronize is not allowed while stream 's' is captured: it synchronises a stream whose work is not running [streamsan-capture-unsafe-call]
+// CHECK-NOTES: :[[@LINE-5]]:9: note: the capture begins here
+// CHECK-NOTES: :[[@LINE-3]]:9: note: move it out of the capture; it would not be part of the graph
 #endif
   (void)hipStreamEndCapture(s, &graph);
   return graph;

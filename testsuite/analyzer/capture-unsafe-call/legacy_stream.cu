@@ -15,7 +15,10 @@ cudaGraph_t record(float* x) {
 #ifdef FIXED
   work<<<1, 256, 0, s>>>(x);
 #else
-  work<<<1, 256>>>(x);  // FIRES: capture-unsafe-call
+  work<<<1, 256>>>(x);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: kernel 'work' is not allowed while stream 's' is captured: it goes to the default stream, which is not captured [streamsan-capture-unsafe-call]
+// CHECK-NOTES: :[[@LINE-6]]:3: note: the capture begins here
+// CHECK-NOTES: :[[@LINE-3]]:3: note: move it out of the capture; it would not be part of the graph
 #endif
   cudaStreamEndCapture(s, &graph);
   return graph;

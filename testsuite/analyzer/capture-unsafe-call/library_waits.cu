@@ -10,7 +10,11 @@
 class Lane {
  public:
   explicit Lane(cudaStream_t stream) : stream_(stream) {}
-  void join() const { cudaStreamSynchronize(stream_); }  // FIRES: capture-unsafe-call
+  void join() const { cudaStreamSynchronize(stream_); }
+// CHECK-MESSAGES: :[[@LINE-1]]:23: warning: cudaStreamSynchronize is not allowed while stream 's' is captured: it synchronises a stream whose work is not running [streamsan-capture-unsafe-call]
+// CHECK-NOTES: :[[@LINE+15]]:3: note: in the call to 'Lane::join' here
+// CHECK-NOTES: :[[@LINE+11]]:3: note: the capture begins here
+// CHECK-NOTES: :[[@LINE-4]]:23: note: move it out of the capture; it would not be part of the graph
 
  private:
   cudaStream_t stream_;

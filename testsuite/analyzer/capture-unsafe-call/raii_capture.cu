@@ -28,7 +28,11 @@ cudaGraph_t record(float* x, cudaStream_t s) {
   cudaStreamSynchronize(s);
   return graph;
 #else
-  cudaStreamSynchronize(s);  // FIRES: capture-unsafe-call
+  cudaStreamSynchronize(s);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: cudaStreamSynchronize is not allowed while stream 's' is captured: it synchronises a stream whose work is not running [streamsan-capture-unsafe-call]
+// CHECK-NOTES: :[[@LINE-23]]:51: note: the capture begins here
+// CHECK-NOTES: :[[@LINE-10]]:11: note: in the call to 'Capture::Capture' here
+// CHECK-NOTES: :[[@LINE-4]]:3: note: move it out of the capture; it would not be part of the graph
   return capture.finish();
 #endif
 }

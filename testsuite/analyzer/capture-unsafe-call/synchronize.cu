@@ -14,7 +14,10 @@ cudaGraph_t record(float* x) {
   cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal);
   work<<<1, 256, 0, s>>>(x);
 #ifndef FIXED
-  cudaStreamSynchronize(s);  // FIRES: capture-unsafe-call
+  cudaStreamSynchronize(s);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: cudaStreamSynchronize is not allowed while stream 's' is captured: it synchronises a stream whose work is not running [streamsan-capture-unsafe-call]
+// CHECK-NOTES: :[[@LINE-5]]:3: note: the capture begins here
+// CHECK-NOTES: :[[@LINE-3]]:3: note: move it out of the capture; it would not be part of the graph
 #endif
   work<<<1, 256, 0, s>>>(x);
   cudaStreamEndCapture(s, &graph);

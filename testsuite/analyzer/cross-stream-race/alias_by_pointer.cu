@@ -20,7 +20,12 @@ void jacobi(float* a, float* b, size_t bytes, float* snapshot) {
 #ifdef FIXED
   cudaMemcpyAsync(snapshot, next, bytes, cudaMemcpyDeviceToDevice, copy);
 #else
-  cudaMemcpyAsync(snapshot, current, bytes, cudaMemcpyDeviceToDevice, copy);  // FIRES: cross-stream-race
+  cudaMemcpyAsync(snapshot, current, bytes, cudaMemcpyDeviceToDevice, copy);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: cudaMemcpyAsync (device to device) on stream 'copy' may read 'current' while kernel 'smooth' on stream 'compute' still writes it [streamsan-cross-stream-race]
+// CHECK-NOTES: :[[@LINE-7]]:3: note: 'current' is written here, on stream 'compute'
+// CHECK-NOTES: :[[@LINE-12]]:3: note: stream 'compute' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-12]]:3: note: stream 'copy' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-5]]:3: note: nothing orders stream 'copy' after stream 'compute': record an event in stream 'compute' after the write and let stream 'copy' wait for it with cudaStreamWaitEvent before cudaMemcpyAsync (device to device)
 #endif
   cudaStreamSynchronize(copy);
   cudaStreamSynchronize(compute);

@@ -27,6 +27,11 @@ void iterate(float* x, float* r) {
   checkCudaErrors(cudaEventRecord(e, s1));
   checkCudaErrors(cudaStreamWaitEvent(s2, e, 0));
 #endif
-  residual<<<1, 256, 0, s2>>>(x, r);  // FIRES: cross-stream-race
+  residual<<<1, 256, 0, s2>>>(x, r);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: kernel 'residual' on stream 's2' may read 'x' while kernel 'solve' on stream 's1' still updates it [streamsan-cross-stream-race]
+// CHECK-NOTES: :[[@LINE-7]]:3: note: 'x' is updated here, on stream 's1'
+// CHECK-NOTES: :[[@LINE-11]]:19: note: stream 's1' is created here
+// CHECK-NOTES: :[[@LINE-11]]:19: note: stream 's2' is created here
+// CHECK-NOTES: :[[@LINE-5]]:3: note: nothing orders stream 's2' after stream 's1': record an event in stream 's1' after the update and let stream 's2' wait for it with cudaStreamWaitEvent before kernel 'residual'
   checkCudaErrors(cudaDeviceSynchronize());
 }

@@ -28,7 +28,12 @@ void step(float* x, float* h_x, size_t bytes) {
 #ifdef FIXED
   CHECK(cudaStreamSynchronize(compute));
 #endif
-  CHECK(cudaMemcpyAsync(h_x, x, bytes, cudaMemcpyDeviceToHost, io));  // FIRES: cross-stream-race
+  CHECK(cudaMemcpyAsync(h_x, x, bytes, cudaMemcpyDeviceToHost, io));
+// CHECK-MESSAGES: :[[@LINE-1]]:9: warning: cudaMemcpyAsync (device to host) on stream 'io' may read 'x' while kernel 'solve' on stream 'compute' still updates it [streamsan-cross-stream-race]
+// CHECK-NOTES: :[[@LINE-7]]:3: note: 'x' is updated here, on stream 'compute'
+// CHECK-NOTES: :[[@LINE-10]]:9: note: stream 'compute' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-10]]:9: note: stream 'io' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-5]]:9: note: nothing orders stream 'io' after stream 'compute': record an event in stream 'compute' after the update and let stream 'io' wait for it with cudaStreamWaitEvent before cudaMemcpyAsync (device to host)
   CHECK(cudaStreamSynchronize(io));
   CHECK(cudaStreamDestroy(compute));
   CHECK(cudaStreamDestroy(io));

@@ -21,7 +21,12 @@ void pipeline(float* rows, float* total, int width) {
 #ifdef FIXED
   cudaStreamSynchronize(front);
 #endif
-  sum<<<64, 128, 0, back>>>(rows, total);  // FIRES: cross-stream-race
+  sum<<<64, 128, 0, back>>>(rows, total);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: kernel 'sum' on stream 'back' may read 'rows' while kernel 'normalise' on stream 'front' still writes it [streamsan-cross-stream-race]
+// CHECK-NOTES: :[[@LINE-6]]:3: note: 'rows' is written here, on stream 'front'
+// CHECK-NOTES: :[[@LINE-9]]:3: note: stream 'front' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-9]]:3: note: stream 'back' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-5]]:3: note: nothing orders stream 'back' after stream 'front': record an event in stream 'front' after the write and let stream 'back' wait for it with cudaStreamWaitEvent before kernel 'sum'
   cudaStreamSynchronize(back);
   cudaStreamSynchronize(front);
 }

@@ -23,6 +23,11 @@ int run(float* data, float* result, int n) {
 #ifdef FIXED
   if (cudaStreamSynchronize(a) != cudaSuccess) return -3;
 #endif
-  consume<<<1, 256, 0, b>>>(data, result);  // FIRES: cross-stream-race
+  consume<<<1, 256, 0, b>>>(data, result);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: kernel 'consume' on stream 'b' may read 'data' while kernel 'produce' on stream 'a' still writes it [streamsan-cross-stream-race]
+// CHECK-NOTES: :[[@LINE-10]]:3: note: 'data' is written here, on stream 'a'
+// CHECK-NOTES: :[[@LINE-16]]:7: note: stream 'a' is created here
+// CHECK-NOTES: :[[@LINE-16]]:7: note: stream 'b' is created here
+// CHECK-NOTES: :[[@LINE-5]]:3: note: nothing orders stream 'b' after stream 'a': record an event in stream 'a' after the write and let stream 'b' wait for it with cudaStreamWaitEvent before kernel 'consume'
   return cudaStreamSynchronize(b) == cudaSuccess ? 0 : -4;
 }

@@ -22,6 +22,12 @@ void transcode(const float* frame, float* code, float* result) {
   cudaEventRecord(done, copier);
 #endif
   cudaStreamWaitEvent(decoder, done, 0);
-  decode<<<1, 256, 0, decoder>>>(code, result);  // FIRES: cross-stream-race
+  decode<<<1, 256, 0, decoder>>>(code, result);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: kernel 'decode' on stream 'decoder' may read 'code' while kernel 'encode' on stream 'encoder' still writes it [streamsan-cross-stream-race]
+// CHECK-NOTES: :[[@LINE-9]]:3: note: 'code' is written here, on stream 'encoder'
+// CHECK-NOTES: :[[@LINE-6]]:3: note: event 'done' is recorded here, in another stream than stream 'encoder': it does not cover the write
+// CHECK-NOTES: :[[@LINE-15]]:3: note: stream 'encoder' is created here
+// CHECK-NOTES: :[[@LINE-15]]:3: note: stream 'decoder' is created here
+// CHECK-NOTES: :[[@LINE-6]]:3: note: record event 'done' in stream 'encoder', after the write and before the wait
   cudaDeviceSynchronize();
 }

@@ -21,7 +21,13 @@ void fork(float* input, const float* h_input, size_t bytes, float** outputs) {
 #ifdef FIXED
     cudaStreamWaitEvent(streams[i], uploaded, 0);
 #endif
-    work<<<1, 256, 0, streams[i]>>>(input, outputs[i]);  // FIRES: cross-stream-race
+    work<<<1, 256, 0, streams[i]>>>(input, outputs[i]);
+// CHECK-MESSAGES: :[[@LINE-1]]:5: warning: kernel 'work' on stream 'streams[i]' may read 'input' while cudaMemcpyAsync (host to device) on stream 'upload' still writes it [streamsan-cross-stream-race]
+// CHECK-NOTES: :[[@LINE-8]]:3: note: 'input' is written here, on stream 'upload'
+// CHECK-NOTES: :[[@LINE-8]]:3: note: event 'uploaded' is recorded here, after the write, but stream 'streams[i]' does not wait for it
+// CHECK-NOTES: :[[@LINE-13]]:3: note: stream 'upload' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-12]]:38: note: stream 'streams[i]' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-6]]:5: note: let stream 'streams[i]' wait for event 'uploaded' with cudaStreamWaitEvent before kernel 'work'
   }
   for (int i = 0; i < kStreams; ++i) cudaStreamSynchronize(streams[i]);
 }

@@ -19,7 +19,12 @@ void apply(T* data, T* out) {
 #ifdef FIXED
   cudaStreamSynchronize(a);
 #endif
-  shift<T, 2><<<1, 256, 0, b>>>(data, out);  // FIRES: cross-stream-race
+  shift<T, 2><<<1, 256, 0, b>>>(data, out);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: kernel 'shift' on stream 'b' may read 'data' while kernel 'fill' on stream 'a' still writes it [streamsan-cross-stream-race]
+// CHECK-NOTES: :[[@LINE-6]]:3: note: 'data' is written here, on stream 'a'
+// CHECK-NOTES: :[[@LINE-9]]:3: note: stream 'a' is created here
+// CHECK-NOTES: :[[@LINE-9]]:3: note: stream 'b' is created here
+// CHECK-NOTES: :[[@LINE-5]]:3: note: nothing orders stream 'b' after stream 'a': record an event in stream 'a' after the write and let stream 'b' wait for it with cudaStreamWaitEvent before kernel 'shift'
   cudaStreamSynchronize(b);
   cudaStreamSynchronize(a);
 }

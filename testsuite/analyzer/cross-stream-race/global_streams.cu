@@ -20,5 +20,8 @@ void run(float* data, float* out) {
 #ifdef FIXED
   cudaStreamSynchronize(g_front);
 #endif
-  consume<<<1, 256, 0, g_back>>>(data, out);  // FIRES: cross-stream-race
+  consume<<<1, 256, 0, g_back>>>(data, out);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: kernel 'consume' on stream 'g_back' may read 'data' while kernel 'produce' on stream 'g_front' still writes it, if 'g_back' and 'g_front' are two streams [streamsan-cross-stream-race]
+// CHECK-NOTES: :[[@LINE-6]]:3: note: 'data' is written here, on stream 'g_front'
+// CHECK-NOTES: :[[@LINE-3]]:3: note: nothing orders stream 'g_back' after stream 'g_front': record an event in stream 'g_front' after the write and let stream 'g_back' wait for it with cudaStreamWaitEvent before kernel 'consume'
 }

@@ -19,7 +19,12 @@ void run(float* data, float* out) {
   (void)hipEventRecord(ready, a);
   (void)hipStreamWaitEvent(b, ready, 0);
 #endif
-  consume<<<1, 256, 0, b>>>(data, out);  // FIRES: cross-stream-race
+  consume<<<1, 256, 0, b>>>(data, out);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: kernel 'consume' on stream 'b' may read 'data' while kernel 'produce' on stream 'a' still writes it [streamsan-cross-stream-race]
+// CHECK-NOTES: :[[@LINE-7]]:3: note: 'data' is written here, on stream 'a'
+// CHECK-NOTES: :[[@LINE-11]]:9: note: stream 'a' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-11]]:9: note: stream 'b' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-5]]:3: note: nothing orders stream 'b' after stream 'a': record an event in stream 'a' after the write and let stream 'b' wait for it with hipStreamWaitEvent before kernel 'consume'
   (void)hipStreamSynchronize(b);
   (void)hipStreamSynchronize(a);
 }

@@ -10,7 +10,14 @@ __global__ void consume(const float* in, float* out) { out[threadIdx.x] = in[thr
 
 static void launch_producer(float* data, cudaStream_t stream) { produce<<<1, 256, 0, stream>>>(data); }
 static void launch_consumer(const float* data, float* out, cudaStream_t stream) {
-  consume<<<1, 256, 0, stream>>>(data, out);  // FIRES: cross-stream-race
+  consume<<<1, 256, 0, stream>>>(data, out);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: kernel 'consume' on stream 'b' may read 'data' while kernel 'produce' on stream 'a' still writes it [streamsan-cross-stream-race]
+// CHECK-NOTES: :[[@LINE+23]]:3: note: in the call to 'launch_consumer' here
+// CHECK-NOTES: :[[@LINE-5]]:65: note: 'data' is written here, on stream 'a'
+// CHECK-NOTES: :[[@LINE+17]]:3: note: in the call to 'launch_producer' here
+// CHECK-NOTES: :[[@LINE+14]]:3: note: stream 'a' is created here
+// CHECK-NOTES: :[[@LINE+14]]:3: note: stream 'b' is created here
+// CHECK-NOTES: :[[@LINE-7]]:3: note: nothing orders stream 'b' after stream 'a': record an event in stream 'a' after the write and let stream 'b' wait for it with cudaStreamWaitEvent before kernel 'consume'
 }
 static void order(cudaStream_t before, cudaStream_t after) {
   cudaEvent_t event;

@@ -18,7 +18,13 @@ void run(float* data, float* out) {
 #ifdef FIXED
   join();
 #endif
-  consume<<<1, 256, 0, b>>>(data, out);  // FIRES: cross-stream-race
+  consume<<<1, 256, 0, b>>>(data, out);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: kernel 'consume' on stream 'b' may read 'data' while kernel 'produce' on stream 'a' still writes it [streamsan-cross-stream-race]
+// CHECK-NOTES: :[[@LINE-8]]:37: note: 'data' is written here, on stream 'a'
+// CHECK-NOTES: :[[@LINE-7]]:3: note: in the call to 'lambda' here
+// CHECK-NOTES: :[[@LINE-12]]:3: note: stream 'a' is created here
+// CHECK-NOTES: :[[@LINE-12]]:3: note: stream 'b' is created here
+// CHECK-NOTES: :[[@LINE-6]]:3: note: nothing orders stream 'b' after stream 'a': record an event in stream 'a' after the write and let stream 'b' wait for it with cudaStreamWaitEvent before kernel 'consume'
   cudaStreamSynchronize(b);
   join();
 }

@@ -20,7 +20,15 @@ struct Streams {
 
 void captured(float* data, int n, float by) {
   Streams streams;
-  auto launch = [&](cudaStream_t s) { scale<<<1, 256, 0, s>>>(data, n, by); };  // FIRES: cross-stream-race
+  auto launch = [&](cudaStream_t s) { scale<<<1, 256, 0, s>>>(data, n, by); };
+// CHECK-MESSAGES: :[[@LINE-1]]:39: warning: kernel 'scale' on stream 'streams.b' may update 'data' while kernel 'scale' on stream 'streams.a' still updates it [streamsan-cross-stream-race]
+// CHECK-NOTES: :[[@LINE+11]]:3: note: in the call to 'lambda' here
+// CHECK-NOTES: :[[@LINE-3]]:39: note: 'data' is updated here, on stream 'streams.a'
+// CHECK-NOTES: :[[@LINE+5]]:3: note: in the call to 'lambda' here
+// CHECK-NOTES: :[[@LINE-13]]:5: note: stream 'streams.a' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-7]]:11: note: in the call to 'Streams::Streams' here
+// CHECK-NOTES: :[[@LINE-14]]:5: note: stream 'streams.b' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-8]]:39: note: nothing orders stream 'streams.b' after stream 'streams.a': record an event in stream 'streams.a' after the update and let stream 'streams.b' wait for it with cudaStreamWaitEvent before kernel 'scale'
   launch(streams.a);
 #ifdef FIXED
   cudaStreamSynchronize(streams.a);
@@ -29,7 +37,15 @@ void captured(float* data, int n, float by) {
 }
 
 static void launch_on(cudaStream_t s, float* data, int count, float by) {
-  scale<<<1, 256, 0, s>>>(data, count, by);  // FIRES: cross-stream-race
+  scale<<<1, 256, 0, s>>>(data, count, by);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: kernel 'scale' on stream 'streams.b' may update 'data' while kernel 'scale' on stream 'streams.a' still updates it [streamsan-cross-stream-race]
+// CHECK-NOTES: :[[@LINE+15]]:3: note: in the call to 'launch_on' here
+// CHECK-NOTES: :[[@LINE-3]]:3: note: 'data' is updated here, on stream 'streams.a'
+// CHECK-NOTES: :[[@LINE+9]]:3: note: in the call to 'launch_on' here
+// CHECK-NOTES: :[[@LINE-30]]:5: note: stream 'streams.a' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE+6]]:11: note: in the call to 'Streams::Streams' here
+// CHECK-NOTES: :[[@LINE-31]]:5: note: stream 'streams.b' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-8]]:3: note: nothing orders stream 'streams.b' after stream 'streams.a': record an event in stream 'streams.a' after the update and let stream 'streams.b' wait for it with cudaStreamWaitEvent before kernel 'scale'
 }
 
 void passed(float* data, int n, float by) {

@@ -20,6 +20,11 @@ void run(float* data, float* out) {
 #ifndef FIXED
   config.stream = b;
 #endif
-  cudaLaunchKernelEx(&config, consume, static_cast<const float*>(data), out);  // FIRES: cross-stream-race
+  cudaLaunchKernelEx(&config, consume, static_cast<const float*>(data), out);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: kernel 'consume' on stream 'config.stream' may read 'data' while kernel 'produce' on stream 'config.stream' still writes it [streamsan-cross-stream-race]
+// CHECK-NOTES: :[[@LINE-6]]:3: note: 'data' is written here, on stream 'config.stream'
+// CHECK-NOTES: :[[@LINE-13]]:3: note: stream 'config.stream' is created here
+// CHECK-NOTES: :[[@LINE-13]]:3: note: stream 'config.stream' is created here
+// CHECK-NOTES: :[[@LINE-5]]:3: note: nothing orders stream 'config.stream' after stream 'config.stream': record an event in stream 'config.stream' after the write and let stream 'config.stream' wait for it with cudaStreamWaitEvent before kernel 'consume'
   cudaDeviceSynchronize();
 }

@@ -24,6 +24,11 @@ void barrier_in_vain(float* data, float* other, float* out) {
   cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking);
   produce<<<1, 256, 0, a>>>(data);
   touch<<<1, 256>>>(other);
-  consume<<<1, 256, 0, b>>>(data, out);  // FIRES: cross-stream-race
+  consume<<<1, 256, 0, b>>>(data, out);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: kernel 'consume' on stream 'b' may read 'data' while kernel 'produce' on stream 'a' still writes it [streamsan-cross-stream-race]
+// CHECK-NOTES: :[[@LINE-4]]:3: note: 'data' is written here, on stream 'a'
+// CHECK-NOTES: :[[@LINE-7]]:3: note: stream 'a' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-7]]:3: note: stream 'b' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-5]]:3: note: nothing orders stream 'b' after stream 'a': record an event in stream 'a' after the write and let stream 'b' wait for it with cudaStreamWaitEvent before kernel 'consume'
   cudaDeviceSynchronize();
 }

@@ -24,7 +24,10 @@ class Pipeline {
     open();
 #endif
     scale<<<1, 256, 0, compute_>>>(data);
-    gather<<<1, 256, 0, transfer()>>>(data, out);  // FIRES: cross-stream-race
+    gather<<<1, 256, 0, transfer()>>>(data, out);
+// CHECK-MESSAGES: :[[@LINE-1]]:5: warning: kernel 'gather' on stream 'this->transfer_' may read 'data' while kernel 'scale' on stream 'this->compute_' still updates it [streamsan-cross-stream-race]
+// CHECK-NOTES: :[[@LINE-3]]:5: note: 'data' is updated here, on stream 'this->compute_'
+// CHECK-NOTES: :[[@LINE-3]]:5: note: nothing orders stream 'this->transfer_' after stream 'this->compute_': record an event in stream 'this->compute_' after the update and let stream 'this->transfer_' wait for it with cudaStreamWaitEvent before kernel 'gather'
   }
 
  private:

@@ -21,7 +21,12 @@ void step(ncclComm_t communicator, const float* activations, float* gradients, s
   cudaEventRecord(ready, compute);
   cudaStreamWaitEvent(comm, ready, 0);
 #endif
-  ncclAllReduce(gradients, gradients, count, ncclFloat, ncclSum, communicator, comm);  // FIRES: cross-stream-race
+  ncclAllReduce(gradients, gradients, count, ncclFloat, ncclSum, communicator, comm);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: ncclAllReduce on stream 'comm' may read 'gradients' while kernel 'backward' on stream 'compute' still writes it [streamsan-cross-stream-race]
+// CHECK-NOTES: :[[@LINE-7]]:3: note: 'gradients' is written here, on stream 'compute'
+// CHECK-NOTES: :[[@LINE-11]]:3: note: stream 'compute' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-11]]:3: note: stream 'comm' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-5]]:3: note: nothing orders stream 'comm' after stream 'compute': record an event in stream 'compute' after the write and let stream 'comm' wait for it with cudaStreamWaitEvent before ncclAllReduce
   cudaStreamSynchronize(comm);
   cudaStreamSynchronize(compute);
 }

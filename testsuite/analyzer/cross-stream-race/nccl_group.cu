@@ -42,7 +42,14 @@ void no_wait(ncclComm_t communicator, float* data, float* received, size_t count
   cudaStreamWaitEvent(lanes.comm, lanes.ready, 0);
 #endif
   ncclGroupStart();
-  ncclSend(data, count, ncclFloat, 1, communicator, lanes.comm);  // FIRES: cross-stream-race
+  ncclSend(data, count, ncclFloat, 1, communicator, lanes.comm);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: ncclSend on stream 'lanes.comm' may read 'data' while kernel 'fill' on stream 'lanes.compute' still writes it [streamsan-cross-stream-race]
+// CHECK-NOTES: :[[@LINE-8]]:3: note: 'data' is written here, on stream 'lanes.compute'
+// CHECK-NOTES: :[[@LINE-8]]:3: note: event 'lanes.ready' is recorded here, after the write, but stream 'lanes.comm' does not wait for it
+// CHECK-NOTES: :[[@LINE-34]]:5: note: stream 'lanes.compute' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-12]]:9: note: in the call to 'Lanes::Lanes' here
+// CHECK-NOTES: :[[@LINE-35]]:5: note: stream 'lanes.comm' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-7]]:3: note: let stream 'lanes.comm' wait for event 'lanes.ready' with cudaStreamWaitEvent before ncclSend
   ncclRecv(received, count, ncclFloat, 1, communicator, lanes.comm);
   ncclGroupEnd();
   cudaStreamSynchronize(lanes.comm);
@@ -57,7 +64,13 @@ void used_after_the_group(ncclComm_t communicator, float* received, float* out, 
   cudaEventRecord(lanes.ready, lanes.comm);
   cudaStreamWaitEvent(lanes.compute, lanes.ready, 0);
 #endif
-  use<<<4, 256, 0, lanes.compute>>>(received, out);  // FIRES: cross-stream-race
+  use<<<4, 256, 0, lanes.compute>>>(received, out);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: kernel 'use' on stream 'lanes.compute' may read 'received' while ncclRecv on stream 'lanes.comm' still writes it [streamsan-cross-stream-race]
+// CHECK-NOTES: :[[@LINE-8]]:3: note: 'received' is written here, on stream 'lanes.comm'
+// CHECK-NOTES: :[[@LINE-54]]:5: note: stream 'lanes.comm' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-12]]:9: note: in the call to 'Lanes::Lanes' here
+// CHECK-NOTES: :[[@LINE-57]]:5: note: stream 'lanes.compute' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-6]]:3: note: nothing orders stream 'lanes.compute' after stream 'lanes.comm': record an event in stream 'lanes.comm' after the write and let stream 'lanes.compute' wait for it with cudaStreamWaitEvent before kernel 'use'
   cudaDeviceSynchronize();
 }
 

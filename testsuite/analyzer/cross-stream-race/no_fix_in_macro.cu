@@ -18,7 +18,12 @@ void run(float* data, float* out) {
 #ifdef FIXED
   cudaStreamSynchronize(a);
 #endif
-  LAUNCH(consume, b, data, out);  // FIRES: cross-stream-race
+  LAUNCH(consume, b, data, out);
+// CHECK-MESSAGES: :[[@LINE-1]]:10: warning: kernel 'consume' on stream 'b' may read 'data' while kernel 'produce' on stream 'a' still writes it [streamsan-cross-stream-race]
+// CHECK-NOTES: :[[@LINE-6]]:10: note: 'data' is written here, on stream 'a'
+// CHECK-NOTES: :[[@LINE-9]]:3: note: stream 'a' is created here
+// CHECK-NOTES: :[[@LINE-9]]:3: note: stream 'b' is created here
+// CHECK-NOTES: :[[@LINE-5]]:10: note: nothing orders stream 'b' after stream 'a': record an event in stream 'a' after the write and let stream 'b' wait for it with cudaStreamWaitEvent before kernel 'consume'
   cudaStreamSynchronize(b);
   cudaStreamSynchronize(a);
 }

@@ -21,7 +21,10 @@ using Streams = Inner;
 
 void step(Owner& owner, float* data, float* out) {
   scale<<<1, 256, 0, owner.compute>>>(data);
-  gather<<<1, 256, 0, owner.transfer>>>(data, out);  // FIRES: cross-stream-race
+  gather<<<1, 256, 0, owner.transfer>>>(data, out);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: kernel 'gather' on stream 'owner.transfer' may read 'data' while kernel 'scale' on stream 'owner.compute' still updates it [streamsan-cross-stream-race]
+// CHECK-NOTES: :[[@LINE-3]]:3: note: 'data' is updated here, on stream 'owner.compute'
+// CHECK-NOTES: :[[@LINE-3]]:3: note: nothing orders stream 'owner.transfer' after stream 'owner.compute': record an event in stream 'owner.compute' after the update and let stream 'owner.transfer' wait for it with cudaStreamWaitEvent before kernel 'gather'
 }
 #endif
 
@@ -32,5 +35,8 @@ void open(Streams* streams) {
 
 void step(Streams* streams, float* data, float* out) {
   scale<<<1, 256, 0, streams->compute>>>(data);
-  gather<<<1, 256, 0, streams->transfer>>>(data, out);  // FIRES: cross-stream-race
+  gather<<<1, 256, 0, streams->transfer>>>(data, out);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: kernel 'gather' on stream 'streams->transfer' may read 'data' while kernel 'scale' on stream 'streams->compute' still updates it [streamsan-cross-stream-race]
+// CHECK-NOTES: :[[@LINE-3]]:3: note: 'data' is updated here, on stream 'streams->compute'
+// CHECK-NOTES: :[[@LINE-3]]:3: note: nothing orders stream 'streams->transfer' after stream 'streams->compute': record an event in stream 'streams->compute' after the update and let stream 'streams->transfer' wait for it with cudaStreamWaitEvent before kernel 'gather'
 }

@@ -19,6 +19,10 @@ void run(float* data, float* out, cudaStream_t callers) {
   cudaStreamWaitEvent(callers, done, 0);
   cudaEventDestroy(done);
 #endif
-  consume<<<1, 256, 0, callers>>>(data, out);  // FIRES: cross-stream-race
+  consume<<<1, 256, 0, callers>>>(data, out);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: kernel 'consume' on stream 'callers' may read 'data' while kernel 'produce' on stream 'own' still writes it [streamsan-cross-stream-race]
+// CHECK-NOTES: :[[@LINE-10]]:3: note: 'data' is written here, on stream 'own'
+// CHECK-NOTES: :[[@LINE-12]]:3: note: stream 'own' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-4]]:3: note: nothing orders stream 'callers' after stream 'own': record an event in stream 'own' after the write and let stream 'callers' wait for it with cudaStreamWaitEvent before kernel 'consume'
   cudaStreamDestroy(own);
 }

@@ -18,7 +18,12 @@ void upload(void* block, const float* pinned) {
   float* used = bias + 63;
 #endif
   cudaMemcpyAsync(weights, pinned, 512, cudaMemcpyHostToDevice, a);
-  cudaMemsetAsync(used, 0, 1024, b);  // FIRES: cross-stream-race
+  cudaMemsetAsync(used, 0, 1024, b);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: cudaMemsetAsync on stream 'b' may write 'used' while cudaMemcpyAsync (host to device) on stream 'a' still writes it [streamsan-cross-stream-race]
+// CHECK-NOTES: :[[@LINE-3]]:3: note: 'used' is written here, on stream 'a'
+// CHECK-NOTES: :[[@LINE-13]]:3: note: stream 'a' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-13]]:3: note: stream 'b' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-5]]:3: note: nothing orders stream 'b' after stream 'a': record an event in stream 'a' after the write and let stream 'b' wait for it with cudaStreamWaitEvent before cudaMemsetAsync
   cudaStreamSynchronize(a);
   cudaStreamSynchronize(b);
 }

@@ -15,6 +15,10 @@ void run(float* data, float* out) {
 #ifdef FIXED
   cudaStreamSynchronize(cudaStreamPerThread);
 #endif
-  consume<<<1, 256, 0, a>>>(data, out);  // FIRES: cross-stream-race
+  consume<<<1, 256, 0, a>>>(data, out);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: kernel 'consume' on stream 'a' may read 'data' while kernel 'produce' on the per-thread default stream still writes it [streamsan-cross-stream-race]
+// CHECK-NOTES: :[[@LINE-6]]:3: note: 'data' is written here, on the per-thread default stream
+// CHECK-NOTES: :[[@LINE-8]]:3: note: stream 'a' is created here
+// CHECK-NOTES: :[[@LINE-4]]:3: note: nothing orders stream 'a' after the per-thread default stream: record an event in the per-thread default stream after the write and let stream 'a' wait for it with cudaStreamWaitEvent before kernel 'consume'
   cudaStreamSynchronize(a);
 }

@@ -19,7 +19,13 @@ void run(int* out) {
 #ifdef FIXED
   front.synchronize();
 #endif
-  consume<<<1, 256, 0, back.value()>>>(map.data(), out);  // FIRES: cross-stream-race
+  consume<<<1, 256, 0, back.value()>>>(map.data(), out);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: kernel 'consume' on stream 'back' may read 'map' while kernel 'produce' on stream 'front' still writes it [streamsan-cross-stream-race]
+// CHECK-NOTES: :[[@LINE-6]]:3: note: 'map' is written here, on stream 'front'
+// CHECK-NOTES: :[[@LINE-10]]:20: note: stream 'front' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-10]]:20: note: stream 'back' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-10]]:28: note: 'map' is allocated here
+// CHECK-NOTES: :[[@LINE-6]]:3: note: nothing orders stream 'back' after stream 'front': record an event in stream 'front' after the write and let stream 'back' wait for it with cudaStreamWaitEvent before kernel 'consume'
   back.synchronize();
   front.synchronize();
 }

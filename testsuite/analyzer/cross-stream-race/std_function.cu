@@ -11,7 +11,13 @@ __global__ void produce(float* out) { out[threadIdx.x] = 1.0f; }
 __global__ void consume(const float* in, float* out) { out[threadIdx.x] = in[threadIdx.x]; }
 
 static void launch(const float* data, float* out, cudaStream_t s) {
-  consume<<<1, 256, 0, s>>>(data, out);  // FIRES: cross-stream-race
+  consume<<<1, 256, 0, s>>>(data, out);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: kernel 'consume' on stream 'b' may read 'data' while kernel 'produce' on stream 'a' still writes it [streamsan-cross-stream-race]
+// CHECK-NOTES: :[[@LINE+15]]:3: note: in the call to 'launch' here
+// CHECK-NOTES: :[[@LINE+10]]:3: note: 'data' is written here, on stream 'a'
+// CHECK-NOTES: :[[@LINE+7]]:3: note: stream 'a' is created here
+// CHECK-NOTES: :[[@LINE+7]]:3: note: stream 'b' is created here
+// CHECK-NOTES: :[[@LINE-6]]:3: note: nothing orders stream 'b' after stream 'a': record an event in stream 'a' after the write and let stream 'b' wait for it with cudaStreamWaitEvent before kernel 'consume'
 }
 
 void by_name(float* data, float* out) {

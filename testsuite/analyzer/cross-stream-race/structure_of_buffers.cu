@@ -21,7 +21,12 @@ void leapfrog(Particles particles) {
 #ifdef FIXED
   cudaStreamSynchronize(a);
 #endif
-  drift<<<1, 256, 0, b>>>(particles);  // FIRES: cross-stream-race
+  drift<<<1, 256, 0, b>>>(particles);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: kernel 'drift' on stream 'b' may read 'particles.velocity' while kernel 'kick' on stream 'a' still updates it [streamsan-cross-stream-race]
+// CHECK-NOTES: :[[@LINE-6]]:3: note: 'particles.velocity' is updated here, on stream 'a'
+// CHECK-NOTES: :[[@LINE-9]]:3: note: stream 'a' is created here
+// CHECK-NOTES: :[[@LINE-9]]:3: note: stream 'b' is created here
+// CHECK-NOTES: :[[@LINE-5]]:3: note: nothing orders stream 'b' after stream 'a': record an event in stream 'a' after the update and let stream 'b' wait for it with cudaStreamWaitEvent before kernel 'drift'
   cudaStreamSynchronize(b);
   cudaStreamSynchronize(a);
 }

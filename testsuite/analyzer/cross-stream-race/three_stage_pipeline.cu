@@ -23,7 +23,12 @@ void frame(float* d_in, float* d_out, const float* h_in, float* h_out, size_t by
   cudaEventRecord(computed, work);
   cudaStreamWaitEvent(down, computed, 0);
 #endif
-  cudaMemcpyAsync(h_out, d_out, bytes, cudaMemcpyDeviceToHost, down);  // FIRES: cross-stream-race
+  cudaMemcpyAsync(h_out, d_out, bytes, cudaMemcpyDeviceToHost, down);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: cudaMemcpyAsync (device to host) on stream 'down' may read 'd_out' while kernel 'transform' on stream 'work' still writes it [streamsan-cross-stream-race]
+// CHECK-NOTES: :[[@LINE-7]]:3: note: 'd_out' is written here, on stream 'work'
+// CHECK-NOTES: :[[@LINE-15]]:3: note: stream 'work' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-15]]:3: note: stream 'down' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-5]]:3: note: nothing orders stream 'down' after stream 'work': record an event in stream 'work' after the write and let stream 'down' wait for it with cudaStreamWaitEvent before cudaMemcpyAsync (device to host)
   cudaStreamSynchronize(down);
   cudaDeviceSynchronize();
 }

@@ -16,5 +16,9 @@ at::Tensor run(const at::Tensor& weights) {
   scaled.block(side);
 #endif
   c10::cuda::CUDAStreamGuard guard(side);
-  return weights.sum();  // FIRES: cross-stream-race
+  return weights.sum();
+// CHECK-MESSAGES: :[[@LINE-1]]:10: warning: at::Tensor::sum on the current stream may read 'weights' while at::Tensor::mul_ on the current stream still updates it [streamsan-cross-stream-race]
+// CHECK-NOTES: :[[@LINE-9]]:3: note: 'weights' is updated here, on the current stream
+// CHECK-NOTES: :[[@LINE-11]]:15: note: stream the current stream is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-4]]:10: note: nothing orders the current stream after the current stream: record an event in the current stream after the update and let the current stream wait for it with cudaStreamWaitEvent before at::Tensor::sum
 }

@@ -16,7 +16,11 @@ void run(const at::Tensor& x) {
 #else
   auto stream = at::cuda::getStreamFromPool();
 #endif
-  clamp<<<1, 256, 0, stream>>>(x.data_ptr<float>());  // FIRES: cross-stream-race
+  clamp<<<1, 256, 0, stream>>>(x.data_ptr<float>());
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: kernel 'clamp' on stream 'stream' may update 'x' while at::Tensor::mul_ on the current stream still updates it [streamsan-cross-stream-race]
+// CHECK-NOTES: :[[@LINE-8]]:3: note: 'x' is updated here, on the current stream
+// CHECK-NOTES: :[[@LINE-5]]:17: note: stream 'stream' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-4]]:3: note: nothing orders stream 'stream' after the current stream: record an event in the current stream after the update and let stream 'stream' wait for it with cudaStreamWaitEvent before kernel 'clamp'
   C10_CUDA_KERNEL_LAUNCH_CHECK();
   stream.synchronize();
 }

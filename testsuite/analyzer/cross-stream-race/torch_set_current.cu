@@ -17,5 +17,10 @@ void run(const at::Tensor& x, const at::Tensor& y) {
   event.block(second);
 #endif
   c10::cuda::setCurrentCUDAStream(second);
-  y.copy_(x, true);  // FIRES: cross-stream-race
+  y.copy_(x, true);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: at::Tensor::copy_ on the current stream may read 'x' while at::Tensor::fill_ on the current stream still updates it [streamsan-cross-stream-race]
+// CHECK-NOTES: :[[@LINE-8]]:3: note: 'x' is updated here, on the current stream
+// CHECK-NOTES: :[[@LINE-13]]:16: note: stream the current stream is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-13]]:17: note: stream the current stream is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-5]]:3: note: nothing orders the current stream after the current stream: record an event in the current stream after the update and let the current stream wait for it with cudaStreamWaitEvent before at::Tensor::copy_
 }

@@ -28,7 +28,14 @@ void run(float* data, float* out) {
 #ifdef FIXED
   cudaStreamSynchronize(a.get());
 #endif
-  consume<<<1, 256, 0, b.get()>>>(data, out);  // FIRES: cross-stream-race
+  consume<<<1, 256, 0, b.get()>>>(data, out);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: kernel 'consume' on stream 'b' may read 'data' while kernel 'produce' on stream 'a' still writes it [streamsan-cross-stream-race]
+// CHECK-NOTES: :[[@LINE-6]]:3: note: 'data' is written here, on stream 'a'
+// CHECK-NOTES: :[[@LINE-17]]:3: note: stream 'a' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-10]]:20: note: in the call to 'make_stream' here
+// CHECK-NOTES: :[[@LINE-19]]:3: note: stream 'b' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-11]]:20: note: in the call to 'make_stream' here
+// CHECK-NOTES: :[[@LINE-7]]:3: note: nothing orders stream 'b' after stream 'a': record an event in stream 'a' after the write and let stream 'b' wait for it with cudaStreamWaitEvent before kernel 'consume'
   cudaStreamSynchronize(b.get());
   cudaStreamSynchronize(a.get());
 }

@@ -23,7 +23,12 @@ void firing(float* x, float* y, float* scratch) {
   cudaStreamCreate(&a);
   cudaStreamCreate(&b);
   second<<<1, 256, 0, a>>>(x, scratch);
-  third<<<1, 256, 0, b>>>(y, scratch);  // FIRES: cross-stream-race
+  third<<<1, 256, 0, b>>>(y, scratch);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: kernel 'third' on stream 'b' may write 'scratch' while kernel 'second' on stream 'a' still reads it [streamsan-cross-stream-race]
+// CHECK-NOTES: :[[@LINE-3]]:3: note: 'scratch' is read here, on stream 'a'
+// CHECK-NOTES: :[[@LINE-6]]:3: note: stream 'a' is created here
+// CHECK-NOTES: :[[@LINE-6]]:3: note: stream 'b' is created here
+// CHECK-NOTES: :[[@LINE-5]]:3: note: nothing orders stream 'b' after stream 'a': record an event in stream 'a' after the read and let stream 'b' wait for it with cudaStreamWaitEvent before kernel 'third'
   cudaStreamSynchronize(a);
   cudaStreamSynchronize(b);
 }

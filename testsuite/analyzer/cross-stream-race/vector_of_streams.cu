@@ -22,7 +22,12 @@ void batches(std::vector<float*>& device, const std::vector<float*>& host, size_
     cudaEventRecord(uploaded[i], copy);
     cudaStreamWaitEvent(streams[i], uploaded[i], 0);
 #endif
-    process<<<1, 256, 0, streams[i]>>>(device[i]);  // FIRES: cross-stream-race
+    process<<<1, 256, 0, streams[i]>>>(device[i]);
+// CHECK-MESSAGES: :[[@LINE-1]]:5: warning: kernel 'process' on stream 'streams[i]' may update 'device[i]' while cudaMemcpyAsync (host to device) on stream 'copy' still writes it [streamsan-cross-stream-race]
+// CHECK-NOTES: :[[@LINE-7]]:5: note: 'device[i]' is written here, on stream 'copy'
+// CHECK-NOTES: :[[@LINE-10]]:3: note: stream 'copy' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-14]]:27: note: stream 'streams[i]' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-5]]:5: note: nothing orders stream 'streams[i]' after stream 'copy': record an event in stream 'copy' after the write and let stream 'streams[i]' wait for it with cudaStreamWaitEvent before kernel 'process'
   }
   for (auto& s : streams) cudaStreamSynchronize(s);
 }

@@ -20,7 +20,13 @@ void exchange(const float* field, float* halo, float* link) {
   cudaStreamWaitEvent(network, packed);
   send<<<4, 128, 0, network>>>(halo, link);
 #else
-  send<<<4, 128, 0, network>>>(halo, link);  // FIRES: cross-stream-race
+  send<<<4, 128, 0, network>>>(halo, link);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: kernel 'send' on stream 'network' may read 'halo' while kernel 'pack' on stream 'compute' still writes it [streamsan-cross-stream-race]
+// CHECK-NOTES: :[[@LINE-8]]:3: note: 'halo' is written here, on stream 'compute'
+// CHECK-NOTES: :[[@LINE-8]]:3: note: event 'packed' is recorded here, after the write, but stream 'network' does not wait for it
+// CHECK-NOTES: :[[@LINE-13]]:3: note: stream 'compute' is created here
+// CHECK-NOTES: :[[@LINE-13]]:3: note: stream 'network' is created here
+// CHECK-NOTES: :[[@LINE-6]]:3: note: let stream 'network' wait for event 'packed' with cudaStreamWaitEvent before kernel 'send'
   cudaStreamWaitEvent(network, packed);
 #endif
   cudaStreamSynchronize(network);

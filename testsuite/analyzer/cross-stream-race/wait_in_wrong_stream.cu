@@ -21,6 +21,12 @@ void transcode(const float* frame, float* code, float* result) {
 #else
   cudaStreamWaitEvent(encoder, done, 0);
 #endif
-  decode<<<1, 256, 0, decoder>>>(code, result);  // FIRES: cross-stream-race
+  decode<<<1, 256, 0, decoder>>>(code, result);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: kernel 'decode' on stream 'decoder' may read 'code' while kernel 'encode' on stream 'encoder' still writes it [streamsan-cross-stream-race]
+// CHECK-NOTES: :[[@LINE-9]]:3: note: 'code' is written here, on stream 'encoder'
+// CHECK-NOTES: :[[@LINE-5]]:3: note: it is another stream than stream 'decoder' that waits for event 'done' here
+// CHECK-NOTES: :[[@LINE-14]]:3: note: stream 'encoder' is created here
+// CHECK-NOTES: :[[@LINE-14]]:3: note: stream 'decoder' is created here
+// CHECK-NOTES: :[[@LINE-6]]:3: note: let stream 'decoder' wait for event 'done' with cudaStreamWaitEvent before kernel 'decode'
   cudaDeviceSynchronize();
 }

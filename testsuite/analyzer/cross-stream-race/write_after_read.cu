@@ -15,7 +15,12 @@ void next_batch(float* d_batch, float* d_scores, const float* h_next, size_t byt
 #ifdef FIXED
   cudaStreamSynchronize(compute);
 #endif
-  cudaMemcpyAsync(d_batch, h_next, bytes, cudaMemcpyHostToDevice, upload);  // FIRES: cross-stream-race
+  cudaMemcpyAsync(d_batch, h_next, bytes, cudaMemcpyHostToDevice, upload);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: cudaMemcpyAsync (host to device) on stream 'upload' may write 'd_batch' while kernel 'infer' on stream 'compute' still reads it [streamsan-cross-stream-race]
+// CHECK-NOTES: :[[@LINE-6]]:3: note: 'd_batch' is read here, on stream 'compute'
+// CHECK-NOTES: :[[@LINE-9]]:3: note: stream 'compute' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-9]]:3: note: stream 'upload' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-5]]:3: note: nothing orders stream 'upload' after stream 'compute': record an event in stream 'compute' after the read and let stream 'upload' wait for it with cudaStreamWaitEvent before cudaMemcpyAsync (host to device)
   cudaStreamSynchronize(upload);
   cudaStreamSynchronize(compute);
   cudaStreamDestroy(compute);

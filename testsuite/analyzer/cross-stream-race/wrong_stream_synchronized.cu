@@ -18,7 +18,13 @@ void lookup(int* keys, int* found) {
 #else
   cudaStreamSynchronize(searcher);
 #endif
-  search<<<1, 256, 0, searcher>>>(keys, found);  // FIRES: cross-stream-race
+  search<<<1, 256, 0, searcher>>>(keys, found);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: kernel 'search' on stream 'searcher' may read 'keys' while kernel 'sort_keys' on stream 'sorter' still writes it [streamsan-cross-stream-race]
+// CHECK-NOTES: :[[@LINE-8]]:3: note: 'keys' is written here, on stream 'sorter'
+// CHECK-NOTES: :[[@LINE-5]]:3: note: this waits for another stream than stream 'sorter'
+// CHECK-NOTES: :[[@LINE-12]]:3: note: stream 'sorter' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-12]]:3: note: stream 'searcher' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-6]]:3: note: nothing orders stream 'searcher' after stream 'sorter': record an event in stream 'sorter' after the write and let stream 'searcher' wait for it with cudaStreamWaitEvent before kernel 'search'
   cudaStreamSynchronize(searcher);
   cudaStreamSynchronize(sorter);
 }

@@ -12,6 +12,9 @@ void run(float* x, hipStream_t stream) {
 #ifdef FIXED
   (void)hipStreamSynchronize(stream);
 #else
-  (void)hipDeviceSynchronize();  // FIRES: device-wide-sync
+  (void)hipDeviceSynchronize();
+// CHECK-MESSAGES: :[[@LINE-1]]:9: warning: hipDeviceSynchronize waits for the whole device where only stream 'stream' can have work [streamsan-device-wide-sync]
+// CHECK-NOTES: :[[@LINE-6]]:3: note: kernel 'work' is the last work on stream 'stream'
+// CHECK-NOTES: :[[@LINE-3]]:9: note: 'hipStreamSynchronize(stream)' waits for the same work
 #endif
 }

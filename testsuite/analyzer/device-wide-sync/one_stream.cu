@@ -14,7 +14,11 @@ void run(float* x) {
 #ifdef FIXED
   cudaStreamSynchronize(s);
 #else
-  cudaDeviceSynchronize();  // FIRES: device-wide-sync
+  cudaDeviceSynchronize();
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: cudaDeviceSynchronize waits for the whole device where only stream 's' can have work [streamsan-device-wide-sync]
+// CHECK-NOTES: :[[@LINE-6]]:3: note: kernel 'work' is the last work on stream 's'
+// CHECK-NOTES: :[[@LINE-8]]:3: note: stream 's' is created here
+// CHECK-NOTES: :[[@LINE-4]]:3: note: 'cudaStreamSynchronize(s)' waits for the same work
 #endif
   cudaStreamDestroy(s);
 }

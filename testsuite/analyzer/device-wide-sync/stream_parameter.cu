@@ -13,6 +13,9 @@ void sum(const float* in, float* out, cudaStream_t stream) {
 #ifdef FIXED
   cudaStreamSynchronize(stream);
 #else
-  cudaDeviceSynchronize();  // FIRES: device-wide-sync
+  cudaDeviceSynchronize();
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: cudaDeviceSynchronize waits for the whole device where only stream 'stream' can have work [streamsan-device-wide-sync]
+// CHECK-NOTES: :[[@LINE-6]]:3: note: kernel 'reduce' is the last work on stream 'stream'
+// CHECK-NOTES: :[[@LINE-3]]:3: note: 'cudaStreamSynchronize(stream)' waits for the same work
 #endif
 }

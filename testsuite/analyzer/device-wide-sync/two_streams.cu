@@ -17,6 +17,8 @@ void run(float* x, float* y) {
   cudaStreamSynchronize(a);
   cudaStreamSynchronize(b);
 #else
-  cudaDeviceSynchronize();  // FIRES: device-wide-sync
+  cudaDeviceSynchronize();
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: cudaDeviceSynchronize waits for the whole device where only streams 'a' and 'b' can have work [streamsan-device-wide-sync]
+// CHECK-NOTES: :[[@LINE-2]]:3: note: wait for each of them with cudaStreamSynchronize, or for an event in each
 #endif
 }

@@ -9,7 +9,14 @@ __global__ void work(float* x) { x[threadIdx.x] += 1.0f; }
 
 static void launch(float* x, cudaStream_t s, cudaEvent_t done) {
   work<<<1, 256, 0, s>>>(x);
-  cudaEventRecord(done, s);  // FIRES: event-rerecord
+  cudaEventRecord(done, s);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: event 'e' is recorded again on stream 'b' before anything waited for its record on stream 'a': a wait covers only the last record [streamsan-event-rerecord]
+// CHECK-NOTES: :[[@LINE+20]]:3: note: in the call to 'launch' here
+// CHECK-NOTES: :[[@LINE-3]]:3: note: event 'e' is recorded here first on stream 'a'
+// CHECK-NOTES: :[[@LINE+13]]:3: note: in the call to 'launch' here
+// CHECK-NOTES: :[[@LINE+19]]:3: note: this wait does not cover what stream 'a' did
+// CHECK-NOTES: :[[@LINE+9]]:3: note: event 'e' is created here
+// CHECK-NOTES: :[[@LINE-7]]:3: note: use one event for each record, or wait for the first before this one
 }
 
 void run(float* x, float* y) {

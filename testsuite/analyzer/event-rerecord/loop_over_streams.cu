@@ -24,7 +24,12 @@ void fork_join(float* const* chunks) {
     cudaStreamWaitEvent(joined, done[i], 0);
   }
 #else
-    cudaEventRecord(done[0], streams[i]);  // FIRES: event-rerecord
+    cudaEventRecord(done[0], streams[i]);
+// CHECK-MESSAGES: :[[@LINE-1]]:5: warning: event 'done[0]' is recorded again on stream 'streams[i]' before anything waited for its record on stream 'streams[i]': a wait covers only the last record [streamsan-event-rerecord]
+// CHECK-NOTES: :[[@LINE-2]]:5: note: event 'done[0]' is recorded here first on stream 'streams[i]'
+// CHECK-NOTES: :[[@LINE+4]]:3: note: this wait does not cover what stream 'streams[i]' did
+// CHECK-NOTES: :[[@LINE-13]]:5: note: event 'done[0]' is created here
+// CHECK-NOTES: :[[@LINE-5]]:5: note: use one event for each record, or wait for the first before this one
   }
   cudaStreamWaitEvent(joined, done[0], 0);
 #endif

@@ -23,7 +23,12 @@ void run(float* left, float* right, float* out) {
   cudaEventRecord(done_b, b);
   cudaStreamWaitEvent(c, done_b, 0);
 #else
-  cudaEventRecord(done, b);  // FIRES: event-rerecord
+  cudaEventRecord(done, b);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: event 'done' is recorded again on stream 'b' before anything waited for its record on stream 'a': a wait covers only the last record [streamsan-event-rerecord]
+// CHECK-NOTES: :[[@LINE-8]]:3: note: event 'done' is recorded here first on stream 'a'
+// CHECK-NOTES: :[[@LINE+4]]:3: note: this wait does not cover what stream 'a' did
+// CHECK-NOTES: :[[@LINE-13]]:3: note: event 'done' is created here
+// CHECK-NOTES: :[[@LINE-5]]:3: note: use one event for each record, or wait for the first before this one
 #endif
   cudaStreamWaitEvent(c, done, 0);
   join<<<1, 256, 0, c>>>(left, right, out);

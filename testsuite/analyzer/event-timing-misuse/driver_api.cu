@@ -18,6 +18,9 @@ float measure(CUdeviceptr x, CUstream s) {
   cuEventRecord(end, s);
   cuEventSynchronize(end);
   float ms = 0.0f;
-  cuEventElapsedTime(&ms, begin, end);  // FIRES: event-timing-misuse
+  cuEventElapsedTime(&ms, begin, end);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: cuEventElapsedTime of event 'end', which was created without timing, fails [streamsan-event-timing-misuse]
+// CHECK-NOTES: :[[@LINE-9]]:3: note: event 'end' is created here
+// CHECK-NOTES: :[[@LINE-3]]:3: note: create the event without the flag that disables timing
   return ms;
 }

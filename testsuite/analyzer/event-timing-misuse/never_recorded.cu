@@ -18,6 +18,9 @@ float measure(float* x) {
 #endif
   cudaDeviceSynchronize();
   float ms = 0.0f;
-  cudaEventElapsedTime(&ms, begin, end);  // FIRES: event-timing-misuse
+  cudaEventElapsedTime(&ms, begin, end);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: cudaEventElapsedTime of event 'end', which was never recorded, fails [streamsan-event-timing-misuse]
+// CHECK-NOTES: :[[@LINE-10]]:3: note: event 'end' is created here
+// CHECK-NOTES: :[[@LINE-3]]:3: note: record event 'end' with cudaEventRecord before
   return ms;
 }

@@ -18,7 +18,11 @@ float measure(float* x, cudaStream_t s) {
   cudaStreamSynchronize(s);
 #endif
   float ms = 0.0f;
-  cudaEventElapsedTime(&ms, begin, end);  // FIRES: event-timing-misuse
+  cudaEventElapsedTime(&ms, begin, end);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: cudaEventElapsedTime of event 'end', which may not be complete: nothing has waited for it [streamsan-event-timing-misuse]
+// CHECK-NOTES: :[[@LINE-7]]:3: note: event 'end' is recorded here on stream 's'
+// CHECK-NOTES: :[[@LINE-11]]:3: note: event 'end' is created here
+// CHECK-NOTES: :[[@LINE-4]]:3: note: wait for event 'end' with cudaEventSynchronize before
   cudaEventDestroy(begin);
   cudaEventDestroy(end);
   return ms;

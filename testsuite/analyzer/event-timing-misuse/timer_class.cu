@@ -22,7 +22,14 @@ class Timer {
 #ifdef FIXED
     cudaEventSynchronize(end_);
 #endif
-    cudaEventElapsedTime(&ms, begin_, end_);  // FIRES: event-timing-misuse
+    cudaEventElapsedTime(&ms, begin_, end_);
+// CHECK-MESSAGES: :[[@LINE-1]]:5: warning: cudaEventElapsedTime of event 'timer.end_', which may not be complete: nothing has waited for it [streamsan-event-timing-misuse]
+// CHECK-NOTES: :[[@LINE+20]]:10: note: in the call to 'Timer::elapsed' here
+// CHECK-NOTES: :[[@LINE-9]]:31: note: event 'timer.end_' is recorded here on stream 's'
+// CHECK-NOTES: :[[@LINE+17]]:3: note: in the call to 'Timer::stop' here
+// CHECK-NOTES: :[[@LINE-18]]:5: note: event 'timer.end_' is created here
+// CHECK-NOTES: :[[@LINE+12]]:9: note: in the call to 'Timer::Timer' here
+// CHECK-NOTES: :[[@LINE-7]]:5: note: wait for event 'timer.end_' with cudaEventSynchronize before
     return ms;
   }
 

@@ -21,7 +21,10 @@ float measure(float* x, cudaStream_t s) {
   cudaEventRecord(end, s);
   cudaEventSynchronize(end);
   float ms = 0.0f;
-  cudaEventElapsedTime(&ms, begin, end);  // FIRES: event-timing-misuse
+  cudaEventElapsedTime(&ms, begin, end);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: cudaEventElapsedTime of event 'begin', which was created without timing, fails [streamsan-event-timing-misuse]
+// CHECK-NOTES: :[[@LINE-10]]:3: note: event 'begin' is created here
+// CHECK-NOTES: :[[@LINE-3]]:3: note: create the event without the flag that disables timing
   cudaEventDestroy(begin);
   cudaEventDestroy(end);
   return ms;

@@ -26,7 +26,10 @@ void run(float* const* parts, cudaStream_t joined) {
 #endif
   }
   for (int i = 0; i < kParts; ++i) {
-    cudaStreamWaitEvent(joined, done[i], 0);  // FIRES: event-wait-without-record
+    cudaStreamWaitEvent(joined, done[i], 0);
+// CHECK-MESSAGES: :[[@LINE-1]]:5: warning: stream 'joined' waits for event 'done[i]', which was never recorded: the wait does nothing [streamsan-event-wait-without-record]
+// CHECK-NOTES: :[[@LINE-13]]:5: note: event 'done[i]' is created here
+// CHECK-NOTES: :[[@LINE-3]]:5: note: record event 'done[i]' with cudaEventRecord before the wait
   }
   cudaStreamSynchronize(joined);
 }

@@ -12,6 +12,9 @@ void run(float* x, hipStream_t a, hipStream_t b) {
 #ifdef FIXED
   (void)hipEventRecord(ready, a);
 #endif
-  (void)hipStreamWaitEvent(b, ready, 0);  // FIRES: event-wait-without-record
+  (void)hipStreamWaitEvent(b, ready, 0);
+// CHECK-MESSAGES: :[[@LINE-1]]:9: warning: stream 'b' waits for event 'ready', which was never recorded: the wait does nothing [streamsan-event-wait-without-record]
+// CHECK-NOTES: :[[@LINE-7]]:9: note: event 'ready' is created here
+// CHECK-NOTES: :[[@LINE-3]]:9: note: record event 'ready' with hipEventRecord before the wait
   (void)hipEventDestroy(ready);
 }

@@ -14,6 +14,9 @@ void run(float* data, cudaStream_t stream) {
 #ifdef FIXED
   cudaEventRecord(done, stream);
 #endif
-  cudaEventSynchronize(done);  // FIRES: event-wait-without-record
+  cudaEventSynchronize(done);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: cudaEventSynchronize waits for nothing: event 'done' was never recorded [streamsan-event-wait-without-record]
+// CHECK-NOTES: :[[@LINE-7]]:3: note: event 'done' is created here
+// CHECK-NOTES: :[[@LINE-3]]:3: note: record event 'done' with cudaEventRecord before the wait
   cudaEventDestroy(done);
 }

@@ -24,6 +24,12 @@ void receive(ncclComm_t communicator, float* received, float* out, size_t count)
   cudaEventRecord(ready, comm);
 #endif
   cudaStreamWaitEvent(compute, ready, 0);
-  use<<<4, 256, 0, compute>>>(received, out);  // FIRES: event-wait-without-record
+  use<<<4, 256, 0, compute>>>(received, out);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: kernel 'use' on stream 'compute' may read 'received' while ncclRecv on stream 'comm' still writes it: event 'ready', which it waits for, was recorded before that [streamsan-event-wait-without-record]
+// CHECK-NOTES: :[[@LINE-11]]:3: note: 'received' is written here, on stream 'comm'
+// CHECK-NOTES: :[[@LINE-10]]:3: note: event 'ready' is recorded here, before the write: a wait for it does not cover the write
+// CHECK-NOTES: :[[@LINE-16]]:3: note: stream 'comm' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-18]]:3: note: stream 'compute' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-6]]:3: note: record event 'ready' in stream 'comm' after the write, before stream 'compute' waits for it
   cudaDeviceSynchronize();
 }

@@ -17,7 +17,10 @@ void run(float* data) {
 #ifdef FIXED
   cudaEventRecord(ready, a);
 #endif
-  cudaStreamWaitEvent(b, ready, 0);  // FIRES: event-wait-without-record
+  cudaStreamWaitEvent(b, ready, 0);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: stream 'b' waits for event 'ready', which was never recorded: the wait does nothing [streamsan-event-wait-without-record]
+// CHECK-NOTES: :[[@LINE-7]]:3: note: event 'ready' is created here
+// CHECK-NOTES: :[[@LINE-3]]:3: note: record event 'ready' with cudaEventRecord before the wait
   cudaStreamSynchronize(b);
   cudaStreamSynchronize(a);
   cudaEventDestroy(ready);

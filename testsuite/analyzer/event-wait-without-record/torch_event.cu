@@ -13,5 +13,8 @@ void run(const at::Tensor& x) {
 #ifdef FIXED
   ready.record(c10::cuda::getCurrentCUDAStream());
 #endif
-  ready.block(side);  // FIRES: event-wait-without-record
+  ready.block(side);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: stream 'side' waits for event 'ready', which was never recorded: the wait does nothing [streamsan-event-wait-without-record]
+// CHECK-NOTES: :[[@LINE-7]]:23: note: event 'ready' is created here
+// CHECK-NOTES: :[[@LINE-3]]:3: note: record event 'ready' with cudaEventRecord before the wait
 }

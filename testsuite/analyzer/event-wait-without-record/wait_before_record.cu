@@ -19,7 +19,11 @@ void run(float* data, float* rest) {
   cudaEventRecord(ready, a);
   cudaStreamWaitEvent(b, ready, 0);
 #else
-  cudaStreamWaitEvent(b, ready, 0);  // FIRES: event-wait-without-record
+  cudaStreamWaitEvent(b, ready, 0);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: stream 'b' waits for event 'ready', which was never recorded: the wait does nothing [streamsan-event-wait-without-record]
+// CHECK-NOTES: :[[@LINE+4]]:3: note: event 'ready' is recorded only here, after the wait
+// CHECK-NOTES: :[[@LINE-9]]:3: note: event 'ready' is created here
+// CHECK-NOTES: :[[@LINE-4]]:3: note: record event 'ready' with cudaEventRecord before the wait
   produce<<<1, 256, 0, a>>>(data);
   cudaEventRecord(ready, a);
 #endif

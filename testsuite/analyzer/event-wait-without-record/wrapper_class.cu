@@ -11,7 +11,12 @@ class Event {
   ~Event() { cudaEventDestroy(event_); }
   void record(cudaStream_t s) { cudaEventRecord(event_, s); }
   void wait_in(cudaStream_t s) const {
-    cudaStreamWaitEvent(s, event_, 0);  // FIRES: event-wait-without-record
+    cudaStreamWaitEvent(s, event_, 0);
+// CHECK-MESSAGES: :[[@LINE-1]]:5: warning: stream 'b' waits for event 'ready.event_', which was never recorded: the wait does nothing [streamsan-event-wait-without-record]
+// CHECK-NOTES: :[[@LINE+18]]:3: note: in the call to 'Event::wait_in' here
+// CHECK-NOTES: :[[@LINE-7]]:13: note: event 'ready.event_' is created here
+// CHECK-NOTES: :[[@LINE+11]]:9: note: in the call to 'Event::Event' here
+// CHECK-NOTES: :[[@LINE-5]]:5: note: record event 'ready.event_' with cudaEventRecord before the wait
   }
 
  private:

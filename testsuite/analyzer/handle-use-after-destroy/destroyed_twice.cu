@@ -16,6 +16,10 @@ void run(float* x) {
   cudaMemsetAsync(x, 0, 1024, s);
   finish(s);
 #ifndef FIXED
-  cudaStreamDestroy(s);  // FIRES: handle-use-after-destroy
+  cudaStreamDestroy(s);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: stream 's' is used by cudaStreamDestroy after it was destroyed [streamsan-handle-use-after-destroy]
+// CHECK-NOTES: :[[@LINE-11]]:3: note: stream 's' is destroyed here
+// CHECK-NOTES: :[[@LINE-5]]:3: note: in the call to 'finish' here
+// CHECK-NOTES: :[[@LINE-8]]:3: note: stream 's' is created here
 #endif
 }

@@ -14,6 +14,9 @@ void order(cudaStream_t before, cudaStream_t after) {
   cudaEventDestroy(e);
 #else
   cudaEventDestroy(e);
-  cudaStreamWaitEvent(after, e, 0);  // FIRES: handle-use-after-destroy
+  cudaStreamWaitEvent(after, e, 0);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: event 'e' is used by cudaStreamWaitEvent after it was destroyed [streamsan-handle-use-after-destroy]
+// CHECK-NOTES: :[[@LINE-3]]:3: note: event 'e' is destroyed here
+// CHECK-NOTES: :[[@LINE-10]]:3: note: event 'e' is created here
 #endif
 }

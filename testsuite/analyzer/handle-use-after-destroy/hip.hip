@@ -15,6 +15,9 @@ void run(float* x) {
   (void)hipStreamDestroy(s);
 #else
   (void)hipStreamDestroy(s);
-  work<<<1, 256, 0, s>>>(x);  // FIRES: handle-use-after-destroy
+  work<<<1, 256, 0, s>>>(x);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: stream 's' is used by kernel 'work' after it was destroyed [streamsan-handle-use-after-destroy]
+// CHECK-NOTES: :[[@LINE-3]]:9: note: stream 's' is destroyed here
+// CHECK-NOTES: :[[@LINE-9]]:9: note: stream 's' is created here
 #endif
 }

@@ -24,7 +24,10 @@ void all_at_the_end(float* x, float* y, int n) {
   for (int i = 0; i < n; ++i) work<<<1, 256, 0, streams[0]>>>(x);
   cudaStreamDestroy(streams[0]);
 #ifndef FIXED
-  work<<<1, 256, 0, streams[0]>>>(x);  // FIRES: handle-use-after-destroy
+  work<<<1, 256, 0, streams[0]>>>(x);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: stream 'streams[0]' is used by kernel 'work' after it was destroyed [streamsan-handle-use-after-destroy]
+// CHECK-NOTES: :[[@LINE-4]]:3: note: stream 'streams[0]' is destroyed here
+// CHECK-NOTES: :[[@LINE-8]]:3: note: stream 'streams[0]' is created here
 #endif
   work<<<1, 256, 0, streams[1]>>>(y);
   cudaStreamDestroy(streams[1]);

@@ -29,7 +29,12 @@ void run(float* x) {
 #endif
   }
 #ifndef FIXED
-  work<<<1, 256, 0, handle>>>(x);  // FIRES: handle-use-after-destroy
+  work<<<1, 256, 0, handle>>>(x);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: stream 'handle' is used by kernel 'work' after it was destroyed [streamsan-handle-use-after-destroy]
+// CHECK-NOTES: :[[@LINE-23]]:15: note: stream 'handle' is destroyed here
+// CHECK-NOTES: :[[@LINE-5]]:3: note: 'stream' goes out of scope here
+// CHECK-NOTES: :[[@LINE-26]]:14: note: stream 'handle' is created here
+// CHECK-NOTES: :[[@LINE-13]]:12: note: in the call to 'Stream::Stream' here
 #endif
   cudaDeviceSynchronize();
 }

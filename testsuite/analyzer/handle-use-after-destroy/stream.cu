@@ -15,7 +15,10 @@ void run(float* x) {
   cudaStreamDestroy(s);
 #else
   cudaStreamDestroy(s);
-  work<<<1, 256, 0, s>>>(x);  // FIRES: handle-use-after-destroy
+  work<<<1, 256, 0, s>>>(x);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: stream 's' is used by kernel 'work' after it was destroyed [streamsan-handle-use-after-destroy]
+// CHECK-NOTES: :[[@LINE-3]]:3: note: stream 's' is destroyed here
+// CHECK-NOTES: :[[@LINE-9]]:3: note: stream 's' is created here
 #endif
   cudaDeviceSynchronize();
 }

@@ -16,6 +16,9 @@ void run(float* x) {
   cudaStreamDestroy(s);
 #else
   cudaStreamDestroy(s);
-  cudaStreamSynchronize(s);  // FIRES: handle-use-after-destroy
+  cudaStreamSynchronize(s);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: stream 's' is used by cudaStreamSynchronize after it was destroyed [streamsan-handle-use-after-destroy]
+// CHECK-NOTES: :[[@LINE-3]]:3: note: stream 's' is destroyed here
+// CHECK-NOTES: :[[@LINE-10]]:3: note: stream 's' is created here
 #endif
 }

@@ -17,7 +17,11 @@ int iterate(float* x, int* d_converged, cudaStream_t stream) {
 #ifdef FIXED
     cudaStreamSynchronize(stream);
 #endif
-    if (*converged) break;  // FIRES: host-read-before-done
+    if (*converged) break;
+// CHECK-MESSAGES: :[[@LINE-1]]:9: warning: the host may read 'converged' while cudaMemcpyAsync (device to host) on stream 'stream' still writes it [streamsan-host-read-before-done]
+// CHECK-NOTES: :[[@LINE-6]]:5: note: 'converged' is written here, on stream 'stream'
+// CHECK-NOTES: :[[@LINE-11]]:3: note: 'converged' is allocated here
+// CHECK-NOTES: :[[@LINE-4]]:9: note: wait for stream 'stream' with cudaStreamSynchronize before the read
   }
   cudaStreamSynchronize(stream);
   cudaFreeHost(converged);

@@ -15,7 +15,11 @@ int run(float* x, const int* d_count, bool quick, cudaStream_t stream) {
 #ifdef FIXED
     cudaStreamSynchronize(stream);
 #endif
-    return *count;  // FIRES: host-read-before-done
+    return *count;
+// CHECK-MESSAGES: :[[@LINE-1]]:12: warning: the host may read 'count' while cudaMemcpyAsync (device to host) on stream 'stream' still writes it [streamsan-host-read-before-done]
+// CHECK-NOTES: :[[@LINE-7]]:3: note: 'count' is written here, on stream 'stream'
+// CHECK-NOTES: :[[@LINE-9]]:3: note: 'count' is allocated here
+// CHECK-NOTES: :[[@LINE-4]]:12: note: wait for stream 'stream' with cudaStreamSynchronize before the read
   }
   refine<<<1, 256, 0, stream>>>(x);
   cudaStreamSynchronize(stream);

@@ -23,7 +23,13 @@ int total(const int* in, int* d_out, int* pinned_out_parameter) {
   cudaMemcpyAsync(out, d_out, sizeof(int), cudaMemcpyDeviceToHost, stream);
 #endif
   cudaEventSynchronize(done);
-  const int result = *out;  // FIRES: host-read-before-done
+  const int result = *out;
+// CHECK-MESSAGES: :[[@LINE-1]]:22: warning: the host may read 'out' while cudaMemcpyAsync (device to host) on stream 'stream' still writes it [streamsan-host-read-before-done]
+// CHECK-NOTES: :[[@LINE-5]]:3: note: 'out' is written here, on stream 'stream'
+// CHECK-NOTES: :[[@LINE-7]]:3: note: event 'done' is recorded here, before the write: waiting for it does not cover the write
+// CHECK-NOTES: :[[@LINE-16]]:3: note: stream 'stream' is created here
+// CHECK-NOTES: :[[@LINE-15]]:3: note: 'out' is allocated here
+// CHECK-NOTES: :[[@LINE-6]]:22: note: wait for stream 'stream' with cudaStreamSynchronize before the read
   cudaStreamSynchronize(stream);
   cudaFreeHost(out);
   return result;

@@ -17,7 +17,12 @@ int count(const int* device_counts, cudaStream_t stream) {
   cudaMallocHost(&counts, 4 * sizeof(int));
   fetch(counts, device_counts, 4, stream);
   int sum = 0;
-  for (int i = 0; i < 4; ++i) sum += counts[i];  // FIRES: host-read-before-done
+  for (int i = 0; i < 4; ++i) sum += counts[i];
+// CHECK-MESSAGES: :[[@LINE-1]]:38: warning: the host may read 'counts' while cudaMemcpyAsync (device to host) on stream 'stream' still writes it [streamsan-host-read-before-done]
+// CHECK-NOTES: :[[@LINE-13]]:3: note: 'counts' is written here, on stream 'stream'
+// CHECK-NOTES: :[[@LINE-5]]:3: note: in the call to 'fetch' here
+// CHECK-NOTES: :[[@LINE-7]]:3: note: 'counts' is allocated here
+// CHECK-NOTES: :[[@LINE-5]]:38: note: wait for stream 'stream' with cudaStreamSynchronize before the read
   cudaStreamSynchronize(stream);
   cudaFreeHost(counts);
   return sum;

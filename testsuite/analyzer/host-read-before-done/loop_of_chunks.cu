@@ -12,7 +12,11 @@ int process(const int* device, int chunks, cudaStream_t stream) {
   for (int i = 0; i < chunks; ++i) {
     cudaMemcpyAsync(host + i, device + i, sizeof(int), cudaMemcpyDeviceToHost, stream);
 #ifndef FIXED
-    total += host[i];  // FIRES: host-read-before-done
+    total += host[i];
+// CHECK-MESSAGES: :[[@LINE-1]]:14: warning: the host may read 'host' while cudaMemcpyAsync (device to host) on stream 'stream' still writes it [streamsan-host-read-before-done]
+// CHECK-NOTES: :[[@LINE-4]]:5: note: 'host' is written here, on stream 'stream'
+// CHECK-NOTES: :[[@LINE-7]]:3: note: 'host' is allocated here
+// CHECK-NOTES: :[[@LINE-4]]:14: note: wait for stream 'stream' with cudaStreamSynchronize before the read
 #endif
   }
   cudaStreamSynchronize(stream);

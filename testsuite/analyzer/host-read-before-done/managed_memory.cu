@@ -15,7 +15,12 @@ float run() {
 #ifdef FIXED
   cudaDeviceSynchronize();
 #endif
-  const float last = x[255];  // FIRES: host-read-before-done
+  const float last = x[255];
+// CHECK-MESSAGES: :[[@LINE-1]]:22: warning: the host may read 'x' while kernel 'square' on the default stream still updates it [streamsan-host-read-before-done]
+// CHECK-NOTES: :[[@LINE-6]]:3: note: 'x' is updated here, on the default stream
+// CHECK-NOTES: :[[@LINE+3]]:3: note: this waits for it, but comes too late
+// CHECK-NOTES: :[[@LINE-10]]:3: note: 'x' is allocated here
+// CHECK-NOTES: :[[@LINE-5]]:22: note: wait for the default stream with cudaStreamSynchronize before the read
   cudaDeviceSynchronize();
   cudaFree(x);
   return last;

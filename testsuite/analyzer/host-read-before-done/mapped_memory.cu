@@ -15,7 +15,12 @@ bool bad(const float* x, cudaStream_t stream) {
 #ifdef FIXED
   cudaStreamSynchronize(stream);
 #endif
-  const bool found = errors[0] != 0;  // FIRES: host-read-before-done
+  const bool found = errors[0] != 0;
+// CHECK-MESSAGES: :[[@LINE-1]]:22: warning: the host may read 'errors' while kernel 'flag_errors' on stream 'stream' still writes it [streamsan-host-read-before-done]
+// CHECK-NOTES: :[[@LINE-6]]:3: note: 'errors' is written here, on stream 'stream'
+// CHECK-NOTES: :[[@LINE+3]]:3: note: this waits for it, but comes too late
+// CHECK-NOTES: :[[@LINE-10]]:3: note: 'errors' is allocated here
+// CHECK-NOTES: :[[@LINE-5]]:22: note: wait for stream 'stream' with cudaStreamSynchronize before the read
   cudaStreamSynchronize(stream);
   cudaFreeHost(errors);
   return found;

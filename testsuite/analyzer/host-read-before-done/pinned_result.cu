@@ -17,7 +17,13 @@ float sum(const float* in, float* d_total) {
 #ifdef FIXED
   cudaStreamSynchronize(stream);
 #endif
-  const float result = *total;  // FIRES: host-read-before-done
+  const float result = *total;
+// CHECK-MESSAGES: :[[@LINE-1]]:24: warning: the host may read 'total' while cudaMemcpyAsync (device to host) on stream 'stream' still writes it [streamsan-host-read-before-done]
+// CHECK-NOTES: :[[@LINE-6]]:3: note: 'total' is written here, on stream 'stream'
+// CHECK-NOTES: :[[@LINE+4]]:3: note: this waits for it, but comes too late
+// CHECK-NOTES: :[[@LINE-11]]:3: note: stream 'stream' is created here
+// CHECK-NOTES: :[[@LINE-11]]:3: note: 'total' is allocated here
+// CHECK-NOTES: :[[@LINE-6]]:24: note: wait for stream 'stream' with cudaStreamSynchronize before the read
   cudaStreamSynchronize(stream);
   cudaFreeHost(total);
   cudaStreamDestroy(stream);

@@ -24,7 +24,13 @@ int total(const int* device, cudaStream_t stream) {
 #ifdef FIXED
   cudaStreamSynchronize(stream);
 #endif
-  const int result = host[0];  // FIRES: host-read-before-done
+  const int result = host[0];
+// CHECK-MESSAGES: :[[@LINE-1]]:22: warning: the host may read 'host.data_' while cudaMemcpyAsync (device to host) on stream 'stream' still writes it [streamsan-host-read-before-done]
+// CHECK-NOTES: :[[@LINE-6]]:3: note: 'host.data_' is written here, on stream 'stream'
+// CHECK-NOTES: :[[@LINE+4]]:3: note: this waits for it, but comes too late
+// CHECK-NOTES: :[[@LINE-20]]:31: note: 'host.data_' is allocated here
+// CHECK-NOTES: :[[@LINE-10]]:15: note: in the call to 'Pinned<int>::Pinned' here
+// CHECK-NOTES: :[[@LINE-6]]:22: note: wait for stream 'stream' with cudaStreamSynchronize before the read
   cudaStreamSynchronize(stream);
   return result;
 }

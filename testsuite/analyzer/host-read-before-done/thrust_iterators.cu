@@ -27,6 +27,11 @@ void scan(Pool& pool, thrust::host_vector<unsigned>& counts, thrust::host_vector
 #ifdef FIXED
   cudaStreamSynchronize(s);
 #endif
-  thrust::inclusive_scan(counts.begin(), counts.end(), sums.begin());  // FIRES: host-read-before-done
+  thrust::inclusive_scan(counts.begin(), counts.end(), sums.begin());
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: the host may read 'counts' while cudaMemcpyAsync (device to host) on stream 's' still writes it [streamsan-host-read-before-done]
+// CHECK-NOTES: :[[@LINE-6]]:3: note: 'counts' is written here, on stream 's'
+// CHECK-NOTES: :[[@LINE+3]]:3: note: this waits for it, but comes too late
+// CHECK-NOTES: :[[@LINE-10]]:3: note: stream 's' is created here
+// CHECK-NOTES: :[[@LINE-5]]:3: note: wait for stream 's' with cudaStreamSynchronize before the read
   cudaStreamSynchronize(s);
 }

@@ -12,5 +12,9 @@ float first(const at::Tensor& device) {
 #ifdef FIXED
   c10::cuda::getCurrentCUDAStream().synchronize();
 #endif
-  return host.data_ptr<float>()[0];  // FIRES: host-read-before-done
+  return host.data_ptr<float>()[0];
+// CHECK-MESSAGES: :[[@LINE-1]]:10: warning: the host may read 'host' while at::Tensor::copy_ on the current stream still writes it [streamsan-host-read-before-done]
+// CHECK-NOTES: :[[@LINE-6]]:3: note: 'host' is written here, on the current stream
+// CHECK-NOTES: :[[@LINE-8]]:21: note: 'host' is allocated here
+// CHECK-NOTES: :[[@LINE-4]]:10: note: wait for the current stream with cudaStreamSynchronize before the read
 }

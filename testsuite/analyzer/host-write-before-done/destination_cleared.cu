@@ -17,7 +17,13 @@ void fetch(const float* device, size_t bytes) {
   cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, stream);
 #else
   cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, stream);
-  std::memset(host, 0, bytes);  // FIRES: host-write-before-done
+  std::memset(host, 0, bytes);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: the host may write 'host' while cudaMemcpyAsync (device to host) on stream 'stream' still writes it [streamsan-host-write-before-done]
+// CHECK-NOTES: :[[@LINE-3]]:3: note: 'host' is written here, on stream 'stream'
+// CHECK-NOTES: :[[@LINE+5]]:3: note: this waits for it, but comes too late
+// CHECK-NOTES: :[[@LINE-11]]:3: note: stream 'stream' is created here
+// CHECK-NOTES: :[[@LINE-11]]:3: note: 'host' is allocated here
+// CHECK-NOTES: :[[@LINE-6]]:3: note: wait for stream 'stream' with cudaStreamSynchronize before the write
 #endif
   cudaStreamSynchronize(stream);
   cudaFreeHost(host);

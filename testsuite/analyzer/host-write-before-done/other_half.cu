@@ -13,7 +13,11 @@ float first_half(float* device, float* staging, int n, cudaStream_t stream) {
 #ifdef FIXED
   for (int i = n; i < 2 * n; ++i) staging[i] = fresh(i);
 #else
-  for (int i = 0; i < n; ++i) staging[i] = fresh(i);  // FIRES: host-write-before-done
+  for (int i = 0; i < n; ++i) staging[i] = fresh(i);
+// CHECK-MESSAGES: :[[@LINE-1]]:31: warning: the host may write 'staging' while cudaMemcpyAsync (host to device) on stream 'stream' still reads it; only undocumented behaviour of today's driver prevents it (R-CPY-13) [streamsan-host-write-before-done]
+// CHECK-NOTES: :[[@LINE-6]]:3: note: 'staging' is read here, on stream 'stream'
+// CHECK-NOTES: :[[@LINE+3]]:3: note: this waits for it, but comes too late
+// CHECK-NOTES: :[[@LINE-4]]:31: note: wait for stream 'stream' with cudaStreamSynchronize before the write
 #endif
   cudaStreamSynchronize(stream);
   return total;
@@ -25,7 +29,11 @@ float second_half(float* device, float* staging, int n, cudaStream_t stream) {
 #ifdef FIXED
   for (int i = 0; i < n; ++i) staging[i] = fresh(i);
 #else
-  for (int i = n; i < 2 * n; ++i) staging[i] = fresh(i);  // FIRES: host-write-before-done
+  for (int i = n; i < 2 * n; ++i) staging[i] = fresh(i);
+// CHECK-MESSAGES: :[[@LINE-1]]:35: warning: the host may write 'staging' while cudaMemcpyAsync (host to device) on stream 'stream' still reads it; only undocumented behaviour of today's driver prevents it (R-CPY-13) [streamsan-host-write-before-done]
+// CHECK-NOTES: :[[@LINE-6]]:3: note: 'staging' is read here, on stream 'stream'
+// CHECK-NOTES: :[[@LINE+3]]:3: note: this waits for it, but comes too late
+// CHECK-NOTES: :[[@LINE-4]]:35: note: wait for stream 'stream' with cudaStreamSynchronize before the write
 #endif
   cudaStreamSynchronize(stream);
   return total;
@@ -37,7 +45,11 @@ float backwards(float* device, float* staging, int n, cudaStream_t stream) {
 #ifdef FIXED
   for (int i = 2 * n - 1; i >= n; --i) staging[i] = fresh(i);
 #else
-  for (int i = n - 1; i >= 0; --i) staging[i] = fresh(i);  // FIRES: host-write-before-done
+  for (int i = n - 1; i >= 0; --i) staging[i] = fresh(i);
+// CHECK-MESSAGES: :[[@LINE-1]]:36: warning: the host may write 'staging' while cudaMemcpyAsync (host to device) on stream 'stream' still reads it; only undocumented behaviour of today's driver prevents it (R-CPY-13) [streamsan-host-write-before-done]
+// CHECK-NOTES: :[[@LINE-6]]:3: note: 'staging' is read here, on stream 'stream'
+// CHECK-NOTES: :[[@LINE+3]]:3: note: this waits for it, but comes too late
+// CHECK-NOTES: :[[@LINE-4]]:36: note: wait for stream 'stream' with cudaStreamSynchronize before the write
 #endif
   cudaStreamSynchronize(stream);
   return total;
@@ -53,7 +65,11 @@ float walk(float* device, float* staging, int n, int width, cudaStream_t stream)
   const int first = 0;
 #endif
   for (int row = first; row < first + n; ++row) {
-    for (int i = 0; i < width; ++i) staging[row * width + i] = fresh(i);  // FIRES: host-write-before-done
+    for (int i = 0; i < width; ++i) staging[row * width + i] = fresh(i);
+// CHECK-MESSAGES: :[[@LINE-1]]:37: warning: the host may write 'staging' while cudaMemcpyAsync (host to device) on stream 'stream' still reads it; only undocumented behaviour of today's driver prevents it (R-CPY-13) [streamsan-host-write-before-done]
+// CHECK-NOTES: :[[@LINE-9]]:3: note: 'staging' is read here, on stream 'stream'
+// CHECK-NOTES: :[[@LINE+3]]:3: note: this waits for it, but comes too late
+// CHECK-NOTES: :[[@LINE-4]]:37: note: wait for stream 'stream' with cudaStreamSynchronize before the write
   }
   cudaStreamSynchronize(stream);
   return total;
@@ -68,7 +84,10 @@ float search(float* device, float* staging, int n, cudaStream_t stream) {
 #else
   for (int i = 0; i < n; ++i) {
 #endif
-    staging[i] = fresh(i);  // FIRES: host-write-before-done
+    staging[i] = fresh(i);
+// CHECK-MESSAGES: :[[@LINE-1]]:5: warning: the host may write 'staging' while cudaMemcpyAsync (host to device) on stream 'stream' still reads it; only undocumented behaviour of today's driver prevents it (R-CPY-13) [streamsan-host-write-before-done]
+// CHECK-NOTES: :[[@LINE-8]]:3: note: 'staging' is read here, on stream 'stream'
+// CHECK-NOTES: :[[@LINE-3]]:5: note: wait for stream 'stream' with cudaStreamSynchronize before the write
     if (fresh(i) > 10.0f) return -1.0f;
   }
   cudaStreamSynchronize(stream);

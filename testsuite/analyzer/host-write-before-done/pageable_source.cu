@@ -11,7 +11,11 @@ void set_both(int* d_a, int* d_b, cudaStream_t stream) {
 #ifdef FIXED
   cudaStreamSynchronize(stream);
 #endif
-  value = 2;  // FIRES: host-write-before-done
+  value = 2;
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: the host may write 'value' while cudaMemcpyAsync (host to device) on stream 'stream' still reads it; only undocumented behaviour of today's driver prevents it (R-CPY-13) [streamsan-host-write-before-done]
+// CHECK-NOTES: :[[@LINE-6]]:3: note: 'value' is read here, on stream 'stream'
+// CHECK-NOTES: :[[@LINE+3]]:3: note: this waits for it, but comes too late
+// CHECK-NOTES: :[[@LINE-4]]:3: note: wait for stream 'stream' with cudaStreamSynchronize before the write
   cudaMemcpyAsync(d_b, &value, sizeof(value), cudaMemcpyHostToDevice, stream);
   cudaStreamSynchronize(stream);
 }

@@ -24,7 +24,13 @@ void run(Parameters* d_parameters, float* x) {
 #ifdef FIXED
   cudaStreamSynchronize(stream);
 #endif
-  parameters->dt = 0.05f;  // FIRES: host-write-before-done
+  parameters->dt = 0.05f;
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: the host may write 'parameters' while cudaMemcpyAsync (host to device) on stream 'stream' still reads it [streamsan-host-write-before-done]
+// CHECK-NOTES: :[[@LINE-7]]:3: note: 'parameters' is read here, on stream 'stream'
+// CHECK-NOTES: :[[@LINE+6]]:3: note: this waits for it, but comes too late
+// CHECK-NOTES: :[[@LINE-13]]:3: note: stream 'stream' is created here
+// CHECK-NOTES: :[[@LINE-13]]:3: note: 'parameters' is allocated here
+// CHECK-NOTES: :[[@LINE-6]]:3: note: wait for stream 'stream' with cudaStreamSynchronize before the write
   cudaMemcpyAsync(d_parameters, parameters, sizeof(Parameters), cudaMemcpyHostToDevice, stream);
   integrate<<<1, 256, 0, stream>>>(d_parameters, x);
   cudaStreamSynchronize(stream);

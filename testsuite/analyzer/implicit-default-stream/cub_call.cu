@@ -11,6 +11,7 @@ void scan(void* temporary, size_t bytes, const int* in, int* out, int n, cudaStr
 #ifdef FIXED
   cub::DeviceScan::ExclusiveSum(temporary, bytes, in, out, n, stream);
 #else
-  cub::DeviceScan::ExclusiveSum(temporary, bytes, in, out, n);  // FIRES: implicit-default-stream
+  cub::DeviceScan::ExclusiveSum(temporary, bytes, in, out, n);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: cub::DeviceScan::ExclusiveSum goes to the default stream although stream 'stream' is in scope [streamsan-implicit-default-stream]
 #endif
 }

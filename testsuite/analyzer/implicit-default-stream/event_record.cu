@@ -12,6 +12,7 @@ void run(float* x, cudaEvent_t done, cudaStream_t stream) {
 #ifdef FIXED
   cudaEventRecord(done, stream);
 #else
-  cudaEventRecord(done);  // FIRES: implicit-default-stream
+  cudaEventRecord(done);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: cudaEventRecord goes to the default stream although stream 'stream' is in scope [streamsan-implicit-default-stream]
 #endif
 }

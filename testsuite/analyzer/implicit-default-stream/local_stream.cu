@@ -14,7 +14,9 @@ void run(float* x) {
 #ifdef FIXED
   work<<<1, 128, 16, stream>>>(x);
 #else
-  work<<<1, 128, 16>>>(x);  // FIRES: implicit-default-stream
+  work<<<1, 128, 16>>>(x);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: kernel 'work' goes to the default stream although stream 'stream' is in scope [streamsan-implicit-default-stream]
+// CHECK-NOTES: :[[@LINE-7]]:3: note: stream 'stream' is created here
 #endif
   cudaStreamSynchronize(stream);
   cudaStreamDestroy(stream);

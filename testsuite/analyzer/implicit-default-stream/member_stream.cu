@@ -16,7 +16,8 @@ class Layer {
 #ifdef FIXED
     second<<<1, 256, 0, stream_>>>(x);
 #else
-    second<<<1, 256>>>(x);  // FIRES: implicit-default-stream
+    second<<<1, 256>>>(x);
+// CHECK-MESSAGES: :[[@LINE-1]]:5: warning: kernel 'second' goes to the default stream although stream 'this->stream_' is in scope [streamsan-implicit-default-stream]
 #endif
   }
 

@@ -11,7 +11,8 @@ void run(float* workspace, float* c, size_t bytes, cudaStream_t stream) {
 #ifdef FIXED
   cudaMemsetAsync(workspace, 0, bytes, stream);
 #else
-  cudaMemsetAsync(workspace, 0, bytes);  // FIRES: implicit-default-stream
+  cudaMemsetAsync(workspace, 0, bytes);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: cudaMemsetAsync goes to the default stream although stream 'stream' is in scope [streamsan-implicit-default-stream]
 #endif
   gemm<<<1, 256, 0, stream>>>(workspace, c);
 }

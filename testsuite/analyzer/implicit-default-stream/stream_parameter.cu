@@ -12,6 +12,7 @@ void run(float* x, cudaStream_t stream) {
 #ifdef FIXED
   work<<<1, 256, 0, stream>>>(x);
 #else
-  work<<<1, 256>>>(x);  // FIRES: implicit-default-stream
+  work<<<1, 256>>>(x);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: kernel 'work' goes to the default stream although stream 'stream' is in scope [streamsan-implicit-default-stream]
 #endif
 }

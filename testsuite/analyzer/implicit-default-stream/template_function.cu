@@ -14,7 +14,8 @@ void reset(T* x, T* y, cudaStream_t stream) {
 #ifdef FIXED
   fill<T><<<1, 256, 0, stream>>>(y, T(0));
 #else
-  fill<T><<<1, 256>>>(y, T(0));  // FIRES: implicit-default-stream
+  fill<T><<<1, 256>>>(y, T(0));
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: kernel 'fill' goes to the default stream although stream 'stream' is in scope [streamsan-implicit-default-stream]
 #endif
 }
 

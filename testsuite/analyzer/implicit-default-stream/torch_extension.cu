@@ -15,6 +15,8 @@ void run(const at::Tensor& x) {
   relu<<<1, 256, 0, stream>>>(x.data_ptr<float>());
 #else
   (void)stream;
-  relu<<<1, 256>>>(x.data_ptr<float>());  // FIRES: implicit-default-stream
+  relu<<<1, 256>>>(x.data_ptr<float>());
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: kernel 'relu' goes to the default stream although stream 'stream' is in scope [streamsan-implicit-default-stream]
+// CHECK-NOTES: :[[@LINE-7]]:25: note: stream 'stream' is created here
 #endif
 }

@@ -20,4 +20,9 @@ void run(float* out, int64_t n) {
 #ifdef FIXED
   c10::cuda::CUDACachingAllocator::recordStream(values.storage().data_ptr(), side);
 #endif
-}  // FIRES: missing-record-stream
+}
+// CHECK-MESSAGES: :[[@LINE-1]]:1: warning: memory of tensor 'values' goes back to the allocator, to be used again on the stream of 'values', while kernel 'scatter' on stream 'side' still reads it [streamsan-missing-record-stream]
+// CHECK-NOTES: :[[@LINE-6]]:3: note: tensor 'values' is read here, on stream 'side'
+// CHECK-NOTES: :[[@LINE-12]]:15: note: stream 'side' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-11]]:23: note: 'values' is allocated here
+// CHECK-NOTES: :[[@LINE-5]]:1: note: call record_stream(side) on the tensor after its last use there, or let the stream of 'values' wait for stream 'side' before the tensor is released

@@ -18,4 +18,9 @@ void all_reduce(ncclComm_t communicator, const at::Tensor& a, const at::Tensor& 
 #ifdef FIXED
   bucket.record_stream(comm);
 #endif
-}  // FIRES: missing-record-stream
+}
+// CHECK-MESSAGES: :[[@LINE-1]]:1: warning: memory of tensor 'bucket' goes back to the allocator, to be used again on the stream of 'bucket', while ncclAllReduce on stream 'comm' still reads it [streamsan-missing-record-stream]
+// CHECK-NOTES: :[[@LINE-6]]:3: note: tensor 'bucket' is read here, on stream 'comm'
+// CHECK-NOTES: :[[@LINE-12]]:15: note: stream 'comm' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-11]]:23: note: 'bucket' is allocated here
+// CHECK-NOTES: :[[@LINE-5]]:1: note: call record_stream(comm) on the tensor after its last use there, or let the stream of 'bucket' wait for stream 'comm' before the tensor is released

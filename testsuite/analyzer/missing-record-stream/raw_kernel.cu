@@ -23,4 +23,9 @@ void run(float* out, int64_t n) {
 #ifdef FIXED
   index.record_stream(side);
 #endif
-}  // FIRES: missing-record-stream
+}
+// CHECK-MESSAGES: :[[@LINE-1]]:1: warning: memory of tensor 'index' goes back to the allocator, to be used again on the stream of 'index', while kernel 'gather' on stream 'side' still reads it [streamsan-missing-record-stream]
+// CHECK-NOTES: :[[@LINE-7]]:3: note: tensor 'index' is read here, on stream 'side'
+// CHECK-NOTES: :[[@LINE-13]]:15: note: stream 'side' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-12]]:22: note: 'index' is allocated here
+// CHECK-NOTES: :[[@LINE-5]]:1: note: call record_stream(side) on the tensor after its last use there, or let the stream of 'index' wait for stream 'side' before the tensor is released

@@ -15,7 +15,11 @@ void legacy(float* data, float* out) {
 #ifdef FIXED
   cudaStreamSynchronize(cudaStreamLegacy);
 #endif
-  consume<<<1, 256, 0, side>>>(data, out);  // FIRES: nonblocking-vs-default
+  consume<<<1, 256, 0, side>>>(data, out);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: kernel 'consume' on non-blocking stream 'side' may read 'data' while kernel 'produce' on the default stream still writes it [streamsan-nonblocking-vs-default]
+// CHECK-NOTES: :[[@LINE-6]]:3: note: 'data' is written here, on the default stream
+// CHECK-NOTES: :[[@LINE-8]]:3: note: stream 'side' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-4]]:3: note: stream 'side' is non-blocking: it does not wait for the default stream; record an event in the default stream after the write and let stream 'side' wait for it with cudaStreamWaitEvent before kernel 'consume'
   cudaStreamSynchronize(side);
 }
 
@@ -26,6 +30,10 @@ void zero(float* data, float* out) {
 #ifdef FIXED
   cudaStreamSynchronize(side);
 #endif
-  consume<<<1, 256, 0, 0>>>(data, out);  // FIRES: nonblocking-vs-default
+  consume<<<1, 256, 0, 0>>>(data, out);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: kernel 'consume' on the default stream may read 'data' while kernel 'produce' on non-blocking stream 'side' still writes it [streamsan-nonblocking-vs-default]
+// CHECK-NOTES: :[[@LINE-6]]:3: note: 'data' is written here, on stream 'side'
+// CHECK-NOTES: :[[@LINE-8]]:3: note: stream 'side' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-4]]:3: note: the default stream does not wait for stream 'side', which is non-blocking; record an event in stream 'side' after the write and let the default stream wait for it with cudaStreamWaitEvent before kernel 'consume'
   cudaStreamSynchronize(0);
 }

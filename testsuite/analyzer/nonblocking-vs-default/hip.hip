@@ -15,6 +15,10 @@ void run(float* data, float* out) {
 #ifdef FIXED
   (void)hipDeviceSynchronize();
 #endif
-  consume<<<1, 256, 0, side>>>(data, out);  // FIRES: nonblocking-vs-default
+  consume<<<1, 256, 0, side>>>(data, out);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: kernel 'consume' on non-blocking stream 'side' may read 'data' while kernel 'produce' on the default stream still writes it [streamsan-nonblocking-vs-default]
+// CHECK-NOTES: :[[@LINE-6]]:3: note: 'data' is written here, on the default stream
+// CHECK-NOTES: :[[@LINE-8]]:9: note: stream 'side' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-4]]:3: note: stream 'side' is non-blocking: it does not wait for the default stream; record an event in the default stream after the write and let stream 'side' wait for it with hipStreamWaitEvent before kernel 'consume'
   (void)hipStreamSynchronize(side);
 }

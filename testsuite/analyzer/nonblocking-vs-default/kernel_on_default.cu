@@ -16,7 +16,11 @@ void run(float* data, float* out) {
   cudaStreamCreateWithFlags(&side, cudaStreamNonBlocking);
 #endif
   produce<<<1, 256, 0, side>>>(data);
-  consume<<<1, 256>>>(data, out);  // FIRES: nonblocking-vs-default
+  consume<<<1, 256>>>(data, out);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: kernel 'consume' on the default stream may read 'data' while kernel 'produce' on non-blocking stream 'side' still writes it [streamsan-nonblocking-vs-default]
+// CHECK-NOTES: :[[@LINE-3]]:3: note: 'data' is written here, on stream 'side'
+// CHECK-NOTES: :[[@LINE-6]]:3: note: stream 'side' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-4]]:3: note: the default stream does not wait for stream 'side', which is non-blocking; record an event in stream 'side' after the write and let the default stream wait for it with cudaStreamWaitEvent before kernel 'consume'
   cudaDeviceSynchronize();
   cudaStreamDestroy(side);
 }

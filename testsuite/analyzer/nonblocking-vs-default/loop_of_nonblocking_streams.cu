@@ -18,7 +18,11 @@ void run(float* table, float** outputs, int n) {
   cudaDeviceSynchronize();
 #endif
   for (int i = 0; i < n; ++i) {
-    look_up<<<1, 256, 0, streams[i]>>>(table, outputs[i]);  // FIRES: nonblocking-vs-default
+    look_up<<<1, 256, 0, streams[i]>>>(table, outputs[i]);
+// CHECK-MESSAGES: :[[@LINE-1]]:5: warning: kernel 'look_up' on non-blocking stream 'streams[i]' may read 'table' while kernel 'build' on the default stream still writes it [streamsan-nonblocking-vs-default]
+// CHECK-NOTES: :[[@LINE-7]]:3: note: 'table' is written here, on the default stream
+// CHECK-NOTES: :[[@LINE-9]]:31: note: stream 'streams[i]' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-4]]:5: note: stream 'streams[i]' is non-blocking: it does not wait for the default stream; record an event in the default stream after the write and let stream 'streams[i]' wait for it with cudaStreamWaitEvent before kernel 'look_up'
   }
   for (int i = 0; i < n; ++i) cudaStreamSynchronize(streams[i]);
 }

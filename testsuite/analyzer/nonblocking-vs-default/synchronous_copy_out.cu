@@ -15,7 +15,11 @@ float result(float* data) {
   cudaStreamSynchronize(side);
 #endif
   float first = 0.0f;
-  cudaMemcpy(&first, data, sizeof(first), cudaMemcpyDeviceToHost);  // FIRES: nonblocking-vs-default
+  cudaMemcpy(&first, data, sizeof(first), cudaMemcpyDeviceToHost);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: cudaMemcpy (device to host) on the default stream may read 'data' while kernel 'compute' on non-blocking stream 'side' still updates it [streamsan-nonblocking-vs-default]
+// CHECK-NOTES: :[[@LINE-7]]:3: note: 'data' is updated here, on stream 'side'
+// CHECK-NOTES: :[[@LINE-9]]:3: note: stream 'side' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-4]]:3: note: the default stream does not wait for stream 'side', which is non-blocking; record an event in stream 'side' after the update and let the default stream wait for it with cudaStreamWaitEvent before cudaMemcpy (device to host)
   cudaStreamDestroy(side);
   return first;
 }

@@ -16,7 +16,9 @@ int flag(const int* d_flag, cudaStream_t s) {
   return result;
 #else
   int flag = 0;
-  cudaMemcpyAsync(&flag, d_flag, sizeof(int), cudaMemcpyDeviceToHost, s);  // FIRES: pageable-async-copy
+  cudaMemcpyAsync(&flag, d_flag, sizeof(int), cudaMemcpyDeviceToHost, s);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: cudaMemcpyAsync (device to host) on stream 's' of pageable memory 'flag' may block the host and does not overlap with other work [streamsan-pageable-async-copy]
+// CHECK-NOTES: :[[@LINE-2]]:3: note: use pinned memory, from cudaMallocHost
   cudaStreamSynchronize(s);
   return flag;
 #endif

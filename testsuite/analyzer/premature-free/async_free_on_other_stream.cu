@@ -23,7 +23,12 @@ void run(float* out, size_t bytes) {
   cudaEventRecord(used, compute);
   cudaStreamWaitEvent(pool, used, 0);
 #endif
-  cudaFreeAsync(scratch, pool);  // FIRES: premature-free
+  cudaFreeAsync(scratch, pool);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: 'scratch' is freed by cudaFreeAsync on stream 'pool' while kernel 'use' on stream 'compute' still reads it [streamsan-premature-free]
+// CHECK-NOTES: :[[@LINE-7]]:3: note: 'scratch' is read here, on stream 'compute'
+// CHECK-NOTES: :[[@LINE-16]]:3: note: stream 'compute' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-12]]:3: note: 'scratch' is allocated here
+// CHECK-NOTES: :[[@LINE-5]]:3: note: free it on stream 'compute', or let stream 'pool' wait for it first: record an event in stream 'compute' after the read and use cudaStreamWaitEvent
   cudaStreamSynchronize(compute);
   cudaStreamSynchronize(pool);
 }

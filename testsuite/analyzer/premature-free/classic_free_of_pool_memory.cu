@@ -14,5 +14,9 @@ void run(float* out, size_t bytes, cudaStream_t stream) {
 #ifdef FIXED
   cudaStreamSynchronize(stream);
 #endif
-  cudaFree(scratch);  // FIRES: premature-free
+  cudaFree(scratch);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: 'scratch' is freed by cudaFree while kernel 'use' on stream 'stream' still reads it [streamsan-premature-free]
+// CHECK-NOTES: :[[@LINE-6]]:3: note: 'scratch' is read here, on stream 'stream'
+// CHECK-NOTES: :[[@LINE-8]]:3: note: 'scratch' is allocated here
+// CHECK-NOTES: :[[@LINE-4]]:3: note: wait for stream 'stream' with cudaStreamSynchronize before it is freed
 }

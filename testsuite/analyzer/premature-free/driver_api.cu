@@ -16,7 +16,12 @@ void run(CUdeviceptr out, size_t bytes) {
 #ifdef FIXED
   cuMemFreeAsync(memory, b);
 #else
-  cuMemFreeAsync(memory, a);  // FIRES: premature-free
+  cuMemFreeAsync(memory, a);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: 'memory' is freed by cuMemFreeAsync on stream 'a' while cuMemcpyDtoDAsync (device to device) on stream 'b' still reads it [streamsan-premature-free]
+// CHECK-NOTES: :[[@LINE-6]]:3: note: 'memory' is read here, on stream 'b'
+// CHECK-NOTES: :[[@LINE-10]]:3: note: stream 'b' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-10]]:3: note: 'memory' is allocated here
+// CHECK-NOTES: :[[@LINE-5]]:3: note: free it on stream 'b', or let stream 'a' wait for it first: record an event in stream 'b' after the read and use cuStreamWaitEvent
 #endif
   cuStreamSynchronize(a);
   cuStreamSynchronize(b);

@@ -10,7 +10,11 @@ void run(float* out, size_t bytes, cudaStream_t stream) {
   float* scratch = nullptr;
   cudaMallocAsync(&scratch, bytes, stream);
   use<<<1, 256, 0, stream>>>(scratch, out);
-  cudaFree(scratch);  // FIRES: premature-free
+  cudaFree(scratch);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: 'scratch' is freed by cudaFree while kernel 'use' on stream 'stream' still reads it [streamsan-premature-free]
+// CHECK-NOTES: :[[@LINE-3]]:3: note: 'scratch' is read here, on stream 'stream'
+// CHECK-NOTES: :[[@LINE-5]]:3: note: 'scratch' is allocated here
+// CHECK-NOTES: :[[@LINE-4]]:3: note: wait for stream 'stream' with cudaStreamSynchronize before it is freed
 }
 // CHECK-FIXES: use<<<1, 256, 0, stream>>>(scratch, out);
 // CHECK-FIXES: cudaStreamSynchronize(stream);

@@ -15,6 +15,9 @@ void run(cudaGraphExec_t allocates, float* result, int* wrong, cudaStream_t s) {
 #ifdef FIXED
   cudaGraphLaunch(allocates, s);
 #endif
-  validate<<<1, 256, 0, s>>>(result, wrong);  // FIRES: premature-free
+  validate<<<1, 256, 0, s>>>(result, wrong);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: kernel 'validate' on stream 's' may read 'result' after cudaFreeAsync on stream 's' has freed it [streamsan-premature-free]
+// CHECK-NOTES: :[[@LINE-6]]:3: note: 'result' is freed here on stream 's'
+// CHECK-NOTES: :[[@LINE-3]]:3: note: free it after the last use, on stream 's' or on a stream that waits for it
   cudaStreamSynchronize(s);
 }

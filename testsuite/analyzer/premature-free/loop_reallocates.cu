@@ -15,7 +15,11 @@ void steps(const int* sizes, int count, cudaStream_t stream) {
 #ifdef FIXED
       cudaStreamSynchronize(stream);
 #endif
-      cudaFree(scratch);  // FIRES: premature-free
+      cudaFree(scratch);
+// CHECK-MESSAGES: :[[@LINE-1]]:7: warning: 'scratch' is freed by cudaFree while kernel 'use' on stream 'stream', in an earlier iteration, still writes it; only undocumented behaviour of today's driver prevents it (R-ALC-02) [streamsan-premature-free]
+// CHECK-NOTES: :[[@LINE+6]]:5: note: 'scratch' is written here, on stream 'stream'
+// CHECK-NOTES: :[[@LINE+3]]:7: note: 'scratch' is allocated here
+// CHECK-NOTES: :[[@LINE-4]]:7: note: wait for stream 'stream' with cudaStreamSynchronize before it is freed
       capacity = sizes[i];
       cudaMalloc(&scratch, capacity * sizeof(float));
     }

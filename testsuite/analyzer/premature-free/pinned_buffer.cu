@@ -13,5 +13,9 @@ void upload(float* device, const float* values, int n, cudaStream_t stream) {
 #ifdef FIXED
   cudaStreamSynchronize(stream);
 #endif
-  cudaFreeHost(staging);  // FIRES: premature-free
+  cudaFreeHost(staging);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: 'staging' is freed by cudaFreeHost while cudaMemcpyAsync (host to device) on stream 'stream' still reads it; only undocumented behaviour of today's driver prevents it (R-ALC-05) [streamsan-premature-free]
+// CHECK-NOTES: :[[@LINE-6]]:3: note: 'staging' is read here, on stream 'stream'
+// CHECK-NOTES: :[[@LINE-9]]:3: note: 'staging' is allocated here
+// CHECK-NOTES: :[[@LINE-4]]:3: note: wait for stream 'stream' with cudaStreamSynchronize before it is freed
 }

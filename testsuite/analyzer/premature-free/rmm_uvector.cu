@@ -21,6 +21,11 @@ void run(int* out, int n) {
 #ifdef FIXED
     cudaStreamSynchronize(other);
 #endif
-  }  // FIRES: premature-free
+  }
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: 'map' is freed by free on the stream of 'map' while kernel 'gather' on stream 'other' still reads it [streamsan-premature-free]
+// CHECK-NOTES: :[[@LINE-6]]:5: note: 'map' is read here, on stream 'other'
+// CHECK-NOTES: :[[@LINE-11]]:3: note: stream 'other' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-10]]:30: note: 'map' is allocated here
+// CHECK-NOTES: :[[@LINE-5]]:3: note: free it on stream 'other', or let the stream of 'map' wait for it first: record an event in stream 'other' after the read and use cudaStreamWaitEvent
   cudaStreamSynchronize(other);
 }

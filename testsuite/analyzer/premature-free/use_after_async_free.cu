@@ -19,7 +19,11 @@ void run(float* out, size_t bytes) {
   cudaFreeAsync(memory, s);
 #else
   cudaFreeAsync(memory, s);
-  second<<<1, 256, 0, s>>>(memory, out);  // FIRES: premature-free
+  second<<<1, 256, 0, s>>>(memory, out);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: kernel 'second' on stream 's' may read 'memory' after cudaFreeAsync on stream 's' has freed it [streamsan-premature-free]
+// CHECK-NOTES: :[[@LINE-3]]:3: note: 'memory' is freed here on stream 's'
+// CHECK-NOTES: :[[@LINE-10]]:3: note: 'memory' is allocated here
+// CHECK-NOTES: :[[@LINE-4]]:3: note: free it after the last use, on stream 's' or on a stream that waits for it
 #endif
   cudaStreamSynchronize(s);
 }

@@ -14,7 +14,9 @@ void run(float* x, cudaStream_t s) {
   cudaEventRecord(e, s);
   cudaStreamSynchronize(s);
 #ifndef FIXED
-  cudaEventSynchronize(e);  // FIRES: redundant-sync
+  cudaEventSynchronize(e);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: cudaEventSynchronize is not needed: nothing was enqueued since the last synchronisation [streamsan-redundant-sync]
+// CHECK-NOTES: :[[@LINE-4]]:3: note: cudaStreamSynchronize has waited for the same work here
 #endif
   cudaEventDestroy(e);
 }

@@ -9,7 +9,9 @@ __global__ void work(float* x) { x[threadIdx.x] += 1.0f; }
 void run(float* x, cudaStream_t stream) {
   work<<<1, 256, 0, stream>>>(x);
   cudaStreamSynchronize(stream);
-  cudaStreamSynchronize(stream);  // FIRES: redundant-sync
+  cudaStreamSynchronize(stream);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: cudaStreamSynchronize on stream 'stream' is not needed: nothing was enqueued since the last synchronisation [streamsan-redundant-sync]
+// CHECK-NOTES: :[[@LINE-3]]:3: note: cudaStreamSynchronize has waited for the same work here
   work<<<2, 256, 0, stream>>>(x);
 }
 // CHECK-FIXES: work<<<1, 256, 0, stream>>>(x);

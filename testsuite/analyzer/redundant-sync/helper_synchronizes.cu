@@ -15,6 +15,9 @@ static void compute(float* x, cudaStream_t s) {
 void run(float* x, cudaStream_t s) {
   compute(x, s);
 #ifndef FIXED
-  cudaStreamSynchronize(s);  // FIRES: redundant-sync
+  cudaStreamSynchronize(s);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: cudaStreamSynchronize on stream 's' is not needed: nothing was enqueued since the last synchronisation [streamsan-redundant-sync]
+// CHECK-NOTES: :[[@LINE-8]]:3: note: cudaStreamSynchronize has waited for the same work here
+// CHECK-NOTES: :[[@LINE-5]]:3: note: in the call to 'compute' here
 #endif
 }

@@ -12,6 +12,8 @@ void dot(cublasHandle_t blas, int n, const float* x, const float* y, float* resu
   cublasSdot(blas, n, x, 1, y, 1, result);
   cudaStreamSynchronize(s);
 #ifndef FIXED
-  cudaStreamSynchronize(s);  // FIRES: redundant-sync
+  cudaStreamSynchronize(s);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: cudaStreamSynchronize on stream 's' is not needed: nothing was enqueued since the last synchronisation [streamsan-redundant-sync]
+// CHECK-NOTES: :[[@LINE-4]]:3: note: cudaStreamSynchronize has waited for the same work here
 #endif
 }

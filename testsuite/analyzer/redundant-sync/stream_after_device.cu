@@ -11,6 +11,8 @@ void run(float* x, cudaStream_t s) {
   work<<<1, 256, 0, s>>>(x);
   cudaDeviceSynchronize();
 #ifndef FIXED
-  cudaStreamSynchronize(s);  // FIRES: redundant-sync
+  cudaStreamSynchronize(s);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: cudaStreamSynchronize on stream 's' is not needed: nothing was enqueued since the last synchronisation [streamsan-redundant-sync]
+// CHECK-NOTES: :[[@LINE-4]]:3: note: cudaDeviceSynchronize has waited for the same work here
 #endif
 }

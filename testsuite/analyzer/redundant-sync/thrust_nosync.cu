@@ -25,6 +25,8 @@ void rank(int* keys, int n, cudaStream_t s, Pool& pool) {
   thrust::sort(thrust::cuda::par(pool).on(s), keys, keys + n);
   cudaStreamSynchronize(s);
 #ifndef FIXED
-  cudaStreamSynchronize(s);  // FIRES: redundant-sync
+  cudaStreamSynchronize(s);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: cudaStreamSynchronize on stream 's' is not needed: nothing was enqueued since the last synchronisation [streamsan-redundant-sync]
+// CHECK-NOTES: :[[@LINE-4]]:3: note: cudaStreamSynchronize has waited for the same work here
 #endif
 }

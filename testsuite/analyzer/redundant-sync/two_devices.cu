@@ -26,7 +26,9 @@ void both() {
 #else
   cudaSetDevice(0);
 #endif
-  cudaDeviceSynchronize();  // FIRES: redundant-sync
+  cudaDeviceSynchronize();
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: cudaDeviceSynchronize is not needed: nothing was enqueued since the last synchronisation [streamsan-redundant-sync]
+// CHECK-NOTES: :[[@LINE-8]]:3: note: cudaDeviceSynchronize has waited for the same work here
 }
 
 void stream_of_the_first(float* x) {

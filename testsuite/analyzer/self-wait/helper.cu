@@ -7,7 +7,10 @@
 
 static void order(cudaStream_t before, cudaStream_t after, cudaEvent_t e) {
   cudaEventRecord(e, before);
-  cudaStreamWaitEvent(after, e, 0);  // FIRES: self-wait
+  cudaStreamWaitEvent(after, e, 0);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: stream 'compute' waits for event 'e', which it recorded itself: the wait does nothing [streamsan-self-wait]
+// CHECK-NOTES: :[[@LINE-3]]:3: note: event 'e' is recorded here on stream 'compute'
+// CHECK-NOTES: :[[@LINE+13]]:3: note: in the call to 'order' here
 }
 
 void run(float* x) {

@@ -14,7 +14,9 @@ void run(float* x, cudaStream_t s) {
   first<<<1, 256, 0, s>>>(x);
 #ifndef FIXED
   cudaEventRecord(e, s);
-  cudaStreamWaitEvent(s, e, 0);  // FIRES: self-wait
+  cudaStreamWaitEvent(s, e, 0);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: stream 's' waits for event 'e', which it recorded itself: the wait does nothing [streamsan-self-wait]
+// CHECK-NOTES: :[[@LINE-3]]:3: note: event 'e' is recorded here on stream 's'
 #endif
   second<<<1, 256, 0, s>>>(x);
   cudaEventDestroy(e);

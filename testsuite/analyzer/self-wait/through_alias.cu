@@ -20,6 +20,8 @@ void run(float* x) {
 #endif
   first<<<1, 256, 0, compute>>>(x);
   cudaEventRecord(e, compute);
-  cudaStreamWaitEvent(copy, e, 0);  // FIRES: self-wait
+  cudaStreamWaitEvent(copy, e, 0);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: stream 'copy' waits for event 'e', which it recorded itself: the wait does nothing [streamsan-self-wait]
+// CHECK-NOTES: :[[@LINE-3]]:3: note: event 'e' is recorded here on stream 'compute'
   cudaDeviceSynchronize();
 }

@@ -13,7 +13,9 @@ void clear_all(const std::vector<float*>& buffers, cudaStream_t s) {
   for (float* buffer : buffers) {
     clear<<<1, 256, 0, s>>>(buffer);
 #ifndef FIXED
-    cudaStreamSynchronize(s);  // FIRES: sync-in-loop
+    cudaStreamSynchronize(s);
+// CHECK-MESSAGES: :[[@LINE-1]]:5: warning: cudaStreamSynchronize on stream 's' in every iteration of a loop: the device is idle while the host prepares the next one [streamsan-sync-in-loop]
+// CHECK-NOTES: :[[@LINE-2]]:5: note: synchronise after the loop, or let streams wait for events with cudaStreamWaitEvent
 #endif
   }
   cudaStreamSynchronize(s);

@@ -11,7 +11,9 @@ void simulate(float* x, int steps, cudaStream_t s) {
   for (int i = 0; i < steps; ++i) {
     step<<<1, 256, 0, s>>>(x);
 #ifndef FIXED
-    cudaStreamSynchronize(s);  // FIRES: sync-in-loop
+    cudaStreamSynchronize(s);
+// CHECK-MESSAGES: :[[@LINE-1]]:5: warning: cudaStreamSynchronize on stream 's' in every iteration of a loop: the device is idle while the host prepares the next one [streamsan-sync-in-loop]
+// CHECK-NOTES: :[[@LINE-2]]:5: note: synchronise after the loop, or let streams wait for events with cudaStreamWaitEvent
 #endif
   }
   cudaStreamSynchronize(s);
