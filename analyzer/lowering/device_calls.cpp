@@ -24,7 +24,9 @@ enum class Known { No, Nothing, Load, Store, Copy, Fill, Atomic };
 
 /// atomicAdd, atomicCAS_system, and what programs call their own: atomicMaxFloat, atomic_add. Not atomicForces.
 bool is_atomic(llvm::StringRef name) {
-  if (name.starts_with("__nvvm_atom") || name.starts_with("__atomic_") || name.starts_with("__hip_atomic")) return true;
+  if (name.starts_with("__nvvm_atom") || name.starts_with("__atomic_") || name.starts_with("__hip_atomic") ||
+      name.starts_with("__nv_atomic"))
+    return true;
   if (!name.consume_front("atomic")) return false;
   name.consume_front("_");
   constexpr std::array kOperations = {"add", "sub", "exch", "min", "max", "inc",

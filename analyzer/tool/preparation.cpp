@@ -165,6 +165,9 @@ std::vector<std::string> Preparation::command(const Source& source, const Compil
       }
       break;
   }
+  if (nvcc) {
+    add({"-Wno-register"});  // nvcc takes the keyword in any C++; Clang makes it an error of C++17.
+  }
   words.insert(words.end(), line_.extra_args_before.begin(), line_.extra_args_before.end());
   words.insert(words.end(), translation.arguments.begin(), translation.arguments.end());
   for (const std::string& folder : system_folders) {

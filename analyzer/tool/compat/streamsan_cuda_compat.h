@@ -75,6 +75,45 @@ STREAMSAN_STORE(__stwb)
 STREAMSAN_STORE(__stwt)
 #undef STREAMSAN_STORE
 #undef STREAMSAN_LOAD
+
+// The built-in atomic functions of nvcc 12.8 and later.
+#ifndef __NV_ATOMIC_RELAXED
+#define __NV_ATOMIC_RELAXED 0
+#define __NV_ATOMIC_CONSUME 1
+#define __NV_ATOMIC_ACQUIRE 2
+#define __NV_ATOMIC_RELEASE 3
+#define __NV_ATOMIC_ACQ_REL 4
+#define __NV_ATOMIC_SEQ_CST 5
+#define __NV_THREAD_SCOPE_THREAD 0
+#define __NV_THREAD_SCOPE_BLOCK 1
+#define __NV_THREAD_SCOPE_CLUSTER 2
+#define __NV_THREAD_SCOPE_DEVICE 3
+#define __NV_THREAD_SCOPE_SYSTEM 4
+static inline __device__ void __nv_atomic_thread_fence(int, int = 0) {}
+#define STREAMSAN_ATOMIC(R, NAME)         \
+  template <typename T, typename... Rest> \
+  __device__ R __nv_atomic_##NAME(T* p, Rest...);
+STREAMSAN_ATOMIC(void, load)
+STREAMSAN_ATOMIC(T, load_n)
+STREAMSAN_ATOMIC(void, store)
+STREAMSAN_ATOMIC(void, store_n)
+STREAMSAN_ATOMIC(void, exchange)
+STREAMSAN_ATOMIC(T, exchange_n)
+STREAMSAN_ATOMIC(bool, compare_exchange)
+STREAMSAN_ATOMIC(bool, compare_exchange_n)
+#define STREAMSAN_ATOMIC_OPERATION(NAME) \
+  STREAMSAN_ATOMIC(T, fetch_##NAME)      \
+  STREAMSAN_ATOMIC(void, NAME)
+STREAMSAN_ATOMIC_OPERATION(add)
+STREAMSAN_ATOMIC_OPERATION(sub)
+STREAMSAN_ATOMIC_OPERATION(and)
+STREAMSAN_ATOMIC_OPERATION(or)
+STREAMSAN_ATOMIC_OPERATION(xor)
+STREAMSAN_ATOMIC_OPERATION(min)
+STREAMSAN_ATOMIC_OPERATION(max)
+#undef STREAMSAN_ATOMIC_OPERATION
+#undef STREAMSAN_ATOMIC
+#endif
 #endif
 #endif
 
