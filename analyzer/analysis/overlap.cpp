@@ -81,13 +81,12 @@ Sure host_overlap(const Values& values, const Pending& earlier, const Pending& t
   const Sure common = overlap(values, earlier, touch);
   if (common != Sure::Maybe || earlier.offset != kWhole) return common;
   if (earlier.memory != touch.memory) return Sure::Yes;
-  // Constants are small, and an index alone is one into what there is: `h[3]`, and `h[i]` of what a kernel works on.
+  // How far the device's side reaches is not known. Nobody copies, or starts a kernel for, less than a few elements; but
+  // it need not reach to the second half, or to wherever a variable is. A kernel that is told no number has no halves.
+  const bool told = earlier.bytes != kWhole || earlier.arguments != kWhole;
+  const std::int64_t surely_reached = told ? 256 : 4096;
   const Key& index = values[touch.offset];
-  if (index.constant)
-    return *index.constant > 0 && (index.unit != 0 || earlier.bytes == kWhole) ? Sure::Yes : Sure::Maybe;
-  if (index.text != "$0") return Sure::Maybe;
-  // `h[expression]`, through an operator[] of the user's or a variable: most of these are literals and loops from 0.
-  return earlier.bytes == kWhole || values[index.values[0]].kind == Value::Kind::Version ? Sure::Yes : Sure::Maybe;
+  return index.constant && *index.constant >= 0 && *index.constant < surely_reached ? Sure::Yes : Sure::Maybe;
 }
 
 }  // namespace streamsan::analyzer

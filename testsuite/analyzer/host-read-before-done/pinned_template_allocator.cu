@@ -12,7 +12,6 @@ class Pinned {
   ~Pinned() { cudaFreeHost(data_); }
   Pinned(const Pinned&) = delete;
   T* data() { return data_; }
-  T& operator[](size_t i) { return data_[i]; }
 
  private:
   T* data_ = nullptr;
@@ -24,11 +23,11 @@ int total(const int* device, cudaStream_t stream) {
 #ifdef FIXED
   cudaStreamSynchronize(stream);
 #endif
-  const int result = host[0];
+  const int result = host.data()[0];
 // CHECK-MESSAGES: :[[@LINE-1]]:22: warning: the host may read 'host.data_' while cudaMemcpyAsync (device to host) on stream 'stream' still writes it [streamsan-host-read-before-done]
 // CHECK-NOTES: :[[@LINE-6]]:3: note: 'host.data_' is written here, on stream 'stream'
 // CHECK-NOTES: :[[@LINE+4]]:3: note: this waits for it, but comes too late
-// CHECK-NOTES: :[[@LINE-20]]:31: note: 'host.data_' is allocated here
+// CHECK-NOTES: :[[@LINE-19]]:31: note: 'host.data_' is allocated here
 // CHECK-NOTES: :[[@LINE-10]]:15: note: in the call to 'Pinned<int>::Pinned' here
 // CHECK-NOTES: :[[@LINE-6]]:22: note: wait for stream 'stream' with cudaStreamSynchronize before the read
   cudaStreamSynchronize(stream);
