@@ -26,24 +26,39 @@ using ir::TypeKind;
 
 namespace {
 
+/// Where control goes on. The initialiser of a static local variable runs once, in the first of all calls: here it has
+/// run, and what the variable holds is what it held when the function was entered.
+std::vector<const clang::CFGBlock*> next_blocks(const clang::CFGBlock& block) {
+  std::vector<const clang::CFGBlock*> result;
+  for (const clang::CFGBlock::AdjacentBlock& next : block.succs()) result.push_back(next.getReachableBlock());
+  const clang::Stmt* branch = block.getTerminatorStmt();
+  if (branch != nullptr && llvm::isa<clang::DeclStmt>(branch) && result.size() == 2) result.pop_back();
+  std::erase(result, nullptr);
+  return result;
+}
+
 /// Blocks that can be reached, all predecessors but back edges before each.
 std::vector<const clang::CFGBlock*> reverse_post_order(const clang::CFG& graph) {
   std::vector<const clang::CFGBlock*> order;
   std::vector<bool> seen(graph.getNumBlockIDs());
-  std::vector<std::pair<const clang::CFGBlock*, clang::CFGBlock::const_succ_iterator>> open;
+  struct Open {
+    const clang::CFGBlock* block;
+    std::vector<const clang::CFGBlock*> next;
+    std::size_t entered = 0;
+  };
+  std::vector<Open> open;
   const auto enter = [&](const clang::CFGBlock* block) {
-    if (block == nullptr || seen[block->getBlockID()]) return;
+    if (seen[block->getBlockID()]) return;
     seen[block->getBlockID()] = true;
-    open.emplace_back(block, block->succ_begin());
+    open.push_back({block, next_blocks(*block)});
   };
   enter(&graph.getEntry());
   while (!open.empty()) {
-    auto& [block, next] = open.back();
-    if (next == block->succ_end()) {
-      order.push_back(block);
+    if (Open& last = open.back(); last.entered == last.next.size()) {
+      order.push_back(last.block);
       open.pop_back();
     } else {
-      enter((next++)->getReachableBlock());
+      enter(last.next[last.entered++]);
     }
   }
   std::reverse(order.begin(), order.end());
@@ -88,6 +103,7 @@ ir::Function Body::lower() {
   options.AddTemporaryDtors = true;
   options.AddLifetime = true;
   options.AddInitializers = true;
+  options.AddStaticInitBranches = true;
   options.AddCXXNewAllocator = true;
   options.AddCXXDefaultInitExprInCtors = true;
   options.AddCXXDefaultInitExprInAggregates = true;
@@ -174,16 +190,13 @@ bool Body::leaves_for_good(const clang::CFGBlock& block) {
 void Body::finish_block(const clang::CFGBlock& block) {
   ir::Block& from = function_.blocks[last_[block.getBlockID()]];
   if (!from.ops.empty() && from.ops.back().kind == OpKind::Return) return;
-  std::size_t reachable = 0;
-  for (const clang::CFGBlock::AdjacentBlock& next : block.succs()) {
-    const clang::CFGBlock* to = next.getReachableBlock();
-    if (to == nullptr) continue;
-    ++reachable;
+  const std::vector<const clang::CFGBlock*> next = next_blocks(block);
+  for (const clang::CFGBlock* to : next) {
     if (leaves_for_good(block) && to == &block.getParent()->getExit()) continue;
     from.successors.push_back(ir::BlockId{static_cast<std::uint32_t>(first_[to->getBlockID()])});
   }
   const clang::CFGTerminator terminator = block.getTerminator();
-  if (reachable != 2 || block.succ_size() != 2 || !terminator.isStmtBranch()) return;
+  if (next.size() != 2 || block.succ_size() != 2 || !terminator.isStmtBranch()) return;
   const auto* condition = llvm::dyn_cast_or_null<clang::Expr>(block.getTerminatorCondition());
   if (condition == nullptr || llvm::isa<clang::SwitchStmt>(terminator.getStmt())) return;
   block_ = last_[block.getBlockID()];

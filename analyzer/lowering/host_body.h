@@ -197,6 +197,8 @@ class Body {
   void call_harmless(const Call& call);
   void call_closure(const Call& call, const clang::Expr& closure, const clang::FunctionDecl& body);
   const clang::FunctionDecl* closure_body(const clang::Expr* argument) const;
+  /// `*header = made`: to a plain struct what `=` is to a number.
+  void assign_trivially(const Call& call);
   bool dispatches(const Call& call) const;
   void fresh_arguments(const Call& call);
   void escape_arguments(const Call& call);

@@ -98,11 +98,22 @@ void Body::call(const clang::Expr& expression) {
   if (name == "std::make_shared") return make_shared(call);
   if (call_algorithm(call)) return;
   if (call.model != nullptr) return apply(call);
+  const bool assigns = method != nullptr && (method->isCopyAssignmentOperator() || method->isMoveAssignmentOperator());
+  if (assigns && method->isTrivial() && call.arguments.size() == 1) return assign_trivially(call);
   const bool known_body = unit_.census.lowered(*call.callee) != nullptr;
   const bool foreign = !call.callee->hasBody() && !call.known->callee.in_system_header && !call.known->harmless;
   if ((known_body || foreign) && !dispatches(call)) return call_body(call, unit_.usr(*call.callee));
   if (call.known->harmless || call.callee->getBuiltinID() != 0) return call_harmless(call);
   call_unknown(call);
+}
+
+void Body::assign_trivially(const Call& call) {
+  const clang::Expr* given = call.arguments.front();
+  if (given->isGLValue()) touch_read(*given, *call.expression);
+  if (call.object == ir::kNoPlace) return;
+  touch(call.object, ir::Mode::Write, *call.expression);
+  assign(call.object, given);
+  set_result(call, value(call.object), call.object);
 }
 
 bool Body::dispatches(const Call& call) const {

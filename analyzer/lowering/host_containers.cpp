@@ -167,6 +167,7 @@ void Body::make_shared(const Call& call) {
 void Body::grow_container(const Call& call) {
   const llvm::StringRef name = call.known->callee.name;
   const ir::PlaceId block = data(call.object);
+  if (!call.model->roles.empty()) host_touch(call);
   const bool one_more = name == "push_back" || name == "emplace_back";
   const bool moves = name == "resize" || name == "reserve" || name == "assign" || name == "shrink_to_fit" ||
                      name == "append" || name == "insert" || name == "operator+=";
