@@ -6,7 +6,8 @@ Writes what streamsan-tidy says now as CHECK-MESSAGES and CHECK-NOTES into tests
 stand there, and of `// FIRES: ID`. Each is put below the line that it is about.
 
 Words may change by this, findings may not: a test whose warnings are not on the lines, and of the checks, that it
-expects is left as it is and named; so is one whose runs say different things. Exit code 1 if there was one.
+expects is left as it is and named; so is one whose runs say different things, or that depends on what stands between
+two lines. Exit code 1 if there was one.
 """
 import re
 import sys
@@ -80,6 +81,11 @@ def updated(lines, findings):
     return result
 
 
+def write(source, text):
+    with open(source, "w", encoding="utf-8") as out:
+        out.write(text)
+
+
 def update(tidy, source):
     with open(source, encoding="utf-8") as text:
         content = text.read()
@@ -92,9 +98,14 @@ def update(tidy, source):
     if len(here) != len(all_runs[0]) or here != expected_findings(expected):
         raise ValueError(f"finds {here}, expected {expected_findings(expected)}")
     result = "\n".join(updated(content.split("\n"), all_runs[0]))
-    if result != content:
-        with open(source, "w", encoding="utf-8") as out:
-            out.write(result)
+    if result == content:
+        return
+    write(source, result)
+    after = Expectations(source, "", none=False)
+    again = said(tidy, source, next(runs(content)), after)
+    if sorted(finding(warning[2], warning[5]) for warning, _ in again) != expected_findings(after):
+        write(source, content)
+        raise ValueError("finds something else with its expectations below the lines")
 
 
 def main():

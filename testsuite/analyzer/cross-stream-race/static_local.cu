@@ -61,6 +61,9 @@ cudaStream_t made_anew() {
 
 void two_streams(float* m) {
   step<<<1, 256, 0, made_anew()>>>(m);
-  step<<<1, 128, 0, made_anew()>>>(m);  // FIRES: cross-stream-race
+  step<<<1, 128, 0, made_anew()>>>(m);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: kernel 'step' may update 'm' while kernel 'step' still updates it [streamsan-cross-stream-race]
+// CHECK-NOTES: :[[@LINE-3]]:3: note: 'm' is updated here
+// CHECK-NOTES: :[[@LINE-3]]:3: note: nothing orders the stream of this work after the stream of that work: record an event in the stream of that work after the update and let the stream of this work wait for it with cudaStreamWaitEvent before kernel 'step'
   cudaDeviceSynchronize();
 }

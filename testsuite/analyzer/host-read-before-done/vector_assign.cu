@@ -15,7 +15,12 @@ void results(const float* device, std::vector<float>& out, std::vector<float>& a
 #ifdef FIXED
   cudaStreamSynchronize(s);
 #endif
-  out.assign(host, host + kCount);  // FIRES: host-read-before-done
+  out.assign(host, host + kCount);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: the host may read 'host' while cudaMemcpyAsync (device to host) on stream 's' still writes it [streamsan-host-read-before-done]
+// CHECK-NOTES: :[[@LINE-6]]:3: note: 'host' is written here, on stream 's'
+// CHECK-NOTES: :[[@LINE+6]]:3: note: this waits for it, but comes too late
+// CHECK-NOTES: :[[@LINE-9]]:3: note: 'host' is allocated here
+// CHECK-NOTES: :[[@LINE-5]]:3: note: wait for stream 's' with cudaStreamSynchronize before the read
 #ifdef FIXED
   all.insert(all.end(), host, host + kCount);
 #endif
@@ -31,7 +36,12 @@ void append(const float* device, std::vector<float>& all, cudaStream_t s) {
 #ifdef FIXED
   cudaStreamSynchronize(s);
 #endif
-  all.insert(all.end(), host, host + kCount);  // FIRES: host-read-before-done
+  all.insert(all.end(), host, host + kCount);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: the host may read 'host' while cudaMemcpyAsync (device to host) on stream 's' still writes it [streamsan-host-read-before-done]
+// CHECK-NOTES: :[[@LINE-6]]:3: note: 'host' is written here, on stream 's'
+// CHECK-NOTES: :[[@LINE+3]]:3: note: this waits for it, but comes too late
+// CHECK-NOTES: :[[@LINE-9]]:3: note: 'host' is allocated here
+// CHECK-NOTES: :[[@LINE-5]]:3: note: wait for stream 's' with cudaStreamSynchronize before the read
   cudaStreamSynchronize(s);
   cudaFreeHost(host);
 }

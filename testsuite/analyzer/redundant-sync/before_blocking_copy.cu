@@ -14,9 +14,9 @@ float run(float* x) {
   cudaMemcpy(&first, x, sizeof(first), cudaMemcpyDeviceToHost);
 #else
   cudaStreamSynchronize(0);
-// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: cudaStreamSynchronize on the default stream is not needed: cudaMemcpy (device to host) waits for the same work [streamsan-redundant-sync]
-// CHECK-NOTES: :[[@LINE+1]]:3: note: cudaMemcpy (device to host) is called here
   cudaMemcpy(&first, x, sizeof(first), cudaMemcpyDeviceToHost);
+// CHECK-MESSAGES: :[[@LINE-2]]:3: warning: cudaStreamSynchronize on the default stream is not needed: cudaMemcpy (device to host) waits for the same work [streamsan-redundant-sync]
+// CHECK-NOTES: :[[@LINE-2]]:3: note: cudaMemcpy (device to host) is called here
 #endif
   return first;
 }
