@@ -46,8 +46,10 @@ bool starts_with(const std::vector<Branch>& branches, const std::vector<Branch>&
   return first.size() <= branches.size() && std::equal(first.begin(), first.end(), branches.begin());
 }
 
+using Ways = std::set<std::vector<std::pair<const clang::Stmt*, bool>>>;
+
 /// Whether every way through one of the functions makes the field: an `else` that makes it as well closes the gap.
-bool on_all_ways(std::set<std::vector<std::pair<const clang::Expr*, bool>>> ways) {
+bool on_all_ways(Ways ways) {
   for (bool changed = true; changed;) {
     changed = false;
     for (const auto& way : ways) {
@@ -64,14 +66,34 @@ bool on_all_ways(std::set<std::vector<std::pair<const clang::Expr*, bool>>> ways
   return false;
 }
 
-bool makes_always(const std::vector<const Making*>& makings) {
-  std::set<std::vector<std::pair<const clang::Expr*, bool>>> ways;
+/// Behind `from`, or anywhere.
+bool makes_always(const std::vector<const Making*>& makings, const Spot& from = {}) {
+  Ways ways;
   for (const Making* making : makings) {
-    std::vector<std::pair<const clang::Expr*, bool>> way;
-    for (const Branch& branch : making->spot.branches) way.emplace_back(branch.condition, branch.holds);
+    if (making->spot.number < from.number) continue;
+    const std::vector<Branch>& branches = making->spot.branches;
+    const auto apart = std::ranges::mismatch(branches, from.branches).in1;
+    Ways::value_type way;
+    for (auto branch = apart; branch != branches.end(); ++branch) way.emplace_back(branch->choice, branch->holds);
     ways.insert(std::move(way));
   }
   return on_all_ways(std::move(ways));
+}
+
+bool holds_many(clang::QualType type) {
+  return type->isArrayType() || type->isRecordType() ||
+         (type->isPointerType() && type->getPointeeType()->isPointerType());
+}
+
+/// Elements are made in loops, all of them.
+Uses outside_loops(Uses uses) {
+  const auto leave = [](Spot& spot) {
+    std::erase_if(spot.branches, [](const Branch& branch) { return branch.way == Way::Loop; });
+  };
+  for (Making& making : uses.makings) leave(making.spot);
+  std::ranges::for_each(uses.readings, leave);
+  std::ranges::for_each(uses.cleared, leave);
+  return uses;
 }
 
 /// Makes, ends or moves an object: null is what is left, not what is used.
@@ -83,10 +105,11 @@ bool may_leave_null(const clang::FunctionDecl& function) {
 
 }  // namespace
 
-bool made_before_use(const clang::FieldDecl& field, const Uses& uses, const Calls& calls) {
+bool made_before_use(const clang::FieldDecl& field, const Uses& all_uses, const Calls& calls) {
   const auto* container = field.getType()->getAsCXXRecordDecl();
   if (container != nullptr && container->isInStdNamespace() && container->getName() == "vector") return true;
 
+  const Uses uses = holds_many(field.getType()) ? outside_loops(all_uses) : all_uses;
   std::map<const clang::FunctionDecl*, std::vector<const Making*>> by_function;
   for (const Making& making : uses.makings) by_function[making.spot.function].push_back(&making);
   const bool left_null = std::ranges::any_of(uses.cleared, [&](const Spot& cleared) {
@@ -94,7 +117,7 @@ bool made_before_use(const clang::FieldDecl& field, const Uses& uses, const Call
     const auto same = [&](const Spot& spot) { return spot.function == cleared.function; };
     if (std::ranges::any_of(uses.destroyed, same)) return false;
     const auto makings = by_function.find(cleared.function);
-    return makings == by_function.end() || !makes_always(makings->second);
+    return makings == by_function.end() || !makes_always(makings->second, cleared);
   });
   if (left_null) return false;
 

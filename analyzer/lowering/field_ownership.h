@@ -6,7 +6,12 @@
 // is created under a condition alone is not owned, unless every use is known to come after a creation: it stands behind
 // `if (!s_) cudaStreamCreate(&s_);` in the same function, behind a call of a function that begins with that, or where
 // s_ was found not null. Nor is a field that is set to null elsewhere than in constructors, in moves and where it is
-// destroyed. Null events are errors and need no such care, and a vector that was not filled has no element.
+// destroyed, and not certainly created again behind that. Null events are errors and need no such care, and a vector
+// that was not filled has no element.
+//
+// A condition is whatever keeps the creation off some way through its function: a branch, a loop, a case, a handler, or
+// another branch that leaves the function before. Not so a check that a call of CUDA failed and that leaves: no object
+// without streams goes on behind it. Elements are created in loops, which are taken to run over all of them.
 //
 // Taken for made before it is used: what some function creates without a condition, whoever calls that function.
 #pragma once

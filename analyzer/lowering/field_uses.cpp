@@ -12,18 +12,19 @@
 #include <utility>
 
 #include "analyzer/lowering/fields.h"
+#include "analyzer/lowering/spot_visitor.h"
 #include "clang/AST/ASTContext.h"
-#include "clang/AST/RecursiveASTVisitor.h"
 #include "clang/Basic/SourceManager.h"
 
 namespace streamsan::analyzer {
 namespace {
 
 using clang::dyn_cast;
+using clang::dyn_cast_or_null;
 using clang::isa;
 
-class Collect : public clang::RecursiveASTVisitor<Collect> {
-  using Base = clang::RecursiveASTVisitor<Collect>;
+class Collect : public SpotVisitor<Collect> {
+  using Base = SpotVisitor<Collect>;
 
  public:
   Collect(const clang::ASTContext& context, const Models& models) : context_(context), models_(models) {}
@@ -33,15 +34,10 @@ class Collect : public clang::RecursiveASTVisitor<Collect> {
 
   bool TraverseDecl(clang::Decl* declaration);
   bool TraverseCompoundStmt(clang::CompoundStmt* block);
-  bool TraverseFunctionDecl(clang::FunctionDecl* f) { return in_function(f, &Base::TraverseFunctionDecl); }
-  bool TraverseCXXMethodDecl(clang::CXXMethodDecl* f) { return in_function(f, &Base::TraverseCXXMethodDecl); }
-  bool TraverseCXXConstructorDecl(clang::CXXConstructorDecl* f) {
-    return in_function(f, &Base::TraverseCXXConstructorDecl);
-  }
   bool TraverseCXXForRangeStmt(clang::CXXForRangeStmt* loop);
-  bool TraverseIfStmt(clang::IfStmt* choice);
-  bool TraverseConditionalOperator(clang::ConditionalOperator* choice);
-  bool TraverseCaseStmt(clang::CaseStmt* choice);
+
+  /// Null tests are no uses.
+  void meet_condition(const clang::Expr& condition);
 
   bool VisitFieldDecl(clang::FieldDecl* field);
   bool VisitCXXConstructorDecl(clang::CXXConstructorDecl* constructor);
@@ -54,8 +50,6 @@ class Collect : public clang::RecursiveASTVisitor<Collect> {
   bool VisitDeclRefExpr(clang::DeclRefExpr* expression) { return unclaimed(expression); }
 
  private:
-  template <typename Function>
-  bool in_function(Function* function, bool (Base::*traverse)(Function*));
   [[nodiscard]] bool moves(const clang::CXXRecordDecl* of) const;
   [[nodiscard]] bool tracked(const clang::FieldDecl* field) const;
   /// The MemberExpr or DeclRefExpr in `expression` that names a field or local variable looked at; elements too.
@@ -64,14 +58,12 @@ class Collect : public clang::RecursiveASTVisitor<Collect> {
   void claim(const clang::Expr* leaf_or_null) { claimed_.insert(leaf_or_null); }
   /// Claimed, and its value is of no interest.
   void overlook(const clang::Expr* leaf_or_null) { claim(leaf_or_null), overlooked_.insert(leaf_or_null); }
-  [[nodiscard]] Spot here() { return {functions_.empty() ? nullptr : functions_.back(), branches_, ++spots_}; }
-  bool in_branch(const clang::Expr* condition, bool holds, clang::Stmt* branch);
-  void null_test(const clang::Expr& condition);
   bool destroy(const clang::CallExpr& call, const Model& model);
   bool unclaimed(const clang::Expr* expression);
   bool make(const clang::CallExpr& call);
   bool change_container(const clang::CXXMemberCallExpr& call);
-  void store(const clang::ValueDecl& where, const clang::Expr* value);
+  void store(const clang::ValueDecl& where, const clang::Expr* value, const clang::Expr* target = nullptr);
+  [[nodiscard]] Spot made_here(const clang::Expr* target);
   [[nodiscard]] bool is_empty(const clang::Expr& value) const;
 
   const clang::ASTContext& context_;
@@ -80,9 +72,6 @@ class Collect : public clang::RecursiveASTVisitor<Collect> {
   std::map<const clang::ValueDecl*, Uses>& uses_ = found_.uses;
   std::map<const clang::VarDecl*, const clang::ValueDecl*> aliases_;
   std::set<const clang::Expr*> claimed_, overlooked_;
-  std::vector<Branch> branches_;
-  unsigned spots_ = 0;
-  std::vector<const clang::FunctionDecl*> functions_;
   const clang::Stmt* block_ = nullptr;
 };
 
@@ -95,14 +84,6 @@ bool Collect::TraverseDecl(clang::Decl* declaration) {
   return Base::TraverseDecl(declaration);
 }
 
-template <typename Function>
-bool Collect::in_function(Function* function, bool (Base::*traverse)(Function*)) {
-  functions_.push_back(function);
-  const bool go_on = (this->*traverse)(function);
-  functions_.pop_back();
-  return go_on;
-}
-
 bool Collect::TraverseCompoundStmt(clang::CompoundStmt* block) {
   const clang::Stmt* outer = std::exchange(block_, block);
   const bool go_on = Base::TraverseCompoundStmt(block);
@@ -110,40 +91,15 @@ bool Collect::TraverseCompoundStmt(clang::CompoundStmt* block) {
   return go_on;
 }
 
-bool Collect::in_branch(const clang::Expr* condition, bool holds, clang::Stmt* branch) {
-  branches_.push_back({condition, holds});
-  const bool go_on = TraverseStmt(branch);
-  branches_.pop_back();
-  return go_on;
-}
-
-bool Collect::TraverseIfStmt(clang::IfStmt* choice) {
-  if (choice->isConstexpr() || choice->getCond() == nullptr) return Base::TraverseIfStmt(choice);
-  null_test(*choice->getCond());
-  return TraverseStmt(choice->getInit()) && TraverseStmt(choice->getConditionVariableDeclStmt()) &&
-         TraverseStmt(choice->getCond()) && in_branch(choice->getCond(), true, choice->getThen()) &&
-         in_branch(choice->getCond(), false, choice->getElse());
-}
-
-bool Collect::TraverseConditionalOperator(clang::ConditionalOperator* choice) {
-  null_test(*choice->getCond());
-  return TraverseStmt(choice->getCond()) && in_branch(choice->getCond(), true, choice->getTrueExpr()) &&
-         in_branch(choice->getCond(), false, choice->getFalseExpr());
-}
-
-bool Collect::TraverseCaseStmt(clang::CaseStmt* choice) {
-  return in_branch(choice->getLHS(), true, choice->getSubStmt());
-}
-
-void Collect::null_test(const clang::Expr& condition) {
+void Collect::meet_condition(const clang::Expr& condition) {
   const clang::Expr* plain = condition.IgnoreParenImpCasts();
   if (const auto* binary = dyn_cast<clang::BinaryOperator>(plain)) {
     if (!binary->isLogicalOp()) return;
-    null_test(*binary->getLHS());
-    return null_test(*binary->getRHS());
+    meet_condition(*binary->getLHS());
+    return meet_condition(*binary->getRHS());
   }
   if (const auto* negated = dyn_cast<clang::UnaryOperator>(plain); negated && negated->getOpcode() == clang::UO_LNot) {
-    return null_test(*negated->getSubExpr());
+    return meet_condition(*negated->getSubExpr());
   }
   overlook(leaf(plain));
 }
@@ -151,11 +107,14 @@ void Collect::null_test(const clang::Expr& condition) {
 bool Collect::TraverseCXXForRangeStmt(clang::CXXForRangeStmt* loop) {
   const clang::Expr* range = leaf(loop->getRangeInit());
   clang::VarDecl* variable = loop->getLoopVariable();
-  if (range == nullptr || variable == nullptr) return Base::TraverseCXXForRangeStmt(loop);
+  if (range == nullptr || variable == nullptr) {
+    return TraverseStmt(loop->getInit()) && TraverseStmt(loop->getRangeStmt()) &&
+           TraverseStmt(loop->getLoopVarStmt()) && in_loop(*loop, loop->getBody(), nullptr);
+  }
   // The hidden __range and __begin only lead from the field to the loop variable.
   claim(range);
   if (variable->getType()->isReferenceType()) aliases_[variable] = owner_of(range);
-  return TraverseStmt(loop->getBody());
+  return in_loop(*loop, loop->getBody(), nullptr);
 }
 
 bool Collect::tracked(const clang::FieldDecl* field) const {
@@ -254,7 +213,7 @@ const clang::Expr* Collect::leaf(const clang::Expr* expression) const {
 }
 
 bool Collect::moves(const clang::CXXRecordDecl* of) const {
-  const auto* method = functions_.empty() ? nullptr : dyn_cast<clang::CXXMethodDecl>(functions_.back());
+  const auto* method = dyn_cast_or_null<clang::CXXMethodDecl>(function());
   if (method == nullptr || method->getParent() != of) return false;
   const auto* constructor = dyn_cast<clang::CXXConstructorDecl>(method);
   return constructor != nullptr ? constructor->isMoveConstructor() : method->isMoveAssignmentOperator();
@@ -280,7 +239,22 @@ bool Collect::is_empty(const clang::Expr& value) const {
                                       clang::Expr::NPC_ValueDependentIsNotNull) != clang::Expr::NPCK_NotNull;
 }
 
-void Collect::store(const clang::ValueDecl& where, const clang::Expr* value) {
+/// Where `target` is filled. The field of another object in each round of a loop is filled in all of them; absent: of a
+/// new one.
+Spot Collect::made_here(const clang::Expr* target) {
+  const clang::Expr* object = target;
+  while (const auto* member = dyn_cast_or_null<clang::MemberExpr>(object)) {
+    object = member->getBase()->IgnoreParenImpCasts();
+  }
+  const auto* name = dyn_cast_or_null<clang::DeclRefExpr>(object);
+  const bool same = object != nullptr &&
+                    (isa<clang::CXXThisExpr>(object) || (name != nullptr && isa<clang::ParmVarDecl>(name->getDecl())));
+  Spot spot = here();
+  if (!same) std::erase_if(spot.branches, [](const Branch& branch) { return branch.way == Way::Loop; });
+  return spot;
+}
+
+void Collect::store(const clang::ValueDecl& where, const clang::Expr* value, const clang::Expr* target) {
   Uses& uses = uses_[&where];
   if (is_empty(*value)) return;
   const clang::Expr* plain = value->IgnoreParenImpCasts();
@@ -302,7 +276,7 @@ void Collect::store(const clang::ValueDecl& where, const clang::Expr* value) {
     const auto* local = dyn_cast<clang::VarDecl>(owner_of(from));
     if (local != nullptr && field != nullptr) {
       ++uses_[local].given_away;
-      found_.handovers.push_back({field, local, block_});
+      found_.handovers.push_back({field, local, block_, made_here(target)});
       return;
     }
     if (local != nullptr) ++uses_[local].given_away;
@@ -344,7 +318,7 @@ bool Collect::make(const clang::CallExpr& call) {
   const clang::Expr* made = leaf(out);
   if (made == nullptr) return true;
   claim(made);
-  Making making{model->stream_kind, model->timing, here()};
+  Making making{model->stream_kind, model->timing, made_here(made)};
   clang::Expr::EvalResult flags;
   if (effect.flags >= 0 && static_cast<unsigned>(effect.flags) < call.getNumArgs() &&
       call.getArg(static_cast<unsigned>(effect.flags))->EvaluateAsInt(flags, context_)) {
@@ -423,8 +397,8 @@ bool Collect::VisitBinaryOperator(clang::BinaryOperator* assignment) {
   const clang::Expr* target = assignment->isAssignmentOp() ? leaf(assignment->getLHS()) : nullptr;
   if (target == nullptr) return true;
   claim(target);
-  if (is_empty(*assignment->getRHS())) uses_[owner_of(target)].cleared.push_back(here());
-  store(*owner_of(target), assignment->getRHS());
+  if (!failing() && is_empty(*assignment->getRHS())) uses_[owner_of(target)].cleared.push_back(here());
+  store(*owner_of(target), assignment->getRHS(), target);
   return true;
 }
 

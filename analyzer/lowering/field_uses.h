@@ -4,6 +4,7 @@
 // fields.cpp for what follows from it.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <utility>
@@ -23,10 +24,16 @@ class VarDecl;
 
 namespace streamsan::analyzer {
 
+/// Why a place in a function is not on all ways through it: it is in a branch, in a loop, or behind a branch that
+/// leaves the rest of a loop or of a switch, or of the function.
+enum class Way : std::uint8_t { Branch, Loop, PastBreak, PastContinue, PastReturn };
+
 /// A branch that leads to a place in a function.
 struct Branch {
-  const clang::Expr* condition = nullptr;
-  bool holds = false;
+  const clang::Stmt* choice = nullptr;
+  const clang::Expr* condition = nullptr;  ///< what is known to hold, or not to hold, in the branch
+  bool holds = true;
+  Way way = Way::Branch;
   friend bool operator==(const Branch&, const Branch&) = default;
 };
 
@@ -49,7 +56,7 @@ struct Uses {
   std::vector<Making> makings;
   std::vector<Spot> readings;   ///< of its value, other than to destroy it or to ask whether it is null
   std::vector<Spot> destroyed;  ///< by a call that destroys handles
-  std::vector<Spot> cleared;    ///< by an assignment of null
+  std::vector<Spot> cleared;  ///< by an assignment of null, other than where making it failed and the function is left
   bool foreign = false;
   const clang::Stmt* made_in = nullptr;  ///< locals: the block
   unsigned given_away = 0;               ///< locals: how often its value was stored somewhere
@@ -60,6 +67,7 @@ struct Handover {
   const clang::FieldDecl* field = nullptr;
   const clang::VarDecl* from = nullptr;
   const clang::Stmt* block = nullptr;
+  Spot spot;
 };
 
 struct FieldUses {

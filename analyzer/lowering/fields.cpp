@@ -74,6 +74,7 @@ std::map<std::string, ir::HandleField> handle_fields(clang::ASTContext& context,
       field.foreign = true;
     } else {
       field.makings.push_back(local.makings.front());
+      field.makings.back().spot = handover.spot;
     }
   }
   // Instantiations of one class template share a key: they must agree.

@@ -10,6 +10,8 @@
 #include <cerrno>
 #include <cstdlib>
 #include <fstream>
+#include <iterator>
+#include <optional>
 #include <sstream>
 
 namespace streamsan::analyzer {
@@ -29,8 +31,58 @@ std::error_code write_all(int file, const std::string& text) {
   return {};
 }
 
-/// Pipes and devices (/dev/stdout) are written as they are.
+/// 1 or 2 if what `file` tells of is where this program's output goes, and may be written there.
+std::optional<int> own_output(const struct stat& file) {
+  for (const int descriptor : {STDOUT_FILENO, STDERR_FILENO}) {
+    struct stat own{};
+    const bool same = ::fstat(descriptor, &own) == 0 && own.st_dev == file.st_dev && own.st_ino == file.st_ino;
+    const int flags = same ? ::fcntl(descriptor, F_GETFL) : -1;
+    if (flags != -1 && (flags & O_ACCMODE) != O_RDONLY) {
+      return descriptor;
+    }
+  }
+  return std::nullopt;
+}
+
+bool is_of_the_system(const fs::path& path) {
+  const auto first = std::next(path.begin(), path.has_relative_path() ? 1 : 0);
+  return first != path.end() && (*first == "dev" || *first == "proc");
+}
+
+/// Whether a file of that name is not ours to replace: pipes, devices, and what has been opened already and may hold
+/// output (/dev/fd/3, and the very file that stdout was redirected to). In /dev/shm there are files like any other.
+bool is_written_through(const fs::path& path) {
+  struct stat file{};
+  if (::stat(path.c_str(), &file) != 0) {
+    return false;
+  }
+  std::error_code ignored;
+  const bool opened = is_of_the_system(fs::absolute(path, ignored).lexically_normal()) &&
+                      !is_of_the_system(fs::canonical(path, ignored));
+  return !S_ISREG(file.st_mode) || own_output(file).has_value() || opened;
+}
+
+/// The descriptor that a name such as /dev/fd/3 stands for.
+std::optional<int> named_descriptor(const fs::path& path) {
+  std::error_code failed;
+  const std::string number = path.filename().string();
+  const bool all_digits = !number.empty() && number.find_first_not_of("0123456789") == std::string::npos;
+  if (!all_digits || fs::canonical(path.parent_path(), failed) != fs::canonical("/proc/self/fd", failed) || failed) {
+    return std::nullopt;
+  }
+  return std::atoi(number.c_str());
+}
+
 std::error_code write_through(const fs::path& path, const std::string& text) {
+  // Opened anew, a file would be written from its start, over what is there.
+  if (const std::optional<int> named = named_descriptor(path)) {
+    return write_all(*named, text);
+  }
+  struct stat before{};
+  const std::optional<int> own = ::stat(path.c_str(), &before) == 0 ? own_output(before) : std::nullopt;
+  if (own) {
+    return write_all(*own, text);
+  }
   const int file = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
   if (file < 0) {
     return last_error();
@@ -43,10 +95,10 @@ std::error_code write_through(const fs::path& path, const std::string& text) {
 
 // The old file stands until the new one is whole and on the disk: a full disk or a kill in between loses nothing.
 std::error_code write_file(const fs::path& path, const std::string& text) {
-  std::error_code failed;
-  if (fs::exists(path, failed) && !fs::is_regular_file(path, failed)) {
+  if (is_written_through(path)) {
     return write_through(path, text);
   }
+  std::error_code failed;
   const fs::path followed = fs::weakly_canonical(path, failed);
   const fs::path target = failed ? path : followed;
   failed.clear();

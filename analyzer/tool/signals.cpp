@@ -26,6 +26,7 @@ void wake(int /*signal*/) {}
 void handle(int signal, void (*handler)(int)) {
   struct sigaction action{};
   action.sa_handler = handler;
+  action.sa_flags = handler == wake ? SA_RESTART : 0;  // a worker that ends is no reason to give up a write
   ::sigaction(signal, &action, nullptr);
 }
 
@@ -39,7 +40,8 @@ void note_signals() {
       handle(signal, note);
     }
   }
-  handle(SIGCHLD, wake);  // even if the parent ignores it: the kernel would reap our workers
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is told of as a full disk is
+  handle(SIGCHLD, wake);          // even if the parent ignores it: the kernel would reap our workers
 }
 
 int noted_signal() { return g_signal; }
@@ -59,6 +61,9 @@ SignalsHeld::SignalsHeld() {
   }
   ::sigprocmask(SIG_BLOCK, &held, &before_);
 }
+
+SignalsHeld::Released::Released(const SignalsHeld& signals) { ::sigprocmask(SIG_SETMASK, &signals.before_, &held_); }
+SignalsHeld::Released::~Released() { ::sigprocmask(SIG_SETMASK, &held_, nullptr); }
 
 SignalsHeld::~SignalsHeld() { ::sigprocmask(SIG_SETMASK, &before_, nullptr); }
 

@@ -6,19 +6,33 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <optional>
-#include <regex>
 #include <sstream>
 #include <tuple>
 
 #include "analyzer/tool/files.h"
+#include "analyzer/tool/signals.h"
 
 namespace streamsan::analyzer {
 namespace {
 
+// By hand: a std::regex needs stack for each character, and a line may have as many as a static_assert has to say.
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
 std::string without_colors(const std::string& line) {
-  static const std::regex kEscape("\x1b\\[[0-9;]*m");
-  return line.find('\x1b') == std::string::npos ? line : std::regex_replace(line, kEscape, "");
+  std::string text;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    if (line.compare(i, 2, "\x1b[") == 0) {
+      const std::size_t end = line.find_first_not_of("0123456789;", i + 2);
+      if (end != std::string::npos && line[end] == 'm') {
+        i = end;
+        continue;
+      }
+    }
+    text += line[i];
+  }
+  return text;
 }
 
 /// The first line of a block.
@@ -29,25 +43,59 @@ struct Head {
   std::string check;
 };
 
-std::optional<Head> read_head(const std::string& colored) {
-  const std::string line = without_colors(colored);
-  // "FILE:LINE:COLUMN: warning: MESSAGE [CHECK,...]" or, without a place, "error: MESSAGE [CHECK]".
-  static const std::regex kHead(R"(^(?:(.+):(\d+):(\d+): )?(?:warning|error): .*\[([^\],]+)(?:,[^\]]*)?\]$)");
-  if (line.find("warning: ") == std::string::npos && line.find("error: ") == std::string::npos) {
+/// Takes ":NUMBER" from the end of a text.
+std::optional<std::uint32_t> take_number(std::string& text) {
+  std::size_t start = text.size();
+  while (start > 0 && is_digit(text[start - 1])) --start;
+  if (start == text.size() || start == 0 || text[start - 1] != ':') {
     return std::nullopt;
   }
-  std::smatch found;
-  if (!std::regex_match(line, found, kHead)) {
+  const auto number = static_cast<std::uint32_t>(std::strtoul(text.c_str() + start, nullptr, 10));
+  text.resize(start - 1);
+  return number;
+}
+
+/// Reads "FILE:LINE:COLUMN: " or nothing.
+bool read_place(std::string text, Head& head) {
+  if (text.empty()) {
+    return true;
+  }
+  if (!text.ends_with(": ")) {
+    return false;
+  }
+  text.resize(text.size() - 2);
+  const std::optional<std::uint32_t> column = take_number(text);
+  const std::optional<std::uint32_t> line = column ? take_number(text) : std::nullopt;
+  if (!line || text.empty()) {
+    return false;
+  }
+  head.file = text;
+  head.line = *line;
+  head.column = *column;
+  return true;
+}
+
+/// "FILE:LINE:COLUMN: warning: MESSAGE [CHECK,...]" or, without a place, "error: MESSAGE [CHECK]".
+std::optional<Head> read_head(const std::string& colored) {
+  const std::string line = without_colors(colored);
+  const std::size_t open = line.rfind('[');
+  if (open == std::string::npos || line.find(']', open) != line.size() - 1) {
     return std::nullopt;
   }
   Head head;
-  head.check = found[4];
-  if (found[1].matched) {
-    head.file = found[1];
-    head.line = static_cast<std::uint32_t>(std::stoul(found[2]));
-    head.column = static_cast<std::uint32_t>(std::stoul(found[3]));
+  head.check = line.substr(open + 1, line.find_first_of(",]", open) - open - 1);
+  if (head.check.empty()) {
+    return std::nullopt;
   }
-  return head;
+  for (std::size_t end = line.find(": "); end < open; end = line.find(": ", end + 1)) {
+    for (const std::string word : {"warning", "error"}) {
+      const bool here = end >= word.size() && line.compare(end - word.size(), word.size(), word) == 0;
+      if (here && read_place(line.substr(0, end - word.size()), head)) {
+        return head;
+      }
+    }
+  }
+  return std::nullopt;
 }
 
 /// Shows lines of repaired texts as they are in the file. " 12 | code": the line number tells which.
@@ -137,6 +185,9 @@ int g_print_failure = 0;
 }
 
 void print(const std::string& text) {
+  if (noted_signal() != 0) {  // the next write might wait for a reader as the one that it ended did
+    return;
+  }
   const bool done = std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0;
   if (!done && g_print_failure == 0) {
     g_print_failure = errno;

@@ -113,15 +113,18 @@ void run_jobs(const std::vector<Job>& jobs, unsigned parallel, const std::functi
       if (crowded) {
         continue;
       }
-      begun(next);
       if (failed == 0) {
         running.add(pid, next);
-      } else {
+      }
+      const SignalsHeld::Released released(signals);
+      begun(next);
+      if (failed != 0) {
         done(next, -1);
       }
       ++next;
     } else if (const auto ended = running.take_ended()) {
       crowded = false;
+      const SignalsHeld::Released released(signals);
       done(ended->first, ended->second);
     } else {
       signals.wait();

@@ -178,6 +178,206 @@ const Case kConditions[] = {
      "C::s:blocking"},
 };
 
+/// What keeps a creation off some way through its function.
+const Case kWays[] = {
+    {"AfterReturn",
+     "struct C { cudaStream_t s = nullptr; bool on; void init() { if (!on) return; cudaStreamCreate(&s); } "
+     "cudaStream_t get() { return s; } };",
+     "C::s:-"},
+    {"AfterReturnInABlock",
+     "struct C { cudaStream_t s = nullptr; bool on; void init() { { if (!on) { on = true; return; } } "
+     "cudaStreamCreate(&s); } cudaStream_t get() { return s; } };",
+     "C::s:-"},
+    {"AfterReturnDeepInside",
+     "struct C { cudaStream_t s = nullptr; bool on; void init() { if (on) { if (s != nullptr) return; on = false; } "
+     "cudaStreamCreate(&s); } cudaStream_t get() { return s; } };",
+     "C::s:-"},
+    {"BeforeReturn",
+     "struct C { cudaStream_t s = nullptr; bool on; void init() { cudaStreamCreate(&s); if (!on) return; on = false; } "
+     "cudaStream_t get() { return s; } };",
+     "C::s:blocking"},
+    {"AfterReturnMadeBefore",
+     "struct C { cudaStream_t s = nullptr; bool on; void init() { if (on) { cudaStreamCreate(&s); return; } "
+     "cudaStreamCreate(&s); } cudaStream_t get() { return s; } };",
+     "C::s:blocking"},
+    {"AfterReturnOnFailure",
+     "struct C { cudaStream_t s = nullptr; bool on; bool init(int* n) { if (cudaGetDeviceCount(n) != cudaSuccess) "
+     "return false; cudaStreamCreate(&s); return true; } cudaStream_t get() { return s; } };",
+     "C::s:blocking"},
+    {"AfterReturnOnFailureAndMore",
+     "struct C { cudaStream_t s = nullptr; bool on; bool init(int* n) { if (cudaGetDeviceCount(n) != cudaSuccess || *n "
+     "< 2) return false; cudaStreamCreate(&s); return true; } cudaStream_t get() { return s; } };",
+     "C::s:-"},
+    {"AfterReturnOnSuccess",
+     "struct C { cudaStream_t s = nullptr; bool on; bool init(int* n) { if (cudaGetDeviceCount(n) == cudaSuccess) "
+     "return false; cudaStreamCreate(&s); return true; } cudaStream_t get() { return s; } };",
+     "C::s:-"},
+    {"AfterReturnWhileBusy",
+     "struct C { cudaStream_t s = nullptr; bool on; void init(cudaStream_t o) { if (cudaStreamQuery(o) != cudaSuccess) "
+     "return; cudaStreamCreate(&s); } cudaStream_t get() { return s; } };",
+     "C::s:-"},
+    {"AfterReturnOfAnError",
+     "struct C { cudaStream_t s = nullptr; bool on; cudaError_t init(int* n) { cudaError_t e = cudaGetDeviceCount(n); "
+     "if (e) return e; return cudaStreamCreate(&s); } cudaStream_t get() { return s; } };",
+     "C::s:blocking"},
+    {"AfterReturnOfAMode",
+     "struct C { cudaStream_t s = nullptr; bool on; int init(int m) { int e = m; if (e) return e; return "
+     "cudaStreamCreate(&s); } cudaStream_t get() { return s; } };",
+     "C::s:-"},
+    {"AfterCheck",
+     "struct C { cudaStream_t s = nullptr; bool on; void init(int* n) { CHECK(cudaGetDeviceCount(n)); "
+     "CHECK(cudaStreamCreate(&s)); } cudaStream_t get() { return s; } };",
+     "C::s:blocking"},
+    {"AfterThrow",
+     "struct C { cudaStream_t s = nullptr; bool on; void init() { if (!on) throw 1; cudaStreamCreate(&s); } "
+     "cudaStream_t get() { return s; } };",
+     "C::s:-"},
+    {"AfterThrowInConstructor",
+     "struct C { cudaStream_t s = nullptr; bool on; C() { if (!on) throw 1; cudaStreamCreate(&s); } cudaStream_t get() "
+     "{ return s; } };",
+     "C::s:blocking"},
+    {"AfterThrowCaughtInConstructor",
+     "struct C { cudaStream_t s = nullptr; bool on; C() { try { if (!on) throw 1; cudaStreamCreate(&s); } catch (int) "
+     "{ } } cudaStream_t get() { return s; } };",
+     "C::s:-"},
+    {"AfterEnd",
+     "struct C { cudaStream_t s = nullptr; bool on; [[noreturn]] static void end(); void init() { if (!on) end(); "
+     "cudaStreamCreate(&s); } cudaStream_t get() { return s; } };",
+     "C::s:blocking"},
+    {"AfterBreak",
+     "struct C { cudaStream_t s = nullptr; bool on; void init() { do { if (!on) break; cudaStreamCreate(&s); } while "
+     "(false); } cudaStream_t get() { return s; } };",
+     "C::s:-"},
+    {"AfterLoopWithBreak",
+     "struct C { cudaStream_t s = nullptr; bool on; void init() { do { if (!on) break; on = false; } while (false); "
+     "cudaStreamCreate(&s); } cudaStream_t get() { return s; } };",
+     "C::s:blocking"},
+    {"AfterReturnInLoop",
+     "struct C { cudaStream_t s = nullptr; bool on; void init() { while (on) { if (s) return; on = false; } "
+     "cudaStreamCreate(&s); } cudaStream_t get() { return s; } };",
+     "C::s:-"},
+    {"AfterReturnInLambda",
+     "struct C { cudaStream_t s = nullptr; bool on; void init() { auto f = [this] { if (on) return; on = true; }; f(); "
+     "cudaStreamCreate(&s); } cudaStream_t get() { return s; } };",
+     "C::s:blocking"},
+    {"BothSidesOneReturns",
+     "struct C { cudaStream_t s = nullptr; bool on; void init() { if (on) { cudaStreamCreate(&s); } else { return; } } "
+     "cudaStream_t get() { return s; } };",
+     "C::s:-"},
+    {"And",
+     "struct C { cudaStream_t s = nullptr; bool on; void init() { on && cudaStreamCreate(&s) == cudaSuccess; } "
+     "cudaStream_t get() { return s; } };",
+     "C::s:-"},
+    {"Or",
+     "struct C { cudaStream_t s = nullptr; bool on; void init() { on || cudaStreamCreate(&s) == cudaSuccess; } "
+     "cudaStream_t get() { return s; } };",
+     "C::s:-"},
+    {"AndOfSuccesses",
+     "struct C { cudaStream_t s = nullptr; bool on; bool init(int* n) { return cudaGetDeviceCount(n) == cudaSuccess && "
+     "cudaStreamCreate(&s) == cudaSuccess; } cudaStream_t get() { return s; } };",
+     "C::s:blocking"},
+    {"AndOfAFailure",
+     "struct C { cudaStream_t s = nullptr; bool on; bool init(int* n) { return cudaGetDeviceCount(n) != cudaSuccess && "
+     "cudaStreamCreate(&s) == cudaSuccess; } cudaStream_t get() { return s; } };",
+     "C::s:-"},
+    {"Ternary",
+     "struct C { cudaStream_t s = nullptr; bool on; void init() { on ? cudaStreamCreate(&s) : cudaSuccess; } "
+     "cudaStream_t get() { return s; } };",
+     "C::s:-"},
+    {"Case",
+     "struct C { cudaStream_t s = nullptr; bool on; void init(int n) { switch (n) { case 1: on = true; "
+     "cudaStreamCreate(&s); break; default: break; } } cudaStream_t get() { return s; } };",
+     "C::s:-"},
+    {"Default",
+     "struct C { cudaStream_t s = nullptr; bool on; void init(int n) { switch (n) { case 1: break; default: "
+     "cudaStreamCreate(&s), on = true; break; } } cudaStream_t get() { return s; } };",
+     "C::s:-"},
+    {"AfterCase",
+     "struct C { cudaStream_t s = nullptr; bool on; void init(int n) { switch (n) { case 1: on = true; break; default: "
+     "break; } cudaStreamCreate(&s); } cudaStream_t get() { return s; } };",
+     "C::s:blocking"},
+    {"AfterCaseThatReturns",
+     "struct C { cudaStream_t s = nullptr; bool on; void init(int n) { switch (n) { case 1: return; default: break; } "
+     "cudaStreamCreate(&s); } cudaStream_t get() { return s; } };",
+     "C::s:-"},
+    {"InAnotherCase",
+     "struct C { cudaStream_t s = nullptr; bool on; void f(int n) { switch (n) { case 1: on = true; "
+     "cudaStreamCreate(&s); break; default: on = false; cudaStreamSynchronize(s); } }  };",
+     "C::s:-"},
+    {"InACaseAfterANullTest",
+     "struct C { cudaStream_t s = nullptr; void make(bool b) { if (b) cudaStreamCreate(&s); }"
+     " void f(int n) { switch (n) { case 1: if (!s) break; default: cudaStreamSynchronize(s); } } };",
+     "C::s:-"},
+    {"InTheSameCase",
+     "struct C { cudaStream_t s = nullptr; bool on; void f(int n) { switch (n) { case 1: on = true; "
+     "cudaStreamCreate(&s); cudaStreamSynchronize(s); break; default: on = false; } }  };",
+     "C::s:blocking"},
+    {"For",
+     "struct C { cudaStream_t s = nullptr; bool on; void init(int n) { for (int i = 0; i < n; ++i) { "
+     "cudaStreamCreate(&s); break; } } cudaStream_t get() { return s; } };",
+     "C::s:-"},
+    {"While",
+     "struct C { cudaStream_t s = nullptr; bool on; void init() { while (on) { cudaStreamCreate(&s); on = false; } } "
+     "cudaStream_t get() { return s; } };",
+     "C::s:-"},
+    {"ForOverObjects",
+     "struct C { cudaStream_t s = nullptr; cudaStream_t get() { return s; } };"
+     " void f() { C c[2]; for (C& one : c) cudaStreamCreate(&one.s); }",
+     "C::s:blocking"},
+    {"ForOverSomeObjects",
+     "struct C { cudaStream_t s = nullptr; bool on; cudaStream_t get() { return s; } };"
+     " void f() { C c[2]; for (C& one : c) { if (one.on) continue; cudaStreamCreate(&one.s); } }",
+     "C::s:-"},
+    {"DoWhile",
+     "struct C { cudaStream_t s = nullptr; bool on; void init() { do { cudaStreamCreate(&s); on = false; } while (on); "
+     "} cudaStream_t get() { return s; } };",
+     "C::s:blocking"},
+    {"Catch",
+     "struct C { cudaStream_t s = nullptr; bool on; void f(); void init() { try { f(); } catch (int) { "
+     "cudaStreamCreate(&s); } } cudaStream_t get() { return s; } };",
+     "C::s:-"},
+    {"Try",
+     "struct C { cudaStream_t s = nullptr; bool on; void f(); void init() { try { f(); cudaStreamCreate(&s); } catch "
+     "(int) { throw; } } cudaStream_t get() { return s; } };",
+     "C::s:blocking"},
+    {"SetToNullOnFailure",
+     "struct C { cudaStream_t s = nullptr; bool on; void init() { if (cudaStreamCreate(&s) != cudaSuccess) { s = 0; } "
+     "} cudaStream_t get() { return s; } };",
+     "C::s:-"},
+    {"SetToNullOnFailureAndLeft",
+     "struct C { cudaStream_t s = nullptr; bool on; bool init() { if (cudaStreamCreate(&s) != cudaSuccess) { s = 0; "
+     "return false; } return true; } cudaStream_t get() { return s; } };",
+     "C::s:blocking"},
+    {"SetToNullAndMadePerhaps",
+     "struct C { cudaStream_t s = nullptr; bool on; void init() { s = 0; if (on) cudaStreamCreate(&s); else on = true; "
+     "} cudaStream_t get() { return s; } };",
+     "C::s:-"},
+    {"SetToNullWhereMade",
+     "struct C { cudaStream_t s = nullptr; bool on; C() { cudaStreamCreate(&s); } void again() { if (on) { s = 0; "
+     "cudaStreamCreate(&s); } } cudaStream_t get() { return s; } };",
+     "C::s:blocking"},
+    {"ElementsInALoop",
+     "struct C { cudaStream_t s[2]; bool on; void init() { for (int i = 0; i < 2; ++i) cudaStreamCreate(&s[i]); } "
+     "cudaStream_t get() { return s[0]; } };",
+     "C::s:blocking"},
+    {"ElementsInALoopAfterContinue",
+     "struct C { cudaStream_t s[2]; bool on; void init() { for (int i = 0; i < 2; ++i) { if (i == 1 && !on) continue; "
+     "cudaStreamCreate(&s[i]); } } cudaStream_t get() { return s[0]; } };",
+     "C::s:-"},
+    {"ElementsInACheckedLoop",
+     "struct C { cudaStream_t s[2]; bool on; bool init() { for (auto& t : s) { if (cudaStreamCreate(&t) != "
+     "cudaSuccess) return false; } return true; } cudaStream_t get() { return s[0]; } };",
+     "C::s:blocking"},
+    {"ElementsAfterReturn",
+     "struct C { cudaStream_t s[2]; bool on; void init() { if (!on) return; for (auto& t : s) cudaStreamCreate(&t); } "
+     "cudaStream_t get() { return s[0]; } };",
+     "C::s:-"},
+    {"LocalFirstAfterReturn",
+     "struct C { cudaStream_t s = nullptr; bool on; void init() { cudaStream_t t; cudaStreamCreate(&t); if (!on) "
+     "return; s = t; } cudaStream_t get() { return s; } };",
+     "C::s:-"},
+};
+
 const Case kEscapes[] = {
     {"Getter", "struct C { cudaStream_t s; C() { cudaStreamCreate(&s); } cudaStream_t get() const { return s; } };",
      "C::s:blocking"},
@@ -288,6 +488,7 @@ std::string name_of(const testing::TestParamInfo<Case>& info) { return info.para
 #define SS_CASES(group) INSTANTIATE_TEST_SUITE_P(group, FieldsTest, testing::ValuesIn(k##group), name_of)
 SS_CASES(Made);
 SS_CASES(Conditions);
+SS_CASES(Ways);
 SS_CASES(Escapes);
 SS_CASES(Copies);
 SS_CASES(Many);
