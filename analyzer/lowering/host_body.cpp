@@ -153,6 +153,7 @@ void Body::walk(const clang::CFG& graph) {
   const std::vector<const clang::CFGBlock*> order = reverse_post_order(graph);
   for (const clang::CFGBlock* block : order) first_[block->getBlockID()] = last_[block->getBlockID()] = new_block();
   for (const clang::CFGBlock* block : order) walk_block(*block);
+  terminators_.resize(function_.blocks.size());
   for (const clang::CFGBlock* block : order) finish_block(*block);
   if (const std::size_t exit = last_[graph.getExit().getBlockID()]; exit != kNone) {
     ir::Op op{.kind = OpKind::Return, .site = function_.site};
@@ -196,6 +197,7 @@ void Body::finish_block(const clang::CFGBlock& block) {
     from.successors.push_back(ir::BlockId{static_cast<std::uint32_t>(first_[to->getBlockID()])});
   }
   const clang::CFGTerminator terminator = block.getTerminator();
+  terminators_[last_[block.getBlockID()]] = terminator.getStmt();
   if (next.size() != 2 || block.succ_size() != 2 || !terminator.isStmtBranch()) return;
   const auto* condition = llvm::dyn_cast_or_null<clang::Expr>(block.getTerminatorCondition());
   if (condition == nullptr || llvm::isa<clang::SwitchStmt>(terminator.getStmt())) return;

@@ -284,24 +284,38 @@ class Body {
   void outline();
   std::vector<ir::Op> without_paths(const std::vector<std::size_t>& blocks, bool in_loop);
 
-  // Loops in which only the host works (host_loops.cpp).
-  /// What a variable counts from and to, where that is known.
-  struct Counted {
-    ir::ExprId lowest = ir::kNoExpr;
-    ir::ExprId highest = ir::kNoExpr;
-  };
+  // Loops in which only the host works (host_loops.cpp, host_rounds.cpp).
   struct Loop {
     std::size_t head = 0;
     std::vector<std::size_t> blocks;
+    llvm::DenseMap<std::uint32_t, unsigned> writes;  ///< by place: how often it is written
+  };
+  /// What a variable counts from and to in the rounds of one loop, where that is known.
+  struct Counted {
+    ir::ExprId first = ir::kNoExpr;
+    ir::ExprId last = ir::kNoExpr;  ///< if every number up to it is met
+    bool grows = false;
+    bool by_one = false;
+  };
+  /// How an op of a loop is reached.
+  struct Reached {
+    bool in_all_rounds = false;               ///< in every one that begins
+    bool to_the_end = false;                  ///< and as many begin as the head says
+    llvm::DenseSet<std::uint32_t> uncertain;  ///< places that only some rounds write
   };
   void spread_accesses();
   void flatten_loops();
   [[nodiscard]] std::vector<Loop> natural_loops() const;
   [[nodiscard]] bool only_host(const ir::Op& op) const;
   [[nodiscard]] bool only_host(const Loop& loop) const;
-  Counted counted(ir::PlaceId variable);
-  void spread(ir::Operand& memory, ir::ExprId* bytes, const llvm::DenseSet<std::uint32_t>& written,
-              const llvm::DenseSet<std::uint32_t>& tested);
+  [[nodiscard]] bool asks_for_rounds(const Loop& loop) const;
+  [[nodiscard]] bool passes(const Loop& loop, std::size_t block) const;
+  [[nodiscard]] bool leaves_early(const Loop& loop) const;
+  bool in_all_rounds(const std::vector<Loop>& loops, std::size_t loop, std::size_t block);
+  bool begins_in_all_rounds(const Loop& inner, const Loop& outer);
+  [[nodiscard]] bool varies(ir::ExprId expr, const Loop& loop) const;
+  Counted counted(ir::PlaceId variable, const Loop& loop);
+  void spread(ir::Operand& memory, ir::ExprId* bytes, const Loop& loop, const Reached& reached);
   ir::ExprId instead(ir::ExprId expr, ir::PlaceId variable, ir::ExprId value);
   ir::ExprId length(ir::ExprId first, ir::ExprId last, ir::ExprId element);
   ir::ExprId add_folded(ir::Expr expr);
@@ -316,10 +330,11 @@ class Body {
   const clang::FunctionDecl& definition_;
   Scan scan_;
   ir::Function function_;
-  std::size_t block_ = 0;                     ///< where ops are put
-  std::vector<std::size_t> first_;            ///< by CFG block: its first block here
-  std::vector<std::size_t> last_;             ///< by CFG block: its last
-  std::vector<clang::QualType> place_types_;  ///< by place, where known
+  std::size_t block_ = 0;                        ///< where ops are put
+  std::vector<std::size_t> first_;               ///< by CFG block: its first block here
+  std::vector<std::size_t> last_;                ///< by CFG block: its last
+  std::vector<const clang::Stmt*> terminators_;  ///< by block: the statement that decides what comes next
+  std::vector<clang::QualType> place_types_;     ///< by place, where known
   llvm::DenseMap<const clang::Expr*, Result> results_;
   llvm::DenseMap<const clang::Stmt*, ir::SiteId> sites_;
   llvm::DenseMap<const clang::ValueDecl*, ir::PlaceId> variables_;

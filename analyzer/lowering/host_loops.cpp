@@ -3,65 +3,60 @@
 // Loops in which only the host works.
 //
 // Nothing is enqueued while such a loop runs, so its rounds need not be told apart: `for (i = a; i < b; ++i) h[i] = 0;`
-// is one access that begins at `h + a` and is as long as `b - a` elements. An access in a loop is spread like this, in
-// the innermost loop first, if its offset grows or shrinks with what the loops count, and what they count starts and
-// steps in sight. Of others only the memory is known, and not where in it. An access under a condition on the counter
-// (`if (i >= n) h[i] = 0;`) is of that kind: it may not happen in the first round. Any other condition is taken to
-// hold.
+// is one access that begins at `h + a` and is as long as `b - a` elements. Which memory that is, is found out in
+// host_rounds.cpp, for the innermost loop first. Here it is found out whether an access happens in every round, as far
+// as one begins: only then the loop surely touches what it counts through. One under any condition, that of a loop
+// around it too, or behind a way out of the loop, may be meant for other rounds than those that meet a copy.
+//
+// An inner loop is taken to have a round, like every loop, if what it counts from and to is the same in all rounds of
+// the outer one. A function that is called is taken to do what it does if nothing in it branches.
 //
 // What is then left of a loop with one way out is a list.
 #include <algorithm>
 #include <map>
 #include <set>
 
-#include "analyzer/ir/polynomial.h"
 #include "analyzer/lowering/host_body.h"
-#include "clang/AST/ASTContext.h"
-#include "llvm/ADT/DenseSet.h"
+#include "clang/AST/ExprCXX.h"
+#include "clang/AST/StmtCXX.h"
 
 namespace streamsan::analyzer::host {
 
 using ir::Operand;
 using ir::OpKind;
-using ir::Place;
 using ir::TypeKind;
 
 namespace {
 
-/// How a polynomial changes when a variable grows.
-enum class Slope : std::uint8_t { None, Up, Down, NotKnown };
-
-Slope slope(const ir::Polynomial& of, const std::string& variable) {
-  Slope all = Slope::None;
-  for (const auto& [variables, factor] : of.terms()) {
-    for (const std::string& name : variables) {
-      if (name != variable) {
-        // A part of `(i % 2)`.
-        if (name.find(variable) != std::string::npos && name.front() == '(') return Slope::NotKnown;
-        continue;
-      }
-      const Slope here = factor > 0 ? Slope::Up : Slope::Down;
-      if (all != Slope::None && all != here) return Slope::NotKnown;
-      all = here;
-    }
-  }
-  return all;
+bool within(const std::vector<std::size_t>& blocks, std::size_t block) {
+  return std::binary_search(blocks.begin(), blocks.end(), block);
 }
 
-/// `map[i]` is another value when i is.
-bool changes(const ir::Function& function, ir::PlaceId place, const llvm::DenseSet<std::uint32_t>& written) {
-  if (place == ir::kNoPlace) return false;
-  if (written.contains(static_cast<std::uint32_t>(place))) return true;
-  const Place& at = function[place];
-  if (at.index != ir::kNoExpr)
-    for (const ir::PlaceId use : function[at.index].uses)
-      if (changes(function, use, written)) return true;
-  return changes(function, at.base, written);
+bool throws(const clang::Stmt* statement) {
+  if (statement == nullptr) return false;
+  return llvm::isa<clang::CXXThrowExpr>(statement) ||
+         std::any_of(statement->child_begin(), statement->child_end(), throws);
 }
 
-std::optional<ir::Polynomial> polynomial(const ir::Function& function, const ir::Expr& expr) {
-  return ir::Polynomial::parse(ir::numbered(function, expr), [](std::string_view word) { return std::string(word); });
+/// Whether what a function does depends on anything; `deepest` calls are followed.
+bool branches(const clang::FunctionDecl& function, unsigned deepest);
+
+bool branches(const clang::Stmt* statement, unsigned deepest) {
+  if (statement == nullptr) return false;
+  if (llvm::isa<clang::IfStmt, clang::SwitchStmt, clang::ForStmt, clang::WhileStmt, clang::DoStmt,
+                clang::CXXForRangeStmt, clang::AbstractConditionalOperator, clang::IndirectGotoStmt, clang::GotoStmt,
+                clang::CXXTryStmt>(statement))
+    return true;
+  if (const auto* binary = llvm::dyn_cast<clang::BinaryOperator>(statement); binary != nullptr && binary->isLogicalOp())
+    return true;
+  const auto* call = llvm::dyn_cast<clang::CallExpr>(statement);
+  if (const clang::FunctionDecl* callee = call == nullptr ? nullptr : call->getDirectCallee())
+    if (callee->hasBody() && (deepest == 0 || branches(*callee, deepest - 1))) return true;
+  return std::any_of(statement->child_begin(), statement->child_end(),
+                     [deepest](const clang::Stmt* child) { return branches(child, deepest); });
 }
+
+bool branches(const clang::FunctionDecl& function, unsigned deepest) { return branches(function.getBody(), deepest); }
 
 }  // namespace
 
@@ -90,142 +85,75 @@ bool Body::only_host(const Loop& loop) const {
   });
 }
 
-Body::Counted Body::counted(ir::PlaceId variable) {
-  const auto declared =
-      std::find_if(variables_.begin(), variables_.end(), [&](const auto& known) { return known.second == variable; });
-  if (declared == variables_.end() || llvm::isa<clang::ParmVarDecl>(declared->first)) return {};
-  const auto* declaration = llvm::dyn_cast<clang::VarDecl>(declared->first);
-  const auto found = scan_.counters.find(declaration);
-  if (found == scan_.counters.end()) return {};
-  const Counter& counter = found->second;
-  if (counter.otherwise || counter.grows == counter.shrinks || counter.starts.empty()) return {};
-  if (const auto begin = iterators_begin_.find(static_cast<std::uint32_t>(variable)); begin != iterators_begin_.end())
-    return counter.grows && counter.starts.size() == 1 ? Counted{.lowest = begin->second} : Counted{};
-  if (kind(variable) != TypeKind::Integer) return {};
-  Counted result;
-  ir::ExprId& first = counter.grows ? result.lowest : result.highest;
-  for (const clang::Expr* start : counter.starts) {
-    const ir::ExprId value = expr(start);
-    if (first != ir::kNoExpr && first != value) return {};
-    first = value;
-  }
-  // i < n, n > i, i <= n, i != n: up to where. A variable of two loops has two ends.
-  if (counter.bounds.size() != 1) return result;
-  const auto* condition = llvm::cast<clang::BinaryOperator>(counter.bounds.front());
-  const auto* left = llvm::dyn_cast<clang::DeclRefExpr>(strip(condition->getLHS()));
-  const bool turned = left == nullptr || left->getDecl() != declaration;
-  clang::BinaryOperatorKind compares = condition->getOpcode();
-  if (turned && condition->isRelationalOp()) compares = clang::BinaryOperator::reverseComparisonOp(compares);
-  const bool strict = compares == clang::BO_NE || compares == (counter.grows ? clang::BO_LT : clang::BO_GT);
-  if (!strict && compares != (counter.grows ? clang::BO_LE : clang::BO_GE)) return result;
-  const ir::ExprId bound = expr(turned ? condition->getLHS() : condition->getRHS());
-  (counter.grows ? result.highest : result.lowest) = strict ? sum(bound, number(counter.grows ? -1 : 1)) : bound;
-  return result;
+bool Body::asks_for_rounds(const Loop& loop) const {
+  const clang::Stmt* asks = terminators_[loop.head];
+  return asks != nullptr && llvm::isa<clang::ForStmt, clang::WhileStmt, clang::CXXForRangeStmt>(asks);
 }
 
-ir::ExprId Body::add_folded(ir::Expr made) {
-  const auto value_of = polynomial(function_, made);
-  if (const auto known = value_of ? value_of->constant() : std::nullopt) {
-    made.constant = known;
-    made.text = std::to_string(*known);
-    made.uses.clear();
-  }
-  return function_.add(std::move(made));
-}
-
-ir::ExprId Body::instead(ir::ExprId in, ir::PlaceId variable, ir::ExprId value) {
-  if (in == ir::kNoExpr || value == ir::kNoExpr) return ir::kNoExpr;
-  const ir::Expr old = function_[in], by = function_[value];
-  ir::Expr made{.text = ir::numbered(function_, old), .uses = {}, .constant = {}, .unit = old.unit};
-  // From the last on: $1 is a part of $10.
-  for (std::size_t i = old.uses.size(); i-- > 0;) {
-    const std::string name = "$" + std::to_string(i);
-    const std::string with = old.uses[i] == variable ? "(" + by.text + ")" : function_.spell(old.uses[i]);
-    for (std::size_t at = made.text.find(name); at != std::string::npos; at = made.text.find(name, at + with.size()))
-      made.text.replace(at, name.size(), with);
-  }
-  for (const auto* uses : {&old.uses, &by.uses})
-    for (const ir::PlaceId use : *uses)
-      if (use != variable && std::find(made.uses.begin(), made.uses.end(), use) == made.uses.end())
-        made.uses.push_back(use);
-  return add_folded(std::move(made));
-}
-
-void Body::spread(Operand& memory, ir::ExprId* bytes, const llvm::DenseSet<std::uint32_t>& written,
-                  const llvm::DenseSet<std::uint32_t>& tested) {
-  const auto varies = [&](ir::ExprId expr) {
-    return expr != ir::kNoExpr && std::any_of(function_[expr].uses.begin(), function_[expr].uses.end(),
-                                              [&](ir::PlaceId use) { return changes(function_, use, written); });
-  };
-  // An element of an array is a part of it, too.
-  while (memory.kind == Operand::Kind::Address && function_[memory.place].kind == Place::Kind::Index &&
-         kind(function_[memory.place].base) != TypeKind::Pointer && varies(function_[memory.place].index)) {
-    const Place element = function_[memory.place];
-    memory.place = element.base;
-    memory.offset = memory.offset == ir::kNoExpr ? element.index : sum(element.index, memory.offset);
-  }
-  ir::ExprId size = bytes == nullptr ? ir::kNoExpr : *bytes;
-  if (varies(size)) size = ir::kNoExpr;
-  if (varies(memory.offset)) {
-    ir::ExprId low = memory.offset, high = memory.offset;
-    while (varies(low)) {
-      const ir::Expr now = function_[low];
-      std::size_t number = 0;
-      while (!changes(function_, now.uses[number], written)) ++number;
-      const ir::PlaceId variable = now.uses[number];
-      const auto offset = polynomial(function_, now);
-      const Slope way = offset ? slope(*offset, "$" + std::to_string(number)) : Slope::NotKnown;
-      Counted count;
-      if (way == Slope::Up || way == Slope::Down) count = counted(variable);
-      if (way == Slope::Down) std::swap(count.lowest, count.highest);
-      if (tested.contains(static_cast<std::uint32_t>(variable)) || varies(count.lowest)) count.lowest = ir::kNoExpr;
-      if (varies(count.highest)) count.highest = ir::kNoExpr;
-      low = instead(low, variable, count.lowest);
-      high = instead(high, variable, count.highest);
+bool Body::passes(const Loop& loop, std::size_t block) const {
+  if (block == loop.head) return true;
+  std::set<std::size_t> seen{block};
+  std::vector<std::size_t> work{loop.head};
+  while (!work.empty()) {
+    const std::size_t at = work.back();
+    work.pop_back();
+    for (const ir::BlockId successor : function_.blocks[at].successors) {
+      const auto next = static_cast<std::size_t>(successor);
+      const bool leaves = !within(loop.blocks, next);
+      if (leaves && at == loop.head && asks_for_rounds(loop)) continue;
+      if (leaves || next == loop.head) return false;
+      if (seen.insert(next).second) work.push_back(next);
     }
-    size = low == ir::kNoExpr ? ir::kNoExpr : length(low, high, size);
-    memory.offset = low == ir::kNoExpr ? unknown_number() : function_[low].constant == 0 ? ir::kNoExpr : low;
   }
-  if (bytes != nullptr) *bytes = size;
+  return true;
 }
 
-ir::ExprId Body::length(ir::ExprId first, ir::ExprId last, ir::ExprId element) {
-  if (last == ir::kNoExpr || element == ir::kNoExpr || function_[first].unit == 0) return ir::kNoExpr;
-  const ir::Expr from = function_[first], to = function_[last], size = function_[element];
-  ir::Expr made{
-      .text = "((" + to.text + ") - (" + from.text + ")) * " + std::to_string(from.unit) + " + (" + size.text + ")",
-      .uses = to.uses};
-  for (const auto* uses : {&from.uses, &size.uses})
-    for (const ir::PlaceId use : *uses)
-      if (std::find(made.uses.begin(), made.uses.end(), use) == made.uses.end()) made.uses.push_back(use);
-  return add_folded(std::move(made));
+bool Body::leaves_early(const Loop& loop) const {
+  if (!asks_for_rounds(loop) || throws(terminators_[loop.head])) return true;
+  return std::any_of(loop.blocks.begin(), loop.blocks.end(), [&](std::size_t block) {
+    const auto& successors = function_.blocks[block].successors;
+    return block != loop.head && !std::all_of(successors.begin(), successors.end(), [&](ir::BlockId next) {
+             return within(loop.blocks, static_cast<std::size_t>(next));
+           });
+  });
+}
+
+bool Body::in_all_rounds(const std::vector<Loop>& loops, std::size_t loop, std::size_t block) {
+  // Small loops come first: the last one that is smaller and has the block is the one directly inside.
+  const Loop& outer = loops[loop];
+  for (std::size_t i = loop; i-- > 0;) {
+    const Loop& inner = loops[i];
+    if (inner.head == outer.head || !within(outer.blocks, inner.head) || !within(inner.blocks, block)) continue;
+    return passes(outer, inner.head) &&
+           (block == inner.head || (begins_in_all_rounds(inner, outer) && in_all_rounds(loops, i, block)));
+  }
+  return passes(outer, block);
 }
 
 void Body::spread_accesses() {
   const std::vector<Loop> loops = natural_loops();
-  std::set<std::size_t> heads;
-  for (const Loop& loop : loops) heads.insert(loop.head);
-  for (const Loop& loop : loops) {
+  for (std::size_t i = 0; i < loops.size(); ++i) {
+    const Loop& loop = loops[i];
     if (!only_host(loop)) continue;
-    llvm::DenseSet<std::uint32_t> written, tested;
-    for (const std::size_t block : loop.blocks)
-      for (const ir::Op& op : function_.blocks[block].ops)
-        if (op.target != ir::kNoPlace) written.insert(static_cast<std::uint32_t>(op.target));
+    Reached reached{.in_all_rounds = false, .to_the_end = !leaves_early(loop), .uncertain = {}};
+    std::vector<bool> in_all;
     for (const std::size_t block : loop.blocks) {
-      const ir::Block& here = function_.blocks[block];
-      if (here.condition == ir::kNoExpr || heads.contains(block)) continue;
-      const bool leaves = std::any_of(here.successors.begin(), here.successors.end(), [&](ir::BlockId next) {
-        return !std::binary_search(loop.blocks.begin(), loop.blocks.end(), static_cast<std::size_t>(next));
-      });
-      if (leaves) continue;
-      const std::string& text = function_[here.condition].text;
-      for (const std::uint32_t variable : written)
-        if (ir::numbered(function_, {.text = text, .uses = {ir::PlaceId{variable}}}) != text) tested.insert(variable);
+      const auto& ops = function_.blocks[block].ops;
+      in_all.push_back(!ops.empty() && in_all_rounds(loops, i, block));
+      if (in_all.back()) continue;
+      for (const ir::Op& op : ops)
+        if (op.target != ir::kNoPlace) reached.uncertain.insert(static_cast<std::uint32_t>(op.target));
     }
-    for (const std::size_t block : loop.blocks) {
-      for (ir::Op& op : function_.blocks[block].ops) {
-        for (ir::Access& access : op.accesses) spread(access.memory, &access.bytes, written, tested);
-        for (Operand& argument : op.arguments) spread(argument, nullptr, written, tested);
+    for (std::size_t number = 0; number < loop.blocks.size(); ++number) {
+      for (ir::Op& op : function_.blocks[loop.blocks[number]].ops) {
+        reached.in_all_rounds = in_all[number];
+        for (ir::Access& access : op.accesses) spread(access.memory, &access.bytes, loop, reached);
+        if (op.arguments.empty()) continue;
+        const auto callee = unit_.usr_owner.find(op.callee);
+        constexpr unsigned kDeepest = 3;
+        reached.in_all_rounds =
+            in_all[number] && callee != unit_.usr_owner.end() && !branches(*callee->second, kDeepest);
+        for (Operand& argument : op.arguments) spread(argument, nullptr, loop, reached);
       }
     }
   }
@@ -235,9 +163,10 @@ void Body::flatten_loops() {
   for (bool changed = true; changed;) {
     changed = false;
     const auto loops = natural_loops();
-    for (const auto& [head, body] : loops) {
+    for (const Loop& loop : loops) {
+      const std::vector<std::size_t>& body = loop.blocks;
       std::optional<ir::BlockId> exit;
-      bool simple = only_host({head, body});
+      bool simple = only_host(loop);
       for (const std::size_t block : body) {
         for (const ir::BlockId next : function_.blocks[block].successors) {
           if (std::binary_search(body.begin(), body.end(), static_cast<std::size_t>(next))) continue;
@@ -248,7 +177,7 @@ void Body::flatten_loops() {
       if (!simple || !exit) continue;
       std::vector<ir::Op> list = without_paths(body, /*in_loop=*/true);
       for (const std::size_t block : body) function_.blocks[block] = {};
-      function_.blocks[head] = {.ops = std::move(list), .successors = {*exit}};
+      function_.blocks[loop.head] = {.ops = std::move(list), .successors = {*exit}};
       changed = true;
       break;
     }
@@ -277,8 +206,16 @@ std::vector<Body::Loop> Body::natural_loops() const {
     }
   }
   std::vector<Loop> result;
-  for (const auto& [head, body] : loops)
-    if (body.count(0) == 0 || head == 0) result.push_back({head, {body.begin(), body.end()}});
+  for (const auto& [head, body] : loops) {
+    if (body.count(0) != 0 && head != 0) continue;
+    Loop loop;
+    loop.head = head;
+    loop.blocks.assign(body.begin(), body.end());
+    for (const std::size_t block : loop.blocks)
+      for (const ir::Op& op : blocks[block].ops)
+        if (op.target != ir::kNoPlace) ++loop.writes[static_cast<std::uint32_t>(op.target)];
+    result.push_back(std::move(loop));
+  }
   std::sort(result.begin(), result.end(),
             [](const Loop& a, const Loop& b) { return a.blocks.size() < b.blocks.size(); });
   return result;

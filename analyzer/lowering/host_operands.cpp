@@ -144,6 +144,7 @@ ir::ExprId Body::expr(const clang::Expr* expression) {
 
 ir::Expr Body::scalar(const clang::Expr* expression) {
   if (const auto known = constant(expression)) return {.text = std::to_string(*known), .uses = {}, .constant = known};
+  if (narrows(expression, unit_.context)) return {.text = source_text(expression), .uses = {}, .constant = {}};
   const clang::Expr* at = strip(expression);
   const auto part = [&](const clang::Expr* inner) {
     ir::Expr made = scalar(inner);

@@ -6,13 +6,16 @@
 // makes, the branches of `?:` before the operator, and no element knows the statement it is part of. What an element
 // needs to know of its surroundings is collected here.
 //
-// So is which variables count: they are set to something, and from there on only grow, or only shrink.
+// So is which variables may count the rounds of a loop: those to which nothing happens but that they are set and
+// stepped.
 //
 // Here it is also found out what cannot be lowered at all: an expression that Clang could not understand may have been
 // a launch or a synchronisation, code in an OpenMP parallel region is run by several host threads at once, and a
 // coroutine or a longjmp does not go where the CFG says. Such a function is given up, by name, and nothing is said of
 // it.
 #include "analyzer/lowering/host_scan.h"
+
+#include <algorithm>
 
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/ExprCXX.h"
@@ -70,6 +73,29 @@ const clang::Expr* strip(const clang::Expr* expression) {
   return expression;
 }
 
+bool narrows(const clang::Expr* expression, const clang::ASTContext& context) {
+  const clang::Expr* last = strip(expression);
+  for (const clang::Expr* at = expression; at != nullptr && at != last;) {
+    if (const auto* cast = llvm::dyn_cast<clang::CastExpr>(at)) {
+      const clang::QualType to = cast->getType(), from = cast->getSubExpr()->getType();
+      // That `if (i)` asks for a bool says nothing of i.
+      const bool asked = llvm::isa<clang::ImplicitCastExpr>(cast) && to->isBooleanType();
+      if (!asked && to->isIntegralOrEnumerationType() && from->isIntegralOrEnumerationType() &&
+          !to->isDependentType() && !from->isDependentType() &&
+          context.getIntWidth(to) < std::min(context.getIntWidth(from), context.getIntWidth(context.IntTy)))
+        return true;
+      at = cast->getSubExpr();
+    } else if (const auto* parens = llvm::dyn_cast<clang::ParenExpr>(at)) {
+      at = parens->getSubExpr();
+    } else if (const auto* full = llvm::dyn_cast<clang::FullExpr>(at)) {
+      at = full->getSubExpr();
+    } else {
+      return false;
+    }
+  }
+  return false;
+}
+
 namespace {
 
 bool opens_block_in_file(const clang::CompoundStmt& block) { return block.getLBracLoc().isFileID(); }
@@ -124,7 +150,6 @@ void Scan::note_destination(const clang::Expr* value, Destination destination) {
 void Scan::note_variable(const clang::VarDecl& variable) {
   if (variable.isInvalidDecl()) incomplete = "'" + variable.getNameAsString() + "' has errors";
   if (!variable.hasInit() || variable.getType()->isReferenceType()) return;
-  if (variable.hasLocalStorage()) counters[&variable].starts.push_back(variable.getInit());
   note_destination(variable.getInit(), {Destination::Kind::Variable, &variable});
 }
 
@@ -138,43 +163,31 @@ void Scan::walk_call(const clang::Stmt& call, const clang::Stmt* enclosing) {
     incomplete = name.str() + " leaves the order of statements";
 }
 
-Counter* Scan::counter(const clang::Expr* expression) {
-  const auto* name = llvm::dyn_cast<clang::DeclRefExpr>(expression->IgnoreParenImpCasts());
-  const auto* variable = name == nullptr ? nullptr : llvm::dyn_cast<clang::VarDecl>(name->getDecl());
-  if (variable == nullptr || !variable->hasLocalStorage()) return nullptr;
-  counted_.insert(name);
-  return &counters[variable];
+void Scan::account_for(const clang::Expr* expression) {
+  if (const auto* name = llvm::dyn_cast<clang::DeclRefExpr>(expression->IgnoreParenImpCasts()))
+    accounted_for_.insert(name);
 }
 
 void Scan::note_count(const clang::Stmt& statement) {
-  const auto step = [this](const clang::Expr* counted, bool up) {
-    if (Counter* variable = counter(counted)) (up ? variable->grows : variable->shrinks) = true;
-  };
   if (const auto* unary = llvm::dyn_cast<clang::UnaryOperator>(&statement)) {
-    if (unary->isIncrementDecrementOp()) step(unary->getSubExpr(), unary->isIncrementOp());
+    if (unary->isIncrementDecrementOp()) account_for(unary->getSubExpr());
   } else if (const auto* binary = llvm::dyn_cast<clang::BinaryOperator>(&statement)) {
-    if (binary->getOpcode() == clang::BO_AddAssign || binary->getOpcode() == clang::BO_SubAssign) {
-      step(binary->getLHS(), binary->getOpcode() == clang::BO_AddAssign);
-    } else if (binary->getOpcode() == clang::BO_Assign) {
-      if (Counter* variable = counter(binary->getLHS())) variable->starts.push_back(binary->getRHS());
-    }
+    const auto code = binary->getOpcode();
+    if (code == clang::BO_AddAssign || code == clang::BO_SubAssign || code == clang::BO_Assign)
+      account_for(binary->getLHS());
   } else if (const auto* call = llvm::dyn_cast<clang::CXXOperatorCallExpr>(&statement)) {
     // Iterators.
-    if (call->getOperator() == clang::OO_PlusPlus) step(call->getArg(0), true);
-    if (call->getOperator() == clang::OO_MinusMinus) step(call->getArg(0), false);
-    if (call->getOperator() == clang::OO_Star || call->getOperator() == clang::OO_Arrow ||
-        call->getOperator() == clang::OO_Subscript || call->isComparisonOp())
-      for (const clang::Expr* read : call->arguments()) (void)counter(read);
+    const auto code = call->getOperator();
+    if (code == clang::OO_PlusPlus || code == clang::OO_MinusMinus) account_for(call->getArg(0));
+    if (code == clang::OO_Star || code == clang::OO_Arrow || code == clang::OO_Subscript || call->isComparisonOp())
+      for (const clang::Expr* read : call->arguments()) account_for(read);
   } else if (const auto* cast = llvm::dyn_cast<clang::ImplicitCastExpr>(&statement)) {
     const bool made_const = cast->getCastKind() == clang::CK_NoOp && cast->getType().isConstQualified();
-    if (cast->getCastKind() == clang::CK_LValueToRValue || made_const) (void)counter(cast->getSubExpr());
-  } else if (const auto* loop = llvm::dyn_cast<clang::ForStmt>(&statement)) {
-    const auto* condition = llvm::dyn_cast_or_null<clang::BinaryOperator>(loop->getCond());
-    if (condition == nullptr || !condition->isComparisonOp()) return;
-    for (const clang::Expr* side : {condition->getLHS(), condition->getRHS()})
-      if (Counter* variable = counter(side)) variable->bounds.push_back(condition);
-  } else if (const auto* name = llvm::dyn_cast<clang::DeclRefExpr>(&statement); name && !counted_.contains(name)) {
-    if (Counter* variable = counter(name)) variable->otherwise = true;
+    if (cast->getCastKind() == clang::CK_LValueToRValue || made_const) account_for(cast->getSubExpr());
+  } else if (const auto* name = llvm::dyn_cast<clang::DeclRefExpr>(&statement);
+             name && !accounted_for_.contains(name)) {
+    const auto* variable = llvm::dyn_cast<clang::VarDecl>(name->getDecl());
+    if (variable != nullptr && variable->hasLocalStorage()) not_only_counted.insert(variable);
   }
 }
 

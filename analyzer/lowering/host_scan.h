@@ -10,6 +10,7 @@
 #include "llvm/ADT/SmallVector.h"
 
 namespace clang {
+class ASTContext;
 class AbstractConditionalOperator;
 class CXXCtorInitializer;
 class Expr;
@@ -25,15 +26,6 @@ struct Destination {
   enum class Kind : std::uint8_t { Variable, Member, Result, New };
   Kind kind = Kind::Variable;
   const void* of = nullptr;  ///< VarDecl, CXXCtorInitializer, none, CXXNewExpr
-};
-
-/// What is done to a local variable, as far as it may count the rounds of a loop.
-struct Counter {
-  llvm::SmallVector<const clang::Expr*, 2> starts;  ///< every value it is set to
-  llvm::SmallVector<const clang::Expr*, 2> bounds;  ///< conditions of the loops that step it
-  bool grows = false;
-  bool shrinks = false;
-  bool otherwise = false;  ///< its address is taken, it is scaled, ...
 };
 
 struct Scan {
@@ -54,7 +46,8 @@ struct Scan {
   llvm::DenseMap<const clang::Expr*, const clang::VarDecl*> returned;
   /// Variables of main() that live until it ends.
   llvm::DenseSet<const clang::VarDecl*> until_exit;
-  llvm::DenseMap<const clang::VarDecl*, Counter> counters;
+  /// Local variables that are not only read, set and counted: an address is taken, one is scaled, ...
+  llvm::DenseSet<const clang::VarDecl*> not_only_counted;
   std::string incomplete;  ///< why the function cannot be lowered whole
 
  private:
@@ -64,13 +57,15 @@ struct Scan {
   void note_destination(const clang::Expr* value, Destination destination);
   void note_variable(const clang::VarDecl& variable);
   void note_count(const clang::Stmt& statement);
-  /// The variable's own counter, if `expression` names one; its name there is accounted for.
-  Counter* counter(const clang::Expr* expression);
+  /// If `expression` names a variable, this name is accounted for.
+  void account_for(const clang::Expr* expression);
 
-  llvm::DenseSet<const clang::Expr*> counted_;  ///< names of counters that were accounted for
+  llvm::DenseSet<const clang::Expr*> accounted_for_;
 };
 
 /// What an expression is when everything is taken off that does not change which object or value it means.
 const clang::Expr* strip(const clang::Expr* expression);
+/// What is taken off includes a cast to an integer that is smaller than an int: the value may be another.
+bool narrows(const clang::Expr* expression, const clang::ASTContext& context);
 
 }  // namespace streamsan::analyzer::host

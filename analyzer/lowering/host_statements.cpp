@@ -156,7 +156,7 @@ void Body::assign(ir::PlaceId target, const clang::Expr* source) {
       return;
     case TypeKind::Integer: {
       const ir::PlaceId from = value->isGLValue() ? place(value) : ir::kNoPlace;
-      const bool equal = from != ir::kNoPlace && kind(from) == TypeKind::Integer;
+      const bool equal = from != ir::kNoPlace && kind(from) == TypeKind::Integer && !narrows(source, unit_.context);
       return emit_assign(target, equal ? this->value(from) : unknown(), site(*source));
     }
     case TypeKind::Stream:

@@ -130,14 +130,17 @@ void Body::drop_dead_ends() {
   // The blocks that are left, in their order.
   std::vector<ir::BlockId> renamed(blocks.size());
   std::vector<ir::Block> kept;
+  std::vector<const clang::Stmt*> kept_terminators;
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     if (!reached[i]) continue;
     renamed[i] = ir::BlockId{static_cast<std::uint32_t>(kept.size())};
     kept.push_back(std::move(blocks[i]));
+    kept_terminators.push_back(terminators_[i]);
   }
   for (ir::Block& block : kept)
     for (ir::BlockId& next : block.successors) next = renamed[static_cast<std::size_t>(next)];
   blocks = std::move(kept);
+  terminators_ = std::move(kept_terminators);
 }
 
 void Body::drop_idle_touches() {
