@@ -12,7 +12,7 @@ void length(float* device, const float* pinned, size_t n) {
   cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking);
   cudaMemcpyAsync(device, pinned, n * sizeof(float), cudaMemcpyHostToDevice, a);
   cudaMemcpyAsync(device + 128, pinned + 128, 512, cudaMemcpyHostToDevice, b);
-  // CHECK-MESSAGES-MAYBE: :[[@LINE-1]]:3: warning: 
+  // CHECK-MESSAGES-MAYBE: :[[@LINE-1]]:3: warning: cudaMemcpyAsync (host to device) on stream 'b' may write 'device' while cudaMemcpyAsync (host to device) on stream 'a' still writes it, if both use the same part of 'device' [streamsan-cross-stream-race]
   cudaStreamSynchronize(a);
   cudaStreamSynchronize(b);
 }
@@ -23,7 +23,7 @@ void columns(float* image, size_t pitch, const float* pinned, size_t height) {
   cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking);
   cudaMemcpy2DAsync(image, pitch, pinned, 256, 256, height, cudaMemcpyHostToDevice, a);
   cudaMemcpy2DAsync(image + 64, pitch, pinned + 64, 256, 256, height, cudaMemcpyHostToDevice, b);
-  // CHECK-MESSAGES-MAYBE: :[[@LINE-1]]:3: warning: 
+  // CHECK-MESSAGES-MAYBE: :[[@LINE-1]]:3: warning: cudaMemcpy2DAsync (host to device) on stream 'b' may write 'image' while cudaMemcpy2DAsync (host to device) on stream 'a' still writes it, if both use the same part of 'image' [streamsan-cross-stream-race]
   cudaStreamSynchronize(a);
   cudaStreamSynchronize(b);
 }
@@ -35,8 +35,8 @@ void slices(float* device, const float* pinned, size_t n) {
   for (int i = 0; i < 8; i += 2) {
     cudaMemcpyAsync(device + i * n, pinned + i * n, n * sizeof(float), cudaMemcpyHostToDevice, a);
     cudaMemcpyAsync(device + (i + 1) * n, pinned + (i + 1) * n, n * sizeof(float), cudaMemcpyHostToDevice, b);
-    // CHECK-MESSAGES-MAYBE: :[[@LINE-2]]:5: warning: 
-    // CHECK-MESSAGES-MAYBE: :[[@LINE-2]]:5: warning: 
+    // CHECK-MESSAGES-MAYBE: :[[@LINE-2]]:5: warning: cudaMemcpyAsync (host to device) on stream 'a' may write 'device' while cudaMemcpyAsync (host to device) on stream 'b', in an earlier iteration, still writes it, if both use the same part of 'device' [streamsan-cross-stream-race]
+    // CHECK-MESSAGES-MAYBE: :[[@LINE-2]]:5: warning: cudaMemcpyAsync (host to device) on stream 'b' may write 'device' while cudaMemcpyAsync (host to device) on stream 'a', in an earlier iteration, still writes it, if both use the same part of 'device' [streamsan-cross-stream-race]
   }
   cudaStreamSynchronize(a);
   cudaStreamSynchronize(b);
