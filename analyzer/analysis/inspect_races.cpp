@@ -27,10 +27,8 @@ bool Inspector::one_kernel_on_parts(const Pending& mine, const Pending& earlier)
   if (mine.arguments != earlier.arguments) return true;
   const bool same_op = mine.op == earlier.op;
   // Equal texts are equal values only within one run of one function.
-  const auto inlined = [this](const ir::Op& op) {
-    return op.site != ir::kNoSite && values_.function()[op.site].call != ir::kNoSite;
-  };
-  if (!values_.precise(mine.arguments) && (same_op || inlined(now) || inlined(before))) return true;
+  const bool one_run = !same_op && !values_.of_a_callee(index_) && !values_.of_a_callee(earlier.op);
+  if (!values_.precise(mine.arguments) && !one_run) return true;
   for (std::size_t i = 0; i < now.accesses.size() && i < before.accesses.size(); ++i) {
     const ir::ExprId offset = now.accesses[i].memory.offset;
     if (same_op ? offset != ir::kNoExpr && !values_.function()[offset].constant

@@ -5,8 +5,8 @@
 //
 // A device-wide synchronisation is only told of where all work that may be in flight was enqueued here, on streams with
 // names; work of callers is not seen, so the advice holds for this function's own work. Where only the default stream
-// has work nothing is told: in a program with one stream the two calls are one. Of what a callee waits for nothing is told
-// either: another caller may need it, and a destructor cannot know.
+// has work nothing is told: in a program with one stream the two calls are one. Of what a callee waits for nothing is
+// told either: another caller may need it, and a destructor cannot know.
 #include <string>
 
 #include "analyzer/analysis/inspector.h"
@@ -18,12 +18,8 @@ using ordering::HostEffect;
 using ordering::MemoryKind;
 using ordering::StreamKind;
 
-bool Inspector::of_a_callee() const {
-  return op_->site != ir::kNoSite && values_.function()[op_->site].call != ir::kNoSite;
-}
-
 void Inspector::device_sync() {
-  if (of_a_callee()) return;
+  if (values_.of_a_callee(index_)) return;
   if (order_->strangers() || order_->busy().empty() || order_->busy().size() > 3) return;
   for (const auto& [stream, op] : order_->busy())
     if (!values_.precise(stream) || stream == kLegacy || stream == kPerThread ||
@@ -50,7 +46,7 @@ void Inspector::device_sync() {
 }
 
 void Inspector::redundant_sync() {
-  if (of_a_callee()) return;
+  if (values_.of_a_callee(index_)) return;
   const bool device = op_->kind == OpKind::SyncDevice;
   const ValueId stream = device ? kUnknown : store_->stream(values_, op_->stream);
   if (!device && (!values_.precise(stream) || op_->work == ir::Work::Library)) return;
@@ -93,7 +89,7 @@ void Inspector::redundant_sync() {
 }
 
 void Inspector::redundant_event_sync() {
-  if (of_a_callee()) return;
+  if (values_.of_a_callee(index_)) return;
   const ValueId event = store_->evaluate(values_, op_->event);
   const EventState* state = values_.precise(event) ? order_->event(event) : nullptr;
   if (state == nullptr || state->record == kNoOp) return;

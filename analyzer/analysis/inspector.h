@@ -73,7 +73,6 @@ class Inspector {
   void capture();
 
   // inspect_syncs.cpp
-  [[nodiscard]] bool of_a_callee() const;
   void device_sync();
   void redundant_sync();
   void redundant_event_sync();

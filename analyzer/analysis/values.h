@@ -118,6 +118,11 @@ class Values {
 
   [[nodiscard]] const ir::Function& function() const { return function_; }
   [[nodiscard]] const ir::Op& op(OpIndex index) const { return *ops_[index]; }
+  /// The op came in with an inlined callee.
+  [[nodiscard]] bool of_a_callee(OpIndex index) const {
+    const ir::SiteId site = op(index).site;
+    return site != ir::kNoSite && function_[site].call != ir::kNoSite;
+  }
   [[nodiscard]] OpIndex first_op(std::uint32_t block) const { return first_op_[block]; }
   [[nodiscard]] OpIndex op_count() const { return static_cast<OpIndex>(ops_.size()); }
 

@@ -31,9 +31,7 @@ Thing Witness::thing(ValueId value, const ir::Operand& written, OpIndex op) cons
   const bool written_in_place = in_a_place(written);
   const ir::Place* root = written_in_place ? &root_of(written.place) : nullptr;
   const bool named = written_in_place && root->kind != ir::Place::Kind::Temporary;
-  const ir::SiteId site = values_.op(op).site;
-  const bool own = site == ir::kNoSite || function[site].call == ir::kNoSite;
-  if (named && own && !root->inlined) {
+  if (named && !values_.of_a_callee(op) && !root->inlined) {
     result.name = function.spell(written.place);
     return result;
   }
