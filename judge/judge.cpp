@@ -224,7 +224,7 @@ void Judge::consume(const Item& item) {
   ThreadId thread{record.thread};
   if (record.kind == Kind::CallEnd) return call_end(item);
   // Definitions may be written in the middle of a blocking call; any other call of the thread means that it is over.
-  if (record.kind > Kind::Message) finish_pending(thread);
+  if (!trace::is_definition(record.kind)) finish_pending(thread);
   switch (record.kind) {
     case Kind::Module:
       return places_.add_module(item);
@@ -234,6 +234,9 @@ void Judge::consume(const Item& item) {
       return places_.add_kernel(item);
     case Kind::Unmodelled:
       return unmodelled(item);
+    case Kind::Footprint:
+    case Kind::Arguments:
+      return;
     case Kind::Message:
       messages_.emplace_back(trace::payload_text(item.payload, 0, w[0]));
       return;

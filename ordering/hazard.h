@@ -14,6 +14,7 @@ namespace streamsan::ordering {
 enum class AccessMode : std::uint8_t {
   Read,
   Write,      ///< also read-modify-write
+  Atomic,     ///< only by atomic operations of the GPU: no conflict with one another
   Unknown,    ///< inferred: may write, may only read
   Doubtful,   ///< inferred from a word inside a structure that may be left over from earlier: may not be used at all
 };
@@ -34,7 +35,8 @@ struct Access {
   ThreadId thread{};           ///< who submitted it
   AccessMode mode = AccessMode::Read;
   AccessSource source = AccessSource::Copy;
-  bool exact = true;
+  bool exact = true;           ///< the bytes are known
+  bool learned = false;        ///< exact, Kernel: known from an earlier launch with the same arguments, which may have met other data
   bool on_stream = true;       ///< false: done by the host thread, not in a stream
   Range range;                 ///< exact: the bytes; inferred: from the pointer to the end of the allocation
   FunctionId function{};       ///< Kernel

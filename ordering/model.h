@@ -79,11 +79,18 @@ struct PointerArgument {
   AccessMode mode = AccessMode::Unknown;  ///< Unknown when the launch does not tell (judge/pointer_roles.h)
 };
 
+/// Bytes that a kernel is known to touch: measured, or computed from its code.
+struct KernelBytes {
+  Footprint bytes;
+  AccessMode mode = AccessMode::Read;
+};
+
 struct LaunchShape {
   FunctionId function{};
   std::uint64_t threads = 0;         ///< grid x block
   std::uint64_t arguments_hash = 0;  ///< equal launches of one kernel have equal hashes
   bool programmatic = false;         ///< R-LCH-02: not used yet
+  bool learned = false;              ///< the known bytes are those of an earlier launch with the same arguments
 };
 
 struct Options {
@@ -138,7 +145,9 @@ class Model {
   [[nodiscard]] const AllocationInfo* find_allocation(Address address) const;
 
   // ---- operations: each is one step of its stream and returns its number ----------------------------------------------
-  OpId launch(Call call, StreamId stream, const LaunchShape& shape, std::span<const PointerArgument> pointers);
+  /// `pointers` become inferred accesses, `bytes` exact ones (learned ones if the shape says so).
+  OpId launch(Call call, StreamId stream, const LaunchShape& shape, std::span<const PointerArgument> pointers,
+              std::span<const KernelBytes> bytes = {});
   /// The kinds of memory on both sides, and so the row of the copy matrix, are found from the addresses (R-CPY-19).
   /// The host part (what is waited for, what is complete at return) takes effect in returned().
   /// A zero-byte copy is not an operation (R-CPY-23) and returns kNoOp.

@@ -75,7 +75,8 @@ void Model::Impl::touch_footprint(const Footprint& given, const Access& access, 
   }
 }
 
-OpId Model::launch(Call call, StreamId stream, const LaunchShape& shape, std::span<const PointerArgument> pointers) {
+OpId Model::launch(Call call, StreamId stream, const LaunchShape& shape, std::span<const PointerArgument> pointers,
+                   std::span<const KernelBytes> bytes) {
   Lane* lane = impl_->lane(stream);
   if (!lane) return kNoOp;
   const OpId op = impl_->begin(call, *lane, LegacyRole::Action);
@@ -95,6 +96,12 @@ OpId Model::launch(Call call, StreamId stream, const LaunchShape& shape, std::sp
     access.mode = pointer.mode;
     const Range reach{pointer.address, allocation->info.range.end};
     impl_->touch(*allocation, access, {&reach, 1}, actor);
+  }
+  access.exact = true;
+  access.learned = shape.learned;
+  for (const KernelBytes& known : bytes) {
+    access.mode = known.mode;
+    impl_->touch_footprint(known.bytes, access, actor);
   }
   return op;
 }

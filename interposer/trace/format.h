@@ -41,7 +41,8 @@
 namespace streamsan::trace {
 
 inline constexpr std::uint64_t kMagic = 0x31656361'72747353ull;  // "Sstrace1"
-inline constexpr std::uint32_t kVersion = 1;
+inline constexpr std::uint32_t kVersion = 2;
+inline constexpr std::uint32_t kOldestVersion = 1;  ///< still read: it lacks what is marked "format 2" below
 inline constexpr std::size_t kHeaderBytes = 4096;
 inline constexpr std::size_t kSlotBytes = 64;
 inline constexpr std::size_t kChunkBytes = std::size_t{1} << 20;
@@ -60,6 +61,14 @@ enum class End : std::uint32_t {
   Internal = 4,  ///< the recorder switched itself off
 };
 
+/// How the bytes of kernels are found in this process.
+enum class Footprints : std::uint32_t {
+  Undecided = 0,  ///< no kernel was launched yet, or format 1
+  Inferred = 1,   ///< from pointers among the arguments
+  Measured = 2,   ///< first launches are measured on the GPU
+};
+inline constexpr std::size_t kAskedWords = 32;
+
 struct FileHeader {
   std::uint64_t magic;
   std::uint32_t version;
@@ -77,6 +86,16 @@ struct FileHeader {
   std::atomic<std::uint32_t> cuda_initialised;  ///< cuInit was seen to succeed
   char executable[1024];                        ///< path, NUL-terminated, cut if longer
   char command_line[2048];                      ///< arguments separated by NUL, cut if longer
+
+  // Format 2: measured footprints.
+  std::atomic<std::uint64_t>
+      asked[kAskedWords];           ///< the judge wants the next launch of these functions measured: bit
+                                    ///< (function id mod 64 kAskedWords); the recorder clears it once it was
+  std::atomic<std::uint32_t> asks;  ///< set by the judge after it set a bit, cleared by the recorder: a cheap test
+  std::atomic<std::uint32_t> footprints;    ///< Footprints, the mode in force, by the recorder
+  std::atomic<std::uint32_t> measured;      ///< launches measured so far
+  std::atomic<std::uint32_t> learned;       ///< distinct footprints known so far
+  std::atomic<std::uint64_t> measuring_ns;  ///< time launches took longer because they were measured
 };
 static_assert(sizeof(FileHeader) <= kHeaderBytes);
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
@@ -104,15 +123,16 @@ enum class Kind : std::uint8_t {
   Message,     ///< w0 length; continuation: text of a warning of the recorder
 
   // Operations and their neighbours.
-  Launch,        ///< w0 stream, w1 ctx, w2 function id, w3 number of device threads, w4 hash of all argument bytes and
-                 ///< of grid and block, w5 number of pointer words; continuation: pointer words, see pointer_word()
-                 ///< flags: kProgrammatic
-  Copy,          ///< w0 stream, w1 ctx, w2 dst, w3 src, w4 width in bytes, w5 1 if a shape follows, else 0
-                 ///< flags: direction and form; continuation if w5 != 0: dst pitch, src pitch, height, dst slice bytes,
-                 ///< src slice bytes, depth, unused, unused. A side that is an array has address 0
-  Fill,          ///< w0 stream, w1 ctx, w2 dst, w3 width in bytes, w4 pitch, w5 height; flags: form
-  HostFunction,  ///< w0 stream, w1 ctx
-  StreamAction,  ///< w0 stream, w1 ctx
+  Launch,  ///< w0 stream, w1 ctx, w2 function id, w3 number of device threads, w4 hash of all argument bytes and
+           ///< of grid and block, w5 number of pointer words; continuation: pointer words, see pointer_word(), and
+           ///< with kHasFootprint one word more: the id of a Footprint
+           ///< flags: kProgrammatic, kHasFootprint, kMeasured
+  Copy,    ///< w0 stream, w1 ctx, w2 dst, w3 src, w4 width in bytes, w5 1 if a shape follows, else 0
+           ///< flags: direction and form; continuation if w5 != 0: dst pitch, src pitch, height, dst slice bytes,
+           ///< src slice bytes, depth, unused, unused. A side that is an array has address 0
+  Fill,    ///< w0 stream, w1 ctx, w2 dst, w3 width in bytes, w4 pitch, w5 height; flags: form
+  HostFunction,    ///< w0 stream, w1 ctx
+  StreamAction,    ///< w0 stream, w1 ctx
   StreamJoinsAll,  ///< w0 stream, w1 ctx
   Alloc,           ///< w0 address, w1 bytes, w2 ordering::MemoryKind, w3 stream (DeviceAsync), w4 ctx
                    ///< flags: kVariable
@@ -138,16 +158,71 @@ enum class Kind : std::uint8_t {
   ContextDestroy,    ///< w0 ctx
   Init,              ///< cuInit succeeded
   NameStream,        ///< w0 handle, w1 length; continuation: name
+
+  // Definitions again; trace format 2.
+  Footprint,  ///< the bytes a launch touched: w0 footprint id, w1 number of pieces here, w2 FootprintFlags, w3 1 if
+              ///< more pieces follow in a further record of the same id; continuation: the pieces, kPieceWords each,
+              ///< see Piece
+  Arguments,  ///< what a launch was given, for those who can compute its bytes from its code: w0 hash (w4 of the
+              ///< Launch), w1 function id, w2 number of argument bytes; continuation: 3 words grid x | y << 32, grid z
+              ///< | block x << 32, block y | block z << 32, then the bytes, each parameter at its offset
+};
+
+inline constexpr Kind kLastKind = Kind::Arguments;
+
+/// Is the record no operation, but something later records refer to?
+constexpr bool is_definition(Kind kind) {
+  return (kind >= Kind::Module && kind <= Kind::Message) || kind == Kind::Footprint || kind == Kind::Arguments;
+}
+
+/// A set of bytes that a kernel touches in one way: `slices` times `rows` runs of `width` bytes, the rows `pitch`
+/// apart, the slices `slice_pitch`. As it stands in the continuation of a Footprint record: six words, in this order.
+struct Piece {
+  static constexpr std::uint32_t kAbsolute = 0xffff;  ///< in `pointer`: `offset` is an address
+  enum class Mode : std::uint8_t {
+    Read = 0,
+    Write = 1,
+    Atomic = 2,  ///< only by atomic operations of the GPU, which do not race with one another
+  };
+  enum Flags : std::uint8_t {
+    kWidened = 1,  ///< the kernel touched some of these bytes, not surely all: too many pieces were merged
+  };
+
+  std::uint16_t
+      pointer;  ///< which of the launch's pointer words the offset is relative to, counted from 0; or kAbsolute
+  Mode mode;
+  std::uint8_t flags;
+  std::uint32_t reserved;
+  std::int64_t offset;  ///< bytes from that pointer
+  std::uint64_t width;  ///< bytes
+  std::uint32_t rows;
+  std::uint32_t slices;
+  std::uint64_t pitch;        ///< bytes; rows > 1
+  std::uint64_t slice_pitch;  ///< bytes; slices > 1
+};
+inline constexpr std::size_t kPieceWords = 6;
+static_assert(sizeof(Piece) == kPieceWords * 8);
+inline constexpr std::size_t kMostPiecesPerRecord = kMaxContinuations * kContinuationWords / kPieceWords;
+
+/// Words in front of the bytes of an Arguments record.
+inline constexpr std::size_t kExtentWords = 3;
+
+/// w2 of a Footprint record.
+enum FootprintFlags : std::uint64_t {
+  kIncomplete = 1,  ///< the kernel may have touched more: its pointers count as inferred accesses beside the pieces
 };
 
 enum class FreeKind : std::uint32_t { Device, Host, Unregister, Async, Unmap };
 
 /// Record::flags
-inline constexpr std::uint16_t kAsyncForm = 1;        ///< Copy, Fill: the asynchronous form of the call
-inline constexpr std::uint16_t kDirectionShift = 1;   ///< Copy: api::Direction in bits 1..3
-inline constexpr std::uint16_t kVariable = 1;         ///< Alloc: a module variable or an import was looked up: the same
-                                                      ///< range met again is the same allocation
-inline constexpr std::uint16_t kProgrammatic = 1;     ///< Launch: programmatic stream serialization attribute is set
+inline constexpr std::uint16_t kAsyncForm = 1;       ///< Copy, Fill: the asynchronous form of the call
+inline constexpr std::uint16_t kDirectionShift = 1;  ///< Copy: api::Direction in bits 1..3
+inline constexpr std::uint16_t kVariable = 1;        ///< Alloc: a module variable or an import was looked up: the same
+                                                     ///< range met again is the same allocation
+inline constexpr std::uint16_t kProgrammatic = 1;    ///< Launch: programmatic stream serialization attribute is set
+inline constexpr std::uint16_t kHasFootprint = 2;    ///< Launch: a footprint is known
+inline constexpr std::uint16_t kMeasured = 4;  ///< Launch: and it was measured in this very launch; else in an earlier
+                                               ///< one that was given the same arguments
 inline constexpr std::uint16_t kImplicitStream = 16;  ///< the program passed 0 or the function has no stream argument
 
 struct Record {

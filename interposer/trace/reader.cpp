@@ -41,7 +41,11 @@ bool lengths_fit(const Record& record) {
     case Kind::Message:
       return record.w[0] <= bytes;
     case Kind::Launch:
-      return record.w[5] <= words;
+      return record.w[5] + (record.flags & kHasFootprint ? 1 : 0) <= words && record.w[5] <= words;
+    case Kind::Footprint:
+      return record.w[1] <= kMostPiecesPerRecord && record.w[1] * kPieceWords <= words;
+    case Kind::Arguments:
+      return words >= kExtentWords && record.w[2] <= bytes - kExtentWords * sizeof(std::uint64_t);
     case Kind::Copy:
       return record.w[5] <= 1 && record.w[5] * kContinuationWords <= words;
     default:
@@ -52,8 +56,9 @@ bool lengths_fit(const Record& record) {
 /// Why this is no trace that this program can read; empty: it is one.
 std::string header_fault(const FileHeader& header) {
   if (header.magic != kMagic) return "it is not a StreamSan trace";
-  if (header.version != kVersion) {
-    return "it has trace format " + std::to_string(header.version) + ", this version reads " + std::to_string(kVersion);
+  if (header.version < kOldestVersion || header.version > kVersion) {
+    return "it has trace format " + std::to_string(header.version) + ", this version reads " +
+           std::to_string(kOldestVersion) + " to " + std::to_string(kVersion);
   }
   if (header.slot_bytes != kSlotBytes || header.chunk_bytes != kChunkBytes) return "its header is corrupt";
   if (header.api_rows != api::kRowCount || header.api_hash != api::api_table_hash()) {
@@ -112,6 +117,13 @@ Reader::~Reader() {
     munmap(header_, kHeaderBytes);
   }
   if (file_ >= 0) close(file_);
+}
+
+void Reader::ask(std::uint64_t function_id) {
+  if (!writable_ || header_->version < 2) return;
+  const std::uint64_t bit = function_id % (kAskedWords * 64);
+  header_->asked[bit / 64].fetch_or(std::uint64_t{1} << (bit % 64), std::memory_order_relaxed);
+  header_->asks.store(1, std::memory_order_release);
 }
 
 End Reader::end() const { return static_cast<End>(header_->end.load(std::memory_order_acquire)); }
@@ -223,7 +235,7 @@ Step Reader::next(Item& item) {
       continue;
     }
     if (state != State::Published && state != State::Cancelled) return corrupt("unknown state");
-    if (record.kind > Kind::NameStream) return corrupt("unknown kind");
+    if (record.kind > kLastKind) return corrupt("unknown kind");
     std::uint64_t slots = 1u + record.continuations;
     if (within + slots > kChunkSlots) return corrupt("it reaches over the end of its chunk");
     if (position_ + slots > slots_available_) {

@@ -62,6 +62,9 @@ class Reader {
   /// out after this call is not read.
   void finish();
 
+  /// Asks the recorder to measure the next launch of the function (FileHeader::asked). No effect unless live.
+  void ask(std::uint64_t function_id);
+
   [[nodiscard]] const FileHeader& header() const { return *header_; }
   [[nodiscard]] End end() const;
   [[nodiscard]] std::uint64_t position() const { return position_; }  ///< slots read so far

@@ -19,7 +19,8 @@ KINDS = (
     "Pad", "Module", "Stack", "Function", "Unmodelled", "Message", "Launch", "Copy", "Fill", "HostFunction",
     "StreamAction", "StreamJoinsAll", "Alloc", "Free", "StreamCreate", "StreamDestroy", "EventCreate", "EventDestroy",
     "EventRecord", "EventWait", "SyncStream", "SyncEvent", "SyncContext", "CallEnd", "QueryStream", "QueryEvent",
-    "CaptureBegin", "CaptureEnd", "GraphInstantiate", "GraphLaunch", "Unload", "ContextDestroy", "Init", "NameStream")
+    "CaptureBegin", "CaptureEnd", "GraphInstantiate", "GraphLaunch", "Unload", "ContextDestroy", "Init", "NameStream",
+    "Footprint", "Arguments")
 
 _HEADER = struct.Struct("<QIIQIIQQQQ")
 _RECORD = struct.Struct("<IBBH")

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The agent: a shared object of its own that measures which bytes a launch touches. This is all the recorder and an
+// agent know of each other.
+//
+// The recorder loads an agent when the driver has been initialised and footprints are to be measured, and brackets a
+// launch it wants measured by begin() and end() on the launching thread. Which launches those are, what becomes of the
+// bytes and what is told to the user is the recorder's business (interposer/learning.h); how bytes are found is the
+// agent's. There are two: libstreamsan_footprints.so (NVIDIA's Sanitizer API, needs a GPU) and the test suite's, which
+// reads the answers from a file.
+//
+// Plain C, so that the two may be built by different compilers. An agent calls no wrapper of the recorder: it gets the
+// driver's own entries from Host::driver_entry.
+#pragma once
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { kStreamSanAgentVersion = 1 };
+
+/// A run of bytes, touched in the ways of which a bit is set. Ranges of one result are sorted by `begin`; two with the
+/// same bit do not overlap or touch.
+typedef struct StreamSanRange {
+  uint64_t begin;
+  uint64_t end;
+  uint32_t modes;  ///< StreamSanMode bits
+  uint32_t reserved;
+} StreamSanRange;
+
+enum StreamSanMode {
+  kStreamSanRead = 1,
+  kStreamSanWrite = 2,
+  kStreamSanAtomic = 4,  ///< by an atomic operation
+};
+
+/// How a measurement went.
+enum StreamSanOutcome {
+  kStreamSanMeasured = 0,
+  kStreamSanIncomplete = 1,  ///< the ranges are true, but there may be more: `reason` says why
+  kStreamSanBusy = 2,        ///< another thread is measuring; nothing was done, try another launch
+  kStreamSanLate = 3,        ///< the kernel did not end in time; the same launch may end some day, try it no more
+  kStreamSanTooLarge = 4,    ///< more bytes than fit the memory set aside
+  kStreamSanFailed = 5,      ///< this kernel cannot be measured: `reason`
+  kStreamSanDead = 6,        ///< nothing can be measured any more in this process: `reason`
+};
+
+typedef struct StreamSanMeasurement {
+  enum StreamSanOutcome outcome;
+  const char* reason;  ///< a clause, valid until the next call; null: there is nothing to say
+  /// Valid until the next begin().
+  const StreamSanRange* ranges;
+  uint64_t count;
+} StreamSanMeasurement;
+
+typedef struct StreamSanHost {
+  uint32_t version;
+  /// The driver's own entry for an export name ("cuStreamQuery"), or null. Not one of the recorder's wrappers.
+  void* (*driver_entry)(const char* name);
+  const char* sanitizer_library;  ///< path of libsanitizer-public.so; null or empty: ask the loader
+  const char* script;             ///< for the test suite's agent
+  uint64_t most_bytes;            ///< of device memory the agent may take
+  uint32_t patience_ms;           ///< how long end() may wait for a kernel
+} StreamSanHost;
+
+typedef struct StreamSanLaunch {
+  void* function;                 ///< CUfunction or CUkernel
+  int is_kernel;                  ///< it is a CUkernel
+  void* stream;                   ///< CUstream as the driver is to be given it, defaults resolved
+  const char* name;               ///< mangled
+  const uint64_t* pointer_words;  ///< see trace::pointer_word()
+  uint32_t pointer_count;
+} StreamSanLaunch;
+
+typedef struct StreamSanAgent {
+  uint32_t version;
+  /// Gets ready. Returns null, or why nothing can be measured, as a clause.
+  const char* (*start)(const StreamSanHost* host);
+  /// Before the launch, on its thread. kStreamSanMeasured: go on; anything else: launch unmeasured, end() is not
+  /// called.
+  enum StreamSanOutcome (*begin)(const StreamSanLaunch* launch);
+  /// After the launch returned, with whether it succeeded.
+  StreamSanMeasurement (*end)(int succeeded);
+  /// Runs in the child of a fork: everything is gone.
+  void (*forget)(void);
+} StreamSanAgent;
+
+/// The one export of an agent.
+const StreamSanAgent* streamsan_agent(void);
+
+#ifdef __cplusplus
+}
+#endif
