@@ -137,15 +137,18 @@ void judge_into(Verdict& verdict, const std::string& path, const Options& option
       if (++records % kLookEvery != 0) continue;
       stopped = control.stop && *control.stop;
       if (control.progress) control.progress(reader->position(), reader->reserved());
+      if (control.measuring) control.measuring(Measuring::of(header));
       continue;
     }
     stopped = control.stop && *control.stop;
+    if (control.measuring) control.measuring(Measuring::of(header));
     // Everything written before the end of the process is read after we know of the end: see trace/reader.h.
     if (liveness->ended_within(nap) || (control.no_wait && *control.no_wait)) reader->finish();
     nap = std::min(nap * 2, kLongestNap);
   }
 
   verdict.operations = judge.model().statistics().operations;
+  verdict.measuring = Measuring::of(header);
   verdict.findings = judge::explain(hazards.kept(), judge.places(), symbolizer);
   for (report::Finding& finding : verdict.findings) finding.pid = verdict.pid;
   verdict.warnings = judge.messages();

@@ -241,5 +241,23 @@ TEST(Command, DoctorTellsWhatIsMissing) {
   EXPECT_TRUE(has(loads.out, "FAIL")) << loads.out;
 }
 
+TEST(Command, DoctorTellsWhetherKernelsCanBeMeasured) {
+  TemporaryDirectory directory;
+  std::string agent = directory / "agent.so", library = directory / "sanitizer.so";
+  auto doctor = [&] {
+    return streamsan({"doctor", "--preload_path=" STREAMSAN_FAKE_RECORDER, "--agent_path=" + agent,
+                      "--sanitizer_library=" + library})
+        .out;
+  };
+  std::string missing = doctor();
+  EXPECT_TRUE(has(missing, "\nwarn  no agent " + agent + ": bytes of kernels are only inferred")) << missing;
+  EXPECT_TRUE(has(missing, "\nwarn  no libsanitizer-public.so: bytes of kernels are only inferred")) << missing;
+  for (const std::string& file : {agent, library}) std::ofstream(file) << "x";
+  std::string there = doctor();
+  EXPECT_TRUE(has(there, "\nok    agent " + agent + "\n")) << there;
+  EXPECT_TRUE(has(there, "\nok    Sanitizer library " + library + "\n")) << there;
+  EXPECT_FALSE(has(there, "only inferred")) << there;
+}
+
 }  // namespace
 }  // namespace streamsan::cli
