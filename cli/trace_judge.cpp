@@ -64,12 +64,7 @@ void describe_trace(const trace::Reader& reader, bool violent, Verdict& verdict)
       describe_unfinished(reader, false, verdict);
       break;
   }
-  if (reader.removed()) {
-    verdict.damage = std::to_string(reader.removed()) +
-                     " slots at the start of the trace had been removed by the judge "
-                     "that read it live; findings may be missing";
-  }
-  if (!reader.problem().empty()) verdict.damage = reader.problem();
+  verdict.damage = damage_of(reader);
 }
 
 class Watch {
@@ -182,6 +177,13 @@ void judge_into(Verdict& verdict, const std::string& path, const Options& option
 }
 
 }  // namespace
+
+std::string damage_of(const trace::Reader& reader) {
+  if (!reader.problem().empty()) return reader.problem();
+  if (!reader.removed()) return {};
+  return std::to_string(reader.removed()) +
+         " slots at the start of the trace had been removed by the judge that read it live; findings may be missing";
+}
 
 Verdict judge_trace(const std::string& path, const Options& options, const TraceControl& control) {
   Verdict verdict;

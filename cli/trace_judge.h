@@ -17,6 +17,10 @@
 #include "cli/options.h"
 #include "report/finding.h"
 
+namespace streamsan::trace {
+class Reader;
+}
+
 namespace streamsan::cli {
 
 struct Verdict {
@@ -43,6 +47,9 @@ struct TraceControl {
   /// Called now and then while the process runs with what it has measured so far; may be empty.
   std::function<void(const Measuring&)> measuring;
 };
+
+/// How a trace that has been read to its end is not whole; empty: it is.
+std::string damage_of(const trace::Reader& reader);
 
 Verdict judge_trace(const std::string& path, const Options& options, const TraceControl& control);
 
