@@ -25,10 +25,12 @@ bool base_of(const Piece& piece, std::span<const std::uint64_t> pointer_words, o
 /// May the model walk it without wrapping around?
 bool makes_sense(const Piece& piece, ordering::Address base) {
   if (base == 0 || piece.width == 0 || piece.rows == 0 || piece.slices == 0) return false;
-  using Wide = unsigned __int128;
-  const Wide end =
-      Wide{base} + piece.width + Wide{piece.rows - 1} * piece.pitch + Wide{piece.slices - 1} * piece.slice_pitch;
-  return end <= Wide{~ordering::Address{0}};
+  ordering::Bytes rows = 0, slices = 0;
+  ordering::Address end = base;
+  return !__builtin_mul_overflow(piece.rows - 1, piece.pitch, &rows) &&
+         !__builtin_mul_overflow(piece.slices - 1, piece.slice_pitch, &slices) &&
+         !__builtin_add_overflow(end, rows, &end) && !__builtin_add_overflow(end, slices, &end) &&
+         !__builtin_add_overflow(end, piece.width, &end);
 }
 
 /// False: a mode of some other version.
