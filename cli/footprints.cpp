@@ -66,7 +66,6 @@ class Trace {
     trace::Item item;
     while (reader->next(item) == trace::Step::Record) {
       judge_.consume(item);
-      if (item.record->kind == trace::Kind::Footprint) footprints_.add(item);
       if (item.record->kind == trace::Kind::Launch) launch(item);
     }
     return damage_of(*reader);
@@ -106,7 +105,7 @@ class Trace {
   }
 
   LaunchBytes known_bytes(const trace::Item& item) {
-    const judge::KernelFootprint* footprint = footprints_.of_launch(item);
+    const judge::KernelFootprint* footprint = judge_.footprints().of_launch(item);
     if (!footprint) return {};
     judge::resolve(*footprint, item.payload.first(item.record->w[5]), resolved_);
     return {item.record->flags & trace::kMeasured ? Known::Measured : Known::Learned, resolved_.complete,
@@ -191,7 +190,6 @@ class Trace {
   std::ostream* json_;
   judge::Hazards hazards_{0};  ///< nobody asks for them here
   judge::Judge judge_;
-  judge::Footprints footprints_;
   judge::ResolvedFootprint resolved_;  ///< scratch
   std::uint32_t pid_ = 0;
   std::uint64_t launches_ = 0;

@@ -83,7 +83,7 @@ streamsan = f"timeout -k 5 120 {quote(config.streamsan)}"
 run = f"{streamsan} run --"
 expect = quote(os.path.join(tools, "expect-exit"))
 agent = "" if gpu else os.path.join(config.null_dir, "libstreamsan_script_agent.so")
-measured = f"env -u STREAMSAN_OPTIONS {quote(os.path.join(tools, 'measured'))} {quote(agent)} %s %t.script"
+measured = f"{quote(os.path.join(tools, 'measured'))} {quote(agent)} %s %t.script"
 sites = f"{quote(config.python)} {quote(os.path.join(tools, 'check-report'))} {quote(config.filecheck)} %s"
 
 config.substitutions += [

@@ -14,9 +14,9 @@
 //
 // CHECK: .trace: process {{[0-9]+}}, 3 launches
 // CHECK: {{^}}rows: 3 launches (2 measured, 1 learned)
-// CHECK-NEXT: {{^}}  write [0,16) x 8 rows, 64 apart of 4096 bytes
 // CHECK-NEXT: {{^}}  read [0,4) of 256 bytes
-// JSON: {"launch":0,"pid":{{[0-9]+}},"kernel":"_Z4rowsPfPKi","demangled":"rows(float*, int const*)","known":"measured","complete":true,"pieces":[{"mode":"write","address":{{[0-9]+}},"width":16,"rows":8,"pitch":64,
+// CHECK-NEXT: {{^}}  write [0,16) x 8 rows, 64 apart of 4096 bytes
+// JSON: {"launch":0,"pid":{{[0-9]+}},"kernel":"_Z4rowsPfPKi","demangled":"rows(float*, int const*)","known":"measured","complete":true,"pieces":[{"mode":"read","address":{{[0-9]+}},"width":4,"rows":1,"pitch":0,"slices":1,"slice_pitch":0,"widened":false},{"mode":"write","address":{{[0-9]+}},"width":16,"rows":8,"pitch":64,
 // JSON: {"launch":2,{{.*}}"known":"learned"
 // OTHER: .json: cannot read it: it is {{.*}}a StreamSan trace
 #include "must.h"

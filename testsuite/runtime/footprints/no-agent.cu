@@ -10,7 +10,8 @@
 // RUN: %expect 2 %streamsan run --footprints=measured --agent-path=%t.none -- %t 2>&1 \
 // RUN:   | %filecheck %s --check-prefix=ABSENT --implicit-check-not=streamsan:
 // RUN: %measured REFUSES %expect 2 %run %t 2>&1 | %filecheck %s --check-prefix=REFUSED --implicit-check-not=streamsan:
-// RUN: env STREAMSAN_OPTIONS=footprints=auto %measured REFUSES %silent %t
+// RUN: %measured REFUSES %expect 0 %streamsan run --footprints=auto -- %t > %t.out 2>&1
+// RUN: %expect 1 test -s %t.out
 // RUN: %measured SCRIPT %silent %t
 // REQUIRES: nulldriver
 //
