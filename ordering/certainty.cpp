@@ -21,8 +21,15 @@ bool is_hearsay(const Access& access) { return access.learned || access.widened;
 
 bool is_doubtful(const Access& access) { return access.mode == AccessMode::Doubtful; }
 
+/// Launches of one kernel that differ in an argument: the usual way to have each work on a slice of its own.
+bool may_be_slices(const Access& a, const Access& b) {
+  const bool kernels = a.source == AccessSource::Kernel && b.source == AccessSource::Kernel;
+  return kernels && a.function == b.function && a.arguments_hash != b.arguments_hash;
+}
+
 Certainty exact_meets_inferred(const Access& exact, const Access& inferred, Range allocation) {
   if (exact.range.contains(allocation)) return Certainty::Certain;
+  if (may_be_slices(exact, inferred)) return Certainty::Possible;
   const bool holds_pointer = exact.range.contains(inferred.range.begin);
   return holds_pointer && exact.range.size() >= inferred.device_threads ? Certainty::Certain : Certainty::Possible;
 }
@@ -35,8 +42,7 @@ bool alike_in_size(std::uint64_t a, std::uint64_t b) {
 
 Certainty inferred_meets_inferred(const Access& a, const Access& b) {
   if (a.range.begin != b.range.begin || !alike_in_size(a.device_threads, b.device_threads)) return Certainty::Possible;
-  const bool other_function = a.function != b.function;
-  return other_function || a.arguments_hash == b.arguments_hash ? Certainty::Certain : Certainty::Possible;
+  return may_be_slices(a, b) ? Certainty::Possible : Certainty::Certain;
 }
 
 }  // namespace

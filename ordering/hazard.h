@@ -136,6 +136,8 @@ class HazardSink {
 ///   byte for
 ///                      each device thread (a kernel with more threads than bytes copied works on more than the range,
 ///                      e.g. the interior kernel beside a halo-row copy). Nothing at all if it ends at or before p.
+///                      Possible if the exact one is a launch of the same function with other arguments, which may be
+///                      another slice: the one was measured and the other was not.
 ///   inferred/inferred  certain if both got the very same p, the kernels are different functions, and their thread
 ///   counts
 ///                      differ by at most a factor 32 (a pack or boundary kernel has far fewer threads than the

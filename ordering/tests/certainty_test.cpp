@@ -23,6 +23,16 @@ Access inferred(Address pointer, std::uint32_t function = 1, std::uint64_t threa
           .arguments_hash = hash};
 }
 
+/// A launch whose bytes were measured, 64 of them.
+Access measured(Address begin, std::uint32_t function, std::uint64_t hash) {
+  return {.mode = AccessMode::Write,
+          .source = AccessSource::Kernel,
+          .range = {begin, begin + 64},
+          .function = FunctionId{function},
+          .device_threads = 64,
+          .arguments_hash = hash};
+}
+
 Access learned(Access access) { return access.learned = true, access; }
 Access widened(Access access) { return access.widened = true, access; }
 Access atomic(Access access) { return access.mode = AccessMode::Atomic, access; }
@@ -47,6 +57,9 @@ TEST(CertaintyTable, EveryRowBothWays) {
       {"exact starts after the pointer", exact(1201, 1900), inferred(1200), possible},
       {"exact ends at the pointer", exact(1000, 1200), inferred(1200), never},
       {"exact is the whole allocation", exact(1000, 2000), inferred(1500, 1, 100000), certain},
+      {"measured and inferred, same kernel, other arguments", measured(1200, 1, 6), inferred(1200), possible},
+      {"measured and inferred, same kernel, same arguments", measured(1200, 1, 5), inferred(1200), certain},
+      {"measured and inferred, other kernel", measured(1200, 2, 6), inferred(1200), certain},
       {"same pointer, other kernel", inferred(1200, 1), inferred(1200, 2, 64, 6), certain},
       {"same pointer, same kernel, same arguments", inferred(1200, 1), inferred(1200, 1), certain},
       {"same pointer, same kernel, other arguments", inferred(1200, 1, 64, 5), inferred(1200, 1, 64, 6), possible},
