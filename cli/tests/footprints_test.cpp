@@ -3,7 +3,6 @@
 // `streamsan footprints` from the outside.
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -15,39 +14,14 @@ namespace streamsan::cli {
 namespace {
 
 using Json = nlohmann::json;
-using trace::Kind;
+using trace::Known;
 using trace::Piece;
+using trace::piece;
 using trace::pointer_word;
 
 constexpr std::uint64_t kStream = 0x1000, kA = 0x700000000000, kB = 0x700000100000;
 
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
-Piece piece(std::uint16_t pointer, Piece::Mode mode, std::int64_t offset, std::uint64_t width) {
-  Piece out{};
-  out.pointer = pointer;
-  out.mode = mode;
-  out.offset = offset;
-  out.width = width;
-  out.rows = out.slices = 1;
-  return out;
-}
-
-void define(trace::TraceBuilder& trace, std::uint64_t id, const std::vector<Piece>& pieces, std::uint64_t flags = 0) {
-  std::vector<std::uint64_t> words(pieces.size() * trace::kPieceWords);
-  std::memcpy(words.data(), pieces.data(), words.size() * sizeof words[0]);
-  trace.add(Kind::Footprint, "", {id, pieces.size(), flags, 0}, words);
-}
-
-/// `footprint` 0: none.
-void launch(trace::TraceBuilder& trace, std::uint64_t function, std::uint64_t pointer, std::uint64_t footprint,
-            bool measured) {
-  std::vector<std::uint64_t> payload{pointer_word(0, pointer)};
-  if (footprint) payload.push_back(footprint);
-  auto flags = static_cast<std::uint16_t>((footprint ? trace::kHasFootprint : 0) | (measured ? trace::kMeasured : 0));
-  trace.add(Kind::Launch, "cuLaunchKernel", {kStream, trace::TraceBuilder::kContext, function, 32, 7, 1}, payload,
-            flags);
-}
 
 trace::TraceBuilder sample() {
   trace::TraceBuilder t;
@@ -58,14 +32,14 @@ trace::TraceBuilder sample() {
   t.alloc(kB, 8192);
   Piece rows = piece(0, Piece::Mode::Atomic, 4096, 16);
   rows.rows = 128, rows.pitch = 32, rows.slices = 2, rows.slice_pitch = 4096, rows.flags = Piece::kWidened;
-  define(t, 1, {piece(0, Piece::Mode::Read, 0, 64), piece(0, Piece::Mode::Write, 256, 1)});
-  define(t, 2, {rows}, trace::kIncomplete);
-  define(t, 3, {});
-  launch(t, 1, kA, 1, true);
-  launch(t, 1, kB, 1, false);
-  launch(t, 1, kB, 3, true);
-  launch(t, 2, kA, 2, true);
-  launch(t, 2, kA + 16, 0, false);
+  t.footprint(1, {piece(0, Piece::Mode::Read, 0, 64), piece(0, Piece::Mode::Write, 256, 1)});
+  t.footprint(2, {rows}, trace::kIncomplete);
+  t.footprint(3, {});
+  t.launch_known(kStream, 1, 1, Known::Measured, {pointer_word(0, kA)});
+  t.launch_known(kStream, 1, 1, Known::Learned, {pointer_word(0, kB)});
+  t.launch_known(kStream, 1, 3, Known::Measured, {pointer_word(0, kB)});
+  t.launch_known(kStream, 2, 2, Known::Measured, {pointer_word(0, kA)});
+  t.launch(kStream, 2, {pointer_word(0, kA + 16)});
   return t;
 }
 
@@ -137,8 +111,9 @@ TEST_F(Footprints, InstancesOfATemplateAreDifferentKernels) {
   trace.function(2, "_Z4fillIdEvPT_");
   trace.stream_create(kStream, trace::NonBlocking::Yes);
   trace.alloc(kA, 8192);
-  define(trace, 1, {piece(0, Piece::Mode::Write, 0, 64)});
-  for (std::uint64_t function : {1, 2, 1}) launch(trace, function, kA, 1, true);
+  trace.footprint(1, {piece(0, Piece::Mode::Write, 0, 64)});
+  for (std::uint64_t function : {1, 2, 1})
+    trace.launch_known(kStream, function, 1, Known::Measured, {pointer_word(0, kA)});
   std::string out = streamsan({"footprints", saved(trace)}).out;
   EXPECT_TRUE(has(out, "\nfill: 1 launch (1 measured)\n")) << out;
   EXPECT_TRUE(has(out, "\nfill: 2 launches (2 measured)\n")) << out;
@@ -148,9 +123,9 @@ TEST_F(Footprints, MemoryThatIsNotKnownIsToldByItsAddress) {
   trace::TraceBuilder trace;
   trace.function(1, "_Z4fillPfi");
   trace.stream_create(kStream, trace::NonBlocking::Yes);
-  define(trace, 1, {piece(Piece::kAbsolute, Piece::Mode::Write, 0x5000, 16)});
-  launch(trace, 1, kA, 1, true);
-  launch(trace, 1, kA, 0, false);
+  trace.footprint(1, {piece(Piece::kAbsolute, Piece::Mode::Write, 0x5000, 16)});
+  trace.launch_known(kStream, 1, 1, Known::Measured, {pointer_word(0, kA)});
+  trace.launch(kStream, 1, {pointer_word(0, kA)});
   std::string out = streamsan({"footprints", saved(trace)}).out;
   EXPECT_TRUE(has(out, "  write [0x5000,0x5010) in no known allocation\n")) << out;
   EXPECT_TRUE(has(out, "fill: 1 launch (1 inferred)\n  its memory is not known\n")) << out;

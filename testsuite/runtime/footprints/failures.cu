@@ -32,7 +32,7 @@
 // PARTS: first outcome incomplete it moves memory by tensor maps
 // PARTS: second write #0+32 64
 //
-// CHECK: ERROR: streamsan: write-after-write race on device memory {{.*}}[32 bytes overlap]
+// CHECK: ERROR: streamsan: write-after-write race on device memory {{.*}}[16 bytes overlap]
 // ONE: footprints of kernels measured: 1 launch in
 // NONE: the instrumentation is gone
 // POSSIBLE: POSSIBLE: streamsan: write-after-write

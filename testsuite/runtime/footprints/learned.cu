@@ -6,7 +6,7 @@
 // RUN: %build %s -o %t
 // RUN: %measured SCRIPT %silent %t
 // RUN: %measured SCRIPT %expect 0 %streamsan run -v 1 -- %t 2>&1 | %filecheck %s
-// RUN: %measured WIDER %expect 0 %streamsan run --min-severity=possible -- %t 2>&1 | %filecheck %s --check-prefix=WIDER
+// RUN: %measured WIDER-SCRIPT %expect 0 %streamsan run --min-severity=possible -- %t 2>&1 | %filecheck %s --check-prefix=WIDER
 // REQUIRES: nulldriver
 //
 // SCRIPT: part@1 write #0 1024
@@ -20,15 +20,15 @@
 //
 // One launch in four that reaches one byte too far is found, though it was not measured when it mattered. The judge then
 // asks, and is told that it does not any more.
-// WIDER: part@1 write #0 1024
-// WIDER: part@2 write #0 1024
-// WIDER: part@3 write #0+1024 1025
-// WIDER: part@4 write #0+1024 1025
-// WIDER: part@5 write #0+2048 1024
-// WIDER: part@6 write #0+2048 1024
-// WIDER: part@7 write #0+3072 1024
-// WIDER: part@8 write #0+3072 1024
-// WIDER: part nothing
+// WIDER-SCRIPT: part@1 write #0 1024
+// WIDER-SCRIPT: part@2 write #0 1024
+// WIDER-SCRIPT: part@3 write #0+1024 1025
+// WIDER-SCRIPT: part@4 write #0+1024 1025
+// WIDER-SCRIPT: part@5 write #0+2048 1024
+// WIDER-SCRIPT: part@6 write #0+2048 1024
+// WIDER-SCRIPT: part@7 write #0+3072 1024
+// WIDER-SCRIPT: part@8 write #0+3072 1024
+// WIDER-SCRIPT: part nothing
 //
 // CHECK: streamsan: footprints of kernels measured: 8 launches in 0.0 s, 4 distinct footprints
 // WIDER: POSSIBLE: streamsan: write-after-write{{.*}}[1 byte overlap]
