@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// until_asked(): waits until the judge, which reads along in another process, has asked for a kernel to be measured. So
-// a test of asking does not depend on who is faster. Not asked within a minute: exit code 97.
+// until_asked(n): waits until the judge, which reads along in another process, has asked for n kernels to be measured.
+// So a test of asking does not depend on who is faster. Not asked within a minute: exit code 97.
 #pragma once
 
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 
 #include "../../../interposer/trace/format.h"
 
-inline void until_asked() {
+inline void until_asked(int kernels = 1) {
   const std::string options = std::getenv("STREAMSAN_OPTIONS");
   const std::string key = "trace_path=";
   std::string path = options.substr(options.rfind(key) + key.size());
@@ -26,7 +26,9 @@ inline void until_asked() {
   if (map != MAP_FAILED) {
     auto header = static_cast<const streamsan::trace::FileHeader*>(map);
     for (int i = 0; i < 60'000; ++i) {
-      if (header->asks != 0) {
+      int asked = 0;
+      for (const auto& word : header->asked) asked += __builtin_popcountll(word.load());
+      if (header->asks != 0 && asked >= kernels) {
         munmap(map, streamsan::trace::kHeaderBytes);
         return;
       }
