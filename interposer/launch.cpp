@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include "interposer/gate.h"
 #include "interposer/handle_table.h"
 #include "interposer/process.h"
 #include "interposer/stack.h"
@@ -90,6 +91,19 @@ void Launch::before() {
   if (!learning()) return;
   read();
   measuring_ = begin_measuring(subject_);
+  if (!measuring_) {
+    Gate::enter();
+    inside_ = true;
+  }
+}
+
+bool Launch::wants_retry(bool succeeded) {
+  if (inside_) Gate::leave();
+  inside_ = false;
+  if (succeeded || !measuring_) return false;
+  measuring_ = false;
+  finish_measuring(subject_, false);
+  return true;
 }
 
 /// What a program outside needs to compute the launch's bytes from its code.
@@ -120,8 +134,8 @@ void Launch::write_arguments() const {
 
 void Launch::after(bool succeeded, const void* frame) {
   LaunchKnowledge known;
-  if (measuring_) known = finish_measuring(subject_, succeeded);
   if (!succeeded) return;
+  if (measuring_) known = finish_measuring(subject_, true);
   if (!read_) read();
   if (!measuring_ && function_) known = known_of(subject_);
   if (known.first && function_->count > 0) write_arguments();

@@ -4,9 +4,11 @@
 #include <time.h>
 
 #include <atomic>
+#include <cstdio>
 #include <cstring>
 
 #include "interposer/agent_host.h"
+#include "interposer/gate.h"
 #include "interposer/handle_table.h"
 #include "interposer/pieces.h"
 #include "interposer/process.h"
@@ -20,6 +22,8 @@ constexpr unsigned kEnoughAgreement = 2;  // other pointers, same footprint: the
 constexpr unsigned kMostLate = 2;
 constexpr unsigned kMostReasons = 3;
 constexpr std::uint64_t kNanoseconds = 1'000'000'000;
+constexpr std::uint32_t kGatePatience = 200;  // ms
+constexpr std::uint64_t kSettleEvery = kNanoseconds / 5;
 
 /// State of a key or a shape, packed so that it is one atomic word.
 struct State {
@@ -42,8 +46,10 @@ constinit std::atomic<int> g_captures{0};
 constinit std::atomic<std::uint64_t> g_spent_ns{0};
 constinit std::atomic<unsigned> g_reasons{0};
 
-/// One measurement at a time: whoever made g_measuring true owns what follows until it is false again.
-constinit std::atomic<bool> g_measuring{false};
+/// A late kernel's module waits to be unpatched: since when the last attempt was made, 0: nothing waits.
+constinit std::atomic<std::uint64_t> g_unsettled_ns{0};
+
+/// One measurement at a time: whoever has closed the gate owns what follows until it is open again.
 constinit const StreamSanAgent* g_measuring_agent = nullptr;
 constinit std::uint64_t g_started_ns = 0;
 constinit bool g_was_asked = false;
@@ -58,10 +64,24 @@ std::uint64_t now_ns() {
 /// Handles 0 and 1 have a meaning of their own in the tables.
 std::uint64_t handle_of(std::uint64_t hash) { return hash > 1 ? hash : hash + 2; }
 
+/// Into the report if a judge reads along, else at once: one line is enough.
+template <typename... Values>
+void tell(const char* format, Values... values) {
+  const trace::FileHeader* head = header();
+  if (!head || !head->judge_attached.load(std::memory_order_relaxed)) return warn(format, values...);
+  char line[1024];
+  const int length = std::snprintf(line, sizeof line, format, values...);
+  if (length <= 0) return;
+  const std::uint64_t words[trace::kRecordWords] = {};
+  write_text_record(
+      trace::Kind::Message, words, 0, line,
+      static_cast<std::size_t>(length) < sizeof line ? static_cast<std::size_t>(length) : sizeof line - 1);
+}
+
 void say_reason(const char* kernel, const char* reason) {
   const unsigned said = g_reasons.fetch_add(1);
   if (said >= kMostReasons) return;
-  warn("footprints: %.200s is not measured: %s%s", kernel, reason,
+  tell("footprints: %.200s is not measured: %s%s", kernel, reason,
        said + 1 == kMostReasons ? " (further kernels like this are not told)" : "");
 }
 
@@ -70,7 +90,7 @@ void stop_learning(const char* reason) {
   if (trace::FileHeader* head = header()) {
     head->footprints.store(static_cast<std::uint32_t>(trace::Footprints::Inferred), std::memory_order_relaxed);
   }
-  warn("footprints: nothing is measured from here on: %s; they are inferred", reason);
+  tell("footprints: nothing is measured from here on: %s; they are inferred", reason);
 }
 
 /// Did the judge ask for this kernel?
@@ -192,6 +212,7 @@ void give_up(const LaunchSubject& subject) {
 
 void count_late(const LaunchSubject& subject) {
   give_up(subject);
+  g_unsettled_ns.store(now_ns(), std::memory_order_relaxed);
   if (auto* late = g_late.insert(handle_of(subject.function->id + 1))) late->value.fetch_add(1);
 }
 
@@ -202,6 +223,37 @@ void count_attempt(const LaunchSubject& subject) {
   State shape = entry->value.load();
   if (shape.measured < 0xffff) ++shape.measured;
   entry->value.store(shape);
+}
+
+void judge_failure(const LaunchSubject& subject, const StreamSanMeasurement& result) {
+  switch (result.outcome) {
+    case kStreamSanLate:
+      count_late(subject);
+      break;
+    case kStreamSanDead:
+      stop_learning(result.reason ? result.reason : "the agent gave up");
+      break;
+    case kStreamSanTooLarge:
+    case kStreamSanFailed:
+      if (result.reason) say_reason(subject.function->name, result.reason);
+      // Without a reason it may go better the next time: the launch itself failed, or there is more room then.
+      result.reason ? give_up(subject) : count_attempt(subject);
+      break;
+    case kStreamSanMeasured:
+    case kStreamSanIncomplete:
+    case kStreamSanBusy:
+      break;
+  }
+}
+
+/// Now and then, after a late kernel: may its module be unpatched?
+void settle(const StreamSanAgent& agent) {
+  std::uint64_t since = g_unsettled_ns.load(std::memory_order_relaxed);
+  const std::uint64_t now = now_ns();
+  if (!since || now - since < kSettleEvery || !g_unsettled_ns.compare_exchange_strong(since, now)) return;
+  if (!Gate::close(kGatePatience)) return;
+  if (agent.settle()) g_unsettled_ns.store(0);
+  Gate::open();
 }
 
 void spend(std::uint64_t since_ns, bool measured) {
@@ -239,12 +291,14 @@ void capture_ended() { g_captures.fetch_sub(1, std::memory_order_relaxed); }
 bool begin_measuring(const LaunchSubject& subject) {
   const StreamSanAgent* agent = g_agent.load(std::memory_order_acquire);
   if (!agent || !subject.function || g_captures.load(std::memory_order_relaxed) > 0) return false;
+  if (g_unsettled_ns.load(std::memory_order_relaxed)) [[unlikely]]
+    settle(*agent);
   const auto* key = g_keys.find(handle_of(subject.key));
   const auto* shape = g_shapes.find(handle_of(subject.shape));
   const bool asked = is_asked(*subject.function);
   if (!is_wanted(subject, key ? key->value.load() : State{}, shape ? shape->value.load() : State{}, asked))
     return false;
-  if (g_measuring.exchange(true, std::memory_order_acquire)) return false;
+  if (!Gate::close(kGatePatience)) return false;
   g_started_ns = now_ns();
   g_was_asked = asked;
   g_measuring_agent = agent;
@@ -254,13 +308,12 @@ bool begin_measuring(const LaunchSubject& subject) {
                                .name = subject.function->name,
                                .pointer_words = subject.words,
                                .pointer_count = subject.count};
-  const StreamSanOutcome outcome = agent->begin(&launch);
-  if (outcome == kStreamSanMeasured) return true;
-  if (outcome == kStreamSanLate) count_late(subject);
-  if (outcome != kStreamSanLate && outcome != kStreamSanBusy) give_up(subject);
-  if (asked && outcome != kStreamSanBusy) answer(*subject.function);
+  const StreamSanMeasurement begun = agent->begin(&launch);
+  if (begun.outcome == kStreamSanMeasured) return true;
+  if (asked && begun.outcome != kStreamSanBusy) answer(*subject.function);
+  judge_failure(subject, begun);
   spend(g_started_ns, false);
-  g_measuring.store(false, std::memory_order_release);
+  Gate::open();
   return false;
 }
 
@@ -279,24 +332,12 @@ LaunchKnowledge finish_measuring(const LaunchSubject& subject, bool succeeded) {
       remember(subject, known.footprint);
       break;
     }
-    case kStreamSanLate:
-      count_late(subject);
-      break;
-    case kStreamSanDead:
-      stop_learning(result.reason ? result.reason : "the agent gave up");
-      break;
-    case kStreamSanBusy:
-      break;
-    case kStreamSanTooLarge:
-    case kStreamSanFailed:
-      if (result.reason) say_reason(subject.function->name, result.reason);
-      // Without a reason it may go better the next time: the launch itself failed, or there is more room then.
-      result.reason ? give_up(subject) : count_attempt(subject);
-      break;
+    default:
+      judge_failure(subject, result);
   }
   if (g_was_asked) answer(*subject.function);
   spend(g_started_ns, known.measured);
-  g_measuring.store(false, std::memory_order_release);
+  Gate::open();
   return known.footprint ? known : known_of(subject);
 }
 
@@ -325,7 +366,8 @@ void forget_learning() {
   g_next_footprint.store(1);
   g_captures.store(0);
   g_spent_ns.store(0);
-  g_measuring.store(false);
+  g_unsettled_ns.store(0);
+  Gate::forget();
 }
 
 }  // namespace streamsan::recorder
