@@ -25,13 +25,12 @@ bool base_of(const Piece& piece, std::span<const std::uint64_t> pointer_words, o
 /// May the model walk it without wrapping around?
 bool makes_sense(const Piece& piece, ordering::Address base) {
   if (base == 0 || piece.width == 0 || piece.rows == 0 || piece.slices == 0) return false;
-  std::uint64_t end = 0;
-  std::uint64_t rows = 0;
-  std::uint64_t slices = 0;
-  return !__builtin_mul_overflow(std::uint64_t{piece.rows - 1}, piece.pitch, &rows) &&
-         !__builtin_mul_overflow(std::uint64_t{piece.slices - 1}, piece.slice_pitch, &slices) &&
-         !__builtin_add_overflow(base, piece.width, &end) && !__builtin_add_overflow(end, rows, &end) &&
-         !__builtin_add_overflow(end, slices, &end);
+  ordering::Bytes rows = 0, slices = 0;
+  ordering::Address end = base;
+  return !__builtin_mul_overflow(piece.rows - 1, piece.pitch, &rows) &&
+         !__builtin_mul_overflow(piece.slices - 1, piece.slice_pitch, &slices) &&
+         !__builtin_add_overflow(end, rows, &end) && !__builtin_add_overflow(end, slices, &end) &&
+         !__builtin_add_overflow(end, piece.width, &end);
 }
 
 /// False: a mode of some other version.

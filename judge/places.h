@@ -44,6 +44,7 @@ struct RawFrame {
 };
 
 struct Kernel {
+  std::uint64_t trace_id = 0;  ///< function id in the trace
   std::string mangled;
   std::string demangled;
   PointerRoles roles;

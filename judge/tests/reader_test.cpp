@@ -140,8 +140,8 @@ TEST(Reader, RefusesWhatIsNoTrace) {
   EXPECT_EQ(read(bytes).open_error, "it is not a StreamSan trace");
   bytes = whole;
   poke(bytes, offsetof(FileHeader, version), kVersion + 1);
-  EXPECT_EQ(read(bytes).open_error,
-            "it has trace format " + std::to_string(kVersion + 1) + ", this version reads " + std::to_string(kVersion));
+  EXPECT_EQ(read(bytes).open_error, "it has trace format " + std::to_string(kVersion + 1) + ", this version reads " +
+                                        std::to_string(kOldestVersion) + " to " + std::to_string(kVersion));
   bytes = whole;
   poke(bytes, offsetof(FileHeader, slot_bytes), std::uint32_t{63});
   EXPECT_EQ(read(bytes).open_error, "its header is corrupt");
