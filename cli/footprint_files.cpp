@@ -104,7 +104,9 @@ class Search {
     if (depth == 0) return;
     std::set<fs::path> children;  // in an order that does not depend on the file system
     for (const fs::directory_entry& entry : fs::directory_iterator(directory, error)) {
-      if (entry.is_directory(error) && !entry.is_symlink(error)) children.insert(entry.path());
+      // The headers of a toolkit are thousands of directories.
+      bool headers = entry.path().filename() == "include";
+      if (!headers && entry.is_directory(error) && !entry.is_symlink(error)) children.insert(entry.path());
     }
     for (const fs::path& child : children) below(child, depth - 1);
   }

@@ -12,6 +12,7 @@
 #include "cli/trace_judge.h"
 #include "interposer/trace/reader.h"
 #include "judge/footprints.h"
+#include "judge/hazards.h"
 #include "judge/judge.h"
 #include "judge/signature.h"
 #include "report/text.h"
@@ -51,14 +52,10 @@ const char* word(AccessMode mode) {
   return "unknown";
 }
 
-class NoHazards : public ordering::HazardSink {
-  void hazard(const ordering::Hazard& /*hazard*/) override {}
-};
-
 /// One trace. The judge follows it for the allocations that are alive at each launch and for the names of kernels.
 class Trace {
  public:
-  explicit Trace(std::ostream* json) : json_(json), judge_({}, no_hazards_) {}
+  explicit Trace(std::ostream* json) : json_(json), judge_({}, hazards_) { hazards_.take_names_from(judge_.handles()); }
 
   /// Returns how the trace is damaged; empty: it is whole.
   std::string read(const std::string& path) {
@@ -192,7 +189,7 @@ class Trace {
   }
 
   std::ostream* json_;
-  NoHazards no_hazards_;
+  judge::Hazards hazards_{0};  ///< nobody asks for them here
   judge::Judge judge_;
   judge::Footprints footprints_;
   judge::ResolvedFootprint resolved_;  ///< scratch

@@ -31,9 +31,10 @@ Measuring Measuring::of(const trace::FileHeader& header) {
   if (header.version < 2) return out;
   auto mode = static_cast<trace::Footprints>(header.footprints.load(std::memory_order_relaxed));
   out.launches = header.measured.load(std::memory_order_relaxed);
-  // One whose agent gave up half-way has measured all the same.
+  const bool inferred = mode == trace::Footprints::Inferred;
   out.measuring = mode == trace::Footprints::Measured || out.launches ? 1 : 0;
-  out.inferring = mode == trace::Footprints::Inferred && !out.launches ? 1 : 0;
+  out.gave_up = inferred && out.launches ? 1 : 0;
+  out.inferring = inferred && !out.launches ? 1 : 0;
   out.footprints = header.learned.load(std::memory_order_relaxed);
   out.time = std::chrono::nanoseconds(header.measuring_ns.load(std::memory_order_relaxed));
   return out;
@@ -41,6 +42,7 @@ Measuring Measuring::of(const trace::FileHeader& header) {
 
 Measuring& Measuring::operator+=(const Measuring& other) {
   measuring += other.measuring;
+  gave_up += other.gave_up;
   inferring += other.inferring;
   launches += other.launches;
   footprints += other.footprints;
@@ -53,6 +55,7 @@ std::string Measuring::text() const {
   if (!measuring) return "inferred from pointer arguments";
   return "measured" + (inferring ? " " + in_processes(measuring) : "") + ": " + some_launches(launches) + " in " +
          seconds(time) + ", " + report::counted(footprints, "distinct footprint") +
+         (gave_up ? "; given up " + in_processes(gave_up) : "") +
          (inferring ? "; inferred " + in_processes(inferring) : "");
 }
 

@@ -18,7 +18,8 @@ namespace streamsan::cli {
 /// Of one process, or the sum of several.
 struct Measuring {
   std::uint32_t measuring = 0;       ///< processes whose first launches were measured
-  std::uint32_t inferring = 0;       ///< processes that launched kernels and measured none
+  std::uint32_t gave_up = 0;         ///< of them, those that could not measure any more at their end
+  std::uint32_t inferring = 0;       ///< processes that launched kernels and could measure none
   std::uint64_t launches = 0;        ///< measured
   std::uint64_t footprints = 0;      ///< distinct ones learned
   std::chrono::nanoseconds time{0};  ///< by which the program took longer

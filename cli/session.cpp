@@ -160,7 +160,7 @@ void Session::add(Verdict verdict) {
     summary->processes += verdict.pid != 0 ? 1 : 0;
   }
   log.measuring += verdict.measuring;
-  if (verdict.measuring.inferring) inferred_ = true;
+  if (verdict.measuring.inferring || verdict.measuring.gave_up) inferred_ = true;
   write(path, out);
 }
 

@@ -38,7 +38,7 @@ class Session {
 
   [[nodiscard]] bool has_errors() const { return total_.errors > 0; }
   [[nodiscard]] bool has_damage() const { return damaged_; }
-  /// A process launched kernels and none was measured.
+  /// A process launched kernels that could not be measured, from its start or from some point on.
   [[nodiscard]] bool has_inferred() const { return inferred_; }
 
  private:

@@ -17,8 +17,8 @@ void set_number(unsigned& target, const char* text, std::size_t length, unsigned
   unsigned value = 0;
   if (length == 0) return;
   for (std::size_t i = 0; i < length; ++i) {
-    if (text[i] < '0' || text[i] > '9' || value > maximum) return;
-    value = value * 10 + static_cast<unsigned>(text[i] - '0');
+    if (text[i] < '0' || text[i] > '9') return;
+    if (value < maximum) value = value * 10 + static_cast<unsigned>(text[i] - '0');
   }
   target = value < maximum ? value : maximum;
 }

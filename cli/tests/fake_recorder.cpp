@@ -5,7 +5,7 @@
 // locked (the mapping holds the lock; forked children do not get it). With FAKE_FAILURE=reason it does what a recorder
 // does that cannot make its trace; with FAKE_PID=number the trace names that process, as one from another process
 // namespace would; with FAKE_CUT the file is shorter than it says; with FAKE_MEASURED=number so many launches were
-// measured (0: none, and none will be).
+// measured (0: none, and none will be), with FAKE_GAVE_UP until nothing could be measured any more.
 // So the launcher is tested without CUDA, and with traces whose content is known.
 #include <fcntl.h>
 #include <sys/file.h>
@@ -56,7 +56,8 @@ __attribute__((constructor)) void write_trace() {
     auto launches = static_cast<std::uint32_t>(std::atol(measured));
     auto& header = *static_cast<streamsan::trace::FileHeader*>(map);
     using streamsan::trace::Footprints;
-    header.footprints = static_cast<std::uint32_t>(launches ? Footprints::Measured : Footprints::Inferred);
+    header.footprints = static_cast<std::uint32_t>(launches && !std::getenv("FAKE_GAVE_UP") ? Footprints::Measured
+                                                                                            : Footprints::Inferred);
     header.measured = launches;
     header.learned = launches / 2;
     header.measuring_ns = launches * std::uint64_t{10'000'000};

@@ -25,9 +25,11 @@ TEST(Measuring, TheSummaryNamesTheModeAndTheCost) {
   Measuring measuring{.measuring = 1, .launches = 1, .footprints = 2, .time = milliseconds(1449)};
   EXPECT_EQ(measuring.text(), "measured: 1 launch in 1.4 s, 2 distinct footprints");
   measuring += measuring;
+  measuring.gave_up = 1;
   measuring += inferring;
   EXPECT_EQ(measuring.text(),
-            "measured in 2 processes: 2 launches in 2.9 s, 4 distinct footprints; inferred in 1 process");
+            "measured in 2 processes: 2 launches in 2.9 s, 4 distinct footprints; given up in 1 process; inferred in 1 "
+            "process");
 }
 
 TEST(Measuring, AtVerbosityOneTheRunSaysWhich) {
@@ -69,11 +71,13 @@ TEST(Measuring, AProcessThatDidNotMeasureFailsARunThatMust) {
   std::string agent = directory / "agent.so";
   std::ofstream(agent) << "x";
   const std::vector<std::string> options{"--footprints=measured", "--agent_path=" + agent};
-  auto code = [&](const std::string& measured) {
-    return run("fixed", options, kTrue, {"STREAMSAN_OPTIONS=agent_script=/any", "FAKE_MEASURED=" + measured}).code;
+  auto code = [&](const std::string& measured, const std::string& more = "FAKE=") {
+    return run("fixed", options, kTrue, {"STREAMSAN_OPTIONS=agent_script=/any", "FAKE_MEASURED=" + measured, more})
+        .code;
   };
   EXPECT_EQ(code("0"), 2);
   EXPECT_EQ(code("1"), 0);
+  EXPECT_EQ(code("1", "FAKE_GAVE_UP=1"), 2);
 }
 
 TEST(Measuring, TheGuestIsToldOnlyWhatItNeeds) {

@@ -12,12 +12,12 @@
 // SCRIPT: rows write #0 16 8 64
 // SCRIPT: rows read #1 4
 //
-// CHECK: .trace: process {{[0-9]+}}, 2 launches
-// CHECK: {{^}}rows: 2 launches (1 measured, 1 learned)
+// CHECK: .trace: process {{[0-9]+}}, 3 launches
+// CHECK: {{^}}rows: 3 launches (2 measured, 1 learned)
 // CHECK-NEXT: {{^}}  write [0,16) x 8 rows, 64 apart of 4096 bytes
 // CHECK-NEXT: {{^}}  read [0,4) of 256 bytes
 // JSON: {"launch":0,"pid":{{[0-9]+}},"kernel":"_Z4rowsPfPKi","demangled":"rows(float*, int const*)","known":"measured","complete":true,"pieces":[{"mode":"write","address":{{[0-9]+}},"width":16,"rows":8,"pitch":64,
-// JSON: {"launch":1,{{.*}}"known":"learned"
+// JSON: {"launch":2,{{.*}}"known":"learned"
 // OTHER: .json: cannot read it: it is {{.*}}a StreamSan trace
 #include "must.h"
 
@@ -30,7 +30,7 @@ int main() {
   int* in;
   must(cudaMalloc(&out, 4096));
   must(cudaMalloc(&in, 256));
-  for (int i = 0; i < 2; ++i) {
+  for (int i = 0; i < 3; ++i) {
     rows<<<8, 32>>>(out, in);
     must(cudaGetLastError());
     must(cudaDeviceSynchronize());

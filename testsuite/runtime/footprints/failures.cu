@@ -12,7 +12,7 @@
 // RUN: %measured REFUSED %expect 0 %streamsan run -v 1 -- %t 2>&1 | %filecheck %s --check-prefix=ONE --implicit-check-not=ERROR
 // RUN: %measured PARTS %expect 0 %streamsan run --min-severity=possible -- %t 2>&1 \
 // RUN:   | %filecheck %s --check-prefix=POSSIBLE --implicit-check-not=ERROR
-// RUN: %measured DEAD %streamsan run -v 1 -- %t 2>&1 | %filecheck %s --check-prefix=NONE --implicit-check-not=ERROR
+// RUN: %measured DEAD %expect 2 %streamsan run -v 1 -- %t 2>&1 | %filecheck %s --check-prefix=NONE --implicit-check-not=ERROR
 // REQUIRES: nulldriver
 //
 // FINE: first write #0 64

@@ -12,7 +12,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "interposer/trace/format.h"
+#include "../../../interposer/trace/format.h"
 
 inline void until_asked() {
   const std::string options = std::getenv("STREAMSAN_OPTIONS");
