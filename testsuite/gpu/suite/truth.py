@@ -100,6 +100,8 @@ def bytes_of(launches, mode, widened=None):
 def compare_exact(where, launches, expected, allowed):
     found = []
     for launch in launches:
+        found += [f"{where}: a piece of mode '{piece['mode']}'" for piece in launch["pieces"]
+                  if piece["mode"] not in MODES]
         if launch["known"] != "measured" or not launch["complete"]:
             found.append(f"{where}: {launch['known']}, {'complete' if launch['complete'] else 'incomplete'}; "
                          "expected measured, complete")
