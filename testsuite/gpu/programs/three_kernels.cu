@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A correct program with several kernels, each launched in several shapes, for tests in which it is not the program that
-// fails. It checks its results.
+// A correct program with several kernels, each launched in several shapes, for tests in which it is not the program
+// that fails. It checks its results.
 #include "kernels.cuh"
 #include "stage.h"
 
