@@ -12,8 +12,12 @@ namespace {
 constexpr std::uint64_t kLikeSizes = 32;
 
 bool one_surely_writes(const Access& a, const Access& b) {
+  if (a.mode == AccessMode::Atomic) return b.mode == AccessMode::Read;
+  if (b.mode == AccessMode::Atomic) return a.mode == AccessMode::Read;
   return a.mode == AccessMode::Write || b.mode == AccessMode::Write;
 }
+
+bool is_hearsay(const Access& access) { return access.learned || access.widened; }
 
 bool is_doubtful(const Access& access) { return access.mode == AccessMode::Doubtful; }
 
@@ -39,6 +43,7 @@ Certainty inferred_meets_inferred(const Access& a, const Access& b) {
 
 std::optional<Certainty> certainty(const Access& earlier, const Access& later, Range allocation) {
   if (!earlier.range.overlaps(later.range)) return std::nullopt;
+  if (is_hearsay(earlier) || is_hearsay(later)) return Certainty::Possible;
   if (earlier.exact && later.exact) return Certainty::Certain;
   if (!one_surely_writes(earlier, later) || is_doubtful(earlier) || is_doubtful(later)) return Certainty::Possible;
   if (earlier.exact) return exact_meets_inferred(earlier, later, allocation);

@@ -83,6 +83,7 @@ struct PointerArgument {
 struct KernelBytes {
   Footprint bytes;
   AccessMode mode = AccessMode::Read;
+  bool widened = false;  ///< an upper bound: it touches some of the bytes, not surely all
 };
 
 struct LaunchShape {
