@@ -72,6 +72,7 @@ void Launch::read() {
   read_ = true;
   function_ = function_info(call_.function);
   for (std::uint64_t extent : call_.extents) arguments_.extent(extent);
+  const std::uint64_t extents = arguments_.shape;
   for (unsigned i = 0; function_ && i < function_->count; ++i) {
     const char* bytes = parameter_bytes(i);
     if (!bytes) break;
@@ -83,6 +84,7 @@ void Launch::read() {
               .stream = call_.stream,
               .key = mix_bits(arguments_.hash ^ kernel),
               .shape = mix_bits(arguments_.shape ^ kernel),
+              .family = mix_bits(extents ^ kernel),
               .words = arguments_.words,
               .count = arguments_.count};
 }
@@ -148,9 +150,10 @@ void Launch::after(bool succeeded, const void* frame) {
   trace::Record& record = *slot.record;
   record.kind = trace::Kind::Launch;
   record.api = call_.api;
-  record.flags = static_cast<std::uint16_t>(call_.stream.flags | (call_.programmatic ? trace::kProgrammatic : 0) |
-                                            (known.footprint ? trace::kHasFootprint : 0) |
-                                            (known.measured ? trace::kMeasured : 0));
+  record.flags =
+      static_cast<std::uint16_t>(call_.stream.flags | (call_.programmatic ? trace::kProgrammatic : 0) |
+                                 (known.footprint ? trace::kHasFootprint : 0) |
+                                 (known.measured ? trace::kMeasured : 0) | (known.waits ? trace::kWaits : 0));
   record.thread = thread_number();
   record.stack = stack_;
   record.w[0] = call_.stream.handle;
