@@ -13,6 +13,7 @@
 #include "interposer/decode.h"
 #include "interposer/driver.h"
 #include "interposer/functions.h"
+#include "interposer/gate.h"
 #include "interposer/launch.h"
 #include "interposer/learning.h"
 #include "interposer/process.h"
@@ -399,11 +400,16 @@ struct Hook<kRow, CUresult (*)(Parameters...)> {
         Launch launch(what);
         launch.before();
         CUresult result = real(parameters...);
+        if (launch.wants_retry(result == CUDA_SUCCESS)) result = real(parameters...);
         launch.after(result == CUDA_SUCCESS, frame);
         if (result == CUDA_SUCCESS) record_launch_events<kRow>(arguments, launch);
         return result;
       } else {
+        constexpr bool kLaunches = kEffect.kind == EffectKind::GraphLaunch;
+        const bool gated = kLaunches && learning();
+        if (gated) Gate::enter();
         CUresult result = real(parameters...);
+        if (gated) Gate::leave();
         // A failed EndCapture ends the capture all the same (R-GRF-10).
         if (result != CUDA_SUCCESS && kEffect.kind != EffectKind::CaptureEnd) return result;
         if constexpr (is_special(kEffect.kind)) {

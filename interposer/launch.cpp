@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include "interposer/gate.h"
 #include "interposer/handle_table.h"
 #include "interposer/process.h"
 #include "interposer/stack.h"
@@ -71,6 +72,7 @@ void Launch::read() {
   read_ = true;
   function_ = function_info(call_.function);
   for (std::uint64_t extent : call_.extents) arguments_.extent(extent);
+  const std::uint64_t extents = arguments_.shape;
   for (unsigned i = 0; function_ && i < function_->count; ++i) {
     const char* bytes = parameter_bytes(i);
     if (!bytes) break;
@@ -82,6 +84,7 @@ void Launch::read() {
               .stream = call_.stream,
               .key = mix_bits(arguments_.hash ^ kernel),
               .shape = mix_bits(arguments_.shape ^ kernel),
+              .family = mix_bits(extents ^ kernel),
               .words = arguments_.words,
               .count = arguments_.count};
 }
@@ -90,6 +93,19 @@ void Launch::before() {
   if (!learning()) return;
   read();
   measuring_ = begin_measuring(subject_);
+  if (!measuring_) {
+    Gate::enter();
+    inside_ = true;
+  }
+}
+
+bool Launch::wants_retry(bool succeeded) {
+  if (inside_) Gate::leave();
+  inside_ = false;
+  if (succeeded || !measuring_) return false;
+  measuring_ = false;
+  finish_measuring(subject_, false);
+  return true;
 }
 
 /// What a program outside needs to compute the launch's bytes from its code.
@@ -120,8 +136,8 @@ void Launch::write_arguments() const {
 
 void Launch::after(bool succeeded, const void* frame) {
   LaunchKnowledge known;
-  if (measuring_) known = finish_measuring(subject_, succeeded);
   if (!succeeded) return;
+  if (measuring_) known = finish_measuring(subject_, true);
   if (!read_) read();
   if (!measuring_ && function_) known = known_of(subject_);
   if (known.first && function_->count > 0) write_arguments();
@@ -134,9 +150,10 @@ void Launch::after(bool succeeded, const void* frame) {
   trace::Record& record = *slot.record;
   record.kind = trace::Kind::Launch;
   record.api = call_.api;
-  record.flags = static_cast<std::uint16_t>(call_.stream.flags | (call_.programmatic ? trace::kProgrammatic : 0) |
-                                            (known.footprint ? trace::kHasFootprint : 0) |
-                                            (known.measured ? trace::kMeasured : 0));
+  record.flags =
+      static_cast<std::uint16_t>(call_.stream.flags | (call_.programmatic ? trace::kProgrammatic : 0) |
+                                 (known.footprint ? trace::kHasFootprint : 0) |
+                                 (known.measured ? trace::kMeasured : 0) | (known.waits ? trace::kWaits : 0));
   record.thread = thread_number();
   record.stack = stack_;
   record.w[0] = call_.stream.handle;

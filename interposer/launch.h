@@ -29,7 +29,11 @@ class Launch {
   /// Before the real call: has the launch measured, if that is wanted. The arguments are read only then: a call the
   /// driver refuses need not have valid ones.
   void before();
-  /// After the real call, while the caller's arguments are still there. Writes the record if it succeeded.
+  /// Right after the real call. True: it failed, and may have because it was to be measured; that is over, so the call
+  /// must be made once more.
+  bool wants_retry(bool succeeded);
+  /// After wants_retry() answered false, while the caller's arguments are still there. Writes the record if it
+  /// succeeded.
   void after(bool succeeded, const void* frame);
   /// The launch had an attribute that records this event. It may complete before the kernel does; taken as recorded
   /// behind the kernel, which may miss a race and invents none. After after().
@@ -56,6 +60,7 @@ class Launch {
   Arguments arguments_;
   bool read_ = false;
   bool measuring_ = false;
+  bool inside_ = false;  ///< of the gate
   std::uint32_t stack_ = 0;
 };
 

@@ -4,9 +4,11 @@
 #include <time.h>
 
 #include <atomic>
+#include <cstdio>
 #include <cstring>
 
 #include "interposer/agent_host.h"
+#include "interposer/gate.h"
 #include "interposer/handle_table.h"
 #include "interposer/pieces.h"
 #include "interposer/process.h"
@@ -17,15 +19,19 @@ namespace streamsan::recorder {
 namespace {
 
 constexpr unsigned kEnoughAgreement = 2;  // other pointers, same footprint: then the shape is known
+constexpr unsigned kEnoughInFamily = 8;   // other arguments, same footprint: then the family is known
+constexpr unsigned kShapesOfFamily = 4;   // a family may be measured as often as so many shapes
 constexpr unsigned kMostLate = 2;
 constexpr unsigned kMostReasons = 3;
 constexpr std::uint64_t kNanoseconds = 1'000'000'000;
+constexpr std::uint32_t kGatePatience = 200;  // ms
+constexpr std::uint64_t kSettleEvery = kNanoseconds / 5;
 
-/// State of a key or a shape, packed so that it is one atomic word.
+/// State of a key, a shape or a family, packed so that it is one atomic word.
 struct State {
   std::uint32_t footprint;  // the last one measured
   std::uint16_t measured;   // times
-  std::uint8_t agreed;      // of a shape: further keys with the same footprint
+  std::uint8_t agreed;      // of a shape: further keys with the same footprint; of a family: further launches
   bool varies : 1;          // two measurements differed
   bool hopeless : 1;        // of a key: not to be tried again
   bool told : 1;            // of a key: known_of() was asked before
@@ -34,6 +40,7 @@ static_assert(sizeof(State) == 8);
 
 constinit HandleTable<State, 1u << 17> g_keys{};
 constinit HandleTable<State, 1u << 15> g_shapes{};
+constinit HandleTable<State, 1u << 14> g_families{};
 constinit HandleTable<std::uint32_t, 1u << 16> g_footprints{};  // hash of the pieces -> id
 constinit HandleTable<std::uint32_t, 1u << 13> g_late{};        // function id -> times it did not end in time
 constinit std::atomic<std::uint32_t> g_next_footprint{1};
@@ -42,8 +49,10 @@ constinit std::atomic<int> g_captures{0};
 constinit std::atomic<std::uint64_t> g_spent_ns{0};
 constinit std::atomic<unsigned> g_reasons{0};
 
-/// One measurement at a time: whoever made g_measuring true owns what follows until it is false again.
-constinit std::atomic<bool> g_measuring{false};
+/// A late kernel's module waits to be unpatched: since when the last attempt was made, 0: nothing waits.
+constinit std::atomic<std::uint64_t> g_unsettled_ns{0};
+
+/// One measurement at a time: whoever has closed the gate owns what follows until it is open again.
 constinit const StreamSanAgent* g_measuring_agent = nullptr;
 constinit std::uint64_t g_started_ns = 0;
 constinit bool g_was_asked = false;
@@ -58,10 +67,24 @@ std::uint64_t now_ns() {
 /// Handles 0 and 1 have a meaning of their own in the tables.
 std::uint64_t handle_of(std::uint64_t hash) { return hash > 1 ? hash : hash + 2; }
 
+/// Into the report if a judge reads along, else at once: one line is enough.
+template <typename... Values>
+void tell(const char* format, Values... values) {
+  const trace::FileHeader* head = header();
+  if (!head || !head->judge_attached.load(std::memory_order_relaxed)) return warn(format, values...);
+  char line[1024];
+  const int length = std::snprintf(line, sizeof line, format, values...);
+  if (length <= 0) return;
+  const std::uint64_t words[trace::kRecordWords] = {};
+  write_text_record(
+      trace::Kind::Message, words, 0, line,
+      static_cast<std::size_t>(length) < sizeof line ? static_cast<std::size_t>(length) : sizeof line - 1);
+}
+
 void say_reason(const char* kernel, const char* reason) {
   const unsigned said = g_reasons.fetch_add(1);
   if (said >= kMostReasons) return;
-  warn("footprints: %.200s is not measured: %s%s", kernel, reason,
+  tell("footprints: %.200s is not measured: %s%s", kernel, reason,
        said + 1 == kMostReasons ? " (further kernels like this are not told)" : "");
 }
 
@@ -70,7 +93,7 @@ void stop_learning(const char* reason) {
   if (trace::FileHeader* head = header()) {
     head->footprints.store(static_cast<std::uint32_t>(trace::Footprints::Inferred), std::memory_order_relaxed);
   }
-  warn("footprints: nothing is measured from here on: %s; they are inferred", reason);
+  tell("footprints: nothing is measured from here on: %s; they are inferred", reason);
 }
 
 /// Did the judge ask for this kernel?
@@ -88,16 +111,29 @@ void answer(const Function& function) {
   head->asked[bit / 64].fetch_and(~(std::uint64_t{1} << (bit % 64)), std::memory_order_relaxed);
 }
 
-bool is_wanted(const LaunchSubject& subject, const State& key, const State& shape, bool asked) {
+template <class Table>
+State state_in(Table& table, std::uint64_t hash) {
+  const auto* entry = table.find(handle_of(hash));
+  return entry ? entry->value.load(std::memory_order_relaxed) : State{};
+}
+
+bool has_one_result(const State& state, unsigned enough) { return !state.varies && state.agreed >= enough; }
+
+bool is_wanted(const LaunchSubject& subject, bool asked) {
+  const State key = state_in(g_keys, subject.key);
   if (key.hopeless) return false;
   const std::uint64_t budget = options().footprint_seconds * kNanoseconds;
   const std::uint64_t spent = g_spent_ns.load(std::memory_order_relaxed);
   if (asked) return spent < 2 * budget;
   if (options().footprint_policy != FootprintPolicy::First || spent >= budget) return false;
+  if (key.measured >= 2 && !key.varies) return false;
+  const State shape = state_in(g_shapes, subject.shape);
   if (shape.measured >= options().footprint_launches) return false;
+  const State family = state_in(g_families, subject.family);
+  if (family.measured >= kShapesOfFamily * options().footprint_launches) return false;
+  if (has_one_result(family, kEnoughInFamily)) return false;
   const auto* late = g_late.find(handle_of(subject.function->id + 1));
-  if (late && late->value.load() >= kMostLate) return false;
-  return key.measured < 2 || key.varies;
+  return !late || late->value.load() < kMostLate;
 }
 
 /// The allocations the launch's pointers point into, as the driver knows them.
@@ -162,24 +198,24 @@ std::uint32_t footprint_id(const PieceList& list, bool incomplete) {
   return id;
 }
 
+/// Adds a result to a state. `other`: of a launch that differs from those before.
+template <class Table>
+void add_result(Table& table, std::uint64_t hash, std::uint32_t footprint, bool other) {
+  auto* entry = table.insert(handle_of(hash));
+  if (!entry) return;
+  State state = entry->value.load();
+  if (state.footprint && state.footprint != footprint) state.varies = true;
+  if (state.footprint == footprint && other && state.agreed < 0xff) ++state.agreed;
+  state.footprint = footprint;
+  if (state.measured < 0xffff) ++state.measured;
+  entry->value.store(state);
+}
+
 void remember(const LaunchSubject& subject, std::uint32_t footprint) {
-  if (auto* entry = g_shapes.insert(handle_of(subject.shape))) {
-    State shape = entry->value.load();
-    if (shape.footprint && shape.footprint != footprint) shape.varies = true;
-    const auto* key = g_keys.find(handle_of(subject.key));
-    const bool other_key = !key || key->value.load().measured == 0;
-    if (shape.footprint == footprint && other_key && shape.agreed < 0xff) ++shape.agreed;
-    shape.footprint = footprint;
-    if (shape.measured < 0xffff) ++shape.measured;
-    entry->value.store(shape);
-  }
-  if (auto* entry = g_keys.insert(handle_of(subject.key))) {
-    State key = entry->value.load();
-    if (key.footprint && key.footprint != footprint) key.varies = true;
-    key.footprint = footprint;
-    if (key.measured < 0xffff) ++key.measured;
-    entry->value.store(key);
-  }
+  const bool new_key = state_in(g_keys, subject.key).measured == 0;
+  add_result(g_families, subject.family, footprint, true);
+  add_result(g_shapes, subject.shape, footprint, new_key);
+  add_result(g_keys, subject.key, footprint, false);
 }
 
 void give_up(const LaunchSubject& subject) {
@@ -192,6 +228,7 @@ void give_up(const LaunchSubject& subject) {
 
 void count_late(const LaunchSubject& subject) {
   give_up(subject);
+  g_unsettled_ns.store(now_ns(), std::memory_order_relaxed);
   if (auto* late = g_late.insert(handle_of(subject.function->id + 1))) late->value.fetch_add(1);
 }
 
@@ -202,6 +239,37 @@ void count_attempt(const LaunchSubject& subject) {
   State shape = entry->value.load();
   if (shape.measured < 0xffff) ++shape.measured;
   entry->value.store(shape);
+}
+
+void judge_failure(const LaunchSubject& subject, const StreamSanMeasurement& result) {
+  switch (result.outcome) {
+    case kStreamSanLate:
+      count_late(subject);
+      break;
+    case kStreamSanDead:
+      stop_learning(result.reason ? result.reason : "the agent gave up");
+      break;
+    case kStreamSanTooLarge:
+    case kStreamSanFailed:
+      if (result.reason) say_reason(subject.function->name, result.reason);
+      // Without a reason it may go better the next time: the launch itself failed, or there is more room then.
+      result.reason ? give_up(subject) : count_attempt(subject);
+      break;
+    case kStreamSanMeasured:
+    case kStreamSanIncomplete:
+    case kStreamSanBusy:
+      break;
+  }
+}
+
+/// Now and then, after a late kernel: may its module be unpatched?
+void settle(const StreamSanAgent& agent) {
+  std::uint64_t since = g_unsettled_ns.load(std::memory_order_relaxed);
+  const std::uint64_t now = now_ns();
+  if (!since || now - since < kSettleEvery || !g_unsettled_ns.compare_exchange_strong(since, now)) return;
+  if (!Gate::close(kGatePatience)) return;
+  if (agent.settle()) g_unsettled_ns.store(0);
+  Gate::open();
 }
 
 void spend(std::uint64_t since_ns, bool measured) {
@@ -239,12 +307,11 @@ void capture_ended() { g_captures.fetch_sub(1, std::memory_order_relaxed); }
 bool begin_measuring(const LaunchSubject& subject) {
   const StreamSanAgent* agent = g_agent.load(std::memory_order_acquire);
   if (!agent || !subject.function || g_captures.load(std::memory_order_relaxed) > 0) return false;
-  const auto* key = g_keys.find(handle_of(subject.key));
-  const auto* shape = g_shapes.find(handle_of(subject.shape));
+  if (g_unsettled_ns.load(std::memory_order_relaxed)) [[unlikely]]
+    settle(*agent);
   const bool asked = is_asked(*subject.function);
-  if (!is_wanted(subject, key ? key->value.load() : State{}, shape ? shape->value.load() : State{}, asked))
-    return false;
-  if (g_measuring.exchange(true, std::memory_order_acquire)) return false;
+  if (!is_wanted(subject, asked)) return false;
+  if (!Gate::close(kGatePatience)) return false;
   g_started_ns = now_ns();
   g_was_asked = asked;
   g_measuring_agent = agent;
@@ -254,13 +321,12 @@ bool begin_measuring(const LaunchSubject& subject) {
                                .name = subject.function->name,
                                .pointer_words = subject.words,
                                .pointer_count = subject.count};
-  const StreamSanOutcome outcome = agent->begin(&launch);
-  if (outcome == kStreamSanMeasured) return true;
-  if (outcome == kStreamSanLate) count_late(subject);
-  if (outcome != kStreamSanLate && outcome != kStreamSanBusy) give_up(subject);
-  if (asked && outcome != kStreamSanBusy) answer(*subject.function);
+  const StreamSanMeasurement begun = agent->begin(&launch);
+  if (begun.outcome == kStreamSanMeasured) return true;
+  if (asked && begun.outcome != kStreamSanBusy) answer(*subject.function);
+  judge_failure(subject, begun);
   spend(g_started_ns, false);
-  g_measuring.store(false, std::memory_order_release);
+  Gate::open();
   return false;
 }
 
@@ -279,36 +345,28 @@ LaunchKnowledge finish_measuring(const LaunchSubject& subject, bool succeeded) {
       remember(subject, known.footprint);
       break;
     }
-    case kStreamSanLate:
-      count_late(subject);
-      break;
-    case kStreamSanDead:
-      stop_learning(result.reason ? result.reason : "the agent gave up");
-      break;
-    case kStreamSanBusy:
-      break;
-    case kStreamSanTooLarge:
-    case kStreamSanFailed:
-      if (result.reason) say_reason(subject.function->name, result.reason);
-      // Without a reason it may go better the next time: the launch itself failed, or there is more room then.
-      result.reason ? give_up(subject) : count_attempt(subject);
-      break;
+    default:
+      judge_failure(subject, result);
   }
   if (g_was_asked) answer(*subject.function);
   spend(g_started_ns, known.measured);
-  g_measuring.store(false, std::memory_order_release);
+  Gate::open();
   return known.footprint ? known : known_of(subject);
 }
 
-LaunchKnowledge known_of(const LaunchSubject& subject) {
+namespace {
+
+/// What is known of a launch that was not measured, but for `waits`.
+LaunchKnowledge look_up(const LaunchSubject& subject) {
   auto* entry = g_keys.insert(handle_of(subject.key));
   if (!entry) return {};
   State key = entry->value.load(std::memory_order_relaxed);
   if (key.measured && !key.varies) return {.footprint = key.footprint};
   if (learning()) {
-    const auto* known = g_shapes.find(handle_of(subject.shape));
-    const State shape = known ? known->value.load(std::memory_order_relaxed) : State{};
-    if (!key.varies && !shape.varies && shape.agreed >= kEnoughAgreement) return {.footprint = shape.footprint};
+    const State shape = state_in(g_shapes, subject.shape);
+    if (!key.varies && has_one_result(shape, kEnoughAgreement)) return {.footprint = shape.footprint};
+    const State family = state_in(g_families, subject.family);
+    if (!key.varies && has_one_result(family, kEnoughInFamily)) return {.footprint = family.footprint};
   }
   if (key.told) return {};
   State told = key;
@@ -316,16 +374,26 @@ LaunchKnowledge known_of(const LaunchSubject& subject) {
   return {.first = entry->value.compare_exchange_strong(key, told)};
 }
 
+}  // namespace
+
+LaunchKnowledge known_of(const LaunchSubject& subject) {
+  LaunchKnowledge known = look_up(subject);
+  known.waits = !known.footprint && learning() && g_late.find(handle_of(subject.function->id + 1)) != nullptr;
+  return known;
+}
+
 void forget_learning() {
   if (const StreamSanAgent* agent = g_agent.exchange(nullptr)) agent->forget();
   g_keys.clear();
   g_shapes.clear();
+  g_families.clear();
   g_footprints.clear();
   g_late.clear();
   g_next_footprint.store(1);
   g_captures.store(0);
   g_spent_ns.store(0);
-  g_measuring.store(false);
+  g_unsettled_ns.store(0);
+  Gate::forget();
 }
 
 }  // namespace streamsan::recorder

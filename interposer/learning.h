@@ -2,20 +2,20 @@
 //
 // Which launches are measured, and what is known of those that are not.
 //
-// A launch is described by two hashes. Its KEY covers everything it is given: kernel, grid, block and all argument
-// bytes. Its SHAPE leaves the pointers out. A footprint is relative to the pointers, so what one launch showed can
-// serve others:
+// A launch is described by three hashes. Its KEY covers everything it is given: kernel, grid, block and all argument
+// bytes. Its SHAPE leaves the pointers out, its FAMILY all arguments (an optimizer's kernel is given another step
+// number each time). A footprint is relative to the pointers, so what one launch showed can serve others:
 //
 //   measured  this launch itself was measured                        the judge may convict on it
 //   learned   its key was measured before, always with one result;   disjoint launches stay silent, a conflict is
-//             or its shape was, with different pointers and one        possible until a measured launch decides
-//             result
+//             or its shape was, with different pointers, or its        possible until a measured launch decides
+//             family, with different arguments, and one result
 //   unknown   else: its pointers tell what they can (inferred)
 //
 // Under the policy "first" a launch is measured if its key was measured less than twice (the second time shows whether
-// the kernel depends on data it reads), or differed before; at most footprint_launches times for each shape, and until
-// footprint_seconds were spent in all. Under any policy a launch is measured when the judge has asked for its kernel;
-// as much time again is set aside for that.
+// the kernel depends on data it reads), or differed before, unless its family has shown one result often enough; at
+// most footprint_launches times for each shape, and until footprint_seconds were spent in all. Under any policy a
+// launch is measured when the judge has asked for its kernel; as much time again is set aside for that.
 //
 // Not measured at all: launches while any stream is being captured. Kernels that twice did not end in time are not
 // tried again: they wait for something that comes after their launch.
@@ -40,6 +40,7 @@ struct LaunchSubject {
   StreamArgument stream;
   std::uint64_t key;           ///< hash, see above
   std::uint64_t shape;         ///< hash, see above
+  std::uint64_t family;        ///< hash, see above
   const std::uint64_t* words;  ///< trace::pointer_word() of each pointer
   unsigned count;
 };
@@ -48,6 +49,7 @@ struct LaunchSubject {
 struct LaunchKnowledge {
   std::uint32_t footprint = 0;  ///< id of a Footprint record; 0: none
   bool measured = false;
+  bool waits = false;  ///< a launch of the kernel did not end in time
   bool first = false;  ///< no footprint, and no earlier launch had this key: its arguments are worth a record
 };
 

@@ -122,6 +122,10 @@ void Judge::launch(const Item& item) {
   if (footprint) resolve(*footprint, words, known_);
   pointers_.clear();
   if (!known_.complete) read_pointers(kernel.roles, words, pointers_);
+  // A kernel that waits for what others write has an order of its own with them, which is not seen.
+  if (record.flags & trace::kWaits) {
+    for (ordering::PointerArgument& pointer : pointers_) pointer.mode = ordering::AccessMode::Doubtful;
+  }
   if (measured) {
     asking_.measured(kernel.trace_id, call.site);
     if (known_.complete) hazards_.measured(call.site);

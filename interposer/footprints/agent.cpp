@@ -20,7 +20,10 @@
 //   here
 //     as a launch that was never announced.
 //
-// One measurement at a time, for all threads. No lock is held between begin() and end() but that.
+//   * Code must not be patched or unpatched under a running kernel of the module (illegal instruction). So patching
+//   happens
+//     when the GPU is idle, and the recorder holds back other launches until the module is unpatched. A kernel that
+//     does not end in time leaves its module patched, which is slow and right, until settle() finds the GPU idle.
 #include "interposer/footprints/agent.h"
 
 #include <time.h>
@@ -42,6 +45,11 @@ namespace {
 
 constexpr std::size_t kMostContexts = 32;
 constexpr unsigned kMostUnannounced = 3;
+constexpr std::size_t kLeastFreeBytes = std::size_t{512} << 20;  // of device memory, for us to take any
+constexpr std::uint32_t kPatchingPatience = 10'000;              // ms
+constexpr std::uint32_t kSettlingPatience = 20;                  // ms
+constexpr char kExcluded[] =
+    "another tool receives the driver's callbacks (CUPTI: a profiler?), and the two exclude each other";
 
 struct Patch {
   Sanitizer_InstructionId instruction;
@@ -63,12 +71,12 @@ struct Context {
 };
 
 enum class Stage : int {
-  Preparing,  ///< the worker is at it, the guest's thread waits
-  Ready,
-  Abandoned,  ///< nobody waits any more: the worker cleans up
+  Waiting,    ///< for the GPU to be idle; may be abandoned
+  Patching,   ///< the GPU was idle: this does not take long
+  Abandoned,  ///< nobody waits for the result any more: nothing is to be patched
 };
 
-/// The measurement under way. Owned by whoever made g_busy true, and by the worker while it runs a job for him.
+/// The measurement under way, of the thread that measures, and of the worker while it runs a job for it.
 struct Current {
   Context* context = nullptr;
   void* handle = nullptr;  // as launched
@@ -77,9 +85,11 @@ struct Current {
   CUmodule module = nullptr;
   CUstream stream = nullptr;
   const char* name = nullptr;
-  bool patched = false;
   const char* problem = nullptr;
-  std::atomic<Stage> stage{Stage::Preparing};
+  StreamSanOutcome failure = kStreamSanFailed;  // what a problem amounts to
+  bool patched = false;
+  bool late = false;  // its kernel may still run, its module is patched, its marks are in use
+  std::atomic<Stage> stage{Stage::Waiting};
 };
 
 constinit StreamSanHost g_host{};
@@ -87,11 +97,10 @@ constinit SanitizerApi g_api{};
 constinit DriverCalls g_driver{};
 constinit Sanitizer_SubscriberHandle g_subscriber{};
 Context g_contexts[kMostContexts];
-constinit std::atomic<bool> g_busy{false};
 Current g_current;
 Runs g_runs;
 Worker g_worker;
-constinit unsigned g_unannounced = 0;  // guarded by g_busy
+constinit unsigned g_unannounced = 0;
 char g_problem[160];
 
 /// What the callback gives the patches for launches of this thread; null: nothing.
@@ -149,26 +158,48 @@ const char* sanitizer_problem(const char* what, SanitizerResult result) {
   return g_problem;
 }
 
-/// Runs on the worker. Everything here may wait for the GPU.
-const char* patch_module(Current& current) {
-  if (g_driver.cuCtxSetCurrent(current.context->handle) != CUDA_SUCCESS) return "its context is gone";
-  const RelaxedCapture relaxed;
-  if (g_driver.cuCtxSynchronize() != CUDA_SUCCESS) return "its context is in error";
-  if (!current.context->patches_added) {
-    const SanitizerResult added = g_api.add_patches(streamsan_patch_image, current.context->handle);
-    if (added != SANITIZER_SUCCESS) return sanitizer_problem("adding the patches", added);
-    current.context->patches_added = true;
-  }
+/// Too little memory, and the guest's own next allocation would fail because of us.
+bool is_memory_short() {
+  std::size_t free_bytes = 0;
+  std::size_t total = 0;
+  return g_driver.cuMemGetInfo_v2(&free_bytes, &total) != CUDA_SUCCESS || free_bytes < kLeastFreeBytes;
+}
+
+const char* find_module(Current& current) {
   current.function = static_cast<CUfunction>(current.handle);
-  if (current.is_kernel) {
-    if (g_driver.cuKernelGetFunction(&current.function, static_cast<CUkernel>(current.handle)) != CUDA_SUCCESS)
-      return "the driver does not tell its function";
+  if (current.is_kernel &&
+      g_driver.cuKernelGetFunction(&current.function, static_cast<CUkernel>(current.handle)) != CUDA_SUCCESS) {
+    return "the driver does not tell its function";
   }
   // A function that is loaded at its launch would be patched inside of it.
   if (g_driver.cuFuncLoad(current.function) != CUDA_SUCCESS ||
       g_driver.cuFuncGetModule(&current.module, current.function) != CUDA_SUCCESS) {
     return "the driver does not tell its module";
   }
+  return nullptr;
+}
+
+const char* add_patches(Current& current) {
+  if (current.context->patches_added) return nullptr;
+  const SanitizerResult added = g_api.add_patches(streamsan_patch_image, current.context->handle);
+  if (added != SANITIZER_SUCCESS) {
+    // The first context of all: the Sanitizer was told of none.
+    if (current.context == g_contexts) {
+      current.failure = kStreamSanDead;
+      return kExcluded;
+    }
+    return sanitizer_problem("adding the patches", added);
+  }
+  current.context->patches_added = true;
+  return nullptr;
+}
+
+/// The GPU is idle, and stays so.
+const char* patch_module(Current& current) {
+  if (is_memory_short()) return "little device memory is free";
+  if (const char* problem = add_patches(current)) return problem;
+  if (const char* problem = find_module(current)) return problem;
+  if (const char* problem = current.context->marks.prepare(g_driver, g_host.most_bytes)) return problem;
   for (const Patch& patch : kPatches) {
     const SanitizerResult chosen = g_api.patch_instructions(patch.instruction, current.module, patch.function);
     if (chosen != SANITIZER_SUCCESS) return sanitizer_problem("choosing what to patch", chosen);
@@ -180,31 +211,45 @@ const char* patch_module(Current& current) {
 }
 
 void unpatch() {
-  // The module may be gone by now.
+  // The module may be gone by now; then this fails, and nothing is lost.
   if (g_current.patched) g_api.unpatch_module(g_current.module);
   g_current.patched = false;
 }
 
-void release() { g_busy.store(false, std::memory_order_release); }
-
-void prepare_job(void*) {
-  g_current.problem = patch_module(g_current);
-  Stage expected = Stage::Preparing;
-  if (g_current.stage.compare_exchange_strong(expected, Stage::Ready)) return;
-  unpatch();
-  release();
+/// Runs on the worker: waiting for the GPU may take for ever.
+bool wait_until_idle() {
+  if (g_driver.cuCtxSetCurrent(g_current.context->handle) != CUDA_SUCCESS) return false;
+  const RelaxedCapture relaxed;
+  return g_driver.cuCtxSynchronize() == CUDA_SUCCESS;
 }
 
-/// The kernel did not end in time: waits for it, however long that takes, and throws the marks away.
-void late_job(void*) {
-  g_driver.cuCtxSetCurrent(g_current.context->handle);
-  {
-    const RelaxedCapture relaxed;
-    g_driver.cuEventSynchronize(g_current.context->event);
-    unpatch();
-    g_current.context->marks.read(g_driver, g_runs);
-  }
-  release();
+void prepare_job(void*) {
+  const bool idle = wait_until_idle();
+  Stage expected = Stage::Waiting;
+  if (!g_current.stage.compare_exchange_strong(expected, Stage::Patching)) return;
+  const RelaxedCapture relaxed;
+  g_current.problem = idle ? patch_module(g_current) : "its context is in error";
+}
+
+void settle_job(void*) {
+  const bool idle = wait_until_idle();
+  Stage expected = Stage::Waiting;
+  if (!g_current.stage.compare_exchange_strong(expected, Stage::Patching)) return;
+  const RelaxedCapture relaxed;
+  unpatch();
+  if (idle) g_current.context->marks.read(g_driver, g_runs);
+  g_current.late = false;
+}
+
+/// Has the job done on the worker. False: the GPU was not idle in time, and the job will do nothing.
+bool run_when_idle(Worker::Job job, std::uint32_t patience_ms) {
+  if (!g_worker.idle()) return false;
+  g_current.stage.store(Stage::Waiting);
+  if (g_worker.run(job, nullptr, patience_ms)) return true;
+  Stage expected = Stage::Waiting;
+  if (g_current.stage.compare_exchange_strong(expected, Stage::Abandoned)) return false;
+  // Patching has begun, and the GPU was idle.
+  return g_worker.wait(kPatchingPatience);
 }
 
 const char* start(const StreamSanHost* host) {
@@ -218,33 +263,31 @@ const char* start(const StreamSanHost* host) {
   return nullptr;
 }
 
-StreamSanOutcome begin(const StreamSanLaunch* launch) {
-  if (g_busy.exchange(true, std::memory_order_acquire)) return kStreamSanBusy;
-  g_current.problem = nullptr;
-  g_current.stream = static_cast<CUstream>(launch->stream);
-  g_current.context = context_of(g_current.stream);
+StreamSanMeasurement begin(const StreamSanLaunch* launch) {
+  // After a job that was abandoned, or a late kernel, nothing here may be touched.
+  if (g_current.late || !g_worker.idle()) return {kStreamSanBusy, nullptr, nullptr, 0};
+  Context* context = context_of(static_cast<CUstream>(launch->stream));
+  if (!context) return {kStreamSanFailed, nullptr, nullptr, 0};
+  g_current.context = context;
   g_current.handle = launch->function;
   g_current.is_kernel = launch->is_kernel != 0;
+  g_current.stream = static_cast<CUstream>(launch->stream);
   g_current.name = launch->name;
-  g_current.stage.store(Stage::Preparing);
-  if (!g_current.context) {
-    release();
-    return kStreamSanFailed;
+  g_current.problem = nullptr;
+  g_current.failure = kStreamSanFailed;
+  if (!run_when_idle(prepare_job, g_host.patience_ms)) return {kStreamSanLate, nullptr, nullptr, 0};
+  if (g_current.problem) {
+    unpatch();
+    return {g_current.failure, g_current.problem, nullptr, 0};
   }
-  if (!g_worker.run(prepare_job, nullptr, g_host.patience_ms)) {
-    Stage expected = Stage::Preparing;
-    if (g_current.stage.compare_exchange_strong(expected, Stage::Abandoned)) return kStreamSanLate;
+  const SanitizerResult listening = g_api.enable_domain(1, g_subscriber, SANITIZER_CB_DOMAIN_LAUNCH);
+  if (listening != SANITIZER_SUCCESS) {
+    unpatch();
+    return {kStreamSanFailed, sanitizer_problem("listening to launches", listening), nullptr, 0};
   }
-  const RelaxedCapture relaxed;
-  if (!g_current.problem) g_current.problem = g_current.context->marks.prepare(g_driver, g_host.most_bytes);
-  // Kernels that cannot be measured are told apart from measurements by end(), which knows the reason.
-  if (!g_current.problem) {
-    t_marks = g_current.context->marks.on_device();
-    t_announced = false;
-    const SanitizerResult listening = g_api.enable_domain(1, g_subscriber, SANITIZER_CB_DOMAIN_LAUNCH);
-    if (listening != SANITIZER_SUCCESS) g_current.problem = sanitizer_problem("listening to launches", listening);
-  }
-  return kStreamSanMeasured;
+  t_marks = context->marks.on_device();
+  t_announced = false;
+  return {kStreamSanMeasured, nullptr, nullptr, 0};
 }
 
 /// Waits for what was enqueued in the stream up to now.
@@ -268,50 +311,50 @@ Wait wait_for_kernel() {
 
 StreamSanMeasurement give_up(StreamSanOutcome outcome, const char* reason) {
   unpatch();
-  release();
   return {outcome, reason, nullptr, 0};
 }
 
 StreamSanMeasurement end(int succeeded) {
   const RelaxedCapture relaxed;
-  const bool listened = t_marks != nullptr;
   t_marks = nullptr;
-  if (listened) g_api.enable_domain(0, g_subscriber, SANITIZER_CB_DOMAIN_LAUNCH);
-  if (g_current.problem) return give_up(kStreamSanFailed, g_current.problem);
+  g_api.enable_domain(0, g_subscriber, SANITIZER_CB_DOMAIN_LAUNCH);
   if (!succeeded) return give_up(kStreamSanFailed, nullptr);
-  if (!t_announced) {
-    if (++g_unannounced < kMostUnannounced) return give_up(kStreamSanFailed, nullptr);
-    return give_up(kStreamSanDead,
-                   "another tool receives the driver's callbacks (CUPTI: a profiler?), and the two exclude each other");
-  }
-  g_unannounced = 0;
   switch (wait_for_kernel()) {
     case Wait::Done:
       break;
     case Wait::Late:
-      g_worker.run(late_job, nullptr, 0);
+      g_current.late = true;
       return {kStreamSanLate, nullptr, nullptr, 0};
     case Wait::Error:
       return give_up(kStreamSanFailed, nullptr);  // the guest will meet the error in its own next call
   }
   unpatch();
+  if (!t_announced) {
+    return ++g_unannounced < kMostUnannounced ? give_up(kStreamSanFailed, nullptr) : give_up(kStreamSanDead, kExcluded);
+  }
+  g_unannounced = 0;
   const DeviceMarks::Read read = g_current.context->marks.read(g_driver, g_runs);
-  const bool at_limit = g_current.context->marks.at_limit();
-  if (read == DeviceMarks::Read::Failed) return give_up(kStreamSanFailed, "its marks could not be read");
+  if (read == DeviceMarks::Read::Failed) return {kStreamSanFailed, "its marks could not be read", nullptr, 0};
   if (read == DeviceMarks::Read::Overflow) {
-    return give_up(kStreamSanTooLarge,
-                   at_limit ? "it touches more memory than the marks have room for (footprint_memory)" : nullptr);
+    const bool at_limit = g_current.context->marks.at_limit();
+    return {kStreamSanTooLarge,
+            at_limit ? "it touches more memory than the marks have room for (footprint_memory)" : nullptr, nullptr, 0};
   }
   StreamSanMeasurement out{kStreamSanMeasured, nullptr, nullptr, 0};
   out.ranges = g_runs.finish(out.count);
   if (g_runs.full()) {
-    out = {kStreamSanIncomplete, "its bytes are in too many pieces", out.ranges, out.count};
+    out.outcome = kStreamSanIncomplete;
+    out.reason = "its bytes are in too many pieces";
   } else if (uses_tensor_maps(g_current.name)) {
-    out = {kStreamSanIncomplete, "it moves memory by tensor maps, which the Sanitizer does not show", out.ranges,
-           out.count};
+    out.outcome = kStreamSanIncomplete;
+    out.reason = "it moves memory by tensor maps, which the Sanitizer does not show";
   }
-  release();
   return out;
+}
+
+int settle() {
+  if (g_current.late) run_when_idle(settle_job, kSettlingPatience);
+  return !g_current.late;
 }
 
 void forget() {
@@ -320,10 +363,9 @@ void forget() {
   new (&g_current) Current();
   for (Context& context : g_contexts) new (&context) Context();
   g_subscriber = {};
-  release();
 }
 
-constexpr StreamSanAgent kAgent = {kStreamSanAgentVersion, start, begin, end, forget};
+constexpr StreamSanAgent kAgent = {kStreamSanAgentVersion, start, begin, end, settle, forget};
 
 }  // namespace
 }  // namespace streamsan::footprints

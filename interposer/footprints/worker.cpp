@@ -40,8 +40,21 @@ void* Worker::loop(void* self) {
   return nullptr;
 }
 
-bool Worker::run(Job job, void* argument, std::uint32_t patience_ms) {
+bool Worker::wait_locked(std::uint32_t patience_ms) {
   const timespec deadline = after(patience_ms);
+  int waited = 0;
+  while (busy_ && waited != ETIMEDOUT) waited = pthread_cond_clockwait(&changed_, &mutex_, CLOCK_MONOTONIC, &deadline);
+  return !busy_;
+}
+
+bool Worker::wait(std::uint32_t patience_ms) {
+  pthread_mutex_lock(&mutex_);
+  const bool done = wait_locked(patience_ms);
+  pthread_mutex_unlock(&mutex_);
+  return done;
+}
+
+bool Worker::run(Job job, void* argument, std::uint32_t patience_ms) {
   pthread_mutex_lock(&mutex_);
   if (busy_) {
     pthread_mutex_unlock(&mutex_);
@@ -64,10 +77,7 @@ bool Worker::run(Job job, void* argument, std::uint32_t patience_ms) {
     job_ = job;
     argument_ = argument;
     pthread_cond_broadcast(&changed_);
-    int waited = 0;
-    while (busy_ && waited != ETIMEDOUT)
-      waited = pthread_cond_clockwait(&changed_, &mutex_, CLOCK_MONOTONIC, &deadline);
-    done = !busy_;
+    done = wait_locked(patience_ms);
   }
   pthread_mutex_unlock(&mutex_);
   return done;

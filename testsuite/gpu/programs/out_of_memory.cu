@@ -18,7 +18,7 @@ int main() {
   }
   CHECK(cudaMemcpy(in, host, kBytes, cudaMemcpyHostToDevice));
   for (int i = 0; i < 5; ++i) {
-    scale<<<blocks_for(kCount), 256>>>(in, out, kCount, static_cast<float>(i));
+    scale<<<blocks_for(kCount), 256>>>(in, out, kCount, 4.0f);
     CHECK(cudaGetLastError());
   }
   CHECK(cudaMemcpy(host, out, kBytes, cudaMemcpyDeviceToHost));

@@ -11,7 +11,9 @@ __global__ void count(int* counter, const int* values, int n) {
   if (i < n && values[i] >= 0) atomicAdd(counter, 1);
 }
 
+#ifndef FIXED
 __global__ void reset(int* counter) { *counter = 0; }
+#endif
 
 }  // namespace
 
@@ -19,9 +21,8 @@ int main() {
   int *counter, *values;
   CHECK(cudaMalloc(&counter, sizeof(int)));
   CHECK(cudaMalloc(&values, kCount * sizeof(int)));
+  CHECK(cudaMemset(counter, 0, sizeof(int)));
   CHECK(cudaMemset(values, 0, kCount * sizeof(int)));
-  reset<<<1, 1>>>(counter);
-  CHECK(cudaGetLastError());
   CHECK(cudaDeviceSynchronize());
   cudaStream_t first = non_blocking_stream();
   cudaStream_t second = non_blocking_stream();

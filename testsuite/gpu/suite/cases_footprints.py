@@ -69,8 +69,10 @@ AGAIN = [
 ]
 
 FILLS = Target("kernels.cu", ("-ptx",))
-# The program goes on as if nothing had been asked for, and one line says why footprints are not measured.
-FALLS_BACK = Expect(allowed=("note", "possible"), lines=(1, 1), text=(r"streamsan.*(footprint|measur)",))
+WELL = Target("three_kernels.cu", ("-g", "-DFIXED"))
+# The program does what it did, but it was demanded that footprints be measured: one line, and an exit code of our own.
+NOT_MEASURED = Expect(exit=2, allowed=("note", "possible"), lines=(1, 1), text=(r"streamsan.*(footprint|measur)",))
+AUTO = ("footprints=auto",)
 
 FAILURES = [
     *measured([
@@ -81,11 +83,15 @@ FAILURES = [
         Case("launching-threads", Target("launching_threads.cu", ("-g", "-DFIXED"))),
         Case("out-of-memory", Target("out_of_memory.cu", ("-g", "-DFIXED")), expect=replace(NO_ERROR, lines=(0, 1)),
              alone=True),
-        Case("cupti-active", Target("slices.cu", ("-g", "-DFIXED")), expect=FALLS_BACK, mode="cupti",
-             needs=("file:cupti",)),
+        Case("cupti-active", WELL, expect=NOT_MEASURED, mode="cupti", needs=("file:cupti",)),
     ], ""),
-    *measured([Case("no-sanitizer", Target("slices.cu", ("-g", "-DFIXED")), expect=FALLS_BACK)], "",
+    *measured([Case("cupti-active-auto", WELL, expect=Expect(lines=(0, 1)), mode="cupti", needs=("file:cupti",))], "",
+              options=AUTO),
+    *measured([Case("no-sanitizer", WELL, expect=NOT_MEASURED)], "",
               options=(*MEASURED, "sanitizer_library=/nonexistent")),
+    *measured([Case("no-sanitizer-auto", WELL, expect=SILENT)], "",
+              options=(*AUTO, "sanitizer_library=/nonexistent")),
+    *measured([Case("three-kernels", WELL)], ""),
 ]
 
 CASES = [*TRUTH, *PARTS, *AGAIN, *FAILURES]

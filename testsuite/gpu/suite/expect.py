@@ -43,7 +43,7 @@ class Expect:
     sites: tuple = ()  # names of "site:" comments, each of whose lines the text must name
     text: tuple = ()  # regular expressions the text must contain
     quiet: bool = False  # nothing at all may be printed
-    lines: tuple = ()  # (least, most): number of lines printed that are not blank
+    lines: tuple = ()  # (least, most): number of different lines printed, see messages()
     overlap: bool = False  # each error is about bytes that the program printed, see printed_overlaps()
 
 
@@ -69,6 +69,12 @@ def site_line(source, name):
         if re.search(rf"(//|#)\s*site:\s*{re.escape(name)}\s*$", line):
             return number
     raise ValueError(f"{source} has no site '{name}'")
+
+
+def messages(text):
+    """The lines that are not blank. What the recorder says at once the launcher says again with the report: one line."""
+    prefix = re.compile(r"^(streamsan\[\d+\]|==\d+== WARNING: streamsan): ")
+    return {prefix.sub("", line) for line in text.splitlines() if line.strip()}
 
 
 def printed_overlaps(text):
@@ -138,7 +144,7 @@ def complaints(expect, outcome, source=None):
             found.append(f"the text does not name {place} ({name})")
     found += [f"the text does not match /{pattern}/" for pattern in expect.text
               if not re.search(pattern, outcome.text, re.MULTILINE)]
-    lines = len([line for line in outcome.text.splitlines() if line.strip()])
+    lines = len(messages(outcome.text))
     if expect.lines and not expect.lines[0] <= lines <= expect.lines[1]:
         found.append(f"{lines} lines printed, expected {expect.lines[0]} to {expect.lines[1]}")
     if expect.quiet and outcome.text.strip():

@@ -100,6 +100,8 @@ def bytes_of(launches, mode, widened=None):
 def compare_exact(where, launches, expected, allowed):
     found = []
     for launch in launches:
+        found += [f"{where}: a piece of mode '{piece['mode']}'" for piece in launch["pieces"]
+                  if piece["mode"] not in MODES]
         if launch["known"] != "measured" or not launch["complete"]:
             found.append(f"{where}: {launch['known']}, {'complete' if launch['complete'] else 'incomplete'}; "
                          "expected measured, complete")
@@ -147,6 +149,9 @@ def compare(stated, launches):
         honest = any(s.get("honest") for s in group)
         found += (compare_honest if honest else compare_exact)(where, selected, expected, allowed)
         sizes = ", ".join(f"{mode} {size(expected[mode])}" for mode in MODES if expected[mode])
-        extra = sum(size(minus(bytes_of(selected, mode), expected[mode])) for mode in MODES)
+        extra = 0
+        for mode in MODES:
+            more = minus(bytes_of(selected, mode), expected[mode])
+            extra += size(more) - size(minus(more, allowed[mode]))
         compared.append(f"{where}: {sizes} bytes{f', {extra} allowed besides' if extra else ''}")
     return found, compared

@@ -122,6 +122,8 @@ class Text(unittest.TestCase):
         self.assertEqual(complaints(expect, outcome(text="one\n\n")), [])
         self.assertEqual(len(complaints(expect, outcome())), 1)
         self.assertEqual(len(complaints(expect, outcome(text="one\ntwo"))), 1)
+        twice = "streamsan[7]: not measured\n==7== WARNING: streamsan: not measured\n"
+        self.assertEqual(complaints(expect, outcome(text=twice)), [])
 
     def test_patterns(self):
         expect = Expect(text=("^SUMMARY",))

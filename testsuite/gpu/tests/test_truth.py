@@ -65,6 +65,10 @@ class Exact(unittest.TestCase):
             self.assertEqual(len(self.complaints(stated, launch(read=[(0, 8)], **other))), 1)
         self.assertIn("upper bound", self.complaints(stated, launch(read=[(0, 8, True)]))[0])
 
+    def test_a_mode_that_is_none(self):
+        self.assertEqual(self.complaints([said("read", (0, 8))], launch(read=[(0, 8)], unknown=[(9, 1)])),
+                         ["launch 0 of 'add': a piece of mode 'unknown'"])
+
     def test_what_is_allowed_may_be_there_or_not(self):
         stated = [said("read", (0, 8)), said("read", (100, 50), what="allowed", why="the workspace")]
         self.assertEqual(self.complaints(stated, launch(read=[(0, 8), (120, 4)])), [])

@@ -44,8 +44,8 @@ const char* start(const StreamSanHost* host) {
   return g_state->obstacle.empty() ? nullptr : g_state->obstacle.c_str();
 }
 
-StreamSanOutcome begin(const StreamSanLaunch* launch) {
-  if (g_busy.exchange(true)) return kStreamSanBusy;
+StreamSanMeasurement begin(const StreamSanLaunch* launch) {
+  if (g_busy.exchange(true)) return {kStreamSanBusy, nullptr, nullptr, 0};
   std::string name = launch->name ? launch->name : "";
   unsigned number = g_state->measured[name] + 1;
   g_state->answer = g_state->script.answer(name, number, launch->pointer_words, launch->pointer_count);
@@ -56,7 +56,7 @@ StreamSanOutcome begin(const StreamSanLaunch* launch) {
   }
   ++g_state->measured[name];
   if (answer.at_begin != kStreamSanMeasured) g_busy = false;
-  return answer.at_begin;
+  return {answer.at_begin, answer.reason.empty() ? nullptr : answer.reason.c_str(), nullptr, 0};
 }
 
 StreamSanMeasurement end(int succeeded) {
@@ -72,10 +72,13 @@ StreamSanMeasurement end(int succeeded) {
   return out;
 }
 
+/// Nothing of a script's kernel is ever left over.
+int settle() { return 1; }
+
 /// Another thread may have been measuring when the process forked.
 void forget() { g_busy = false; }
 
-const StreamSanAgent kAgent = {kStreamSanAgentVersion, start, begin, end, forget};
+const StreamSanAgent kAgent = {kStreamSanAgentVersion, start, begin, end, settle, forget};
 
 }  // namespace
 
