@@ -123,7 +123,7 @@ void check_footprints(Checklist& list, const Options& options, const std::string
   FoundFile agent = find_agent(options, preload);
   if (agent.path.empty()) {
     list.warn("no agent " + agent.tried.front() + loss,
-              options.agent_path.empty() ? "install StreamSan whole, or build it with the Sanitizer API's headers"
+              options.agent_path.empty() ? "it is built where CMake finds sanitizer.h (STREAMSAN_SANITIZER_INCLUDE=DIR)"
                                          : "agent_path names no file");
   } else {
     list.ok("agent " + agent.path);

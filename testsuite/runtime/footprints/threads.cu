@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Many threads launch at once, each on its own part of one buffer. One launch is measured at a time, and the others do
-// not wait for it: their bytes are inferred. None of them is given the bytes of another, so there is no error, and one
+// Many threads launch at once, each on its own part of one buffer. One launch is measured at a time; those of the others
+// wait, and some stay unmeasured: their bytes are inferred. None of them is given the bytes of another, so there is no error, and one
 // where parts overlap.
 //
 // RUN: %build %s -o %t
