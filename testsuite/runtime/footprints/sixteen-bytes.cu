@@ -2,7 +2,7 @@
 //
 // One kernel fills two parts of one buffer in two streams. The parts share their last and first sixteen bytes: an error
 // that names just these. If they share none: silent. That both get the start of the buffer does not matter, as it does
-// where footprints are inferred: there it is `possible` either way.
+// where footprints are inferred: there it is `possible` either way, and also where only one of the two was measured.
 //
 // RUN: %build %s -o %t
 // RUN: %measured SCRIPT %racy %t 2>&1 | %report
@@ -10,12 +10,16 @@
 // RUN: %measured FIXED %silent %t.fixed
 // RUN: %expect 0 %streamsan run --footprints=inferred --min-severity=possible -- %t.fixed 2>&1 \
 // RUN:   | %filecheck %s --check-prefix=INFERRED
+// RUN: %measured HALF %expect 0 %run %t.fixed 2>&1 | %filecheck %s --check-prefix=HALF-KNOWN --allow-empty
 //
 // SCRIPT: fill@1 write #0 4096
 // SCRIPT: fill@2 write #0+4080 4096
 // FIXED: fill@1 write #0 4096
 // FIXED: fill@2 write #0+4096 4096
+// HALF: fill@1 write #0 4096
+// HALF: fill@2 begin failed
 //
+// HALF-KNOWN-NOT: ERROR
 // CHECK: ERROR: streamsan: write-after-write race on device memory {{.*}}[16 bytes overlap]
 // CHECK: Write by kernel fill(float*, int, int)
 // CHECK: main{{.*}}[[SECOND]]
