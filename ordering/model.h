@@ -177,8 +177,7 @@ class Model {
   /// Must be called after every copy, fill, free, unmap and sync_*, once the real call has returned.
   void returned(ThreadId thread, bool ok);
 
-  // ---- accesses from elsewhere (host guard, annotations)
-  // -----------------------------------------------------------------
+  // ---- accesses from elsewhere (host guard, annotations) -------------------------------------------------------------
   /// The host itself touches the bytes now.
   void host_access(Call call, Range range, AccessMode mode);
 
