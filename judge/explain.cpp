@@ -80,9 +80,17 @@ report::Stream stream_report(const StreamLife& life) {
 }
 
 report::Evidence evidence_of(const Access& access) {
-  if (!access.exact) return report::Evidence::Inferred;
-  if (access.learned) return report::Evidence::Learned;
-  return access.widened ? report::Evidence::Widened : report::Evidence::Exact;
+  switch (ordering::evidence(access)) {
+    case ordering::Evidence::Inferred:
+      return report::Evidence::Inferred;
+    case ordering::Evidence::Widened:
+      return report::Evidence::Widened;
+    case ordering::Evidence::Learned:
+      return report::Evidence::Learned;
+    case ordering::Evidence::Sure:
+      return report::Evidence::Exact;
+  }
+  return report::Evidence::Inferred;
 }
 
 class Explainer {

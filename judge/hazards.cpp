@@ -33,7 +33,7 @@ std::uint64_t pair_key(const ordering::Hazard& hazard) {
 bool is_possible(const ordering::Hazard& hazard) { return hazard.certainty == ordering::Certainty::Possible; }
 
 bool in_doubt(const ordering::Access& access) {
-  return access.source == ordering::AccessSource::Kernel && !ordering::is_sure(access);
+  return access.source == ordering::AccessSource::Kernel && ordering::evidence(access) != ordering::Evidence::Sure;
 }
 
 /// Does the certain one say all that the possible one says, and more?

@@ -84,7 +84,7 @@ std::string why_possible(const Hazard& hazard, bool measuring) {
            (measuring ? "These launches were not measured, or not completely."
                       : "Measuring them would decide it (--footprints=measured).");
   }
-  if (either([](const Access& a) { return a.learned; })) {
+  if (either([](const Access& a) { return ordering::evidence(a) == ordering::Evidence::Learned; })) {
     return " What the kernels touch was learned from earlier launches with the same arguments; a measurement was asked "
            "for, and the two did not meet again in measured launches before the end.";
   }

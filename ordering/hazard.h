@@ -51,8 +51,14 @@ struct Access {
   std::uint64_t arguments_hash = 0;   ///< Kernel
 };
 
-/// Does the access touch every byte of its range, as far as one can know?
-constexpr bool is_sure(const Access& access) { return access.exact && !access.learned && !access.widened; }
+/// How the bytes of an access are known. Of the last three a later one convicts wherever an earlier one does.
+enum class Evidence : std::uint8_t { Inferred, Widened, Learned, Sure };
+
+constexpr Evidence evidence(const Access& access) {
+  if (!access.exact) return Evidence::Inferred;
+  if (access.widened) return Evidence::Widened;
+  return access.learned ? Evidence::Learned : Evidence::Sure;
+}
 
 /// Named after the later access relative to the earlier one. Atomic, Unknown and Doubtful count as a write.
 enum class HazardKind : std::uint8_t {
@@ -129,8 +135,11 @@ class HazardSink {
 /// reaches, and slicing one allocation among streams by an index argument is common (pipelines, halo exchange). Nor
 /// need a pointer to non-const be written through: two streams that read the same weights do no harm. So:
 ///   exact/exact        certain: the bytes overlap.
-///   learned, widened   never certain, whatever the other side: what an earlier launch did, or what it may have done at
-///                      most, is a reason to look (the judge asks for a measurement) and not to accuse.
+///   learned, widened   possible: what an earlier launch did, or what it may have done at most, is a reason to look
+///   (the
+///                      judge asks for a measurement) and not to accuse. One exception: learned bytes of an allocation
+///                      that begins or ends unordered are certain, as inferred ones are. That is a matter of the
+///                      allocation's life and not of bytes, and the last launch before a free cannot be measured later.
 ///   any other          possible, unless one of the two surely writes (AccessMode::Write) and none is Doubtful, and
 ///   then: exact/inferred     certain if the exact range is the whole allocation; or if it holds p and is at least one
 ///   byte for

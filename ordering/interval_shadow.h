@@ -5,7 +5,7 @@
 // Naive specification, for one byte:
 //     accesses a[];                                    // empty at first
 //     remember(x):  a.remove_if(e is before x, by the documented clock, and x stands for e);  a.push(x)
-//     x stands for e:  (x writes, or both read, or both are atomic) and (x is sure or e is not)
+//     x stands for e:  (x writes, or both read, or both are atomic) and x is known at least as well as e
 // An access e that was removed is not needed again: whatever is unordered with e and conflicts with e is also unordered
 // with x (else it would be ordered after e through x) and conflicts with x. So the removal loses no byte, only which of
 // two racing accesses is named. It is FastTrack's rule, except that unordered writes are all kept, so a first race does
@@ -15,7 +15,7 @@
 //
 // Bytes with the same accesses form a segment. Remembering an access splits segments at its ends, fills the gaps and
 // coalesces neighbours that have become equal. A list holds at most one write, one read and one atomic access of each
-// lane, or two where some are hearsay, since a lane's own operations are ordered.
+// lane for each kind of evidence, since a lane's own operations are ordered.
 //
 // What it loses: past kMostSegments, segments not touched for longest are forgotten (a race may be missed, none is
 // invented). Whoever strides through an allocation with ever different ranges gets there.
@@ -37,7 +37,7 @@ class IntervalShadow {
     Epoch epoch = 0;
     LaneSlot lane = 0;
     AccessMode mode = AccessMode::Read;
-    bool sure = true;  ///< is_sure()
+    Evidence evidence = Evidence::Sure;
     AccessPool::Index access = 0;
     friend bool operator==(const Reference&, const Reference&) = default;
   };

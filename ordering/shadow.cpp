@@ -12,11 +12,12 @@ void Shadow::remember(const Remembered& access, Range whole, const VectorClock& 
                       ShadowCounters& counters) {
   const AccessMode mode = access.access.mode;
   if (access.access.exact) {
-    const bool sure = is_sure(access.access);
-    const bool replaces_all = mode == AccessMode::Write && sure && access.access.range.contains(whole);
+    const Evidence known = evidence(access.access);
+    const bool replaces_all =
+        mode == AccessMode::Write && known == Evidence::Sure && access.access.range.contains(whole);
     if (replaces_all && !inferred_.empty() && all_before(mode, clock)) clear_details(pool, counters);
     const AccessPool::Index index = pool.add(access.access);
-    exact_.remember(access.access.range, {access.epoch, access.lane, mode, sure, index}, clock, pool, counters);
+    exact_.remember(access.access.range, {access.epoch, access.lane, mode, known, index}, clock, pool, counters);
     pool.release(index);
   } else {
     inferred_.remember(access, clock, pool, counters);

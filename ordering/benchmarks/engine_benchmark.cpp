@@ -4,7 +4,7 @@
 //   training   kernels of one stream on one 20 MiB pool, 1,000 pointers into it, thirty kernels: what a framework
 //              with a caching allocator looks like from the driver;
 //   handover   two streams that work on one pool in turn, ordered by an event each time;
-//   measured   as handover, but the bytes of the kernels are known: three pieces each, one of them of four rows;
+//   measured   as handover, but the bytes of the kernels are known: three pieces each, now and then one of four rows;
 //   pipeline   sixteen streams, a thousand allocations: an asynchronous copy in, an event, a kernel with three
 //              pointers in another stream, an event, a copy out, stream-ordered scratch memory, now and then work in
 //              the legacy stream and a synchronisation.
@@ -97,9 +97,12 @@ void measured(Model& model, std::uint64_t operations) {
   for (std::uint64_t i = 0; i < operations / 3; ++i) {
     const StreamId stream = streams[i % 2];
     model.wait_event(driver.call(), stream, events[(i + 1) % 2]);
-    const KernelBytes bytes[] = {{{.base = tensor(), .width = 20480}, AccessMode::Read},
-                                 {{.base = tensor(), .width = 1024, .pitch = 5120, .rows = 4}, AccessMode::Read},
-                                 {{.base = tensor(), .width = 20480}, AccessMode::Write}};
+    const Address table = pool + Address{driver.random(16)} * 20480;
+    const KernelBytes columns{{.base = table, .width = 1024, .pitch = 5120, .rows = 4}, AccessMode::Read};
+    const KernelBytes bytes[] = {
+        {{.base = tensor(), .width = 20480}, AccessMode::Read},
+        i % 16 == 0 ? columns : KernelBytes{{.base = tensor(), .width = 20480}, AccessMode::Read},
+        {{.base = tensor(), .width = 20480}, AccessMode::Write}};
     const LaunchShape shape{.function = FunctionId{driver.random(30)}, .threads = 65536, .learned = i % 8 != 0};
     model.launch(driver.call(), stream, shape, {}, bytes);
     model.record_event(driver.call(), stream, events[i % 2]);

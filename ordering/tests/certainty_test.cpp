@@ -35,6 +35,7 @@ Access measured(Address begin, std::uint32_t function, std::uint64_t hash) {
 
 Access learned(Access access) { return access.learned = true, access; }
 Access widened(Access access) { return access.widened = true, access; }
+Access life(Access access) { return access.source = AccessSource::Free, access; }
 Access atomic(Access access) { return access.mode = AccessMode::Atomic, access; }
 
 struct Row {
@@ -85,6 +86,8 @@ TEST(CertaintyTable, EveryRowBothWays) {
       {"learned and all", learned(exact(1000, 1100)), exact(1000, 2000), possible},
       {"learned and inferred", learned(exact(1200, 1264)), inferred(1200), possible},
       {"learned that ends at the pointer", learned(exact(1000, 1200)), inferred(1200), never},
+      {"learned and the end of the allocation", learned(exact(1000, 1100)), life(exact(1000, 2000)), certain},
+      {"widened and the end of the allocation", widened(exact(1000, 1100)), life(exact(1000, 2000)), possible},
       {"both learned", learned(exact(1000, 1100)), learned(exact(1000, 1100)), possible},
       {"widened and exact", widened(exact(1000, 1100)), exact(1050, 1200), possible},
       {"widened and all", widened(exact(1000, 1100)), exact(1000, 2000), possible},

@@ -71,10 +71,26 @@ TEST_F(KnownBytes, LearnedBytesNeverConvict) {
   EXPECT_TRUE(silent()) << "disjoint";
   write(t, a);
   EXPECT_TRUE(one_possible());
-  free(a);
-  for (const Hazard& hazard : found()) {
-    EXPECT_EQ(hazard.certainty, hazard.earlier.learned ? Certainty::Possible : Certainty::Certain);
-  }
+}
+
+TEST_F(KnownBytes, ButForTheLifeOfTheAllocation) {
+  learned(s, {piece(W, a)});
+  model.free_async(call(), t, a);
+  EXPECT_TRUE(one(HazardKind::FreeWhileInUse)) << "the last launch before a free is never measured later";
+  const Address b = memory();
+  learned(s, {piece(W, b)});
+  edge(s, t);
+  model.free_async(call(), t, b);
+  EXPECT_TRUE(silent());
+}
+
+TEST_F(KnownBytes, AWidenedAccessDoesNotHideALearnedOne) {
+  learned(s, {piece(W, a)});
+  KernelBytes wide = piece(W, a);
+  wide.widened = true;
+  measured(s, {wide});
+  model.free_async(call(), t, a);
+  EXPECT_TRUE(one(HazardKind::FreeWhileInUse));
 }
 
 TEST_F(KnownBytes, WidenedBytesNeverConvict) {

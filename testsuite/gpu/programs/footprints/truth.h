@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
-#include <initializer_list>
 #include <vector>
 
 /// `slices` times `rows` runs of `width` bytes, the rows `pitch` bytes apart, the slices `slice_pitch`.
