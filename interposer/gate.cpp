@@ -2,6 +2,7 @@
 #include "interposer/gate.h"
 
 #include <linux/futex.h>
+#include <pthread.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -16,6 +17,7 @@ namespace {
 // the single order of these operations, at least one of two sees the other.
 constinit std::atomic<std::uint32_t> g_inside{0};
 constinit std::atomic<std::uint32_t> g_closed{0};  // a futex
+constinit int g_cancel_state = 0;                  // of the thread that has the gate: it must live to open it
 
 long futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value, const timespec* timeout) {
   return syscall(SYS_futex, &word, operation | FUTEX_PRIVATE_FLAG, value, timeout, nullptr, 0);
@@ -43,6 +45,7 @@ void Gate::leave() { g_inside.fetch_sub(1); }
 
 bool Gate::close(std::uint32_t patience_ms) {
   if (g_closed.exchange(1) != 0) return false;
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &g_cancel_state);
   const std::uint64_t deadline = now_ms() + patience_ms;
   while (g_inside.load() != 0) {
     if (now_ms() > deadline) {
@@ -56,8 +59,10 @@ bool Gate::close(std::uint32_t patience_ms) {
 }
 
 void Gate::open() {
+  const int cancel_state = g_cancel_state;
   g_closed.store(0);
   futex(g_closed, FUTEX_WAKE, INT_MAX, nullptr);
+  pthread_setcancelstate(cancel_state, nullptr);
 }
 
 void Gate::forget() {

@@ -105,7 +105,6 @@ class CallRecord {
     } else if constexpr (is_free(kKind)) {
       return fill_free();
     } else if constexpr (is_plain_stream_operation(kKind)) {
-      if constexpr (kKind == EffectKind::CaptureBegin) capture_began();
       return on_stream(plain_kind(kKind), stream());
     } else {
       return fill_other();
@@ -231,7 +230,6 @@ class CallRecord {
       slot = on_stream(kKind == EffectKind::EventRecord ? Kind::EventRecord : Kind::EventWait, stream());
       if (slot) slot.record->w[2] = arg<kEffect.event>(), slot.record->w[3] = arg<kEffect.flags>();
     } else if constexpr (kKind == EffectKind::CaptureEnd) {
-      capture_ended();
       slot = on_stream(Kind::CaptureEnd, stream());
       if (slot) slot.record->w[2] = out<kEffect.object>();
     } else if constexpr (kKind == EffectKind::GraphLaunch) {
@@ -260,6 +258,11 @@ class CallRecord {
       if (slot) slot.record->w[0] = arg<kEffect.object>();
     } else if constexpr (kKind == EffectKind::Unload || kKind == EffectKind::ContextDestroy) {
       kernels_going();
+      if constexpr (kKind == EffectKind::Unload) {
+        module_going();
+      } else {
+        context_going(kRow == api::Index::cuCtxDestroy_v2 ? arg<kEffect.object>() : 0);
+      }
       slot = start(kKind == EffectKind::Unload ? Kind::Unload : Kind::ContextDestroy);
       if (slot) slot.record->w[0] = arg<kEffect.object>();
     } else {
@@ -273,6 +276,13 @@ class CallRecord {
   const Arguments& arguments_;
   std::uint32_t stack_;
 };
+
+/// An EndCapture that fails ends the capture all the same, unless the call was no end of it (R-GRF-10).
+constexpr bool ends_capture(CUresult result) {
+  return result != CUDA_ERROR_ILLEGAL_STATE && result != CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD &&
+         result != CUDA_ERROR_INVALID_VALUE && result != CUDA_ERROR_INVALID_HANDLE &&
+         result != CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
+}
 
 constexpr bool is_launch(EffectKind kind) { return kind == EffectKind::Launch || kind == EffectKind::LaunchConfig; }
 
@@ -291,6 +301,7 @@ LaunchCall launch_call(const Arguments& arguments) {
                                       word<kEffect.extents + 2>(arguments), word<kEffect.extents + 3>(arguments),
                                       word<kEffect.extents + 4>(arguments), word<kEffect.extents + 5>(arguments)};
     std::copy(extents, extents + 6, call.extents);
+    call.shared_bytes = word<kEffect.extents + 6>(arguments);
     call.stream = resolve_stream(word<kEffect.stream>(arguments), kDescription.default_stream);
   } else {
     const CUlaunchConfig* given = std::get<static_cast<std::size_t>(kEffect.src)>(arguments);
@@ -299,6 +310,7 @@ LaunchCall launch_call(const Arguments& arguments) {
     const std::uint64_t extents[6] = {config.gridDimX,  config.gridDimY,  config.gridDimZ,
                                       config.blockDimX, config.blockDimY, config.blockDimZ};
     std::copy(extents, extents + 6, call.extents);
+    call.shared_bytes = config.sharedMemBytes;
     call.stream = resolve_stream(reinterpret_cast<std::uint64_t>(config.hStream), kDescription.default_stream);
     for (unsigned i = 0; config.attrs && i < config.numAttrs; ++i) {
       call.programmatic |= config.attrs[i].id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION &&
@@ -380,7 +392,12 @@ struct Hook<kRow, CUresult (*)(Parameters...)> {
       return real(parameters...);
     } else if constexpr (kEffect.kind == EffectKind::Later) {
       note_later(kRow);
-      return real(parameters...);
+      // Some of these launch kernels.
+      const bool gated = learning();
+      if (gated) Gate::enter();
+      CUresult result = real(parameters...);
+      if (gated) Gate::leave();
+      return result;
     } else {
       const void* frame = __builtin_frame_address(0);
       const Arguments arguments(parameters...);
@@ -405,11 +422,15 @@ struct Hook<kRow, CUresult (*)(Parameters...)> {
         if (result == CUDA_SUCCESS) record_launch_events<kRow>(arguments, launch);
         return result;
       } else {
-        constexpr bool kLaunches = kEffect.kind == EffectKind::GraphLaunch;
-        const bool gated = kLaunches && learning();
+        // Others must not meet kernels while they are patched, nor a capture while one is measured.
+        constexpr bool kCaptures = kEffect.kind == EffectKind::CaptureBegin;
+        const bool gated = (kCaptures || kEffect.kind == EffectKind::GraphLaunch) && learning();
         if (gated) Gate::enter();
+        if constexpr (kCaptures) capture_begins();
         CUresult result = real(parameters...);
+        if (kCaptures && result != CUDA_SUCCESS) capture_ended();
         if (gated) Gate::leave();
+        if (kEffect.kind == EffectKind::CaptureEnd && ends_capture(result)) capture_ended();
         // A failed EndCapture ends the capture all the same (R-GRF-10).
         if (result != CUDA_SUCCESS && kEffect.kind != EffectKind::CaptureEnd) return result;
         if constexpr (is_special(kEffect.kind)) {

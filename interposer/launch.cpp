@@ -70,7 +70,7 @@ const char* Launch::parameter_bytes(unsigned index) const {
 
 void Launch::read() {
   read_ = true;
-  function_ = function_info(call_.function);
+  if (call_.function > 1) function_ = function_info(call_.function);
   for (std::uint64_t extent : call_.extents) arguments_.extent(extent);
   const std::uint64_t extents = arguments_.shape;
   for (unsigned i = 0; function_ && i < function_->count; ++i) {
@@ -78,13 +78,15 @@ void Launch::read() {
     if (!bytes) break;
     arguments_.parameter(i, bytes, function_->parameters[i].size);
   }
-  const std::uint64_t kernel = function_ ? mix_bits(function_->id + 1) : 0;
+  // One CUkernel serves all contexts, and module variables are elsewhere in each.
+  std::uint64_t kernel = function_ ? mix_bits(function_->id + 1) ^ mix_bits(call_.shared_bytes) : 0;
+  if (learning()) kernel = mix_bits(kernel ^ current_context());
   subject_ = {.handle = call_.function,
               .function = function_,
               .stream = call_.stream,
-              .key = mix_bits(arguments_.hash ^ kernel),
-              .shape = mix_bits(arguments_.shape ^ kernel),
-              .family = mix_bits(extents ^ kernel),
+              .hashes = {.key = mix_bits(arguments_.hash ^ kernel),
+                         .shape = mix_bits(arguments_.shape ^ kernel),
+                         .family = mix_bits(extents ^ kernel)},
               .words = arguments_.words,
               .count = arguments_.count};
 }
@@ -102,9 +104,15 @@ void Launch::before() {
 bool Launch::wants_retry(bool succeeded) {
   if (inside_) Gate::leave();
   inside_ = false;
-  if (succeeded || !measuring_) return false;
-  measuring_ = false;
-  finish_measuring(subject_, false);
+  if (succeeded) return false;
+  if (measuring_) {
+    measuring_ = false;
+    finish_measuring(subject_, false);
+  } else if (!settle_after_failure()) {
+    return false;
+  }
+  Gate::enter();
+  inside_ = true;
   return true;
 }
 
@@ -135,6 +143,7 @@ void Launch::write_arguments() const {
 }
 
 void Launch::after(bool succeeded, const void* frame) {
+  if (inside_) Gate::leave();
   LaunchKnowledge known;
   if (!succeeded) return;
   if (measuring_) known = finish_measuring(subject_, true);

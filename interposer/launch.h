@@ -16,8 +16,9 @@ struct LaunchCall {
   std::uint64_t function;    ///< CUfunction or CUkernel
   std::uint64_t extents[6];  ///< grid x y z, block x y z
   StreamArgument stream;
-  void** params;  ///< kernelParams, may be null
-  void** extra;   ///< packed arguments, may be null
+  void** params;               ///< kernelParams, may be null
+  void** extra;                ///< packed arguments, may be null
+  std::uint64_t shared_bytes;  ///< dynamic shared memory
   bool programmatic;
   std::uint16_t api;
 };

@@ -1,24 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which launches are measured, and what is known of those that are not.
+// Measuring launches, and what is known of each launch in the end.
 //
-// A launch is described by three hashes. Its KEY covers everything it is given: kernel, grid, block and all argument
-// bytes. Its SHAPE leaves the pointers out, its FAMILY all arguments (an optimizer's kernel is given another step
-// number each time). A footprint is relative to the pointers, so what one launch showed can serve others:
-//
-//   measured  this launch itself was measured                        the judge may convict on it
-//   learned   its key was measured before, always with one result;   disjoint launches stay silent, a conflict is
-//             or its shape was, with different pointers, or its        possible until a measured launch decides
-//             family, with different arguments, and one result
+//   measured  this launch itself was measured                  the judge may convict on it
+//   learned   earlier launches like it were (knowledge.h)      disjoint launches stay silent, a conflict is possible
+//   until
+//                                                              a measured launch decides
 //   unknown   else: its pointers tell what they can (inferred)
 //
-// Under the policy "first" a launch is measured if its key was measured less than twice (the second time shows whether
-// the kernel depends on data it reads), or differed before, unless its family has shown one result often enough; at
-// most footprint_launches times for each shape, and until footprint_seconds were spent in all. Under any policy a
-// launch is measured when the judge has asked for its kernel; as much time again is set aside for that.
+// Under the policy "first" a launch is measured if that would teach anything, until footprint_seconds were spent in
+// all. Under any policy a few launches are measured when the judge has asked for their kernel; as much time again is
+// set aside for that.
 //
 // Not measured at all: launches while any stream is being captured. Kernels that twice did not end in time are not
-// tried again: they wait for something that comes after their launch.
+// tried again: they wait for something that comes after their launch. While one thread measures, the launches of all
+// others wait (gate.h). When the GPU does not become idle in time, or launches do not leave the gate, nothing is tried
+// for a while that grows from one second to ten.
 //
 // Everything that goes wrong costs precision and nothing else; the first few reasons are said, one line each.
 #pragma once
@@ -26,6 +23,7 @@
 #include <cstdint>
 
 #include "interposer/functions.h"
+#include "interposer/knowledge.h"
 #include "interposer/streams.h"
 
 namespace streamsan::recorder {
@@ -38,9 +36,7 @@ struct LaunchSubject {
   std::uint64_t handle;  ///< CUfunction or CUkernel
   const Function* function;
   StreamArgument stream;
-  std::uint64_t key;           ///< hash, see above
-  std::uint64_t shape;         ///< hash, see above
-  std::uint64_t family;        ///< hash, see above
+  LaunchHashes hashes;
   const std::uint64_t* words;  ///< trace::pointer_word() of each pointer
   unsigned count;
 };
@@ -55,11 +51,11 @@ struct LaunchKnowledge {
 
 /// Once recording has begun: loads the agent, if footprints are to be measured.
 void start_learning();
-/// Launches may be measured: know() wants to be asked before the launch, too.
+/// Launches may be measured: those who launch must ask begin_measuring() and mind the gate.
 bool learning();
 
-/// A stream begins or ends to be captured.
-void capture_began();
+/// A stream is about to be captured; a capture has ended, or did not begin.
+void capture_begins();
 void capture_ended();
 
 /// Before the launch, only if learning(). True: it is measured, finish_measuring() must follow.
@@ -68,6 +64,12 @@ bool begin_measuring(const LaunchSubject& subject);
 LaunchKnowledge finish_measuring(const LaunchSubject& subject, bool succeeded);
 /// After a launch that was not measured.
 LaunchKnowledge known_of(const LaunchSubject& subject);
+
+/// A launch failed. True: an earlier kernel had left something behind that may be the reason, and it is gone now.
+bool settle_after_failure();
+/// A context is about to die (0: some), or the code of some module.
+void context_going(std::uint64_t context);
+void module_going();
 
 /// In the child of a fork.
 void forget_learning();

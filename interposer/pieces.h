@@ -29,12 +29,12 @@ struct LaunchPointer {
 };
 
 /// Fills `out`. `ranges` as an agent hands them over. Equal runs at equal distances become rows, equal rows at equal
-/// distances slices. The pieces are absolute: see make_relative().
-void make_pieces(const StreamSanRange* ranges, std::size_t count, PieceList& out);
-
-/// Turns addresses into offsets from the nearest pointer at or below, or else above, that points into the same
-/// allocation. A piece without such a pointer stays absolute.
-void make_relative(const LaunchPointer* pointers, std::size_t count, PieceList& list);
+/// distances slices. Addresses become offsets from the nearest pointer at or below, or else above, that points into the
+/// same allocation; bytes without such a pointer keep their address, and are no rows. Runs end where another pointer is
+/// nearer, so that neighbouring buffers of one arena are pieces of their own, each relative to its own pointer; and no
+/// piece has bytes of two allocations.
+void make_pieces(const StreamSanRange* ranges, std::size_t count, const LaunchPointer* pointers,
+                 std::size_t pointer_count, PieceList& out);
 
 /// Equal for equal lists.
 std::uint64_t hash_of(const PieceList& list);

@@ -224,9 +224,10 @@ bool start_recording() {
     return false;
   }
   resolve_entries();
-  start_learning();
   mark_process();
   g_mode.store(Mode::On, std::memory_order_release);
+  // Takes the loader's lock, which a thread that waits above may hold.
+  start_learning();
   if (g_options.verbosity >= 2) say("recording to %s", path);
   return true;
 }

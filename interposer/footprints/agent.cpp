@@ -47,7 +47,6 @@ constexpr std::size_t kMostContexts = 32;
 constexpr unsigned kMostUnannounced = 3;
 constexpr std::size_t kLeastFreeBytes = std::size_t{512} << 20;  // of device memory, for us to take any
 constexpr std::uint32_t kPatchingPatience = 10'000;              // ms
-constexpr std::uint32_t kSettlingPatience = 20;                  // ms
 constexpr char kExcluded[] =
     "another tool receives the driver's callbacks (CUPTI: a profiler?), and the two exclude each other";
 
@@ -87,6 +86,7 @@ struct Current {
   const char* name = nullptr;
   const char* problem = nullptr;
   StreamSanOutcome failure = kStreamSanFailed;  // what a problem amounts to
+  DeviceMarks::Read read{};                     // what became of the marks
   bool patched = false;
   bool late = false;  // its kernel may still run, its module is patched, its marks are in use
   std::atomic<Stage> stage{Stage::Waiting};
@@ -101,6 +101,7 @@ Current g_current;
 Runs g_runs;
 Worker g_worker;
 constinit unsigned g_unannounced = 0;
+constinit bool g_ever_added = false;
 char g_problem[160];
 
 /// What the callback gives the patches for launches of this thread; null: nothing.
@@ -143,14 +144,13 @@ Context* context_of(CUstream stream) {
   const bool special = stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD || !stream;
   const CUresult result = special ? g_driver.cuCtxGetCurrent(&handle) : g_driver.cuStreamGetCtx(stream, &handle);
   if (result != CUDA_SUCCESS || !handle) return nullptr;
+  Context* unused = nullptr;
   for (Context& context : g_contexts) {
     if (context.handle == handle) return &context;
-    if (!context.handle) {
-      context.handle = handle;
-      return &context;
-    }
+    if (!context.handle && !unused) unused = &context;
   }
-  return nullptr;
+  if (unused) unused->handle = handle;
+  return unused;
 }
 
 const char* sanitizer_problem(const char* what, SanitizerResult result) {
@@ -183,14 +183,13 @@ const char* add_patches(Current& current) {
   if (current.context->patches_added) return nullptr;
   const SanitizerResult added = g_api.add_patches(streamsan_patch_image, current.context->handle);
   if (added != SANITIZER_SUCCESS) {
-    // The first context of all: the Sanitizer was told of none.
-    if (current.context == g_contexts) {
+    if (!g_ever_added) {  // the first context of all: the Sanitizer was told of none
       current.failure = kStreamSanDead;
       return kExcluded;
     }
     return sanitizer_problem("adding the patches", added);
   }
-  current.context->patches_added = true;
+  current.context->patches_added = g_ever_added = true;
   return nullptr;
 }
 
@@ -199,6 +198,9 @@ const char* patch_module(Current& current) {
   if (is_memory_short()) return "little device memory is free";
   if (const char* problem = add_patches(current)) return problem;
   if (const char* problem = find_module(current)) return problem;
+  CUevent& event = current.context->event;
+  if (!event && g_driver.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS)
+    return "there is no event for it";
   if (const char* problem = current.context->marks.prepare(g_driver, g_host.most_bytes)) return problem;
   for (const Patch& patch : kPatches) {
     const SanitizerResult chosen = g_api.patch_instructions(patch.instruction, current.module, patch.function);
@@ -216,7 +218,7 @@ void unpatch() {
   g_current.patched = false;
 }
 
-/// Runs on the worker: waiting for the GPU may take for ever.
+/// Runs on the worker, as all of what follows: waiting for the GPU may take for ever.
 bool wait_until_idle() {
   if (g_driver.cuCtxSetCurrent(g_current.context->handle) != CUDA_SUCCESS) return false;
   const RelaxedCapture relaxed;
@@ -229,16 +231,42 @@ void prepare_job(void*) {
   if (!g_current.stage.compare_exchange_strong(expected, Stage::Patching)) return;
   const RelaxedCapture relaxed;
   g_current.problem = idle ? patch_module(g_current) : "its context is in error";
+  if (g_current.problem) unpatch();
+}
+
+/// The kernel has ended, or there was none.
+void finish_job(void*) {
+  g_driver.cuCtxSetCurrent(g_current.context->handle);
+  const RelaxedCapture relaxed;
+  unpatch();
+  g_current.read = g_current.context->marks.read(g_driver, g_runs);
 }
 
 void settle_job(void*) {
   const bool idle = wait_until_idle();
   Stage expected = Stage::Waiting;
   if (!g_current.stage.compare_exchange_strong(expected, Stage::Patching)) return;
-  const RelaxedCapture relaxed;
-  unpatch();
-  if (idle) g_current.context->marks.read(g_driver, g_runs);
+  if (!idle) return;
+  finish_job(nullptr);
   g_current.late = false;
+}
+
+void drop_context(Context& context) {
+  if (g_driver.cuCtxSetCurrent(context.handle) == CUDA_SUCCESS) {
+    const RelaxedCapture relaxed;
+    context.marks.destroy(g_driver);
+    if (context.event) g_driver.cuEventDestroy_v2(context.event);
+    g_driver.cuCtxSetCurrent(nullptr);
+  }
+  context.~Context();
+  new (&context) Context();
+}
+
+/// `which`: a CUcontext, or null for all of them.
+void drop_job(void* which) {
+  for (Context& context : g_contexts) {
+    if (context.handle && (!which || context.handle == which)) drop_context(context);
+  }
 }
 
 /// Has the job done on the worker. False: the GPU was not idle in time, and the job will do nothing.
@@ -248,8 +276,10 @@ bool run_when_idle(Worker::Job job, std::uint32_t patience_ms) {
   if (g_worker.run(job, nullptr, patience_ms)) return true;
   Stage expected = Stage::Waiting;
   if (g_current.stage.compare_exchange_strong(expected, Stage::Abandoned)) return false;
-  // Patching has begun, and the GPU was idle.
-  return g_worker.wait(kPatchingPatience);
+  // The job has begun, and the GPU was idle: it should not take long.
+  if (g_worker.wait(kPatchingPatience)) return true;
+  g_current.late = true;
+  return false;
 }
 
 const char* start(const StreamSanHost* host) {
@@ -261,6 +291,18 @@ const char* start(const StreamSanHost* host) {
   if (subscribed != SANITIZER_SUCCESS) return sanitizer_problem("subscribing to the Sanitizer", subscribed);
   g_api.enable_callback(1, g_subscriber, SANITIZER_CB_DOMAIN_RESOURCE, SANITIZER_CBID_RESOURCE_MODULE_LOADED);
   return nullptr;
+}
+
+/// Unpatches, and reads the marks. False: that did not end in time.
+bool finish() {
+  g_current.late = !g_worker.run(finish_job, nullptr, g_host.patience_ms);
+  return !g_current.late;
+}
+
+/// Whoever else wants the driver's callbacks may have them.
+void unsubscribe() {
+  g_api.enable_domain(0, g_subscriber, SANITIZER_CB_DOMAIN_LAUNCH);
+  g_api.unsubscribe(g_subscriber);
 }
 
 StreamSanMeasurement begin(const StreamSanLaunch* launch) {
@@ -275,18 +317,19 @@ StreamSanMeasurement begin(const StreamSanLaunch* launch) {
   g_current.name = launch->name;
   g_current.problem = nullptr;
   g_current.failure = kStreamSanFailed;
-  if (!run_when_idle(prepare_job, g_host.patience_ms)) return {kStreamSanLate, nullptr, nullptr, 0};
+  if (!run_when_idle(prepare_job, g_host.patience_ms)) return {kStreamSanBusy, nullptr, nullptr, 0};
   if (g_current.problem) {
-    unpatch();
+    if (g_current.failure == kStreamSanDead) unsubscribe();
     return {g_current.failure, g_current.problem, nullptr, 0};
   }
   const SanitizerResult listening = g_api.enable_domain(1, g_subscriber, SANITIZER_CB_DOMAIN_LAUNCH);
   if (listening != SANITIZER_SUCCESS) {
-    unpatch();
-    return {kStreamSanFailed, sanitizer_problem("listening to launches", listening), nullptr, 0};
+    return {finish() ? kStreamSanFailed : kStreamSanLate, sanitizer_problem("listening to launches", listening),
+            nullptr, 0};
   }
   t_marks = context->marks.on_device();
   t_announced = false;
+  context->marks.begin();
   return {kStreamSanMeasured, nullptr, nullptr, 0};
 }
 
@@ -294,8 +337,6 @@ StreamSanMeasurement begin(const StreamSanLaunch* launch) {
 enum class Wait { Done, Late, Error };
 Wait wait_for_kernel() {
   Context& context = *g_current.context;
-  if (!context.event && g_driver.cuEventCreate(&context.event, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS)
-    return Wait::Error;
   if (g_driver.cuEventRecord(context.event, g_current.stream) != CUDA_SUCCESS) return Wait::Error;
   const std::uint64_t deadline = now_ms() + g_host.patience_ms;
   for (unsigned turn = 0;; ++turn) {
@@ -309,33 +350,30 @@ Wait wait_for_kernel() {
   }
 }
 
-StreamSanMeasurement give_up(StreamSanOutcome outcome, const char* reason) {
-  unpatch();
-  return {outcome, reason, nullptr, 0};
-}
-
 StreamSanMeasurement end(int succeeded) {
   const RelaxedCapture relaxed;
   t_marks = nullptr;
   g_api.enable_domain(0, g_subscriber, SANITIZER_CB_DOMAIN_LAUNCH);
-  if (!succeeded) return give_up(kStreamSanFailed, nullptr);
-  switch (wait_for_kernel()) {
-    case Wait::Done:
-      break;
-    case Wait::Late:
+  if (succeeded) {
+    const Wait waited = wait_for_kernel();
+    // After an error, too, the kernel may run. The guest will meet the error in its own next call.
+    if (waited != Wait::Done) {
       g_current.late = true;
-      return {kStreamSanLate, nullptr, nullptr, 0};
-    case Wait::Error:
-      return give_up(kStreamSanFailed, nullptr);  // the guest will meet the error in its own next call
+      return {waited == Wait::Late ? kStreamSanLate : kStreamSanFailed, nullptr, nullptr, 0};
+    }
   }
-  unpatch();
+  if (!finish()) return {kStreamSanFailed, nullptr, nullptr, 0};
+  if (!succeeded) return {kStreamSanFailed, nullptr, nullptr, 0};
   if (!t_announced) {
-    return ++g_unannounced < kMostUnannounced ? give_up(kStreamSanFailed, nullptr) : give_up(kStreamSanDead, kExcluded);
+    if (++g_unannounced < kMostUnannounced) return {kStreamSanFailed, nullptr, nullptr, 0};
+    unsubscribe();
+    return {kStreamSanDead, kExcluded, nullptr, 0};
   }
   g_unannounced = 0;
-  const DeviceMarks::Read read = g_current.context->marks.read(g_driver, g_runs);
-  if (read == DeviceMarks::Read::Failed) return {kStreamSanFailed, "its marks could not be read", nullptr, 0};
-  if (read == DeviceMarks::Read::Overflow) {
+  if (g_current.read == DeviceMarks::Read::Failed) {
+    return {kStreamSanFailed, "its marks could not be read", nullptr, 0};
+  }
+  if (g_current.read == DeviceMarks::Read::Overflow) {
     const bool at_limit = g_current.context->marks.at_limit();
     return {kStreamSanTooLarge,
             at_limit ? "it touches more memory than the marks have room for (footprint_memory)" : nullptr, nullptr, 0};
@@ -352,9 +390,22 @@ StreamSanMeasurement end(int succeeded) {
   return out;
 }
 
-int settle() {
-  if (g_current.late) run_when_idle(settle_job, kSettlingPatience);
+int settle(uint32_t patience_ms) {
+  if (g_current.late) run_when_idle(settle_job, patience_ms);
   return !g_current.late;
+}
+
+void context_going(void* context) {
+  settle(g_host.patience_ms);
+  if (!g_worker.run(drop_job, context, g_host.patience_ms)) return;
+  // What a kernel of the dead context has kept is gone with it.
+  if (g_current.late && !g_current.context->handle) g_current.late = g_current.patched = false;
+}
+
+void module_going() {
+  settle(g_host.patience_ms);
+  // If its kernel still runs, there will be nothing to unpatch once it has ended.
+  if (g_current.late) g_current.patched = false;
 }
 
 void forget() {
@@ -363,9 +414,11 @@ void forget() {
   new (&g_current) Current();
   for (Context& context : g_contexts) new (&context) Context();
   g_subscriber = {};
+  g_ever_added = false;
 }
 
-constexpr StreamSanAgent kAgent = {kStreamSanAgentVersion, start, begin, end, settle, forget};
+constexpr StreamSanAgent kAgent = {kStreamSanAgentVersion, start,        begin, end, settle,
+                                   context_going,          module_going, forget};
 
 }  // namespace
 }  // namespace streamsan::footprints

@@ -84,9 +84,14 @@ typedef struct StreamSanAgent {
   StreamSanMeasurement (*begin)(const StreamSanLaunch* launch);
   /// After the launch returned, with whether it succeeded.
   StreamSanMeasurement (*end)(int succeeded);
-  /// Tries to undo what a late kernel has kept; no launch is let through meanwhile. True: nothing is left to do. To be
-  /// called now and then after kStreamSanLate; until it has answered true, begin() says kStreamSanBusy.
-  int (*settle)(void);
+  /// Tries to undo what a kernel that did not end in time has kept; no launch is let through meanwhile. True: nothing
+  /// is left to do. To be called now and then after a measurement without a result; until it has answered true, begin()
+  /// says kStreamSanBusy.
+  int (*settle)(uint32_t patience_ms);
+  /// A context is about to die (null: it is not known which), or the code of some module. No launch is let through
+  /// meanwhile.
+  void (*context_going)(void* context);
+  void (*module_going)(void);
   /// Runs in the child of a fork: everything is gone.
   void (*forget)(void);
 } StreamSanAgent;

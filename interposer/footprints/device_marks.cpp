@@ -17,9 +17,13 @@ constexpr std::uint64_t region_in(unsigned long long packed) { return packed >> 
 
 constexpr std::uint64_t kPerSlot = kSlotBytes + sizeof(unsigned long long);
 
+// Of all contexts. The recorder lets one thread at a time in.
+constinit std::uint64_t g_taken = 0;
+
 }  // namespace
 
 void DeviceMarks::release(const DriverCalls& driver) {
+  if (words_) g_taken -= slots_ * kPerSlot;
   if (words_) driver.cuMemFree_v2(words_);
   if (keys_) driver.cuMemFree_v2(keys_);
   if (host_keys_) driver.cuMemFreeHost(host_keys_);
@@ -45,10 +49,20 @@ bool DeviceMarks::allocate(const DriverCalls& driver, std::uint32_t slots) {
   }
   if (done) {
     slots_ = slots;
+    g_taken += slots * kPerSlot;
+    dirty_ = false;
   } else {
     release(driver);
   }
   return done;
+}
+
+void DeviceMarks::destroy(const DriverCalls& driver) {
+  release(driver);
+  if (table_) driver.cuMemFree_v2(table_);
+  if (staging_) driver.cuMemFreeHost(staging_);
+  if (stream_) driver.cuStreamDestroy_v2(stream_);
+  *this = DeviceMarks();
 }
 
 const char* DeviceMarks::prepare(const DriverCalls& driver, std::uint64_t most_bytes) {
@@ -63,17 +77,18 @@ const char* DeviceMarks::prepare(const DriverCalls& driver, std::uint64_t most_b
     wanted_ = kFirstSlots;
   }
   if (!staging_) return "there is no memory for the marks";
-  if (slots_ >= wanted_) return nullptr;
+  if (slots_ >= wanted_) return dirty_ && !clear(driver, slots_) ? "its marks cannot be cleared" : nullptr;
   // What we hold may be given up for more, so it counts as free.
   std::size_t free_bytes = 0;
   std::size_t total = 0;
   if (driver.cuMemGetInfo_v2(&free_bytes, &total) != CUDA_SUCCESS) return "the driver does not tell the free memory";
-  const std::uint64_t room = std::min<std::uint64_t>(most_bytes, (free_bytes + slots_ * kPerSlot) / 4);
+  const std::uint64_t room = std::min<std::uint64_t>(most_bytes - std::min(most_bytes, g_taken - slots_ * kPerSlot),
+                                                     (free_bytes + slots_ * kPerSlot) / 4);
   std::uint32_t slots = wanted_;
   while (slots > 16 && slots * kPerSlot > room) slots /= 2;
   at_limit_ = slots < wanted_;
   wanted_ = slots;
-  if (slots <= slots_) return nullptr;
+  if (slots <= slots_) return dirty_ && !clear(driver, slots_) ? "its marks cannot be cleared" : nullptr;
   const std::uint32_t before = slots_;
   if (allocate(driver, slots)) return nullptr;
   // Somebody else took the memory: go back to what there was.
@@ -95,9 +110,11 @@ bool DeviceMarks::clear(const DriverCalls& driver, std::size_t used) {
   const Marks fresh{reinterpret_cast<unsigned long long*>(keys_), reinterpret_cast<std::uint32_t*>(words_), slots_ - 1,
                     0};
   std::memcpy(staging_, &fresh, sizeof fresh);
-  return done && driver.cuMemsetD8Async(keys_, 0, slots_ * sizeof(unsigned long long), stream_) == CUDA_SUCCESS &&
+  done = done && driver.cuMemsetD8Async(keys_, 0, slots_ * sizeof(unsigned long long), stream_) == CUDA_SUCCESS &&
          driver.cuMemcpyHtoDAsync_v2(table_, staging_, sizeof fresh, stream_) == CUDA_SUCCESS &&
          driver.cuStreamSynchronize(stream_) == CUDA_SUCCESS;
+  dirty_ = !done;
+  return done;
 }
 
 bool DeviceMarks::read_slots(const DriverCalls& driver, std::size_t used, Runs& runs) {

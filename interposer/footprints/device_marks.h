@@ -3,8 +3,8 @@
 // The marks of one context: device memory, cleared before each measurement and read after it, on a stream of our own,
 // so that nothing is ever enqueued in the guest's streams for them.
 //
-// They start small and grow by four when a kernel touched more regions than fit, up to the limit the recorder set and a
-// quarter of what is free.
+// They start small and grow by four when a kernel touched more regions than fit, up to the limit the recorder set for
+// all contexts together and a quarter of what is free.
 #pragma once
 
 #include <cstddef>
@@ -22,6 +22,11 @@ class DeviceMarks {
   const char* prepare(const DriverCalls& driver, std::uint64_t most_bytes);
   /// What the patches are given.
   [[nodiscard]] const void* on_device() const { return reinterpret_cast<const void*>(table_); }
+
+  /// A measurement begins: from now on there may be marks, until read() has cleared them.
+  void begin() { dirty_ = true; }
+  /// Gives everything back. The context is current.
+  void destroy(const DriverCalls& driver);
 
   enum class Read { Done, Overflow, Failed };
   /// Adds all marks to `runs` and clears them. Overflow: they were cleared without, and the next prepare() makes more
@@ -41,6 +46,7 @@ class DeviceMarks {
   std::uint32_t slots_ = 0;
   std::uint32_t wanted_ = 0;  // slots the next prepare() is to have
   bool at_limit_ = false;
+  bool dirty_ = false;
   CUstream stream_ = nullptr;
   char* staging_ = nullptr;                  // pinned
   unsigned long long* host_keys_ = nullptr;  // pinned, one for each slot

@@ -14,9 +14,9 @@ namespace streamsan::footprints {
   CALL(cuCtxSetCurrent)              \
   CALL(cuCtxSynchronize)             \
   CALL(cuEventCreate)                \
+  CALL(cuEventDestroy_v2)            \
   CALL(cuEventQuery)                 \
   CALL(cuEventRecord)                \
-  CALL(cuEventSynchronize)           \
   CALL(cuFuncGetModule)              \
   CALL(cuFuncLoad)                   \
   CALL(cuKernelGetFunction)          \
@@ -29,6 +29,7 @@ namespace streamsan::footprints {
   CALL(cuMemcpyHtoDAsync_v2)         \
   CALL(cuMemsetD8Async)              \
   CALL(cuStreamCreate)               \
+  CALL(cuStreamDestroy_v2)           \
   CALL(cuStreamGetCtx)               \
   CALL(cuStreamSynchronize)          \
   CALL(cuThreadExchangeStreamCaptureMode)

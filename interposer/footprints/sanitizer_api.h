@@ -10,6 +10,7 @@ namespace streamsan::footprints {
 
 struct SanitizerApi {
   decltype(&::sanitizerSubscribe) subscribe;
+  decltype(&::sanitizerUnsubscribe) unsubscribe;
   decltype(&::sanitizerEnableDomain) enable_domain;
   decltype(&::sanitizerEnableCallback) enable_callback;
   decltype(&::sanitizerAddPatches) add_patches;

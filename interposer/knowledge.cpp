@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "interposer/knowledge.h"
+
+#include <atomic>
+
+#include "interposer/handle_table.h"
+#include "interposer/process.h"
+
+namespace streamsan::recorder {
+namespace {
+
+constexpr unsigned kEnoughKeys = 2;      // with one result: then the shape is known
+constexpr unsigned kEnoughShapes = 8;    // with one result: then the family is known
+constexpr unsigned kShapesOfFamily = 4;  // a family may be measured as often as so many shapes
+constexpr unsigned kMostLate = 2;
+
+/// State of a key, a shape or a family, packed so that it is one atomic word.
+struct State {
+  std::uint32_t footprint;  // the last one measured
+  std::uint16_t measured;   // times
+  std::uint8_t agreed;      // of a shape: further keys with the same footprint; of a family: further shapes
+  bool varies : 1;          // two measurements differed
+  bool hopeless : 1;        // of a key: not to be tried again
+  bool met : 1;             // of a key: first_of_key() was asked before
+};
+static_assert(sizeof(State) == 8);
+
+constinit HandleTable<State, 1u << 17> g_keys{};
+constinit HandleTable<State, 1u << 15> g_shapes{};
+constinit HandleTable<State, 1u << 14> g_families{};
+constinit HandleTable<std::uint32_t, 1u << 13> g_late{};  // function -> times it did not end in time
+
+/// Handles 0 and 1 have a meaning of their own in the tables.
+std::uint64_t handle_of(std::uint64_t hash) { return hash > 1 ? hash : hash + 2; }
+std::uint64_t handle_of(const Function& function) { return std::uint64_t{function.id} + 2; }
+
+template <class Table>
+State state_in(Table& table, std::uint64_t hash) {
+  const auto* entry = table.find(handle_of(hash));
+  return entry ? entry->value.load(std::memory_order_relaxed) : State{};
+}
+
+/// change(State&) on the entry of the hash, which is made if there is room.
+template <class Table, class Change>
+void change_in(Table& table, std::uint64_t hash, Change change) {
+  auto* entry = table.insert(handle_of(hash));
+  if (!entry) return;
+  State state = entry->value.load(std::memory_order_relaxed);
+  change(state);
+  entry->value.store(state, std::memory_order_relaxed);
+}
+
+void count(State& state) {
+  if (state.measured < 0xffff) ++state.measured;
+}
+
+/// `other`: of a launch that differs from those before in what the level leaves out.
+template <class Table>
+void add_result(Table& table, std::uint64_t hash, std::uint32_t footprint, bool other) {
+  change_in(table, hash, [&](State& state) {
+    if (state.footprint && state.footprint != footprint) state.varies = true;
+    if (state.footprint == footprint && other && state.agreed < 0xff) ++state.agreed;
+    state.footprint = footprint;
+    count(state);
+  });
+}
+
+bool holds(const State& state, unsigned enough) { return !state.varies && state.agreed >= enough; }
+
+}  // namespace
+
+void learn(const LaunchHashes& launch, std::uint32_t footprint) {
+  const bool new_key = state_in(g_keys, launch.key).measured == 0;
+  const bool new_shape = state_in(g_shapes, launch.shape).measured == 0;
+  add_result(g_families, launch.family, footprint, new_shape);
+  add_result(g_shapes, launch.shape, footprint, new_key);
+  add_result(g_keys, launch.key, footprint, false);
+}
+
+std::uint32_t learned_footprint(const LaunchHashes& launch) {
+  const State key = state_in(g_keys, launch.key);
+  if (key.varies) return 0;
+  if (key.footprint) return key.footprint;
+  const State shape = state_in(g_shapes, launch.shape);
+  if (holds(shape, kEnoughKeys)) return shape.footprint;
+  const State family = state_in(g_families, launch.family);
+  return holds(family, kEnoughShapes) ? family.footprint : 0;
+}
+
+bool first_of_key(const LaunchHashes& launch) {
+  auto* entry = g_keys.insert(handle_of(launch.key));
+  if (!entry) return false;
+  State key = entry->value.load(std::memory_order_relaxed);
+  if (key.met) return false;
+  State met = key;
+  met.met = true;
+  return entry->value.compare_exchange_strong(key, met, std::memory_order_relaxed);
+}
+
+bool worth_measuring(const LaunchHashes& launch, const Function& function) {
+  const State key = state_in(g_keys, launch.key);
+  // The second time shows whether the kernel depends on data it reads.
+  if (key.hopeless || (key.measured >= 2 && !key.varies)) return false;
+  const unsigned most = options().footprint_launches;
+  const State family = state_in(g_families, launch.family);
+  if (state_in(g_shapes, launch.shape).measured >= most || family.measured >= kShapesOfFamily * most) return false;
+  if (holds(family, kEnoughShapes)) return false;
+  const auto* late = g_late.find(handle_of(function));
+  return !late || late->value.load(std::memory_order_relaxed) < kMostLate;
+}
+
+void count_attempt(const LaunchHashes& launch) {
+  change_in(g_shapes, launch.shape, count);
+  change_in(g_families, launch.family, count);
+}
+
+void give_up(const LaunchHashes& launch) {
+  count_attempt(launch);
+  change_in(g_keys, launch.key, [](State& state) { state.hopeless = true; });
+}
+
+bool is_hopeless(const LaunchHashes& launch) { return state_in(g_keys, launch.key).hopeless; }
+
+void count_late(const Function& function) {
+  if (auto* entry = g_late.insert(handle_of(function))) entry->value.fetch_add(1, std::memory_order_relaxed);
+}
+
+bool is_known_to_wait(const Function& function) { return g_late.find(handle_of(function)) != nullptr; }
+
+void forget_knowledge() {
+  g_keys.clear();
+  g_shapes.clear();
+  g_families.clear();
+  g_late.clear();
+}
+
+}  // namespace streamsan::recorder

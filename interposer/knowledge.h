@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What measured launches have taught, and which launches are worth measuring.
+//
+// A launch is described by three hashes. Its KEY covers everything it is given: kernel, grid, block and all argument
+// bytes. Its SHAPE leaves the pointers out, its FAMILY all arguments (an optimizer's kernel is given another step
+// number each time). A footprint is relative to the pointers, so what one launch showed can serve others. A result
+// holds for a key once it was measured, for a shape when further keys agreed with it, for a family when many further
+// shapes did; and for none of them any more when two results differ.
+//
+// The tables are of fixed size and lock-free. Two threads may write one state at once; one of the two writes is lost
+// then, which costs a measurement.
+#pragma once
+
+#include <cstdint>
+
+#include "interposer/functions.h"
+
+namespace streamsan::recorder {
+
+struct LaunchHashes {
+  std::uint64_t key;
+  std::uint64_t shape;
+  std::uint64_t family;
+};
+
+/// The launch was measured, and this is its footprint.
+void learn(const LaunchHashes& launch, std::uint32_t footprint);
+/// The footprint that launches with this key, or else this shape or family, are believed to have; 0: none is known.
+std::uint32_t learned_footprint(const LaunchHashes& launch);
+/// True for the first caller with this key.
+bool first_of_key(const LaunchHashes& launch);
+
+/// Would another measurement teach anything, within the limits of the options (footprint_launches)?
+bool worth_measuring(const LaunchHashes& launch, const Function& function);
+/// An attempt without result: it counts like a measurement, so that attempts end.
+void count_attempt(const LaunchHashes& launch);
+/// Launches with this key cannot be measured.
+void give_up(const LaunchHashes& launch);
+bool is_hopeless(const LaunchHashes& launch);
+
+/// A launch of the kernel did not end in time.
+void count_late(const Function& function);
+/// Did that happen? Such a kernel may wait for what comes after its launch.
+bool is_known_to_wait(const Function& function);
+
+void forget_knowledge();
+
+}  // namespace streamsan::recorder
