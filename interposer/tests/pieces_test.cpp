@@ -150,6 +150,37 @@ TEST(Pieces, ModesDoNotDisturbEachOther) {
   expect_piece(list->pieces[13], Piece::Mode::Atomic, 0x1010, 8, 6, 0x100);
 }
 
+TEST(Pieces, RowsOfAnotherModeAreNoSlice) {
+  Ranges ranges;
+  for (std::uint64_t row = 0; row < 6; ++row) {
+    ranges.push_back({0x1000 + row * 0x100, 0x1010 + row * 0x100, row < 3 ? R : W, 0});
+  }
+  const auto list = pieces_of(ranges);
+  ASSERT_EQ(list->count, 2u);
+  expect_piece(list->pieces[0], Piece::Mode::Read, 0x1000, 0x10, 3, 0x100);
+  expect_piece(list->pieces[1], Piece::Mode::Write, 0x1300, 0x10, 3, 0x100);
+}
+
+TEST(Pieces, WhatIsWidenedCoversAllSlicesOfBoth) {
+  // Sliced pieces whose slices differ in number, more of them than fit; each reaches to just before the next.
+  Ranges ranges;
+  std::uint64_t begin = 0x1000;
+  for (std::size_t piece = 0; piece <= kMostPieces; ++piece) {
+    for (std::uint64_t slice = 0; slice < 2 + piece % 2; ++slice) {
+      for (std::uint64_t row = 0; row < 3; ++row) {
+        const std::uint64_t at = begin + slice * 0x100 + row * 0x10;
+        ranges.push_back({at, at + 1 + piece % 2, W, 0});
+      }
+    }
+    begin += 0x1000;
+  }
+  const auto list = pieces_of(ranges);
+  ASSERT_EQ(list->count, kMostPieces / 2 + 1);
+  EXPECT_TRUE(is_widened(list->pieces[0]));
+  EXPECT_EQ(base_of(list->pieces[0]), 0x1000u);
+  EXPECT_EQ(base_of(list->pieces[0]) + list->pieces[0].width, 0x2000u + 2 * 0x100 + 2 * 0x10 + 2);
+}
+
 TEST(Pieces, AsManyAsFitStayExact) {
   const auto list = pieces_of(irregular(kMostPieces, R));
   EXPECT_EQ(list->count, kMostPieces);
