@@ -11,6 +11,7 @@
 #include <cuda.h>
 
 #include "interposer/driver.h"
+#include "interposer/footprints/agent.h"
 #include "interposer/handle_table.h"
 #include "interposer/process.h"
 #include "interposer/writer.h"
@@ -19,7 +20,7 @@ namespace streamsan::recorder {
 namespace {
 
 constexpr unsigned kMostParameters = 1024;
-constexpr std::size_t kLongestName = 2000;
+constexpr std::size_t kLongestName = kStreamSanLongestName;
 
 constinit HandleTable<const Function*, 1u << 17> g_functions{};
 constinit HandleTable<std::uint32_t, 1u << 17> g_kernels{};  // handles that are CUkernel

@@ -20,6 +20,7 @@ extern "C" {
 #endif
 
 enum { kStreamSanAgentVersion = 1 };
+enum { kStreamSanLongestName = 2000 };
 
 /// A run of bytes, touched in the ways of which a bit is set. Ranges of one result are sorted by `begin`; two with the
 /// same bit do not overlap or touch.
@@ -69,7 +70,7 @@ typedef struct StreamSanLaunch {
   void* function;                 ///< CUfunction or CUkernel
   int is_kernel;                  ///< it is a CUkernel
   void* stream;                   ///< CUstream as the driver is to be given it, defaults resolved
-  const char* name;               ///< mangled
+  const char* name;               ///< mangled, cut after kStreamSanLongestName bytes
   const uint64_t* pointer_words;  ///< see trace::pointer_word()
   uint32_t pointer_count;
 } StreamSanLaunch;

@@ -7,31 +7,33 @@
 #include <cstdint>
 #include <cstring>
 
+#include "interposer/footprints/agent.h"
+
 namespace streamsan::footprints {
 namespace {
 
 constexpr std::size_t kInstructionBytes = 16;
-constexpr std::uint64_t kOpcodeMask = 0xfff;
-constexpr std::uint64_t kTensorLoad = 0x5b4;       // UTMALDG
-constexpr std::uint64_t kTensorStore = 0x3b5;      // UTMASTG
-constexpr std::uint64_t kTensorReduction = 0x3b6;  // UTMAREDG
+// Nine bits say what is done, the three above in which form: the one with im2col offsets or a multicast mask differs.
+constexpr std::uint64_t kOperationMask = 0x1ff;
+constexpr std::uint64_t kTensorLoad = 0x1b4;       // UTMALDG
+constexpr std::uint64_t kTensorStore = 0x1b5;      // UTMASTG
+constexpr std::uint64_t kTensorReduction = 0x1b6;  // UTMAREDG
 constexpr char kCodePrefix[] = ".text.";
-constexpr char kEntryPrefix[] = ".nv.constant0.";  // the arguments: only kernels have any
+constexpr char kArgumentsPrefix[] = ".nv.constant0.";  // kernels have such a section, other functions have none
 
 // Hashes of names, open addressing. A full table forgets: such a kernel would be believed complete, so it says "yes"
 // then.
 constexpr std::size_t kNames = 1 << 14;
 constinit std::atomic<std::uint64_t> g_names[kNames] = {};
 constinit std::atomic<std::size_t> g_count{0};
-constinit std::atomic<bool> g_unreadable{false};  // a module's code: any kernel may be in it
+constinit std::atomic<bool> g_unreadable{false};  // a module's code was: any kernel may be in it
 
-// As much of a name as the recorder keeps.
-constexpr std::size_t kLongestName = 2000;
-
+/// Of as much of a name as a launch has.
 std::uint64_t hash_of(const char* name) {
   std::uint64_t hash = 0xcbf29ce484222325ull;
-  for (std::size_t i = 0; i < kLongestName && *name; ++i, ++name)
-    hash = (hash ^ static_cast<unsigned char>(*name)) * 0x100000001b3ull;
+  for (std::size_t i = 0; i < kStreamSanLongestName && name[i]; ++i) {
+    hash = (hash ^ static_cast<unsigned char>(name[i])) * 0x100000001b3ull;
+  }
   return hash ? hash : 1;
 }
 
@@ -55,69 +57,86 @@ bool has_tensor_copy(const char* code, std::size_t bytes) {
   for (std::size_t at = 0; at + kInstructionBytes <= bytes; at += kInstructionBytes) {
     std::uint64_t word;
     std::memcpy(&word, code + at, sizeof word);
-    const std::uint64_t opcode = word & kOpcodeMask;
-    if (opcode == kTensorLoad || opcode == kTensorStore || opcode == kTensorReduction) return true;
+    const std::uint64_t operation = word & kOperationMask;
+    if (operation == kTensorLoad || operation == kTensorStore || operation == kTensorReduction) return true;
   }
   return false;
 }
 
-bool fits(std::uint64_t offset, std::uint64_t length, std::size_t bytes) {
-  return offset <= bytes && length <= bytes - offset;
-}
-
-/// Calls visit(function, content, bytes) for each section of the kind that begins with the prefix. False: the image is
-/// no such file.
-template <typename Visit>
-bool for_each_section(const char* cubin, std::size_t bytes, const char* prefix, Visit visit) {
-  const std::size_t prefix_length = std::strlen(prefix);
-  Elf64_Ehdr header;
-  if (bytes < sizeof header) return false;
-  std::memcpy(&header, cubin, sizeof header);
-  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_shentsize != sizeof(Elf64_Shdr)) return false;
-  if (!fits(header.e_shoff, sizeof(Elf64_Shdr), bytes)) return false;
-  const auto section = [&](std::uint64_t index) {
-    Elf64_Shdr out;
-    std::memcpy(&out, cubin + header.e_shoff + index * sizeof out, sizeof out);
-    return out;
-  };
-  // With many sections both numbers stand in the first one.
-  const Elf64_Shdr first = section(0);
-  const std::uint64_t count = header.e_shnum ? header.e_shnum : first.sh_size;
-  const std::uint64_t names_at = header.e_shstrndx == SHN_XINDEX ? first.sh_link : header.e_shstrndx;
-  if (count > bytes / sizeof(Elf64_Shdr) || !fits(header.e_shoff, count * sizeof(Elf64_Shdr), bytes)) return false;
-  if (names_at >= count) return false;
-  const Elf64_Shdr names = section(names_at);
-  if (!fits(names.sh_offset, names.sh_size, bytes) || names.sh_size == 0) return false;
-  const char* text = cubin + names.sh_offset;
-  if (text[names.sh_size - 1] != '\0') return false;
-  for (std::uint64_t i = 0; i < count; ++i) {
-    const Elf64_Shdr code = section(i);
-    if (code.sh_type != SHT_PROGBITS || code.sh_name >= names.sh_size) continue;
-    const char* name = text + code.sh_name;
-    if (std::strncmp(name, prefix, prefix_length) != 0) continue;
-    if (!fits(code.sh_offset, code.sh_size, bytes)) return false;
-    visit(name + prefix_length, cubin + code.sh_offset, code.sh_size);
+/// The sections of an image that is not trusted.
+class Image {
+ public:
+  Image(const char* bytes, std::size_t size) : bytes_(bytes), size_(size) {
+    Elf64_Ehdr header;
+    if (size < sizeof header) return;
+    std::memcpy(&header, bytes, sizeof header);
+    if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_shentsize != sizeof(Elf64_Shdr)) return;
+    if (!fits(header.e_shoff, std::uint64_t{header.e_shnum} * sizeof(Elf64_Shdr))) return;
+    if (header.e_shstrndx >= header.e_shnum) return;
+    table_ = bytes + header.e_shoff;
+    const Elf64_Shdr names = section(header.e_shstrndx);
+    if (!fits(names.sh_offset, names.sh_size) || names.sh_size == 0) return;
+    if (bytes[names.sh_offset + names.sh_size - 1] != '\0') return;
+    names_ = bytes + names.sh_offset;
+    names_size_ = names.sh_size;
+    count_ = header.e_shnum;
   }
-  return true;
-}
+
+  /// 0: it is no such image.
+  [[nodiscard]] std::size_t count() const { return count_; }
+  /// What follows the prefix in the section's name; null: another name.
+  const char* name_after(const char* prefix, std::size_t index) const {
+    const Elf64_Shdr found = section(index);
+    if (found.sh_name >= names_size_) return nullptr;
+    const std::size_t length = std::strlen(prefix);
+    const char* name = names_ + found.sh_name;
+    return std::strncmp(name, prefix, length) == 0 ? name + length : nullptr;
+  }
+  bool moves_tensors(std::size_t index) const {
+    const Elf64_Shdr code = section(index);
+    return code.sh_type == SHT_PROGBITS && fits(code.sh_offset, code.sh_size) &&
+           has_tensor_copy(bytes_ + code.sh_offset, code.sh_size);
+  }
+  bool is_kernel(const char* name) const {
+    for (std::size_t i = 0; i < count_; ++i) {
+      const char* kernel = name_after(kArgumentsPrefix, i);
+      if (kernel && std::strcmp(kernel, name) == 0) return true;
+    }
+    return false;
+  }
+
+ private:
+  bool fits(std::uint64_t offset, std::uint64_t length) const { return offset <= size_ && length <= size_ - offset; }
+  Elf64_Shdr section(std::size_t index) const {
+    Elf64_Shdr out;
+    std::memcpy(&out, table_ + index * sizeof out, sizeof out);
+    return out;
+  }
+
+  const char* bytes_;
+  std::size_t size_;
+  const char* table_ = nullptr;
+  const char* names_ = nullptr;
+  std::size_t names_size_ = 0;
+  std::size_t count_ = 0;
+};
 
 }  // namespace
 
 void note_tensor_code(const char* cubin, std::size_t bytes) {
-  bool in_function = false;  // that is no kernel, but called by some
-  const bool readable =
-      for_each_section(cubin, bytes, kCodePrefix, [&](const char* name, const char* code, std::size_t length) {
-        if (!has_tensor_copy(code, length)) return;
-        remember(name);
-        bool is_kernel = false;
-        for_each_section(cubin, bytes, kEntryPrefix, [&](const char* kernel, const char*, std::size_t) {
-          is_kernel |= std::strcmp(kernel, name) == 0;
-        });
-        in_function |= !is_kernel;
-      });
-  if (!readable) g_unreadable.store(true, std::memory_order_relaxed);
-  if (!in_function) return;
-  for_each_section(cubin, bytes, kEntryPrefix, [](const char* name, const char*, std::size_t) { remember(name); });
+  const Image image(cubin, bytes);
+  if (image.count() == 0) g_unreadable.store(true, std::memory_order_relaxed);
+  // Separately compiled functions have code of their own, and any kernel of the image may call them.
+  bool any_kernel = false;
+  for (std::size_t i = 0; i < image.count(); ++i) {
+    const char* name = image.name_after(kCodePrefix, i);
+    if (!name || !image.moves_tensors(i)) continue;
+    remember(name);
+    any_kernel = any_kernel || !image.is_kernel(name);
+  }
+  for (std::size_t i = 0; any_kernel && i < image.count(); ++i) {
+    if (const char* name = image.name_after(kCodePrefix, i)) remember(name);
+  }
 }
 
 bool uses_tensor_maps(const char* kernel) {
