@@ -107,7 +107,8 @@ class Trace {
   LaunchBytes known_bytes(const trace::Item& item) {
     const judge::KernelFootprint* footprint = judge_.footprints().of_launch(item);
     if (!footprint) return {};
-    judge::resolve(*footprint, item.payload.first(item.record->w[5]), resolved_);
+    judge::resolve(*footprint, item.payload.first(item.record->w[5]), (item.record->flags & trace::kMeasured) != 0,
+                   resolved_);
     return {item.record->flags & trace::kMeasured ? Known::Measured : Known::Learned, resolved_.complete,
             resolved_.bytes};
   }

@@ -97,7 +97,8 @@ const KernelFootprint* Footprints::of_launch(const trace::Item& launch) const {
   return launch.record->flags & trace::kHasFootprint ? find(launch.payload[launch.record->w[5]]) : nullptr;
 }
 
-void resolve(const KernelFootprint& footprint, std::span<const std::uint64_t> pointer_words, ResolvedFootprint& out) {
+void resolve(const KernelFootprint& footprint, std::span<const std::uint64_t> pointer_words, bool measured,
+             ResolvedFootprint& out) {
   out.bytes.clear();
   out.complete = !footprint.incomplete;
   for (const Piece& piece : footprint.pieces) {
@@ -112,7 +113,7 @@ void resolve(const KernelFootprint& footprint, std::span<const std::uint64_t> po
     known.bytes.rows = piece.rows;
     known.bytes.slices = piece.slices;
     known.bytes.slice_pitch = piece.slice_pitch;
-    known.widened = (piece.flags & Piece::kWidened) != 0;
+    known.widened = (piece.flags & Piece::kWidened) != 0 || (!measured && piece.pointer == Piece::kAbsolute);
     out.bytes.push_back(known);
   }
 }

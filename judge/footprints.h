@@ -66,7 +66,10 @@ struct ResolvedFootprint {
   bool complete = true;                      ///< false: the launch's pointers count as inferred beside the bytes
 };
 
-/// `pointer_words` are those of the launch: the first w5 words of its payload. Replaces what is in `out`.
-void resolve(const KernelFootprint& footprint, std::span<const std::uint64_t> pointer_words, ResolvedFootprint& out);
+/// `pointer_words` are those of the launch: the first w5 words of its payload. `measured`: in this very launch; else
+/// bytes that no argument points to count as widened, for they were found through memory that may hold something else
+/// by now. Replaces what is in `out`.
+void resolve(const KernelFootprint& footprint, std::span<const std::uint64_t> pointer_words, bool measured,
+             ResolvedFootprint& out);
 
 }  // namespace streamsan::judge

@@ -119,7 +119,7 @@ void Judge::launch(const Item& item) {
   known_.complete = false;
   const KernelFootprint* footprint = footprints_.of_launch(item);
   bool measured = footprint && (record.flags & trace::kMeasured);
-  if (footprint) resolve(*footprint, words, known_);
+  if (footprint) resolve(*footprint, words, measured, known_);
   pointers_.clear();
   if (!known_.complete) read_pointers(kernel.roles, words, pointers_);
   // A kernel that waits for what others write has an order of its own with them, which is not seen.

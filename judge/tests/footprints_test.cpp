@@ -34,7 +34,7 @@ Footprints table_of(const TraceBuilder& trace) {
 
 ResolvedFootprint resolved(const KernelFootprint& footprint, std::initializer_list<std::uint64_t> words) {
   ResolvedFootprint out;
-  resolve(footprint, std::span(words.begin(), words.size()), out);
+  resolve(footprint, std::span(words.begin(), words.size()), true, out);
   return out;
 }
 
