@@ -118,6 +118,14 @@ void judge_into(Verdict& verdict, const std::string& path, const Options& option
   judge::Hazards hazards(options.max_findings);
   judge::Judge judge(model_options, hazards);
   hazards.take_names_from(judge.handles());
+  const auto measuring = [&] {
+    return header.footprints.load(std::memory_order_relaxed) == static_cast<std::uint32_t>(trace::Footprints::Measured);
+  };
+  if (control.live) {
+    judge.ask_through([&](std::uint64_t function_id) {
+      if (measuring()) reader->ask(function_id);
+    });
+  }
   judge::Symbolizer symbolizer({.enabled = options.symbolize, .tool = options.external_symbolizer_path});
   Watch watch(control, options, judge, hazards, symbolizer);
   std::optional<Liveness> liveness;
@@ -146,7 +154,7 @@ void judge_into(Verdict& verdict, const std::string& path, const Options& option
   }
 
   verdict.operations = judge.model().statistics().operations;
-  verdict.findings = judge::explain(hazards.kept(), judge.places(), symbolizer);
+  verdict.findings = judge::explain(hazards.kept(), judge.places(), symbolizer, measuring());
   for (report::Finding& finding : verdict.findings) finding.pid = verdict.pid;
   verdict.warnings = judge.messages();
   if (!judge.unmodelled().empty()) {
@@ -170,6 +178,10 @@ void judge_into(Verdict& verdict, const std::string& path, const Options& option
                            [](const report::Finding& f) { return f.severity <= report::Severity::Latent; });
   for (const std::string& warning : symbolizer.warnings()) {
     (shown ? verdict.warnings : verdict.notes).push_back(warning);
+  }
+  if (std::uint64_t refuted = hazards.refuted()) {
+    verdict.notes.push_back(report::counted(refuted, "possible finding") + (refuted == 1 ? " was" : " were") +
+                            " dropped: the kernels were measured later and did not meet again");
   }
   if (std::uint64_t forgotten = judge.model().statistics().forgotten) {
     verdict.notes.push_back(std::to_string(forgotten) +

@@ -79,9 +79,24 @@ report::Stream stream_report(const StreamLife& life) {
   return out;
 }
 
+report::Evidence evidence_of(const Access& access) {
+  switch (ordering::evidence(access)) {
+    case ordering::Evidence::Inferred:
+      return report::Evidence::Inferred;
+    case ordering::Evidence::Widened:
+      return report::Evidence::Widened;
+    case ordering::Evidence::Learned:
+      return report::Evidence::Learned;
+    case ordering::Evidence::Sure:
+      return report::Evidence::Exact;
+  }
+  return report::Evidence::Inferred;
+}
+
 class Explainer {
  public:
-  Explainer(const Places& places, Symbolizer& symbolizer) : places_(places), symbolizer_(symbolizer) {}
+  Explainer(const Places& places, Symbolizer& symbolizer, bool measuring)
+      : places_(places), symbolizer_(symbolizer), measuring_(measuring) {}
 
   void want(ordering::SiteId site) {
     for (const RawFrame& frame : places_.frames(site)) {
@@ -110,6 +125,7 @@ class Explainer {
 
   const Places& places_;
   Symbolizer& symbolizer_;
+  bool measuring_;
   std::map<std::uint32_t, std::vector<Frame>> stacks_;
 };
 
@@ -155,7 +171,7 @@ report::AccessReport Explainer::access_report(const Access& access, const Stream
   out.stream = access.on_stream ? stream_report(stream) : report::Stream{.name = "the host", .kind = "", .handle = 0};
   out.op = static_cast<std::uint64_t>(access.op);
   out.thread = static_cast<std::uint32_t>(access.thread);
-  out.exact = access.exact;
+  out.evidence = evidence_of(access);
   out.begin = access.range.begin;
   out.end = access.range.end;
   return out;
@@ -197,6 +213,7 @@ Nouns Explainer::nouns(const KeptHazard& kept, const report::Finding& finding) {
   };
   out.record_at = related_at(kept.hazard.explanation.record_site);
   out.wait_at = related_at(kept.hazard.explanation.wait_site);
+  out.measuring = measuring_;
   // A driver API program has no run-time function in its stacks; one without stacks is taken for the usual kind.
   bool any_stack = !later.stack.empty() || !earlier.stack.empty();
   out.runtime = !any_stack || !runtime_call(later.stack).empty() || !runtime_call(earlier.stack).empty();
@@ -265,10 +282,11 @@ report::Severity severity_of(const Hazard& hazard) {
   return hazard.order == ordering::Order::Latent ? report::Severity::Latent : report::Severity::Error;
 }
 
-std::vector<report::Finding> explain(std::span<const KeptHazard> hazards, const Places& places,
-                                     Symbolizer& symbolizer) {
-  Explainer explainer(places, symbolizer);
+std::vector<report::Finding> explain(std::span<const KeptHazard> hazards, const Places& places, Symbolizer& symbolizer,
+                                     bool measuring) {
+  Explainer explainer(places, symbolizer, measuring);
   for (const KeptHazard& kept : hazards) {
+    if (!kept.stands()) continue;
     for (ordering::SiteId site : {kept.hazard.later.site, kept.hazard.earlier.site, kept.hazard.allocation.site,
                                   kept.hazard.explanation.record_site, kept.hazard.explanation.wait_site}) {
       explainer.want(site);
@@ -277,6 +295,7 @@ std::vector<report::Finding> explain(std::span<const KeptHazard> hazards, const 
   std::vector<report::Finding> out;
   std::map<std::pair<std::string, report::Severity>, std::size_t> known;
   for (const KeptHazard& kept : hazards) {
+    if (!kept.stands()) continue;
     report::Finding finding = explainer.finding(kept);
     auto [it, fresh] = known.try_emplace({finding.fingerprint, finding.severity}, out.size());
     if (fresh) {

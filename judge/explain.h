@@ -26,7 +26,9 @@ namespace streamsan::judge {
 
 report::Severity severity_of(const ordering::Hazard& hazard);
 
-/// In the order in which the hazards were met.
-std::vector<report::Finding> explain(std::span<const KeptHazard> hazards, const Places& places, Symbolizer& symbolizer);
+/// Of those that stand, in the order in which they were met. `measuring`: kernels are measured in this process, so that
+/// nobody need be told that they could be.
+std::vector<report::Finding> explain(std::span<const KeptHazard> hazards, const Places& places, Symbolizer& symbolizer,
+                                     bool measuring = false);
 
 }  // namespace streamsan::judge

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "judge/hazards.h"
 
+#include <algorithm>
+
 namespace streamsan::judge {
 namespace {
+
+constexpr std::uint32_t kNotKept = 0xffffffff;  // in place of an index
 
 std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
   hash = (hash ^ value) * 0x9E3779B97F4A7C15ull;
@@ -21,21 +25,72 @@ std::uint64_t fold_key(const ordering::Hazard& hazard) {
   return key;
 }
 
+std::uint64_t pair_key(const ordering::Hazard& hazard) {
+  static_assert(sizeof(ordering::SiteId) == 4);
+  return static_cast<std::uint64_t>(hazard.earlier.site) << 32 | static_cast<std::uint64_t>(hazard.later.site);
+}
+
+bool is_possible(const ordering::Hazard& hazard) { return hazard.certainty == ordering::Certainty::Possible; }
+
+bool in_doubt(const ordering::Access& access) {
+  return access.source == ordering::AccessSource::Kernel && ordering::evidence(access) != ordering::Evidence::Sure;
+}
+
+/// Does the certain one say all that the possible one says, and more?
+bool takes_the_place_of(const ordering::Hazard& certain, const ordering::Hazard& possible) {
+  return !is_possible(certain) && is_possible(possible) &&
+         (certain.order == ordering::Order::Unordered || possible.order == ordering::Order::Latent);
+}
+
 }  // namespace
 
+bool KeptHazard::refuted() const {
+  if (!is_possible(hazard) || hazard.perhaps_told) return false;
+  const bool earlier = in_doubt(hazard.earlier), later = in_doubt(hazard.later);
+  return (earlier || later) && (!earlier || earlier_measured) && (!later || later_measured);
+}
+
+std::uint64_t Hazards::refuted() const {
+  return static_cast<std::uint64_t>(
+      std::count_if(kept_.begin(), kept_.end(), [](const KeptHazard& k) { return !k.superseded && k.refuted(); }));
+}
+
+void Hazards::measured(ordering::SiteId site) {
+  for (KeptHazard& kept : kept_) {
+    // A kernel that races with itself needs two measured launches.
+    if (kept.hazard.earlier.site == site && !kept.earlier_measured) {
+      kept.earlier_measured = true;
+    } else if (kept.hazard.later.site == site) {
+      kept.later_measured = true;
+    }
+  }
+}
+
 void Hazards::hazard(const ordering::Hazard& hazard) {
+  std::uint32_t& pair = pairs_[pair_key(hazard)];
+  for_each_of(pair, [](KeptHazard& kept) { kept.earlier_measured = kept.later_measured = false; });
   std::uint32_t& index = index_[fold_key(hazard)];
   if (index != 0) {
     if (index <= kept_.size()) ++kept_[index - 1].count;
     return;
   }
-  if (kept_.size() >= most_) {
-    index = 0xffffffff;
-    ++dropped_;
+  bool superseded = false;
+  for_each_of(pair, [&](KeptHazard& kept) {
+    superseded |= takes_the_place_of(kept.hazard, hazard);
+    if (kept.superseded || !takes_the_place_of(hazard, kept.hazard)) return;
+    kept.superseded = true;
+    ++superseded_;
+  });
+  // A certain one between the same sites has been told already; nobody misses this one.
+  if (superseded || kept_.size() - superseded_ >= most_) {
+    index = kNotKept;
+    dropped_ += !superseded;
     return;
   }
   KeptHazard& kept = kept_.emplace_back();
   index = static_cast<std::uint32_t>(kept_.size());
+  kept.previous_of_pair = pair;
+  pair = index;
   kept.hazard = hazard;
   if (const StreamLife* life = handles_->life(hazard.earlier.stream)) kept.earlier_stream = *life;
   if (const StreamLife* life = handles_->life(hazard.later.stream)) kept.later_stream = *life;

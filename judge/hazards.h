@@ -5,6 +5,17 @@
 // A racy loop yields a hazard for every turn. Hazards between the same two sites of the same kind are one: only the
 // first is kept, the others are a look-up and an increment. No text is made here (explain.h does that, at the end), so
 // this is cheap enough to sit inside the model's hottest path.
+//
+// WHAT BECOMES OF A POSSIBLE HAZARD. It is possible because what a kernel touches is inferred, learned or widened.
+// Later launches may settle it. Between the same earlier and the same later site:
+//   * a certain hazard, as bad in its order, takes its place: one bug, one report;
+//   * it is refuted when, since the two sites last met in any hazard, each kernel side that was in doubt has been
+//   measured
+//     at its site: the bytes were looked at, and they did not meet. A conflict that comes up again brings it back.
+// What a refutation concludes is less than a proof: the measured launches may have worked on other buffers than those
+// that met, or in an order the program does not always take. So it may hide a race, but only one that was never more
+// than possible: what is certain stays, whatever is measured later, and so does what a host function or unseen order
+// makes doubtful while its bytes surely meet.
 #pragma once
 
 #include <cstdint>
@@ -23,6 +34,16 @@ struct KeptHazard {
   StreamLife earlier_stream;
   StreamLife later_stream;
   EventLife event;
+
+  bool superseded = false;  ///< by a certain one between the same sites
+  // The kernel was measured at this side's site since the two sites last met.
+  bool earlier_measured = false;
+  bool later_measured = false;
+  std::uint32_t previous_of_pair = 0;  ///< index + 1 of the one kept before between the same sites; 0: none
+
+  [[nodiscard]] bool refuted() const;
+  /// Is it still worth a report?
+  [[nodiscard]] bool stands() const { return !superseded && !refuted(); }
 };
 
 class Hazards : public ordering::HazardSink {
@@ -33,16 +54,29 @@ class Hazards : public ordering::HazardSink {
   void take_names_from(const Handles& handles) { handles_ = &handles; }
 
   void hazard(const ordering::Hazard& hazard) override;
+  /// All that a launch at the site touches was measured. Comes before the hazards of that launch, which so undo it.
+  void measured(ordering::SiteId site);
 
+  /// In the order in which they were met; also those that no longer stand.
   [[nodiscard]] const std::vector<KeptHazard>& kept() const { return kept_; }
   /// Distinct hazards beyond the limit: counted, not kept.
   [[nodiscard]] std::uint64_t dropped() const { return dropped_; }
+  /// How many of those kept are refuted now.
+  [[nodiscard]] std::uint64_t refuted() const;
 
  private:
+  /// Calls visit(KeptHazard&) for those kept between the two sites.
+  template <typename Visit>
+  void for_each_of(std::uint32_t last_of_pair, Visit visit) {
+    for (std::uint32_t i = last_of_pair; i != 0; i = kept_[i - 1].previous_of_pair) visit(kept_[i - 1]);
+  }
+
   std::size_t most_;
   const Handles* handles_ = nullptr;
   std::vector<KeptHazard> kept_;
-  ordering::FlatMap<std::uint32_t> index_;  ///< fold key -> index in kept_
+  std::size_t superseded_ = 0;              ///< of those kept: they do not count towards the limit
+  ordering::FlatMap<std::uint32_t> index_;  ///< fold key -> index in kept_, plus one
+  ordering::FlatMap<std::uint32_t> pairs_;  ///< earlier and later site -> the last kept, index plus one
   std::uint64_t dropped_ = 0;
 };
 

@@ -32,11 +32,26 @@ const api::Row& row_of(const Record& record) { return api::kRows[record.api < ap
 }  // namespace
 
 void Judge::hazard(const ordering::Hazard& hazard) {
-  if (hidden_order_.empty()) return sink_.hazard(hazard);
+  if (hidden_order_.empty()) {
+    ask_about(hazard);
+    return hazards_.hazard(hazard);
+  }
   ordering::Hazard doubtful = hazard;
   doubtful.certainty = ordering::Certainty::Possible;
   doubtful.order_known = false;
-  sink_.hazard(doubtful);
+  hazards_.hazard(doubtful);
+}
+
+/// Asks for both kernels, also for one whose bytes are exact this time: both have to be measured in one turn.
+void Judge::ask_about(const ordering::Hazard& hazard) {
+  if (hazard.certainty != ordering::Certainty::Possible || hazard.perhaps_told) return;
+  auto is_kernel = [](const ordering::Access& a) { return a.source == ordering::AccessSource::Kernel; };
+  auto decides = [&](const ordering::Access& a) { return is_kernel(a) && (!a.exact || a.learned); };
+  if (!decides(hazard.earlier) && !decides(hazard.later)) return;
+  for (const ordering::Access* access : {&hazard.earlier, &hazard.later}) {
+    auto index = static_cast<std::uint32_t>(access->function);
+    if (is_kernel(*access) && index != 0) asking_.want(places_.kernel(index).trace_id, access->site);
+  }
 }
 
 void Judge::note_hidden_order(std::string_view what) {
@@ -98,12 +113,26 @@ void Judge::launch(const Item& item) {
   if (!handles_.executes(stream)) return;
   std::uint32_t index = places_.kernel_index(record.w[2]);
   const Kernel& kernel = places_.kernel(index);
-  read_pointers(kernel.roles, item.payload.first(record.w[5]), pointers_);
+  std::span<const std::uint64_t> words = item.payload.first(record.w[5]);
+  ordering::Call call = this->call(record, index);
+  known_.bytes.clear();
+  known_.complete = false;
+  const KernelFootprint* footprint = footprints_.of_launch(item);
+  bool measured = footprint && (record.flags & trace::kMeasured);
+  if (footprint) resolve(*footprint, words, known_);
+  pointers_.clear();
+  if (!known_.complete) read_pointers(kernel.roles, words, pointers_);
+  if (!footprint) code_.conclude(index, kernel, record.w[4], words, pointers_, known_.bytes);
+  if (measured) {
+    asking_.measured(kernel.trace_id, call.site);
+    if (known_.complete) hazards_.measured(call.site);
+  }
   ordering::LaunchShape shape{.function = ordering::FunctionId{index},
                               .threads = record.w[3],
                               .arguments_hash = record.w[4],
-                              .programmatic = (record.flags & trace::kProgrammatic) != 0};
-  model_.launch(call(record, index), stream, shape, pointers_);
+                              .programmatic = (record.flags & trace::kProgrammatic) != 0,
+                              .learned = footprint && !measured};
+  model_.launch(call, stream, shape, pointers_, known_.bytes);
 }
 
 void Judge::copy(const Item& item) {
@@ -227,7 +256,8 @@ void Judge::consume(const Item& item) {
   if (!trace::is_definition(record.kind)) finish_pending(thread);
   switch (record.kind) {
     case Kind::Module:
-      return places_.add_module(item);
+      places_.add_module(item);
+      return code_.add_module(places_.newest_module());
     case Kind::Stack:
       return places_.add_stack(item);
     case Kind::Function:
@@ -235,8 +265,9 @@ void Judge::consume(const Item& item) {
     case Kind::Unmodelled:
       return unmodelled(item);
     case Kind::Footprint:
+      return footprints_.add(item);
     case Kind::Arguments:
-      return;
+      return code_.add_arguments(item);
     case Kind::Message:
       messages_.emplace_back(trace::payload_text(item.payload, 0, w[0]));
       return;

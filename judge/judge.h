@@ -12,18 +12,26 @@
 //   * ORDER THAT IS NOT SEEN. A few functions order work and are not modelled (api::Effect::hides_order), and captured
 //     events that a graph records or waits for (CU_EVENT_RECORD_EXTERNAL) are order made by a graph. From the first
 //     such call on a hazard may be an edge that was missed, so all of them are passed on as at most possible.
+//   * FOOTPRINTS. A launch with a complete footprint (footprints.h) has the bytes that says, and no inferred accesses.
+//     Of one without, the kernel's code may tell some or all of the bytes (code.h).
+//     When a hazard is only possible and measuring would decide it, the judge asks for its kernels (asking.h).
 //   * SHADOWED DEFINITIONS: looking up the same module variable twice is not a new allocation.
 //
-// Hazards go to the HazardSink of the model's constructor. Threads: one at a time.
+// Hazards, and what becomes known about them later, go to the Hazards of the constructor. Threads: one at a time.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "interposer/trace/reader.h"
+#include "judge/asking.h"
+#include "judge/code.h"
+#include "judge/footprints.h"
 #include "judge/handles.h"
+#include "judge/hazards.h"
 #include "judge/places.h"
 #include "ordering/model.h"
 
@@ -31,16 +39,21 @@ namespace streamsan::judge {
 
 class Judge : private ordering::HazardSink {
  public:
-  Judge(ordering::Options options, ordering::HazardSink& sink)
-      : sink_(sink), model_(options, *this), handles_(model_) {}
+  Judge(ordering::Options options, Hazards& hazards) : hazards_(hazards), model_(options, *this), handles_(model_) {}
   Judge(const Judge&) = delete;
   Judge& operator=(const Judge&) = delete;
 
   void consume(const trace::Item& item);
+  /// How to ask for a measurement; without it nothing is asked.
+  void ask_through(Asking::Ask ask) { asking_.ask_through(std::move(ask)); }
+
+  /// What is read from the kernels' code; to switch it off, or to add text.
+  [[nodiscard]] Code& code() { return code_; }
 
   [[nodiscard]] const ordering::Model& model() const { return model_; }
   [[nodiscard]] const Places& places() const { return places_; }
   [[nodiscard]] const Handles& handles() const { return handles_; }
+  [[nodiscard]] const Footprints& footprints() const { return footprints_; }
   /// What the recorder had to say, one line each.
   [[nodiscard]] const std::vector<std::string>& messages() const { return messages_; }
   /// Functions that were called and are not modelled: "cuGraphAddNode (3 calls)".
@@ -55,6 +68,7 @@ class Judge : private ordering::HazardSink {
   };
 
   void hazard(const ordering::Hazard& hazard) override;
+  void ask_about(const ordering::Hazard& hazard);
   void note_hidden_order(std::string_view what);
   void unmodelled(const trace::Item& item);
   void record_event(const trace::Record& record);
@@ -73,14 +87,18 @@ class Judge : private ordering::HazardSink {
   void sync_event(const trace::Item& item);
   void call_end(const trace::Item& item);
 
-  ordering::HazardSink& sink_;
+  Hazards& hazards_;
   ordering::Model model_;
   Handles handles_;
   Places places_;
+  Footprints footprints_;
+  Asking asking_;
+  Code code_;
   ordering::FlatMap<std::uint64_t> pending_;  ///< thread -> position + 1 of its blocking call
   ordering::FlatMap<std::uint64_t> graphs_;   ///< raw exec handle -> key of its present life
   std::uint64_t next_graph_ = 1;
   std::vector<ordering::PointerArgument> pointers_;  ///< scratch
+  ResolvedFootprint known_;                          ///< scratch
   std::vector<std::string> messages_;
   std::vector<Unmodelled> unmodelled_;  ///< in the order of their first calls
   std::string hidden_order_;

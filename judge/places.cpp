@@ -33,6 +33,7 @@ void Places::add_kernel(const trace::Item& item) {
   if (kernels_.size() == kMostKernels) return;
   const auto& w = item.record->w;
   Kernel kernel;
+  kernel.trace_id = w[0];
   kernel.mangled = trace::payload_text(item.payload, 0, w[2]);
   kernel.demangled = demangle(kernel.mangled);
   kernel.roles = pointer_roles(kernel.mangled);

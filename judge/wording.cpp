@@ -44,6 +44,7 @@ std::string third_person(const Access& access) {
       break;
   }
   if (access.mode == AccessMode::Read) return "reads";
+  if (access.mode == AccessMode::Atomic) return "updates by atomics";
   return access.mode == AccessMode::Write ? "writes" : "may write";
 }
 
@@ -60,6 +61,7 @@ std::string progressive(const Access& access) {
       break;
   }
   if (access.mode == AccessMode::Read) return "be reading";
+  if (access.mode == AccessMode::Atomic) return "be updating by atomics";
   return access.mode == AccessMode::Write ? "be writing" : "be using";
 }
 
@@ -70,6 +72,24 @@ std::string subject(const std::string& what, const Access& access, const std::st
 /// "stream 2 waits for it", or for what the host does itself, "the host".
 std::string later_party(const Hazard& hazard, const Nouns& nouns) {
   return hazard.later.on_stream ? nouns.later_stream : "the host";
+}
+
+/// What is not known about the bytes, and what would decide it.
+std::string why_possible(const Hazard& hazard, bool measuring) {
+  const auto either = [&](auto holds) { return holds(hazard.earlier) || holds(hazard.later); };
+  if (either([](const Access& a) { return !a.exact; })) {
+    return std::string(
+               " What the kernels touch is inferred from their pointer arguments; they may use disjoint parts of the "
+               "buffer. ") +
+           (measuring ? "These launches were not measured, or not completely."
+                      : "Measuring them would decide it (--footprints=measured).");
+  }
+  if (either([](const Access& a) { return ordering::evidence(a) == ordering::Evidence::Learned; })) {
+    return " What the kernels touch was learned from earlier launches with the same arguments; a measurement was asked "
+           "for, and the two did not meet again in measured launches before the end.";
+  }
+  return " The kernels touch too many separate places to keep them all: what is known is an upper bound, and they may "
+         "use disjoint parts of it.";
 }
 
 std::string wait_for_earlier(const Hazard& hazard, const Nouns& nouns) {
@@ -149,6 +169,7 @@ std::string verb_of(const Access& access) {
   if (access.source == AccessSource::Free) return "Free";
   if (access.source == AccessSource::Allocate) return "Allocation";
   if (access.mode == AccessMode::Read) return "Read";
+  if (access.mode == AccessMode::Atomic) return "Atomic update";
   return access.mode == AccessMode::Write ? "Write" : "Use";
 }
 
@@ -221,8 +242,7 @@ std::string explanation(const Hazard& hazard, const Nouns& nouns) {
     text += " A host function behind " + nouns.earlier + op(hazard.earlier) +
             " may have told the host that it is done: that order is not seen.";
   } else if (hazard.certainty == ordering::Certainty::Possible && hazard.order_known) {
-    text +=
-        " What the kernels touch is inferred from their pointer arguments; they may use disjoint parts of the buffer.";
+    text += why_possible(hazard, nouns.measuring);
   }
   return text + unseen;
 }

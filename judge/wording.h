@@ -24,14 +24,15 @@ struct Nouns {
   std::string event;      ///< "event 1"
   std::string record_at;  ///< "cudaEventRecord (train.cu:60)"
   std::string wait_at;
-  bool runtime = true;  ///< the program uses the run-time API
+  bool runtime = true;     ///< the program uses the run-time API
+  bool measuring = false;  ///< kernels are measured in this process
 };
 
 const char* hazard_name(ordering::HazardKind kind);
 const char* cause_name(ordering::NearestEdge nearest);
 const char* memory_name(ordering::MemoryKind kind);
 
-/// "Read", "Write", "Free", "Allocation": stable.
+/// "Read", "Write", "Atomic update", "Use", "Free", "Allocation": stable.
 std::string verb_of(const ordering::Access& access);
 
 std::string message(const ordering::Hazard& hazard, const Nouns& nouns, const std::string& memory);

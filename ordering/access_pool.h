@@ -23,6 +23,7 @@ struct Remembered {
   Access access;
 };
 
+/// In the name of a hazard.
 inline bool writes(const Access& access) { return access.mode != AccessMode::Read; }
 
 /// How many accesses all shadows of one model remember, and how many were dropped to stay bounded.

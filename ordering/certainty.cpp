@@ -12,7 +12,23 @@ namespace {
 constexpr std::uint64_t kLikeSizes = 32;
 
 bool one_surely_writes(const Access& a, const Access& b) {
+  const auto meets_atomic = [](const Access& other) {
+    return other.mode == AccessMode::Read || (other.mode == AccessMode::Write && other.exact);
+  };
+  if (a.mode == AccessMode::Atomic) return meets_atomic(b);
+  if (b.mode == AccessMode::Atomic) return meets_atomic(a);
   return a.mode == AccessMode::Write || b.mode == AccessMode::Write;
+}
+
+/// What is known of the one that is known less well, if both are exact; or of the exact one.
+Evidence weaker(const Access& a, const Access& b) {
+  if (!a.exact || !b.exact) return evidence(a.exact ? a : b);
+  return evidence(a) < evidence(b) ? evidence(a) : evidence(b);
+}
+
+/// Does the allocation itself begin or end?
+bool is_life(const Access& access) {
+  return access.source == AccessSource::Free || access.source == AccessSource::Allocate;
 }
 
 bool is_doubtful(const Access& access) { return access.mode == AccessMode::Doubtful; }
@@ -39,6 +55,11 @@ Certainty inferred_meets_inferred(const Access& a, const Access& b) {
 
 std::optional<Certainty> certainty(const Access& earlier, const Access& later, Range allocation) {
   if (!earlier.range.overlaps(later.range)) return std::nullopt;
+  const Evidence known = weaker(earlier, later);
+  if (known == Evidence::Widened) return Certainty::Possible;
+  if (known == Evidence::Learned) {
+    return is_life(earlier) || is_life(later) ? Certainty::Certain : Certainty::Possible;
+  }
   if (earlier.exact && later.exact) return Certainty::Certain;
   if (!one_surely_writes(earlier, later) || is_doubtful(earlier) || is_doubtful(later)) return Certainty::Possible;
   if (earlier.exact) return exact_meets_inferred(earlier, later, allocation);

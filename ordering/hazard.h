@@ -28,6 +28,12 @@ enum class AccessSource : std::uint8_t {
   Host,       ///< a touch by the host, or the host side of a copy that is done during the call
 };
 
+/// May two accesses of these modes to the same bytes go wrong when nothing orders them?
+constexpr bool conflict(AccessMode a, AccessMode b) {
+  if (a == AccessMode::Read && b == AccessMode::Read) return false;
+  return a != AccessMode::Atomic || b != AccessMode::Atomic;
+}
+
 struct Access {
   OpId op{};
   SiteId site{};
@@ -37,6 +43,7 @@ struct Access {
   AccessSource source = AccessSource::Copy;
   bool exact = true;           ///< the bytes are known
   bool learned = false;        ///< exact, Kernel: known from an earlier launch with the same arguments, which may have met other data
+  bool widened = false;        ///< exact, Kernel: an upper bound; it touches some of the bytes, not surely all
   bool on_stream = true;       ///< false: done by the host thread, not in a stream
   Range range;                 ///< exact: the bytes; inferred: from the pointer to the end of the allocation
   FunctionId function{};       ///< Kernel
@@ -44,7 +51,16 @@ struct Access {
   std::uint64_t arguments_hash = 0;   ///< Kernel
 };
 
-/// Named after the later access relative to the earlier one. Unknown and Doubtful count as a write.
+/// How the bytes of an access are known. Of the last three a later one convicts wherever an earlier one does.
+enum class Evidence : std::uint8_t { Inferred, Widened, Learned, Sure };
+
+constexpr Evidence evidence(const Access& access) {
+  if (!access.exact) return Evidence::Inferred;
+  if (access.widened) return Evidence::Widened;
+  return access.learned ? Evidence::Learned : Evidence::Sure;
+}
+
+/// Named after the later access relative to the earlier one. Atomic, Unknown and Doubtful count as a write.
 enum class HazardKind : std::uint8_t {
   ReadAfterWrite,
   WriteAfterRead,
@@ -116,21 +132,29 @@ class HazardSink {
 /// When is a conflict with an inferred access certain?
 ///
 /// An inferred access says: a kernel was given pointer p into an allocation. It says nothing about how far the kernel
-/// reaches, and slicing one allocation among streams by an index argument is common (pipelines, halo exchange). Nor need a
-/// pointer to non-const be written through: two streams that read the same weights do no harm. So:
+/// reaches, and slicing one allocation among streams by an index argument is common (pipelines, halo exchange). Nor
+/// need a pointer to non-const be written through: two streams that read the same weights do no harm. So:
 ///   exact/exact        certain: the bytes overlap.
-///   any other          possible, unless one of the two surely writes (AccessMode::Write) and none is Doubtful, and then:
-///   exact/inferred     certain if the exact range is the whole allocation; or if it holds p and is at least one byte for
+///   learned, widened   possible: what an earlier launch did, or what it may have done at most, is a reason to look
+///   (the
+///                      judge asks for a measurement) and not to accuse. One exception: learned bytes of an allocation
+///                      that begins or ends unordered are certain, as inferred ones are. That is a matter of the
+///                      allocation's life and not of bytes, and the last launch before a free cannot be measured later.
+///   any other          possible, unless one of the two surely writes (AccessMode::Write) and none is Doubtful, and
+///   then: exact/inferred     certain if the exact range is the whole allocation; or if it holds p and is at least one
+///   byte for
 ///                      each device thread (a kernel with more threads than bytes copied works on more than the range,
 ///                      e.g. the interior kernel beside a halo-row copy). Nothing at all if it ends at or before p.
-///   inferred/inferred  certain if both got the very same p, the kernels are different functions, and their thread counts
-///                      differ by at most a factor 32 (a pack or boundary kernel has far fewer threads than the interior
-///                      kernel beside it). One function launched twice with the same p may slice by another argument:
-///                      possible, unless the argument hashes are equal too.
+///   inferred/inferred  certain if both got the very same p, the kernels are different functions, and their thread
+///   counts
+///                      differ by at most a factor 32 (a pack or boundary kernel has far fewer threads than the
+///                      interior kernel beside it). One function launched twice with the same p may slice by another
+///                      argument: possible, unless the argument hashes are equal too.
+///   atomic/inferred    as above if the other side surely reads, or its writes are known; a kernel that is inferred to write
+///                      may do so by atomics itself: possible.
 /// Frees and allocations are exact and whole. Measured footprints make accesses exact and this question moot.
-/// This looks at the bytes alone. The model lowers a certain conflict to possible where a host function may have told the
-/// host that the earlier access is done (model.h, HOST THREADS).
-/// Returns nothing when the two cannot meet.
+/// This looks at the bytes alone. The model lowers a certain conflict to possible where a host function may have told
+/// the host that the earlier access is done (model.h, HOST THREADS). Returns nothing when the two cannot meet.
 std::optional<Certainty> certainty(const Access& earlier, const Access& later, Range allocation);
 
 }  // namespace streamsan::ordering

@@ -4,15 +4,18 @@
 //
 // Naive specification, for one byte:
 //     accesses a[];                                    // empty at first
-//     remember(x):  a.remove_if(e is before x, by the documented clock, and (x writes or e reads));  a.push(x)
+//     remember(x):  a.remove_if(e is before x, by the documented clock, and x stands for e);  a.push(x)
+//     x stands for e:  (x writes, or both read, or both are atomic) and x is known at least as well as e
 // An access e that was removed is not needed again: whatever is unordered with e and conflicts with e is also unordered
 // with x (else it would be ordered after e through x) and conflicts with x. So the removal loses no byte, only which of
 // two racing accesses is named. It is FastTrack's rule, except that unordered writes are all kept, so a first race does
-// not hide a second one.
+// not hide a second one; that an atomic access replaces neither a read nor a write, since it does not conflict with
+// another atomic one; and that bytes known by hearsay (learned, widened) do not replace what is sure, or an error would
+// become merely possible.
 //
 // Bytes with the same accesses form a segment. Remembering an access splits segments at its ends, fills the gaps and
-// coalesces neighbours that have become equal. A list holds at most one write and one read of each lane, since a lane's
-// own operations are ordered.
+// coalesces neighbours that have become equal. A list holds at most one write, one read and one atomic access of each
+// lane for each kind of evidence, since a lane's own operations are ordered.
 //
 // What it loses: past kMostSegments, segments not touched for longest are forgotten (a race may be missed, none is
 // invented). Whoever strides through an allocation with ever different ranges gets there.
@@ -33,7 +36,8 @@ class IntervalShadow {
   struct Reference {
     Epoch epoch = 0;
     LaneSlot lane = 0;
-    bool write = false;
+    AccessMode mode = AccessMode::Read;
+    Evidence evidence = Evidence::Sure;
     AccessPool::Index access = 0;
     friend bool operator==(const Reference&, const Reference&) = default;
   };

@@ -24,6 +24,24 @@ HazardKind kind_of_hazard(const Access& earlier, const Access& later) {
   return writes(earlier) ? HazardKind::WriteAfterWrite : HazardKind::WriteAfterRead;
 }
 
+/// Each part of a kernel is compared with every pointer that kernels were given into its allocation. One that touches
+/// more parts than this compares only the last of each mode, which (unless parts of one mode overlap) reaches furthest
+/// and so meets what any of them meets: the conflict is found, perhaps with a lesser certainty.
+constexpr std::size_t kFewParts = 16;
+
+/// What conflicts with one of the parts conflicts with this, and perhaps more.
+AccessMode mode_of_all(std::span<const Part> parts) {
+  AccessMode mode = parts.front().mode;
+  for (const Part& part : parts) mode = part.mode == mode ? mode : AccessMode::Write;
+  return mode;
+}
+
+void take(Access& access, const Part& part) {
+  access.range = part.range;
+  access.mode = part.mode;
+  access.widened = part.widened;
+}
+
 /// Greater is worse: error, latent, possible.
 int badness(Order order, Certainty certainty) {
   return (certainty == Certainty::Certain ? 2 : 0) + (order == Order::Unordered ? 1 : 0);
@@ -93,10 +111,11 @@ void Model::Impl::promise(HostThread& thread, const CopyRule& rule, const Lane& 
   if (rule.leans()) pending.leaned_on = rule.assumed_rule;
 }
 
-void Model::Impl::collect(const Allocation& allocation, const Access& access, const Actor& actor) {
+void Model::Impl::collect(const Allocation& allocation, const Access& access, bool also_inferred, const Actor& actor) {
   const Range whole = allocation.info.range;
   allocation.shadow.for_each_unordered(
-      access, actor.clock.documented, pool, [&](LaneSlot lane, Epoch epoch, const Access& earlier, Range overlap) {
+      access, also_inferred, actor.clock.documented, pool,
+      [&](LaneSlot lane, Epoch epoch, const Access& earlier, Range overlap) {
         std::optional<Certainty> certain = certainty(earlier, access, whole);
         if (!certain) return;
         const bool perhaps_told = *certain == Certainty::Certain && told.covers(lane, epoch);
@@ -141,27 +160,32 @@ void Model::Impl::report(const Allocation& allocation, const Actor& actor) {
   }
 }
 
-void Model::Impl::check(Allocation& allocation, Access access, std::span<const Range> ranges, const Actor& actor) {
+void Model::Impl::check(Access access, std::span<const Part> parts, const Actor& actor) {
   ++accesses;
+  Allocation& allocation = *parts.front().allocation;
   Shadow& past = allocation.shadow;
   // Joined threads start every later operation after what the host knows now, so what it covers can never race again.
   if (joined() && past.cleared_at_version != actor.host.version) {
     past.cleared_at_version = actor.host.version;
     past.clear_if_covered(actor.host.clock.documented, pool, shadow);
   }
-  if (past.all_before(writes(access), actor.clock.documented)) return;
+  if (past.all_before(mode_of_all(parts), actor.clock.documented)) return;
   conflicts_.clear();
-  for (const Range range : ranges) {
-    access.range = range;
-    collect(allocation, access, actor);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    take(access, parts[i]);
+    const bool last_of_mode =
+        i + 1 == parts.size() || parts[i + 1].mode != parts[i].mode || parts[i + 1].widened != parts[i].widened;
+    const bool also_inferred = access.source != AccessSource::Kernel || parts.size() <= kFewParts || last_of_mode;
+    collect(allocation, access, also_inferred, actor);
   }
   if (!conflicts_.empty()) report(allocation, actor);
 }
 
-void Model::Impl::touch(Allocation& allocation, Access access, std::span<const Range> ranges, const Actor& actor) {
-  check(allocation, access, ranges, actor);
-  for (const Range range : ranges) {
-    access.range = range;
+void Model::Impl::touch(Access access, std::span<const Part> parts, const Actor& actor) {
+  check(access, parts, actor);
+  Allocation& allocation = *parts.front().allocation;
+  for (const Part& part : parts) {
+    take(access, part);
     allocation.shadow.remember({actor.lane, actor.epoch, access}, allocation.info.range, actor.clock.documented, pool,
                                shadow);
   }

@@ -22,9 +22,10 @@
 // docs/model.md). A pair that no path of documented edges connects but that documented plus assumed edges connect is
 // latent: it works today, on ground nobody promised. The hazard then names the rule that carried it.
 //
-// CERTAINTY. An access is exact (the bytes of a copy, a fill, a measured footprint) or inferred: a pointer in a kernel's
-// arguments, which may reach any byte of its allocation from the pointer on. See certainty() in hazard.h for when a
-// conflict with an inferred access is certain enough to be an error and when it is only possible.
+// CERTAINTY. An access is exact (the bytes of a copy, a fill, a measured footprint) or inferred: a pointer in a
+// kernel's arguments, which may reach any byte of its allocation from the pointer on. See certainty() in hazard.h for
+// when a conflict with an inferred access is certain enough to be an error and when it is only possible. Exact ones of
+// kernels may also be learned or widened, which lowers certainty in the same way.
 //
 // HOST THREADS. Edges between host threads (a mutex, a queue, a join) are not visible at the driver boundary. Records
 // arrive in real-time order, so by default what one thread has waited for is known to all threads from then on
@@ -83,6 +84,7 @@ struct PointerArgument {
 struct KernelBytes {
   Footprint bytes;
   AccessMode mode = AccessMode::Read;
+  bool widened = false;  ///< an upper bound: it touches some of the bytes, not surely all
 };
 
 struct LaunchShape {
@@ -175,7 +177,7 @@ class Model {
   /// Must be called after every copy, fill, free, unmap and sync_*, once the real call has returned.
   void returned(ThreadId thread, bool ok);
 
-  // ---- accesses from elsewhere (host guard, annotations, measured footprints) ----------------------------------------------
+  // ---- accesses from elsewhere (host guard, annotations) -------------------------------------------------------------
   /// The host itself touches the bytes now.
   void host_access(Call call, Range range, AccessMode mode);
 

@@ -56,6 +56,14 @@ struct Actor {
   std::optional<Rule> waits_by{};
 };
 
+/// A run of bytes that an access touches. A kernel touches several, in several ways.
+struct Part {
+  Allocation* allocation = nullptr;
+  Range range;
+  AccessMode mode = AccessMode::Read;
+  bool widened = false;
+};
+
 struct Model::Impl {
   Impl(Options options, HazardSink& hazard_sink);
 
@@ -97,12 +105,15 @@ struct Model::Impl {
   /// synchronisation with the stream would have covered before the copy.
   void promise(HostThread& thread, const CopyRule& rule, const Lane& lane, const TwoClocks& prior);
 
-  /// Compares with everything earlier, reports, and remembers. `ranges` are those of one access.
-  void touch(Allocation& allocation, Access access, std::span<const Range> ranges, const Actor& actor);
+  /// Compares with everything earlier, reports, and remembers. The parts are what one operation touches of the
+  /// allocation: for each unordered lane, one hazard is reported, the worst. The access's own range is not used.
+  void touch(Access access, std::span<const Part> parts, const Actor& actor);
   /// Compares and reports only.
-  void check(Allocation& allocation, Access access, std::span<const Range> ranges, const Actor& actor);
+  void check(Access access, std::span<const Part> parts, const Actor& actor);
   /// One side of a copy, or a fill.
   void touch_footprint(const Footprint& footprint, const Access& access, const Actor& actor);
+  /// What a kernel is known to touch.
+  void touch_known(std::span<const KernelBytes> bytes, const Access& access, const Actor& actor);
   void end(Allocation& allocation);
   void end_overlapping(Range range);
   [[nodiscard]] MemoryKind kind_at(Address address);
@@ -119,12 +130,14 @@ struct Model::Impl {
     Order order{};
   };
 
-  void collect(const Allocation& allocation, const Access& access, const Actor& actor);
+  void collect(const Allocation& allocation, const Access& access, bool also_inferred, const Actor& actor);
   void report(const Allocation& allocation, const Actor& actor);
   void stay_bounded();
+  void add_parts(const Footprint& footprint, AccessMode mode, bool widened);
+  void touch_parts(const Access& access, const Actor& actor);
 
   std::vector<Conflict> conflicts_;  // scratch
-  std::vector<Range> ranges_;        // scratch
+  std::vector<Part> parts_;          // scratch of touch_footprint() and touch_known()
 };
 
 }  // namespace streamsan::ordering

@@ -94,9 +94,8 @@ void Model::free(Call call, ContextId context, Address base) {
     thread.pending.learns.documented.clear();
     thread.pending.learns.assumed = everything.assumed;
   }
-  const Range whole = allocation->info.range;
-  impl_->check(*allocation, free_access(call, op, *allocation), {&whole, 1},
-               {thread.host->lane, 0, clock, *thread.host, waits_by});
+  const Part all{allocation, allocation->info.range, AccessMode::Write};
+  impl_->check(free_access(call, op, *allocation), {&all, 1}, {thread.host->lane, 0, clock, *thread.host, waits_by});
   impl_->end(*allocation);
 }
 
@@ -109,8 +108,8 @@ OpId Model::free_async(Call call, StreamId stream, Address base) {
   Access access = free_access(call, op, *allocation);
   access.stream = stream;
   access.on_stream = true;
-  const Range whole = allocation->info.range;
-  impl_->check(*allocation, access, {&whole, 1}, {lane->slot, lane->last, lane->clock, impl_->host(call.thread)});
+  const Part all{allocation, allocation->info.range, AccessMode::Write};
+  impl_->check(access, {&all, 1}, {lane->slot, lane->last, lane->clock, impl_->host(call.thread)});
   impl_->end(*allocation);
   return op;
 }
@@ -123,7 +122,8 @@ void Model::unmap(Call call, ContextId, Range range) {
   while (allocation && allocation->info.range.begin < range.end) {
     const Range whole = allocation->info.range;
     if (range.contains(whole)) {
-      impl_->check(*allocation, free_access(call, op, *allocation), {&whole, 1},
+      const Part all{allocation, whole, AccessMode::Write};
+      impl_->check(free_access(call, op, *allocation), {&all, 1},
                    {thread.host->lane, 0, thread.host->clock, *thread.host});
       impl_->end(*allocation);
     }
@@ -153,12 +153,12 @@ void Model::host_access(Call call, Range range, AccessMode mode) {
   for (Allocation* allocation = impl_->allocations.find_first_ending_after(range.begin);
        allocation && allocation->info.range.overlaps(range);
        allocation = impl_->allocations.find_first_ending_after(allocation->info.range.end)) {
-    const Range part = intersection(range, allocation->info.range);
+    const Part part{allocation, intersection(range, allocation->info.range), mode};
     const Actor actor{lane.slot, lane.last, host.clock, host};
     if (impl_->joined()) {
-      impl_->check(*allocation, access, {&part, 1}, actor);
+      impl_->check(access, {&part, 1}, actor);
     } else {
-      impl_->touch(*allocation, access, {&part, 1}, actor);
+      impl_->touch(access, {&part, 1}, actor);
     }
   }
 }

@@ -2,9 +2,14 @@
 //
 // Operations of streams: kernels, copies, fills and those without modelled accesses.
 //
-// What a copy or fill of several rows loses: rows past kMostRows, those of all slices together, are not remembered or
-// compared. Rows without a gap between them count as one.
+// What a copy, a fill or a kernel of several rows loses: rows past kMostRows, those of all slices together, and what a
+// kernel touches past kMostParts, are not remembered or compared (a race may be missed, none is invented). Rows without
+// a gap between them count as one.
+//
+// All that a kernel touches of one allocation is compared together, sorted: a kernel that works in place, or on four
+// hundred slices, gives one hazard for each stream it races with, not one for each piece.
 #include <algorithm>
+#include <tuple>
 
 #include "ordering/model_impl.h"
 
@@ -12,6 +17,7 @@ namespace streamsan::ordering {
 namespace {
 
 constexpr std::uint64_t kMostRows = 1024;
+constexpr std::size_t kMostParts = 4096;
 constexpr std::size_t kMostGraphs = 256;
 
 Bytes bytes_of(const Footprint& footprint) { return footprint.width * footprint.rows * footprint.slices; }
@@ -47,32 +53,64 @@ MemoryKind Model::Impl::kind_at(Address address) {
   return allocation ? allocation->info.kind : MemoryKind::Pageable;
 }
 
-void Model::Impl::touch_footprint(const Footprint& given, const Access& access, const Actor& actor) {
+void Model::Impl::add_parts(const Footprint& given, AccessMode mode, bool widened) {
   Allocation* allocation = given.base == 0 ? nullptr : allocations.find(given.base);
   if (!allocation || bytes_of(given) == 0) return;
   const Footprint footprint = simplified(given);
-  ranges_.clear();
   if (footprint.rows > 1) {
     const std::uint64_t all = footprint.rows * footprint.slices;
-    const std::uint64_t rows = std::min(all, kMostRows);
+    const std::uint64_t rows = std::min({all, kMostRows, std::uint64_t{kMostParts - parts_.size()}});
     shadow.forgotten += all - rows;
     for (std::uint64_t row = 0; row < rows; ++row) {
       const Address begin =
           footprint.base + row / footprint.rows * footprint.slice_pitch + row % footprint.rows * footprint.pitch;
       const Range range = intersection({begin, begin + footprint.width}, allocation->info.range);
-      if (!range.empty()) ranges_.push_back(range);
+      if (!range.empty()) parts_.push_back({allocation, range, mode, widened});
     }
-    touch(*allocation, access, ranges_, actor);
     return;
   }
   // A run of bytes may reach over several allocations: neighbouring mapped ranges.
   Range rest{footprint.base, footprint.base + bytes_of(footprint)};
   while (allocation && allocation->info.range.overlaps(rest)) {
-    const Range part = intersection(rest, allocation->info.range);
-    touch(*allocation, access, {&part, 1}, actor);
+    if (parts_.size() == kMostParts) {
+      ++shadow.forgotten;
+      return;
+    }
+    parts_.push_back({allocation, intersection(rest, allocation->info.range), mode, widened});
     rest.begin = allocation->info.range.end;
     allocation = rest.empty() ? nullptr : allocations.find(rest.begin);
   }
+}
+
+/// Those of one allocation stand together.
+void Model::Impl::touch_parts(const Access& access, const Actor& actor) {
+  for (std::size_t first = 0; first < parts_.size();) {
+    std::size_t end = first + 1;
+    while (end < parts_.size() && parts_[end].allocation == parts_[first].allocation) ++end;
+    touch(access, {parts_.data() + first, end - first}, actor);
+    first = end;
+  }
+}
+
+void Model::Impl::touch_footprint(const Footprint& footprint, const Access& access, const Actor& actor) {
+  parts_.clear();
+  add_parts(footprint, access.mode, false);
+  touch_parts(access, actor);
+}
+
+void Model::Impl::touch_known(std::span<const KernelBytes> bytes, const Access& access, const Actor& actor) {
+  parts_.clear();
+  for (const KernelBytes& known : bytes) add_parts(known.bytes, known.mode, known.widened);
+  if (parts_.size() > 1) {
+    // Reads come first: of two equally bad conflicts with one operation the first is reported, and that a kernel may
+    // read what is not there yet says more than that it also writes there.
+    const auto place = [](const Part& part) {
+      return std::tuple(part.allocation->info.range.begin, part.mode == AccessMode::Write, part.mode, part.widened,
+                        part.range.begin);
+    };
+    std::sort(parts_.begin(), parts_.end(), [&](const Part& a, const Part& b) { return place(a) < place(b); });
+  }
+  touch_parts(access, actor);
 }
 
 OpId Model::launch(Call call, StreamId stream, const LaunchShape& shape, std::span<const PointerArgument> pointers,
@@ -93,16 +131,12 @@ OpId Model::launch(Call call, StreamId stream, const LaunchShape& shape, std::sp
   for (const PointerArgument& pointer : pointers) {
     Allocation* allocation = impl_->allocations.find(pointer.address);
     if (!allocation) continue;
-    access.mode = pointer.mode;
-    const Range reach{pointer.address, allocation->info.range.end};
-    impl_->touch(*allocation, access, {&reach, 1}, actor);
+    const Part reach{allocation, {pointer.address, allocation->info.range.end}, pointer.mode};
+    impl_->touch(access, {&reach, 1}, actor);
   }
   access.exact = true;
   access.learned = shape.learned;
-  for (const KernelBytes& known : bytes) {
-    access.mode = known.mode;
-    impl_->touch_footprint(known.bytes, access, actor);
-  }
+  impl_->touch_known(bytes, access, actor);
   return op;
 }
 

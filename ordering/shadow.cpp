@@ -10,23 +10,25 @@ namespace streamsan::ordering {
 
 void Shadow::remember(const Remembered& access, Range whole, const VectorClock& clock, AccessPool& pool,
                       ShadowCounters& counters) {
-  const bool write = writes(access.access);
+  const AccessMode mode = access.access.mode;
   if (access.access.exact) {
-    const bool replaces_all = write && access.access.range.contains(whole);
-    if (replaces_all && !inferred_.empty() && all_before(true, clock)) clear_details(pool, counters);
+    const Evidence known = evidence(access.access);
+    const bool replaces_all =
+        mode == AccessMode::Write && known == Evidence::Sure && access.access.range.contains(whole);
+    if (replaces_all && !inferred_.empty() && all_before(mode, clock)) clear_details(pool, counters);
     const AccessPool::Index index = pool.add(access.access);
-    exact_.remember(access.access.range, {access.epoch, access.lane, write, index}, clock, pool, counters);
+    exact_.remember(access.access.range, {access.epoch, access.lane, mode, known, index}, clock, pool, counters);
     pool.release(index);
   } else {
     inferred_.remember(access, clock, pool, counters);
   }
   auto use = std::find_if(uses_.begin(), uses_.end(), [&](const LaneUse& u) { return u.lane == access.lane; });
-  if (use == uses_.end()) use = uses_.insert(uses_.end(), LaneUse{access.lane, 0, 0});
-  (write ? use->write : use->read) = access.epoch;
+  if (use == uses_.end()) use = uses_.insert(uses_.end(), LaneUse{.lane = access.lane});
+  (mode == AccessMode::Read ? use->read : mode == AccessMode::Atomic ? use->atomic : use->write) = access.epoch;
 }
 
 void Shadow::clear_if_covered(const VectorClock& clock, AccessPool& pool, ShadowCounters& counters) {
-  if (!all_before(true, clock)) return;
+  if (!all_before(AccessMode::Write, clock)) return;
   clear(pool, counters);
 }
 
@@ -34,8 +36,9 @@ void Shadow::forget_covered(const VectorClock& clock, AccessPool& pool, ShadowCo
   exact_.forget_covered(clock, pool, counters);
   inferred_.forget_covered(clock, pool, counters);
   if (birth_ && clock.covers(birth_->lane, birth_->epoch)) birth_.reset();
-  std::erase_if(
-      uses_, [&](const LaneUse& use) { return clock.covers(use.lane, use.read) && clock.covers(use.lane, use.write); });
+  std::erase_if(uses_, [&](const LaneUse& use) {
+    return clock.covers(use.lane, use.read) && clock.covers(use.lane, use.write) && clock.covers(use.lane, use.atomic);
+  });
 }
 
 void Shadow::forget_older_half(AccessPool& pool, ShadowCounters& counters) {

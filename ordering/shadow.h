@@ -4,10 +4,10 @@
 //
 // Exact accesses are in an interval map, inferred ones in a table by pointer (see there), the stream-ordered allocation
 // itself stands apart, since it precedes everything. In front of the three is the summary: for each lane, the newest
-// read and the newest write of any byte. A lane's operations are ordered, so a clock that covers those covers all
-// accesses of the lane, and the common case, where everything earlier is ordered before the new access, costs one
-// compare for each lane that ever used the allocation. Only an access that the summary cannot clear looks at the
-// details.
+// read, the newest write and the newest atomic access of any byte. A lane's operations are ordered, so a clock that
+// covers those covers all accesses of the lane, and the common case, where everything earlier is ordered before the new
+// access, costs one compare for each lane that ever used the allocation. Only an access that the summary cannot clear
+// looks at the details.
 //
 // Memory stays bounded by dropping what can no longer race: when the host is known to have waited for everything here,
 // or an exact write of the whole allocation comes after everything here, the details are cleared at once.
@@ -28,30 +28,35 @@ class Shadow {
   void born(const Remembered& allocation) { birth_ = allocation; }
 
   /// Does the summary alone show that every earlier access that conflicts is known to `clock`?
-  [[nodiscard]] bool all_before(bool write, const VectorClock& clock) const {
+  [[nodiscard]] bool all_before(AccessMode mode, const VectorClock& clock) const {
     for (const LaneUse& use : uses_) {
-      if (!clock.covers(use.lane, use.write) || (write && !clock.covers(use.lane, use.read))) return false;
+      if (!clock.covers(use.lane, use.write)) return false;
+      if (mode != AccessMode::Read && !clock.covers(use.lane, use.read)) return false;
+      if (mode != AccessMode::Atomic && !clock.covers(use.lane, use.atomic)) return false;
     }
     return !birth_ || clock.covers(birth_->lane, birth_->epoch);
   }
 
   /// Calls visit(lane, epoch, access, common range) for earlier accesses that conflict with `later` and are not known
-  /// to `clock`: at least those that decide, for each lane, whether something is unordered and how certainly.
+  /// to `clock`: at least those that decide, for each lane, whether something is unordered and how certainly. Inferred
+  /// ones, of which there may be many, only if `also_inferred`.
   template <typename Visit>
-  void for_each_unordered(const Access& later, const VectorClock& clock, const AccessPool& pool, Visit visit) const {
-    const bool write = writes(later);
-    const auto consider = [&](const auto& earlier, Range bytes) {
-      if ((write || earlier.write) && !clock.covers(earlier.lane, earlier.epoch)) {
+  void for_each_unordered(const Access& later, bool also_inferred, const VectorClock& clock, const AccessPool& pool,
+                          Visit visit) const {
+    const auto consider = [&](const auto& earlier, AccessMode mode, Range bytes) {
+      if (conflict(mode, later.mode) && !clock.covers(earlier.lane, earlier.epoch)) {
         visit(earlier.lane, earlier.epoch, pool[earlier.access], intersection(bytes, later.range));
       }
     };
     const auto consider_inferred = [&](const PointerShadow::Reference& earlier) {
-      consider(earlier, pool[earlier.access].range);
+      consider(earlier, earlier.write ? AccessMode::Unknown : AccessMode::Read, pool[earlier.access].range);
     };
     if (birth_ && !clock.covers(birth_->lane, birth_->epoch)) {
       visit(birth_->lane, birth_->epoch, birth_->access, intersection(birth_->access.range, later.range));
     }
-    exact_.for_each_in(later.range, [&](Range segment, const auto& earlier) { consider(earlier, segment); });
+    exact_.for_each_in(later.range,
+                       [&](Range segment, const auto& earlier) { consider(earlier, earlier.mode, segment); });
+    if (!also_inferred) return;
     if (later.exact) {
       inferred_.for_each_below(later.range.end, consider_inferred);
     } else {
@@ -77,7 +82,8 @@ class Shadow {
   struct LaneUse {
     LaneSlot lane = 0;
     Epoch read = 0;
-    Epoch write = 0;
+    Epoch write = 0;  ///< or an inferred access that may write
+    Epoch atomic = 0;
   };
 
   void clear_details(AccessPool& pool, ShadowCounters& counters);

@@ -35,4 +35,18 @@ const char* name(Severity severity) {
   return "unknown";
 }
 
+const char* name(Evidence evidence) {
+  switch (evidence) {
+    case Evidence::Exact:
+      return "exact";
+    case Evidence::Learned:
+      return "learned";
+    case Evidence::Widened:
+      return "widened";
+    case Evidence::Inferred:
+      return "inferred";
+  }
+  return "unknown";
+}
+
 }  // namespace streamsan::report

@@ -16,10 +16,20 @@ namespace streamsan::report {
 enum class Kind : std::uint8_t { Race, PrematureFree, HostRace, EventMisuse, UnneededSync };
 enum class Severity : std::uint8_t { Error, Latent, Possible, Note };  ///< from most to least severe
 
+/// How the bytes of an access are known.
+enum class Evidence : std::uint8_t {
+  Exact,     ///< a copy, a fill, a free; a kernel that was measured in this very launch or whose bytes are proved
+  Learned,   ///< a kernel: measured in an earlier launch with the same arguments
+  Widened,   ///< a kernel: measured, and widened to an upper bound
+  Inferred,  ///< a kernel: from a pointer argument
+};
+
 /// "race", "premature-free", "host-race", "event-misuse", "unneeded-sync": stable, used in JSON and suppressions.
 const char* name(Kind kind);
 /// "error", "latent", "possible", "note": stable.
 const char* name(Severity severity);
+/// "exact", "learned", "widened", "inferred": stable.
+const char* name(Evidence evidence);
 
 struct Frame {
   std::uint64_t address = 0;  ///< absolute, as captured
@@ -40,15 +50,15 @@ struct Stream {
 };
 
 struct AccessReport {
-  std::string verb;    ///< "Read", "Write", "Free", "Allocation", "Use"
+  std::string verb;    ///< "Read", "Write", "Atomic update", "Free", "Allocation", "Use"
   std::string what;    ///< "kernel consume(float const*)", "cudaMemcpyAsync (host to device)", "cudaFreeAsync"
   std::string api;     ///< the driver export called, e.g. cuMemcpyHtoDAsync_v2
   std::string kernel;  ///< demangled kernel name; empty if not a kernel
   Stream stream;
   std::uint64_t op = 0;      ///< number of the operation, as everywhere in this run's reports
   std::uint32_t thread = 0;  ///< small number of the host thread
-  bool exact = true;         ///< false: inferred from a kernel argument
-  std::uint64_t begin = 0;   ///< bytes touched
+  Evidence evidence = Evidence::Exact;
+  std::uint64_t begin = 0;  ///< bytes touched, those of the piece that overlaps
   std::uint64_t end = 0;
   std::vector<Frame> stack;  ///< innermost first
 };

@@ -37,7 +37,8 @@ Json value(const AccessReport& access) {
       {"stream", {{"name", access.stream.name}, {"kind", access.stream.kind}, {"handle", hex(access.stream.handle)}}},
       {"op", access.op},
       {"thread", access.thread},
-      {"exact", access.exact},
+      {"exact", access.evidence == Evidence::Exact},
+      {"bytes", name(access.evidence)},
       {"begin", hex(access.begin)},
       {"end", hex(access.end)},
       {"stack", value(access.stack)}};

@@ -99,6 +99,21 @@ std::string stream_phrase(const Stream& stream) {
   return out;
 }
 
+/// How a kernel's bytes are known; of all else it goes without saying.
+std::string evidence_phrase(const AccessReport& access) {
+  switch (access.evidence) {
+    case Evidence::Exact:
+      return access.kernel.empty() ? "" : " (exact bytes)";
+    case Evidence::Learned:
+      return " (bytes of an earlier launch with the same arguments)";
+    case Evidence::Widened:
+      return " (at most these bytes)";
+    case Evidence::Inferred:
+      return access.verb == "Use" ? " (a pointer argument; may read or write)" : " (a pointer argument)";
+  }
+  return "";
+}
+
 void append_access(std::string& out, const AccessReport& access, bool earlier, const TextOptions& options) {
   std::string verb = access.verb;
   if (earlier && !verb.empty()) {
@@ -107,8 +122,7 @@ void append_access(std::string& out, const AccessReport& access, bool earlier, c
   }
   out += "  " + painted(options, kBold, verb + " by " + access.what) + " " + stream_phrase(access.stream);
   if (access.op) out += ", op #" + std::to_string(access.op);
-  if (!access.exact) out += access.verb == "Use" ? " (a pointer argument; may read or write)" : " (a pointer argument)";
-  out += "\n";
+  out += evidence_phrase(access) + "\n";
   append_stack(out, access.stack, options);
 }
 
@@ -155,8 +169,8 @@ std::string text(const Finding& finding, const TextOptions& options) {
   std::string out = "==" + std::to_string(finding.pid) + "== " +
                     painted(options, color_of(finding.severity),
                             std::string(headword(finding.severity)) + ": streamsan: " + title(finding));
-  bool exact =
-      std::all_of(finding.accesses.begin(), finding.accesses.end(), [](const AccessReport& a) { return a.exact; });
+  bool exact = std::all_of(finding.accesses.begin(), finding.accesses.end(),
+                           [](const AccessReport& a) { return a.evidence == Evidence::Exact; });
   if (finding.overlap_end > finding.overlap_begin) {
     if (finding.buffer) out += " on " + finding.buffer->memory;
     out += " " + hex(finding.overlap_begin) + " [" + (exact ? "" : "up to ") +

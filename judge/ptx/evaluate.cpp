@@ -46,12 +46,13 @@ class Evaluation {
     all.registers.resize(static_cast<std::size_t>(kernel_.registers));
     std::vector<State> arrived;
     explore(std::move(all), kNever, 0, arrived);
-    if (failed_) return {};
+    result_.steps = limits_.steps - steps_;
+    if (failed_) return {.steps = result_.steps};
     result_.evaluated = true;
     for (auto& [what, bytes] : sets_) {
       // An upper bound is a courtesy: without it the pointer is not settled, and that says it all.
       if (!bytes.compact(limits_.pieces)) {
-        if (what.exact) return {};
+        if (what.exact) return {.steps = result_.steps};
         continue;
       }
       for (const Piece& piece : bytes.pieces()) result_.touched.push_back({piece, what.mode, what.exact});
@@ -83,7 +84,8 @@ class Evaluation {
           ended = true;
           break;
         }
-        if (steps_-- == 0) return fail();
+        if (steps_ == 0) return fail();
+        --steps_;
         Arithmetic arithmetic(state.box);
         const Step step = execute(state, arithmetic, depth);
         if (step == Step::Ended) {

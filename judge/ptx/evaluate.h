@@ -56,8 +56,9 @@ struct Touched {
 };
 
 struct Result {
-  bool evaluated = false;  ///< false: limits or an unreadable kernel; nothing else is filled
-  bool complete = false;   ///< all accesses to global memory are in `touched` and exact
+  bool evaluated = false;   ///< false: limits or an unreadable kernel; nothing else is filled
+  std::uint64_t steps = 0;  ///< what it cost
+  bool complete = false;    ///< all accesses to global memory are in `touched` and exact
   std::vector<Touched> touched;
   /// For each parameter word: all accesses through it are in `touched` and exact.
   std::vector<bool> settled;

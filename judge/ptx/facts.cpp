@@ -91,6 +91,9 @@ class Analysis {
   void write(const Operand& operand) {
     each_word(operand, [](WordFacts& word) { word.written = true; });
   }
+  void update(const Operand& operand) {
+    each_word(operand, [](WordFacts& word) { word.atomic = true; });
+  }
   void escape(const Operand& operand) {
     each_word(operand, [](WordFacts& word) { word.escapes = true; });
   }
@@ -101,21 +104,18 @@ class Analysis {
     switch (instruction.op) {
       case Op::Load:
         if (operands.size() < 2) return unknown(instruction);
-        if (reaches) read(operands[1]);
+        if (reaches) instruction.strong ? update(operands[1]) : read(operands[1]);
         return;
       case Op::Store:
         if (operands.size() < 2) return unknown(instruction);
-        if (reaches) write(operands[0]);
+        if (reaches) instruction.strong ? update(operands[0]) : write(operands[0]);
         for (std::size_t i = 1; i < operands.size(); ++i) escape(operands[i]);
         return;
       case Op::Atomic:
       case Op::Reduce: {
         const std::size_t at = instruction.op == Op::Atomic ? 1 : 0;
         if (operands.size() <= at) return unknown(instruction);
-        if (reaches) {
-          read(operands[at]);
-          write(operands[at]);
-        }
+        if (reaches) update(operands[at]);
         for (std::size_t i = at + 1; i < operands.size(); ++i) escape(operands[i]);
         return;
       }
@@ -125,8 +125,10 @@ class Analysis {
       case Op::BulkCopy:
         if (operands.size() < 2) return unknown(instruction);
         if (instruction.target_space == Space::Global) {
-          write(operands[0]);
-          read(operands[0]);
+          if (instruction.reduces)
+            update(operands[0]);
+          else
+            write(operands[0]);
         }
         if (instruction.space == Space::Global) read(operands[1]);
         return;
@@ -144,6 +146,7 @@ class Analysis {
     for (const Operand& operand : instruction.operands) {
       read(operand);
       write(operand);
+      update(operand);
       escape(operand);
     }
   }

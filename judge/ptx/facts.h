@@ -22,7 +22,8 @@ inline constexpr std::uint32_t kWordBytes = 8;
 /// Of the eight parameter bytes at an offset that is a multiple of eight.
 struct WordFacts {
   bool read = false;     ///< perhaps read through
-  bool written = false;  ///< perhaps written through, atomically or not
+  bool written = false;  ///< perhaps written through, other than by atomic operations
+  bool atomic = false;   ///< perhaps through atomic operations, which read and write
   bool escapes = false;  ///< put where it cannot be followed: into memory, into a call, into an unknown instruction
 };
 

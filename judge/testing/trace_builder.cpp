@@ -4,6 +4,7 @@
 // reader's tests fail when the two disagree.
 #include "judge/testing/trace_builder.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 
@@ -50,10 +51,11 @@ std::uint64_t TraceBuilder::call_end(std::uint64_t position, bool ok) {
 }
 
 TraceBuilder& TraceBuilder::at(std::initializer_list<std::uint64_t> frames) {
-  stack_ = 0;
   std::vector<std::uint64_t> payload(frames);
-  add(Kind::Stack, "", {next_stack_, frames.size()}, payload);
-  stack_ = next_stack_++;
+  auto [known, fresh] = stacks_.try_emplace(payload, static_cast<std::uint32_t>(stacks_.size() + 1));
+  stack_ = 0;
+  if (fresh) add(Kind::Stack, "", {known->second, frames.size()}, payload);
+  stack_ = known->second;
   return *this;
 }
 
@@ -63,6 +65,35 @@ void TraceBuilder::module(std::string_view path, std::uint64_t bias, std::uint64
 }
 void TraceBuilder::function(std::uint64_t id, std::string_view mangled) {
   add_text(Kind::Function, {id, 0xF000 + id, mangled.size()}, mangled);
+}
+void TraceBuilder::footprint(std::uint64_t id, std::span<const Piece> pieces, std::uint64_t flags, bool open) {
+  do {
+    const auto here = pieces.first(std::min(pieces.size(), kMostPiecesPerRecord));
+    pieces = pieces.subspan(here.size());
+    std::vector<std::uint64_t> payload(here.size() * kPieceWords);
+    for (std::size_t i = 0; i < here.size(); ++i) {
+      const Piece& each = here[i];
+      const std::uint64_t words[kPieceWords] = {
+          each.pointer | std::uint64_t{static_cast<std::uint8_t>(each.mode)} << 16 | std::uint64_t{each.flags} << 24 |
+              std::uint64_t{each.reserved} << 32,
+          static_cast<std::uint64_t>(each.offset),
+          each.width,
+          each.rows | std::uint64_t{each.slices} << 32,
+          each.pitch,
+          each.slice_pitch};
+      std::copy(std::begin(words), std::end(words), payload.begin() + static_cast<std::ptrdiff_t>(i * kPieceWords));
+    }
+    const bool more = open || !pieces.empty();
+    add(Kind::Footprint, "", {id, here.size(), flags, more ? 1u : 0u}, payload);
+  } while (!pieces.empty());
+}
+void TraceBuilder::arguments(std::uint64_t hash, std::uint64_t function, std::array<std::uint32_t, 3> grid,
+                             std::array<std::uint32_t, 3> block, std::span<const std::byte> bytes) {
+  std::vector<std::uint64_t> payload = {grid[0] | std::uint64_t{grid[1]} << 32, grid[2] | std::uint64_t{block[0]} << 32,
+                                        block[1] | std::uint64_t{block[2]} << 32};
+  payload.resize(kExtentWords + (bytes.size() + 7) / 8);
+  std::memcpy(payload.data() + kExtentWords, bytes.data(), bytes.size());
+  add(Kind::Arguments, "", {hash, function, bytes.size()}, payload);
 }
 void TraceBuilder::unmodelled(std::string_view symbol, std::uint64_t calls) {
   add_text(Kind::Unmodelled, {calls, symbol.size()}, symbol);
@@ -130,6 +161,16 @@ std::uint64_t TraceBuilder::launch(std::uint64_t stream, std::uint64_t function,
   std::vector<std::uint64_t> payload(pointer_words);
   return add(Kind::Launch, "cuLaunchKernel",
              {stream, context_, function, device_threads, arguments_hash, payload.size()}, payload);
+}
+
+std::uint64_t TraceBuilder::launch_known(std::uint64_t stream, std::uint64_t function, std::uint64_t footprint,
+                                         Known known, std::initializer_list<std::uint64_t> pointer_words,
+                                         std::uint64_t device_threads, std::uint64_t arguments_hash) {
+  std::vector<std::uint64_t> payload(pointer_words);
+  payload.push_back(footprint);
+  return add(Kind::Launch, "cuLaunchKernel",
+             {stream, context_, function, device_threads, arguments_hash, pointer_words.size()}, payload,
+             static_cast<std::uint16_t>(kHasFootprint | (known == Known::Measured ? kMeasured : 0)));
 }
 
 namespace {

@@ -13,8 +13,10 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,6 +28,21 @@
 namespace streamsan::trace {
 
 enum class NonBlocking : std::uint8_t { No, Yes };
+enum class Known : std::uint8_t { Measured, Learned };
+
+/// `width` bytes at `offset` from a pointer of the launch.
+constexpr Piece piece(std::uint16_t pointer, Piece::Mode mode, std::int64_t offset, std::uint64_t width) {
+  return {.pointer = pointer,
+          .mode = mode,
+          .flags = 0,
+          .reserved = 0,
+          .offset = offset,
+          .width = width,
+          .rows = 1,
+          .slices = 1,
+          .pitch = 0,
+          .slice_pitch = 0};
+}
 
 class TraceBuilder {
  public:
@@ -37,13 +54,20 @@ class TraceBuilder {
   // ---- sticky settings ----
   TraceBuilder& on_thread(std::uint16_t thread) { return thread_ = thread, *this; }
   TraceBuilder& in_context(std::uint64_t context) { return context_ = context, *this; }
-  /// Return addresses, innermost first; writes the Stack record.
+  /// Return addresses, innermost first; writes the Stack record when these are met for the first time.
   TraceBuilder& at(std::initializer_list<std::uint64_t> frames);
 
   // ---- definitions ----
   void module(std::string_view path, std::uint64_t bias, std::uint64_t low, std::uint64_t high,
               std::string_view build_id = {});
   void function(std::uint64_t id, std::string_view mangled);
+  /// One record, or as many as the pieces need; `open`: the last one says that more follow.
+  void footprint(std::uint64_t id, std::span<const Piece> pieces, std::uint64_t flags = 0, bool open = false);
+  void footprint(std::uint64_t id, std::initializer_list<Piece> pieces, std::uint64_t flags = 0) {
+    footprint(id, std::span(pieces.begin(), pieces.size()), flags);
+  }
+  void arguments(std::uint64_t hash, std::uint64_t function, std::array<std::uint32_t, 3> grid,
+                 std::array<std::uint32_t, 3> block, std::span<const std::byte> bytes);
   void unmodelled(std::string_view symbol, std::uint64_t calls);
   void message(std::string_view text);
 
@@ -62,6 +86,10 @@ class TraceBuilder {
   std::uint64_t free(std::uint64_t address, FreeKind kind = FreeKind::Device);
   std::uint64_t launch(std::uint64_t stream, std::uint64_t function, std::initializer_list<std::uint64_t> pointer_words,
                        std::uint64_t device_threads = 1024, std::uint64_t arguments_hash = 0);
+  /// A launch with a footprint: measured in this launch, or learned from an earlier one.
+  std::uint64_t launch_known(std::uint64_t stream, std::uint64_t function, std::uint64_t footprint, Known known,
+                             std::initializer_list<std::uint64_t> pointer_words, std::uint64_t device_threads = 1024,
+                             std::uint64_t arguments_hash = 0);
   std::uint64_t copy_async(std::string_view symbol, std::uint64_t stream, std::uint64_t dst, std::uint64_t src,
                            std::uint64_t bytes);
   /// A blocking copy with its CallEnd.
@@ -94,7 +122,7 @@ class TraceBuilder {
   std::vector<std::uint64_t> slots_;  ///< eight words for each slot
   std::uint64_t context_ = kContext;
   std::uint32_t stack_ = 0;
-  std::uint32_t next_stack_ = 1;
+  std::map<std::vector<std::uint64_t>, std::uint32_t> stacks_;
   std::uint32_t pid_ = 4711;
   std::uint16_t thread_ = 1;
   End end_ = End::Exited;

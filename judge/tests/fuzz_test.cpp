@@ -41,6 +41,21 @@ trace::TraceBuilder rich_trace() {
     if (i % 4 == 0) t.event_record(0x1000, 0xE0);
     if (i % 5 == 0) t.event_wait(0x2000, 0xE0);
     t.launch(0x2000, 1, {pointer_word(0, 0x700000000000), pointer_word(1, 0x700000100000)}, 4096, i % 3);
+    if (i % 2) {
+      trace::Piece rows = trace::piece(0, trace::Piece::Mode::Write, 64, 128);
+      rows.rows = static_cast<std::uint32_t>(1 + i);
+      rows.slices = 2;
+      rows.pitch = 256;
+      rows.slice_pitch = 16384;
+      std::vector<trace::Piece> pieces(i == 7 ? 700 : 3, trace::piece(1, trace::Piece::Mode::Read, 0, 512));
+      pieces[0] = rows;
+      pieces[1] = trace::piece(trace::Piece::kAbsolute, trace::Piece::Mode::Atomic, 0x700000002000, 64);
+      t.footprint(i % 5, pieces, i % 3 == 0 ? std::uint64_t{trace::kIncomplete} : 0);
+    }
+    t.launch_known(i % 3 ? 0x1000 : 0x2000, 1, i % 6, i % 4 ? trace::Known::Learned : trace::Known::Measured,
+                   {pointer_word(0, 0x700000000000), pointer_word(1, 0x700000100000)}, 4096, i % 3);
+    const std::byte arguments[20] = {};
+    t.arguments(i % 3, 1, {4, 1, 1}, {256, 1, 1}, arguments);
     std::uint64_t shape[8] = {256, 256, 4, 1024, 1024, 2, 0, 0};
     t.add(trace::Kind::Copy, "cuMemcpy3DAsync_v2", {1, 0xC0, 0x700000000000, 0x700000100000, 128, 1}, shape,
           trace::kAsyncForm);
@@ -63,6 +78,8 @@ std::uint64_t judge_file(const std::string& path) {
   if (!reader) return 0;
   Hazards hazards(100);
   Judge judge({}, hazards);
+  std::uint64_t asked = 0;
+  judge.ask_through([&asked](std::uint64_t) { ++asked; });
   hazards.take_names_from(judge.handles());
   trace::Item item;
   std::uint64_t records = 0;

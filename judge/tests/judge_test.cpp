@@ -6,11 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "interposer/trace/reader.h"
-#include "judge/explain.h"
-#include "judge/hazards.h"
-#include "judge/testing/trace_builder.h"
-#include "judge/tests/temporary_file.h"
+#include "judge/tests/judged.h"
 
 namespace streamsan::judge {
 namespace {
@@ -27,20 +23,7 @@ constexpr std::uint64_t kBuffer = 0x7000'0000'0000, kOther = 0x7000'0010'0000, k
 constexpr std::uint64_t kBytes = 8192;
 constexpr std::uint64_t kConsume = 1;  // consume(float const*)
 
-std::vector<Finding> judge(const TraceBuilder& trace, std::size_t most = 1000) {
-  TemporaryFile file(trace.bytes());
-  std::string error;
-  auto reader = trace::Reader::open(file.path(), {}, error);
-  EXPECT_TRUE(reader) << error;
-  Hazards hazards(most);
-  Judge judge({}, hazards);
-  hazards.take_names_from(judge.handles());
-  trace::Item item;
-  while (reader->next(item) == trace::Step::Record) judge.consume(item);
-  EXPECT_EQ(reader->problem(), "");
-  Symbolizer none({.enabled = false, .tool = {}});
-  return explain(hazards.kept(), judge.places(), none);
-}
+std::vector<Finding> judge(const TraceBuilder& trace, std::size_t most = 1000) { return judged(trace, most).findings; }
 
 /// Two non-blocking streams, an event, a buffer, a kernel that reads.
 TraceBuilder two_streams(NonBlocking kind = NonBlocking::Yes) {
@@ -60,13 +43,6 @@ void produce(TraceBuilder& trace, std::uint64_t stream = kA) {
 void consume(TraceBuilder& trace, std::uint64_t stream = kB) {
   trace.at({0x401200}).launch(stream, kConsume, {pointer_word(0, kBuffer)}, kBytes);
 }
-
-std::vector<std::string> hazards_of(const std::vector<Finding>& findings) {
-  std::vector<std::string> out;
-  for (const Finding& f : findings) out.push_back(f.hazard + "/" + report::name(f.severity) + "/" + f.cause);
-  return out;
-}
-using HazardList = std::vector<std::string>;
 
 TEST(Judge, CopyThenKernelInAnotherStream) {
   for (bool fixed : {false, true}) {
@@ -89,7 +65,7 @@ TEST(Judge, CopyThenKernelInAnotherStream) {
     EXPECT_EQ(f.accesses[0].stream.kind, "non-blocking");
     EXPECT_EQ(f.accesses[0].stream.handle, kB);
     EXPECT_EQ(f.accesses[0].op, 2u);
-    EXPECT_FALSE(f.accesses[0].exact);
+    EXPECT_EQ(f.accesses[0].evidence, report::Evidence::Inferred);
     EXPECT_EQ(f.accesses[1].verb, "Write");
     EXPECT_EQ(f.accesses[1].what, "cuMemcpyHtoDAsync (host to device)");
     EXPECT_EQ(f.accesses[1].api, "cuMemcpyHtoDAsync_v2");

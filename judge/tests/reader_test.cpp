@@ -140,8 +140,8 @@ TEST(Reader, RefusesWhatIsNoTrace) {
   EXPECT_EQ(read(bytes).open_error, "it is not a StreamSan trace");
   bytes = whole;
   poke(bytes, offsetof(FileHeader, version), kVersion + 1);
-  EXPECT_EQ(read(bytes).open_error,
-            "it has trace format " + std::to_string(kVersion + 1) + ", this version reads " + std::to_string(kVersion));
+  EXPECT_EQ(read(bytes).open_error, "it has trace format " + std::to_string(kVersion + 1) + ", this version reads " +
+                                        std::to_string(kOldestVersion) + " to " + std::to_string(kVersion));
   bytes = whole;
   poke(bytes, offsetof(FileHeader, slot_bytes), std::uint32_t{63});
   EXPECT_EQ(read(bytes).open_error, "its header is corrupt");
@@ -222,6 +222,30 @@ TEST(Reader, StopsAtACorruptRecord) {
   EXPECT_EQ(corrupt(slot_at(3), std::uint32_t{7}).kinds.size(), 2u);
 }
 
+TEST(Reader, LengthsOfFootprintsAndArgumentsFit) {
+  TraceBuilder trace;
+  const std::byte given[40] = {};
+  trace.footprint(1, {piece(0, Piece::Mode::Read, 0, 8), piece(0, Piece::Mode::Write, 8, 8)});  // slots 0..2
+  trace.launch_known(1, 1, 1, Known::Measured, {1, 2, 3, 4, 5, 6, 7});                          // slots 3..4
+  trace.arguments(7, 1, {1, 1, 1}, {1, 1, 1}, given);                                           // slots 5..6
+  const std::string whole = trace.bytes();
+  EXPECT_EQ(read(whole).kinds, (std::vector<Kind>{Kind::Footprint, Kind::Launch, Kind::Arguments}));
+  const auto broken = [&](std::uint64_t slot, std::size_t word, std::uint64_t value) {
+    std::string bytes = whole;
+    poke(bytes, slot_at(slot) + offsetof(Record, w) + word * 8, value);
+    return !read(bytes).problem.empty();
+  };
+  EXPECT_FALSE(broken(0, 1, 2));
+  EXPECT_TRUE(broken(0, 1, 3)) << "three pieces do not fit two slots";
+  EXPECT_TRUE(broken(0, 1, ~std::uint64_t{0} / 3)) << "nor does a product that wraps around";
+  EXPECT_FALSE(broken(3, 5, 7));
+  EXPECT_TRUE(broken(3, 5, 8)) << "no room for the footprint's id";
+  EXPECT_TRUE(broken(3, 5, ~std::uint64_t{0}));
+  EXPECT_FALSE(broken(5, 2, 40));
+  EXPECT_TRUE(broken(5, 2, 41));
+  EXPECT_TRUE(broken(5, 2, ~std::uint64_t{0}));
+}
+
 TEST(Reader, ARecordNeverReachesOverTheEndOfItsChunk) {
   TraceBuilder trace;
   while (trace.slots() < kChunkSlots) trace.stream_destroy(1);
@@ -292,6 +316,24 @@ TEST(LiveReader, WaitsForSlotsInUseAndForMore) {
   EXPECT_EQ(reader->unpublished(), 0u);
   reader.reset();
   EXPECT_EQ(running.value<std::uint32_t>(offsetof(FileHeader, judge_attached)), 0u);
+}
+
+TEST(LiveReader, AsksByABitOfTheHeader) {
+  Running running(five_records());
+  std::string error;
+  auto reader = Reader::open(running.path(), {.live = true}, error);
+  EXPECT_EQ(running.value<std::uint32_t>(offsetof(FileHeader, asks)), 0u);
+  reader->ask(64 * kAskedWords + 70);  // ids wrap around
+  EXPECT_EQ(running.value<std::uint64_t>(offsetof(FileHeader, asked) + 8), std::uint64_t{1} << 6);
+  EXPECT_EQ(running.value<std::uint32_t>(offsetof(FileHeader, asks)), 1u);
+}
+
+TEST(Reader, ATraceThatIsReadLaterIsAskedNothing) {
+  Running running(five_records());
+  std::string error;
+  auto reader = Reader::open(running.path(), {}, error);
+  reader->ask(1);
+  EXPECT_EQ(running.value<std::uint32_t>(offsetof(FileHeader, asks)), 0u);
 }
 
 TEST(LiveReader, AfterTheEndOfTheProcessACallInProgressIsSkipped) {

@@ -56,7 +56,8 @@ TEST(Wording, NoEdge) {
 TEST(Wording, OrderThatIsNotSeenIsTheReasonForDoubt) {
   Hazard hazard = race(NearestEdge::None);
   hazard.certainty = ordering::Certainty::Possible;
-  EXPECT_TRUE(explanation(hazard, nouns()).ends_with("they may use disjoint parts of the buffer."));
+  hazard.later.exact = false;
+  EXPECT_NE(explanation(hazard, nouns()).find("they may use disjoint parts of the buffer."), std::string::npos);
   hazard.order_known = false;
   EXPECT_EQ(explanation(hazard, nouns()),
             "nothing makes stream 2 wait for stream 1 between cudaMemcpyAsync (host to device) (op #15) and kernel "
@@ -161,7 +162,28 @@ TEST(Wording, PossibleSaysWhyItIsNotCertain) {
   Hazard hazard = race(NearestEdge::None);
   EXPECT_EQ(explanation(hazard, nouns()).find("disjoint"), std::string::npos);
   hazard.certainty = ordering::Certainty::Possible;
-  EXPECT_NE(explanation(hazard, nouns()).find("they may use disjoint parts of the buffer."), std::string::npos);
+  hazard.later.exact = false;
+  EXPECT_TRUE(explanation(hazard, nouns())
+                  .ends_with("they may use disjoint parts of the buffer. Measuring them would decide it "
+                             "(--footprints=measured)."));
+  Nouns measuring = nouns();
+  measuring.measuring = true;
+  EXPECT_TRUE(explanation(hazard, measuring).ends_with("These launches were not measured, or not completely."));
+  hazard.later.exact = hazard.later.learned = true;
+  EXPECT_NE(explanation(hazard, measuring).find("was learned from earlier launches with the same arguments"),
+            std::string::npos);
+  hazard.later.learned = false;
+  hazard.later.widened = true;
+  EXPECT_NE(explanation(hazard, measuring).find("what is known is an upper bound"), std::string::npos);
+}
+
+TEST(Wording, AtomicsAreNamed) {
+  Hazard hazard = race(NearestEdge::None);
+  hazard.kind = HazardKind::WriteAfterWrite;
+  hazard.later.mode = AccessMode::Atomic;
+  EXPECT_EQ(verb_of(hazard.later), "Atomic update");
+  EXPECT_NE(message(hazard, nouns(), "device memory").find(" on stream 2 updates by atomics device memory that "),
+            std::string::npos);
 }
 
 TEST(Wording, AnInferredWriteMayWrite) {

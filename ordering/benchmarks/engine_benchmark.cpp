@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Operations per second of the ordering model on one core, and its memory, on ten million operations of three programs:
+// Operations per second of the ordering model on one core, and its memory, on ten million operations of four programs:
 //   training   kernels of one stream on one 20 MiB pool, 1,000 pointers into it, thirty kernels: what a framework
 //              with a caching allocator looks like from the driver;
 //   handover   two streams that work on one pool in turn, ordered by an event each time;
+//   measured   as handover, but the bytes of the kernels are known: three pieces each, now and then one of four rows;
 //   pipeline   sixteen streams, a thousand allocations: an asynchronous copy in, an event, a kernel with three
 //              pointers in another stream, an event, a copy out, stream-ordered scratch memory, now and then work in
 //              the legacy stream and a synchronisation.
-// All three are ordered, so a hazard means the benchmark or the model is wrong, and it exits 1.
+// All four are ordered, so a hazard means the benchmark or the model is wrong, and it exits 1.
 //
 // Prints one JSON object; "phases" has the same figure for each program, "forgotten" must be 0.
 #include <chrono>
@@ -81,6 +82,29 @@ void handover(Model& model, std::uint64_t operations) {
     const StreamId stream = streams[i % 2];
     model.wait_event(driver.call(), stream, events[(i + 1) % 2]);
     driver.launch(stream, driver.random(30), tensor(), tensor(), tensor());
+    model.record_event(driver.call(), stream, events[i % 2]);
+  }
+}
+
+void measured(Model& model, std::uint64_t operations) {
+  Driver driver(model);
+  const StreamId streams[] = {model.create_stream(kContext, StreamKind::NonBlocking),
+                              model.create_stream(kContext, StreamKind::NonBlocking)};
+  const EventId events[] = {model.create_event(), model.create_event()};
+  const Address pool = 0x7f00'2000'0000;
+  model.allocate(driver.call(), {pool, pool + kPool}, MemoryKind::Device);
+  const auto tensor = [&] { return pool + Address{driver.random(1000)} * 20480; };
+  for (std::uint64_t i = 0; i < operations / 3; ++i) {
+    const StreamId stream = streams[i % 2];
+    model.wait_event(driver.call(), stream, events[(i + 1) % 2]);
+    const Address table = pool + Address{driver.random(16)} * 20480;
+    const KernelBytes columns{{.base = table, .width = 1024, .pitch = 5120, .rows = 4}, AccessMode::Read};
+    const KernelBytes bytes[] = {
+        {{.base = tensor(), .width = 20480}, AccessMode::Read},
+        i % 16 == 0 ? columns : KernelBytes{{.base = tensor(), .width = 20480}, AccessMode::Read},
+        {{.base = tensor(), .width = 20480}, AccessMode::Write}};
+    const LaunchShape shape{.function = FunctionId{driver.random(30)}, .threads = 65536, .learned = i % 8 != 0};
+    model.launch(driver.call(), stream, shape, {}, bytes);
     model.record_event(driver.call(), stream, events[i % 2]);
   }
 }
@@ -163,8 +187,9 @@ struct Phase {
 
 int main(int argc, char** argv) {
   const std::uint64_t total = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 10'000'000;
-  const Phase phases[] = {{"training", training, total * 3 / 10},
+  const Phase phases[] = {{"training", training, total * 2 / 10},
                           {"handover", handover, total * 2 / 10},
+                          {"measured", measured, total / 10},
                           {"pipeline", pipeline, total / 2}};
   Count sink;
   Model model({}, sink);

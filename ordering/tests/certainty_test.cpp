@@ -23,6 +23,11 @@ Access inferred(Address pointer, std::uint32_t function = 1, std::uint64_t threa
           .arguments_hash = hash};
 }
 
+Access learned(Access access) { return access.learned = true, access; }
+Access widened(Access access) { return access.widened = true, access; }
+Access life(Access access) { return access.source = AccessSource::Free, access; }
+Access atomic(Access access) { return access.mode = AccessMode::Atomic, access; }
+
 struct Row {
   const char* why;
   Access earlier;
@@ -63,6 +68,21 @@ TEST(CertaintyTable, EveryRowBothWays) {
        possible},
       {"an exact read of all, a kernel that may write", exact_read(1000, 2000),
        inferred(1200, 1, 64, 5, AccessMode::Unknown), possible},
+      {"learned and exact overlap", learned(exact(1000, 1100)), exact(1050, 1200), possible},
+      {"learned and exact touch", learned(exact(1000, 1100)), exact(1100, 1200), never},
+      {"learned and all", learned(exact(1000, 1100)), exact(1000, 2000), possible},
+      {"learned and inferred", learned(exact(1200, 1264)), inferred(1200), possible},
+      {"learned that ends at the pointer", learned(exact(1000, 1200)), inferred(1200), never},
+      {"learned and the end of the allocation", learned(exact(1000, 1100)), life(exact(1000, 2000)), certain},
+      {"widened and the end of the allocation", widened(exact(1000, 1100)), life(exact(1000, 2000)), possible},
+      {"both learned", learned(exact(1000, 1100)), learned(exact(1000, 1100)), possible},
+      {"widened and exact", widened(exact(1000, 1100)), exact(1050, 1200), possible},
+      {"widened and all", widened(exact(1000, 1100)), exact(1000, 2000), possible},
+      {"an atomic and a write", atomic(exact(1000, 1100)), exact(1000, 1100), certain},
+      {"an atomic and a read", atomic(exact(1000, 1100)), exact_read(1000, 1100), certain},
+      {"an atomic, a kernel that reads", atomic(exact(1200, 1264)), inferred(1200, 1, 64, 5, AccessMode::Read),
+       certain},
+      {"an atomic, a kernel that may write by atomics", atomic(exact(1200, 1264)), inferred(1200), possible},
   };
   for (const Row& row : rows) {
     EXPECT_EQ(certainty(row.earlier, row.later, kWhole), row.expected) << row.why;

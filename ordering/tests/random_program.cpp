@@ -25,6 +25,7 @@ constexpr Weighted kSteps[] = {
     {StepKind::FreeAsync, "FreeAsync", 2},
     {StepKind::Unmap, "Unmap", 1},
     {StepKind::Launch, "Launch", 10},
+    {StepKind::LaunchKnown, "LaunchKnown", 10},
     {StepKind::Copy, "Copy", 12},
     {StepKind::Fill, "Fill", 5},
     {StepKind::Action, "Action", 3},

@@ -31,6 +31,7 @@ enum class StepKind : std::uint8_t {
   FreeAsync,
   Unmap,
   Launch,
+  LaunchKnown,  ///< a kernel whose bytes are known, or some of them
   Copy,
   Fill,
   Action,
@@ -174,6 +175,9 @@ class Interpreter {
       case StepKind::Launch:
         launch(call, s);
         break;
+      case StepKind::LaunchKnown:
+        launch_known(call, s);
+        break;
       case StepKind::Copy: {
         Footprint dst = footprint(s.object, s.detail[0], s.detail[1]);
         Footprint src = footprint(s.detail[2], s.detail[0] / 8, s.detail[1]);
@@ -242,6 +246,27 @@ class Interpreter {
                             .threads = std::uint64_t{1} << (s.object % 4 * 5),
                             .arguments_hash = s.object % 2u};
     model_.launch(call, stream(s).id, shape, {pointers, count});
+  }
+
+  /// Up to four pieces, measured or learned, one of them perhaps widened; now and then with a pointer beside them, as
+  /// in an incomplete footprint.
+  void launch_known(Call call, const Step& s) {
+    constexpr AccessMode modes[] = {AccessMode::Read, AccessMode::Write, AccessMode::Atomic, AccessMode::Atomic};
+    KernelBytes pieces[4];
+    const std::size_t count = 1 + s.detail[0] % 4;
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::uint8_t bits = s.detail[1 + i];
+      pieces[i].bytes = footprint(bits % 8 == 0 ? s.object : bits, bits / 4, s.detail[(i + 2) % 5]);
+      pieces[i].mode = modes[bits / 16 % 4];
+      pieces[i].widened = i == 0 && s.detail[2] % 8 == 0;
+    }
+    const LaunchShape shape{.function = FunctionId{s.object % 3u},
+                            .threads = std::uint64_t{1} << (s.object % 4 * 5),
+                            .arguments_hash = s.object % 2u,
+                            .learned = s.detail[3] % 4 == 0};
+    const PointerArgument pointer{base_of(s.detail[4]), AccessMode::Unknown};
+    const bool incomplete = !program_.exact_only && s.detail[1] % 8 == 3;
+    model_.launch(call, stream(s).id, shape, {&pointer, incomplete ? 1u : 0u}, {pieces, count});
   }
 
   AnyModel& model_;

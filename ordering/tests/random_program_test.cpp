@@ -10,8 +10,8 @@
 //      interval_shadow.h and pointer_shadow.h), also after a first hazard. Programs here are too short to reach the
 //      caps that trade completeness for memory, and destroy fewer streams than Lanes::kMostRetired.
 //   3. AS BAD. The worst hazard of an operation on an allocation has the same order (error or latent) in both, as long
-//      as all accesses to it were exact. With inferred ones the fast model may know a lesser certainty, since it keeps
-//      one access where the reference keeps all.
+//      as all accesses to it were exact (measured, learned or widened). With inferred ones the fast model may know a
+//      lesser certainty, since it keeps one access where the reference keeps all.
 // Not compared: which of several racing accesses is named, how many hazards an operation has, explanations.
 //
 // STREAMSAN_RANDOM_PROGRAMS and STREAMSAN_RANDOM_SEED in the environment change how many and which programs.

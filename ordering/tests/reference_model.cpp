@@ -12,6 +12,7 @@ namespace {
 
 bool is_blocking(StreamKind kind) { return kind == StreamKind::Blocking || kind == StreamKind::PerThread; }
 bool is_write(const Access& access) { return access.mode != AccessMode::Read; }
+bool both(const Access& a, const Access& b, AccessMode mode) { return a.mode == mode && b.mode == mode; }
 bool is_host(MemoryKind kind) {
   return kind == MemoryKind::Pinned || kind == MemoryKind::Registered || kind == MemoryKind::Pageable;
 }
@@ -205,7 +206,8 @@ void ReferenceModel::access(Memory& memory, Node node, const Access& later) {
   memory.all_exact = memory.all_exact && later.exact;
   for (const PastAccess& past : memory.past) {
     const Access& earlier = past.access;
-    if (past.node == node || documented[past.node] || (!is_write(earlier) && !is_write(later))) continue;
+    if (past.node == node || documented[past.node]) continue;
+    if (both(earlier, later, AccessMode::Read) || both(earlier, later, AccessMode::Atomic)) continue;
     const std::optional<Certainty> certain = certainty(earlier, later, memory.range);
     if (!certain) continue;
     HazardKind kind = HazardKind::WriteAfterWrite;
@@ -305,8 +307,8 @@ void ReferenceModel::touch(Node node, const Footprint& footprint, Access each) {
   }
 }
 
-OpId ReferenceModel::launch(Call call, StreamId id, const LaunchShape& shape,
-                            std::span<const PointerArgument> pointers) {
+OpId ReferenceModel::launch(Call call, StreamId id, const LaunchShape& shape, std::span<const PointerArgument> pointers,
+                            std::span<const KernelBytes> bytes) {
   const Node node = new_operation(call, id, true);
   for (const PointerArgument& pointer : pointers) {
     Memory* memory = memory_at(pointer.address);
@@ -320,6 +322,17 @@ OpId ReferenceModel::launch(Call call, StreamId id, const LaunchShape& shape,
             .function = shape.function,
             .device_threads = shape.threads,
             .arguments_hash = shape.arguments_hash});
+  }
+  for (const KernelBytes& known : bytes) {
+    touch(node, known.bytes,
+          {.op = OpId{operations_},
+           .mode = known.mode,
+           .source = AccessSource::Kernel,
+           .learned = shape.learned,
+           .widened = known.widened,
+           .function = shape.function,
+           .device_threads = shape.threads,
+           .arguments_hash = shape.arguments_hash});
   }
   return OpId{operations_};
 }

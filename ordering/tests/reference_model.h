@@ -50,7 +50,8 @@ class ReferenceModel {
   OpId free_async(Call call, StreamId stream, Address base);
   void unmap(Call call, ContextId context, Range range);
 
-  OpId launch(Call call, StreamId stream, const LaunchShape& shape, std::span<const PointerArgument> pointers);
+  OpId launch(Call call, StreamId stream, const LaunchShape& shape, std::span<const PointerArgument> pointers,
+              std::span<const KernelBytes> bytes = {});
   OpId copy(Call call, StreamId stream, const Footprint& dst, const Footprint& src, Form form);
   OpId fill(Call call, StreamId stream, const Footprint& dst, Form form);
   OpId host_function(Call call, StreamId stream);

@@ -20,7 +20,8 @@ class Intervals : public ::testing::Test {
 
   void remember(Range range, LaneSlot lane, Epoch epoch, bool write, const VectorClock& clock = {}) {
     const AccessPool::Index index = pool.add({.op = OpId{++ops}});
-    shadow.remember(range, {epoch, lane, write, index}, clock, pool, counters);
+    shadow.remember(range, {epoch, lane, write ? AccessMode::Write : AccessMode::Read, Evidence::Sure, index}, clock,
+                    pool, counters);
     pool.release(index);
   }
   static VectorClock knows(LaneSlot lane, Epoch epoch) {
@@ -81,7 +82,9 @@ TEST_F(Intervals, GapsAreFilled) {
 
 TEST_F(Intervals, EqualNeighboursCoalesce) {
   const AccessPool::Index index = pool.add({});
-  for (Address i = 0; i < 10; ++i) shadow.remember({i * 10, i * 10 + 10}, {1, 0, true, index}, {}, pool, counters);
+  for (Address i = 0; i < 10; ++i) {
+    shadow.remember({i * 10, i * 10 + 10}, {1, 0, AccessMode::Write, Evidence::Sure, index}, {}, pool, counters);
+  }
   pool.release(index);
   EXPECT_EQ(ranges(), (std::vector<Range>{{0, 100}}));
   EXPECT_EQ(counters.entries, 1u);
@@ -121,13 +124,17 @@ TEST_F(Intervals, AgreesWithTheNaiveSpecification) {
       clocks[lane].set(lane, ++last[lane]);
       const Address begin = random() % kBytes;
       const Range range{begin, begin + 1 + random() % (kBytes - begin)};
-      const bool write = random() % 2 != 0;
+      constexpr AccessMode modes[] = {AccessMode::Read, AccessMode::Write, AccessMode::Atomic};
+      const AccessMode mode = modes[random() % 3];
+      constexpr Evidence evidences[] = {Evidence::Widened, Evidence::Learned, Evidence::Sure, Evidence::Sure};
+      const Evidence evidence = evidences[random() % 4];
       const AccessPool::Index index = pool.add({.op = OpId{++ops}});
-      const Reference access{last[lane], lane, write, index};
+      const Reference access{last[lane], lane, mode, evidence, index};
       shadow.remember(range, access, clocks[lane], pool, counters);
       for (Address byte = range.begin; byte < range.end; ++byte) {
         std::erase_if(naive[byte], [&](const Reference& earlier) {
-          return (write || !earlier.write) && clocks[lane].covers(earlier.lane, earlier.epoch);
+          const bool stands_for = (mode == AccessMode::Write || mode == earlier.mode) && evidence >= earlier.evidence;
+          return stands_for && clocks[lane].covers(earlier.lane, earlier.epoch);
         });
         naive[byte].push_back(access);
       }

@@ -41,6 +41,8 @@ TEST(Json, EveryFieldOfAFinding) {
   EXPECT_EQ(later.at("api"), "cuLaunchKernel");
   EXPECT_EQ(later.at("op"), 18);
   EXPECT_EQ(later.at("exact"), false);
+  EXPECT_EQ(later.at("bytes"), "inferred");
+  EXPECT_EQ(f["accesses"][1].at("bytes"), "exact");
   EXPECT_EQ(later.at("stream"), (Json{{"name", "stream 2"}, {"kind", "non-blocking"}, {"handle", "0x5580"}}));
   EXPECT_EQ(later.at("stack")[1], (Json{{"address", "0x401234"},
                                         {"function", "step()"},

@@ -20,7 +20,7 @@ Finding sample_race() {
   later.stream = {"stream 2", "non-blocking", 0x5580};
   later.op = 18;
   later.thread = 1;
-  later.exact = false;
+  later.evidence = Evidence::Inferred;
   later.begin = 0x7f000000a000;
   later.end = 0x7f000000c000;
   later.stack = {{.address = 0x401110,

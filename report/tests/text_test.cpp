@@ -57,13 +57,31 @@ TEST(Text, FoldedReportsSayHowOften) {
   EXPECT_NE(text(f, {}).find(" count=37 "), std::string::npos);
 }
 
+TEST(Text, SaysHowTheBytesOfAKernelAreKnown) {
+  Finding f = sample_race();
+  const auto later_line = [&f](Evidence evidence) {
+    f.accesses[0].evidence = evidence;
+    std::string out = text(f, {});
+    std::size_t begin = out.find("op #18") + 6;
+    return out.substr(begin, out.find('\n', begin) - begin);
+  };
+  EXPECT_EQ(later_line(Evidence::Inferred), " (a pointer argument)");
+  EXPECT_EQ(later_line(Evidence::Learned), " (bytes of an earlier launch with the same arguments)");
+  EXPECT_EQ(later_line(Evidence::Widened), " (at most these bytes)");
+  EXPECT_NE(text(f, {}).find(" [up to 4096 bytes overlap]"), std::string::npos);
+  EXPECT_EQ(later_line(Evidence::Exact), " (exact bytes)");
+  EXPECT_NE(text(f, {}).find(" [4096 bytes overlap]"), std::string::npos) << "both sides are exact";
+  EXPECT_EQ(text(f, {}).find("op #15 ("), std::string::npos) << "of a copy it goes without saying";
+}
+
 TEST(Text, HostSideIsNamedAsTheHost) {
   Finding f = sample_race();
   f.kind = Kind::PrematureFree;
   f.hazard = "free-while-in-use";
   f.accesses[0].verb = "Free";
   f.accesses[0].what = "cudaFree";
-  f.accesses[0].exact = true;
+  f.accesses[0].kernel.clear();
+  f.accesses[0].evidence = Evidence::Exact;
   f.accesses[0].stream = {.name = "the host", .kind = "", .handle = 0};
   std::string out = text(f, {});
   EXPECT_TRUE(

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The footprints a trace defines, and what one of them says about a launch.
+//
+// A footprint is relative: its pieces are offsets from the launch's pointers, so that one footprint serves every launch
+// that does the same with other buffers. resolve() adds the pointers of one launch. A launch whose footprint resolves
+// to something complete has no inferred accesses at all: that is what makes two kernels on two halves of one buffer
+// silent.
+//
+// The table never trusts the trace. A footprint that was not defined to its end, or of which there is no room left, is
+// not found, and the launch falls back to what its pointers tell. A piece that makes no sense (an unknown mode, no
+// bytes, a pointer the launch does not have, an end beyond the address space) is left out, and the footprint counts as
+// incomplete: the pointers count beside it. Both lose certainty, never invent any.
+//
+// A footprint is written as one record, or as several with one id of which each but the last says that more follow. A
+// record for an id that is whole already begins it anew.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "interposer/trace/reader.h"
+#include "ordering/flat_map.h"
+#include "ordering/model.h"
+
+namespace streamsan::judge {
+
+/// A footprint as the trace defines it.
+struct KernelFootprint {
+  std::vector<trace::Piece> pieces;
+  bool incomplete = false;  ///< the kernel may have touched more
+};
+
+class Footprints {
+ public:
+  /// Of one footprint; what comes after is dropped, which makes it incomplete.
+  static constexpr std::size_t kMostPieces = 4096;
+  /// Of all footprints together, 48 bytes each. Past it footprints are as if not defined.
+  static constexpr std::size_t kMostPiecesInAll = std::size_t{1} << 20;
+  static constexpr std::size_t kMostFootprints = std::size_t{1} << 18;
+
+  /// A record of trace::Kind::Footprint, its lengths checked by the reader.
+  void add(const trace::Item& item);
+  /// Null: not defined, not defined to its end, or no room. Valid until the next add().
+  [[nodiscard]] const KernelFootprint* find(std::uint64_t id) const;
+  /// The footprint of a launch; null if the launch has none or it cannot be found.
+  [[nodiscard]] const KernelFootprint* of_launch(const trace::Item& launch) const;
+
+ private:
+  struct Entry {
+    KernelFootprint footprint;
+    bool open = false;  ///< more pieces follow
+    bool lost = false;  ///< no room for it
+  };
+
+  ordering::FlatMap<std::uint32_t> index_;  ///< footprint id -> index in entries_, plus one
+  std::vector<Entry> entries_;
+  std::size_t pieces_ = 0;
+};
+
+/// What a footprint says about one launch.
+struct ResolvedFootprint {
+  std::vector<ordering::KernelBytes> bytes;  ///< addresses; widened pieces say so
+  bool complete = true;                      ///< false: the launch's pointers count as inferred beside the bytes
+};
+
+/// `pointer_words` are those of the launch: the first w5 words of its payload. Replaces what is in `out`.
+void resolve(const KernelFootprint& footprint, std::span<const std::uint64_t> pointer_words, ResolvedFootprint& out);
+
+}  // namespace streamsan::judge

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Kernels whose bytes are known: measured ones convict, learned and widened ones do not, disjoint ones are silent, and
+// atomics race with everything but each other.
+#include <chrono>
+
+#include "ordering/tests/program.h"
+
+namespace streamsan::ordering::testing {
+namespace {
+
+class KnownBytes : public Program {
+ protected:
+  static KernelBytes piece(AccessMode mode, Address base, Bytes width = kAccess) {
+    return {.bytes = bytes(base, width), .mode = mode};
+  }
+  OpId measured(StreamId stream, std::vector<KernelBytes> pieces, std::vector<PointerArgument> pointers = {}) {
+    return model.launch(call(), stream, {.function = FunctionId{1}, .threads = 64}, pointers, pieces);
+  }
+  OpId learned(StreamId stream, std::vector<KernelBytes> pieces) {
+    return model.launch(call(), stream, {.function = FunctionId{1}, .threads = 64, .learned = true}, {}, pieces);
+  }
+  bool one_possible() {
+    const std::vector<Hazard> hazards = found();
+    return hazards.size() == 1 && hazards[0].certainty == Certainty::Possible;
+  }
+
+  const Address a = memory();
+  const StreamId s = non_blocking();
+  const StreamId t = non_blocking();
+};
+
+constexpr AccessMode R = AccessMode::Read, W = AccessMode::Write, A = AccessMode::Atomic;
+
+TEST_F(KnownBytes, TwoHalvesOfOneBufferAreSilent) {
+  measured(s, {piece(W, a)});
+  measured(t, {piece(W, a + kAccess)});
+  EXPECT_TRUE(silent());
+  measured(t, {piece(W, a + kAccess - 1)});
+  EXPECT_TRUE(one(HazardKind::WriteAfterWrite)) << "one byte in common is an error";
+}
+
+TEST_F(KnownBytes, WhatOverlapsStandsInTheHazard) {
+  measured(s, {piece(W, a + 100, 300)});
+  measured(t, {piece(R, a + 350, 300)});
+  const std::vector<Hazard> hazards = found();
+  ASSERT_EQ(hazards.size(), 1u);
+  EXPECT_EQ(hazards[0].overlap, (Range{a + 350, a + 400}));
+  EXPECT_TRUE(hazards[0].earlier.exact);
+  EXPECT_EQ(hazards[0].earlier.source, AccessSource::Kernel);
+}
+
+TEST_F(KnownBytes, ACopyBesideAMeasuredKernel) {
+  measured(s, {piece(R, a)});
+  write(t, a + kAccess);
+  EXPECT_TRUE(silent());
+  write(t, a);
+  EXPECT_TRUE(one(HazardKind::WriteAfterRead));
+}
+
+TEST_F(KnownBytes, AnEdgeOrdersThem) {
+  measured(s, {piece(W, a)});
+  edge(s, t);
+  measured(t, {piece(W, a)});
+  EXPECT_TRUE(silent());
+}
+
+TEST_F(KnownBytes, LearnedBytesNeverConvict) {
+  learned(s, {piece(W, a)});
+  learned(t, {piece(W, a + kAccess)});
+  EXPECT_TRUE(silent()) << "disjoint";
+  write(t, a);
+  EXPECT_TRUE(one_possible());
+}
+
+TEST_F(KnownBytes, ButForTheLifeOfTheAllocation) {
+  learned(s, {piece(W, a)});
+  model.free_async(call(), t, a);
+  EXPECT_TRUE(one(HazardKind::FreeWhileInUse)) << "the last launch before a free is never measured later";
+  const Address b = memory();
+  learned(s, {piece(W, b)});
+  edge(s, t);
+  model.free_async(call(), t, b);
+  EXPECT_TRUE(silent());
+}
+
+TEST_F(KnownBytes, AWidenedAccessDoesNotHideALearnedOne) {
+  learned(s, {piece(W, a)});
+  KernelBytes wide = piece(W, a);
+  wide.widened = true;
+  measured(s, {wide});
+  model.free_async(call(), t, a);
+  EXPECT_TRUE(one(HazardKind::FreeWhileInUse));
+}
+
+TEST_F(KnownBytes, WidenedBytesNeverConvict) {
+  KernelBytes wide = piece(W, a);
+  wide.widened = true;
+  measured(s, {wide});
+  measured(t, {piece(W, a + kAccess)});
+  EXPECT_TRUE(silent()) << "disjoint";
+  measured(t, {piece(W, a)});
+  EXPECT_TRUE(one_possible());
+}
+
+TEST_F(KnownBytes, HearsayDoesNotHideWhatIsSure) {
+  measured(s, {piece(W, a)});
+  learned(s, {piece(W, a)});
+  measured(t, {piece(R, a)});
+  EXPECT_TRUE(one(HazardKind::ReadAfterWrite));
+}
+
+TEST_F(KnownBytes, AtomicsDoNotRaceWithEachOther) {
+  measured(s, {piece(A, a)});
+  measured(t, {piece(A, a)});
+  EXPECT_TRUE(silent());
+  const StreamId u = non_blocking();
+  measured(u, {piece(R, a)});
+  EXPECT_EQ(found().size(), 2u) << "a read races with both";
+}
+
+TEST_F(KnownBytes, AtomicsRaceWithReadsAndWritesBothWays) {
+  for (const AccessMode mode : {R, W}) {
+    const Address b = memory();
+    measured(s, {piece(mode, b)});
+    measured(t, {piece(A, b)});
+    EXPECT_TRUE(one(mode == R ? HazardKind::WriteAfterRead : HazardKind::WriteAfterWrite));
+    const Address c = memory();
+    measured(s, {piece(A, c)});
+    measured(t, {piece(mode, c)});
+    EXPECT_TRUE(one(mode == R ? HazardKind::ReadAfterWrite : HazardKind::WriteAfterWrite));
+  }
+}
+
+TEST_F(KnownBytes, AnAtomicHidesNeitherAReadNorAWriteBeforeIt) {
+  for (const AccessMode mode : {R, W}) {
+    const Address b = memory();
+    measured(s, {piece(mode, b)});
+    measured(s, {piece(A, b)});
+    EXPECT_TRUE(silent());
+    measured(t, {piece(A, b)});
+    EXPECT_TRUE(one(mode == R ? HazardKind::WriteAfterRead : HazardKind::WriteAfterWrite));
+  }
+}
+
+TEST_F(KnownBytes, AKernelThatWorksInPlaceGivesOneHazard) {
+  write(s, a);
+  measured(t, {piece(W, a), piece(R, a)});
+  EXPECT_TRUE(one(HazardKind::ReadAfterWrite)) << "named after its read";
+}
+
+TEST_F(KnownBytes, PiecesOfOneLaunchDoNotRaceAndGiveOneHazard) {
+  std::vector<KernelBytes> pieces;
+  for (Address i = 0; i < 400; ++i) pieces.push_back(piece(i % 2 ? W : R, a + i * 8, 16));
+  measured(s, pieces);
+  EXPECT_TRUE(silent());
+  measured(t, pieces);
+  EXPECT_EQ(found().size(), 1u);
+}
+
+TEST_F(KnownBytes, PiecesBesideAPointer) {
+  measured(s, {piece(R, a)}, {{a, AccessMode::Unknown}});
+  write(t, a + 2 * kAccess);
+  EXPECT_TRUE(one_possible()) << "an incomplete footprint: the pointer may reach further";
+}
+
+TEST_F(KnownBytes, ManyPiecesMeetAPointer) {
+  const PointerArgument pointer{a + kMemory / 2, AccessMode::Unknown};
+  model.launch(call(), s, {.function = FunctionId{2}, .threads = 64}, {&pointer, 1});
+  std::vector<KernelBytes> below;
+  for (Address i = 0; i < 100; ++i) below.push_back(piece(W, a + i * 16, 8));
+  measured(t, below);
+  EXPECT_TRUE(silent()) << "all end before the pointer";
+  below.push_back(piece(W, a + kMemory - 8, 8));
+  measured(t, below);
+  EXPECT_TRUE(one_possible());
+}
+
+TEST_F(KnownBytes, ColumnsOfAMatrix) {
+  const auto column = [this](Address i) {
+    return KernelBytes{.bytes = {.base = a + i * 8, .width = 8, .pitch = 64, .rows = 64}, .mode = W};
+  };
+  measured(s, {column(0)});
+  measured(t, {column(1)});
+  EXPECT_TRUE(silent()) << "the columns are interleaved and disjoint";
+  measured(t, {column(0)});
+  EXPECT_TRUE(one(HazardKind::WriteAfterWrite));
+}
+
+TEST_F(KnownBytes, MoreRowsThanAreRememberedInventNothing) {
+  const Address big = 0x4000'0000;
+  model.allocate(call(), {big, big + (Address{1} << 24)}, MemoryKind::Device);
+  const auto column = [](Address base) {
+    return KernelBytes{.bytes = {.base = base, .width = 8, .pitch = 4096, .rows = 4096}, .mode = W};
+  };
+  measured(s, {column(big)});
+  EXPECT_GT(model.statistics().forgotten, 0u) << "and says that it forgot";
+  measured(t, {column(big + 8)});
+  EXPECT_TRUE(silent());
+  measured(t, {column(big)});
+  EXPECT_TRUE(one(HazardKind::WriteAfterWrite));
+}
+
+TEST_F(KnownBytes, FourHundredPiecesCostLittle) {
+  const Address big = 0x4000'0000;
+  model.allocate(call(), {big, big + (Address{1} << 20)}, MemoryKind::Device);
+  std::vector<KernelBytes> pieces;
+  for (Address i = 0; i < 400; ++i) pieces.push_back(piece(i % 2 ? W : R, big + i * 2048, 1024));
+  const auto start = std::chrono::steady_clock::now();
+  for (int i = 0; i < 1000; ++i) measured(s, pieces);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds{5}) << "12.5 us for each piece are plenty";
+  EXPECT_TRUE(silent());
+  EXPECT_LE(model.statistics().shadow_entries, 400u);
+  EXPECT_EQ(model.statistics().forgotten, 0u);
+}
+
+}  // namespace
+}  // namespace streamsan::ordering::testing
