@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/footprint_files.h"
 #include "cli/preload.h"
 #include "judge/symbolizer.h"
 
@@ -88,7 +89,7 @@ void check_hook(Checklist& list, const Options& options, const std::string& prel
   std::error_code code;
   std::string self = fs::read_symlink("/proc/self/exe", code).string();
   int status = 0;
-  std::string text = output_of({self, "doctor", "--probe"}, guest_environment(options, preload, directory), status);
+  std::string text = output_of({self, "doctor", "--probe"}, guest_environment(options, preload, {}, directory), status);
   fs::remove_all(directory, code);
   std::map<std::string, std::string> seen = facts(text);
   if (status != 0)
@@ -116,6 +117,26 @@ void check_hook(Checklist& list, const Options& options, const std::string& prel
   }
 }
 
+/// Without them everything else works: conflicts between parts of an allocation are then at most possible.
+void check_footprints(Checklist& list, const Options& options, const std::string& preload) {
+  const std::string loss = ": bytes of kernels are only inferred, and conflicts inside an allocation stay possible";
+  FoundFile agent = find_agent(options, preload);
+  if (agent.path.empty()) {
+    list.warn("no agent " + agent.tried.front() + loss,
+              options.agent_path.empty() ? "install StreamSan whole, or build it with the Sanitizer API's headers"
+                                         : "agent_path names no file");
+  } else {
+    list.ok("agent " + agent.path);
+  }
+  FoundFile sanitizer = find_sanitizer(options);
+  if (!sanitizer.path.empty()) return list.ok("Sanitizer library " + sanitizer.path);
+  list.warn("no libsanitizer-public.so" + loss,
+            options.sanitizer_library.empty()
+                ? "it comes with the CUDA toolkit (compute-sanitizer) and with the Python package "
+                  "nvidia-cuda-sanitizer-api (-cu12 for CUDA 12); elsewhere: --sanitizer_library=FILE"
+                : "sanitizer_library names no file");
+}
+
 }  // namespace
 
 int doctor(const Options& options) {
@@ -132,6 +153,7 @@ int doctor(const Options& options) {
     if (getauxval(AT_SECURE))
       list.fail("this process runs with raised privileges", "LD_PRELOAD is ignored for setuid programs");
     check_hook(list, options, preload);
+    check_footprints(list, options, preload);
   }
   std::string parent = trace_parent(options);
   std::uint64_t room = free_bytes(parent) >> 20;

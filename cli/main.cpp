@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// streamsan: run, check, doctor, help.
+// streamsan: run, check, footprints, doctor, help.
 //
 // Options come from the table in options.def, through STREAMSAN_OPTIONS first and flags second. CLI11 reads the flags;
 // the command line of the program under test is cut off before, so that none of its arguments can be taken for one of
@@ -17,6 +17,7 @@
 
 #include "cli/check.h"
 #include "cli/doctor.h"
+#include "cli/footprints.h"
 #include "cli/options.h"
 #include "cli/run.h"
 
@@ -87,8 +88,9 @@ constexpr const char* kOverview =
     "\n"
     "  streamsan run [options] [--] program [arguments]   run a program and report its races\n"
     "  streamsan check [options] TRACE...                 judge traces that were recorded earlier\n"
+    "  streamsan footprints [--json=FILE] TRACE...        show which bytes kernels touched\n"
     "  streamsan doctor                                   check the set-up and say what to do\n"
-    "  streamsan help run|check|doctor                    flags of a command\n"
+    "  streamsan help run|check|footprints|doctor         flags of a command\n"
     "  streamsan help options                             keys of STREAMSAN_OPTIONS\n"
     "  streamsan --version\n";
 
@@ -111,7 +113,7 @@ int help(const CLI::App& app, const std::string& topic) {
     std::fputs(command->help("streamsan " + topic).c_str(), stdout);
     return 0;
   }
-  complain("no help on '" + topic + "': run, check, doctor or options");
+  complain("no help on '" + topic + "': run, check, footprints, doctor or options");
   return kUsage;
 }
 
@@ -146,6 +148,11 @@ int main(std::vector<std::string> arguments) {
   check_command->add_option("TRACE", traces, "Trace files")->required();
   add_options(*check_command, options, Check);
 
+  std::string footprints_json;
+  CLI::App* footprints_command = app.add_subcommand("footprints", "Show which bytes the kernels of traces touched");
+  footprints_command->add_option("TRACE", traces, "Trace files")->required();
+  footprints_command->add_option("--json", footprints_json, "file for one line of JSON for each launch");
+
   bool probing = false;
   CLI::App* doctor_command = app.add_subcommand("doctor", "Check the set-up and say what to do");
   doctor_command->add_flag("--probe", probing)->group("");
@@ -160,8 +167,9 @@ int main(std::vector<std::string> arguments) {
   bool known = std::any_of(commands.begin(), commands.end(),
                            [&](const CLI::App* command) { return command->get_name() == arguments[0]; });
   if (!known && !arguments[0].starts_with('-')) {
-    complain("unknown command " + arguments[0] + ": the commands are run, check, doctor and help (streamsan run " +
-             arguments[0] + " would run a program of this name)");
+    complain("unknown command " + arguments[0] +
+             ": the commands are run, check, footprints, doctor and help (streamsan run " + arguments[0] +
+             " would run a program of this name)");
     return kUsage;
   }
 
@@ -195,6 +203,7 @@ int main(std::vector<std::string> arguments) {
   }
   if (help_command->parsed()) return help(app, topic);
   if (doctor_command->parsed()) return probing ? probe() : doctor(options);
+  if (footprints_command->parsed()) return footprints(traces, footprints_json);
   if (check_command->parsed()) return check(options, traces);
   if (program.empty()) {
     complain("no program to run: streamsan run [options] -- program [arguments]");

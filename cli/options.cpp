@@ -6,6 +6,8 @@
 #include <charconv>
 #include <numeric>
 
+#include "interposer/options.h"
+
 namespace streamsan::cli {
 namespace {
 
@@ -31,14 +33,21 @@ struct Choice {
 };
 constexpr Choice kChoices[] = {{"color", {"auto", "always", "never", ""}},
                                {"min_severity", {"error", "latent", "possible", "note"}},
-                               {"host_threads", {"joined", "separate", "", ""}}};
+                               {"host_threads", {"joined", "separate", "", ""}},
+                               {"footprints", {"auto", "measured", "inferred", ""}},
+                               {"footprint_policy", {"first", "asked", "", ""}}};
 
-/// The largest number of those that have one: an exit code is eight bits.
+/// The largest number of those that have one: an exit code is eight bits, and those of the recorder are cut by it
+/// (interposer/options.h).
 struct Limit {
   std::string_view name;
   std::uint32_t most;
 };
-constexpr Limit kLimits[] = {{"exitcode", 255}};
+constexpr Limit kLimits[] = {{"exitcode", 255},
+                             {"footprint_launches", recorder::kMostFootprintLaunches},
+                             {"footprint_seconds", recorder::kMostFootprintSeconds},
+                             {"footprint_patience", recorder::kMostFootprintPatience},
+                             {"footprint_memory", recorder::kMostFootprintMemory}};
 
 std::string assign(bool& target, std::string_view name, std::string_view value) {
   if (value == "1" || value == "true" || value == "yes" || value == "on") {

@@ -32,6 +32,19 @@ std::string environment(const char* name) {
 }
 
 constexpr std::string_view kPrefix = "streamsan.";
+/// The recorder splits its options at these.
+constexpr const char* kSeparators = " ,:\t\n";
+
+/// The path of a file, or, where one of these characters is in it that cannot be quoted, of a link to it in the
+/// directory.
+std::string without(const char* separators, const std::string& path, const std::string& directory) {
+  if (path.find_first_of(separators) == std::string::npos) return path;
+  std::string link = directory + "/" + fs::path(path).filename().string();
+  if (link.find_first_of(separators) != std::string::npos) link = directory + "/file." + std::to_string(path.size());
+  std::error_code error;
+  fs::create_symlink(path, link, error);
+  return error ? path : link;
+}
 
 /// The launcher that made this directory, out of its name, streamsan.<process id>.<six letters>; 0: it is no such name,
 /// or a directory that was meant to be kept.
@@ -103,8 +116,7 @@ std::string make_trace_directory(const Options& options, std::string& error) {
   // One that is to be kept does not name us: it would be taken for left behind once we are gone.
   std::string maker = options.keep_trace ? "" : std::to_string(getpid()) + ".";
   std::string directory = (parent / (std::string(kPrefix) + maker + "XXXXXX")).string();
-  // The recorder splits its options at these.
-  if (directory.find_first_of(" ,:\t\n") != std::string::npos) {
+  if (directory.find_first_of(kSeparators) != std::string::npos) {
     error = "the trace directory " + directory + " must not have a blank, comma or colon in its name (trace_dir)";
     return {};
   }
@@ -118,21 +130,14 @@ std::string make_trace_directory(const Options& options, std::string& error) {
 }
 
 std::vector<std::string> guest_environment(const Options& options, const std::string& preload,
-                                           const std::string& trace_directory) {
+                                           const FootprintPlan& footprints, const std::string& trace_directory) {
   std::vector<std::string> out;
   for (char** entry = environ; *entry; ++entry) {
     std::string_view text = *entry;
     if (!text.starts_with("LD_PRELOAD=") && !text.starts_with("STREAMSAN_OPTIONS=")) out.emplace_back(text);
   }
-  std::string library = preload;
-  // LD_PRELOAD has no way to quote its separators.
-  if (library.find_first_of(" :") != std::string::npos) {
-    std::error_code error;
-    fs::create_symlink(preload, trace_directory + "/" + kLibrary, error);
-    if (!error) library = trace_directory + "/" + kLibrary;
-  }
   std::string before = environment("LD_PRELOAD");
-  out.push_back("LD_PRELOAD=" + library + (before.empty() ? "" : ":" + before));
+  out.push_back("LD_PRELOAD=" + without(" :", preload, trace_directory) + (before.empty() ? "" : ":" + before));
 
   std::string settings = environment("STREAMSAN_OPTIONS");
   auto set = [&settings](const std::string& entry) { settings += (settings.empty() ? "" : ":") + entry; };
@@ -141,6 +146,19 @@ std::vector<std::string> guest_environment(const Options& options, const std::st
   set("follow_children=" + std::string(options.follow_children ? "1" : "0"));
   set("verbosity=" + std::to_string(options.verbosity));
   set("trace_path=" + trace_directory + "/%p.trace");
+  set("footprints=" + (footprints.measure ? options.footprints : "inferred"));
+  if (footprints.measure) {
+    auto set_path = [&](const std::string& key, const std::string& path) {
+      if (!path.empty()) set(key + "=" + without(kSeparators, path, trace_directory));
+    };
+    set("footprint_policy=" + options.footprint_policy);
+    set("footprint_launches=" + std::to_string(options.footprint_launches));
+    set("footprint_seconds=" + std::to_string(options.footprint_seconds));
+    set("footprint_patience=" + std::to_string(options.footprint_patience));
+    set("footprint_memory=" + std::to_string(options.footprint_memory));
+    set_path("agent_path", footprints.agent);
+    set_path("sanitizer_library", footprints.sanitizer);
+  }
   out.push_back("STREAMSAN_OPTIONS=" + settings);
   return out;
 }

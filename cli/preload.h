@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/footprint_files.h"
 #include "cli/options.h"
 
 namespace streamsan::cli {
@@ -25,8 +26,9 @@ std::uint64_t free_bytes(const std::string& directory);
 /// none could be made.
 std::string make_trace_directory(const Options& options, std::string& error);
 
-/// Our environment with the recorder preloaded in front of what was preloaded already, and its options.
+/// Our environment with the recorder preloaded in front of what was preloaded already, and its options. Files whose
+/// paths cannot stand there get a link in the trace directory.
 std::vector<std::string> guest_environment(const Options& options, const std::string& preload,
-                                           const std::string& trace_directory);
+                                           const FootprintPlan& footprints, const std::string& trace_directory);
 
 }  // namespace streamsan::cli

@@ -18,6 +18,7 @@
 
 #include "cli/child.h"
 #include "cli/liveness.h"
+#include "cli/measuring.h"
 #include "cli/preload.h"
 #include "cli/session.h"
 #include "cli/trace_judge.h"
@@ -37,7 +38,11 @@ constexpr milliseconds kGraceAfterHalt{2000};
 class Traces {
  public:
   Traces(const Options& options, Session& session, std::string directory)
-      : options_(options), session_(session), directory_(std::move(directory)) {}
+      : options_(options),
+        session_(session),
+        directory_(std::move(directory)),
+        // On a terminal somebody waits.
+        measuring_([&session](const std::string& line) { session.say(line, isatty(2) ? 0 : 1); }) {}
   ~Traces() { wait(); }
   Traces(const Traces&) = delete;
   Traces& operator=(const Traces&) = delete;
@@ -75,6 +80,7 @@ class Traces {
   }
   void begin(const std::string& path) {
     TraceControl control{.live = true, .consume = !options_.keep_trace, .stop = &stop_, .no_wait = &no_wait_};
+    control.measuring = [this, path](const Measuring& now) { measuring_.update(path, now); };
     control.on_error = [this, path](std::uint32_t pid, report::Finding& finding) {
       if (session_.suppressed(finding) || halted_.exchange(true)) return;
       // The number may be one of another process namespace, and somebody else's here.
@@ -94,6 +100,7 @@ class Traces {
   const Options& options_;
   Session& session_;
   std::string directory_;
+  MeasuringProgress measuring_;
   std::set<std::string> known_;
   std::set<std::string> failed_;
   std::vector<std::thread> threads_;
@@ -181,8 +188,15 @@ int run(const Options& options, const std::vector<std::string>& command) {
     return kOwnFailure;
   }
 
+  const bool must_measure = options.footprints == "measured";
+  FootprintPlan footprints = plan_footprints(options, preload);
+  if (!footprints.obstacle.empty()) {
+    session.say("kernels cannot be measured: " + footprints.obstacle + "; their bytes are inferred",
+                must_measure ? 0 : 1);
+  }
+
   Child child;
-  int error = child.start(command, guest_environment(options, preload, directory.path));
+  int error = child.start(command, guest_environment(options, preload, footprints, directory.path));
   if (error != 0) {
     session.say("cannot run " + command[0] + ": " + std::generic_category().message(error));
     directory.keep = false;
@@ -214,6 +228,7 @@ int run(const Options& options, const std::vector<std::string>& command) {
   if ((traces.halted() || session.has_errors()) && options.exitcode != 0) return static_cast<int>(options.exitcode);
   if (child.exit_code() != 0) return child.exit_code();
   bool whole = child.status_known() && !traces.failed() && !session.has_damage();
+  if (must_measure && (!footprints.measure || session.has_inferred())) return kOwnFailure;
   return whole && fault.empty() ? 0 : kOwnFailure;
 }
 

@@ -159,6 +159,8 @@ void Session::add(Verdict verdict) {
     summary->operations += verdict.operations;
     summary->processes += verdict.pid != 0 ? 1 : 0;
   }
+  log.measuring += verdict.measuring;
+  if (verdict.measuring.inferring || verdict.measuring.gave_up) inferred_ = true;
   write(path, out);
 }
 
@@ -186,6 +188,9 @@ std::string Session::finish() {
     first_log = false;
     if (log.lacks_lines && !log.has_lines && options_.symbolize) out += std::string(report::line_hint()) + "\n";
     bool found = log.summary.errors || log.summary.latent || log.summary.possible;
+    if (std::string how = log.measuring.text(); options_.verbosity >= 1 && !how.empty()) {
+      out += "streamsan: footprints of kernels " + how + "\n";
+    }
     if (found || log.anything || options_.verbosity >= 1) {
       out += report::summary_line(log.summary, log.has_first ? &log.first : nullptr, text_options(path)) + "\n";
     }

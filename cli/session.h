@@ -38,10 +38,13 @@ class Session {
 
   [[nodiscard]] bool has_errors() const { return total_.errors > 0; }
   [[nodiscard]] bool has_damage() const { return damaged_; }
+  /// A process launched kernels that could not be measured, from its start or from some point on.
+  [[nodiscard]] bool has_inferred() const { return inferred_; }
 
  private:
   struct Log {
     report::Summary summary;
+    Measuring measuring;
     bool has_first = false;
     bool anything = false;  ///< findings or warnings were written
     bool lacks_lines = false;
@@ -60,6 +63,7 @@ class Session {
   std::uint32_t reports_shown_ = 0;
   std::uint32_t reports_hidden_ = 0;
   bool damaged_ = false;
+  bool inferred_ = false;
   std::string write_problem_;
 };
 

@@ -64,12 +64,7 @@ void describe_trace(const trace::Reader& reader, bool violent, Verdict& verdict)
       describe_unfinished(reader, false, verdict);
       break;
   }
-  if (reader.removed()) {
-    verdict.damage = std::to_string(reader.removed()) +
-                     " slots at the start of the trace had been removed by the judge "
-                     "that read it live; findings may be missing";
-  }
-  if (!reader.problem().empty()) verdict.damage = reader.problem();
+  verdict.damage = damage_of(reader);
 }
 
 class Watch {
@@ -145,15 +140,18 @@ void judge_into(Verdict& verdict, const std::string& path, const Options& option
       if (++records % kLookEvery != 0) continue;
       stopped = control.stop && *control.stop;
       if (control.progress) control.progress(reader->position(), reader->reserved());
+      if (control.measuring) control.measuring(Measuring::of(header));
       continue;
     }
     stopped = control.stop && *control.stop;
+    if (control.measuring) control.measuring(Measuring::of(header));
     // Everything written before the end of the process is read after we know of the end: see trace/reader.h.
     if (liveness->ended_within(nap) || (control.no_wait && *control.no_wait)) reader->finish();
     nap = std::min(nap * 2, kLongestNap);
   }
 
   verdict.operations = judge.model().statistics().operations;
+  verdict.measuring = Measuring::of(header);
   verdict.findings = judge::explain(hazards.kept(), judge.places(), symbolizer, measuring());
   for (report::Finding& finding : verdict.findings) finding.pid = verdict.pid;
   verdict.warnings = judge.messages();
@@ -191,6 +189,13 @@ void judge_into(Verdict& verdict, const std::string& path, const Options& option
 }
 
 }  // namespace
+
+std::string damage_of(const trace::Reader& reader) {
+  if (!reader.problem().empty()) return reader.problem();
+  if (!reader.removed()) return {};
+  return std::to_string(reader.removed()) +
+         " slots at the start of the trace had been removed by the judge that read it live; findings may be missing";
+}
 
 Verdict judge_trace(const std::string& path, const Options& options, const TraceControl& control) {
   Verdict verdict;

@@ -13,8 +13,13 @@
 #include <utility>
 #include <vector>
 
+#include "cli/measuring.h"
 #include "cli/options.h"
 #include "report/finding.h"
+
+namespace streamsan::trace {
+class Reader;
+}
 
 namespace streamsan::cli {
 
@@ -24,6 +29,7 @@ struct Verdict {
   std::string program;  ///< path of the executable
   std::vector<report::Finding> findings;
   std::uint64_t operations = 0;
+  Measuring measuring;
   std::vector<std::string> warnings;  ///< what was not seen; for everybody
   std::vector<std::string> notes;     ///< for verbosity 1 and more
   std::string damage;                 ///< the trace is not whole; empty: it is
@@ -38,7 +44,12 @@ struct TraceControl {
   std::function<void(std::uint32_t pid, report::Finding&)> on_error;
   /// Called now and then with slots read and slots written; may be empty.
   std::function<void(std::uint64_t, std::uint64_t)> progress;
+  /// Called now and then while the process runs with what it has measured so far; may be empty.
+  std::function<void(const Measuring&)> measuring;
 };
+
+/// How a trace that has been read to its end is not whole; empty: it is.
+std::string damage_of(const trace::Reader& reader);
 
 Verdict judge_trace(const std::string& path, const Options& options, const TraceControl& control);
 

@@ -19,6 +19,7 @@ namespace streamsan::recorder {
 namespace {
 
 constexpr unsigned kMostParameters = 1024;
+constexpr std::size_t kLongestName = 2000;
 
 constinit HandleTable<const Function*, 1u << 17> g_functions{};
 constinit HandleTable<std::uint32_t, 1u << 17> g_kernels{};  // handles that are CUkernel
@@ -93,24 +94,29 @@ bool driver_tells_layouts(bool is_kernel) {
 }
 
 const Function* describe(std::uint64_t handle) {
-  bool is_kernel = g_kernels.find(handle) != nullptr;
+  const bool is_kernel = is_kernel_handle(handle);
   Parameter parameters[kMostParameters];
   unsigned count = 0;
   bool known = driver_tells_layouts(is_kernel);
   while (known && count < kMostParameters && parameter_info(handle, is_kernel, count, parameters[count])) ++count;
-  auto* made = static_cast<Function*>(arena(sizeof(Function) + count * sizeof(Parameter)));
+  const char* name = function_name(handle, is_kernel);
+  std::size_t length = std::strlen(name);
+  if (length > kLongestName) length = kLongestName;
+  auto* made = static_cast<Function*>(arena(sizeof(Function) + count * sizeof(Parameter) + length + 1));
   if (!made) return nullptr;
   auto* layout = reinterpret_cast<Parameter*>(made + 1);
+  auto* own_name = reinterpret_cast<char*>(layout + count);
+  std::memcpy(own_name, name, length);
+  own_name[length] = '\0';
   made->parameters = layout;
+  made->name = own_name;
   made->epoch = g_unloads.load(std::memory_order_relaxed);
   made->id = g_next_id.fetch_add(1, std::memory_order_relaxed);
   made->count = count;
   made->layout_known = known;
   std::memcpy(layout, parameters, count * sizeof(Parameter));
-  const char* name = function_name(handle, is_kernel);
-  std::size_t length = std::strlen(name);
   std::uint64_t words[trace::kRecordWords] = {made->id, handle};
-  write_text_record(trace::Kind::Function, words, 2, name, length < 2000 ? length : 2000);
+  write_text_record(trace::Kind::Function, words, 2, own_name, length);
   return made;
 }
 
@@ -123,6 +129,8 @@ void function_looked_up(std::uint64_t handle, bool is_kernel) {
     g_kernels.erase(handle);
   }
 }
+
+bool is_kernel_handle(std::uint64_t handle) { return g_kernels.find(handle) != nullptr; }
 
 void kernels_going() { g_unloads.fetch_add(1, std::memory_order_relaxed); }
 

@@ -27,11 +27,15 @@ struct Function {
   std::uint32_t count;  ///< number of parameters
   bool layout_known;    ///< false: the driver did not tell, arguments are not read
   const Parameter* parameters;
+  const char* name;  ///< mangled; cut if it is very long
 };
 
 /// The handle was handed out by cuLibraryGetKernel (a CUkernel) or by another look-up (a CUfunction). Cheap: some
 /// libraries look their kernels up before every launch.
 void function_looked_up(std::uint64_t handle, bool is_kernel);
+
+/// Is it a CUkernel?
+bool is_kernel_handle(std::uint64_t handle);
 
 /// A module or library is about to be unloaded: any handle may get a new life.
 void kernels_going();

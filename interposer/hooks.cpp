@@ -13,7 +13,9 @@
 #include "interposer/decode.h"
 #include "interposer/driver.h"
 #include "interposer/functions.h"
+#include "interposer/gate.h"
 #include "interposer/launch.h"
+#include "interposer/learning.h"
 #include "interposer/process.h"
 #include "interposer/stack.h"
 #include "interposer/streams.h"
@@ -21,6 +23,8 @@
 #include "interposer/writer.h"
 
 #include <cudaProfiler.h>
+
+#include <algorithm>
 
 namespace streamsan::recorder {
 namespace {
@@ -101,6 +105,7 @@ class CallRecord {
     } else if constexpr (is_free(kKind)) {
       return fill_free();
     } else if constexpr (is_plain_stream_operation(kKind)) {
+      if constexpr (kKind == EffectKind::CaptureBegin) capture_began();
       return on_stream(plain_kind(kKind), stream());
     } else {
       return fill_other();
@@ -226,6 +231,7 @@ class CallRecord {
       slot = on_stream(kKind == EffectKind::EventRecord ? Kind::EventRecord : Kind::EventWait, stream());
       if (slot) slot.record->w[2] = arg<kEffect.event>(), slot.record->w[3] = arg<kEffect.flags>();
     } else if constexpr (kKind == EffectKind::CaptureEnd) {
+      capture_ended();
       slot = on_stream(Kind::CaptureEnd, stream());
       if (slot) slot.record->w[2] = out<kEffect.object>();
     } else if constexpr (kKind == EffectKind::GraphLaunch) {
@@ -268,54 +274,64 @@ class CallRecord {
   std::uint32_t stack_;
 };
 
-/// What follows a successful call of a kind that is not one record made by CallRecord.
+constexpr bool is_launch(EffectKind kind) { return kind == EffectKind::Launch || kind == EffectKind::LaunchConfig; }
+
+/// The launch a call asks for.
 template <std::size_t kRow, class Arguments>
-void record_special(const Arguments& arguments, const void* frame) {
+LaunchCall launch_call(const Arguments& arguments) {
   constexpr const api::Row& kDescription = api::kRows[kRow];
   constexpr Effect kEffect = kDescription.effect;
+  constexpr auto kParams = static_cast<std::size_t>(kEffect.params);
+  LaunchCall call{.function = word<kEffect.object>(arguments),
+                  .params = std::get<kParams>(arguments),
+                  .api = static_cast<std::uint16_t>(kRow)};
+  if constexpr (kParams + 1 < std::tuple_size_v<Arguments>) call.extra = std::get<kParams + 1>(arguments);
   if constexpr (kEffect.kind == EffectKind::Launch) {
-    LaunchCall call{.function = word<kEffect.object>(arguments),
-                    .extents = {word<kEffect.extents>(arguments), word<kEffect.extents + 1>(arguments),
-                                word<kEffect.extents + 2>(arguments), word<kEffect.extents + 3>(arguments),
-                                word<kEffect.extents + 4>(arguments), word<kEffect.extents + 5>(arguments)},
-                    .stream = resolve_stream(word<kEffect.stream>(arguments), kDescription.default_stream),
-                    .params = std::get<static_cast<std::size_t>(kEffect.params)>(arguments),
-                    .extra = nullptr,
-                    .programmatic = false,
-                    .api = static_cast<std::uint16_t>(kRow),
-                    .stack = capture_stack(frame)};
-    if constexpr (static_cast<std::size_t>(kEffect.params) + 1 < std::tuple_size_v<Arguments>)
-      call.extra = std::get<static_cast<std::size_t>(kEffect.params) + 1>(arguments);
-    record_launch(call);
-  } else if constexpr (kEffect.kind == EffectKind::LaunchConfig) {
-    const CUlaunchConfig& config = *std::get<static_cast<std::size_t>(kEffect.src)>(arguments);
-    bool programmatic = false;
-    for (unsigned i = 0; i < config.numAttrs; ++i) {
-      programmatic |= config.attrs[i].id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION &&
-                      config.attrs[i].value.programmaticStreamSerializationAllowed;
+    const std::uint64_t extents[6] = {word<kEffect.extents>(arguments),     word<kEffect.extents + 1>(arguments),
+                                      word<kEffect.extents + 2>(arguments), word<kEffect.extents + 3>(arguments),
+                                      word<kEffect.extents + 4>(arguments), word<kEffect.extents + 5>(arguments)};
+    std::copy(extents, extents + 6, call.extents);
+    call.stream = resolve_stream(word<kEffect.stream>(arguments), kDescription.default_stream);
+  } else {
+    const CUlaunchConfig* given = std::get<static_cast<std::size_t>(kEffect.src)>(arguments);
+    if (!given) return call;  // the driver will refuse it
+    const CUlaunchConfig& config = *given;
+    const std::uint64_t extents[6] = {config.gridDimX,  config.gridDimY,  config.gridDimZ,
+                                      config.blockDimX, config.blockDimY, config.blockDimZ};
+    std::copy(extents, extents + 6, call.extents);
+    call.stream = resolve_stream(reinterpret_cast<std::uint64_t>(config.hStream), kDescription.default_stream);
+    for (unsigned i = 0; config.attrs && i < config.numAttrs; ++i) {
+      call.programmatic |= config.attrs[i].id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION &&
+                           config.attrs[i].value.programmaticStreamSerializationAllowed;
     }
-    const LaunchCall call{
-        .function = word<kEffect.object>(arguments),
-        .extents = {config.gridDimX, config.gridDimY, config.gridDimZ, config.blockDimX, config.blockDimY,
-                    config.blockDimZ},
-        .stream = resolve_stream(reinterpret_cast<std::uint64_t>(config.hStream), kDescription.default_stream),
-        .params = std::get<static_cast<std::size_t>(kEffect.params)>(arguments),
-        .extra = std::get<static_cast<std::size_t>(kEffect.params) + 1>(arguments),
-        .programmatic = programmatic,
-        .api = static_cast<std::uint16_t>(kRow),
-        .stack = capture_stack(frame)};
-    record_launch(call);
+  }
+  return call;
+}
+
+/// Events that attributes of the launch record.
+template <std::size_t kRow, class Arguments>
+void record_launch_events(const Arguments& arguments, const Launch& launch) {
+  constexpr Effect kEffect = api::kRows[kRow].effect;
+  if constexpr (kEffect.kind == EffectKind::LaunchConfig) {
+    const CUlaunchConfig& config = *std::get<static_cast<std::size_t>(kEffect.src)>(arguments);
     for (unsigned i = 0; i < config.numAttrs; ++i) {
       const CUlaunchAttributeValue& value = config.attrs[i].value;
       if (config.attrs[i].id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT) {
-        record_event_of_launch(call, reinterpret_cast<std::uint64_t>(value.programmaticEvent.event),
-                               static_cast<std::uint64_t>(value.programmaticEvent.flags));
+        launch.recorded_event(reinterpret_cast<std::uint64_t>(value.programmaticEvent.event),
+                              static_cast<std::uint64_t>(value.programmaticEvent.flags));
       } else if (config.attrs[i].id == CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT) {
-        record_event_of_launch(call, reinterpret_cast<std::uint64_t>(value.launchCompletionEvent.event),
-                               static_cast<std::uint64_t>(value.launchCompletionEvent.flags));
+        launch.recorded_event(reinterpret_cast<std::uint64_t>(value.launchCompletionEvent.event),
+                              static_cast<std::uint64_t>(value.launchCompletionEvent.flags));
       }
     }
-  } else if constexpr (kEffect.kind == EffectKind::StreamCreate) {
+  }
+}
+
+/// What follows a successful call of a kind that is not one record made by CallRecord.
+template <std::size_t kRow, class Arguments>
+void record_special(const Arguments& arguments) {
+  constexpr Effect kEffect = api::kRows[kRow].effect;
+  if constexpr (kEffect.kind == EffectKind::StreamCreate) {
     stream_created(result_word<kEffect.object>(arguments), static_cast<std::uint16_t>(kRow));
   } else {
     static_assert(kEffect.kind == EffectKind::FunctionLookup);
@@ -324,8 +340,7 @@ void record_special(const Arguments& arguments, const void* frame) {
 }
 
 constexpr bool is_special(EffectKind kind) {
-  return kind == EffectKind::Launch || kind == EffectKind::LaunchConfig || kind == EffectKind::StreamCreate ||
-         kind == EffectKind::FunctionLookup;
+  return kind == EffectKind::StreamCreate || kind == EffectKind::FunctionLookup;
 }
 
 void record_return(std::uint64_t position, std::uint16_t api, bool succeeded) {
@@ -380,12 +395,25 @@ struct Hook<kRow, CUresult (*)(Parameters...)> {
           if (slot) record_return(slot.position, static_cast<std::uint16_t>(kRow), succeeded);
         }
         return result;
-      } else {
+      } else if constexpr (is_launch(kEffect.kind)) {
+        const LaunchCall what = launch_call<kRow>(arguments);
+        Launch launch(what);
+        launch.before();
         CUresult result = real(parameters...);
+        if (launch.wants_retry(result == CUDA_SUCCESS)) result = real(parameters...);
+        launch.after(result == CUDA_SUCCESS, frame);
+        if (result == CUDA_SUCCESS) record_launch_events<kRow>(arguments, launch);
+        return result;
+      } else {
+        constexpr bool kLaunches = kEffect.kind == EffectKind::GraphLaunch;
+        const bool gated = kLaunches && learning();
+        if (gated) Gate::enter();
+        CUresult result = real(parameters...);
+        if (gated) Gate::leave();
         // A failed EndCapture ends the capture all the same (R-GRF-10).
         if (result != CUDA_SUCCESS && kEffect.kind != EffectKind::CaptureEnd) return result;
         if constexpr (is_special(kEffect.kind)) {
-          record_special<kRow>(arguments, frame);
+          record_special<kRow>(arguments);
         } else {
           publish(CallRecord<kRow, Arguments>(arguments, capture_stack(frame)).fill());
         }

@@ -4,36 +4,14 @@
 #include <cstddef>
 #include <cstring>
 
-#include "interposer/functions.h"
+#include "interposer/gate.h"
 #include "interposer/handle_table.h"
 #include "interposer/process.h"
+#include "interposer/stack.h"
 #include "interposer/writer.h"
 
 namespace streamsan::recorder {
 namespace {
-
-constexpr unsigned kMostWords = 256;  // a kernel with more pointers than this loses the rest: a race may be missed
-
-struct Arguments {
-  std::uint64_t words[kMostWords];
-  unsigned count = 0;
-  std::uint64_t hash = 0;
-
-  void parameter(unsigned index, const char* bytes, std::uint32_t size) {
-    std::uint32_t at = 0;
-    for (; at + 8 <= size; at += 8) {
-      std::uint64_t word;
-      std::memcpy(&word, bytes + at, 8);
-      hash = mix_bits(hash ^ word);
-      if (may_be_pointer(word) && count < kMostWords) words[count++] = trace::pointer_word(index, word, size > 8);
-    }
-    if (at < size) {
-      std::uint64_t rest = 0;
-      std::memcpy(&rest, bytes + at, size - at);
-      hash = mix_bits(hash ^ rest);
-    }
-  }
-};
 
 /// The packed buffer of the `extra` form: {POINTER, buffer, SIZE, &size, END}.
 struct PackedBuffer {
@@ -56,61 +34,151 @@ PackedBuffer find_packed(void** extra) {
   return found;
 }
 
-void read_arguments(const Function& function, const LaunchCall& call, Arguments& out) {
-  if (call.params) {
-    for (unsigned i = 0; i < function.count; ++i)
-      out.parameter(i, static_cast<const char*>(call.params[i]), function.parameters[i].size);
-    return;
+}  // namespace
+
+void Launch::Arguments::extent(std::uint64_t value) {
+  hash = mix_bits(hash ^ value);
+  shape = mix_bits(shape ^ value);
+}
+
+void Launch::Arguments::parameter(unsigned index, const char* bytes, std::uint32_t size) {
+  std::uint32_t at = 0;
+  for (; at + 8 <= size; at += 8) {
+    std::uint64_t word;
+    std::memcpy(&word, bytes + at, 8);
+    hash = mix_bits(hash ^ word);
+    const bool pointer = may_be_pointer(word);
+    shape = mix_bits(shape ^ (pointer ? std::uint64_t{1} << 63 : word));
+    if (pointer && count < kMostLaunchPointers) words[count++] = trace::pointer_word(index, word, size > 8);
   }
-  PackedBuffer packed = find_packed(call.extra);
-  if (!packed.bytes) return;
-  for (unsigned i = 0; i < function.count; ++i) {
-    const Parameter& parameter = function.parameters[i];
-    if (std::size_t{parameter.offset} + parameter.size > packed.size) break;
-    out.parameter(i, packed.bytes + parameter.offset, parameter.size);
+  if (at < size) {
+    std::uint64_t rest = 0;
+    std::memcpy(&rest, bytes + at, size - at);
+    hash = mix_bits(hash ^ rest);
+    shape = mix_bits(shape ^ rest);
   }
 }
 
-}  // namespace
+/// Where the bytes of a parameter are; nullptr: not there.
+const char* Launch::parameter_bytes(unsigned index) const {
+  if (call_.params) return static_cast<const char*>(call_.params[index]);
+  const PackedBuffer packed = find_packed(call_.extra);
+  const Parameter& parameter = function_->parameters[index];
+  const bool inside = packed.bytes && std::size_t{parameter.offset} + parameter.size <= packed.size;
+  return inside ? packed.bytes + parameter.offset : nullptr;
+}
 
-void record_launch(const LaunchCall& call) {
-  const Function* function = function_info(call.function);
-  Arguments arguments;
-  std::uint64_t threads = 1;
-  for (std::uint64_t extent : call.extents) {
-    threads *= extent;
-    arguments.hash = mix_bits(arguments.hash ^ extent);
+void Launch::read() {
+  read_ = true;
+  function_ = function_info(call_.function);
+  for (std::uint64_t extent : call_.extents) arguments_.extent(extent);
+  const std::uint64_t extents = arguments_.shape;
+  for (unsigned i = 0; function_ && i < function_->count; ++i) {
+    const char* bytes = parameter_bytes(i);
+    if (!bytes) break;
+    arguments_.parameter(i, bytes, function_->parameters[i].size);
   }
-  if (function) read_arguments(*function, call, arguments);
-  Slot slot = reserve((arguments.count + trace::kContinuationWords - 1) / trace::kContinuationWords);
+  const std::uint64_t kernel = function_ ? mix_bits(function_->id + 1) : 0;
+  subject_ = {.handle = call_.function,
+              .function = function_,
+              .stream = call_.stream,
+              .key = mix_bits(arguments_.hash ^ kernel),
+              .shape = mix_bits(arguments_.shape ^ kernel),
+              .family = mix_bits(extents ^ kernel),
+              .words = arguments_.words,
+              .count = arguments_.count};
+}
+
+void Launch::before() {
+  if (!learning()) return;
+  read();
+  measuring_ = begin_measuring(subject_);
+  if (!measuring_) {
+    Gate::enter();
+    inside_ = true;
+  }
+}
+
+bool Launch::wants_retry(bool succeeded) {
+  if (inside_) Gate::leave();
+  inside_ = false;
+  if (succeeded || !measuring_) return false;
+  measuring_ = false;
+  finish_measuring(subject_, false);
+  return true;
+}
+
+/// What a program outside needs to compute the launch's bytes from its code.
+void Launch::write_arguments() const {
+  std::size_t bytes = 0;
+  for (unsigned i = 0; i < function_->count; ++i) {
+    const std::size_t end = std::size_t{function_->parameters[i].offset} + function_->parameters[i].size;
+    if (end > bytes) bytes = end;
+  }
+  const std::size_t words = trace::kExtentWords + (bytes + 7) / 8;
+  if (words > trace::kMaxContinuations * trace::kContinuationWords) return;
+  Slot slot = reserve(static_cast<unsigned>((words + trace::kContinuationWords - 1) / trace::kContinuationWords));
   if (!slot) return;
-  trace::Record& record = *slot.record;
-  record.kind = trace::Kind::Launch;
-  record.api = call.api;
-  record.flags = static_cast<std::uint16_t>(call.stream.flags | (call.programmatic ? trace::kProgrammatic : 0));
-  record.thread = thread_number();
-  record.stack = call.stack;
-  record.w[0] = call.stream.handle;
-  record.w[1] = call.stream.context;
-  record.w[2] = function ? function->id : 0;
-  record.w[3] = threads;
-  record.w[4] = arguments.hash;
-  record.w[5] = arguments.count;
-  if (arguments.count) std::memcpy(slot.continuation(), arguments.words, arguments.count * sizeof arguments.words[0]);
+  slot.record->kind = trace::Kind::Arguments;
+  slot.record->thread = thread_number();
+  slot.record->w[0] = arguments_.hash;
+  slot.record->w[1] = function_->id;
+  slot.record->w[2] = bytes;
+  std::uint64_t* out = slot.continuation();
+  for (unsigned i = 0; i < trace::kExtentWords; ++i) out[i] = call_.extents[2 * i] | call_.extents[2 * i + 1] << 32;
+  auto* packed = reinterpret_cast<char*>(out + trace::kExtentWords);
+  for (unsigned i = 0; i < function_->count; ++i) {
+    const char* from = parameter_bytes(i);
+    if (from) std::memcpy(packed + function_->parameters[i].offset, from, function_->parameters[i].size);
+  }
   publish(slot);
 }
 
-void record_event_of_launch(const LaunchCall& call, std::uint64_t event, std::uint64_t flags) {
+void Launch::after(bool succeeded, const void* frame) {
+  LaunchKnowledge known;
+  if (!succeeded) return;
+  if (measuring_) known = finish_measuring(subject_, true);
+  if (!read_) read();
+  if (!measuring_ && function_) known = known_of(subject_);
+  if (known.first && function_->count > 0) write_arguments();
+  stack_ = capture_stack(frame);
+  const unsigned words = arguments_.count + (known.footprint ? 1 : 0);
+  Slot slot = reserve((words + trace::kContinuationWords - 1) / trace::kContinuationWords);
+  if (!slot) return;
+  std::uint64_t threads = 1;
+  for (std::uint64_t extent : call_.extents) threads *= extent;
+  trace::Record& record = *slot.record;
+  record.kind = trace::Kind::Launch;
+  record.api = call_.api;
+  record.flags =
+      static_cast<std::uint16_t>(call_.stream.flags | (call_.programmatic ? trace::kProgrammatic : 0) |
+                                 (known.footprint ? trace::kHasFootprint : 0) |
+                                 (known.measured ? trace::kMeasured : 0) | (known.waits ? trace::kWaits : 0));
+  record.thread = thread_number();
+  record.stack = stack_;
+  record.w[0] = call_.stream.handle;
+  record.w[1] = call_.stream.context;
+  record.w[2] = function_ ? function_->id : 0;
+  record.w[3] = threads;
+  record.w[4] = arguments_.hash;
+  record.w[5] = arguments_.count;
+  if (arguments_.count)
+    std::memcpy(slot.continuation(), arguments_.words, arguments_.count * sizeof arguments_.words[0]);
+  if (known.footprint) slot.continuation()[arguments_.count] = known.footprint;
+  publish(slot);
+}
+
+void Launch::recorded_event(std::uint64_t event, std::uint64_t flags) const {
   Slot slot = reserve(0);
   if (!slot) return;
   trace::Record& record = *slot.record;
   record.kind = trace::Kind::EventRecord;
-  record.api = call.api;
-  record.flags = call.stream.flags;
+  record.api = call_.api;
+  record.flags = call_.stream.flags;
   record.thread = thread_number();
-  record.stack = call.stack;
-  record.w[0] = call.stream.handle;
-  record.w[1] = call.stream.context;
+  record.stack = stack_;
+  record.w[0] = call_.stream.handle;
+  record.w[1] = call_.stream.context;
   record.w[2] = event;
   record.w[3] = flags;
   publish(slot);

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A kernel launch becomes a record: the pointers among its arguments, and a hash that tells equal launches apart from
-// launches that differ in a scalar.
+// A kernel launch becomes a record: the pointers among its arguments, a hash that tells equal launches apart from
+// launches that differ in a scalar, and the bytes it touched, if they are known (learning.h).
 #pragma once
 
 #include <cstdint>
 
+#include "interposer/functions.h"
+#include "interposer/learning.h"
 #include "interposer/streams.h"
 
 namespace streamsan::recorder {
@@ -18,14 +20,48 @@ struct LaunchCall {
   void** extra;   ///< packed arguments, may be null
   bool programmatic;
   std::uint16_t api;
-  std::uint32_t stack;
 };
 
-/// After the launch succeeded, while the caller's arguments are still there.
-void record_launch(const LaunchCall& call);
+/// One launch, from before the real call to after it. Lives on the stack of the wrapper.
+class Launch {
+ public:
+  explicit Launch(const LaunchCall& call) : call_(call) {}
+  /// Before the real call: has the launch measured, if that is wanted. The arguments are read only then: a call the
+  /// driver refuses need not have valid ones.
+  void before();
+  /// Right after the real call. True: it failed, and may have because it was to be measured; that is over, so the call
+  /// must be made once more.
+  bool wants_retry(bool succeeded);
+  /// After wants_retry() answered false, while the caller's arguments are still there. Writes the record if it
+  /// succeeded.
+  void after(bool succeeded, const void* frame);
+  /// The launch had an attribute that records this event. It may complete before the kernel does; taken as recorded
+  /// behind the kernel, which may miss a race and invents none. After after().
+  void recorded_event(std::uint64_t event, std::uint64_t flags) const;
 
-/// The launch had an attribute that records this event. It may complete before the kernel does; taken as recorded
-/// behind the kernel, which may miss a race and invents none.
-void record_event_of_launch(const LaunchCall& call, std::uint64_t event, std::uint64_t flags);
+ private:
+  struct Arguments {
+    std::uint64_t words[kMostLaunchPointers];
+    unsigned count = 0;
+    std::uint64_t hash = 0;   ///< of everything
+    std::uint64_t shape = 0;  ///< of everything but pointers
+
+    void extent(std::uint64_t value);
+    void parameter(unsigned index, const char* bytes, std::uint32_t size);
+  };
+
+  void read();
+  [[nodiscard]] const char* parameter_bytes(unsigned index) const;
+  void write_arguments() const;
+
+  const LaunchCall& call_;
+  const Function* function_ = nullptr;
+  LaunchSubject subject_{};
+  Arguments arguments_;
+  bool read_ = false;
+  bool measuring_ = false;
+  bool inside_ = false;  ///< of the gate
+  std::uint32_t stack_ = 0;
+};
 
 }  // namespace streamsan::recorder

@@ -17,8 +17,8 @@ void set_number(unsigned& target, const char* text, std::size_t length, unsigned
   unsigned value = 0;
   if (length == 0) return;
   for (std::size_t i = 0; i < length; ++i) {
-    if (text[i] < '0' || text[i] > '9' || value > maximum) return;
-    value = value * 10 + static_cast<unsigned>(text[i] - '0');
+    if (text[i] < '0' || text[i] > '9') return;
+    if (value < maximum) value = value * 10 + static_cast<unsigned>(text[i] - '0');
   }
   target = value < maximum ? value : maximum;
 }
@@ -29,6 +29,14 @@ void set_text(char (&target)[1024], const char* text, std::size_t length) {
   target[length] = '\0';
 }
 
+/// `words` in the order of the enumerators, from 0.
+template <typename Word, std::size_t N>
+void set_word(Word& target, const char* text, std::size_t length, const char* const (&words)[N]) {
+  for (std::size_t i = 0; i < N; ++i) {
+    if (key_is(text, length, words[i])) target = static_cast<Word>(i);
+  }
+}
+
 }  // namespace
 
 void read_options(Options& options) {
@@ -37,6 +45,10 @@ void read_options(Options& options) {
   options.stacks = 1;
   options.stack_depth = 24;
   options.follow_children = 1;
+  options.footprint_launches = 64;
+  options.footprint_seconds = 20;
+  options.footprint_patience = 1000;
+  options.footprint_memory = 1024;
   const char* text = std::getenv("STREAMSAN_OPTIONS");
   while (text && *text) {
     while (is_separator(*text)) ++text;
@@ -47,11 +59,22 @@ void read_options(Options& options) {
     const char* value = ++text;
     while (*text && !is_separator(*text)) ++text;
     std::size_t length = static_cast<std::size_t>(text - value);
-    if (key_is(key, key_length, "trace_path")) set_text(options.trace_path, value, length);
-    if (key_is(key, key_length, "stacks")) set_number(options.stacks, value, length, 1);
-    if (key_is(key, key_length, "stack_depth")) set_number(options.stack_depth, value, length, kMaxStackDepth);
-    if (key_is(key, key_length, "follow_children")) set_number(options.follow_children, value, length, 1);
-    if (key_is(key, key_length, "verbosity")) set_number(options.verbosity, value, length, 9);
+    auto is = [key, key_length](const char* name) { return key_is(key, key_length, name); };
+    auto number = [value, length](unsigned& target, unsigned most) { set_number(target, value, length, most); };
+    if (is("trace_path")) set_text(options.trace_path, value, length);
+    if (is("stacks")) number(options.stacks, 1);
+    if (is("stack_depth")) number(options.stack_depth, kMaxStackDepth);
+    if (is("follow_children")) number(options.follow_children, 1);
+    if (is("verbosity")) number(options.verbosity, 9);
+    if (is("footprints")) set_word(options.footprints, value, length, {"auto", "measured", "inferred"});
+    if (is("footprint_policy")) set_word(options.footprint_policy, value, length, {"first", "asked"});
+    if (is("footprint_launches")) number(options.footprint_launches, kMostFootprintLaunches);
+    if (is("footprint_seconds")) number(options.footprint_seconds, kMostFootprintSeconds);
+    if (is("footprint_patience")) number(options.footprint_patience, kMostFootprintPatience);
+    if (is("footprint_memory")) number(options.footprint_memory, kMostFootprintMemory);
+    if (is("agent_path")) set_text(options.agent_path, value, length);
+    if (is("sanitizer_library")) set_text(options.sanitizer_library, value, length);
+    if (is("agent_script")) set_text(options.agent_script, value, length);
   }
   if (options.stack_depth == 0) options.stacks = 0;
 }

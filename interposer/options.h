@@ -8,15 +8,39 @@
 
 namespace streamsan::recorder {
 
+enum class FootprintMode : unsigned char {
+  Auto,      ///< measured where it can be, without a word where it cannot
+  Measured,  ///< the user wants to know if it cannot be
+  Inferred,
+};
+enum class FootprintPolicy : unsigned char {
+  First,  ///< every launch that is not known yet
+  Asked,  ///< only kernels the judge asks for
+};
+
 struct Options {
   char trace_path[1024];  ///< %p is the process id
   unsigned stacks;        ///< capture native call stacks
   unsigned stack_depth;   ///< frames kept of each, at most kMaxStackDepth
   unsigned follow_children;
   unsigned verbosity;
+
+  FootprintMode footprints;
+  FootprintPolicy footprint_policy;
+  unsigned footprint_launches;   ///< measured of each kernel and launch shape
+  unsigned footprint_seconds;    ///< in total, before only what is asked for is measured
+  unsigned footprint_patience;   ///< milliseconds one measured launch may be waited for
+  unsigned footprint_memory;     ///< MiB of device memory
+  char agent_path[1024];         ///< empty: beside this library
+  char sanitizer_library[1024];  ///< empty: the launcher found none
+  char agent_script[1024];       ///< for the test suite's agent
 };
 
 inline constexpr unsigned kMaxStackDepth = 64;
+inline constexpr unsigned kMostFootprintLaunches = 1'000'000;
+inline constexpr unsigned kMostFootprintSeconds = 1'000'000;
+inline constexpr unsigned kMostFootprintPatience = 3'600'000;
+inline constexpr unsigned kMostFootprintMemory = 1'000'000;
 
 /// Reads the environment. The last occurrence of a key wins; a malformed value leaves the default.
 void read_options(Options& options);

@@ -16,6 +16,7 @@
 
 #include "interposer/driver.h"
 #include "interposer/functions.h"
+#include "interposer/learning.h"
 #include "interposer/stack.h"
 #include "interposer/streams.h"
 #include "interposer/unmodelled.h"
@@ -105,6 +106,7 @@ void become_child() {
   abandon_trace();
   forget_stacks();
   forget_functions();
+  forget_learning();
   forget_streams();
   forget_unmodelled();
   g_epoch.fetch_add(1, std::memory_order_relaxed);
@@ -222,6 +224,7 @@ bool start_recording() {
     return false;
   }
   resolve_entries();
+  start_learning();
   mark_process();
   g_mode.store(Mode::On, std::memory_order_release);
   if (g_options.verbosity >= 2) say("recording to %s", path);

@@ -46,8 +46,14 @@ bool takes_the_place_of(const ordering::Hazard& certain, const ordering::Hazard&
 
 bool KeptHazard::refuted() const {
   if (!is_possible(hazard) || hazard.perhaps_told) return false;
+  if (refutations >= kEnoughRefutations) return true;
   const bool earlier = in_doubt(hazard.earlier), later = in_doubt(hazard.later);
   return (earlier || later) && (!earlier || earlier_measured) && (!later || later_measured);
+}
+
+void KeptHazard::meet_again() {
+  if (refuted() && refutations < kEnoughRefutations) ++refutations;
+  earlier_measured = later_measured = false;
 }
 
 std::uint64_t Hazards::refuted() const {
@@ -68,7 +74,7 @@ void Hazards::measured(ordering::SiteId site) {
 
 void Hazards::hazard(const ordering::Hazard& hazard) {
   std::uint32_t& pair = pairs_[pair_key(hazard)];
-  for_each_of(pair, [](KeptHazard& kept) { kept.earlier_measured = kept.later_measured = false; });
+  for_each_of(pair, [](KeptHazard& kept) { kept.meet_again(); });
   std::uint32_t& index = index_[fold_key(hazard)];
   if (index != 0) {
     if (index <= kept_.size()) ++kept_[index - 1].count;

@@ -11,7 +11,8 @@
 //   * a certain hazard, as bad in its order, takes its place: one bug, one report;
 //   * it is refuted when, since the two sites last met in any hazard, each kernel side that was in doubt has been
 //   measured
-//     at its site: the bytes were looked at, and they did not meet. A conflict that comes up again brings it back.
+//     at its site: the bytes were looked at, and they did not meet. A conflict that comes up again brings it back,
+//     unless that went so kEnoughRefutations times: a kernel that reads what data tells it cannot be measured for ever.
 // What a refutation concludes is less than a proof: the measured launches may have worked on other buffers than those
 // that met, or in an order the program does not always take. So it may hide a race, but only one that was never more
 // than possible: what is certain stays, whatever is measured later, and so does what a host function or unseen order
@@ -36,12 +37,16 @@ struct KeptHazard {
   EventLife event;
 
   bool superseded = false;  ///< by a certain one between the same sites
+  static constexpr unsigned kEnoughRefutations = 8;
+  unsigned refutations = 0;  ///< times it was refuted and came up again
   // The kernel was measured at this side's site since the two sites last met.
   bool earlier_measured = false;
   bool later_measured = false;
   std::uint32_t previous_of_pair = 0;  ///< index + 1 of the one kept before between the same sites; 0: none
 
   [[nodiscard]] bool refuted() const;
+  /// Its sites have met again.
+  void meet_again();
   /// Is it still worth a report?
   [[nodiscard]] bool stands() const { return !superseded && !refuted(); }
 };

@@ -122,7 +122,12 @@ void Judge::launch(const Item& item) {
   if (footprint) resolve(*footprint, words, known_);
   pointers_.clear();
   if (!known_.complete) read_pointers(kernel.roles, words, pointers_);
-  if (!footprint) code_.conclude(index, kernel, record.w[4], words, pointers_, known_.bytes);
+  // A kernel that waits for what others write has an order of its own with them, which is not seen.
+  if (record.flags & trace::kWaits) {
+    for (ordering::PointerArgument& pointer : pointers_) pointer.mode = ordering::AccessMode::Doubtful;
+  }
+  if (!footprint && !(record.flags & trace::kWaits))
+    code_.conclude(index, kernel, record.w[4], words, pointers_, known_.bytes);
   if (measured) {
     asking_.measured(kernel.trace_id, call.site);
     if (known_.complete) hazards_.measured(call.site);

@@ -25,6 +25,8 @@ with the real cudart and driver. Only a test that asks the null driver itself so
     %report         FileCheck of this test's CHECK lines, with [[NAME]] for the lines marked // @NAME
     %sites          as %report, to be given options such as --check-prefix=OTHER
     %json           prints the JSON report given, one `path = value` in each line
+    %measured WORD  footprints are measured in the command that follows; on the null driver by the script that stands in
+                    the test behind `// WORD: `, see tools/measured
     %unpack         unpacks a recorded trace
     %preload        path of libstreamsan.so
 """
@@ -58,6 +60,8 @@ for name in ("HOME", "TMPDIR"):
 config.environment["NO_COLOR"] = "1"
 if not gpu:
     config.environment["LD_LIBRARY_PATH"] = config.null_dir
+    # Nothing can be measured there, and StreamSan's own agent need not find that out in every test.
+    config.environment["STREAMSAN_OPTIONS"] = "footprints=inferred"
 
 # -O0 keeps every line of a program where the report is to find it; one test builds with -O2.
 nvcc = f"{quote(config.nvcc)} -g -std=c++17 -arch=sm_90 -I{quote(os.path.join(tools, '..', 'runtime', 'inputs'))}"
@@ -78,6 +82,8 @@ build = f"{quote(os.path.join(tools, 'build'))}"
 streamsan = f"timeout -k 5 120 {quote(config.streamsan)}"
 run = f"{streamsan} run --"
 expect = quote(os.path.join(tools, "expect-exit"))
+agent = "" if gpu else os.path.join(config.null_dir, "libstreamsan_script_agent.so")
+measured = f"env -u STREAMSAN_OPTIONS {quote(os.path.join(tools, 'measured'))} {quote(agent)} %s %t.script"
 sites = f"{quote(config.python)} {quote(os.path.join(tools, 'check-report'))} {quote(config.filecheck)} %s"
 
 config.substitutions += [
@@ -91,6 +97,7 @@ config.substitutions += [
     ("%silent", f"{quote(os.path.join(tools, 'expect-silent'))} {run}"),
     ("%expect", expect),
     ("%run", run),
+    ("%measured", measured),
     ("%report", sites),
     ("%sites", sites),
     ("%filecheck", quote(config.filecheck)),

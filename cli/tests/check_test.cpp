@@ -207,7 +207,8 @@ TEST(Command, AnUnknownCommandIsNamed) {
   Result result = streamsan({"no-such-command"});
   EXPECT_EQ(result.code, 2);
   EXPECT_EQ(result.error,
-            "streamsan: unknown command no-such-command: the commands are run, check, doctor and help (streamsan run "
+            "streamsan: unknown command no-such-command: the commands are run, check, footprints, doctor and help "
+            "(streamsan run "
             "no-such-command would run a program of this name)\n");
   EXPECT_TRUE(has(streamsan({"checks", "x.trace"}).error, "unknown command checks: ")) << "whatever follows";
   EXPECT_EQ(streamsan({"help"}).code, 0);
@@ -239,6 +240,24 @@ TEST(Command, DoctorTellsWhatIsMissing) {
   Result loads = streamsan({"doctor", "--preload_path=" STREAMSAN_FAKE_RECORDER});
   EXPECT_EQ(loads.code, 2) << "a library that is preloaded but hooks nothing must not pass";
   EXPECT_TRUE(has(loads.out, "FAIL")) << loads.out;
+}
+
+TEST(Command, DoctorTellsWhetherKernelsCanBeMeasured) {
+  TemporaryDirectory directory;
+  std::string agent = directory / "agent.so", library = directory / "sanitizer.so";
+  auto doctor = [&] {
+    return streamsan({"doctor", "--preload_path=" STREAMSAN_FAKE_RECORDER, "--agent_path=" + agent,
+                      "--sanitizer_library=" + library})
+        .out;
+  };
+  std::string missing = doctor();
+  EXPECT_TRUE(has(missing, "\nwarn  no agent " + agent + ": bytes of kernels are only inferred")) << missing;
+  EXPECT_TRUE(has(missing, "\nwarn  no libsanitizer-public.so: bytes of kernels are only inferred")) << missing;
+  for (const std::string& file : {agent, library}) std::ofstream(file) << "x";
+  std::string there = doctor();
+  EXPECT_TRUE(has(there, "\nok    agent " + agent + "\n")) << there;
+  EXPECT_TRUE(has(there, "\nok    Sanitizer library " + library + "\n")) << there;
+  EXPECT_FALSE(has(there, "only inferred")) << there;
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ std::string contents(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-TemporaryDirectory::TemporaryDirectory() : path_(::testing::TempDir() + "/streamsan-test.XXXXXX") {
+TemporaryDirectory::TemporaryDirectory() : path_(::testing::TempDir() + "streamsan-test.XXXXXX") {
   EXPECT_TRUE(mkdtemp(path_.data()));
 }
 

@@ -4,7 +4,8 @@
 // FAKE_TRACE=name, it writes that sample trace where the recorder would have written its own, and keeps it mapped and
 // locked (the mapping holds the lock; forked children do not get it). With FAKE_FAILURE=reason it does what a recorder
 // does that cannot make its trace; with FAKE_PID=number the trace names that process, as one from another process
-// namespace would; with FAKE_CUT the file is shorter than it says.
+// namespace would; with FAKE_CUT the file is shorter than it says; with FAKE_MEASURED=number so many launches were
+// measured (0: none, and none will be), with FAKE_GAVE_UP until nothing could be measured any more.
 // So the launcher is tested without CUDA, and with traces whose content is known.
 #include <fcntl.h>
 #include <sys/file.h>
@@ -50,7 +51,17 @@ __attribute__((constructor)) void write_trace() {
   if (!trace.save(partial)) return;
   int file = open(partial.c_str(), O_RDWR | O_CLOEXEC);
   if (flock(file, LOCK_SH) != 0) std::abort();
-  void* map = mmap(nullptr, streamsan::trace::kHeaderBytes, PROT_READ, MAP_SHARED, file, 0);
+  void* map = mmap(nullptr, streamsan::trace::kHeaderBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  if (const char* measured = std::getenv("FAKE_MEASURED")) {
+    auto launches = static_cast<std::uint32_t>(std::atol(measured));
+    auto& header = *static_cast<streamsan::trace::FileHeader*>(map);
+    using streamsan::trace::Footprints;
+    header.footprints = static_cast<std::uint32_t>(launches && !std::getenv("FAKE_GAVE_UP") ? Footprints::Measured
+                                                                                            : Footprints::Inferred);
+    header.measured = launches;
+    header.learned = launches / 2;
+    header.measuring_ns = launches * std::uint64_t{10'000'000};
+  }
   madvise(map, streamsan::trace::kHeaderBytes, MADV_DONTFORK);
   constexpr auto kShort = static_cast<off_t>(streamsan::trace::kHeaderBytes + 3 * streamsan::trace::kSlotBytes);
   if (std::getenv("FAKE_CUT") && ftruncate(file, kShort) != 0) std::abort();

@@ -40,7 +40,7 @@ enum StreamSanMode {
 enum StreamSanOutcome {
   kStreamSanMeasured = 0,
   kStreamSanIncomplete = 1,  ///< the ranges are true, but there may be more: `reason` says why
-  kStreamSanBusy = 2,        ///< another thread is measuring; nothing was done, try another launch
+  kStreamSanBusy = 2,        ///< an earlier measurement is not over yet; nothing was done, try another launch
   kStreamSanLate = 3,        ///< the kernel did not end in time; the same launch may end some day, try it no more
   kStreamSanTooLarge = 4,    ///< more bytes than fit the memory set aside
   kStreamSanFailed = 5,      ///< this kernel cannot be measured: `reason`
@@ -79,10 +79,14 @@ typedef struct StreamSanAgent {
   /// Gets ready. Returns null, or why nothing can be measured, as a clause.
   const char* (*start)(const StreamSanHost* host);
   /// Before the launch, on its thread. kStreamSanMeasured: go on; anything else: launch unmeasured, end() is not
-  /// called.
-  enum StreamSanOutcome (*begin)(const StreamSanLaunch* launch);
+  /// called. Only `outcome` and `reason` of the result count. From here to the return of end() the recorder lets no
+  /// other thread launch anything, and no two threads are ever inside an agent.
+  StreamSanMeasurement (*begin)(const StreamSanLaunch* launch);
   /// After the launch returned, with whether it succeeded.
   StreamSanMeasurement (*end)(int succeeded);
+  /// Tries to undo what a late kernel has kept; no launch is let through meanwhile. True: nothing is left to do. To be
+  /// called now and then after kStreamSanLate; until it has answered true, begin() says kStreamSanBusy.
+  int (*settle)(void);
   /// Runs in the child of a fork: everything is gone.
   void (*forget)(void);
 } StreamSanAgent;

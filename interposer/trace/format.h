@@ -126,7 +126,7 @@ enum class Kind : std::uint8_t {
   Launch,  ///< w0 stream, w1 ctx, w2 function id, w3 number of device threads, w4 hash of all argument bytes and
            ///< of grid and block, w5 number of pointer words; continuation: pointer words, see pointer_word(), and
            ///< with kHasFootprint one word more: the id of a Footprint
-           ///< flags: kProgrammatic, kHasFootprint, kMeasured
+           ///< flags: kProgrammatic, kHasFootprint, kMeasured, kWaits
   Copy,    ///< w0 stream, w1 ctx, w2 dst, w3 src, w4 width in bytes, w5 1 if a shape follows, else 0
            ///< flags: direction and form; continuation if w5 != 0: dst pitch, src pitch, height, dst slice bytes,
            ///< src slice bytes, depth, unused, unused. A side that is an array has address 0
@@ -223,6 +223,8 @@ inline constexpr std::uint16_t kProgrammatic = 1;    ///< Launch: programmatic s
 inline constexpr std::uint16_t kHasFootprint = 2;    ///< Launch: a footprint is known
 inline constexpr std::uint16_t kMeasured = 4;  ///< Launch: and it was measured in this very launch; else in an earlier
                                                ///< one that was given the same arguments
+inline constexpr std::uint16_t kWaits = 8;     ///< Launch: a launch of this kernel did not end while it was waited for;
+                                               ///< it may itself wait for what others write
 inline constexpr std::uint16_t kImplicitStream = 16;  ///< the program passed 0 or the function has no stream argument
 
 struct Record {

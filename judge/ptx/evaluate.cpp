@@ -175,6 +175,10 @@ class Evaluation {
       for_each_result(kernel_.instructions[static_cast<std::size_t>(at)],
                       [&](int reg) { changes[static_cast<std::size_t>(reg)] = true; });
     if (loops) {
+      if (std::ranges::any_of(between, [&](int at) { return polls(at); })) {
+        fail();
+        return Step::Ended;
+      }
       for (std::size_t i = 0; i < changes.size(); ++i)
         if (changes[i]) state.registers[i] = {};
     }
@@ -204,6 +208,13 @@ class Evaluation {
 
   // ---- memory
   // ----------------------------------------------------------------------------------------------------------
+
+  /// Does the instruction look at what others may be writing now?
+  [[nodiscard]] bool polls(int at) const {
+    const Instruction& instruction = kernel_.instructions[static_cast<std::size_t>(at)];
+    const bool reaches = instruction.space == Space::Global || instruction.space == Space::Generic;
+    return reaches && (instruction.op == Op::Atomic || (instruction.op == Op::Load && instruction.is_volatile));
+  }
 
   /// Notes what the instruction touches. False: the box must be cut first.
   bool touch(State& state, Arithmetic& arithmetic, const Instruction& instruction) {

@@ -18,6 +18,9 @@
 // products of two varying numbers, bit tricks beyond masks and shifts, the number of the lane or warp, results of
 // calls. After a call that is not known, what follows may not happen (the callee may exit).
 //
+// A loop that polls (memory decides when it ends, and it reads volatile or atomically) may wait for other kernels or the
+// host. That is order nobody sees, so nothing is proved of a kernel that runs into one.
+//
 // Two assumptions: the kernel is not stopped by a trap half-way, and its code on the GPU is made from this PTX.
 //
 // Cost: bounded by Limits; a launch that needs more is not proved at all.

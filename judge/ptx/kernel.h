@@ -118,6 +118,7 @@ struct Instruction {
   Half half = Half::Low;
   bool to_generic = false;  ///< cvta without "to"
   bool strong = false;      ///< relaxed, acquire or release at the scope of the GPU or system
+  bool is_volatile = false;
   bool saturates = false;
   bool reduces = false;     ///< BulkCopy: adds, or the like, atomically
   std::uint8_t vector = 1;  ///< elements of a vector access

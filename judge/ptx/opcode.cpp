@@ -230,6 +230,8 @@ void decode(std::string_view name, Instruction& out) {
       relaxed = true;
     } else if (word == "gpu" || word == "sys") {
       wide_scope = true;
+    } else if (word == "volatile" || word == "mmio") {
+      out.is_volatile = true;
     } else if (word == "sat") {
       out.saturates = true;
     } else if (word == "cc") {
@@ -237,6 +239,7 @@ void decode(std::string_view name, Instruction& out) {
     }
   }
   out.strong = relaxed && wide_scope;
+  out.is_volatile |= relaxed;
   if (words[0] == "cp") {
     out.op = copy_op(words);
     out.reduces = words.size() > 1 && words[1] == "reduce";

@@ -116,7 +116,7 @@ TEST(Code, TheGuardCounts) {
 
 TEST(Code, WithoutArgumentsPointersAreInferred) {
   TraceBuilder trace = program();
-  fill(trace, kA, 0, 1024, true);
+  fill(trace, kA, 0, 200, true);
   fill(trace, kB, 1024, 1000, false);
   EXPECT_EQ(found(trace), kPossible);
 }

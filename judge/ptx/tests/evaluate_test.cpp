@@ -279,6 +279,11 @@ TEST(Evaluate, AVariableOfTheModuleHasNoKnownAddress) {
   EXPECT_TRUE(result.settled[0]);
 }
 
+TEST(Evaluate, NothingIsProvedOfAKernelThatMayWaitForAnother) {
+  EXPECT_FALSE(run("waits", {kA, kB, kC, 1}, {1, 1, 1}, {32, 1, 1}).evaluated);
+  EXPECT_TRUE(run("until_zero", {kA, kB, 10}, {1, 1, 1}, {32, 1, 1}).evaluated);
+}
+
 TEST(Evaluate, WorkIsBounded) {
   // Two billion rounds of the loop.
   EXPECT_FALSE(run("rows_inner", {kA, 1 | 2'000'000'000ull << 32}, {1, 1, 1}, {1, 1, 1}).evaluated);

@@ -24,7 +24,8 @@ Facts facts(const std::string& body, const std::string& parameters = ".param .u6
 std::string shown(const Facts& facts, std::size_t word) {
   if (!facts.known) return "unknown";
   const WordFacts& each = facts.words.at(word);
-  return std::string(each.read ? "r" : "-") + (each.written ? "w" : "-") + (each.atomic ? "a" : "-") + (each.escapes ? "e" : "-");
+  return std::string(each.read ? "r" : "-") + (each.written ? "w" : "-") + (each.atomic ? "a" : "-") +
+         (each.escapes ? "e" : "-");
 }
 
 TEST(Facts, LoadsReadAndStoresWrite) {

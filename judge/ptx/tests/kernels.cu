@@ -200,3 +200,8 @@ __device__ int total;
 KERNEL variable(const int* in, int n) {
   if (threadIdx.x < n) total = in[threadIdx.x];
 }
+KERNEL waits(volatile int* flag, const float* in, float* out, int n) {
+  while (*flag == 0) {
+  }
+  out[threadIdx.x] = in[threadIdx.x];
+}

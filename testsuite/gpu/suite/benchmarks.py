@@ -7,15 +7,19 @@ A benchmark that cannot run is a skipped test "benchmark-NAME" with the reason; 
 import statistics
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 from suite import machine, measure
 from suite.build import BuildError
+from suite.case import INFERRED, MEASURED
 from suite.results import FAIL, SKIP
 
 SOURCES = Path(__file__).resolve().parent.parent.parent / "benchmarks"
 PAIRS = 7
 STEP_PAIRS = 15  # a training step varies by a tenth from process to process
+STEP_SECONDS = 100  # no further pair of it after so long, beyond the first PAIRS
+STEADY_PAIRS = 5  # of what is timed in its steady state
 DRIVER_KINDS = ("record", "wait", "launch")  # what driver-call-ns is the mean of
 
 
@@ -48,24 +52,54 @@ class Benchmarks:
             raise Failed(f"exit code {code} of {' '.join(map(str, words))}\n{text}")
         return numbers
 
-    def under(self, words):
-        return [str(self.runner.streamsan), "run", "--", *words]
+    def under(self, words, options=INFERRED):
+        return [str(self.runner.streamsan), "run", *("--" + option for option in options), "--", *words]
+
+    def built(self, source, *flags):
+        program = self.runner.folder / Path(source).stem
+        words = [str(machine.toolkit() / "bin" / "nvcc"), "-O2", str(SOURCES / source), *flags, "-o", str(program)]
+        done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=120)
+        if done.returncode != 0:
+            raise BuildError(done.stderr)
+        return str(program)
+
+    def peers(self, name, plain, slow):
+        """{peer: ratio} of the tools in slow: [(name, words, environment)]. A peer that does not run is noted."""
+        ratios = {}
+        for peer, words, env in slow:
+            try:
+                ratios[peer] = measure.against(plain, self.timed(words, 150, **env)["ms"])
+            except (Unavailable, Failed) as error:
+                self.results.note(f"==== {name}, peer {peer}: {error}")
+        return ratios
+
+    def memcheck(self, words):
+        """As a peer, if there is one."""
+        sanitizer = machine.find_tool("compute-sanitizer")
+        return [("compute-sanitizer-memcheck", [sanitizer, "--tool", "memcheck", *words], {})] if sanitizer else []
+
+    def learned(self, name, source, *flags):
+        """A program whose launches are all alike, in its steady state, with measured footprints."""
+        program = self.built(source, "-std=c++20", *flags)
+        plain, ours = [], []
+        for pair in range(STEADY_PAIRS):
+            jobs = [(plain, [program]), (ours, self.under([program], MEASURED))]
+            for times, words in jobs if pair % 2 else reversed(jobs):
+                times.append(self.timed(words, 60)["ms"])
+        self.results.benchmark(name, ratio=measure.ratio(plain, ours),
+                               peers=self.peers(name, plain, self.memcheck([program, "1", "3", "1"])),
+                               detail={"plain_ms": plain, "streamsan_ms": ours})
 
     def driver_call(self):
         """driver-call-ns and driver-call-stack-ns."""
-        program = self.runner.folder / "driver_call"
-        words = [str(machine.toolkit() / "bin" / "nvcc"), "-O2", "-cudart", "none", str(SOURCES / "driver_call.cpp"),
-                 f"-L{machine.toolkit()}/lib64/stubs", "-lcuda", "-o", str(program)]
-        built = subprocess.run(words, capture_output=True, text=True, check=False, timeout=120)
-        if built.returncode != 0:
-            raise BuildError(built.stderr)
+        program = self.built("driver_call.cpp", "-cudart", "none", f"-L{machine.toolkit()}/lib64/stubs", "-lcuda")
         runs = {"plain": [], "stacks=0": [], "stacks=1": []}
         for _ in range(PAIRS):
             for options, numbers in runs.items():
                 if options == "plain":
-                    numbers.append(self.timed([str(program)], 60))
+                    numbers.append(self.timed([program], 60))
                 else:
-                    numbers.append(self.timed(self.under([str(program)]), 60, options=options))
+                    numbers.append(self.timed(self.under([program]), 60, options=options))
         for name, options in (("driver-call-ns", "stacks=0"), ("driver-call-stack-ns", "stacks=1")):
             each = measure.added(runs["plain"], runs[options])
             plain = {kind: statistics.median(run[kind] for run in runs["plain"]) for kind in each}
@@ -73,28 +107,38 @@ class Benchmarks:
                                    detail={"added_ns": each, "plain_ns": plain, "mean_of": list(DRIVER_KINDS)})
 
     def pytorch_step(self):
+        """pytorch-step and pytorch-step-footprints, over the same plain runs."""
         reason = machine.missing("module:torch")
         if reason:
             raise Unavailable(reason)
         script = [sys.executable, str(SOURCES / "pytorch_step.py")]
-        plain, ours = [], []
+        plain, inferred, learned = [], [], []
+        jobs = [(plain, [*script, "400"]), (inferred, self.under([*script, "400"])),
+                (learned, self.under([*script, "400"], MEASURED))]
+        start = time.monotonic()
         for pair in range(STEP_PAIRS):
-            # The first of a pair changes, so that a drift of the machine favours neither.
-            jobs = [(plain, [*script, "400"]), (ours, self.under([*script, "400"]))]
-            for times, words in jobs if pair % 2 else reversed(jobs):
-                times.append(self.timed(words, 120)["ms"])
-        peers = {}
-        sanitizer = machine.find_tool("compute-sanitizer")
-        slow = [("torch-cuda-sanitizer", script, {"TORCH_CUDA_SANITIZER": "1"})]
-        if sanitizer:
-            slow.append(("compute-sanitizer-memcheck", [sanitizer, "--tool", "memcheck", *script], {}))
-        for name, words, env in slow:
-            try:
-                peers[name] = measure.against(plain, self.timed([*words, "30"], 150, **env)["ms"])
-            except (Unavailable, Failed) as error:
-                self.results.note(f"==== pytorch-step, peer {name}: {error}")
-        self.results.benchmark("pytorch-step", ratio=measure.ratio(plain, ours), peers=peers,
-                               detail={"plain_ms": plain, "streamsan_ms": ours})
+            if pair >= PAIRS and time.monotonic() - start > STEP_SECONDS:
+                break
+            # The first of each round changes, so that a drift of the machine favours none.
+            first = pair % len(jobs)
+            for job in jobs[first:] + jobs[:first]:
+                times, words = job
+                try:
+                    times.append(self.timed(words, 120)["ms"])
+                except Failed as error:
+                    if times is not learned:
+                        raise
+                    jobs.remove(job)  # that costs the newer number, and not the older one
+                    learned.clear()
+                    self.results.test("benchmark-pytorch-step-footprints", FAIL, "the benchmark did not run", str(error))
+        short = [*script, "30"]
+        peers = self.peers("pytorch-step", plain, [
+            ("torch-cuda-sanitizer", short, {"TORCH_CUDA_SANITIZER": "1"}), *self.memcheck(short)])
+        for name, ours in (("pytorch-step", inferred), ("pytorch-step-footprints", learned)):
+            if not ours:
+                continue
+            self.results.benchmark(name, ratio=measure.ratio(plain, ours), peers=peers,
+                                   detail={"plain_ms": plain, "streamsan_ms": ours})
 
     def engine(self):
         """engine-ops-per-s: the ordering engine alone, on one core, no GPU."""
@@ -111,7 +155,9 @@ class Benchmarks:
         # The most wanted number first, should time run out.
         jobs = [("driver-call", self.driver_call), ("engine-ops-per-s", self.engine)]
         if not null:
-            jobs.insert(1, ("pytorch-step", self.pytorch_step))
+            jobs[1:1] = [("vadd-learned", lambda: self.learned("vadd-learned", "vadd_learned.cu")),
+                         ("sgemm-learned", lambda: self.learned("sgemm-learned", "sgemm_learned.cu", "-lcublas")),
+                         ("pytorch-step", self.pytorch_step)]
         for name, job in jobs:
             try:
                 job()

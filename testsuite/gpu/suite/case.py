@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The vocabulary of the test tables: a program to build, and a run of it with what is expected."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from suite.expect import Expect, SILENT
+
+INFERRED = ("footprints=inferred",)
+MEASURED = ("footprints=measured",)
 
 
 @dataclass(frozen=True)
@@ -25,6 +28,8 @@ class Case:
       run      under `streamsan run`; the outcome is the launcher's
       preload  preloaded without the launcher, the trace judged afterwards by `streamsan check`
       counts   preloaded beside cupti_counts; the recorder's counts must equal CUPTI's
+      cupti    like run, with cupti_counts as a profiler that is there first
+      truth    like run, and the footprints in its trace must be the bytes that the program says it touched
       shell    `command` alone, nothing of ours around it
     command is a tuple of words; "{}" is the built program, "{NAME}" the other target of that name, "{python}" this
     Python, "{programs}" the folder of the sources, "{streamsan}" the launcher.
@@ -35,6 +40,7 @@ class Case:
     command: tuple = ("{}",)
     expect: Expect = SILENT
     mode: str = "run"
+    options: tuple = INFERRED  # of StreamSan, each "name=value"
     others: tuple = ()  # ((NAME, Target), ...)
     needs: tuple = ()  # "module:torch", "header:cupti.h", ...: a missing one is a skip
     null: bool = True  # means the same on the null driver
@@ -42,6 +48,7 @@ class Case:
     timeout: int = 60
     cost: int = 1  # rough seconds: expensive ones start first
     record: bool = False  # its trace is kept by --record
+    alone: bool = False  # nothing may run beside it
 
 
 def twins(name, source, expect, flags=("-g",), command=("{}",), fixed=SILENT, **more):
@@ -51,3 +58,9 @@ def twins(name, source, expect, flags=("-g",), command=("{}",), fixed=SILENT, **
         Case(name, target, command, expect, **more),
         Case(name + "-fixed", target.fixed(), command, fixed, **more),
     ]
+
+
+def measured(cases, prefix="measured-", **changes):
+    """The same tests where footprints are measured: on a GPU only, and their traces are not kept twice."""
+    return [replace(case, **{"name": prefix + case.name, "options": MEASURED, "null": False, "record": False, **changes})
+            for case in cases]

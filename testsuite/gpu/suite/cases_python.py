@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The Python programs: PyTorch side streams, racy and repaired, and every framework once as a silent program.
 
-Framework kernels get their pointers inside structures, and the caching allocators hand out parts of large segments, so
-`possible` findings are allowed; errors and latent findings are not. A racy variant may race in more than one pair of
-operations, so the number of errors is a lower bound; and whether a kernel reads or writes through such a pointer is not
-known, so the hazard is not asked for.
+Where footprints are inferred: framework kernels get their pointers inside structures, and the caching allocators hand out
+parts of large segments, so `possible` findings are allowed; errors and latent findings are not. A racy variant may race
+in more than one pair of operations, so the number of errors is a lower bound; and whether a kernel reads or writes
+through such a pointer is not known, so the hazard is not asked for. Where they are measured, what is racy is an error and
+what is not is silent.
 """
 
-from suite.case import Case, Target
+from suite.case import Case, Target, measured
 from suite.expect import Expect, Finding, NO_ERROR
 
 
@@ -50,6 +51,20 @@ FRAMEWORKS = [
     python("triton", script("triton_add.py"), needs=("module:torch", "module:triton")),
 ]
 
+BY_NAME = {case.name: case for case in FRAMEWORKS}
+# What these launch again has the same arguments and the same bytes.
+STEADY = [name for name in BY_NAME if name.startswith(("torch-produce", "torch-pinned", "torch-matmul", "torch-shared",
+                                                       "cupy", "numba", "triton"))]
+# Here some launches have new arguments in every step (numbers of steps, seeds), or meet other launches on the GPU.
+CHANGING = ("torch-training", "torch-graph", "torch-nccl", "jax")
+MEASURED_FRAMEWORKS = [
+    *measured([BY_NAME[name] for name in STEADY if BY_NAME[name].expect == RACY]),
+    *measured([BY_NAME["torch-matmul-on-side"]], expect=RACY),
+    *measured([BY_NAME[name] for name in STEADY if BY_NAME[name].expect in (NO_ERROR, NO_FINDING)], expect=NO_FINDING),
+    *measured([BY_NAME[name] for name in CHANGING]),
+    *measured([python("torch-two-streams", script("torch_two_streams.py", "200"))]),
+]
+
 
 def counts(name, command, needs, **more):
     return Case("counts-" + name, command=command, expect=NO_ERROR, mode="counts", needs=("file:cupti", *needs), null=False, timeout=120,
@@ -69,4 +84,4 @@ COUNTS = [
          cost=5),
 ]
 
-CASES = [*FRAMEWORKS, *COUNTS]
+CASES = [*FRAMEWORKS, *MEASURED_FRAMEWORKS, *COUNTS]

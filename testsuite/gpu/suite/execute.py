@@ -6,12 +6,13 @@ A program that overruns its time is killed with its whole process group, so that
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
-from suite import coverage, trace
+from suite import coverage, trace, truth
 from suite.build import PROGRAMS, BuildError
 from suite.expect import Outcome
 
@@ -83,11 +84,43 @@ class Runner:
         code, text, late = self.call(self.words(case), case.timeout, self.environment(), folder)
         return Outcome(code, text, {"findings": []}, late)
 
-    def mode_run(self, case, folder):
+    def mode_run(self, case, folder, *options, **env):
         report = folder / "report.json"
-        words = [str(self.streamsan), "run", "--json", str(report), "--", *self.words(case)]
-        code, text, late = self.call(words, case.timeout, self.environment(), folder)
+        report.unlink(missing_ok=True)
+        words = [str(self.streamsan), "run", *("--" + option for option in (*case.options, *options)), "--json",
+                 str(report), "--", *self.words(case)]
+        code, text, late = self.call(words, case.timeout, self.environment(**env), folder)
         return Outcome(code, text, read_report(report), late)
+
+    def mode_cupti(self, case, folder):
+        if isinstance(self.cupti_counts, BuildError):
+            raise self.cupti_counts
+        base = folder / "profiled"
+        outcome = self.mode_run(case, folder, CUDA_INJECTION64_PATH=str(self.cupti_counts),
+                                STREAMSAN_CUPTI_COUNTS=str(base))
+        counted = [coverage.read_cupti_counts(path.read_bytes()) for path in folder.glob(base.name + ".*")]
+        if not any(counts["cuLaunchKernel"] for counts in counted):
+            outcome.complaints.append("CUPTI has seen no launch: it was not active")
+        return outcome
+
+    def mode_truth(self, case, folder):
+        traces = folder / "traces"
+        shutil.rmtree(traces, ignore_errors=True)
+        outcome = self.mode_run(case, folder, "keep_trace", f"trace_dir={traces}")
+        launches = []
+        for path in sorted(traces.rglob("*.trace")):
+            shown = folder / f"{path.stem}.footprints.json"
+            words = [str(self.streamsan), "footprints", f"--json={shown}", str(path)]
+            code, text, late = self.call(words, case.timeout, self.environment(), folder)
+            if code != 0 or late or not shown.exists():
+                outcome.complaints.append(f"no footprints of {path.name}: exit code {code}")
+                outcome.text += text
+                continue
+            launches += truth.read_launches(shown.read_text())
+        wrong, outcome.detail = truth.compare(truth.statements(outcome.text), launches)
+        outcome.complaints += wrong
+        shutil.rmtree(traces, ignore_errors=True)
+        return outcome
 
     def mode_preload(self, case, folder):
         code, output, late, traces = self.preloaded(case, folder)
@@ -101,7 +134,8 @@ class Runner:
         """Runs the program with the recorder and without the launcher: (exit code, output, timed out, traces)."""
         for old in folder.glob("recorded.*"):
             old.unlink()
-        env = self.environment(f"trace_path={folder}/recorded.%p.trace", LD_PRELOAD=str(self.preload), **more)
+        options = ":".join((f"trace_path={folder}/recorded.%p.trace", *case.options))
+        env = self.environment(options, LD_PRELOAD=str(self.preload), **more)
         code, output, late = self.call(self.words(case), case.timeout, env, folder)
         return code, output, late, sorted(folder.glob("recorded.*.trace"))
 

@@ -6,6 +6,7 @@ be there in the expected number. So a racy test fails on a missed race and on a 
 test on any finding at all.
 """
 
+import json
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -42,6 +43,8 @@ class Expect:
     sites: tuple = ()  # names of "site:" comments, each of whose lines the text must name
     text: tuple = ()  # regular expressions the text must contain
     quiet: bool = False  # nothing at all may be printed
+    lines: tuple = ()  # (least, most): number of different lines printed, see messages()
+    overlap: bool = False  # each error is about bytes that the program printed, see printed_overlaps()
 
 
 @dataclass
@@ -53,6 +56,7 @@ class Outcome:
     report: object = None
     timed_out: bool = False
     complaints: list = field(default_factory=list)  # found by the runner itself
+    detail: list = field(default_factory=list)  # for results.json: what was compared
 
 
 SILENT = Expect(quiet=True)
@@ -67,9 +71,45 @@ def site_line(source, name):
     raise ValueError(f"{source} has no site '{name}'")
 
 
+def messages(text):
+    """The lines that are not blank. What the recorder says at once the launcher says again with the report: one line."""
+    prefix = re.compile(r"^(streamsan\[\d+\]|==\d+== WARNING: streamsan): ")
+    return {prefix.sub("", line) for line in text.splitlines() if line.strip()}
+
+
+def printed_overlaps(text):
+    """The ranges {(begin, end)} of the lines {"overlap": [address, bytes]} of a program."""
+    lines = [json.loads(line)["overlap"] for line in text.splitlines() if line.startswith('{"overlap":')]
+    return {(address, address + size) for address, size in lines}
+
+
+def compare_overlaps(text, findings):
+    """Complaints about errors whose overlapping bytes are not exactly those the program printed, or not shown so."""
+    printed = printed_overlaps(text)
+    if not printed:
+        return ["the program printed no overlap"]
+    found = []
+    for finding in findings:
+        if finding.get("severity") != "error":
+            continue
+        begin, end = (int(finding[key], 16) for key in ("overlap_begin", "overlap_end"))
+        if (begin, end) not in printed:
+            found.append(f"overlap {begin:#x}+{end - begin}, expected " +
+                         " or ".join(f"{b:#x}+{e - b}" for b, e in sorted(printed)))
+        elif not re.search(rf"{begin:#x} \[{end - begin} bytes overlap\]", text):
+            found.append(f"the text does not say that the {end - begin} bytes at {begin:#x} overlap")
+    return found
+
+
 def describe(finding):
     words = (finding.get(key) for key in ("severity", "kind", "hazard", "cause", "rule"))
     return " ".join(w for w in words if w) + f": {finding.get('message', '')}"
+
+
+def possibles(report):
+    """What was found to be possible, in words; for results.json, so that what is not a failure is not hidden."""
+    return sorted({f"{f.get('count', 1)} x {describe(f)}" for f in (report or {}).get("findings", [])
+                   if f.get("severity") == "possible" and not f.get("suppressed")})
 
 
 def compare_findings(expect, findings):
@@ -94,13 +134,19 @@ def complaints(expect, outcome, source=None):
     if outcome.report is None:
         found.append("no JSON report")
     else:
-        found += compare_findings(expect, [f for f in outcome.report.get("findings", []) if not f.get("suppressed")])
+        findings = [f for f in outcome.report.get("findings", []) if not f.get("suppressed")]
+        found += compare_findings(expect, findings)
+        if expect.overlap:
+            found += compare_overlaps(outcome.text, findings)
     for name in expect.sites:
         place = f"{Path(source).name}:{site_line(source, name)}"
         if not re.search(re.escape(place) + r"\b", outcome.text):
             found.append(f"the text does not name {place} ({name})")
     found += [f"the text does not match /{pattern}/" for pattern in expect.text
               if not re.search(pattern, outcome.text, re.MULTILINE)]
+    lines = len(messages(outcome.text))
+    if expect.lines and not expect.lines[0] <= lines <= expect.lines[1]:
+        found.append(f"{lines} lines printed, expected {expect.lines[0]} to {expect.lines[1]}")
     if expect.quiet and outcome.text.strip():
         found.append(f"not silent: {outcome.text.strip().splitlines()[0]}")
     return found

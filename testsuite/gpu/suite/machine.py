@@ -36,7 +36,8 @@ def cupti_folder():
 
 @functools.cache
 def missing(need):
-    """Why `need` is not met, or an empty string. "module:NAME", "header:NAME", "tool:NAME" or "file:cupti"."""
+    """Why `need` is not met, or an empty string. "module:NAME", "header:NAME", "tool:NAME", "file:cupti", or
+    "capability:9.0": a device that runs what was compiled for it."""
     kind, name = need.split(":", 1)
     if kind == "module":
         return "" if importlib.util.find_spec(name) else f"no Python package {name}"
@@ -44,6 +45,9 @@ def missing(need):
         return "" if toolkit() and (toolkit() / "include" / name).exists() else f"no {name} in the toolkit"
     if kind == "tool":
         return "" if find_tool(name) else f"no {name}"
+    if kind == "capability":
+        here = output_of("nvidia-smi", "--query-gpu=compute_cap", "--format=csv,noheader").partition("\n")[0].strip()
+        return "" if here == name else f"compute capability {here or 'unknown'}, not {name}"
     if need == "file:cupti":
         return "" if cupti_folder() else "no CUPTI in the toolkit"
     raise ValueError(need)

@@ -25,10 +25,10 @@ class Results:
         partial.write_text(json.dumps(self.document, indent=1) + "\n")
         os.replace(partial, self.path)
 
-    def test(self, name, verdict, reason="", text=""):
-        entry = {"name": name, "verdict": verdict}
-        if reason:
-            entry["reason"] = reason
+    def test(self, name, verdict, reason="", text="", **more):
+        """more: members of the entry besides, where they are not empty."""
+        entry = {"name": name, "verdict": verdict, **({"reason": reason} if reason else {}),
+                 **{key: value for key, value in more.items() if value}}
         with self.lock:
             self.document["tests"].append(entry)
             self.document["tests"].sort(key=lambda test: test["name"])

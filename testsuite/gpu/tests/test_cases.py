@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The tables themselves: what they name exists, and no racy program is without a silent one."""
+import re
 import unittest
 
-from suite import build, cases, cases_python, execute, machine
+from suite import build, cases, cases_footprints, cases_python, execute, machine
+from suite.case import INFERRED, MEASURED
 from suite.expect import site_line
 
-CASES = [*cases.CASES, *cases_python.CASES]
+CASES = [*cases.CASES, *cases_python.CASES, *cases_footprints.CASES]
 
 
 class Tables(unittest.TestCase):
@@ -34,15 +36,28 @@ class Tables(unittest.TestCase):
         used = {target.source for case in CASES
                 for target in (case.target, *(target for _, target in case.others)) if target}
         used |= {word.removeprefix("{programs}/") for case in CASES for word in case.command}
-        for path in build.PROGRAMS.iterdir():
-            if path.suffix in (".cu", ".cpp", ".py") and path.name != "measured_end.py":
-                self.assertIn(path.name, used)
+        for path in build.PROGRAMS.rglob("*"):
+            if path.suffix in (".cu", ".cpp", ".py") and path.name not in ("measured_end.py", "truth.py"):
+                self.assertIn(str(path.relative_to(build.PROGRAMS)), used)
+
+    def test_what_is_measured_says_so_and_needs_a_gpu(self):
+        self.assertTrue(all(case.options == INFERRED for case in cases.CASES))
+        for case in CASES:
+            if case.name.startswith(("measured-", "truth-")) or case in cases_footprints.CASES:
+                self.assertIn(case.options[:1], (MEASURED, cases_footprints.AUTO), case.name)
+                self.assertEqual((case.null, case.record), (False, False), case.name)
+
+    def test_every_shape_of_the_truth_table_is_used(self):
+        source = (build.PROGRAMS / "footprints" / "elements.cu").read_text()
+        shapes = set(re.findall(r'^    \{"([a-z-]+)", ', source, re.MULTILINE))
+        self.assertEqual({case.command[1] for case in cases_footprints.TRUTH
+                          if case.target and case.target.source == "footprints/elements.cu"}, shapes)
 
     def test_modes_and_needs_are_known(self):
         for case in CASES:
             self.assertTrue(hasattr(execute.Runner, "mode_" + case.mode), case.name)
             for need in case.needs:
-                self.assertIn(need.split(":")[0], ("module", "header", "file", "tool"))
+                self.assertIn(need.split(":")[0], ("module", "header", "file", "tool", "capability"))
 
     def test_racy_and_fixed_are_different_programs(self):
         for case in CASES:

@@ -43,6 +43,45 @@ class Execute(unittest.TestCase):
         case = Case("c", program, ("{}", "{ptx}", "{streamsan}", "7"), others=(("ptx", kernels),))
         self.assertEqual(self.runner.words(case), ["/a", "/b.ptx", "/bin/streamsan", "7"])
 
+    def launcher(self, script):
+        """A stand-in for the launcher: a shell script."""
+        path = self.folder / "launcher"
+        path.write_text("#!/bin/sh\n" + script)
+        path.chmod(0o755)
+        self.runner.streamsan = path
+
+    def test_options_reach_the_launcher_and_the_preload(self):
+        self.launcher('echo "$@"')
+        case = Case("c", command=("program",), options=("footprints=measured", "a=b"))
+        self.assertRegex(self.runner.run(case).text, "^run --footprints=measured --a=b --json .* -- program\n")
+        case = Case("c", command=("sh", "-c", 'echo "$STREAMSAN_OPTIONS"'), mode="preload")
+        self.assertRegex(self.runner.preloaded(case, self.folder)[1], r"(?m)^trace_path=.*%p\.trace:footprints=inferred$")
+
+    def test_a_profiler_must_have_seen_launches(self):
+        case = Case("c", command=("program",), mode="cupti")
+        self.launcher("true")
+        self.assertEqual(len(self.runner.run(case).complaints), 1)
+        self.launcher('python3 -c "import struct,sys; sys.stdout.buffer.write('
+                      "struct.pack('56sQ', b'cuLaunchKernel', 3))\" > $STREAMSAN_CUPTI_COUNTS.17")
+        self.assertEqual(self.runner.run(case).complaints, [])
+
+    def test_truth_is_compared_with_the_trace_that_was_kept(self):
+        self.launcher("""
+            if [ $1 = run ]; then
+              for word; do case $word in --trace_dir=*) mkdir -p ${word#*=}/x; touch ${word#*=}/x/1.trace;; esac; done
+              echo '{"truth": {"kernel": "k", "launch": 0, "mode": "read", "pieces": [[16, 8, 1, 0, 1, 0]]}}'
+            else
+              echo '{"kernel": "k", "known": "measured", "complete": true, "pieces": [{"mode": "read", "address": 16,' \
+                   '"width": WIDTH}]}' > ${2#*=}
+            fi""")
+        case = Case("c", command=("program",), mode="truth")
+        script = self.runner.streamsan.read_text()
+        self.runner.streamsan.write_text(script.replace("WIDTH", "8"))
+        outcome = self.runner.run(case)
+        self.assertEqual((outcome.complaints, outcome.detail), ([], ["launch 0 of 'k': read 8 bytes"]))
+        self.runner.streamsan.write_text(script.replace("WIDTH", "9"))
+        self.assertIn("too many: 1 bytes", self.runner.run(case).complaints[0])
+
     def test_a_product_is_found_in_either_layout(self):
         self.assertEqual(find_product(self.folder), (None, None))
         for place in ("cli/streamsan", "lib/streamsan/libstreamsan.so"):

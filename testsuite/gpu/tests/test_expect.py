@@ -3,7 +3,7 @@ import unittest
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from suite.expect import Expect, Finding, NO_ERROR, Outcome, SILENT, complaints, site_line
+from suite.expect import Expect, Finding, NO_ERROR, Outcome, SILENT, complaints, possibles, site_line
 
 RACE = {"severity": "error", "kind": "race", "hazard": "read-after-write", "cause": "no-edge", "message": "m"}
 POSSIBLE = {**RACE, "severity": "possible"}
@@ -67,6 +67,39 @@ class Racy(unittest.TestCase):
         self.assertEqual(len(complaints(expect, outcome({**LATENT, "rule": "R-ALC-05"}))), 2)
 
 
+class Overlap(unittest.TestCase):
+    EXPECT = Expect(findings=(Finding(at_least=True),), allowed=("possible",), overlap=True)
+    PRINTED = '{"overlap": [4096, 16]}\n'
+    TEXT = PRINTED + "ERROR: race on device memory 0x1000 [16 bytes overlap]\n"
+
+    def found(self, begin, end, text=TEXT, **more):
+        finding = {**RACE, "overlap_begin": hex(begin), "overlap_end": hex(end), **more}
+        return complaints(self.EXPECT, outcome(finding, text=text))
+
+    def test_exactly_the_printed_bytes(self):
+        self.assertEqual(self.found(4096, 4112), [])
+        self.assertEqual(len(self.found(4096, 4111)), 1)
+        self.assertEqual(len(self.found(4092, 4112)), 1)
+
+    def test_in_the_text_too(self):
+        self.assertEqual(len(self.found(4096, 4112, self.TEXT.replace("[16", "[up to 16"))), 1)
+
+    def test_of_errors_only(self):
+        error = {**RACE, "overlap_begin": "0x1000", "overlap_end": "0x1010"}
+        other = {**POSSIBLE, "overlap_begin": "0x0", "overlap_end": "0x2000"}
+        self.assertEqual(complaints(self.EXPECT, outcome(error, other, text=self.TEXT)), [])
+
+    def test_a_program_that_prints_none(self):
+        self.assertEqual(self.found(4096, 4112, ""), ["the program printed no overlap"])
+
+
+class Possibles(unittest.TestCase):
+    def test_what_is_named(self):
+        report = {"findings": [{**POSSIBLE, "count": 3}, RACE, {**POSSIBLE, "suppressed": True}]}
+        self.assertEqual(possibles(report), ["3 x possible race read-after-write no-edge: m"])
+        self.assertEqual(possibles(None), [])
+
+
 class Text(unittest.TestCase):
     def setUp(self):
         self.folder = TemporaryDirectory()
@@ -83,6 +116,14 @@ class Text(unittest.TestCase):
         expect = Expect(sites=("copy",))
         self.assertEqual(complaints(expect, outcome(text="main a.cu:2:3"), self.source), [])
         self.assertEqual(len(complaints(expect, outcome(text="main a.cu:21"), self.source)), 1)
+
+    def test_lines(self):
+        expect = Expect(lines=(1, 1))
+        self.assertEqual(complaints(expect, outcome(text="one\n\n")), [])
+        self.assertEqual(len(complaints(expect, outcome())), 1)
+        self.assertEqual(len(complaints(expect, outcome(text="one\ntwo"))), 1)
+        twice = "streamsan[7]: not measured\n==7== WARNING: streamsan: not measured\n"
+        self.assertEqual(complaints(expect, outcome(text=twice)), [])
 
     def test_patterns(self):
         expect = Expect(text=("^SUMMARY",))

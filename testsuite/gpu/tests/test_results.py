@@ -35,6 +35,10 @@ class Document(unittest.TestCase):
         self.assertEqual(self.read()["tests"], [{"name": "a", "verdict": "skip", "reason": "no GPU"},
                                                 {"name": "b", "verdict": "pass"}])
 
+    def test_further_members_are_there_if_not_empty(self):
+        self.results.test("a", PASS, detail=["read 8 bytes"], possible=[])
+        self.assertEqual(self.read()["tests"], [{"name": "a", "verdict": "pass", "detail": ["read 8 bytes"]}])
+
     def test_output_of_a_failure_goes_to_the_log(self):
         self.results.test("a", FAIL, "exit code 1", "the output")
         self.assertIn("==== a: exit code 1\nthe output", self.log.read_text())

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "cli/footprint_files.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <set>
+#include <string_view>
+#include <system_error>
+
+namespace streamsan::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kAgent = "libstreamsan_footprints.so";
+constexpr const char* kSanitizer = "libsanitizer-public.so";
+/// How far below a package's directory the library may lie.
+constexpr int kPackageDepth = 4;
+
+bool is_file(const fs::path& path) {
+  std::error_code error;
+  return fs::is_regular_file(path, error);
+}
+
+/// The directories in `parent` whose name starts with `prefix`, the highest version first: of python3.9 and python3.11
+/// the latter.
+std::vector<fs::path> versions(const fs::path& parent, std::string_view prefix) {
+  std::vector<fs::path> out;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(parent, error)) {
+    if (entry.is_directory(error) && entry.path().filename().string().starts_with(prefix)) out.push_back(entry.path());
+  }
+  std::sort(out.begin(), out.end(), [](const fs::path& a, const fs::path& b) {
+    std::string left = a.filename().string(), right = b.filename().string();
+    return strverscmp(left.c_str(), right.c_str()) > 0;
+  });
+  return out;
+}
+
+/// One search: places in order, each looked at once.
+class Search {
+ public:
+  explicit Search(const Surroundings& surroundings) : surroundings_(surroundings) {}
+
+  [[nodiscard]] bool done() const { return !found_.path.empty(); }
+  FoundFile take() { return std::move(found_); }
+
+  /// A CUDA toolkit.
+  void toolkit(const fs::path& root) {
+    if (root.empty()) return;
+    in(root / "compute-sanitizer");
+    in(root / "extras/Sanitizer");
+  }
+
+  /// Below the directory in which a Python looks for packages.
+  void packages(const fs::path& site) {
+    fs::path nvidia = site / "nvidia";
+    below(nvidia / "cuda_sanitizer_api", kPackageDepth);
+    for (const fs::path& toolkit : versions(nvidia, "cu1")) below(toolkit, kPackageDepth);
+  }
+
+  /// The root of a Python, or of an environment: /usr of /usr/bin/python3.
+  void python(const fs::path& prefix) {
+    if (prefix.empty()) return;
+    for (const char* library : {"lib", "lib64", "local/lib"}) {
+      for (const fs::path& version : versions(prefix / library, "python3")) {
+        packages(version / "site-packages");
+        packages(version / "dist-packages");
+      }
+    }
+  }
+
+  /// A directory that the loader was told of.
+  void in(const fs::path& directory) {
+    if (done() || directory.empty()) return;
+    found_.tried.push_back(directory.string());
+    if (is_file(directory / kSanitizer)) accept(directory / kSanitizer);
+  }
+
+  /// The program that a shell would run; empty: none.
+  [[nodiscard]] fs::path program(const char* name) const {
+    for (const fs::path& directory : list("PATH")) {
+      if (is_file(directory / name)) return directory / name;
+    }
+    return {};
+  }
+  [[nodiscard]] std::vector<fs::path> list(const char* variable) const {
+    std::vector<fs::path> out;
+    std::string text = surroundings_.environment(variable);
+    for (std::size_t at = 0; at < text.size();) {
+      std::size_t end = std::min(text.find(':', at), text.size());
+      if (end > at) out.emplace_back(text.substr(at, end - at));
+      at = end + 1;
+    }
+    return out;
+  }
+
+ private:
+  void below(const fs::path& directory, int depth) {
+    std::error_code error;
+    if (done() || !fs::is_directory(directory, error)) return;
+    in(directory);
+    if (depth == 0) return;
+    std::set<fs::path> children;  // in an order that does not depend on the file system
+    for (const fs::directory_entry& entry : fs::directory_iterator(directory, error)) {
+      // The headers of a toolkit are thousands of directories.
+      bool headers = entry.path().filename() == "include";
+      if (!headers && entry.is_directory(error) && !entry.is_symlink(error)) children.insert(entry.path());
+    }
+    for (const fs::path& child : children) below(child, depth - 1);
+  }
+  void accept(const fs::path& path) {
+    std::error_code error;
+    found_.path = fs::absolute(path, error).lexically_normal().string();
+  }
+
+  const Surroundings& surroundings_;
+  FoundFile found_;
+};
+
+/// <root> of <root>/bin/program, by its real path and by the one it was found at: a toolkit's nvcc may be a link from
+/// somewhere else, and the python3 of a virtual environment is a link out of it.
+std::vector<fs::path> roots_of(const fs::path& program) {
+  if (program.empty()) return {};
+  std::error_code error;
+  std::vector<fs::path> out{program.parent_path().parent_path()};
+  fs::path real = fs::canonical(program, error);
+  if (!error && real.parent_path().parent_path() != out[0]) out.push_back(real.parent_path().parent_path());
+  return out;
+}
+
+/// What an option names is used or missing; nothing else is looked for.
+FoundFile named(const std::string& path) {
+  std::error_code error;
+  return {is_file(path) ? fs::absolute(path, error).string() : "", {path}};
+}
+
+}  // namespace
+
+Surroundings::Surroundings()
+    : environment([](const char* name) {
+        const char* value = std::getenv(name);
+        return std::string(value ? value : "");
+      }) {}
+
+FoundFile find_agent(const Options& options, const std::string& preload) {
+  if (!options.agent_path.empty()) return named(options.agent_path);
+  FoundFile out;
+  std::error_code error;
+  // A recorder that is linked to from somewhere has its agent beside the file itself.
+  for (const fs::path& recorder : {fs::path(preload), fs::canonical(preload, error)}) {
+    fs::path candidate = recorder.parent_path() / kAgent;
+    if (recorder.empty() || (!out.tried.empty() && out.tried.back() == candidate.string())) continue;
+    out.tried.push_back(candidate.string());
+    if (is_file(candidate)) {
+      out.path = fs::absolute(candidate, error).string();
+      break;
+    }
+  }
+  return out;
+}
+
+FoundFile find_sanitizer(const Options& options, const Surroundings& surroundings) {
+  if (!options.sanitizer_library.empty()) return named(options.sanitizer_library);
+  Search search(surroundings);
+  for (const char* variable : {"CUDA_HOME", "CUDA_PATH"}) search.toolkit(surroundings.environment(variable));
+  for (const fs::path& root : roots_of(search.program("nvcc"))) search.toolkit(root);
+
+  for (const char* variable : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
+    fs::path prefix = surroundings.environment(variable);
+    search.toolkit(prefix);
+    search.python(prefix);
+  }
+  for (const fs::path& root : roots_of(search.program("python3"))) search.python(root);
+  if (std::string home = surroundings.environment("HOME"); !home.empty()) search.python(fs::path(home) / ".local");
+
+  for (const fs::path& directory : search.list("LD_LIBRARY_PATH")) search.in(directory);
+  for (const fs::path& toolkit : versions(surroundings.root / "usr/local", "cuda")) search.toolkit(toolkit);
+  search.toolkit(surroundings.root / "opt/cuda");
+  search.toolkit(surroundings.root / "usr/lib/nvidia-cuda-toolkit");
+  return search.take();
+}
+
+FootprintPlan plan_footprints(const Options& options, const std::string& preload, const Surroundings& surroundings) {
+  FootprintPlan plan;
+  if (options.footprints == "inferred") return plan;
+  FoundFile agent = find_agent(options, preload);
+  plan.agent = agent.path;
+  if (agent.path.empty()) {
+    plan.obstacle = "there is no " + (options.agent_path.empty() ? kAgent : options.agent_path) +
+                    (options.agent_path.empty() ? " beside the recorder (option agent_path)" : "");
+    return plan;
+  }
+  // A scripted agent measures nothing.
+  if (options.agent_script.empty()) {
+    FoundFile sanitizer = find_sanitizer(options, surroundings);
+    plan.sanitizer = sanitizer.path;
+    if (sanitizer.path.empty()) {
+      plan.obstacle = options.sanitizer_library.empty()
+                          ? std::string("no ") + kSanitizer + " was found (option sanitizer_library)"
+                          : "there is no " + options.sanitizer_library;
+      return plan;
+    }
+  }
+  plan.measure = true;
+  return plan;
+}
+
+}  // namespace streamsan::cli

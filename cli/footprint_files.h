@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Where the two files are that measuring the bytes of kernels needs (docs/footprints.md): our own agent, which lies
+// beside the recorder, and NVIDIA's Sanitizer library, which is not ours to ship and comes with every CUDA toolkit and
+// in Python packages.
+//
+// Files are only looked at, and nothing is run or loaded: a python3 that would be asked where its packages are may take
+// seconds, and a library that is loaded to try it may want a driver. So places are guessed from the environment,
+// nearest to the user first: what was named by an option, the toolkit that CUDA_HOME names, that of the nvcc in PATH,
+// the active Python environment, and last the usual directories of the system.
+//
+// Whether the library can be used is found out in the program under test, by the agent.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "cli/options.h"
+
+namespace streamsan::cli {
+
+/// What a search depends on. The members' defaults are this process's own.
+struct Surroundings {
+  /// Value of an environment variable; empty: it is not set.
+  std::function<std::string(const char* name)> environment;
+  /// Under which /usr/local and /opt are looked for.
+  std::filesystem::path root = "/";
+
+  Surroundings();
+};
+
+struct FoundFile {
+  std::string path;                ///< absolute; empty: not found
+  std::vector<std::string> tried;  ///< where it was looked for
+};
+
+/// libstreamsan_footprints.so: agent_path, or beside `preload`, the recorder.
+FoundFile find_agent(const Options& options, const std::string& preload);
+
+/// libsanitizer-public.so: sanitizer_library, or the first of the places above.
+FoundFile find_sanitizer(const Options& options, const Surroundings& surroundings = {});
+
+/// What a run is to do about footprints.
+struct FootprintPlan {
+  bool measure = false;   ///< hand the two files to the recorder
+  std::string agent;      ///< absolute paths, as far as they were found
+  std::string sanitizer;  ///< empty: not found, or the agent is one that does not need it
+  std::string obstacle;   ///< a clause: why nothing can be measured; empty: nothing is in the way, or it was not wanted
+};
+
+FootprintPlan plan_footprints(const Options& options, const std::string& preload,
+                              const Surroundings& surroundings = {});
+
+}  // namespace streamsan::cli

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The recorder's own parser (interposer/options.cpp) against the launcher's table: the same defaults, and what one
+// writes the other reads.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <memory>
+
+#include "cli/options.h"
+#include "interposer/options.h"
+
+namespace streamsan::cli {
+namespace {
+
+recorder::Options read(const std::string& text) {
+  setenv("STREAMSAN_OPTIONS", text.c_str(), 1);
+  auto out = std::make_unique<recorder::Options>();
+  recorder::read_options(*out);
+  unsetenv("STREAMSAN_OPTIONS");
+  return *out;
+}
+
+TEST(GuestOptions, DefaultsAreThoseOfTheTable) {
+  Options table;
+  recorder::Options guest = read("");
+  EXPECT_EQ(guest.trace_path, table.trace_path);
+  EXPECT_EQ(guest.stacks, table.stacks ? 1u : 0u);
+  EXPECT_EQ(guest.stack_depth, table.stack_depth);
+  EXPECT_EQ(guest.follow_children, table.follow_children ? 1u : 0u);
+  EXPECT_EQ(guest.verbosity, table.verbosity);
+  EXPECT_EQ(guest.footprints, recorder::FootprintMode::Auto);
+  EXPECT_EQ(table.footprints, "auto");
+  EXPECT_EQ(guest.footprint_policy, recorder::FootprintPolicy::First);
+  EXPECT_EQ(table.footprint_policy, "first");
+  EXPECT_EQ(guest.footprint_launches, table.footprint_launches);
+  EXPECT_EQ(guest.footprint_seconds, table.footprint_seconds);
+  EXPECT_EQ(guest.footprint_patience, table.footprint_patience);
+  EXPECT_EQ(guest.footprint_memory, table.footprint_memory);
+  EXPECT_EQ(guest.agent_path, table.agent_path);
+  EXPECT_EQ(guest.sanitizer_library, table.sanitizer_library);
+  EXPECT_EQ(guest.agent_script, table.agent_script);
+}
+
+TEST(GuestOptions, FootprintsAreReadAsTheyAreWritten) {
+  recorder::Options guest = read(
+      "footprints=measured:footprint_policy=asked:footprint_launches=1:footprint_seconds=2:footprint_patience=3:"
+      "footprint_memory=4:agent_path=/a.so:sanitizer_library=/s.so:agent_script=/x y=z");
+  EXPECT_EQ(guest.footprints, recorder::FootprintMode::Measured);
+  EXPECT_EQ(guest.footprint_policy, recorder::FootprintPolicy::Asked);
+  EXPECT_EQ(guest.footprint_launches, 1u);
+  EXPECT_EQ(guest.footprint_seconds, 2u);
+  EXPECT_EQ(guest.footprint_patience, 3u);
+  EXPECT_EQ(guest.footprint_memory, 4u);
+  EXPECT_STREQ(guest.agent_path, "/a.so");
+  EXPECT_STREQ(guest.sanitizer_library, "/s.so");
+  EXPECT_STREQ(guest.agent_script, "/x");
+  EXPECT_EQ(read("footprints=measured,footprints=inferred").footprints, recorder::FootprintMode::Inferred);
+}
+
+TEST(GuestOptions, WhatMakesNoSenseLeavesTheDefaultAndNumbersAreCut) {
+  recorder::Options guest =
+      read("footprints=exact,footprint_policy=,footprint_seconds=ten,footprint_patience=99999999");
+  EXPECT_EQ(guest.footprints, recorder::FootprintMode::Auto);
+  EXPECT_EQ(guest.footprint_policy, recorder::FootprintPolicy::First);
+  EXPECT_EQ(guest.footprint_seconds, 20u);
+  EXPECT_EQ(guest.footprint_patience, recorder::kMostFootprintPatience);
+}
+
+}  // namespace
+}  // namespace streamsan::cli

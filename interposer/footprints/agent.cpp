@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The agent that measures with NVIDIA's Sanitizer API.
+//
+//   begin:  wait until the GPU is idle, patch the kernel's module     (worker thread, bounded; see worker.h)
+//           listen to launches
+//   the launch itself: the callback hands the marks to the patches
+//   end:    stop listening, wait for the kernel (bounded), unpatch, read the marks
+//
+// So a module is patched only while one launch of it is measured, and nothing of this costs anything at any other time:
+// patching and unpatching take some 0.2 ms, a patched kernel runs at a fraction of its speed (measured on an H200 with
+// driver 580: 28 times slower where memory bounds it), an unpatched one at full speed again.
+//
+// What was learned on the way about the library of CUDA 13.0:
+//   * The subscription must be there before the context is made; modules of earlier contexts cannot be patched.
+//   * Adding or patching inside a launch callback deadlocks for any stream but the default one. Outside it waits until
+//   the
+//     context has no work left, like loading a module does.
+//   * Another subscriber (CUPTI: Nsight, torch.profiler) means silence: every call succeeds, no callback comes. Seen
+//   here
+//     as a launch that was never announced.
+//
+//   * Code must not be patched or unpatched under a running kernel of the module (illegal instruction). So patching
+//   happens
+//     when the GPU is idle, and the recorder holds back other launches until the module is unpatched. A kernel that
+//     does not end in time leaves its module patched, which is slow and right, until settle() finds the GPU idle.
+#include "interposer/footprints/agent.h"
+
+#include <time.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstring>
+#include <new>
+
+#include "interposer/footprints/device_marks.h"
+#include "interposer/footprints/sanitizer_api.h"
+#include "interposer/footprints/tensor_code.h"
+#include "interposer/footprints/worker.h"
+
+extern "C" const char streamsan_patch_image[];  // patch_image.S
+
+namespace streamsan::footprints {
+namespace {
+
+constexpr std::size_t kMostContexts = 32;
+constexpr unsigned kMostUnannounced = 3;
+constexpr std::size_t kLeastFreeBytes = std::size_t{512} << 20;  // of device memory, for us to take any
+constexpr std::uint32_t kPatchingPatience = 10'000;              // ms
+constexpr std::uint32_t kSettlingPatience = 20;                  // ms
+constexpr char kExcluded[] =
+    "another tool receives the driver's callbacks (CUPTI: a profiler?), and the two exclude each other";
+
+struct Patch {
+  Sanitizer_InstructionId instruction;
+  const char* function;
+};
+constexpr Patch kPatches[] = {
+    {SANITIZER_INSTRUCTION_GLOBAL_MEMORY_ACCESS, "streamsan_access"},
+    {SANITIZER_INSTRUCTION_MEMCPY_ASYNC, "streamsan_async_copy"},
+    {SANITIZER_INSTRUCTION_BULK_COPY_GLOBAL_TO_SHARED, "streamsan_bulk_load"},
+    {SANITIZER_INSTRUCTION_BULK_COPY_SHARED_TO_GLOBAL, "streamsan_bulk_store"},
+    {SANITIZER_INSTRUCTION_BULK_REDUCTION_SHARED_TO_GLOBAL, "streamsan_bulk_reduction"},
+};
+
+struct Context {
+  CUcontext handle = nullptr;
+  bool patches_added = false;
+  CUevent event = nullptr;
+  DeviceMarks marks;
+};
+
+enum class Stage : int {
+  Waiting,    ///< for the GPU to be idle; may be abandoned
+  Patching,   ///< the GPU was idle: this does not take long
+  Abandoned,  ///< nobody waits for the result any more: nothing is to be patched
+};
+
+/// The measurement under way, of the thread that measures, and of the worker while it runs a job for it.
+struct Current {
+  Context* context = nullptr;
+  void* handle = nullptr;  // as launched
+  bool is_kernel = false;
+  CUfunction function = nullptr;
+  CUmodule module = nullptr;
+  CUstream stream = nullptr;
+  const char* name = nullptr;
+  const char* problem = nullptr;
+  StreamSanOutcome failure = kStreamSanFailed;  // what a problem amounts to
+  bool patched = false;
+  bool late = false;  // its kernel may still run, its module is patched, its marks are in use
+  std::atomic<Stage> stage{Stage::Waiting};
+};
+
+constinit StreamSanHost g_host{};
+constinit SanitizerApi g_api{};
+constinit DriverCalls g_driver{};
+constinit Sanitizer_SubscriberHandle g_subscriber{};
+Context g_contexts[kMostContexts];
+Current g_current;
+Runs g_runs;
+Worker g_worker;
+constinit unsigned g_unannounced = 0;
+char g_problem[160];
+
+/// What the callback gives the patches for launches of this thread; null: nothing.
+thread_local const void* t_marks = nullptr;
+thread_local bool t_announced = false;
+
+void on_callback(void*, Sanitizer_CallbackDomain domain, Sanitizer_CallbackId id, const void* data) {
+  if (domain == SANITIZER_CB_DOMAIN_RESOURCE && id == SANITIZER_CBID_RESOURCE_MODULE_LOADED) {
+    const auto& module = *static_cast<const Sanitizer_ResourceModuleData*>(data);
+    if (module.pCubin) note_tensor_code(module.pCubin, module.cubinSize);
+    return;
+  }
+  if (domain != SANITIZER_CB_DOMAIN_LAUNCH || id != SANITIZER_CBID_LAUNCH_AFTER_SYSCALL_SETUP) return;
+  const auto& launch = *static_cast<const Sanitizer_LaunchData*>(data);
+  // Launches of other threads, too, may run the patched code; they are told to mark nothing.
+  if (g_api.set_launch_data(launch.hLaunch, launch.function, launch.hStream, t_marks) == SANITIZER_SUCCESS && t_marks)
+    t_announced = true;
+}
+
+std::uint64_t now_ms() {
+  timespec time{};
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return static_cast<std::uint64_t>(time.tv_sec) * 1000 + static_cast<std::uint64_t>(time.tv_nsec) / 1'000'000;
+}
+
+/// Our own calls must not end a capture that another thread has under way.
+class RelaxedCapture {
+ public:
+  RelaxedCapture() { g_driver.cuThreadExchangeStreamCaptureMode(&mode_); }
+  ~RelaxedCapture() { g_driver.cuThreadExchangeStreamCaptureMode(&mode_); }
+  RelaxedCapture(const RelaxedCapture&) = delete;
+  RelaxedCapture& operator=(const RelaxedCapture&) = delete;
+
+ private:
+  CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
+};
+
+Context* context_of(CUstream stream) {
+  CUcontext handle = nullptr;
+  const bool special = stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD || !stream;
+  const CUresult result = special ? g_driver.cuCtxGetCurrent(&handle) : g_driver.cuStreamGetCtx(stream, &handle);
+  if (result != CUDA_SUCCESS || !handle) return nullptr;
+  for (Context& context : g_contexts) {
+    if (context.handle == handle) return &context;
+    if (!context.handle) {
+      context.handle = handle;
+      return &context;
+    }
+  }
+  return nullptr;
+}
+
+const char* sanitizer_problem(const char* what, SanitizerResult result) {
+  std::snprintf(g_problem, sizeof g_problem, "%s failed with error %d", what, static_cast<int>(result));
+  return g_problem;
+}
+
+/// Too little memory, and the guest's own next allocation would fail because of us.
+bool is_memory_short() {
+  std::size_t free_bytes = 0;
+  std::size_t total = 0;
+  return g_driver.cuMemGetInfo_v2(&free_bytes, &total) != CUDA_SUCCESS || free_bytes < kLeastFreeBytes;
+}
+
+const char* find_module(Current& current) {
+  current.function = static_cast<CUfunction>(current.handle);
+  if (current.is_kernel &&
+      g_driver.cuKernelGetFunction(&current.function, static_cast<CUkernel>(current.handle)) != CUDA_SUCCESS) {
+    return "the driver does not tell its function";
+  }
+  // A function that is loaded at its launch would be patched inside of it.
+  if (g_driver.cuFuncLoad(current.function) != CUDA_SUCCESS ||
+      g_driver.cuFuncGetModule(&current.module, current.function) != CUDA_SUCCESS) {
+    return "the driver does not tell its module";
+  }
+  return nullptr;
+}
+
+const char* add_patches(Current& current) {
+  if (current.context->patches_added) return nullptr;
+  const SanitizerResult added = g_api.add_patches(streamsan_patch_image, current.context->handle);
+  if (added != SANITIZER_SUCCESS) {
+    // The first context of all: the Sanitizer was told of none.
+    if (current.context == g_contexts) {
+      current.failure = kStreamSanDead;
+      return kExcluded;
+    }
+    return sanitizer_problem("adding the patches", added);
+  }
+  current.context->patches_added = true;
+  return nullptr;
+}
+
+/// The GPU is idle, and stays so.
+const char* patch_module(Current& current) {
+  if (is_memory_short()) return "little device memory is free";
+  if (const char* problem = add_patches(current)) return problem;
+  if (const char* problem = find_module(current)) return problem;
+  if (const char* problem = current.context->marks.prepare(g_driver, g_host.most_bytes)) return problem;
+  for (const Patch& patch : kPatches) {
+    const SanitizerResult chosen = g_api.patch_instructions(patch.instruction, current.module, patch.function);
+    if (chosen != SANITIZER_SUCCESS) return sanitizer_problem("choosing what to patch", chosen);
+  }
+  const SanitizerResult patched = g_api.patch_module(current.module);
+  if (patched != SANITIZER_SUCCESS) return sanitizer_problem("patching its module", patched);
+  current.patched = true;
+  return nullptr;
+}
+
+void unpatch() {
+  // The module may be gone by now; then this fails, and nothing is lost.
+  if (g_current.patched) g_api.unpatch_module(g_current.module);
+  g_current.patched = false;
+}
+
+/// Runs on the worker: waiting for the GPU may take for ever.
+bool wait_until_idle() {
+  if (g_driver.cuCtxSetCurrent(g_current.context->handle) != CUDA_SUCCESS) return false;
+  const RelaxedCapture relaxed;
+  return g_driver.cuCtxSynchronize() == CUDA_SUCCESS;
+}
+
+void prepare_job(void*) {
+  const bool idle = wait_until_idle();
+  Stage expected = Stage::Waiting;
+  if (!g_current.stage.compare_exchange_strong(expected, Stage::Patching)) return;
+  const RelaxedCapture relaxed;
+  g_current.problem = idle ? patch_module(g_current) : "its context is in error";
+}
+
+void settle_job(void*) {
+  const bool idle = wait_until_idle();
+  Stage expected = Stage::Waiting;
+  if (!g_current.stage.compare_exchange_strong(expected, Stage::Patching)) return;
+  const RelaxedCapture relaxed;
+  unpatch();
+  if (idle) g_current.context->marks.read(g_driver, g_runs);
+  g_current.late = false;
+}
+
+/// Has the job done on the worker. False: the GPU was not idle in time, and the job will do nothing.
+bool run_when_idle(Worker::Job job, std::uint32_t patience_ms) {
+  if (!g_worker.idle()) return false;
+  g_current.stage.store(Stage::Waiting);
+  if (g_worker.run(job, nullptr, patience_ms)) return true;
+  Stage expected = Stage::Waiting;
+  if (g_current.stage.compare_exchange_strong(expected, Stage::Abandoned)) return false;
+  // Patching has begun, and the GPU was idle.
+  return g_worker.wait(kPatchingPatience);
+}
+
+const char* start(const StreamSanHost* host) {
+  if (host->version != kStreamSanAgentVersion) return "agent and recorder are of different versions";
+  g_host = *host;
+  if (!g_driver.find(g_host)) return "the driver is too old (CUDA 12.4 or later is needed)";
+  if (const char* problem = load_sanitizer(g_host.sanitizer_library, g_api)) return problem;
+  const SanitizerResult subscribed = g_api.subscribe(&g_subscriber, on_callback, nullptr);
+  if (subscribed != SANITIZER_SUCCESS) return sanitizer_problem("subscribing to the Sanitizer", subscribed);
+  g_api.enable_callback(1, g_subscriber, SANITIZER_CB_DOMAIN_RESOURCE, SANITIZER_CBID_RESOURCE_MODULE_LOADED);
+  return nullptr;
+}
+
+StreamSanMeasurement begin(const StreamSanLaunch* launch) {
+  // After a job that was abandoned, or a late kernel, nothing here may be touched.
+  if (g_current.late || !g_worker.idle()) return {kStreamSanBusy, nullptr, nullptr, 0};
+  Context* context = context_of(static_cast<CUstream>(launch->stream));
+  if (!context) return {kStreamSanFailed, nullptr, nullptr, 0};
+  g_current.context = context;
+  g_current.handle = launch->function;
+  g_current.is_kernel = launch->is_kernel != 0;
+  g_current.stream = static_cast<CUstream>(launch->stream);
+  g_current.name = launch->name;
+  g_current.problem = nullptr;
+  g_current.failure = kStreamSanFailed;
+  if (!run_when_idle(prepare_job, g_host.patience_ms)) return {kStreamSanLate, nullptr, nullptr, 0};
+  if (g_current.problem) {
+    unpatch();
+    return {g_current.failure, g_current.problem, nullptr, 0};
+  }
+  const SanitizerResult listening = g_api.enable_domain(1, g_subscriber, SANITIZER_CB_DOMAIN_LAUNCH);
+  if (listening != SANITIZER_SUCCESS) {
+    unpatch();
+    return {kStreamSanFailed, sanitizer_problem("listening to launches", listening), nullptr, 0};
+  }
+  t_marks = context->marks.on_device();
+  t_announced = false;
+  return {kStreamSanMeasured, nullptr, nullptr, 0};
+}
+
+/// Waits for what was enqueued in the stream up to now.
+enum class Wait { Done, Late, Error };
+Wait wait_for_kernel() {
+  Context& context = *g_current.context;
+  if (!context.event && g_driver.cuEventCreate(&context.event, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS)
+    return Wait::Error;
+  if (g_driver.cuEventRecord(context.event, g_current.stream) != CUDA_SUCCESS) return Wait::Error;
+  const std::uint64_t deadline = now_ms() + g_host.patience_ms;
+  for (unsigned turn = 0;; ++turn) {
+    const CUresult result = g_driver.cuEventQuery(context.event);
+    if (result == CUDA_SUCCESS) return Wait::Done;
+    if (result != CUDA_ERROR_NOT_READY) return Wait::Error;
+    if (now_ms() > deadline) return Wait::Late;
+    if (turn < 50) continue;
+    const timespec nap{0, turn < 1000 ? 20'000 : 200'000};
+    nanosleep(&nap, nullptr);
+  }
+}
+
+StreamSanMeasurement give_up(StreamSanOutcome outcome, const char* reason) {
+  unpatch();
+  return {outcome, reason, nullptr, 0};
+}
+
+StreamSanMeasurement end(int succeeded) {
+  const RelaxedCapture relaxed;
+  t_marks = nullptr;
+  g_api.enable_domain(0, g_subscriber, SANITIZER_CB_DOMAIN_LAUNCH);
+  if (!succeeded) return give_up(kStreamSanFailed, nullptr);
+  switch (wait_for_kernel()) {
+    case Wait::Done:
+      break;
+    case Wait::Late:
+      g_current.late = true;
+      return {kStreamSanLate, nullptr, nullptr, 0};
+    case Wait::Error:
+      return give_up(kStreamSanFailed, nullptr);  // the guest will meet the error in its own next call
+  }
+  unpatch();
+  if (!t_announced) {
+    return ++g_unannounced < kMostUnannounced ? give_up(kStreamSanFailed, nullptr) : give_up(kStreamSanDead, kExcluded);
+  }
+  g_unannounced = 0;
+  const DeviceMarks::Read read = g_current.context->marks.read(g_driver, g_runs);
+  if (read == DeviceMarks::Read::Failed) return {kStreamSanFailed, "its marks could not be read", nullptr, 0};
+  if (read == DeviceMarks::Read::Overflow) {
+    const bool at_limit = g_current.context->marks.at_limit();
+    return {kStreamSanTooLarge,
+            at_limit ? "it touches more memory than the marks have room for (footprint_memory)" : nullptr, nullptr, 0};
+  }
+  StreamSanMeasurement out{kStreamSanMeasured, nullptr, nullptr, 0};
+  out.ranges = g_runs.finish(out.count);
+  if (g_runs.full()) {
+    out.outcome = kStreamSanIncomplete;
+    out.reason = "its bytes are in too many pieces";
+  } else if (uses_tensor_maps(g_current.name)) {
+    out.outcome = kStreamSanIncomplete;
+    out.reason = "it moves memory by tensor maps, which the Sanitizer does not show";
+  }
+  return out;
+}
+
+int settle() {
+  if (g_current.late) run_when_idle(settle_job, kSettlingPatience);
+  return !g_current.late;
+}
+
+void forget() {
+  // The parent's GPU is not ours. What it had in flight never ends here.
+  g_worker.forget();
+  new (&g_current) Current();
+  for (Context& context : g_contexts) new (&context) Context();
+  g_subscriber = {};
+}
+
+constexpr StreamSanAgent kAgent = {kStreamSanAgentVersion, start, begin, end, settle, forget};
+
+}  // namespace
+}  // namespace streamsan::footprints
+
+extern "C" __attribute__((visibility("default"))) const StreamSanAgent* streamsan_agent(void) {
+  return &streamsan::footprints::kAgent;
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "interposer/footprints/device_marks.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace streamsan::footprints {
+namespace {
+
+constexpr std::uint32_t kFirstSlots = 1024;  // 96 MiB, for kernels that touch up to 192 MiB or so
+constexpr std::uint32_t kGrowth = 4;
+constexpr std::size_t kBatch = 32;  // regions read at once
+// A slot in use, packed so that sorting sorts by region: region above, slot below.
+constexpr unsigned kSlotBits = 24;
+constexpr std::uint64_t slot_in(unsigned long long packed) { return packed & ((1ull << kSlotBits) - 1); }
+constexpr std::uint64_t region_in(unsigned long long packed) { return packed >> kSlotBits; }
+
+constexpr std::uint64_t kPerSlot = kSlotBytes + sizeof(unsigned long long);
+
+}  // namespace
+
+void DeviceMarks::release(const DriverCalls& driver) {
+  if (words_) driver.cuMemFree_v2(words_);
+  if (keys_) driver.cuMemFree_v2(keys_);
+  if (host_keys_) driver.cuMemFreeHost(host_keys_);
+  words_ = keys_ = 0;
+  host_keys_ = nullptr;
+  slots_ = 0;
+}
+
+bool DeviceMarks::allocate(const DriverCalls& driver, std::uint32_t slots) {
+  release(driver);
+  void* keys_here = nullptr;
+  bool done = driver.cuMemAlloc_v2(&words_, slots * kSlotBytes) == CUDA_SUCCESS &&
+              driver.cuMemAlloc_v2(&keys_, slots * sizeof(unsigned long long)) == CUDA_SUCCESS &&
+              driver.cuMemHostAlloc(&keys_here, slots * sizeof(unsigned long long), 0) == CUDA_SUCCESS;
+  host_keys_ = static_cast<unsigned long long*>(keys_here);
+  Marks marks{reinterpret_cast<unsigned long long*>(keys_), reinterpret_cast<std::uint32_t*>(words_), slots - 1, 0};
+  done = done && driver.cuMemsetD8Async(words_, 0, slots * kSlotBytes, stream_) == CUDA_SUCCESS &&
+         driver.cuMemsetD8Async(keys_, 0, slots * sizeof(unsigned long long), stream_) == CUDA_SUCCESS;
+  if (done) {
+    std::memcpy(staging_, &marks, sizeof marks);
+    done = driver.cuMemcpyHtoDAsync_v2(table_, staging_, sizeof marks, stream_) == CUDA_SUCCESS &&
+           driver.cuStreamSynchronize(stream_) == CUDA_SUCCESS;
+  }
+  if (done) {
+    slots_ = slots;
+  } else {
+    release(driver);
+  }
+  return done;
+}
+
+const char* DeviceMarks::prepare(const DriverCalls& driver, std::uint64_t most_bytes) {
+  if (!stream_) {
+    void* staging = nullptr;
+    if (driver.cuStreamCreate(&stream_, CU_STREAM_NON_BLOCKING) != CUDA_SUCCESS ||
+        driver.cuMemHostAlloc(&staging, kBatch * kSlotBytes, 0) != CUDA_SUCCESS ||
+        driver.cuMemAlloc_v2(&table_, sizeof(Marks)) != CUDA_SUCCESS) {
+      return "there is no memory for the marks";
+    }
+    staging_ = static_cast<char*>(staging);
+    wanted_ = kFirstSlots;
+  }
+  if (!staging_) return "there is no memory for the marks";
+  if (slots_ >= wanted_) return nullptr;
+  // What we hold may be given up for more, so it counts as free.
+  std::size_t free_bytes = 0;
+  std::size_t total = 0;
+  if (driver.cuMemGetInfo_v2(&free_bytes, &total) != CUDA_SUCCESS) return "the driver does not tell the free memory";
+  const std::uint64_t room = std::min<std::uint64_t>(most_bytes, (free_bytes + slots_ * kPerSlot) / 4);
+  std::uint32_t slots = wanted_;
+  while (slots > 16 && slots * kPerSlot > room) slots /= 2;
+  at_limit_ = slots < wanted_;
+  wanted_ = slots;
+  if (slots <= slots_) return nullptr;
+  const std::uint32_t before = slots_;
+  if (allocate(driver, slots)) return nullptr;
+  // Somebody else took the memory: go back to what there was.
+  at_limit_ = true;
+  wanted_ = before ? before : 16;
+  return allocate(driver, wanted_) ? nullptr : "there is no device memory for the marks";
+}
+
+bool DeviceMarks::clear(const DriverCalls& driver, std::size_t used) {
+  bool done = true;
+  if (used > slots_ / 4) {
+    done = driver.cuMemsetD8Async(words_, 0, slots_ * kSlotBytes, stream_) == CUDA_SUCCESS;
+  } else {
+    for (std::size_t i = 0; i < used && done; ++i) {
+      done =
+          driver.cuMemsetD8Async(words_ + slot_in(host_keys_[i]) * kSlotBytes, 0, kSlotBytes, stream_) == CUDA_SUCCESS;
+    }
+  }
+  const Marks fresh{reinterpret_cast<unsigned long long*>(keys_), reinterpret_cast<std::uint32_t*>(words_), slots_ - 1,
+                    0};
+  std::memcpy(staging_, &fresh, sizeof fresh);
+  return done && driver.cuMemsetD8Async(keys_, 0, slots_ * sizeof(unsigned long long), stream_) == CUDA_SUCCESS &&
+         driver.cuMemcpyHtoDAsync_v2(table_, staging_, sizeof fresh, stream_) == CUDA_SUCCESS &&
+         driver.cuStreamSynchronize(stream_) == CUDA_SUCCESS;
+}
+
+bool DeviceMarks::read_slots(const DriverCalls& driver, std::size_t used, Runs& runs) {
+  for (std::size_t first = 0; first < used; first += kBatch) {
+    const std::size_t count = std::min(kBatch, used - first);
+    for (std::size_t i = 0; i < count; ++i) {
+      const CUdeviceptr from = words_ + slot_in(host_keys_[first + i]) * kSlotBytes;
+      if (driver.cuMemcpyDtoHAsync_v2(staging_ + i * kSlotBytes, from, kSlotBytes, stream_) != CUDA_SUCCESS)
+        return false;
+    }
+    if (driver.cuStreamSynchronize(stream_) != CUDA_SUCCESS) return false;
+    for (std::size_t i = 0; i < count; ++i) {
+      runs.add_region(region_in(host_keys_[first + i]),
+                      reinterpret_cast<const std::uint32_t*>(staging_ + i * kSlotBytes));
+    }
+  }
+  return true;
+}
+
+DeviceMarks::Read DeviceMarks::read(const DriverCalls& driver, Runs& runs) {
+  runs.clear();
+  Marks marks{};
+  if (driver.cuMemcpyDtoHAsync_v2(staging_, table_, sizeof marks, stream_) != CUDA_SUCCESS ||
+      driver.cuMemcpyDtoHAsync_v2(host_keys_, keys_, slots_ * sizeof(unsigned long long), stream_) != CUDA_SUCCESS ||
+      driver.cuStreamSynchronize(stream_) != CUDA_SUCCESS) {
+    return Read::Failed;
+  }
+  std::memcpy(&marks, staging_, sizeof marks);
+  std::size_t used = 0;
+  for (std::uint32_t slot = 0; slot < slots_; ++slot) {
+    if (host_keys_[slot]) host_keys_[used++] = (host_keys_[slot] - 1) << kSlotBits | slot;
+  }
+  std::sort(host_keys_, host_keys_ + used);
+  if (marks.overflow) {
+    if (!at_limit_) wanted_ = slots_ * kGrowth;
+    return clear(driver, used) ? Read::Overflow : Read::Failed;
+  }
+  return read_slots(driver, used, runs) && clear(driver, used) ? Read::Done : Read::Failed;
+}
+
+}  // namespace streamsan::footprints

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "interposer/gate.h"
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <climits>
+
+namespace streamsan::recorder {
+namespace {
+
+// Whoever enters adds himself and then looks whether it is closed; whoever closes does it the other way round. So, in
+// the single order of these operations, at least one of two sees the other.
+constinit std::atomic<std::uint32_t> g_inside{0};
+constinit std::atomic<std::uint32_t> g_closed{0};  // a futex
+
+long futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value, const timespec* timeout) {
+  return syscall(SYS_futex, &word, operation | FUTEX_PRIVATE_FLAG, value, timeout, nullptr, 0);
+}
+
+std::uint64_t now_ms() {
+  timespec time{};
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return static_cast<std::uint64_t>(time.tv_sec) * 1000 + static_cast<std::uint64_t>(time.tv_nsec) / 1'000'000;
+}
+
+}  // namespace
+
+void Gate::enter() {
+  for (;;) {
+    g_inside.fetch_add(1);
+    if (g_closed.load() == 0) [[likely]]
+      return;
+    g_inside.fetch_sub(1);
+    futex(g_closed, FUTEX_WAIT, 1, nullptr);
+  }
+}
+
+void Gate::leave() { g_inside.fetch_sub(1); }
+
+bool Gate::close(std::uint32_t patience_ms) {
+  if (g_closed.exchange(1) != 0) return false;
+  const std::uint64_t deadline = now_ms() + patience_ms;
+  while (g_inside.load() != 0) {
+    if (now_ms() > deadline) {
+      open();
+      return false;
+    }
+    const timespec nap{0, 50'000};
+    nanosleep(&nap, nullptr);
+  }
+  return true;
+}
+
+void Gate::open() {
+  g_closed.store(0);
+  futex(g_closed, FUTEX_WAKE, INT_MAX, nullptr);
+}
+
+void Gate::forget() {
+  g_inside.store(0);
+  g_closed.store(0);
+}
+
+}  // namespace streamsan::recorder
