@@ -45,7 +45,7 @@ class Code {
   static constexpr std::size_t kMostLaunches = std::size_t{1} << 16;
   static constexpr std::size_t kMostArgumentBytes = std::size_t{64} << 20;
 
-  /// Off: nothing is read and nothing concluded.
+  /// Off, as it is at first: nothing is read and nothing concluded.
   void enable(bool on) { enabled_ = on; }
   void add_module(const Module& module);
   /// PTX text that is in no file.
@@ -79,7 +79,7 @@ class Code {
   const ptx::KnownKernel* find(std::uint32_t index, const Kernel& kernel);
   const ptx::Result* evaluate(std::uint32_t index, const ptx::KnownKernel& code, Arguments& arguments);
 
-  bool enabled_ = true;
+  bool enabled_ = false;
   ptx::Library library_;
   std::vector<std::pair<std::string, std::string>> waiting_;  ///< paths and build ids, until a kernel is looked for
   std::size_t modules_ = 1;
