@@ -126,6 +126,8 @@ void Judge::launch(const Item& item) {
   if (record.flags & trace::kWaits) {
     for (ordering::PointerArgument& pointer : pointers_) pointer.mode = ordering::AccessMode::Doubtful;
   }
+  if (!footprint && !(record.flags & trace::kWaits))
+    code_.conclude(index, kernel, record.w[4], words, pointers_, known_.bytes);
   if (measured) {
     asking_.measured(kernel.trace_id, call.site);
     if (known_.complete) hazards_.measured(call.site);
@@ -259,7 +261,8 @@ void Judge::consume(const Item& item) {
   if (!trace::is_definition(record.kind)) finish_pending(thread);
   switch (record.kind) {
     case Kind::Module:
-      return places_.add_module(item);
+      places_.add_module(item);
+      return code_.add_module(places_.newest_module());
     case Kind::Stack:
       return places_.add_stack(item);
     case Kind::Function:
@@ -269,7 +272,7 @@ void Judge::consume(const Item& item) {
     case Kind::Footprint:
       return footprints_.add(item);
     case Kind::Arguments:
-      return;
+      return code_.add_arguments(item);
     case Kind::Message:
       messages_.emplace_back(trace::payload_text(item.payload, 0, w[0]));
       return;

@@ -13,6 +13,7 @@
 //     events that a graph records or waits for (CU_EVENT_RECORD_EXTERNAL) are order made by a graph. From the first
 //     such call on a hazard may be an edge that was missed, so all of them are passed on as at most possible.
 //   * FOOTPRINTS. A launch with a complete footprint (footprints.h) has the bytes that says, and no inferred accesses.
+//     Of one without, the kernel's code may tell some or all of the bytes (code.h).
 //     When a hazard is only possible and measuring would decide it, the judge asks for its kernels (asking.h).
 //   * SHADOWED DEFINITIONS: looking up the same module variable twice is not a new allocation.
 //
@@ -27,6 +28,7 @@
 
 #include "interposer/trace/reader.h"
 #include "judge/asking.h"
+#include "judge/code.h"
 #include "judge/footprints.h"
 #include "judge/handles.h"
 #include "judge/hazards.h"
@@ -44,6 +46,9 @@ class Judge : private ordering::HazardSink {
   void consume(const trace::Item& item);
   /// How to ask for a measurement; without it nothing is asked.
   void ask_through(Asking::Ask ask) { asking_.ask_through(std::move(ask)); }
+
+  /// What is read from the kernels' code; To switch it on, or to add text.
+  [[nodiscard]] Code& code() { return code_; }
 
   [[nodiscard]] const ordering::Model& model() const { return model_; }
   [[nodiscard]] const Places& places() const { return places_; }
@@ -88,6 +93,7 @@ class Judge : private ordering::HazardSink {
   Places places_;
   Footprints footprints_;
   Asking asking_;
+  Code code_;
   ordering::FlatMap<std::uint64_t> pending_;  ///< thread -> position + 1 of its blocking call
   ordering::FlatMap<std::uint64_t> graphs_;   ///< raw exec handle -> key of its present life
   std::uint64_t next_graph_ = 1;

@@ -75,6 +75,8 @@ class Places {
   [[nodiscard]] const Kernel& kernel_of(ordering::SiteId site) const { return kernels_[at(site).kernel]; }
 
   [[nodiscard]] std::vector<RawFrame> frames(ordering::SiteId site) const;
+  /// The one added last.
+  [[nodiscard]] const Module& newest_module() const { return modules_.back(); }
   [[nodiscard]] const Module& module(std::uint32_t index) const { return modules_[index]; }
 
  private:

@@ -12,8 +12,11 @@ namespace {
 constexpr std::uint64_t kLikeSizes = 32;
 
 bool one_surely_writes(const Access& a, const Access& b) {
-  if (a.mode == AccessMode::Atomic) return b.mode == AccessMode::Read;
-  if (b.mode == AccessMode::Atomic) return a.mode == AccessMode::Read;
+  const auto meets_atomic = [](const Access& other) {
+    return other.mode == AccessMode::Read || (other.mode == AccessMode::Write && other.exact);
+  };
+  if (a.mode == AccessMode::Atomic) return meets_atomic(b);
+  if (b.mode == AccessMode::Atomic) return meets_atomic(a);
   return a.mode == AccessMode::Write || b.mode == AccessMode::Write;
 }
 

@@ -152,7 +152,8 @@ class HazardSink {
 ///                      differ by at most a factor 32 (a pack or boundary kernel has far fewer threads than the
 ///                      interior kernel beside it). One function launched twice with the same p may slice by another
 ///                      argument: possible, unless the argument hashes are equal too.
-///   atomic/inferred    as above if the other side surely reads; one that writes may do so by atomics itself: possible.
+///   atomic/inferred    as above if the other side surely reads, or its writes are known; a kernel that is inferred to write
+///                      may do so by atomics itself: possible.
 /// Frees and allocations are exact and whole. Measured footprints make accesses exact and this question moot.
 /// This looks at the bytes alone. The model lowers a certain conflict to possible where a host function may have told
 /// the host that the earlier access is done (model.h, HOST THREADS). Returns nothing when the two cannot meet.

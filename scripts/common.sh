@@ -34,7 +34,8 @@ can_install() { apt-cache policy "$1" 2>/dev/null | grep -q 'Candidate: [0-9]'; 
 
 # Installs what is missing of what the build and the tests need. Nothing is fetched when nothing is missing.
 install_packages() {
-  local wanted=(g++ cmake ninja-build python3 binutils libcli11-dev nlohmann-json3-dev libgtest-dev libbenchmark-dev)
+  local wanted=(g++ cmake ninja-build python3 binutils libcli11-dev nlohmann-json3-dev libgtest-dev libbenchmark-dev
+    libzstd-dev liblz4-dev)
   # What streamsan-tidy is built from and tested with. Where the distribution does not have it, it is not built.
   local analyzer=(libclang-22-dev llvm-22-dev clang-22 clang-tidy-22 clang-tools-22)
   local missing=() package version

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "interposer/trace/reader.h"
@@ -24,7 +25,9 @@ struct Judged {
   std::uint64_t dropped = 0;
 };
 
-inline Judged judged(const trace::TraceBuilder& trace, std::size_t most = 1000) {
+/// `ptx`: the code of the kernels; without it they have none.
+inline Judged judged(const trace::TraceBuilder& trace, std::size_t most = 1000, std::string_view ptx = {},
+                     bool read_code = true) {
   Judged out;
   TemporaryFile file(trace.bytes());
   std::string error;
@@ -32,6 +35,8 @@ inline Judged judged(const trace::TraceBuilder& trace, std::size_t most = 1000) 
   EXPECT_TRUE(reader) << error;
   Hazards hazards(most);
   Judge judge({}, hazards);
+  judge.code().enable(read_code);
+  if (!ptx.empty()) judge.code().add_text(ptx);
   judge.ask_through([&out](std::uint64_t function) { out.asked.push_back(function); });
   hazards.take_names_from(judge.handles());
   trace::Item item;

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "judge/code.h"
+
+#include <cstring>
+#include <utility>
+
+#include "interposer/trace/format.h"
+#include "judge/build_id.h"
+
+namespace streamsan::judge {
+namespace {
+
+using ordering::AccessMode;
+using ptx::WordFacts;
+
+void join(WordFacts& into, const WordFacts& facts) {
+  into.read |= facts.read;
+  into.written |= facts.written;
+  into.atomic |= facts.atomic;
+  into.escapes |= facts.escapes;
+}
+
+AccessMode mode_of(ptx::Mode mode) {
+  switch (mode) {
+    case ptx::Mode::Read:
+      return AccessMode::Read;
+    case ptx::Mode::Write:
+      return AccessMode::Write;
+    case ptx::Mode::Atomic:
+      return AccessMode::Atomic;
+  }
+  return AccessMode::Write;
+}
+
+/// The words of the parameter that hold the pointer. Without the arguments that is known of single pointers only, and
+/// of a structure it is any of its words; empty: the kernel has no such parameter.
+std::vector<std::size_t> words_of(const ptx::KnownKernel& code, std::uint64_t pointer,
+                                  std::span<const std::byte> bytes) {
+  std::vector<std::size_t> out;
+  const std::uint64_t index = trace::word_parameter(pointer);
+  if (index >= code.kernel.parameters.size()) return out;
+  const ptx::Parameter& parameter = code.kernel.parameters[index];
+  const std::uint64_t end = std::uint64_t{parameter.offset} + parameter.bytes;
+  for (std::uint64_t at = parameter.offset; at + ptx::kWordBytes <= end; at += ptx::kWordBytes) {
+    if (at % ptx::kWordBytes != 0 || at / ptx::kWordBytes >= code.facts.words.size()) return {};
+    if (at + ptx::kWordBytes <= bytes.size()) {
+      std::uint64_t value = 0;
+      std::memcpy(&value, bytes.data() + at, sizeof value);
+      if (trace::word_address(value) != trace::word_address(pointer)) continue;
+    }
+    out.push_back(at / ptx::kWordBytes);
+  }
+  return out;
+}
+
+}  // namespace
+
+void Code::add_module(const Module& module) {
+  if (!enabled_) return;
+  waiting_.emplace_back(module.path, module.build_id);
+  ++modules_;
+}
+
+void Code::add_arguments(const trace::Item& item) {
+  const auto& w = item.record->w;
+  if (!enabled_ || arguments_.size() >= kMostLaunches || argument_bytes_ + w[2] > kMostArgumentBytes) return;
+  const auto low = [&](std::size_t i) { return static_cast<std::uint32_t>(item.payload[i]); };
+  const auto high = [&](std::size_t i) { return static_cast<std::uint32_t>(item.payload[i] >> 32); };
+  Arguments& arguments = arguments_[{w[1], w[0]}];
+  arguments = {.grid = {low(0), high(0), low(1)}, .block = {high(1), low(2), high(2)}};
+  arguments.bytes.resize(w[2]);
+  if (w[2]) std::memcpy(arguments.bytes.data(), item.payload.data() + trace::kExtentWords, w[2]);
+  argument_bytes_ += w[2];
+}
+
+const ptx::KnownKernel* Code::find(std::uint32_t index, const Kernel& kernel) {
+  if (index == 0) return nullptr;
+  if (index >= known_.size()) known_.resize(index + std::size_t{1});
+  Known& known = known_[index];
+  if (known.modules != modules_) {
+    for (const auto& [path, build_id] : std::exchange(waiting_, {}))
+      if (standing_of(path, build_id) == Standing::Same) library_.add_file(path);
+    known.modules = modules_;
+    known.code = library_.find(kernel.mangled);
+  }
+  return known.code && known.code->facts.known ? known.code : nullptr;
+}
+
+const ptx::Result* Code::evaluate(std::uint32_t index, const ptx::KnownKernel& code, Arguments& arguments) {
+  unsigned& failures = known_[index].failures;
+  if (!arguments.evaluated && steps_ < kMostSteps && failures < kMostFailures) {
+    arguments.evaluated = true;
+    arguments.result = ptx::evaluate(code.kernel, code.facts, {arguments.grid, arguments.block, arguments.bytes});
+    steps_ += arguments.result.steps;
+    if (!arguments.result.evaluated) ++failures;
+  }
+  return arguments.result.evaluated ? &arguments.result : nullptr;
+}
+
+void Code::conclude(std::uint32_t index, const Kernel& kernel, std::uint64_t hash, std::span<const std::uint64_t> words,
+                    std::vector<ordering::PointerArgument>& pointers, std::vector<ordering::KernelBytes>& bytes) {
+  if (!enabled_ || pointers.size() != words.size()) return;
+  const ptx::KnownKernel* code = find(index, kernel);
+  if (!code) return;
+  const auto found = arguments_.find({kernel.trace_id, hash});
+  std::span<const std::byte> argument_bytes;
+  const ptx::Result* result = nullptr;
+  if (found != arguments_.end()) {
+    argument_bytes = found->second.bytes;
+    result = evaluate(index, *code, found->second);
+  }
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    ordering::PointerArgument pointer = pointers[i];
+    const std::vector<std::size_t> places = words_of(*code, words[i], argument_bytes);
+    WordFacts facts;
+    bool settled = result != nullptr;
+    for (const std::size_t place : places) {
+      join(facts, code->facts.words[place]);
+      settled = settled && result->settled[place];
+    }
+    if (places.empty()) facts.escapes = true;
+    const bool which = !trace::word_in_structure(words[i]) || !argument_bytes.empty();
+    const bool unused = !facts.read && !facts.written && !facts.atomic && !facts.escapes;
+    if (unused || (settled && !places.empty())) continue;
+    if (!facts.escapes && which && !facts.written) {
+      if (!facts.atomic)
+        pointer.mode = AccessMode::Read;
+      else if (!facts.read)
+        pointer.mode = AccessMode::Atomic;
+    }
+    pointers[kept++] = pointer;
+  }
+  pointers.resize(kept);
+  if (!result) return;
+  for (const ptx::Touched& touched : result->touched) {
+    if (!touched.exact) continue;
+    const ptx::Piece& piece = touched.bytes;
+    bytes.push_back({.bytes = {.base = piece.address,
+                               .width = piece.width,
+                               .pitch = piece.pitch,
+                               .rows = piece.rows,
+                               .slices = piece.slices,
+                               .slice_pitch = piece.slice_pitch},
+                     .mode = mode_of(touched.mode)});
+  }
+}
+
+}  // namespace streamsan::judge

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the code of kernels says about launches that nobody measured.
+//
+// The files a process had mapped may hold its kernels as PTX (ptx/library.h). Two things are taken from there:
+//   * FACTS, for every launch: a pointer that is only read through is an inferred read, whatever the signature says;
+//   one
+//     that is only used by atomic operations is atomic; one that is not used at all is no access.
+//   * BYTES, where the trace has the launch's arguments: what is proved (ptx/evaluate.h) becomes known bytes, as exact
+//   as
+//     measured ones, and a pointer all of whose accesses are proved is no inferred access beside them. For each launch
+//     pointer by pointer: a gather's index and result are exact, what it gathers from stays inferred.
+// Without a kernel's PTX, or on another machine than the trace, or once a file was built again, launches stay as they
+// are.
+//
+// Nothing here makes a conclusion weaker than the signature's, but one: what a signature took for written although its
+// code does not write it.
+//
+// Cost: each kernel is parsed once and each distinct launch evaluated once, within kMostSteps for all of them together;
+// a kernel that could not be evaluated kMostFailures times is not tried again.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "interposer/trace/reader.h"
+#include "judge/places.h"
+#include "judge/ptx/evaluate.h"
+#include "judge/ptx/library.h"
+#include "ordering/model.h"
+
+namespace streamsan::judge {
+
+class Code {
+ public:
+  static constexpr std::uint64_t kMostSteps = 300'000'000;
+  static constexpr unsigned kMostFailures = 3;
+  static constexpr std::size_t kMostLaunches = std::size_t{1} << 16;
+  static constexpr std::size_t kMostArgumentBytes = std::size_t{64} << 20;
+
+  /// Off, as it is at first: nothing is read and nothing concluded.
+  void enable(bool on) { enabled_ = on; }
+  void add_module(const Module& module);
+  /// PTX text that is in no file.
+  void add_text(std::string_view text) {
+    library_.add_text(text);
+    ++modules_;
+  }
+  /// A record of trace::Kind::Arguments, its lengths checked by the reader.
+  void add_arguments(const trace::Item& item);
+
+  /// A launch of the kernel with this index: sharpens or removes from `pointers`, one for each of `words`, and adds to
+  /// `bytes` what is proved.
+  void conclude(std::uint32_t index, const Kernel& kernel, std::uint64_t hash, std::span<const std::uint64_t> words,
+                std::vector<ordering::PointerArgument>& pointers, std::vector<ordering::KernelBytes>& bytes);
+
+ private:
+  using Key = std::pair<std::uint64_t, std::uint64_t>;  ///< function id in the trace, hash
+  struct Arguments {
+    std::array<std::uint32_t, 3> grid{};
+    std::array<std::uint32_t, 3> block{};
+    std::vector<std::byte> bytes;
+    bool evaluated = false;
+    ptx::Result result;
+  };
+  struct Known {
+    std::size_t modules = 0;  ///< announced when it was looked for
+    const ptx::KnownKernel* code = nullptr;
+    unsigned failures = 0;
+  };
+
+  const ptx::KnownKernel* find(std::uint32_t index, const Kernel& kernel);
+  const ptx::Result* evaluate(std::uint32_t index, const ptx::KnownKernel& code, Arguments& arguments);
+
+  bool enabled_ = false;
+  ptx::Library library_;
+  std::vector<std::pair<std::string, std::string>> waiting_;  ///< paths and build ids, until a kernel is looked for
+  std::size_t modules_ = 1;
+  std::vector<Known> known_;  ///< by index of the kernel
+  std::map<Key, Arguments> arguments_;
+  std::size_t argument_bytes_ = 0;
+  std::uint64_t steps_ = 0;
+};
+
+}  // namespace streamsan::judge

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The bytes of global memory that one launch of a kernel touches, as far as they can be proved from its code.
+//
+// THE NAIVE SPECIFICATION (tests/interpreter.* is this, literally, and is compared with the fast one): run the code for
+// every thread, with any contents of memory, and note every access. Bytes that are touched whatever memory contains are
+// exact.
+//
+// THE FAST ONE runs the code once for a whole box of threads (affine.h), with registers that hold affine forms of the
+// thread's coordinates, or nothing known. Grid, block and arguments are numbers, so loops run as often as they run and
+// index arithmetic wraps as it wraps; there is no theory of loops. Where threads of the box would do different things
+// (a guard, a wrap, a quotient) the box is cut, and each part goes on alone. A branch on what was read from memory goes
+// both ways: what is touched there may be touched, and is never exact. The ways meet where all of them must (flow.h);
+// registers that differ there are unknown. A loop that such a branch closes runs once, with everything it changes
+// unknown.
+//
+// WHAT IS NOT FOLLOWED, and makes an address or a guard unknown: contents of memory of any space, floating point,
+// products of two varying numbers, bit tricks beyond masks and shifts, the number of the lane or warp, results of
+// calls. After a call that is not known, what follows may not happen (the callee may exit).
+//
+// A loop that polls (memory decides when it ends, and it reads volatile or atomically) may wait for other kernels or the
+// host. That is order nobody sees, so nothing is proved of a kernel that runs into one.
+//
+// Two assumptions: the kernel is not stopped by a trap half-way, and its code on the GPU is made from this PTX.
+//
+// Cost: bounded by Limits; a launch that needs more is not proved at all.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "judge/ptx/byte_set.h"
+#include "judge/ptx/facts.h"
+#include "judge/ptx/kernel.h"
+
+namespace streamsan::ptx {
+
+struct Launch {
+  std::array<std::uint32_t, 3> grid{1, 1, 1};
+  std::array<std::uint32_t, 3> block{1, 1, 1};
+  std::span<const std::byte> arguments;  ///< each parameter at its offset
+};
+
+struct Limits {
+  std::uint64_t steps = 300'000;  ///< instructions, each for one box
+  std::size_t boxes = 2'048;      ///< at one time
+  std::size_t pieces = 64;        ///< of one mode in the result
+};
+
+enum class Mode : std::uint8_t { Read, Write, Atomic };
+
+struct Touched {
+  Piece bytes;
+  Mode mode = Mode::Read;
+  bool exact = true;  ///< false: some of these bytes, perhaps none
+};
+
+struct Result {
+  bool evaluated = false;   ///< false: limits or an unreadable kernel; nothing else is filled
+  std::uint64_t steps = 0;  ///< what it cost
+  bool complete = false;    ///< all accesses to global memory are in `touched` and exact
+  std::vector<Touched> touched;
+  /// For each parameter word: all accesses through it are in `touched` and exact.
+  std::vector<bool> settled;
+};
+
+Result evaluate(const Kernel& kernel, const Facts& facts, const Launch& launch, const Limits& limits = {});
+
+}  // namespace streamsan::ptx

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "judge/ptx/facts.h"
+
+#include <algorithm>
+
+namespace streamsan::ptx {
+namespace {
+
+constexpr int kMostPasses = 64;
+constexpr std::size_t kMostCells = std::size_t{1} << 22;  // registers x 64 words
+
+using Kind = Operand::Kind;
+
+class Analysis {
+ public:
+  Analysis(const Kernel& kernel, Facts& facts) : kernel_(kernel), facts_(facts) {}
+
+  bool run() {
+    std::size_t bytes = 0;
+    for (const Parameter& parameter : kernel_.parameters)
+      bytes = std::max<std::size_t>(bytes, std::size_t{parameter.offset} + parameter.bytes);
+    const std::size_t words = (bytes + kWordBytes - 1) / kWordBytes;
+    if ((words + 63) / 64 * static_cast<std::size_t>(kernel_.registers) > kMostCells) return false;
+    facts_.words.resize(words);
+    facts_.origins.assign(static_cast<std::size_t>(kernel_.registers), Origin(words));
+    bool changed = true;
+    for (int pass = 0; changed; ++pass) {
+      if (pass == kMostPasses) return false;
+      changed = false;
+      for (const Instruction& instruction : kernel_.instructions) changed |= flow(instruction);
+    }
+    for (const Instruction& instruction : kernel_.instructions) conclude(instruction);
+    return true;
+  }
+
+ private:
+  Origin empty() const { return Origin(facts_.words.size()); }
+
+  /// Hands the sources' origins on to the results. True: something is new.
+  bool flow(const Instruction& instruction) {
+    Origin origin = empty();
+    switch (instruction.op) {
+      case Op::Load:
+        origin.loaded = true;
+        if (instruction.space == Space::Param && instruction.operands.size() > 1)
+          origin = parameter_bytes(instruction, instruction.operands[1]);
+        break;
+      case Op::Atomic:
+      case Op::Call:
+      case Op::Other:
+        origin.loaded = true;
+        if (instruction.op != Op::Atomic)
+          for (const Operand& operand : instruction.operands) origin.merge(facts_.origin(kernel_, operand));
+        break;
+      default:
+        for (std::size_t i = 1; i < instruction.operands.size(); ++i)
+          origin.merge(facts_.origin(kernel_, instruction.operands[i]));
+    }
+    bool changed = false;
+    for_each_result(instruction,
+                    [&](int reg) { changed |= facts_.origins[static_cast<std::size_t>(reg)].merge(origin); });
+    return changed;
+  }
+
+  /// What ld.param finds.
+  Origin parameter_bytes(const Instruction& instruction, const Operand& memory) const {
+    const Parameter* parameter = memory.reg < 0 ? kernel_.parameter(memory.symbol) : nullptr;
+    Origin origin = empty();
+    const std::int64_t size = static_cast<std::int64_t>(access_bytes(instruction));
+    if (!parameter || memory.immediate < 0 || memory.immediate + size > std::int64_t{parameter->bytes} || size == 0) {
+      // By an address in a register, or the result of a call.
+      origin.loaded = true;
+      origin.merge(facts_.origin(kernel_, memory));
+      return origin;
+    }
+    const std::uint64_t first = parameter->offset + static_cast<std::uint64_t>(memory.immediate);
+    for (std::uint64_t word = first / kWordBytes; word * kWordBytes < first + static_cast<std::uint64_t>(size); ++word)
+      origin.insert(word);
+    return origin;
+  }
+
+  template <typename Apply>
+  void each_word(const Operand& operand, const Apply& apply) {
+    const Origin origin = facts_.origin(kernel_, operand);
+    for (std::size_t word = 0; word < facts_.words.size(); ++word)
+      if (origin.contains(word)) apply(facts_.words[word]);
+  }
+  void read(const Operand& operand) {
+    each_word(operand, [](WordFacts& word) { word.read = true; });
+  }
+  void write(const Operand& operand) {
+    each_word(operand, [](WordFacts& word) { word.written = true; });
+  }
+  void update(const Operand& operand) {
+    each_word(operand, [](WordFacts& word) { word.atomic = true; });
+  }
+  void escape(const Operand& operand) {
+    each_word(operand, [](WordFacts& word) { word.escapes = true; });
+  }
+
+  void conclude(const Instruction& instruction) {
+    const std::vector<Operand>& operands = instruction.operands;
+    const bool reaches = instruction.space == Space::Global || instruction.space == Space::Generic;
+    switch (instruction.op) {
+      case Op::Load:
+        if (operands.size() < 2) return unknown(instruction);
+        if (reaches) instruction.strong ? update(operands[1]) : read(operands[1]);
+        return;
+      case Op::Store:
+        if (operands.size() < 2) return unknown(instruction);
+        if (reaches) instruction.strong ? update(operands[0]) : write(operands[0]);
+        for (std::size_t i = 1; i < operands.size(); ++i) escape(operands[i]);
+        return;
+      case Op::Atomic:
+      case Op::Reduce: {
+        const std::size_t at = instruction.op == Op::Atomic ? 1 : 0;
+        if (operands.size() <= at) return unknown(instruction);
+        if (reaches) update(operands[at]);
+        for (std::size_t i = at + 1; i < operands.size(); ++i) escape(operands[i]);
+        return;
+      }
+      case Op::AsyncCopy:
+        if (operands.size() < 2) return unknown(instruction);
+        return read(operands[1]);
+      case Op::BulkCopy:
+        if (operands.size() < 2) return unknown(instruction);
+        if (instruction.target_space == Space::Global) {
+          if (instruction.reduces)
+            update(operands[0]);
+          else
+            write(operands[0]);
+        }
+        if (instruction.space == Space::Global) read(operands[1]);
+        return;
+      case Op::Call:
+        if (is_harmless_call(instruction)) return;
+        return unknown(instruction);
+      case Op::Other:
+        return unknown(instruction);
+      default:
+        return;
+    }
+  }
+
+  void unknown(const Instruction& instruction) {
+    for (const Operand& operand : instruction.operands) {
+      read(operand);
+      write(operand);
+      update(operand);
+      escape(operand);
+    }
+  }
+
+  const Kernel& kernel_;
+  Facts& facts_;
+};
+
+}  // namespace
+
+bool Origin::any_word() const {
+  return std::ranges::any_of(bits_, [](std::uint64_t bits) { return bits != 0; });
+}
+
+bool Origin::merge(const Origin& other) {
+  bool grew = (other.loaded && !loaded) || (other.symbol && !symbol) || (other.own && !own);
+  own |= other.own;
+  loaded |= other.loaded;
+  symbol |= other.symbol;
+  for (std::size_t i = 0; i < bits_.size(); ++i) {
+    grew |= (other.bits_[i] & ~bits_[i]) != 0;
+    bits_[i] |= other.bits_[i];
+  }
+  return grew;
+}
+
+Origin Facts::origin(const Kernel& kernel, const Operand& operand) const {
+  Origin out(words.size());
+  for_each_register(operand, [&](int reg) { out.merge(origins[static_cast<std::size_t>(reg)]); });
+  const auto symbols = [&](const auto& self, const Operand& each) -> void {
+    for (const Operand& element : each.elements) self(self, element);
+    if (each.symbol.empty()) return;
+    (kernel.is_own(each.symbol) ? out.own : out.symbol) = true;
+    if (const Parameter* parameter = kernel.parameter(each.symbol))
+      for (std::size_t word = parameter->offset / kWordBytes;
+           word < words.size() && word * kWordBytes < parameter->offset + parameter->bytes; ++word)
+        out.insert(word);
+  };
+  symbols(symbols, operand);
+  return out;
+}
+
+Facts facts_of(const Kernel& kernel) {
+  Facts facts;
+  facts.known = kernel.understood && Analysis(kernel, facts).run();
+  return facts;
+}
+
+bool is_harmless_call(const Instruction& instruction) {
+  return std::ranges::any_of(instruction.operands, [](const Operand& operand) {
+    return operand.kind == Kind::Symbol && (operand.symbol == "vprintf" || operand.symbol == "__assertfail");
+  });
+}
+
+}  // namespace streamsan::ptx

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a kernel does with each word of its parameters, whatever the launch.
+//
+// For each register: from which parameter words may its value be derived? Every instruction hands on what its sources
+// came from, in any order of execution, so the answer errs towards "from more". A store whose address may come from a
+// word counts as written through it, and so on. A value loaded from memory is derived from no parameter (it may be a
+// pointer that the host put there, which no one can tell from the code): what is said here is about access through the
+// parameter, not about all access to the memory it points at.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <vector>
+
+#include "judge/ptx/kernel.h"
+
+namespace streamsan::ptx {
+
+inline constexpr std::uint32_t kWordBytes = 8;
+
+/// Of the eight parameter bytes at an offset that is a multiple of eight.
+struct WordFacts {
+  bool read = false;     ///< perhaps read through
+  bool written = false;  ///< perhaps written through, other than by atomic operations
+  bool atomic = false;   ///< perhaps through atomic operations, which read and write
+  bool escapes = false;  ///< put where it cannot be followed: into memory, into a call, into an unknown instruction
+};
+
+/// Sets of parameter words, and of what else an address can be made from.
+class Origin {
+ public:
+  explicit Origin(std::size_t words = 0) : bits_((words + 63) / 64) {}
+  bool loaded = false;  ///< from memory
+  bool symbol = false;  ///< the address of a variable of the module, or of a function
+  bool own = false;     ///< the address of a variable of the block or thread
+
+  void insert(std::size_t word) { bits_[word / 64] |= std::uint64_t{1} << word % 64; }
+  [[nodiscard]] bool contains(std::size_t word) const { return (bits_[word / 64] >> word % 64 & 1) != 0; }
+  [[nodiscard]] bool any_word() const;
+  auto operator<=>(const Origin&) const = default;
+  /// True: it grew.
+  bool merge(const Origin& other);
+
+ private:
+  std::vector<std::uint64_t> bits_;
+};
+
+struct Facts {
+  bool known = false;  ///< false: nothing is, the kernel was not understood
+  std::vector<WordFacts> words;
+  std::vector<Origin> origins;  ///< of each register
+
+  /// All that an operand may be derived from.
+  [[nodiscard]] Origin origin(const Kernel& kernel, const Operand& operand) const;
+};
+
+Facts facts_of(const Kernel& kernel);
+
+/// A function of the device runtime that touches no memory of the program: vprintf, __assertfail.
+bool is_harmless_call(const Instruction& instruction);
+
+}  // namespace streamsan::ptx

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Where control goes in a kernel, and where paths that part meet again: the immediate post-dominators of Cooper, Harvey
+// and Kennedy's iteration ("A Simple, Fast Dominance Algorithm"), on basic blocks.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "judge/ptx/kernel.h"
+
+namespace streamsan::ptx {
+
+class Flow {
+ public:
+  static constexpr int kNowhere = -1;
+
+  explicit Flow(const Kernel& kernel);
+
+  /// Index of the instruction all paths from the branch at `instruction` come through next; the number of instructions
+  /// for the end of the kernel; kNowhere: some path never ends, or jumps where it cannot be told.
+  [[nodiscard]] int meeting_point(int instruction) const;
+  /// The instructions that may run after the branch and before its meeting point; includes the branch itself if it is
+  /// part of a loop that it may stay in.
+  [[nodiscard]] std::vector<int> between(int instruction) const;
+
+ private:
+  struct Block {
+    int first = 0;
+    int end = 0;                  ///< one behind the last
+    std::vector<int> successors;  ///< the number of blocks: the end of the kernel
+    std::vector<int> predecessors;
+    int meets = kNowhere;
+  };
+  void connect(const Kernel& kernel);
+  void find_meeting_points();
+
+  std::vector<Block> blocks_;  ///< and one more for the end
+  std::vector<int> block_of_;
+  bool tellable_ = true;
+};
+
+}  // namespace streamsan::ptx

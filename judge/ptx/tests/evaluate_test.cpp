@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// evaluate() against the interpreter: kernels of kernels.cu, for several architectures, on random small launches. What
+// is exact must be touched whatever memory holds; what is complete, or settled, must be all that is touched.
+#include "judge/ptx/evaluate.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <random>
+#include <string>
+
+#include "judge/ptx/parser.h"
+#include "judge/ptx/tests/interpreter.h"
+
+namespace streamsan::ptx {
+namespace {
+
+constexpr std::uint64_t kRegion = std::uint64_t{1} << 32;  // pointer k of a launch points into region k + 1
+
+/// A parameter of a test kernel.
+struct Argument {
+  enum class Kind : std::uint8_t { Pointer, Null, Number, Long, Float };
+  Kind kind = Kind::Pointer;
+  std::int64_t low = 0;
+  std::int64_t high = 0;
+};
+const Argument kPointer{Argument::Kind::Pointer};
+const Argument kNull{Argument::Kind::Null};
+const Argument kFloat{Argument::Kind::Float};
+Argument number(std::int64_t low, std::int64_t high) { return {Argument::Kind::Number, low, high}; }
+Argument wide(std::int64_t low, std::int64_t high) { return {Argument::Kind::Long, low, high}; }
+
+struct Case {
+  const char* kernel;
+  std::vector<Argument> arguments;  ///< members of structures one by one
+  bool complete;                    ///< on all launches
+  std::array<unsigned, 6> most{6, 1, 1, 40, 1, 1};
+};
+
+const Case kCases[] = {
+    {"vector_add", {kPointer, kPointer, kPointer, number(-3, 300)}, true},
+    {"saxpy_long", {kPointer, kPointer, kFloat, wide(-3, 900)}, true},
+    {"saxpy_int", {kPointer, kPointer, kFloat, number(-3, 900)}, true},
+    {"second_half", {kPointer, kPointer, number(0, 300)}, true},
+    {"copy_2d",
+     {kPointer, number(30, 60), number(0, 30), number(0, 40), kPointer, number(30, 50), number(0, 9), number(0, 9)},
+     true,
+     {3, 3, 1, 12, 7, 1}},
+    {"stencil", {kPointer, kPointer, number(1, 40), number(1, 30)}, true, {4, 4, 1, 11, 7, 1}},
+    {"clamped", {kPointer, kPointer, number(0, 200)}, true},
+    {"fill_vec", {kPointer, number(0, 200)}, true},
+    {"rows_inner", {kPointer, number(0, 90), number(0, 14)}, true},
+    {"rows_outer", {kPointer, number(0, 90), number(0, 14)}, true},
+    {"strided", {kPointer, number(0, 90), number(0, 9)}, true},
+    {"backwards", {kPointer, kPointer, number(0, 200)}, true},
+    {"matmul", {kPointer, kPointer, kPointer, number(8, 24)}, true, {3, 3, 1, 8, 8, 1}},
+    {"reduce_sum", {kPointer, kPointer, number(0, 200)}, true, {5, 1, 1, 60, 1, 1}},
+    {"warps", {kPointer, number(0, 20)}, true, {5, 1, 1, 130, 1, 1}},
+    {"divided", {kPointer, number(0, 200), number(1, 30)}, true},
+    {"thirds", {kPointer, number(0, 200)}, true},
+    {"cube", {kPointer, number(0, 20), number(0, 20)}, true, {3, 3, 3, 7, 5, 1}},
+    {"triangle", {kPointer, number(0, 30)}, true, {20, 1, 1, 20, 1, 1}},
+    {"wraps", {kPointer, number(0, 20)}, true},
+    {"narrow", {kPointer, number(0, 300)}, true, {20, 1, 1, 40, 1, 1}},
+    {"optional", {kPointer, kPointer, number(0, 200)}, true},
+    {"optional", {kPointer, kNull, number(0, 200)}, true},
+    {"after_choice", {kPointer, kPointer, number(1, 200)}, false},
+    {"prints", {kPointer, number(-2, 50)}, true},
+    {"gather", {kPointer, kPointer, kPointer, number(1, 200)}, false},
+    {"scatter", {kPointer, kPointer, kPointer, number(1, 200)}, false},
+    {"histogram", {kPointer, kPointer, number(1, 200)}, false},
+    {"conditional", {kPointer, kPointer, kPointer, number(1, 200)}, false},
+    {"until_zero", {kPointer, kPointer, number(1, 100)}, false},
+    {"leaves", {kPointer, kPointer, number(1, 100)}, false},
+    {"chase", {kPointer, number(1, 100)}, false},
+    {"swaps", {kPointer, kPointer, number(0, 6)}, true},
+};
+
+struct Arguments {
+  std::vector<std::byte> bytes;
+  std::vector<std::uint64_t> pointers;
+};
+
+Arguments draw(const Case& each, std::mt19937& random) {
+  Arguments out;
+  const auto put = [&](std::int64_t value, std::size_t size) {
+    out.bytes.resize((out.bytes.size() + size - 1) / size * size + size);
+    std::memcpy(out.bytes.data() + out.bytes.size() - size, &value, size);
+  };
+  for (const Argument& argument : each.arguments) {
+    switch (argument.kind) {
+      case Argument::Kind::Pointer:
+        out.pointers.push_back(kRegion * (out.pointers.size() + 1) + kRegion / 2);
+        put(static_cast<std::int64_t>(out.pointers.back()), 8);
+        break;
+      case Argument::Kind::Null:
+        put(0, 8);
+        break;
+      case Argument::Kind::Number:
+        put(std::uniform_int_distribution(argument.low, argument.high)(random), 4);
+        break;
+      case Argument::Kind::Long:
+        put(std::uniform_int_distribution(argument.low, argument.high)(random), 8);
+        break;
+      case Argument::Kind::Float:
+        put(0x3f000000, 4);
+        break;
+    }
+  }
+  out.bytes.resize(out.bytes.size() + 16);  // tails of structures
+  return out;
+}
+
+std::set<std::uint64_t> bytes_of(const Piece& piece) {
+  std::set<std::uint64_t> out;
+  for (std::uint64_t slice = 0; slice < piece.slices; ++slice)
+    for (std::uint64_t row = 0; row < piece.rows; ++row)
+      for (std::uint64_t i = 0; i < piece.width; ++i)
+        out.insert(piece.address + slice * piece.slice_pitch + row * piece.pitch + i);
+  return out;
+}
+
+std::map<std::string, std::string> modules() {
+  std::map<std::string, std::string> out;
+  for (const char* path : {STREAMSAN_PTX_TEXTS}) {
+    std::ifstream file(path);
+    out[path] = {std::istreambuf_iterator<char>(file), {}};
+  }
+  return out;
+}
+
+Kernel kernel_named(const std::string& text, const std::string& name) {
+  for (const Entry& entry : find_entries(text))
+    if (entry.name == name) return parse(entry);
+  ADD_FAILURE() << "no kernel " << name;
+  Kernel none;
+  none.understood = false;
+  return none;
+}
+
+void compare(const Case& each, const Kernel& kernel, std::mt19937& random) {
+  const Facts facts = facts_of(kernel);
+  ASSERT_TRUE(facts.known);
+  const Arguments arguments = draw(each, random);
+  Launch launch{.arguments = arguments.bytes};
+  for (std::size_t i = 0; i < 3; ++i) {
+    launch.grid[i] = std::uniform_int_distribution(1u, each.most[i])(random);
+    launch.block[i] = std::uniform_int_distribution(1u, each.most[i + 3])(random);
+  }
+  const Result result = evaluate(kernel, facts, launch);
+  ASSERT_TRUE(result.evaluated);
+  if (each.complete) {
+    EXPECT_TRUE(result.complete);
+  }
+  std::array<std::set<std::uint64_t>, 3> exact, all;
+  for (const Touched& touched : result.touched) {
+    const auto mode = static_cast<std::size_t>(touched.mode);
+    all[mode].merge(bytes_of(touched.bytes));
+    if (touched.exact) exact[mode].merge(bytes_of(touched.bytes));
+  }
+  for (std::uint64_t seed = 0; seed < 3; ++seed) {
+    const auto trail = interpret(kernel, launch, seed * 1'000'003);
+    ASSERT_TRUE(trail);
+    for (std::size_t mode = 0; mode < 3; ++mode) {
+      if (result.complete) {
+        EXPECT_EQ(exact[mode], trail->bytes[mode]) << "mode " << mode;
+      }
+      for (const std::uint64_t byte : exact[mode])
+        ASSERT_TRUE(trail->bytes[mode].contains(byte)) << "mode " << mode << ", not touched: " << std::hex << byte;
+      for (const std::uint64_t byte : trail->bytes[mode]) {
+        const std::uint64_t region = byte / kRegion;
+        if (region == 0) continue;  // through a pointer from memory, which is a small number here
+        for (std::size_t word = 0; word < result.settled.size(); ++word) {
+          std::uint64_t value = 0;
+          if (word * 8 + 8 <= launch.arguments.size()) std::memcpy(&value, launch.arguments.data() + word * 8, 8);
+          if (value / kRegion != region || !result.settled[word]) continue;
+          ASSERT_TRUE(exact[mode].contains(byte))
+              << "word " << word << " is settled, mode " << mode << ", missed: " << std::hex << byte;
+        }
+      }
+    }
+  }
+}
+
+class AgainstInterpreter : public testing::TestWithParam<Case> {};
+
+TEST_P(AgainstInterpreter, SameBytes) {
+  std::mt19937 random(4711);
+  for (const auto& [path, text] : modules()) {
+    SCOPED_TRACE(path);
+    const Kernel kernel = kernel_named(text, GetParam().kernel);
+    for (int round = 0; round < 25 && !HasFatalFailure(); ++round) {
+      SCOPED_TRACE("round " + std::to_string(round));
+      compare(GetParam(), kernel, random);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Kernels, AgainstInterpreter, testing::ValuesIn(kCases), [](const auto& each) {
+  return std::string(each.param.kernel) + "_" + std::to_string(each.index);
+});
+
+/// One launch of a kernel, on real sizes.
+Result run(const std::string& name, std::initializer_list<std::uint64_t> words, std::array<std::uint32_t, 3> grid,
+           std::array<std::uint32_t, 3> block) {
+  static const std::string text = modules().begin()->second;  // any will do
+  const Kernel kernel = kernel_named(text, name);
+  std::vector<std::byte> bytes(words.size() * 8);
+  std::memcpy(bytes.data(), std::data(words), bytes.size());
+  return evaluate(kernel, facts_of(kernel), {grid, block, bytes});
+}
+
+std::vector<Piece> pieces(const Result& result, Mode mode) {
+  std::vector<Piece> out;
+  for (const Touched& touched : result.touched)
+    if (touched.mode == mode) out.push_back(touched.bytes);
+  return out;
+}
+
+constexpr std::uint64_t kA = 0x7f0000000000, kB = 0x7f1000000000, kC = 0x7f2000000000;
+
+TEST(Evaluate, ALargeVectorIsOnePiece) {
+  const Result result = run("vector_add", {kA, kB, kC, 100'000'001}, {390'626, 1, 1}, {256, 1, 1});
+  ASSERT_TRUE(result.complete);
+  EXPECT_EQ(pieces(result, Mode::Write), std::vector<Piece>({{.address = kC, .width = 400'000'004}}));
+  EXPECT_EQ(pieces(result, Mode::Read).size(), 2u);
+}
+
+TEST(Evaluate, AGridStrideLoopIsOnePiece) {
+  const Result result =
+      run("saxpy_int", {kA, kB, 0x989680'00000000 /* n in the upper half */}, {512, 1, 1}, {256, 1, 1});
+  ASSERT_TRUE(result.complete);
+  EXPECT_EQ(pieces(result, Mode::Write), std::vector<Piece>({{.address = kA, .width = 40'000'000}}));
+}
+
+TEST(Evaluate, APitchedCopyIsRows) {
+  const Result result =
+      run("copy_2d", {kA, 1024ull | 1000ull << 32, 900, kB, 2048ull | 1000ull << 32, 900}, {63, 57, 1}, {16, 16, 1});
+  ASSERT_TRUE(result.complete);
+  EXPECT_EQ(pieces(result, Mode::Write),
+            std::vector<Piece>({{.address = kA, .width = 4000, .rows = 900, .pitch = 4096}}));
+  EXPECT_EQ(pieces(result, Mode::Read),
+            std::vector<Piece>({{.address = kB, .width = 4000, .rows = 900, .pitch = 8192}}));
+}
+
+TEST(Evaluate, AGatherSettlesAllButWhatIsGathered) {
+  const Result result = run("gather", {kA, kB, kC, 1000}, {4, 1, 1}, {256, 1, 1});
+  ASSERT_TRUE(result.evaluated);
+  EXPECT_FALSE(result.complete);
+  EXPECT_EQ(result.settled, std::vector<bool>({true, true, false, true}));
+}
+
+TEST(Evaluate, WhatMemoryDecidesIsNotExact) {
+  const Result result = run("conditional", {kA, kB, kC, 1000}, {4, 1, 1}, {256, 1, 1});
+  ASSERT_TRUE(result.evaluated);
+  EXPECT_EQ(result.settled, std::vector<bool>({true, false, true, true}));
+}
+
+TEST(Evaluate, WhatFollowsACallMayNotHappen) {
+  const Result result = run("calls", {kA, kB, kC, 7}, {1, 1, 1}, {32, 1, 1});
+  ASSERT_TRUE(result.evaluated);
+  EXPECT_FALSE(result.complete);
+  EXPECT_EQ(result.settled, std::vector<bool>({false, true, false, false}));
+}
+
+TEST(Evaluate, AProductOfVaryingNumbersIsNotFollowed) {
+  EXPECT_FALSE(run("product", {kA, 1000}, {64, 1, 1}, {64, 1, 1}).complete);
+  EXPECT_TRUE(run("product", {kA, 1000}, {1, 1, 1}, {64, 1, 1}).complete);
+}
+
+TEST(Evaluate, AVariableOfTheModuleHasNoKnownAddress) {
+  const Result result = run("variable", {kA, 10}, {1, 1, 1}, {32, 1, 1});
+  ASSERT_TRUE(result.evaluated);
+  EXPECT_FALSE(result.complete);
+  EXPECT_TRUE(result.settled[0]);
+}
+
+TEST(Evaluate, NothingIsProvedOfAKernelThatMayWaitForAnother) {
+  EXPECT_FALSE(run("waits", {kA, kB, kC, 1}, {1, 1, 1}, {32, 1, 1}).evaluated);
+  EXPECT_TRUE(run("until_zero", {kA, kB, 10}, {1, 1, 1}, {32, 1, 1}).evaluated);
+}
+
+TEST(Evaluate, WorkIsBounded) {
+  // Two billion rounds of the loop.
+  EXPECT_FALSE(run("rows_inner", {kA, 1 | 2'000'000'000ull << 32}, {1, 1, 1}, {1, 1, 1}).evaluated);
+  // A diagonal of a million blocks: no box fits.
+  EXPECT_FALSE(run("triangle", {kA, 1'000'000}, {1'000'000, 1, 1}, {1024, 1, 1}).evaluated);
+}
+
+}  // namespace
+}  // namespace streamsan::ptx

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What is concluded from code alone; the PTX is written by hand here, so that each line counts.
+#include "judge/ptx/facts.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "judge/ptx/parser.h"
+
+namespace streamsan::ptx {
+namespace {
+
+Facts facts(const std::string& body, const std::string& parameters = ".param .u64 a, .param .u64 b, .param .u32 n") {
+  const std::string text = ".visible .entry k(" + parameters +
+                           ") {\n.reg .pred %p<4>; .reg .b32 %r<9>; .reg .b64 %rd<9>;\n" + "ld.param.u64 %rd1, [a];\n" +
+                           body + "\nret;\n}\n";
+  const std::vector<Entry> entries = find_entries(text);
+  EXPECT_EQ(entries.size(), 1u);
+  return facts_of(parse(entries.at(0)));
+}
+
+std::string shown(const Facts& facts, std::size_t word) {
+  if (!facts.known) return "unknown";
+  const WordFacts& each = facts.words.at(word);
+  return std::string(each.read ? "r" : "-") + (each.written ? "w" : "-") + (each.atomic ? "a" : "-") +
+         (each.escapes ? "e" : "-");
+}
+
+TEST(Facts, LoadsReadAndStoresWrite) {
+  EXPECT_EQ(shown(facts("ld.global.u32 %r1, [%rd1+4];"), 0), "r---");
+  EXPECT_EQ(shown(facts("st.global.u32 [%rd1], 1;"), 0), "-w--");
+  EXPECT_EQ(shown(facts("atom.global.add.u32 %r1, [%rd1], 1;"), 0), "--a-");
+  EXPECT_EQ(shown(facts("red.global.add.u32 [%rd1], 1;"), 0), "--a-");
+  EXPECT_EQ(shown(facts("ld.global.nc.v4.f32 {%r1, %r2, %r3, %r4}, [%rd1];"), 0), "r---");
+  EXPECT_EQ(shown(facts("cp.async.cg.shared.global [%r1], [%rd1], 16;"), 0), "r---");
+  EXPECT_EQ(shown(facts("cp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r1], 64;"), 0), "-w--");
+  EXPECT_EQ(
+      shown(facts("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%rd1], 64, [%r2];"), 0),
+      "r---");
+  EXPECT_EQ(shown(facts("prefetch.global.L2 [%rd1];"), 0), "----");
+  EXPECT_EQ(shown(facts("st.shared.u32 [%r1], %r2;"), 0), "----");
+}
+
+TEST(Facts, FollowArithmetic) {
+  EXPECT_EQ(shown(facts("cvta.to.global.u64 %rd2, %rd1; add.s64 %rd3, %rd2, 8; st.global.u32 [%rd3], 1;"), 0), "-w--");
+  EXPECT_EQ(shown(facts("mov.b64 {%r1, %r2}, %rd1; mov.b64 %rd2, {%r1, %r2}; st.u32 [%rd2], 1;"), 0), "-w--");
+  EXPECT_EQ(shown(facts("selp.b64 %rd2, %rd3, %rd1, %p1; st.u32 [%rd2], 1;"), 0), "-w--");
+  // A loop: the store stands before the assignment.
+  EXPECT_EQ(shown(facts("L: st.u32 [%rd2], 1; mov.u64 %rd2, %rd1; bra L;"), 0), "-w--");
+  EXPECT_EQ(shown(facts("xor.b64 %rd2, %rd1, 5; popc.b64 %r1, %rd2; cvt.u64.u32 %rd3, %r1; st.u32 [%rd3], 1;"), 0),
+            "-w--");
+}
+
+TEST(Facts, OnePointerSaysNothingOfTheOther) {
+  const Facts both = facts("ld.param.u64 %rd2, [b]; ld.global.u32 %r1, [%rd1]; st.global.u32 [%rd2], %r1;");
+  EXPECT_EQ(shown(both, 0), "r---");
+  EXPECT_EQ(shown(both, 1), "-w--");
+}
+
+TEST(Facts, EscapesAreSeen) {
+  EXPECT_EQ(shown(facts("st.global.u64 [%rd3], %rd1;"), 0), "---e");
+  EXPECT_EQ(shown(facts("st.shared.u64 [%r3], %rd1;"), 0), "---e");
+  EXPECT_EQ(shown(facts("{ .param .b64 param0; st.param.b64 [param0], %rd1; call.uni f, (param0); }"), 0), "---e");
+  EXPECT_EQ(shown(facts("frobnicate.global.u32 %r1, [%rd1];"), 0), "rwae");
+  EXPECT_EQ(shown(facts("atom.global.exch.b64 %rd3, [%rd2], %rd1;"), 0), "---e");
+}
+
+TEST(Facts, StructuresAreReadWordByWord) {
+  const Facts both = facts("ld.param.v2.u64 {%rd2, %rd3}, [s+8]; ld.global.u32 %r1, [%rd2]; st.global.u32 [%rd3], 1;",
+                           ".param .u64 a, .param .align 8 .b8 s[40]");
+  EXPECT_EQ(shown(both, 0), "----");
+  EXPECT_EQ(shown(both, 1), "----");
+  EXPECT_EQ(shown(both, 2), "rw--");  // a vector load is not taken apart
+  EXPECT_EQ(shown(both, 3), "rw--");
+  EXPECT_EQ(shown(both, 4), "----");
+  // The address of the structure in a register: all of it.
+  EXPECT_EQ(shown(facts("mov.b64 %rd2, s; ld.param.u64 %rd3, [%rd2+8]; st.u32 [%rd3], 1;",
+                        ".param .u64 a, .param .align 8 .b8 s[16]"),
+                  2),
+            "-w--");
+}
+
+TEST(Facts, ScopesKeepNamesApart) {
+  const std::string body = "ld.param.u64 %rd2, [b]; { .reg .b64 %rd2; mov.u64 %rd2, %rd1; } st.u32 [%rd2], 1;";
+  EXPECT_EQ(shown(facts(body), 0), "----");
+  EXPECT_EQ(shown(facts(body), 1), "-w--");
+}
+
+TEST(Facts, AreUnknownForDamagedText) {
+  EXPECT_EQ(shown(facts("bra NOWHERE;"), 0), "unknown");
+  EXPECT_EQ(shown(facts("@%q9 bra L; L:"), 0), "unknown");
+  EXPECT_EQ(shown(facts("st.u32 [%clock], 1;"), 0), "unknown");
+}
+
+TEST(Parser, LaysParametersOutAsTheHostDoes) {
+  const std::string text =
+      ".entry k(.param .u8 a, .param .u64 .ptr .global .align 16 b, .param .align 16 .b8 c[20], .param .f32 d) { ret; "
+      "}";
+  const Kernel kernel = parse(find_entries(text).at(0));
+  ASSERT_EQ(kernel.parameters.size(), 4u);
+  EXPECT_EQ(kernel.parameters[1].offset, 8u);
+  EXPECT_EQ(kernel.parameters[2].offset, 16u);
+  EXPECT_EQ(kernel.parameters[3].offset, 36u);
+}
+
+}  // namespace
+}  // namespace streamsan::ptx
