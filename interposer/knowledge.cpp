@@ -9,9 +9,8 @@
 namespace streamsan::recorder {
 namespace {
 
-constexpr unsigned kEnoughKeys = 2;      // with one result: then the shape is known
-constexpr unsigned kEnoughShapes = 8;    // with one result: then the family is known
-constexpr unsigned kShapesOfFamily = 4;  // a family may be measured as often as so many shapes
+constexpr unsigned kEnoughKeys = 2;    // with one result: then the shape is known
+constexpr unsigned kEnoughShapes = 8;  // with one result: then the family is known
 constexpr unsigned kMostLate = 2;
 
 /// State of a key, a shape or a family, packed so that it is one atomic word.
@@ -103,16 +102,12 @@ bool worth_measuring(const LaunchHashes& launch, const Function& function) {
   if (key.hopeless || (key.measured >= 2 && !key.varies)) return false;
   const unsigned most = options().footprint_launches;
   const State family = state_in(g_families, launch.family);
-  if (state_in(g_shapes, launch.shape).measured >= most || family.measured >= kShapesOfFamily * most) return false;
-  if (holds(family, kEnoughShapes)) return false;
+  if (family.measured >= most || holds(family, kEnoughShapes)) return false;
   const auto* late = g_late.find(handle_of(function));
   return !late || late->value.load(std::memory_order_relaxed) < kMostLate;
 }
 
-void count_attempt(const LaunchHashes& launch) {
-  change_in(g_shapes, launch.shape, count);
-  change_in(g_families, launch.family, count);
-}
+void count_attempt(const LaunchHashes& launch) { change_in(g_families, launch.family, count); }
 
 void give_up(const LaunchHashes& launch) {
   count_attempt(launch);

@@ -18,7 +18,7 @@
 //     context has no work left, like loading a module does.
 //   * Another subscriber (CUPTI: Nsight, torch.profiler) means silence: every call succeeds, no callback comes. Seen
 //   here
-//     as a launch that was never announced.
+//     as patches that cannot be added or a launch that was never announced. Unsubscribing then crashes.
 //
 //   * Code must not be patched or unpatched under a running kernel of the module (illegal instruction). So patching
 //   happens
@@ -299,12 +299,6 @@ bool finish() {
   return !g_current.late;
 }
 
-/// Whoever else wants the driver's callbacks may have them.
-void unsubscribe() {
-  g_api.enable_domain(0, g_subscriber, SANITIZER_CB_DOMAIN_LAUNCH);
-  g_api.unsubscribe(g_subscriber);
-}
-
 StreamSanMeasurement begin(const StreamSanLaunch* launch) {
   // After a job that was abandoned, or a late kernel, nothing here may be touched.
   if (g_current.late || !g_worker.idle()) return {kStreamSanBusy, nullptr, nullptr, 0};
@@ -318,10 +312,7 @@ StreamSanMeasurement begin(const StreamSanLaunch* launch) {
   g_current.problem = nullptr;
   g_current.failure = kStreamSanFailed;
   if (!run_when_idle(prepare_job, g_host.patience_ms)) return {kStreamSanBusy, nullptr, nullptr, 0};
-  if (g_current.problem) {
-    if (g_current.failure == kStreamSanDead) unsubscribe();
-    return {g_current.failure, g_current.problem, nullptr, 0};
-  }
+  if (g_current.problem) return {g_current.failure, g_current.problem, nullptr, 0};
   const SanitizerResult listening = g_api.enable_domain(1, g_subscriber, SANITIZER_CB_DOMAIN_LAUNCH);
   if (listening != SANITIZER_SUCCESS) {
     return {finish() ? kStreamSanFailed : kStreamSanLate, sanitizer_problem("listening to launches", listening),
@@ -366,7 +357,6 @@ StreamSanMeasurement end(int succeeded) {
   if (!succeeded) return {kStreamSanFailed, nullptr, nullptr, 0};
   if (!t_announced) {
     if (++g_unannounced < kMostUnannounced) return {kStreamSanFailed, nullptr, nullptr, 0};
-    unsubscribe();
     return {kStreamSanDead, kExcluded, nullptr, 0};
   }
   g_unannounced = 0;

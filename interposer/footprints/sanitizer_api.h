@@ -10,7 +10,6 @@ namespace streamsan::footprints {
 
 struct SanitizerApi {
   decltype(&::sanitizerSubscribe) subscribe;
-  decltype(&::sanitizerUnsubscribe) unsubscribe;
   decltype(&::sanitizerEnableDomain) enable_domain;
   decltype(&::sanitizerEnableCallback) enable_callback;
   decltype(&::sanitizerAddPatches) add_patches;
