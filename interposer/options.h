@@ -27,7 +27,7 @@ struct Options {
 
   FootprintMode footprints;
   FootprintPolicy footprint_policy;
-  unsigned footprint_launches;   ///< measured of each kernel and launch shape
+  unsigned footprint_launches;   ///< measured of each kernel with equal grid and block
   unsigned footprint_seconds;    ///< in total, before only what is asked for is measured
   unsigned footprint_patience;   ///< milliseconds one measured launch may be waited for
   unsigned footprint_memory;     ///< MiB of device memory
