@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "interposer/launch.h"
 
+#include <bit>
 #include <cstddef>
 #include <cstring>
 
@@ -12,6 +13,10 @@
 
 namespace streamsan::recorder {
 namespace {
+
+constexpr std::uint64_t kAnyPointer = std::uint64_t{1} << 63;  // stands for a pointer where its value does not matter
+
+constexpr std::size_t kFewArgumentBytes = 256;
 
 /// The packed buffer of the `extra` form: {POINTER, buffer, SIZE, &size, END}.
 struct PackedBuffer {
@@ -34,29 +39,39 @@ PackedBuffer find_packed(void** extra) {
   return found;
 }
 
+/// One step of the hashes below: a rotation, so that all bits of a word come to matter, and one multiplication. Some
+/// kernels are given 4 KiB by value, so a step counts.
+constexpr std::uint64_t add_word(std::uint64_t hash, std::uint64_t word) {
+  return (std::rotl(hash, 5) ^ word) * 0x9e3779b97f4a7c15ull;
+}
+
 }  // namespace
 
 void Launch::Arguments::extent(std::uint64_t value) {
-  hash = mix_bits(hash ^ value);
-  shape = mix_bits(shape ^ value);
+  hash = add_word(hash, value);
+  shape = add_word(shape, value);
 }
 
 void Launch::Arguments::parameter(unsigned index, const char* bytes, std::uint32_t size) {
+  std::uint64_t all = hash;
+  std::uint64_t scalars = shape;
   std::uint32_t at = 0;
   for (; at + 8 <= size; at += 8) {
     std::uint64_t word;
     std::memcpy(&word, bytes + at, 8);
-    hash = mix_bits(hash ^ word);
+    all = add_word(all, word);
     const bool pointer = may_be_pointer(word);
-    shape = mix_bits(shape ^ (pointer ? std::uint64_t{1} << 63 : word));
+    scalars = add_word(scalars, pointer ? kAnyPointer : word);
     if (pointer && count < kMostLaunchPointers) words[count++] = trace::pointer_word(index, word, size > 8);
   }
   if (at < size) {
     std::uint64_t rest = 0;
     std::memcpy(&rest, bytes + at, size - at);
-    hash = mix_bits(hash ^ rest);
-    shape = mix_bits(shape ^ rest);
+    all = add_word(all, rest);
+    scalars = add_word(scalars, rest);
   }
+  hash = all;
+  shape = scalars;
 }
 
 /// Where the bytes of a parameter are; nullptr: not there.
@@ -72,12 +87,13 @@ void Launch::read() {
   read_ = true;
   if (call_.function > 1) function_ = function_info(call_.function);
   for (std::uint64_t extent : call_.extents) arguments_.extent(extent);
-  const std::uint64_t extents = arguments_.shape;
+  const std::uint64_t extents = mix_bits(arguments_.shape);
   for (unsigned i = 0; function_ && i < function_->count; ++i) {
     const char* bytes = parameter_bytes(i);
     if (!bytes) break;
     arguments_.parameter(i, bytes, function_->parameters[i].size);
   }
+  arguments_.hash = mix_bits(arguments_.hash);
   // One CUkernel serves all contexts, and module variables are elsewhere in each.
   std::uint64_t kernel = function_ ? mix_bits(function_->id + 1) ^ mix_bits(call_.shared_bytes) : 0;
   if (learning()) kernel = mix_bits(kernel ^ current_context());
@@ -123,6 +139,8 @@ void Launch::write_arguments() const {
     const std::size_t end = std::size_t{function_->parameters[i].offset} + function_->parameters[i].size;
     if (end > bytes) bytes = end;
   }
+  // Where launches are measured, what was not is hardly worth many bytes.
+  if (learning() && bytes > kFewArgumentBytes) return;
   const std::size_t words = trace::kExtentWords + (bytes + 7) / 8;
   if (words > trace::kMaxContinuations * trace::kContinuationWords) return;
   Slot slot = reserve(static_cast<unsigned>((words + trace::kContinuationWords - 1) / trace::kContinuationWords));
