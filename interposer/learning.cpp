@@ -280,7 +280,7 @@ LaunchKnowledge known_of(const LaunchSubject& subject) {
   LaunchKnowledge known{.footprint = g_knows.load(std::memory_order_relaxed) ? learned_footprint(subject.hashes) : 0};
   if (known.footprint) return known;
   known.first = first_of_key(subject.hashes);
-  known.waits = is_known_to_wait(*subject.function);
+  known.waits = learning() && is_known_to_wait(*subject.function);
   return known;
 }
 
