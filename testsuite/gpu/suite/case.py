@@ -61,6 +61,6 @@ def twins(name, source, expect, flags=("-g",), command=("{}",), fixed=SILENT, **
 
 
 def measured(cases, prefix="measured-", **changes):
-    """The same tests where footprints are measured: on a GPU only, and their traces are not kept twice."""
+    """The same tests where footprints are measured: on a GPU only, and their traces are not kept unless asked for."""
     return [replace(case, **{"name": prefix + case.name, "options": MEASURED, "null": False, "record": False, **changes})
             for case in cases]

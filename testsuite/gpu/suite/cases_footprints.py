@@ -47,7 +47,7 @@ RACY = Expect(exit=66, findings=(Finding(at_least=True),), allowed=("note", "pos
 
 CACHE_FIXED = Target("kv_cache.cu", ("-g", "-DFIXED"))
 PARTS = [
-    *measured(twins("four-streams", "four_streams.cu", replace(OVERLAP, sites=("upload", "kernel"))), ""),
+    *measured(twins("four-streams", "four_streams.cu", replace(OVERLAP, sites=("upload", "kernel"))), "", record=True),
     *measured([python("numba-slices", script("numba_slices.py"), OVERLAP, needs=("module:numba",)),
                python("numba-slices-fixed", script("numba_slices.py", "--fixed"), Expect(), needs=("module:numba",))],
               ""),
@@ -58,7 +58,7 @@ PARTS = [
               options=(*MEASURED, "footprint_launches=1000")),
     *measured([Case("kv-cache-waited", Target("kv_cache.cu", ("-g", "-DFIXED", "-DWAITED")), cost=5)], ""),
     *measured(twins("shared-counter", "shared_counter.cu",
-                    Expect(exit=66, findings=(Finding(),), sites=("count", "reset"))), ""),
+                    Expect(exit=66, findings=(Finding(),), sites=("count", "reset"))), "", record=True),
 ]
 
 # The programs of the older tables, with the outcome that exact bytes give them.

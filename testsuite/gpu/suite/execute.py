@@ -12,7 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from suite import coverage, trace, truth
+from suite import coverage, machine, trace, truth
 from suite.build import PROGRAMS, BuildError
 from suite.expect import Outcome
 
@@ -134,7 +134,11 @@ class Runner:
         """Runs the program with the recorder and without the launcher: (exit code, output, timed out, traces)."""
         for old in folder.glob("recorded.*"):
             old.unlink()
-        options = ":".join((f"trace_path={folder}/recorded.%p.trace", *case.options))
+        options = [f"trace_path={folder}/recorded.%p.trace", *case.options]
+        library = machine.sanitizer_library()
+        if library:  # the launcher would have found it
+            options.append(f"sanitizer_library={library}")
+        options = ":".join(options)
         env = self.environment(options, LD_PRELOAD=str(self.preload), **more)
         code, output, late = self.call(self.words(case), case.timeout, env, folder)
         return code, output, late, sorted(folder.glob("recorded.*.trace"))

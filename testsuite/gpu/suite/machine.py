@@ -26,6 +26,12 @@ def toolkit():
     return Path(nvcc).resolve().parent.parent if nvcc else None
 
 
+def sanitizer_library():
+    """The library that measures footprints, as the toolkit has it; None if it does not."""
+    path = toolkit() / "compute-sanitizer" / "libsanitizer-public.so" if toolkit() else None
+    return path if path and path.exists() else None
+
+
 def cupti_folder():
     """Where cupti.h lies, if at all: (include folder, library folder)."""
     root = toolkit()
