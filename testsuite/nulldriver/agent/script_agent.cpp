@@ -73,12 +73,14 @@ StreamSanMeasurement end(int succeeded) {
 }
 
 /// Nothing of a script's kernel is ever left over.
-int settle() { return 1; }
+int settle(uint32_t) { return 1; }
+void context_going(void*) {}
+void module_going() {}
 
 /// Another thread may have been measuring when the process forked.
 void forget() { g_busy = false; }
 
-const StreamSanAgent kAgent = {kStreamSanAgentVersion, start, begin, end, settle, forget};
+const StreamSanAgent kAgent = {kStreamSanAgentVersion, start, begin, end, settle, context_going, module_going, forget};
 
 }  // namespace
 
