@@ -42,7 +42,8 @@ class HandleTable {
     return nullptr;
   }
 
-  /// The entry of the handle, made if there was none (value zero). nullptr: no room.
+  /// The entry of the handle, made if there was none (value zero). nullptr: no room. The value of a free entry is zero
+  /// already: to write it here would wipe what another thread has just made of the same entry.
   Entry* insert(std::uint64_t handle) {
     if (Entry* known = find(handle)) return known;
     for (std::size_t probe = 0; probe < kMostProbes; ++probe) {
@@ -50,7 +51,6 @@ class HandleTable {
       std::uint64_t found = entry.handle.load(std::memory_order_acquire);
       if (found == handle) return &entry;
       if (found != kEmpty && found != kDeleted) continue;
-      entry.value.store(Value{}, std::memory_order_relaxed);
       if (entry.handle.compare_exchange_strong(found, handle, std::memory_order_acq_rel) || found == handle)
         return &entry;
     }
@@ -58,12 +58,12 @@ class HandleTable {
   }
 
   void erase(std::uint64_t handle) {
-    if (Entry* entry = find(handle)) entry->handle.store(kDeleted, std::memory_order_release);
+    if (Entry* entry = find(handle)) release(*entry, kDeleted);
   }
 
   void clear() {
     for (Entry& entry : entries_) {
-      if (entry.handle.load(std::memory_order_relaxed) != kEmpty) entry.handle.store(kEmpty, std::memory_order_relaxed);
+      if (entry.handle.load(std::memory_order_relaxed) != kEmpty) release(entry, kEmpty);
     }
   }
 
@@ -71,6 +71,11 @@ class HandleTable {
   static constexpr std::uint64_t kEmpty = 0;
   static constexpr std::uint64_t kDeleted = 1;
   static constexpr std::size_t kMostProbes = 64;
+
+  static void release(Entry& entry, std::uint64_t state) {
+    entry.value.store(Value{}, std::memory_order_relaxed);
+    entry.handle.store(state, std::memory_order_release);
+  }
 
   Entry& at(std::uint64_t handle, std::size_t probe) { return entries_[(mix_bits(handle) + probe) & (kCapacity - 1)]; }
 

@@ -69,8 +69,9 @@ bool holds(const State& state, unsigned enough) { return !state.varies && state.
 }  // namespace
 
 void learn(const LaunchHashes& launch, std::uint32_t footprint) {
-  const bool new_key = state_in(g_keys, launch.key).measured == 0;
-  const bool new_shape = state_in(g_shapes, launch.shape).measured == 0;
+  // Not `measured`: attempts without result count there, too.
+  const bool new_key = state_in(g_keys, launch.key).footprint == 0;
+  const bool new_shape = state_in(g_shapes, launch.shape).footprint == 0;
   add_result(g_families, launch.family, footprint, new_shape);
   add_result(g_shapes, launch.shape, footprint, new_key);
   add_result(g_keys, launch.key, footprint, false);

@@ -210,7 +210,7 @@ void start_learning() {
   if (agent) {
     g_agent.store(agent, std::memory_order_release);
   } else if (problem && options().footprints == FootprintMode::Measured) {
-    warn("footprints cannot be measured: %s; they are inferred", problem);
+    say("footprints cannot be measured: %s; they are inferred", problem);
   } else if (problem && options().verbosity >= 1) {
     say("footprints are inferred: %s", problem);
   }

@@ -92,10 +92,11 @@ class Image {
     const char* name = names_ + found.sh_name;
     return std::strncmp(name, prefix, length) == 0 ? name + length : nullptr;
   }
+  /// Code that cannot be read may.
   bool moves_tensors(std::size_t index) const {
     const Elf64_Shdr code = section(index);
-    return code.sh_type == SHT_PROGBITS && fits(code.sh_offset, code.sh_size) &&
-           has_tensor_copy(bytes_ + code.sh_offset, code.sh_size);
+    return code.sh_type == SHT_PROGBITS &&
+           (!fits(code.sh_offset, code.sh_size) || has_tensor_copy(bytes_ + code.sh_offset, code.sh_size));
   }
   bool is_kernel(const char* name) const {
     for (std::size_t i = 0; i < count_; ++i) {

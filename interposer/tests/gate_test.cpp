@@ -4,6 +4,7 @@
 #include "interposer/gate.h"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include <atomic>
 #include <chrono>
@@ -181,6 +182,91 @@ TEST(Gate, NobodyIsInsideWhileItIsClosed) {
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(broken, 0);
   EXPECT_GE(rounds, kRounds);
+}
+
+/// A thread that is cancelled at the points it says.
+struct Cancelled {
+  std::atomic<int> at{0};  // where it got to
+  std::atomic<bool> go_on{false};
+  bool closes = true;         // the gate, successfully; else it is refused
+  bool was_immune = false;    // it had switched cancellation off itself
+  bool immune_after = false;  // what it found when the gate was open again
+};
+
+/// Of the calling thread; returns whether it was before.
+bool set_immune(bool immune) {
+  int before;
+  pthread_setcancelstate(immune ? PTHREAD_CANCEL_DISABLE : PTHREAD_CANCEL_ENABLE, &before);
+  return before == PTHREAD_CANCEL_DISABLE;
+}
+
+/// Has no variables in memory: AddressSanitizer is not told that a cancelled thread leaves them.
+void* close_and_open(void* data) {
+  auto& self = *static_cast<Cancelled*>(data);
+  set_immune(self.was_immune);
+  const bool closed = Gate::close(self.closes ? kLong : 0);
+  self.at = closed ? 1 : -1;
+  while (!self.go_on) std::this_thread::yield();
+  if (closed) {
+    pthread_testcancel();  // as some call of a measurement may do
+    self.at = 2;
+    Gate::open();
+  }
+  self.immune_after = set_immune(true);
+  set_immune(self.immune_after);
+  pthread_testcancel();
+  self.at = 3;
+  return nullptr;
+}
+
+/// Runs it, and cancels it between the closing and the opening. True: it came to its end.
+bool survives(Cancelled& self) {
+  pthread_t thread;
+  EXPECT_EQ(pthread_create(&thread, nullptr, close_and_open, &self), 0);
+  EXPECT_TRUE(becomes([&] { return self.at != 0; }));
+  EXPECT_EQ(pthread_cancel(thread), 0);
+  self.go_on = true;
+  void* result = nullptr;
+  EXPECT_EQ(pthread_join(thread, &result), 0);
+  return result != PTHREAD_CANCELED;
+}
+
+TEST(Gate, WhoHasItIsCancelledOnlyWhenItIsOpen) {
+  Cancelled thread;
+  EXPECT_FALSE(survives(thread));
+  EXPECT_EQ(thread.at, 2) << "not before it has opened it, and not later than that";
+  EXPECT_FALSE(thread.immune_after);
+  EXPECT_TRUE(Gate::close(kLong));
+  Gate::open();
+}
+
+TEST(Gate, WhoCouldNotBeCancelledCannotBeAfterwards) {
+  Cancelled thread;
+  thread.was_immune = true;
+  EXPECT_TRUE(survives(thread));
+  EXPECT_EQ(thread.at, 3);
+  EXPECT_TRUE(thread.immune_after);
+}
+
+TEST(Gate, WhoIsRefusedCanBeCancelled) {
+  {  // somebody else has it
+    ASSERT_TRUE(Gate::close(kLong));
+    Cancelled thread;
+    thread.closes = false;
+    EXPECT_FALSE(survives(thread));
+    EXPECT_EQ(thread.at, -1);
+    EXPECT_FALSE(thread.immune_after);
+    Gate::open();
+  }
+  {  // somebody is inside and stays there
+    Gate::enter();
+    Cancelled thread;
+    thread.closes = false;
+    EXPECT_FALSE(survives(thread));
+    EXPECT_EQ(thread.at, -1);
+    EXPECT_FALSE(thread.immune_after);
+    Gate::leave();
+  }
 }
 
 TEST(Gate, ForgetsThoseWhoAreGone) {

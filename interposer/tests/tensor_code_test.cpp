@@ -173,6 +173,54 @@ TEST(TensorCodeNamesDeathTest, ALaunchKnowsOnlyTheBeginningOfAVeryLongName) {
   });
 }
 
+TEST(TensorCodeNamesDeathTest, AnImageThatCannotBeReadMayHoldAnyKernel) {
+  const std::string image = image_of({"plain"}, kBulkLoad);
+  const auto with_header = [&](auto change) {
+    Elf64_Ehdr header;
+    std::string damaged = image;
+    std::memcpy(&header, damaged.data(), sizeof header);
+    change(header);
+    std::memcpy(damaged.data(), &header, sizeof header);
+    return damaged;
+  };
+  const std::string unreadable[] = {
+      "",
+      "not an image, but longer than the header of one: ----------------",
+      image.substr(0, image.size() - 1),
+      with_header([](Elf64_Ehdr& header) { header.e_shnum = 0; }),
+      with_header([](Elf64_Ehdr& header) { ++header.e_shoff; }),
+      with_header([](Elf64_Ehdr& header) { header.e_shstrndx = header.e_shnum; }),
+  };
+  for (const std::string& bytes : unreadable) {
+    expect_in_child([&] {
+      note(image);
+      EXPECT_FALSE(uses_tensor_maps("plain"));
+      note(bytes);
+      EXPECT_TRUE(uses_tensor_maps("plain"));
+      note(image);
+      EXPECT_TRUE(uses_tensor_maps("plain")) << "one that can be read does not make up for it";
+    });
+  }
+}
+
+TEST(TensorCodeNamesDeathTest, CodeThatCannotBeReadMayUseThem) {
+  for (const bool outside : {false, true}) {
+    expect_in_child([outside] {
+      std::string image = image_of({"plain", "cut"}, kBulkLoad);
+      Elf64_Ehdr header;
+      std::memcpy(&header, image.data(), sizeof header);
+      char* at = image.data() + header.e_shoff + 4 * sizeof(Elf64_Shdr);  // the code of the second kernel
+      Elf64_Shdr code;
+      std::memcpy(&code, at, sizeof code);
+      if (outside) code.sh_size = image.size();
+      std::memcpy(at, &code, sizeof code);
+      note(image);
+      EXPECT_FALSE(uses_tensor_maps("plain"));
+      EXPECT_EQ(uses_tensor_maps("cut"), outside);
+    });
+  }
+}
+
 TEST(TensorCodeNamesDeathTest, MoreThanCanBeKeptAreAllBelievedToUseThem) {
   expect_in_child([] {
     constexpr int kImages = 10;

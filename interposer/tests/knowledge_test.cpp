@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Launches are written as the three numbers of their hashes: family, shape, key.
+#include "interposer/knowledge.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "interposer/tests/options_stub.h"
+
+namespace streamsan::recorder {
+namespace {
+
+constexpr unsigned kLaunches = 5;  // footprint_launches
+constexpr std::uint32_t kOne = 7, kOther = 8;
+
+LaunchHashes launch(std::uint64_t family, std::uint64_t shape, std::uint64_t key) {
+  return {.key = 1000 + key, .shape = 1000 * family + shape, .family = 1000 + family};
+}
+
+class Knowledge : public ::testing::Test {
+ protected:
+  Knowledge() {
+    forget_knowledge();
+    testing::test_options().footprint_launches = kLaunches;
+  }
+  ~Knowledge() override { forget_knowledge(); }
+
+  Function kernel_{.id = 0};
+  Function other_kernel_{.id = 1};
+};
+
+TEST_F(Knowledge, BeginsWithNothing) {
+  for (const std::uint64_t hash : {0ull, 1ull, 1000ull, ~0ull}) {
+    const LaunchHashes hashes{hash, hash, hash};
+    EXPECT_EQ(learned_footprint(hashes), 0u);
+    EXPECT_FALSE(is_hopeless(hashes));
+    EXPECT_TRUE(worth_measuring(hashes, kernel_));
+  }
+  EXPECT_FALSE(is_known_to_wait(kernel_));
+}
+
+TEST_F(Knowledge, AHashMayBeAnyNumber) {
+  for (const std::uint64_t hash : {0ull, 1ull, ~0ull}) {
+    learn({hash, hash, hash}, kOne);
+    EXPECT_EQ(learned_footprint({hash, hash, hash}), kOne);
+    EXPECT_TRUE(first_of_key({hash, hash, hash}));
+  }
+}
+
+TEST_F(Knowledge, AKeyIsKnownAtOnceAndMeasuredTwice) {
+  learn(launch(1, 1, 1), kOne);
+  EXPECT_EQ(learned_footprint(launch(1, 1, 1)), kOne);
+  EXPECT_TRUE(worth_measuring(launch(1, 1, 1), kernel_)) << "the second time may differ";
+  learn(launch(1, 1, 1), kOne);
+  EXPECT_EQ(learned_footprint(launch(1, 1, 1)), kOne);
+  EXPECT_FALSE(worth_measuring(launch(1, 1, 1), kernel_));
+}
+
+TEST_F(Knowledge, TwoResultsAreNone) {
+  learn(launch(1, 1, 1), kOne);
+  learn(launch(1, 1, 1), kOther);
+  EXPECT_EQ(learned_footprint(launch(1, 1, 1)), 0u);
+  EXPECT_TRUE(worth_measuring(launch(1, 1, 1), kernel_)) << "only measuring tells";
+  learn(launch(1, 1, 1), kOther);
+  EXPECT_EQ(learned_footprint(launch(1, 1, 1)), 0u) << "never again";
+  EXPECT_TRUE(worth_measuring(launch(1, 1, 1), kernel_));
+  // Nor for the keys beside it, whatever they show.
+  for (std::uint64_t key = 2; key < 10; ++key) learn(launch(1, 1, key), kOther);
+  EXPECT_EQ(learned_footprint(launch(1, 1, 99)), 0u);
+  EXPECT_EQ(learned_footprint(launch(1, 1, 2)), kOther) << "they have their own";
+}
+
+TEST_F(Knowledge, ALateDifferenceCountsToo) {
+  learn(launch(1, 1, 1), kOne);
+  learn(launch(1, 1, 1), kOne);
+  learn(launch(1, 1, 1), kOther);  // the judge had asked
+  EXPECT_EQ(learned_footprint(launch(1, 1, 1)), 0u);
+}
+
+TEST_F(Knowledge, AShapeNeedsTwoFurtherKeys) {
+  learn(launch(1, 1, 1), kOne);
+  EXPECT_EQ(learned_footprint(launch(1, 1, 99)), 0u);
+  learn(launch(1, 1, 2), kOne);
+  EXPECT_EQ(learned_footprint(launch(1, 1, 99)), 0u);
+  learn(launch(1, 1, 3), kOne);
+  EXPECT_EQ(learned_footprint(launch(1, 1, 99)), kOne);
+  EXPECT_EQ(learned_footprint(launch(1, 2, 99)), 0u) << "not another shape";
+}
+
+TEST_F(Knowledge, OneKeyAgainAndAgainMakesNoShapeKnown) {
+  for (int time = 0; time < 20; ++time) learn(launch(1, 1, 1), kOne);
+  EXPECT_EQ(learned_footprint(launch(1, 1, 99)), 0u);
+}
+
+TEST_F(Knowledge, KeysThatDifferMakeTheShapeUnknown) {
+  for (std::uint64_t key = 1; key <= 3; ++key) learn(launch(1, 1, key), kOne);
+  ASSERT_EQ(learned_footprint(launch(1, 1, 99)), kOne);
+  learn(launch(1, 1, 4), kOther);
+  EXPECT_EQ(learned_footprint(launch(1, 1, 99)), 0u);
+  EXPECT_EQ(learned_footprint(launch(1, 1, 1)), kOne) << "a key that was measured stays as it is";
+  EXPECT_EQ(learned_footprint(launch(1, 1, 4)), kOther);
+}
+
+TEST_F(Knowledge, AFamilyNeedsEightFurtherShapes) {
+  for (std::uint64_t shape = 0; shape <= 8; ++shape) {
+    EXPECT_EQ(learned_footprint(launch(1, 99, 99)), 0u) << shape << " shapes";
+    EXPECT_TRUE(worth_measuring(launch(1, 99, 99), kernel_)) << shape << " shapes";
+    learn(launch(1, shape, shape), kOne);
+  }
+  EXPECT_EQ(learned_footprint(launch(1, 99, 99)), kOne);
+  EXPECT_FALSE(worth_measuring(launch(1, 99, 99), kernel_));
+  EXPECT_EQ(learned_footprint(launch(2, 99, 98)), 0u) << "not another family";
+  EXPECT_TRUE(worth_measuring(launch(2, 99, 98), kernel_));
+}
+
+TEST_F(Knowledge, OneShapeAgainAndAgainMakesNoFamilyKnown) {
+  for (std::uint64_t key = 1; key <= 40; ++key) {
+    learn(launch(1, 1, key), kOne);
+    learn(launch(1, 1, key), kOne);
+  }
+  EXPECT_EQ(learned_footprint(launch(1, 1, 99)), kOne);
+  EXPECT_EQ(learned_footprint(launch(1, 2, 99)), 0u);
+}
+
+TEST_F(Knowledge, ShapesThatDifferMakeTheFamilyUnknown) {
+  for (std::uint64_t shape = 0; shape <= 8; ++shape) learn(launch(1, shape, shape), kOne);
+  ASSERT_EQ(learned_footprint(launch(1, 99, 99)), kOne);
+  learn(launch(1, 50, 50), kOther);
+  EXPECT_EQ(learned_footprint(launch(1, 99, 99)), 0u);
+  EXPECT_EQ(learned_footprint(launch(1, 3, 3)), kOne);
+}
+
+TEST_F(Knowledge, AKeyThatVariesIsNotServedByItsFamily) {
+  learn(launch(1, 1, 1), kOne);
+  learn(launch(1, 1, 1), kOther);
+  for (std::uint64_t shape = 2; shape < 20; ++shape) learn(launch(1, shape, shape), kOther);
+  EXPECT_EQ(learned_footprint(launch(1, 1, 1)), 0u);
+  EXPECT_EQ(learned_footprint(launch(1, 99, 99)), 0u);
+}
+
+TEST_F(Knowledge, AShapeIsMeasuredSoManyTimes) {
+  for (unsigned time = 0; time < kLaunches; ++time) {
+    EXPECT_TRUE(worth_measuring(launch(1, 1, 100 + time), kernel_)) << time;
+    learn(launch(1, 1, 100 + time), time % 2 ? kOne : kOther);
+  }
+  EXPECT_FALSE(worth_measuring(launch(1, 1, 99), kernel_));
+  EXPECT_TRUE(worth_measuring(launch(1, 2, 98), kernel_)) << "another shape";
+}
+
+TEST_F(Knowledge, AKeyThatVariesIsMeasuredNoOftenerThanItsShape) {
+  for (unsigned time = 0; time < kLaunches; ++time) {
+    EXPECT_TRUE(worth_measuring(launch(1, 1, 1), kernel_)) << time;
+    learn(launch(1, 1, 1), time % 2 ? kOne : kOther);
+  }
+  EXPECT_FALSE(worth_measuring(launch(1, 1, 1), kernel_));
+}
+
+TEST_F(Knowledge, AFamilyIsMeasuredAsOftenAsFourShapes) {
+  for (unsigned time = 0; time < 4 * kLaunches; ++time) {
+    EXPECT_TRUE(worth_measuring(launch(1, 100 + time, 100 + time), kernel_)) << time;
+    learn(launch(1, 100 + time, 100 + time), time % 2 ? kOne : kOther);
+  }
+  EXPECT_FALSE(worth_measuring(launch(1, 99, 99), kernel_));
+  EXPECT_TRUE(worth_measuring(launch(2, 99, 98), kernel_)) << "another family";
+}
+
+TEST_F(Knowledge, AttemptsCountAgainstTheLimitsButTeachNothing) {
+  for (unsigned time = 0; time < kLaunches; ++time) {
+    EXPECT_TRUE(worth_measuring(launch(1, 1, 1), kernel_)) << time;
+    count_attempt(launch(1, 1, 1));
+  }
+  EXPECT_FALSE(worth_measuring(launch(1, 1, 1), kernel_));
+  EXPECT_FALSE(is_hopeless(launch(1, 1, 1))) << "the judge may still ask";
+  EXPECT_EQ(learned_footprint(launch(1, 1, 1)), 0u);
+
+  for (unsigned time = kLaunches; time < 4 * kLaunches; ++time) {
+    EXPECT_TRUE(worth_measuring(launch(1, 99, 99), kernel_)) << time;
+    count_attempt(launch(1, 2 + time, 2 + time));
+  }
+  EXPECT_FALSE(worth_measuring(launch(1, 99, 99), kernel_)) << "the family's";
+}
+
+TEST_F(Knowledge, AShapeCountsForItsFamilyThoughAnAttemptHadFailedBefore) {
+  for (std::uint64_t shape = 0; shape <= 8; ++shape) {
+    if (shape > 0) count_attempt(launch(1, shape, shape));
+    learn(launch(1, shape, shape), kOne);
+  }
+  EXPECT_EQ(learned_footprint(launch(1, 99, 99)), kOne);
+}
+
+TEST_F(Knowledge, NoLaunchesMeansNone) {
+  testing::test_options().footprint_launches = 0;
+  EXPECT_FALSE(worth_measuring(launch(1, 1, 1), kernel_));
+}
+
+TEST_F(Knowledge, WhatIsGivenUpIsNotTriedAgain) {
+  learn(launch(1, 1, 2), kOne);
+  give_up(launch(1, 1, 1));
+  EXPECT_TRUE(is_hopeless(launch(1, 1, 1)));
+  EXPECT_FALSE(worth_measuring(launch(1, 1, 1), kernel_));
+  EXPECT_FALSE(is_hopeless(launch(1, 1, 2)));
+  EXPECT_TRUE(worth_measuring(launch(1, 1, 2), kernel_)) << "other keys of the shape are";
+  // Each key by itself: they end with the shape's limit.
+  for (std::uint64_t key = 3; key < 3 + kLaunches; ++key) give_up(launch(1, 1, key));
+  EXPECT_FALSE(worth_measuring(launch(1, 1, 99), kernel_));
+  EXPECT_FALSE(is_hopeless(launch(1, 1, 99)));
+}
+
+TEST_F(Knowledge, GivingUpForgetsNothing) {
+  learn(launch(1, 1, 1), kOne);
+  give_up(launch(1, 1, 1));
+  EXPECT_EQ(learned_footprint(launch(1, 1, 1)), kOne);
+}
+
+TEST_F(Knowledge, KernelsThatAreLateTwiceAreNotTriedAgain) {
+  EXPECT_FALSE(is_known_to_wait(kernel_));
+  count_late(kernel_);
+  EXPECT_TRUE(is_known_to_wait(kernel_));
+  EXPECT_TRUE(worth_measuring(launch(1, 1, 1), kernel_)) << "it may have been a slow one";
+  count_late(kernel_);
+  EXPECT_FALSE(worth_measuring(launch(1, 1, 1), kernel_));
+  EXPECT_FALSE(is_known_to_wait(other_kernel_));
+  EXPECT_TRUE(worth_measuring(launch(1, 1, 1), other_kernel_));
+}
+
+TEST_F(Knowledge, TheFirstOfAKeyIsFirstOnce) {
+  EXPECT_TRUE(first_of_key(launch(1, 1, 1)));
+  EXPECT_FALSE(first_of_key(launch(1, 1, 1)));
+  EXPECT_TRUE(first_of_key(launch(1, 1, 2)));
+  // Also of one that was measured, or given up, before.
+  give_up(launch(1, 1, 3));
+  learn(launch(1, 1, 4), kOne);
+  EXPECT_TRUE(first_of_key(launch(1, 1, 3)));
+  EXPECT_TRUE(first_of_key(launch(1, 1, 4)));
+  EXPECT_FALSE(first_of_key(launch(1, 1, 3)));
+  EXPECT_FALSE(first_of_key(launch(1, 1, 4)));
+  // It changes nothing else.
+  EXPECT_TRUE(is_hopeless(launch(1, 1, 3)));
+  EXPECT_EQ(learned_footprint(launch(1, 1, 4)), kOne);
+  EXPECT_TRUE(worth_measuring(launch(1, 1, 1), kernel_));
+  learn(launch(1, 1, 1), kOne);
+  EXPECT_FALSE(first_of_key(launch(1, 1, 1))) << "and is not forgotten when there is a result";
+}
+
+TEST_F(Knowledge, TheFirstOfAKeyIsOneThread) {
+  constexpr std::uint64_t kKeys = 20'000;
+  constexpr int kThreads = 4;
+  std::atomic<unsigned> first{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kThreads; ++i) {
+    threads.emplace_back([&] {
+      for (std::uint64_t key = 0; key < kKeys; ++key) first += first_of_key(launch(1, 1, key));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(first, kKeys);
+}
+
+TEST_F(Knowledge, TablesThatAreFullCostPrecisionOnly) {
+  // More keys than there is room for.
+  constexpr std::uint64_t kKeys = 400'000;
+  unsigned known = 0;
+  for (std::uint64_t key = 1; key <= kKeys; ++key) {
+    learn(launch(key % 500, key % 1000, key), static_cast<std::uint32_t>(key % 500 + 1));
+  }
+  for (std::uint64_t key = 1; key <= kKeys; ++key) {
+    const std::uint32_t footprint = learned_footprint(launch(key % 500, key % 1000, key));
+    known += footprint != 0;
+    ASSERT_TRUE(footprint == 0 || footprint == key % 500 + 1) << "that of another";
+  }
+  EXPECT_GT(known, 0u);
+}
+
+TEST_F(Knowledge, IsForgottenInAChild) {
+  learn(launch(1, 1, 1), kOne);
+  give_up(launch(1, 1, 2));
+  count_late(kernel_);
+  first_of_key(launch(1, 1, 1));
+  forget_knowledge();
+  EXPECT_EQ(learned_footprint(launch(1, 1, 1)), 0u);
+  EXPECT_FALSE(is_hopeless(launch(1, 1, 2)));
+  EXPECT_FALSE(is_known_to_wait(kernel_));
+  EXPECT_TRUE(first_of_key(launch(1, 1, 1)));
+  EXPECT_TRUE(worth_measuring(launch(1, 1, 1), kernel_));
+}
+
+}  // namespace
+}  // namespace streamsan::recorder
