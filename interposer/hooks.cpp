@@ -14,7 +14,7 @@
 #include "interposer/driver.h"
 #include "interposer/functions.h"
 #include "interposer/gate.h"
-#include "interposer/launch.h"
+#include "interposer/launch_call.h"
 #include "interposer/learning.h"
 #include "interposer/process.h"
 #include "interposer/stack.h"
@@ -23,8 +23,6 @@
 #include "interposer/writer.h"
 
 #include <cudaProfiler.h>
-
-#include <algorithm>
 
 namespace streamsan::recorder {
 namespace {
@@ -282,61 +280,6 @@ constexpr bool ends_capture(CUresult result) {
   return result != CUDA_ERROR_ILLEGAL_STATE && result != CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD &&
          result != CUDA_ERROR_INVALID_VALUE && result != CUDA_ERROR_INVALID_HANDLE &&
          result != CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
-}
-
-constexpr bool is_launch(EffectKind kind) { return kind == EffectKind::Launch || kind == EffectKind::LaunchConfig; }
-
-/// The launch a call asks for.
-template <std::size_t kRow, class Arguments>
-LaunchCall launch_call(const Arguments& arguments) {
-  constexpr const api::Row& kDescription = api::kRows[kRow];
-  constexpr Effect kEffect = kDescription.effect;
-  constexpr auto kParams = static_cast<std::size_t>(kEffect.params);
-  LaunchCall call{.function = word<kEffect.object>(arguments),
-                  .params = std::get<kParams>(arguments),
-                  .api = static_cast<std::uint16_t>(kRow)};
-  if constexpr (kParams + 1 < std::tuple_size_v<Arguments>) call.extra = std::get<kParams + 1>(arguments);
-  if constexpr (kEffect.kind == EffectKind::Launch) {
-    const std::uint64_t extents[6] = {word<kEffect.extents>(arguments),     word<kEffect.extents + 1>(arguments),
-                                      word<kEffect.extents + 2>(arguments), word<kEffect.extents + 3>(arguments),
-                                      word<kEffect.extents + 4>(arguments), word<kEffect.extents + 5>(arguments)};
-    std::copy(extents, extents + 6, call.extents);
-    call.shared_bytes = word<kEffect.extents + 6>(arguments);
-    call.stream = resolve_stream(word<kEffect.stream>(arguments), kDescription.default_stream);
-  } else {
-    const CUlaunchConfig* given = std::get<static_cast<std::size_t>(kEffect.src)>(arguments);
-    if (!given) return call;  // the driver will refuse it
-    const CUlaunchConfig& config = *given;
-    const std::uint64_t extents[6] = {config.gridDimX,  config.gridDimY,  config.gridDimZ,
-                                      config.blockDimX, config.blockDimY, config.blockDimZ};
-    std::copy(extents, extents + 6, call.extents);
-    call.shared_bytes = config.sharedMemBytes;
-    call.stream = resolve_stream(reinterpret_cast<std::uint64_t>(config.hStream), kDescription.default_stream);
-    for (unsigned i = 0; config.attrs && i < config.numAttrs; ++i) {
-      call.programmatic |= config.attrs[i].id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION &&
-                           config.attrs[i].value.programmaticStreamSerializationAllowed;
-    }
-  }
-  return call;
-}
-
-/// Events that attributes of the launch record.
-template <std::size_t kRow, class Arguments>
-void record_launch_events(const Arguments& arguments, const Launch& launch) {
-  constexpr Effect kEffect = api::kRows[kRow].effect;
-  if constexpr (kEffect.kind == EffectKind::LaunchConfig) {
-    const CUlaunchConfig& config = *std::get<static_cast<std::size_t>(kEffect.src)>(arguments);
-    for (unsigned i = 0; i < config.numAttrs; ++i) {
-      const CUlaunchAttributeValue& value = config.attrs[i].value;
-      if (config.attrs[i].id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT) {
-        launch.recorded_event(reinterpret_cast<std::uint64_t>(value.programmaticEvent.event),
-                              static_cast<std::uint64_t>(value.programmaticEvent.flags));
-      } else if (config.attrs[i].id == CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT) {
-        launch.recorded_event(reinterpret_cast<std::uint64_t>(value.launchCompletionEvent.event),
-                              static_cast<std::uint64_t>(value.launchCompletionEvent.flags));
-      }
-    }
-  }
 }
 
 /// What follows a successful call of a kind that is not one record made by CallRecord.

@@ -100,12 +100,17 @@ bool first_of_key(const LaunchHashes& launch) {
 bool worth_measuring(const LaunchHashes& launch, const Function& function) {
   const State key = state_in(g_keys, launch.key);
   // The second time shows whether the kernel depends on data it reads.
-  if (key.hopeless || (key.measured >= 2 && !key.varies)) return false;
+  if (is_hopeless(launch, function) || (key.measured >= 2 && !key.varies)) return false;
   const unsigned most = options().footprint_launches;
   const State family = state_in(g_families, launch.family);
+<<<<<<< HEAD
   if (family.measured >= most || holds(family, kEnoughShapes)) return false;
   const auto* late = g_late.find(handle_of(function));
   return !late || late->value.load(std::memory_order_relaxed) < kMostLate;
+=======
+  if (state_in(g_shapes, launch.shape).measured >= most || family.measured >= kShapesOfFamily * most) return false;
+  return !holds(family, kEnoughShapes);
+>>>>>>> h-units2
 }
 
 void count_attempt(const LaunchHashes& launch) { change_in(g_families, launch.family, count); }
@@ -115,7 +120,11 @@ void give_up(const LaunchHashes& launch) {
   change_in(g_keys, launch.key, [](State& state) { state.hopeless = true; });
 }
 
-bool is_hopeless(const LaunchHashes& launch) { return state_in(g_keys, launch.key).hopeless; }
+bool is_hopeless(const LaunchHashes& launch, const Function& function) {
+  if (state_in(g_keys, launch.key).hopeless) return true;
+  const auto* late = g_late.find(handle_of(function));
+  return late && late->value.load(std::memory_order_relaxed) >= kMostLate;
+}
 
 void count_late(const Function& function) {
   if (auto* entry = g_late.insert(handle_of(function))) entry->value.fetch_add(1, std::memory_order_relaxed);

@@ -37,7 +37,8 @@ bool worth_measuring(const LaunchHashes& launch, const Function& function);
 void count_attempt(const LaunchHashes& launch);
 /// Launches with this key cannot be measured.
 void give_up(const LaunchHashes& launch);
-bool is_hopeless(const LaunchHashes& launch);
+/// Not even if the judge asks: the key was given up, or the kernel was late too often.
+bool is_hopeless(const LaunchHashes& launch, const Function& function);
 
 /// A launch of the kernel did not end in time.
 void count_late(const Function& function);

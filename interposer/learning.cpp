@@ -102,7 +102,7 @@ bool is_asked(const Function& function) {
 bool is_wanted(const LaunchSubject& subject) {
   const std::uint64_t budget = options().footprint_seconds * kNanoseconds;
   const std::uint64_t spent = g_spent_ns.load(std::memory_order_relaxed);
-  if (is_asked(*subject.function) && !is_hopeless(subject.hashes)) return spent < 2 * budget;
+  if (is_asked(*subject.function) && !is_hopeless(subject.hashes, *subject.function)) return spent < 2 * budget;
   return options().footprint_policy == FootprintPolicy::First && spent < budget &&
          worth_measuring(subject.hashes, *subject.function);
 }

@@ -37,7 +37,7 @@ TEST_F(Knowledge, BeginsWithNothing) {
   for (const std::uint64_t hash : {0ull, 1ull, 1000ull, ~0ull}) {
     const LaunchHashes hashes{hash, hash, hash};
     EXPECT_EQ(learned_footprint(hashes), 0u);
-    EXPECT_FALSE(is_hopeless(hashes));
+    EXPECT_FALSE(is_hopeless(hashes, kernel_));
     EXPECT_TRUE(worth_measuring(hashes, kernel_));
   }
   EXPECT_FALSE(is_known_to_wait(kernel_));
@@ -174,7 +174,7 @@ TEST_F(Knowledge, AttemptsCountAgainstTheLimitsButTeachNothing) {
     count_attempt(launch(1, 1, 1));
   }
   EXPECT_FALSE(worth_measuring(launch(1, 1, 1), kernel_));
-  EXPECT_FALSE(is_hopeless(launch(1, 1, 1))) << "the judge may still ask";
+  EXPECT_FALSE(is_hopeless(launch(1, 1, 1), kernel_)) << "the judge may still ask";
   EXPECT_EQ(learned_footprint(launch(1, 1, 1)), 0u);
 
   for (unsigned time = kLaunches; time < 4 * kLaunches; ++time) {
@@ -200,14 +200,14 @@ TEST_F(Knowledge, NoLaunchesMeansNone) {
 TEST_F(Knowledge, WhatIsGivenUpIsNotTriedAgain) {
   learn(launch(1, 1, 2), kOne);
   give_up(launch(1, 1, 1));
-  EXPECT_TRUE(is_hopeless(launch(1, 1, 1)));
+  EXPECT_TRUE(is_hopeless(launch(1, 1, 1), kernel_));
   EXPECT_FALSE(worth_measuring(launch(1, 1, 1), kernel_));
-  EXPECT_FALSE(is_hopeless(launch(1, 1, 2)));
+  EXPECT_FALSE(is_hopeless(launch(1, 1, 2), kernel_));
   EXPECT_TRUE(worth_measuring(launch(1, 1, 2), kernel_)) << "other keys of the shape are";
   // Each key by itself: they end with the shape's limit.
   for (std::uint64_t key = 3; key < 3 + kLaunches; ++key) give_up(launch(1, 1, key));
   EXPECT_FALSE(worth_measuring(launch(1, 1, 99), kernel_));
-  EXPECT_FALSE(is_hopeless(launch(1, 1, 99)));
+  EXPECT_FALSE(is_hopeless(launch(1, 1, 99), kernel_));
 }
 
 TEST_F(Knowledge, GivingUpForgetsNothing) {
@@ -221,8 +221,11 @@ TEST_F(Knowledge, KernelsThatAreLateTwiceAreNotTriedAgain) {
   count_late(kernel_);
   EXPECT_TRUE(is_known_to_wait(kernel_));
   EXPECT_TRUE(worth_measuring(launch(1, 1, 1), kernel_)) << "it may have been a slow one";
+  EXPECT_FALSE(is_hopeless(launch(1, 1, 1), kernel_));
   count_late(kernel_);
   EXPECT_FALSE(worth_measuring(launch(1, 1, 1), kernel_));
+  EXPECT_TRUE(is_hopeless(launch(1, 1, 1), kernel_)) << "nor if the judge asks";
+  EXPECT_FALSE(is_hopeless(launch(1, 1, 1), other_kernel_));
   EXPECT_FALSE(is_known_to_wait(other_kernel_));
   EXPECT_TRUE(worth_measuring(launch(1, 1, 1), other_kernel_));
 }
@@ -239,7 +242,7 @@ TEST_F(Knowledge, TheFirstOfAKeyIsFirstOnce) {
   EXPECT_FALSE(first_of_key(launch(1, 1, 3)));
   EXPECT_FALSE(first_of_key(launch(1, 1, 4)));
   // It changes nothing else.
-  EXPECT_TRUE(is_hopeless(launch(1, 1, 3)));
+  EXPECT_TRUE(is_hopeless(launch(1, 1, 3), kernel_));
   EXPECT_EQ(learned_footprint(launch(1, 1, 4)), kOne);
   EXPECT_TRUE(worth_measuring(launch(1, 1, 1), kernel_));
   learn(launch(1, 1, 1), kOne);
@@ -282,7 +285,7 @@ TEST_F(Knowledge, IsForgottenInAChild) {
   first_of_key(launch(1, 1, 1));
   forget_knowledge();
   EXPECT_EQ(learned_footprint(launch(1, 1, 1)), 0u);
-  EXPECT_FALSE(is_hopeless(launch(1, 1, 2)));
+  EXPECT_FALSE(is_hopeless(launch(1, 1, 2), kernel_));
   EXPECT_FALSE(is_known_to_wait(kernel_));
   EXPECT_TRUE(first_of_key(launch(1, 1, 1)));
   EXPECT_TRUE(worth_measuring(launch(1, 1, 1), kernel_));
