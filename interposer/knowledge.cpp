@@ -101,16 +101,8 @@ bool worth_measuring(const LaunchHashes& launch, const Function& function) {
   const State key = state_in(g_keys, launch.key);
   // The second time shows whether the kernel depends on data it reads.
   if (is_hopeless(launch, function) || (key.measured >= 2 && !key.varies)) return false;
-  const unsigned most = options().footprint_launches;
   const State family = state_in(g_families, launch.family);
-<<<<<<< HEAD
-  if (family.measured >= most || holds(family, kEnoughShapes)) return false;
-  const auto* late = g_late.find(handle_of(function));
-  return !late || late->value.load(std::memory_order_relaxed) < kMostLate;
-=======
-  if (state_in(g_shapes, launch.shape).measured >= most || family.measured >= kShapesOfFamily * most) return false;
-  return !holds(family, kEnoughShapes);
->>>>>>> h-units2
+  return family.measured < options().footprint_launches && !holds(family, kEnoughShapes);
 }
 
 void count_attempt(const LaunchHashes& launch) { change_in(g_families, launch.family, count); }
