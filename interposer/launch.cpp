@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint64_t kAnyPointer = std::uint64_t{1} << 63;  // stands for a pointer where its value does not matter
 
-constexpr std::size_t kFewArgumentBytes = 256;
+constexpr std::size_t kMostArgumentBytes = 512;  // written for those who compute footprints from code
 
 /// The packed buffer of the `extra` form: {POINTER, buffer, SIZE, &size, END}.
 struct PackedBuffer {
@@ -139,10 +139,10 @@ void Launch::write_arguments() const {
     const std::size_t end = std::size_t{function_->parameters[i].offset} + function_->parameters[i].size;
     if (end > bytes) bytes = end;
   }
-  // Where launches are measured, what was not is hardly worth many bytes.
-  if (learning() && bytes > kFewArgumentBytes) return;
+  // Kernels with tables among their arguments are given new ones all the time, and little can be proved of them.
+  if (bytes > kMostArgumentBytes) return;
   const std::size_t words = trace::kExtentWords + (bytes + 7) / 8;
-  if (words > trace::kMaxContinuations * trace::kContinuationWords) return;
+  static_assert(trace::kExtentWords + kMostArgumentBytes / 8 <= trace::kMaxContinuations * trace::kContinuationWords);
   Slot slot = reserve(static_cast<unsigned>((words + trace::kContinuationWords - 1) / trace::kContinuationWords));
   if (!slot) return;
   slot.record->kind = trace::Kind::Arguments;
