@@ -10,7 +10,9 @@
 namespace streamsan::ptx {
 namespace {
 
-constexpr std::uint64_t kMostOfFile = std::uint64_t{512} << 20;  // unpacked; files with more are left alone
+// Unpacked; what has more is left alone. A gigabyte takes some seconds.
+constexpr std::uint64_t kMostOfFile = std::uint64_t{512} << 20;
+constexpr std::uint64_t kMostInAll = std::uint64_t{1} << 30;
 
 std::size_t hash_of(std::string_view text) { return std::hash<std::string_view>{}(text); }
 
@@ -79,7 +81,8 @@ void Library::index(const Input& input, File& file) {
     else if (compare && !container.others.empty())
       total += container.others.front().size;
   }
-  if (total > kMostOfFile) return;
+  if (total > std::min(kMostOfFile, kMostInAll - unpacked_bytes_)) return;
+  unpacked_bytes_ += total;
   std::set<std::string> unknown;
   for (const Container& container : file.containers) {
     if (container.proves()) {

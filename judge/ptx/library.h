@@ -71,6 +71,7 @@ class Library {
   std::vector<std::unique_ptr<File>> files_;
   File texts_;  ///< those of add_text()
   std::map<std::pair<std::string, std::size_t>, std::unique_ptr<KnownKernel>> kernels_;
+  std::uint64_t unpacked_bytes_ = 0;  ///< of all files that are indexed
   std::pair<const File*, Packed> unpacked_;
   std::string unpacked_text_;
 };

@@ -16,6 +16,15 @@
 // RUN: %computed %expect 0 %streamsan check --min_severity=possible %t.trace 2>&1 | %filecheck %s --check-prefix=POSSIBLE
 // RUN: cp %t.kept %t
 // RUN: %computed %expect 66 %streamsan check %t.trace 2>&1 | %report
+//
+// Without a build id a file counts as long as it has not changed since the program started.
+//
+// RUN: %build -Xlinker --build-id=none %s -o %t.plain
+// RUN: rm -f %t.plain.trace
+// RUN: env LD_PRELOAD=%preload STREAMSAN_OPTIONS=trace_path=%t.plain.trace,footprints=inferred %t.plain
+// RUN: %computed %expect 0 %streamsan footprints %t.plain.trace | %filecheck %s --check-prefix=BYTES
+// RUN: touch %t.plain
+// RUN: %computed %expect 0 %streamsan footprints %t.plain.trace | %filecheck %s --check-prefix=INFERRED
 // REQUIRES: nulldriver
 //
 // CHECK: ERROR: streamsan: write-after-write
