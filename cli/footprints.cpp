@@ -33,8 +33,9 @@ constexpr std::array<const char*, 4> kKnownWords = {"measured", "learned", "comp
 /// What the trace knows of one launch.
 struct LaunchBytes {
   Known known = Known::Inferred;
-  bool complete = false;  ///< else the kernel may have touched more, through any of its pointers
+  bool complete = false;  ///< else the kernel may have touched more, through any of `pointers`
   std::span<const KernelBytes> bytes;
+  std::span<const ordering::PointerArgument> pointers;
 };
 
 const char* word(AccessMode mode) {
@@ -55,7 +56,9 @@ const char* word(AccessMode mode) {
 /// One trace. The judge follows it for the allocations that are alive at each launch and for the names of kernels.
 class Trace {
  public:
-  explicit Trace(std::ostream* json) : json_(json), judge_({}, hazards_) { hazards_.take_names_from(judge_.handles()); }
+  Trace(const Options& options, std::ostream* json) : options_(options), json_(json), judge_({}, hazards_) {
+    hazards_.take_names_from(judge_.handles());
+  }
 
   /// Returns how the trace is damaged; empty: it is whole.
   std::string read(const std::string& path) {
@@ -63,6 +66,7 @@ class Trace {
     auto reader = trace::Reader::open(path, {}, error);
     if (!reader) return "cannot read it: " + error;
     pid_ = reader->header().pid;
+    judge_.code().enable(options_.kernel_code, reader->header().start_time_ns);
     trace::Item item;
     while (reader->next(item) == trace::Step::Record) {
       judge_.consume(item);
@@ -104,23 +108,36 @@ class Trace {
     return std::to_string(count) + (count == 1 ? " launch" : " launches");
   }
 
-  LaunchBytes known_bytes(const trace::Item& item) {
-    const judge::KernelFootprint* footprint = judge_.footprints().of_launch(item);
-    if (!footprint) return {};
-    judge::resolve(*footprint, item.payload.first(item.record->w[5]), (item.record->flags & trace::kMeasured) != 0,
-                   resolved_);
-    return {item.record->flags & trace::kMeasured ? Known::Measured : Known::Learned, resolved_.complete,
-            resolved_.bytes};
+  /// As Judge::launch() has it.
+  LaunchBytes known_bytes(const trace::Item& item, std::uint32_t index, const judge::Kernel& kernel) {
+    const std::span<const std::uint64_t> words = item.payload.first(item.record->w[5]);
+    pointers_.clear();
+    judge::read_pointers(kernel.roles, words, pointers_);
+    LaunchBytes out;
+    resolved_.bytes.clear();
+    if (const judge::KernelFootprint* footprint = judge_.footprints().of_launch(item)) {
+      const bool measured = (item.record->flags & trace::kMeasured) != 0;
+      judge::resolve(*footprint, words, measured, resolved_);
+      out.known = measured ? Known::Measured : Known::Learned;
+      out.complete = resolved_.complete;
+    } else if (!(item.record->flags & trace::kWaits)) {
+      out.complete = judge_.code().conclude(index, kernel, item.record->w[4], words, pointers_, resolved_.bytes);
+      if (out.complete || !resolved_.bytes.empty()) out.known = Known::Computed;
+    }
+    out.bytes = resolved_.bytes;
+    out.pointers = pointers_;
+    return out;
   }
 
   void launch(const trace::Item& item) {
-    const judge::Kernel& kernel = judge_.places().kernel(judge_.places().kernel_index(item.record->w[2]));
-    LaunchBytes launch = known_bytes(item);
+    const std::uint32_t index = judge_.places().kernel_index(item.record->w[2]);
+    const judge::Kernel& kernel = judge_.places().kernel(index);
+    LaunchBytes launch = known_bytes(item, index, kernel);
     if (json_) *json_ << json_of(kernel, launch).dump(-1, ' ', false, Json::error_handler_t::replace) << "\n";
     std::string body;
     for (const KernelBytes& bytes : launch.bytes) body += line_of(bytes);
     if (launch.complete && body.empty()) body = "  touches no memory\n";
-    if (!launch.complete) body += pointers_of(kernel, item, launch.bytes.empty());
+    if (!launch.complete) body += pointers_of(launch);
     std::string name(judge::plain_name(kernel.demangled));
     Key key{name.empty() ? "a kernel without a name" : name, kernel.mangled, body};
     ++blocks_[key].launches[static_cast<std::size_t>(launch.known)];
@@ -172,26 +189,28 @@ class Trace {
   }
 
   /// Where a launch of which not all is known may have gone.
-  [[nodiscard]] std::string pointers_of(const judge::Kernel& kernel, const trace::Item& item, bool only) const {
-    std::vector<ordering::PointerArgument> pointers;
-    judge::read_pointers(kernel.roles, item.payload.first(item.record->w[5]), pointers);
+  [[nodiscard]] std::string pointers_of(const LaunchBytes& launch) const {
     std::string out;
-    for (const ordering::PointerArgument& pointer : pointers) {
+    for (const ordering::PointerArgument& pointer : launch.pointers) {
       const ordering::AllocationInfo* allocation = judge_.model().find_allocation(pointer.address);
       if (!allocation) continue;
       std::string size;
       std::string range = range_of(pointer.address, allocation->range.end - pointer.address, &size);
-      out += "  " + std::string(pointer.mode == AccessMode::Read ? "may read " : "may read or write ") + range + size +
-             "\n";
+      const char* what = pointer.mode == AccessMode::Read     ? "may read "
+                         : pointer.mode == AccessMode::Atomic ? "may update atomically "
+                                                              : "may read or write ";
+      out += "  " + std::string(what) + range + size + "\n";
     }
     if (!out.empty()) return out;
-    return only ? "  its memory is not known\n" : "  and perhaps more\n";
+    return launch.bytes.empty() ? "  its memory is not known\n" : "  and perhaps more\n";
   }
 
+  const Options& options_;
   std::ostream* json_;
   judge::Hazards hazards_{0};  ///< nobody asks for them here
   judge::Judge judge_;
-  judge::ResolvedFootprint resolved_;  ///< scratch
+  judge::ResolvedFootprint resolved_;                ///< scratch
+  std::vector<ordering::PointerArgument> pointers_;  ///< scratch
   std::uint32_t pid_ = 0;
   std::uint64_t launches_ = 0;
   std::map<Key, Block> blocks_;
@@ -199,13 +218,13 @@ class Trace {
 
 }  // namespace
 
-int footprints(const std::vector<std::string>& traces, const std::string& json_path) {
+int footprints(const Options& options, const std::vector<std::string>& traces, const std::string& json_path) {
   std::ofstream json;
   if (!json_path.empty()) json.open(json_path, std::ios::binary | std::ios::trunc);
   bool failed = false;
   bool first = true;
   for (const std::string& path : traces) {
-    Trace trace(json_path.empty() ? nullptr : &json);
+    Trace trace(options, json_path.empty() ? nullptr : &json);
     std::string damage = trace.read(path);
     std::printf("%s%s", first ? "" : "\n", trace.text(path).c_str());
     std::fflush(stdout);

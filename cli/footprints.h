@@ -13,9 +13,11 @@
 #include <string>
 #include <vector>
 
+#include "cli/options.h"
+
 namespace streamsan::cli {
 
-/// `json_path`: empty for no JSON.
-int footprints(const std::vector<std::string>& traces, const std::string& json_path);
+/// Of the options kernel_code counts. `json_path`: empty for no JSON.
+int footprints(const Options& options, const std::vector<std::string>& traces, const std::string& json_path);
 
 }  // namespace streamsan::cli

@@ -203,7 +203,7 @@ int main(std::vector<std::string> arguments) {
   }
   if (help_command->parsed()) return help(app, topic);
   if (doctor_command->parsed()) return probing ? probe() : doctor(options);
-  if (footprints_command->parsed()) return footprints(traces, footprints_json);
+  if (footprints_command->parsed()) return footprints(options, traces, footprints_json);
   if (check_command->parsed()) return check(options, traces);
   if (program.empty()) {
     complain("no program to run: streamsan run [options] -- program [arguments]");

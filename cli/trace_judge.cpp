@@ -113,6 +113,7 @@ void judge_into(Verdict& verdict, const std::string& path, const Options& option
   judge::Hazards hazards(options.max_findings);
   judge::Judge judge(model_options, hazards);
   hazards.take_names_from(judge.handles());
+  judge.code().enable(options.kernel_code, header.start_time_ns);
   const auto measuring = [&] {
     return header.footprints.load(std::memory_order_relaxed) == static_cast<std::uint32_t>(trace::Footprints::Measured);
   };

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "judge/code.h"
 
+#include <sys/stat.h>
+
 #include <cstring>
 #include <utility>
 
@@ -55,6 +57,16 @@ std::vector<std::size_t> words_of(const ptx::KnownKernel& code, std::uint64_t po
 
 }  // namespace
 
+/// Stricter than standing_of(): what cannot be told is no proof.
+bool Code::is_recorded(const std::string& path, const std::string& build_id) const {
+  if (!build_id.empty()) return build_id_of(path) == build_id;
+  struct stat status{};
+  if (stat(path.c_str(), &status) != 0) return false;
+  const auto changed = static_cast<std::uint64_t>(status.st_ctim.tv_sec) * 1'000'000'000 +
+                       static_cast<std::uint64_t>(status.st_ctim.tv_nsec);
+  return changed < started_;
+}
+
 void Code::add_module(const Module& module) {
   if (!enabled_) return;
   waiting_.emplace_back(module.path, module.build_id);
@@ -79,7 +91,7 @@ const ptx::KnownKernel* Code::find(std::uint32_t index, const Kernel& kernel) {
   Known& known = known_[index];
   if (known.modules != modules_) {
     for (const auto& [path, build_id] : std::exchange(waiting_, {}))
-      if (standing_of(path, build_id) == Standing::Same) library_.add_file(path);
+      if (is_recorded(path, build_id)) library_.add_file(path);
     known.modules = modules_;
     known.code = library_.find(kernel.mangled);
   }
@@ -97,11 +109,11 @@ const ptx::Result* Code::evaluate(std::uint32_t index, const ptx::KnownKernel& c
   return arguments.result.evaluated ? &arguments.result : nullptr;
 }
 
-void Code::conclude(std::uint32_t index, const Kernel& kernel, std::uint64_t hash, std::span<const std::uint64_t> words,
+bool Code::conclude(std::uint32_t index, const Kernel& kernel, std::uint64_t hash, std::span<const std::uint64_t> words,
                     std::vector<ordering::PointerArgument>& pointers, std::vector<ordering::KernelBytes>& bytes) {
-  if (!enabled_ || pointers.size() != words.size()) return;
+  if (!enabled_ || pointers.size() != words.size()) return false;
   const ptx::KnownKernel* code = find(index, kernel);
-  if (!code) return;
+  if (!code) return false;
   const auto found = arguments_.find({kernel.trace_id, hash});
   std::span<const std::byte> argument_bytes;
   const ptx::Result* result = nullptr;
@@ -132,7 +144,7 @@ void Code::conclude(std::uint32_t index, const Kernel& kernel, std::uint64_t has
     pointers[kept++] = pointer;
   }
   pointers.resize(kept);
-  if (!result) return;
+  if (!result) return false;
   for (const ptx::Touched& touched : result->touched) {
     if (!touched.exact) continue;
     const ptx::Piece& piece = touched.bytes;
@@ -144,6 +156,7 @@ void Code::conclude(std::uint32_t index, const Kernel& kernel, std::uint64_t has
                                .slice_pitch = piece.slice_pitch},
                      .mode = mode_of(touched.mode)});
   }
+  return result->complete;
 }
 
 }  // namespace streamsan::judge

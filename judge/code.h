@@ -4,12 +4,10 @@
 //
 // The files a process had mapped may hold its kernels as PTX (ptx/library.h). Two things are taken from there:
 //   * FACTS, for every launch: a pointer that is only read through is an inferred read, whatever the signature says;
-//   one
-//     that is only used by atomic operations is atomic; one that is not used at all is no access.
+//     one that is only used by atomic operations is atomic; one that is not used at all is no access.
 //   * BYTES, where the trace has the launch's arguments: what is proved (ptx/evaluate.h) becomes known bytes, as exact
-//   as
-//     measured ones, and a pointer all of whose accesses are proved is no inferred access beside them. For each launch
-//     pointer by pointer: a gather's index and result are exact, what it gathers from stays inferred.
+//     as measured ones, and a pointer all of whose accesses are proved is no inferred access beside them. For each
+//     launch pointer by pointer: a gather's index and result are exact, what it gathers from stays inferred.
 // Without a kernel's PTX, or on another machine than the trace, or once a file was built again, launches stay as they
 // are.
 //
@@ -45,8 +43,12 @@ class Code {
   static constexpr std::size_t kMostLaunches = std::size_t{1} << 16;
   static constexpr std::size_t kMostArgumentBytes = std::size_t{64} << 20;
 
-  /// Off, as it is at first: nothing is read and nothing concluded.
-  void enable(bool on) { enabled_ = on; }
+  /// Off, as it is at first: nothing is read and nothing concluded. `started`: when the process did, in nanoseconds of
+  /// CLOCK_REALTIME; a file without a build id that changed since then is not the one that was recorded.
+  void enable(bool on, std::uint64_t started = 0) {
+    enabled_ = on;
+    started_ = started;
+  }
   void add_module(const Module& module);
   /// PTX text that is in no file.
   void add_text(std::string_view text) {
@@ -57,8 +59,8 @@ class Code {
   void add_arguments(const trace::Item& item);
 
   /// A launch of the kernel with this index: sharpens or removes from `pointers`, one for each of `words`, and adds to
-  /// `bytes` what is proved.
-  void conclude(std::uint32_t index, const Kernel& kernel, std::uint64_t hash, std::span<const std::uint64_t> words,
+  /// `bytes` what is proved. True: that is all the launch touches.
+  bool conclude(std::uint32_t index, const Kernel& kernel, std::uint64_t hash, std::span<const std::uint64_t> words,
                 std::vector<ordering::PointerArgument>& pointers, std::vector<ordering::KernelBytes>& bytes);
 
  private:
@@ -79,7 +81,10 @@ class Code {
   const ptx::KnownKernel* find(std::uint32_t index, const Kernel& kernel);
   const ptx::Result* evaluate(std::uint32_t index, const ptx::KnownKernel& code, Arguments& arguments);
 
+  [[nodiscard]] bool is_recorded(const std::string& path, const std::string& build_id) const;
+
   bool enabled_ = false;
+  std::uint64_t started_ = 0;
   ptx::Library library_;
   std::vector<std::pair<std::string, std::string>> waiting_;  ///< paths and build ids, until a kernel is looked for
   std::size_t modules_ = 1;

@@ -47,7 +47,7 @@ class Judge : private ordering::HazardSink {
   /// How to ask for a measurement; without it nothing is asked.
   void ask_through(Asking::Ask ask) { asking_.ask_through(std::move(ask)); }
 
-  /// What is read from the kernels' code; To switch it on, or to add text.
+  /// What the kernels' code says; off until it is switched on.
   [[nodiscard]] Code& code() { return code_; }
 
   [[nodiscard]] const ordering::Model& model() const { return model_; }

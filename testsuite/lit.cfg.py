@@ -10,7 +10,8 @@ with -DFIXED from the same source:
     // RUN: %silent %t.fixed
 
 Two modes. By default the programs run on the null driver: calls succeed, nothing is computed, kernels do not run; the
-order of the calls, which is all StreamSan judges, is that of a real run. `--param gpu=1` builds and runs the same files
+order of the calls, which is all StreamSan judges, is that of a real run. The code of kernels is not read either: most
+of them have none (tools/without-code); those of runtime/code have. `--param gpu=1` builds and runs the same files
 with the real cudart and driver. Only a test that asks the null driver itself something REQUIRES: nulldriver.
 
     %build          nvcc, cudart linked statically (the default of nvcc, and so what most programs are)
@@ -27,6 +28,7 @@ with the real cudart and driver. Only a test that asks the null driver itself so
     %json           prints the JSON report given, one `path = value` in each line
     %measured WORD  footprints are measured in the command that follows; on the null driver by the script that stands in
                     the test behind `// WORD: `, see tools/measured
+    %computed       kernels are read from their code in the command that follows, and not measured
     %unpack         unpacks a recorded trace
     %preload        path of libstreamsan.so
 """
@@ -79,7 +81,7 @@ static_library = "" if gpu else quote(os.path.join(config.null_dir, "libnullcuda
 # nvcc wants the library behind the sources that use it, and a test names its sources last.
 build = f"{quote(os.path.join(tools, 'build'))}"
 # A program that hangs fails its test and not the whole suite. (lit's own time limit needs a package that may be absent.)
-streamsan = f"timeout -k 5 120 {quote(config.streamsan)}"
+streamsan = f"{quote(os.path.join(tools, 'without-code'))} timeout -k 5 120 {quote(config.streamsan)}"
 run = f"{streamsan} run --"
 expect = quote(os.path.join(tools, "expect-exit"))
 agent = "" if gpu else os.path.join(config.null_dir, "libstreamsan_script_agent.so")
@@ -98,6 +100,7 @@ config.substitutions += [
     ("%expect", expect),
     ("%run", run),
     ("%measured", measured),
+    ("%computed", "env STREAMSAN_OPTIONS=footprints=inferred,kernel_code=1"),
     ("%report", sites),
     ("%sites", sites),
     ("%filecheck", quote(config.filecheck)),

@@ -3,8 +3,8 @@
 
 #include <elf.h>
 
+#include <algorithm>
 #include <cstring>
-#include <string_view>
 
 #ifdef STREAMSAN_HAVE_ZSTD
 #include <zstd.h>
@@ -16,14 +16,17 @@
 namespace streamsan::ptx {
 namespace {
 
-using Bytes = std::span<const std::byte>;
-
 constexpr std::uint32_t kMagic = 0xba55ed50;
 constexpr std::uint16_t kKindPtx = 1;
 constexpr std::uint64_t kFlagLz4 = 0x2000;
 constexpr std::uint64_t kFlagZstd = 0x8000;
-constexpr std::uint64_t kMostText = std::uint64_t{256} << 20;
-constexpr std::uint64_t kMostRatio = 4096;  // a text cannot be packed better than that
+constexpr unsigned kSuffixShift = 20;
+constexpr std::uint64_t kSuffixMask = 3;
+constexpr std::uint64_t kMostEntry = std::uint64_t{256} << 20;
+constexpr std::uint64_t kMostRatio = 4096;  // nothing can be packed better than that
+constexpr std::uint64_t kMostPadding = std::uint64_t{64} << 10;
+constexpr std::size_t kMostName = 4096;  // of a section
+constexpr std::uint64_t kChunk = std::uint64_t{1} << 20;
 
 struct ContainerHeader {
   std::uint32_t magic;
@@ -51,109 +54,166 @@ struct EntryHeader {
 };
 static_assert(sizeof(EntryHeader) == 64);
 
-template <typename T>
-bool load(Bytes bytes, std::uint64_t offset, T& out) {
-  if (offset > bytes.size() || sizeof(T) > bytes.size() - offset) return false;
-  std::memcpy(&out, bytes.data() + offset, sizeof(T));
+Packed packed_of(const EntryHeader& entry, std::uint64_t offset) {
+  Packed out{.offset = offset,
+             .bytes = entry.packed_bytes ? entry.packed_bytes : entry.bytes,
+             .size = entry.packed_bytes ? entry.text_bytes : entry.bytes,
+             .arch = entry.arch,
+             .suffix = static_cast<std::uint32_t>(entry.flags >> kSuffixShift & kSuffixMask)};
+  if (out.bytes > entry.bytes || out.size > kMostEntry || out.size / kMostRatio > out.bytes)
+    out.packing = Packed::Packing::Unknown;
+  else if (entry.packed_bytes)
+    out.packing = entry.flags & kFlagZstd  ? Packed::Packing::Zstd
+                  : entry.flags & kFlagLz4 ? Packed::Packing::Lz4
+                                           : Packed::Packing::Unknown;
+  return out;
+}
+
+/// False: damaged.
+bool read_container(const Input& file, std::uint64_t at, std::uint64_t end, Container& out) {
+  while (at < end) {
+    EntryHeader entry{};
+    if (!file.load(at, entry) || entry.header_bytes < sizeof(entry)) return false;
+    const std::uint64_t left = end - at;
+    if (entry.header_bytes > left || entry.bytes > left - entry.header_bytes) return false;
+    const Packed packed = packed_of(entry, at + entry.header_bytes);
+    (entry.kind == kKindPtx ? out.texts : out.others).push_back(packed);
+    at += entry.header_bytes + entry.bytes;
+  }
   return true;
 }
 
-void read_container(Bytes file, std::uint64_t at, std::uint64_t end, std::vector<PackedText>& out) {
-  while (at < end) {
-    EntryHeader entry{};
-    if (!load(file, at, entry) || entry.header_bytes < sizeof(entry)) return;
-    const std::uint64_t left = end - at;
-    if (entry.header_bytes > left || entry.bytes > left - entry.header_bytes) return;
-    if (entry.kind == kKindPtx) {
-      PackedText text{.offset = at + entry.header_bytes, .arch = entry.arch};
-      text.bytes = entry.packed_bytes ? entry.packed_bytes : entry.bytes;
-      text.size = entry.packed_bytes ? entry.text_bytes : entry.bytes;
-      bool readable = text.bytes <= entry.bytes && text.size <= kMostText && text.size / kMostRatio <= text.bytes;
-      if (entry.packed_bytes) {
-        if (entry.flags & kFlagZstd)
-          text.packing = PackedText::Packing::Zstd;
-        else if (entry.flags & kFlagLz4)
-          text.packing = PackedText::Packing::Lz4;
-        else
-          readable = false;
-      }
-      if (readable) out.push_back(text);
-    }
-    at += entry.header_bytes + entry.bytes;
-  }
-}
-
-void read_section(Bytes file, std::uint64_t at, std::uint64_t end, std::vector<PackedText>& out) {
-  while (at < end) {
+void read_section(const Input& file, std::uint64_t at, std::uint64_t end, bool relocatable,
+                  std::vector<Container>& out) {
+  std::uint64_t padding = 0;
+  while (at < end && padding < kMostPadding) {
     ContainerHeader header{};
-    if (!load(file, at, header)) return;
+    if (!file.load(at, header)) return;
     if (header.magic != kMagic || header.header_bytes < sizeof(header)) {
-      at += 8;  // padding between containers
+      at += 8;
+      padding += 8;
       continue;
     }
+    padding = 0;
     const std::uint64_t left = end - at;
     if (header.header_bytes > left || header.bytes > left - header.header_bytes) return;
-    read_container(file, at + header.header_bytes, at + header.header_bytes + header.bytes, out);
-    at += header.header_bytes + header.bytes;
+    Container container{.relocatable = relocatable};
+    const std::uint64_t begin = at + header.header_bytes;
+    if (read_container(file, begin, begin + header.bytes, container)) out.push_back(std::move(container));
+    at = begin + header.bytes;
   }
 }
 
-std::string_view name_at(Bytes file, const Elf64_Shdr& names, std::uint32_t index) {
-  if (names.sh_offset > file.size() || names.sh_size > file.size() - names.sh_offset || index >= names.sh_size)
-    return {};
-  const char* begin = reinterpret_cast<const char*>(file.data() + names.sh_offset);
-  return {begin + index, strnlen(begin + index, names.sh_size - index)};
-}
-
-}  // namespace
-
-std::vector<PackedText> find_texts(Bytes file) {
-  std::vector<PackedText> out;
+/// Calls visit(name, header) for each section with contents; until it returns true, which is then returned.
+template <typename Visit>
+bool any_section(const Input& file, const Visit& visit) {
   Elf64_Ehdr elf{};
-  if (!load(file, 0, elf) || std::memcmp(elf.e_ident, ELFMAG, SELFMAG) != 0 || elf.e_ident[EI_CLASS] != ELFCLASS64 ||
-      elf.e_shentsize != sizeof(Elf64_Shdr))
-    return out;
+  if (!file.load(0, elf) || std::memcmp(elf.e_ident, ELFMAG, SELFMAG) != 0 || elf.e_ident[EI_CLASS] != ELFCLASS64 ||
+      elf.e_shentsize != sizeof(Elf64_Shdr) || elf.e_shoff > file.size())
+    return false;
   const auto section = [&](std::uint64_t index, Elf64_Shdr& header) {
-    return elf.e_shoff <= file.size() && load(file, elf.e_shoff + index * sizeof(Elf64_Shdr), header);
+    return file.load(elf.e_shoff + index * sizeof(Elf64_Shdr), header);
   };
   Elf64_Shdr names{};
-  if (!section(elf.e_shstrndx, names)) return out;
+  if (!section(elf.e_shstrndx, names) || names.sh_offset > file.size() || names.sh_size > file.size() - names.sh_offset)
+    return false;
   for (std::uint64_t i = 0; i < elf.e_shnum; ++i) {
     Elf64_Shdr header{};
     if (!section(i, header)) break;
     if (header.sh_type == SHT_NOBITS || header.sh_offset > file.size() ||
-        header.sh_size > file.size() - header.sh_offset)
+        header.sh_size > file.size() - header.sh_offset || header.sh_name >= names.sh_size)
       continue;
-    const std::string_view name = name_at(file, names, header.sh_name);
-    if (name == ".nv_fatbin" || name == "__nv_relfatbin")
-      read_section(file, header.sh_offset, header.sh_offset + header.sh_size, out);
+    char name[32] = {};  // longer names are of no interest
+    const std::uint64_t most = std::min<std::uint64_t>(sizeof(name) - 1, names.sh_size - header.sh_name);
+    if (!file.read(names.sh_offset + header.sh_name, std::as_writable_bytes(std::span(name, most)))) continue;
+    if (visit(std::string_view(name), header)) return true;
   }
+  return false;
+}
+
+}  // namespace
+
+bool Container::proves() const {
+  const auto made_from_a_text = [this](const Packed& code) {
+    return std::any_of(texts.begin(), texts.end(), [&](const Packed& text) {
+      return text.arch == code.arch && text.suffix == code.suffix && text.packing != Packed::Packing::Unknown;
+    });
+  };
+  return !texts.empty() && std::all_of(texts.begin(), texts.end(), made_from_a_text) &&
+         std::all_of(others.begin(), others.end(), made_from_a_text);
+}
+
+std::vector<Container> find_containers(const Input& file) {
+  std::vector<Container> out;
+  any_section(file, [&](std::string_view name, const Elf64_Shdr& header) {
+    const bool relocatable = name == "__nv_relfatbin";
+    if (relocatable || name == ".nv_fatbin")
+      read_section(file, header.sh_offset, header.sh_offset + header.sh_size, relocatable, out);
+    return false;
+  });
   return out;
 }
 
-std::string unpack(Bytes file, const PackedText& text) {
-  if (text.offset > file.size() || text.bytes > file.size() - text.offset || text.size > kMostText) return {};
-  const char* from = reinterpret_cast<const char*>(file.data() + text.offset);
-  if (text.packing == PackedText::Packing::None) return {from, strnlen(from, text.bytes)};
-  std::string out(text.size, '\0');
+std::string unpack(const Input& file, const Packed& entry) {
+  if (entry.packing == Packed::Packing::Unknown || entry.size > kMostEntry || entry.bytes > kMostEntry) return {};
+  if (entry.offset > file.size() || entry.bytes > file.size() - entry.offset) return {};
+  std::string raw(entry.bytes, '\0');
+  if (!file.read(entry.offset, std::as_writable_bytes(std::span(raw)))) return {};
+  if (entry.packing == Packed::Packing::None) return raw;
+  std::string out(entry.size, '\0');
   std::uint64_t got = 0;
 #ifdef STREAMSAN_HAVE_ZSTD
-  if (text.packing == PackedText::Packing::Zstd) {
-    got = ZSTD_decompress(out.data(), out.size(), from, text.bytes);
+  if (entry.packing == Packed::Packing::Zstd) {
+    got = ZSTD_decompress(out.data(), out.size(), raw.data(), raw.size());
     if (ZSTD_isError(got)) got = 0;
   }
 #endif
 #ifdef STREAMSAN_HAVE_LZ4
-  if (text.packing == PackedText::Packing::Lz4) {
+  if (entry.packing == Packed::Packing::Lz4) {
     const int length =
-        LZ4_decompress_safe(from, out.data(), static_cast<int>(text.bytes), static_cast<int>(out.size()));
+        LZ4_decompress_safe(raw.data(), out.data(), static_cast<int>(raw.size()), static_cast<int>(out.size()));
     if (length > 0) got = static_cast<std::uint64_t>(length);
   }
 #endif
-  if (got != text.size) return {};
-  // A terminator counts as part of the text.
-  out.resize(out.find('\0') == std::string::npos ? out.size() : out.find('\0'));
+  if (got != entry.size) return {};
   return out;
+}
+
+std::string unpack_text(const Input& file, const Packed& entry) {
+  std::string text = unpack(file, entry);
+  if (const std::size_t end = text.find('\0'); end != std::string::npos) text.resize(end);
+  return text;
+}
+
+std::vector<std::string> functions_of(std::string_view machine_code) {
+  // Each function has a section of its own, called after it.
+  constexpr std::string_view kSection = ".text.";
+  std::vector<std::string> out;
+  for (std::size_t at = machine_code.find(kSection); at != std::string_view::npos;
+       at = machine_code.find(kSection, at + 1)) {
+    const std::string_view name = machine_code.substr(at + kSection.size(), kMostName);
+    out.emplace_back(name.substr(0, name.find('\0')));
+  }
+  return out;
+}
+
+bool registers(const Input& file, std::string_view kernel) {
+  if (kernel.empty()) return false;
+  // With its terminator. Not with one before it: the linker merges strings that have one end in common.
+  const std::string wanted(std::string(kernel) + '\0');
+  std::string chunk;
+  return any_section(file, [&](std::string_view name, const Elf64_Shdr& header) {
+    if (!name.starts_with(".rodata")) return false;
+    std::uint64_t at = header.sh_offset;
+    const std::uint64_t end = header.sh_offset + header.sh_size;
+    while (at < end && end - at >= wanted.size()) {
+      chunk.resize(std::min(end - at, kChunk + wanted.size()));
+      if (!file.read(at, std::as_writable_bytes(std::span(chunk)))) return false;
+      if (memmem(chunk.data(), chunk.size(), wanted.data(), wanted.size())) return true;
+      at += kChunk;
+    }
+    return false;
+  });
 }
 
 }  // namespace streamsan::ptx

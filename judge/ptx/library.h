@@ -2,13 +2,15 @@
 //
 // Kernels by name, from the files a process had mapped.
 //
-// A file is looked through when it is added, if it is a regular file that can be read, once for each path; its texts
-// are unpacked one at a time and only the names kept. If a name has several architectures the highest plain one is
-// taken (not those for one chip only, "sm_90a"). Two files, or two texts for one architecture, may have different
-// kernels of one name (internal linkage, versions of a library): which of them runs cannot be told from the name, so
-// then there is none.
+// WHICH CODE IS MEANT. A trace knows a kernel by its name, and one name may stand for several kernels: internal
+// linkage, versions of one library, the architectures of one container (fatbin.h). So a kernel is known only if each
+// file whose host code names it has its text in a container that proves something, and all of those texts are the same.
+// Not noticed: a module that the program loads by itself, with a kernel that has the name of one in a file. Kernels
+// that are compiled at run time (NVRTC, Triton, Numba) are in no file; there is nothing about them here.
 //
-// Kernels that are compiled at run time (NVRTC, Triton, Numba) are in no file; there is nothing about them here.
+// COST. Of a file the headers of its containers are read when a kernel is looked for first; its texts when it names a
+// kernel that is looked for, once, and only the names are kept. The last text that was unpacked stays, because kernels
+// that are launched together are often in one.
 #pragma once
 
 #include <cstddef>
@@ -18,6 +20,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "judge/ptx/facts.h"
@@ -44,21 +47,33 @@ class Library {
 
  private:
   struct Place {
-    std::string path;  ///< empty: `body` is here
-    PackedText text;
-    std::string body;
-    std::uint32_t arch = 0;
-    bool plain = true;
+    Packed text;
+    std::string body;      ///< where there is no file
     std::size_t hash = 0;  ///< of the kernel's own text
+    bool linked = false;   ///< its machine code is in another container
     bool ambiguous = false;
   };
-  void index(std::string_view text, const std::string& path, const PackedText& packed);
-  void look_through(const std::string& path);
+  using Places = std::map<std::string, Place, std::less<>>;
+  struct File {
+    std::string path;
+    std::vector<Container> containers;
+    bool proves = false;  ///< one of its containers does
+    bool indexed = false;
+    Places places;
+  };
+  static void add(Places& places, const std::string& name, Place place);
+  void index(const Input& input, File& file);
+  bool place_in(File& file, const std::string& name, const Place*& place);
+  std::string text_of(const File& file, const Place& place);
 
   std::set<std::string> announced_;
   std::vector<std::string> waiting_;
-  std::map<std::string, Place, std::less<>> places_;
-  std::map<std::string, std::unique_ptr<KnownKernel>, std::less<>> kernels_;
+  std::vector<std::unique_ptr<File>> files_;
+  File texts_;  ///< those of add_text()
+  std::map<std::pair<std::string, std::size_t>, std::unique_ptr<KnownKernel>> kernels_;
+  std::uint64_t unpacked_bytes_ = 0;  ///< of all files that are indexed
+  std::pair<const File*, Packed> unpacked_;
+  std::string unpacked_text_;
 };
 
 }  // namespace streamsan::ptx

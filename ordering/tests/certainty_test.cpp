@@ -95,6 +95,12 @@ TEST(CertaintyTable, EveryRowBothWays) {
       {"an atomic and a read", atomic(exact(1000, 1100)), exact_read(1000, 1100), certain},
       {"an atomic, a kernel that reads", atomic(exact(1200, 1264)), inferred(1200, 1, 64, 5, AccessMode::Read),
        certain},
+      {"a write, a kernel that updates by atomics", exact(1200, 1264), inferred(1200, 1, 64, 5, AccessMode::Atomic),
+       certain},
+      {"a read, a kernel that updates by atomics", exact_read(1200, 1264), inferred(1200, 1, 64, 5, AccessMode::Atomic),
+       certain},
+      {"a write behind the pointer, a kernel that updates by atomics", exact(1264, 1328),
+       inferred(1200, 1, 64, 5, AccessMode::Atomic), possible},
       {"an atomic, a kernel that may write by atomics", atomic(exact(1200, 1264)), inferred(1200), possible},
   };
   for (const Row& row : rows) {

@@ -138,6 +138,13 @@ KERNEL prints(float* out, int n) {
   if (i < n) out[i] = 1;
   if (i == n) printf("%d\n", i);
 }
+KERNEL by_architecture(float* out) {
+#if __CUDA_ARCH__ >= 900
+  out[threadIdx.x + 100] = 1;
+#else
+  out[threadIdx.x] = 1;
+#endif
+}
 
 // ---- not proved, or in part ------------------------------------------------------------------------------------------
 KERNEL gather(float* out, const int* index, const float* in, int n) {

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from suite import machine, measure
 from suite.build import BuildError
-from suite.case import INFERRED, MEASURED
+from suite.case import MEASURED
 from suite.results import FAIL, SKIP
 
 SOURCES = Path(__file__).resolve().parent.parent.parent / "benchmarks"
@@ -53,7 +53,7 @@ class Benchmarks:
             raise Failed(f"exit code {code} of {' '.join(map(str, words))}\n{text}")
         return numbers
 
-    def under(self, words, options=INFERRED):
+    def under(self, words, options=("footprints=inferred",)):
         return [str(self.runner.streamsan), "run", *("--" + option for option in options), "--", *words]
 
     def built(self, source, *flags):

@@ -5,7 +5,9 @@ from dataclasses import dataclass, replace
 
 from suite.expect import Expect, SILENT
 
-INFERRED = ("footprints=inferred",)
+# From the pointers alone, from the kernels' code, and by measuring.
+INFERRED = ("footprints=inferred", "kernel_code=false")
+COMPUTED = ("footprints=inferred", "kernel_code=true")
 MEASURED = ("footprints=measured",)
 
 
@@ -63,4 +65,10 @@ def twins(name, source, expect, flags=("-g",), command=("{}",), fixed=SILENT, **
 def measured(cases, prefix="measured-", **changes):
     """The same tests where footprints are measured: on a GPU only, and their traces are not kept unless asked for."""
     return [replace(case, **{"name": prefix + case.name, "options": MEASURED, "null": False, "record": False, **changes})
+            for case in cases]
+
+
+def computed(cases, prefix="computed-", **changes):
+    """The same tests where kernels are read from their code. That needs no GPU: the kernels need not run."""
+    return [replace(case, **{"name": prefix + case.name, "options": COMPUTED, "record": False, **changes})
             for case in cases]

@@ -126,7 +126,7 @@ class Runner:
         code, output, late, traces = self.preloaded(case, folder)
         if late or code != 0 or not traces:
             return Outcome(code, output, None, late, [f"{len(traces)} traces left by the preload"])
-        checked = self.check(traces, folder, case.timeout)
+        checked = self.check(traces, folder, case.timeout, *judging(case))
         checked.text = output + checked.text
         return checked
 
@@ -172,6 +172,11 @@ class Runner:
         if compared == 0:
             outcome.complaints.append("no call was counted by both")
         return outcome
+
+
+def judging(case):
+    """Those of its options that `streamsan check` needs to judge as `streamsan run` would."""
+    return ["--" + option for option in case.options if option.startswith("kernel_code=")]
 
 
 def read_report(path):

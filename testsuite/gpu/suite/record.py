@@ -12,6 +12,7 @@ import lzma
 from pathlib import Path
 
 from suite import trace
+from suite.execute import judging
 from suite.expect import compare_findings
 
 END = "{{$}}"
@@ -55,7 +56,7 @@ def keep(runner, case, folder, machine):
     if late or len(traces) != 1:
         return f"{len(traces)} traces{', timed out' if late else ''}\n{text}"
     # Without symbols, as it will be judged: names of runtime functions come from the program file, too.
-    outcome = runner.check(traces, work, case.timeout, "--symbolize=0")
+    outcome = runner.check(traces, work, case.timeout, "--symbolize=0", *judging(case))
     if outcome.report is None:
         return f"no report\n{outcome.text}"
     wrong = compare_findings(case.expect, outcome.report["findings"])

@@ -3,11 +3,11 @@
 import re
 import unittest
 
-from suite import build, cases, cases_footprints, cases_python, execute, machine
-from suite.case import INFERRED, MEASURED
+from suite import build, cases, cases_computed, cases_footprints, cases_python, execute, machine
+from suite.case import COMPUTED, INFERRED, MEASURED
 from suite.expect import site_line
 
-CASES = [*cases.CASES, *cases_python.CASES, *cases_footprints.CASES]
+CASES = [*cases.CASES, *cases_python.CASES, *cases_footprints.CASES, *cases_computed.CASES]
 
 
 class Tables(unittest.TestCase):
@@ -46,6 +46,11 @@ class Tables(unittest.TestCase):
             if case.name.startswith(("measured-", "truth-")) or case in cases_footprints.CASES:
                 self.assertIn(case.options[:1], (MEASURED, cases_footprints.AUTO), case.name)
                 self.assertFalse(case.null, case.name)
+
+    def test_what_is_computed_says_so_and_needs_no_gpu(self):
+        for case in CASES:
+            self.assertEqual(case.name.startswith("computed-"), case.options == COMPUTED, case.name)
+        self.assertTrue(all(case.null and not case.record for case in cases_computed.CASES))
 
     def test_every_shape_of_the_truth_table_is_used(self):
         source = (build.PROGRAMS / "footprints" / "elements.cu").read_text()

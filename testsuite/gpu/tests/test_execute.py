@@ -55,7 +55,7 @@ class Execute(unittest.TestCase):
         case = Case("c", command=("program",), options=("footprints=measured", "a=b"))
         self.assertRegex(self.runner.run(case).text, "^run --footprints=measured --a=b --json .* -- program\n")
         case = Case("c", command=("sh", "-c", 'echo "$STREAMSAN_OPTIONS"'), mode="preload")
-        self.assertRegex(self.runner.preloaded(case, self.folder)[1], r"(?m)^trace_path=.*%p\.trace:footprints=inferred$")
+        self.assertRegex(self.runner.preloaded(case, self.folder)[1], r"(?m)^trace_path=.*%p\.trace:footprints=inferred:kernel_code=false$")
 
     def test_a_profiler_must_have_seen_launches(self):
         case = Case("c", command=("program",), mode="cupti")
