@@ -76,7 +76,7 @@ AGAIN = [
 FILLS = Target("kernels.cu", ("-ptx",))
 WELL = Target("three_kernels.cu", ("-g", "-DFIXED"))
 # The program does what it did, but it was demanded that footprints be measured: one line, and an exit code of our own.
-NOT_MEASURED = Expect(exit=2, allowed=("note", "possible"), lines=(1, 1), text=(r"streamsan.*(footprint|measur)",))
+NOT_MEASURED = Expect(exit=2, allowed=("note", "possible"), lines=(1, 2), text=(r"streamsan.*(footprint|measur)",))
 AUTO = ("footprints=auto",)
 
 FAILURES = [
@@ -90,7 +90,7 @@ FAILURES = [
              alone=True),
         Case("cupti-active", WELL, expect=NOT_MEASURED, mode="cupti", needs=("file:cupti",)),
     ], ""),
-    *measured([Case("cupti-active-auto", WELL, expect=Expect(lines=(0, 1)), mode="cupti", needs=("file:cupti",))], "",
+    *measured([Case("cupti-active-auto", WELL, expect=Expect(lines=(0, 2)), mode="cupti", needs=("file:cupti",))], "",
               options=AUTO),
     *measured([Case("no-sanitizer", WELL, expect=NOT_MEASURED)], "",
               options=(*MEASURED, "sanitizer_library=/nonexistent")),
