@@ -3,6 +3,7 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -32,6 +33,12 @@ AccessMode mode_of(ptx::Mode mode) {
       return AccessMode::Atomic;
   }
   return AccessMode::Write;
+}
+
+std::uint64_t parameter_bytes(const ptx::Kernel& kernel) {
+  std::uint64_t end = 0;
+  for (const ptx::Parameter& each : kernel.parameters) end = std::max(end, std::uint64_t{each.offset} + each.bytes);
+  return end;
 }
 
 /// The words of the parameter that hold the pointer. Without the arguments that is known of single pointers only, and
@@ -91,7 +98,9 @@ const ptx::KnownKernel* Code::find(std::uint32_t index, const Kernel& kernel) {
   Known& known = known_[index];
   if (known.modules != modules_) {
     for (const auto& [path, build_id] : std::exchange(waiting_, {}))
-      if (is_recorded(path, build_id)) library_.add_file(path);
+      // A plug-in may be built and loaded again while the process runs.
+      library_.add_file(path,
+                        builds_.try_emplace(path, build_id).first->second == build_id && is_recorded(path, build_id));
     known.modules = modules_;
     known.code = library_.find(kernel.mangled);
   }
@@ -118,6 +127,8 @@ bool Code::conclude(std::uint32_t index, const Kernel& kernel, std::uint64_t has
   std::span<const std::byte> argument_bytes;
   const ptx::Result* result = nullptr;
   if (found != arguments_.end()) {
+    // A kernel of this name that takes something else: one that the program loaded by itself.
+    if (parameter_bytes(code->kernel) != found->second.bytes.size()) return false;
     argument_bytes = found->second.bytes;
     result = evaluate(index, *code, found->second);
   }

@@ -87,6 +87,7 @@ class Code {
   std::uint64_t started_ = 0;
   ptx::Library library_;
   std::vector<std::pair<std::string, std::string>> waiting_;  ///< paths and build ids, until a kernel is looked for
+  std::map<std::string, std::string> builds_;                 ///< path -> build id it was announced with first
   std::size_t modules_ = 1;
   std::vector<Known> known_;  ///< by index of the kernel
   std::map<Key, Arguments> arguments_;

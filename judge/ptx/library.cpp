@@ -54,9 +54,14 @@ std::vector<std::string> names_in(const Input& input, const Container& container
 
 }  // namespace
 
-void Library::add_file(const std::string& path) {
-  // Without a slash it is no file: the kernel's vdso.
-  if (path.find('/') != std::string::npos && announced_.insert(path).second) waiting_.push_back(path);
+void Library::add_file(const std::string& path, bool recorded) {
+  if (path.find('/') == std::string::npos) return;  // no file: the kernel's vdso
+  const auto [known, fresh] = announced_.try_emplace(path, recorded);
+  if (fresh) waiting_.push_back(path);
+  if (recorded) return;
+  known->second = false;
+  for (const auto& file : files_)
+    if (file->path == path) file->proves = false;
 }
 
 void Library::add(Places& places, const std::string& name, Place place) {
@@ -127,8 +132,8 @@ const KnownKernel* Library::find(const std::string& name) {
     file->path = path;
     file->containers = find_containers(FileInput(path));
     if (file->containers.empty()) continue;
-    file->proves = std::any_of(file->containers.begin(), file->containers.end(),
-                               [](const Container& each) { return each.proves(); });
+    file->proves = announced_[path] && std::any_of(file->containers.begin(), file->containers.end(),
+                                                   [](const Container& each) { return each.proves(); });
     files_.push_back(std::move(file));
   }
   // Most files prove nothing, and need not be searched for a kernel that is in none of the others.

@@ -37,8 +37,9 @@ struct KnownKernel {
 
 class Library {
  public:
-  /// Announces a file. Missing and unreadable ones are silently not there.
-  void add_file(const std::string& path);
+  /// Announces a file. Missing and unreadable ones are silently not there. Of a file that is not known to be what the
+  /// process had mapped, `recorded` is false: it proves nothing, and spoils the names that it has.
+  void add_file(const std::string& path, bool recorded = true);
   /// A module's text, as if it stood in a file.
   void add_text(std::string_view text);
   /// nullptr: no such kernel, or several. Its facts are not known if its code cannot be read. Valid as long as the
@@ -66,7 +67,7 @@ class Library {
   bool place_in(File& file, const std::string& name, const Place*& place);
   std::string text_of(const File& file, const Place& place);
 
-  std::set<std::string> announced_;
+  std::map<std::string, bool> announced_;  ///< path -> was always recorded
   std::vector<std::string> waiting_;
   std::vector<std::unique_ptr<File>> files_;
   File texts_;  ///< those of add_text()

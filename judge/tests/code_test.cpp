@@ -114,6 +114,20 @@ TEST(Code, TheGuardCounts) {
   }
 }
 
+TEST(Code, AKernelThatTakesOtherArgumentsIsAnotherKernel) {
+  for (const bool other : {true, false}) {
+    TraceBuilder trace = program();
+    for (const std::uint64_t stream : {kA, kB}) {
+      const std::uint64_t half = stream == kA ? 0 : 1024;
+      std::vector<std::uint64_t> words{kBuffer, half | std::uint64_t{1024} << 32};
+      if (other) words.push_back(0);
+      trace.arguments(stream, kFill, {1, 1, 1}, {1024, 1, 1}, std::as_bytes(std::span(words)));
+      trace.at({0x401100 + stream}).launch(stream, kFill, {pointer_word(0, kBuffer)}, 1024, stream);
+    }
+    EXPECT_EQ(found(trace), other ? kPossible : kSilent);
+  }
+}
+
 TEST(Code, WithoutArgumentsPointersAreInferred) {
   TraceBuilder trace = program();
   fill(trace, kA, 0, 200, true);

@@ -137,6 +137,18 @@ TEST(Library, OneFileWithoutProofSpoilsAName) {
   }
 }
 
+TEST(Library, AFileThatIsNotTheRecordedOneSpoilsItsNames) {
+  for (const bool recorded : {true, false}) {
+    Library library;
+    library.add_file(object("default"));
+    library.add_file(object("text"), recorded);
+    EXPECT_EQ(library.find("vector_add") != nullptr, recorded);
+    // It was built and loaded again.
+    library.add_file(object("default"), false);
+    EXPECT_EQ(library.find("vector_add"), nullptr);
+  }
+}
+
 TEST(Library, LeavesAFileAloneThatShrinks) {
   const std::string all = contents(object("default"));
   const std::string path = testing::TempDir() + "streamsan_shrinks.o";
