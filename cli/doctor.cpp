@@ -119,7 +119,7 @@ void check_hook(Checklist& list, const Options& options, const std::string& prel
 
 /// Without them everything else works: conflicts between parts of an allocation are then at most possible.
 void check_footprints(Checklist& list, const Options& options, const std::string& preload) {
-  const std::string loss = ": bytes of kernels are only inferred, and conflicts inside an allocation stay possible";
+  const std::string loss = ": kernels are not measured, their bytes are computed from their code or only inferred";
   FoundFile agent = find_agent(options, preload);
   if (agent.path.empty()) {
     list.warn("no agent " + agent.tried.front() + loss,

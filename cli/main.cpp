@@ -59,6 +59,20 @@ void add_options(CLI::App& command, Options& options, unsigned where) {
   }
 }
 
+/// What is wrong with the value of a flag; empty: nothing, or it is none. CLI11 reads such a value as a number and lets
+/// what std::stoll throws end the program.
+std::string flag_fault(std::string_view argument) {
+  const std::size_t equals = argument.find('=');
+  if (!argument.starts_with("--") || equals == std::string_view::npos) return {};
+  const std::string_view flag = argument.substr(2, equals - 2);
+  for (const OptionRow& row : option_rows()) {
+    if (row.type != OptionType::Bool || (row.name != flag && dashed(row.name) != flag)) continue;
+    Options scratch;
+    return set_option(scratch, row.name, argument.substr(equals + 1));
+  }
+  return {};
+}
+
 /// Does this flag of `run` take the next argument as its value?
 bool takes_next(std::string_view argument) {
   if (argument == "-v") return true;
@@ -175,6 +189,12 @@ int main(std::vector<std::string> arguments) {
 
   std::vector<std::string> program;
   if (!arguments.empty() && arguments[0] == "run") program = cut_program(arguments);
+  for (const std::string& argument : arguments) {
+    if (std::string fault = flag_fault(argument); !fault.empty()) {
+      complain(fault);
+      return kUsage;
+    }
+  }
   std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
   try {
     app.parse(arguments);

@@ -52,7 +52,7 @@ Measuring& Measuring::operator+=(const Measuring& other) {
 
 std::string Measuring::text() const {
   if (!measuring && !inferring) return {};
-  if (!measuring) return "inferred from pointer arguments";
+  if (!measuring) return "computed from their code, or inferred";
   return "measured" + (inferring ? " " + in_processes(measuring) : "") + ": " + some_launches(launches) + " in " +
          seconds(time) + ", " + report::counted(footprints, "distinct footprint") +
          (gave_up ? "; given up " + in_processes(gave_up) : "") +

@@ -191,7 +191,8 @@ int run(const Options& options, const std::vector<std::string>& command) {
   const bool must_measure = options.footprints == "measured";
   FootprintPlan footprints = plan_footprints(options, preload);
   if (!footprints.obstacle.empty()) {
-    session.say("kernels cannot be measured: " + footprints.obstacle + "; their bytes are inferred",
+    session.say("kernels cannot be measured: " + footprints.obstacle +
+                    "; their bytes are computed from their code, or inferred",
                 must_measure ? 0 : 1);
   }
 

@@ -66,6 +66,8 @@ std::string runtime_call(const std::vector<report::Frame>& stack) {
     if (!frame.library) break;
     std::string_view name = plain_name(frame.function);
     if (is_runtime_name(name)) found = name;
+    // What <<<>>> calls since CUDA 13.
+    if (found.empty() && name.starts_with("__cudaLaunchKernel")) found = "cudaLaunchKernel";
   }
   return without_variant(std::move(found));
 }

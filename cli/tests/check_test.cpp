@@ -251,8 +251,8 @@ TEST(Command, DoctorTellsWhetherKernelsCanBeMeasured) {
         .out;
   };
   std::string missing = doctor();
-  EXPECT_TRUE(has(missing, "\nwarn  no agent " + agent + ": bytes of kernels are only inferred")) << missing;
-  EXPECT_TRUE(has(missing, "\nwarn  no libsanitizer-public.so: bytes of kernels are only inferred")) << missing;
+  EXPECT_TRUE(has(missing, "\nwarn  no agent " + agent + ": kernels are not measured")) << missing;
+  EXPECT_TRUE(has(missing, "\nwarn  no libsanitizer-public.so: kernels are not measured")) << missing;
   for (const std::string& file : {agent, library}) std::ofstream(file) << "x";
   std::string there = doctor();
   EXPECT_TRUE(has(there, "\nok    agent " + agent + "\n")) << there;

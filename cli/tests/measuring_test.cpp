@@ -21,7 +21,7 @@ TEST(Measuring, TheSummaryNamesTheModeAndTheCost) {
   using std::chrono::milliseconds;
   EXPECT_EQ(Measuring{}.text(), "");
   Measuring inferring{.inferring = 1};
-  EXPECT_EQ(inferring.text(), "inferred from pointer arguments");
+  EXPECT_EQ(inferring.text(), "computed from their code, or inferred");
   Measuring measuring{.measuring = 1, .launches = 1, .footprints = 2, .time = milliseconds(1449)};
   EXPECT_EQ(measuring.text(), "measured: 1 launch in 1.4 s, 2 distinct footprints");
   measuring += measuring;
@@ -37,7 +37,7 @@ TEST(Measuring, AtVerbosityOneTheRunSaysWhich) {
   EXPECT_TRUE(has(run("fixed", {"-v", "1"}, kTrue, {"FAKE_MEASURED=120"}).error, measured));
   EXPECT_EQ(run("fixed", {}, kTrue, {"FAKE_MEASURED=120"}).error, "");
   EXPECT_TRUE(has(run("fixed", {"-v", "1"}, kTrue, {"FAKE_MEASURED=0"}).error,
-                  "streamsan: footprints of kernels inferred from pointer arguments\n"));
+                  "streamsan: footprints of kernels computed from their code, or inferred\n"));
   EXPECT_FALSE(has(run("fixed", {"-v", "1"}, kTrue).error, "footprints of kernels")) << "none was launched";
 }
 
@@ -52,7 +52,9 @@ TEST(Measuring, ALongOneShowsThatItIsAlive) {
 }
 
 TEST(Measuring, WhatMustBeMeasuredAndCannotBeIsSaidAndFails) {
-  const std::string line = "streamsan: kernels cannot be measured: there is no /no/such.so; their bytes are inferred\n";
+  const std::string line =
+      "streamsan: kernels cannot be measured: there is no /no/such.so; their bytes are computed from their code, or "
+      "inferred\n";
   Result result = run("fixed", {"--footprints=measured", "--agent_path=/no/such.so"}, kTrue);
   EXPECT_EQ(result.code, 2);
   EXPECT_EQ(result.error, line);

@@ -18,8 +18,8 @@
 // REFUSES: start there is no such device here
 // SCRIPT: fill write #0 4096
 //
-// ABSENT: streamsan: kernels cannot be measured: there is no {{.*}}.none; their bytes are inferred
-// INFERRED: streamsan: footprints of kernels inferred from pointer arguments
+// ABSENT: streamsan: kernels cannot be measured: there is no {{.*}}.none; their bytes are computed from their code, or inferred
+// INFERRED: streamsan: footprints of kernels computed from their code, or inferred
 // REFUSED: there is no such device here
 #include "must.h"
 
