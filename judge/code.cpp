@@ -146,10 +146,11 @@ bool Code::conclude(std::uint32_t index, const Kernel& kernel, std::uint64_t has
     const bool which = !trace::word_in_structure(words[i]) || !argument_bytes.empty();
     const bool unused = !facts.read && !facts.written && !facts.atomic && !facts.escapes;
     if (unused || (settled && !places.empty())) continue;
-    if (!facts.escapes && which && !facts.written) {
+    // Facts take away, and add no certainty: what may be another part of the buffer stays so.
+    if (!facts.escapes && which && !facts.written && pointer.mode != AccessMode::Doubtful) {
       if (!facts.atomic)
         pointer.mode = AccessMode::Read;
-      else if (!facts.read)
+      else if (!facts.read && pointer.mode == AccessMode::Write)
         pointer.mode = AccessMode::Atomic;
     }
     pointers[kept++] = pointer;

@@ -140,13 +140,15 @@ class Evaluation {
       ++state.at;
       return Step::Next;
     }
-    if (instruction.op == Op::Call && is_assertion(instruction)) return Step::Ended;
+    if (instruction.op == Op::Call && is_assertion(instruction)) {
+      if (doubtful) fail();
+      return Step::Ended;
+    }
     const bool before = state.perhaps;
     state.perhaps |= doubtful;
     const bool done = touch(state, arithmetic, instruction);
     if (done) compute(state, arithmetic, instruction, doubtful);
-    const bool stays = instruction.op == Op::Call && !is_harmless_call(instruction);
-    if (!stays) state.perhaps = before;
+    state.perhaps = before;
     if (arithmetic.cut) return Step::Cut;
     ++state.at;
     return Step::Next;
@@ -184,7 +186,6 @@ class Evaluation {
     }
     std::vector<State> arrived;
     bool ended = false;
-    const std::uint64_t calls = calls_;
     if (loops) looping_.push_back(branch);
     for (const int way : {target, branch + 1}) {
       State taken = state;
@@ -201,7 +202,7 @@ class Evaluation {
           std::ranges::all_of(arrived, [&](const State& each) { return each.registers[i] == arrived[0].registers[i]; });
       state.registers[i] = same ? arrived[0].registers[i] : Value{};
     }
-    state.perhaps |= ended || calls != calls_;
+    state.perhaps |= ended;
     state.at = meeting;
     return Step::Next;
   }
@@ -209,11 +210,12 @@ class Evaluation {
   // ---- memory
   // ----------------------------------------------------------------------------------------------------------
 
-  /// Does the instruction look at what others may be writing now?
+  /// Does the instruction look at what others may be writing now? In a loop that memory decides any load may, and any
+  /// instruction that is not known: what comes after the loop may be ordered by it.
   [[nodiscard]] bool polls(int at) const {
     const Instruction& instruction = kernel_.instructions[static_cast<std::size_t>(at)];
     const bool reaches = instruction.space == Space::Global || instruction.space == Space::Generic;
-    return reaches && (instruction.op == Op::Atomic || (instruction.op == Op::Load && instruction.is_volatile));
+    return instruction.op == Op::Other || (reaches && (instruction.op == Op::Atomic || instruction.op == Op::Load));
   }
 
   /// Notes what the instruction touches. False: the box must be cut first.
@@ -262,10 +264,8 @@ class Evaluation {
         return true;
       }
       case Op::Call:
-        if (is_harmless_call(instruction)) return true;
-        ++calls_;
-        state.perhaps = true;
-        for (const Operand& operand : operands) doubt(operand, true);
+        // It may wait, and other threads for this one at a barrier: nothing that comes after it is proved.
+        if (!is_harmless_call(instruction)) fail();
         return true;
       case Op::Other:
         for (const Operand& operand : operands) doubt(operand, true);
@@ -374,7 +374,7 @@ class Evaluation {
     const auto forget = [&] {
       for_each_result(instruction, [&](int reg) { state.registers[static_cast<std::size_t>(reg)] = {}; });
     };
-    if (doubtful || operands.empty()) return forget();
+    if (doubtful || operands.empty() || instruction.op == Op::Other || instruction.op == Op::Call) return forget();
     const Operand& result = operands[0];
     if (instruction.op == Op::Load && instruction.space == Space::Param && operands.size() == 2) {
       if (result.kind == Kind::List) {
@@ -532,7 +532,6 @@ class Evaluation {
   const Flow flow_;
   std::uint64_t steps_;
   bool failed_ = false;
-  std::uint64_t calls_ = 0;   ///< met so far
   std::vector<int> looping_;  ///< branches of the loops that are being explored, the innermost last
   /// Bytes are kept apart by what their addresses may come from: pieces of two buffers never become one.
   struct What {

@@ -232,13 +232,15 @@ void decode(std::string_view name, Instruction& out) {
       wide_scope = true;
     } else if (word == "volatile" || word == "mmio") {
       out.is_volatile = true;
-    } else if (word == "sat") {
+    } else if (word == "sat" || word == "relu") {
       out.saturates = true;
     } else if (word == "cc") {
       carry = true;
     }
   }
-  out.strong = relaxed && wide_scope;
+  out.strong = (relaxed && wide_scope) || out.is_volatile;
+  // A barrier that also reduces has a result.
+  if (out.op == Op::None && std::ranges::find(words, "red") != words.end()) out.op = Op::Pure;
   out.is_volatile |= relaxed;
   if (words[0] == "cp") {
     out.op = copy_op(words);

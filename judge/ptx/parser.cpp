@@ -106,7 +106,8 @@ class Body {
     const Token second = lexer_.next();
     if (second.is(':') && instruction.guard < 0) {
       // A label; or the name of a table of branch targets or of a prototype, which are directives.
-      labels_[first.text] = kernel_.instructions.size();
+      // Inline assembly has labels of its own between braces, which may have the name of others.
+      if (!labels_.emplace(first.text, kernel_.instructions.size()).second) kernel_.understood = false;
       return;
     }
     decode(first.text, instruction);

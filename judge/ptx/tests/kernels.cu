@@ -175,6 +175,17 @@ KERNEL until_zero(const int* in, int* out, int n) {
   }
   out[i] = k;
 }
+// The same labels in two blocks of inline assembly, each between braces of its own.
+KERNEL labels(int* out, int n) {
+  int j = 0;
+  if (n > 10) {
+    asm volatile("{\n .reg .pred P;\n setp.gt.s32 P, %0, 20;\n @P bra DONE;\n DONE:\n }" ::"r"(n));
+    out[100] = 2;
+    j = 500;
+  }
+  asm volatile("{\n .reg .pred P;\n setp.gt.s32 P, %0, 20;\n @P bra DONE;\n DONE:\n }" ::"r"(n));
+  out[j + threadIdx.x] = 1;
+}
 KERNEL leaves(const int* in, int* out, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n || in[i] > 40) return;
