@@ -16,7 +16,7 @@
 // CHECK-NEXT: {{^}}  write [64,128) x 8 rows, 256 apart of 4096 bytes
 // CHECK: {{^}}count: 1 launch (1 computed)
 // CHECK-NEXT: {{^}}  read [0,128) of 4096 bytes
-// CHECK-NEXT: {{^}}  may update atomically [0,4096) of 4096 bytes
+// CHECK-NEXT: {{^}}  may read or write [0,4096) of 4096 bytes
 // CHECK: {{^}}nothing: 1 launch (1 computed)
 // CHECK-NEXT: {{^}}  touches no memory
 // CHECK: {{^}}polls: 1 launch (1 inferred)
