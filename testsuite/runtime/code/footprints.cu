@@ -20,7 +20,7 @@
 // CHECK: {{^}}nothing: 1 launch (1 computed)
 // CHECK-NEXT: {{^}}  touches no memory
 // CHECK: {{^}}polls: 1 launch (1 inferred)
-// CHECK-NEXT: {{^}}  may read [0,4096) of 4096 bytes
+// CHECK-NEXT: {{^}}  may read or write [0,4096) of 4096 bytes
 // CHECK-NEXT: {{^}}  may read or write [0,4096) of 4096 bytes
 // JSON: "kernel":"_Z7columnsPfi",{{.*}}"known":"computed","complete":true,"pieces":[{"mode":"write",
 // JSON: "kernel":"_Z5countPiS_",{{.*}}"known":"computed","complete":false,"pieces":[{"mode":"read",
