@@ -21,22 +21,14 @@ namespace streamsan::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
+using judge::LaunchBytes;
 using ordering::AccessMode;
 using ordering::KernelBytes;
 
 constexpr int kOwnFailure = 2;
 
-/// In the order in which text names them.
-enum class Known : std::uint8_t { Measured, Learned, Computed, Inferred };
+/// By judge::Known, in the order in which text names them.
 constexpr std::array<const char*, 4> kKnownWords = {"measured", "learned", "computed", "inferred"};
-
-/// What the trace knows of one launch.
-struct LaunchBytes {
-  Known known = Known::Inferred;
-  bool complete = false;  ///< else the kernel may have touched more, through any of `pointers`
-  std::span<const KernelBytes> bytes;
-  std::span<const ordering::PointerArgument> pointers;
-};
 
 const char* word(AccessMode mode) {
   switch (mode) {
@@ -108,36 +100,15 @@ class Trace {
     return std::to_string(count) + (count == 1 ? " launch" : " launches");
   }
 
-  /// As Judge::launch() has it.
-  LaunchBytes known_bytes(const trace::Item& item, std::uint32_t index, const judge::Kernel& kernel) {
-    const std::span<const std::uint64_t> words = item.payload.first(item.record->w[5]);
-    pointers_.clear();
-    judge::read_pointers(kernel.roles, words, pointers_);
-    LaunchBytes out;
-    resolved_.bytes.clear();
-    if (const judge::KernelFootprint* footprint = judge_.footprints().of_launch(item)) {
-      const bool measured = (item.record->flags & trace::kMeasured) != 0;
-      judge::resolve(*footprint, words, measured, resolved_);
-      out.known = measured ? Known::Measured : Known::Learned;
-      out.complete = resolved_.complete;
-    } else if (!(item.record->flags & trace::kWaits)) {
-      out.complete = judge_.code().conclude(index, kernel, item.record->w[4], words, pointers_, resolved_.bytes);
-      if (out.complete || !resolved_.bytes.empty()) out.known = Known::Computed;
-    }
-    out.bytes = resolved_.bytes;
-    out.pointers = pointers_;
-    return out;
-  }
-
   void launch(const trace::Item& item) {
     const std::uint32_t index = judge_.places().kernel_index(item.record->w[2]);
     const judge::Kernel& kernel = judge_.places().kernel(index);
-    LaunchBytes launch = known_bytes(item, index, kernel);
+    const LaunchBytes& launch = judge_.bytes_of(item);
     if (json_) *json_ << json_of(kernel, launch).dump(-1, ' ', false, Json::error_handler_t::replace) << "\n";
     std::string body;
-    for (const KernelBytes& bytes : launch.bytes) body += line_of(bytes);
-    if (launch.complete && body.empty()) body = "  touches no memory\n";
-    if (!launch.complete) body += pointers_of(launch);
+    for (const KernelBytes& bytes : launch.exact.bytes) body += line_of(bytes);
+    if (launch.exact.complete && body.empty()) body = "  touches no memory\n";
+    if (!launch.exact.complete) body += pointers_of(launch);
     std::string name(judge::plain_name(kernel.demangled));
     Key key{name.empty() ? "a kernel without a name" : name, kernel.mangled, body};
     ++blocks_[key].launches[static_cast<std::size_t>(launch.known)];
@@ -146,7 +117,7 @@ class Trace {
 
   Json json_of(const judge::Kernel& kernel, const LaunchBytes& launch) const {
     Json pieces = Json::array();
-    for (const KernelBytes& bytes : launch.bytes) {
+    for (const KernelBytes& bytes : launch.exact.bytes) {
       const ordering::Footprint& shape = bytes.bytes;
       pieces.push_back({{"mode", word(bytes.mode)},
                         {"address", shape.base},
@@ -162,7 +133,7 @@ class Trace {
             {"kernel", kernel.mangled},
             {"demangled", kernel.demangled},
             {"known", kKnownWords[static_cast<std::size_t>(launch.known)]},
-            {"complete", launch.complete},
+            {"complete", launch.exact.complete},
             {"pieces", std::move(pieces)}};
   }
 
@@ -202,15 +173,13 @@ class Trace {
       out += "  " + std::string(what) + range + size + "\n";
     }
     if (!out.empty()) return out;
-    return launch.bytes.empty() ? "  its memory is not known\n" : "  and perhaps more\n";
+    return launch.exact.bytes.empty() ? "  its memory is not known\n" : "  and perhaps more\n";
   }
 
   const Options& options_;
   std::ostream* json_;
   judge::Hazards hazards_{0};  ///< nobody asks for them here
   judge::Judge judge_;
-  judge::ResolvedFootprint resolved_;                ///< scratch
-  std::vector<ordering::PointerArgument> pointers_;  ///< scratch
   std::uint32_t pid_ = 0;
   std::uint64_t launches_ = 0;
   std::map<Key, Block> blocks_;

@@ -116,7 +116,7 @@ bool is_capturing(const StreamArgument& stream) {
          status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
-/// Charges the time since g_started_ns.
+/// Charges the time since then.
 void spend(std::uint64_t since_ns, bool measured) {
   const std::uint64_t spent = now_ns() - since_ns;
   g_spent_ns.fetch_add(spent, std::memory_order_relaxed);

@@ -4,7 +4,8 @@
 //
 // The files a process had mapped may hold its kernels as PTX (ptx/library.h). Two things are taken from there:
 //   * FACTS, for every launch: a pointer that is only read through is an inferred read, whatever the signature says;
-//     one that is only used by atomic operations is atomic; one that is not used at all is no access.
+//     one that the signature shows as written and that is only used by atomic operations is atomic; one that is not
+//     used at all is no access. A word in a structure stays doubtful.
 //   * BYTES, where the trace has the launch's arguments: what is proved (ptx/evaluate.h) becomes known bytes, as exact
 //     as measured ones, and a pointer all of whose accesses are proved is no inferred access beside them. For each
 //     launch pointer by pointer: a gather's index and result are exact, what it gathers from stays inferred.

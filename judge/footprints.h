@@ -72,4 +72,19 @@ struct ResolvedFootprint {
 void resolve(const KernelFootprint& footprint, std::span<const std::uint64_t> pointer_words, bool measured,
              ResolvedFootprint& out);
 
+enum class Known : std::uint8_t {
+  Measured,  ///< in this very launch
+  Learned,   ///< in earlier ones like it
+  Computed,  ///< all or some of it from the kernel's code
+  Inferred,  ///< only the pointers are known
+};
+
+/// What is known of one launch.
+struct LaunchBytes {
+  Known known = Known::Inferred;
+  ResolvedFootprint exact;
+  std::vector<ordering::PointerArgument>
+      pointers;  ///< through which it may touch more; of no account if that is complete
+};
+
 }  // namespace streamsan::judge

@@ -107,37 +107,52 @@ void Judge::call_end(const Item& item) {
   model_.returned(ThreadId{item.record->thread}, !item.cancelled);
 }
 
+const LaunchBytes& Judge::bytes_of(const Item& launch) {
+  const Record& record = *launch.record;
+  const std::uint32_t index = places_.kernel_index(record.w[2]);
+  const Kernel& kernel = places_.kernel(index);
+  const std::span<const std::uint64_t> words = launch.payload.first(record.w[5]);
+  LaunchBytes& out = launch_bytes_;
+  out.known = Known::Inferred;
+  out.exact.bytes.clear();
+  out.exact.complete = false;
+  out.pointers.clear();
+  if (const KernelFootprint* footprint = footprints_.of_launch(launch)) {
+    const bool measured = (record.flags & trace::kMeasured) != 0;
+    out.known = measured ? Known::Measured : Known::Learned;
+    resolve(*footprint, words, measured, out.exact);
+  }
+  if (out.exact.complete) return out;
+  read_pointers(kernel.roles, words, out.pointers);
+  // Nothing is proved of a kernel that waits for what others write.
+  if (out.known == Known::Inferred && !(record.flags & trace::kWaits)) {
+    out.exact.complete = code_.conclude(index, kernel, record.w[4], words, out.pointers, out.exact.bytes);
+    if (out.exact.complete || !out.exact.bytes.empty()) out.known = Known::Computed;
+  }
+  return out;
+}
+
 void Judge::launch(const Item& item) {
   const Record& record = *item.record;
   StreamId stream = stream_of(record);
   if (!handles_.executes(stream)) return;
-  std::uint32_t index = places_.kernel_index(record.w[2]);
-  const Kernel& kernel = places_.kernel(index);
-  std::span<const std::uint64_t> words = item.payload.first(record.w[5]);
+  const std::uint32_t index = places_.kernel_index(record.w[2]);
   ordering::Call call = this->call(record, index);
-  known_.bytes.clear();
-  known_.complete = false;
-  const KernelFootprint* footprint = footprints_.of_launch(item);
-  bool measured = footprint && (record.flags & trace::kMeasured);
-  if (footprint) resolve(*footprint, words, measured, known_);
-  pointers_.clear();
-  if (!known_.complete) read_pointers(kernel.roles, words, pointers_);
+  const LaunchBytes& bytes = bytes_of(item);
   // A kernel that waits for what others write has an order of its own with them, which is not seen.
   if (record.flags & trace::kWaits) {
-    for (ordering::PointerArgument& pointer : pointers_) pointer.mode = ordering::AccessMode::Doubtful;
+    for (ordering::PointerArgument& pointer : launch_bytes_.pointers) pointer.mode = ordering::AccessMode::Doubtful;
   }
-  if (!footprint && !(record.flags & trace::kWaits))
-    code_.conclude(index, kernel, record.w[4], words, pointers_, known_.bytes);
-  if (measured) {
-    asking_.measured(kernel.trace_id, call.site);
-    if (known_.complete) hazards_.measured(call.site);
+  if (bytes.known == Known::Measured) {
+    asking_.measured(places_.kernel(index).trace_id, call.site);
+    if (bytes.exact.complete) hazards_.measured(call.site);
   }
   ordering::LaunchShape shape{.function = ordering::FunctionId{index},
                               .threads = record.w[3],
                               .arguments_hash = record.w[4],
                               .programmatic = (record.flags & trace::kProgrammatic) != 0,
-                              .learned = footprint && !measured};
-  model_.launch(call, stream, shape, pointers_, known_.bytes);
+                              .learned = bytes.known == Known::Learned};
+  model_.launch(call, stream, shape, bytes.pointers, bytes.exact.bytes);
 }
 
 void Judge::copy(const Item& item) {

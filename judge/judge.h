@@ -53,7 +53,9 @@ class Judge : private ordering::HazardSink {
   [[nodiscard]] const ordering::Model& model() const { return model_; }
   [[nodiscard]] const Places& places() const { return places_; }
   [[nodiscard]] const Handles& handles() const { return handles_; }
-  [[nodiscard]] const Footprints& footprints() const { return footprints_; }
+  /// What a launch touches, as far as it is known: measured, learned, computed, else by its pointers. After the records
+  /// before it. Valid until the next record.
+  const LaunchBytes& bytes_of(const trace::Item& launch);
   /// What the recorder had to say, one line each.
   [[nodiscard]] const std::vector<std::string>& messages() const { return messages_; }
   /// Functions that were called and are not modelled: "cuGraphAddNode (3 calls)".
@@ -97,8 +99,7 @@ class Judge : private ordering::HazardSink {
   ordering::FlatMap<std::uint64_t> pending_;  ///< thread -> position + 1 of its blocking call
   ordering::FlatMap<std::uint64_t> graphs_;   ///< raw exec handle -> key of its present life
   std::uint64_t next_graph_ = 1;
-  std::vector<ordering::PointerArgument> pointers_;  ///< scratch
-  ResolvedFootprint known_;                          ///< scratch
+  LaunchBytes launch_bytes_;  ///< scratch
   std::vector<std::string> messages_;
   std::vector<Unmodelled> unmodelled_;  ///< in the order of their first calls
   std::string hidden_order_;

@@ -89,9 +89,9 @@ struct FileHeader {
 
   // Format 2: measured footprints.
   std::atomic<std::uint64_t>
-      asked[kAskedWords];           ///< the judge wants the next launch of these functions measured: bit
-                                    ///< (function id mod 64 kAskedWords); the recorder clears it once it was
-  std::atomic<std::uint32_t> asks;  ///< set by the judge after it set a bit, cleared by the recorder: a cheap test
+      asked[kAskedWords];                   ///< the judge wants the next launch of these functions measured: bit
+                                            ///< (function id mod 64 kAskedWords); the recorder clears it once it was
+  std::atomic<std::uint32_t> asks;          ///< set by the judge after it set a bit, and never cleared: a cheap test
   std::atomic<std::uint32_t> footprints;    ///< Footprints, the mode in force, by the recorder
   std::atomic<std::uint32_t> measured;      ///< launches measured so far
   std::atomic<std::uint32_t> learned;       ///< distinct footprints known so far
