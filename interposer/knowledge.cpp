@@ -9,8 +9,9 @@
 namespace streamsan::recorder {
 namespace {
 
-constexpr unsigned kEnoughKeys = 2;    // with one result: then the shape is known
-constexpr unsigned kEnoughShapes = 8;  // with one result: then the family is known
+constexpr unsigned kEnoughKeys = 2;     // with one result: then the shape is known
+constexpr unsigned kEnoughScalars = 3;  // with one result: then the buffers are known
+constexpr unsigned kEnoughShapes = 8;   // with one result: then the family is known
 constexpr unsigned kMostLate = 2;
 
 /// State of a key, a shape or a family, packed so that it is one atomic word.
@@ -26,6 +27,7 @@ static_assert(sizeof(State) == 8);
 
 constinit HandleTable<State, 1u << 17> g_keys{};
 constinit HandleTable<State, 1u << 15> g_shapes{};
+constinit HandleTable<State, 1u << 15> g_buffers{};
 constinit HandleTable<State, 1u << 14> g_families{};
 constinit HandleTable<std::uint32_t, 1u << 13> g_late{};  // function -> times it did not end in time
 
@@ -74,6 +76,7 @@ void learn(const LaunchHashes& launch, std::uint32_t footprint) {
   const bool new_shape = state_in(g_shapes, launch.shape).footprint == 0;
   add_result(g_families, launch.family, footprint, new_shape);
   add_result(g_shapes, launch.shape, footprint, new_key);
+  add_result(g_buffers, launch.buffers, footprint, new_key);
   add_result(g_keys, launch.key, footprint, false);
 }
 
@@ -83,6 +86,8 @@ std::uint32_t learned_footprint(const LaunchHashes& launch) {
   if (key.footprint) return key.footprint;
   const State shape = state_in(g_shapes, launch.shape);
   if (holds(shape, kEnoughKeys)) return shape.footprint;
+  const State buffers = state_in(g_buffers, launch.buffers);
+  if (holds(buffers, kEnoughScalars)) return buffers.footprint;
   const State family = state_in(g_families, launch.family);
   return holds(family, kEnoughShapes) ? family.footprint : 0;
 }
@@ -102,6 +107,7 @@ bool worth_measuring(const LaunchHashes& launch, const Function& function) {
   // The second time shows whether the kernel depends on data it reads.
   if (is_hopeless(launch, function) || (key.measured >= 2 && !key.varies)) return false;
   const State family = state_in(g_families, launch.family);
+  if (holds(state_in(g_buffers, launch.buffers), kEnoughScalars)) return false;
   return family.measured < options().footprint_launches && !holds(family, kEnoughShapes);
 }
 
@@ -127,6 +133,7 @@ bool is_known_to_wait(const Function& function) { return g_late.find(handle_of(f
 void forget_knowledge() {
   g_keys.clear();
   g_shapes.clear();
+  g_buffers.clear();
   g_families.clear();
   g_late.clear();
 }

@@ -2,11 +2,11 @@
 //
 // What measured launches have taught, and which launches are worth measuring.
 //
-// A launch is described by three hashes. Its KEY covers everything it is given: kernel, grid, block and all argument
-// bytes. Its SHAPE leaves the pointers out, its FAMILY all arguments (an optimizer's kernel is given another step
-// number each time). A footprint is relative to the pointers, so what one launch showed can serve others. A result
-// holds for a key once it was measured, for a shape when further keys agreed with it, for a family when many further
-// shapes did; and for none of them any more when two results differ.
+// A launch is described by four hashes. Its KEY covers everything it is given: kernel, grid, block and all argument
+// bytes. Its SHAPE leaves the pointers out, its BUFFERS all but the pointers (an optimizer's kernel is given another
+// step number each time), its FAMILY all arguments. A footprint is relative to the pointers, so what one launch showed
+// can serve others. A result holds for a key once it was measured, for a shape or for buffers when further keys agreed
+// with it, for a family when many further shapes did; and for none of them any more when two results differ.
 //
 // The tables are of fixed size and lock-free. Two threads may write one state at once; one of the two writes is lost
 // then, which costs a measurement.
@@ -21,6 +21,7 @@ namespace streamsan::recorder {
 struct LaunchHashes {
   std::uint64_t key;
   std::uint64_t shape;
+  std::uint64_t buffers;
   std::uint64_t family;
 };
 

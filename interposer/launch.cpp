@@ -50,11 +50,13 @@ constexpr std::uint64_t add_word(std::uint64_t hash, std::uint64_t word) {
 void Launch::Arguments::extent(std::uint64_t value) {
   hash = add_word(hash, value);
   shape = add_word(shape, value);
+  buffers = add_word(buffers, value);
 }
 
 void Launch::Arguments::parameter(unsigned index, const char* bytes, std::uint32_t size) {
   std::uint64_t all = hash;
   std::uint64_t scalars = shape;
+  std::uint64_t addresses = buffers;
   std::uint32_t at = 0;
   for (; at + 8 <= size; at += 8) {
     std::uint64_t word;
@@ -62,6 +64,7 @@ void Launch::Arguments::parameter(unsigned index, const char* bytes, std::uint32
     all = add_word(all, word);
     const bool pointer = may_be_pointer(word);
     scalars = add_word(scalars, pointer ? kAnyPointer : word);
+    if (pointer) addresses = add_word(addresses, word);
     if (pointer && count < kMostLaunchPointers) words[count++] = trace::pointer_word(index, word, size > 8);
   }
   if (at < size) {
@@ -72,6 +75,7 @@ void Launch::Arguments::parameter(unsigned index, const char* bytes, std::uint32
   }
   hash = all;
   shape = scalars;
+  buffers = addresses;
 }
 
 /// Where the bytes of a parameter are; nullptr: not there.
@@ -102,6 +106,7 @@ void Launch::read() {
               .stream = call_.stream,
               .hashes = {.key = mix_bits(arguments_.hash ^ kernel),
                          .shape = mix_bits(arguments_.shape ^ kernel),
+                         .buffers = mix_bits(arguments_.buffers ^ kernel),
                          .family = mix_bits(extents ^ kernel)},
               .words = arguments_.words,
               .count = arguments_.count};

@@ -44,8 +44,9 @@ class Launch {
   struct Arguments {
     std::uint64_t words[kMostLaunchPointers];
     unsigned count = 0;
-    std::uint64_t hash = 0;   ///< of everything
-    std::uint64_t shape = 0;  ///< of everything but pointers
+    std::uint64_t hash = 0;     ///< of everything
+    std::uint64_t shape = 0;    ///< of everything but pointers
+    std::uint64_t buffers = 0;  ///< of pointers, grid and block
 
     void extent(std::uint64_t value);
     void parameter(unsigned index, const char* bytes, std::uint32_t size);
