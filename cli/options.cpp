@@ -44,6 +44,9 @@ struct Limit {
   std::uint32_t most;
 };
 constexpr Limit kLimits[] = {{"exitcode", 255},
+                             {"host_guard_cost", recorder::kMostHostGuardCost},
+                             {"perturb", recorder::kMostPerturb},
+                             {"perturb_seed", recorder::kMostPerturbSeed},
                              {"footprint_launches", recorder::kMostFootprintLaunches},
                              {"footprint_seconds", recorder::kMostFootprintSeconds},
                              {"footprint_patience", recorder::kMostFootprintPatience},

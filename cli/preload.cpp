@@ -141,10 +141,19 @@ std::vector<std::string> guest_environment(const Options& options, const std::st
 
   std::string settings = environment("STREAMSAN_OPTIONS");
   auto set = [&settings](const std::string& entry) { settings += (settings.empty() ? "" : ":") + entry; };
-  set("stacks=" + std::string(options.stacks ? "1" : "0"));
-  set("stack_depth=" + std::to_string(options.stack_depth));
-  set("follow_children=" + std::string(options.follow_children ? "1" : "0"));
-  set("verbosity=" + std::to_string(options.verbosity));
+  auto set_flag = [&](const char* key, bool value) { set(std::string(key) + (value ? "=1" : "=0")); };
+  auto set_number = [&](const char* key, std::uint64_t value) { set(std::string(key) + "=" + std::to_string(value)); };
+  set_flag("host_guard", options.host_guard);
+  set_number("host_guard_cost", options.host_guard_cost);
+  set_flag("host_hash", options.host_hash);
+  set_flag("host_frees", options.host_frees);
+  set_number("perturb", options.perturb);
+  set_number("perturb_seed", options.perturb_seed);
+  set_flag("poison", options.poison);
+  set_flag("stacks", options.stacks);
+  set_number("stack_depth", options.stack_depth);
+  set_flag("follow_children", options.follow_children);
+  set_number("verbosity", options.verbosity);
   set("trace_path=" + trace_directory + "/%p.trace");
   set("footprints=" + (footprints.measure ? options.footprints : "inferred"));
   if (footprints.measure) {
@@ -152,10 +161,10 @@ std::vector<std::string> guest_environment(const Options& options, const std::st
       if (!path.empty()) set(key + "=" + without(kSeparators, path, trace_directory));
     };
     set("footprint_policy=" + options.footprint_policy);
-    set("footprint_launches=" + std::to_string(options.footprint_launches));
-    set("footprint_seconds=" + std::to_string(options.footprint_seconds));
-    set("footprint_patience=" + std::to_string(options.footprint_patience));
-    set("footprint_memory=" + std::to_string(options.footprint_memory));
+    set_number("footprint_launches", options.footprint_launches);
+    set_number("footprint_seconds", options.footprint_seconds);
+    set_number("footprint_patience", options.footprint_patience);
+    set_number("footprint_memory", options.footprint_memory);
     set_path("agent_path", footprints.agent);
     set_path("sanitizer_library", footprints.sanitizer);
   }

@@ -18,7 +18,7 @@ void set_number(unsigned& target, const char* text, std::size_t length, unsigned
   if (length == 0) return;
   for (std::size_t i = 0; i < length; ++i) {
     if (text[i] < '0' || text[i] > '9') return;
-    if (value < maximum) value = value * 10 + static_cast<unsigned>(text[i] - '0');
+    if (value < maximum) value = value > (~0u - 9) / 10 ? maximum : value * 10 + static_cast<unsigned>(text[i] - '0');
   }
   target = value < maximum ? value : maximum;
 }
@@ -45,6 +45,10 @@ void read_options(Options& options) {
   options.stacks = 1;
   options.stack_depth = 24;
   options.follow_children = 1;
+  options.host_guard = 1;
+  options.host_guard_cost = 2;
+  options.host_frees = 1;
+  options.perturb_seed = 1;
   options.footprint_launches = 64;
   options.footprint_seconds = 20;
   options.footprint_patience = 1000;
@@ -66,6 +70,13 @@ void read_options(Options& options) {
     if (is("stack_depth")) number(options.stack_depth, kMaxStackDepth);
     if (is("follow_children")) number(options.follow_children, 1);
     if (is("verbosity")) number(options.verbosity, 9);
+    if (is("host_guard")) number(options.host_guard, 1);
+    if (is("host_guard_cost")) number(options.host_guard_cost, kMostHostGuardCost);
+    if (is("host_hash")) number(options.host_hash, 1);
+    if (is("host_frees")) number(options.host_frees, 1);
+    if (is("perturb")) number(options.perturb, kMostPerturb);
+    if (is("perturb_seed")) number(options.perturb_seed, kMostPerturbSeed);
+    if (is("poison")) number(options.poison, 1);
     if (is("footprints")) set_word(options.footprints, value, length, {"auto", "measured", "inferred"});
     if (is("footprint_policy")) set_word(options.footprint_policy, value, length, {"first", "asked"});
     if (is("footprint_launches")) number(options.footprint_launches, kMostFootprintLaunches);

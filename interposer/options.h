@@ -25,6 +25,14 @@ struct Options {
   unsigned follow_children;
   unsigned verbosity;
 
+  unsigned host_guard;
+  unsigned host_guard_cost;  ///< percent
+  unsigned host_hash;
+  unsigned host_frees;
+  unsigned perturb;  ///< milliseconds; 0: off
+  unsigned perturb_seed;
+  unsigned poison;
+
   FootprintMode footprints;
   FootprintPolicy footprint_policy;
   unsigned footprint_launches;   ///< measured of each kernel with equal grid and block
@@ -37,6 +45,9 @@ struct Options {
 };
 
 inline constexpr unsigned kMaxStackDepth = 64;
+inline constexpr unsigned kMostHostGuardCost = 100;
+inline constexpr unsigned kMostPerturb = 60'000;
+inline constexpr unsigned kMostPerturbSeed = 4'000'000'000;
 inline constexpr unsigned kMostFootprintLaunches = 1'000'000;
 inline constexpr unsigned kMostFootprintSeconds = 1'000'000;
 inline constexpr unsigned kMostFootprintPatience = 3'600'000;

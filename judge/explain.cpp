@@ -235,6 +235,8 @@ report::Finding Explainer::finding(const KeptHazard& kept) {
     case ordering::HazardKind::UseBeforeAllocate:
     case ordering::HazardKind::UseAfterFree:
     case ordering::HazardKind::FreeWhileInUse:
+    case ordering::HazardKind::ReleaseWhileInUse:
+    case ordering::HazardKind::ReuseWhileInUse:
       out.kind = report::Kind::PrematureFree;
       break;
   }

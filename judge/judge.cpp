@@ -364,6 +364,15 @@ void Judge::consume(const Item& item) {
       // Releasing a primary context need not end it; its streams and events are kept.
       if (row_of(record).base == "cuCtxDestroy") handles_.destroy_context(w[0]);
       return;
+    case Kind::HostAccess:
+    case Kind::HostFree:
+    case Kind::BlockAlloc:
+    case Kind::BlockFree:
+    case Kind::BlockUse:
+    case Kind::Signal:
+    case Kind::Await:
+    case Kind::NameMemory:
+    case Kind::CallFailed:
     case Kind::Pad:
     case Kind::CallEnd:
     case Kind::Unload:

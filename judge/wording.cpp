@@ -125,6 +125,10 @@ const char* hazard_name(HazardKind kind) {
       return "use-after-free";
     case HazardKind::FreeWhileInUse:
       return "free-while-in-use";
+    case HazardKind::ReleaseWhileInUse:
+      return "release-while-in-use";
+    case HazardKind::ReuseWhileInUse:
+      return "reuse-while-in-use";
   }
   return "unknown";
 }
@@ -181,6 +185,8 @@ std::string message(const Hazard& hazard, const Nouns& nouns, const std::string&
     case HazardKind::WriteAfterRead:
     case HazardKind::WriteAfterWrite:
     case HazardKind::FreeWhileInUse:
+    case HazardKind::ReleaseWhileInUse:
+    case HazardKind::ReuseWhileInUse:
       return later + " " + third_person(hazard.later) + " " + memory + " that " + earlier + " may still " +
              progressive(hazard.earlier) + ".";
     case HazardKind::UseBeforeAllocate:

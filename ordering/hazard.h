@@ -66,8 +66,10 @@ enum class HazardKind : std::uint8_t {
   WriteAfterRead,
   WriteAfterWrite,
   UseBeforeAllocate,   ///< not after the stream-ordered allocation
-  UseAfterFree,        ///< not before a stream-ordered free, met after it in submission order (reserved)
+  UseAfterFree,        ///< submitted after the memory was freed (R-SOA-04): `earlier` is the free. A second free, too
   FreeWhileInUse,      ///< the free is not after an earlier access
+  ReleaseWhileInUse,   ///< a block went back to its pool, and that is not after an earlier access
+  ReuseWhileInUse,     ///< a pool handed a block out again, and that is not after an access of its earlier life
 };
 
 enum class Certainty : std::uint8_t {
@@ -106,6 +108,7 @@ struct AllocationInfo {
   SiteId site{};              ///< where it was allocated
   OpId op{};                  ///< DeviceAsync: the allocating operation
   ThreadId thread{};
+  bool block = false;         ///< handed out by a pool of the program
 };
 
 struct Hazard {
@@ -119,6 +122,7 @@ struct Hazard {
   Access later;
   Range overlap;                   ///< bytes both may touch
   AllocationInfo allocation;
+  SiteId freed{};                  ///< UseAfterFree, ReuseWhileInUse: where the earlier life ended
   Explanation explanation;
 };
 

@@ -47,6 +47,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "ordering/hazard.h"
@@ -177,9 +178,35 @@ class Model {
   /// Must be called after every copy, fill, free, unmap and sync_*, once the real call has returned.
   void returned(ThreadId thread, bool ok);
 
-  // ---- accesses from elsewhere (host guard, annotations) -------------------------------------------------------------
+  // ---- what the host does to memory ------------------------------------------------------------------------------------
   /// The host itself touches the bytes now.
   void host_access(Call call, Range range, AccessMode mode);
+  /// Host memory that no CUDA function gave goes away now (free, munmap, a stack frame): an end of whatever registered
+  /// memory lies inside, and of pageable memory that copies were given. Pageable memory has no allocation; an
+  /// asynchronous copy from or to it borrows the range until the host knows the copy to be complete. That today's driver
+  /// has read (R-CPY-13) or written (R-CPY-14) it when the call returns counts in the assumed clock only.
+  void host_free(Call call, Range range);
+
+  // ---- blocks of the program's own pools (annotations) -----------------------------------------------------------------
+  /// A pool hands out a block of memory that it holds, for use in `stream`; without one (nullopt) for use by everybody at
+  /// once. Every access of the block's earlier lives must be before that, unless block_use() declared its stream, which
+  /// makes it the pool's own business: else a ReuseWhileInUse. From here on the block is an allocation of its own inside of
+  /// the one that holds it. A live block that overlaps is ended first, without a hazard.
+  AllocationId block_allocate(Call call, std::optional<StreamId> stream, Range range);
+  /// The block goes back: its bytes may be handed out again to work that follows in `stream`, or at once (nullopt).
+  /// What is not before that is a ReleaseWhileInUse: a promise broken, and no harm until the block is handed out again.
+  /// No-op when no block begins at `base`.
+  void block_free(Call call, std::optional<StreamId> stream, Address base);
+  /// The pool was told that `stream` uses the block, too, and waits for what is submitted there up to the block's free.
+  void block_use(Call call, StreamId stream, Address base);
+  /// The stream the block was handed out for; nullopt: none, or no block begins there.
+  [[nodiscard]] std::optional<StreamId> block_stream(Address base) const;
+
+  // ---- order that the program makes by other means (annotations) -------------------------------------------------------
+  /// What the stream was given up to now, or what the calling thread knows (nullopt), is before everything after a later
+  /// await() of the object. Signals add up, unlike records of an event. `object` is any key.
+  void signal(Call call, std::optional<StreamId> stream, std::uint64_t object);
+  void await(Call call, std::optional<StreamId> stream, std::uint64_t object);
 
   [[nodiscard]] Statistics statistics() const;
 

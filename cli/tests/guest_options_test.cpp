@@ -29,6 +29,13 @@ TEST(GuestOptions, DefaultsAreThoseOfTheTable) {
   EXPECT_EQ(guest.stack_depth, table.stack_depth);
   EXPECT_EQ(guest.follow_children, table.follow_children ? 1u : 0u);
   EXPECT_EQ(guest.verbosity, table.verbosity);
+  EXPECT_EQ(guest.host_guard, table.host_guard ? 1u : 0u);
+  EXPECT_EQ(guest.host_guard_cost, table.host_guard_cost);
+  EXPECT_EQ(guest.host_hash, table.host_hash ? 1u : 0u);
+  EXPECT_EQ(guest.host_frees, table.host_frees ? 1u : 0u);
+  EXPECT_EQ(guest.perturb, table.perturb);
+  EXPECT_EQ(guest.perturb_seed, table.perturb_seed);
+  EXPECT_EQ(guest.poison, table.poison ? 1u : 0u);
   EXPECT_EQ(guest.footprints, recorder::FootprintMode::Auto);
   EXPECT_EQ(table.footprints, "auto");
   EXPECT_EQ(guest.footprint_policy, recorder::FootprintPolicy::First);

@@ -41,7 +41,7 @@
 namespace streamsan::trace {
 
 inline constexpr std::uint64_t kMagic = 0x31656361'72747353ull;  // "Sstrace1"
-inline constexpr std::uint32_t kVersion = 2;
+inline constexpr std::uint32_t kVersion = 3;
 inline constexpr std::uint32_t kOldestVersion = 1;  ///< still read: it lacks what is marked "format 2" below
 inline constexpr std::size_t kHeaderBytes = 4096;
 inline constexpr std::size_t kSlotBytes = 64;
@@ -166,9 +166,38 @@ enum class Kind : std::uint8_t {
   Arguments,  ///< what a launch was given, for those who can compute its bytes from its code: w0 hash (w4 of the
               ///< Launch), w1 function id, w2 number of argument bytes; continuation: 3 words grid x | y << 32, grid z
               ///< | block x << 32, block y | block z << 32, then the bytes, each parameter at its offset
+
+  // What the host does to memory that is lent to the GPU, and what the program tells by annotations; trace format 3.
+  HostAccess,  ///< the host touched memory while an operation that uses it was perhaps under way: w0 address, w1 bytes,
+               ///< w2 AccessWay, w3 1 if it wrote, w4 length of name; continuation: for AccessWay::Call the function of
+               ///< libc that was called. The stack ends where the access is made. Written before the access
+  HostFree,    ///< host memory that is not CUDA's to free goes away: w0 address, w1 bytes, w2 HostFreeWay, w3 length of
+               ///< name; continuation: the function of libc that was called. Written before it goes
+  BlockAlloc,  ///< a pool of the program hands out a block: w0 address, w1 bytes, w2 stream, w3 ctx; flags: kOnHost
+  BlockFree,   ///< a block goes back to its pool: w0 address, w1 bytes or 0, w2 stream, w3 ctx; flags: kOnHost, kUntold
+  BlockUse,    ///< the pool knows that the block is used in one more stream (record_stream): w0 address, w1 unused,
+               ///< w2 stream, w3 ctx
+  Signal,      ///< what was submitted to the stream up to now comes before what follows the next Await of the object:
+               ///< w0 stream, w1 ctx, w2 object; flags: kOnHost
+  Await,       ///< w0 stream, w1 ctx, w2 object; flags: kOnHost
+  NameMemory,  ///< w0 address, w1 length; continuation: name
+  CallFailed,  ///< a call that would have made work or order did not: w0 stream or 0, w1 ctx, w2 event or other object
+               ///< or 0, w3 CUresult. The row is that of the call
 };
 
-inline constexpr Kind kLastKind = Kind::Arguments;
+/// How the host came to touch memory.
+enum class AccessWay : std::uint32_t {
+  Instruction,  ///< an instruction of the program: the bytes are the first it touched
+  Call,         ///< a function of libc was given the range
+  Content,      ///< not seen itself: the bytes were others when the operation began than when it was submitted
+};
+enum class HostFreeWay : std::uint32_t {
+  Heap,   ///< free, realloc
+  Unmap,  ///< munmap, mremap
+  Frame,  ///< the function whose local variable it was has returned
+};
+
+inline constexpr Kind kLastKind = Kind::CallFailed;
 
 /// Is the record no operation, but something later records refer to?
 constexpr bool is_definition(Kind kind) {
@@ -225,6 +254,10 @@ inline constexpr std::uint16_t kMeasured = 4;  ///< Launch: and it was measured 
                                                ///< one that was given the same arguments
 inline constexpr std::uint16_t kWaits = 8;     ///< Launch: a launch of this kernel did not end while it was waited for;
                                                ///< it may itself wait for what others write
+inline constexpr std::uint16_t kOnHost = 1;    ///< BlockAlloc, BlockFree, Signal, Await: not in a stream: the calling
+                                               ///< host thread itself
+inline constexpr std::uint16_t kUntold =
+    2;  ///< BlockFree: the stream was not told: the one the block was handed out to
 inline constexpr std::uint16_t kImplicitStream = 16;  ///< the program passed 0 or the function has no stream argument
 
 struct Record {

@@ -37,7 +37,12 @@ bool lengths_fit(const Record& record) {
       return record.w[2] <= bytes;
     case Kind::Unmodelled:
     case Kind::NameStream:
+    case Kind::NameMemory:
       return record.w[1] <= bytes;
+    case Kind::HostAccess:
+      return record.w[4] <= bytes;
+    case Kind::HostFree:
+      return record.w[3] <= bytes;
     case Kind::Message:
       return record.w[0] <= bytes;
     case Kind::Launch:

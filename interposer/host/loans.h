@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Loans: host memory that operations of the GPU may be using, from their submission until the host has waited for them.
+//
+// The recorder knows too little to say what is a bug: that takes the happens-before model, which lives outside. So it
+// only SAMPLES what the host does to memory that is perhaps lent, and the judge decides. A loan that is kept too long
+// costs a record that turns out to be harmless; one that is given back too early costs a bug that is not seen. Neither
+// makes a false report. Hence the simple rules here: a synchronisation with a stream (or event, or context) gives back
+// what was lent to that stream up to then, and order between streams is not followed.
+//
+// What the host does is seen in three ways:
+//   * an instruction touches a page that guards.h has protected (pinned, registered and managed memory);
+//   * a function of libc that hands memory to the kernel is called with it (libc_io.cpp);
+//   * the memory goes away: free, munmap (libc_memory.cpp), the return of the function whose variable it was.
+//
+// The table is of fixed size: when it is full nothing more is lent, and less is seen. All functions may be called from
+// any thread and from signal handlers; no lock is held across a call of the guest's or the driver's code.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "interposer/streams.h"
+#include "interposer/trace/format.h"
+
+namespace streamsan::recorder {
+
+/// What the GPU does with memory that is lent to it.
+enum class LoanUse : std::uint8_t {
+  Reads,   ///< the host may read it, too
+  Writes,  ///< or may write: the host may do neither
+};
+
+namespace detail {
+extern constinit std::atomic<std::uint32_t> g_loans;  // lent at the moment
+}
+
+/// Is anything lent at all? One relaxed load: for the start of everything that is called often.
+inline bool any_loans() { return detail::g_loans.load(std::memory_order_relaxed) != 0; }
+
+/// An operation that uses [begin, begin + bytes) of host memory was submitted to the stream.
+void lend(std::uint64_t begin, std::uint64_t bytes, LoanUse use, StreamArgument stream);
+
+/// The host has waited for the stream, the event or everything of the context (0: of all).
+void stream_waited_for(StreamArgument stream);
+void event_waited_for(std::uint64_t event);
+void context_waited_for(std::uint64_t context);
+/// The event was recorded in the stream, after everything lent to it so far.
+void event_recorded(std::uint64_t event, StreamArgument stream);
+
+/// A function of libc is about to read (or write) the range in the kernel. If some of it is lent so that this matters,
+/// writes a HostAccess record, and in any case takes the protection of its pages away, so that the system call finds
+/// them as the guest left them. `function`: its name; `frame`: __builtin_frame_address(0) of the wrapper.
+void before_host_call(const void* begin, std::size_t bytes, bool writes, const char* function, const void* frame);
+
+/// The range is about to go away. If some of it is lent, writes a HostFree record; takes its protection away.
+void before_host_free(const void* begin, std::size_t bytes, trace::HostFreeWay way, const char* function,
+                      const void* frame);
+
+/// In the child of a fork: nothing is lent, nothing is protected.
+void forget_loans();
+
+}  // namespace streamsan::recorder
