@@ -14,6 +14,7 @@
 #include "interposer/driver.h"
 #include "interposer/functions.h"
 #include "interposer/gate.h"
+#include "interposer/host/host_side.h"
 #include "interposer/launch_call.h"
 #include "interposer/learning.h"
 #include "interposer/process.h"
@@ -335,6 +336,7 @@ struct Hook<kRow, CUresult (*)(Parameters...)> {
       return real(parameters...);
     } else if constexpr (kEffect.kind == EffectKind::Later) {
       note_later(kRow);
+      const InCall in_call(__builtin_frame_address(0));
       // Some of these launch kernels.
       const bool gated = learning();
       if (gated) Gate::enter();
@@ -343,13 +345,17 @@ struct Hook<kRow, CUresult (*)(Parameters...)> {
       return result;
     } else {
       const void* frame = __builtin_frame_address(0);
+      const InCall in_call(frame);
       const Arguments arguments(parameters...);
       if constexpr (kEffect.point == RecordPoint::Begin) {
         Slot slot = CallRecord<kRow, Arguments>(arguments, capture_stack(frame)).fill();
         constexpr bool kAtOnce = is_published_at_once(kEffect.kind);
+        const CallWords words(slot);
         if constexpr (kAtOnce) publish(slot);
+        host_side_before(words);
         CUresult result = real(parameters...);
         bool succeeded = result == CUDA_SUCCESS;
+        if (succeeded) host_side_after(words);
         if constexpr (!kAtOnce) publish(slot, succeeded ? trace::State::Published : trace::State::Cancelled);
         if constexpr (kEffect.form == CallForm::Synchronous) {
           if (slot) record_return(slot.position, static_cast<std::uint16_t>(kRow), succeeded);
@@ -379,7 +385,10 @@ struct Hook<kRow, CUresult (*)(Parameters...)> {
         if constexpr (is_special(kEffect.kind)) {
           record_special<kRow>(arguments);
         } else {
-          publish(CallRecord<kRow, Arguments>(arguments, capture_stack(frame)).fill());
+          const Slot slot = CallRecord<kRow, Arguments>(arguments, capture_stack(frame)).fill();
+          const CallWords words(slot);
+          publish(slot);
+          host_side_after(words);
         }
         return result;
       }

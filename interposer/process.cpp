@@ -16,6 +16,8 @@
 
 #include "interposer/driver.h"
 #include "interposer/functions.h"
+#include "interposer/host/faults.h"
+#include "interposer/host/loans.h"
 #include "interposer/learning.h"
 #include "interposer/stack.h"
 #include "interposer/streams.h"
@@ -103,6 +105,8 @@ void leave_reason(const char* path, int error) {
 
 /// In the child of a fork: the parent's trace is not ours, and the threads whose work it holds do not exist here.
 void become_child() {
+  forget_loans();
+  forget_faults();
   abandon_trace();
   forget_stacks();
   forget_functions();
@@ -233,7 +237,9 @@ bool start_recording() {
 }
 
 void disable_recording(const char* why, int error) {
-  if (g_mode.exchange(Mode::Off) == Mode::Off || !why) return;
+  if (g_mode.exchange(Mode::Off) == Mode::Off) return;
+  end_all_loans();
+  if (!why) return;
   if (error) {
     say("disabled: %s: %s; the program goes on unchecked from here", why, strerrordesc_np(error));
   } else {

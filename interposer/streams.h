@@ -23,6 +23,9 @@ StreamArgument resolve_stream(std::uint64_t handle, api::DefaultStream meaning_o
 
 std::uint64_t current_context();
 
+/// Was it made with CU_STREAM_NON_BLOCKING? Special handles are not.
+bool is_non_blocking(std::uint64_t handle);
+
 /// A stream was made: writes its record.
 void stream_created(std::uint64_t handle, std::uint16_t api);
 /// The handle is about to be given back to the driver.
