@@ -3,7 +3,8 @@
 // The wrappers: one template, one instance for each row of the table that is not passed through.
 //
 //   forward if not recording or if the driver itself calls -> (Begin rows: reserve and fill the record) -> real call
-//                            -> (End rows: record if it succeeded) -> return the driver's result, untouched
+//                            -> (End rows: record if it succeeded) -> (if it failed: failed_calls.h)
+//                            -> return the driver's result, untouched
 //
 // HOW TO ADD A FUNCTION: a row in ordering/api/cuda_api.def is all it takes, unless its EffectKind is new; then add a
 // case to CallRecord::fill() (call_record.h). Signatures come from cuda.h.
@@ -12,6 +13,7 @@
 // what they do. No lock is held across a real call, ever.
 #include "interposer/call_record.h"
 #include "interposer/driver.h"
+#include "interposer/failed_calls.h"
 #include "interposer/functions.h"
 #include "interposer/gate.h"
 #include "interposer/launch_call.h"
@@ -120,6 +122,7 @@ struct Hook<kRow, CUresult (*)(Parameters...)> {
         if constexpr (kEffect.form == CallForm::Synchronous) {
           if (slot) record_return(slot.position, static_cast<std::uint16_t>(kRow), succeeded);
         }
+        record_failure<kRow>(arguments, result, frame);
         return result;
       } else if constexpr (is_launch(kEffect.kind)) {
         const LaunchCall what = launch_call<kRow>(arguments);
@@ -129,6 +132,7 @@ struct Hook<kRow, CUresult (*)(Parameters...)> {
         if (launch.wants_retry(result == CUDA_SUCCESS)) result = real(parameters...);
         launch.after(result == CUDA_SUCCESS, frame);
         if (result == CUDA_SUCCESS) record_launch_events<kRow>(arguments, launch);
+        record_failure<kRow>(arguments, result, frame);
         return result;
       } else {
         // Others must not meet kernels while they are patched, nor a capture while one is measured.
@@ -140,6 +144,7 @@ struct Hook<kRow, CUresult (*)(Parameters...)> {
         if (kCaptures && result != CUDA_SUCCESS) capture_ended();
         if (gated) Gate::leave();
         if (kEffect.kind == EffectKind::CaptureEnd && ends_capture(result)) capture_ended();
+        record_failure<kRow>(arguments, result, frame);
         // A failed EndCapture ends the capture all the same (R-GRF-10).
         if (result != CUDA_SUCCESS && kEffect.kind != EffectKind::CaptureEnd) return result;
         if constexpr (is_special(kEffect.kind)) {
