@@ -15,6 +15,7 @@
 #include <cstring>
 
 #include "interposer/driver.h"
+#include "interposer/failed_calls.h"
 #include "interposer/functions.h"
 #include "interposer/host/faults.h"
 #include "interposer/host/loans.h"
@@ -113,6 +114,7 @@ void become_child() {
   forget_learning();
   forget_streams();
   forget_unmodelled();
+  forget_failed_calls();
   g_epoch.fetch_add(1, std::memory_order_relaxed);
   g_threads.store(0, std::memory_order_relaxed);
   if (g_mode.load() != Mode::Off) g_mode.store(g_options.follow_children ? Mode::Cold : Mode::Off);

@@ -76,4 +76,9 @@ StreamArgument resolve_stream(std::uint64_t handle, api::DefaultStream meaning_o
   return {handle, 0, flags};
 }
 
+StreamArgument known_stream(std::uint64_t handle, api::DefaultStream meaning_of_zero) {
+  if (handle > trace::kPerThreadStream && !g_known.find(handle)) return {};
+  return resolve_stream(handle, meaning_of_zero);
+}
+
 }  // namespace streamsan::recorder
