@@ -51,7 +51,8 @@ bool is_library_module(std::string_view path) {
 bool is_library_function(std::string_view demangled) {
   std::string_view name = plain_name(demangled);
   return is_runtime_name(name) || name.starts_with("__cuda") || name.starts_with("libcudart_static_") ||
-         name.starts_with("__device_stub__") || name.starts_with("__wrapper__device_stub_") || name == "_start" ||
+         name.starts_with("__device_stub__") || name.starts_with("__wrapper__device_stub_") ||
+         name.starts_with("streamsan_") || name.starts_with("nvtxMem") || name == "_start" ||
          name == "__libc_start_main" || name == "__libc_start_call_main" || name == "start_thread" || name == "clone" ||
          name == "clone3";
 }
