@@ -10,6 +10,7 @@
 //
 // Calls made by the driver through its own exports, or by a tool inside a call, are not recorded: the outer call says
 // what they do. No lock is held across a real call, ever.
+#include "interposer/agent_host.h"
 #include "interposer/decode.h"
 #include "interposer/driver.h"
 #include "interposer/functions.h"
@@ -76,12 +77,11 @@ constexpr Kind plain_kind(EffectKind kind) {
   }
 }
 
-/// Size of the allocation that holds the address, from the driver: for imports, whose size no argument tells.
-std::uint64_t ask_size(std::uint64_t address) {
-  auto get = reinterpret_cast<decltype(&::cuMemGetAddressRange_v2)>(driver_entry(api::Index::cuMemGetAddressRange_v2));
-  CUdeviceptr base = 0;
-  std::size_t bytes = 0;
-  return get && get(&base, &bytes, address) == CUDA_SUCCESS ? base + bytes - address : 0;
+/// Bytes from the address to the end of its allocation, from the driver: for imports, whose size no argument tells.
+std::uint64_t bytes_from(std::uint64_t address) {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+  return address_range(address, begin, end) ? end - address : 0;
 }
 
 /// Everything about a call except its result: what its row needs to write a record.
@@ -187,7 +187,7 @@ class CallRecord {
       bytes = out<kEffect.pitch>() * arg<kEffect.height>();
     } else if constexpr (kLookup) {
       bytes = out<kEffect.bytes>();
-      if (!bytes) bytes = ask_size(address);
+      if (!bytes) bytes = bytes_from(address);
     } else {
       bytes = arg<kEffect.bytes>();
     }
