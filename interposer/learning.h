@@ -24,12 +24,10 @@
 
 #include "interposer/functions.h"
 #include "interposer/knowledge.h"
+#include "interposer/pieces.h"
 #include "interposer/streams.h"
 
 namespace streamsan::recorder {
-
-/// A kernel with more pointers than this loses the rest: a race may be missed.
-inline constexpr unsigned kMostLaunchPointers = 256;
 
 /// What a launch is given.
 struct LaunchSubject {
