@@ -6,6 +6,7 @@
 
 #include "interposer/driver.h"
 #include "interposer/handle_table.h"
+#include "interposer/perturb.h"
 #include "interposer/process.h"
 #include "interposer/writer.h"
 
@@ -33,6 +34,13 @@ std::uint64_t current_context() {
   return get && get(&context) == CUDA_SUCCESS ? reinterpret_cast<std::uint64_t>(context) : 0;
 }
 
+bool is_being_captured(StreamArgument stream) {
+  auto ask = entry<decltype(&::cuStreamIsCapturing)>(api::Index::cuStreamIsCapturing);
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  return !ask || ask(reinterpret_cast<CUstream>(stream.handle), &status) != CUDA_SUCCESS ||
+         status != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
 void stream_created(std::uint64_t handle, std::uint16_t api) {
   auto stream = reinterpret_cast<CUstream>(handle);
   unsigned flags = 0;
@@ -41,6 +49,7 @@ void stream_created(std::uint64_t handle, std::uint16_t api) {
   if (auto get = entry<decltype(&::cuStreamGetId)>(api::Index::cuStreamGetId)) get(stream, &id);
   std::uint64_t context = context_of(stream);
   g_known.insert(handle);
+  if (perturbing()) number_stream(handle);
   Slot slot = reserve(0);
   if (!slot) return;
   slot.record->kind = trace::Kind::StreamCreate;
@@ -53,7 +62,10 @@ void stream_created(std::uint64_t handle, std::uint16_t api) {
   publish(slot);
 }
 
-void stream_going(std::uint64_t handle) { g_known.erase(handle); }
+void stream_going(std::uint64_t handle) {
+  g_known.erase(handle);
+  if (perturbing()) forget_number(handle);
+}
 
 void forget_streams() { g_known.clear(); }
 

@@ -26,6 +26,10 @@ StreamArgument known_stream(std::uint64_t handle, api::DefaultStream meaning_of_
 
 std::uint64_t current_context();
 
+/// Does the stream take part in a capture? Then what is submitted is not run, and our own calls would end up in the
+/// program's graph. Also true if the driver does not tell.
+bool is_being_captured(StreamArgument stream);
+
 /// A stream was made: writes its record.
 void stream_created(std::uint64_t handle, std::uint16_t api);
 /// The handle is about to be given back to the driver.
