@@ -101,13 +101,7 @@ bool is_wanted(const LaunchSubject& subject) {
 }
 
 /// Does the stream, or any other, take part in a capture? Our own calls would end it.
-bool is_capturing(const StreamArgument& stream) {
-  if (g_captures.load(std::memory_order_relaxed) > 0) return true;
-  auto ask = reinterpret_cast<decltype(&::cuStreamIsCapturing)>(driver_entry(api::Index::cuStreamIsCapturing));
-  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-  return !ask || ask(reinterpret_cast<CUstream>(stream.handle), &status) != CUDA_SUCCESS ||
-         status != CU_STREAM_CAPTURE_STATUS_NONE;
-}
+bool is_capturing(const StreamArgument& stream) { return any_capture() || is_being_captured(stream); }
 
 /// Charges the time since then.
 void spend(std::uint64_t since_ns, bool measured) {
@@ -212,6 +206,8 @@ void start_learning() {
 bool learning() { return g_agent.load(std::memory_order_relaxed) != nullptr; }
 
 void capture_begins() { g_captures.fetch_add(1, std::memory_order_relaxed); }
+
+bool any_capture() { return g_captures.load(std::memory_order_relaxed) > 0; }
 
 void capture_ended() {
   int captures = g_captures.load(std::memory_order_relaxed);
