@@ -14,6 +14,7 @@
 #include "interposer/driver.h"
 #include "interposer/functions.h"
 #include "interposer/gate.h"
+#include "interposer/host/libc_frames.h"
 #include "interposer/launch_call.h"
 #include "interposer/learning.h"
 #include "interposer/process.h"
@@ -343,6 +344,7 @@ struct Hook<kRow, CUresult (*)(Parameters...)> {
       return result;
     } else {
       const void* frame = __builtin_frame_address(0);
+      check_frames(frame);
       const Arguments arguments(parameters...);
       if constexpr (kEffect.point == RecordPoint::Begin) {
         Slot slot = CallRecord<kRow, Arguments>(arguments, capture_stack(frame)).fill();
