@@ -16,7 +16,10 @@
 
 #include "interposer/annotations.h"
 #include "interposer/driver.h"
+#include "interposer/failed_calls.h"
 #include "interposer/functions.h"
+#include "interposer/host/faults.h"
+#include "interposer/host/loans.h"
 #include "interposer/learning.h"
 #include "interposer/stack.h"
 #include "interposer/streams.h"
@@ -104,12 +107,15 @@ void leave_reason(const char* path, int error) {
 
 /// In the child of a fork: the parent's trace is not ours, and the threads whose work it holds do not exist here.
 void become_child() {
+  forget_loans();
+  forget_faults();
   abandon_trace();
   forget_stacks();
   forget_functions();
   forget_learning();
   forget_streams();
   forget_unmodelled();
+  forget_failed_calls();
   g_epoch.fetch_add(1, std::memory_order_relaxed);
   g_threads.store(0, std::memory_order_relaxed);
   if (g_mode.load() != Mode::Off) g_mode.store(g_options.follow_children ? Mode::Cold : Mode::Off);
@@ -239,7 +245,9 @@ bool start_recording() {
 }
 
 void disable_recording(const char* why, int error) {
-  if (g_mode.exchange(Mode::Off) == Mode::Off || !why) return;
+  if (g_mode.exchange(Mode::Off) == Mode::Off) return;
+  end_all_loans();
+  if (!why) return;
   if (error) {
     say("disabled: %s: %s; the program goes on unchecked from here", why, strerrordesc_np(error));
   } else {

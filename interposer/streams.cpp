@@ -12,7 +12,7 @@
 namespace streamsan::recorder {
 namespace {
 
-constinit HandleTable<std::uint32_t, 1u << 16> g_known{};
+constinit HandleTable<std::uint32_t, 1u << 16> g_known{};  // 1: it is non-blocking
 
 template <class Function>
 Function entry(std::size_t row) {
@@ -40,7 +40,8 @@ void stream_created(std::uint64_t handle, std::uint16_t api) {
   if (auto get = entry<decltype(&::cuStreamGetFlags)>(api::Index::cuStreamGetFlags)) get(stream, &flags);
   if (auto get = entry<decltype(&::cuStreamGetId)>(api::Index::cuStreamGetId)) get(stream, &id);
   std::uint64_t context = context_of(stream);
-  g_known.insert(handle);
+  if (auto* known = g_known.insert(handle))
+    known->value.store((flags & CU_STREAM_NON_BLOCKING) != 0, std::memory_order_relaxed);
   Slot slot = reserve(0);
   if (!slot) return;
   slot.record->kind = trace::Kind::StreamCreate;
@@ -51,6 +52,11 @@ void stream_created(std::uint64_t handle, std::uint16_t api) {
   slot.record->w[2] = context;
   slot.record->w[3] = id;
   publish(slot);
+}
+
+bool is_non_blocking(std::uint64_t handle) {
+  const auto* known = handle > trace::kPerThreadStream ? g_known.find(handle) : nullptr;
+  return known && known->value.load(std::memory_order_relaxed) != 0;
 }
 
 void stream_going(std::uint64_t handle) { g_known.erase(handle); }
@@ -68,6 +74,11 @@ StreamArgument resolve_stream(std::uint64_t handle, api::DefaultStream meaning_o
   if (!g_known.find(handle)) [[unlikely]]
     stream_created(handle, api::Index::cuStreamGetFlags);
   return {handle, 0, flags};
+}
+
+StreamArgument known_stream(std::uint64_t handle, api::DefaultStream meaning_of_zero) {
+  if (handle > trace::kPerThreadStream && !g_known.find(handle)) return {};
+  return resolve_stream(handle, meaning_of_zero);
 }
 
 }  // namespace streamsan::recorder

@@ -34,6 +34,12 @@ std::string without_variant(std::string name) {
   return name;
 }
 
+/// Inlined from libc, the C++ library or the toolkit: what the program called, not what it wrote.
+bool is_system_header(std::string_view file) {
+  return file.starts_with("/usr/include/") || file.find("/include/c++/") != std::string_view::npos ||
+         file.find("/cuda/include/") != std::string_view::npos || file.ends_with("/cuda_runtime.h");
+}
+
 }  // namespace
 
 bool is_library_module(std::string_view path) {
@@ -45,7 +51,8 @@ bool is_library_module(std::string_view path) {
 bool is_library_function(std::string_view demangled) {
   std::string_view name = plain_name(demangled);
   return is_runtime_name(name) || name.starts_with("__cuda") || name.starts_with("libcudart_static_") ||
-         name.starts_with("__device_stub__") || name.starts_with("__wrapper__device_stub_") || name == "_start" ||
+         name.starts_with("__device_stub__") || name.starts_with("__wrapper__device_stub_") ||
+         name.starts_with("streamsan_") || name.starts_with("nvtxMem") || name == "_start" ||
          name == "__libc_start_main" || name == "__libc_start_call_main" || name == "start_thread" || name == "clone" ||
          name == "clone3";
 }
@@ -55,7 +62,7 @@ void mark_library_frames(std::vector<report::Frame>& stack, std::string_view ker
   for (report::Frame& frame : stack) {
     bool stub = innermost && !kernel.empty() && frame.function == kernel;
     frame.library = stub || is_library_module(frame.module) || is_library_function(frame.function) ||
-                    (innermost && frame.file.ends_with("/cuda_runtime.h"));
+                    (innermost && is_system_header(frame.file));
     if (!frame.library) innermost = false;
   }
 }

@@ -19,7 +19,8 @@ namespace streamsan::judge {
 /// CUDA's driver, run-time and math libraries, StreamSan's own, the loader, libc and the C++ run-time.
 bool is_library_module(std::string_view path);
 
-/// A function of the (static) CUDA run-time, a launch stub made by nvcc, or start-up code, whatever module it is in.
+/// A function of the (static) CUDA run-time, a launch stub made by nvcc, an annotation, or start-up code, whatever
+/// module it is in.
 bool is_library_function(std::string_view demangled);
 
 /// Marks Frame::library on a whole stack, innermost frame first. `kernel`: demangled name of the kernel launched there;

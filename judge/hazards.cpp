@@ -2,6 +2,7 @@
 #include "judge/hazards.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace streamsan::judge {
 namespace {
@@ -25,10 +26,11 @@ std::uint64_t fold_key(const ordering::Hazard& hazard) {
   return key;
 }
 
-std::uint64_t pair_key(const ordering::Hazard& hazard) {
+std::uint64_t pair_key(ordering::SiteId earlier, ordering::SiteId later) {
   static_assert(sizeof(ordering::SiteId) == 4);
-  return static_cast<std::uint64_t>(hazard.earlier.site) << 32 | static_cast<std::uint64_t>(hazard.later.site);
+  return static_cast<std::uint64_t>(earlier) << 32 | static_cast<std::uint64_t>(later);
 }
+std::uint64_t pair_key(const ordering::Hazard& hazard) { return pair_key(hazard.earlier.site, hazard.later.site); }
 
 bool is_possible(const ordering::Hazard& hazard) { return hazard.certainty == ordering::Certainty::Possible; }
 
@@ -72,7 +74,40 @@ void Hazards::measured(ordering::SiteId site) {
   }
 }
 
+void Hazards::name_memory(ordering::Address address, ordering::AllocationId allocation, std::string name) {
+  names_[address] = {allocation, std::move(name)};
+}
+
+std::string Hazards::name_of(const ordering::AllocationInfo& allocation) const {
+  const MemoryName* known = names_.find(allocation.range.begin);
+  const bool has_life = allocation.kind != ordering::MemoryKind::Pageable;
+  return known && (!has_life || known->allocation == allocation.id) ? known->name : "";
+}
+
+void Hazards::supersede(KeptHazard& kept) {
+  superseded_ += !kept.superseded;
+  kept.superseded = true;
+}
+
+bool Hazards::release_or_reuse(const ordering::Hazard& hazard) {
+  if (hazard.kind == ordering::HazardKind::ReleaseWhileInUse) {
+    const ordering::Certainty* reuse = reuses_.find(pair_key(hazard));
+    return reuse && *reuse <= hazard.certainty;
+  }
+  if (hazard.kind != ordering::HazardKind::ReuseWhileInUse) return false;
+  const std::uint64_t release = pair_key(hazard.earlier.site, hazard.freed);
+  const ordering::Certainty* known = reuses_.find(release);
+  if (!known || hazard.certainty < *known) reuses_[release] = hazard.certainty;
+  for_each_of(pairs_[release], [&](KeptHazard& kept) {
+    const bool told =
+        kept.hazard.kind == ordering::HazardKind::ReleaseWhileInUse && hazard.certainty <= kept.hazard.certainty;
+    if (told) supersede(kept);
+  });
+  return false;
+}
+
 void Hazards::hazard(const ordering::Hazard& hazard) {
+  if (release_or_reuse(hazard)) return;
   std::uint32_t& pair = pairs_[pair_key(hazard)];
   for_each_of(pair, [](KeptHazard& kept) { kept.meet_again(); });
   std::uint32_t& index = index_[fold_key(hazard)];
@@ -84,8 +119,7 @@ void Hazards::hazard(const ordering::Hazard& hazard) {
   for_each_of(pair, [&](KeptHazard& kept) {
     superseded |= takes_the_place_of(kept.hazard, hazard);
     if (kept.superseded || !takes_the_place_of(hazard, kept.hazard)) return;
-    kept.superseded = true;
-    ++superseded_;
+    supersede(kept);
   });
   // A certain one between the same sites has been told already; nobody misses this one.
   if (superseded || kept_.size() - superseded_ >= most_) {
@@ -98,6 +132,7 @@ void Hazards::hazard(const ordering::Hazard& hazard) {
   kept.previous_of_pair = pair;
   pair = index;
   kept.hazard = hazard;
+  kept.memory = name_of(hazard.allocation);
   if (const StreamLife* life = handles_->life(hazard.earlier.stream)) kept.earlier_stream = *life;
   if (const StreamLife* life = handles_->life(hazard.later.stream)) kept.later_stream = *life;
   if (const EventLife* life = handles_->life(hazard.explanation.event)) kept.event = *life;

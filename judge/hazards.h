@@ -13,6 +13,9 @@
 //   measured
 //     at its site: the bytes were looked at, and they did not meet. A conflict that comes up again brings it back,
 //     unless that went so kEnoughRefutations times: a kernel that reads what data tells it cannot be measured for ever.
+// A BLOCK that goes back to its pool too early does harm only when the pool hands it out again. So a release that is
+// not after a use gives way to a reuse that is not after it either.
+//
 // What a refutation concludes is less than a proof: the measured launches may have worked on other buffers than those
 // that met, or in an order the program does not always take. So it may hide a race, but only one that was never more
 // than possible: what is certain stays, whatever is measured later, and so does what a host function or unseen order
@@ -20,6 +23,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "judge/handles.h"
@@ -35,8 +39,9 @@ struct KeptHazard {
   StreamLife earlier_stream;
   StreamLife later_stream;
   EventLife event;
+  std::string memory;  ///< the name that the program gave the buffer; empty: none
 
-  bool superseded = false;  ///< by a certain one between the same sites
+  bool superseded = false;  ///< by one that says all that this one does, and more
   static constexpr unsigned kEnoughRefutations = 8;
   unsigned refutations = 0;  ///< times it was refuted and came up again
   // The kernel was measured at this side's site since the two sites last met.
@@ -59,6 +64,8 @@ class Hazards : public ordering::HazardSink {
   void take_names_from(const Handles& handles) { handles_ = &handles; }
 
   void hazard(const ordering::Hazard& hazard) override;
+  /// The program names the allocation that begins at the address; no id: memory without a life, see MemoryKind.
+  void name_memory(ordering::Address address, ordering::AllocationId allocation, std::string name);
   /// All that a launch at the site touches was measured. Comes before the hazards of that launch, which so undo it.
   void measured(ordering::SiteId site);
 
@@ -76,12 +83,24 @@ class Hazards : public ordering::HazardSink {
     for (std::uint32_t i = last_of_pair; i != 0; i = kept_[i - 1].previous_of_pair) visit(kept_[i - 1]);
   }
 
+  struct MemoryName {
+    ordering::AllocationId allocation{};
+    std::string name;
+  };
+
+  [[nodiscard]] std::string name_of(const ordering::AllocationInfo& allocation) const;
+  void supersede(KeptHazard& kept);
+  /// Release and reuse of one block after one use: is the one at hand told by the other already?
+  bool release_or_reuse(const ordering::Hazard& hazard);
+
   std::size_t most_;
   const Handles* handles_ = nullptr;
   std::vector<KeptHazard> kept_;
-  std::size_t superseded_ = 0;              ///< of those kept: they do not count towards the limit
-  ordering::FlatMap<std::uint32_t> index_;  ///< fold key -> index in kept_, plus one
-  ordering::FlatMap<std::uint32_t> pairs_;  ///< earlier and later site -> the last kept, index plus one
+  std::size_t superseded_ = 0;                     ///< of those kept: they do not count towards the limit
+  ordering::FlatMap<std::uint32_t> index_;         ///< fold key -> index in kept_, plus one
+  ordering::FlatMap<std::uint32_t> pairs_;         ///< earlier and later site -> the last kept, index plus one
+  ordering::FlatMap<ordering::Certainty> reuses_;  ///< user's site and site of release of the reuses met
+  ordering::FlatMap<MemoryName> names_;            ///< by the address at which the memory begins
   std::uint64_t dropped_ = 0;
 };
 

@@ -12,7 +12,6 @@ namespace streamsan::judge {
 
 using ordering::Footprint;
 using ordering::Form;
-using ordering::MemoryKind;
 using ordering::StreamId;
 using ordering::ThreadId;
 using trace::Item;
@@ -27,11 +26,15 @@ constexpr std::uint64_t kEventExternal = 1;        // CU_EVENT_RECORD_EXTERNAL, 
 
 Form form_of(const Record& record) { return record.flags & trace::kAsyncForm ? Form::Asynchronous : Form::Synchronous; }
 
+/// Does such a record say that its thread has called CUDA? What is not: definitions, the host's own deeds, annotations.
+bool makes_calls(Kind kind) { return kind < Kind::Footprint && !trace::is_definition(kind); }
+
 const api::Row& row_of(const Record& record) { return api::kRows[record.api < api::kRowCount ? record.api : 0]; }
 
 }  // namespace
 
 void Judge::hazard(const ordering::Hazard& hazard) {
+  if (held_back_) return held_back_->push_back(hazard);
   if (hidden_order_.empty()) {
     ask_about(hazard);
     return hazards_.hazard(hazard);
@@ -184,52 +187,6 @@ void Judge::fill(const Item& item) {
   form_of(record) == Form::Synchronous ? blocks(item) : model_.returned(ThreadId{record.thread}, true);
 }
 
-void Judge::allocate(const Record& record) {
-  ThreadId thread{record.thread};
-  ordering::Range range{record.w[0], record.w[0] + record.w[1]};
-  if (range.empty() || record.w[2] > static_cast<std::uint64_t>(MemoryKind::Pageable)) return;
-  auto kind = static_cast<MemoryKind>(record.w[2]);
-  if (kind == MemoryKind::DeviceAsync) {
-    StreamId stream = handles_.stream(record.w[3], record.w[4], thread);
-    // Memory allocated during a capture belongs to the graph (R-GRF-40): its life is not modelled.
-    if (handles_.executes(stream)) model_.allocate_async(call(record), stream, range);
-    return;
-  }
-  if (record.flags & trace::kVariable) {
-    const ordering::AllocationInfo* known = model_.find_allocation(range.begin);
-    if (known && known->range.contains(range)) return;
-  }
-  model_.allocate(call(record), range, kind);
-}
-
-void Judge::free(const Item& item) {
-  const Record& record = *item.record;
-  ThreadId thread{record.thread};
-  ordering::Address base = record.w[0];
-  switch (static_cast<trace::FreeKind>(record.w[2])) {
-    case trace::FreeKind::Async: {
-      StreamId stream = handles_.stream(record.w[3], record.w[4], thread);
-      if (handles_.executes(stream)) model_.free_async(call(record), stream, base);
-      return;
-    }
-    case trace::FreeKind::Unmap: {
-      ordering::Range range{base, base + record.w[1]};
-      const ordering::AllocationInfo* known = record.w[1] ? nullptr : model_.find_allocation(base);
-      if (known) range = known->range;
-      if (range.empty()) return;
-      model_.unmap(call(record), handles_.context(record.w[4], thread), range);
-      blocks(item);
-      return;
-    }
-    case trace::FreeKind::Device:
-    case trace::FreeKind::Host:
-    case trace::FreeKind::Unregister:
-      model_.free(call(record), handles_.context(record.w[4], thread), base);
-      blocks(item);
-      return;
-  }
-}
-
 void Judge::record_event(const Record& record) {
   StreamId stream = stream_of(record);
   ordering::EventId event = handles_.event(record.w[2]);
@@ -273,7 +230,12 @@ void Judge::consume(const Item& item) {
   ThreadId thread{record.thread};
   if (record.kind == Kind::CallEnd) return call_end(item);
   // Definitions may be written in the middle of a blocking call; any other call of the thread means that it is over.
+  if (inside_blocking_call(record)) return;
   if (!trace::is_definition(record.kind)) finish_pending(thread);
+  if (record.thread != last_caller_ && makes_calls(record.kind)) {
+    last_caller_ = record.thread;
+    callers_[record.thread] = true;
+  }
   switch (record.kind) {
     case Kind::Module:
       places_.add_module(item);
@@ -308,6 +270,7 @@ void Judge::consume(const Item& item) {
       return sync_event(item);
 
     case Kind::HostFunction:
+      host_code_in_streams_ = true;
       if (StreamId stream = stream_of(record); handles_.executes(stream)) model_.host_function(call(record), stream);
       return;
     case Kind::StreamAction:
@@ -317,6 +280,7 @@ void Judge::consume(const Item& item) {
       if (StreamId stream = stream_of(record); handles_.executes(stream)) model_.stream_joins_all(call(record), stream);
       return;
     case Kind::GraphLaunch:
+      host_code_in_streams_ = true;
       if (StreamId stream = stream_of(record); handles_.executes(stream)) {
         std::uint64_t& graph = graphs_[w[2]];
         if (graph == 0) graph = next_graph_++;
@@ -364,14 +328,27 @@ void Judge::consume(const Item& item) {
       // Releasing a primary context need not end it; its streams and events are kept.
       if (row_of(record).base == "cuCtxDestroy") handles_.destroy_context(w[0]);
       return;
+
     case Kind::HostAccess:
+      return host_access(item);
     case Kind::HostFree:
+      return host_free(item);
     case Kind::BlockAlloc:
+      return block_allocate(record);
     case Kind::BlockFree:
+      return block_free(record);
     case Kind::BlockUse:
+      if (StreamId stream = handles_.stream(w[2], w[3], thread); handles_.executes(stream)) {
+        model_.block_use(pool_call(record), stream, w[0]);
+      }
+      return;
     case Kind::Signal:
+      return signal(record);
     case Kind::Await:
+      return await(record);
     case Kind::NameMemory:
+      return name_memory(item);
+
     case Kind::CallFailed:
     case Kind::Pad:
     case Kind::CallEnd:

@@ -15,12 +15,14 @@
 //   * FOOTPRINTS. A launch with a complete footprint (footprints.h) has the bytes that says, and no inferred accesses.
 //     Of one without, the kernel's code may tell some or all of the bytes (code.h).
 //     When a hazard is only possible and measuring would decide it, the judge asks for its kernels (asking.h).
+//   * WHAT THE HOST DOES to memory, and what pools of the program do (lifetimes.cpp).
 //   * SHADOWED DEFINITIONS: looking up the same module variable twice is not a new allocation.
 //
 // Hazards, and what becomes known about them later, go to the Hazards of the constructor. Threads: one at a time.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -83,11 +85,25 @@ class Judge : private ordering::HazardSink {
   void launch(const trace::Item& item);
   void copy(const trace::Item& item);
   void fill(const trace::Item& item);
-  void allocate(const trace::Record& record);
-  void free(const trace::Item& item);
   void wait_event(const trace::Record& record);
   void sync_event(const trace::Item& item);
   void call_end(const trace::Item& item);
+
+  // lifetimes.cpp
+  void allocate(const trace::Record& record);
+  void free(const trace::Item& item);
+  /// Is it a touch of memory by what the thread called, and not by the thread?
+  bool inside_blocking_call(const trace::Record& record);
+  void host_access(const trace::Item& item);
+  void host_free(const trace::Item& item);
+  ordering::Call pool_call(const trace::Record& record);
+  void block_allocate(const trace::Record& record);
+  void block_free(const trace::Record& record);
+  void signal(const trace::Record& record);
+  void await(const trace::Record& record);
+  void name_memory(const trace::Item& item);
+  /// Has the thread made a call of CUDA's?
+  [[nodiscard]] bool calls_cuda(std::uint16_t thread) const { return callers_.find(thread) != nullptr; }
 
   Hazards& hazards_;
   ordering::Model model_;
@@ -99,7 +115,11 @@ class Judge : private ordering::HazardSink {
   ordering::FlatMap<std::uint64_t> pending_;  ///< thread -> position + 1 of its blocking call
   ordering::FlatMap<std::uint64_t> graphs_;   ///< raw exec handle -> key of its present life
   std::uint64_t next_graph_ = 1;
-  LaunchBytes launch_bytes_;  ///< scratch
+  ordering::FlatMap<bool> callers_;    ///< threads that have made calls of CUDA's
+  std::uint16_t last_caller_ = 0;      ///< the last one added, to save the look-up
+  bool host_code_in_streams_ = false;  ///< host functions, or graphs, which may hold some, were submitted
+  std::optional<std::vector<ordering::Hazard>> held_back_;  ///< instead of passing them on, while there is a place
+  LaunchBytes launch_bytes_;                                ///< scratch
   std::vector<std::string> messages_;
   std::vector<Unmodelled> unmodelled_;  ///< in the order of their first calls
   std::string hidden_order_;

@@ -1,18 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "judge/places.h"
 
+#include <algorithm>
+
 #include "judge/signature.h"
 
 namespace streamsan::judge {
 namespace {
 
-// A site's key packs its three numbers: 12 bits of API, 20 of kernel, 32 of stack.
+// A site's key packs its three numbers: 12 bits of API, 20 of kernel, 32 of stack. The last API is none: its kernel is
+// 4 bits of doer and 16 of function.
 constexpr std::uint32_t kMostKernels = 1u << 20;
-static_assert(api::kRowCount < 1u << 12);
+constexpr std::uint64_t kNoApi = 0xfff;
+static_assert(api::kRowCount <= kNoApi);
+constexpr std::size_t kMostFunctions = 1000;  // libc has fewer that matter; a damaged trace may have any number
+
+constexpr api::Row kNoCall{};
 
 }  // namespace
 
-Places::Places() : kernels_(1), sites_(1) {}
+Places::Places() : kernels_(1), functions_(1), sites_(1) {}
 
 void Places::add_module(const trace::Item& item) {
   const auto& w = item.record->w;
@@ -47,11 +54,27 @@ std::uint32_t Places::kernel_index(std::uint64_t function_id) const {
 }
 
 ordering::SiteId Places::site(std::uint16_t api, std::uint32_t kernel, std::uint32_t stack) {
-  std::uint64_t key = std::uint64_t{api & 0xfffu} << 52 | std::uint64_t{kernel} << 32 | stack;
+  if (api >= api::kRowCount) api = 0;
+  std::uint64_t key = std::uint64_t{api} << 52 | std::uint64_t{kernel} << 32 | stack;
   std::uint32_t& site = site_by_key_[key];
   if (site == 0) {
     site = static_cast<std::uint32_t>(sites_.size());
-    sites_.push_back({api, kernel, stack});
+    sites_.push_back({.api = api, .kernel = kernel, .stack = stack});
+  }
+  return ordering::SiteId{site};
+}
+
+ordering::SiteId Places::site_outside(Doer doer, std::string_view function, std::uint32_t stack) {
+  auto known = std::find(functions_.begin(), functions_.end(), function);
+  if (known == functions_.end() && functions_.size() < kMostFunctions) {
+    known = functions_.insert(functions_.end(), std::string(function));
+  }
+  const auto index = static_cast<std::uint16_t>(known == functions_.end() ? 0 : known - functions_.begin());
+  const auto of_doer = static_cast<std::uint64_t>(doer);
+  std::uint32_t& site = site_by_key_[kNoApi << 52 | of_doer << 48 | std::uint64_t{index} << 32 | stack];
+  if (site == 0) {
+    site = static_cast<std::uint32_t>(sites_.size());
+    sites_.push_back({.stack = stack, .doer = doer, .function = index});
   }
   return ordering::SiteId{site};
 }
@@ -62,6 +85,7 @@ const Site& Places::at(ordering::SiteId site) const {
 }
 
 const api::Row& Places::row(ordering::SiteId site) const {
+  if (at(site).doer != Doer::Driver) return kNoCall;
   std::uint16_t index = at(site).api;
   return api::kRows[index < api::kRowCount ? index : 0];
 }

@@ -4,7 +4,8 @@
 //
 // A site is (driver function, kernel, call stack), interned to one small number, so that the model carries four bytes
 // for it and equal operations of a loop have equal sites. Their number is bounded by the program's code, not by its
-// run.
+// run. What the host does by itself calls no driver function: such a site has a doer, and a function of libc if one was
+// called.
 //
 // Addresses mean nothing outside their process and little inside it, once a module was unloaded and another one mapped
 // in its place. So a stack remembers how many modules were known when it was defined, and is resolved to (module,
@@ -50,10 +51,22 @@ struct Kernel {
   PointerRoles roles;
 };
 
+/// Who does what happens at a site.
+enum class Doer : std::uint8_t {
+  Driver,       ///< a call of the driver
+  Instruction,  ///< an instruction of the host
+  Function,     ///< a function of libc
+  Unseen,       ///< the host, at a time that was not seen: the bytes are others than before
+  Return,       ///< the return of a function, which ends the life of its variables
+  Pool,         ///< a pool of the program
+};
+
 struct Site {
-  std::uint16_t api = 0;
+  std::uint16_t api = 0;     ///< Doer::Driver
   std::uint32_t kernel = 0;  ///< index, see Places::kernel()
   std::uint32_t stack = 0;
+  Doer doer = Doer::Driver;
+  std::uint16_t function = 0;  ///< Doer::Function: index of its name
 };
 
 class Places {
@@ -69,9 +82,13 @@ class Places {
   [[nodiscard]] const Kernel& kernel(std::uint32_t index) const { return kernels_[index]; }
 
   ordering::SiteId site(std::uint16_t api, std::uint32_t kernel, std::uint32_t stack);
+  /// A site that no driver function was called at. `function`: its name, for Doer::Function.
+  ordering::SiteId site_outside(Doer doer, std::string_view function, std::uint32_t stack);
   [[nodiscard]] const Site& at(ordering::SiteId site) const;
-  /// The table's row of the call; the row of an absurd number is the first one.
+  /// The table's row of the call; the row of an absurd number is the first one, and that of no call is empty.
   [[nodiscard]] const api::Row& row(ordering::SiteId site) const;
+  /// The function of libc that was called; else empty.
+  [[nodiscard]] const std::string& function_of(ordering::SiteId site) const { return functions_[at(site).function]; }
   [[nodiscard]] const Kernel& kernel_of(ordering::SiteId site) const { return kernels_[at(site).kernel]; }
 
   [[nodiscard]] std::vector<RawFrame> frames(ordering::SiteId site) const;
@@ -91,6 +108,7 @@ class Places {
   ordering::FlatMap<Stack> stacks_;
   std::vector<Kernel> kernels_;
   ordering::FlatMap<std::uint32_t> kernel_by_id_;
+  std::vector<std::string> functions_;  ///< of libc; few, the first one is empty
   std::vector<Site> sites_;
   ordering::FlatMap<std::uint32_t> site_by_key_;
 };

@@ -3,6 +3,8 @@
 // Switches have no default, so that the compiler asks for the words of a new case.
 #include "judge/wording.h"
 
+#include <string_view>
+
 #include "ordering/rules.h"
 
 namespace streamsan::judge {
@@ -69,9 +71,34 @@ std::string subject(const std::string& what, const Access& access, const std::st
   return what + (access.on_stream ? " on " + stream : "");
 }
 
+/// " for stream 2": where a pool's block goes next; nothing when it is free for all.
+std::string in_stream_of(const Hazard& hazard, const Nouns& nouns) {
+  return hazard.later.on_stream ? " for use in " + nouns.later_stream : "";
+}
+
 /// "stream 2 waits for it", or for what the host does itself, "the host".
 std::string later_party(const Hazard& hazard, const Nouns& nouns) {
   return hazard.later.on_stream ? nouns.later_stream : "the host";
+}
+
+bool is_double_free(const Hazard& hazard) {
+  return hazard.kind == HazardKind::UseAfterFree && hazard.later.source == AccessSource::Free;
+}
+
+bool is_of_pool(const Hazard& hazard) {
+  return hazard.kind == HazardKind::ReleaseWhileInUse || hazard.kind == HazardKind::ReuseWhileInUse;
+}
+
+/// "its read" for "the host's read", where the sentence has named the host.
+std::string of_the_host(const std::string& deed) {
+  constexpr std::string_view kHost = "the host's ";
+  return deed.starts_with(kHost) ? "its " + deed.substr(kHost.size()) : deed;
+}
+
+/// Does the host write what a copy may still have to read?
+bool overwrites_source(const Hazard& hazard) {
+  return hazard.kind == HazardKind::WriteAfterRead && hazard.later.source == AccessSource::Host &&
+         hazard.earlier.source == AccessSource::Copy;
 }
 
 /// What is not known about the bytes, and what would decide it.
@@ -103,16 +130,29 @@ std::string wait_for_earlier(const Hazard& hazard, const Nouns& nouns) {
     if (hazard.later.source == AccessSource::Free && hazard.allocation.kind == ordering::MemoryKind::DeviceAsync) {
       out += "; or free it in stream order with " + calls.free_async + " in " + nouns.earlier_stream;
     }
+    if (overwrites_source(hazard)) out += "; or write to another buffer";
     return out;
   }
   return "record an event on " + nouns.earlier_stream + " after " + nouns.earlier_at + " and call " + calls.wait + "(" +
          nouns.later_stream + ", event) before " + nouns.later_at;
 }
 
+/// For a block of a pool: the pool can do the waiting, if it knows.
+std::string tell_the_pool(const Hazard& hazard, const Nouns& nouns) {
+  std::string out;
+  if (hazard.earlier.on_stream) {
+    const std::string before = hazard.kind == HazardKind::ReuseWhileInUse ? " before it goes back" + nouns.freed_at
+                                                                          : " before " + nouns.later_at;
+    out = "tell the pool that " + nouns.earlier_stream + " uses the block (record_stream() of the pool, " +
+          "streamsan_block_used())" + before + "; or ";
+  }
+  return out + wait_for_earlier(hazard, nouns);
+}
+
 }  // namespace
 
-const char* hazard_name(HazardKind kind) {
-  switch (kind) {
+const char* hazard_name(const Hazard& hazard) {
+  switch (hazard.kind) {
     case HazardKind::ReadAfterWrite:
       return "read-after-write";
     case HazardKind::WriteAfterRead:
@@ -122,7 +162,7 @@ const char* hazard_name(HazardKind kind) {
     case HazardKind::UseBeforeAllocate:
       return "use-before-alloc";
     case HazardKind::UseAfterFree:
-      return "use-after-free";
+      return is_double_free(hazard) ? "double-free" : "use-after-free";
     case HazardKind::FreeWhileInUse:
       return "free-while-in-use";
     case HazardKind::ReleaseWhileInUse:
@@ -177,21 +217,29 @@ std::string verb_of(const Access& access) {
   return access.mode == AccessMode::Write ? "Write" : "Use";
 }
 
-std::string message(const Hazard& hazard, const Nouns& nouns, const std::string& memory) {
-  std::string later = subject(nouns.later, hazard.later, nouns.later_stream);
-  std::string earlier = subject(nouns.earlier, hazard.earlier, nouns.earlier_stream);
+std::string message(const Hazard& hazard, const Nouns& nouns) {
+  const std::string later = subject(nouns.later_doer, hazard.later, nouns.later_stream);
+  const std::string earlier = subject(nouns.earlier_doer, hazard.earlier, nouns.earlier_stream);
+  const std::string& memory = nouns.memory;
+  const std::string still = memory + " that " + earlier + " may still " + progressive(hazard.earlier) + ".";
+  if (nouns.unseen) {
+    return "the host changes " + memory + " between the call of " + earlier + " and the copy itself.";
+  }
   switch (hazard.kind) {
     case HazardKind::ReadAfterWrite:
     case HazardKind::WriteAfterRead:
     case HazardKind::WriteAfterWrite:
     case HazardKind::FreeWhileInUse:
+      return later + " " + third_person(hazard.later) + " " + still;
     case HazardKind::ReleaseWhileInUse:
+      return "a block of " + memory + " goes back to its pool" + in_stream_of(hazard, nouns) + " that " + earlier +
+             " may still " + progressive(hazard.earlier) + ".";
     case HazardKind::ReuseWhileInUse:
-      return later + " " + third_person(hazard.later) + " " + memory + " that " + earlier + " may still " +
-             progressive(hazard.earlier) + ".";
+      return "the pool hands out a block" + in_stream_of(hazard, nouns) + " again, " + still;
     case HazardKind::UseBeforeAllocate:
       return later + " may use " + memory + " before " + earlier + " has allocated it.";
     case HazardKind::UseAfterFree:
+      if (is_double_free(hazard)) return later + " frees " + memory + " that " + earlier + " has freed already.";
       return later + " uses " + memory + " that " + earlier + " has given back.";
   }
   return {};
@@ -215,7 +263,7 @@ std::string explanation(const Hazard& hazard, const Nouns& nouns) {
                nouns.earlier + op(hazard.earlier) + " and " + nouns.later + op(hazard.later) + ".";
       } else if (hazard.earlier.on_stream) {
         text = "the host does not wait for " + nouns.earlier + op(hazard.earlier) + " on " + nouns.earlier_stream +
-               " before " + nouns.later + ".";
+               " before " + of_the_host(nouns.later) + ".";
       } else {
         text = "nothing orders " + nouns.later + " after " + nouns.earlier + ".";
       }
@@ -230,8 +278,8 @@ std::string explanation(const Hazard& hazard, const Nouns& nouns) {
       break;
     case NearestEdge::EventNotWaitedFor:
       text = nouns.event + " is recorded (" + op(why.record) + ") after " + nouns.earlier + op(hazard.earlier) +
-             ", but " + later_party(hazard, nouns) + " does not wait for it before " + nouns.later + op(hazard.later) +
-             ".";
+             ", but " + later_party(hazard, nouns) + " does not wait for it before " + of_the_host(nouns.later) +
+             op(hazard.later) + ".";
       break;
     case NearestEdge::SyncTooEarly:
       text = "the host did synchronise with " + nouns.earlier_stream + ", but before " + nouns.earlier +
@@ -244,6 +292,10 @@ std::string explanation(const Hazard& hazard, const Nouns& nouns) {
       break;
     }
   }
+  if (is_of_pool(hazard) && hazard.earlier.on_stream) {
+    text += " The pool was not told to wait for " + nouns.earlier_stream + ".";
+  }
+  if (nouns.unseen) text += " The write itself was not seen: the bytes were compared at the call and before the copy.";
   if (hazard.perhaps_told && hazard.order_known) {
     text += " A host function behind " + nouns.earlier + op(hazard.earlier) +
             " may have told the host that it is done: that order is not seen.";
@@ -256,10 +308,14 @@ std::string explanation(const Hazard& hazard, const Nouns& nouns) {
 std::string fix(const Hazard& hazard, const Nouns& nouns) {
   Calls calls(nouns.runtime);
   std::string out;
-  if (hazard.order == ordering::Order::Latent) {
+  if (is_of_pool(hazard)) {
+    out = tell_the_pool(hazard, nouns);
+  } else if (hazard.order == ordering::Order::Latent) {
     out = wait_for_earlier(hazard, nouns);
+  } else if (is_double_free(hazard)) {
+    out = "remove " + nouns.later_at + " or " + nouns.earlier_at;
   } else if (hazard.kind == HazardKind::UseAfterFree) {
-    out = "move the free behind " + nouns.later_at;
+    out = "move " + nouns.earlier_at + " behind " + nouns.later_at;
   } else {
     switch (hazard.explanation.nearest) {
       case NearestEdge::None:

@@ -15,8 +15,10 @@ namespace streamsan::judge {
 
 /// The words both sentences of a hazard are made of.
 struct Nouns {
-  std::string later;     ///< "kernel consume(float const*)"
-  std::string earlier;   ///< "cudaMemcpyAsync (host to device)"
+  std::string later_doer;    ///< "kernel consume(float const*)", "the host"
+  std::string earlier_doer;  ///< "cudaMemcpyAsync (host to device)"
+  std::string later;         ///< what it did: the same, but "the host's read"
+  std::string earlier;
   std::string later_at;  ///< later with its place: "kernel consume(float const*) (train.cu:88)"
   std::string earlier_at;
   std::string later_stream;  ///< "stream 2"
@@ -24,18 +26,22 @@ struct Nouns {
   std::string event;      ///< "event 1"
   std::string record_at;  ///< "cudaEventRecord (train.cu:60)"
   std::string wait_at;
+  std::string freed_at;    ///< " (pool.cpp:12)", where the earlier life of the memory ended; or empty
+  std::string memory;      ///< "device memory", with the name that the program gave it
+  bool unseen = false;     ///< the later access is a change of bytes that nobody saw
   bool runtime = true;     ///< the program uses the run-time API
   bool measuring = false;  ///< kernels are measured in this process
 };
 
-const char* hazard_name(ordering::HazardKind kind);
+/// Stable.
+const char* hazard_name(const ordering::Hazard& hazard);
 const char* cause_name(ordering::NearestEdge nearest);
 const char* memory_name(ordering::MemoryKind kind);
 
 /// "Read", "Write", "Atomic update", "Use", "Free", "Allocation": stable.
 std::string verb_of(const ordering::Access& access);
 
-std::string message(const ordering::Hazard& hazard, const Nouns& nouns, const std::string& memory);
+std::string message(const ordering::Hazard& hazard, const Nouns& nouns);
 std::string explanation(const ordering::Hazard& hazard, const Nouns& nouns);
 std::string fix(const ordering::Hazard& hazard, const Nouns& nouns);
 

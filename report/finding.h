@@ -51,8 +51,8 @@ struct Stream {
 
 struct AccessReport {
   std::string verb;    ///< "Read", "Write", "Atomic update", "Free", "Allocation", "Use"
-  std::string what;    ///< "kernel consume(float const*)", "cudaMemcpyAsync (host to device)", "cudaFreeAsync"
-  std::string api;     ///< the driver export called, e.g. cuMemcpyHtoDAsync_v2
+  std::string what;    ///< "kernel consume(float const*)", "cudaMemcpyAsync (host to device)", "write()", "the host"
+  std::string api;     ///< the function called, of the driver (cuMemcpyHtoDAsync_v2) or of libc (write); empty: none
   std::string kernel;  ///< demangled kernel name; empty if not a kernel
   Stream stream;
   std::uint64_t op = 0;      ///< number of the operation, as everywhere in this run's reports
@@ -65,7 +65,8 @@ struct AccessReport {
 
 struct BufferReport {
   std::string memory;     ///< "device memory", "pinned host memory", ...
-  std::string allocator;  ///< "cudaMalloc", ...
+  std::string name;       ///< given by the program; empty: none
+  std::string allocator;  ///< "cudaMalloc", ...; "the pool" for a block of the program's own; empty: not known
   std::uint64_t address = 0;
   std::uint64_t bytes = 0;
   std::vector<Frame> stack;
@@ -82,7 +83,7 @@ struct Finding {
   std::uint32_t pid = 0;  ///< process it was found in
   Kind kind = Kind::Race;
   Severity severity = Severity::Error;
-  std::string hazard;   ///< "read-after-write", "write-after-read", "write-after-write", "use-before-alloc", ...
+  std::string hazard;   ///< "read-after-write", "use-before-alloc", "double-free", ...: stable, see docs/reports.md
   std::string cause;    ///< "no-edge", "event-recorded-too-early", "event-never-recorded", "event-not-waited-for",
                         ///< "sync-too-early", "nonblocking-vs-legacy": stable
   std::string rule;     ///< Latent: "R-ALC-02"; else empty

@@ -52,11 +52,9 @@ Json value(const Finding& finding) {
   for (const AccessReport& access : finding.accesses) out["accesses"].push_back(value(access));
   out["buffer"] = nullptr;
   if (finding.buffer) {
-    out["buffer"] = {{"memory", finding.buffer->memory},
-                     {"allocator", finding.buffer->allocator},
-                     {"address", hex(finding.buffer->address)},
-                     {"bytes", finding.buffer->bytes},
-                     {"stack", value(finding.buffer->stack)}};
+    out["buffer"] = {{"memory", finding.buffer->memory},       {"name", finding.buffer->name},
+                     {"allocator", finding.buffer->allocator}, {"address", hex(finding.buffer->address)},
+                     {"bytes", finding.buffer->bytes},         {"stack", value(finding.buffer->stack)}};
   }
   out["overlap_begin"] = hex(finding.overlap_begin);
   out["overlap_end"] = hex(finding.overlap_end);

@@ -120,7 +120,9 @@ void append_access(std::string& out, const AccessReport& access, bool earlier, c
     verb[0] = static_cast<char>(verb[0] >= 'A' && verb[0] <= 'Z' ? verb[0] - 'A' + 'a' : verb[0]);
     verb = "Previous " + verb;
   }
-  out += "  " + painted(options, kBold, verb + " by " + access.what) + " " + stream_phrase(access.stream);
+  out += "  " + painted(options, kBold, verb + " by " + access.what);
+  // "by the host on the host" would say it twice.
+  if (!access.stream.kind.empty() || !access.api.empty()) out += " " + stream_phrase(access.stream);
   if (access.op) out += ", op #" + std::to_string(access.op);
   out += evidence_phrase(access) + "\n";
   append_stack(out, access.stack, options);
@@ -180,12 +182,12 @@ std::string text(const Finding& finding, const TextOptions& options) {
   for (std::size_t i = 0; i < finding.accesses.size(); ++i) append_access(out, finding.accesses[i], i > 0, options);
   if (finding.buffer) {
     const BufferReport& buffer = *finding.buffer;
-    out += "  Buffer " + hex(buffer.address) + " [" + counted(buffer.bytes, "byte") + "] allocated by " +
-           buffer.allocator + "\n";
+    out += "  Buffer " + (buffer.name.empty() ? "" : "\"" + buffer.name + "\" ") + hex(buffer.address) + " [" +
+           counted(buffer.bytes, "byte") + "]" + (buffer.allocator.empty() ? "" : " allocated by " + buffer.allocator) +
+           "\n";
     append_stack(out, buffer.stack, options);
   }
-  out += "  " + std::string(finding.severity == Severity::Latent ? "Not promised: " : "No ordering: ") +
-         finding.explanation + "\n";
+  out += "  " + std::string(finding.rule.empty() ? "No ordering: " : "Not promised: ") + finding.explanation + "\n";
   for (const RelatedOp& related : finding.related) {
     out += "    " + related.what + (related.op ? ", op #" + std::to_string(related.op) : "") + "\n";
     append_stack(out, related.stack, options);

@@ -40,10 +40,10 @@ std::uint64_t TraceBuilder::add(Kind kind, std::string_view symbol, Words words,
   return position;
 }
 
-std::uint64_t TraceBuilder::add_text(Kind kind, Words words, std::string_view text) {
+std::uint64_t TraceBuilder::add_text(Kind kind, Words words, std::string_view text, std::string_view symbol) {
   std::vector<std::uint64_t> payload((text.size() + 7) / 8);
   std::memcpy(payload.data(), text.data(), text.size());
-  return add(kind, "", words, payload);
+  return add(kind, symbol, words, payload);
 }
 
 std::uint64_t TraceBuilder::call_end(std::uint64_t position, bool ok) {
@@ -212,6 +212,40 @@ std::uint64_t TraceBuilder::sync_context(bool ok) {
   return position;
 }
 
+std::uint64_t TraceBuilder::host_access(std::uint64_t address, std::uint64_t bytes, bool writes, AccessWay way,
+                                        std::string_view function) {
+  return add_text(Kind::HostAccess,
+                  {address, bytes, static_cast<std::uint64_t>(way), writes ? 1u : 0u, function.size()}, function);
+}
+std::uint64_t TraceBuilder::host_free(std::uint64_t address, std::uint64_t bytes, HostFreeWay way,
+                                      std::string_view function) {
+  return add_text(Kind::HostFree, {address, bytes, static_cast<std::uint64_t>(way), function.size()}, function);
+}
+std::uint64_t TraceBuilder::block_alloc(std::uint64_t address, std::uint64_t bytes,
+                                        std::optional<std::uint64_t> stream) {
+  return add(Kind::BlockAlloc, "", {address, bytes, stream.value_or(0), context_}, {}, stream ? 0 : kOnHost);
+}
+std::uint64_t TraceBuilder::block_free(std::uint64_t address, std::optional<std::uint64_t> stream,
+                                       std::uint16_t flags) {
+  return add(Kind::BlockFree, "", {address, 0, stream.value_or(0), context_}, {},
+             static_cast<std::uint16_t>(flags | (stream ? 0 : kOnHost)));
+}
+std::uint64_t TraceBuilder::block_use(std::uint64_t address, std::uint64_t stream) {
+  return add(Kind::BlockUse, "", {address, 0, stream, context_});
+}
+std::uint64_t TraceBuilder::signal(std::optional<std::uint64_t> stream, std::uint64_t object) {
+  return add(Kind::Signal, "", {stream.value_or(0), context_, object}, {}, stream ? 0 : kOnHost);
+}
+std::uint64_t TraceBuilder::await(std::optional<std::uint64_t> stream, std::uint64_t object) {
+  return add(Kind::Await, "", {stream.value_or(0), context_, object}, {}, stream ? 0 : kOnHost);
+}
+std::uint64_t TraceBuilder::name_memory(std::uint64_t address, std::string_view name) {
+  return add_text(Kind::NameMemory, {address, name.size()}, name);
+}
+std::uint64_t TraceBuilder::call_failed(std::string_view symbol, std::uint64_t stream, std::uint64_t object,
+                                        std::uint64_t result) {
+  return add(Kind::CallFailed, symbol, {stream, context_, object, result});
+}
 std::uint64_t TraceBuilder::capture_begin(std::uint64_t stream) {
   return add(Kind::CaptureBegin, "cuStreamBeginCapture_v2", {stream, context_});
 }

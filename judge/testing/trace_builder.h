@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -100,6 +101,19 @@ class TraceBuilder {
   std::uint64_t sync_stream(std::uint64_t stream, bool ok = true);
   std::uint64_t sync_event(std::uint64_t event, bool ok = true);
   std::uint64_t sync_context(bool ok = true);
+  /// What the host does by itself; `function` with AccessWay::Call.
+  std::uint64_t host_access(std::uint64_t address, std::uint64_t bytes, bool writes,
+                            AccessWay way = AccessWay::Instruction, std::string_view function = {});
+  std::uint64_t host_free(std::uint64_t address, std::uint64_t bytes, HostFreeWay way = HostFreeWay::Heap,
+                          std::string_view function = "free");
+  // ---- annotations; no stream: kOnHost ----
+  std::uint64_t block_alloc(std::uint64_t address, std::uint64_t bytes, std::optional<std::uint64_t> stream);
+  std::uint64_t block_free(std::uint64_t address, std::optional<std::uint64_t> stream, std::uint16_t flags = 0);
+  std::uint64_t block_use(std::uint64_t address, std::uint64_t stream);
+  std::uint64_t signal(std::optional<std::uint64_t> stream, std::uint64_t object);
+  std::uint64_t await(std::optional<std::uint64_t> stream, std::uint64_t object);
+  std::uint64_t name_memory(std::uint64_t address, std::string_view name);
+  std::uint64_t call_failed(std::string_view symbol, std::uint64_t stream, std::uint64_t object, std::uint64_t result);
   std::uint64_t capture_begin(std::uint64_t stream);
   std::uint64_t capture_end(std::uint64_t stream, std::uint64_t graph);
   std::uint64_t graph_launch(std::uint64_t stream, std::uint64_t exec);
@@ -107,7 +121,7 @@ class TraceBuilder {
   // ---- anything ----
   std::uint64_t add(Kind kind, std::string_view symbol, Words words, std::span<const std::uint64_t> payload = {},
                     std::uint16_t flags = 0, State state = State::Published);
-  std::uint64_t add_text(Kind kind, Words words, std::string_view text);
+  std::uint64_t add_text(Kind kind, Words words, std::string_view text, std::string_view symbol = {});
   std::uint64_t call_end(std::uint64_t position, bool ok);
 
   void set_pid(std::uint32_t pid) { pid_ = pid; }

@@ -18,7 +18,9 @@ using ordering::NearestEdge;
 using ordering::OpId;
 
 Nouns nouns() {
-  return {.later = "kernel consume(float const*)",
+  return {.later_doer = "kernel consume(float const*)",
+          .earlier_doer = "cudaMemcpyAsync (host to device)",
+          .later = "kernel consume(float const*)",
           .earlier = "cudaMemcpyAsync (host to device)",
           .later_at = "kernel consume(float const*) (train.cu:88)",
           .earlier_at = "cudaMemcpyAsync (host to device) (train.cu:61)",
@@ -27,7 +29,7 @@ Nouns nouns() {
           .event = "event 1",
           .record_at = "cudaEventRecord (train.cu:60)",
           .wait_at = "cudaStreamWaitEvent (train.cu:70)",
-          .runtime = true};
+          .memory = "device memory"};
 }
 
 Hazard race(NearestEdge nearest) {
@@ -42,7 +44,7 @@ Hazard race(NearestEdge nearest) {
 TEST(Wording, NoEdge) {
   Hazard hazard = race(NearestEdge::None);
   EXPECT_EQ(
-      message(hazard, nouns(), "device memory"),
+      message(hazard, nouns()),
       "kernel consume(float const*) on stream 2 reads device memory that cudaMemcpyAsync (host to device) on stream 1 "
       "may still be writing.");
   EXPECT_EQ(explanation(hazard, nouns()),
@@ -125,9 +127,9 @@ TEST(Wording, FreeOnTheHost) {
   hazard.earlier.mode = AccessMode::Read;
   hazard.earlier.source = AccessSource::Kernel;
   Nouns words = nouns();
-  words.later = words.later_at = "cudaFree";
-  words.earlier = words.earlier_at = "kernel consume(float const*)";
-  EXPECT_EQ(message(hazard, words, "device memory"),
+  words.later_doer = words.later = words.later_at = "cudaFree";
+  words.earlier_doer = words.earlier = words.earlier_at = "kernel consume(float const*)";
+  EXPECT_EQ(message(hazard, words),
             "cudaFree frees device memory that kernel consume(float const*) on stream 1 may still be reading.");
   EXPECT_EQ(explanation(hazard, words),
             "the host does not wait for kernel consume(float const*) (op #15) on stream 1 before cudaFree.");
@@ -182,16 +184,14 @@ TEST(Wording, AtomicsAreNamed) {
   hazard.kind = HazardKind::WriteAfterWrite;
   hazard.later.mode = AccessMode::Atomic;
   EXPECT_EQ(verb_of(hazard.later), "Atomic update");
-  EXPECT_NE(message(hazard, nouns(), "device memory").find(" on stream 2 updates by atomics device memory that "),
-            std::string::npos);
+  EXPECT_NE(message(hazard, nouns()).find(" on stream 2 updates by atomics device memory that "), std::string::npos);
 }
 
 TEST(Wording, AnInferredWriteMayWrite) {
   Hazard hazard = race(NearestEdge::None);
   hazard.kind = HazardKind::WriteAfterWrite;
   hazard.later.mode = AccessMode::Unknown;
-  EXPECT_NE(message(hazard, nouns(), "device memory").find(" on stream 2 may write device memory that "),
-            std::string::npos);
+  EXPECT_NE(message(hazard, nouns()).find(" on stream 2 may write device memory that "), std::string::npos);
 }
 
 }  // namespace

@@ -57,16 +57,17 @@ Finding sample_race() {
   earlier.end = 0x7f000000b000;
   earlier.stack = {{.address = 0x401444, .function = "load()", .module = "/opt/app/train", .offset = 0x1444}};
   f.accesses = {later, earlier};
-  f.buffer = BufferReport{"device memory",
-                          "cudaMalloc",
-                          0x7f000000a000,
-                          8192,
-                          {{.address = 0x401500,
-                            .function = "main",
-                            .file = "/src/train.cu",
-                            .line = 40,
-                            .module = "/opt/app/train",
-                            .offset = 0x1500}}};
+  f.buffer = BufferReport{.memory = "device memory",
+                          .name = "",
+                          .allocator = "cudaMalloc",
+                          .address = 0x7f000000a000,
+                          .bytes = 8192,
+                          .stack = {{.address = 0x401500,
+                                     .function = "main",
+                                     .file = "/src/train.cu",
+                                     .line = 40,
+                                     .module = "/opt/app/train",
+                                     .offset = 0x1500}}};
   f.overlap_begin = 0x7f000000a000;
   f.overlap_end = 0x7f000000b000;
   f.explanation = "stream 2 waits for event 1 (op #17), but it was recorded at op #12, BEFORE the copy (op #15).";

@@ -11,7 +11,7 @@ import struct
 from pathlib import Path
 
 MAGIC = 0x3165636172747353
-VERSION = 2
+VERSION = 3
 HEADER_BYTES = 4096
 SLOT_BYTES = 64
 PUBLISHED = 1

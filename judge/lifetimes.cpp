@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The records that say what becomes of memory: allocations and blocks of pools, their ends, and what the host itself
+// does to bytes that the GPU may be using. See judge.h; the words of the records are those of
+// interposer/trace/format.h.
+//
+// WHAT THE HOST IS NOT BLAMED FOR. The recorder sees who touched memory, not on whose behalf:
+//   * inside of a blocking call of the driver the driver touches what the call was given; the call's own record says
+//   so;
+//   * host functions run in stream order, on threads of the driver's. A thread that has made no call of CUDA may be one
+//     of them, once anything was submitted that runs host code. So may a change of bytes that nobody saw;
+//   * bytes that changed unseen below an operation of the GPU that writes them were changed by that, as far as is
+//   known.
+#include "judge/judge.h"
+
+namespace streamsan::judge {
+
+using ordering::MemoryKind;
+using ordering::StreamId;
+using ordering::ThreadId;
+using trace::Item;
+using trace::Kind;
+using trace::Record;
+
+void Judge::allocate(const Record& record) {
+  ThreadId thread{record.thread};
+  ordering::Range range{record.w[0], record.w[0] + record.w[1]};
+  if (range.empty() || record.w[2] > static_cast<std::uint64_t>(MemoryKind::Pageable)) return;
+  auto kind = static_cast<MemoryKind>(record.w[2]);
+  if (kind == MemoryKind::DeviceAsync) {
+    StreamId stream = handles_.stream(record.w[3], record.w[4], thread);
+    // Memory allocated during a capture belongs to the graph (R-GRF-40): its life is not modelled.
+    if (handles_.executes(stream)) model_.allocate_async(call(record), stream, range);
+    return;
+  }
+  if (record.flags & trace::kVariable) {
+    const ordering::AllocationInfo* known = model_.find_allocation(range.begin);
+    if (known && known->range.contains(range)) return;
+  }
+  model_.allocate(call(record), range, kind);
+}
+
+void Judge::free(const Item& item) {
+  const Record& record = *item.record;
+  ThreadId thread{record.thread};
+  ordering::Address base = record.w[0];
+  switch (static_cast<trace::FreeKind>(record.w[2])) {
+    case trace::FreeKind::Async: {
+      StreamId stream = handles_.stream(record.w[3], record.w[4], thread);
+      if (handles_.executes(stream)) model_.free_async(call(record), stream, base);
+      return;
+    }
+    case trace::FreeKind::Unmap: {
+      ordering::Range range{base, base + record.w[1]};
+      const ordering::AllocationInfo* known = record.w[1] ? nullptr : model_.find_allocation(base);
+      if (known) range = known->range;
+      if (range.empty()) return;
+      model_.unmap(call(record), handles_.context(record.w[4], thread), range);
+      blocks(item);
+      return;
+    }
+    case trace::FreeKind::Device:
+    case trace::FreeKind::Host:
+    case trace::FreeKind::Unregister:
+      model_.free(call(record), handles_.context(record.w[4], thread), base);
+      blocks(item);
+      return;
+  }
+}
+
+bool Judge::inside_blocking_call(const Record& record) {
+  if (record.kind != Kind::HostAccess) return false;
+  const std::uint64_t* pending = pending_.find(record.thread);
+  return pending && *pending != 0;
+}
+
+void Judge::host_access(const Item& item) {
+  const Record& record = *item.record;
+  const auto& w = record.w;
+  const ordering::Range range{w[0], w[0] + w[1]};
+  if (range.empty() || w[2] > static_cast<std::uint64_t>(trace::AccessWay::Content)) return;
+  const auto way = static_cast<trace::AccessWay>(w[2]);
+  if (host_code_in_streams_ && (way == trace::AccessWay::Content || !calls_cuda(record.thread))) return;
+  Doer doer = Doer::Instruction;
+  std::string_view function;
+  if (way == trace::AccessWay::Call) {
+    doer = Doer::Function;
+    function = trace::payload_text(item.payload, 0, w[4]);
+  } else if (way == trace::AccessWay::Content) {
+    doer = Doer::Unseen;
+    held_back_.emplace();
+  }
+  model_.host_access({ThreadId{record.thread}, places_.site_outside(doer, function, record.stack)}, range,
+                     w[3] ? ordering::AccessMode::Write : ordering::AccessMode::Read);
+  if (!held_back_) return;
+  const std::vector<ordering::Hazard> held = std::move(*held_back_);
+  held_back_.reset();
+  for (const ordering::Hazard& each : held) {
+    if (each.earlier.mode != ordering::AccessMode::Read) return;
+  }
+  for (const ordering::Hazard& each : held) hazard(each);
+}
+
+void Judge::host_free(const Item& item) {
+  const Record& record = *item.record;
+  const auto& w = record.w;
+  const ordering::Range range{w[0], w[0] + w[1]};
+  if (range.empty()) return;
+  const bool returns = w[2] == static_cast<std::uint64_t>(trace::HostFreeWay::Frame);
+  const std::string_view function = returns ? "" : trace::payload_text(item.payload, 0, w[3]);
+  const Doer doer = returns ? Doer::Return : Doer::Function;
+  model_.host_free({ThreadId{record.thread}, places_.site_outside(doer, function, record.stack)}, range);
+}
+
+ordering::Call Judge::pool_call(const Record& record) {
+  return {ThreadId{record.thread}, places_.site_outside(Doer::Pool, "", record.stack)};
+}
+
+void Judge::block_allocate(const Record& record) {
+  const ordering::Range range{record.w[0], record.w[0] + record.w[1]};
+  if (range.empty()) return;
+  if (record.flags & trace::kOnHost) {
+    model_.block_allocate(pool_call(record), std::nullopt, range);
+    return;
+  }
+  // A block handed out during a capture belongs to the graph: its life is not modelled.
+  const StreamId stream = handles_.stream(record.w[2], record.w[3], ThreadId{record.thread});
+  if (handles_.executes(stream)) model_.block_allocate(pool_call(record), stream, range);
+}
+
+void Judge::block_free(const Record& record) {
+  const ordering::Address base = record.w[0];
+  if (record.flags & trace::kOnHost) return model_.block_free(pool_call(record), std::nullopt, base);
+  if (record.flags & trace::kUntold) return model_.block_free(pool_call(record), model_.block_stream(base), base);
+  const StreamId stream = handles_.stream(record.w[2], record.w[3], ThreadId{record.thread});
+  if (handles_.executes(stream)) model_.block_free(pool_call(record), stream, base);
+}
+
+void Judge::signal(const Record& record) {
+  const ordering::Call call{ThreadId{record.thread}, ordering::kNoSite};
+  if (record.flags & trace::kOnHost) return model_.signal(call, std::nullopt, record.w[2]);
+  if (const StreamId stream = stream_of(record); handles_.executes(stream)) model_.signal(call, stream, record.w[2]);
+}
+
+void Judge::await(const Record& record) {
+  const ordering::Call call{ThreadId{record.thread}, ordering::kNoSite};
+  if (record.flags & trace::kOnHost) return model_.await(call, std::nullopt, record.w[2]);
+  if (const StreamId stream = stream_of(record); handles_.executes(stream)) model_.await(call, stream, record.w[2]);
+}
+
+void Judge::name_memory(const Item& item) {
+  const ordering::Address address = item.record->w[0];
+  const ordering::AllocationInfo* known = model_.find_allocation(address);
+  if (known && known->range.begin != address) return;  // a part has no life of its own
+  hazards_.name_memory(address, known ? known->id : ordering::AllocationId{},
+                       std::string(trace::payload_text(item.payload, 0, item.record->w[1])));
+}
+
+}  // namespace streamsan::judge

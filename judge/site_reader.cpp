@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "judge/site_reader.h"
+
+#include <algorithm>
+
+#include "judge/frames.h"
+#include "report/short_name.h"
+#include "report/text.h"
+
+namespace streamsan::judge {
+namespace {
+
+using ordering::SiteId;
+using report::Frame;
+
+/// Frames of the program's own modules that make up a fingerprint.
+constexpr std::size_t kFingerprintFrames = 8;
+
+std::string base_name(std::string_view path) { return std::string(path.substr(path.rfind('/') + 1)); }
+
+std::string direction_note(const api::Row& row) {
+  bool copies = row.effect.kind == api::EffectKind::Copy || row.effect.kind == api::EffectKind::Copy2D ||
+                row.effect.kind == api::EffectKind::Copy3D;
+  if (!copies) return "";
+  switch (row.effect.direction) {
+    case api::Direction::HostToDevice:
+      return " (host to device)";
+    case api::Direction::DeviceToHost:
+      return " (device to host)";
+    case api::Direction::DeviceToDevice:
+      return " (device to device)";
+    case api::Direction::Array:
+      return " (array)";
+    case api::Direction::ByAddress:
+      return "";
+  }
+  return "";
+}
+
+}  // namespace
+
+void Fingerprint::add(std::string_view text) {
+  for (char c : text) hash_ = (hash_ ^ static_cast<unsigned char>(c)) * 0x100000001b3ull;
+  hash_ = (hash_ ^ 0xff) * 0x100000001b3ull;
+}
+
+std::string Fingerprint::text() const {
+  std::string digits = report::hex(hash_).substr(2);
+  return std::string(16 - digits.size(), '0') + digits;
+}
+
+/// Names inside the driver, libc and ourselves would tell nobody anything.
+bool SiteReader::symbolised(const RawFrame& frame) {
+  if (frame.module == kNoModule) return false;
+  const Module& module = places_.module(frame.module);
+  std::string name = base_name(module.path);
+  if (name.starts_with("libcuda.") || name.starts_with("libstreamsan") || name.starts_with("libc.")) return false;
+  return symbolizer_.stands(module.path, module.build_id);
+}
+
+void SiteReader::want(SiteId site) {
+  for (const RawFrame& frame : places_.frames(site)) {
+    if (symbolised(frame)) symbolizer_.want(places_.module(frame.module).path, frame.offset);
+  }
+}
+
+const std::vector<Frame>& SiteReader::stack(SiteId site) {
+  auto [it, fresh] = stacks_.try_emplace(static_cast<std::uint32_t>(site));
+  std::vector<Frame>& out = it->second;
+  if (!fresh) return out;
+  for (const RawFrame& raw : places_.frames(site)) {
+    std::string module = raw.module == kNoModule ? "" : places_.module(raw.module).path;
+    if (symbolised(raw)) {
+      for (Frame& frame : symbolizer_.frames(module, raw.offset, raw.address)) out.push_back(std::move(frame));
+    } else {
+      out.push_back({.address = raw.address, .module = module, .offset = raw.offset});
+    }
+  }
+  mark_library_frames(out, places_.kernel_of(site).demangled);
+  return out;
+}
+
+std::string SiteReader::function(SiteId site) const {
+  if (site == ordering::kNoSite) return "";
+  return places_.at(site).doer == Doer::Driver ? std::string(places_.row(site).symbol) : places_.function_of(site);
+}
+
+std::string SiteReader::what(SiteId site, bool launches) {
+  if (site == ordering::kNoSite) return "";
+  const std::vector<Frame>& stack = this->stack(site);
+  const std::string library = library_call(stack);
+  const std::string where = library.empty() ? "" : " in " + library;
+  switch (places_.at(site).doer) {
+    case Doer::Driver:
+      break;
+    case Doer::Instruction:
+    case Doer::Unseen:
+      return "the host";
+    case Doer::Function:
+      return places_.function_of(site) + "()" + where;
+    case Doer::Return:
+      return "the return of the function whose variable it was";
+    case Doer::Pool:
+      return "the pool";
+  }
+  const Kernel& kernel = places_.kernel_of(site);
+  if (places_.at(site).kernel != 0 || launches) {
+    return "kernel " + (kernel.demangled.empty() ? "(name not known)" : report::short_name(kernel.demangled)) + where;
+  }
+  const api::Row& row = places_.row(site);
+  std::string name = runtime_call(stack);
+  return (name.empty() ? std::string(row.base) : name) + direction_note(row) + where;
+}
+
+std::string SiteReader::deed(SiteId site, const ordering::Access& access) {
+  if (site == ordering::kNoSite) return "";
+  switch (places_.at(site).doer) {
+    case Doer::Driver:
+    case Doer::Function:
+    case Doer::Return:
+      break;
+    case Doer::Instruction:
+    case Doer::Unseen:
+      return access.mode == ordering::AccessMode::Read ? "the host's read" : "the host's write";
+    case Doer::Pool:
+      return access.source == ordering::AccessSource::Free ? "the block's release" : "the block's reuse";
+  }
+  return what(site, access.source == ordering::AccessSource::Kernel);
+}
+
+std::string SiteReader::place(SiteId site) {
+  const std::vector<Frame>& stack = this->stack(site);
+  auto it = std::find_if(stack.begin(), stack.end(), [](const Frame& f) { return !f.library; });
+  if (it == stack.end() || it->file.empty()) return "";
+  return " (" + base_name(it->file) + ":" + std::to_string(it->line) + ")";
+}
+
+void SiteReader::add_to(Fingerprint& print, SiteId site) const {
+  const Site& at = places_.at(site);
+  print.add(at.doer == Doer::Driver ? places_.row(site).base : std::string_view(places_.function_of(site)));
+  if (at.doer != Doer::Driver) print.add(std::string("doer ") + std::to_string(static_cast<int>(at.doer)));
+  print.add(places_.kernel_of(site).mangled);
+  std::size_t used = 0;
+  for (const RawFrame& frame : places_.frames(site)) {
+    if (frame.module == kNoModule || is_library_module(places_.module(frame.module).path)) continue;
+    print.add(base_name(places_.module(frame.module).path) + "+" + report::hex(frame.offset));
+    if (++used == kFingerprintFrames) break;
+  }
+}
+
+report::Stream stream_report(const StreamLife& life) {
+  report::Stream out{.handle = life.handle};
+  switch (life.kind) {
+    case ordering::StreamKind::Legacy:
+      return {"the legacy default stream", "legacy", life.handle};
+    case ordering::StreamKind::PerThread:
+      return {"the per-thread default stream of thread " + std::to_string(static_cast<std::uint32_t>(life.thread)),
+              "per-thread", life.handle};
+    case ordering::StreamKind::Blocking:
+      out.kind = "blocking";
+      break;
+    case ordering::StreamKind::NonBlocking:
+      out.kind = "non-blocking";
+      break;
+  }
+  out.name = life.number == 0    ? "a destroyed stream"
+             : life.name.empty() ? "stream " + std::to_string(life.number)
+                                 : "stream \"" + life.name + "\"";
+  return out;
+}
+
+std::string event_name(const EventLife& life) {
+  return life.number ? "event " + std::to_string(life.number) : "an event (destroyed since)";
+}
+
+}  // namespace streamsan::judge

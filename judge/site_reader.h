@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a site is called, and its call stack with functions and lines: the nouns of all reports.
+//
+// First every site that will be needed is wanted, so that each module is symbolised in one go; then they are read.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "judge/handles.h"
+#include "judge/places.h"
+#include "judge/symbolizer.h"
+#include "report/finding.h"
+
+namespace streamsan::judge {
+
+/// A hash of words, the same on every machine.
+class Fingerprint {
+ public:
+  void add(std::string_view text);
+  [[nodiscard]] std::string text() const;
+
+ private:
+  std::uint64_t hash_ = 0xcbf29ce484222325ull;
+};
+
+class SiteReader {
+ public:
+  SiteReader(const Places& places, Symbolizer& symbolizer) : places_(places), symbolizer_(symbolizer) {}
+
+  void want(ordering::SiteId site);
+
+  const std::vector<report::Frame>& stack(ordering::SiteId site);
+  /// "cudaMemcpyAsync (host to device)", or the driver's name when no run-time function is in the stack; "write()",
+  /// "the host", "the pool" where no call of CUDA was made. `launches`: a launch of a kernel that may have no name, and
+  /// not something else that the call did. Empty for no site.
+  std::string what(ordering::SiteId site, bool launches = false);
+  /// The function called: of the driver, or of libc; empty: none.
+  [[nodiscard]] std::string function(ordering::SiteId site) const;
+  /// What was done there, as a noun: as what(), but "the host's read", "the block's release".
+  std::string deed(ordering::SiteId site, const ordering::Access& access);
+  /// " (train.cu:88)", or nothing.
+  std::string place(ordering::SiteId site);
+  [[nodiscard]] const Places& places() const { return places_; }
+
+  /// The function called, the kernel, and the frames in the program's own modules.
+  void add_to(Fingerprint& print, ordering::SiteId site) const;
+
+ private:
+  bool symbolised(const RawFrame& frame);
+
+  const Places& places_;
+  Symbolizer& symbolizer_;
+  std::map<std::uint32_t, std::vector<report::Frame>> stacks_;
+};
+
+/// A stream as reports name it.
+report::Stream stream_report(const StreamLife& life);
+
+/// "event 1".
+std::string event_name(const EventLife& life);
+
+}  // namespace streamsan::judge
