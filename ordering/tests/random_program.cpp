@@ -40,6 +40,12 @@ constexpr Weighted kSteps[] = {
     {StepKind::QueryStream, "QueryStream", 2},
     {StepKind::QueryEvent, "QueryEvent", 2},
     {StepKind::HostAccess, "HostAccess", 3},
+    {StepKind::HostFree, "HostFree", 2},
+    {StepKind::BlockAllocate, "BlockAllocate", 6},
+    {StepKind::BlockFree, "BlockFree", 4},
+    {StepKind::BlockUse, "BlockUse", 2},
+    {StepKind::Signal, "Signal", 2},
+    {StepKind::Await, "Await", 2},
 };
 
 const char* name_of(StepKind kind) {

@@ -57,6 +57,11 @@ struct Verdict {
 };
 using Verdicts = std::map<std::pair<OpId, AllocationId>, Verdict>;
 
+/// A reuse is one mistake, whichever of the earlier lives of the bytes it meets.
+AllocationId place(HazardKind kind, AllocationId allocation) {
+  return kind == HazardKind::ReuseWhileInUse ? AllocationId{} : allocation;
+}
+
 Outcome compare(const Program& program) {
   const Options options{program.host_threads};
   Collector collector;
@@ -85,14 +90,14 @@ Outcome compare(const Program& program) {
     }
     if ((hazard.order == Order::Latent) != hazard.leaned_on.has_value()) text << "leaned_on does not fit the order\n";
     if (hazard.overlap.empty()) text << "empty overlap\n";
-    Verdict& verdict = fast[{hazard.later.op, hazard.allocation.id}];
+    Verdict& verdict = fast[{hazard.later.op, place(hazard.kind, hazard.allocation.id)}];
     verdict.worst = std::max(verdict.worst, badness(hazard.order, hazard.certainty));
     outcome.any_possible |= hazard.certainty == Certainty::Possible;
     outcome.any_told |= hazard.perhaps_told;
   }
   Verdicts naive;
   for (const ReferenceModel::Pair& pair : reference.pairs()) {
-    Verdict& verdict = naive[{pair.later, pair.allocation}];
+    Verdict& verdict = naive[{pair.later, place(pair.kind, pair.allocation)}];
     verdict.worst = std::max(verdict.worst, badness(pair.order, pair.certainty));
     verdict.all_exact = verdict.all_exact && pair.all_exact;
     outcome.any_hazard = true;
