@@ -13,6 +13,7 @@
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>
 
+#include "interposer/agent_host.h"
 #include "interposer/decode.h"
 #include "interposer/driver.h"
 #include "interposer/functions.h"
@@ -59,12 +60,11 @@ constexpr trace::Kind plain_kind(api::EffectKind kind) {
   }
 }
 
-/// Size of the allocation that holds the address, from the driver: for imports, whose size no argument tells.
-inline std::uint64_t ask_size(std::uint64_t address) {
-  auto get = reinterpret_cast<decltype(&::cuMemGetAddressRange_v2)>(driver_entry(api::Index::cuMemGetAddressRange_v2));
-  CUdeviceptr base = 0;
-  std::size_t bytes = 0;
-  return get && get(&base, &bytes, address) == CUDA_SUCCESS ? base + bytes - address : 0;
+/// Bytes from the address to the end of its allocation, from the driver: for imports, whose size no argument tells.
+inline std::uint64_t bytes_from(std::uint64_t address) {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+  return address_range(address, begin, end) ? end - address : 0;
 }
 
 /// Everything about a call except its result: what its row needs to write a record.
@@ -171,7 +171,7 @@ class CallRecord {
       bytes = out<kEffect.pitch>() * arg<kEffect.height>();
     } else if constexpr (kLookup) {
       bytes = out<kEffect.bytes>();
-      if (!bytes) bytes = ask_size(address);
+      if (!bytes) bytes = bytes_from(address);
     } else {
       bytes = arg<kEffect.bytes>();
     }

@@ -12,6 +12,7 @@
 // Calls made by the driver through its own exports, or by a tool inside a call, are not recorded: the outer call says
 // what they do. No lock is held across a real call, ever.
 #include "interposer/call_record.h"
+#include "interposer/confirm.h"
 #include "interposer/driver.h"
 #include "interposer/failed_calls.h"
 #include "interposer/functions.h"
@@ -121,6 +122,7 @@ struct Hook<kRow, CUresult (*)(Parameters...)> {
         const CallWords words(slot);
         if constexpr (kAtOnce) publish(slot);
         host_side_before(words);
+        confirm_before<kRow>(arguments, frame);
         CUresult result = real(parameters...);
         bool succeeded = result == CUDA_SUCCESS;
         if (succeeded) host_side_after(words);
@@ -134,6 +136,8 @@ struct Hook<kRow, CUresult (*)(Parameters...)> {
         const LaunchCall what = launch_call<kRow>(arguments);
         Launch launch(what);
         launch.before();
+        if (perturbing()) [[unlikely]]
+          delay_operation(what.stream, !launch.measured());
         CUresult result = real(parameters...);
         if (launch.wants_retry(result == CUDA_SUCCESS)) result = real(parameters...);
         launch.after(result == CUDA_SUCCESS, frame);
@@ -146,6 +150,7 @@ struct Hook<kRow, CUresult (*)(Parameters...)> {
         const bool gated = (kCaptures || kEffect.kind == EffectKind::GraphLaunch) && learning();
         if (gated) Gate::enter();
         if constexpr (kCaptures) capture_begins();
+        confirm_before<kRow>(arguments, frame);
         CUresult result = real(parameters...);
         if (kCaptures && result != CUDA_SUCCESS) capture_ended();
         if (gated) Gate::leave();
@@ -153,6 +158,7 @@ struct Hook<kRow, CUresult (*)(Parameters...)> {
         record_failure<kRow>(arguments, result, frame);
         // A failed EndCapture ends the capture all the same (R-GRF-10).
         if (result != CUDA_SUCCESS && kEffect.kind != EffectKind::CaptureEnd) return result;
+        if (result == CUDA_SUCCESS) confirm_after<kRow>(arguments);
         if constexpr (is_special(kEffect.kind)) {
           record_special<kRow>(arguments);
         } else {

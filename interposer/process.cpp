@@ -20,7 +20,10 @@
 #include "interposer/functions.h"
 #include "interposer/host/faults.h"
 #include "interposer/host/loans.h"
+#include "interposer/host/host_hash.h"
 #include "interposer/learning.h"
+#include "interposer/perturb.h"
+#include "interposer/poison.h"
 #include "interposer/stack.h"
 #include "interposer/streams.h"
 #include "interposer/unmodelled.h"
@@ -116,6 +119,9 @@ void become_child() {
   forget_streams();
   forget_unmodelled();
   forget_failed_calls();
+  forget_perturbing();
+  forget_poison();
+  forget_hashes();
   g_epoch.fetch_add(1, std::memory_order_relaxed);
   g_threads.store(0, std::memory_order_relaxed);
   if (g_mode.load() != Mode::Off) g_mode.store(g_options.follow_children ? Mode::Cold : Mode::Off);
@@ -169,6 +175,7 @@ __attribute__((destructor)) void finish() {
   }
   if (!recording()) return;
   write_unmodelled_counts();
+  say_delays();
   if (trace::FileHeader* head = header()) {
     std::uint32_t running = static_cast<std::uint32_t>(trace::End::Running);
     head->end.compare_exchange_strong(running, static_cast<std::uint32_t>(trace::End::Exited));
@@ -236,6 +243,9 @@ bool start_recording() {
   }
   resolve_entries();
   mark_process();
+  start_perturbing();
+  start_poisoning();
+  start_hashing();
   g_mode.store(Mode::On, std::memory_order_release);
   // Takes the loader's lock, which a thread that waits above may hold.
   start_learning();

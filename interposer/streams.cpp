@@ -6,6 +6,7 @@
 
 #include "interposer/driver.h"
 #include "interposer/handle_table.h"
+#include "interposer/perturb.h"
 #include "interposer/process.h"
 #include "interposer/writer.h"
 
@@ -33,6 +34,13 @@ std::uint64_t current_context() {
   return get && get(&context) == CUDA_SUCCESS ? reinterpret_cast<std::uint64_t>(context) : 0;
 }
 
+bool is_being_captured(StreamArgument stream) {
+  auto ask = entry<decltype(&::cuStreamIsCapturing)>(api::Index::cuStreamIsCapturing);
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  return !ask || ask(reinterpret_cast<CUstream>(stream.handle), &status) != CUDA_SUCCESS ||
+         status != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
 void stream_created(std::uint64_t handle, std::uint16_t api) {
   auto stream = reinterpret_cast<CUstream>(handle);
   unsigned flags = 0;
@@ -42,6 +50,7 @@ void stream_created(std::uint64_t handle, std::uint16_t api) {
   std::uint64_t context = context_of(stream);
   if (auto* known = g_known.insert(handle))
     known->value.store((flags & CU_STREAM_NON_BLOCKING) != 0, std::memory_order_relaxed);
+  if (perturbing()) number_stream(handle);
   Slot slot = reserve(0);
   if (!slot) return;
   slot.record->kind = trace::Kind::StreamCreate;
@@ -59,7 +68,10 @@ bool is_non_blocking(std::uint64_t handle) {
   return known && known->value.load(std::memory_order_relaxed) != 0;
 }
 
-void stream_going(std::uint64_t handle) { g_known.erase(handle); }
+void stream_going(std::uint64_t handle) {
+  g_known.erase(handle);
+  if (perturbing()) forget_number(handle);
+}
 
 void forget_streams() { g_known.clear(); }
 

@@ -28,6 +28,9 @@ std::uint64_t current_context();
 
 /// Was it made with CU_STREAM_NON_BLOCKING? Special handles are not.
 bool is_non_blocking(std::uint64_t handle);
+/// Does the stream take part in a capture? Then what is submitted is not run, and our own calls would end up in the
+/// program's graph. Also true if the driver does not tell.
+bool is_being_captured(StreamArgument stream);
 
 /// A stream was made: writes its record.
 void stream_created(std::uint64_t handle, std::uint16_t api);

@@ -34,7 +34,6 @@ const api::Row& row_of(const Record& record) { return api::kRows[record.api < ap
 }  // namespace
 
 void Judge::hazard(const ordering::Hazard& hazard) {
-  if (held_back_) return held_back_->push_back(hazard);
   if (hidden_order_.empty()) {
     ask_about(hazard);
     return hazards_.hazard(hazard);

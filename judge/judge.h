@@ -22,7 +22,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -118,8 +117,7 @@ class Judge : private ordering::HazardSink {
   ordering::FlatMap<bool> callers_;    ///< threads that have made calls of CUDA's
   std::uint16_t last_caller_ = 0;      ///< the last one added, to save the look-up
   bool host_code_in_streams_ = false;  ///< host functions, or graphs, which may hold some, were submitted
-  std::optional<std::vector<ordering::Hazard>> held_back_;  ///< instead of passing them on, while there is a place
-  LaunchBytes launch_bytes_;                                ///< scratch
+  LaunchBytes launch_bytes_;           ///< scratch
   std::vector<std::string> messages_;
   std::vector<Unmodelled> unmodelled_;  ///< in the order of their first calls
   std::string hidden_order_;

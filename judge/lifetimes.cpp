@@ -8,9 +8,9 @@
 //   * inside of a blocking call of the driver the driver touches what the call was given; the call's own record says
 //   so;
 //   * host functions run in stream order, on threads of the driver's. A thread that has made no call of CUDA may be one
-//     of them, once anything was submitted that runs host code. So may a change of bytes that nobody saw;
-//   * bytes that changed unseen below an operation of the GPU that writes them were changed by that, as far as is
-//   known.
+//     of them, once anything was submitted that runs host code. So may a change of bytes that nobody saw.
+// Bytes that changed unseen may also have been changed by the GPU: the recorder compares only where nothing that was
+// submitted writes them.
 #include "judge/judge.h"
 
 namespace streamsan::judge {
@@ -88,17 +88,9 @@ void Judge::host_access(const Item& item) {
     function = trace::payload_text(item.payload, 0, w[4]);
   } else if (way == trace::AccessWay::Content) {
     doer = Doer::Unseen;
-    held_back_.emplace();
   }
   model_.host_access({ThreadId{record.thread}, places_.site_outside(doer, function, record.stack)}, range,
                      w[3] ? ordering::AccessMode::Write : ordering::AccessMode::Read);
-  if (!held_back_) return;
-  const std::vector<ordering::Hazard> held = std::move(*held_back_);
-  held_back_.reset();
-  for (const ordering::Hazard& each : held) {
-    if (each.earlier.mode != ordering::AccessMode::Read) return;
-  }
-  for (const ordering::Hazard& each : held) hazard(each);
 }
 
 void Judge::host_free(const Item& item) {

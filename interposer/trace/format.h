@@ -193,7 +193,8 @@ enum class Kind : std::uint8_t {
 enum class AccessWay : std::uint32_t {
   Instruction,  ///< an instruction of the program: the bytes are the first it touched
   Call,         ///< a function of libc was given the range
-  Content,      ///< not seen itself: the bytes were others when the operation began than when it was submitted
+  Content,      ///< not seen itself: the bytes were others when the operation began than when it was submitted. Thread,
+                ///< stack and row are those of the submission; the range is the first piece that differs
 };
 enum class HostFreeWay : std::uint32_t {
   Heap,   ///< free, realloc

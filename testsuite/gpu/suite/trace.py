@@ -20,7 +20,8 @@ KINDS = (
     "StreamAction", "StreamJoinsAll", "Alloc", "Free", "StreamCreate", "StreamDestroy", "EventCreate", "EventDestroy",
     "EventRecord", "EventWait", "SyncStream", "SyncEvent", "SyncContext", "CallEnd", "QueryStream", "QueryEvent",
     "CaptureBegin", "CaptureEnd", "GraphInstantiate", "GraphLaunch", "Unload", "ContextDestroy", "Init", "NameStream",
-    "Footprint", "Arguments")
+    "Footprint", "Arguments", "HostAccess", "HostFree", "BlockAlloc", "BlockFree", "BlockUse", "Signal", "Await",
+    "NameMemory", "CallFailed")
 
 _HEADER = struct.Struct("<QIIQIIQQQQ")
 _RECORD = struct.Struct("<IBBH")
