@@ -98,6 +98,7 @@ void say_delays() {
 }
 
 void forget_perturbing() {
+  if (!perturbing()) return;
   g_counts.clear();
   g_streams.store(0);
   g_operations.store(0);

@@ -162,6 +162,8 @@ void poison_block(std::uint64_t address, std::uint64_t bytes, StreamArgument str
   }
 }
 
-void forget_poison() { g_live.clear(); }
+void forget_poison() {
+  if (poisoning()) g_live.clear();
+}
 
 }  // namespace streamsan::recorder

@@ -92,6 +92,7 @@ void hash_source(std::uint64_t begin, std::uint64_t bytes, StreamArgument stream
 }
 
 void forget_hashes() {
+  if (!hashing()) return;
   for (Watched& watched : g_watched) watched.taken.store(false, std::memory_order_relaxed);
 }
 

@@ -26,8 +26,13 @@
 // CHECK: the other: some
 // CHECK: later: some
 // CHECK: legacy: {{slow|some}}
+// CHECK: per-thread: {{slow|some}}
 // SEEDS-DAG: first is slow
 // SEEDS-DAG: second is slow
+// SEEDS-DAG: legacy: slow
+// SEEDS-DAG: legacy: some
+// SEEDS-DAG: per-thread: slow
+// SEEDS-DAG: per-thread: some
 // OFF-NOT: slow
 // OFF: delayed 0
 #include "must.h"
@@ -59,13 +64,15 @@ int main() {
   must(cudaDeviceSynchronize());
   const std::string legacy = delays_of(kFirst, [&](int) { must(cudaMemsetAsync(buffer, 0, 64)); });
   must(cudaDeviceSynchronize());
+  const std::string thread = delays_of(kFirst, [&](int) { must(cudaMemsetAsync(buffer, 0, 64, cudaStreamPerThread)); });
+  must(cudaDeviceSynchronize());
   const std::string rates[2] = {rate(told[0]), rate(told[1])};
   if ((rates[0] == "slow") != (rates[1] == "slow")) {
     std::puts("one of two is slow");
     std::printf("%s is slow\n", rates[0] == "slow" ? "first" : "second");
     std::printf("the other: %s\n", rates[rates[0] == "slow"].c_str());
   }
-  std::printf("later: %s\nlegacy: %s\n", rate(later), rate(legacy));
+  std::printf("later: %s\nlegacy: %s\nper-thread: %s\n", rate(later), rate(legacy), rate(thread));
   std::printf("%s\n%s\n%s\n%s\n", told[0].c_str(), told[1].c_str(), later.c_str(), legacy.c_str());
   std::printf("delayed %d\n", sleeps.load());
 }

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A kernel does not wait for the upload of its input, but comes long after it. When the upload's stream is slow the
+// kernel reads what was there before.
+#include "confirm.h"
+
+int main() {
+  cudaStream_t upload = non_blocking_stream();
+  cudaStream_t compute = non_blocking_stream();
+  float* host = pinned_floats(kCount, 2.0f);
+  float* result = pinned_floats();
+  float* in = device_floats();
+  float* out = device_floats();
+  CHECK(cudaMemset(in, 0, kBytes));
+  CHECK(cudaDeviceSynchronize());
+  CHECK(cudaMemcpyAsync(in, host, kBytes, cudaMemcpyHostToDevice, upload));
+#ifdef FIXED
+  order(upload, compute);
+#endif
+  pause_host();
+  scale<<<blocks_for(kCount), 256, 0, compute>>>(in, out, kCount, 3.0f);
+  CHECK(cudaGetLastError());
+  CHECK(cudaMemcpyAsync(result, out, kBytes, cudaMemcpyDeviceToHost, compute));
+  CHECK(cudaStreamSynchronize(compute));
+  const int wrong = tell_result(result, kCount, 6.0f);
+  CHECK(cudaDeviceSynchronize());
+  return wrong;
+}
