@@ -97,8 +97,8 @@ class Benchmarks:
                                detail={"plain_ms": plain, "streamsan_ms": ours})
 
     def host_guard(self, name, *words):
-        """A correct program that lends host memory all the time. Where a step is short, what recording its calls costs is
-        told apart: the same without guards."""
+        """A correct program that lends host memory all the time. Where a step is short it runs without guards as well:
+        that tells what recording its calls costs."""
         program = self.built("host_guard.cu", "-std=c++20")
         guards = ("true", "false") if words[0] == "read" else ("true",)
         plain, guarded, *unguarded = self.steady([program, *words],

@@ -76,7 +76,8 @@ class Execute(unittest.TestCase):
         self.launcher("true")
         program = Target("a.cu")
         self.runner.built = {program: "false"}
-        for case in (Case("racy", program, expect=Expect(exit=66, findings=(Finding(),))), Case("script", command=("false",)),
+        for case in (Case("racy", program, expect=Expect(exit=66, findings=(Finding(),))),
+                     Case("script", command=("false",)),
                      Case("demanded", program, expect=Expect(exit=DEMANDED_AND_MISSED))):
             self.assertIsNone(self.runner.run(case).plain, case.name)
 

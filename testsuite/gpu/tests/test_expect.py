@@ -46,7 +46,8 @@ class Silent(unittest.TestCase):
 class ByItself(unittest.TestCase):
     """What the program does under StreamSan beside what it does without."""
 
-    def judged(self, expect=SILENT, code=0, out="a\nb\n", err="", plain_code=0, plain_out="a\nb\n", plain_err="", **more):
+    def judged(self, expect=SILENT, code=0, out="a\nb\n", err="", plain_code=0, plain_err="", **more):
+        plain_out = "a\nb\n"
         ours = outcome(code=code, text=out + err)
         ours.stdout = out
         ours.plain = Outcome(plain_code, plain_out + plain_err, stdout=plain_out, **more)
