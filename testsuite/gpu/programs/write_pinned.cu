@@ -55,6 +55,22 @@ struct Channel {
   }
 };
 
+/// A file of zeros, batch by batch.
+int refill(const Channel& channel, char* host, char* device, cudaStream_t stream) {
+  const int file = fileno(channel.file);
+  if (ftruncate(file, kRounds * kBuffer) != 0) return 2;
+  for (int round = 0; round < kRounds; ++round) {
+    if (read(file, host, kBuffer) != static_cast<ssize_t>(kBuffer)) return 3;       // site: read
+    CHECK(cudaMemcpyAsync(device, host, kBuffer, cudaMemcpyHostToDevice, stream));  // site: upload
+#ifdef FIXED
+    CHECK(cudaStreamSynchronize(stream));
+#endif
+  }
+  CHECK(cudaStreamSynchronize(stream));
+  std::printf("read: done\n");
+  return 0;
+}
+
 bool all_are(const char* bytes, char value) {
   for (size_t i = 0; i < kBuffer; ++i) {
     if (bytes[i] != value) return false;
@@ -73,6 +89,7 @@ int main(int argc, char** argv) {
   char* second = device_memory<char>(kBuffer);
   char* out = pinned_memory<char>(kBuffer);
   char* in = pinned_memory<char>(kBuffer);
+  if (std::strcmp(argv[1], "read") == 0) return refill(channel, in, first, stream);
   int right = 0;
   for (int round = 0; round < kRounds; ++round) {
     const char value = static_cast<char>(round + 1);

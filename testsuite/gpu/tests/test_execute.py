@@ -4,8 +4,9 @@ import unittest
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from suite.case import Case, Target
+from suite.case import DEMANDED_AND_MISSED, Case, Target
 from suite.execute import Runner, find_product, read_report
+from suite.expect import Expect, Finding
 
 
 class Execute(unittest.TestCase):
@@ -56,6 +57,29 @@ class Execute(unittest.TestCase):
         self.assertRegex(self.runner.run(case).text, "^run --footprints=measured --a=b --json .* -- program\n")
         case = Case("c", command=("sh", "-c", 'echo "$STREAMSAN_OPTIONS"'), mode="preload")
         self.assertRegex(self.runner.preloaded(case, self.folder)[1], r"(?m)^trace_path=.*%p\.trace:footprints=inferred:kernel_code=false$")
+
+    def test_stdout_is_known_apart(self):
+        outcome = self.runner.call_apart(["sh", "-c", "echo a; echo b >&2"], 20, self.runner.environment(), self.folder)
+        self.assertEqual((outcome.stdout, outcome.text), ("a\n", "a\nb\n"))
+
+    def test_a_silent_program_is_also_run_by_itself_once(self):
+        self.launcher('while [ "$1" != -- ]; do shift; done; shift; exec "$@"')
+        program = Target("a.cu")
+        self.runner.built = {program: "sh"}
+        command = ("{}", "-c", f"echo x >> {self.folder}/runs; echo told; exit 3")
+        first, second = (self.runner.run(Case(name, program, command, Expect(exit=3))) for name in ("c", "measured-c"))
+        self.assertEqual([(o.exit, o.stdout, o.plain.exit, o.plain.stdout) for o in (first, second)],
+                         [(3, "told\n", 3, "told\n")] * 2)
+        self.assertEqual((self.folder / "runs").read_text(), "x\n" * 3)
+
+    def test_a_racy_program_is_not_run_by_itself(self):
+        self.launcher("true")
+        program = Target("a.cu")
+        self.runner.built = {program: "false"}
+        for case in (Case("racy", program, expect=Expect(exit=66, findings=(Finding(),))),
+                     Case("script", command=("false",)),
+                     Case("demanded", program, expect=Expect(exit=DEMANDED_AND_MISSED))):
+            self.assertIsNone(self.runner.run(case).plain, case.name)
 
     def test_a_profiler_must_have_seen_launches(self):
         case = Case("c", command=("program",), mode="cupti")

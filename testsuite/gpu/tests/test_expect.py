@@ -43,6 +43,38 @@ class Silent(unittest.TestCase):
         self.assertEqual(complaints(SILENT, Outcome(137, timed_out=True)), ["timed out"])
 
 
+class ByItself(unittest.TestCase):
+    """What the program does under StreamSan beside what it does without."""
+
+    def judged(self, expect=SILENT, code=0, out="a\nb\n", err="", plain_code=0, plain_err="", **more):
+        plain_out = "a\nb\n"
+        ours = outcome(code=code, text=out + err)
+        ours.stdout = out
+        ours.plain = Outcome(plain_code, plain_out + plain_err, stdout=plain_out, **more)
+        return complaints(expect, ours)
+
+    def test_the_same_is_right(self):
+        self.assertEqual(self.judged(), [])
+        self.assertEqual(self.judged(err="e\n", plain_err="e\n"), [])
+        self.assertEqual(self.judged(Expect(exit=3), code=3, plain_code=3), [])
+
+    def test_another_exit_code_is_wrong(self):
+        self.assertEqual(self.judged(Expect(exit=3), code=3), ["exit code 3, without StreamSan 0"])
+
+    def test_another_line_is_wrong(self):
+        for out, first in (("a\nc\n", "'c', without StreamSan 'b'"), ("a\n", "'(nothing)', without StreamSan 'b'"),
+                           ("a\nb\nc\n", "'c', without StreamSan '(nothing)'")):
+            self.assertEqual(self.judged(Expect(), out=out), ["stdout differs: " + first])
+
+    def test_what_the_program_prints_itself_is_not_noise(self):
+        self.assertEqual(self.judged(err="a warning\n"), ["not silent: a warning"])
+        self.assertEqual(self.judged(Expect(), err="a warning\n"), [])
+        self.assertEqual(self.judged(err="", plain_err="e\n"), ["not silent: its own output is not complete"])
+
+    def test_a_plain_run_that_hangs_is_said(self):
+        self.assertIn("timed out without StreamSan", self.judged(timed_out=True))
+
+
 class Racy(unittest.TestCase):
     EXPECT = Expect(exit=66, findings=(Finding(hazard="read-after-write"),))
 
