@@ -22,6 +22,7 @@ void Allocations::remove(Allocation& allocation) {
   allocation.shadow = {};
   allocation.handed_to.reset();
   allocation.declared.clear();
+  allocation.waited.clear();
   unused_.push_back(&allocation);
 }
 

@@ -29,6 +29,7 @@ struct Allocation {
   Shadow shadow;
   std::optional<StreamId> handed_to;  ///< a block: the stream it was handed out for
   std::vector<StreamId> declared;     ///< a block: streams that the pool was told of
+  TwoClocks waited;                   ///< a block: what the pool waits for in those of them that are destroyed
 };
 
 class Allocations {

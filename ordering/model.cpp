@@ -135,7 +135,6 @@ void Model::Impl::collect(const Past& past, const Access& access, bool also_infe
       [&](LaneSlot lane, Epoch epoch, const Access& earlier, Range overlap) {
         std::optional<Certainty> certain = certainty(earlier, access, past.allocation.range);
         if (!certain) return;
-        if (std::find(past.declared.begin(), past.declared.end(), earlier.stream) != past.declared.end()) return;
         const bool perhaps_told = *certain == Certainty::Certain && told.covers(lane, epoch);
         if (perhaps_told) certain = Certainty::Possible;
         Order order = actor.clock.assumed.covers(lane, epoch) ? Order::Latent : Order::Unordered;

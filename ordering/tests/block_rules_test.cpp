@@ -150,6 +150,31 @@ TEST_F(Blocks, R_ANN_01_DeclaredStreamsAreThePoolsBusiness) {
   EXPECT_TRUE(silent());
 }
 
+TEST_F(Blocks, R_ANN_01_WhatADeclaredStreamHasWaitedForIsCoveredToo) {
+  const StreamId u = non_blocking();
+  take(pool, s);
+  read(u, pool);
+  edge(u, t);
+  read(t, pool);
+  model.block_use(call(), t, pool);
+  model.destroy_stream(t);
+  give(pool, s);
+  take(pool, s);
+  EXPECT_TRUE(silent());
+}
+
+TEST_F(Blocks, R_ANN_01_ADeclaredStreamDoesNotCoverOthers) {
+  const StreamId u = non_blocking();
+  take(pool, s);
+  read(t, pool);
+  model.block_use(call(), t, pool);
+  read(u, pool);
+  give(pool, s);
+  EXPECT_TRUE(one(HazardKind::ReleaseWhileInUse));
+  take(pool, s);
+  EXPECT_TRUE(one(HazardKind::ReuseWhileInUse));
+}
+
 TEST_F(Blocks, R_ANN_01_ADeclarationIsForOneLife) {
   take(pool, s);
   model.block_use(call(), t, pool);
