@@ -24,6 +24,7 @@ void Allocations::remove(Allocation& allocation) {
   allocation.untold = false;
   allocation.inherits = false;
   allocation.declared.clear();
+  allocation.waited.clear();
   unused_.push_back(&allocation);
 }
 

@@ -31,6 +31,7 @@ struct Allocation {
   bool untold = false;                ///< a block: neither a stream nor the host was told, see block_allocate_untold()
   bool inherits = false;              ///< ... and accesses are still compared with those of earlier lives
   std::vector<StreamId> declared;     ///< a block: streams that the pool was told of
+  TwoClocks waited;                   ///< a block: what the pool waits for in those of them that are destroyed
 };
 
 class Allocations {

@@ -9,14 +9,14 @@
 // addresses of pinned, registered and managed memory go back to the host, and mapped ranges are made to be mapped
 // again.
 //
-// Bounded: the last kMostLives frees. An older one is forgotten (a use may be missed, none is invented).
+// Bounded: past kMostLives the older half is forgotten (a use may be missed, none is invented).
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <iterator>
 #include <map>
-#include <memory>
+#include <vector>
 
 #include "ordering/hazard.h"
 #include "ordering/types.h"
@@ -36,34 +36,33 @@ class FreedLives {
 
   /// The range must not overlap a kept life.
   void add(const AllocationInfo& info, const Access& free) {
-    const std::size_t slot = added_++ % kMostLives;
-    if (added_ > kMostLives) erase(slot);
-    slots_[slot] = {info, free, OpId{}, Certainty{}};
-    by_address_[info.range.begin] = slot;
+    if (lives_.size() == kMostLives) forget_older_half();
+    lives_[info.range.begin] = {info, free, OpId{}, Certainty{}};
   }
   /// Something lives in the range again.
   void reused(Range range) {
-    auto next = by_address_.upper_bound(range.begin);
-    if (next != by_address_.begin() && slots_[std::prev(next)->second].info.range.end > range.begin) --next;
-    while (next != by_address_.end() && next->first < range.end) next = by_address_.erase(next);
+    auto next = lives_.upper_bound(range.begin);
+    if (next != lives_.begin() && std::prev(next)->second.info.range.end > range.begin) --next;
+    while (next != lives_.end() && next->first < range.end) next = lives_.erase(next);
   }
   /// The kept life that held the address, or nullptr. Valid until the next add().
   [[nodiscard]] FreedLife* find(Address address) {
-    const auto next = by_address_.upper_bound(address);
-    if (next == by_address_.begin()) return nullptr;
-    FreedLife& life = slots_[std::prev(next)->second];
+    const auto next = lives_.upper_bound(address);
+    if (next == lives_.begin()) return nullptr;
+    FreedLife& life = std::prev(next)->second;
     return life.info.range.contains(address) ? &life : nullptr;
   }
 
  private:
-  void erase(std::size_t slot) {
-    const auto old = by_address_.find(slots_[slot].info.range.begin);
-    if (old != by_address_.end() && old->second == slot) by_address_.erase(old);
+  void forget_older_half() {
+    std::vector<OpId> frees;
+    for (const auto& [base, life] : lives_) frees.push_back(life.free.op);
+    const auto middle = frees.begin() + static_cast<std::ptrdiff_t>(frees.size() / 2);
+    std::nth_element(frees.begin(), middle, frees.end());
+    std::erase_if(lives_, [&](const auto& entry) { return entry.second.free.op < *middle; });
   }
 
-  std::unique_ptr<FreedLife[]> slots_ = std::make_unique<FreedLife[]>(kMostLives);  // a ring, oldest overwritten
-  std::map<Address, std::size_t> by_address_;
-  std::size_t added_ = 0;
+  std::map<Address, FreedLife> lives_;
 };
 
 }  // namespace streamsan::ordering

@@ -141,7 +141,6 @@ void Model::Impl::collect(const Past& past, const Access& access, bool also_infe
         }
         std::optional<Certainty> certain = certainty(earlier, access, bounds);
         if (!certain) return;
-        if (std::find(past.declared.begin(), past.declared.end(), earlier.stream) != past.declared.end()) return;
         const bool perhaps_told = *certain == Certainty::Certain && told.covers(lane, epoch);
         if (perhaps_told) certain = Certainty::Possible;
         Order order = actor.clock.assumed.covers(lane, epoch) ? Order::Latent : Order::Unordered;
@@ -222,12 +221,10 @@ void Model::Impl::collect_earlier_lives(Allocation& block, Access& access, std::
   const AccessMode mode = mode_of_all(parts);
   retired.for_each([&](const RetiredBlock& life) {
     if (!life.info.range.overlaps(block.info.range) || life.shadow.all_before(mode, actor.clock.documented)) return;
-    collect_parts({.shadow = life.shadow,
-                   .allocation = life.info,
-                   .declared = life.declared,
-                   .freed = life.freed,
-                   .reused_by = &block.info},
-                  access, parts, actor);
+    TwoClocks clock = actor.clock;
+    clock.join(life.waited);
+    collect_parts({.shadow = life.shadow, .allocation = life.info, .freed = life.freed, .reused_by = &block.info},
+                  access, parts, {actor.lane, actor.epoch, clock, actor.host, actor.waits_by});
   });
   // Once is enough: what the pool did wrong is one thing, however often the block is then used.
   for (const Conflict& conflict : conflicts_) {

@@ -142,6 +142,8 @@ class Model {
   /// No-op when nothing lives at `base`. Ends in returned().
   void free(Call call, ContextId context, Address base);
   /// R-SOA-03: an operation of `stream`; every access must be before it.
+  /// R-SOA-04, for this and free(): what a later call does with the memory is a UseAfterFree, a second free too, until the
+  /// range is allocated again. The call that submits it must have succeeded.
   OpId free_async(Call call, StreamId stream, Address base);
   /// R-VMM-01: ends every allocation inside the range. Like free() without the assumed wait.
   void unmap(Call call, ContextId context, Range range);
@@ -193,12 +195,13 @@ class Model {
 
   // ---- blocks of the program's own pools (annotations) -----------------------------------------------------------------
   /// A pool hands out a block of memory that it holds, for use in `stream`; without one (nullopt) for use by everybody at
-  /// once. Every access of the block's earlier lives must be before that, unless block_use() declared its stream, which
-  /// makes it the pool's own business: else a ReuseWhileInUse. From here on the block is an allocation of its own inside of
-  /// the one that holds it. A live block that overlaps is ended first, without a hazard.
+  /// once. R-ANN-01: every access of the block's earlier lives must be before that, or before the work of a stream that
+  /// block_use() declared, which makes it the pool's own business: else a ReuseWhileInUse. From here on the block is an
+  /// allocation of its own inside of the one that holds it, and ends with it. A block of memory that the model does not
+  /// know counts as pageable. A live block that overlaps is ended first, without a hazard.
   AllocationId block_allocate(Call call, std::optional<StreamId> stream, Range range);
   /// The block goes back: its bytes may be handed out again to work that follows in `stream`, or at once (nullopt).
-  /// What is not before that is a ReleaseWhileInUse: a promise broken, and no harm until the block is handed out again.
+  /// R-ANN-02: what is not before that is a ReleaseWhileInUse: a promise broken, and no harm until the block is handed out again.
   /// No-op when no block begins at `base`.
   void block_free(Call call, std::optional<StreamId> stream, Address base);
   /// The pool was told that `stream` uses the block, too, and waits for what is submitted there up to the block's free.
@@ -213,7 +216,7 @@ class Model {
   [[nodiscard]] const AllocationInfo* find_block(Address base) const;
 
   // ---- order that the program makes by other means (annotations) -------------------------------------------------------
-  /// What the stream was given up to now, or what the calling thread knows (nullopt), is before everything after a later
+  /// R-ANN-03: what the stream was given up to now, or what the calling thread knows (nullopt), is before everything after a later
   /// await() of the object. Signals add up, unlike records of an event. `object` is any key.
   void signal(Call call, std::optional<StreamId> stream, std::uint64_t object);
   void await(Call call, std::optional<StreamId> stream, std::uint64_t object);

@@ -10,6 +10,9 @@
 // behind it at that moment. Coming back is checked in the same way, against the stream for which the pool may hand the
 // block out next without a wait: nothing has gone wrong yet, but it will when the block is handed out.
 //
+// A stream that the pool was told of is one that the pool waits for itself, up to the block's return. So whatever is
+// before the work of that stream, as of then, is no hazard: also what the stream itself had waited for.
+//
 // A pool that tells neither a stream nor that the host has waited (NVTX's regions) has promised nothing at either
 // moment. Such a block inherits what its earlier lives did, and every access to it is compared with that, too. An
 // access that meets one of them without order is the same fault, seen later. Bytes that nobody touches again are not
@@ -65,27 +68,42 @@ void Model::Impl::prune_retired(const HostClock& host) {
       shadow);
 }
 
-void Model::Impl::retire(Allocation& block, SiteId freed_at, const HostClock& host) {
-  if (joined()) block.shadow.clear_if_covered(host.clock.documented, pool, shadow);
-  if (!block.shadow.empty()) {
-    retired.add({block.info, std::move(block.shadow), std::move(block.declared), freed_at}, pool, shadow);
+TwoClocks Model::Impl::waited_for(const Allocation& block) {
+  TwoClocks waited = block.waited;
+  for (const StreamId stream : block.declared) {
+    if (const Lane* in = lane(stream)) waited.join(in->clock);
   }
+  return waited;
+}
+
+void Model::Impl::retire(Allocation& block, const TwoClocks& waited, SiteId freed_at, const HostClock& host) {
+  if (joined()) block.shadow.clear_if_covered(host.clock.documented, pool, shadow);
+  if (!block.shadow.empty()) retired.add({block.info, std::move(block.shadow), waited, freed_at}, pool, shadow);
   blocks.remove(block);
 }
 
-void Model::Impl::check_release(const Allocation& block, const Access& access, const Actor& actor) {
+void Model::Impl::check_release(const Allocation& block, const TwoClocks& waited, const Access& access,
+                                const Actor& actor) {
   if (block.shadow.all_before(AccessMode::Write, actor.clock.documented)) return;
-  collect({.shadow = block.shadow, .allocation = block.info, .declared = block.declared, .released = true}, access,
-          true, actor);
+  TwoClocks clock = actor.clock;
+  clock.join(waited);
+  collect({.shadow = block.shadow, .allocation = block.info, .released = true}, access, true,
+          {actor.lane, actor.epoch, clock, actor.host});
   report(actor);
+}
+
+void Model::Impl::collect_retired(const RetiredBlock& life, const AllocationInfo& named, const Access& access,
+                                  const Actor& actor) {
+  if (life.shadow.all_before(AccessMode::Write, actor.clock.documented)) return;
+  TwoClocks clock = actor.clock;
+  clock.join(life.waited);
+  collect({.shadow = life.shadow, .allocation = named, .freed = life.freed}, access, true,
+          {actor.lane, actor.epoch, clock, actor.host, actor.waits_by});
 }
 
 void Model::Impl::check_reuse(const Access& access, const Actor& actor) {
   retired.for_each([&](const RetiredBlock& life) {
-    if (!life.info.range.overlaps(access.range)) return;
-    if (life.shadow.all_before(AccessMode::Write, actor.clock.documented)) return;
-    collect({.shadow = life.shadow, .allocation = life.info, .declared = life.declared, .freed = life.freed}, access,
-            true, actor);
+    if (life.info.range.overlaps(access.range)) collect_retired(life, life.info, access, actor);
   });
   report(actor);
 }
@@ -127,18 +145,19 @@ void Model::block_free(Call call, std::optional<StreamId> stream, Address base) 
   Allocation* block = block_at(impl_->blocks, base);
   if (!block) return;
   const HostClock& host = impl_->host(call.thread);
+  const TwoClocks waited = impl_->waited_for(*block);
   if (const std::optional<Point> at = impl_->point(call, stream)) {
-    impl_->check_release(*block, at_point(call, at->op, stream, AccessSource::Free, block->info.range),
+    impl_->check_release(*block, waited, at_point(call, at->op, stream, AccessSource::Free, block->info.range),
                          {at->lane, 0, at->clock, host});
   }
-  impl_->retire(*block, call.site, host);
+  impl_->retire(*block, waited, call.site, host);
 }
 
 void Model::block_free_untold(Call call, Address base) {
   Allocation* block = block_at(impl_->blocks, base);
   if (!block) return;
   if (!block->untold) return block_free(call, block->handed_to, base);
-  impl_->retire(*block, call.site, impl_->host(call.thread));
+  impl_->retire(*block, impl_->waited_for(*block), call.site, impl_->host(call.thread));
 }
 
 const AllocationInfo* Model::find_block(Address base) const {

@@ -162,12 +162,16 @@ struct Model::Impl {
   /// Where the stream, or else the host thread, is now; nullopt: no such stream.
   std::optional<Point> point(Call call, std::optional<StreamId> stream);
   Allocation& begin_block(Call call, Range range);
-  void retire(Allocation& block, SiteId freed_at, const HostClock& host);
+  /// What the pool waits for by itself before it hands the block out again.
+  [[nodiscard]] TwoClocks waited_for(const Allocation& block);
+  void retire(Allocation& block, const TwoClocks& waited, SiteId freed_at, const HostClock& host);
+  /// Compares with what is past in an earlier life, of which the hazard names `named`.
+  void collect_retired(const RetiredBlock& life, const AllocationInfo& named, const Access& access, const Actor& actor);
   void prune_retired(const HostClock& host);
 
   /// The block goes back, or bytes are handed out again: compares with the accesses of the life that ends, or of those
   /// that ended before.
-  void check_release(const Allocation& block, const Access& access, const Actor& actor);
+  void check_release(const Allocation& block, const TwoClocks& waited, const Access& access, const Actor& actor);
   void check_reuse(const Access& access, const Actor& actor);
   /// The host frees the range: compares with the copies that borrowed from it.
   void check_loans(const Access& access, const Actor& actor);
@@ -200,7 +204,6 @@ struct Model::Impl {
   struct Past {
     const Shadow& shadow;
     const AllocationInfo& allocation;
-    std::span<const StreamId> declared{};  ///< accesses of these streams are no hazard
     SiteId freed{};
     bool released = false;  ///< the later access is a block's return to its pool
     /// The later access is made in this later life of the bytes, and not at its beginning.

@@ -57,8 +57,7 @@ void Model::Impl::check_end(Allocation& allocation, const Access& free, const Ac
   Access of_all = free;
   of_all.range = whole;
   retired.for_each([&](const RetiredBlock& life) {
-    if (!life.info.range.overlaps(whole) || life.shadow.all_before(AccessMode::Write, actor.clock.documented)) return;
-    collect({.shadow = life.shadow, .allocation = allocation.info, .declared = life.declared}, of_all, true, actor);
+    if (life.info.range.overlaps(whole)) collect_retired(life, allocation.info, of_all, actor);
   });
   report(actor);
 }

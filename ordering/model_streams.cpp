@@ -45,6 +45,9 @@ void Model::destroy_stream(StreamId stream) {
   Lane* lane = impl_->lane(stream);
   if (!lane || lane->kind == StreamKind::Legacy) return;
   impl_->contexts.leave(*lane);
+  impl_->blocks.for_each([&](Allocation& block) {
+    if (std::erase(block.declared, stream) > 0) block.waited.join(lane->clock);
+  });
   if (lane->kind == StreamKind::PerThread) {
     impl_->contexts[lane->context].per_thread.erase(static_cast<std::uint64_t>(lane->thread));
   }

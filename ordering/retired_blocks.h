@@ -22,7 +22,7 @@ namespace streamsan::ordering {
 struct RetiredBlock {
   AllocationInfo info;
   Shadow shadow;
-  std::vector<StreamId> declared;  ///< streams the pool was told of: it waits for them itself
+  TwoClocks waited;  ///< what the pool waits for by itself: the work of streams that it was told of
   SiteId freed{};
 };
 

@@ -68,6 +68,7 @@ struct Program {
   Options::HostThreads host_threads = Options::HostThreads::Joined;
   bool two_contexts = false;
   bool exact_only = false;
+  bool one_memory = false;  ///< a pool: everything happens in one place
   std::vector<Step> steps;
 };
 
@@ -117,9 +118,15 @@ class Interpreter {
     return s.detail[3] % 4 == 0 ? std::nullopt : std::optional(stream(s).id);
   }
 
-  static Address block_of(const Step& s) { return base_of(s.object) + s.detail[0] % 4 * (kUnit * 2); }
+  [[nodiscard]] Address block_of(const Step& s) const { return base_of(s.object) + s.detail[0] % 2 * (kUnit * 2); }
+  /// One of the blocks handed out, most of which still live; now and then a place where none may begin.
+  [[nodiscard]] Address taken_block(const Step& s) const {
+    return taken_.empty() || s.detail[2] % 8 == 0 ? block_of(s) : taken_[s.object % taken_.size()];
+  }
 
-  static Address base_of(std::uint8_t object) { return 0x10000 + (object % kMemories) * 0x1000; }
+  [[nodiscard]] Address base_of(std::uint8_t object) const {
+    return 0x10000 + (object % (program_.one_memory ? 1 : kMemories)) * 0x1000;
+  }
 
   /// Some bytes of some memory, or of pageable memory, or an array.
   Footprint footprint(std::uint8_t object, std::uint8_t place, std::uint8_t shape) const {
@@ -255,12 +262,14 @@ class Interpreter {
       case StepKind::BlockAllocate:
         // Longer than what rows that follow each other cover: the reference takes them one by one.
         model_.block_allocate(call, stream_or_host(s), {block_of(s), block_of(s) + kUnit * 2 * (2 + s.detail[1] % 3)});
+        taken_.push_back(block_of(s));
         break;
       case StepKind::BlockFree:
-        model_.block_free(call, stream_or_host(s), block_of(s));
+        model_.block_free(call, stream_or_host(s), taken_block(s));
+        std::erase(taken_, taken_block(s));
         break;
       case StepKind::BlockUse:
-        model_.block_use(call, stream(s).id, block_of(s));
+        model_.block_use(call, stream(s).id, taken_block(s));
         break;
       case StepKind::Signal:
         model_.signal(call, stream_or_host(s), s.object % 2);
@@ -311,6 +320,7 @@ class Interpreter {
   std::vector<LiveStream> streams_;
   std::vector<EventId> events_;
   std::set<EventId> destroyed_;
+  std::vector<Address> taken_;
 };
 
 }  // namespace streamsan::ordering::testing

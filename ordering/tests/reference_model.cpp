@@ -236,14 +236,13 @@ void ReferenceModel::end(Range range) {
 }
 
 void ReferenceModel::compare(const Memory& memory, AllocationId name, Range whole, Node node, const Access& later,
-                             std::optional<HazardKind> given, bool also_declared) {
+                             std::optional<HazardKind> given) {
   const std::vector<bool> documented = before(node, false);
   const std::vector<bool> assumed = before(node, true);
   const std::vector<bool> perhaps_known = told();
   for (const PastAccess& past : memory.past) {
     const Access& earlier = past.access;
     if (past.node == node || documented[past.node]) continue;
-    if (!also_declared && memory.declared.contains(earlier.stream)) continue;
     if (both(earlier, later, AccessMode::Read) || both(earlier, later, AccessMode::Atomic)) continue;
     const std::optional<Certainty> certain = certainty(earlier, later, whole);
     if (!certain) continue;
@@ -262,9 +261,16 @@ void ReferenceModel::compare(const Memory& memory, AllocationId name, Range whol
   }
 }
 
+ReferenceModel::Node ReferenceModel::after(Node node, const std::vector<Node>& others) {
+  const Node later = new_node();
+  nodes_[later].documented = others;
+  nodes_[later].documented.push_back(node);
+  return later;
+}
+
 void ReferenceModel::access(Memory& memory, Node node, const Access& later) {
   memory.all_exact = memory.all_exact && later.exact;
-  compare(memory, memory.id, memory.range, node, later, std::nullopt, true);
+  compare(memory, memory.id, memory.range, node, later, std::nullopt);
   memory.past.push_back({node, later});
 }
 
@@ -299,13 +305,14 @@ void ReferenceModel::check_end(const Memory& memory, Node node, OpId op) {
     return Access{.op = op, .mode = AccessMode::Write, .source = AccessSource::Free, .range = range};
   };
   const Range whole = memory.range;
-  compare(memory, memory.id, whole, node, free_of(whole), std::nullopt, true);
+  compare(memory, memory.id, whole, node, free_of(whole), std::nullopt);
   for (const Memory& block : memories_) {
     if (!block.block || !block.range.overlaps(whole)) continue;
-    compare(block, block.id, block.range, node, free_of(block.range), std::nullopt, true);
+    compare(block, block.id, block.range, node, free_of(block.range), std::nullopt);
   }
   for (const Memory& life : retired_) {
-    if (life.range.overlaps(whole)) compare(life, memory.id, whole, node, free_of(whole), std::nullopt, false);
+    if (life.range.overlaps(whole))
+      compare(life, memory.id, whole, after(node, life.waited), free_of(whole), std::nullopt);
   }
 }
 
@@ -405,7 +412,7 @@ void ReferenceModel::host_free(Call call, Range range) {
                .mode = AccessMode::Write,
                .source = AccessSource::Free,
                .range = intersection(range, memory.range)},
-              std::nullopt, true);
+              std::nullopt);
     }
   }
   for (const Range each : gone) end(each);
@@ -445,7 +452,7 @@ AllocationId ReferenceModel::block_allocate(Call call, std::optional<StreamId> i
       .op = OpId{operations_}, .mode = AccessMode::Write, .source = AccessSource::Allocate, .range = range};
   for (const Memory& life : retired_) {
     if (!life.range.overlaps(range)) continue;
-    compare(life, life.id, life.range, node, handed_out, HazardKind::ReuseWhileInUse, false);
+    compare(life, life.id, life.range, after(node, life.waited), handed_out, HazardKind::ReuseWhileInUse);
   }
   const MemoryKind kind = kind_at(range.begin);
   memories_.push_back({.id = AllocationId{++allocations_made_}, .range = range, .kind = kind, .block = true});
@@ -453,12 +460,15 @@ AllocationId ReferenceModel::block_allocate(Call call, std::optional<StreamId> i
 }
 
 void ReferenceModel::block_free(Call call, std::optional<StreamId> id, Address base) {
-  const Memory* block = block_at(base);
+  Memory* block = block_at(base);
   if (!block || block->range.begin != base) return;
-  const Node node = point(call, id);
+  for (const StreamId declared : block->declared) {
+    if (!stream(declared).nodes.empty()) block->waited.push_back(stream(declared).nodes.back());
+  }
+  const Node node = after(point(call, id), block->waited);
   compare(*block, block->id, block->range, node,
           {.op = OpId{operations_}, .mode = AccessMode::Write, .source = AccessSource::Free, .range = block->range},
-          HazardKind::ReleaseWhileInUse, false);
+          HazardKind::ReleaseWhileInUse);
   retired_.push_back(*block);
   std::erase_if(memories_, [id_of_block = block->id](const Memory& memory) { return memory.id == id_of_block; });
 }

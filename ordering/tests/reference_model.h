@@ -105,6 +105,7 @@ class ReferenceModel {
     bool all_exact = true;
     bool block = false;
     std::set<StreamId> declared;  ///< a block: streams that the pool was told of
+    std::vector<Node> waited;     ///< an earlier life of a block: where those streams were at its end
   };
   /// The end of a life, and later uses of it.
   struct Freed {
@@ -149,7 +150,9 @@ class ReferenceModel {
   std::vector<std::pair<Memory*, Range>> held(Range range);
   /// Compares with everything past in `memory`; `name` and `whole` are those of the memory that is reported.
   void compare(const Memory& memory, AllocationId name, Range whole, Node node, const Access& later,
-               std::optional<HazardKind> kind, bool also_declared);
+               std::optional<HazardKind> kind);
+  /// A node that is after this one and those.
+  Node after(Node node, const std::vector<Node>& others);
   void access(Memory& memory, Node node, const Access& access);
   void touch(Node node, const Footprint& footprint, Access access);
   void use_freed(OpId op, Address address, std::optional<Certainty> ordinary, std::optional<Certainty> stream_ordered);
