@@ -30,7 +30,9 @@ void Judge::allocate(const Record& record) {
   if (kind == MemoryKind::DeviceAsync) {
     StreamId stream = handles_.stream(record.w[3], record.w[4], thread);
     // Memory allocated during a capture belongs to the graph (R-GRF-40): its life is not modelled.
-    if (handles_.executes(stream)) model_.allocate_async(call(record), stream, range);
+    if (!handles_.executes(stream)) return;
+    event_misuse_.work(stream);
+    model_.allocate_async(call(record), stream, range);
     return;
   }
   if (record.flags & trace::kVariable) {
@@ -47,7 +49,9 @@ void Judge::free(const Item& item) {
   switch (static_cast<trace::FreeKind>(record.w[2])) {
     case trace::FreeKind::Async: {
       StreamId stream = handles_.stream(record.w[3], record.w[4], thread);
-      if (handles_.executes(stream)) model_.free_async(call(record), stream, base);
+      if (!handles_.executes(stream)) return;
+      event_misuse_.work(stream);
+      model_.free_async(call(record), stream, base);
       return;
     }
     case trace::FreeKind::Unmap: {

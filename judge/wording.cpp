@@ -302,10 +302,20 @@ std::string explanation(const Hazard& hazard, const Nouns& nouns) {
   } else if (hazard.certainty == ordering::Certainty::Possible && hazard.order_known) {
     text += why_possible(hazard, nouns.measuring);
   }
+  if (!nouns.failed.call.empty()) text += " " + failure(nouns.failed);
   return text + unseen;
 }
 
+std::string failure(const FailureNouns& nouns) {
+  return nouns.call + nouns.at + " failed with " + nouns.result + ": " + nouns.consequence + ".";
+}
+
+std::string failure_fix(const FailureNouns& nouns) {
+  return "check the result of " + nouns.call + nouns.at + (nouns.advice.empty() ? "" : "; " + nouns.advice) + ".";
+}
+
 std::string fix(const Hazard& hazard, const Nouns& nouns) {
+  if (!nouns.failed.call.empty() && hazard.order != ordering::Order::Latent) return failure_fix(nouns.failed);
   Calls calls(nouns.runtime);
   std::string out;
   if (is_of_pool(hazard)) {

@@ -71,14 +71,15 @@ Finding sample_race() {
   f.overlap_begin = 0x7f000000a000;
   f.overlap_end = 0x7f000000b000;
   f.explanation = "stream 2 waits for event 1 (op #17), but it was recorded at op #12, BEFORE the copy (op #15).";
-  f.related = {{"cudaEventRecord",
-                12,
-                {{.address = 0x401600,
-                  .function = "load()",
-                  .file = "/src/train.cu",
-                  .line = 60,
-                  .module = "/opt/app/train",
-                  .offset = 0x1600}}}};
+  f.related = {{.what = "cudaEventRecord",
+                .api = "cuEventRecord",
+                .op = 12,
+                .stack = {{.address = 0x401600,
+                           .function = "load()",
+                           .file = "/src/train.cu",
+                           .line = 60,
+                           .module = "/opt/app/train",
+                           .offset = 0x1600}}}};
   f.fix = "move cudaEventRecord (train.cu:60) behind cudaMemcpyAsync (host to device).";
   f.fingerprint = "00112233445566ff";
   return f;
