@@ -7,11 +7,11 @@
 
 namespace streamsan::ordering {
 
-Allocation& Allocations::add(Range range, MemoryKind kind) {
+Allocation& Allocations::add(AllocationId id, Range range, MemoryKind kind) {
   if (unused_.empty()) unused_.push_back(&storage_.emplace_back());
   Allocation& allocation = *unused_.back();
   unused_.pop_back();
-  allocation.info = {.id = AllocationId{++last_id_}, .range = range, .kind = kind};
+  allocation.info = {.id = id, .range = range, .kind = kind};
   by_address_[range.begin] = &allocation;
   return allocation;
 }
@@ -20,6 +20,8 @@ void Allocations::remove(Allocation& allocation) {
   by_address_.erase(allocation.info.range.begin);
   allocation.info = {};  // the id of no generation: cached entries stop matching
   allocation.shadow = {};
+  allocation.handed_to.reset();
+  allocation.declared.clear();
   unused_.push_back(&allocation);
 }
 

@@ -9,12 +9,13 @@
 //
 // An allocation that ends takes its shadow with it: a later one at the same address is a new generation that starts
 // empty (R-SOA-08). Its memory here is used again, so millions of allocations cost no more than the most that live at
-// once.
+// once. Blocks that pools hand out live in a second instance: they lie inside of allocations, and not in each other.
 #pragma once
 
 #include <cstddef>
 #include <deque>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "ordering/hazard.h"
@@ -26,12 +27,14 @@ namespace streamsan::ordering {
 struct Allocation {
   AllocationInfo info;
   Shadow shadow;
+  std::optional<StreamId> handed_to;  ///< a block: the stream it was handed out for
+  std::vector<StreamId> declared;     ///< a block: streams that the pool was told of
 };
 
 class Allocations {
  public:
-  /// Makes a new generation. The range must not overlap a live allocation.
-  Allocation& add(Range range, MemoryKind kind);
+  /// A new generation. The range must not overlap a live allocation.
+  Allocation& add(AllocationId id, Range range, MemoryKind kind);
   void remove(Allocation& allocation);
 
   /// The live allocation that holds the address, or nullptr.
@@ -69,7 +72,6 @@ class Allocations {
   std::deque<Allocation> storage_;  // addresses stay valid
   std::vector<Allocation*> unused_;
   std::vector<Cached> cache_ = std::vector<Cached>(kCacheSlots);
-  std::uint64_t last_id_ = 0;
 };
 
 }  // namespace streamsan::ordering

@@ -66,7 +66,8 @@ enum class HazardKind : std::uint8_t {
   WriteAfterRead,
   WriteAfterWrite,
   UseBeforeAllocate,   ///< not after the stream-ordered allocation
-  UseAfterFree,        ///< submitted after the memory was freed (R-SOA-04): `earlier` is the free. A second free, too
+  UseAfterFree,        ///< submitted after the memory was freed (R-SOA-04): `earlier` is the free. A second free, too.
+                       ///< Whatever the order of the two: always Order::Unordered
   FreeWhileInUse,      ///< the free is not after an earlier access
   ReleaseWhileInUse,   ///< a block went back to its pool, and that is not after an earlier access
   ReuseWhileInUse,     ///< a pool handed a block out again, and that is not after an access of its earlier life
@@ -122,7 +123,7 @@ struct Hazard {
   Access later;
   Range overlap;                   ///< bytes both may touch
   AllocationInfo allocation;
-  SiteId freed{};                  ///< UseAfterFree, ReuseWhileInUse: where the earlier life ended
+  SiteId freed{};              ///< UseAfterFree, ReuseWhileInUse: where `allocation`, the earlier life, ended
   Explanation explanation;
 };
 
@@ -150,7 +151,8 @@ class HazardSink {
 ///                      each device thread (a kernel with more threads than bytes copied works on more than the range,
 ///                      e.g. the interior kernel beside a halo-row copy). Nothing at all if it ends at or before p.
 ///                      Possible if the exact one is a launch of the same function with other arguments, which may be
-///                      another slice: the one was measured and the other was not.
+///                      another slice: the one was measured and the other was not; and if it is a touch by the host,
+///                      of which often only the first byte is known.
 ///   inferred/inferred  certain if both got the very same p, the kernels are different functions, and their thread
 ///   counts
 ///                      differ by at most a factor 32 (a pack or boundary kernel has far fewer threads than the

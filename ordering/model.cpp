@@ -19,6 +19,7 @@ constexpr std::uint64_t kMostEntries = std::uint64_t{1} << 20;
 
 HazardKind kind_of_hazard(const Access& earlier, const Access& later) {
   if (later.source == AccessSource::Free) return HazardKind::FreeWhileInUse;
+  if (later.source == AccessSource::Allocate) return HazardKind::ReuseWhileInUse;
   if (earlier.source == AccessSource::Allocate) return HazardKind::UseBeforeAllocate;
   if (!writes(later)) return HazardKind::ReadAfterWrite;
   return writes(earlier) ? HazardKind::WriteAfterWrite : HazardKind::WriteAfterRead;
@@ -56,7 +57,7 @@ Statistics Model::statistics() const {
   return {.operations = impl_->last_op,
           .accesses = impl_->accesses,
           .hazards = impl_->hazards,
-          .live_allocations = impl_->allocations.live(),
+          .live_allocations = impl_->allocations.live() + impl_->blocks.live(),
           .live_streams = impl_->streams.size(),
           .shadow_entries = impl_->shadow.entries,
           .forgotten = impl_->shadow.forgotten};
@@ -74,6 +75,14 @@ HostThread& Model::Impl::thread(ThreadId id) {
   thread.host = &hosts.emplace_back();
   thread.host->lane = lanes.open({}).slot;
   return thread;
+}
+
+HostThread& Model::Impl::calling(ThreadId id) {
+  HostThread& caller = thread(id);
+  caller.pending.active = false;
+  caller.pending.ended.reset();
+  caller.pending.second_free.reset();
+  return caller;
 }
 
 Lane* Model::Impl::lane(StreamId stream) {
@@ -111,39 +120,51 @@ void Model::Impl::promise(HostThread& thread, const CopyRule& rule, const Lane& 
   if (rule.leans()) pending.leaned_on = rule.assumed_rule;
 }
 
-void Model::Impl::collect(const Allocation& allocation, const Access& access, bool also_inferred, const Actor& actor) {
-  const Range whole = allocation.info.range;
-  allocation.shadow.for_each_unordered(
+Model::Impl::Conflict* Model::Impl::place_of(LaneSlot lane, Order order, Certainty certainty, OpId earlier) {
+  const auto worst =
+      std::find_if(conflicts_.begin(), conflicts_.end(), [lane](const Conflict& c) { return c.lane == lane; });
+  if (worst == conflicts_.end()) return &conflicts_.emplace_back();
+  const int had = badness(worst->order, worst->certainty);
+  const int has = badness(order, certainty);
+  return has < had || (has == had && earlier <= worst->earlier.op) ? nullptr : &*worst;
+}
+
+void Model::Impl::collect(const Past& past, const Access& access, bool also_inferred, const Actor& actor) {
+  past.shadow.for_each_unordered(
       access, also_inferred, actor.clock.documented, pool,
       [&](LaneSlot lane, Epoch epoch, const Access& earlier, Range overlap) {
-        std::optional<Certainty> certain = certainty(earlier, access, whole);
+        std::optional<Certainty> certain = certainty(earlier, access, past.allocation.range);
         if (!certain) return;
+        if (std::find(past.declared.begin(), past.declared.end(), earlier.stream) != past.declared.end()) return;
         const bool perhaps_told = *certain == Certainty::Certain && told.covers(lane, epoch);
         if (perhaps_told) certain = Certainty::Possible;
-        const Order order = actor.clock.assumed.covers(lane, epoch) ? Order::Latent : Order::Unordered;
-        auto worst =
-            std::find_if(conflicts_.begin(), conflicts_.end(), [lane](const Conflict& c) { return c.lane == lane; });
-        if (worst == conflicts_.end()) {
-          worst = conflicts_.insert(conflicts_.end(), Conflict{});
-        } else {
-          const int had = badness(worst->order, worst->certainty);
-          const int has = badness(order, *certain);
-          if (has < had || (has == had && earlier.op <= worst->earlier.op)) return;
+        Order order = actor.clock.assumed.covers(lane, epoch) ? Order::Latent : Order::Unordered;
+        std::optional<Rule> leaned_on;
+        // A block of a pool of pageable memory.
+        if (past.allocation.kind == MemoryKind::Pageable && earlier.source == AccessSource::Copy &&
+            order == Order::Unordered) {
+          order = Order::Latent;
+          leaned_on = staged_by(earlier);
         }
-        *worst = {lane, epoch, earlier, access, overlap, *certain, perhaps_told, order};
+        Conflict* place = place_of(lane, order, *certain, earlier.op);
+        if (!place) return;
+        const HazardKind kind = past.released ? HazardKind::ReleaseWhileInUse : kind_of_hazard(earlier, access);
+        *place = {lane,         epoch, earlier, access,          overlap,    *certain,
+                  perhaps_told, order, kind,    past.allocation, past.freed, leaned_on};
       });
 }
 
-void Model::Impl::report(const Allocation& allocation, const Actor& actor) {
+void Model::Impl::report(const Actor& actor) {
   std::sort(conflicts_.begin(), conflicts_.end(),
             [](const Conflict& a, const Conflict& b) { return a.earlier.op < b.earlier.op; });
   for (const Conflict& conflict : conflicts_) {
     Hazard hazard;
-    hazard.kind = kind_of_hazard(conflict.earlier, conflict.later);
+    hazard.kind = conflict.kind;
     hazard.certainty = conflict.certainty;
     hazard.perhaps_told = conflict.perhaps_told;
     hazard.order = conflict.order;
-    if (conflict.order == Order::Latent) {
+    hazard.leaned_on = conflict.leaned_on;
+    if (conflict.order == Order::Latent && !hazard.leaned_on) {
       const std::optional<Rule> rule = assumptions.covering(conflict.lane, conflict.epoch);
       const bool known_before = actor.host.clock.assumed.covers(conflict.lane, conflict.epoch);
       hazard.leaned_on = actor.waits_by && !known_before ? actor.waits_by : rule;
@@ -151,13 +172,15 @@ void Model::Impl::report(const Allocation& allocation, const Actor& actor) {
     hazard.earlier = conflict.earlier;
     hazard.later = conflict.later;
     hazard.overlap = conflict.overlap;
-    hazard.allocation = allocation.info;
+    hazard.allocation = conflict.allocation;
+    hazard.freed = conflict.freed;
     hazard.explanation = explain(
         {conflict.lane, conflict.epoch, actor.lane, conflict.earlier, conflict.later, actor.host.clock.documented},
         lanes);
     ++hazards;
     sink.hazard(hazard);
   }
+  conflicts_.clear();
 }
 
 void Model::Impl::check(Access access, std::span<const Part> parts, const Actor& actor) {
@@ -170,15 +193,14 @@ void Model::Impl::check(Access access, std::span<const Part> parts, const Actor&
     past.clear_if_covered(actor.host.clock.documented, pool, shadow);
   }
   if (past.all_before(mode_of_all(parts), actor.clock.documented)) return;
-  conflicts_.clear();
   for (std::size_t i = 0; i < parts.size(); ++i) {
     take(access, parts[i]);
     const bool last_of_mode =
         i + 1 == parts.size() || parts[i + 1].mode != parts[i].mode || parts[i + 1].widened != parts[i].widened;
     const bool also_inferred = access.source != AccessSource::Kernel || parts.size() <= kFewParts || last_of_mode;
-    collect(allocation, access, also_inferred, actor);
+    collect({past, allocation.info}, access, also_inferred, actor);
   }
-  if (!conflicts_.empty()) report(allocation, actor);
+  if (!conflicts_.empty()) report(actor);
 }
 
 void Model::Impl::touch(Access access, std::span<const Part> parts, const Actor& actor) {
@@ -193,11 +215,16 @@ void Model::Impl::touch(Access access, std::span<const Part> parts, const Actor&
 }
 
 void Model::Impl::stay_bounded() {
+  const auto for_each_shadow = [&](auto visit) {
+    allocations.for_each([&](Allocation& each) { visit(each.shadow); });
+    blocks.for_each([&](Allocation& each) { visit(each.shadow); });
+    retired.for_each([&](RetiredBlock& each) { visit(each.shadow); });
+  };
   if (joined() && !hosts.empty()) {
-    allocations.for_each([&](Allocation& a) { a.shadow.forget_covered(hosts.front().clock.documented, pool, shadow); });
+    for_each_shadow([&](Shadow& s) { s.forget_covered(hosts.front().clock.documented, pool, shadow); });
   }
   if (shadow.entries <= kMostEntries / 4 * 3) return;
-  allocations.for_each([&](Allocation& a) { a.shadow.forget_older_half(pool, shadow); });
+  for_each_shadow([&](Shadow& s) { s.forget_older_half(pool, shadow); });
 }
 
 }  // namespace streamsan::ordering

@@ -36,7 +36,8 @@
 // WHAT IT LOSES ON PURPOSE, always towards silence:
 //   * only the last write and the last reads since, per lane, are kept for each range (as FastTrack);
 //   * a clock slot of a destroyed stream is used again: the new stream may look ordered after the old one's work;
-//   * bytes of pageable host memory are not tracked (their life is not visible at the driver boundary).
+//   * bytes of pageable host memory are not tracked, only what asynchronous copies borrow of it (host_free());
+//   * what is done to a pool's memory outside of the lives of its blocks is not compared with what is done inside.
 //
 // NOT MODELLED YET, but with a place: graphs (GraphId, graph_launch() orders but has no accesses), programmatic launch
 // (LaunchShape::programmatic), stream memory operations (stream_joins_all), peers and several contexts (ContextId is
@@ -150,7 +151,8 @@ class Model {
   OpId free_async(Call call, StreamId stream, Address base);
   /// R-VMM-01: ends every allocation inside the range. Like free() without the assumed wait.
   void unmap(Call call, ContextId context, Range range);
-  /// The allocation that holds the address, or nullptr. Valid until the next non-const call.
+  /// The allocation that holds the address, blocks aside; or a block that no allocation holds; or nullptr. Valid until
+  /// the next non-const call.
   [[nodiscard]] const AllocationInfo* find_allocation(Address address) const;
 
   // ---- operations: each is one step of its stream and returns its number ----------------------------------------------
@@ -192,6 +194,8 @@ class Model {
   /// asynchronous copy from or to it borrows the range until the host knows the copy to be complete. That today's driver
   /// has read (R-CPY-13) or written (R-CPY-14) it when the call returns counts in the assumed clock only.
   void host_free(Call call, Range range);
+  /// Something that the model is not told of lives in the range from now on: what was freed there is no more.
+  void forget_freed(Range range);
 
   // ---- blocks of the program's own pools (annotations) -----------------------------------------------------------------
   /// A pool hands out a block of memory that it holds, for use in `stream`; without one (nullopt) for use by everybody at

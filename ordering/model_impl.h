@@ -5,7 +5,8 @@
 //            barrier puts before it (R-STR-10), and gets its epoch (R-CORE-02);
 //   touch()  an access is compared with the shadow of its allocation, hazards go to the sink, and it is remembered;
 //   learn()  a host thread gets to know that something is complete.
-// The public calls are in model_streams.cpp, model_memory.cpp, model_operations.cpp and model_order.cpp.
+// The public calls are in model_streams.cpp, model_memory.cpp, model_operations.cpp, model_order.cpp, model_host.cpp
+// and model_blocks.cpp; what is done with memory after its end in model_lifetimes.cpp.
 //
 // A stream, event or address the model was not told of is not an error: the call came from a program that may do
 // anything, and the trace may start late. It has no effect, and nothing is reported for it.
@@ -21,8 +22,12 @@
 #include "ordering/contexts.h"
 #include "ordering/copies.h"
 #include "ordering/flat_map.h"
+#include "ordering/freed_lives.h"
+#include "ordering/keyed_clocks.h"
 #include "ordering/lanes.h"
+#include "ordering/loans.h"
 #include "ordering/model.h"
+#include "ordering/retired_blocks.h"
 
 namespace streamsan::ordering {
 
@@ -34,11 +39,19 @@ struct Event {
   EventCall record;
 };
 
-/// What a thread will know when its blocking call returns.
+/// The end of a life, and what it makes of later uses.
+struct Ended {
+  AllocationInfo info;
+  Access free;
+};
+
+/// What becomes of a thread's blocking call when it returns.
 struct Pending {
-  bool active = false;
+  bool active = false;  ///< the host will know something
   TwoClocks learns;
-  std::optional<Rule> leaned_on;  ///< the rule by which the assumed clock learns more than the documented one
+  std::optional<Rule> leaned_on;      ///< the rule by which the assumed clock learns more than the documented one
+  std::optional<Ended> ended;         ///< the free that is being made
+  std::optional<Access> second_free;  ///< a free of memory that was freed before
 };
 
 struct HostThread {
@@ -64,6 +77,13 @@ struct Part {
   bool widened = false;
 };
 
+/// A place in the order at which a block is handed out or comes back.
+struct Point {
+  OpId op{};
+  LaneSlot lane = 0;
+  const TwoClocks& clock;
+};
+
 struct Model::Impl {
   Impl(Options options, HazardSink& hazard_sink);
 
@@ -76,10 +96,15 @@ struct Model::Impl {
   FlatMap<HostThread> threads;
   FlatMap<LaneSlot> streams;
   FlatMap<Event> events;
-  FlatMap<TwoClocks> graphs;   ///< R-GRF-35: by executable graph, its last launch
-  TwoClocks forgotten_graphs;  ///< joined clocks of those dropped from the table
+  KeyedClocks graphs;   ///< R-GRF-35: by executable graph, its last launch
+  KeyedClocks objects;  ///< by object, what was signalled
 
   Allocations allocations;
+  Allocations blocks;  ///< each lies over the allocations, and takes the accesses to its bytes
+  RetiredBlocks retired;
+  std::uint64_t retired_pruned_at = 0;  ///< version of the host clock
+  FreedLives freed;
+  Loans loans;
   AccessPool pool;
   ShadowCounters shadow;
   Assumptions assumptions;
@@ -88,6 +113,7 @@ struct Model::Impl {
   std::uint32_t last_stream = 0;
   std::uint32_t last_event = 0;
   std::uint64_t last_op = 0;
+  std::uint64_t last_allocation = 0;
   std::uint64_t accesses = 0;
   std::uint64_t hazards = 0;
 
@@ -96,6 +122,9 @@ struct Model::Impl {
   HostClock& host(ThreadId id) { return *thread(id).host; }
   [[nodiscard]] Lane* lane(StreamId stream);
   [[nodiscard]] OpId next_op() { return OpId{++last_op}; }
+  [[nodiscard]] AllocationId next_allocation() { return AllocationId{++last_allocation}; }
+  /// The thread makes a call: whatever it still waited for is over.
+  HostThread& calling(ThreadId id);
 
   StreamId open_stream(ContextId context, StreamKind kind, ThreadId thread);
 
@@ -114,8 +143,41 @@ struct Model::Impl {
   void touch_footprint(const Footprint& footprint, const Access& access, const Actor& actor);
   /// What a kernel is known to touch.
   void touch_known(std::span<const KernelBytes> bytes, const Access& access, const Actor& actor);
+  /// The part of the model that holds the address: a block, or else an allocation, or else nullptr.
+  [[nodiscard]] Allocation* holder(Address address) {
+    Allocation* block = blocks.live() == 0 ? nullptr : blocks.find(address);
+    return block ? block : allocations.find(address);
+  }
+  /// Calls visit(holder, its part of the range) for all bytes of the range that something holds, by address.
+  template <typename Visit>
+  void for_each_held(Range range, Visit visit);
+
+  /// The end of an allocation and of the blocks in it: everything before it must be complete.
+  void check_end(Allocation& allocation, const Access& free, const Actor& actor);
   void end(Allocation& allocation);
   void end_overlapping(Range range);
+
+  /// Ends the live blocks that overlap the range, without a hazard and without a trace.
+  void end_blocks(Range range);
+  /// Where the stream, or else the host thread, is now; nullopt: no such stream.
+  std::optional<Point> point(Call call, std::optional<StreamId> stream);
+  void retire(Allocation& block, SiteId freed_at, const HostClock& host);
+  void prune_retired(const HostClock& host);
+
+  /// The block goes back, or bytes are handed out again: compares with the accesses of the life that ends, or of those
+  /// that ended before.
+  void check_release(const Allocation& block, const Access& access, const Actor& actor);
+  void check_reuse(const Access& access, const Actor& actor);
+  /// The host frees the range: compares with the copies that borrowed from it.
+  void check_loans(const Access& access, const Actor& actor);
+
+  /// A free has returned: remembers what was freed, unless something lives there by now.
+  void keep_freed(const Ended& ended);
+  /// Nothing holds the bytes: perhaps something did (R-SOA-04). The access's own range and mode are used.
+  void touch_freed(const Access& access);
+  /// The calls succeeded, so the address leads to something: the free of a life that was kept, if so.
+  void report_second_free(const Access& access);
+  void report_use(FreedLife& life, const Access& access, Certainty certainty);
   [[nodiscard]] MemoryKind kind_at(Address address);
 
  private:
@@ -128,16 +190,56 @@ struct Model::Impl {
     Certainty certainty{};
     bool perhaps_told = false;
     Order order{};
+    HazardKind kind{};
+    AllocationInfo allocation;
+    SiteId freed{};
+    std::optional<Rule> leaned_on{};  ///< known already
+  };
+  /// Earlier accesses, and how a hazard with one of them is told.
+  struct Past {
+    const Shadow& shadow;
+    const AllocationInfo& allocation;
+    std::span<const StreamId> declared{};  ///< accesses of these streams are no hazard
+    SiteId freed{};
+    bool released = false;  ///< the later access is a block's return to its pool
   };
 
-  void collect(const Allocation& allocation, const Access& access, bool also_inferred, const Actor& actor);
-  void report(const Allocation& allocation, const Actor& actor);
+  /// Compares the access with what is past and keeps the conflicts for report().
+  void collect(const Past& past, const Access& access, bool also_inferred, const Actor& actor);
+  /// The place of a conflict with the lane, unless one as bad and newer is there.
+  Conflict* place_of(LaneSlot lane, Order order, Certainty certainty, OpId earlier);
+  void report(const Actor& actor);
   void stay_bounded();
-  void add_parts(const Footprint& footprint, AccessMode mode, bool widened);
+  /// Adds what the footprint touches to parts_. False: nothing holds its first byte.
+  bool add_parts(const Footprint& footprint, AccessMode mode, bool widened);
+  void add_rows_among_blocks(const Footprint& footprint, AccessMode mode, bool widened);
   void touch_parts(const Access& access, const Actor& actor);
 
   std::vector<Conflict> conflicts_;  // scratch
   std::vector<Part> parts_;          // scratch of touch_footprint() and touch_known()
 };
+
+template <typename Visit>
+void Model::Impl::for_each_held(Range range, Visit visit) {
+  while (!range.empty()) {
+    Allocation* block = blocks.live() == 0 ? nullptr : blocks.find_first_ending_after(range.begin);
+    if (block && block->info.range.begin <= range.begin) {
+      const Range part = intersection(range, block->info.range);
+      visit(*block, part);
+      range.begin = part.end;
+      continue;
+    }
+    const Range before_block{range.begin,
+                             block && block->info.range.begin < range.end ? block->info.range.begin : range.end};
+    Allocation* outer = allocations.find_first_ending_after(range.begin);
+    if (!outer || outer->info.range.begin >= before_block.end) {
+      range.begin = before_block.end;
+      continue;
+    }
+    const Range part = intersection(before_block, outer->info.range);
+    visit(*outer, part);
+    range.begin = part.end;
+  }
+}
 
 }  // namespace streamsan::ordering

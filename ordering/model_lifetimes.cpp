@@ -1,14 +1,69 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Memory after its end (R-SOA-04): uses by later calls, and second frees.
+//
+// What makes a use certain? That the address has not been given out again unseen, and that the bytes are touched.
+//   * A pointer that a kernel was given may never be followed, and programs leave stale ones in structures and argument
+//     lists: possible, and nothing at all for a word that may not even be an argument. Known bytes of a kernel are
+//     certain. A launch does not check its pointers, so that it succeeded says nothing.
+//   * Copies, fills and frees do check theirs. On ordinary memory they fail after its free, and a failed call never
+//   gets
+//     here. That one succeeded means rather that the address was given out again in a way that cannot be seen:
+//     possible. Stream-ordered memory stays with its pool, which keeps its addresses: certain.
 #include "ordering/model_impl.h"
 
 namespace streamsan::ordering {
+namespace {
 
-void Model::host_free(Call, Range) {}
-AllocationId Model::block_allocate(Call, std::optional<StreamId>, Range) { return {}; }
-void Model::block_free(Call, std::optional<StreamId>, Address) {}
-void Model::block_use(Call, StreamId, Address) {}
-std::optional<StreamId> Model::block_stream(Address) const { return std::nullopt; }
-void Model::signal(Call, std::optional<StreamId>, std::uint64_t) {}
-void Model::await(Call, std::optional<StreamId>, std::uint64_t) {}
+std::optional<Certainty> certainty_of_use(const AllocationInfo& freed, const Access& use) {
+  if (use.mode == AccessMode::Doubtful) return std::nullopt;
+  const bool certain =
+      use.source == AccessSource::Kernel ? evidence(use) == Evidence::Sure : freed.kind == MemoryKind::DeviceAsync;
+  return certain ? Certainty::Certain : Certainty::Possible;
+}
+
+}  // namespace
+
+void Model::Impl::keep_freed(const Ended& ended) {
+  const Range range = ended.info.range;
+  bool in_use = false;
+  for_each_held(range, [&](const Allocation&, Range) { in_use = true; });
+  if (in_use) return;
+  freed.reused(range);
+  freed.add(ended.info, ended.free);
+}
+
+void Model::Impl::touch_freed(const Access& access) {
+  FreedLife* life = freed.find(access.range.begin);
+  if (!life) return;
+  const std::optional<Certainty> certainty = certainty_of_use(life->info, access);
+  if (!certainty || (life->last_user == access.op && life->last_certainty == *certainty)) return;
+  report_use(*life, access, *certainty);
+}
+
+void Model::Impl::report_second_free(const Access& access) {
+  FreedLife* life = freed.find(access.range.begin);
+  if (!life || life->info.range.begin != access.range.begin) return;
+  Access whole = access;
+  whole.range = life->info.range;
+  report_use(*life, whole, *certainty_of_use(life->info, whole));
+}
+
+void Model::Impl::report_use(FreedLife& life, const Access& access, Certainty certainty) {
+  life.last_user = access.op;
+  life.last_certainty = certainty;
+  Hazard hazard;
+  hazard.kind = HazardKind::UseAfterFree;
+  hazard.certainty = certainty;
+  hazard.earlier = life.free;
+  hazard.later = access;
+  hazard.overlap = intersection(access.range, life.info.range);
+  hazard.allocation = life.info;
+  hazard.freed = life.free.site;
+  ++hazards;
+  sink.hazard(hazard);
+}
+
+void Model::forget_freed(Range range) { impl_->freed.reused(range); }
 
 }  // namespace streamsan::ordering

@@ -5,6 +5,7 @@
 // An allocation's end is a write of all its bytes: by the host at the call for a classic free or an unmap, by an
 // operation of the stream for a stream-ordered free. Everything earlier must be before it by the documented clock; what
 // cudaFree is known to wait for counts in the assumed clock only (R-ALC-02, R-ALC-05), so relying on it is latent.
+// Blocks that a pool handed out of the allocation end with it.
 #include "ordering/model_impl.h"
 
 namespace streamsan::ordering {
@@ -26,19 +27,46 @@ std::optional<Rule> free_waits_by(MemoryKind kind) {
   return std::nullopt;
 }
 
-Access free_access(Call call, OpId op, const Allocation& allocation) {
+/// Can a pointer to such memory, once it was freed, be told from one that was handed out again? See freed_lives.h.
+bool leaves_a_stale_pointer(MemoryKind kind) { return kind == MemoryKind::Device || kind == MemoryKind::DeviceAsync; }
+
+Access free_access(Call call, OpId op, Range range) {
   return {.op = op,
           .site = call.site,
           .thread = call.thread,
           .mode = AccessMode::Write,
           .source = AccessSource::Free,
           .on_stream = false,
-          .range = allocation.info.range};
+          .range = range};
 }
 
 }  // namespace
 
+void Model::Impl::check_end(Allocation& allocation, const Access& free, const Actor& actor) {
+  const Range whole = allocation.info.range;
+  const Part all{&allocation, whole, AccessMode::Write};
+  check(free, {&all, 1}, actor);
+  if (blocks.live() > 0) {
+    for (Allocation* block = blocks.find_first_ending_after(whole.begin); block && block->info.range.overlaps(whole);
+         block = blocks.find_first_ending_after(block->info.range.end)) {
+      const Part part{block, block->info.range, AccessMode::Write};
+      check(free, {&part, 1}, actor);
+    }
+  }
+  if (retired.empty()) return;
+  Access of_all = free;
+  of_all.range = whole;
+  retired.for_each([&](const RetiredBlock& life) {
+    if (!life.info.range.overlaps(whole) || life.shadow.all_before(AccessMode::Write, actor.clock.documented)) return;
+    collect({.shadow = life.shadow, .allocation = allocation.info, .declared = life.declared}, of_all, true, actor);
+  });
+  report(actor);
+}
+
 void Model::Impl::end(Allocation& allocation) {
+  const Range whole = allocation.info.range;
+  end_blocks(whole);
+  retired.drop_if([&](const RetiredBlock& life) { return life.info.range.overlaps(whole); }, pool, shadow);
   allocation.shadow.clear(pool, shadow);
   allocations.remove(allocation);
 }
@@ -48,12 +76,15 @@ void Model::Impl::end_overlapping(Range range) {
        old = allocations.find_first_ending_after(range.begin)) {
     end(*old);
   }
+  end_blocks(range);
+  retired.drop_if([&](const RetiredBlock& life) { return life.info.range.overlaps(range); }, pool, shadow);
+  freed.reused(range);
 }
 
 AllocationId Model::allocate(Call call, Range range, MemoryKind kind) {
   if (range.empty()) return {};
   impl_->end_overlapping(range);
-  Allocation& allocation = impl_->allocations.add(range, kind);
+  Allocation& allocation = impl_->allocations.add(impl_->next_allocation(), range, kind);
   allocation.info.site = call.site;
   allocation.info.thread = call.thread;
   return allocation.info.id;
@@ -79,10 +110,15 @@ AllocationId Model::allocate_async(Call call, StreamId stream, Range range) {
 }
 
 void Model::free(Call call, ContextId context, Address base) {
-  HostThread& thread = impl_->thread(call.thread);
-  thread.pending.active = false;
+  HostThread& thread = impl_->calling(call.thread);
   Allocation* allocation = impl_->allocations.find(base);
-  if (!allocation || allocation->info.range.begin != base) return;
+  if (!allocation || allocation->info.range.begin != base) {
+    const FreedLife* life = allocation ? nullptr : impl_->freed.find(base);
+    if (life && life->info.range.begin == base) {
+      thread.pending.second_free = free_access(call, impl_->next_op(), life->info.range);
+    }
+    return;
+  }
   const OpId op = impl_->next_op();
   TwoClocks clock = thread.host->clock;
   const std::optional<Rule> waits_by = free_waits_by(allocation->info.kind);
@@ -94,8 +130,9 @@ void Model::free(Call call, ContextId context, Address base) {
     thread.pending.learns.documented.clear();
     thread.pending.learns.assumed = everything.assumed;
   }
-  const Part all{allocation, allocation->info.range, AccessMode::Write};
-  impl_->check(free_access(call, op, *allocation), {&all, 1}, {thread.host->lane, 0, clock, *thread.host, waits_by});
+  const Access access = free_access(call, op, allocation->info.range);
+  impl_->check_end(*allocation, access, {thread.host->lane, 0, clock, *thread.host, waits_by});
+  if (leaves_a_stale_pointer(allocation->info.kind)) thread.pending.ended = {allocation->info, access};
   impl_->end(*allocation);
 }
 
@@ -104,27 +141,28 @@ OpId Model::free_async(Call call, StreamId stream, Address base) {
   if (!lane) return kNoOp;
   const OpId op = impl_->begin(call, *lane, LegacyRole::Action);
   Allocation* allocation = impl_->allocations.find(base);
-  if (!allocation || allocation->info.range.begin != base) return op;
-  Access access = free_access(call, op, *allocation);
+  Access access = free_access(call, op, {base, base + 1});
   access.stream = stream;
   access.on_stream = true;
-  const Part all{allocation, allocation->info.range, AccessMode::Write};
-  impl_->check(access, {&all, 1}, {lane->slot, lane->last, lane->clock, impl_->host(call.thread)});
+  if (!allocation) impl_->report_second_free(access);
+  if (!allocation || allocation->info.range.begin != base) return op;
+  access.range = allocation->info.range;
+  impl_->check_end(*allocation, access, {lane->slot, lane->last, lane->clock, impl_->host(call.thread)});
+  const AllocationInfo info = allocation->info;
   impl_->end(*allocation);
+  if (leaves_a_stale_pointer(info.kind)) impl_->freed.add(info, access);
   return op;
 }
 
 void Model::unmap(Call call, ContextId, Range range) {
-  HostThread& thread = impl_->thread(call.thread);
-  thread.pending.active = false;
+  HostThread& thread = impl_->calling(call.thread);
   const OpId op = impl_->next_op();
   Allocation* allocation = impl_->allocations.find_first_ending_after(range.begin);
   while (allocation && allocation->info.range.begin < range.end) {
     const Range whole = allocation->info.range;
     if (range.contains(whole)) {
-      const Part all{allocation, whole, AccessMode::Write};
-      impl_->check(free_access(call, op, *allocation), {&all, 1},
-                   {thread.host->lane, 0, thread.host->clock, *thread.host});
+      impl_->check_end(*allocation, free_access(call, op, whole),
+                       {thread.host->lane, 0, thread.host->clock, *thread.host});
       impl_->end(*allocation);
     }
     allocation = impl_->allocations.find_first_ending_after(whole.end);
@@ -133,34 +171,8 @@ void Model::unmap(Call call, ContextId, Range range) {
 
 const AllocationInfo* Model::find_allocation(Address address) const {
   const Allocation* allocation = impl_->allocations.find_uncached(address);
+  if (!allocation) allocation = impl_->blocks.find_uncached(address);
   return allocation ? &allocation->info : nullptr;
-}
-
-void Model::host_access(Call call, Range range, AccessMode mode) {
-  HostClock& host = impl_->host(call.thread);
-  Lane& lane = impl_->lanes[host.lane];
-  const Access access{.op = impl_->next_op(),
-                      .site = call.site,
-                      .thread = call.thread,
-                      .mode = mode,
-                      .source = AccessSource::Host,
-                      .on_stream = false};
-  // With joined threads everything later starts after this: nothing to remember.
-  if (!impl_->joined()) {
-    host.clock.set(lane.slot, ++lane.last);
-    ++host.version;
-  }
-  for (Allocation* allocation = impl_->allocations.find_first_ending_after(range.begin);
-       allocation && allocation->info.range.overlaps(range);
-       allocation = impl_->allocations.find_first_ending_after(allocation->info.range.end)) {
-    const Part part{allocation, intersection(range, allocation->info.range), mode};
-    const Actor actor{lane.slot, lane.last, host.clock, host};
-    if (impl_->joined()) {
-      impl_->check(access, {&part, 1}, actor);
-    } else {
-      impl_->touch(access, {&part, 1}, actor);
-    }
-  }
 }
 
 }  // namespace streamsan::ordering

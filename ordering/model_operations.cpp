@@ -18,7 +18,6 @@ namespace {
 
 constexpr std::uint64_t kMostRows = 1024;
 constexpr std::size_t kMostParts = 4096;
-constexpr std::size_t kMostGraphs = 256;
 
 Bytes bytes_of(const Footprint& footprint) { return footprint.width * footprint.rows * footprint.slices; }
 
@@ -45,6 +44,12 @@ Footprint simplified(Footprint f) {
   return f;
 }
 
+/// Rows of all slices are counted through.
+Range row_of(const Footprint& f, std::uint64_t row) {
+  const Address begin = f.base + row / f.rows * f.slice_pitch + row % f.rows * f.pitch;
+  return {begin, begin + f.width};
+}
+
 }  // namespace
 
 MemoryKind Model::Impl::kind_at(Address address) {
@@ -53,32 +58,52 @@ MemoryKind Model::Impl::kind_at(Address address) {
   return allocation ? allocation->info.kind : MemoryKind::Pageable;
 }
 
-void Model::Impl::add_parts(const Footprint& given, AccessMode mode, bool widened) {
-  Allocation* allocation = given.base == 0 ? nullptr : allocations.find(given.base);
-  if (!allocation || bytes_of(given) == 0) return;
+bool Model::Impl::add_parts(const Footprint& given, AccessMode mode, bool widened) {
+  if (given.base == 0 || bytes_of(given) == 0) return true;
   const Footprint footprint = simplified(given);
+  if (blocks.live() > 0) {
+    if (!holder(given.base)) return false;
+    add_rows_among_blocks(footprint, mode, widened);
+    return true;
+  }
+  Allocation* allocation = allocations.find(given.base);
+  if (!allocation) return false;
   if (footprint.rows > 1) {
     const std::uint64_t all = footprint.rows * footprint.slices;
     const std::uint64_t rows = std::min({all, kMostRows, std::uint64_t{kMostParts - parts_.size()}});
     shadow.forgotten += all - rows;
     for (std::uint64_t row = 0; row < rows; ++row) {
-      const Address begin =
-          footprint.base + row / footprint.rows * footprint.slice_pitch + row % footprint.rows * footprint.pitch;
-      const Range range = intersection({begin, begin + footprint.width}, allocation->info.range);
+      const Range range = intersection(row_of(footprint, row), allocation->info.range);
       if (!range.empty()) parts_.push_back({allocation, range, mode, widened});
     }
-    return;
+    return true;
   }
   // A run of bytes may reach over several allocations: neighbouring mapped ranges.
-  Range rest{footprint.base, footprint.base + bytes_of(footprint)};
+  Range rest{footprint.base, footprint.base + footprint.width};
   while (allocation && allocation->info.range.overlaps(rest)) {
     if (parts_.size() == kMostParts) {
       ++shadow.forgotten;
-      return;
+      return true;
     }
     parts_.push_back({allocation, intersection(rest, allocation->info.range), mode, widened});
     rest.begin = allocation->info.range.end;
     allocation = rest.empty() ? nullptr : allocations.find(rest.begin);
+  }
+  return true;
+}
+
+void Model::Impl::add_rows_among_blocks(const Footprint& footprint, AccessMode mode, bool widened) {
+  const std::uint64_t all = footprint.rows * footprint.slices;
+  const std::uint64_t rows = std::min(all, kMostRows);
+  shadow.forgotten += all - rows;
+  for (std::uint64_t row = 0; row < rows; ++row) {
+    for_each_held(row_of(footprint, row), [&](Allocation& held_by, Range range) {
+      if (parts_.size() == kMostParts) {
+        ++shadow.forgotten;
+      } else {
+        parts_.push_back({&held_by, range, mode, widened});
+      }
+    });
   }
 }
 
@@ -94,19 +119,34 @@ void Model::Impl::touch_parts(const Access& access, const Actor& actor) {
 
 void Model::Impl::touch_footprint(const Footprint& footprint, const Access& access, const Actor& actor) {
   parts_.clear();
-  add_parts(footprint, access.mode, false);
+  if (!add_parts(footprint, access.mode, false)) {
+    Access stale = access;
+    stale.range = row_of(footprint, 0);
+    touch_freed(stale);
+  }
+  if (blocks.live() > 0) {
+    std::stable_sort(parts_.begin(), parts_.end(),
+                     [](const Part& a, const Part& b) { return a.allocation->info.id < b.allocation->info.id; });
+  }
   touch_parts(access, actor);
 }
 
 void Model::Impl::touch_known(std::span<const KernelBytes> bytes, const Access& access, const Actor& actor) {
   parts_.clear();
-  for (const KernelBytes& known : bytes) add_parts(known.bytes, known.mode, known.widened);
+  for (const KernelBytes& known : bytes) {
+    if (add_parts(known.bytes, known.mode, known.widened)) continue;
+    Access stale = access;
+    stale.range = row_of(known.bytes, 0);
+    stale.mode = known.mode;
+    stale.widened = known.widened;
+    touch_freed(stale);
+  }
   if (parts_.size() > 1) {
     // Reads come first: of two equally bad conflicts with one operation the first is reported, and that a kernel may
     // read what is not there yet says more than that it also writes there.
     const auto place = [](const Part& part) {
-      return std::tuple(part.allocation->info.range.begin, part.mode == AccessMode::Write, part.mode, part.widened,
-                        part.range.begin);
+      return std::tuple(part.allocation->info.range.begin, part.allocation->info.id, part.mode == AccessMode::Write,
+                        part.mode, part.widened, part.range.begin);
     };
     std::sort(parts_.begin(), parts_.end(), [&](const Part& a, const Part& b) { return place(a) < place(b); });
   }
@@ -129,8 +169,13 @@ OpId Model::launch(Call call, StreamId stream, const LaunchShape& shape, std::sp
                 .arguments_hash = shape.arguments_hash};
   const Actor actor{lane->slot, lane->last, lane->clock, impl_->host(call.thread)};
   for (const PointerArgument& pointer : pointers) {
-    Allocation* allocation = impl_->allocations.find(pointer.address);
-    if (!allocation) continue;
+    Allocation* allocation = impl_->holder(pointer.address);
+    if (!allocation) {
+      access.mode = pointer.mode;
+      access.range = {pointer.address, pointer.address + 1};
+      impl_->touch_freed(access);
+      continue;
+    }
     const Part reach{allocation, {pointer.address, allocation->info.range.end}, pointer.mode};
     impl_->touch(access, {&reach, 1}, actor);
   }
@@ -141,27 +186,36 @@ OpId Model::launch(Call call, StreamId stream, const LaunchShape& shape, std::sp
 }
 
 OpId Model::copy(Call call, StreamId stream, const Footprint& dst, const Footprint& src, Form form) {
-  HostThread& thread = impl_->thread(call.thread);
-  thread.pending.active = false;
+  HostThread& thread = impl_->calling(call.thread);
   Lane* lane = impl_->lane(stream);
   if (!lane || std::max(bytes_of(dst), bytes_of(src)) == 0) return kNoOp;  // R-CPY-23
-  const CopyRule rule = copy_rule(impl_->kind_at(dst.base), impl_->kind_at(src.base), form);
+  const MemoryKind to = impl_->kind_at(dst.base);
+  const MemoryKind from = impl_->kind_at(src.base);
+  const CopyRule rule = copy_rule(to, from, form);
   const bool syncs_first = rule.documented == HostEffect::Prior || rule.assumed == HostEffect::Prior;
   const TwoClocks prior = syncs_first ? impl_->contexts.covered_by(*lane) : TwoClocks{};
   const OpId op = impl_->begin(call, *lane, LegacyRole::Action);
   Access access{.op = op, .site = call.site, .stream = stream, .thread = call.thread, .source = AccessSource::Copy};
   const Actor actor{lane->slot, lane->last, lane->clock, *thread.host};
+  const bool borrows = form == Form::Asynchronous && rule.documented == HostEffect::None;
+  const auto lend = [&](const Footprint& side) {
+    access.range = hull(side);
+    impl_->loans.add({side, {lane->slot, lane->last, access}});
+  };
   access.mode = AccessMode::Read;
-  impl_->touch_footprint(src, access, actor);
+  // R-CPY-01: a synchronous copy is done with a pageable source when it returns.
+  const bool source_is_free = form == Form::Synchronous && from == MemoryKind::Pageable;
+  if (!source_is_free) impl_->touch_footprint(src, access, actor);
+  if (borrows && from == MemoryKind::Pageable) lend(src);
   access.mode = AccessMode::Write;
   impl_->touch_footprint(dst, access, actor);
+  if (borrows && to == MemoryKind::Pageable) lend(dst);
   impl_->promise(thread, rule, *lane, prior);
   return op;
 }
 
 OpId Model::fill(Call call, StreamId stream, const Footprint& dst, Form form) {
-  HostThread& thread = impl_->thread(call.thread);
-  thread.pending.active = false;
+  HostThread& thread = impl_->calling(call.thread);
   Lane* lane = impl_->lane(stream);
   if (!lane || bytes_of(dst) == 0) return kNoOp;  // R-CPY-23
   const OpId op = impl_->begin(call, *lane, LegacyRole::Action);
@@ -203,14 +257,9 @@ OpId Model::graph_launch(Call call, StreamId stream, std::uint64_t exec) {
   Lane* lane = impl_->lane(stream);
   if (!lane) return kNoOp;
   const OpId op = impl_->begin(call, *lane, LegacyRole::Action);
-  const TwoClocks* earlier = impl_->graphs.find(exec);
-  lane->clock.join(earlier ? *earlier : impl_->forgotten_graphs);
-  if (!earlier && impl_->graphs.size() >= kMostGraphs) {
-    // Executable graphs are not seen to die. The order among those dropped is kept, and more: towards silence.
-    impl_->graphs.for_each([&](std::uint64_t, const TwoClocks& clock) { impl_->forgotten_graphs.join(clock); });
-    impl_->graphs.clear();
-  }
-  impl_->graphs[exec] = lane->clock;
+  TwoClocks& last_launch = impl_->graphs.at(exec);
+  lane->clock.join(last_launch);
+  last_launch = lane->clock;
   return op;
 }
 

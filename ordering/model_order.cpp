@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Calls that only order: events, synchronisations, queries.
+// Calls that only order: events, synchronisations, queries, and what annotations say.
 //
 // A blocking call covers what was submitted before it, and the host knows so when it returns. Other threads may submit
 // in between, so the snapshot is taken at the call and joined at the return.
@@ -9,10 +9,10 @@
 namespace streamsan::ordering {
 namespace {
 
-void expect(Pending& pending, const TwoClocks* covered) {
-  pending.active = covered != nullptr;
+void expect(Pending& pending, const TwoClocks& covered) {
+  pending.active = true;
   pending.leaned_on.reset();
-  if (covered) pending.learns = *covered;
+  pending.learns = covered;
 }
 
 }  // namespace
@@ -50,21 +50,19 @@ OpId Model::wait_event(Call call, StreamId stream, EventId event_id) {
 }
 
 void Model::sync_stream(Call call, StreamId stream) {
-  Pending& pending = impl_->thread(call.thread).pending;
-  const Lane* lane = impl_->lane(stream);
-  if (!lane) return expect(pending, nullptr);
-  const TwoClocks covered = impl_->contexts.covered_by(*lane);
-  expect(pending, &covered);
+  Pending& pending = impl_->calling(call.thread).pending;
+  if (const Lane* lane = impl_->lane(stream)) expect(pending, impl_->contexts.covered_by(*lane));
 }
 
 void Model::sync_event(Call call, EventId event_id) {
+  Pending& pending = impl_->calling(call.thread).pending;
   const Event* event = impl_->events.find(static_cast<std::uint64_t>(event_id));
-  expect(impl_->thread(call.thread).pending, event && event->recorded ? &event->captured : nullptr);
+  if (event && event->recorded) expect(pending, event->captured);
 }
 
 void Model::sync_context(Call call, ContextId context) {
-  Pending& pending = impl_->thread(call.thread).pending;
-  expect(pending, &impl_->contexts.everything(impl_->contexts.index_of(context)));
+  Pending& pending = impl_->calling(call.thread).pending;
+  expect(pending, impl_->contexts.everything(impl_->contexts.index_of(context)));
 }
 
 void Model::query_stream_succeeded(Call call, StreamId stream) {
@@ -78,12 +76,31 @@ void Model::query_event_succeeded(Call call, EventId event_id) {
 
 void Model::returned(ThreadId thread_id, bool ok) {
   HostThread& thread = impl_->thread(thread_id);
-  Pending& pending = thread.pending;
-  if (!pending.active) return;
-  pending.active = false;
-  if (!ok) return;
-  if (pending.leaned_on) impl_->assumptions.note(*pending.leaned_on, pending.learns.assumed);
-  impl_->learn(*thread.host, pending.learns);
+  const Pending& pending = thread.pending;
+  if (ok && pending.active) {
+    if (pending.leaned_on) impl_->assumptions.note(*pending.leaned_on, pending.learns.assumed);
+    impl_->learn(*thread.host, pending.learns);
+  }
+  if (ok && pending.ended) impl_->keep_freed(*pending.ended);
+  if (ok && pending.second_free) impl_->report_second_free(*pending.second_free);
+  impl_->calling(thread_id);
+}
+
+void Model::signal(Call call, std::optional<StreamId> stream, std::uint64_t object) {
+  if (!stream) return impl_->objects.at(object).join(impl_->host(call.thread).clock);
+  Lane* lane = impl_->lane(*stream);
+  if (!lane) return;
+  impl_->begin(call, *lane, LegacyRole::NoAction);
+  impl_->objects.at(object).join(lane->clock);
+}
+
+void Model::await(Call call, std::optional<StreamId> stream, std::uint64_t object) {
+  const TwoClocks& signalled = impl_->objects.of(object);
+  if (!stream) return impl_->learn(impl_->host(call.thread), signalled);
+  Lane* lane = impl_->lane(*stream);
+  if (!lane) return;
+  impl_->begin(call, *lane, LegacyRole::NoAction);
+  lane->clock.join(signalled);
 }
 
 std::optional<Moment> Model::last_record(EventId event_id) const {

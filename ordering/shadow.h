@@ -27,6 +27,8 @@ class Shadow {
   /// R-SOA-01: the allocation is itself an operation of a stream, and writes all bytes.
   void born(const Remembered& allocation) { birth_ = allocation; }
 
+  [[nodiscard]] bool empty() const { return uses_.empty() && !birth_; }
+
   /// Does the summary alone show that every earlier access that conflicts is known to `clock`?
   [[nodiscard]] bool all_before(AccessMode mode, const VectorClock& clock) const {
     for (const LaneUse& use : uses_) {

@@ -285,7 +285,9 @@ TEST(CopyMatrix, AssumedNeverKnowsLessThanDocumented) {
       for (const MemoryKind src : kKinds) {
         const CopyRule rule = copy_rule(dst, src, form);
         EXPECT_LE(rule.documented, rule.assumed);
-        EXPECT_EQ(rule.leans(), rule_status(rule.assumed_rule) == RuleStatus::Assumed) << rule_id(rule.assumed_rule);
+        // R-CPY-13 is assumed of the source alone: not that the copy is complete.
+        const bool assumed = rule.assumed_rule != Rule::CPY_13 && rule_status(rule.assumed_rule) == RuleStatus::Assumed;
+        EXPECT_EQ(rule.leans(), assumed) << rule_id(rule.assumed_rule);
       }
     }
   }

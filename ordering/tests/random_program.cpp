@@ -40,6 +40,12 @@ constexpr Weighted kSteps[] = {
     {StepKind::QueryStream, "QueryStream", 2},
     {StepKind::QueryEvent, "QueryEvent", 2},
     {StepKind::HostAccess, "HostAccess", 3},
+    {StepKind::HostFree, "HostFree", 2},
+    {StepKind::BlockAllocate, "BlockAllocate", 10},
+    {StepKind::BlockFree, "BlockFree", 9},
+    {StepKind::BlockUse, "BlockUse", 2},
+    {StepKind::Signal, "Signal", 2},
+    {StepKind::Await, "Await", 2},
 };
 
 const char* name_of(StepKind kind) {
@@ -61,6 +67,7 @@ Program random_program(std::uint64_t seed) {
   program.host_threads = below(3) == 0 ? Options::HostThreads::Separate : Options::HostThreads::Joined;
   program.two_contexts = below(4) == 0;
   program.exact_only = below(3) == 0;
+  program.one_memory = below(3) == 0;
   const std::uint8_t threads = static_cast<std::uint8_t>(1 + below(3));
   const auto add = [&](StepKind kind) {
     Step step{.kind = kind, .thread = below(threads), .stream = below(256), .object = below(256)};
@@ -87,7 +94,8 @@ Program random_program(std::uint64_t seed) {
 std::string describe(const Program& program) {
   std::ostringstream text;
   text << "seed " << program.seed << (program.host_threads == Options::HostThreads::Joined ? ", joined" : ", separate")
-       << " host threads" << (program.two_contexts ? ", two contexts" : "") << '\n';
+       << " host threads" << (program.two_contexts ? ", two contexts" : "")
+       << (program.one_memory ? ", one memory" : "") << '\n';
   std::size_t number = 0;
   for (const Step& step : program.steps) {
     text << "  site " << ++number << ": " << name_of(step.kind) << " thread=" << int{step.thread}

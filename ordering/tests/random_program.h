@@ -11,6 +11,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <random>
 #include <set>
 #include <string>
@@ -46,6 +47,12 @@ enum class StepKind : std::uint8_t {
   QueryStream,
   QueryEvent,
   HostAccess,
+  HostFree,
+  BlockAllocate,
+  BlockFree,
+  BlockUse,
+  Signal,
+  Await,
 };
 
 struct Step {
@@ -61,6 +68,7 @@ struct Program {
   Options::HostThreads host_threads = Options::HostThreads::Joined;
   bool two_contexts = false;
   bool exact_only = false;
+  bool one_memory = false;  ///< a pool: everything happens in one place
   std::vector<Step> steps;
 };
 
@@ -84,6 +92,7 @@ class Interpreter {
   static constexpr Bytes kMemoryBytes = 512;
   static constexpr Bytes kUnit = 64;
   static constexpr std::uint8_t kLinearShape = 8;
+  static constexpr Address kPageable = 0x90000;
 
   struct LiveStream {
     StreamId id{};
@@ -104,11 +113,24 @@ class Interpreter {
 
   EventId event(const Step& s) { return events_.empty() ? EventId{1'000'000} : events_[s.object % events_.size()]; }
 
-  static Address base_of(std::uint8_t object) { return 0x10000 + (object % kMemories) * 0x1000; }
+  /// Where an annotation speaks of: a stream, or the host.
+  std::optional<StreamId> stream_or_host(const Step& s) {
+    return s.detail[3] % 4 == 0 ? std::nullopt : std::optional(stream(s).id);
+  }
+
+  [[nodiscard]] Address block_of(const Step& s) const { return base_of(s.object) + s.detail[0] % 2 * (kUnit * 2); }
+  /// One of the blocks handed out, most of which still live; now and then a place where none may begin.
+  [[nodiscard]] Address taken_block(const Step& s) const {
+    return taken_.empty() || s.detail[2] % 8 == 0 ? block_of(s) : taken_[s.object % taken_.size()];
+  }
+
+  [[nodiscard]] Address base_of(std::uint8_t object) const {
+    return 0x10000 + (object % (program_.one_memory ? 1 : kMemories)) * 0x1000;
+  }
 
   /// Some bytes of some memory, or of pageable memory, or an array.
   Footprint footprint(std::uint8_t object, std::uint8_t place, std::uint8_t shape) const {
-    if (object % 7 == 6) return {shape % 5 == 0 ? 0 : Address{0x90000}, kUnit * 2, kUnit * 2, 1};
+    if (object % 7 == 6) return {shape % 5 == 0 ? 0 : kPageable, kUnit * 2, kUnit * 2, 1};
     const Address begin = base_of(object) + (place % 8) * kUnit;
     switch (shape % 9) {
       case 0:
@@ -227,10 +249,34 @@ class Interpreter {
         break;
       case StepKind::HostAccess: {
         const Footprint bytes = footprint(s.object % 6, s.detail[0], kLinearShape);
-        model_.host_access(call, {bytes.base, bytes.base + bytes.width},
+        model_.host_access(call, {bytes.base, bytes.base + (s.detail[2] % 2 ? 1 : bytes.width)},
                            s.detail[1] % 2 ? AccessMode::Read : AccessMode::Write);
         break;
       }
+      case StepKind::HostFree: {
+        const Range pageable{kPageable, kPageable + kUnit * 2};
+        const Range part{base_of(s.object), base_of(s.object) + kMemoryBytes / (1 + s.detail[0] % 2)};
+        model_.host_free(call, s.detail[1] % 2 ? pageable : part);
+        break;
+      }
+      case StepKind::BlockAllocate:
+        // Longer than what rows that follow each other cover: the reference takes them one by one.
+        model_.block_allocate(call, stream_or_host(s), {block_of(s), block_of(s) + kUnit * 2 * (2 + s.detail[1] % 3)});
+        taken_.push_back(block_of(s));
+        break;
+      case StepKind::BlockFree:
+        model_.block_free(call, stream_or_host(s), taken_block(s));
+        std::erase(taken_, taken_block(s));
+        break;
+      case StepKind::BlockUse:
+        model_.block_use(call, stream(s).id, taken_block(s));
+        break;
+      case StepKind::Signal:
+        model_.signal(call, stream_or_host(s), s.object % 2);
+        break;
+      case StepKind::Await:
+        model_.await(call, stream_or_host(s), s.object % 2);
+        break;
     }
   }
 
@@ -274,6 +320,7 @@ class Interpreter {
   std::vector<LiveStream> streams_;
   std::vector<EventId> events_;
   std::set<EventId> destroyed_;
+  std::vector<Address> taken_;
 };
 
 }  // namespace streamsan::ordering::testing

@@ -20,6 +20,7 @@
 #include <cstdlib>
 #include <map>
 #include <optional>
+#include <set>
 #include <sstream>
 
 #include "ordering/tests/random_program.h"
@@ -45,6 +46,9 @@ struct Outcome {
   bool any_unordered = false;
   bool any_possible = false;
   bool any_told = false;
+  std::set<HazardKind> kinds;
+  bool any_loan = false;
+  bool any_block = false;  ///< beside its reuse and release
 };
 
 int badness(Order order, Certainty certainty) {
@@ -56,6 +60,11 @@ struct Verdict {
   bool all_exact = true;
 };
 using Verdicts = std::map<std::pair<OpId, AllocationId>, Verdict>;
+
+/// A reuse is one mistake, whichever of the earlier lives of the bytes it meets.
+AllocationId place(HazardKind kind, AllocationId allocation) {
+  return kind == HazardKind::ReuseWhileInUse ? AllocationId{} : allocation;
+}
 
 Outcome compare(const Program& program) {
   const Options options{program.host_threads};
@@ -85,14 +94,18 @@ Outcome compare(const Program& program) {
     }
     if ((hazard.order == Order::Latent) != hazard.leaned_on.has_value()) text << "leaned_on does not fit the order\n";
     if (hazard.overlap.empty()) text << "empty overlap\n";
-    Verdict& verdict = fast[{hazard.later.op, hazard.allocation.id}];
+    Verdict& verdict = fast[{hazard.later.op, place(hazard.kind, hazard.allocation.id)}];
     verdict.worst = std::max(verdict.worst, badness(hazard.order, hazard.certainty));
     outcome.any_possible |= hazard.certainty == Certainty::Possible;
     outcome.any_told |= hazard.perhaps_told;
+    outcome.kinds.insert(hazard.kind);
+    outcome.any_loan |= hazard.allocation.kind == MemoryKind::Pageable && !hazard.allocation.block;
+    outcome.any_block |= hazard.allocation.block && hazard.later.source != AccessSource::Free &&
+                         hazard.later.source != AccessSource::Allocate;
   }
   Verdicts naive;
   for (const ReferenceModel::Pair& pair : reference.pairs()) {
-    Verdict& verdict = naive[{pair.later, pair.allocation}];
+    Verdict& verdict = naive[{pair.later, place(pair.kind, pair.allocation)}];
     verdict.worst = std::max(verdict.worst, badness(pair.order, pair.certainty));
     verdict.all_exact = verdict.all_exact && pair.all_exact;
     outcome.any_hazard = true;
@@ -140,6 +153,9 @@ TEST(RandomProgram, FastModelAgreesWithReference) {
   std::uint64_t with_unordered = 0;
   std::uint64_t with_possible = 0;
   std::uint64_t with_told = 0;
+  std::map<HazardKind, std::uint64_t> with_kind;
+  std::uint64_t with_loan = 0;
+  std::uint64_t with_block = 0;
   for (std::uint64_t seed = first; seed < first + programs; ++seed) {
     const Program program = random_program(seed);
     const Outcome outcome = compare(program);
@@ -152,6 +168,9 @@ TEST(RandomProgram, FastModelAgreesWithReference) {
     with_unordered += outcome.any_unordered;
     with_possible += outcome.any_possible;
     with_told += outcome.any_told;
+    for (const HazardKind kind : outcome.kinds) ++with_kind[kind];
+    with_loan += outcome.any_loan;
+    with_block += outcome.any_block;
   }
   RecordProperty("programs", std::to_string(programs));
   RecordProperty("with_hazard", std::to_string(with_hazard));
@@ -162,10 +181,23 @@ TEST(RandomProgram, FastModelAgreesWithReference) {
   EXPECT_GE(with_latent * 100, programs * 5);
   EXPECT_GE(with_possible * 100, programs * 5);
   EXPECT_GE(with_told * 100, programs * 2);
+  EXPECT_GE(with_loan * 1000, programs * 5);
+  EXPECT_GE(with_block * 100, programs * 2);
+  for (const HazardKind kind : {HazardKind::ReadAfterWrite, HazardKind::WriteAfterRead, HazardKind::WriteAfterWrite,
+                                HazardKind::UseBeforeAllocate, HazardKind::UseAfterFree, HazardKind::FreeWhileInUse,
+                                HazardKind::ReleaseWhileInUse, HazardKind::ReuseWhileInUse}) {
+    EXPECT_GE(with_kind[kind] * 1000, programs * 5) << static_cast<int>(kind);
+  }
   std::printf("%llu programs: %llu with a hazard, %llu unordered, %llu latent, %llu possible, %llu told\n",
               static_cast<unsigned long long>(programs), static_cast<unsigned long long>(with_hazard),
               static_cast<unsigned long long>(with_unordered), static_cast<unsigned long long>(with_latent),
               static_cast<unsigned long long>(with_possible), static_cast<unsigned long long>(with_told));
+  std::printf("with a loan %llu, in a block %llu; by kind:", static_cast<unsigned long long>(with_loan),
+              static_cast<unsigned long long>(with_block));
+  for (const auto& [kind, count] : with_kind) {
+    std::printf(" %d: %llu", static_cast<int>(kind), static_cast<unsigned long long>(count));
+  }
+  std::printf("\n");
 }
 
 }  // namespace

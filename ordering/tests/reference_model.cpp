@@ -142,16 +142,18 @@ std::vector<ReferenceModel::Node> ReferenceModel::covered_by_context(ContextId c
   return covered;
 }
 
-void ReferenceModel::sync_stream(Call call, StreamId id) { pending_[call.thread] = {covered_by_stream(id), {}}; }
+void ReferenceModel::sync_stream(Call call, StreamId id) {
+  pending_[call.thread] = {.learns = Edges{covered_by_stream(id), {}}};
+}
 
 void ReferenceModel::sync_event(Call call, EventId event) {
   const auto record = records_.find(event);
   pending_[call.thread] = {};
-  if (record != records_.end()) pending_[call.thread].documented = {record->second};
+  if (record != records_.end()) pending_[call.thread].learns = Edges{{record->second}, {}};
 }
 
 void ReferenceModel::sync_context(Call call, ContextId context) {
-  pending_[call.thread] = {covered_by_context(context), {}};
+  pending_[call.thread] = {.learns = Edges{covered_by_context(context), {}}};
 }
 
 void ReferenceModel::query_stream_succeeded(Call call, StreamId id) {
@@ -166,8 +168,15 @@ void ReferenceModel::query_event_succeeded(Call call, EventId event) {
 void ReferenceModel::returned(ThreadId thread, bool ok) {
   const auto pending = pending_.find(thread);
   if (pending == pending_.end()) return;
-  if (ok) host_learns(thread, pending->second);
+  const Returning returning = pending->second;
   pending_.erase(pending);
+  if (!ok) return;
+  if (returning.learns) host_learns(thread, *returning.learns);
+  if (returning.freed && held(returning.freed->range).empty()) {
+    std::erase_if(freed_, [&](const Freed& life) { return life.range.overlaps(returning.freed->range); });
+    freed_.push_back(*returning.freed);
+  }
+  if (returning.second_free) free_again(returning.second_free->first, returning.second_free->second);
 }
 
 void ReferenceModel::set_copy_effect(Call call, Node copy, const std::vector<Node>& prior, Effect documented,
@@ -177,54 +186,92 @@ void ReferenceModel::set_copy_effect(Call call, Node copy, const std::vector<Nod
   if (documented.complete) edges.documented.push_back(copy);
   if (assumed.prior) append(edges.assumed, prior);
   if (assumed.complete) edges.assumed.push_back(copy);
-  pending_[call.thread] = edges;
+  pending_[call.thread] = {.learns = edges};
 }
 
 // ---- memory --------------------------------------------------------------------------------------------------------
 
-ReferenceModel::Memory* ReferenceModel::memory_at(Address address) {
+ReferenceModel::Memory* ReferenceModel::outer_at(Address address) {
   for (Memory& memory : memories_) {
-    if (memory.range.contains(address)) return &memory;
+    if (!memory.block && memory.range.contains(address)) return &memory;
   }
   return nullptr;
 }
 
+ReferenceModel::Memory* ReferenceModel::block_at(Address address) {
+  for (Memory& memory : memories_) {
+    if (memory.block && memory.range.contains(address)) return &memory;
+  }
+  return nullptr;
+}
+
+ReferenceModel::Memory* ReferenceModel::memory_at(Address address) {
+  Memory* block = block_at(address);
+  return block ? block : outer_at(address);
+}
+
 MemoryKind ReferenceModel::kind_at(Address address) {
   if (address == 0) return MemoryKind::Device;  // an array
-  const Memory* memory = memory_at(address);
+  const Memory* memory = outer_at(address);
   return memory ? memory->kind : MemoryKind::Pageable;
 }
 
-void ReferenceModel::end(AllocationId id) {
-  std::erase_if(memories_, [id](const Memory& memory) { return memory.id == id; });
+std::vector<std::pair<ReferenceModel::Memory*, Range>> ReferenceModel::held(Range range) {
+  std::set<Address> cuts{range.begin, range.end};
+  for (const Memory& memory : memories_) {
+    if (range.contains(memory.range.begin)) cuts.insert(memory.range.begin);
+    if (range.contains(memory.range.end)) cuts.insert(memory.range.end);
+  }
+  std::vector<std::pair<Memory*, Range>> parts;
+  for (auto cut = cuts.begin(); std::next(cut) != cuts.end(); ++cut) {
+    if (Memory* memory = memory_at(*cut)) parts.push_back({memory, {*cut, *std::next(cut)}});
+  }
+  return parts;
 }
 
-void ReferenceModel::access(Memory& memory, Node node, const Access& later) {
+/// The memory goes away, or something else takes its place.
+void ReferenceModel::end(Range range) {
+  std::erase_if(memories_, [range](const Memory& memory) { return memory.range.overlaps(range); });
+  std::erase_if(retired_, [range](const Memory& memory) { return memory.range.overlaps(range); });
+}
+
+void ReferenceModel::compare(const Memory& memory, AllocationId name, Range whole, Node node, const Access& later,
+                             std::optional<HazardKind> given, bool also_declared) {
   const std::vector<bool> documented = before(node, false);
   const std::vector<bool> assumed = before(node, true);
   const std::vector<bool> perhaps_known = told();
-  memory.all_exact = memory.all_exact && later.exact;
   for (const PastAccess& past : memory.past) {
     const Access& earlier = past.access;
     if (past.node == node || documented[past.node]) continue;
+    if (!also_declared && memory.declared.contains(earlier.stream)) continue;
     if (both(earlier, later, AccessMode::Read) || both(earlier, later, AccessMode::Atomic)) continue;
-    const std::optional<Certainty> certain = certainty(earlier, later, memory.range);
+    const std::optional<Certainty> certain = certainty(earlier, later, whole);
     if (!certain) continue;
     HazardKind kind = HazardKind::WriteAfterWrite;
     if (!is_write(earlier)) kind = HazardKind::WriteAfterRead;
     if (!is_write(later)) kind = HazardKind::ReadAfterWrite;
     if (earlier.source == AccessSource::Allocate) kind = HazardKind::UseBeforeAllocate;
     if (later.source == AccessSource::Free) kind = HazardKind::FreeWhileInUse;
+    if (given) kind = *given;
     const bool perhaps_told = *certain == Certainty::Certain && perhaps_known[past.node];  // R-HST-06
-    pairs_.push_back({earlier.op, later.op, memory.id, kind, assumed[past.node] ? Order::Latent : Order::Unordered,
-                      perhaps_told ? Certainty::Possible : *certain, perhaps_told, memory.all_exact});
+    // R-CPY-13, R-CPY-14
+    const bool staged = memory.kind == MemoryKind::Pageable && earlier.source == AccessSource::Copy;
+    pairs_.push_back({earlier.op, later.op, name, kind, assumed[past.node] || staged ? Order::Latent : Order::Unordered,
+                      perhaps_told ? Certainty::Possible : *certain, perhaps_told,
+                      memory.all_exact && memory.kind != MemoryKind::Pageable});
   }
+}
+
+void ReferenceModel::access(Memory& memory, Node node, const Access& later) {
+  memory.all_exact = memory.all_exact && later.exact;
+  compare(memory, memory.id, memory.range, node, later, std::nullopt, true);
   memory.past.push_back({node, later});
 }
 
 AllocationId ReferenceModel::allocate(Call, Range range, MemoryKind kind) {
-  std::erase_if(memories_, [range](const Memory& memory) { return memory.range.overlaps(range); });
-  memories_.push_back({AllocationId{++allocations_made_}, range, kind, {}, true});
+  end(range);
+  std::erase_if(freed_, [range](const Freed& life) { return life.range.overlaps(range); });
+  memories_.push_back({.id = AllocationId{++allocations_made_}, .range = range, .kind = kind});
   return memories_.back().id;
 }
 
@@ -232,77 +279,233 @@ AllocationId ReferenceModel::allocate_async(Call call, StreamId id, Range range)
   const Node node = new_operation(call, id, false);  // R-STR-17
   const AllocationId made = allocate(call, range, MemoryKind::DeviceAsync);
   access(memories_.back(), node,
-         {.op = OpId{operations_}, .mode = AccessMode::Write, .source = AccessSource::Allocate, .range = range});
+         {.op = OpId{operations_},
+          .stream = id,
+          .mode = AccessMode::Write,
+          .source = AccessSource::Allocate,
+          .range = range});
   return made;
+}
+
+ReferenceModel::Node ReferenceModel::host_node(ThreadId thread) {
+  const Node node = new_node();
+  const auto host = last_host_node_.find(host_of(thread));
+  if (host != last_host_node_.end()) nodes_[node].documented.push_back(host->second);
+  return node;
+}
+
+void ReferenceModel::check_end(const Memory& memory, Node node, OpId op) {
+  const auto free_of = [&](Range range) {
+    return Access{.op = op, .mode = AccessMode::Write, .source = AccessSource::Free, .range = range};
+  };
+  const Range whole = memory.range;
+  compare(memory, memory.id, whole, node, free_of(whole), std::nullopt, true);
+  for (const Memory& block : memories_) {
+    if (!block.block || !block.range.overlaps(whole)) continue;
+    compare(block, block.id, block.range, node, free_of(block.range), std::nullopt, true);
+  }
+  for (const Memory& life : retired_) {
+    if (life.range.overlaps(whole)) compare(life, memory.id, whole, node, free_of(whole), std::nullopt, false);
+  }
 }
 
 void ReferenceModel::free(Call call, ContextId context, Address base) {
   pending_.erase(call.thread);
-  Memory* memory = memory_at(base);
-  if (!memory || memory->range.begin != base) return;
+  const Memory* memory = outer_at(base);
+  if (!memory) {
+    for (const Freed& life : freed_) {
+      if (life.range.begin == base) pending_[call.thread].second_free = {OpId{++operations_}, base};
+    }
+    return;
+  }
+  if (memory->range.begin != base) return;
   ++operations_;
-  const Node node = new_node();
-  const auto host = last_host_node_.find(host_of(call.thread));
-  if (host != last_host_node_.end()) nodes_[node].documented.push_back(host->second);
+  const Node node = host_node(call.thread);
   if (memory->kind != MemoryKind::DeviceAsync) {  // R-ALC-02, R-ALC-03, R-ALC-05
     nodes_[node].assumed = covered_by_context(context);
-    pending_[call.thread] = {{}, covered_by_context(context)};
+    pending_[call.thread].learns = Edges{{}, covered_by_context(context)};
   }
-  access(*memory, node,
-         {.op = OpId{operations_}, .mode = AccessMode::Write, .source = AccessSource::Free, .range = memory->range});
-  end(memory->id);
+  check_end(*memory, node, OpId{operations_});
+  if (memory->kind == MemoryKind::DeviceAsync || memory->kind == MemoryKind::Device) {
+    pending_[call.thread].freed = Freed{memory->id, memory->range, memory->kind, OpId{operations_}};
+  }
+  end(memory->range);
 }
 
 void ReferenceModel::unmap(Call call, ContextId, Range range) {
   pending_.erase(call.thread);
   ++operations_;
-  const Node node = new_node();
-  const auto host = last_host_node_.find(host_of(call.thread));
-  if (host != last_host_node_.end()) nodes_[node].documented.push_back(host->second);
-  for (Memory& memory : memories_) {
-    if (!range.contains(memory.range)) continue;
-    access(memory, node,
-           {.op = OpId{operations_}, .mode = AccessMode::Write, .source = AccessSource::Free, .range = memory.range});
+  const Node node = host_node(call.thread);
+  std::vector<Range> gone;
+  for (const Memory& memory : memories_) {
+    if (memory.block || !range.contains(memory.range)) continue;
+    check_end(memory, node, OpId{operations_});
+    gone.push_back(memory.range);
   }
-  std::erase_if(memories_, [range](const Memory& memory) { return range.contains(memory.range); });
+  for (const Range each : gone) end(each);
 }
 
 OpId ReferenceModel::free_async(Call call, StreamId id, Address base) {
   const Node node = new_operation(call, id, true);
-  Memory* memory = memory_at(base);
+  const Memory* memory = outer_at(base);
+  if (!memory) free_again(OpId{operations_}, base);
   if (!memory || memory->range.begin != base) return OpId{operations_};
-  access(*memory, node,
-         {.op = OpId{operations_}, .mode = AccessMode::Write, .source = AccessSource::Free, .range = memory->range});
-  end(memory->id);
+  check_end(*memory, node, OpId{operations_});
+  const Freed life{memory->id, memory->range, memory->kind, OpId{operations_}};
+  end(memory->range);
+  if (life.kind == MemoryKind::DeviceAsync || life.kind == MemoryKind::Device) freed_.push_back(life);
   return OpId{operations_};
 }
+
+// ---- after the end (R-SOA-04) --------------------------------------------------------------------------------------
+
+void ReferenceModel::use_freed(OpId op, Address address, std::optional<Certainty> ordinary,
+                               std::optional<Certainty> stream_ordered) {
+  for (const Freed& life : freed_) {
+    if (!life.range.contains(address)) continue;
+    const std::optional<Certainty> certain = life.kind == MemoryKind::DeviceAsync ? stream_ordered : ordinary;
+    if (!certain) continue;
+    pairs_.push_back({life.op, op, life.id, HazardKind::UseAfterFree, Order::Unordered, *certain, false, true});
+  }
+}
+
+void ReferenceModel::free_again(OpId op, Address base) {
+  for (const Freed& life : freed_) {
+    if (life.range.begin == base) return use_freed(op, base, Certainty::Possible, Certainty::Certain);
+  }
+}
+
+// ---- the host ------------------------------------------------------------------------------------------------------
 
 void ReferenceModel::host_access(Call call, Range range, AccessMode mode) {
   ++operations_;
   host_learns(call.thread, {});
   const Node node = last_host_node_[host_of(call.thread)];
-  for (Memory& memory : memories_) {
-    if (!memory.range.overlaps(range)) continue;
-    access(memory, node,
-           {.op = OpId{operations_},
-            .mode = mode,
-            .source = AccessSource::Host,
-            .range = intersection(range, memory.range)});
+  std::erase_if(freed_, [range](const Freed& life) { return life.range.overlaps(range); });
+  for (const auto& [memory, bytes] : held(range)) {
+    if (memory->kind == MemoryKind::Pageable) continue;
+    access(*memory, node, {.op = OpId{operations_}, .mode = mode, .source = AccessSource::Host, .range = bytes});
+  }
+}
+
+void ReferenceModel::host_free(Call call, Range range) {
+  const OpId op{++operations_};
+  const Node node = host_node(call.thread);
+  std::erase_if(freed_, [range](const Freed& life) { return life.range.overlaps(range); });
+  std::vector<Range> gone;
+  for (const Memory& memory : memories_) {
+    if (memory.block || !memory.range.overlaps(range)) continue;
+    if (memory.kind != MemoryKind::Registered && memory.kind != MemoryKind::Pinned) continue;
+    if (range.contains(memory.range)) {
+      check_end(memory, node, op);
+      if (memory.kind == MemoryKind::Registered) gone.push_back(memory.range);
+    } else {
+      compare(memory, memory.id, memory.range, node,
+              {.op = op,
+               .mode = AccessMode::Write,
+               .source = AccessSource::Free,
+               .range = intersection(range, memory.range)},
+              std::nullopt, true);
+    }
+  }
+  for (const Range each : gone) end(each);
+
+  const std::vector<bool> documented = before(node, false);
+  const std::vector<bool> perhaps_known = told();
+  std::erase_if(loans_, [&](const Loan& loan) {
+    bool borrowed = false;
+    for (std::uint64_t slice = 0; slice < loan.bytes.slices; ++slice) {
+      for (std::uint64_t row = 0; row < loan.bytes.rows; ++row) {
+        const Address begin = loan.bytes.base + slice * loan.bytes.slice_pitch + row * loan.bytes.pitch;
+        borrowed = borrowed || range.overlaps({begin, begin + loan.bytes.width});
+      }
+    }
+    if (borrowed && !documented[loan.node]) {
+      const bool perhaps_told = perhaps_known[loan.node];
+      pairs_.push_back({loan.op, op, AllocationId{}, HazardKind::FreeWhileInUse, Order::Latent,
+                        perhaps_told ? Certainty::Possible : Certainty::Certain, perhaps_told, true});
+    }
+    return borrowed;
+  });
+}
+
+// ---- annotations ---------------------------------------------------------------------------------------------------
+
+ReferenceModel::Node ReferenceModel::point(Call call, std::optional<StreamId> id) {
+  if (id) return new_operation(call, *id, false);
+  ++operations_;
+  return host_node(call.thread);
+}
+
+AllocationId ReferenceModel::block_allocate(Call call, std::optional<StreamId> id, Range range) {
+  std::erase_if(memories_, [range](const Memory& memory) { return memory.block && memory.range.overlaps(range); });
+  std::erase_if(freed_, [range](const Freed& life) { return life.range.overlaps(range); });
+  const Node node = point(call, id);
+  const Access handed_out{
+      .op = OpId{operations_}, .mode = AccessMode::Write, .source = AccessSource::Allocate, .range = range};
+  for (const Memory& life : retired_) {
+    if (!life.range.overlaps(range)) continue;
+    compare(life, life.id, life.range, node, handed_out, HazardKind::ReuseWhileInUse, false);
+  }
+  const MemoryKind kind = kind_at(range.begin);
+  memories_.push_back({.id = AllocationId{++allocations_made_}, .range = range, .kind = kind, .block = true});
+  return memories_.back().id;
+}
+
+void ReferenceModel::block_free(Call call, std::optional<StreamId> id, Address base) {
+  const Memory* block = block_at(base);
+  if (!block || block->range.begin != base) return;
+  const Node node = point(call, id);
+  compare(*block, block->id, block->range, node,
+          {.op = OpId{operations_}, .mode = AccessMode::Write, .source = AccessSource::Free, .range = block->range},
+          HazardKind::ReleaseWhileInUse, false);
+  retired_.push_back(*block);
+  std::erase_if(memories_, [id_of_block = block->id](const Memory& memory) { return memory.id == id_of_block; });
+}
+
+void ReferenceModel::block_use(Call, StreamId id, Address base) {
+  Memory* block = block_at(base);
+  if (block && block->range.begin == base) block->declared.insert(id);
+}
+
+void ReferenceModel::signal(Call call, std::optional<StreamId> id, std::uint64_t object) {
+  const auto host = last_host_node_.find(host_of(call.thread));
+  if (id) {
+    objects_[object].push_back(new_operation(call, *id, false));
+  } else if (host != last_host_node_.end()) {
+    objects_[object].push_back(host->second);
+  }
+}
+
+void ReferenceModel::await(Call call, std::optional<StreamId> id, std::uint64_t object) {
+  if (id) {
+    const Node node = new_operation(call, *id, false);
+    append(nodes_[node].documented, objects_[object]);
+  } else {
+    host_learns(call.thread, {objects_[object], {}});
   }
 }
 
 // ---- operations ----------------------------------------------------------------------------------------------------
 
 void ReferenceModel::touch(Node node, const Footprint& footprint, Access each) {
-  Memory* memory = memory_at(footprint.base);
-  if (!memory) return;
+  if (footprint.base == 0 || footprint.width * footprint.rows * footprint.slices == 0) return;
+  if (!memory_at(footprint.base)) {
+    if (each.source == AccessSource::Kernel) {
+      const Certainty certain = each.learned || each.widened ? Certainty::Possible : Certainty::Certain;
+      use_freed(each.op, footprint.base, certain, certain);
+    } else {
+      use_freed(each.op, footprint.base, Certainty::Possible, Certainty::Certain);
+    }
+    return;
+  }
   for (std::uint64_t slice = 0; slice < footprint.slices; ++slice) {
     for (std::uint64_t row = 0; row < footprint.rows; ++row) {
       const Address begin = footprint.base + slice * footprint.slice_pitch + row * footprint.pitch;
-      const Range bytes{begin, begin + footprint.width};
-      if (!memory->range.overlaps(bytes)) continue;
-      each.range = intersection(bytes, memory->range);
-      access(*memory, node, each);
+      for (const auto& [memory, bytes] : held({begin, begin + footprint.width})) {
+        each.range = bytes;
+        access(*memory, node, each);
+      }
     }
   }
 }
@@ -312,9 +515,14 @@ OpId ReferenceModel::launch(Call call, StreamId id, const LaunchShape& shape, st
   const Node node = new_operation(call, id, true);
   for (const PointerArgument& pointer : pointers) {
     Memory* memory = memory_at(pointer.address);
-    if (!memory) continue;
+    if (!memory) {
+      if (pointer.mode == AccessMode::Doubtful) continue;
+      use_freed(OpId{operations_}, pointer.address, Certainty::Possible, Certainty::Possible);
+      continue;
+    }
     access(*memory, node,
            {.op = OpId{operations_},
+            .stream = id,
             .mode = pointer.mode,
             .source = AccessSource::Kernel,
             .exact = false,
@@ -326,6 +534,7 @@ OpId ReferenceModel::launch(Call call, StreamId id, const LaunchShape& shape, st
   for (const KernelBytes& known : bytes) {
     touch(node, known.bytes,
           {.op = OpId{operations_},
+           .stream = id,
            .mode = known.mode,
            .source = AccessSource::Kernel,
            .learned = shape.learned,
@@ -344,8 +553,14 @@ OpId ReferenceModel::copy(Call call, StreamId id, const Footprint& dst, const Fo
   const Node node = new_operation(call, id, true);
   const MemoryKind to = kind_at(dst.base);
   const MemoryKind from = kind_at(src.base);
-  touch(node, src, {.op = OpId{operations_}, .mode = AccessMode::Read, .source = AccessSource::Copy});
-  touch(node, dst, {.op = OpId{operations_}, .mode = AccessMode::Write, .source = AccessSource::Copy});
+  if (form == Form::Asynchronous || from != MemoryKind::Pageable) {  // R-CPY-01
+    touch(node, src, {.op = OpId{operations_}, .stream = id, .mode = AccessMode::Read, .source = AccessSource::Copy});
+  }
+  touch(node, dst, {.op = OpId{operations_}, .stream = id, .mode = AccessMode::Write, .source = AccessSource::Copy});
+  if (form == Form::Asynchronous && !(is_host(to) && is_host(from))) {
+    if (from == MemoryKind::Pageable) loans_.push_back({node, OpId{operations_}, src});
+    if (to == MemoryKind::Pageable) loans_.push_back({node, OpId{operations_}, dst});
+  }
 
   Effect documented;
   Effect assumed;
@@ -373,7 +588,7 @@ OpId ReferenceModel::fill(Call call, StreamId id, const Footprint& dst, Form for
   pending_.erase(call.thread);
   if (dst.width * dst.rows * dst.slices == 0) return kNoOp;  // R-CPY-23
   const Node node = new_operation(call, id, true);
-  touch(node, dst, {.op = OpId{operations_}, .mode = AccessMode::Write, .source = AccessSource::Fill});
+  touch(node, dst, {.op = OpId{operations_}, .stream = id, .mode = AccessMode::Write, .source = AccessSource::Fill});
   if (form == Form::Asynchronous) return OpId{operations_};  // R-CPY-51
   const MemoryKind kind = kind_at(dst.base);
   Effect documented;

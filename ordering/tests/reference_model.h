@@ -14,6 +14,8 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
+#include <set>
 #include <span>
 #include <utility>
 #include <vector>
@@ -32,7 +34,7 @@ class ReferenceModel {
     Order order{};
     Certainty certainty{};
     bool perhaps_told = false;
-    bool all_exact = true;  ///< every access to the allocation so far was exact
+    bool all_exact = true;  ///< every access to the memory so far was exact, and none is latent by its nature alone
   };
 
   explicit ReferenceModel(Options options) : options_(options) {}
@@ -68,6 +70,13 @@ class ReferenceModel {
   void query_event_succeeded(Call call, EventId event);
   void returned(ThreadId thread, bool ok);
   void host_access(Call call, Range range, AccessMode mode);
+  void host_free(Call call, Range range);
+
+  AllocationId block_allocate(Call call, std::optional<StreamId> stream, Range range);
+  void block_free(Call call, std::optional<StreamId> stream, Address base);
+  void block_use(Call call, StreamId stream, Address base);
+  void signal(Call call, std::optional<StreamId> stream, std::uint64_t object);
+  void await(Call call, std::optional<StreamId> stream, std::uint64_t object);
 
   /// Every unordered or latent pair, in the order of the later operations.
   [[nodiscard]] const std::vector<Pair>& pairs() const { return pairs_; }
@@ -94,6 +103,26 @@ class ReferenceModel {
     MemoryKind kind{};
     std::vector<PastAccess> past;
     bool all_exact = true;
+    bool block = false;
+    std::set<StreamId> declared;  ///< a block: streams that the pool was told of
+  };
+  /// The end of a life, and later uses of it.
+  struct Freed {
+    AllocationId id{};
+    Range range;
+    MemoryKind kind{};
+    OpId op{};
+  };
+  /// What a thread's blocking call does when it has returned.
+  struct Returning {
+    std::optional<Edges> learns;
+    std::optional<Freed> freed;
+    std::optional<std::pair<OpId, Address>> second_free;
+  };
+  struct Loan {
+    Node node = 0;
+    OpId op{};
+    Footprint bytes;
   };
   struct Effect {
     bool prior = false;     ///< everything earlier in the stream
@@ -112,11 +141,24 @@ class ReferenceModel {
   [[nodiscard]] std::vector<bool> told() const;
   [[nodiscard]] std::vector<bool> before(Node node, bool also_assumed) const;
 
-  Memory* memory_at(Address address);
+  Memory* outer_at(Address address);  ///< not a block
+  Memory* block_at(Address address);
+  Memory* memory_at(Address address);  ///< the block, or else the outer one
   MemoryKind kind_at(Address address);
+  /// All bytes of the range that something holds, with what holds them.
+  std::vector<std::pair<Memory*, Range>> held(Range range);
+  /// Compares with everything past in `memory`; `name` and `whole` are those of the memory that is reported.
+  void compare(const Memory& memory, AllocationId name, Range whole, Node node, const Access& later,
+               std::optional<HazardKind> kind, bool also_declared);
   void access(Memory& memory, Node node, const Access& access);
   void touch(Node node, const Footprint& footprint, Access access);
-  void end(AllocationId id);
+  void use_freed(OpId op, Address address, std::optional<Certainty> ordinary, std::optional<Certainty> stream_ordered);
+  void free_again(OpId op, Address base);
+  Node host_node(ThreadId thread);
+  Node point(Call call, std::optional<StreamId> stream);
+  /// A free of all of it: compares with its past, that of its blocks and of their earlier lives.
+  void check_end(const Memory& memory, Node node, OpId op);
+  void end(Range range);
 
   Options options_;
   std::vector<Edges> nodes_;
@@ -124,9 +166,13 @@ class ReferenceModel {
   std::map<std::uint64_t, StreamId> per_thread_;  ///< by context and thread
   std::map<EventId, Node> records_;
   std::map<std::uint32_t, Node> last_host_node_;
-  std::map<ThreadId, Edges> pending_;
+  std::map<ThreadId, Returning> pending_;
   std::map<std::uint64_t, Node> last_graph_launch_;
   std::vector<Memory> memories_;
+  std::vector<Memory> retired_;  ///< earlier lives of blocks
+  std::vector<Freed> freed_;
+  std::vector<Loan> loans_;
+  std::map<std::uint64_t, std::vector<Node>> objects_;
   std::vector<Node> host_functions_;
   std::vector<Pair> pairs_;
   std::uint32_t events_made_ = 0;

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Blocks of the program's own pools, as annotations tell of them.
+//
+// A block is an allocation that lies inside of another. While it lives its bytes belong to it: what touches them is
+// compared with what touched them in the same life, and not with what the pool or anybody did there before. So recycled
+// memory makes no report by itself, as with allocations (R-SOA-08). What does is the pool's own part of the bargain: at
+// the moment the bytes are handed out again, nobody may still be using them from an earlier life. Whoever gets the
+// block is in a stream, or has no stream and may do anything at once; the point is what that stream, or the host, has
+// behind it at that moment. Coming back is checked in the same way, against the stream for which the pool may hand the
+// block out next without a wait: nothing has gone wrong yet, but it will when the block is handed out.
+#include <algorithm>
+
+#include "ordering/model_impl.h"
+
+namespace streamsan::ordering {
+namespace {
+
+Access at_point(Call call, OpId op, std::optional<StreamId> stream, AccessSource source, Range range) {
+  return {.op = op,
+          .site = call.site,
+          .stream = stream.value_or(StreamId{}),
+          .thread = call.thread,
+          .mode = AccessMode::Write,
+          .source = source,
+          .on_stream = stream.has_value(),
+          .range = range};
+}
+
+Allocation* block_at(const Allocations& blocks, Address base) {
+  Allocation* block = blocks.find_first_ending_after(base);
+  return block && block->info.range.begin == base ? block : nullptr;
+}
+
+}  // namespace
+
+void Model::Impl::end_blocks(Range range) {
+  if (blocks.live() == 0) return;
+  for (Allocation* block = blocks.find_first_ending_after(range.begin); block && block->info.range.overlaps(range);
+       block = blocks.find_first_ending_after(range.begin)) {
+    block->shadow.clear(pool, shadow);
+    blocks.remove(*block);
+  }
+}
+
+std::optional<Point> Model::Impl::point(Call call, std::optional<StreamId> stream) {
+  const HostClock& known = host(call.thread);
+  if (!stream) return Point{next_op(), known.lane, known.clock};
+  Lane* in = lane(*stream);
+  if (!in) return std::nullopt;
+  const OpId op = begin(call, *in, LegacyRole::NoAction);
+  return Point{op, in->slot, in->clock};
+}
+
+void Model::Impl::prune_retired(const HostClock& host) {
+  if (!joined() || retired_pruned_at == host.version) return;
+  retired_pruned_at = host.version;
+  retired.drop_if(
+      [&](const RetiredBlock& life) { return life.shadow.all_before(AccessMode::Write, host.clock.documented); }, pool,
+      shadow);
+}
+
+void Model::Impl::retire(Allocation& block, SiteId freed_at, const HostClock& host) {
+  if (joined()) block.shadow.clear_if_covered(host.clock.documented, pool, shadow);
+  if (!block.shadow.empty()) {
+    retired.add({block.info, std::move(block.shadow), std::move(block.declared), freed_at}, pool, shadow);
+  }
+  blocks.remove(block);
+}
+
+void Model::Impl::check_release(const Allocation& block, const Access& access, const Actor& actor) {
+  if (block.shadow.all_before(AccessMode::Write, actor.clock.documented)) return;
+  collect({.shadow = block.shadow, .allocation = block.info, .declared = block.declared, .released = true}, access,
+          true, actor);
+  report(actor);
+}
+
+void Model::Impl::check_reuse(const Access& access, const Actor& actor) {
+  retired.for_each([&](const RetiredBlock& life) {
+    if (!life.info.range.overlaps(access.range)) return;
+    if (life.shadow.all_before(AccessMode::Write, actor.clock.documented)) return;
+    collect({.shadow = life.shadow, .allocation = life.info, .declared = life.declared, .freed = life.freed}, access,
+            true, actor);
+  });
+  report(actor);
+}
+
+AllocationId Model::block_allocate(Call call, std::optional<StreamId> stream, Range range) {
+  if (range.empty()) return {};
+  const HostClock& host = impl_->host(call.thread);
+  impl_->end_blocks(range);
+  impl_->freed.reused(range);
+  impl_->prune_retired(host);
+  if (const std::optional<Point> at = impl_->point(call, stream)) {
+    impl_->check_reuse(at_point(call, at->op, stream, AccessSource::Allocate, range), {at->lane, 0, at->clock, host});
+  }
+  const MemoryKind kind = impl_->kind_at(range.begin);
+  Allocation& block = impl_->blocks.add(impl_->next_allocation(), range, kind);
+  block.info.site = call.site;
+  block.info.thread = call.thread;
+  block.info.block = true;
+  block.handed_to = stream;
+  return block.info.id;
+}
+
+void Model::block_free(Call call, std::optional<StreamId> stream, Address base) {
+  Allocation* block = block_at(impl_->blocks, base);
+  if (!block) return;
+  const HostClock& host = impl_->host(call.thread);
+  if (const std::optional<Point> at = impl_->point(call, stream)) {
+    impl_->check_release(*block, at_point(call, at->op, stream, AccessSource::Free, block->info.range),
+                         {at->lane, 0, at->clock, host});
+  }
+  impl_->retire(*block, call.site, host);
+}
+
+void Model::block_use(Call, StreamId stream, Address base) {
+  Allocation* block = block_at(impl_->blocks, base);
+  if (!block) return;
+  std::vector<StreamId>& declared = block->declared;
+  if (std::find(declared.begin(), declared.end(), stream) == declared.end()) declared.push_back(stream);
+}
+
+std::optional<StreamId> Model::block_stream(Address base) const {
+  const Allocation* block = block_at(impl_->blocks, base);
+  return block ? block->handed_to : std::nullopt;
+}
+
+}  // namespace streamsan::ordering
