@@ -10,6 +10,8 @@
 #include <atomic>
 #include <climits>
 
+#include "interposer/clock.h"
+
 namespace streamsan::recorder {
 namespace {
 
@@ -21,12 +23,6 @@ constinit int g_cancel_state = 0;                  // of the thread that has the
 
 long futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value, const timespec* timeout) {
   return syscall(SYS_futex, &word, operation | FUTEX_PRIVATE_FLAG, value, timeout, nullptr, 0);
-}
-
-std::uint64_t now_ms() {
-  timespec time{};
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return static_cast<std::uint64_t>(time.tv_sec) * 1000 + static_cast<std::uint64_t>(time.tv_nsec) / 1'000'000;
 }
 
 }  // namespace
@@ -46,9 +42,9 @@ void Gate::leave() { g_inside.fetch_sub(1); }
 bool Gate::close(std::uint32_t patience_ms) {
   if (g_closed.exchange(1) != 0) return false;
   pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &g_cancel_state);
-  const std::uint64_t deadline = now_ms() + patience_ms;
+  const std::uint64_t deadline = monotonic_ns() + patience_ms * kNanosecondsPerMillisecond;
   while (g_inside.load() != 0) {
-    if (now_ms() > deadline) {
+    if (monotonic_ns() > deadline) {
       open();
       return false;
     }

@@ -14,11 +14,11 @@ constexpr unsigned kEnoughScalars = 3;  // with one result: then the buffers are
 constexpr unsigned kEnoughShapes = 8;   // with one result: then the family is known
 constexpr unsigned kMostLate = 2;
 
-/// State of a key, a shape or a family, packed so that it is one atomic word.
+/// State of a key, a shape, buffers or a family, packed so that it is one atomic word.
 struct State {
   std::uint32_t footprint;  // the last one measured
-  std::uint16_t measured;   // times
-  std::uint8_t agreed;      // of a shape: further keys with the same footprint; of a family: further shapes
+  std::uint16_t measured;   // of a key or a family: times; of a family with attempts that had no result
+  std::uint8_t agreed;      // of a shape or of buffers: further keys with this footprint; of a family: further shapes
   bool varies : 1;          // two measurements differed
   bool hopeless : 1;        // of a key: not to be tried again
   bool met : 1;             // of a key: first_of_key() was asked before
@@ -62,7 +62,6 @@ void add_result(Table& table, std::uint64_t hash, std::uint32_t footprint, bool 
     if (state.footprint && state.footprint != footprint) state.varies = true;
     if (state.footprint == footprint && other && state.agreed < 0xff) ++state.agreed;
     state.footprint = footprint;
-    count(state);
   });
 }
 
@@ -78,6 +77,8 @@ void learn(const LaunchHashes& launch, std::uint32_t footprint) {
   add_result(g_shapes, launch.shape, footprint, new_key);
   add_result(g_buffers, launch.buffers, footprint, new_key);
   add_result(g_keys, launch.key, footprint, false);
+  change_in(g_keys, launch.key, count);
+  change_in(g_families, launch.family, count);
 }
 
 std::uint32_t learned_footprint(const LaunchHashes& launch) {

@@ -2,11 +2,12 @@
 //
 // What measured launches have taught, and which launches are worth measuring.
 //
-// A launch is described by four hashes. Its KEY covers everything it is given: kernel, grid, block and all argument
-// bytes. Its SHAPE leaves the pointers out, its BUFFERS all but the pointers (an optimizer's kernel is given another
-// step number each time), its FAMILY all arguments. A footprint is relative to the pointers, so what one launch showed
-// can serve others. A result holds for a key once it was measured, for a shape or for buffers when further keys agreed
-// with it, for a family when many further shapes did; and for none of them any more when two results differ.
+// A launch is described by four hashes, all of which cover kernel, grid and block. Its KEY covers all argument bytes
+// besides, its SHAPE the scalars and not the pointers, its BUFFERS the pointers and not the scalars (an optimizer's
+// kernel is given another step number each time), its FAMILY no argument. A footprint is relative to the pointers, so
+// what one launch showed can serve others. A result holds for a key once it was measured, for a shape or for buffers
+// when further keys agreed with it, for a family when many further shapes did; and for none of them any more when two
+// results differ.
 //
 // The tables are of fixed size and lock-free. Two threads may write one state at once; one of the two writes is lost
 // then, which costs a measurement.
@@ -27,7 +28,8 @@ struct LaunchHashes {
 
 /// The launch was measured, and this is its footprint.
 void learn(const LaunchHashes& launch, std::uint32_t footprint);
-/// The footprint that launches with this key, or else this shape or family, are believed to have; 0: none is known.
+/// The footprint that launches with this key, or else this shape, these buffers or this family, are believed to have;
+/// 0: none is known.
 std::uint32_t learned_footprint(const LaunchHashes& launch);
 /// True for the first caller with this key.
 bool first_of_key(const LaunchHashes& launch);

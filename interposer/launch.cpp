@@ -7,6 +7,7 @@
 
 #include "interposer/gate.h"
 #include "interposer/handle_table.h"
+#include "interposer/host/loans.h"
 #include "interposer/process.h"
 #include "interposer/stack.h"
 #include "interposer/writer.h"
@@ -198,6 +199,7 @@ void Launch::after(bool succeeded, const void* frame) {
     std::memcpy(slot.continuation(), arguments_.words, arguments_.count * sizeof arguments_.words[0]);
   if (known.footprint) slot.continuation()[arguments_.count] = known.footprint;
   publish(slot);
+  for (unsigned i = 0; i < arguments_.count; ++i) lend_from(trace::word_address(arguments_.words[i]), call_.stream);
 }
 
 void Launch::recorded_event(std::uint64_t event, std::uint64_t flags) const {

@@ -30,6 +30,8 @@ class Launch {
   /// Before the real call: has the launch measured, if that is wanted. The arguments are read only then: a call the
   /// driver refuses need not have valid ones.
   void before();
+  /// After before(): this very launch is measured.
+  [[nodiscard]] bool measured() const { return measuring_; }
   /// Right after the real call. True: it failed, and may have because it was to be measured; that is over, so the call
   /// must be made once more.
   bool wants_retry(bool succeeded);

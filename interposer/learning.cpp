@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "interposer/learning.h"
 
-#include <time.h>
-
 #include <atomic>
 #include <cstdio>
 
@@ -10,6 +8,7 @@
 #include <cuda.h>
 
 #include "interposer/agent_host.h"
+#include "interposer/clock.h"
 #include "interposer/driver.h"
 #include "interposer/footprint_records.h"
 #include "interposer/gate.h"
@@ -23,10 +22,9 @@ namespace {
 
 constexpr unsigned kMostReasons = 3;
 constexpr unsigned kLaunchesOfAnAnswer = 8;  // measured for one question: the places of a loop take turns
-constexpr std::uint64_t kNanoseconds = 1'000'000'000;
-constexpr std::uint64_t kShortestPause = kNanoseconds;
-constexpr std::uint64_t kLongestPause = 10 * kNanoseconds;
-constexpr std::uint64_t kSettleEvery = kNanoseconds / 5;
+constexpr std::uint64_t kShortestPause = kNanosecondsPerSecond;
+constexpr std::uint64_t kLongestPause = 10 * kNanosecondsPerSecond;
+constexpr std::uint64_t kSettleEvery = kNanosecondsPerSecond / 5;
 constexpr std::uint32_t kGatePatience = 200;   // ms
 constexpr std::uint32_t kSettlePatience = 20;  // ms
 constexpr unsigned kPatientAttempt = 10;  // every so many attempts to settle one waits as long as a measurement may
@@ -48,12 +46,6 @@ constinit std::uint64_t g_started_ns = 0;
 constinit std::uint64_t g_pause_ns = 0;
 constinit unsigned g_settle_attempts = 0;
 constinit PieceList g_pieces{};
-
-std::uint64_t now_ns() {
-  timespec time{};
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return static_cast<std::uint64_t>(time.tv_sec) * kNanoseconds + static_cast<std::uint64_t>(time.tv_nsec);
-}
 
 /// Into the report if a judge reads along, else at once: one line is enough.
 template <typename... Values>
@@ -81,7 +73,8 @@ void stop_learning(const char* reason) {
   if (trace::FileHeader* head = header()) {
     head->footprints.store(static_cast<std::uint32_t>(trace::Footprints::Inferred), std::memory_order_relaxed);
   }
-  tell("footprints: nothing is measured from here on: %s; they are inferred", reason);
+  tell("footprints: nothing is measured from here on: %s; further footprints are computed from the code, or inferred",
+       reason);
 }
 
 /// Did the judge ask for this kernel? Takes the question, and answers it with a few launches.
@@ -100,7 +93,7 @@ bool is_asked(const Function& function) {
 }
 
 bool is_wanted(const LaunchSubject& subject) {
-  const std::uint64_t budget = options().footprint_seconds * kNanoseconds;
+  const std::uint64_t budget = options().footprint_seconds * kNanosecondsPerSecond;
   const std::uint64_t spent = g_spent_ns.load(std::memory_order_relaxed);
   if (is_asked(*subject.function) && !is_hopeless(subject.hashes, *subject.function)) return spent < 2 * budget;
   return options().footprint_policy == FootprintPolicy::First && spent < budget &&
@@ -108,17 +101,11 @@ bool is_wanted(const LaunchSubject& subject) {
 }
 
 /// Does the stream, or any other, take part in a capture? Our own calls would end it.
-bool is_capturing(const StreamArgument& stream) {
-  if (g_captures.load(std::memory_order_relaxed) > 0) return true;
-  auto ask = reinterpret_cast<decltype(&::cuStreamIsCapturing)>(driver_entry(api::Index::cuStreamIsCapturing));
-  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-  return !ask || ask(reinterpret_cast<CUstream>(stream.handle), &status) != CUDA_SUCCESS ||
-         status != CU_STREAM_CAPTURE_STATUS_NONE;
-}
+bool is_capturing(const StreamArgument& stream) { return any_capture() || is_being_captured(stream); }
 
 /// Charges the time since then.
 void spend(std::uint64_t since_ns, bool measured) {
-  const std::uint64_t spent = now_ns() - since_ns;
+  const std::uint64_t spent = monotonic_ns() - since_ns;
   g_spent_ns.fetch_add(spent, std::memory_order_relaxed);
   trace::FileHeader* head = header();
   if (!head) return;
@@ -130,12 +117,12 @@ void spend(std::uint64_t since_ns, bool measured) {
 void pause() {
   g_pause_ns = g_pause_ns ? g_pause_ns * 2 : kShortestPause;
   if (g_pause_ns > kLongestPause) g_pause_ns = kLongestPause;
-  g_pause_until_ns.store(now_ns() + g_pause_ns, std::memory_order_relaxed);
+  g_pause_until_ns.store(monotonic_ns() + g_pause_ns, std::memory_order_relaxed);
 }
 
 /// A measurement without result. The gate is closed.
 void judge_failure(const LaunchSubject& subject, const StreamSanMeasurement& result) {
-  g_unsettled_ns.store(now_ns(), std::memory_order_relaxed);
+  g_unsettled_ns.store(monotonic_ns(), std::memory_order_relaxed);
   switch (result.outcome) {
     case kStreamSanLate:
       count_late(*subject.function);
@@ -161,9 +148,9 @@ void judge_failure(const LaunchSubject& subject, const StreamSanMeasurement& res
 
 /// Has an agent settle what is left behind. True: nothing is. The gate is closed.
 bool settle_now(const StreamSanAgent& agent, std::uint32_t patience_ms) {
-  const std::uint64_t started = now_ns();
+  const std::uint64_t started = monotonic_ns();
   const bool settled = agent.settle(patience_ms);
-  g_unsettled_ns.store(settled ? 0 : now_ns(), std::memory_order_relaxed);
+  g_unsettled_ns.store(settled ? 0 : monotonic_ns(), std::memory_order_relaxed);
   spend(started, false);
   return settled;
 }
@@ -171,7 +158,7 @@ bool settle_now(const StreamSanAgent& agent, std::uint32_t patience_ms) {
 /// Now and then, while something is left behind.
 void settle_sometimes(const StreamSanAgent& agent) {
   std::uint64_t since = g_unsettled_ns.load(std::memory_order_relaxed);
-  if (!since || now_ns() - since < kSettleEvery || !Gate::close(kGatePatience)) return;
+  if (!since || monotonic_ns() - since < kSettleEvery || !Gate::close(kGatePatience)) return;
   const bool patient = ++g_settle_attempts % kPatientAttempt == 0;
   settle_now(agent, patient ? options().footprint_patience : kSettlePatience);
   Gate::open();
@@ -210,15 +197,17 @@ void start_learning() {
   if (agent) {
     g_agent.store(agent, std::memory_order_release);
   } else if (problem && options().footprints == FootprintMode::Measured) {
-    say("footprints cannot be measured: %s; they are inferred", problem);
+    say("footprints cannot be measured: %s; they are computed from the code, or inferred", problem);
   } else if (problem && options().verbosity >= 1) {
-    say("footprints are inferred: %s", problem);
+    say("footprints are not measured: %s", problem);
   }
 }
 
 bool learning() { return g_agent.load(std::memory_order_relaxed) != nullptr; }
 
 void capture_begins() { g_captures.fetch_add(1, std::memory_order_relaxed); }
+
+bool any_capture() { return g_captures.load(std::memory_order_relaxed) > 0; }
 
 void capture_ended() {
   int captures = g_captures.load(std::memory_order_relaxed);
@@ -232,13 +221,13 @@ bool begin_measuring(const LaunchSubject& subject) {
   if (g_unsettled_ns.load(std::memory_order_relaxed)) [[unlikely]]
     settle_sometimes(*agent);
   if (!is_wanted(subject)) return false;
-  const std::uint64_t started = now_ns();
+  const std::uint64_t started = monotonic_ns();
   if (started < g_pause_until_ns.load(std::memory_order_relaxed) || is_capturing(subject.stream)) return false;
   if (!Gate::close(kGatePatience)) {
     // Another thread measures, or one is inside of a launch that takes long.
-    if (now_ns() - started > kGatePatience * (kNanoseconds / 2000)) {
+    if (monotonic_ns() - started > kGatePatience * (kNanosecondsPerMillisecond / 2)) {
       spend(started, false);
-      g_pause_until_ns.store(now_ns() + kShortestPause, std::memory_order_relaxed);
+      g_pause_until_ns.store(monotonic_ns() + kShortestPause, std::memory_order_relaxed);
     }
     return false;
   }

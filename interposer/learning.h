@@ -24,12 +24,10 @@
 
 #include "interposer/functions.h"
 #include "interposer/knowledge.h"
+#include "interposer/pieces.h"
 #include "interposer/streams.h"
 
 namespace streamsan::recorder {
-
-/// A kernel with more pointers than this loses the rest: a race may be missed.
-inline constexpr unsigned kMostLaunchPointers = 256;
 
 /// What a launch is given.
 struct LaunchSubject {
@@ -57,6 +55,8 @@ bool learning();
 /// A stream is about to be captured; a capture has ended, or did not begin.
 void capture_begins();
 void capture_ended();
+/// Is a capture under way, of any stream?
+bool any_capture();
 
 /// Before the launch, only if learning(). True: it is measured, finish_measuring() must follow.
 bool begin_measuring(const LaunchSubject& subject);

@@ -94,7 +94,7 @@ void add(PieceList& list, const Piece& piece) {
 class Zones {
  public:
   Zones(const LaunchPointer* pointers, std::size_t count)
-      : pointers_(pointers), count_(count < kMostPointers ? count : kMostPointers) {
+      : pointers_(pointers), count_(count < kMostLaunchPointers ? count : kMostLaunchPointers) {
     for (std::size_t p = 0; p < count_; ++p) {
       add(pointers[p].begin);
       add(pointers[p].address);
@@ -129,12 +129,11 @@ class Zones {
   }
 
  private:
-  static constexpr std::size_t kMostPointers = 256;
   void add(std::uint64_t border) { borders_[size_++] = border; }
 
   const LaunchPointer* pointers_;
   std::size_t count_;
-  std::uint64_t borders_[3 * kMostPointers];
+  std::uint64_t borders_[3 * kMostLaunchPointers];
   std::size_t size_ = 0;
 };
 

@@ -14,6 +14,8 @@ namespace streamsan::recorder {
 
 /// Pieces of one footprint that are written at most; what does not fit is merged with its neighbours, and widened.
 inline constexpr std::size_t kMostPieces = 1020;
+/// A launch with more pointers than this loses the rest: a race may be missed.
+inline constexpr unsigned kMostLaunchPointers = 256;
 
 struct PieceList {
   trace::Piece pieces[kMostPieces];

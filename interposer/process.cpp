@@ -15,8 +15,14 @@
 #include <cstring>
 
 #include "interposer/driver.h"
+#include "interposer/failed_calls.h"
 #include "interposer/functions.h"
+#include "interposer/host/faults.h"
+#include "interposer/host/loans.h"
+#include "interposer/host/host_hash.h"
 #include "interposer/learning.h"
+#include "interposer/perturb.h"
+#include "interposer/poison.h"
 #include "interposer/stack.h"
 #include "interposer/streams.h"
 #include "interposer/unmodelled.h"
@@ -103,12 +109,18 @@ void leave_reason(const char* path, int error) {
 
 /// In the child of a fork: the parent's trace is not ours, and the threads whose work it holds do not exist here.
 void become_child() {
+  forget_loans();
+  forget_faults();
   abandon_trace();
   forget_stacks();
   forget_functions();
   forget_learning();
   forget_streams();
   forget_unmodelled();
+  forget_failed_calls();
+  forget_perturbing();
+  forget_poison();
+  forget_hashes();
   g_epoch.fetch_add(1, std::memory_order_relaxed);
   g_threads.store(0, std::memory_order_relaxed);
   if (g_mode.load() != Mode::Off) g_mode.store(g_options.follow_children ? Mode::Cold : Mode::Off);
@@ -162,6 +174,7 @@ __attribute__((destructor)) void finish() {
   }
   if (!recording()) return;
   write_unmodelled_counts();
+  say_delays();
   if (trace::FileHeader* head = header()) {
     std::uint32_t running = static_cast<std::uint32_t>(trace::End::Running);
     head->end.compare_exchange_strong(running, static_cast<std::uint32_t>(trace::End::Exited));
@@ -225,6 +238,9 @@ bool start_recording() {
   }
   resolve_entries();
   mark_process();
+  start_perturbing();
+  start_poisoning();
+  start_hashing();
   g_mode.store(Mode::On, std::memory_order_release);
   // Takes the loader's lock, which a thread that waits above may hold.
   start_learning();
@@ -233,7 +249,9 @@ bool start_recording() {
 }
 
 void disable_recording(const char* why, int error) {
-  if (g_mode.exchange(Mode::Off) == Mode::Off || !why) return;
+  if (g_mode.exchange(Mode::Off) == Mode::Off) return;
+  end_all_loans();
+  if (!why) return;
   if (error) {
     say("disabled: %s: %s; the program goes on unchecked from here", why, strerrordesc_np(error));
   } else {

@@ -29,8 +29,24 @@ struct ThreadState {
   std::uint32_t epoch;  ///< process epoch the fields below belong to
   std::uint16_t number;
   StackCache* stack_cache;
+  const void* call_frame;  ///< of the wrapper of the driver call it is in; stale after a long jump out of one
 };
 extern constinit thread_local ThreadState t_thread __attribute__((tls_model("initial-exec")));
+
+/// Is code whose stack pointer is this inside of a driver call that came through us?
+inline bool is_in_call(const void* stack_pointer) { return t_thread.call_frame && stack_pointer < t_thread.call_frame; }
+
+/// The thread is inside of a driver call, from the construction of this to its destruction.
+class InCall {
+ public:
+  explicit InCall(const void* frame) : before_(t_thread.call_frame) { t_thread.call_frame = frame; }
+  ~InCall() { t_thread.call_frame = before_; }
+  InCall(const InCall&) = delete;
+  InCall& operator=(const InCall&) = delete;
+
+ private:
+  const void* before_;
+};
 
 namespace detail {
 enum class Mode : std::uint8_t { Cold, Starting, On, Off };

@@ -2,6 +2,7 @@
 #include "interposer/stack.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <unwind.h>
 
@@ -81,15 +82,22 @@ StackCache* my_cache() {
   return cache;
 }
 
+constexpr std::size_t kRoomToUnwind = std::size_t{24} << 10;
+
 struct Unwinding {
   CallStack* out;
   unsigned most;
+  std::uint64_t begins_at = 0;  // frames before this one are those of the handler
 };
 
 _Unwind_Reason_Code visit(_Unwind_Context* context, void* argument) {
   auto& walk = *static_cast<Unwinding*>(argument);
   std::uint64_t pc = _Unwind_GetIP(context);
   if (pc == 0) return _URC_END_OF_STACK;
+  if (walk.begins_at) {
+    if (pc != walk.begins_at) return _URC_NO_REASON;
+    walk.begins_at = 0;
+  }
   if (is_in_this_library(reinterpret_cast<const void*>(pc))) return _URC_NO_REASON;
   if (walk.out->count == walk.most) return _URC_END_OF_STACK;
   // The context's CFA is where the callee's frame ended: the return address stands just below.
@@ -197,6 +205,23 @@ std::uint32_t capture_stack(const void* frame_address) {
     learn(*cache, stack, most);
   }
   return stack.count ? intern(stack) : 0;
+}
+
+std::uint32_t capture_interrupted_stack(std::uint64_t pc) {
+  if (!options().stacks) return 0;
+  CallStack stack;
+  stack_t alternate{};
+  // The guest has given its handlers a stack of their own, and it may be as small as 8 KiB.
+  const bool cramped =
+      sigaltstack(nullptr, &alternate) == 0 && (alternate.ss_flags & SS_ONSTACK) && alternate.ss_size < kRoomToUnwind;
+  if (!cramped) {
+    Unwinding walk{&stack, options().stack_depth, pc};
+    _Unwind_Backtrace(visit, &walk);
+  }
+  if (stack.count == 0) stack.pc[stack.count++] = pc;
+  // Readers look one byte before an address, since all others are return addresses; this one is exact.
+  ++stack.pc[0];
+  return intern(stack);
 }
 
 void forget_stacks() {

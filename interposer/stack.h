@@ -23,6 +23,9 @@ namespace streamsan::recorder {
 /// `frame` is __builtin_frame_address(0) of the wrapper.
 std::uint32_t capture_stack(const void* frame);
 
+/// The same for a fault handler: id of the call stack at the instruction `pc` that it has interrupted.
+std::uint32_t capture_interrupted_stack(std::uint64_t pc);
+
 /// Ids belong to a trace: after a fork they start afresh.
 void forget_stacks();
 

@@ -6,13 +6,14 @@
 
 #include "interposer/driver.h"
 #include "interposer/handle_table.h"
+#include "interposer/perturb.h"
 #include "interposer/process.h"
 #include "interposer/writer.h"
 
 namespace streamsan::recorder {
 namespace {
 
-constinit HandleTable<std::uint32_t, 1u << 16> g_known{};
+constinit HandleTable<std::uint32_t, 1u << 16> g_known{};  // 1: it is non-blocking
 
 template <class Function>
 Function entry(std::size_t row) {
@@ -33,6 +34,13 @@ std::uint64_t current_context() {
   return get && get(&context) == CUDA_SUCCESS ? reinterpret_cast<std::uint64_t>(context) : 0;
 }
 
+bool is_being_captured(StreamArgument stream) {
+  auto ask = entry<decltype(&::cuStreamIsCapturing)>(api::Index::cuStreamIsCapturing);
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  return !ask || ask(reinterpret_cast<CUstream>(stream.handle), &status) != CUDA_SUCCESS ||
+         status != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
 void stream_created(std::uint64_t handle, std::uint16_t api) {
   auto stream = reinterpret_cast<CUstream>(handle);
   unsigned flags = 0;
@@ -40,7 +48,9 @@ void stream_created(std::uint64_t handle, std::uint16_t api) {
   if (auto get = entry<decltype(&::cuStreamGetFlags)>(api::Index::cuStreamGetFlags)) get(stream, &flags);
   if (auto get = entry<decltype(&::cuStreamGetId)>(api::Index::cuStreamGetId)) get(stream, &id);
   std::uint64_t context = context_of(stream);
-  g_known.insert(handle);
+  if (auto* known = g_known.insert(handle))
+    known->value.store((flags & CU_STREAM_NON_BLOCKING) != 0, std::memory_order_relaxed);
+  if (perturbing()) number_stream(handle);
   Slot slot = reserve(0);
   if (!slot) return;
   slot.record->kind = trace::Kind::StreamCreate;
@@ -53,7 +63,15 @@ void stream_created(std::uint64_t handle, std::uint16_t api) {
   publish(slot);
 }
 
-void stream_going(std::uint64_t handle) { g_known.erase(handle); }
+bool is_non_blocking(std::uint64_t handle) {
+  const auto* known = handle > trace::kPerThreadStream ? g_known.find(handle) : nullptr;
+  return known && known->value.load(std::memory_order_relaxed) != 0;
+}
+
+void stream_going(std::uint64_t handle) {
+  g_known.erase(handle);
+  if (perturbing()) forget_number(handle);
+}
 
 void forget_streams() { g_known.clear(); }
 
@@ -68,6 +86,11 @@ StreamArgument resolve_stream(std::uint64_t handle, api::DefaultStream meaning_o
   if (!g_known.find(handle)) [[unlikely]]
     stream_created(handle, api::Index::cuStreamGetFlags);
   return {handle, 0, flags};
+}
+
+StreamArgument known_stream(std::uint64_t handle, api::DefaultStream meaning_of_zero) {
+  if (handle > trace::kPerThreadStream && !g_known.find(handle)) return {};
+  return resolve_stream(handle, meaning_of_zero);
 }
 
 }  // namespace streamsan::recorder

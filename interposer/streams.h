@@ -21,7 +21,16 @@ struct StreamArgument {
 
 StreamArgument resolve_stream(std::uint64_t handle, api::DefaultStream meaning_of_zero);
 
+/// The same for a handle that may be none: 0 instead of one that is not known.
+StreamArgument known_stream(std::uint64_t handle, api::DefaultStream meaning_of_zero);
+
 std::uint64_t current_context();
+
+/// Was it made with CU_STREAM_NON_BLOCKING? Special handles are not.
+bool is_non_blocking(std::uint64_t handle);
+/// Does the stream take part in a capture? Then what is submitted is not run, and our own calls would end up in the
+/// program's graph. Also true if the driver does not tell.
+bool is_being_captured(StreamArgument stream);
 
 /// A stream was made: writes its record.
 void stream_created(std::uint64_t handle, std::uint16_t api);

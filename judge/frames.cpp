@@ -34,6 +34,12 @@ std::string without_variant(std::string name) {
   return name;
 }
 
+/// Inlined from libc, the C++ library or the toolkit: what the program called, not what it wrote.
+bool is_system_header(std::string_view file) {
+  return file.starts_with("/usr/include/") || file.find("/include/c++/") != std::string_view::npos ||
+         file.find("/cuda/include/") != std::string_view::npos || file.ends_with("/cuda_runtime.h");
+}
+
 }  // namespace
 
 bool is_library_module(std::string_view path) {
@@ -56,7 +62,7 @@ void mark_library_frames(std::vector<report::Frame>& stack, std::string_view ker
   for (report::Frame& frame : stack) {
     bool stub = innermost && !kernel.empty() && frame.function == kernel;
     frame.library = stub || is_library_module(frame.module) || is_library_function(frame.function) ||
-                    (innermost && frame.file.ends_with("/cuda_runtime.h"));
+                    (innermost && is_system_header(frame.file));
     if (!frame.library) innermost = false;
   }
 }

@@ -25,6 +25,10 @@ bool is_number(std::string_view type) {
 
 bool is_pointer(std::string_view type) { return type.ends_with('*') || type.ends_with("* __restrict__"); }
 
+bool is_pointer_to_volatile(std::string_view type) {
+  return is_pointer(type) && type.find(" volatile*") != std::string_view::npos;
+}
+
 void find_tensors(std::string_view demangled, const std::vector<std::string_view>& types, PointerRoles& roles) {
   constexpr std::string_view kArray = "std::array<char*, ";
   if (!demangled.starts_with("void at::native::") || demangled.find("multi_output") != std::string_view::npos) return;
@@ -50,8 +54,11 @@ PointerRoles pointer_roles(std::string_view mangled) {
   const bool marks_inputs = std::ranges::find(roles.modes, AccessMode::Read) != roles.modes.end();
   const bool single = pointers == 1 && std::ranges::all_of(types, [](auto t) { return is_pointer(t) || is_number(t); });
   for (std::size_t i = 0; i < types.size() && i < roles.modes.size(); ++i) {
-    if (roles.modes[i] == AccessMode::Unknown && is_pointer(types[i]) && (marks_inputs || single))
+    if (is_pointer_to_volatile(types[i])) {
+      roles.modes[i] = AccessMode::Doubtful;
+    } else if (roles.modes[i] == AccessMode::Unknown && is_pointer(types[i]) && (marks_inputs || single)) {
       roles.modes[i] = AccessMode::Write;
+    }
   }
   find_tensors(text, types, roles);
   return roles;
@@ -95,7 +102,11 @@ void read_pointers(const PointerRoles& roles, std::span<const std::uint64_t> wor
                    std::vector<ordering::PointerArgument>& out) {
   out.clear();
   for (std::uint64_t word : words) out.push_back({trace::word_address(word), mode_of(roles, word)});
-  if (words.size() == 1 && out[0].mode != AccessMode::Read) out[0].mode = AccessMode::Write;
+  if (words.size() == 1) {
+    const std::uint64_t parameter = trace::word_parameter(words[0]);
+    const AccessMode said = parameter < roles.modes.size() ? roles.modes[parameter] : AccessMode::Unknown;
+    if (said != AccessMode::Read && said != AccessMode::Doubtful) out[0].mode = AccessMode::Write;
+  }
   if (roles.tensor_count > 0) read_tensors(roles, words, out);
   if (roles.cupy) read_cupy_arrays(words, out);
 }

@@ -13,6 +13,7 @@
 //     others are read (kernels with several outputs say so in their name and are left alone)
 //   * CuPy's generated kernels ("cupy_...") take one structure for each array, the pointer first, inputs before outputs:
 //     the last one is written, the others are read
+//   * `volatile T*`          doubtful: the kernel talks with somebody who runs at the same time, in an order of their own
 //   * other pointers inside structures are doubtful: ATen's multi-tensor kernels are handed tables that are only partly
 //     filled, with pointers of earlier calls behind
 //   * all other pointers     unknown: may be written

@@ -25,6 +25,7 @@
 //     when the GPU is idle, and the recorder holds back other launches until the module is unpatched. A kernel that
 //     does not end in time leaves its module patched, which is slow and right, until settle() finds the GPU idle.
 #include "interposer/footprints/agent.h"
+#include "interposer/clock.h"
 
 #include <time.h>
 
@@ -33,6 +34,7 @@
 #include <cstring>
 #include <new>
 
+#include "interposer/clock.h"
 #include "interposer/footprints/device_marks.h"
 #include "interposer/footprints/sanitizer_api.h"
 #include "interposer/footprints/tensor_code.h"
@@ -119,12 +121,6 @@ void on_callback(void*, Sanitizer_CallbackDomain domain, Sanitizer_CallbackId id
   // Launches of other threads, too, may run the patched code; they are told to mark nothing.
   if (g_api.set_launch_data(launch.hLaunch, launch.function, launch.hStream, t_marks) == SANITIZER_SUCCESS && t_marks)
     t_announced = true;
-}
-
-std::uint64_t now_ms() {
-  timespec time{};
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return static_cast<std::uint64_t>(time.tv_sec) * 1000 + static_cast<std::uint64_t>(time.tv_nsec) / 1'000'000;
 }
 
 /// Our own calls must not end a capture that another thread has under way.
@@ -329,12 +325,12 @@ enum class Wait { Done, Late, Error };
 Wait wait_for_kernel() {
   Context& context = *g_current.context;
   if (g_driver.cuEventRecord(context.event, g_current.stream) != CUDA_SUCCESS) return Wait::Error;
-  const std::uint64_t deadline = now_ms() + g_host.patience_ms;
+  const std::uint64_t deadline = monotonic_ns() + g_host.patience_ms * kNanosecondsPerMillisecond;
   for (unsigned turn = 0;; ++turn) {
     const CUresult result = g_driver.cuEventQuery(context.event);
     if (result == CUDA_SUCCESS) return Wait::Done;
     if (result != CUDA_ERROR_NOT_READY) return Wait::Error;
-    if (now_ms() > deadline) return Wait::Late;
+    if (monotonic_ns() > deadline) return Wait::Late;
     if (turn < 50) continue;
     const timespec nap{0, turn < 1000 ? 20'000 : 200'000};
     nanosleep(&nap, nullptr);

@@ -21,6 +21,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "interposer/host/host_memory.h"
 #include "interposer/streams.h"
 #include "interposer/trace/format.h"
 
@@ -39,13 +40,15 @@ extern constinit std::atomic<std::uint32_t> g_loans;  // lent at the moment
 /// Is anything lent at all? One relaxed load: for the start of everything that is called often.
 inline bool any_loans() { return detail::g_loans.load(std::memory_order_relaxed) != 0; }
 
-/// An operation that uses [begin, begin + bytes) of host memory was submitted to the stream.
-void lend(std::uint64_t begin, std::uint64_t bytes, LoanUse use, StreamArgument stream);
+/// An operation that uses [begin, begin + bytes) of memory was submitted to the stream: of host memory that the driver
+/// knows, or of `pageable` memory. Nothing happens if it is neither.
+void lend(std::uint64_t begin, std::uint64_t bytes, LoanUse use, StreamArgument stream, bool pageable);
+/// The operation was given a pointer, and how far it reaches is not known.
+void lend_from(std::uint64_t pointer, StreamArgument stream);
 
-/// The host has waited for the stream, the event or everything of the context (0: of all).
+/// The host has waited for the stream, or for the event.
 void stream_waited_for(StreamArgument stream);
 void event_waited_for(std::uint64_t event);
-void context_waited_for(std::uint64_t context);
 /// The event was recorded in the stream, after everything lent to it so far.
 void event_recorded(std::uint64_t event, StreamArgument stream);
 
@@ -57,6 +60,15 @@ void before_host_call(const void* begin, std::size_t bytes, bool writes, const c
 /// The range is about to go away. If some of it is lent, writes a HostFree record; takes its protection away.
 void before_host_free(const void* begin, std::size_t bytes, trace::HostFreeWay way, const char* function,
                       const void* frame);
+
+/// The host has touched this address, which is not accessible. False: that is not our doing. `counts`: is it to be told
+/// if the memory is lent?
+bool host_touched(std::uint64_t address, bool wrote, bool counts, std::uint64_t pc);
+
+/// Whatever of [begin, end) is lent is given back. Under g_host_lock.
+void end_loans(std::uint64_t begin, std::uint64_t end);
+/// Everything is given back, all pages are accessible: the host has waited for all, or nothing is to be seen any more.
+void end_all_loans();
 
 /// In the child of a fork: nothing is lent, nothing is protected.
 void forget_loans();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Launches are written as the three numbers of their hashes: family, shape, key.
+// Launches are written as the three numbers of their hashes: family, shape, key. Each key has buffers of its own, but
+// for the launches of the tests about buffers.
 #include "interposer/knowledge.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +19,12 @@ constexpr unsigned kLaunches = 12;  // footprint_launches
 constexpr std::uint32_t kOne = 7, kOther = 8;
 
 LaunchHashes launch(std::uint64_t family, std::uint64_t shape, std::uint64_t key) {
-  return {.key = 1000 + key, .shape = 1000 * family + shape, .family = 1000 + family};
+  return {.key = 1000 + key, .shape = 1000 * family + shape, .buffers = 1000 + key, .family = 1000 + family};
+}
+
+/// One kernel with these buffers and scalars; other scalars make another shape, either makes another key.
+LaunchHashes launch_on(std::uint64_t buffers, std::uint64_t scalars) {
+  return {.key = 1000 * buffers + scalars, .shape = scalars, .buffers = buffers, .family = 1};
 }
 
 class Knowledge : public ::testing::Test {
@@ -35,7 +41,7 @@ class Knowledge : public ::testing::Test {
 
 TEST_F(Knowledge, BeginsWithNothing) {
   for (const std::uint64_t hash : {0ull, 1ull, 1000ull, ~0ull}) {
-    const LaunchHashes hashes{hash, hash, hash};
+    const LaunchHashes hashes{hash, hash, hash, hash};
     EXPECT_EQ(learned_footprint(hashes), 0u);
     EXPECT_FALSE(is_hopeless(hashes, kernel_));
     EXPECT_TRUE(worth_measuring(hashes, kernel_));
@@ -45,9 +51,10 @@ TEST_F(Knowledge, BeginsWithNothing) {
 
 TEST_F(Knowledge, AHashMayBeAnyNumber) {
   for (const std::uint64_t hash : {0ull, 1ull, ~0ull}) {
-    learn({hash, hash, hash}, kOne);
-    EXPECT_EQ(learned_footprint({hash, hash, hash}), kOne);
-    EXPECT_TRUE(first_of_key({hash, hash, hash}));
+    const LaunchHashes hashes{hash, hash, hash, hash};
+    learn(hashes, kOne);
+    EXPECT_EQ(learned_footprint(hashes), kOne);
+    EXPECT_TRUE(first_of_key(hashes));
   }
 }
 
@@ -103,6 +110,54 @@ TEST_F(Knowledge, KeysThatDifferMakeTheShapeUnknown) {
   EXPECT_EQ(learned_footprint(launch(1, 1, 99)), 0u);
   EXPECT_EQ(learned_footprint(launch(1, 1, 1)), kOne) << "a key that was measured stays as it is";
   EXPECT_EQ(learned_footprint(launch(1, 1, 4)), kOther);
+}
+
+TEST_F(Knowledge, BuffersNeedThreeFurtherKeys) {
+  for (std::uint64_t scalars = 1; scalars <= 4; ++scalars) {
+    EXPECT_EQ(learned_footprint(launch_on(1, 99)), 0u) << scalars;
+    EXPECT_TRUE(worth_measuring(launch_on(1, 99), kernel_)) << scalars;
+    learn(launch_on(1, scalars), kOne);
+  }
+  EXPECT_EQ(learned_footprint(launch_on(1, 99)), kOne);
+  EXPECT_FALSE(worth_measuring(launch_on(1, 99), kernel_)) << "no further step number teaches anything";
+  EXPECT_EQ(learned_footprint(launch_on(2, 99)), 0u) << "not other buffers";
+  EXPECT_TRUE(worth_measuring(launch_on(2, 99), kernel_));
+}
+
+TEST_F(Knowledge, OneKeyAgainAndAgainMakesNoBuffersKnown) {
+  for (int time = 0; time < 8; ++time) learn(launch_on(1, 1), kOne);
+  EXPECT_EQ(learned_footprint(launch_on(1, 99)), 0u);
+  EXPECT_TRUE(worth_measuring(launch_on(1, 99), kernel_));
+}
+
+TEST_F(Knowledge, ScalarsThatDifferMakeTheBuffersUnknownForGood) {
+  for (std::uint64_t scalars = 1; scalars <= 4; ++scalars) learn(launch_on(1, scalars), kOne);
+  ASSERT_EQ(learned_footprint(launch_on(1, 99)), kOne);
+  learn(launch_on(1, 5), kOther);
+  EXPECT_EQ(learned_footprint(launch_on(1, 99)), 0u);
+  EXPECT_TRUE(worth_measuring(launch_on(1, 99), kernel_)) << "each launch is measured again";
+  EXPECT_EQ(learned_footprint(launch_on(1, 1)), kOne) << "a key that was measured stays as it is";
+  EXPECT_EQ(learned_footprint(launch_on(1, 5)), kOther);
+  for (std::uint64_t scalars = 6; scalars <= 11; ++scalars) learn(launch_on(1, scalars), kOther);
+  EXPECT_EQ(learned_footprint(launch_on(1, 99)), 0u) << "whatever later ones show";
+}
+
+TEST_F(Knowledge, BuffersThatDifferSayNothingAboutOthers) {
+  learn(launch_on(1, 1), kOne);
+  learn(launch_on(1, 2), kOther);
+  for (std::uint64_t scalars = 11; scalars <= 14; ++scalars) learn(launch_on(2, scalars), kOne);
+  EXPECT_EQ(learned_footprint(launch_on(1, 99)), 0u);
+  EXPECT_EQ(learned_footprint(launch_on(2, 99)), kOne);
+}
+
+TEST_F(Knowledge, AKeyThatVariesIsNotServedByItsBuffers) {
+  for (std::uint64_t scalars = 1; scalars <= 4; ++scalars) learn(launch_on(1, scalars), kOne);
+  ASSERT_EQ(learned_footprint(launch_on(1, 99)), kOne);
+  learn(launch_on(2, 5), kOne);
+  learn(launch_on(2, 5), kOther);
+  LaunchHashes varying = launch_on(2, 5);
+  varying.buffers = 1;
+  EXPECT_EQ(learned_footprint(varying), 0u);
 }
 
 TEST_F(Knowledge, AFamilyNeedsEightFurtherShapes) {

@@ -181,15 +181,19 @@ enum class Kind : std::uint8_t {
                ///< w0 stream, w1 ctx, w2 object; flags: kOnHost
   Await,       ///< w0 stream, w1 ctx, w2 object; flags: kOnHost
   NameMemory,  ///< w0 address, w1 length; continuation: name
-  CallFailed,  ///< a call that would have made work or order did not: w0 stream or 0, w1 ctx, w2 event or other object
-               ///< or 0, w3 CUresult. The row is that of the call
+  CallFailed,  ///< a call that would have made work or order did not: w0 stream, or 0 if it has none or none that is
+               ///< known, w1 ctx, w2 event, executable graph, kernel handle (CUfunction or CUkernel) or address (what a
+               ///< copy or fill writes, what FreeAsync frees) or 0, w3 CUresult. The row is that of the call. Follows
+               ///< what the call itself left: a cancelled record, a cancelled CallEnd. Not all are written of a row
+               ///< that fails often
 };
 
 /// How the host came to touch memory.
 enum class AccessWay : std::uint32_t {
   Instruction,  ///< an instruction of the program: the bytes are the first it touched
   Call,         ///< a function of libc was given the range
-  Content,      ///< not seen itself: the bytes were others when the operation began than when it was submitted
+  Content,      ///< not seen itself: the bytes were others when the operation began than when it was submitted. Thread,
+                ///< stack and row are those of the submission; the range is the first piece that differs
 };
 enum class HostFreeWay : std::uint32_t {
   Heap,   ///< free, realloc

@@ -50,6 +50,12 @@ TEST(PointerRoles, TheOnlyPointerToConstIsReadAllTheSame) {
   EXPECT_EQ(modes("_Z4peekPKi", {pointer_word(0, 64)}), (Modes{R}));
 }
 
+TEST(PointerRoles, APointerToVolatileIsTalkAndNotData) {
+  // delay(int volatile*, int), also unmangled as the only pointer; await(int const volatile*, int*)
+  EXPECT_EQ(modes("_Z5delayPVii", {pointer_word(0, 64)}), (Modes{D}));
+  EXPECT_EQ(modes("_Z5awaitPVKiPi", {pointer_word(0, 64), pointer_word(1, 128)}), (Modes{D, W}));
+}
+
 TEST(PointerRoles, TheOnlyPointerBesideAStructureIsNotSure) {
   // mix(Table, int*): the structure may hold the results
   EXPECT_EQ(modes("_Z3mix5TablePi", {pointer_word(0, 64, true), pointer_word(1, 128)}), (Modes{D, U}));

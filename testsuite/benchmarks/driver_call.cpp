@@ -3,11 +3,12 @@
 // What driver calls cost on the thread that makes them. Run plain and under the recorder, the difference is the
 // recorder's cost; suite/benchmarks.py does that, in pairs.
 //
-// Five kinds of call, in small timed batches, interleaved so that a change of clock speed meets all of them:
+// Six kinds of call, in small timed batches, interleaved so that a change of clock speed meets all of them:
 //   record, wait   cuEventRecord, cuStreamWaitEvent: the cheapest calls that enqueue, where added time shows best
 //   launch         cuLaunchKernel of an empty kernel with two pointer arguments
 //   fill           cuMemsetD8Async of 256 bytes
 //   query          cuStreamQuery of an idle stream
+//   copy           cuMemcpyHtoDAsync of a page of pinned memory, each page once in a batch
 // A batch is much shorter than the launch queue and followed by an untimed synchronisation, so no call waits for the
 // GPU. The calls are made below twelve nested functions: with stacks on, the unwinder has a stack of usual depth to
 // walk.
@@ -90,6 +91,10 @@ int main(int argc, char** argv) {
   CUdeviceptr a, b;
   CHECK(cuMemAlloc(&a, 1 << 20));
   CHECK(cuMemAlloc(&b, 1 << 20));
+  constexpr std::size_t kPage = 4096;
+  void* pages = nullptr;
+  CHECK(cuMemAllocHost(&pages, kBatch * kPage));
+  unsigned page = 0;
   unsigned count = 1024;
   void* arguments[] = {&a, &b, &count};
 
@@ -99,6 +104,12 @@ int main(int argc, char** argv) {
       {"launch", [&] { return cuLaunchKernel(touch, 1, 1, 1, 32, 1, 1, 0, first, arguments, nullptr); }, {}},
       {"fill", [&] { return cuMemsetD8Async(b, 0, 256, second); }, {}},
       {"query", [&] { return cuStreamQuery(first); }, {}},
+      {"copy",
+       [&] {
+         page = (page + 1) % kBatch;
+         return cuMemcpyHtoDAsync(a, static_cast<char*>(pages) + page * kPage, kPage, first);
+       },
+       {}},
   };
   constexpr int kWarmUp = 10;
   for (int batch = -kWarmUp; batch < batches; ++batch) {

@@ -40,6 +40,20 @@ inline float* pinned_floats(int count = kCount, float value = 0.0f) {
   return pointer;
 }
 
+template <class T>
+T* device_memory(size_t count) {
+  T* pointer;
+  CHECK(cudaMalloc(&pointer, count * sizeof(T)));
+  return pointer;
+}
+
+template <class T>
+T* pinned_memory(size_t count) {
+  T* pointer;
+  CHECK(cudaMallocHost(&pointer, count * sizeof(T)));
+  return pointer;
+}
+
 /// Everything later in `after` waits for everything so far in `before`.
 inline void order(cudaStream_t before, cudaStream_t after) {
   cudaEvent_t event = new_event();

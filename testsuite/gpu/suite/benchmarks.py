@@ -21,6 +21,7 @@ STEP_PAIRS = 15  # a training step varies by a tenth from process to process
 FEWEST_STEP_PAIRS = 5
 STEP_SECONDS = 120  # no further pair of it after so long, beyond the fewest
 STEADY_PAIRS = 5  # of what is timed in its steady state
+HOST_GUARD = (("host-guard-4m", ("load", "4")), ("host-guard-64m", ("load", "64")), ("host-guard-read", ("read", "0")))
 DRIVER_KINDS = ("record", "wait", "launch")  # what driver-call-ns is the mean of
 
 
@@ -79,17 +80,30 @@ class Benchmarks:
         sanitizer = machine.find_tool("compute-sanitizer")
         return [("compute-sanitizer-memcheck", [sanitizer, "--tool", "memcheck", *words], {})] if sanitizer else []
 
-    def learned(self, name, source, *flags):
-        """A program whose launches are all alike, in its steady state, with measured footprints."""
-        program = self.built(source, "-std=c++20", *flags)
-        plain, ours = [], []
+    def steady(self, words, *options):
+        """Times of a program in its steady state: those of plain runs, then for each of the options those under us."""
+        jobs = [([], words), *(([], self.under(words, chosen)) for chosen in options)]
         for pair in range(STEADY_PAIRS):
-            jobs = [(plain, [program]), (ours, self.under([program], MEASURED))]
-            for times, words in jobs if pair % 2 else reversed(jobs):
-                times.append(self.timed(words, 60)["ms"])
+            for times, command in jobs if pair % 2 else reversed(jobs):
+                times.append(self.timed(command, 60)["ms"])
+        return [times for times, _ in jobs]
+
+    def learned(self, name, source, *flags):
+        """A program whose launches are all alike, with measured footprints."""
+        program = self.built(source, "-std=c++20", *flags)
+        plain, ours = self.steady([program], MEASURED)
         self.results.benchmark(name, ratio=measure.ratio(plain, ours),
                                peers=self.peers(name, plain, self.memcheck([program, "1", "3", "1"])),
                                detail={"plain_ms": plain, "streamsan_ms": ours})
+
+    def host_guard(self, name, *words):
+        """A correct program that lends host memory all the time, with guards; and without, to tell them from the rest."""
+        program = self.built("host_guard.cu", "-std=c++20")
+        plain, guarded, unguarded = self.steady([program, *words], ("footprints=inferred", "host_guard=true"),
+                                                ("footprints=inferred", "host_guard=false"))
+        self.results.benchmark(name, ratio=measure.ratio(plain, guarded),
+                               detail={"plain_ms": plain, "streamsan_ms": guarded, "unguarded_ms": unguarded,
+                                       "guards_alone": measure.ratio(unguarded, guarded)})
 
     def driver_call(self):
         """driver-call-ns and driver-call-stack-ns."""
@@ -158,6 +172,8 @@ class Benchmarks:
         if not null:
             jobs[1:1] = [("vadd-learned", lambda: self.learned("vadd-learned", "vadd_learned.cu")),
                          ("sgemm-learned", lambda: self.learned("sgemm-learned", "sgemm_learned.cu", "-lcublas")),
+                         *((name, lambda name=name, words=words: self.host_guard(name, *words))
+                           for name, words in HOST_GUARD),
                          ("pytorch-step", self.pytorch_step)]
         for name, job in jobs:
             try:

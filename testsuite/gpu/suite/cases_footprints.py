@@ -7,7 +7,7 @@ Everything here needs a GPU: on the null driver no kernel touches anything.
 from dataclasses import replace
 
 from suite import cases
-from suite.case import Case, MEASURED, Target, measured, twins
+from suite.case import Case, DEMANDED_AND_MISSED, MEASURED, Target, measured, twins
 from suite.cases_python import python, script
 from suite.expect import Expect, Finding, NO_ERROR, SILENT
 
@@ -76,7 +76,7 @@ AGAIN = [
 FILLS = Target("kernels.cu", ("-ptx",))
 WELL = Target("three_kernels.cu", ("-g", "-DFIXED"))
 # The program does what it did, but it was demanded that footprints be measured: one line, and an exit code of our own.
-NOT_MEASURED = Expect(exit=2, allowed=("note", "possible"), lines=(1, 2), text=(r"streamsan.*(footprint|measur)",))
+NOT_MEASURED = Expect(exit=DEMANDED_AND_MISSED, allowed=("note", "possible"), lines=(1, 2), text=(r"streamsan.*(footprint|measur)",))
 AUTO = ("footprints=auto",)
 
 FAILURES = [

@@ -10,6 +10,8 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
+from concurrent.futures import Future
 from pathlib import Path
 
 from suite import coverage, machine, trace, truth
@@ -35,6 +37,8 @@ class Runner:
         self.null = null
         self.built = {}
         self.cupti_counts = None
+        self.plain_runs = {}  # command -> Future of its Outcome
+        self.lock = threading.Lock()
 
     def environment(self, options="", **more):
         env = {k: v for k, v in os.environ.items() if not k.startswith("STREAMSAN_") and k != "LD_PRELOAD"}
@@ -64,21 +68,43 @@ class Runner:
 
     def call(self, words, timeout, env, cwd):
         """(exit code as a shell would say it, output, timed out)."""
-        with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+        outcome = self.call_apart(words, timeout, env, cwd)
+        return outcome.exit, outcome.text, outcome.timed_out
+
+    def call_apart(self, words, timeout, env, cwd):
+        """An Outcome that knows what was stdout, and of no report."""
+        with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
                               env=env, cwd=cwd, start_new_session=True, text=True, errors="replace") as process:
+            late = False
             try:
-                text, _ = process.communicate(timeout=timeout)
-                code = process.returncode
-                return (code if code >= 0 else 128 - code), text, False
+                out, err = process.communicate(timeout=timeout)
             except subprocess.TimeoutExpired:
                 os.killpg(process.pid, signal.SIGKILL)
-                text, _ = process.communicate()
-                return 137, text, True
+                out, err = process.communicate()
+                late = True
+            code = process.returncode
+            return Outcome(137 if late else code if code >= 0 else 128 - code, out + err, None, late, stdout=out)
+
+    def plain(self, case, folder):
+        """The Outcome of the program by itself. It is run once, however many cases are about it."""
+        words = self.words(case)
+        with self.lock:
+            first = tuple(words) not in self.plain_runs
+            future = self.plain_runs.setdefault(tuple(words), Future())
+        if first:
+            try:
+                future.set_result(self.call_apart(words, case.timeout, self.environment(), folder))
+            except Exception as error:  # whoever waits for it must hear of it
+                future.set_exception(error)
+        return future.result()
 
     def run(self, case):
         folder = self.folder / case.name
         folder.mkdir(parents=True, exist_ok=True)
-        return getattr(self, "mode_" + case.mode)(case, folder)
+        outcome = getattr(self, "mode_" + case.mode)(case, folder)
+        if case.same_by_itself():
+            outcome.plain = self.plain(case, folder)
+        return outcome
 
     def mode_shell(self, case, folder):
         code, text, late = self.call(self.words(case), case.timeout, self.environment(), folder)
@@ -89,8 +115,9 @@ class Runner:
         report.unlink(missing_ok=True)
         words = [str(self.streamsan), "run", *("--" + option for option in (*case.options, *options)), "--json",
                  str(report), "--", *self.words(case)]
-        code, text, late = self.call(words, case.timeout, self.environment(**env), folder)
-        return Outcome(code, text, read_report(report), late)
+        outcome = self.call_apart(words, case.timeout, self.environment(**env), folder)
+        outcome.report = read_report(report)
+        return outcome
 
     def mode_cupti(self, case, folder):
         if isinstance(self.cupti_counts, BuildError):

@@ -9,6 +9,7 @@ test on any finding at all.
 import json
 import re
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from pathlib import Path
 
 
@@ -42,7 +43,7 @@ class Expect:
     allowed: tuple = ("note",)  # severities of findings that are not listed
     sites: tuple = ()  # names of "site:" comments, each of whose lines the text must name
     text: tuple = ()  # regular expressions the text must contain
-    quiet: bool = False  # nothing at all may be printed
+    quiet: bool = False  # nothing may be printed but what the program prints by itself
     lines: tuple = ()  # (least, most): number of different lines printed, see messages()
     overlap: bool = False  # each error is about bytes that the program printed, see printed_overlaps()
 
@@ -52,11 +53,13 @@ class Outcome:
     """What a run left behind. report is the parsed JSON, None if none was written."""
 
     exit: int = 0
-    text: str = ""
+    text: str = ""  # what it printed to stdout, then what it printed to stderr
     report: object = None
     timed_out: bool = False
     complaints: list = field(default_factory=list)  # found by the runner itself
     detail: list = field(default_factory=list)  # for results.json: what was compared
+    stdout: str = ""
+    plain: object = None  # the Outcome of the program by itself, where that was run
 
 
 SILENT = Expect(quiet=True)
@@ -124,6 +127,21 @@ def compare_findings(expect, findings):
     return complaints
 
 
+def compare_plain(outcome):
+    """Complaints about what the program did otherwise than it does by itself."""
+    plain = outcome.plain
+    if plain is None:
+        return []
+    found = ["timed out without StreamSan"] if plain.timed_out else []
+    if outcome.exit != plain.exit:
+        found.append(f"exit code {outcome.exit}, without StreamSan {plain.exit}")
+    if outcome.stdout != plain.stdout:
+        pairs = zip_longest(outcome.stdout.splitlines(), plain.stdout.splitlines(), fillvalue="(nothing)")
+        ours, theirs = next(((a, b) for a, b in pairs if a != b), ("", ""))
+        found.append(f"stdout differs: '{ours}', without StreamSan '{theirs}'")
+    return found
+
+
 def complaints(expect, outcome, source=None):
     """Everything about the outcome that is not as expected; empty: the test passes."""
     found = list(outcome.complaints)
@@ -147,6 +165,8 @@ def complaints(expect, outcome, source=None):
     lines = len(messages(outcome.text))
     if expect.lines and not expect.lines[0] <= lines <= expect.lines[1]:
         found.append(f"{lines} lines printed, expected {expect.lines[0]} to {expect.lines[1]}")
-    if expect.quiet and outcome.text.strip():
-        found.append(f"not silent: {outcome.text.strip().splitlines()[0]}")
-    return found
+    own = outcome.plain.text if outcome.plain else ""
+    if expect.quiet and outcome.text.strip() != own.strip():
+        ours = messages(outcome.text) - messages(own)
+        found.append(f"not silent: {min(ours, default='its own output is not complete')}")
+    return found + compare_plain(outcome)

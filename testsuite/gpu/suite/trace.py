@@ -11,7 +11,7 @@ import struct
 from pathlib import Path
 
 MAGIC = 0x3165636172747353
-VERSION = 2
+VERSION = 3
 HEADER_BYTES = 4096
 SLOT_BYTES = 64
 PUBLISHED = 1
@@ -20,7 +20,8 @@ KINDS = (
     "StreamAction", "StreamJoinsAll", "Alloc", "Free", "StreamCreate", "StreamDestroy", "EventCreate", "EventDestroy",
     "EventRecord", "EventWait", "SyncStream", "SyncEvent", "SyncContext", "CallEnd", "QueryStream", "QueryEvent",
     "CaptureBegin", "CaptureEnd", "GraphInstantiate", "GraphLaunch", "Unload", "ContextDestroy", "Init", "NameStream",
-    "Footprint", "Arguments")
+    "Footprint", "Arguments", "HostAccess", "HostFree", "BlockAlloc", "BlockFree", "BlockUse", "Signal", "Await",
+    "NameMemory", "CallFailed")
 
 _HEADER = struct.Struct("<QIIQIIQQQQ")
 _RECORD = struct.Struct("<IBBH")

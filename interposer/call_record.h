@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// From the arguments of a call to its record, for every row that is neither a launch (launch_call.h) nor a Later one.
+//
+// One template, one instance for each row: what the row says about its arguments is resolved at compile time, so what
+// is left of fill() is the code of one kind. The record is reserved first and filled in place; nothing is copied. Its
+// place in the trace is thereby the moment of fill(), which hooks.cpp chooses by RecordPoint.
+#pragma once
+
+#include <cstdint>
+#include <tuple>
+
+#define __CUDA_API_VERSION_INTERNAL
+#include <cuda.h>
+
+#include "interposer/agent_host.h"
+#include "interposer/decode.h"
+#include "interposer/driver.h"
+#include "interposer/functions.h"
+#include "interposer/learning.h"
+#include "interposer/process.h"
+#include "interposer/streams.h"
+#include "interposer/writer.h"
+
+namespace streamsan::recorder {
+
+/// Kinds whose record is no more than "this happened in that stream".
+constexpr bool is_plain_stream_operation(api::EffectKind kind) {
+  return kind == api::EffectKind::HostFunction || kind == api::EffectKind::StreamAction ||
+         kind == api::EffectKind::StreamJoinsAll || kind == api::EffectKind::SyncStream ||
+         kind == api::EffectKind::QueryStream || kind == api::EffectKind::CaptureBegin;
+}
+
+constexpr bool is_allocation(api::EffectKind kind) {
+  return kind == api::EffectKind::Alloc || kind == api::EffectKind::AllocPitch || kind == api::EffectKind::AllocHost ||
+         kind == api::EffectKind::AllocManaged || kind == api::EffectKind::AllocAsync ||
+         kind == api::EffectKind::Register || kind == api::EffectKind::Map || kind == api::EffectKind::Import ||
+         kind == api::EffectKind::GlobalLookup;
+}
+
+constexpr bool is_free(api::EffectKind kind) {
+  return kind == api::EffectKind::Free || kind == api::EffectKind::FreeHost || kind == api::EffectKind::FreeAsync ||
+         kind == api::EffectKind::Unregister || kind == api::EffectKind::Unmap;
+}
+
+constexpr trace::Kind plain_kind(api::EffectKind kind) {
+  switch (kind) {
+    case api::EffectKind::HostFunction:
+      return trace::Kind::HostFunction;
+    case api::EffectKind::StreamJoinsAll:
+      return trace::Kind::StreamJoinsAll;
+    case api::EffectKind::SyncStream:
+      return trace::Kind::SyncStream;
+    case api::EffectKind::QueryStream:
+      return trace::Kind::QueryStream;
+    case api::EffectKind::CaptureBegin:
+      return trace::Kind::CaptureBegin;
+    default:
+      return trace::Kind::StreamAction;
+  }
+}
+
+/// Bytes from the address to the end of its allocation, from the driver: for imports, whose size no argument tells.
+inline std::uint64_t bytes_from(std::uint64_t address) {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+  return address_range(address, begin, end) ? end - address : 0;
+}
+
+/// Everything about a call except its result: what its row needs to write a record.
+template <std::size_t kRow, class Arguments>
+class CallRecord {
+ public:
+  static constexpr api::Effect kEffect = api::kRows[kRow].effect;
+  static constexpr api::EffectKind kKind = kEffect.kind;
+
+  CallRecord(const Arguments& arguments, std::uint32_t stack) : arguments_(arguments), stack_(stack) {}
+
+  /// Reserves and fills the record. An empty slot: there is nothing to say.
+  Slot fill() const {
+    if constexpr (kKind == api::EffectKind::Copy || kKind == api::EffectKind::Fill ||
+                  kKind == api::EffectKind::Fill2D) {
+      return fill_transfer();
+    } else if constexpr (kKind == api::EffectKind::Copy2D || kKind == api::EffectKind::Copy3D) {
+      return fill_shaped_copy();
+    } else if constexpr (is_allocation(kKind)) {
+      return fill_allocation();
+    } else if constexpr (is_free(kKind)) {
+      return fill_free();
+    } else if constexpr (is_plain_stream_operation(kKind)) {
+      return on_stream(plain_kind(kKind), stream());
+    } else {
+      return fill_other();
+    }
+  }
+
+ private:
+  template <api::Position kPosition>
+  std::uint64_t arg() const {
+    return word<kPosition>(arguments_);
+  }
+  template <api::Position kPosition>
+  std::uint64_t out() const {
+    return result_word<kPosition>(arguments_);
+  }
+
+  StreamArgument stream() const { return resolve_stream(arg<kEffect.stream>(), api::kRows[kRow].default_stream); }
+
+  Slot start(trace::Kind kind, unsigned continuations = 0) const {
+    Slot slot = reserve(continuations);
+    if (!slot) return slot;
+    slot.record->kind = kind;
+    slot.record->api = static_cast<std::uint16_t>(kRow);
+    slot.record->thread = thread_number();
+    slot.record->stack = stack_;
+    return slot;
+  }
+
+  Slot on_stream(trace::Kind kind, StreamArgument at, unsigned continuations = 0) const {
+    Slot slot = start(kind, continuations);
+    if (!slot) return slot;
+    slot.record->flags = at.flags;
+    slot.record->w[0] = at.handle;
+    slot.record->w[1] = at.context;
+    return slot;
+  }
+
+  Slot fill_transfer() const {
+    Slot slot = on_stream(kKind == api::EffectKind::Copy ? trace::Kind::Copy : trace::Kind::Fill, stream());
+    if (!slot) return slot;
+    std::uint64_t* w = slot.record->w;
+    slot.record->flags |= copy_flags(kEffect);
+    w[2] = arg<kEffect.dst>();
+    if constexpr (kKind == api::EffectKind::Copy) {
+      w[3] = arg<kEffect.src>();
+      w[4] = arg<kEffect.bytes>();
+    } else {
+      w[3] = arg<kEffect.bytes>() * kEffect.unit;
+      w[4] = arg<kEffect.pitch>();
+      w[5] = kKind == api::EffectKind::Fill2D ? arg<kEffect.height>() : 1;
+    }
+    return slot;
+  }
+
+  Slot fill_shaped_copy() const {
+    auto descriptor = std::get<static_cast<std::size_t>(kEffect.src)>(arguments_);
+    if (!descriptor) return {};
+    Slot slot = on_stream(trace::Kind::Copy, stream(), 1);
+    if (!slot) return slot;
+    slot.record->flags |= copy_flags(kEffect);
+    if constexpr (kKind == api::EffectKind::Copy2D) {
+      decode_copy_2d(*descriptor, slot.record->w, slot.continuation());
+    } else {
+      decode_copy_3d(*descriptor, slot.record->w, slot.continuation());
+    }
+    return slot;
+  }
+
+  Slot fill_allocation() const {
+    constexpr bool kByValue = kKind == api::EffectKind::Register || kKind == api::EffectKind::Map;
+    constexpr bool kLookup = kKind == api::EffectKind::Import || kKind == api::EffectKind::GlobalLookup;
+    std::uint64_t address;
+    if constexpr (kByValue) {
+      address = arg<kEffect.object>();
+    } else {
+      address = out<kEffect.object>();
+    }
+    if (!address) return {};
+    std::uint64_t bytes;
+    if constexpr (kKind == api::EffectKind::AllocPitch) {
+      bytes = out<kEffect.pitch>() * arg<kEffect.height>();
+    } else if constexpr (kLookup) {
+      bytes = out<kEffect.bytes>();
+      if (!bytes) bytes = bytes_from(address);
+    } else {
+      bytes = arg<kEffect.bytes>();
+    }
+    mark_region(address, bytes);
+    StreamArgument at{};
+    if constexpr (kKind == api::EffectKind::AllocAsync) at = stream();
+    Slot slot = start(trace::Kind::Alloc);
+    if (!slot) return slot;
+    slot.record->flags = static_cast<std::uint16_t>(at.flags | (kLookup ? trace::kVariable : 0));
+    std::uint64_t* w = slot.record->w;
+    w[0] = address;
+    w[1] = bytes;
+    w[2] = static_cast<std::uint64_t>(kRow == api::Index::cuLibraryGetManaged ? ordering::MemoryKind::Managed
+                                                                              : memory_kind(kKind));
+    w[3] = at.handle;
+    w[4] = current_context();
+    return slot;
+  }
+
+  Slot fill_free() const {
+    std::uint64_t address = arg<kEffect.object>();  // null is a legal call that frees nothing
+    StreamArgument at{};
+    if constexpr (kKind == api::EffectKind::FreeAsync) at = stream();
+    Slot slot = start(trace::Kind::Free);
+    if (!slot) return slot;
+    slot.record->flags = at.flags;
+    std::uint64_t* w = slot.record->w;
+    w[0] = address;
+    w[1] = arg<kEffect.bytes>();
+    w[2] = static_cast<std::uint64_t>(free_kind(kKind));
+    w[3] = at.handle;
+    w[4] = current_context();
+    return slot;
+  }
+
+  Slot fill_other() const {
+    Slot slot;
+    if constexpr (kKind == api::EffectKind::EventRecord || kKind == api::EffectKind::EventWait) {
+      slot = on_stream(kKind == api::EffectKind::EventRecord ? trace::Kind::EventRecord : trace::Kind::EventWait,
+                       stream());
+      if (slot) slot.record->w[2] = arg<kEffect.event>(), slot.record->w[3] = arg<kEffect.flags>();
+    } else if constexpr (kKind == api::EffectKind::CaptureEnd) {
+      slot = on_stream(trace::Kind::CaptureEnd, stream());
+      if (slot) slot.record->w[2] = out<kEffect.object>();
+    } else if constexpr (kKind == api::EffectKind::GraphLaunch) {
+      slot = on_stream(trace::Kind::GraphLaunch, stream());
+      if (slot) slot.record->w[2] = arg<kEffect.object>();
+    } else if constexpr (kKind == api::EffectKind::GraphInstantiate) {
+      slot = start(trace::Kind::GraphInstantiate);
+      if (slot) slot.record->w[0] = out<kEffect.object>(), slot.record->w[1] = arg<kEffect.src>();
+    } else if constexpr (kKind == api::EffectKind::EventCreate) {
+      slot = start(trace::Kind::EventCreate);
+      if (slot) slot.record->w[0] = out<kEffect.object>(), slot.record->w[1] = arg<kEffect.flags>();
+    } else if constexpr (kKind == api::EffectKind::SyncContext) {
+      std::uint64_t context = arg<kEffect.object>();
+      if (!context) context = current_context();
+      slot = start(trace::Kind::SyncContext);
+      if (slot) slot.record->w[0] = context;
+    } else if constexpr (kKind == api::EffectKind::SyncEvent || kKind == api::EffectKind::QueryEvent) {
+      slot = start(kKind == api::EffectKind::SyncEvent ? trace::Kind::SyncEvent : trace::Kind::QueryEvent);
+      if (slot) slot.record->w[0] = arg<kEffect.event>();
+    } else if constexpr (kKind == api::EffectKind::EventDestroy) {
+      slot = start(trace::Kind::EventDestroy);
+      if (slot) slot.record->w[0] = arg<kEffect.object>();
+    } else if constexpr (kKind == api::EffectKind::StreamDestroy) {
+      stream_going(arg<kEffect.object>());
+      slot = start(trace::Kind::StreamDestroy);
+      if (slot) slot.record->w[0] = arg<kEffect.object>();
+    } else if constexpr (kKind == api::EffectKind::Unload || kKind == api::EffectKind::ContextDestroy) {
+      kernels_going();
+      if constexpr (kKind == api::EffectKind::Unload) {
+        module_going();
+      } else {
+        context_going(kRow == api::Index::cuCtxDestroy_v2 ? arg<kEffect.object>() : 0);
+      }
+      slot = start(kKind == api::EffectKind::Unload ? trace::Kind::Unload : trace::Kind::ContextDestroy);
+      if (slot) slot.record->w[0] = arg<kEffect.object>();
+    } else {
+      static_assert(kKind == api::EffectKind::Init, "an api::EffectKind without a decoder");
+      if (trace::FileHeader* head = header()) head->cuda_initialised.store(1, std::memory_order_relaxed);
+      slot = start(trace::Kind::Init);
+    }
+    return slot;
+  }
+
+  const Arguments& arguments_;
+  std::uint32_t stack_;
+};
+
+}  // namespace streamsan::recorder

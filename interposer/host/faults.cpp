@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "interposer/host/faults.h"
+
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "interposer/driver.h"
+#include "interposer/host/guards.h"
+#include "interposer/host/loans.h"
+#include "interposer/host/next.h"
+#include "interposer/host/owned_lock.h"
+#include "interposer/process.h"
+#include "interposer/this_library.h"
+
+namespace streamsan::recorder {
+namespace {
+
+using Action = struct sigaction;
+
+constexpr greg_t kWroteBit = 2;  // of the page-fault error code
+
+constinit Next<int(int, const Action*, Action*)> g_sigaction{"sigaction"};
+constinit Next<int(int, const sigset_t*, sigset_t*)> g_sigmask{"pthread_sigmask"};
+constinit OwnedLock g_action_lock;
+constinit Action g_guest{};  // what the guest believes to be its action; under g_action_lock
+constinit std::atomic<bool> g_installed{false};
+
+void on_fault(int signal, siginfo_t* info, void* context);
+
+/// Ours, with those of the guest's flags that are at work before a handler runs. SIGSEGV is not blocked in it: the
+/// guest's handler, which it may call, decides about that.
+void install() {
+  Action ours{};
+  ours.sa_sigaction = on_fault;
+  ours.sa_flags = SA_SIGINFO | SA_NODEFER | (g_guest.sa_flags & (SA_ONSTACK | SA_RESTART));
+  sigemptyset(&ours.sa_mask);
+  g_sigaction.get()(SIGSEGV, &ours, nullptr);
+}
+
+/// The process's handler as the kernel knows it, whoever has set it.
+const void* kernel_handler() {
+  struct {
+    const void* handler;
+    unsigned long flags;
+    const void* restorer;
+    unsigned long mask;
+  } now{};
+  long result = SYS_rt_sigaction;
+  asm volatile("movl $8, %%r10d\n\tsyscall"  // the size of its mask
+               : "+a"(result)
+               : "D"(long{SIGSEGV}), "S"(0L), "d"(&now)
+               : "rcx", "r10", "r11", "memory");
+  return result == 0 ? now.handler : nullptr;
+}
+
+void die_by(int signal) {
+  Action standard{};
+  standard.sa_handler = SIG_DFL;
+  sigemptyset(&standard.sa_mask);
+  g_sigaction.get()(signal, &standard, nullptr);
+}
+
+/// What would have happened without us.
+void forward(int signal, siginfo_t* info, void* context) {
+  Action guest;
+  {
+    const Holding holding(g_action_lock);
+    guest = g_guest;
+    if ((guest.sa_flags & SA_RESETHAND) && guest.sa_handler != SIG_IGN) g_guest.sa_handler = SIG_DFL;
+  }
+  const bool sent = info->si_code <= 0;
+  if (guest.sa_handler == SIG_DFL || (guest.sa_handler == SIG_IGN && !sent)) {
+    // The instruction faults again, and then the kernel does what it does.
+    die_by(signal);
+    if (sent) raise(signal);
+    return;
+  }
+  if (guest.sa_handler == SIG_IGN) return;
+  // The rest of the process must be able to run with SIGSEGV blocked.
+  end_all_loans();
+  sigset_t mask = guest.sa_mask;
+  if (!(guest.sa_flags & SA_NODEFER)) sigaddset(&mask, signal);
+  g_sigmask.get()(SIG_BLOCK, &mask, nullptr);
+  // The mask of before comes back with the context when the handler returns.
+  if (guest.sa_flags & SA_SIGINFO) {
+    guest.sa_sigaction(signal, info, context);
+  } else {
+    guest.sa_handler(signal);
+  }
+}
+
+void on_fault(int signal, siginfo_t* info, void* context) {
+  const int saved = errno;
+  const auto& registers = static_cast<const ucontext_t*>(context)->uc_mcontext.gregs;
+  const auto pc = static_cast<std::uint64_t>(registers[REG_RIP]);
+  const auto* at = reinterpret_cast<const void*>(pc);
+  if (info->si_code == SEGV_ACCERR) {
+    // The driver may touch what it likes, and so may we.
+    const bool counts = recording() && !is_in_call(reinterpret_cast<const void*>(registers[REG_RSP])) &&
+                        !is_in_driver(at) && !is_in_this_library(at);
+    const bool wrote = (registers[REG_ERR] & kWroteBit) != 0;
+    if (host_touched(reinterpret_cast<std::uint64_t>(info->si_addr), wrote, counts, pc)) {
+      errno = saved;
+      return;
+    }
+  }
+  errno = saved;
+  forward(signal, info, context);
+}
+
+}  // namespace
+
+bool faults_are_ours() {
+  if (g_installed.load(std::memory_order_acquire) && kernel_handler() == reinterpret_cast<const void*>(on_fault))
+      [[likely]]
+    return true;
+  const Holding holding(g_action_lock);
+  if (!holding || !g_sigaction.get() || !g_sigmask.get()) return false;
+  if (g_sigaction.get()(SIGSEGV, nullptr, &g_guest) != 0) return false;
+  if (!g_installed.load()) start_guard_time();
+  install();
+  g_installed.store(true, std::memory_order_release);
+  return kernel_handler() == reinterpret_cast<const void*>(on_fault);
+}
+
+bool exchange_guest_action(const struct sigaction* action, struct sigaction* old) {
+  if (!g_installed.load(std::memory_order_acquire)) return false;
+  const Holding holding(g_action_lock);
+  if (!holding) return false;
+  // Set by the system call itself in the meantime: then the real function knows better.
+  if (kernel_handler() != reinterpret_cast<const void*>(on_fault)) {
+    g_installed.store(false);
+    return false;
+  }
+  const Action before = g_guest;
+  if (action) {
+    g_guest = *action;
+    install();
+  }
+  if (old) *old = before;
+  return true;
+}
+
+void forget_faults() { g_action_lock.forget(); }
+
+}  // namespace streamsan::recorder

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The fault handler behind the guards, and how the guest's own handlers live beside it.
+//
+//   SIGSEGV --> ours: a guarded page?  yes: record the touch, make the page accessible, go on
+//                                      no:  all guards down, then exactly what the guest's own action would have done
+//
+// The guest must not notice. What that takes:
+//   * sigaction(), signal() and their kin keep the guest's action for SIGSEGV in a table of ours and answer from it
+//     (libc_signals.cpp). A runtime that sets its handler by the system call itself (Go) takes ours away; that is
+//     looked for before each guard, and ours is put in front of it again.
+//   * A fault while SIGSEGV is blocked kills the process. Programs that block all signals in their threads are common,
+//   so
+//     SIGSEGV is left out of every mask that goes through libc, and put back into what the guest is told of its mask.
+//   * The guest's handler is called with its own mask and flags: SA_SIGINFO, SA_NODEFER, SA_RESETHAND, SA_ONSTACK.
+//
+// What is lost: a SIGSEGV sent by kill() to a thread that believes it has blocked it is delivered.
+#pragma once
+
+#include <csignal>
+#include <cstdint>
+
+namespace streamsan::recorder {
+
+/// Makes our handler the process's, if it is not. Cheap enough for every guard: one system call. False: it cannot be.
+/// Under g_host_lock.
+bool faults_are_ours();
+
+/// sigaction() for SIGSEGV, once our handler is in place. False: it is not, the real function is to be called.
+bool exchange_guest_action(const struct sigaction* action, struct sigaction* old);
+
+void forget_faults();
+
+}  // namespace streamsan::recorder

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "interposer/host/guards.h"
+
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#include "interposer/handle_table.h"
+
+namespace streamsan::recorder {
+namespace {
+
+constexpr std::uint64_t kFree = 5'000'000;  // ns a process may always spend: some hundred guards
+constexpr std::uint64_t kUnseen = 400;      // ns a measured stretch costs beside: page walks, a lock, a fault's entry
+constexpr std::uint64_t kLongPages = 8;     // from here on, pages in between are guarded, too
+
+constinit std::uint64_t g_started_ns = 0;
+constinit std::uint64_t g_spent_ns = 0;
+constinit std::uint64_t g_turn = 0;
+
+std::uint64_t now_ns() {
+  timespec time{};
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
+}
+
+}  // namespace
+
+GuardedPages choose_pages(const HostRegion& region, std::uint64_t begin, std::uint64_t end) {
+  std::uint64_t low = begin / kPageBytes * kPageBytes;
+  std::uint64_t high = (end + kPageBytes - 1) / kPageBytes * kPageBytes;
+  if (region.kind == ordering::MemoryKind::Registered) {
+    // The rest of a page at the edge is other people's memory.
+    const std::uint64_t first = (region.begin + kPageBytes - 1) / kPageBytes * kPageBytes;
+    const std::uint64_t last = region.end / kPageBytes * kPageBytes;
+    if (low < first) low = first;
+    if (high > last) high = last;
+  }
+  GuardedPages out;
+  if (low >= high) return out;
+  out.page[out.count++] = low;
+  const std::uint64_t pages = (high - low) / kPageBytes;
+  // A page inside of registered memory may be a part of a huge one, which a guard would split.
+  if (pages >= kLongPages && region.kind != ordering::MemoryKind::Registered) {
+    const std::uint64_t inner = pages - 2;
+    const std::uint64_t turn = mix_bits(++g_turn);
+    out.page[out.count++] = low + (1 + turn % (inner / 2)) * kPageBytes;
+    out.page[out.count++] = low + (1 + inner / 2 + turn / 65536 % (inner - inner / 2)) * kPageBytes;
+  }
+  if (pages > 1) out.page[out.count++] = high - kPageBytes;
+  return out;
+}
+
+bool set_protection(std::uint64_t page, Protection protection) {
+  const int access = protection == Protection::None       ? PROT_NONE
+                     : protection == Protection::ReadOnly ? PROT_READ
+                                                          : PROT_READ | PROT_WRITE;
+  // The system call itself: mprotect() is wrapped to see what the guest does, and errno is the guest's.
+  long result = SYS_mprotect;
+  asm volatile("syscall"
+               : "+a"(result)
+               : "D"(page), "S"(kPageBytes), "d"(static_cast<long>(access))
+               : "rcx", "r11", "memory");
+  return result == 0;
+}
+
+GuardTime::GuardTime() : start_(now_ns()) {}
+
+GuardTime::~GuardTime() { g_spent_ns += now_ns() - start_ + kUnseen; }
+
+bool GuardTime::affordable() const {
+  return g_spent_ns <= kFree + (start_ - g_started_ns) / 100 * options().host_guard_cost;
+}
+
+void start_guard_time() {
+  g_started_ns = now_ns();
+  g_spent_ns = 0;
+}
+
+}  // namespace streamsan::recorder

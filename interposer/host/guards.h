@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Guards: protected pages of lent memory. The host's first touch of one faults, and the handler (faults.h) lets it go
+// on.
+//
+// Protecting pages does not disturb the GPU, which has its own translation (measured on an H200: pinned, registered and
+// managed memory). It costs the host a system call for each run of pages, so few pages of a loan are guarded: the first
+// and the last, and of long ones two in between that change from loan to loan. And the time that guards and touches
+// take is limited to a share of the process's time (option host_guard_cost) after the first few milliseconds: a program
+// that synchronises and reads in a tight loop is then sampled.
+//
+// All functions here are called under g_host_lock.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "interposer/host/host_memory.h"
+
+namespace streamsan::recorder {
+
+inline constexpr std::uint64_t kPageBytes = 4096;
+inline constexpr unsigned kMostGuarded = 4;
+
+/// Pages of one loan that are protected, by their first address.
+struct GuardedPages {
+  std::uint64_t page[kMostGuarded] = {};
+  unsigned count = 0;
+
+  [[nodiscard]] bool has(std::uint64_t address) const {
+    for (unsigned i = 0; i < count; ++i) {
+      if (page[i] == address) return true;
+    }
+    return false;
+  }
+};
+
+enum class Protection : std::uint8_t { None, ReadOnly, Free };
+
+/// Which pages of [begin, end), a part of the region, are to be guarded.
+GuardedPages choose_pages(const HostRegion& region, std::uint64_t begin, std::uint64_t end);
+/// False: the kernel refused.
+bool set_protection(std::uint64_t page, Protection protection);
+
+/// Measures what guards cost, from its construction to its destruction.
+class GuardTime {
+ public:
+  GuardTime();
+  ~GuardTime();
+  GuardTime(const GuardTime&) = delete;
+  GuardTime& operator=(const GuardTime&) = delete;
+  /// Is there time left for one more guard?
+  [[nodiscard]] bool affordable() const;
+
+ private:
+  std::uint64_t start_;
+};
+
+/// The share of the process's time begins to count now.
+void start_guard_time();
+
+}  // namespace streamsan::recorder

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "interposer/host/host_memory.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "interposer/handle_table.h"
+#include "interposer/host/guards.h"
+#include "interposer/host/loans.h"
+
+namespace streamsan::recorder {
+
+constinit OwnedLock g_host_lock;
+
+namespace {
+
+constexpr std::size_t kMostRegions = 8192;
+constinit HostRegion g_regions[kMostRegions] = {};  // by address, not overlapping
+constinit std::size_t g_count = 0;
+
+// A bit for each 2 MiB that ever held some, found by hash. Bits are never taken back.
+constexpr unsigned kNearShift = 21;
+constexpr std::uint64_t kNearBits = std::uint64_t{1} << 20;
+constinit std::atomic<std::uint64_t> g_near[kNearBits / 64] = {};
+
+std::uint64_t near_bit(std::uint64_t address) { return mix_bits(address >> kNearShift) % kNearBits; }
+
+void note_near(std::uint64_t begin, std::uint64_t end) {
+  for (std::uint64_t at = begin >> kNearShift; at <= (end - 1) >> kNearShift; ++at) {
+    const std::uint64_t bit = near_bit(at << kNearShift);
+    g_near[bit / 64].fetch_or(std::uint64_t{1} << (bit % 64), std::memory_order_relaxed);
+  }
+}
+
+/// Index of the first region that ends after the address.
+std::size_t first_ending_after(std::uint64_t address) {
+  std::size_t low = 0;
+  std::size_t high = g_count;
+  while (low < high) {
+    const std::size_t middle = (low + high) / 2;
+    if (g_regions[middle].end <= address) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+void remove_at(std::size_t index) {
+  --g_count;
+  std::memmove(&g_regions[index], &g_regions[index + 1], (g_count - index) * sizeof(HostRegion));
+}
+
+/// Memory that was registered may be of any kind: is all of it readable, writable and nothing else? From
+/// /proc/self/maps; no heap, no stdio.
+bool is_plain_memory(std::uint64_t begin, std::uint64_t end) {
+  const int file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return false;
+  char buffer[4096];
+  std::size_t filled = 0;
+  std::uint64_t reached = begin;
+  bool plain = true;
+  while (plain && reached < end) {
+    const ssize_t got = read(file, buffer + filled, sizeof buffer - 1 - filled);
+    if (got <= 0) break;
+    filled += static_cast<std::size_t>(got);
+    buffer[filled] = '\0';
+    char* line = buffer;
+    while (char* newline = std::strchr(line, '\n')) {
+      *newline = '\0';
+      char* rest = nullptr;
+      const std::uint64_t low = std::strtoull(line, &rest, 16);
+      const std::uint64_t high = *rest == '-' ? std::strtoull(rest + 1, &rest, 16) : 0;
+      if (low < end && high > reached) {
+        if (low > reached || std::strncmp(rest, " rw-", 4) != 0 || std::strstr(rest, "[stack]")) plain = false;
+        reached = high;
+      }
+      line = newline + 1;
+    }
+    filled -= static_cast<std::size_t>(line - buffer);
+    std::memmove(buffer, line, filled);
+    if (filled == sizeof buffer - 1) break;  // no line is that long
+  }
+  close(file);
+  return plain && reached >= end;
+}
+
+}  // namespace
+
+void host_memory_given(ordering::MemoryKind kind, std::uint64_t begin, std::uint64_t bytes) {
+  if (bytes == 0) return;
+  using ordering::MemoryKind;
+  bool guardable = options().host_guard != 0;
+  if (guardable && kind == MemoryKind::Registered) {
+    const auto here = reinterpret_cast<std::uint64_t>(__builtin_frame_address(0));
+    guardable = (here < begin || here >= begin + bytes) && is_plain_memory(begin, begin + bytes);
+  }
+  const Holding holding(g_host_lock);
+  if (!holding) return;
+  std::size_t at = first_ending_after(begin);
+  // What was there before was freed without our seeing it.
+  while (at < g_count && g_regions[at].begin < begin + bytes) remove_at(at);
+  if (g_count == kMostRegions) return;
+  std::memmove(&g_regions[at + 1], &g_regions[at], (g_count - at) * sizeof(HostRegion));
+  g_regions[at] = {begin, begin + bytes, kind, guardable};
+  ++g_count;
+  note_near(begin, begin + bytes);
+}
+
+void host_memory_going(std::uint64_t begin) {
+  if (!near_host_memory(begin)) return;
+  const Holding holding(g_host_lock);
+  if (!holding) return;
+  const std::size_t at = first_ending_after(begin);
+  if (at == g_count || g_regions[at].begin != begin) return;
+  end_loans(g_regions[at].begin, g_regions[at].end);
+  remove_at(at);
+}
+
+void host_memory_touched_by_mprotect(std::uint64_t begin, std::uint64_t bytes) {
+  const Holding holding(g_host_lock);
+  if (!holding) return;
+  const std::uint64_t end = begin + bytes;
+  for (std::size_t at = first_ending_after(begin); at < g_count && g_regions[at].begin < end; ++at) {
+    end_loans(g_regions[at].begin, g_regions[at].end);
+    g_regions[at].guardable = false;
+  }
+}
+
+bool near_host_memory(std::uint64_t address) {
+  const std::uint64_t bit = near_bit(address);
+  return g_near[bit / 64].load(std::memory_order_relaxed) >> (bit % 64) & 1;
+}
+
+HostRegion* find_host_region(std::uint64_t address) {
+  const std::size_t at = first_ending_after(address);
+  return at < g_count && g_regions[at].begin <= address ? &g_regions[at] : nullptr;
+}
+
+void forget_host_memory() { g_count = 0; }
+
+}  // namespace streamsan::recorder

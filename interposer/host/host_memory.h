@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Host memory that the GPU can reach: pinned, registered and managed allocations, by address. Only their pages can be
+// protected without harm: pageable memory shares pages with everything else, and the driver itself reads it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "interposer/host/owned_lock.h"
+#include "ordering/types.h"
+
+namespace streamsan::recorder {
+
+struct HostRegion {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+  ordering::MemoryKind kind = ordering::MemoryKind::Pinned;
+  bool guardable = false;  ///< its pages were readable and writable, and can be protected
+};
+
+/// Guards the tables of host memory, loans and protected pages, which belong together.
+extern constinit OwnedLock g_host_lock;
+
+/// The driver has made, or was given, this memory.
+void host_memory_given(ordering::MemoryKind kind, std::uint64_t begin, std::uint64_t bytes);
+/// It is about to be freed or unregistered: nothing of it is lent or protected any more.
+void host_memory_going(std::uint64_t begin);
+/// The program changes the protection of some of it itself: hands off from now on.
+void host_memory_touched_by_mprotect(std::uint64_t begin, std::uint64_t bytes);
+
+/// Cheap and without the lock: may the address be in such memory? Mostly false for others.
+bool near_host_memory(std::uint64_t address);
+
+/// The region that holds the address, or nullptr. Under g_host_lock.
+HostRegion* find_host_region(std::uint64_t address);
+
+void forget_host_memory();
+
+}  // namespace streamsan::recorder

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What driver calls mean for host memory: which of it is lent, and what the host has waited for. Read from the record
+// of the call, so that nothing is decoded twice.
+#pragma once
+
+#include "interposer/trace/format.h"
+#include "interposer/writer.h"
+
+namespace streamsan::recorder {
+
+/// The record of a call, kept beyond its publication: the judge may have punched it out of the file by then.
+struct CallWords {
+  explicit CallWords(const Slot& slot);
+
+  bool empty;
+  trace::Kind kind{};
+  std::uint16_t flags = 0;
+  std::uint64_t w[trace::kRecordWords] = {};
+  std::uint64_t shape[trace::kContinuationWords] = {};  ///< of a Copy
+};
+
+/// Before the real call: memory that goes away is no longer guarded.
+void host_side_before(const CallWords& call);
+/// The real call has succeeded.
+void host_side_after(const CallWords& call);
+
+}  // namespace streamsan::recorder

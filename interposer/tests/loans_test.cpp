@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Loans and guards on real pages. Whether a page is accessible is asked of the kernel, which answers with EFAULT;
+// touches fault for real.
+#include "interposer/host/loans.h"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include "interposer/host/guards.h"
+#include "interposer/tests/options_stub.h"
+#include "interposer/tests/recorder_stub.h"
+
+namespace streamsan::recorder {
+namespace {
+
+using ordering::MemoryKind;
+using testing::take_records;
+
+constexpr std::size_t kPages = 64;
+constexpr std::size_t kBytes = kPages * kPageBytes;
+constexpr StreamArgument kStream{16, 0, 0};
+constexpr StreamArgument kOther{32, 0, 0};
+constexpr StreamArgument kNonBlocking{17, 0, 0};
+constexpr StreamArgument kLegacy{trace::kLegacyStream, 7, 0};
+
+bool readable(const void* at) {
+  char byte;
+  const iovec here{&byte, 1};
+  const iovec there{const_cast<void*>(at), 1};
+  return process_vm_readv(getpid(), &here, 1, &there, 1, 0) == 1;
+}
+
+bool writable(void* at) {
+  char byte = 0;
+  const iovec here{&byte, 1};
+  const iovec there{at, 1};
+  return process_vm_writev(getpid(), &here, 1, &there, 1, 0) == 1;
+}
+
+// Touches by libc's code: our own is in the recorder as far as the handler knows, and not told.
+void* (*volatile g_set)(void*, int, std::size_t) = std::memset;
+int (*volatile g_compare)(const void*, const void*, std::size_t) = std::memcmp;
+void write_at(char* at) { g_set(at, 3, 1); }
+void read_at(const char* at) {
+  const char zero = 0;
+  static_cast<void>(g_compare(at, &zero, 1));
+}
+
+class Loans : public ::testing::Test {
+ protected:
+  Loans() {
+    testing::test_options().host_guard = testing::test_options().host_frees = 1;
+    testing::test_options().host_guard_cost = 100;
+    memory_ = make();
+    host_memory_given(MemoryKind::Pinned, address(memory_), kBytes);
+    take_records();
+  }
+  ~Loans() override {
+    forget_loans();
+    munmap(memory_, kBytes);
+  }
+
+  static char* make() {
+    return static_cast<char*>(
+        mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0));
+  }
+  static std::uint64_t address(const void* at) { return reinterpret_cast<std::uint64_t>(at); }
+  [[nodiscard]] char* last() const { return memory_ + kBytes - 1; }
+  void lend_all(LoanUse use, StreamArgument stream = kStream) { lend(address(memory_), kBytes, use, stream, false); }
+
+  char* memory_;
+};
+
+TEST_F(Loans, WhatIsWrittenCanBeNeitherReadNorWritten) {
+  lend_all(LoanUse::Writes);
+  EXPECT_TRUE(any_loans());
+  EXPECT_FALSE(readable(memory_));
+  EXPECT_FALSE(readable(last()));
+  unsigned inside = 0;
+  for (std::size_t page = 1; page + 1 < kPages; ++page) inside += !readable(memory_ + page * kPageBytes);
+  EXPECT_EQ(inside, 2u);
+  stream_waited_for(kStream);
+  EXPECT_FALSE(any_loans());
+  for (std::size_t page = 0; page < kPages; ++page) EXPECT_TRUE(writable(memory_ + page * kPageBytes));
+}
+
+TEST_F(Loans, WhatIsReadCanBeRead) {
+  lend_all(LoanUse::Reads);
+  EXPECT_TRUE(readable(memory_));
+  EXPECT_FALSE(writable(memory_));
+  EXPECT_FALSE(writable(last()));
+  stream_waited_for(kStream);
+  EXPECT_TRUE(writable(memory_));
+}
+
+TEST_F(Loans, OnlyItsOwnStreamGivesItBack) {
+  lend_all(LoanUse::Writes);
+  stream_waited_for(kOther);
+  EXPECT_FALSE(readable(memory_));
+  stream_waited_for({kStream.handle, 5, 0});
+  EXPECT_FALSE(readable(memory_)) << "a special handle of another context";
+  stream_waited_for(kStream);
+  EXPECT_TRUE(readable(memory_));
+}
+
+TEST_F(Loans, TheLegacyStreamWaitsForBlockingStreamsOnly) {
+  lend(address(memory_), kPageBytes, LoanUse::Writes, kStream, false);
+  lend(address(memory_) + kPageBytes, kPageBytes, LoanUse::Writes, kNonBlocking, false);
+  stream_waited_for(kLegacy);
+  EXPECT_TRUE(readable(memory_));
+  EXPECT_FALSE(readable(memory_ + kPageBytes));
+}
+
+TEST_F(Loans, AnEventGivesBackWhatItHasCaptured) {
+  lend(address(memory_), kPageBytes, LoanUse::Writes, kStream, false);
+  lend(address(memory_) + 2 * kPageBytes, kPageBytes, LoanUse::Writes, kOther, false);
+  event_recorded(100, kStream);
+  lend(address(memory_) + kPageBytes, kPageBytes, LoanUse::Writes, kStream, false);
+  event_waited_for(99);
+  EXPECT_FALSE(readable(memory_)) << "an event never recorded";
+  event_waited_for(100);
+  EXPECT_TRUE(readable(memory_));
+  EXPECT_FALSE(readable(memory_ + kPageBytes)) << "lent after the record";
+  EXPECT_FALSE(readable(memory_ + 2 * kPageBytes)) << "lent to another stream";
+}
+
+TEST_F(Loans, AnEventIsRecordedAnew) {
+  lend_all(LoanUse::Writes);
+  event_recorded(100, kStream);
+  stream_waited_for(kStream);
+  event_recorded(100, kOther);  // while nothing is lent
+  lend_all(LoanUse::Writes);
+  event_waited_for(100);
+  EXPECT_FALSE(readable(memory_));
+}
+
+TEST_F(Loans, PagesOfTwoLoansStayGuardedUntilBothAreBack) {
+  lend(address(memory_), 64, LoanUse::Reads, kStream, false);
+  lend(address(memory_) + 128, 64, LoanUse::Writes, kOther, false);
+  EXPECT_FALSE(readable(memory_));
+  stream_waited_for(kOther);
+  EXPECT_TRUE(readable(memory_));
+  EXPECT_FALSE(writable(memory_));
+  lend(address(memory_) + 128, 64, LoanUse::Writes, kOther, false);
+  stream_waited_for(kStream);
+  EXPECT_FALSE(readable(memory_));
+  stream_waited_for(kOther);
+  EXPECT_TRUE(writable(memory_));
+}
+
+TEST_F(Loans, ATouchIsRecordedOnceAndGoesOn) {
+  lend_all(LoanUse::Writes);
+  write_at(memory_ + 40);
+  EXPECT_EQ(memory_[40], 3);
+  write_at(last());
+  const auto records = take_records();
+  ASSERT_EQ(records.size(), 1u);
+  EXPECT_EQ(records[0].kind, trace::Kind::HostAccess);
+  EXPECT_EQ(records[0].w[0], address(memory_ + 40));
+  EXPECT_EQ(records[0].w[1], 1u);
+  EXPECT_EQ(records[0].w[2], static_cast<std::uint64_t>(trace::AccessWay::Instruction));
+  EXPECT_EQ(records[0].w[3], 1u);
+  // The next operation that uses it makes it worth a look again.
+  lend_all(LoanUse::Writes);
+  EXPECT_FALSE(readable(memory_));
+  read_at(memory_);
+  ASSERT_EQ(take_records().size(), 1u);
+}
+
+TEST_F(Loans, ReadingWhatIsOnlyReadIsNoTouch) {
+  lend_all(LoanUse::Reads);
+  read_at(memory_);
+  EXPECT_TRUE(take_records().empty());
+  write_at(memory_);
+  ASSERT_EQ(take_records().size(), 1u);
+}
+
+TEST_F(Loans, ANeighbourOnAGuardedPageMattersNot) {
+  lend(address(memory_) + 512, 64, LoanUse::Writes, kStream, false);
+  write_at(memory_);
+  EXPECT_TRUE(take_records().empty());
+  EXPECT_TRUE(any_loans());
+}
+
+TEST_F(Loans, SystemCallsFindTheirPages) {
+  lend_all(LoanUse::Writes);
+  before_host_call(memory_, kBytes, false, "write", __builtin_frame_address(0));
+  for (std::size_t page = 0; page < kPages; ++page) EXPECT_TRUE(writable(memory_ + page * kPageBytes));
+  const auto records = take_records();
+  ASSERT_EQ(records.size(), 1u);
+  EXPECT_EQ(records[0].w[0], address(memory_));
+  EXPECT_EQ(records[0].w[1], kBytes);
+  EXPECT_EQ(records[0].w[2], static_cast<std::uint64_t>(trace::AccessWay::Call));
+  EXPECT_EQ(records[0].w[3], 0u);
+  EXPECT_EQ(records[0].w[4], 5u);
+  before_host_call(memory_, kBytes, false, "write", __builtin_frame_address(0));
+  EXPECT_TRUE(take_records().empty()) << "told already";
+}
+
+TEST_F(Loans, ASystemCallBesideALoanIsAccessibleAndSilent) {
+  lend(address(memory_) + 512, 64, LoanUse::Writes, kStream, false);
+  before_host_call(memory_, 512, true, "read", __builtin_frame_address(0));
+  EXPECT_TRUE(writable(memory_));
+  EXPECT_TRUE(take_records().empty());
+  lend_all(LoanUse::Reads, kOther);
+  before_host_call(memory_, 512, false, "write", __builtin_frame_address(0));
+  EXPECT_TRUE(take_records().empty()) << "both read";
+}
+
+TEST_F(Loans, PageableMemoryIsNotGuardedButItsEndIsTold) {
+  char* heap = make();
+  lend(address(heap), kBytes, LoanUse::Reads, kStream, true);
+  EXPECT_TRUE(writable(heap));
+  before_host_call(heap, 64, true, "read", __builtin_frame_address(0));
+  EXPECT_TRUE(take_records().empty());
+  before_host_free(heap, kBytes, trace::HostFreeWay::Unmap, "munmap", __builtin_frame_address(0));
+  const auto records = take_records();
+  ASSERT_EQ(records.size(), 1u);
+  EXPECT_EQ(records[0].kind, trace::Kind::HostFree);
+  EXPECT_EQ(records[0].w[1], kBytes);
+  EXPECT_FALSE(any_loans());
+  lend(address(heap), kBytes, LoanUse::Reads, kStream, true);
+  stream_waited_for(kStream);
+  before_host_free(heap, kBytes, trace::HostFreeWay::Unmap, "munmap", __builtin_frame_address(0));
+  EXPECT_TRUE(take_records().empty());
+  munmap(heap, kBytes);
+}
+
+TEST_F(Loans, UnknownMemoryIsNotLent) {
+  char* device = make();
+  lend(address(device), kBytes, LoanUse::Writes, kStream, false);
+  lend_from(address(device), kStream);
+  EXPECT_FALSE(any_loans());
+  munmap(device, kBytes);
+}
+
+TEST_F(Loans, AKernelMayReachFromItsPointerToTheEnd) {
+  lend_from(address(memory_) + 4 * kPageBytes, kStream);
+  EXPECT_TRUE(readable(memory_));
+  EXPECT_FALSE(readable(memory_ + 4 * kPageBytes));
+  EXPECT_FALSE(readable(last()));
+}
+
+TEST_F(Loans, MemoryThatGoesIsFree) {
+  lend_all(LoanUse::Writes);
+  host_memory_going(address(memory_));
+  EXPECT_TRUE(writable(memory_));
+  EXPECT_FALSE(any_loans());
+  lend_all(LoanUse::Writes);
+  EXPECT_FALSE(any_loans()) << "it is not known any more";
+}
+
+TEST_F(Loans, TheProgramsOwnProtectionIsItsOwn) {
+  lend_all(LoanUse::Writes);
+  host_memory_touched_by_mprotect(address(memory_) + kPageBytes, kPageBytes);
+  EXPECT_TRUE(writable(memory_));
+  lend_all(LoanUse::Writes);
+  EXPECT_TRUE(writable(memory_)) << "no guard any more";
+}
+
+TEST_F(Loans, OnlyWholePagesOfRegisteredMemory) {
+  char* heap = make();
+  host_memory_given(MemoryKind::Registered, address(heap) + 100, 2 * kPageBytes);
+  lend(address(heap) + 100, 2 * kPageBytes, LoanUse::Writes, kStream, false);
+  EXPECT_TRUE(readable(heap));
+  EXPECT_FALSE(readable(heap + kPageBytes));
+  EXPECT_TRUE(readable(heap + 2 * kPageBytes));
+  forget_loans();
+  mprotect(heap, kPageBytes, PROT_READ);
+  host_memory_given(MemoryKind::Registered, address(heap), kBytes);
+  lend(address(heap), kBytes, LoanUse::Writes, kStream, false);
+  EXPECT_TRUE(readable(last()) && readable(heap + kBytes - 1)) << "not plain memory: left alone";
+  munmap(heap, kBytes);
+}
+
+TEST_F(Loans, AFullTableForgetsTheOldest) {
+  for (unsigned i = 0; i < 400; ++i) lend(address(memory_) + 8 * i, 4, LoanUse::Reads, kStream, false);
+  lend(address(last()), 1, LoanUse::Writes, kOther, false);
+  EXPECT_FALSE(readable(last()));
+  stream_waited_for(kStream);
+  stream_waited_for(kOther);
+  EXPECT_FALSE(any_loans());
+  EXPECT_TRUE(writable(memory_) && writable(last()));
+}
+
+TEST_F(Loans, NoTimeNoGuards) {
+  testing::test_options().host_guard_cost = 0;
+  unsigned guarded = 0;
+  for (unsigned i = 0; i < 20'000; ++i) {
+    lend_all(LoanUse::Writes);
+    guarded += !readable(memory_);
+    stream_waited_for(kStream);
+  }
+  EXPECT_GT(guarded, 0u) << "the first ones are free";
+  EXPECT_LT(guarded, 20'000u);
+  lend_all(LoanUse::Writes);
+  before_host_call(memory_, 1, false, "write", __builtin_frame_address(0));
+  EXPECT_EQ(take_records().size(), 1u) << "what costs nothing is still seen";
+  start_guard_time();
+}
+
+TEST_F(Loans, OptionsTurnItOff) {
+  testing::test_options().host_guard = 0;
+  lend_all(LoanUse::Writes);
+  EXPECT_TRUE(readable(memory_));
+  testing::test_options().host_frees = 0;
+  char heap[64];
+  forget_loans();
+  lend(address(heap), sizeof heap, LoanUse::Reads, kStream, true);
+  EXPECT_FALSE(any_loans());
+}
+
+TEST_F(Loans, AChildTouchesItsCopy) {
+  lend_all(LoanUse::Writes);
+  const pid_t child = fork();
+  if (child == 0) {
+    // As a child that ran no fork handlers.
+    *static_cast<volatile char*>(memory_) = 1;
+    forget_loans();
+    _exit(writable(last()) ? 7 : 8);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 7);
+  EXPECT_FALSE(readable(memory_));
+}
+
+TEST_F(Loans, ManyThreads) {
+  std::vector<std::thread> threads;
+  for (unsigned t = 0; t < 8; ++t) {
+    threads.emplace_back([&, t] {
+      const StreamArgument stream{1000 + 2 * t, 0, 0};
+      for (unsigned i = 0; i < 2000; ++i) {
+        // Neighbours share pages.
+        char* mine = memory_ + t * 2048;
+        lend(address(mine), 2048, i % 2 ? LoanUse::Writes : LoanUse::Reads, stream, false);
+        if (i % 3 == 0) *static_cast<volatile char*>(mine) = static_cast<char>(i);
+        event_recorded(5000 + t, stream);
+        if (i % 5 == 0) before_host_call(mine, 2048, true, "read", __builtin_frame_address(0));
+        i % 7 ? event_waited_for(5000 + t) : stream_waited_for(stream);
+        *static_cast<volatile char*>(mine + 2047) = 1;
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_FALSE(any_loans());
+  for (std::size_t page = 0; page < kPages; ++page) EXPECT_TRUE(writable(memory_ + page * kPageBytes));
+}
+
+}  // namespace
+}  // namespace streamsan::recorder

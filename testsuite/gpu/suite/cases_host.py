@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The host's side and the life of memory: what the host touches or gives away too early, pools, events that order nothing,
+and guests that guards must not disturb. How each program is racy is said in its source.
+"""
+
+from dataclasses import replace
+
+from suite.case import Case, Target, computed, measured, twins
+from suite.cases_python import python, script
+from suite.expect import Expect, Finding
+
+
+def host_race(*sites, hazard="read-after-write", cause=""):
+    return Expect(exit=66, findings=(Finding(kind="host-race", hazard=hazard, cause=cause),), sites=sites)
+
+
+def gone(rule, *sites):
+    """Host memory that went away too early, which today's driver forgives."""
+    return Expect(findings=(Finding("latent", "premature-free", "free-while-in-use", rule=rule),), sites=sites, text=(rule,))
+
+
+def variants(prefix, source, rows, **more):
+    """rows: (name, words of the command line, what is expected of the racy program)."""
+    return [case for name, words, expect in rows
+            for case in twins(f"{prefix}-{name}", source, expect, command=("{}", *words), **more)]
+
+
+TOUCHES = [
+    *variants("host-reads", "host_reads_early.cu", [
+        ("flag", ("stream", "flag"), host_race("copy", "read", cause="sync-too-early")),
+        ("after-event", ("event", "first"), host_race("copy", "read", cause="sync-too-early")),
+        ("after-poll", ("poll", "first"), host_race("copy", "read", cause="sync-too-early")),
+        ("after-query", ("query", "first"), host_race("copy", "read", cause="sync-too-early")),
+        ("middle", ("device", "middle"), host_race("copy", "read", cause="sync-too-early")),
+        ("last", ("stream", "last"), host_race("copy", "read", cause="sync-too-early")),
+    ]),
+    *twins("staging-ring", "staging_ring.cu", host_race("copy", "fill", hazard="write-after-read")),
+    # A read by a signal handler's neighbour, and by a thread that no signal can reach.
+    *twins("own-segv", "own_segv.cu", host_race("copy", "read")),
+    *twins("signals-blocked", "signals_blocked.cu", host_race("copy", "read")),
+    # Through the kernel: no fault may be seen there.
+    *variants("pinned", "write_pinned.cu", [
+        (call, (call,), host_race("copy", call)) for call in ("write", "writev", "send", "fwrite")
+    ]),
+]
+
+# Which bytes a kernel writes must be known for an error.
+SHARED = variants("host-reads", "managed_read.cu", [
+    (kind, (kind,), host_race("kernel", "read")) for kind in ("managed", "variable", "mapped")
+])
+POSSIBLE = Expect(findings=(Finding("possible", "host-race", "read-after-write"),))
+SHARED_INFERRED = [replace(case, expect=POSSIBLE) if case.expect.findings else case for case in SHARED]
+
+FREES = [
+    *variants("freed", "host_memory_freed.cu", [
+        ("vector-upload", ("upload",), gone("R-CPY-13", "copy", "vector")),
+        ("vector-download", ("download",), gone("R-CPY-14", "copy", "vector")),
+        ("mapping", ("unmapped",), gone("R-CPY-13", "copy", "munmap")),
+        ("pinned", ("free-host",), gone("R-ALC-05", "copy", "free-host")),
+        ("registered", ("unregistered",), gone("R-ALC-05", "copy", "unregister")),
+    ]),
+    *variants("frame-gone", "frame_gone.cu", [
+        ("upload", ("upload",), gone("R-CPY-13", "upload")),
+        ("download", ("download",), gone("R-CPY-14", "download")),
+    ]),
+]
+
+ANNOTATED = ("-g", "-DANNOTATED")
+POOLS = [
+    *variants("async", "async_lifetime.cu", [
+        ("two-users", ("two-users",), Expect(exit=66, findings=(Finding(kind="premature-free", hazard="free-while-in-use"),),
+                                             sites=("second", "free-early"))),
+        ("use-after-free", ("after-free",), Expect(exit=66, findings=(Finding(kind="premature-free", hazard="use-after-free"),),
+                                                   sites=("free", "kernel"))),
+    ]),
+    *variants("pool", "caching_pool.cu", [
+        ("reused", ("reused",), Expect(exit=66, findings=(Finding(kind="premature-free", hazard="reuse-while-in-use"),),
+                                       sites=("kernel", "free", "reuse"), text=("streamsan_block_used",))),
+        ("released", ("released",), Expect(findings=(Finding("latent", "premature-free", "release-while-in-use"),),
+                                           sites=("kernel", "free"), text=("streamsan_block_used",))),
+    ], flags=ANNOTATED),
+    *(Case(f"pool-not-annotated-{way}", Target("caching_pool.cu", ("-g", "-DFIXED")), ("{}", way))
+      for way in ("reused", "released")),
+]
+
+EVENTS = variants("event", "event_misuse.cu", [
+    ("never", ("never",), Expect(findings=(Finding("latent", "event-misuse"),), sites=("wait",))),
+    ("re-recorded", ("re-recorded",), Expect(exit=66, findings=(Finding(hazard="read-after-write"),), sites=("copy", "kernel"))),
+    ("ignored-error", ("ignored",), Expect(exit=66, findings=(Finding(hazard="read-after-write"),),
+                                           sites=("lost-copy", "kernel", "record"), text=("cudaEventRecord.*fail",))),
+], flags=("-g", "-lcuda"))
+
+GUESTS = [
+    Case("fork-in-flight", Target("fork_in_flight.cu", ("-g",))),
+    Case("threads32", Target("threads32.cu", ("-g",)), cost=3),
+    python("torch-faulthandler", script("torch_faulthandler.py"),
+           Expect(exit=66, findings=(Finding(kind="host-race", hazard="read-after-write", at_least=True),),
+                  allowed=("note", "possible"), text=("^10 steps are right",))),
+    python("torch-faulthandler-fixed", script("torch_faulthandler.py", "--fixed"),
+           Expect(allowed=("note", "possible"), text=("^10 steps are right",))),
+]
+
+CASES = [
+    *TOUCHES, *SHARED_INFERRED, *FREES, *POOLS, *EVENTS, *GUESTS,
+    *computed(SHARED), *measured(SHARED),
+]
