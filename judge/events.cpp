@@ -85,7 +85,10 @@ void Judge::call_failed(const Record& record) {
   } else {
     failed.stream = handles_.known_stream(record.w[0]);
   }
-  failed.event = handles_.known_event(record.w[2]);
+  const api::EffectKind kind = failed.row->effect.kind;
+  const bool of_event =
+      kind == api::EffectKind::EventRecord || kind == api::EffectKind::EventWait || kind == api::EffectKind::SyncEvent;
+  if (of_event) failed.event = handles_.known_event(record.w[2]);
   if (failed.event) failed.event_life = *handles_.life(*failed.event);
   failed_calls_.add(std::move(failed));
 }

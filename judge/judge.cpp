@@ -33,6 +33,10 @@ bool makes_calls(Kind kind) { return kind < Kind::Footprint && !trace::is_defini
 const api::Row& Judge::row_of(const Record& record) { return api::kRows[record.api < api::kRowCount ? record.api : 0]; }
 
 void Judge::hazard(const ordering::Hazard& hazard) {
+  if (probing_) {
+    probe_hit_ = true;
+    return;
+  }
   if (hidden_order_.empty()) {
     ask_about(hazard);
     return hazards_.add(hazard, failed_calls_.behind(hazard));
@@ -214,7 +218,11 @@ void Judge::consume(const Item& item) {
   ThreadId thread{record.thread};
   if (record.kind == Kind::CallEnd) return call_end(item);
   // Definitions may be written in the middle of a blocking call; any other call of the thread means that it is over.
-  if (inside_blocking_call(record)) return;
+  if (record.kind == Kind::HostAccess) {
+    const bool unseen = w[2] == static_cast<std::uint64_t>(trace::AccessWay::Content);
+    if (unseen || !inside_blocking_call(record)) host_access(item);
+    return;
+  }
   if (!trace::is_definition(record.kind)) finish_pending(thread);
   if (record.thread != last_caller_ && makes_calls(record.kind)) {
     last_caller_ = record.thread;
@@ -297,8 +305,6 @@ void Judge::consume(const Item& item) {
       if (row_of(record).base == "cuCtxDestroy") handles_.destroy_context(w[0]);
       return;
 
-    case Kind::HostAccess:
-      return host_access(item);
     case Kind::HostFree:
       return host_free(item);
     case Kind::BlockAlloc:
@@ -320,6 +326,7 @@ void Judge::consume(const Item& item) {
       return call_failed(record);
     case Kind::Pad:
     case Kind::CallEnd:
+    case Kind::HostAccess:
     case Kind::Unload:
     case Kind::Init:
       return;

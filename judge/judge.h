@@ -105,8 +105,10 @@ class Judge : private ordering::HazardSink {
   // lifetimes.cpp
   void allocate(const trace::Record& record);
   void free(const trace::Item& item);
-  /// Is it a touch of memory by what the thread called, and not by the thread?
+  /// Is a touch of memory by the thread one by what it called?
   bool inside_blocking_call(const trace::Record& record);
+  /// Has an operation that the host does not know to be complete the range to write?
+  bool gpu_may_write(ordering::Range range, ordering::ThreadId thread);
   void host_access(const trace::Item& item);
   void host_free(const trace::Item& item);
   ordering::Call pool_call(const trace::Record& record);
@@ -130,8 +132,10 @@ class Judge : private ordering::HazardSink {
   ordering::FlatMap<std::uint64_t> pending_;  ///< thread -> position + 1 of its blocking call
   ordering::FlatMap<std::uint64_t> graphs_;   ///< raw exec handle -> key of its present life
   std::uint64_t next_graph_ = 1;
-  ordering::FlatMap<bool> callers_;    ///< threads that have made calls of CUDA's
-  std::uint16_t last_caller_ = 0;      ///< the last one added, to save the look-up
+  ordering::FlatMap<bool> callers_;  ///< threads that have made calls of CUDA's
+  std::uint16_t last_caller_ = 0;    ///< the last one added, to save the look-up
+  bool probing_ = false;             ///< hazards are answers to gpu_may_write()
+  bool probe_hit_ = false;
   bool host_code_in_streams_ = false;  ///< host functions, or graphs, which may hold some, were submitted
   LaunchBytes launch_bytes_;           ///< scratch
   std::vector<std::string> messages_;

@@ -255,6 +255,14 @@ std::string explanation(const Hazard& hazard, const Nouns& nouns) {
     return std::string("today's driver orders the two by ") + ordering::rule_id(*hazard.leaned_on) + " (" +
            ordering::rule_text(*hazard.leaned_on) + ") No document promises that it always will." + unseen;
   }
+  if (hazard.kind == HazardKind::UseAfterFree) {
+    return nouns.later + op(hazard.later) + " was submitted after " + nouns.earlier + op(hazard.earlier) +
+           ": no order of the two makes that right." +
+           (hazard.certainty == ordering::Certainty::Possible && hazard.order_known
+                ? why_possible(hazard, nouns.measuring)
+                : "") +
+           unseen;
+  }
   std::string text;
   switch (why.nearest) {
     case NearestEdge::None:
