@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -100,6 +101,14 @@ void check_hook(Checklist& list, const Options& options, const std::string& prel
                      "setuid programs, statically linked programs and some containers do not honour it");
   }
   list.ok("LD_PRELOAD works");
+  if (!ours(seen["nvtx"])) {
+    list.warn("NVTX is not read: the recorder was built without nvtx3/nvToolsExtMem.h",
+              "pools that are described to NVTX are one allocation each; see docs/annotations.md");
+  } else if (const std::optional<std::string> other = other_nvtx_listener()) {
+    list.warn("NVTX is not read: NVTX_INJECTION64_PATH is " + *other, "unset it, unless that tool is wanted");
+  } else {
+    list.ok("NVTX annotations of pools are read");
+  }
   if (seen.contains("driver-error")) {
     return list.warn("no CUDA driver: " + seen["driver-error"],
                      "install the NVIDIA driver, or use a null driver for tests");

@@ -13,6 +13,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <string_view>
 #include <system_error>
 
@@ -22,6 +23,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kLibrary = "libstreamsan.so";
+/// Names the one library that is told what programs say by NVTX.
+constexpr const char* kNvtxListener = "NVTX_INJECTION64_PATH";
 /// What /dev/shm must have free to be used: traces are punched as they are read, so this is for a judge that falls
 /// behind.
 constexpr std::uint64_t kRoomWanted = std::uint64_t{512} << 20;
@@ -129,13 +132,23 @@ std::string make_trace_directory(const Options& options, std::string& error) {
   return directory;
 }
 
+std::optional<std::string> other_nvtx_listener() {
+  const char* set = std::getenv(kNvtxListener);
+  if (!set || fs::path(set).filename() == kLibrary) return std::nullopt;
+  return set;
+}
+
 std::vector<std::string> guest_environment(const Options& options, const std::string& preload,
                                            const FootprintPlan& footprints, const std::string& trace_directory) {
   std::vector<std::string> out;
   for (char** entry = environ; *entry; ++entry) {
     std::string_view text = *entry;
-    if (!text.starts_with("LD_PRELOAD=") && !text.starts_with("STREAMSAN_OPTIONS=")) out.emplace_back(text);
+    const std::string_view name = text.substr(0, text.find('='));
+    if (name != "LD_PRELOAD" && name != "STREAMSAN_OPTIONS" && (name != kNvtxListener || other_nvtx_listener()))
+      out.emplace_back(text);
   }
+  // NVTX opens what this names, and finds that it is loaded already.
+  if (!other_nvtx_listener()) out.push_back(std::string(kNvtxListener) + "=" + preload);
   std::string before = environment("LD_PRELOAD");
   out.push_back("LD_PRELOAD=" + without(" :", preload, trace_directory) + (before.empty() ? "" : ":" + before));
 

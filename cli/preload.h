@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,8 +27,12 @@ std::uint64_t free_bytes(const std::string& directory);
 /// none could be made.
 std::string make_trace_directory(const Options& options, std::string& error);
 
-/// Our environment with the recorder preloaded in front of what was preloaded already, and its options. Files whose
-/// paths cannot stand there get a link in the trace directory.
+/// The library that the user has chosen to be told what programs say by NVTX (NVTX_INJECTION64_PATH, perhaps empty), if
+/// it is not the recorder.
+std::optional<std::string> other_nvtx_listener();
+
+/// Our environment with the recorder preloaded in front of what was preloaded already, listening to NVTX unless another
+/// library does, and its options. Files whose paths cannot stand there get a link in the trace directory.
 std::vector<std::string> guest_environment(const Options& options, const std::string& preload,
                                            const FootprintPlan& footprints, const std::string& trace_directory);
 

@@ -25,6 +25,7 @@ const char* owner(void* address) {
 int probe() {
   // Any symbol of the recorder tells that the loader took it in.
   std::printf("preload %s\n", owner(dlsym(RTLD_DEFAULT, "dlsym")));
+  std::printf("nvtx %s\n", owner(dlsym(RTLD_DEFAULT, "InitializeInjectionNvtxExtension")));
   void* driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
   if (!driver) {
     std::printf("driver-error %s\n", dlerror());

@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <system_error>
 #include <thread>
@@ -196,6 +197,10 @@ int run(const Options& options, const std::vector<std::string>& command) {
                 must_measure ? 0 : 1);
   }
 
+  if (const std::optional<std::string> other = other_nvtx_listener()) {
+    session.say("NVTX_INJECTION64_PATH is set (" + *other + "): what the program says by NVTX does not reach StreamSan",
+                1);
+  }
   Child child;
   int error = child.start(command, guest_environment(options, preload, footprints, directory.path));
   if (error != 0) {

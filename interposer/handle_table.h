@@ -61,6 +61,15 @@ class HandleTable {
     if (Entry* entry = find(handle)) release(*entry, kDeleted);
   }
 
+  /// Calls visit(handle) for each. The visitor may erase.
+  template <class Visit>
+  void for_each(Visit visit) {
+    for (Entry& entry : entries_) {
+      const std::uint64_t handle = entry.handle.load(std::memory_order_acquire);
+      if (handle != kEmpty && handle != kDeleted) visit(handle);
+    }
+  }
+
   void clear() {
     for (Entry& entry : entries_) {
       if (entry.handle.load(std::memory_order_relaxed) != kEmpty) release(entry, kEmpty);

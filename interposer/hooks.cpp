@@ -18,6 +18,7 @@
 #include "interposer/functions.h"
 #include "interposer/gate.h"
 #include "interposer/host/host_side.h"
+#include "interposer/host/libc_frames.h"
 #include "interposer/launch_call.h"
 #include "interposer/learning.h"
 #include "interposer/process.h"
@@ -115,6 +116,7 @@ struct Hook<kRow, CUresult (*)(Parameters...)> {
     } else {
       const void* frame = __builtin_frame_address(0);
       const InCall in_call(frame);
+      check_frames(frame);
       const Arguments arguments(parameters...);
       if constexpr (kEffect.point == RecordPoint::Begin) {
         Slot slot = CallRecord<kRow, Arguments>(arguments, capture_stack(frame)).fill();
@@ -125,7 +127,7 @@ struct Hook<kRow, CUresult (*)(Parameters...)> {
         confirm_before<kRow>(arguments, frame);
         CUresult result = real(parameters...);
         bool succeeded = result == CUDA_SUCCESS;
-        if (succeeded) host_side_after(words);
+        if (succeeded) host_side_after(words, frame);
         if constexpr (!kAtOnce) publish(slot, succeeded ? trace::State::Published : trace::State::Cancelled);
         if constexpr (kEffect.form == CallForm::Synchronous) {
           if (slot) record_return(slot.position, static_cast<std::uint16_t>(kRow), succeeded);
@@ -165,7 +167,7 @@ struct Hook<kRow, CUresult (*)(Parameters...)> {
           const Slot slot = CallRecord<kRow, Arguments>(arguments, capture_stack(frame)).fill();
           const CallWords words(slot);
           publish(slot);
-          host_side_after(words);
+          host_side_after(words, frame);
         }
         return result;
       }

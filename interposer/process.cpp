@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "interposer/annotations.h"
 #include "interposer/driver.h"
 #include "interposer/failed_calls.h"
 #include "interposer/functions.h"
@@ -189,9 +190,11 @@ __attribute__((constructor)) void leave_children_alone() {
   if (!list) return;
   char kept[4096];
   std::size_t used = 0;
+  bool preloaded = false;
   while (*list) {
     std::size_t length = std::strcspn(list, ": ");
     bool ours = length >= 15 && std::memcmp(list + length - 15, "libstreamsan.so", 15) == 0;
+    preloaded |= ours;
     if (length > 0 && !ours && used + length + 2 < sizeof kept) {
       if (used) kept[used++] = ':';
       std::memcpy(kept + used, list, length);
@@ -201,6 +204,8 @@ __attribute__((constructor)) void leave_children_alone() {
     while (*list == ':' || *list == ' ') ++list;
   }
   kept[used] = '\0';
+  // A child that is not to be followed, where NVTX has loaded us: nobody expects that it is observed.
+  if (!preloaded) note_observed();
   if (used) {
     setenv("LD_PRELOAD", kept, 1);
   } else {
@@ -245,6 +250,7 @@ bool start_recording() {
   // Takes the loader's lock, which a thread that waits above may hold.
   start_learning();
   if (g_options.verbosity >= 2) say("recording to %s", path);
+  report_early_annotations();
   return true;
 }
 

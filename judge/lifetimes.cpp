@@ -126,6 +126,10 @@ ordering::Call Judge::pool_call(const Record& record) {
 void Judge::block_allocate(const Record& record) {
   const ordering::Range range{record.w[0], record.w[0] + record.w[1]};
   if (range.empty()) return;
+  if (record.flags & trace::kUntold) {
+    model_.block_allocate_untold(pool_call(record), range);
+    return;
+  }
   if (record.flags & trace::kOnHost) {
     model_.block_allocate(pool_call(record), std::nullopt, range);
     return;
@@ -138,7 +142,7 @@ void Judge::block_allocate(const Record& record) {
 void Judge::block_free(const Record& record) {
   const ordering::Address base = record.w[0];
   if (record.flags & trace::kOnHost) return model_.block_free(pool_call(record), std::nullopt, base);
-  if (record.flags & trace::kUntold) return model_.block_free(pool_call(record), model_.block_stream(base), base);
+  if (record.flags & trace::kUntold) return model_.block_free_untold(pool_call(record), base);
   const StreamId stream = handles_.stream(record.w[2], record.w[3], ThreadId{record.thread});
   if (handles_.executes(stream)) model_.block_free(pool_call(record), stream, base);
 }
@@ -157,7 +161,8 @@ void Judge::await(const Record& record) {
 
 void Judge::name_memory(const Item& item) {
   const ordering::Address address = item.record->w[0];
-  const ordering::AllocationInfo* known = model_.find_allocation(address);
+  const ordering::AllocationInfo* known = model_.find_block(address);
+  if (!known) known = model_.find_allocation(address);
   if (known && known->range.begin != address) return;  // a part has no life of its own
   hazards_.name_memory(address, known ? known->id : ordering::AllocationId{},
                        std::string(trace::payload_text(item.payload, 0, item.record->w[1])));

@@ -21,6 +21,8 @@ void Allocations::remove(Allocation& allocation) {
   allocation.info = {};  // the id of no generation: cached entries stop matching
   allocation.shadow = {};
   allocation.handed_to.reset();
+  allocation.untold = false;
+  allocation.inherits = false;
   allocation.declared.clear();
   unused_.push_back(&allocation);
 }

@@ -28,6 +28,8 @@ struct Allocation {
   AllocationInfo info;
   Shadow shadow;
   std::optional<StreamId> handed_to;  ///< a block: the stream it was handed out for
+  bool untold = false;                ///< a block: neither a stream nor the host was told, see block_allocate_untold()
+  bool inherits = false;              ///< ... and accesses are still compared with those of earlier lives
   std::vector<StreamId> declared;     ///< a block: streams that the pool was told of
 };
 

@@ -70,7 +70,8 @@ enum class HazardKind : std::uint8_t {
                        ///< Whatever the order of the two: always Order::Unordered
   FreeWhileInUse,      ///< the free is not after an earlier access
   ReleaseWhileInUse,   ///< a block went back to its pool, and that is not after an earlier access
-  ReuseWhileInUse,     ///< a pool handed a block out again, and that is not after an access of its earlier life
+  ReuseWhileInUse,     ///< a pool handed a block out again, and that is not after an access of its earlier life; or what
+                       ///< is done with it is not, if the pool did not tell for which stream it was
 };
 
 enum class Certainty : std::uint8_t {

@@ -133,7 +133,13 @@ void Model::Impl::collect(const Past& past, const Access& access, bool also_infe
   past.shadow.for_each_unordered(
       access, also_inferred, actor.clock.documented, pool,
       [&](LaneSlot lane, Epoch epoch, const Access& earlier, Range overlap) {
-        std::optional<Certainty> certain = certainty(earlier, access, past.allocation.range);
+        // What is inferred of one life ends with that life's bytes, of the other with the other's.
+        Range bounds = past.allocation.range;
+        if (past.reused_by) {
+          bounds.begin = std::min(bounds.begin, past.reused_by->range.begin);
+          bounds.end = std::max(bounds.end, past.reused_by->range.end);
+        }
+        std::optional<Certainty> certain = certainty(earlier, access, bounds);
         if (!certain) return;
         if (std::find(past.declared.begin(), past.declared.end(), earlier.stream) != past.declared.end()) return;
         const bool perhaps_told = *certain == Certainty::Certain && told.covers(lane, epoch);
@@ -148,7 +154,9 @@ void Model::Impl::collect(const Past& past, const Access& access, bool also_infe
         }
         Conflict* place = place_of(lane, order, *certain, earlier.op);
         if (!place) return;
-        const HazardKind kind = past.released ? HazardKind::ReleaseWhileInUse : kind_of_hazard(earlier, access);
+        const HazardKind kind = past.released    ? HazardKind::ReleaseWhileInUse
+                                : past.reused_by ? HazardKind::ReuseWhileInUse
+                                                 : kind_of_hazard(earlier, access);
         *place = {lane,         epoch, earlier, access,          overlap,    *certain,
                   perhaps_told, order, kind,    past.allocation, past.freed, leaned_on};
       });
@@ -192,15 +200,40 @@ void Model::Impl::check(Access access, std::span<const Part> parts, const Actor&
     past.cleared_at_version = actor.host.version;
     past.clear_if_covered(actor.host.clock.documented, pool, shadow);
   }
-  if (past.all_before(mode_of_all(parts), actor.clock.documented)) return;
+  if (!past.all_before(mode_of_all(parts), actor.clock.documented)) {
+    collect_parts({past, allocation.info}, access, parts, actor);
+  }
+  if (allocation.inherits) collect_earlier_lives(allocation, access, parts, actor);
+  if (!conflicts_.empty()) report(actor);
+}
+
+void Model::Impl::collect_parts(const Past& past, Access& access, std::span<const Part> parts, const Actor& actor) {
   for (std::size_t i = 0; i < parts.size(); ++i) {
     take(access, parts[i]);
     const bool last_of_mode =
         i + 1 == parts.size() || parts[i + 1].mode != parts[i].mode || parts[i + 1].widened != parts[i].widened;
     const bool also_inferred = access.source != AccessSource::Kernel || parts.size() <= kFewParts || last_of_mode;
-    collect({past, allocation.info}, access, also_inferred, actor);
+    collect(past, access, also_inferred, actor);
   }
-  if (!conflicts_.empty()) report(actor);
+}
+
+void Model::Impl::collect_earlier_lives(Allocation& block, Access& access, std::span<const Part> parts,
+                                        const Actor& actor) {
+  const AccessMode mode = mode_of_all(parts);
+  retired.for_each([&](const RetiredBlock& life) {
+    if (!life.info.range.overlaps(block.info.range) || life.shadow.all_before(mode, actor.clock.documented)) return;
+    collect_parts({.shadow = life.shadow,
+                   .allocation = life.info,
+                   .declared = life.declared,
+                   .freed = life.freed,
+                   .reused_by = &block.info},
+                  access, parts, actor);
+  });
+  // Once is enough: what the pool did wrong is one thing, however often the block is then used.
+  for (const Conflict& conflict : conflicts_) {
+    const bool sure = conflict.kind == HazardKind::ReuseWhileInUse && conflict.certainty == Certainty::Certain;
+    if (sure) block.inherits = false;
+  }
 }
 
 void Model::Impl::touch(Access access, std::span<const Part> parts, const Actor& actor) {

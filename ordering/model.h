@@ -209,8 +209,14 @@ class Model {
   void block_free(Call call, std::optional<StreamId> stream, Address base);
   /// The pool was told that `stream` uses the block, too, and waits for what is submitted there up to the block's free.
   void block_use(Call call, StreamId stream, Address base);
-  /// The stream the block was handed out for; nullopt: none, or no block begins there.
-  [[nodiscard]] std::optional<StreamId> block_stream(Address base) const;
+  /// The two for pools that tell neither a stream nor that the host has waited. A block begins, which promises nothing:
+  /// what earlier lives of its bytes did is compared with each access in this life as if it belonged to it, and an
+  /// unordered pair is a ReuseWhileInUse whose `later` is that access. It ends, and nothing is compared. The second is
+  /// block_free() in the stream it was handed out for, or at once, for a block that block_allocate() made.
+  AllocationId block_allocate_untold(Call call, Range range);
+  void block_free_untold(Call call, Address base);
+  /// The live block that begins at the address, or nullptr. Valid until the next non-const call.
+  [[nodiscard]] const AllocationInfo* find_block(Address base) const;
 
   // ---- order that the program makes by other means (annotations) -------------------------------------------------------
   /// What the stream was given up to now, or what the calling thread knows (nullopt), is before everything after a later

@@ -9,6 +9,11 @@
 // block is in a stream, or has no stream and may do anything at once; the point is what that stream, or the host, has
 // behind it at that moment. Coming back is checked in the same way, against the stream for which the pool may hand the
 // block out next without a wait: nothing has gone wrong yet, but it will when the block is handed out.
+//
+// A pool that tells neither a stream nor that the host has waited (NVTX's regions) has promised nothing at either
+// moment. Such a block inherits what its earlier lives did, and every access to it is compared with that, too. An
+// access that meets one of them without order is the same fault, seen later. Bytes that nobody touches again are not
+// missed.
 #include <algorithm>
 
 #include "ordering/model_impl.h"
@@ -85,6 +90,14 @@ void Model::Impl::check_reuse(const Access& access, const Actor& actor) {
   report(actor);
 }
 
+Allocation& Model::Impl::begin_block(Call call, Range range) {
+  Allocation& block = blocks.add(next_allocation(), range, kind_at(range.begin));
+  block.info.site = call.site;
+  block.info.thread = call.thread;
+  block.info.block = true;
+  return block;
+}
+
 AllocationId Model::block_allocate(Call call, std::optional<StreamId> stream, Range range) {
   if (range.empty()) return {};
   const HostClock& host = impl_->host(call.thread);
@@ -94,12 +107,19 @@ AllocationId Model::block_allocate(Call call, std::optional<StreamId> stream, Ra
   if (const std::optional<Point> at = impl_->point(call, stream)) {
     impl_->check_reuse(at_point(call, at->op, stream, AccessSource::Allocate, range), {at->lane, 0, at->clock, host});
   }
-  const MemoryKind kind = impl_->kind_at(range.begin);
-  Allocation& block = impl_->blocks.add(impl_->next_allocation(), range, kind);
-  block.info.site = call.site;
-  block.info.thread = call.thread;
-  block.info.block = true;
+  Allocation& block = impl_->begin_block(call, range);
   block.handed_to = stream;
+  return block.info.id;
+}
+
+AllocationId Model::block_allocate_untold(Call call, Range range) {
+  if (range.empty()) return {};
+  impl_->end_blocks(range);
+  impl_->prune_retired(impl_->host(call.thread));
+  Allocation& block = impl_->begin_block(call, range);
+  block.untold = true;
+  // No other life can end here before this one does.
+  impl_->retired.for_each([&](const RetiredBlock& life) { block.inherits |= life.info.range.overlaps(range); });
   return block.info.id;
 }
 
@@ -114,16 +134,23 @@ void Model::block_free(Call call, std::optional<StreamId> stream, Address base) 
   impl_->retire(*block, call.site, host);
 }
 
+void Model::block_free_untold(Call call, Address base) {
+  Allocation* block = block_at(impl_->blocks, base);
+  if (!block) return;
+  if (!block->untold) return block_free(call, block->handed_to, base);
+  impl_->retire(*block, call.site, impl_->host(call.thread));
+}
+
+const AllocationInfo* Model::find_block(Address base) const {
+  const Allocation* block = block_at(impl_->blocks, base);
+  return block ? &block->info : nullptr;
+}
+
 void Model::block_use(Call, StreamId stream, Address base) {
   Allocation* block = block_at(impl_->blocks, base);
   if (!block) return;
   std::vector<StreamId>& declared = block->declared;
   if (std::find(declared.begin(), declared.end(), stream) == declared.end()) declared.push_back(stream);
-}
-
-std::optional<StreamId> Model::block_stream(Address base) const {
-  const Allocation* block = block_at(impl_->blocks, base);
-  return block ? block->handed_to : std::nullopt;
 }
 
 }  // namespace streamsan::ordering

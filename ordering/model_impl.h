@@ -161,6 +161,7 @@ struct Model::Impl {
   void end_blocks(Range range);
   /// Where the stream, or else the host thread, is now; nullopt: no such stream.
   std::optional<Point> point(Call call, std::optional<StreamId> stream);
+  Allocation& begin_block(Call call, Range range);
   void retire(Allocation& block, SiteId freed_at, const HostClock& host);
   void prune_retired(const HostClock& host);
 
@@ -202,12 +203,18 @@ struct Model::Impl {
     std::span<const StreamId> declared{};  ///< accesses of these streams are no hazard
     SiteId freed{};
     bool released = false;  ///< the later access is a block's return to its pool
+    /// The later access is made in this later life of the bytes, and not at its beginning.
+    const AllocationInfo* reused_by = nullptr;
   };
 
   /// Compares the access with what is past and keeps the conflicts for report().
   void collect(const Past& past, const Access& access, bool also_inferred, const Actor& actor);
   /// The place of a conflict with the lane, unless one as bad and newer is there.
   Conflict* place_of(LaneSlot lane, Order order, Certainty certainty, OpId earlier);
+  /// The same for what one operation touches of an allocation. Changes the access's range, mode and width.
+  void collect_parts(const Past& past, Access& access, std::span<const Part> parts, const Actor& actor);
+  /// What an untold block's earlier lives did.
+  void collect_earlier_lives(Allocation& block, Access& access, std::span<const Part> parts, const Actor& actor);
   void report(const Actor& actor);
   void stay_bounded();
   /// Adds what the footprint touches to parts_. False: nothing holds its first byte.

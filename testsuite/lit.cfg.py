@@ -29,6 +29,8 @@ with the real cudart and driver. Only a test that asks the null driver itself so
     %measured WORD  footprints are measured in the command that follows; on the null driver by the script that stands in
                     the test behind `// WORD: `, see tools/measured
     %computed       kernels are read from their code in the command that follows, and not measured
+    %trace_records  prints the records of some kinds in a trace, see tools/trace-records
+    %cc, %cxx       the plain compilers; %include has streamsan/annotate.h, %cuda_include cuda.h
     %unpack         unpacks a recorded trace
     %preload        path of libstreamsan.so
 """
@@ -66,7 +68,9 @@ if not gpu:
     config.environment["STREAMSAN_OPTIONS"] = "footprints=inferred"
 
 # -O0 keeps every line of a program where the report is to find it; one test builds with -O2.
-nvcc = f"{quote(config.nvcc)} -g -std=c++17 -arch=sm_90 -I{quote(os.path.join(tools, '..', 'runtime', 'inputs'))}"
+include = quote(os.path.join(config.source_root, "include"))
+nvcc = (f"{quote(config.nvcc)} -g -std=c++17 -arch=sm_90 -I{quote(os.path.join(tools, '..', 'runtime', 'inputs'))} "
+        f"-I{include}")
 stubs = os.path.join(config.cuda_library_dir, "stubs")
 if gpu:
     static, shared = "-cudart static", "-cudart shared"
@@ -93,7 +97,12 @@ config.substitutions += [
     ("%build_ptds", f"{build} {static_library} -- {nvcc} {static} --default-stream per-thread"),
     ("%build_driver", f"{build} {driver_library} -- {nvcc} -cudart none"),
     ("%build_host", f"{quote(config.cxx)} -g -std=c++17 -I{quote(config.cuda_include)} "
-                    f"-I{quote(os.path.join(config.test_source_root, 'runtime', 'inputs'))}"),
+                    f"-I{quote(os.path.join(config.test_source_root, 'runtime', 'inputs'))} -I{include}"),
+    ("%cc", quote(config.cc)),
+    ("%cxx", quote(config.cxx)),
+    ("%include", include),
+    ("%cuda_include", quote(config.cuda_include)),
+    ("%trace_records", f"{quote(config.python)} {quote(os.path.join(tools, 'trace-records'))} {quote(config.source_root)}"),
     ("%build", f"{build} {static_library} -- {nvcc} {static}"),
     ("%racy", f"{expect} 66 {run}"),
     ("%silent", f"{quote(os.path.join(tools, 'expect-silent'))} {run}"),

@@ -55,6 +55,21 @@ TEST(Run, WithoutAnErrorTheProgramsOwnCodeStays) {
   EXPECT_EQ(run("fixed", {}, shell("kill -KILL $$")).code, 128 + SIGKILL);
 }
 
+TEST(Run, TheRecorderListensToNvtxUnlessAnotherLibraryDoes) {
+  const auto show = shell("echo \"$NVTX_INJECTION64_PATH\"");
+  EXPECT_EQ(run("fixed", {}, show).out, STREAMSAN_FAKE_RECORDER "\n");
+  setenv("NVTX_INJECTION64_PATH", "/lib/another.so", 1);
+  Result other = run("fixed", {}, show);
+  Result loud = run("fixed", {"-v", "1"}, show);
+  setenv("NVTX_INJECTION64_PATH", "/elsewhere/libstreamsan.so", 1);
+  Result nested = run("fixed", {}, show);
+  unsetenv("NVTX_INJECTION64_PATH");
+  EXPECT_EQ(other.out, "/lib/another.so\n");
+  EXPECT_EQ(other.error, "");
+  EXPECT_TRUE(has(loud.error, "NVTX_INJECTION64_PATH is set (/lib/another.so)")) << loud.error;
+  EXPECT_EQ(nested.out, STREAMSAN_FAKE_RECORDER "\n");
+}
+
 TEST(Run, ExitCodeIsAnOption) {
   EXPECT_EQ(run("race", {"--exitcode=5"}, kTrue).code, 5);
   EXPECT_EQ(run("race", {"--exitcode=0"}, kTrue).code, 0);
@@ -306,8 +321,7 @@ TEST(Run, TheGuestsEnvironment) {
   Result result = run("", {"--stack-depth=7", "--stacks=0"}, shell("echo $LD_PRELOAD; echo $STREAMSAN_OPTIONS"),
                       {"LD_PRELOAD=libm.so.6", "STREAMSAN_OPTIONS=verbosity=0"});
   EXPECT_TRUE(has(result.out, STREAMSAN_FAKE_RECORDER ":libm.so.6\n")) << result.out;
-  EXPECT_TRUE(has(result.out, ":stacks=0:stack_depth=7:follow_children=1:verbosity=0:trace_path=/"))
-      << result.out;
+  EXPECT_TRUE(has(result.out, ":stacks=0:stack_depth=7:follow_children=1:verbosity=0:trace_path=/")) << result.out;
 }
 
 /// Starts `streamsan run` on a shell that says when it is ready, sends the launcher a signal, returns the exit code.

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "interposer/functions.h"
+#include "interposer/host/libc_frames.h"
 #include "interposer/host/loans.h"
 #include "ordering/api/row.h"
 #include "ordering/types.h"
@@ -25,7 +26,13 @@ std::uint64_t extent(const CallWords& call, std::uint64_t pitch, std::uint64_t s
   return call.w[4] + (rows > 1 ? (rows - 1) * pitch : 0) + (slices > 1 ? (slices - 1) * slice : 0);
 }
 
-void note_copy(const CallWords& call) {
+void lend_side(const CallWords& call, std::uint64_t begin, std::uint64_t bytes, LoanUse use, bool pageable,
+               const void* frame) {
+  lend(begin, bytes, use, stream_of(call), pageable);
+  if (pageable && options().host_frees) note_stack_loan(reinterpret_cast<const void*>(begin), bytes, frame);
+}
+
+void note_copy(const CallWords& call, const void* frame) {
   const auto direction = static_cast<api::Direction>(call.flags >> trace::kDirectionShift & 7);
   const bool host_dst = direction == api::Direction::DeviceToHost;
   const bool host_src = direction == api::Direction::HostToDevice;
@@ -37,10 +44,10 @@ void note_copy(const CallWords& call) {
   }
   // Where the call does not tell the side, what no allocation was ever near to is pageable.
   const bool by_address = direction == api::Direction::ByAddress || direction == api::Direction::Array;
-  lend(call.w[2], extent(call, call.shape[0], call.shape[3]), LoanUse::Writes, stream_of(call),
-       host_dst || (by_address && !may_be_pointer(call.w[2])));
-  lend(call.w[3], extent(call, call.shape[1], call.shape[4]), LoanUse::Reads, stream_of(call),
-       host_src || (by_address && !may_be_pointer(call.w[3])));
+  lend_side(call, call.w[2], extent(call, call.shape[0], call.shape[3]), LoanUse::Writes,
+            host_dst || (by_address && !may_be_pointer(call.w[2])), frame);
+  lend_side(call, call.w[3], extent(call, call.shape[1], call.shape[4]), LoanUse::Reads,
+            host_src || (by_address && !may_be_pointer(call.w[3])), frame);
 }
 
 void note_fill(const CallWords& call) {
@@ -76,11 +83,11 @@ void host_side_before(const CallWords& call) {
   }
 }
 
-void host_side_after(const CallWords& call) {
+void host_side_after(const CallWords& call, const void* frame) {
   if (call.empty) return;
   switch (call.kind) {
     case Kind::Copy:
-      return note_copy(call);
+      return note_copy(call, frame);
     case Kind::Fill:
       return note_fill(call);
     case Kind::Alloc:

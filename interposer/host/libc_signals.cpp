@@ -27,6 +27,7 @@ constinit Next<Handler(int, Handler)> g_sysv_signal{"sysv_signal"};
 constinit Next<int(int, const sigset_t*, sigset_t*)> g_pthread_sigmask{"pthread_sigmask"};
 constinit Next<int(int, const sigset_t*, sigset_t*)> g_sigprocmask{"sigprocmask"};
 constinit Next<int(void*, std::size_t, int)> g_mprotect{"mprotect"};
+constinit Next<int(void*, std::size_t, int, int)> g_pkey_mprotect{"pkey_mprotect"};
 
 /// The calling thread has blocked SIGSEGV, as it believes.
 constinit thread_local bool t_blocked __attribute__((tls_model("initial-exec"))) = false;
@@ -72,6 +73,11 @@ Handler change_handler(Real& real, int signal, Handler handler, int flags) {
   return old.sa_handler;
 }
 
+/// A program with protections of its own on memory that the GPU reaches (a write barrier, a guard of its own).
+void guest_protects(const void* address, std::size_t bytes) {
+  if (bytes && recording()) host_memory_touched_by_mprotect(reinterpret_cast<std::uint64_t>(address), bytes);
+}
+
 }  // namespace
 }  // namespace streamsan::recorder
 
@@ -84,10 +90,6 @@ SS_EXPORT int sigaction(int signal, const struct sigaction* action, struct sigac
 }
 
 SS_EXPORT sighandler_t signal(int signal, sighandler_t handler) noexcept {
-  return streamsan::recorder::change_handler(streamsan::recorder::g_signal, signal, handler, SA_RESTART);
-}
-
-SS_EXPORT sighandler_t bsd_signal(int signal, sighandler_t handler) noexcept {
   return streamsan::recorder::change_handler(streamsan::recorder::g_signal, signal, handler, SA_RESTART);
 }
 
@@ -109,11 +111,13 @@ SS_EXPORT int sigprocmask(int how, const sigset_t* set, sigset_t* old) noexcept 
   return streamsan::recorder::change_mask(streamsan::recorder::g_sigprocmask, how, set, old);
 }
 
-/// A program with protections of its own on memory that the GPU reaches (a write barrier, a guard of its own).
 SS_EXPORT int mprotect(void* address, std::size_t bytes, int protection) noexcept {
-  namespace recorder = streamsan::recorder;
-  const auto begin = reinterpret_cast<std::uint64_t>(address);
-  if (bytes && recorder::recording()) recorder::host_memory_touched_by_mprotect(begin, bytes);
-  return recorder::g_mprotect.get()(address, bytes, protection);
+  streamsan::recorder::guest_protects(address, bytes);
+  return streamsan::recorder::g_mprotect.get()(address, bytes, protection);
+}
+
+SS_EXPORT int pkey_mprotect(void* address, std::size_t bytes, int protection, int key) noexcept {
+  streamsan::recorder::guest_protects(address, bytes);
+  return streamsan::recorder::g_pkey_mprotect.get()(address, bytes, protection, key);
 }
 }

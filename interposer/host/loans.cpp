@@ -133,11 +133,9 @@ void add(std::uint64_t begin, std::uint64_t end, LoanUse use, const StreamArgume
   note_count();
 }
 
-/// Takes the guards of everything that has a guarded page in [begin, end) away. True: some of the range is lent so that
-/// the access matters.
-bool make_accessible(std::uint64_t begin, std::uint64_t end, bool writes) {
+/// Takes the guards of everything that has a guarded page in [begin, end) away.
+void unguard_pages(std::uint64_t begin, std::uint64_t end) {
   const std::uint64_t first = begin / kPageBytes * kPageBytes;
-  bool matters = false;
   for (std::size_t i = 0; i < g_count; ++i) {
     Loan& loan = g_table[i];
     for (unsigned p = 0; p < loan.guarded.count; ++p) {
@@ -145,6 +143,15 @@ bool make_accessible(std::uint64_t begin, std::uint64_t end, bool writes) {
       unguard(loan);
       break;
     }
+  }
+}
+
+/// The same. True: some of the range is lent so that the access matters.
+bool make_accessible(std::uint64_t begin, std::uint64_t end, bool writes) {
+  unguard_pages(begin, end);
+  bool matters = false;
+  for (std::size_t i = 0; i < g_count; ++i) {
+    Loan& loan = g_table[i];
     if (loan.begin >= end || begin >= loan.end || loan.pageable || loan.told) continue;
     if (!writes && loan.use == LoanUse::Reads) continue;
     matters = loan.told = true;
@@ -248,12 +255,20 @@ void before_host_free(const void* begin, std::size_t bytes, trace::HostFreeWay w
     for (std::size_t i = 0; i < g_count && !lent; ++i)
       lent = g_table[i].begin < address + bytes && address < g_table[i].end;
     // Also pages that only share one with what goes away.
-    make_accessible(address, address + bytes, true);
+    unguard_pages(address, address + bytes);
     if (lent) end_loans(address, address + bytes);
   }
   if (!lent || !recording() || is_in_call(frame)) return;
   write_record(trace::Kind::HostFree, {address, bytes, static_cast<std::uint64_t>(way)}, 3, function,
                capture_stack(frame));
+}
+
+void before_host_mapping(const void* begin, std::size_t bytes) {
+  if (!any_loans()) return;
+  const auto address = reinterpret_cast<std::uint64_t>(begin);
+  const std::uint64_t end = bytes > ~address ? kEveryEnd : address + bytes;
+  const Holding holding(g_host_lock);
+  if (holding) unguard_pages(address, end);
 }
 
 bool host_touched(std::uint64_t address, bool wrote, bool counts, std::uint64_t pc) {

@@ -57,7 +57,13 @@ void event_recorded(std::uint64_t event, StreamArgument stream);
 /// them as the guest left them. `function`: its name; `frame`: __builtin_frame_address(0) of the wrapper.
 void before_host_call(const void* begin, std::size_t bytes, bool writes, const char* function, const void* frame);
 
+/// The range is about to be mapped or protected anew (mprotect, mmap over it, mlock): nobody touches its bytes. Takes
+/// its protection away. No record. (nullptr, ~0): everything.
+void before_host_mapping(const void* begin, std::size_t bytes);
+
 /// The range is about to go away. If some of it is lent, writes a HostFree record; takes its protection away.
+/// For realloc and mremap, whose result tells whether it goes, before_host_mapping() comes before the call and this
+/// function after it: then the range may be unmapped, or somebody else's already.
 void before_host_free(const void* begin, std::size_t bytes, trace::HostFreeWay way, const char* function,
                       const void* frame);
 

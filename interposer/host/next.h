@@ -3,11 +3,9 @@
 // The function that a wrapper of libc stands in front of: libc's own, or that of another preloaded library behind us.
 #pragma once
 
-#include <dlfcn.h>
-
 #include <atomic>
 
-#include "interposer/driver.h"
+#include "interposer/host/libc_call.h"
 
 namespace streamsan::recorder {
 
@@ -21,7 +19,7 @@ class Next {
     Function* known = known_.load(std::memory_order_acquire);
     if (known) [[likely]]
       return known;
-    known = reinterpret_cast<Function*>(real_dlsym(RTLD_NEXT, name_));
+    known = reinterpret_cast<Function*>(find_next(name_));
     known_.store(known, std::memory_order_release);
     return known;
   }

@@ -173,7 +173,8 @@ enum class Kind : std::uint8_t {
                ///< libc that was called. The stack ends where the access is made. Written before the access
   HostFree,    ///< host memory that is not CUDA's to free goes away: w0 address, w1 bytes, w2 HostFreeWay, w3 length of
                ///< name; continuation: the function of libc that was called. Written before it goes
-  BlockAlloc,  ///< a pool of the program hands out a block: w0 address, w1 bytes, w2 stream, w3 ctx; flags: kOnHost
+  BlockAlloc,  ///< a pool of the program hands out a block: w0 address, w1 bytes, w2 stream, w3 ctx; flags: kOnHost,
+               ///< kUntold
   BlockFree,   ///< a block goes back to its pool: w0 address, w1 bytes or 0, w2 stream, w3 ctx; flags: kOnHost, kUntold
   BlockUse,    ///< the pool knows that the block is used in one more stream (record_stream): w0 address, w1 unused,
                ///< w2 stream, w3 ctx
@@ -260,8 +261,10 @@ inline constexpr std::uint16_t kWaits = 8;     ///< Launch: a launch of this ker
                                                ///< it may itself wait for what others write
 inline constexpr std::uint16_t kOnHost = 1;    ///< BlockAlloc, BlockFree, Signal, Await: not in a stream: the calling
                                                ///< host thread itself
-inline constexpr std::uint16_t kUntold =
-    2;  ///< BlockFree: the stream was not told: the one the block was handed out to
+inline constexpr std::uint16_t kUntold = 2;    ///< BlockFree: the stream was not told: the one the block was handed out
+                                               ///< to. BlockAlloc: neither a stream nor the host was told, and nothing
+                                               ///< is known to be before it but what is before the block's uses. So for
+                                               ///< the BlockFree of such a block
 inline constexpr std::uint16_t kImplicitStream = 16;  ///< the program passed 0 or the function has no stream argument
 
 struct Record {

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "interposer/annotations.h"
+
+#include <atomic>
+#include <cstring>
+
+#include "include/streamsan/annotate.h"
+#include "interposer/functions.h"
+#include "interposer/process.h"
+#include "interposer/stack.h"
+#include "interposer/streams.h"
+#include "interposer/writer.h"
+
+namespace streamsan::recorder {
+namespace {
+
+using trace::Kind;
+
+constexpr std::size_t kLongestName = 255;
+
+constinit std::atomic<std::uint32_t> g_early{0};
+
+std::uint64_t word(const void* pointer) { return reinterpret_cast<std::uint64_t>(pointer); }
+
+/// Where something happens: in a stream, or by the host itself, or it is not told.
+struct Place {
+  StreamArgument stream{};
+  std::uint16_t flags = 0;
+};
+
+Place place_of(void* stream) {
+  if (stream == STREAMSAN_HOST) return {{}, trace::kOnHost};
+  if (stream == STREAMSAN_SAME_STREAM) return {{}, trace::kUntold};
+  // The header has said which default stream NULL is.
+  const StreamArgument resolved = resolve_stream(word(stream), api::DefaultStream::Legacy);
+  return {resolved, resolved.flags};
+}
+
+Slot start(Kind kind, const Place& place, const void* frame) {
+  const std::uint32_t stack = capture_stack(frame);
+  Slot slot = reserve(0);
+  if (!slot) return slot;
+  slot.record->kind = kind;
+  slot.record->flags = place.flags;
+  slot.record->thread = thread_number();
+  slot.record->stack = stack;
+  return slot;
+}
+
+void write_block(Kind kind, std::uint64_t address, std::uint64_t bytes, const Place& place, const void* frame) {
+  Slot slot = start(kind, place, frame);
+  if (!slot) return;
+  slot.record->w[0] = address;
+  slot.record->w[1] = bytes;
+  slot.record->w[2] = place.stream.handle;
+  slot.record->w[3] = place.stream.context;
+  publish(slot);
+}
+
+void write_order(Kind kind, const void* object, const Place& place, const void* frame) {
+  Slot slot = start(kind, place, frame);
+  if (!slot) return;
+  slot.record->w[0] = place.stream.handle;
+  slot.record->w[1] = place.stream.context;
+  slot.record->w[2] = word(object);
+  publish(slot);
+}
+
+void write_name(Kind kind, std::uint64_t subject, const char* name) {
+  const std::size_t length = strnlen(name, kLongestName);
+  const std::uint64_t words[trace::kRecordWords] = {subject};
+  if (length > 0) write_text_record(kind, words, 1, name, length);
+}
+
+constexpr Place kUntoldPlace{{}, trace::kUntold};
+
+// What the program calls. Each takes its own frame: the stack begins behind it.
+
+void on_block_allocated(const void* block, std::size_t bytes, void* stream) {
+  if (!block || bytes == 0 || !wants_annotations()) return;
+  mark_region(word(block), bytes);
+  const Place place = place_of(stream);
+  write_block(Kind::BlockAlloc, word(block), bytes, place, __builtin_frame_address(0));
+}
+
+void on_block_freed(const void* block, void* stream) {
+  if (!block || !wants_annotations()) return;
+  write_block(Kind::BlockFree, word(block), 0, place_of(stream), __builtin_frame_address(0));
+}
+
+void on_block_used(const void* block, void* stream) {
+  const Place place = block && wants_annotations() ? place_of(stream) : kUntoldPlace;
+  // The host's use is over when the block is freed, and its own stream's is no news.
+  if (place.flags & (trace::kOnHost | trace::kUntold)) return;
+  write_block(Kind::BlockUse, word(block), 0, place, __builtin_frame_address(0));
+}
+
+void on_name_memory(const void* memory, const char* name) {
+  if (memory && name && wants_annotations()) name_memory(word(memory), name);
+}
+
+void on_name_stream(void* stream, const char* name) {
+  if (name && wants_annotations()) name_stream(word(stream), name);
+}
+
+void on_order(Kind kind, const void* object, void* stream, const void* frame) {
+  if (!wants_annotations()) return;
+  const Place place = place_of(stream);
+  if (!(place.flags & trace::kUntold)) write_order(kind, object, place, frame);
+}
+
+void on_happens_before(const void* object, void* stream) {
+  on_order(Kind::Signal, object, stream, __builtin_frame_address(0));
+}
+
+void on_happens_after(const void* object, void* stream) {
+  on_order(Kind::Await, object, stream, __builtin_frame_address(0));
+}
+
+}  // namespace
+
+bool wants_annotations() {
+  if (recording()) return true;
+  if (detail::g_mode.load(std::memory_order_relaxed) == detail::Mode::Cold) {
+    g_early.fetch_add(1, std::memory_order_relaxed);
+  }
+  return false;
+}
+
+void block_began(std::uint64_t address, std::uint64_t bytes, const void* frame) {
+  mark_region(address, bytes);
+  write_block(Kind::BlockAlloc, address, bytes, kUntoldPlace, frame);
+}
+
+void block_ended(std::uint64_t address, const void* frame) {
+  write_block(Kind::BlockFree, address, 0, kUntoldPlace, frame);
+}
+
+void name_memory(std::uint64_t address, const char* name) { write_name(Kind::NameMemory, address, name); }
+
+void name_stream(std::uint64_t handle, const char* name) {
+  const auto stream = reinterpret_cast<void*>(handle);
+  if (stream == STREAMSAN_HOST || stream == STREAMSAN_SAME_STREAM) return;
+  write_name(Kind::NameStream, place_of(stream).stream.handle, name);
+}
+
+void report_early_annotations() {
+  const std::uint32_t early = g_early.exchange(0, std::memory_order_relaxed);
+  if (early > 0 && options().verbosity >= 1) {
+    say("%u annotations came before CUDA was initialised and do not count", early);
+  }
+}
+
+}  // namespace streamsan::recorder
+
+extern "C" __attribute__((visibility("default"))) const streamsan_annotation_table streamsan_annotations = {
+    .bytes = sizeof(streamsan_annotation_table),
+    .block_allocated = streamsan::recorder::on_block_allocated,
+    .block_freed = streamsan::recorder::on_block_freed,
+    .block_used = streamsan::recorder::on_block_used,
+    .name_memory = streamsan::recorder::on_name_memory,
+    .name_stream = streamsan::recorder::on_name_stream,
+    .happens_before = streamsan::recorder::on_happens_before,
+    .happens_after = streamsan::recorder::on_happens_after,
+};

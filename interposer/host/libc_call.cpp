@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "interposer/host/libc_call.h"
+
+#include <dlfcn.h>
+#include <signal.h>
+#include <sys/syscall.h>
+
+#include "interposer/process.h"
+
+namespace streamsan::recorder {
+namespace {
+
+constexpr std::size_t kPage = 4096;
+constexpr std::size_t kMostParts = 1024;  // the kernel's: with more it refuses a vector, and cuts a list of messages
+
+constinit thread_local bool t_finding __attribute__((tls_model("initial-exec"))) = false;
+
+/// The guest must not find the errno of what we do between its calls.
+class KeepErrno {
+ public:
+  KeepErrno() : kept_(errno) {}
+  ~KeepErrno() { errno = kept_; }
+  KeepErrno(const KeepErrno&) = delete;
+  KeepErrno& operator=(const KeepErrno&) = delete;
+
+ private:
+  int kept_;
+};
+
+/// Can these 8 bytes be read? Asked of the kernel, which copies the set before it looks at what is to be done with it.
+bool is_word_readable(std::uintptr_t at) {
+  long result;
+  const long how = -1;  // no such: the mask stays
+  register long set_size asm("r10") = 8;
+  asm volatile("syscall"
+               : "=a"(result)
+               : "a"(SYS_rt_sigprocmask), "D"(how), "S"(at & ~std::uintptr_t{7}), "d"(0L), "r"(set_size)
+               : "rcx", "r11", "memory");
+  return result != -EFAULT;
+}
+
+/// A guest that hands the kernel a wild pointer gets EFAULT, and so must not get SIGSEGV from us.
+bool is_readable(const void* begin, std::size_t bytes) {
+  before_host_mapping(begin, bytes);
+  const auto from = reinterpret_cast<std::uintptr_t>(begin);
+  const std::uintptr_t to = from + bytes;
+  if (to < from) return false;
+  for (std::uintptr_t at = from; at < to; at = (at / kPage + 1) * kPage) {
+    if (!is_word_readable(at)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+void* find_next(const char* name) {
+  KeepErrno keep;
+  const bool outer = t_finding;
+  t_finding = true;
+  void* found = real_dlsym(RTLD_NEXT, name);
+  if (!found) dlerror();
+  t_finding = outer;
+  return found;
+}
+
+bool is_finding_next() { return t_finding; }
+
+void HostCall::touches(const void* begin, std::size_t bytes, bool writes) const {
+  if (!begin || bytes == 0) return;
+  KeepErrno keep;
+  if (quiet_) {
+    before_host_mapping(begin, bytes);
+  } else {
+    before_host_call(begin, bytes, writes, function_, frame_);
+  }
+}
+
+void HostCall::touches_parts(const iovec* parts, std::size_t count, bool writes) const {
+  if (count == 0 || count > kMostParts || !is_readable(parts, count * sizeof *parts)) return;
+  for (std::size_t i = 0; i < count; ++i) touches(parts[i].iov_base, parts[i].iov_len, writes);
+}
+
+void HostCall::touches_message(const msghdr* message, bool writes) const {
+  if (is_readable(message, sizeof *message)) touches_parts(message->msg_iov, message->msg_iovlen, writes);
+}
+
+void HostCall::touches_messages(const mmsghdr* messages, unsigned count, bool writes) const {
+  if (count > kMostParts) count = kMostParts;
+  for (unsigned i = 0; i < count; ++i) touches_message(&messages[i].msg_hdr, writes);
+}
+
+void HostCall::remaps(const void* begin, std::size_t bytes) const {
+  if (bytes == 0) return;
+  KeepErrno keep;
+  before_host_mapping(begin, bytes);
+}
+
+void HostCall::frees(const void* begin, std::size_t bytes, trace::HostFreeWay way) const {
+  if (!begin || bytes == 0) return;
+  KeepErrno keep;
+  if (quiet_ || !options().host_frees) {
+    before_host_mapping(begin, bytes);
+  } else {
+    before_host_free(begin, bytes, way, function_, frame_);
+  }
+}
+
+}  // namespace streamsan::recorder

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Wrappers of libc functions that are handed memory the GPU may be using.
+//
+//   exported entry -> nothing is lent: jump to the next definition of the function
+//                  -> else:            tell loans.h what becomes of the memory, then call the next definition
+//
+// The entry is four instructions of assembly. It changes no register and no stack, so it is right for every signature,
+// the variadic ones too, and what follows it (a cancellation, an unwinding, a signal) finds the guest's stack as it
+// would be without us.
+//
+// "The next definition" is dlsym(RTLD_NEXT)'s: another preloaded library, an allocator the guest is linked with, or
+// libc. All are looked up by our constructors, so that no later call waits for the loader's lock: not one in a signal
+// handler, not one in a forked child. Before them the first call of a function looks it up. The answer is always the
+// same, so nobody waits for anybody.
+//
+// Calls that come from this library itself go through unseen, and so never come back here from inside of loans.cpp.
+// What the driver does to memory is none of the program's doing: nothing is recorded, but the protection is taken away.
+//
+// HOW TO ADD A FUNCTION: one SS_LIBC row in libc_io.cpp or libc_memory.cpp, and its name in exports.map.
+#pragma once
+
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "interposer/driver.h"
+#include "interposer/host/loans.h"
+#include "interposer/this_library.h"
+
+namespace streamsan::recorder {
+
+/// What a call of libc does to memory, as its row says. Nothing here changes errno.
+class HostCall {
+ public:
+  /// `quiet`: nothing is to be recorded.
+  HostCall(const char* function, const void* frame, bool quiet) : function_(function), frame_(frame), quiet_(quiet) {}
+
+  [[nodiscard]] HostCall quietly() const { return {function_, frame_, true}; }
+
+  /// The kernel (or libc in its name) reads or writes up to this many bytes.
+  void reads(const void* begin, std::size_t bytes) const { touches(begin, bytes, false); }
+  void writes(const void* begin, std::size_t bytes) const { touches(begin, bytes, true); }
+  /// The same for all parts of a vector. Nothing, if the kernel would refuse the vector itself.
+  void reads(const iovec* parts, std::size_t count) const { touches_parts(parts, count, false); }
+  void writes(const iovec* parts, std::size_t count) const { touches_parts(parts, count, true); }
+  void reads(const msghdr* message) const { touches_message(message, false); }
+  void writes(const msghdr* message) const { touches_message(message, true); }
+  void reads(const mmsghdr* messages, unsigned count) const { touches_messages(messages, count, false); }
+  void writes(const mmsghdr* messages, unsigned count) const { touches_messages(messages, count, true); }
+  /// The range is mapped or protected anew; its bytes are not touched.
+  void remaps(const void* begin, std::size_t bytes) const;
+  /// The range goes away. Only remaps() if the user does not want to hear of it.
+  void frees(const void* begin, std::size_t bytes, trace::HostFreeWay way) const;
+
+ private:
+  void touches(const void* begin, std::size_t bytes, bool writes) const;
+  void touches_parts(const iovec* parts, std::size_t count, bool writes) const;
+  void touches_message(const msghdr* message, bool writes) const;
+  void touches_messages(const mmsghdr* messages, unsigned count, bool writes) const;
+
+  const char* function_;
+  const void* frame_;
+  bool quiet_;
+};
+
+/// The definition behind ours, or null. Leaves errno and dlerror() as they were.
+void* find_next(const char* name);
+/// Is this thread inside of find_next()?
+bool is_finding_next();
+
+/// The code behind one exported entry. `Row` says what the call does to memory, by one of
+///   static void before(const HostCall&, Parameters...);
+///   static Result instead(const HostCall&, Function next, Parameters...);   // also makes the call
+template <class Row, class Function, auto& next>
+struct LibcFunction;
+
+template <class Row, class Result, class... Parameters, auto& next>
+struct LibcFunction<Row, Result (*)(Parameters...), next> {
+  using Function = Result (*)(Parameters...);
+
+  static void find() {
+    auto found = reinterpret_cast<Function>(find_next(Row::kName));
+    next.store(found ? found : absent, std::memory_order_relaxed);
+  }
+
+  /// The first call, before our constructors.
+  static Result first(Parameters... parameters) {
+    // The look-up frees an old text of dlerror(). Whose it is we are just finding out; it is not given back.
+    if constexpr (std::is_void_v<Result>) {
+      if (is_finding_next()) return;
+    }
+    find();
+    return next.load(std::memory_order_relaxed)(parameters...);
+  }
+
+  /// The call while something is lent. Jumped to, so the frame below is the guest's.
+  static Result lent(Parameters... parameters) {
+    const Function function = next.load(std::memory_order_relaxed);
+    const void* caller = __builtin_return_address(0);
+    if (is_in_this_library(caller)) return function(parameters...);
+    const HostCall call(Row::kName, __builtin_frame_address(0), is_in_driver(caller));
+    if constexpr (requires { Row::instead(call, function, parameters...); }) {
+      return Row::instead(call, function, parameters...);
+    } else {
+      Row::before(call, parameters...);
+      if constexpr (std::is_same_v<Result, ssize_t> || std::is_same_v<Result, int>) {
+        Result result = function(parameters...);
+        if (result != -1 || errno != EFAULT || !any_loans()) [[likely]]
+          return result;
+        // While this call waited in the kernel, another thread lent the memory, and it was protected again.
+        Row::before(call.quietly(), parameters...);
+      }
+      return function(parameters...);
+    }
+  }
+
+ private:
+  static Result absent(Parameters...) {
+    errno = ENOSYS;
+    if constexpr (!std::is_void_v<Result>) return (Result)-1;
+  }
+};
+
+/// The type of a pointer to the function, without what the headers say besides (noexcept, attributes).
+template <class Result, class... Parameters>
+auto signature(Result (*)(Parameters...)) -> Result (*)(Parameters...);
+#define SS_SIGNATURE(name) decltype(streamsan::recorder::signature(&::name))
+
+}  // namespace streamsan::recorder
+
+#ifndef __x86_64__
+#error "the entries are written for x86-64"
+#endif
+
+/// Exports `name`, of the pointer type `type`, wrapped as `Row` says. At file scope.
+#define SS_LIBC_EXPORT(name, type, Row)                                                              \
+  extern "C" {                                                                                       \
+  extern std::atomic<type> streamsan_next_##name __attribute__((visibility("hidden")));              \
+  extern const type streamsan_lent_##name __attribute__((visibility("hidden")));                     \
+  }                                                                                                  \
+  using streamsan_code_##name = streamsan::recorder::LibcFunction<Row, type, streamsan_next_##name>; \
+  constinit std::atomic<type> streamsan_next_##name{streamsan_code_##name::first};                   \
+  constinit const type streamsan_lent_##name = streamsan_code_##name::lent;                          \
+  [[gnu::constructor]] static void streamsan_find_##name() { streamsan_code_##name::find(); }        \
+  asm("  .text\n  .p2align 4\n  .globl " #name "\n  .type " #name ", @function\n" #name              \
+      ":\n"                                                                                          \
+      "  .cfi_startproc\n  endbr64\n"                                                                \
+      "  cmpl $0, _ZN9streamsan8recorder6detail7g_loansE(%rip)\n"                                    \
+      "  jne 1f\n"                                                                                   \
+      "  jmp *streamsan_next_" #name                                                                 \
+      "(%rip)\n"                                                                                     \
+      "1:\n  jmp *streamsan_lent_" #name                                                             \
+      "(%rip)\n"                                                                                     \
+      "  .cfi_endproc\n  .size " #name ", .-" #name "\n")
+
+/// The same for a function that is no more than what it does to the memory in its `parameters`: statements about
+/// `call`.
+#define SS_LIBC(name, type, parameters, ...)                                                                      \
+  namespace {                                                                                                     \
+  struct Row_##name {                                                                                             \
+    static constexpr const char* kName = #name;                                                                   \
+    static void before(const streamsan::recorder::HostCall& call, SS_LIBC_PARAMETERS parameters) { __VA_ARGS__; } \
+  };                                                                                                              \
+  }                                                                                                               \
+  SS_LIBC_EXPORT(name, type, Row_##name)
+#define SS_LIBC_PARAMETERS(...) __VA_ARGS__

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Stack frames that go away under an asynchronous copy.
+//
+// No call tells that a function has returned. So a copy that is given a variable on the calling thread's own stack is
+// remembered, and every later driver call of the thread looks whether the variable's frame is still there. It is gone
+//   * if the stack has shrunk past the variable, or
+//   * if the return address of the function whose variable it was is not in its place any more: the library between the
+//     program and the driver has frames of its own, which often reach deeper than the variable did.
+// Where the same place holds the same return address, the function is taken to be still running; it may have been
+// called again from there. And it is only looked at driver calls. Both miss, neither invents: below the frame of a call
+// that is made, nothing on that stack is anybody's.
+//
+// Stacks that a program switches to by itself (coroutines, signal stacks) are left alone: only the bounds of the
+// thread's own stack are known.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace streamsan::recorder {
+
+/// A variable that was lent, [begin, end), and the place of its function's return address (0: not known).
+struct StackLoan {
+  std::uint64_t begin;
+  std::uint64_t end;
+  std::uint64_t return_place;
+  std::uint64_t return_address;
+};
+struct StackLoans;
+
+namespace detail {
+/// Null until the thread lends a variable of its stack.
+extern constinit thread_local StackLoans* t_stack_loans __attribute__((tls_model("initial-exec")));
+void look_at_frames(const void* frame);
+}  // namespace detail
+
+/// A copy that may still run when the call returns was given [begin, begin + bytes) of host memory. Remembers it if it
+/// lies in a live frame of the calling thread. `frame`: __builtin_frame_address(0) of the wrapper.
+void note_stack_loan(const void* begin, std::size_t bytes, const void* frame);
+
+/// The thread makes a driver call. Variables that are gone are told to before_host_free(), once.
+inline void check_frames(const void* frame) {
+  if (detail::t_stack_loans) [[unlikely]]
+    detail::look_at_frames(frame);
+}
+
+}  // namespace streamsan::recorder

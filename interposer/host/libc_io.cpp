@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Functions of libc that hand the guest's memory to the kernel.
+//
+// The kernel does not fault into a signal handler: given a protected page it fails the call with EFAULT, or stops in
+// front of the page and returns a short count. So the protection is taken away before the call, and what the kernel is
+// about to do is recorded as an access by the host. The range is all that the call may touch: a read of 4096 bytes that
+// brings ten was allowed to bring more.
+//
+// Listed are the functions that move data. Not listed, and why that changes nothing for the guest:
+//   * stdio that looks for the end of a string first (fputs, printf) or copies from its own buffer (fgets, getline):
+//     instructions of the program's touch the bytes before the kernel can, and the fault handler sees them. Only fread
+//     and fwrite pass large requests straight on;
+//   * functions that fill a structure or a name (stat, readlink, getcwd) or take one (open, ioctl): nobody keeps these
+//     in memory that copies use;
+//   * functions that move data between descriptors (sendfile, splice, copy_file_range).
+// io_uring, aio and system calls made without libc cannot be seen here: docs/host.md says what to do.
+//
+// A call that began while nothing was lent is not seen if another thread lends the same memory while it waits in the
+// kernel. If the memory is protected then, such a call fails with EFAULT; it is a race of the program's in any case.
+#include <fcntl.h>
+#include <mqueue.h>
+#include <stdio.h>
+#include <sys/ipc.h>
+#include <sys/mman.h>
+#include <sys/msg.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "interposer/host/libc_call.h"
+
+namespace {
+
+/// Of fread and fwrite. 0, which is no range, if the product does not exist: libc sees that, too.
+std::size_t product(std::size_t size, std::size_t count) {
+  std::size_t bytes;
+  return __builtin_mul_overflow(size, count, &bytes) ? 0 : bytes;
+}
+
+/// Counts of iovecs are signed, and a negative one is an error.
+std::size_t parts(int count) { return count < 0 ? 0 : static_cast<std::size_t>(count); }
+
+}  // namespace
+
+// ---- files
+
+SS_LIBC(read, SS_SIGNATURE(read), (int, void* buffer, size_t bytes), call.writes(buffer, bytes));
+SS_LIBC(write, SS_SIGNATURE(write), (int, const void* buffer, size_t bytes), call.reads(buffer, bytes));
+SS_LIBC(pread, SS_SIGNATURE(pread), (int, void* buffer, size_t bytes, off_t), call.writes(buffer, bytes));
+SS_LIBC(pread64, SS_SIGNATURE(pread64), (int, void* buffer, size_t bytes, off_t), call.writes(buffer, bytes));
+SS_LIBC(pwrite, SS_SIGNATURE(pwrite), (int, const void* buffer, size_t bytes, off_t), call.reads(buffer, bytes));
+SS_LIBC(pwrite64, SS_SIGNATURE(pwrite64), (int, const void* buffer, size_t bytes, off_t), call.reads(buffer, bytes));
+SS_LIBC(readv, SS_SIGNATURE(readv), (int, const iovec* vector, int count), call.writes(vector, parts(count)));
+SS_LIBC(writev, SS_SIGNATURE(writev), (int, const iovec* vector, int count), call.reads(vector, parts(count)));
+SS_LIBC(preadv, SS_SIGNATURE(preadv), (int, const iovec* vector, int count, off_t), call.writes(vector, parts(count)));
+SS_LIBC(preadv64, SS_SIGNATURE(preadv64), (int, const iovec* vector, int count, off_t),
+        call.writes(vector, parts(count)));
+SS_LIBC(pwritev, SS_SIGNATURE(pwritev), (int, const iovec* vector, int count, off_t), call.reads(vector, parts(count)));
+SS_LIBC(pwritev64, SS_SIGNATURE(pwritev64), (int, const iovec* vector, int count, off_t),
+        call.reads(vector, parts(count)));
+SS_LIBC(preadv2, SS_SIGNATURE(preadv2), (int, const iovec* vector, int count, off_t, int),
+        call.writes(vector, parts(count)));
+SS_LIBC(preadv64v2, SS_SIGNATURE(preadv64v2), (int, const iovec* vector, int count, off_t, int),
+        call.writes(vector, parts(count)));
+SS_LIBC(pwritev2, SS_SIGNATURE(pwritev2), (int, const iovec* vector, int count, off_t, int),
+        call.reads(vector, parts(count)));
+SS_LIBC(pwritev64v2, SS_SIGNATURE(pwritev64v2), (int, const iovec* vector, int count, off_t, int),
+        call.reads(vector, parts(count)));
+SS_LIBC(vmsplice, SS_SIGNATURE(vmsplice), (int, const iovec* vector, size_t count, unsigned),
+        call.reads(vector, count));
+
+SS_LIBC(fread, SS_SIGNATURE(fread), (void* buffer, size_t size, size_t count, FILE*),
+        call.writes(buffer, product(size, count)));
+SS_LIBC(fread_unlocked, SS_SIGNATURE(fread_unlocked), (void* buffer, size_t size, size_t count, FILE*),
+        call.writes(buffer, product(size, count)));
+SS_LIBC(fwrite, SS_SIGNATURE(fwrite), (const void* buffer, size_t size, size_t count, FILE*),
+        call.reads(buffer, product(size, count)));
+SS_LIBC(fwrite_unlocked, SS_SIGNATURE(fwrite_unlocked), (const void* buffer, size_t size, size_t count, FILE*),
+        call.reads(buffer, product(size, count)));
+
+// ---- sockets and queues
+
+SS_LIBC(recv, SS_SIGNATURE(recv), (int, void* buffer, size_t bytes, int), call.writes(buffer, bytes));
+SS_LIBC(send, SS_SIGNATURE(send), (int, const void* buffer, size_t bytes, int), call.reads(buffer, bytes));
+SS_LIBC(recvfrom, SS_SIGNATURE(recvfrom), (int, void* buffer, size_t bytes, int, sockaddr*, socklen_t*),
+        call.writes(buffer, bytes));
+SS_LIBC(sendto, SS_SIGNATURE(sendto), (int, const void* buffer, size_t bytes, int, const sockaddr*, socklen_t),
+        call.reads(buffer, bytes));
+SS_LIBC(recvmsg, SS_SIGNATURE(recvmsg), (int, msghdr* message, int), call.writes(message));
+SS_LIBC(sendmsg, SS_SIGNATURE(sendmsg), (int, const msghdr* message, int), call.reads(message));
+SS_LIBC(recvmmsg, SS_SIGNATURE(recvmmsg), (int, mmsghdr* messages, unsigned count, int, timespec*),
+        call.writes(messages, count));
+SS_LIBC(sendmmsg, SS_SIGNATURE(sendmmsg), (int, mmsghdr* messages, unsigned count, int), call.reads(messages, count));
+SS_LIBC(msgsnd, SS_SIGNATURE(msgsnd), (int, const void* message, size_t bytes, int),
+        call.reads(message, sizeof(long) + bytes));
+SS_LIBC(msgrcv, SS_SIGNATURE(msgrcv), (int, void* message, size_t bytes, long, int),
+        call.writes(message, sizeof(long) + bytes));
+SS_LIBC(mq_send, SS_SIGNATURE(mq_send), (mqd_t, const char* message, size_t bytes, unsigned),
+        call.reads(message, bytes));
+SS_LIBC(mq_timedsend, SS_SIGNATURE(mq_timedsend), (mqd_t, const char* message, size_t bytes, unsigned, const timespec*),
+        call.reads(message, bytes));
+SS_LIBC(mq_receive, SS_SIGNATURE(mq_receive), (mqd_t, char* message, size_t bytes, unsigned*),
+        call.writes(message, bytes));
+SS_LIBC(mq_timedreceive, SS_SIGNATURE(mq_timedreceive),
+        (mqd_t, char* message, size_t bytes, unsigned*, const timespec*), call.writes(message, bytes));
+
+// ---- others
+
+SS_LIBC(getrandom, SS_SIGNATURE(getrandom), (void* buffer, size_t bytes, unsigned), call.writes(buffer, bytes));
+SS_LIBC(getentropy, SS_SIGNATURE(getentropy), (void* buffer, size_t bytes), call.writes(buffer, bytes));
+// Only this process's side. What another process does to our pages by these is beyond us.
+SS_LIBC(process_vm_readv, SS_SIGNATURE(process_vm_readv),
+        (pid_t, const iovec* mine, unsigned long count, const iovec*, unsigned long, unsigned long),
+        call.writes(mine, count));
+SS_LIBC(process_vm_writev, SS_SIGNATURE(process_vm_writev),
+        (pid_t, const iovec* mine, unsigned long count, const iovec*, unsigned long, unsigned long),
+        call.reads(mine, count));
+
+// ---- what -D_FORTIFY_SOURCE makes of them; the additional argument is the size of the buffer
+
+using ReadChk = ssize_t (*)(int, void*, size_t, size_t);
+using PreadChk = ssize_t (*)(int, void*, size_t, off_t, size_t);
+using RecvChk = ssize_t (*)(int, void*, size_t, size_t, int);
+using RecvfromChk = ssize_t (*)(int, void*, size_t, size_t, int, sockaddr*, socklen_t*);
+using FreadChk = size_t (*)(void*, size_t, size_t, size_t, FILE*);
+
+SS_LIBC(__read_chk, ReadChk, (int, void* buffer, size_t bytes, size_t), call.writes(buffer, bytes));
+SS_LIBC(__pread_chk, PreadChk, (int, void* buffer, size_t bytes, off_t, size_t), call.writes(buffer, bytes));
+SS_LIBC(__pread64_chk, PreadChk, (int, void* buffer, size_t bytes, off_t, size_t), call.writes(buffer, bytes));
+SS_LIBC(__recv_chk, RecvChk, (int, void* buffer, size_t bytes, size_t, int), call.writes(buffer, bytes));
+SS_LIBC(__recvfrom_chk, RecvfromChk, (int, void* buffer, size_t bytes, size_t, int, sockaddr*, socklen_t*),
+        call.writes(buffer, bytes));
+SS_LIBC(__fread_chk, FreadChk, (void* buffer, size_t, size_t size, size_t count, FILE*),
+        call.writes(buffer, product(size, count)));
+SS_LIBC(__fread_unlocked_chk, FreadChk, (void* buffer, size_t, size_t size, size_t count, FILE*),
+        call.writes(buffer, product(size, count)));
+
+// ---- by number
+
+namespace {
+
+using Syscall = long (*)(long, long, long, long, long, long, long);
+
+/// The numbers that move data are treated as the functions of the same name. Any other may be given memory in ways that
+/// are not known here: if one fails with EFAULT while something is lent, it is made again with no page protected.
+struct SyscallRow {
+  static constexpr const char* kName = "syscall";
+
+  static long instead(const streamsan::recorder::HostCall& call, Syscall next, long number, long a, long b, long c,
+                      long d, long e, long f) {
+    // The child of these comes back through this very frame; where it shares the stack, the frame must be gone.
+    if (number == SYS_vfork || number == SYS_clone || number == SYS_clone3) return next(number, a, b, c, d, e, f);
+    before(call, number, a, b, c, d);
+    long result = next(number, a, b, c, d, e, f);
+    if (result != -1 || errno != EFAULT || !streamsan::recorder::any_loans()) return result;
+    call.remaps(nullptr, ~std::size_t{0});
+    return next(number, a, b, c, d, e, f);
+  }
+
+  static void before(const streamsan::recorder::HostCall& call, long number, long a, long b, long c, long d) {
+    void* const buffer = reinterpret_cast<void*>(b);
+    const auto bytes = static_cast<std::size_t>(c);
+    const auto* vector = static_cast<const iovec*>(buffer);
+    switch (number) {
+      case SYS_read:
+      case SYS_pread64:
+      case SYS_recvfrom:
+        return call.writes(buffer, bytes);
+      case SYS_write:
+      case SYS_pwrite64:
+      case SYS_sendto:
+        return call.reads(buffer, bytes);
+      case SYS_readv:
+      case SYS_preadv:
+      case SYS_preadv2:
+        return call.writes(vector, bytes);
+      case SYS_writev:
+      case SYS_pwritev:
+      case SYS_pwritev2:
+      case SYS_vmsplice:
+        return call.reads(vector, bytes);
+      case SYS_recvmsg:
+        return call.writes(static_cast<const msghdr*>(buffer));
+      case SYS_sendmsg:
+        return call.reads(static_cast<const msghdr*>(buffer));
+      case SYS_recvmmsg:
+        return call.writes(static_cast<const mmsghdr*>(buffer), static_cast<unsigned>(c));
+      case SYS_sendmmsg:
+        return call.reads(static_cast<const mmsghdr*>(buffer), static_cast<unsigned>(c));
+      case SYS_getrandom:
+        return call.writes(reinterpret_cast<void*>(a), static_cast<std::size_t>(b));
+      case SYS_mmap:
+        if (!(d & MAP_FIXED)) return;
+        [[fallthrough]];
+      case SYS_munmap:
+      case SYS_mremap:
+      case SYS_mprotect:
+      case SYS_madvise:
+      case SYS_mlock:
+      case SYS_mlock2:
+        return call.remaps(reinterpret_cast<void*>(a), static_cast<std::size_t>(b));
+      default:
+        return;
+    }
+  }
+};
+
+}  // namespace
+
+SS_LIBC_EXPORT(syscall, Syscall, SyscallRow);

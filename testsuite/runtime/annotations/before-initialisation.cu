@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What is told before CUDA is initialised does not count. That is no fault of the program, and said only if asked.
+//
+// RUN: %build %s -o %t
+// RUN: %silent %t
+// RUN: %streamsan run -v 1 -- %t 2>&1 | %filecheck %s
+//
+// CHECK: 3 annotations came before CUDA was initialised and do not count
+#include <streamsan/annotate.h>
+
+#include "must.h"
+
+static char memory[4096];
+
+int main() {
+  streamsan_block_allocated(memory, sizeof memory, STREAMSAN_HOST);
+  streamsan_name_memory(memory, "early");
+  streamsan_happens_before(memory, STREAMSAN_HOST);
+  must(cudaFree(nullptr));
+  streamsan_block_freed(memory, STREAMSAN_HOST);
+}
