@@ -154,6 +154,11 @@ void judge_into(Verdict& verdict, const std::string& path, const Options& option
   verdict.operations = judge.model().statistics().operations;
   verdict.measuring = Measuring::of(header);
   verdict.findings = judge::explain(hazards.kept(), judge.places(), symbolizer, measuring());
+  const bool whole_run = reader->end() == trace::End::Exited && !reader->removed() && !stopped;
+  for (report::Finding& finding : judge::explain(judge.event_misuse(), hazards.kept(), judge.failed_calls(),
+                                                 judge.places(), symbolizer, whole_run)) {
+    verdict.findings.push_back(std::move(finding));
+  }
   for (report::Finding& finding : verdict.findings) finding.pid = verdict.pid;
   verdict.warnings = judge.messages();
   if (!judge.unmodelled().empty()) {
@@ -178,6 +183,7 @@ void judge_into(Verdict& verdict, const std::string& path, const Options& option
   for (const std::string& warning : symbolizer.warnings()) {
     (shown ? verdict.warnings : verdict.notes).push_back(warning);
   }
+  if (std::string failed = judge.failed_calls().summary(); !failed.empty()) verdict.notes.push_back(std::move(failed));
   if (std::uint64_t refuted = hazards.refuted()) {
     verdict.notes.push_back(report::counted(refuted, "possible finding") + (refuted == 1 ? " was" : " were") +
                             " dropped: the kernels were measured later and did not meet again");

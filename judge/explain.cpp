@@ -37,7 +37,9 @@ class Explainer {
   Explainer(const Places& places, Symbolizer& symbolizer, bool measuring)
       : sites_(places, symbolizer), measuring_(measuring) {}
 
-  void want(const Hazard& hazard) {
+  void want(const KeptHazard& kept) {
+    const Hazard& hazard = kept.hazard;
+    if (kept.failed) sites_.want(kept.failed->site);
     for (ordering::SiteId site : {hazard.later.site, hazard.earlier.site, hazard.allocation.site, hazard.freed,
                                   hazard.explanation.record_site, hazard.explanation.wait_site}) {
       sites_.want(site);
@@ -49,7 +51,7 @@ class Explainer {
  private:
   report::AccessReport access_report(const Access& access, const StreamLife& stream);
   report::BufferReport buffer_report(const KeptHazard& kept);
-  std::vector<report::RelatedOp> related(const Hazard& hazard);
+  std::vector<report::RelatedOp> related(const KeptHazard& kept);
   Nouns nouns(const KeptHazard& kept, const report::Finding& finding);
 
   SiteReader sites_;
@@ -85,16 +87,21 @@ report::BufferReport Explainer::buffer_report(const KeptHazard& kept) {
   return out;
 }
 
-std::vector<report::RelatedOp> Explainer::related(const Hazard& hazard) {
+std::vector<report::RelatedOp> Explainer::related(const KeptHazard& kept) {
+  const Hazard& hazard = kept.hazard;
   std::vector<report::RelatedOp> out;
   auto add = [&](ordering::SiteId site, ordering::OpId op, const char* role) {
     if (site == ordering::kNoSite) return;
-    out.push_back({role + sites_.what(site), static_cast<std::uint64_t>(op), sites_.stack(site)});
+    out.push_back({.what = role + sites_.what(site),
+                   .api = sites_.function(site),
+                   .op = static_cast<std::uint64_t>(op),
+                   .stack = sites_.stack(site)});
   };
   const ordering::Explanation& why = hazard.explanation;
   add(why.record_site, why.record, "");
   add(why.wait_site, why.wait, "");
   if (hazard.freed != hazard.earlier.site) add(hazard.freed, ordering::kNoOp, "freed by ");
+  if (kept.failed) out.push_back(sites_.related(*kept.failed));
   return out;
 }
 
@@ -118,6 +125,7 @@ Nouns Explainer::nouns(const KeptHazard& kept, const report::Finding& finding) {
   out.freed_at = sites_.place(hazard.freed);
   out.memory = finding.buffer->memory;
   if (!kept.memory.empty()) out.memory += " \"" + kept.memory + "\"";
+  if (kept.failed) out.failed = sites_.failure(*kept.failed);
   out.unseen = sites_.places().at(hazard.later.site).doer == Doer::Unseen;
   out.measuring = measuring_;
   // A driver API program has no run-time function in its stacks; one without stacks is taken for the usual kind.
@@ -155,7 +163,7 @@ report::Finding Explainer::finding(const KeptHazard& kept) {
   out.buffer = buffer_report(kept);
   out.overlap_begin = hazard.overlap.begin;
   out.overlap_end = hazard.overlap.end;
-  out.related = related(hazard);
+  out.related = related(kept);
 
   Nouns words = nouns(kept, out);
   out.message = message(hazard, words);
@@ -183,7 +191,7 @@ std::vector<report::Finding> explain(std::span<const KeptHazard> hazards, const 
                                      bool measuring) {
   Explainer explainer(places, symbolizer, measuring);
   for (const KeptHazard& kept : hazards) {
-    if (kept.stands()) explainer.want(kept.hazard);
+    if (kept.stands()) explainer.want(kept);
   }
   std::vector<report::Finding> out;
   std::map<std::pair<std::string, report::Severity>, std::size_t> known;

@@ -18,6 +18,8 @@
 #include <span>
 #include <vector>
 
+#include "judge/event_misuse.h"
+#include "judge/failed_calls.h"
 #include "judge/hazards.h"
 #include "judge/places.h"
 #include "judge/symbolizer.h"
@@ -31,5 +33,11 @@ report::Severity severity_of(const ordering::Hazard& hazard);
 /// nobody need be told that they could be.
 std::vector<report::Finding> explain(std::span<const KeptHazard> hazards, const Places& places, Symbolizer& symbolizer,
                                      bool measuring = false);
+
+/// Of events that are used so that they do nothing. One that a hazard's explanation tells already is left out.
+/// `whole_run`: nothing of the run is missing from the trace; else what nothing records may have been recorded later.
+std::vector<report::Finding> explain(std::span<const Misuse> misuses, std::span<const KeptHazard> hazards,
+                                     const FailedCalls& failed_calls, const Places& places, Symbolizer& symbolizer,
+                                     bool whole_run = true);
 
 }  // namespace streamsan::judge

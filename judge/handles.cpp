@@ -112,6 +112,16 @@ void Handles::name_stream(std::uint64_t raw, std::string name) {
 
 const StreamLife* Handles::life(StreamId stream) const { return stream_lives_.find(key(stream)); }
 
+std::optional<StreamId> Handles::known_stream(std::uint64_t raw) const {
+  const std::uint32_t* id = streams_.find(raw);
+  return id ? std::optional(StreamId{*id}) : std::nullopt;
+}
+
+std::optional<EventId> Handles::known_event(std::uint64_t raw) const {
+  const std::uint32_t* id = events_.find(raw);
+  return id ? std::optional(EventId{*id}) : std::nullopt;
+}
+
 EventId Handles::event(std::uint64_t raw) {
   if (const std::uint32_t* id = events_.find(raw)) return EventId{*id};
   create_event(raw, false);

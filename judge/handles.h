@@ -17,6 +17,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -59,6 +60,10 @@ class Handles {
   void name_stream(std::uint64_t raw, std::string name);
   /// nullptr for a stream destroyed long ago.
   [[nodiscard]] const StreamLife* life(ordering::StreamId stream) const;
+
+  /// The stream or event that has the handle now, if one was met; these make none.
+  [[nodiscard]] std::optional<ordering::StreamId> known_stream(std::uint64_t raw) const;
+  [[nodiscard]] std::optional<ordering::EventId> known_event(std::uint64_t raw) const;
 
   ordering::EventId event(std::uint64_t raw);
   void create_event(std::uint64_t raw, bool interprocess);

@@ -106,7 +106,7 @@ bool Hazards::release_or_reuse(const ordering::Hazard& hazard) {
   return false;
 }
 
-void Hazards::hazard(const ordering::Hazard& hazard) {
+void Hazards::add(const ordering::Hazard& hazard, const FailedCall* failed) {
   if (release_or_reuse(hazard)) return;
   std::uint32_t& pair = pairs_[pair_key(hazard)];
   for_each_of(pair, [](KeptHazard& kept) { kept.meet_again(); });
@@ -132,6 +132,7 @@ void Hazards::hazard(const ordering::Hazard& hazard) {
   kept.previous_of_pair = pair;
   pair = index;
   kept.hazard = hazard;
+  if (failed) kept.failed = *failed;
   kept.memory = name_of(hazard.allocation);
   if (const StreamLife* life = handles_->life(hazard.earlier.stream)) kept.earlier_stream = *life;
   if (const StreamLife* life = handles_->life(hazard.later.stream)) kept.later_stream = *life;

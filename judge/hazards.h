@@ -23,9 +23,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "judge/failed_calls.h"
 #include "judge/handles.h"
 #include "ordering/flat_map.h"
 #include "ordering/hazard.h"
@@ -39,7 +41,8 @@ struct KeptHazard {
   StreamLife earlier_stream;
   StreamLife later_stream;
   EventLife event;
-  std::string memory;  ///< the name that the program gave the buffer; empty: none
+  std::optional<FailedCall> failed;  ///< a call that would have ordered the two
+  std::string memory;                ///< the name that the program gave the buffer; empty: none
 
   bool superseded = false;  ///< by one that says all that this one does, and more
   static constexpr unsigned kEnoughRefutations = 8;
@@ -63,7 +66,9 @@ class Hazards : public ordering::HazardSink {
   /// sink first.)
   void take_names_from(const Handles& handles) { handles_ = &handles; }
 
-  void hazard(const ordering::Hazard& hazard) override;
+  void hazard(const ordering::Hazard& hazard) override { add(hazard, nullptr); }
+  /// `failed`: a call that would have ordered the two; nullptr: none is known.
+  void add(const ordering::Hazard& hazard, const FailedCall* failed);
   /// The program names the allocation that begins at the address; no id: memory without a life, see MemoryKind.
   void name_memory(ordering::Address address, ordering::AllocationId allocation, std::string name);
   /// All that a launch at the site touches was measured. Comes before the hazards of that launch, which so undo it.

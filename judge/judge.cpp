@@ -22,26 +22,29 @@ namespace {
 
 constexpr std::uint16_t kOverflowThread = 0xffff;  // shared by the 65,535th and later threads
 constexpr std::uint64_t kEventInterprocess = 4;    // CU_EVENT_INTERPROCESS
-constexpr std::uint64_t kEventExternal = 1;        // CU_EVENT_RECORD_EXTERNAL, CU_EVENT_WAIT_EXTERNAL
 
 Form form_of(const Record& record) { return record.flags & trace::kAsyncForm ? Form::Asynchronous : Form::Synchronous; }
 
 /// Does such a record say that its thread has called CUDA? What is not: definitions, the host's own deeds, annotations.
 bool makes_calls(Kind kind) { return kind < Kind::Footprint && !trace::is_definition(kind); }
 
-const api::Row& row_of(const Record& record) { return api::kRows[record.api < api::kRowCount ? record.api : 0]; }
-
 }  // namespace
 
+const api::Row& Judge::row_of(const Record& record) { return api::kRows[record.api < api::kRowCount ? record.api : 0]; }
+
 void Judge::hazard(const ordering::Hazard& hazard) {
+  if (probing_) {
+    probe_hit_ = true;
+    return;
+  }
   if (hidden_order_.empty()) {
     ask_about(hazard);
-    return hazards_.hazard(hazard);
+    return hazards_.add(hazard, failed_calls_.behind(hazard));
   }
   ordering::Hazard doubtful = hazard;
   doubtful.certainty = ordering::Certainty::Possible;
   doubtful.order_known = false;
-  hazards_.hazard(doubtful);
+  hazards_.add(doubtful, nullptr);
 }
 
 /// Asks for both kernels, also for one whose bytes are exact this time: both have to be measured in one turn.
@@ -154,6 +157,7 @@ void Judge::launch(const Item& item) {
                               .arguments_hash = record.w[4],
                               .programmatic = (record.flags & trace::kProgrammatic) != 0,
                               .learned = bytes.known == Known::Learned};
+  event_misuse_.work(stream);
   model_.launch(call, stream, shape, bytes.pointers, bytes.exact.bytes);
 }
 
@@ -173,6 +177,7 @@ void Judge::copy(const Item& item) {
     shape(dst, item.payload[0], item.payload[3]);
     shape(src, item.payload[1], item.payload[4]);
   }
+  event_misuse_.work(stream);
   model_.copy(call(record), stream, dst, src, form_of(record));
   form_of(record) == Form::Synchronous ? blocks(item) : model_.returned(ThreadId{record.thread}, true);
 }
@@ -182,45 +187,29 @@ void Judge::fill(const Item& item) {
   StreamId stream = stream_of(record);
   if (!handles_.executes(stream)) return;
   Footprint dst{.base = record.w[2], .width = record.w[3], .pitch = record.w[4], .rows = record.w[4] ? record.w[5] : 1};
+  event_misuse_.work(stream);
   model_.fill(call(record), stream, dst, form_of(record));
   form_of(record) == Form::Synchronous ? blocks(item) : model_.returned(ThreadId{record.thread}, true);
 }
 
-void Judge::record_event(const Record& record) {
-  StreamId stream = stream_of(record);
-  ordering::EventId event = handles_.event(record.w[2]);
-  if (handles_.recorded(event, stream)) {
-    model_.record_event(call(record), stream, event);
-  } else if (record.w[3] & kEventExternal) {
-    note_hidden_order("an event that a graph records");
-  }
-}
-
-void Judge::wait_event(const Record& record) {
-  StreamId stream = stream_of(record);
-  ordering::EventId event = handles_.event(record.w[2]);
-  if (!handles_.waits(event, stream)) {
-    if (record.w[3] & kEventExternal) note_hidden_order("an event that a graph waits for");
-    return;
-  }
-  const EventLife* life = handles_.life(event);
-  if (life && life->foreign) {
-    model_.stream_joins_all(call(record), stream);
+void Judge::stream_operation(const Record& record) {
+  // Graphs may hold host functions.
+  host_code_in_streams_ |= record.kind == Kind::HostFunction || record.kind == Kind::GraphLaunch;
+  const StreamId stream = stream_of(record);
+  if (!handles_.executes(stream)) return;
+  event_misuse_.work(stream);
+  const ordering::Call call = this->call(record);
+  if (record.kind == Kind::HostFunction) {
+    model_.host_function(call, stream);
+  } else if (record.kind == Kind::StreamAction) {
+    model_.stream_action(call, stream);
+  } else if (record.kind == Kind::StreamJoinsAll) {
+    model_.stream_joins_all(call, stream);
   } else {
-    model_.wait_event(call(record), stream, event);
+    std::uint64_t& graph = graphs_[record.w[2]];
+    if (graph == 0) graph = next_graph_++;
+    model_.graph_launch(call, stream, graph);
   }
-}
-
-void Judge::sync_event(const Item& item) {
-  const Record& record = *item.record;
-  ordering::EventId event = handles_.event(record.w[0]);
-  const EventLife* life = handles_.life(event);
-  if (life && life->foreign) {
-    model_.sync_context(call(record), handles_.context(0, ThreadId{record.thread}));
-  } else {
-    model_.sync_event(call(record), event);
-  }
-  blocks(item);
 }
 
 void Judge::consume(const Item& item) {
@@ -229,7 +218,11 @@ void Judge::consume(const Item& item) {
   ThreadId thread{record.thread};
   if (record.kind == Kind::CallEnd) return call_end(item);
   // Definitions may be written in the middle of a blocking call; any other call of the thread means that it is over.
-  if (inside_blocking_call(record)) return;
+  if (record.kind == Kind::HostAccess) {
+    const bool unseen = w[2] == static_cast<std::uint64_t>(trace::AccessWay::Content);
+    if (unseen || !inside_blocking_call(record)) host_access(item);
+    return;
+  }
   if (!trace::is_definition(record.kind)) finish_pending(thread);
   if (record.thread != last_caller_ && makes_calls(record.kind)) {
     last_caller_ = record.thread;
@@ -269,23 +262,10 @@ void Judge::consume(const Item& item) {
       return sync_event(item);
 
     case Kind::HostFunction:
-      host_code_in_streams_ = true;
-      if (StreamId stream = stream_of(record); handles_.executes(stream)) model_.host_function(call(record), stream);
-      return;
     case Kind::StreamAction:
-      if (StreamId stream = stream_of(record); handles_.executes(stream)) model_.stream_action(call(record), stream);
-      return;
     case Kind::StreamJoinsAll:
-      if (StreamId stream = stream_of(record); handles_.executes(stream)) model_.stream_joins_all(call(record), stream);
-      return;
     case Kind::GraphLaunch:
-      host_code_in_streams_ = true;
-      if (StreamId stream = stream_of(record); handles_.executes(stream)) {
-        std::uint64_t& graph = graphs_[w[2]];
-        if (graph == 0) graph = next_graph_++;
-        model_.graph_launch(call(record), stream, graph);
-      }
-      return;
+      return stream_operation(record);
     case Kind::GraphInstantiate:
       graphs_[w[0]] = next_graph_++;
       return;
@@ -300,6 +280,7 @@ void Judge::consume(const Item& item) {
       return handles_.create_event(w[0],
                                    (w[1] & kEventInterprocess) != 0 || row_of(record).base == "cuIpcOpenEventHandle");
     case Kind::EventDestroy:
+      if (std::optional<ordering::EventId> event = handles_.known_event(w[0])) event_misuse_.destroyed(*event);
       return handles_.destroy_event(w[0]);
 
     case Kind::EventRecord:
@@ -313,12 +294,8 @@ void Judge::consume(const Item& item) {
     case Kind::QueryStream:
       model_.query_stream_succeeded(call(record), stream_of(record));
       return;
-    case Kind::QueryEvent: {
-      ordering::EventId event = handles_.event(w[0]);
-      if (!handles_.life(event)->foreign) return model_.query_event_succeeded(call(record), event);
-      model_.sync_context(call(record), handles_.context(0, thread));
-      return model_.returned(thread, true);
-    }
+    case Kind::QueryEvent:
+      return query_event(record);
     case Kind::CaptureBegin:
       return handles_.begin_capture(stream_of(record));
     case Kind::CaptureEnd:
@@ -328,8 +305,6 @@ void Judge::consume(const Item& item) {
       if (row_of(record).base == "cuCtxDestroy") handles_.destroy_context(w[0]);
       return;
 
-    case Kind::HostAccess:
-      return host_access(item);
     case Kind::HostFree:
       return host_free(item);
     case Kind::BlockAlloc:
@@ -347,10 +322,11 @@ void Judge::consume(const Item& item) {
       return await(record);
     case Kind::NameMemory:
       return name_memory(item);
-
     case Kind::CallFailed:
+      return call_failed(record);
     case Kind::Pad:
     case Kind::CallEnd:
+    case Kind::HostAccess:
     case Kind::Unload:
     case Kind::Init:
       return;

@@ -30,6 +30,8 @@
 #include "interposer/trace/reader.h"
 #include "judge/asking.h"
 #include "judge/code.h"
+#include "judge/event_misuse.h"
+#include "judge/failed_calls.h"
 #include "judge/footprints.h"
 #include "judge/handles.h"
 #include "judge/hazards.h"
@@ -40,7 +42,8 @@ namespace streamsan::judge {
 
 class Judge : private ordering::HazardSink {
  public:
-  Judge(ordering::Options options, Hazards& hazards) : hazards_(hazards), model_(options, *this), handles_(model_) {}
+  Judge(ordering::Options options, Hazards& hazards)
+      : hazards_(hazards), model_(options, *this), handles_(model_), event_misuse_(handles_, model_) {}
   Judge(const Judge&) = delete;
   Judge& operator=(const Judge&) = delete;
 
@@ -63,6 +66,12 @@ class Judge : private ordering::HazardSink {
   [[nodiscard]] std::vector<std::string> unmodelled() const;
   /// The first thing that made order which is not seen: "cuCtxWaitEvent"; empty: nothing did.
   [[nodiscard]] const std::string& hidden_order() const { return hidden_order_; }
+  /// Events that are used so that they do nothing: of the run so far, taken for the whole of it. None when some order
+  /// is not seen.
+  [[nodiscard]] std::vector<Misuse> event_misuse() {
+    return hidden_order_.empty() ? event_misuse_.all() : std::vector<Misuse>();
+  }
+  [[nodiscard]] const FailedCalls& failed_calls() const { return failed_calls_; }
 
  private:
   struct Unmodelled {
@@ -74,8 +83,7 @@ class Judge : private ordering::HazardSink {
   void ask_about(const ordering::Hazard& hazard);
   void note_hidden_order(std::string_view what);
   void unmodelled(const trace::Item& item);
-  void record_event(const trace::Record& record);
-
+  static const api::Row& row_of(const trace::Record& record);
   ordering::Call call(const trace::Record& record, std::uint32_t kernel = 0);
   ordering::StreamId stream_of(const trace::Record& record);
   void blocks(const trace::Item& item);
@@ -84,15 +92,23 @@ class Judge : private ordering::HazardSink {
   void launch(const trace::Item& item);
   void copy(const trace::Item& item);
   void fill(const trace::Item& item);
+  void stream_operation(const trace::Record& record);
+  void call_end(const trace::Item& item);
+
+  // events.cpp
+  void record_event(const trace::Record& record);
   void wait_event(const trace::Record& record);
   void sync_event(const trace::Item& item);
-  void call_end(const trace::Item& item);
+  void query_event(const trace::Record& record);
+  void call_failed(const trace::Record& record);
 
   // lifetimes.cpp
   void allocate(const trace::Record& record);
   void free(const trace::Item& item);
-  /// Is it a touch of memory by what the thread called, and not by the thread?
+  /// Is a touch of memory by the thread one by what it called?
   bool inside_blocking_call(const trace::Record& record);
+  /// Has an operation that the host does not know to be complete the range to write?
+  bool gpu_may_write(ordering::Range range, ordering::ThreadId thread);
   void host_access(const trace::Item& item);
   void host_free(const trace::Item& item);
   ordering::Call pool_call(const trace::Record& record);
@@ -107,6 +123,8 @@ class Judge : private ordering::HazardSink {
   Hazards& hazards_;
   ordering::Model model_;
   Handles handles_;
+  EventMisuse event_misuse_;
+  FailedCalls failed_calls_;
   Places places_;
   Footprints footprints_;
   Asking asking_;
@@ -114,8 +132,10 @@ class Judge : private ordering::HazardSink {
   ordering::FlatMap<std::uint64_t> pending_;  ///< thread -> position + 1 of its blocking call
   ordering::FlatMap<std::uint64_t> graphs_;   ///< raw exec handle -> key of its present life
   std::uint64_t next_graph_ = 1;
-  ordering::FlatMap<bool> callers_;    ///< threads that have made calls of CUDA's
-  std::uint16_t last_caller_ = 0;      ///< the last one added, to save the look-up
+  ordering::FlatMap<bool> callers_;  ///< threads that have made calls of CUDA's
+  std::uint16_t last_caller_ = 0;    ///< the last one added, to save the look-up
+  bool probing_ = false;             ///< hazards are answers to gpu_may_write()
+  bool probe_hit_ = false;
   bool host_code_in_streams_ = false;  ///< host functions, or graphs, which may hold some, were submitted
   LaunchBytes launch_bytes_;           ///< scratch
   std::vector<std::string> messages_;

@@ -8,9 +8,10 @@
 //   * inside of a blocking call of the driver the driver touches what the call was given; the call's own record says
 //   so;
 //   * host functions run in stream order, on threads of the driver's. A thread that has made no call of CUDA may be one
-//     of them, once anything was submitted that runs host code. So may a change of bytes that nobody saw.
-// Bytes that changed unseen may also have been changed by the GPU: the recorder compares only where nothing that was
-// submitted writes them.
+//     of them, once anything was submitted that runs host code. So may a change of bytes that nobody saw;
+//   * bytes that changed unseen may have been changed by an operation of the GPU that is still under way. The record of
+//     such a change is made while its thread may be doing anything, so that it says nothing about the thread's calls;
+//     its stack is that of the copy.
 #include "judge/judge.h"
 
 namespace streamsan::judge {
@@ -30,7 +31,9 @@ void Judge::allocate(const Record& record) {
   if (kind == MemoryKind::DeviceAsync) {
     StreamId stream = handles_.stream(record.w[3], record.w[4], thread);
     // Memory allocated during a capture belongs to the graph (R-GRF-40): its life is not modelled.
-    if (handles_.executes(stream)) model_.allocate_async(call(record), stream, range);
+    if (!handles_.executes(stream)) return model_.forget_freed(range);
+    event_misuse_.work(stream);
+    model_.allocate_async(call(record), stream, range);
     return;
   }
   if (record.flags & trace::kVariable) {
@@ -47,7 +50,9 @@ void Judge::free(const Item& item) {
   switch (static_cast<trace::FreeKind>(record.w[2])) {
     case trace::FreeKind::Async: {
       StreamId stream = handles_.stream(record.w[3], record.w[4], thread);
-      if (handles_.executes(stream)) model_.free_async(call(record), stream, base);
+      if (!handles_.executes(stream)) return;
+      event_misuse_.work(stream);
+      model_.free_async(call(record), stream, base);
       return;
     }
     case trace::FreeKind::Unmap: {
@@ -69,9 +74,17 @@ void Judge::free(const Item& item) {
 }
 
 bool Judge::inside_blocking_call(const Record& record) {
-  if (record.kind != Kind::HostAccess) return false;
   const std::uint64_t* pending = pending_.find(record.thread);
   return pending && *pending != 0;
+}
+
+bool Judge::gpu_may_write(ordering::Range range, ThreadId thread) {
+  probing_ = true;
+  probe_hit_ = false;
+  // Only what writes can race with a read.
+  model_.host_access({thread, ordering::kNoSite}, range, ordering::AccessMode::Read);
+  probing_ = false;
+  return probe_hit_;
 }
 
 void Judge::host_access(const Item& item) {
@@ -80,16 +93,18 @@ void Judge::host_access(const Item& item) {
   const ordering::Range range{w[0], w[0] + w[1]};
   if (range.empty() || w[2] > static_cast<std::uint64_t>(trace::AccessWay::Content)) return;
   const auto way = static_cast<trace::AccessWay>(w[2]);
-  if (host_code_in_streams_ && (way == trace::AccessWay::Content || !calls_cuda(record.thread))) return;
+  const bool unseen = way == trace::AccessWay::Content;
+  if (host_code_in_streams_ && (unseen || !calls_cuda(record.thread))) return;
+  if (unseen && gpu_may_write(range, ThreadId{record.thread})) return;
   Doer doer = Doer::Instruction;
   std::string_view function;
   if (way == trace::AccessWay::Call) {
     doer = Doer::Function;
     function = trace::payload_text(item.payload, 0, w[4]);
-  } else if (way == trace::AccessWay::Content) {
+  } else if (unseen) {
     doer = Doer::Unseen;
   }
-  model_.host_access({ThreadId{record.thread}, places_.site_outside(doer, function, record.stack)}, range,
+  model_.host_access({ThreadId{record.thread}, places_.site_outside(doer, function, unseen ? 0 : record.stack)}, range,
                      w[3] ? ordering::AccessMode::Write : ordering::AccessMode::Read);
 }
 

@@ -135,6 +135,33 @@ std::string SiteReader::place(SiteId site) {
   return " (" + base_name(it->file) + ":" + std::to_string(it->line) + ")";
 }
 
+FailureNouns SiteReader::failure(const FailedCall& call) {
+  constexpr std::uint32_t kInvalidHandle = 400;  // CUDA_ERROR_INVALID_HANDLE
+  FailureNouns out;
+  out.call = what(call.site);
+  if (call.event) out.call += "(" + event_name(call.event_life) + ")";
+  out.at = place(call.site);
+  out.result = result_text(call.result);
+  switch (call.row->effect.kind) {
+    case api::EffectKind::EventRecord:
+      out.consequence = "nothing was recorded";
+      if (call.result == kInvalidHandle) out.advice = "create the event on the device of the stream";
+      break;
+    case api::EffectKind::EventWait:
+      out.consequence = "the stream does not wait";
+      break;
+    default:
+      out.consequence = "the host did not wait";
+      break;
+  }
+  return out;
+}
+
+report::RelatedOp SiteReader::related(const FailedCall& call) {
+  const FailureNouns words = failure(call);
+  return {.what = words.call + ", failed with " + words.result, .api = function(call.site), .stack = stack(call.site)};
+}
+
 void SiteReader::add_to(Fingerprint& print, SiteId site) const {
   const Site& at = places_.at(site);
   print.add(at.doer == Doer::Driver ? places_.row(site).base : std::string_view(places_.function_of(site)));

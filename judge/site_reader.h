@@ -11,9 +11,11 @@
 #include <string_view>
 #include <vector>
 
+#include "judge/failed_calls.h"
 #include "judge/handles.h"
 #include "judge/places.h"
 #include "judge/symbolizer.h"
+#include "judge/wording.h"
 #include "report/finding.h"
 
 namespace streamsan::judge {
@@ -46,6 +48,10 @@ class SiteReader {
   /// " (train.cu:88)", or nothing.
   std::string place(ordering::SiteId site);
   [[nodiscard]] const Places& places() const { return places_; }
+
+  FailureNouns failure(const FailedCall& call);
+  /// A call that failed, as an operation that an explanation refers to.
+  report::RelatedOp related(const FailedCall& call);
 
   /// The function called, the kernel, and the frames in the program's own modules.
   void add_to(Fingerprint& print, ordering::SiteId site) const;

@@ -255,6 +255,14 @@ std::string explanation(const Hazard& hazard, const Nouns& nouns) {
     return std::string("today's driver orders the two by ") + ordering::rule_id(*hazard.leaned_on) + " (" +
            ordering::rule_text(*hazard.leaned_on) + ") No document promises that it always will." + unseen;
   }
+  if (hazard.kind == HazardKind::UseAfterFree) {
+    return nouns.later + op(hazard.later) + " was submitted after " + nouns.earlier + op(hazard.earlier) +
+           ": no order of the two makes that right." +
+           (hazard.certainty == ordering::Certainty::Possible && hazard.order_known
+                ? why_possible(hazard, nouns.measuring)
+                : "") +
+           unseen;
+  }
   std::string text;
   switch (why.nearest) {
     case NearestEdge::None:
@@ -302,10 +310,20 @@ std::string explanation(const Hazard& hazard, const Nouns& nouns) {
   } else if (hazard.certainty == ordering::Certainty::Possible && hazard.order_known) {
     text += why_possible(hazard, nouns.measuring);
   }
+  if (!nouns.failed.call.empty()) text += " " + failure(nouns.failed);
   return text + unseen;
 }
 
+std::string failure(const FailureNouns& nouns) {
+  return nouns.call + nouns.at + " failed with " + nouns.result + ": " + nouns.consequence + ".";
+}
+
+std::string failure_fix(const FailureNouns& nouns) {
+  return "check the result of " + nouns.call + nouns.at + (nouns.advice.empty() ? "" : "; " + nouns.advice) + ".";
+}
+
 std::string fix(const Hazard& hazard, const Nouns& nouns) {
+  if (!nouns.failed.call.empty() && hazard.order != ordering::Order::Latent) return failure_fix(nouns.failed);
   Calls calls(nouns.runtime);
   std::string out;
   if (is_of_pool(hazard)) {

@@ -13,6 +13,20 @@
 
 namespace streamsan::judge {
 
+/// The words for a call that failed and would have ordered the two; none when `call` is empty.
+struct FailureNouns {
+  std::string call;         ///< "cudaEventRecord(event 3)"
+  std::string at;           ///< " (train.cu:60)", or empty
+  std::string result;       ///< "invalid resource handle (400)"
+  std::string consequence;  ///< "nothing was recorded"
+  std::string advice;       ///< "create the event on the device of the stream", or empty
+};
+
+/// "cudaEventRecord(event 3) (train.cu:60) failed with invalid resource handle (400): nothing was recorded."
+std::string failure(const FailureNouns& nouns);
+/// "check the result of cudaEventRecord(event 3) (train.cu:60); create the event on the device of the stream."
+std::string failure_fix(const FailureNouns& nouns);
+
 /// The words both sentences of a hazard are made of.
 struct Nouns {
   std::string later_doer;    ///< "kernel consume(float const*)", "the host"
@@ -26,8 +40,9 @@ struct Nouns {
   std::string event;      ///< "event 1"
   std::string record_at;  ///< "cudaEventRecord (train.cu:60)"
   std::string wait_at;
-  std::string freed_at;    ///< " (pool.cpp:12)", where the earlier life of the memory ended; or empty
-  std::string memory;      ///< "device memory", with the name that the program gave it
+  std::string freed_at;  ///< " (pool.cpp:12)", where the earlier life of the memory ended; or empty
+  std::string memory;    ///< "device memory", with the name that the program gave it
+  FailureNouns failed;
   bool unseen = false;     ///< the later access is a change of bytes that nobody saw
   bool runtime = true;     ///< the program uses the run-time API
   bool measuring = false;  ///< kernels are measured in this process

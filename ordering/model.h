@@ -97,6 +97,12 @@ struct LaunchShape {
   bool learned = false;              ///< the known bytes are those of an earlier launch with the same arguments
 };
 
+/// A place in the order: that of a record of an event. Opaque; keep it no longer than the streams live.
+struct Moment {
+  std::uint32_t lane = 0;
+  std::uint64_t epoch = 0;
+};
+
 struct Options {
   enum class HostThreads : std::uint8_t { Joined, Separate };
   HostThreads host_threads = HostThreads::Joined;
@@ -220,6 +226,13 @@ class Model {
   /// await() of the object. Signals add up, unlike records of an event. `object` is any key.
   void signal(Call call, std::optional<StreamId> stream, std::uint64_t object);
   void await(Call call, std::optional<StreamId> stream, std::uint64_t object);
+
+  // ---- questions about order, for advice; they change nothing ----------------------------------------------------------
+  /// Where the event was last recorded; nullopt: nowhere.
+  [[nodiscard]] std::optional<Moment> last_record(EventId event) const;
+  /// Is the last operation of the stream after the moment, by documented edges? Or what the thread does now?
+  [[nodiscard]] bool is_after(StreamId stream, Moment moment) const;
+  [[nodiscard]] bool is_after(ThreadId thread, Moment moment) const;
 
   [[nodiscard]] Statistics statistics() const;
 

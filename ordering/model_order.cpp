@@ -103,4 +103,19 @@ void Model::await(Call call, std::optional<StreamId> stream, std::uint64_t objec
   lane->clock.join(signalled);
 }
 
+std::optional<Moment> Model::last_record(EventId event_id) const {
+  const Event* event = impl_->events.find(static_cast<std::uint64_t>(event_id));
+  if (!event || !event->recorded) return std::nullopt;
+  return Moment{event->source_slot, event->record.epoch};
+}
+
+bool Model::is_after(StreamId stream, Moment moment) const {
+  const Lane* lane = impl_->lane(stream);
+  return lane && (lane->slot == moment.lane || lane->clock.documented.covers(moment.lane, moment.epoch));
+}
+
+bool Model::is_after(ThreadId thread, Moment moment) const {
+  return impl_->host(thread).clock.documented.covers(moment.lane, moment.epoch);
+}
+
 }  // namespace streamsan::ordering

@@ -49,4 +49,12 @@ const char* name(Evidence evidence) {
   return "unknown";
 }
 
+std::vector<const std::vector<Frame>*> stacks(const Finding& finding) {
+  std::vector<const std::vector<Frame>*> out;
+  for (const AccessReport& access : finding.accesses) out.push_back(&access.stack);
+  if (!out.empty()) return out;
+  for (const RelatedOp& related : finding.related) out.push_back(&related.stack);
+  return out;
+}
+
 }  // namespace streamsan::report

@@ -72,9 +72,12 @@ struct BufferReport {
   std::vector<Frame> stack;
 };
 
-/// An operation referred to by the explanation: the record or the wait of the event that comes nearest.
+/// An operation referred to by the explanation: the record or the wait of the event that comes nearest, where memory
+/// was freed, a call that failed. Of a misuse of an event, which has no accesses, the operations themselves.
 struct RelatedOp {
-  std::string what;  ///< "cudaEventRecord on stream 1"
+  std::string what;  ///< "cudaEventRecord", "freed by cudaFreeAsync"
+  std::string api;   ///< the function called, as AccessReport::api
+  Stream stream;     ///< misuse of an event only; no name: not told
   std::uint64_t op = 0;
   std::vector<Frame> stack;
 };
@@ -85,10 +88,10 @@ struct Finding {
   Severity severity = Severity::Error;
   std::string hazard;   ///< "read-after-write", "use-before-alloc", "double-free", ...: stable, see docs/reports.md
   std::string cause;    ///< "no-edge", "event-recorded-too-early", "event-never-recorded", "event-not-waited-for",
-                        ///< "sync-too-early", "nonblocking-vs-legacy": stable
+                        ///< "sync-too-early", "nonblocking-vs-legacy", or as hazard of an event: stable
   std::string rule;     ///< Latent: "R-ALC-02"; else empty
   std::string message;  ///< one sentence
-  std::vector<AccessReport> accesses;  ///< the later one first, then the earlier
+  std::vector<AccessReport> accesses;  ///< the later one first, then the earlier; none: misuse of an event
   std::optional<BufferReport> buffer;
   std::uint64_t overlap_begin = 0;
   std::uint64_t overlap_end = 0;
@@ -99,6 +102,9 @@ struct Finding {
   std::uint64_t count = 1;  ///< equal findings folded into this one
   bool suppressed = false;
 };
+
+/// The call stacks that say where it is: of its accesses, or else of the operations on the event.
+std::vector<const std::vector<Frame>*> stacks(const Finding& finding);
 
 struct Summary {
   std::uint64_t errors = 0;  ///< unsuppressed, distinct

@@ -28,20 +28,23 @@ Json value(const std::vector<Frame>& stack) {
   return out;
 }
 
+Json value(const Stream& stream) {
+  return {{"name", stream.name}, {"kind", stream.kind}, {"handle", hex(stream.handle)}};
+}
+
 Json value(const AccessReport& access) {
-  return {
-      {"verb", access.verb},
-      {"what", access.what},
-      {"api", access.api},
-      {"kernel", access.kernel},
-      {"stream", {{"name", access.stream.name}, {"kind", access.stream.kind}, {"handle", hex(access.stream.handle)}}},
-      {"op", access.op},
-      {"thread", access.thread},
-      {"exact", access.evidence == Evidence::Exact},
-      {"bytes", name(access.evidence)},
-      {"begin", hex(access.begin)},
-      {"end", hex(access.end)},
-      {"stack", value(access.stack)}};
+  return {{"verb", access.verb},
+          {"what", access.what},
+          {"api", access.api},
+          {"kernel", access.kernel},
+          {"stream", value(access.stream)},
+          {"op", access.op},
+          {"thread", access.thread},
+          {"exact", access.evidence == Evidence::Exact},
+          {"bytes", name(access.evidence)},
+          {"begin", hex(access.begin)},
+          {"end", hex(access.end)},
+          {"stack", value(access.stack)}};
 }
 
 Json value(const Finding& finding) {
@@ -61,7 +64,11 @@ Json value(const Finding& finding) {
   out["explanation"] = finding.explanation;
   out["related"] = Json::array();
   for (const RelatedOp& related : finding.related) {
-    out["related"].push_back({{"what", related.what}, {"op", related.op}, {"stack", value(related.stack)}});
+    out["related"].push_back({{"what", related.what},
+                              {"api", related.api},
+                              {"stream", value(related.stream)},
+                              {"op", related.op},
+                              {"stack", value(related.stack)}});
   }
   out["fix"] = finding.fix;
   out["fingerprint"] = finding.fingerprint;

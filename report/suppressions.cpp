@@ -47,22 +47,36 @@ unsigned fields_of(std::string_view type) {
   return kFunctions | kFiles | kModules | kKernels | kApis;
 }
 
-bool matches(std::string_view pattern, unsigned fields, const AccessReport& access) {
+bool in_stack(std::string_view pattern, unsigned fields, const std::vector<Frame>& stack) {
+  return std::any_of(stack.begin(), stack.end(), [&](const Frame& frame) {
+    auto hit = [&](unsigned field, const std::string& text) {
+      return (fields & field) && !text.empty() && pattern_matches(pattern, text);
+    };
+    return hit(kFunctions, frame.function) || hit(kFiles, frame.file) || hit(kModules, frame.module);
+  });
+}
+
+/// An access, or an operation on an event.
+template <typename Operation>
+bool matches(std::string_view pattern, unsigned fields, const Operation& operation) {
   auto hit = [&](unsigned field, const std::string& text) {
     return (fields & field) && !text.empty() && pattern_matches(pattern, text);
   };
-  if (hit(kKernels, access.kernel) || hit(kStreams, access.stream.name) || hit(kApis, access.api)) return true;
-  return std::any_of(access.stack.begin(), access.stack.end(), [&](const Frame& frame) {
-    return hit(kFunctions, frame.function) || hit(kFiles, frame.file) || hit(kModules, frame.module);
-  });
+  if constexpr (requires { operation.kernel; }) {
+    if (hit(kKernels, operation.kernel)) return true;
+  }
+  return hit(kStreams, operation.stream.name) || hit(kApis, operation.api) ||
+         in_stack(pattern, fields, operation.stack);
 }
 
 bool matches(const Suppressions::Entry& entry, const Finding& finding) {
   unsigned fields = fields_of(entry.type);
   bool of_kind = entry.type == "all" || entry.type == name(finding.kind) ||
                  !(fields & kFiles);  // function, kernel, stream and lib are for every kind
-  return of_kind && std::any_of(finding.accesses.begin(), finding.accesses.end(),
-                                [&](const AccessReport& access) { return matches(entry.pattern, fields, access); });
+  if (!of_kind) return false;
+  auto hit = [&](const auto& operation) { return matches(entry.pattern, fields, operation); };
+  if (!finding.accesses.empty()) return std::any_of(finding.accesses.begin(), finding.accesses.end(), hit);
+  return std::any_of(finding.related.begin(), finding.related.end(), hit);
 }
 
 }  // namespace
@@ -108,15 +122,20 @@ bool Suppressions::suppresses(const Finding& finding) {
 
 std::string suppression_for(const Finding& finding) {
   std::string type = name(finding.kind);
-  for (const AccessReport& access : finding.accesses) {
-    for (const Frame& frame : access.stack) {
+  for (const std::vector<Frame>* stack : stacks(finding)) {
+    for (const Frame& frame : *stack) {
       if (!frame.library && !frame.function.empty()) return type + ":^" + frame.function + "$";
     }
   }
   for (const AccessReport& access : finding.accesses) {
     if (!access.kernel.empty()) return type + ":^" + access.kernel + "$";
   }
-  return type + ":^" + (finding.accesses.empty() ? "*" : finding.accesses.front().api) + "$";
+  std::string api;
+  if (!finding.related.empty()) api = finding.related.front().api;
+  for (const AccessReport& access : finding.accesses) {
+    if (!access.api.empty()) api = access.api;
+  }
+  return type + ":^" + (api.empty() ? "*" : api) + "$";
 }
 
 }  // namespace streamsan::report

@@ -5,7 +5,8 @@
 //
 //   race, premature-free, host-race, event-misuse, unneeded-sync
 //             a finding of that kind in which the pattern matches a function, file or module of a call stack of one of
-//             the accesses, its kernel, or the driver function called
+//             the accesses, its kernel, or the function called; of a misused event, which has no accesses, of the
+//             calls on it
 //   all       the same, for every kind
 //   function  any function in the call stacks of the accesses, of whatever kind (spelled called_from by some)
 //   kernel    the name of a kernel

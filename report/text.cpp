@@ -136,11 +136,15 @@ std::string property_text(std::string text) {
 
 std::string properties(const Finding& finding) {
   std::string streams, ops;
-  for (auto it = finding.accesses.rbegin(); it != finding.accesses.rend(); ++it) {
-    if (!streams.empty()) streams += ",";
-    streams += property_text(it->stream.kind.empty() ? "host" : it->stream.name);
-    if (!ops.empty()) ops += ",";
-    ops += std::to_string(it->op);
+  auto add = [&](const Stream& stream, std::uint64_t op) {
+    streams += (streams.empty() ? "" : ",") + property_text(stream.kind.empty() ? "host" : stream.name);
+    ops += (ops.empty() ? "" : ",") + std::to_string(op);
+  };
+  for (auto it = finding.accesses.rbegin(); it != finding.accesses.rend(); ++it) add(it->stream, it->op);
+  if (finding.accesses.empty()) {
+    for (auto it = finding.related.rbegin(); it != finding.related.rend(); ++it) {
+      if (!it->stream.name.empty()) add(it->stream, it->op);
+    }
   }
   std::string out = "  [properties] kind=" + std::string(name(finding.kind)) + " hazard=" + finding.hazard +
                     " severity=" + name(finding.severity) + " cause=" + finding.cause;
@@ -178,6 +182,7 @@ std::string text(const Finding& finding, const TextOptions& options) {
     out += " " + hex(finding.overlap_begin) + " [" + (exact ? "" : "up to ") +
            counted(finding.overlap_end - finding.overlap_begin, "byte") + " overlap]";
   }
+  if (finding.accesses.empty()) out += ": " + finding.message;
   out += "\n";
   for (std::size_t i = 0; i < finding.accesses.size(); ++i) append_access(out, finding.accesses[i], i > 0, options);
   if (finding.buffer) {
@@ -189,7 +194,9 @@ std::string text(const Finding& finding, const TextOptions& options) {
   }
   out += "  " + std::string(finding.rule.empty() ? "No ordering: " : "Not promised: ") + finding.explanation + "\n";
   for (const RelatedOp& related : finding.related) {
-    out += "    " + related.what + (related.op ? ", op #" + std::to_string(related.op) : "") + "\n";
+    const bool in_stream = !related.stream.kind.empty();
+    out += "    " + related.what + (in_stream ? " " + stream_phrase(related.stream) : "") +
+           (related.op ? ", op #" + std::to_string(related.op) : "") + "\n";
     append_stack(out, related.stack, options);
   }
   out += "  Fix: " + finding.fix + "\n";
@@ -198,18 +205,19 @@ std::string text(const Finding& finding, const TextOptions& options) {
 }
 
 std::string place(const Finding& finding, const TextOptions& options) {
-  for (const AccessReport& access : finding.accesses) {
-    const Frame* frame = first_user_frame(access.stack);
+  for (const std::vector<Frame>* stack : stacks(finding)) {
+    const Frame* frame = first_user_frame(*stack);
     if (!frame) continue;
     return location(*frame, options) + (frame->function.empty() ? "" : " in " + short_name(frame->function));
   }
-  return finding.accesses.empty() ? "" : finding.accesses.front().what;
+  if (!finding.accesses.empty()) return finding.accesses.front().what;
+  return finding.related.empty() ? "" : finding.related.front().what;
 }
 
 bool lacks_lines(const Finding& finding) {
   bool has_user_frame = false;
-  for (const AccessReport& access : finding.accesses) {
-    for (const Frame& frame : access.stack) {
+  for (const std::vector<Frame>* stack : stacks(finding)) {
+    for (const Frame& frame : *stack) {
       if (frame.library || !frame.symbolised) continue;
       if (!frame.file.empty()) return false;
       has_user_frame = true;

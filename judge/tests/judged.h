@@ -19,7 +19,9 @@
 namespace streamsan::judge {
 
 struct Judged {
-  std::vector<report::Finding> findings;
+  std::vector<report::Finding> findings;  ///< of hazards
+  std::vector<report::Finding> misuses;   ///< of events
+  std::string failed_calls;
   std::vector<std::uint64_t> asked;  ///< functions that the judge wanted measured, in order
   std::uint64_t refuted = 0;
   std::uint64_t dropped = 0;
@@ -44,6 +46,8 @@ inline Judged judged(const trace::TraceBuilder& trace, std::size_t most = 1000, 
   EXPECT_EQ(reader->problem(), "");
   Symbolizer none({.enabled = false, .tool = {}});
   out.findings = explain(hazards.kept(), judge.places(), none);
+  out.misuses = explain(judge.event_misuse(), hazards.kept(), judge.failed_calls(), judge.places(), none);
+  out.failed_calls = judge.failed_calls().summary();
   out.refuted = hazards.refuted();
   out.dropped = hazards.dropped();
   return out;

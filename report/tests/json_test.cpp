@@ -61,6 +61,23 @@ TEST(Json, EveryFieldOfAFinding) {
   EXPECT_EQ(out["summary"].at("warnings"), Json::array({"careful"}));
 }
 
+TEST(Json, AMisuseOfAnEvent) {
+  std::vector<Finding> findings{sample_misuse()};
+  Json f = Json::parse(json(findings, {.latent = 1}))["findings"][0];
+  EXPECT_EQ(f.at("kind"), "event-misuse");
+  EXPECT_EQ(f.at("accesses"), Json::array());
+  EXPECT_TRUE(f.at("buffer").is_null());
+  EXPECT_EQ(f.at("related")[0].at("api"), "cuStreamWaitEvent");
+  EXPECT_EQ(f["related"][0].at("stream"), (Json{{"name", "stream 2"}, {"kind", "blocking"}, {"handle", "0x5580"}}));
+  EXPECT_EQ(f["related"][0].at("op"), 3);
+}
+
+TEST(Json, TheNameOfABuffer) {
+  std::vector<Finding> findings{sample_race()};
+  findings[0].buffer->name = "kv cache";
+  EXPECT_EQ(Json::parse(json(findings, {}))["findings"][0].at("buffer").at("name"), "kv cache");
+}
+
 TEST(Json, NoFindings) {
   Json out = Json::parse(json({}, {}));
   EXPECT_EQ(out.at("findings"), Json::array());

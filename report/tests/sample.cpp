@@ -71,16 +71,46 @@ Finding sample_race() {
   f.overlap_begin = 0x7f000000a000;
   f.overlap_end = 0x7f000000b000;
   f.explanation = "stream 2 waits for event 1 (op #17), but it was recorded at op #12, BEFORE the copy (op #15).";
-  f.related = {{"cudaEventRecord",
-                12,
-                {{.address = 0x401600,
-                  .function = "load()",
-                  .file = "/src/train.cu",
-                  .line = 60,
-                  .module = "/opt/app/train",
-                  .offset = 0x1600}}}};
+  f.related = {{.what = "cudaEventRecord",
+                .api = "cuEventRecord",
+                .op = 12,
+                .stack = {{.address = 0x401600,
+                           .function = "load()",
+                           .file = "/src/train.cu",
+                           .line = 60,
+                           .module = "/opt/app/train",
+                           .offset = 0x1600}}}};
   f.fix = "move cudaEventRecord (train.cu:60) behind cudaMemcpyAsync (host to device).";
   f.fingerprint = "00112233445566ff";
+  return f;
+}
+
+Finding sample_misuse() {
+  Finding f;
+  f.pid = 4711;
+  f.kind = Kind::EventMisuse;
+  f.severity = Severity::Latent;
+  f.hazard = f.cause = "event-never-recorded";
+  f.message = "stream 2 waits for event 1, which is never recorded.";
+  f.explanation = "such a wait does nothing.";
+  f.related = {{.what = "cudaStreamWaitEvent",
+                .api = "cuStreamWaitEvent",
+                .stream = {"stream 2", "blocking", 0x5580},
+                .op = 3,
+                .stack = {{.address = 0x401700,
+                           .function = "step()",
+                           .file = "/src/train.cu",
+                           .line = 70,
+                           .module = "/opt/app/train",
+                           .offset = 0x1700,
+                           .symbolised = true}}},
+               {.what = "cudaEventRecord(event 1), failed with invalid resource handle (400)",
+                .api = "cuEventRecord",
+                .stream = {},
+                .op = 0,
+                .stack = {}}};
+  f.fix = "record it.";
+  f.fingerprint = "0011223344556677";
   return f;
 }
 

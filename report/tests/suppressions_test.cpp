@@ -81,5 +81,34 @@ TEST(Suppressions, GeneratedLineSuppressesItsFinding) {
   EXPECT_TRUE(suppressed_by(suppression_for(no_stacks), no_stacks)) << suppression_for(no_stacks);
 }
 
+TEST(Suppressions, AMisuseIsFoundByTheCallsOnItsEvent) {
+  const Finding f = sample_misuse();
+  for (const char* line : {"event-misuse:^step()$", "event-misuse:train.cu", "event-misuse:^cuStreamWaitEvent$",
+                           "all:step", "function:^step", "stream:^stream 2$", "lib:/opt/app"}) {
+    EXPECT_TRUE(suppressed_by(line, f)) << line;
+  }
+  for (const char* line : {"race:step", "event-misuse:main", "stream:stream 1", "kernel:*"}) {
+    EXPECT_FALSE(suppressed_by(line, f)) << line;
+  }
+  EXPECT_EQ(suppression_for(f), "event-misuse:^step()$");
+  Finding no_stack = f;
+  no_stack.related[0].stack.clear();
+  EXPECT_TRUE(suppressed_by(suppression_for(no_stack), no_stack)) << suppression_for(no_stack);
+}
+
+TEST(Suppressions, RelatedCallsOfARaceAreNotItsPlaces) {
+  Finding f = sample_race();
+  f.related[0].stack[0].function = "elsewhere()";
+  EXPECT_FALSE(suppressed_by("race:elsewhere", f));
+}
+
+TEST(Suppressions, FunctionsOfLibcAreMatched) {
+  Finding f = sample_race();
+  f.kind = Kind::HostRace;
+  f.accesses[0].api = "write";
+  EXPECT_TRUE(suppressed_by("host-race:^write$", f));
+  EXPECT_FALSE(suppressed_by("host-race:^read$", f));
+}
+
 }  // namespace
 }  // namespace streamsan::report

@@ -128,6 +128,48 @@ TEST(Text, LacksLinesLooksAtUserFramesOnly) {
   EXPECT_FALSE(lacks_lines(f)) << "without stacks, -g would not help";
 }
 
+TEST(Text, TheHostItselfIsNamedOnce) {
+  Finding f = sample_race();
+  f.kind = Kind::HostRace;
+  f.accesses[0].what = "the host";
+  f.accesses[0].api.clear();
+  f.accesses[0].kernel.clear();
+  f.accesses[0].evidence = Evidence::Exact;
+  f.accesses[0].stream = {.name = "the host", .kind = "", .handle = 0};
+  EXPECT_NE(text(f, {}).find("\n  Read by the host, op #18\n"), std::string::npos) << text(f, {});
+  f.accesses[0].what = "write()";
+  f.accesses[0].api = "write";
+  EXPECT_NE(text(f, {}).find("\n  Read by write() on the host, op #18\n"), std::string::npos) << text(f, {});
+}
+
+TEST(Text, BuffersHaveTheirNamesAndPerhapsNoAllocator) {
+  Finding f = sample_race();
+  f.buffer->name = "kv cache";
+  EXPECT_NE(text(f, {}).find("\n  Buffer \"kv cache\" 0x7f000000a000 [8192 bytes] allocated by cudaMalloc\n"),
+            std::string::npos);
+  f.buffer->name.clear();
+  f.buffer->allocator.clear();
+  f.buffer->stack.clear();
+  EXPECT_NE(text(f, {}).find("\n  Buffer 0x7f000000a000 [8192 bytes]\n  No ordering"), std::string::npos);
+}
+
+TEST(Text, AMisuseOfAnEventHasNoAccesses) {
+  EXPECT_EQ(text(sample_misuse(), {}),
+            R"(==4711== LATENT: streamsan: event-never-recorded: stream 2 waits for event 1, which is never recorded.
+  No ordering: such a wait does nothing.
+    cudaStreamWaitEvent on stream 2 (blocking), op #3
+      #0 step() /src/train.cu:70
+    cudaEventRecord(event 1), failed with invalid resource handle (400)
+  Fix: record it.
+  [properties] kind=event-misuse hazard=event-never-recorded severity=latent cause=event-never-recorded streams=stream-2 ops=3 count=1 fingerprint=0011223344556677
+)");
+  EXPECT_EQ(place(sample_misuse(), {}), "/src/train.cu:70 in step()");
+  EXPECT_FALSE(lacks_lines(sample_misuse()));
+  const Finding f = sample_misuse();
+  EXPECT_EQ(summary_line({.latent = 1}, &f, {}),
+            "SUMMARY: streamsan: 1 latent: event-never-recorded /src/train.cu:70 in step()");
+}
+
 TEST(Text, Summary) {
   Finding first = sample_race();
   Summary one{.errors = 1};

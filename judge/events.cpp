@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Records of events, to the model and to those who look for their misuse; and of calls that failed. See judge.h.
+#include "judge/judge.h"
+
+namespace streamsan::judge {
+
+using ordering::EventId;
+using ordering::StreamId;
+using ordering::ThreadId;
+using trace::Item;
+using trace::Record;
+
+namespace {
+
+constexpr std::uint64_t kEventExternal = 1;  // CU_EVENT_RECORD_EXTERNAL, CU_EVENT_WAIT_EXTERNAL
+
+}  // namespace
+
+void Judge::record_event(const Record& record) {
+  StreamId stream = stream_of(record);
+  EventId event = handles_.event(record.w[2]);
+  if (!handles_.recorded(event, stream)) {
+    event_misuse_.exempt(event);
+    if (record.w[3] & kEventExternal) note_hidden_order("an event that a graph records");
+    return;
+  }
+  const std::optional<ordering::Moment> previous = model_.last_record(event);
+  const ordering::Call call = this->call(record);
+  const ordering::OpId op = model_.record_event(call, stream, event);
+  event_misuse_.recorded(event, {.site = call.site, .stream = stream, .op = op, .thread = call.thread}, previous);
+}
+
+void Judge::wait_event(const Record& record) {
+  StreamId stream = stream_of(record);
+  EventId event = handles_.event(record.w[2]);
+  if (!handles_.waits(event, stream)) {
+    event_misuse_.exempt(event);
+    if (record.w[3] & kEventExternal) note_hidden_order("an event that a graph waits for");
+    return;
+  }
+  const ordering::Call call = this->call(record);
+  const EventLife* life = handles_.life(event);
+  if (life && life->foreign) {
+    event_misuse_.exempt(event);
+    event_misuse_.work(stream);
+    model_.stream_joins_all(call, stream);
+  } else {
+    const ordering::OpId op = model_.wait_event(call, stream, event);
+    event_misuse_.waited(event, {.site = call.site, .stream = stream, .op = op, .thread = call.thread});
+  }
+}
+
+void Judge::sync_event(const Item& item) {
+  const Record& record = *item.record;
+  EventId event = handles_.event(record.w[0]);
+  const EventLife* life = handles_.life(event);
+  const ordering::Call call = this->call(record);
+  if (life && life->foreign) {
+    event_misuse_.exempt(event);
+    model_.sync_context(call, handles_.context(0, call.thread));
+  } else {
+    model_.sync_event(call, event);
+    event_misuse_.waited(event, {.site = call.site, .thread = call.thread, .by_host = true});
+  }
+  blocks(item);
+}
+
+void Judge::query_event(const Record& record) {
+  EventId event = handles_.event(record.w[0]);
+  event_misuse_.queried(event);
+  if (!handles_.life(event)->foreign) return model_.query_event_succeeded(call(record), event);
+  model_.sync_context(call(record), handles_.context(0, ThreadId{record.thread}));
+  model_.returned(ThreadId{record.thread}, true);
+}
+
+void Judge::call_failed(const Record& record) {
+  FailedCall failed;
+  failed.site = call(record).site;
+  failed.row = &row_of(record);
+  failed.result = static_cast<std::uint32_t>(record.w[3]);
+  failed.operations = model_.statistics().operations;
+  if (record.w[0] == trace::kLegacyStream || record.w[0] == trace::kPerThreadStream) {
+    failed.stream = stream_of(record);
+  } else {
+    failed.stream = handles_.known_stream(record.w[0]);
+  }
+  const api::EffectKind kind = failed.row->effect.kind;
+  const bool of_event =
+      kind == api::EffectKind::EventRecord || kind == api::EffectKind::EventWait || kind == api::EffectKind::SyncEvent;
+  if (of_event) failed.event = handles_.known_event(record.w[2]);
+  if (failed.event) failed.event_life = *handles_.life(*failed.event);
+  failed_calls_.add(std::move(failed));
+}
+
+}  // namespace streamsan::judge
