@@ -20,8 +20,8 @@
 // the program's results; integers read -1. (Most other bytes are ordinary numbers in 16 bits.)
 //
 // Left alone: memory that came by other ways (imports, IPC, virtual memory, graphs), what is freed while a capture is
-// under way, memory of another device or context than the one that is current, and allocations past the 65,536th that
-// is alive. Our own calls are not recorded, and if they fail nothing is filled.
+// under way, memory of another device or context than the one that is current, and allocations for which the table
+// (65,536 places) has none left. Our own calls are not recorded, and if they fail nothing is filled.
 #pragma once
 
 #include <atomic>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the programs of suite/cases_confirm.py share. Their racy versions compute the right result on an idle GPU almost
-// always, because of the pauses here; with --perturb or --poison a wrong one. Each prints which it was, and exits with 0
-// or 1 accordingly.
+// Shared by the programs of suite/cases_confirm.py. Their racy versions compute the right result on an idle GPU almost
+// always, because of the pauses here; with --perturb or --poison a wrong one. Each prints which it was, and exits with
+// 0 or 1 accordingly.
 #pragma once
 
 #include "kernels.cuh"

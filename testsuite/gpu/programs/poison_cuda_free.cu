@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// cudaFree while a kernel still has to read the memory. Today's driver waits for the kernel (R-ALC-02), so the result is
-// right, unless the memory is poisoned before.
+// cudaFree while a kernel still has to read the memory. Today's driver waits for the kernel (R-ALC-02), so the result
+// is right, unless the memory is poisoned before.
 #include "confirm.h"
 
 int main() {

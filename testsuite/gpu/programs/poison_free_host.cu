@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// cudaFreeHost while an upload has not read the memory yet: it is behind a kernel that takes long. Today's driver waits.
+// cudaFreeHost while an upload has not read the memory yet: it is behind a kernel that takes long. Today's driver
+// waits.
 #include "confirm.h"
 
 int main() {
