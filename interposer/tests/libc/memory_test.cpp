@@ -246,6 +246,23 @@ TEST_F(LibcMemory, AVariableIsThereUntilItsFunctionReturns) {
   EXPECT_FALSE(deep_driver_call()) << "once";
 }
 
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wvla"
+/// The variable goes and the function stays.
+[[gnu::noinline]] bool lends_in_a_block(std::size_t bytes) {
+  bool gone_inside;
+  {
+    volatile char variable[bytes];
+    variable[0] = 0;
+    copy_from(const_cast<const char*>(variable), bytes);
+    gone_inside = driver_call();
+  }
+  return !gone_inside && driver_call();
+}
+#pragma GCC diagnostic pop
+
+TEST_F(LibcMemory, AVariableOfABlockGoesWithIt) { EXPECT_TRUE(lends_in_a_block(10'000)); }
+
 TEST_F(LibcMemory, AVariableOfTheCallerStays) {
   volatile char mine[64] = {};
   [&]() __attribute__((noinline)) { copy_from(const_cast<const char*>(mine), sizeof mine); }();
@@ -305,26 +322,36 @@ void lend_in_coroutine() {
   asm volatile("" ::"r"(variable) : "memory");
 }
 
+/// A variable of the coroutine and one of the caller, and driver calls on both stacks.
+void lend_on_two_stacks(char* place, std::size_t bytes) {
+  getcontext(&g_other_context);
+  g_other_context.uc_stack.ss_sp = place;
+  g_other_context.uc_stack.ss_size = bytes;
+  g_other_context.uc_link = &g_main_context;
+  makecontext(&g_other_context, lend_in_coroutine, 0);
+  swapcontext(&g_main_context, &g_other_context);
+  EXPECT_FALSE(driver_call()) << "the coroutine is alive, and its variable with it";
+  EXPECT_FALSE(deep_driver_call());
+  volatile char mine[64] = {};
+  copy_from(const_cast<const char*>(mine), sizeof mine);
+  swapcontext(&g_main_context, &g_other_context);
+  EXPECT_FALSE(g_gone_in_other);
+  EXPECT_FALSE(driver_call());
+  asm volatile("" ::"r"(mine) : "memory");
+}
+
 TEST_F(LibcMemory, CoroutinesAreLeftAlone) {
-  std::vector<char> stack(256 * 1024);
-  char* high = map(256 * 1024);  // above the stacks of threads or below, but not on one
-  for (char* place : {stack.data(), high}) {
-    getcontext(&g_other_context);
-    g_other_context.uc_stack.ss_sp = place;
-    g_other_context.uc_stack.ss_size = 256 * 1024;
-    g_other_context.uc_link = &g_main_context;
-    makecontext(&g_other_context, lend_in_coroutine, 0);
-    swapcontext(&g_main_context, &g_other_context);
-    EXPECT_FALSE(driver_call()) << "the coroutine is alive, and its variable with it";
-    EXPECT_FALSE(deep_driver_call());
-    volatile char mine[64] = {};
-    copy_from(const_cast<const char*>(mine), sizeof mine);
-    swapcontext(&g_main_context, &g_other_context);
-    EXPECT_FALSE(g_gone_in_other);
-    EXPECT_FALSE(driver_call());
-    asm volatile("" ::"r"(mine) : "memory");
-  }
-  munmap(high, 256 * 1024);
+  constexpr std::size_t kStack = 256 * 1024;
+  char* above = map(kStack);  // than the stack of a thread that begins later
+  lend_on_two_stacks(above, kStack);
+  std::thread([&] {
+    ASSERT_LT(static_cast<char*>(__builtin_frame_address(0)), above);
+    lend_on_two_stacks(above, kStack);
+    char* below = map(kStack);
+    lend_on_two_stacks(below, kStack);
+    munmap(below, kStack);
+  }).join();
+  munmap(above, kStack);
 }
 #endif
 
