@@ -324,6 +324,7 @@ void lend_in_coroutine() {
 
 /// A variable of the coroutine and one of the caller, and driver calls on both stacks.
 void lend_on_two_stacks(char* place, std::size_t bytes) {
+  driver_call();  // `mine` of the call before has gone indeed
   getcontext(&g_other_context);
   g_other_context.uc_stack.ss_sp = place;
   g_other_context.uc_stack.ss_size = bytes;
@@ -340,18 +341,25 @@ void lend_on_two_stacks(char* place, std::size_t bytes) {
   asm volatile("" ::"r"(mine) : "memory");
 }
 
+constexpr std::size_t kStack = 256 * 1024;
+
 TEST_F(LibcMemory, CoroutinesAreLeftAlone) {
-  constexpr std::size_t kStack = 256 * 1024;
-  char* above = map(kStack);  // than the stack of a thread that begins later
-  lend_on_two_stacks(above, kStack);
-  std::thread([&] {
-    ASSERT_LT(static_cast<char*>(__builtin_frame_address(0)), above);
-    lend_on_two_stacks(above, kStack);
-    char* below = map(kStack);
-    lend_on_two_stacks(below, kStack);
-    munmap(below, kStack);
-  }).join();
-  munmap(above, kStack);
+  // The coroutine's stack below the thread's, the thread's, the coroutine's above.
+  static char* stacks = map(3 * kStack);
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  ASSERT_EQ(pthread_attr_setstack(&attributes, stacks + kStack, kStack), 0);
+  const auto body = [](void*) -> void* {
+    lend_on_two_stacks(stacks, kStack);
+    lend_on_two_stacks(stacks + 2 * kStack, kStack);
+    return nullptr;
+  };
+  pthread_t thread;
+  ASSERT_EQ(pthread_create(&thread, &attributes, body, nullptr), 0);
+  pthread_join(thread, nullptr);
+  pthread_attr_destroy(&attributes);
+  lend_on_two_stacks(stacks, kStack);  // the main thread
+  munmap(stacks, 3 * kStack);
 }
 #endif
 
