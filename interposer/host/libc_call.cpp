@@ -41,6 +41,7 @@ bool is_word_readable(std::uintptr_t at) {
 
 /// A guest that hands the kernel a wild pointer gets EFAULT, and so must not get SIGSEGV from us.
 bool is_readable(const void* begin, std::size_t bytes) {
+  KeepErrno keep;
   before_host_mapping(begin, bytes);
   const auto from = reinterpret_cast<std::uintptr_t>(begin);
   const std::uintptr_t to = from + bytes;

@@ -42,6 +42,9 @@ using detail::t_stack_loans;
 constinit pthread_key_t g_key{};
 constinit std::atomic<std::uint32_t> g_key_state{0};  // 0 none, 1 being made, 2 ready, 3 there are no more
 
+/// Where the caller's part of the stack begins: above its return address and our saved frame pointer.
+std::uint64_t live_from(const void* frame) { return reinterpret_cast<std::uint64_t>(frame) + 2 * sizeof(void*); }
+
 void tell(const StackLoan& loan, const void* frame) {
   before_host_free(reinterpret_cast<const void*>(loan.begin), loan.end - loan.begin, trace::HostFreeWay::Frame, "",
                    frame);
@@ -126,7 +129,7 @@ bool is_gone(const StackLoan& loan, std::uint64_t live) {
 
 void detail::look_at_frames(const void* frame) {
   StackLoans& mine = *t_stack_loans;
-  const auto live = reinterpret_cast<std::uint64_t>(frame);
+  const std::uint64_t live = live_from(frame);
   if (!is_on_stack(mine, live)) return;
   for (std::size_t i = 0; i < mine.count;) {
     const StackLoan loan = mine.loans[i];
@@ -141,7 +144,7 @@ void detail::look_at_frames(const void* frame) {
 
 void note_stack_loan(const void* begin, std::size_t bytes, const void* frame) {
   const auto from = reinterpret_cast<std::uint64_t>(begin);
-  const auto live = reinterpret_cast<std::uint64_t>(frame);
+  const std::uint64_t live = live_from(frame);
   // Most memory is far from any stack, and a thread that lends none of its own needs no bounds.
   StackLoans* mine = t_stack_loans;
   if (bytes == 0 || from < live) return;

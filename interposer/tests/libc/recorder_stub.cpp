@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "interposer/tests/libc/recorder_stub.h"
+
+#include <dlfcn.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+
+#include "interposer/driver.h"
+#include "interposer/host/libc_frames.h"
+#include "interposer/host/loans.h"
+#include "interposer/process.h"
+
+namespace streamsan {
+namespace {
+
+constexpr std::size_t kMostTold = 256;
+testing::Told g_told[kMostTold];
+std::atomic<std::size_t> g_told_count{0};
+
+std::atomic<char*> g_guarded{nullptr};
+std::size_t g_guarded_bytes = 0;
+
+std::atomic<bool> g_in_driver{false};
+recorder::Options g_options{};
+
+void unguard(const void* begin, std::size_t bytes) {
+  char* guarded = g_guarded;
+  const auto from = reinterpret_cast<std::uintptr_t>(begin);
+  const auto guarded_from = reinterpret_cast<std::uintptr_t>(guarded);
+  const bool everything = !begin && bytes == ~std::size_t{0};
+  if (!guarded || (!everything && (from >= guarded_from + g_guarded_bytes || guarded_from >= from + bytes))) return;
+  mprotect(guarded, g_guarded_bytes, PROT_READ | PROT_WRITE);
+  g_guarded = nullptr;
+}
+
+void tell(const testing::Told& told) {
+  const std::size_t at = g_told_count++;
+  if (at < kMostTold) g_told[at] = told;
+  unguard(told.begin, told.bytes);
+  errno = 12345;  // no test is to find it
+}
+
+testing::Told named(testing::Told told, const char* function, const void* frame) {
+  std::strncpy(told.function, function, sizeof told.function - 1);
+  told.caller = static_cast<const void* const*>(frame)[1];
+  return told;
+}
+
+}  // namespace
+
+namespace recorder {
+
+constinit std::atomic<std::uint32_t> detail::g_loans{0};
+
+void before_host_call(const void* begin, std::size_t bytes, bool writes, const char* function, const void* frame) {
+  tell(named({testing::What::Call, begin, bytes, writes, {}, {}, {}}, function, frame));
+}
+void before_host_free(const void* begin, std::size_t bytes, trace::HostFreeWay way, const char* function,
+                      const void* frame) {
+  tell(named({testing::What::Free, begin, bytes, false, way, {}, {}}, function, frame));
+}
+void before_host_mapping(const void* begin, std::size_t bytes) {
+  tell({testing::What::Mapping, begin, bytes, false, {}, {}, {}});
+}
+
+void* real_dlsym(void* handle, const char* name) {
+  void* found = dlsym(handle, name);
+  asm volatile("" : "+r"(found));  // no jump: dlsym looks at who calls
+  return found;
+}
+bool is_in_driver(const void*) { return g_in_driver; }
+const Options& options() { return g_options; }
+
+}  // namespace recorder
+
+namespace testing {
+
+void set_lent(bool lent) { recorder::detail::g_loans = lent; }
+void guard(void* begin, std::size_t bytes) {
+  mprotect(begin, bytes, PROT_NONE);
+  g_guarded_bytes = bytes;
+  g_guarded = static_cast<char*>(begin);
+}
+void set_in_driver(bool in_driver) { g_in_driver = in_driver; }
+void set_host_frees(bool wanted) { g_options.host_frees = wanted; }
+void forget_told() { g_told_count = 0; }
+std::size_t told_count() { return g_told_count; }
+const Told& told(std::size_t index) { return g_told[index]; }
+long write_from_recorder(int descriptor, const void* bytes, std::size_t count) {
+  long done = ::write(descriptor, bytes, count);
+  asm volatile("" : "+r"(done));
+  return done;
+}
+void note_stack_loan(const void* begin, std::size_t bytes, const void* frame) {
+  recorder::note_stack_loan(begin, bytes, frame);
+}
+void check_frames(const void* frame) { recorder::check_frames(frame); }
+
+}  // namespace testing
+}  // namespace streamsan

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The recorder behind the wrappers of libc, played: what loans.h was told, and one guarded range whose protection it
+// takes away as guards.h does. It lives in the library of the wrappers, so that they are what they are in
+// libstreamsan.so: another object's, in front of libc.
+#pragma once
+
+#include <cstddef>
+
+#include "interposer/trace/format.h"
+
+namespace streamsan::testing {
+
+enum class What { Call, Free, Mapping };
+
+struct Told {
+  What what;
+  const void* begin;
+  std::size_t bytes;
+  bool writes;
+  trace::HostFreeWay way;
+  char function[24];
+  const void* caller;  // where the call stack of the record would begin
+};
+
+#define SS_FROM_LIBRARY __attribute__((visibility("default")))
+
+/// Something is lent, or nothing is.
+SS_FROM_LIBRARY void set_lent(bool lent);
+/// [begin, begin + bytes) cannot be accessed until the recorder is told of a call that touches it. Whole pages.
+SS_FROM_LIBRARY void guard(void* begin, std::size_t bytes);
+/// As if the driver made all calls.
+SS_FROM_LIBRARY void set_in_driver(bool in_driver);
+SS_FROM_LIBRARY void set_host_frees(bool wanted);
+
+SS_FROM_LIBRARY void forget_told();
+SS_FROM_LIBRARY std::size_t told_count();
+SS_FROM_LIBRARY const Told& told(std::size_t index);
+
+/// write(), called from inside the library.
+SS_FROM_LIBRARY long write_from_recorder(int descriptor, const void* bytes, std::size_t count);
+
+SS_FROM_LIBRARY void note_stack_loan(const void* begin, std::size_t bytes, const void* frame);
+SS_FROM_LIBRARY void check_frames(const void* frame);
+
+}  // namespace streamsan::testing
