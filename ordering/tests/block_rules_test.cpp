@@ -396,6 +396,20 @@ TEST_F(Blocks, LivesThatTheHostKnowsToBeCompleteLeaveNothing) {
   EXPECT_EQ(model.statistics().shadow_entries, 0u);
 }
 
+TEST_F(Blocks, ALaterLifeStandsForAnEarlierOneOfTheSameBytes) {
+  const auto live = [&](Address use) {
+    take(pool, s);
+    copy(s, bytes(use, kBlock), array(), Form::Asynchronous);
+    give(pool, s);
+  };
+  for (int i = 0; i < 100; ++i) live(pool);
+  EXPECT_EQ(model.statistics().shadow_entries, 1u);
+  live(pool + 8);
+  EXPECT_EQ(model.statistics().shadow_entries, 2u + 1u) << "not all bytes, and some of the pool";
+  take(pool, t);
+  EXPECT_TRUE(one(HazardKind::ReuseWhileInUse));
+}
+
 TEST_F(Blocks, OnlySoManyLivesAreRemembered) {
   const Address large = 0x5000'0000;
   model.allocate(call(), {large, large + (64u << 20)}, MemoryKind::Device);
