@@ -410,6 +410,21 @@ TEST_F(Blocks, ALaterLifeStandsForAnEarlierOneOfTheSameBytes) {
   EXPECT_TRUE(one(HazardKind::ReuseWhileInUse));
 }
 
+TEST_F(Blocks, ALaterLifeInAnotherLaneStandsForNothing) {
+  const StreamId u = non_blocking();
+  for (const StreamId stream : {s, t}) {
+    take(pool, stream);
+    copy(stream, bytes(pool, kBlock), array(), Form::Asynchronous);
+    give(pool, stream);
+  }
+  EXPECT_TRUE(one(HazardKind::ReuseWhileInUse));
+  edge(t, u);
+  take(pool, u);
+  const std::vector<Hazard> hazards = found();
+  ASSERT_EQ(hazards.size(), 1u);
+  EXPECT_EQ(hazards[0].earlier.stream, s) << "the life before the last";
+}
+
 TEST_F(Blocks, OnlySoManyLivesAreRemembered) {
   const Address large = 0x5000'0000;
   model.allocate(call(), {large, large + (64u << 20)}, MemoryKind::Device);
