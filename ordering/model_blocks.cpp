@@ -102,9 +102,7 @@ void Model::Impl::collect_retired(const RetiredBlock& life, const AllocationInfo
 }
 
 void Model::Impl::check_reuse(const Access& access, const Actor& actor) {
-  retired.for_each([&](const RetiredBlock& life) {
-    if (life.info.range.overlaps(access.range)) collect_retired(life, life.info, access, actor);
-  });
+  retired.for_each_in(access.range, [&](const RetiredBlock& life) { collect_retired(life, life.info, access, actor); });
   report(actor);
 }
 

@@ -56,9 +56,7 @@ void Model::Impl::check_end(Allocation& allocation, const Access& free, const Ac
   if (retired.empty()) return;
   Access of_all = free;
   of_all.range = whole;
-  retired.for_each([&](const RetiredBlock& life) {
-    if (life.info.range.overlaps(whole)) collect_retired(life, allocation.info, of_all, actor);
-  });
+  retired.for_each_in(whole, [&](const RetiredBlock& life) { collect_retired(life, allocation.info, of_all, actor); });
   report(actor);
 }
 

@@ -70,6 +70,12 @@ class PointerShadow {
     for (const Reference& access : *history) visit(access);
   }
 
+  /// Calls visit(reference) for the newest read and the newest write of each lane.
+  template <typename Visit>
+  void for_each_newest(Visit visit) const {
+    for (const Reference& access : newest_) visit(access);
+  }
+
   void remember(const Remembered& access, const VectorClock& clock, AccessPool& pool, ShadowCounters& counters);
   /// Drops what is known to `clock`: nothing that starts later can race with it.
   void forget_covered(const VectorClock& clock, AccessPool& pool, ShadowCounters& counters);

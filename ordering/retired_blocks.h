@@ -7,11 +7,14 @@
 // The next block over the same bytes is compared with it. The shadow stays also after that: that one stream was right
 // to take the bytes says nothing about the stream that takes them next.
 //
-// What it loses: past kMostLives the oldest is forgotten (a race may be missed, none is invented).
+// Programs that seldom wait hand out the same blocks in the same stream over and over. A later life of the same bytes
+// stands for an earlier one if each lane that used the earlier reached all bytes of it in the later: who is after the
+// later use is after the earlier one. So there is about one life for each block, however often it was handed out.
+//
+// What it loses: past kMostLives an old one is forgotten (a race may be missed, none is invented).
 #pragma once
 
 #include <cstddef>
-#include <deque>
 #include <utility>
 #include <vector>
 
@@ -31,31 +34,56 @@ class RetiredBlocks {
   static constexpr std::size_t kMostLives = 1024;
 
   void add(RetiredBlock life, AccessPool& pool, ShadowCounters& counters) {
-    if (lives_.size() == kMostLives) {
-      lives_.front().shadow.clear(pool, counters);
-      lives_.pop_front();
+    const std::size_t slot = slot_for(life, pool);
+    if (slot == lives_.size()) {
+      ranges_.push_back(life.info.range);
+      lives_.push_back(std::move(life));
+      return;
     }
-    lives_.push_back(std::move(life));
+    lives_[slot].shadow.clear(pool, counters);
+    ranges_[slot] = life.info.range;
+    lives_[slot] = std::move(life);
   }
   /// Forgets the lives for which condition(life) holds.
   template <typename Condition>
   void drop_if(Condition condition, AccessPool& pool, ShadowCounters& counters) {
+    if (lives_.empty()) return;
     std::erase_if(lives_, [&](RetiredBlock& life) {
       if (!condition(life)) return false;
       life.shadow.clear(pool, counters);
       return true;
     });
+    ranges_.clear();
+    for (const RetiredBlock& life : lives_) ranges_.push_back(life.info.range);
+    next_ = 0;
   }
-  /// Calls visit(life) for every life, oldest first.
+  /// Calls visit(life) for every life that overlaps the range, in no particular order.
+  template <typename Visit>
+  void for_each_in(Range range, Visit visit) const {
+    for (std::size_t i = 0; i < ranges_.size(); ++i) {
+      if (ranges_[i].overlaps(range)) visit(lives_[i]);
+    }
+  }
   template <typename Visit>
   void for_each(Visit visit) {
     for (RetiredBlock& life : lives_) visit(life);
   }
   [[nodiscard]] bool empty() const { return lives_.empty(); }
-  [[nodiscard]] std::size_t size() const { return lives_.size(); }
 
  private:
-  std::deque<RetiredBlock> lives_;
+  /// Where the life goes: the place of one that it stands for, or a new one, or that of an old one.
+  [[nodiscard]] std::size_t slot_for(const RetiredBlock& life, const AccessPool& pool) {
+    const bool waits = life.waited.assumed.size() > 0;
+    for (std::size_t i = 0; i < ranges_.size() && !waits; ++i) {
+      if (ranges_[i] == life.info.range && life.shadow.reaches_all(ranges_[i], lives_[i].shadow, pool)) return i;
+    }
+    if (lives_.size() < kMostLives) return lives_.size();
+    return next_++ % kMostLives;
+  }
+
+  std::vector<Range> ranges_;  ///< of the lives, for the search
+  std::vector<RetiredBlock> lives_;
+  std::size_t next_ = 0;
 };
 
 }  // namespace streamsan::ordering

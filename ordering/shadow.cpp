@@ -27,6 +27,20 @@ void Shadow::remember(const Remembered& access, Range whole, const VectorClock& 
   (mode == AccessMode::Read ? use->read : mode == AccessMode::Atomic ? use->atomic : use->write) = access.epoch;
 }
 
+bool Shadow::reaches_all(Range range, const Shadow& earlier, const AccessPool& pool) const {
+  return std::all_of(earlier.uses_.begin(), earlier.uses_.end(), [&](const LaneUse& use) {
+    bool reached = false;
+    exact_.for_each_in(range, [&](Range segment, const IntervalShadow::Reference& access) {
+      reached |= access.lane == use.lane && segment.contains(range) && access.evidence != Evidence::Widened;
+    });
+    inferred_.for_each_newest([&](const PointerShadow::Reference& access) {
+      const Access& by = pool[access.access];
+      reached |= access.lane == use.lane && by.range.contains(range) && by.mode != AccessMode::Doubtful;
+    });
+    return reached;
+  });
+}
+
 void Shadow::clear_if_covered(const VectorClock& clock, AccessPool& pool, ShadowCounters& counters) {
   if (!all_before(AccessMode::Write, clock)) return;
   clear(pool, counters);

@@ -39,6 +39,9 @@ class Shadow {
     return !birth_ || clock.covers(birth_->lane, birth_->epoch);
   }
 
+  /// Did every lane that used the memory of `earlier` reach all bytes of the range here, for certain?
+  [[nodiscard]] bool reaches_all(Range range, const Shadow& earlier, const AccessPool& pool) const;
+
   /// Calls visit(lane, epoch, access, common range) for earlier accesses that conflict with `later` and are not known
   /// to `clock`: at least those that decide, for each lane, whether something is unordered and how certainly. Inferred
   /// ones, of which there may be many, only if `also_inferred`.

@@ -396,6 +396,35 @@ TEST_F(Blocks, LivesThatTheHostKnowsToBeCompleteLeaveNothing) {
   EXPECT_EQ(model.statistics().shadow_entries, 0u);
 }
 
+TEST_F(Blocks, ALaterLifeStandsForAnEarlierOneOfTheSameBytes) {
+  const auto live = [&](Address use) {
+    take(pool, s);
+    copy(s, bytes(use, kBlock), array(), Form::Asynchronous);
+    give(pool, s);
+  };
+  for (int i = 0; i < 100; ++i) live(pool);
+  EXPECT_EQ(model.statistics().shadow_entries, 1u);
+  live(pool + 8);
+  EXPECT_EQ(model.statistics().shadow_entries, 2u + 1u) << "not all bytes, and some of the pool";
+  take(pool, t);
+  EXPECT_TRUE(one(HazardKind::ReuseWhileInUse));
+}
+
+TEST_F(Blocks, ALaterLifeInAnotherLaneStandsForNothing) {
+  const StreamId u = non_blocking();
+  for (const StreamId stream : {s, t}) {
+    take(pool, stream);
+    copy(stream, bytes(pool, kBlock), array(), Form::Asynchronous);
+    give(pool, stream);
+  }
+  EXPECT_TRUE(one(HazardKind::ReuseWhileInUse));
+  edge(t, u);
+  take(pool, u);
+  const std::vector<Hazard> hazards = found();
+  ASSERT_EQ(hazards.size(), 1u);
+  EXPECT_EQ(hazards[0].earlier.stream, s) << "the life before the last";
+}
+
 TEST_F(Blocks, OnlySoManyLivesAreRemembered) {
   const Address large = 0x5000'0000;
   model.allocate(call(), {large, large + (64u << 20)}, MemoryKind::Device);
