@@ -168,8 +168,8 @@ STREAMSAN_NOT_READ_ static inline void streamsan_block_used(const void* block, v
 // ---- names
 // --------------------------------------------------------------------------------------------------------------
 
-/// Reports call what begins at this address, a block or an allocation of CUDA's, by this name, until it is freed. A later
-/// name replaces an earlier one. At most 255 bytes of the name are kept. An empty name or NULL is ignored.
+/// Reports call what begins at this address, a block or an allocation of CUDA's, by this name, until it is freed. A
+/// later name replaces an earlier one. At most 255 bytes of the name are kept. An empty name or NULL is ignored.
 STREAMSAN_NOT_READ_ static inline void streamsan_name_memory(const void* memory, const char* name) {
   (void)memory, (void)name;
   STREAMSAN_TELL_(name_memory, (memory, name));
