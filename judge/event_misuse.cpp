@@ -41,48 +41,51 @@ void EventMisuse::recorded(EventId id, const EventUse& use, std::optional<orderi
   const bool alone =
       life && (life->kind == StreamKind::NonBlocking || (life->kind != StreamKind::Legacy && !legacy_work_));
   const std::uint64_t work = work_of(use.stream);
-  if (!event.last.made) {
-    for (std::uint8_t i = 0; i < event.empty_waits; ++i) {
-      useful_[key(event.empty[i].site)] = true;
-      add(MisuseKind::WaitedTooEarly, id, event.empty[i], use);
+  if (!event.last.made && event.odd) {
+    Odd& odd = *event.odd;
+    for (std::uint8_t i = 0; i < odd.empty_waits; ++i) {
+      useful_[key(odd.empty[i].site)] = true;
+      add(MisuseKind::WaitedTooEarly, id, odd.empty[i], use);
     }
-    event.empty_waits = 0;
-  } else if (event.last.use.stream != use.stream) {
-    const bool lost =
-        !event.looked_at && !event.last.covers_nothing && previous && !model_.is_after(use.stream, *previous);
-    if (lost) {
-      event.lost = event.last;
-      event.lost.moment = *previous;
-    }
+    odd.empty_waits = 0;
+  } else if (event.last.made && event.last.use.stream != use.stream && !event.looked_at && !event.last.covers_nothing &&
+             previous && !model_.is_after(use.stream, *previous)) {
+    Record& lost = event.make_odd().lost;
+    lost = event.last;
+    lost.moment = *previous;
   }
   event.last = {.use = use, .work = work, .covers_nothing = alone && work == 0, .made = true};
   event.covered |= !event.last.covers_nothing;
   event.looked_at = false;
 }
 
-void EventMisuse::empty_wait(Event& event, const EventUse& wait) {
-  for (std::uint8_t i = 0; i < event.empty_waits; ++i) {
-    if (event.empty[i].site == wait.site) return;
+void EventMisuse::empty_wait(Odd& odd, const EventUse& wait) {
+  for (std::uint8_t i = 0; i < odd.empty_waits; ++i) {
+    if (odd.empty[i].site == wait.site) return;
   }
-  if (event.empty_waits < event.empty.size()) event.empty[event.empty_waits++] = wait;
+  if (odd.empty_waits < odd.empty.size()) odd.empty[odd.empty_waits++] = wait;
 }
 
 void EventMisuse::waited(EventId id, const EventUse& wait) {
   Event& event = events_[key(id)];
   if (event.exempt) return;
-  if (!event.last.made) return empty_wait(event, wait);
+  if (!event.last.made) return empty_wait(event.make_odd(), wait);
   useful_[key(wait.site)] = true;
   event.looked_at = true;
-  if (event.lost.made) {
-    const ordering::Moment lost = event.lost.moment;
-    if (!(wait.by_host ? model_.is_after(wait.thread, lost) : model_.is_after(wait.stream, lost)))
-      add(MisuseKind::RecordLost, id, wait, event.last.use, event.lost.use);
-    event.lost.made = false;
+  if (event.odd && event.odd->lost.made) {
+    const Record lost = event.odd->lost;
+    event.odd->lost.made = false;
+    const bool covered =
+        wait.by_host ? model_.is_after(wait.thread, lost.moment) : model_.is_after(wait.stream, lost.moment);
+    if (!covered) add(MisuseKind::RecordLost, id, wait, event.last.use, lost.use);
   }
   const bool elsewhere = wait.by_host || wait.stream != event.last.use.stream;
-  if (elsewhere && event.last.covers_nothing && !event.early.made && work_of(event.last.use.stream) > event.last.work) {
-    event.early = event.last;
-    event.early_wait = wait;
+  if (elsewhere && event.last.covers_nothing && work_of(event.last.use.stream) > event.last.work) {
+    Odd& odd = event.make_odd();
+    if (!odd.early.made) {
+      odd.early = event.last;
+      odd.early_wait = wait;
+    }
   }
   // From here on the waiting stream is after something.
   if (elsewhere && !wait.by_host && !event.last.covers_nothing) work(wait.stream);
@@ -121,13 +124,12 @@ void EventMisuse::add(MisuseKind kind, EventId id, const EventUse& wait, const E
 }
 
 void EventMisuse::close(EventId id, Event& event) {
-  if (event.exempt) return;
-  for (std::uint8_t i = 0; i < event.empty_waits; ++i) add(MisuseKind::NeverRecorded, id, event.empty[i], {});
-  event.empty_waits = 0;
-  if (event.early.made && !event.covered) {
-    add(MisuseKind::RecordedTooEarly, id, event.early_wait, event.early.use);
-    event.early.made = false;
-  }
+  if (event.exempt || !event.odd) return;
+  Odd& odd = *event.odd;
+  for (std::uint8_t i = 0; i < odd.empty_waits; ++i) add(MisuseKind::NeverRecorded, id, odd.empty[i], {});
+  odd.empty_waits = 0;
+  if (odd.early.made && !event.covered) add(MisuseKind::RecordedTooEarly, id, odd.early_wait, odd.early.use);
+  odd.early.made = false;
 }
 
 void EventMisuse::destroyed(EventId id) {

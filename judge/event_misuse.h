@@ -28,6 +28,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -92,20 +93,29 @@ class EventMisuse {
     bool covers_nothing = false;
     bool made = false;
   };
-  struct Event {
-    bool exempt = false;
-    bool looked_at = false;  ///< waited for or queried, since its last record
-    bool covered = false;    ///< some record of it covered something
+  /// What few events need.
+  struct Odd {
     std::uint8_t empty_waits = 0;
     std::array<EventUse, 4> empty;  ///< waits before any record, of different places
-    Record last;
     Record lost;
     EventUse early_wait;  ///< found the event recorded before the work
     Record early;
   };
+  struct Event {
+    bool exempt = false;
+    bool looked_at = false;  ///< waited for or queried, since its last record
+    bool covered = false;    ///< some record of it covered something
+    Record last;
+    std::unique_ptr<Odd> odd;
+
+    Odd& make_odd() {
+      if (!odd) odd = std::make_unique<Odd>();
+      return *odd;
+    }
+  };
 
   std::uint64_t& work_of(ordering::StreamId stream);
-  void empty_wait(Event& event, const EventUse& wait);
+  static void empty_wait(Odd& odd, const EventUse& wait);
   void add(MisuseKind kind, ordering::EventId event, const EventUse& wait, const EventUse& record,
            const EventUse& lost = {});
   void close(ordering::EventId id, Event& event);

@@ -61,11 +61,22 @@ trace::TraceBuilder rich_trace() {
           trace::kAsyncForm);
     t.fill_async(2, 0x700000100000, 512);
     if (i % 7 == 0) t.sync_stream(1);
+    t.host_access(0x600000000000, 64, i % 2 != 0, static_cast<trace::AccessWay>(i % 3), i % 3 == 1 ? "write" : "");
+    if (i % 8 == 3) t.host_free(0x500000000000, 4096);
+    t.block_alloc(0x700000000000 + i % 4 * 4096, 4096, i % 3 ? std::optional<std::uint64_t>(0x1000) : std::nullopt);
+    t.block_use(0x700000000000 + i % 4 * 4096, 0x2000);
+    t.block_free(0x700000000000 + i % 3 * 4096, 0x2000, i % 5 ? 0 : trace::kUntold);
+    t.signal(0x1000, i % 2);
+    t.await(0x2000, i % 3);
+    t.call_failed(i % 2 ? "cuEventRecord" : "cuStreamSynchronize", 0x1000, 0xE0, 400);
     if (i == 20) t.capture_begin(0x1000), t.capture_end(0x1000, 5), t.graph_launch(0x1000, 6);
   }
   t.free_async(0x700000100000, 0x2000);
   t.free(0x700000000000);
   t.unmodelled("cuSomething", 3);
+  t.name_memory(0x600000000000, "a buffer");
+  t.event_create(0xE1);
+  t.event_wait(0x2000, 0xE1);
   t.message("hello");
   t.stream_destroy(0x1000);
   return t;
@@ -89,6 +100,7 @@ std::uint64_t judge_file(const std::string& path) {
   }
   Symbolizer none({.enabled = false, .tool = {}});
   explain(hazards.kept(), judge.places(), none);
+  explain(judge.event_misuse(), hazards.kept(), judge.failed_calls(), judge.places(), none);
   return records;
 }
 
