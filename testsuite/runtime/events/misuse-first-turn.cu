@@ -5,9 +5,9 @@
 //
 // RUN: %build %s -o %t
 // RUN: %silent %t
-// RUN: %run --min_severity=note %t 2>&1 | %report
+// RUN: env STREAMSAN_OPTIONS=min_severity=note %run %t 2>&1 | %report
 // RUN: %build -DFIXED %s -o %t.fixed
-// RUN: %silent --min_severity=note %t.fixed
+// RUN: env STREAMSAN_OPTIONS=min_severity=note %silent %t.fixed
 //
 // CHECK: NOTE: streamsan: event-waited-too-early: stream 1 waits for event 1 before its first record.
 // CHECK-NEXT: No ordering: the wait (op #1) does nothing, event 1 is recorded later (op #5). In the first turn of a loop that is common and right.

@@ -9,7 +9,7 @@
 // RUN: %silent %t.fixed
 //
 // RUN: echo 'event-misuse:^consumer' > %t.supp
-// RUN: %silent --suppressions=%t.supp %t
+// RUN: env STREAMSAN_OPTIONS=suppressions=%t.supp %silent %t
 //
 // CHECK: LATENT: streamsan: event-never-recorded: stream 2 waits for event 1, which is never recorded.
 // CHECK-NEXT: No ordering: a wait for an event that was never recorded does nothing.

@@ -5,9 +5,9 @@
 //
 // RUN: %build %s -o %t
 // RUN: %silent %t
-// RUN: %run --min_severity=note %t 2>&1 | %report
+// RUN: env STREAMSAN_OPTIONS=min_severity=note %run %t 2>&1 | %report
 // RUN: %build -DFIXED %s -o %t.fixed
-// RUN: %silent --min_severity=note %t.fixed
+// RUN: env STREAMSAN_OPTIONS=min_severity=note %silent %t.fixed
 //
 // CHECK: NOTE: streamsan: event-record-lost: event 1 is recorded in stream 1 and then in stream 2, and only then waited for.
 // CHECK-NEXT: No ordering: a record takes the place of the one before: stream 3 waits for what stream 2 held (op #4), and not for what stream 1 held (op #2).

@@ -5,9 +5,9 @@
 //
 // RUN: %build %s -o %t
 // RUN: %silent %t
-// RUN: %run --min_severity=note %t 2>&1 | %report
+// RUN: env STREAMSAN_OPTIONS=min_severity=note %run %t 2>&1 | %report
 // RUN: %build -DFIXED %s -o %t.fixed
-// RUN: %silent --min_severity=note %t.fixed
+// RUN: env STREAMSAN_OPTIONS=min_severity=note %silent %t.fixed
 //
 // CHECK: NOTE: streamsan: event-recorded-too-early: event 1 is recorded in stream 1 before any work is in it.
 // CHECK-NEXT: No ordering: stream 1 was empty when event 1 was recorded (op #1) and was given work before the host waits: the wait covers none of it.
