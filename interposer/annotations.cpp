@@ -6,6 +6,8 @@
 
 #include "include/streamsan/annotate.h"
 #include "interposer/functions.h"
+#include "interposer/handle_table.h"
+#include "interposer/poison.h"
 #include "interposer/process.h"
 #include "interposer/stack.h"
 #include "interposer/streams.h"
@@ -74,6 +76,18 @@ void write_name(Kind kind, std::uint64_t subject, const char* name) {
 
 constexpr Place kUntoldPlace{{}, trace::kUntold};
 
+/// Sizes of live blocks, while they are to be poisoned when they go back.
+constinit HandleTable<std::uint64_t, 1u << 14> g_block_bytes{};
+
+void poison_returning(std::uint64_t block, const Place& place) {
+  const auto* bytes = g_block_bytes.find(block);
+  if (!bytes) return;
+  // Without a stream the host has waited for the block's users itself.
+  const bool in_stream = (place.flags & (trace::kOnHost | trace::kUntold)) == 0;
+  poison_block(block, bytes->value.load(std::memory_order_relaxed), in_stream ? place.stream : StreamArgument{});
+  g_block_bytes.erase(block);
+}
+
 // What the program calls. Each takes its own frame: the stack begins behind it.
 
 void on_block_allocated(const void* block, std::size_t bytes, void* stream) {
@@ -81,11 +95,17 @@ void on_block_allocated(const void* block, std::size_t bytes, void* stream) {
   mark_region(word(block), bytes);
   const Place place = place_of(stream);
   write_block(Kind::BlockAlloc, word(block), bytes, place, __builtin_frame_address(0));
+  if (!poisoning()) [[likely]]
+    return;
+  if (auto* known = g_block_bytes.insert(word(block))) known->value.store(bytes, std::memory_order_relaxed);
 }
 
 void on_block_freed(const void* block, void* stream) {
   if (!block || !wants_annotations()) return;
-  write_block(Kind::BlockFree, word(block), 0, place_of(stream), __builtin_frame_address(0));
+  const Place place = place_of(stream);
+  write_block(Kind::BlockFree, word(block), 0, place, __builtin_frame_address(0));
+  if (poisoning()) [[unlikely]]
+    poison_returning(word(block), place);
 }
 
 void on_block_used(const void* block, void* stream) {

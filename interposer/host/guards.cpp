@@ -3,8 +3,8 @@
 
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <time.h>
 
+#include "interposer/clock.h"
 #include "interposer/handle_table.h"
 
 namespace streamsan::recorder {
@@ -17,12 +17,6 @@ constexpr std::uint64_t kLongPages = 8;     // from here on, pages in between ar
 constinit std::uint64_t g_started_ns = 0;
 constinit std::uint64_t g_spent_ns = 0;
 constinit std::uint64_t g_turn = 0;
-
-std::uint64_t now_ns() {
-  timespec time{};
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
-}
 
 }  // namespace
 
@@ -64,16 +58,16 @@ bool set_protection(std::uint64_t page, Protection protection) {
   return result == 0;
 }
 
-GuardTime::GuardTime() : start_(now_ns()) {}
+GuardTime::GuardTime() : start_(monotonic_ns()) {}
 
-GuardTime::~GuardTime() { g_spent_ns += now_ns() - start_ + kUnseen; }
+GuardTime::~GuardTime() { g_spent_ns += monotonic_ns() - start_ + kUnseen; }
 
 bool GuardTime::affordable() const {
   return g_spent_ns <= kFree + (start_ - g_started_ns) / 100 * options().host_guard_cost;
 }
 
 void start_guard_time() {
-  g_started_ns = now_ns();
+  g_started_ns = monotonic_ns();
   g_spent_ns = 0;
 }
 

@@ -5,6 +5,7 @@
 #include <cuda.h>
 
 #include "interposer/driver.h"
+#include "interposer/host/host_memory.h"
 #include "interposer/process.h"
 #include "interposer/stack.h"
 #include "interposer/writer.h"
@@ -77,7 +78,8 @@ void start_hashing() {
 
 void hash_source(std::uint64_t begin, std::uint64_t bytes, StreamArgument stream, std::uint16_t api,
                  const void* frame) {
-  if (!bytes || !stream.handle || !is_pinned(begin) || !is_pinned(begin + bytes - 1) || is_being_captured(stream))
+  if (!bytes || !stream.handle || can_be_guarded(begin) || !is_pinned(begin) || !is_pinned(begin + bytes - 1) ||
+      is_being_captured(stream))
     return;
   auto submit = reinterpret_cast<decltype(&::cuLaunchHostFunc)>(driver_entry(api::Index::cuLaunchHostFunc));
   Watched* watched = submit ? take_place() : nullptr;

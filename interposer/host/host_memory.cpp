@@ -142,6 +142,13 @@ HostRegion* find_host_region(std::uint64_t address) {
   return at < g_count && g_regions[at].begin <= address ? &g_regions[at] : nullptr;
 }
 
+bool can_be_guarded(std::uint64_t address) {
+  if (!near_host_memory(address)) return false;
+  const Holding holding(g_host_lock);
+  const HostRegion* region = find_host_region(address);
+  return region && region->guardable;
+}
+
 void forget_host_memory() { g_count = 0; }
 
 }  // namespace streamsan::recorder

@@ -35,6 +35,9 @@ bool near_host_memory(std::uint64_t address);
 /// The region that holds the address, or nullptr. Under g_host_lock.
 HostRegion* find_host_region(std::uint64_t address);
 
+/// Is the address in memory whose pages are guarded when it is lent?
+bool can_be_guarded(std::uint64_t address);
+
 void forget_host_memory();
 
 }  // namespace streamsan::recorder

@@ -22,6 +22,7 @@ struct Loan {
   StreamArgument stream{};
   LoanUse use = LoanUse::Reads;
   bool pageable = false;
+  bool freeable = false;      // it is not CUDA's to free: pageable or registered
   bool non_blocking = false;  // the stream: the legacy stream does not wait for it (R-STR-12)
   bool told = false;          // of a touch: one is enough
   GuardedPages guarded;
@@ -39,6 +40,22 @@ constinit Loan g_table[kMostLoans] = {};
 constinit std::size_t g_count = 0;
 constinit std::uint64_t g_last = 0;
 constinit HandleTable<Recorded, 1u << 14> g_events{};
+
+/// Where something lies that free() or munmap() could take away. Without the lock: all blocks that are freed come by.
+constinit std::atomic<std::uint64_t> g_freeable_begin{kEveryEnd};
+constinit std::atomic<std::uint64_t> g_freeable_end{0};
+
+void note_freeable() {
+  std::uint64_t begin = kEveryEnd;
+  std::uint64_t end = 0;
+  for (std::size_t i = 0; i < g_count; ++i) {
+    if (!g_table[i].freeable) continue;
+    if (g_table[i].begin < begin) begin = g_table[i].begin;
+    if (g_table[i].end > end) end = g_table[i].end;
+  }
+  g_freeable_begin.store(begin, std::memory_order_relaxed);
+  g_freeable_end.store(end, std::memory_order_relaxed);
+}
 
 std::uint32_t hash_of(const StreamArgument& stream) {
   return static_cast<std::uint32_t>(mix_bits(stream.handle ^ mix_bits(stream.context)));
@@ -93,9 +110,11 @@ void guard(Loan& loan, HostRegion& region) {
 
 void remove(Loan& loan) {
   unguard(loan);
+  const bool freeable = loan.freeable;
   Loan& last = g_table[--g_count];
   if (&loan != &last) loan = last;
   note_count();
+  if (freeable) note_freeable();
 }
 
 template <typename Condition>
@@ -127,10 +146,12 @@ void add(std::uint64_t begin, std::uint64_t end, LoanUse use, const StreamArgume
           .stream = stream,
           .use = use,
           .pageable = pageable,
+          .freeable = pageable || region->kind == ordering::MemoryKind::Registered,
           .non_blocking = is_non_blocking(stream.handle),
           .guarded = {}};
   if (region) guard(loan, *region);
   note_count();
+  if (loan.freeable) note_freeable();
 }
 
 /// Takes the guards of everything that has a guarded page in [begin, end) away.
@@ -248,12 +269,15 @@ void before_host_free(const void* begin, std::size_t bytes, trace::HostFreeWay w
                       const void* frame) {
   if (bytes == 0 || !any_loans()) return;
   const auto address = reinterpret_cast<std::uint64_t>(begin);
+  if (address >= g_freeable_end.load(std::memory_order_relaxed) ||
+      address + bytes <= g_freeable_begin.load(std::memory_order_relaxed))
+    return;
   bool lent = false;
   {
     const Holding holding(g_host_lock);
     if (!holding) return;
     for (std::size_t i = 0; i < g_count && !lent; ++i)
-      lent = g_table[i].begin < address + bytes && address < g_table[i].end;
+      lent = g_table[i].freeable && g_table[i].begin < address + bytes && address < g_table[i].end;
     // Also pages that only share one with what goes away.
     unguard_pages(address, address + bytes);
     if (lent) end_loans(address, address + bytes);

@@ -3,7 +3,6 @@
 // A function copies from its local variable and returns. The twin's variable is the caller's and lives until the stream
 // was waited for.
 //
-// REQUIRES: loans
 // RUN: %build %s -o %t
 // RUN: %expect 0 %run %t 2>&1 | %report
 // RUN: %build -DIN_A_THREAD %s -o %t.thread -Xcompiler -pthread

@@ -3,13 +3,12 @@
 // Pageable memory goes away while an asynchronous copy may still read it: a vector's end, realloc that moves, munmap.
 // That the call waits for pageable memory is documented as possible only (R-CPY-13): latent.
 //
-// REQUIRES: loans
 // RUN: %build %s -o %t
-// RUN: %expect 0 %run %t 2>&1 | %report
+// RUN: %expect 0 %run %t 2>&1 | %sites --check-prefixes=CHECK,FREES
 // RUN: %build -DMOVES %s -o %t.moves
-// RUN: %expect 0 %run %t.moves 2>&1 | %report
+// RUN: %expect 0 %run %t.moves 2>&1 | %sites --check-prefixes=CHECK,MOVES
 // RUN: %build -DUNMAPS %s -o %t.unmaps
-// RUN: %expect 0 %run %t.unmaps 2>&1 | %report
+// RUN: %expect 0 %run %t.unmaps 2>&1 | %sites --check-prefixes=CHECK,UNMAPS
 // RUN: %build -DFIXED %s -o %t.fixed
 // RUN: %silent %t.fixed
 // RUN: %build -DFIXED -DMOVES %s -o %t.fixed
@@ -20,9 +19,13 @@
 //
 // CHECK-NOT: ERROR
 // CHECK: LATENT: streamsan:
-// CHECK: {{free|realloc|munmap}}
-// CHECK: main{{.*}}[[FREE]]
-// CHECK: cudaMemcpyAsync
+// FREES: Free by free() on the host
+// FREES-NEXT: main{{.*}}[[FREE]]
+// MOVES: Free by realloc() on the host
+// MOVES-NEXT: main{{.*}}[[MOVE]]
+// UNMAPS: Free by munmap() on the host
+// UNMAPS-NEXT: main{{.*}}[[UNMAP]]
+// CHECK: Previous read by cudaMemcpyAsync (host to device) on stream 1
 // CHECK: main{{.*}}[[COPY]]
 // CHECK: R-CPY-13
 #include <sys/mman.h>
@@ -48,9 +51,9 @@ int main() {
   must(cudaStreamSynchronize(stream));
 #endif
 #if defined(UNMAPS)
-  munmap(host, kBytes);  // @FREE
+  munmap(host, kBytes);  // @UNMAP
 #elif defined(MOVES)
-  host = std::realloc(host, 4 * kBytes);  // @FREE
+  host = std::realloc(host, 4 * kBytes);  // @MOVE
 #else
   std::free(host);  // @FREE
 #endif

@@ -3,7 +3,6 @@
 // The next batch is read into the source of a copy that may not have begun. The call is given a buffer of which the
 // file fills a part only; the twin reads into another buffer of the same allocation.
 //
-// REQUIRES: loans
 // RUN: %build %s -o %t
 // RUN: %racy %t %s 2>&1 | %report
 // RUN: %build -DFIXED %s -o %t.fixed
