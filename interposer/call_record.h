@@ -67,6 +67,12 @@ inline std::uint64_t bytes_from(std::uint64_t address) {
   return address_range(address, begin, end) ? end - address : 0;
 }
 
+inline bool is_managed(std::uint64_t address) {
+  auto ask = reinterpret_cast<decltype(&::cuPointerGetAttribute)>(driver_entry(api::Index::cuPointerGetAttribute));
+  unsigned managed = 0;
+  return ask && ask(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, address) == CUDA_SUCCESS && managed != 0;
+}
+
 /// Everything about a call except its result: what its row needs to write a record.
 template <std::size_t kRow, class Arguments>
 class CallRecord {
@@ -184,8 +190,9 @@ class CallRecord {
     std::uint64_t* w = slot.record->w;
     w[0] = address;
     w[1] = bytes;
-    w[2] = static_cast<std::uint64_t>(kRow == api::Index::cuLibraryGetManaged ? ordering::MemoryKind::Managed
-                                                                              : memory_kind(kKind));
+    // A __managed__ variable is looked up like any other.
+    const bool managed = kKind == api::EffectKind::GlobalLookup && is_managed(address);
+    w[2] = static_cast<std::uint64_t>(managed ? ordering::MemoryKind::Managed : memory_kind(kKind));
     w[3] = at.handle;
     w[4] = current_context();
     return slot;

@@ -113,7 +113,9 @@ report::Finding MisuseExplainer::finding(const Misuse& misuse) {
   report::Finding out;
   out.kind = report::Kind::EventMisuse;
   const bool certain = misuse.kind == MisuseKind::NeverRecorded && !misuse.place_is_useful && whole_run_;
-  out.severity = certain ? Severity::Latent : Severity::Note;
+  // What a library does inside of itself nobody can mend, and it knows why.
+  const bool in_library = !library_call(sites_.stack(misuse.wait.site)).empty();
+  out.severity = certain && !in_library ? Severity::Latent : Severity::Note;
   out.hazard = out.cause = hazard_name(misuse.kind);
   out.related.push_back(related(misuse.wait, misuse.wait_stream));
   if (misuse.record.site != ordering::kNoSite) out.related.push_back(related(misuse.record, misuse.record_stream));

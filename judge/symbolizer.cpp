@@ -134,6 +134,21 @@ bool digits(std::string_view text) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
+/// nvcc compiles host code from a file of its own making. Its lines are those of the source, but for functions written
+/// inside of a class it forgets to say so: "/tmp/tmpxft_00000d6e_00000000-6_step.cudafe1.cpp" is "step.cu".
+std::string source_file(std::string_view text) {
+  const std::string file = std::filesystem::path(text).lexically_normal().string();
+  constexpr std::string_view kBegin = "/tmpxft_";
+  constexpr std::string_view kEnd = ".cudafe1.cpp";
+  const std::size_t begin = file.rfind('/');
+  if (begin == std::string::npos || file.compare(begin, kBegin.size(), kBegin) != 0 || !file.ends_with(kEnd))
+    return file;
+  // tmpxft_, two numbers of eight digits, a small number, and the name
+  const std::size_t name = file.find('_', file.find('-', begin));
+  if (name == std::string::npos) return file;
+  return file.substr(name + 1, file.size() - kEnd.size() - name - 1) + ".cu";
+}
+
 }  // namespace
 
 std::string Symbolizer::find_tool() {
@@ -226,7 +241,7 @@ void Symbolizer::look_up(const std::string& module, const std::set<std::uint64_t
     }
     line.line = count == 2 ? numbers[1] : numbers[0];
     line.column = count == 2 ? numbers[0] : 0;
-    if (text != "??") line.file = std::filesystem::path(text).lexically_normal().string();
+    if (text != "??") line.file = source_file(text);
     current->push_back(line);
   }
 }

@@ -42,7 +42,7 @@ std::uint64_t TraceBuilder::add(Kind kind, std::string_view symbol, Words words,
 
 std::uint64_t TraceBuilder::add_text(Kind kind, Words words, std::string_view text, std::string_view symbol) {
   std::vector<std::uint64_t> payload((text.size() + 7) / 8);
-  std::memcpy(payload.data(), text.data(), text.size());
+  if (!text.empty()) std::memcpy(payload.data(), text.data(), text.size());
   return add(kind, symbol, words, payload);
 }
 

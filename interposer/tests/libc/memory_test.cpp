@@ -182,8 +182,6 @@ TEST_F(LibcMemory, MappingsThatChangeAreNoAccess) {
   const auto is_mapping = [&](const std::vector<Told>& told) {
     return told.size() == 1 && told[0].what == What::Mapping && told[0].begin == begin && told[0].bytes == kPage;
   };
-  EXPECT_TRUE(is_mapping(told_by([&] { mprotect(begin, kPage, PROT_READ | PROT_WRITE); })));
-  EXPECT_TRUE(is_mapping(told_by([&] { pkey_mprotect(begin, kPage, PROT_READ | PROT_WRITE, -1); })));
   EXPECT_TRUE(is_mapping(told_by([&] { madvise(begin, kPage, MADV_NORMAL); })));
 #ifndef __SANITIZE_ADDRESS__  // whose mlock does nothing
   guard(begin, kPage);

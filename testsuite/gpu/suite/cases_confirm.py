@@ -20,16 +20,25 @@ def confirming(name, source, wrong, *options, text=()):
     return Case(name, source, command, expect, mode="shell", null=False, cost=3, alone=True)
 
 
-def perturbed(name, slow, other):
-    """`slow` is a seed that delays the producer and spares the consumer, `other` one that spares the producer."""
+# As docs/confirm.md says it: seeds are tried until one shows the race. Which one does depends on how many streams the
+# libraries make for themselves. {} is the program.
+EVERY_SEED = """
+for seed in 1 2 3 4; do
+  "$0" run --footprints=inferred --exitcode=0 --max_reports=1 --verbosity=1 --perturb=200 --perturb_seed=$seed -- "$1" ||
+    exit 1
+done
+"""
+
+
+def perturbed(name):
     racy = Target(f"{name.replace('-', '_')}.cu", ("-g",))
-    delay = ("--perturb=200", "--verbosity=1", f"--perturb_seed={slow}")
-    return [
-        confirming(name, racy, True, *delay, text=(DELAYED,)),
-        confirming(f"{name}-other-seed", racy, False, "--perturb=200", f"--perturb_seed={other}"),
-        confirming(f"{name}-plain", racy, False),
-        confirming(f"{name}-fixed", racy.fixed(), False, *delay, text=(DELAYED,)),
-    ]
+
+    def every_seed(suffix, source, wrong):
+        expect = Expect(exit=1 if wrong else 0, text=(WRONG if wrong else RIGHT, DELAYED))
+        command = ("sh", "-c", EVERY_SEED, "{streamsan}", "{}")
+        return Case(name + suffix, source, command, expect, mode="shell", null=False, cost=8, alone=True)
+
+    return [every_seed("", racy, True), confirming(f"{name}-plain", racy, False), every_seed("-fixed", racy.fixed(), False)]
 
 
 def poisoned(name):
@@ -42,11 +51,11 @@ def poisoned(name):
 
 
 CASES = [
-    *perturbed("perturb-upload", 2, 9),
-    *perturbed("perturb-event-too-early", 2, 9),
-    *perturbed("perturb-graph", 2, 9),
-    *perturbed("perturb-host-source", 2, 9),
-    *perturbed("perturb-default-stream", 9, 2),
+    *perturbed("perturb-upload"),
+    *perturbed("perturb-event-too-early"),
+    *perturbed("perturb-graph"),
+    *perturbed("perturb-host-source"),
+    *perturbed("perturb-default-stream"),
     *poisoned("poison-free-async"),
     *poisoned("poison-cuda-free"),
     *poisoned("poison-free-host"),
