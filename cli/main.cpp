@@ -84,6 +84,15 @@ bool takes_next(std::string_view argument) {
   });
 }
 
+/// The option that is followed by "--" instead of its value; empty: none.
+std::string without_value(const std::vector<std::string>& arguments) {
+  for (std::size_t at = 1; at + 1 < arguments.size() && arguments[at].starts_with('-') && arguments[at] != "--";) {
+    if (takes_next(arguments[at]) && arguments[at + 1] == "--") return arguments[at];
+    at += takes_next(arguments[at]) ? 2 : 1;
+  }
+  return {};
+}
+
 /// Cuts the program's command line off the arguments of `run`.
 std::vector<std::string> cut_program(std::vector<std::string>& arguments) {
   std::size_t at = 1;
@@ -188,6 +197,10 @@ int main(std::vector<std::string> arguments) {
   }
 
   std::vector<std::string> program;
+  if (std::string option = without_value(arguments); !option.empty()) {
+    complain(option + " needs a value");
+    return kUsage;
+  }
   if (!arguments.empty() && arguments[0] == "run") program = cut_program(arguments);
   for (const std::string& argument : arguments) {
     if (std::string fault = flag_fault(argument); !fault.empty()) {

@@ -44,6 +44,7 @@ struct Limit {
   std::uint32_t most;
 };
 constexpr Limit kLimits[] = {{"exitcode", 255},
+                             {"stack_depth", recorder::kMaxStackDepth},
                              {"host_guard_cost", recorder::kMostHostGuardCost},
                              {"perturb", recorder::kMostPerturb},
                              {"perturb_seed", recorder::kMostPerturbSeed},

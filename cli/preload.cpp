@@ -13,6 +13,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <optional>
 #include <string_view>
 #include <system_error>
@@ -80,11 +81,20 @@ void remove_left_behind(const fs::path& parent) {
 
 }  // namespace
 
+/// The loader ignores a preload that it cannot load, and the program would run unchecked.
+static bool is_elf_file(const std::string& path) {
+  std::error_code error;
+  if (!fs::is_regular_file(path, error)) return false;
+  char magic[4] = {};
+  std::ifstream(path, std::ios::binary).read(magic, sizeof magic);
+  return std::string_view(magic, sizeof magic) == "\177ELF";
+}
+
 std::string find_preload(const Options& options, std::vector<std::string>& tried) {
   std::error_code error;
   if (!options.preload_path.empty()) {
     tried.push_back(options.preload_path);
-    if (fs::is_regular_file(options.preload_path, error)) return fs::absolute(options.preload_path).string();
+    if (is_elf_file(options.preload_path)) return fs::absolute(options.preload_path).string();
     return {};
   }
   fs::path self = fs::read_symlink("/proc/self/exe", error);
@@ -181,6 +191,8 @@ std::vector<std::string> guest_environment(const Options& options, const std::st
     set_path("agent_path", footprints.agent);
     set_path("sanitizer_library", footprints.sanitizer);
   }
+  // The first launch of a kernel loads its code, and that waits for running work: it would wait for the delays.
+  if (options.perturb > 0 && environment("CUDA_MODULE_LOADING").empty()) out.emplace_back("CUDA_MODULE_LOADING=EAGER");
   out.push_back("STREAMSAN_OPTIONS=" + settings);
   return out;
 }

@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <system_error>
@@ -64,8 +65,10 @@ Session::Session(const Options& options) : options_(options) {}
 
 std::string Session::prepare() {
   if (options_.suppressions.empty()) return {};
+  std::error_code ignored;
   std::ifstream file(options_.suppressions);
-  if (!file) return "cannot read the suppressions file " + options_.suppressions;
+  if (!file || std::filesystem::is_directory(options_.suppressions, ignored))
+    return "cannot read the suppressions file " + options_.suppressions;
   std::string text(std::istreambuf_iterator<char>(file), {});
   return suppressions_.add(text, options_.suppressions);
 }

@@ -162,6 +162,22 @@ class CallRecord {
     return slot;
   }
 
+  /// Size of a module variable, for a caller that did not ask: cudart for managed ones, and before there is a context.
+  std::uint64_t variable_bytes() const {
+    if constexpr (kKind == api::EffectKind::GlobalLookup && std::tuple_size_v<Arguments> == 4) {
+      using Size = std::tuple_element_t<1, Arguments>;
+      if constexpr (std::is_same_v<Size, std::size_t*>) {
+        using Ask = CUresult (*)(CUdeviceptr*, std::size_t*, std::tuple_element_t<2, Arguments>, const char*);
+        CUdeviceptr address = 0;
+        std::size_t bytes = 0;
+        auto ask = reinterpret_cast<Ask>(driver_entry(kRow));
+        if (ask && ask(&address, &bytes, std::get<2>(arguments_), std::get<3>(arguments_)) == CUDA_SUCCESS)
+          return bytes;
+      }
+    }
+    return 0;
+  }
+
   Slot fill_allocation() const {
     constexpr bool kByValue = kKind == api::EffectKind::Register || kKind == api::EffectKind::Map;
     constexpr bool kLookup = kKind == api::EffectKind::Import || kKind == api::EffectKind::GlobalLookup;
@@ -177,6 +193,7 @@ class CallRecord {
       bytes = out<kEffect.pitch>() * arg<kEffect.height>();
     } else if constexpr (kLookup) {
       bytes = out<kEffect.bytes>();
+      if (!bytes && kKind == api::EffectKind::GlobalLookup) bytes = variable_bytes();
       if (!bytes) bytes = bytes_from(address);
     } else {
       bytes = arg<kEffect.bytes>();
@@ -191,7 +208,8 @@ class CallRecord {
     w[0] = address;
     w[1] = bytes;
     // A __managed__ variable is looked up like any other.
-    const bool managed = kKind == api::EffectKind::GlobalLookup && is_managed(address);
+    const bool managed =
+        kRow == api::Index::cuLibraryGetManaged || (kKind == api::EffectKind::GlobalLookup && is_managed(address));
     w[2] = static_cast<std::uint64_t>(managed ? ordering::MemoryKind::Managed : memory_kind(kKind));
     w[3] = at.handle;
     w[4] = current_context();

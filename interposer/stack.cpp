@@ -36,9 +36,24 @@ struct CallStack {
 
 }  // namespace
 
+/// A whole stack that was met before. In one piece: in a program that does much else between two calls, each line of
+/// the table of steps has to come from far away.
+struct KnownStack {
+  static constexpr unsigned kMost = 31;  // deeper ones are walked
+  std::uint32_t id;
+  std::uint32_t count;  // 0: none
+  struct Place {
+    std::uint64_t slot;
+    std::uint64_t pc;
+  } places[kMost];
+};
+constexpr std::size_t kSets = 64;
+constexpr std::size_t kWays = 8;  // as many callers may stand behind one place
+
 struct StackCache {
   std::uint32_t epoch;
   std::uint32_t next_victim;
+  KnownStack known[kSets][kWays];
   Step steps[kSteps];
 };
 
@@ -142,11 +157,48 @@ void learn(StackCache& cache, const CallStack& stack, unsigned most) {
   }
 }
 
+KnownStack* set_of(StackCache& cache, std::uint64_t slot, std::uint64_t pc) {
+  return cache.known[mix_bits(slot * 31 + pc) % kSets];
+}
+
+/// Id of the stack whose innermost return address stands at `slot`, if that was met before; else 0.
+std::uint32_t find_known(StackCache& cache, std::uint64_t slot) {
+  const auto stands_there = [](const KnownStack::Place& place) {
+    return *reinterpret_cast<const std::uint64_t*>(place.slot) == place.pc;
+  };
+  const std::uint64_t pc = *reinterpret_cast<const std::uint64_t*>(slot);
+  const KnownStack* set = set_of(cache, slot, pc);
+  for (std::size_t way = 0; way < kWays; ++way) {
+    const KnownStack& known = set[way];
+    if (known.count == 0 || known.places[0].slot != slot || known.places[0].pc != pc) continue;
+    unsigned same = 1;
+    while (same < known.count && stands_there(known.places[same])) ++same;
+    if (same == known.count) return known.id;
+  }
+  return 0;
+}
+
+void remember(StackCache& cache, const CallStack& stack, std::uint32_t id) {
+  if (id == 0 || stack.count == 0 || stack.count > KnownStack::kMost) return;
+  for (std::uint32_t i = 0; i < stack.count; ++i) {
+    if (stack.slot[i] == 0) return;
+  }
+  KnownStack& known = set_of(cache, stack.slot[0], stack.pc[0])[cache.next_victim++ % kWays];
+  // A signal handler of the guest may come here in between.
+  known.count = 0;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  known.id = id;
+  for (std::uint32_t i = 0; i < stack.count; ++i) known.places[i] = {stack.slot[i], stack.pc[i]};
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  known.count = stack.count;
+}
+
 /// Walks by known steps. False: a place that was never seen.
 bool walk_known(const StackCache& cache, std::uint64_t slot, unsigned most, CallStack& out) {
   out.count = 0;
   for (;;) {
     std::uint64_t pc = *reinterpret_cast<const std::uint64_t*>(slot);
+    out.slot[out.count] = slot;
     out.pc[out.count++] = pc;
     if (out.count == most) return true;
     const Step* step = find_step(cache, slot, pc);
@@ -195,16 +247,21 @@ std::uint32_t capture_stack(const void* frame_address) {
   if (!options().stacks) return 0;
   StackCache* cache = my_cache();
   if (!cache) return 0;
+  // The return address of the wrapper stands above its saved frame pointer.
+  const std::uint64_t slot = reinterpret_cast<std::uint64_t>(frame_address) + sizeof(void*);
+  if (const std::uint32_t id = find_known(*cache, slot)) return id;
   const unsigned most = options().stack_depth;
   CallStack stack;
-  // The return address of the wrapper stands above its saved frame pointer.
-  if (!walk_known(*cache, reinterpret_cast<std::uint64_t>(frame_address) + sizeof(void*), most, stack)) {
+  if (!walk_known(*cache, slot, most, stack)) {
     stack.count = 0;
     Unwinding walk{&stack, most};
     _Unwind_Backtrace(visit, &walk);
     learn(*cache, stack, most);
   }
-  return stack.count ? intern(stack) : 0;
+  const std::uint32_t id = stack.count ? intern(stack) : 0;
+  // Where the unwinder did not begin at our caller, the first place is another.
+  if (stack.count && stack.slot[0] == slot) remember(*cache, stack, id);
+  return id;
 }
 
 std::uint32_t capture_interrupted_stack(std::uint64_t pc) {

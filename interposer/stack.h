@@ -6,7 +6,7 @@
 // each frame. But a program calls the driver from few places over and over. So each thread remembers, for every return
 // address it has met *at a place on its stack*, where the next one stands: the same return address at the same place
 // means the same caller at the same instruction, whose frame has the same size. A known stack is then walked by
-// look-ups in a small table, about 4 ns a frame; only a place that was never seen needs the unwinder. Every place that
+// look-ups in a small table, about 4 ns a frame, or, if all of it was met before, by comparing it place by place; only a place that was never seen needs the unwinder. Every place that
 // is read was on this thread's stack when it was learnt, at this very address, so reading it cannot fault. It errs only
 // where a frame's size varies at one instruction (alloca) and a stale value survives in the place; then a report may
 // name a caller of a few calls ago.

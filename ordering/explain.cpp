@@ -26,6 +26,19 @@ bool legacy_beside_non_blocking(const Lane& a, const Lane& b) {
 
 }  // namespace
 
+void LaneHistory::recorded(const EventCall& record) {
+  records[next_record] = record;
+  next_record = (next_record + 1) % kRecords;
+}
+
+const EventCall* LaneHistory::first_record_after(Epoch epoch) const {
+  for (unsigned i = 0; i < kRecords; ++i) {
+    const EventCall& record = records[(next_record + i) % kRecords];
+    if (record.op != kNoOp && record.epoch > epoch) return &record;
+  }
+  return nullptr;
+}
+
 void LaneHistory::waited(LaneSlot source_slot, const DirectWait& wait) {
   if (source_slot >= waits.size()) waits.resize(source_slot + 1);
   waits[source_slot] = wait;
@@ -42,12 +55,12 @@ Explanation explain(const UnorderedPair& pair, const Lanes& lanes) {
     if (empty.op != kNoOp && (empty.op > pair.earlier.op || empty.op > later.history.last_effective_wait)) {
       return {NearestEdge::EventNeverRecorded, empty.event, kNoOp, kNoSite, empty.op, empty.site};
     }
-    if (const DirectWait* wait = direct_wait(later, pair)) {
-      return of_event(NearestEdge::EventRecordedTooEarly, wait->record, wait->op, wait->site);
-    }
   }
-  if (earlier_lives && earlier.history.last_record.epoch > pair.earlier_epoch) {
-    return of_event(NearestEdge::EventNotWaitedFor, earlier.history.last_record, kNoOp, kNoSite);
+  // Also if it did wait for an event recorded too early: of another turn of a ring, say. The right one is there.
+  const EventCall* behind = earlier_lives ? earlier.history.first_record_after(pair.earlier_epoch) : nullptr;
+  if (behind) return of_event(NearestEdge::EventNotWaitedFor, *behind, kNoOp, kNoSite);
+  if (const DirectWait* wait = pair.later.on_stream ? direct_wait(later, pair) : nullptr) {
+    return of_event(NearestEdge::EventRecordedTooEarly, wait->record, wait->op, wait->site);
   }
   if (earlier_lives && pair.later.on_stream && legacy_beside_non_blocking(earlier, later)) {
     return {.nearest = NearestEdge::NonBlockingStream};

@@ -15,6 +15,7 @@
 // be None where a longer search would find a near miss. The hazard itself does not depend on it.
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "ordering/hazard.h"
@@ -41,12 +42,18 @@ struct DirectWait {
 };
 
 struct LaneHistory {
-  EventCall last_record;
+  static constexpr unsigned kRecords = 16;
+  std::array<EventCall, kRecords> records{};  ///< the last ones, in turn
+  unsigned next_record = 0;
   EventCall last_empty_wait;      ///< on an event that had never been recorded
   OpId last_effective_wait{};     ///< on any recorded event
   std::vector<DirectWait> waits;  ///< by slot of the source
 
+  void recorded(const EventCall& record);
   void waited(LaneSlot source_slot, const DirectWait& wait);
+  /// The first of the last records that comes after the epoch, or nullptr: it is the one that waits for no more than it
+  /// must.
+  [[nodiscard]] const EventCall* first_record_after(Epoch epoch) const;
 };
 
 /// The two accesses of a hazard as points in time.

@@ -27,7 +27,7 @@ OpId Model::record_event(Call call, StreamId stream, EventId event_id) {
   event->source = stream;
   event->source_slot = lane->slot;
   event->record = {event_id, op, call.site, lane->last};
-  lane->history.last_record = event->record;
+  lane->history.recorded(event->record);
   return op;
 }
 

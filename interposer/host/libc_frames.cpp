@@ -45,16 +45,17 @@ constinit std::atomic<std::uint32_t> g_key_state{0};  // 0 none, 1 being made, 2
 /// Where the caller's part of the stack begins: above its return address and our saved frame pointer.
 std::uint64_t live_from(const void* frame) { return reinterpret_cast<std::uint64_t>(frame) + 2 * sizeof(void*); }
 
-void tell(const StackLoan& loan, const void* frame) {
+/// Without a stack: who has returned stands in the stack of the copy. Where it is noticed has nothing to do with it.
+void tell(const StackLoan& loan) {
   before_host_free(reinterpret_cast<const void*>(loan.begin), loan.end - loan.begin, trace::HostFreeWay::Frame, "",
-                   frame);
+                   nullptr);
 }
 
 /// The thread's functions have all returned.
 void thread_ends(void* stack_loans) {
   auto* mine = static_cast<StackLoans*>(stack_loans);
   t_stack_loans = nullptr;
-  for (std::size_t i = 0; i < mine->count; ++i) tell(mine->loans[i], __builtin_frame_address(0));
+  for (std::size_t i = 0; i < mine->count; ++i) tell(mine->loans[i]);
   munmap(mine, sizeof *mine);
 }
 
@@ -138,7 +139,7 @@ void detail::look_at_frames(const void* frame) {
       continue;
     }
     mine.loans[i] = mine.loans[--mine.count];
-    tell(loan, frame);
+    tell(loan);
   }
 }
 

@@ -282,9 +282,9 @@ void before_host_free(const void* begin, std::size_t bytes, trace::HostFreeWay w
     unguard_pages(address, address + bytes);
     if (lent) end_loans(address, address + bytes);
   }
-  if (!lent || !recording() || is_in_call(frame)) return;
+  if (!lent || !recording() || (frame && is_in_call(frame))) return;
   write_record(trace::Kind::HostFree, {address, bytes, static_cast<std::uint64_t>(way)}, 3, function,
-               capture_stack(frame));
+               frame ? capture_stack(frame) : 0);
 }
 
 void before_host_mapping(const void* begin, std::size_t bytes) {

@@ -14,7 +14,8 @@
 //
 // CHECK-NOT: ERROR
 // CHECK: LATENT: streamsan:
-// CHECK: main{{.*}}[[NEXT]]
+// CHECK: Free by the return of the function whose variable it was
+// CHECK-NEXT: Previous read by cudaMemcpyAsync
 // CHECK: upload{{.*}}[[COPY]]
 // CHECK: R-CPY-13
 //
@@ -53,5 +54,5 @@ int main() {
 #else
   upload(&parameters);
 #endif
-  must(cudaStreamSynchronize(stream));  // @NEXT
+  must(cudaStreamSynchronize(stream));
 }
