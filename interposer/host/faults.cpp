@@ -29,6 +29,9 @@ constinit OwnedLock g_action_lock;
 constinit Action g_guest{};  // what the guest believes to be its action; under g_action_lock
 constinit std::atomic<bool> g_installed{false};
 
+/// The thread runs the guest's handler, with SIGSEGV blocked. Or it has jumped out of it.
+constinit thread_local bool t_in_guest_handler __attribute__((tls_model("initial-exec"))) = false;
+
 void on_fault(int signal, siginfo_t* info, void* context);
 
 /// Ours, with those of the guest's flags that are at work before a handler runs. SIGSEGV is not blocked in it: the
@@ -85,12 +88,14 @@ void forward(int signal, siginfo_t* info, void* context) {
   sigset_t mask = guest.sa_mask;
   if (!(guest.sa_flags & SA_NODEFER)) sigaddset(&mask, signal);
   g_sigmask.get()(SIG_BLOCK, &mask, nullptr);
-  // The mask of before comes back with the context when the handler returns.
+  // The mask of before comes back with the context when the handler returns; not if it leaves by longjmp().
+  t_in_guest_handler = true;
   if (guest.sa_flags & SA_SIGINFO) {
     guest.sa_sigaction(signal, info, context);
   } else {
     guest.sa_handler(signal);
   }
+  t_in_guest_handler = false;
 }
 
 void on_fault(int signal, siginfo_t* info, void* context) {
@@ -115,6 +120,10 @@ void on_fault(int signal, siginfo_t* info, void* context) {
 }  // namespace
 
 bool faults_are_ours() {
+  if (t_in_guest_handler) [[unlikely]] {
+    t_in_guest_handler = false;
+    unblock_faults();
+  }
   if (g_installed.load(std::memory_order_acquire) && kernel_handler() == reinterpret_cast<const void*>(on_fault))
       [[likely]]
     return true;
