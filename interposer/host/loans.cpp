@@ -100,19 +100,25 @@ void guard(Loan& loan, HostRegion& region) {
     const Protection before = wanted(page, nullptr);
     const Protection after =
         loan.use == LoanUse::Writes || before == Protection::None ? Protection::None : Protection::ReadOnly;
+    // Noted first: a process that is forked here must find every protected page in the table.
+    loan.guarded.page[loan.guarded.count++] = page;
     if (after != before && !set_protection(page, after)) {
+      --loan.guarded.count;
       region.guardable = false;
       break;
     }
-    loan.guarded.page[loan.guarded.count++] = page;
   }
 }
 
 void remove(Loan& loan) {
   unguard(loan);
   const bool freeable = loan.freeable;
-  Loan& last = g_table[--g_count];
+  // In this order, for a process that is forked here.
+  Loan& last = g_table[g_count - 1];
   if (&loan != &last) loan = last;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  --g_count;
+  last.guarded.count = 0;
   note_count();
   if (freeable) note_freeable();
 }
@@ -149,8 +155,8 @@ void add(std::uint64_t begin, std::uint64_t end, LoanUse use, const StreamArgume
           .freeable = pageable || region->kind == ordering::MemoryKind::Registered,
           .non_blocking = is_non_blocking(stream.handle),
           .guarded = {}};
-  if (region) guard(loan, *region);
   note_count();
+  if (region) guard(loan, *region);
   if (loan.freeable) note_freeable();
 }
 
