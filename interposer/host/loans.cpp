@@ -12,6 +12,7 @@
 namespace streamsan::recorder {
 
 constinit std::atomic<std::uint32_t> detail::g_loans{0};
+constinit std::atomic<std::uint32_t> detail::g_mappings{0};
 
 namespace {
 
@@ -156,6 +157,7 @@ void add(std::uint64_t begin, std::uint64_t end, LoanUse use, const StreamArgume
           .non_blocking = is_non_blocking(stream.handle),
           .guarded = {}};
   note_count();
+  detail::g_mappings.store(1, std::memory_order_relaxed);
   if (region) guard(loan, *region);
   if (loan.freeable) note_freeable();
 }
