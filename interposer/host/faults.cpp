@@ -28,8 +28,24 @@ constinit Next<int(int, const sigset_t*, sigset_t*)> g_sigmask{"pthread_sigmask"
 constinit OwnedLock g_action_lock;
 constinit Action g_guest{};  // what the guest believes to be its action; under g_action_lock
 constinit std::atomic<bool> g_installed{false};
+constinit std::atomic<pid_t> g_process{0};  // that the table is about
+
+/// The thread runs the guest's handler, with SIGSEGV blocked. Or it has jumped out of it.
+constinit thread_local bool t_in_guest_handler __attribute__((tls_model("initial-exec"))) = false;
 
 void on_fault(int signal, siginfo_t* info, void* context);
+
+/// Under g_host_lock no look-up may wait for the loader: its lock may be held by a thread that waits for ours.
+__attribute__((constructor)) void find_functions() {
+  g_sigaction.get();
+  g_sigmask.get();
+}
+
+/// Is this the child of vfork()? It shares our memory, but not the actions for signals.
+bool is_borrower() {
+  const pid_t owner = g_process.load(std::memory_order_relaxed);
+  return owner != 0 && owner != getpid() && *detail::g_same_process.load(std::memory_order_relaxed) != 0;
+}
 
 /// Ours, with those of the guest's flags that are at work before a handler runs. SIGSEGV is not blocked in it: the
 /// guest's handler, which it may call, decides about that.
@@ -85,12 +101,14 @@ void forward(int signal, siginfo_t* info, void* context) {
   sigset_t mask = guest.sa_mask;
   if (!(guest.sa_flags & SA_NODEFER)) sigaddset(&mask, signal);
   g_sigmask.get()(SIG_BLOCK, &mask, nullptr);
-  // The mask of before comes back with the context when the handler returns.
+  // The mask of before comes back with the context when the handler returns; not if it leaves by longjmp().
+  t_in_guest_handler = true;
   if (guest.sa_flags & SA_SIGINFO) {
     guest.sa_sigaction(signal, info, context);
   } else {
     guest.sa_handler(signal);
   }
+  t_in_guest_handler = false;
 }
 
 void on_fault(int signal, siginfo_t* info, void* context) {
@@ -115,6 +133,10 @@ void on_fault(int signal, siginfo_t* info, void* context) {
 }  // namespace
 
 bool faults_are_ours() {
+  if (t_in_guest_handler) [[unlikely]] {
+    t_in_guest_handler = false;
+    unblock_faults();
+  }
   if (g_installed.load(std::memory_order_acquire) && kernel_handler() == reinterpret_cast<const void*>(on_fault))
       [[likely]]
     return true;
@@ -123,12 +145,13 @@ bool faults_are_ours() {
   if (g_sigaction.get()(SIGSEGV, nullptr, &g_guest) != 0) return false;
   if (!g_installed.load()) start_guard_time();
   install();
+  g_process.store(getpid(), std::memory_order_relaxed);
   g_installed.store(true, std::memory_order_release);
   return kernel_handler() == reinterpret_cast<const void*>(on_fault);
 }
 
 bool exchange_guest_action(const struct sigaction* action, struct sigaction* old) {
-  if (!g_installed.load(std::memory_order_acquire)) return false;
+  if (!g_installed.load(std::memory_order_acquire) || is_borrower()) return false;
   const Holding holding(g_action_lock);
   if (!holding) return false;
   // Set by the system call itself in the meantime: then the real function knows better.
@@ -145,6 +168,9 @@ bool exchange_guest_action(const struct sigaction* action, struct sigaction* old
   return true;
 }
 
-void forget_faults() { g_action_lock.forget(); }
+void forget_faults() {
+  g_action_lock.forget();
+  if (g_process.load(std::memory_order_relaxed) != 0) g_process.store(getpid(), std::memory_order_relaxed);
+}
 
 }  // namespace streamsan::recorder

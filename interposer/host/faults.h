@@ -12,6 +12,8 @@
 //   * A fault while SIGSEGV is blocked kills the process. Programs that block all signals in their threads are common,
 //   so
 //     SIGSEGV is left out of every mask that goes through libc, and put back into what the guest is told of its mask.
+//     A handler of the guest's that jumps out without restoring the mask leaves it blocked until the thread's next
+//     guard.
 //   * The guest's handler is called with its own mask and flags: SA_SIGINFO, SA_NODEFER, SA_RESETHAND, SA_ONSTACK.
 //
 // What is lost: a SIGSEGV sent by kill() to a thread that believes it has blocked it is delivered.
@@ -28,6 +30,10 @@ bool faults_are_ours();
 
 /// sigaction() for SIGSEGV, once our handler is in place. False: it is not, the real function is to be called.
 bool exchange_guest_action(const struct sigaction* action, struct sigaction* old);
+
+/// If SIGSEGV is blocked in this thread, by whatever has not come through us: unblocks it. The guest goes on being told
+/// that it is. (libc_signals.cpp)
+void unblock_faults();
 
 void forget_faults();
 

@@ -109,6 +109,7 @@ void host_memory_given(ordering::MemoryKind kind, std::uint64_t begin, std::uint
   std::memmove(&g_regions[at + 1], &g_regions[at], (g_count - at) * sizeof(HostRegion));
   g_regions[at] = {begin, begin + bytes, kind, guardable};
   ++g_count;
+  detail::g_mappings.store(1, std::memory_order_relaxed);
   note_near(begin, begin + bytes);
 }
 
@@ -123,6 +124,7 @@ void host_memory_going(std::uint64_t begin) {
 }
 
 void host_memory_touched_by_mprotect(std::uint64_t begin, std::uint64_t bytes) {
+  if (bytes > ~begin) return;
   const Holding holding(g_host_lock);
   if (!holding) return;
   const std::uint64_t end = begin + bytes;

@@ -26,7 +26,7 @@ extern constinit OwnedLock g_host_lock;
 void host_memory_given(ordering::MemoryKind kind, std::uint64_t begin, std::uint64_t bytes);
 /// It is about to be freed or unregistered: nothing of it is lent or protected any more.
 void host_memory_going(std::uint64_t begin);
-/// The program changes the protection of some of it itself: hands off from now on.
+/// The program changes the protection of some of it itself, or maps something else there: hands off from now on.
 void host_memory_touched_by_mprotect(std::uint64_t begin, std::uint64_t bytes);
 
 /// Cheap and without the lock: may the address be in such memory? Mostly false for others.

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sys/syscall.h>
 
+#include "interposer/host/host_memory.h"
 #include "interposer/process.h"
 
 namespace streamsan::recorder {
@@ -94,6 +95,12 @@ void HostCall::remaps(const void* begin, std::size_t bytes) const {
   if (bytes == 0) return;
   KeepErrno keep;
   before_host_mapping(begin, bytes);
+}
+
+void HostCall::replaces(const void* begin, std::size_t bytes) const {
+  if (bytes == 0 || quiet_) return;
+  KeepErrno keep;
+  host_memory_touched_by_mprotect(reinterpret_cast<std::uint64_t>(begin), bytes);
 }
 
 void HostCall::frees(const void* begin, std::size_t bytes, trace::HostFreeWay way) const {

@@ -55,6 +55,8 @@ class HostCall {
   void writes(const mmsghdr* messages, unsigned count) const { touches_messages(messages, count, true); }
   /// The range is mapped or protected anew; its bytes are not touched.
   void remaps(const void* begin, std::size_t bytes) const;
+  /// Something else, or nothing, is to be mapped there: what host memory of CUDA's was there is no longer guarded.
+  void replaces(const void* begin, std::size_t bytes) const;
   /// The range goes away. Only remaps() if the user does not want to hear of it.
   void frees(const void* begin, std::size_t bytes, trace::HostFreeWay way) const;
 
@@ -139,7 +141,10 @@ auto signature(Result (*)(Parameters...)) -> Result (*)(Parameters...);
 #endif
 
 /// Exports `name`, of the pointer type `type`, wrapped as `Row` says. At file scope.
-#define SS_LIBC_EXPORT(name, type, Row)                                                              \
+#define SS_LIBC_EXPORT(name, type, Row) SS_LIBC_EXPORT_WHILE(7g_loans, name, type, Row)
+
+/// The same, while a counter of loans.h is not 0: its mangled name in streamsan::recorder::detail.
+#define SS_LIBC_EXPORT_WHILE(counter, name, type, Row)                                               \
   extern "C" {                                                                                       \
   extern std::atomic<type> streamsan_next_##name __attribute__((visibility("hidden")));              \
   extern const type streamsan_lent_##name __attribute__((visibility("hidden")));                     \
@@ -151,7 +156,8 @@ auto signature(Result (*)(Parameters...)) -> Result (*)(Parameters...);
   asm("  .text\n  .p2align 4\n  .globl " #name "\n  .type " #name ", @function\n" #name              \
       ":\n"                                                                                          \
       "  .cfi_startproc\n  endbr64\n"                                                                \
-      "  cmpl $0, _ZN9streamsan8recorder6detail7g_loansE(%rip)\n"                                    \
+      "  cmpl $0, _ZN9streamsan8recorder6detail" #counter                                            \
+      "E(%rip)\n"                                                                                    \
       "  jne 1f\n"                                                                                   \
       "  jmp *streamsan_next_" #name                                                                 \
       "(%rip)\n"                                                                                     \
@@ -161,12 +167,13 @@ auto signature(Result (*)(Parameters...)) -> Result (*)(Parameters...);
 
 /// The same for a function that is no more than what it does to the memory in its `parameters`: statements about
 /// `call`.
-#define SS_LIBC(name, type, parameters, ...)                                                                      \
+#define SS_LIBC(name, type, parameters, ...) SS_LIBC_WHILE(7g_loans, name, type, parameters, __VA_ARGS__)
+#define SS_LIBC_WHILE(counter, name, type, parameters, ...)                                                       \
   namespace {                                                                                                     \
   struct Row_##name {                                                                                             \
     static constexpr const char* kName = #name;                                                                   \
     static void before(const streamsan::recorder::HostCall& call, SS_LIBC_PARAMETERS parameters) { __VA_ARGS__; } \
   };                                                                                                              \
   }                                                                                                               \
-  SS_LIBC_EXPORT(name, type, Row_##name)
+  SS_LIBC_EXPORT_WHILE(counter, name, type, Row_##name)
 #define SS_LIBC_PARAMETERS(...) __VA_ARGS__

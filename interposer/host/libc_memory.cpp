@@ -86,14 +86,19 @@ struct MremapRow {
   static void* instead(const HostCall& call, Mremap next, void* old, std::size_t had, std::size_t bytes, int flags,
                        void* where) {
     call.remaps(old, whole_pages(had));
-    if (flags & MREMAP_FIXED) call.remaps(where, whole_pages(bytes));
+    if (flags & MREMAP_FIXED) {
+      call.remaps(where, whole_pages(bytes));
+      call.replaces(where, whole_pages(bytes));
+    }
     void* now = next(old, had, bytes, flags, where);
     if (now == MAP_FAILED) return now;
     if (now != old) {
       call.frees(old, whole_pages(had), HostFreeWay::Unmap);
+      call.replaces(old, whole_pages(had));
     } else if (whole_pages(bytes) < whole_pages(had)) {
-      call.frees(static_cast<char*>(old) + whole_pages(bytes), whole_pages(had) - whole_pages(bytes),
-                 HostFreeWay::Unmap);
+      char* const end = static_cast<char*>(old) + whole_pages(bytes);
+      call.frees(end, whole_pages(had) - whole_pages(bytes), HostFreeWay::Unmap);
+      call.replaces(end, whole_pages(had) - whole_pages(bytes));
     }
     return now;
   }
@@ -105,16 +110,29 @@ SS_LIBC(free, SS_SIGNATURE(free), (void* block), if (block) call.frees(block, bl
 SS_LIBC_EXPORT(realloc, SS_SIGNATURE(realloc), ReallocRow);
 
 // The kernel refuses an address that begins no page, and then nothing goes away.
-SS_LIBC(munmap, SS_SIGNATURE(munmap), (void* begin, size_t bytes),
-        if (is_page(begin)) call.frees(begin, whole_pages(bytes), HostFreeWay::Unmap));
-SS_LIBC_EXPORT(mremap, Mremap, MremapRow);
+// Looked at also while nothing is lent: memory that is unmapped before it is unregistered must not be taken for the
+// registered one when other memory comes to its place.
+SS_LIBC_WHILE(
+    10g_mappings, munmap, SS_SIGNATURE(munmap), (void* begin, size_t bytes), if (is_page(begin)) {
+      call.frees(begin, whole_pages(bytes), HostFreeWay::Unmap);
+      call.replaces(begin, whole_pages(bytes));
+    });
+SS_LIBC_EXPORT_WHILE(10g_mappings, mremap, Mremap, MremapRow);
 
 // ---- mapped or protected anew: the guest's protection replaces ours
 
-SS_LIBC(mmap, SS_SIGNATURE(mmap), (void* begin, size_t bytes, int, int flags, int, off_t),
-        if (flags & MAP_FIXED) call.remaps(begin, whole_pages(bytes)));
-SS_LIBC(mmap64, SS_SIGNATURE(mmap64), (void* begin, size_t bytes, int, int flags, int, off_t),
-        if (flags & MAP_FIXED) call.remaps(begin, whole_pages(bytes)));
+SS_LIBC_WHILE(
+    10g_mappings, mmap, SS_SIGNATURE(mmap), (void* begin, size_t bytes, int, int flags, int, off_t),
+    if (flags & MAP_FIXED) {
+      call.remaps(begin, whole_pages(bytes));
+      call.replaces(begin, whole_pages(bytes));
+    });
+SS_LIBC_WHILE(
+    10g_mappings, mmap64, SS_SIGNATURE(mmap64), (void* begin, size_t bytes, int, int flags, int, off_t),
+    if (flags & MAP_FIXED) {
+      call.remaps(begin, whole_pages(bytes));
+      call.replaces(begin, whole_pages(bytes));
+    });
 // mprotect() is in libc_signals.cpp: the guest's own protections count also while nothing is lent.
 // These fail on pages that cannot be read; they say nothing about the bytes.
 SS_LIBC(madvise, SS_SIGNATURE(madvise), (void* begin, size_t bytes, int), call.remaps(begin, whole_pages(bytes)));

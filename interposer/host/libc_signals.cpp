@@ -4,8 +4,11 @@
 //
 // Masks are filtered from the start of the process, not only once there are guards: a program that blocks all signals
 // does so before it makes its threads, and long before it meets CUDA.
+#include <poll.h>
 #include <pthread.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
+#include <sys/select.h>
 
 #include <cerrno>
 #include <csignal>
@@ -26,6 +29,13 @@ constinit Next<Handler(int, Handler)> g_signal{"signal"};
 constinit Next<Handler(int, Handler)> g_sysv_signal{"sysv_signal"};
 constinit Next<int(int, const sigset_t*, sigset_t*)> g_pthread_sigmask{"pthread_sigmask"};
 constinit Next<int(int, const sigset_t*, sigset_t*)> g_sigprocmask{"sigprocmask"};
+constinit Next<int(pollfd*, nfds_t, const timespec*, const sigset_t*)> g_ppoll{"ppoll"};
+constinit Next<int(pollfd*, nfds_t, const timespec*, const sigset_t*, std::size_t)> g_ppoll_chk{"__ppoll_chk"};
+constinit Next<int(int, fd_set*, fd_set*, fd_set*, const timespec*, const sigset_t*)> g_pselect{"pselect"};
+constinit Next<int(const sigset_t*)> g_sigsuspend{"sigsuspend"};
+constinit Next<int(int, epoll_event*, int, int, const sigset_t*)> g_epoll_pwait{"epoll_pwait"};
+constinit Next<int(int, epoll_event*, int, const timespec*, const sigset_t*)> g_epoll_pwait2{"epoll_pwait2"};
+constinit Next<int(pthread_attr_t*, const sigset_t*)> g_attr_setsigmask{"pthread_attr_setsigmask_np"};
 constinit Next<int(void*, std::size_t, int)> g_mprotect{"mprotect"};
 constinit Next<int(void*, std::size_t, int, int)> g_pkey_mprotect{"pkey_mprotect"};
 
@@ -60,6 +70,29 @@ int change_mask(Real& real, int how, const sigset_t* set, sigset_t* old) {
   return result;
 }
 
+/// The mask of a function that sets one for the time it waits: signal handlers run with it. Null stays null.
+class WithoutFault {
+ public:
+  explicit WithoutFault(const sigset_t* mask) : mask_(mask) {
+    if (!mask || !options().host_guard || sigismember(mask, SIGSEGV) != 1) return;
+    filtered_ = *mask;
+    sigdelset(&filtered_, SIGSEGV);
+    mask_ = &filtered_;
+  }
+  WithoutFault(const WithoutFault&) = delete;
+  WithoutFault& operator=(const WithoutFault&) = delete;
+  [[nodiscard]] const sigset_t* mask() const { return mask_; }
+
+ private:
+  const sigset_t* mask_;
+  sigset_t filtered_;
+};
+
+/// The mask is inherited over exec: from a parent without us, or from before our functions were there.
+__attribute__((constructor)) void unblock_inherited() {
+  if (options().host_guard) unblock_faults();
+}
+
 /// signal() for SIGSEGV is sigaction() with the flags of its family.
 template <typename Real>
 Handler change_handler(Real& real, int signal, Handler handler, int flags) {
@@ -79,6 +112,16 @@ void guest_protects(const void* address, std::size_t bytes) {
 }
 
 }  // namespace
+
+void unblock_faults() {
+  sigset_t fault;
+  sigset_t before;
+  sigemptyset(&fault);
+  sigaddset(&fault, SIGSEGV);
+  if (g_pthread_sigmask.get()(SIG_UNBLOCK, &fault, &before) == 0 && sigismember(&before, SIGSEGV) == 1)
+    t_blocked = true;
+}
+
 }  // namespace streamsan::recorder
 
 extern "C" {
@@ -109,6 +152,43 @@ SS_EXPORT int pthread_sigmask(int how, const sigset_t* set, sigset_t* old) noexc
 
 SS_EXPORT int sigprocmask(int how, const sigset_t* set, sigset_t* old) noexcept {
   return streamsan::recorder::change_mask(streamsan::recorder::g_sigprocmask, how, set, old);
+}
+
+SS_EXPORT int ppoll(pollfd* files, nfds_t count, const timespec* timeout, const sigset_t* mask) {
+  const streamsan::recorder::WithoutFault filtered(mask);
+  return streamsan::recorder::g_ppoll.get()(files, count, timeout, filtered.mask());
+}
+
+SS_EXPORT int __ppoll_chk(pollfd* files, nfds_t count, const timespec* timeout, const sigset_t* mask,
+                          std::size_t bytes) {
+  const streamsan::recorder::WithoutFault filtered(mask);
+  return streamsan::recorder::g_ppoll_chk.get()(files, count, timeout, filtered.mask(), bytes);
+}
+
+SS_EXPORT int pselect(int count, fd_set* read, fd_set* write, fd_set* except, const timespec* timeout,
+                      const sigset_t* mask) {
+  const streamsan::recorder::WithoutFault filtered(mask);
+  return streamsan::recorder::g_pselect.get()(count, read, write, except, timeout, filtered.mask());
+}
+
+SS_EXPORT int sigsuspend(const sigset_t* mask) {
+  const streamsan::recorder::WithoutFault filtered(mask);
+  return streamsan::recorder::g_sigsuspend.get()(filtered.mask());
+}
+
+SS_EXPORT int epoll_pwait(int epoll, epoll_event* events, int most, int timeout, const sigset_t* mask) {
+  const streamsan::recorder::WithoutFault filtered(mask);
+  return streamsan::recorder::g_epoll_pwait.get()(epoll, events, most, timeout, filtered.mask());
+}
+
+SS_EXPORT int epoll_pwait2(int epoll, epoll_event* events, int most, const timespec* timeout, const sigset_t* mask) {
+  const streamsan::recorder::WithoutFault filtered(mask);
+  return streamsan::recorder::g_epoll_pwait2.get()(epoll, events, most, timeout, filtered.mask());
+}
+
+SS_EXPORT int pthread_attr_setsigmask_np(pthread_attr_t* attributes, const sigset_t* mask) {
+  const streamsan::recorder::WithoutFault filtered(mask);
+  return streamsan::recorder::g_attr_setsigmask.get()(attributes, filtered.mask());
 }
 
 SS_EXPORT int mprotect(void* address, std::size_t bytes, int protection) noexcept {

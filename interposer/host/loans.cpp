@@ -12,6 +12,7 @@
 namespace streamsan::recorder {
 
 constinit std::atomic<std::uint32_t> detail::g_loans{0};
+constinit std::atomic<std::uint32_t> detail::g_mappings{0};
 
 namespace {
 
@@ -38,23 +39,63 @@ constexpr std::size_t kMostLoans = 256;
 constexpr std::uint64_t kEveryEnd = ~std::uint64_t{0};
 constinit Loan g_table[kMostLoans] = {};
 constinit std::size_t g_count = 0;
+constinit bool g_freeable_stale = false;  // loans have been removed since note_all_freeable()
 constinit std::uint64_t g_last = 0;
 constinit HandleTable<Recorded, 1u << 14> g_events{};
 
 /// Where something lies that free() or munmap() could take away. Without the lock: all blocks that are freed come by.
+/// Bounds, and a bit for each 64 KiB between them, by hash: with a loan on the heap and one on a stack, all lies
+/// between.
 constinit std::atomic<std::uint64_t> g_freeable_begin{kEveryEnd};
 constinit std::atomic<std::uint64_t> g_freeable_end{0};
+constexpr unsigned kFreeableShift = 16;
+constexpr std::uint64_t kFreeableBits = 4096;
+constexpr std::uint64_t kMostFreeableParts = 256;  // of one range; longer ones are taken to be everywhere
+constinit std::atomic<std::uint64_t> g_freeable_bits[kFreeableBits / 64] = {};
 
-void note_freeable() {
-  std::uint64_t begin = kEveryEnd;
-  std::uint64_t end = 0;
-  for (std::size_t i = 0; i < g_count; ++i) {
-    if (!g_table[i].freeable) continue;
-    if (g_table[i].begin < begin) begin = g_table[i].begin;
-    if (g_table[i].end > end) end = g_table[i].end;
+std::uint64_t freeable_bit(std::uint64_t part) { return mix_bits(part) % kFreeableBits; }
+
+bool may_be_freeable(std::uint64_t begin, std::uint64_t end) {
+  if (begin >= g_freeable_end.load(std::memory_order_relaxed) ||
+      end <= g_freeable_begin.load(std::memory_order_relaxed))
+    return false;
+  const std::uint64_t last = (end - 1) >> kFreeableShift;
+  if (last - (begin >> kFreeableShift) > kMostFreeableParts) return true;
+  for (std::uint64_t part = begin >> kFreeableShift; part <= last; ++part) {
+    const std::uint64_t bit = freeable_bit(part);
+    if (g_freeable_bits[bit / 64].load(std::memory_order_relaxed) >> (bit % 64) & 1) return true;
   }
-  g_freeable_begin.store(begin, std::memory_order_relaxed);
-  g_freeable_end.store(end, std::memory_order_relaxed);
+  return false;
+}
+
+/// Adds one. Relaxed stores: the caller has the lock.
+void note_freeable(const Loan& loan) {
+  if (loan.begin < g_freeable_begin.load(std::memory_order_relaxed))
+    g_freeable_begin.store(loan.begin, std::memory_order_relaxed);
+  if (loan.end > g_freeable_end.load(std::memory_order_relaxed))
+    g_freeable_end.store(loan.end, std::memory_order_relaxed);
+  const std::uint64_t last = (loan.end - 1) >> kFreeableShift;
+  std::uint64_t part = loan.begin >> kFreeableShift;
+  if (last - part > kMostFreeableParts) {
+    for (auto& word : g_freeable_bits) word.store(~std::uint64_t{0}, std::memory_order_relaxed);
+    return;
+  }
+  for (; part <= last; ++part) {
+    const std::uint64_t bit = freeable_bit(part);
+    g_freeable_bits[bit / 64].fetch_or(std::uint64_t{1} << (bit % 64), std::memory_order_relaxed);
+  }
+}
+
+/// After removals. What is not lent any more may be noted for a while; what is lent must be, but for the moment this
+/// takes.
+void note_all_freeable() {
+  g_freeable_stale = false;
+  g_freeable_begin.store(kEveryEnd, std::memory_order_relaxed);
+  g_freeable_end.store(0, std::memory_order_relaxed);
+  for (auto& word : g_freeable_bits) word.store(0, std::memory_order_relaxed);
+  for (std::size_t i = 0; i < g_count; ++i) {
+    if (g_table[i].freeable) note_freeable(g_table[i]);
+  }
 }
 
 std::uint32_t hash_of(const StreamArgument& stream) {
@@ -100,21 +141,27 @@ void guard(Loan& loan, HostRegion& region) {
     const Protection before = wanted(page, nullptr);
     const Protection after =
         loan.use == LoanUse::Writes || before == Protection::None ? Protection::None : Protection::ReadOnly;
+    // Noted first: a process that is forked here must find every protected page in the table.
+    loan.guarded.page[loan.guarded.count++] = page;
     if (after != before && !set_protection(page, after)) {
+      --loan.guarded.count;
       region.guardable = false;
       break;
     }
-    loan.guarded.page[loan.guarded.count++] = page;
   }
 }
 
 void remove(Loan& loan) {
   unguard(loan);
   const bool freeable = loan.freeable;
-  Loan& last = g_table[--g_count];
+  // In this order, for a process that is forked here.
+  Loan& last = g_table[g_count - 1];
   if (&loan != &last) loan = last;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  --g_count;
+  last.guarded.count = 0;
   note_count();
-  if (freeable) note_freeable();
+  g_freeable_stale |= freeable;
 }
 
 template <typename Condition>
@@ -122,6 +169,7 @@ void end_if(Condition condition) {
   for (std::size_t i = g_count; i > 0; --i) {
     if (condition(g_table[i - 1])) remove(g_table[i - 1]);
   }
+  if (g_freeable_stale) note_all_freeable();
 }
 
 /// Under g_host_lock.
@@ -149,9 +197,10 @@ void add(std::uint64_t begin, std::uint64_t end, LoanUse use, const StreamArgume
           .freeable = pageable || region->kind == ordering::MemoryKind::Registered,
           .non_blocking = is_non_blocking(stream.handle),
           .guarded = {}};
-  if (region) guard(loan, *region);
   note_count();
-  if (loan.freeable) note_freeable();
+  detail::g_mappings.store(1, std::memory_order_relaxed);
+  if (region) guard(loan, *region);
+  if (loan.freeable) note_freeable(loan);
 }
 
 /// Takes the guards of everything that has a guarded page in [begin, end) away.
@@ -269,9 +318,7 @@ void before_host_free(const void* begin, std::size_t bytes, trace::HostFreeWay w
                       const void* frame) {
   if (bytes == 0 || !any_loans()) return;
   const auto address = reinterpret_cast<std::uint64_t>(begin);
-  if (address >= g_freeable_end.load(std::memory_order_relaxed) ||
-      address + bytes <= g_freeable_begin.load(std::memory_order_relaxed))
-    return;
+  if (!may_be_freeable(address, address + bytes)) return;
   bool lent = false;
   {
     const Holding holding(g_host_lock);

@@ -34,8 +34,9 @@ enum class LoanUse : std::uint8_t {
 };
 
 namespace detail {
-extern constinit std::atomic<std::uint32_t> g_loans;  // lent at the moment
-}
+extern constinit std::atomic<std::uint32_t> g_loans;     // lent at the moment
+extern constinit std::atomic<std::uint32_t> g_mappings;  // not 0: what is mapped and unmapped matters
+}  // namespace detail
 
 /// Is anything lent at all? One relaxed load: for the start of everything that is called often.
 inline bool any_loans() { return detail::g_loans.load(std::memory_order_relaxed) != 0; }

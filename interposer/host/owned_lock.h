@@ -3,38 +3,65 @@
 // A spin lock that knows its owner. What it guards is also used by a signal handler, which may have interrupted the
 // owner itself: that thread is told so instead of waiting for itself. Held for some microseconds at most, and never
 // across a call of the guest's or the driver's code.
+//
+// Nobody waits for ever, because the guest may keep an owner from going on: a garbage collector stops it by a signal
+// and itself calls us before it lets it go on, a signal handler jumps out, a copy of the process made without fork
+// handlers has no such thread. Who has waited kPatience does without, and so does at once who meets the same owner
+// after that.
 #pragma once
 
 #include <sched.h>
 
 #include <atomic>
+#include <cstdint>
 
+#include "interposer/clock.h"
 #include "interposer/process.h"
 
 namespace streamsan::recorder {
 
 class OwnedLock {
  public:
-  /// False: this thread has it already.
+  static constexpr std::uint64_t kPatience = kNanosecondsPerSecond;
+
+  /// False: this thread has it already, or the owner does not go on.
   bool lock() {
     if (mine()) return false;
-    const void* nobody = nullptr;
-    for (unsigned turn = 1; !owner_.compare_exchange_weak(nobody, &t_thread, std::memory_order_acquire); ++turn) {
-      nobody = nullptr;
-      if (turn % 64 == 0) sched_yield();
+    const void* owner = nullptr;
+    const void* watched = nullptr;
+    std::uint64_t deadline = 0;
+    for (unsigned turn = 1; !owner_.compare_exchange_weak(owner, &t_thread, std::memory_order_acquire); ++turn) {
+      if (owner && stuck_.load(std::memory_order_relaxed) == owner) return false;
+      if (turn % 64 == 0) {
+        sched_yield();
+        const std::uint64_t now = monotonic_ns();
+        if (!owner || owner != watched) {
+          watched = owner;
+          deadline = now + kPatience;
+        } else if (now > deadline) {
+          stuck_.store(owner, std::memory_order_relaxed);
+          return false;
+        }
+      }
+      owner = nullptr;
     }
     return true;
   }
-  void unlock() { owner_.store(nullptr, std::memory_order_release); }
+  void unlock() {
+    if (stuck_.load(std::memory_order_relaxed)) [[unlikely]]
+      stuck_.store(nullptr, std::memory_order_relaxed);
+    owner_.store(nullptr, std::memory_order_release);
+  }
   [[nodiscard]] bool mine() const { return owner_.load(std::memory_order_relaxed) == &t_thread; }
   /// In the child of a fork, whose only thread may not be the one that had it.
   void forget() { unlock(); }
 
  private:
   std::atomic<const void*> owner_{nullptr};
+  std::atomic<const void*> stuck_{nullptr};  // an owner that somebody has lost patience with
 };
 
-/// Has the lock until the end of the scope; false if the thread had it before.
+/// Has the lock until the end of the scope; false if lock() was.
 class Holding {
  public:
   explicit Holding(OwnedLock& lock) : lock_(lock), holds_(lock.lock()) {}

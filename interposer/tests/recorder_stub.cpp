@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "interposer/driver.h"
+#include "interposer/host/faults.h"
 #include "interposer/host/libc_call.h"
 #include "interposer/process.h"
 #include "interposer/stack.h"
@@ -57,6 +58,7 @@ std::uint16_t thread_number() { return 1; }
 std::uint32_t capture_stack(const void*) { return 0; }
 std::uint32_t capture_interrupted_stack(std::uint64_t) { return 0; }
 bool is_in_driver(const void*) { return false; }
+void unblock_faults() {}
 void* find_next(const char* name) { return dlsym(RTLD_DEFAULT, name); }
 /// Streams with odd handles are non-blocking.
 bool is_non_blocking(std::uint64_t handle) { return handle % 2 == 1; }

@@ -55,6 +55,7 @@ testing::Told named(testing::Told told, const char* function, const void* frame)
 namespace recorder {
 
 constinit std::atomic<std::uint32_t> detail::g_loans{0};
+constinit std::atomic<std::uint32_t> detail::g_mappings{0};
 
 void before_host_call(const void* begin, std::size_t bytes, bool writes, const char* function, const void* frame) {
   tell(named({testing::What::Call, begin, bytes, writes, {}, {}, {}}, function, frame));
@@ -63,6 +64,7 @@ void before_host_free(const void* begin, std::size_t bytes, trace::HostFreeWay w
                       const void* frame) {
   tell(named({testing::What::Free, begin, bytes, false, way, {}, {}}, function, frame));
 }
+void host_memory_touched_by_mprotect(std::uint64_t, std::uint64_t) {}
 void before_host_mapping(const void* begin, std::size_t bytes) {
   tell({testing::What::Mapping, begin, bytes, false, {}, {}, {}});
 }
@@ -79,7 +81,7 @@ const Options& options() { return g_options; }
 
 namespace testing {
 
-void set_lent(bool lent) { recorder::detail::g_loans = lent; }
+void set_lent(bool lent) { recorder::detail::g_loans = recorder::detail::g_mappings = lent; }
 void guard(void* begin, std::size_t bytes) {
   mprotect(begin, bytes, PROT_NONE);
   g_guarded_bytes = bytes;
