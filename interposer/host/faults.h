@@ -20,6 +20,7 @@
 #pragma once
 
 #include <csignal>
+#include <cstddef>
 #include <cstdint>
 
 namespace streamsan::recorder {
@@ -34,6 +35,10 @@ bool exchange_guest_action(const struct sigaction* action, struct sigaction* old
 /// If SIGSEGV is blocked in this thread, by whatever has not come through us: unblocks it. The guest goes on being told
 /// that it is. (libc_signals.cpp)
 void unblock_faults();
+
+/// A thread has given its handlers a stack of that size. If ours might be called on it and needs more, nothing is
+/// guarded from now on.
+void signal_stack_given(std::size_t bytes);
 
 void forget_faults();
 

@@ -36,6 +36,7 @@ constinit Next<int(const sigset_t*)> g_sigsuspend{"sigsuspend"};
 constinit Next<int(int, epoll_event*, int, int, const sigset_t*)> g_epoll_pwait{"epoll_pwait"};
 constinit Next<int(int, epoll_event*, int, const timespec*, const sigset_t*)> g_epoll_pwait2{"epoll_pwait2"};
 constinit Next<int(pthread_attr_t*, const sigset_t*)> g_attr_setsigmask{"pthread_attr_setsigmask_np"};
+constinit Next<int(const stack_t*, stack_t*)> g_sigaltstack{"sigaltstack"};
 constinit Next<int(void*, std::size_t, int)> g_mprotect{"mprotect"};
 constinit Next<int(void*, std::size_t, int, int)> g_pkey_mprotect{"pkey_mprotect"};
 
@@ -189,6 +190,11 @@ SS_EXPORT int epoll_pwait2(int epoll, epoll_event* events, int most, const times
 SS_EXPORT int pthread_attr_setsigmask_np(pthread_attr_t* attributes, const sigset_t* mask) {
   const streamsan::recorder::WithoutFault filtered(mask);
   return streamsan::recorder::g_attr_setsigmask.get()(attributes, filtered.mask());
+}
+
+SS_EXPORT int sigaltstack(const stack_t* stack, stack_t* old) noexcept {
+  if (stack && !(stack->ss_flags & SS_DISABLE)) streamsan::recorder::signal_stack_given(stack->ss_size);
+  return streamsan::recorder::g_sigaltstack.get()(stack, old);
 }
 
 SS_EXPORT int mprotect(void* address, std::size_t bytes, int protection) noexcept {
