@@ -56,12 +56,13 @@ Explanation explain(const UnorderedPair& pair, const Lanes& lanes) {
       return {NearestEdge::EventNeverRecorded, empty.event, kNoOp, kNoSite, empty.op, empty.site};
     }
   }
-  // Also if it did wait for an event recorded too early: of another turn of a ring, say. The right one is there.
   const EventCall* behind = earlier_lives ? earlier.history.first_record_after(pair.earlier_epoch) : nullptr;
-  if (behind) return of_event(NearestEdge::EventNotWaitedFor, *behind, kNoOp, kNoSite);
-  if (const DirectWait* wait = pair.later.on_stream ? direct_wait(later, pair) : nullptr) {
+  const DirectWait* wait = pair.later.on_stream ? direct_wait(later, pair) : nullptr;
+  // Where it waits for another event, of another turn of a ring, say, the right one is there and not waited for.
+  if (wait && (!behind || behind->event == wait->record.event)) {
     return of_event(NearestEdge::EventRecordedTooEarly, wait->record, wait->op, wait->site);
   }
+  if (behind) return of_event(NearestEdge::EventNotWaitedFor, *behind, kNoOp, kNoSite);
   if (earlier_lives && pair.later.on_stream && legacy_beside_non_blocking(earlier, later)) {
     return {.nearest = NearestEdge::NonBlockingStream};
   }

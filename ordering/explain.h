@@ -4,15 +4,15 @@
 //
 // A report that only says "unordered" leaves the work to its reader. Nearly always the program does have an edge, and
 // something is wrong with it: the event was recorded too early, or never, or nobody waits for it. Each lane therefore
-// keeps a few facts about the event calls made on it: the last record, the last wait on a never-recorded event, and for
+// keeps a few facts about the event calls made on it: the last records, the last wait on a never-recorded event, and for
 // every other lane the last wait that led directly from it. These explain; they never order anything.
 //
 // Choice, the most helpful first: a wait on a never-recorded event (nearly always the bug itself); a wait for an event
-// recorded too early; a record after the access that nobody waits for; the legacy stream beside a non-blocking one; a
-// host synchronisation that came too early; none.
+// recorded too early, unless another event is recorded after the access; the first record after the access, which
+// nobody waits for; the legacy stream beside a non-blocking one; a host synchronisation that came too early; none.
 //
-// What it loses: indirect edges are not searched, and only the last fact of each sort is kept, so the explanation may
-// be None where a longer search would find a near miss. The hazard itself does not depend on it.
+// What it loses: indirect edges are not searched, and few facts of each sort are kept, so the explanation may be None
+// where a longer search would find a near miss. The hazard itself does not depend on it.
 #pragma once
 
 #include <array>

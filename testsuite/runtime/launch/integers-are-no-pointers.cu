@@ -5,12 +5,18 @@
 //
 // RUN: %build %s -o %t
 // RUN: %silent %t
+// RUN: %build -DFREED %s -o %t.freed
+// RUN: env STREAMSAN_OPTIONS=min_severity=possible %expect 0 %run %t.freed 2>&1 | %sites --check-prefix=FREED
 // RUN: %build -DPOINTER %s -o %t.pointer
 // RUN: %racy %t.pointer 2>&1 | %report
 //
 // CHECK: ERROR: streamsan:
 // CHECK: main{{.*}}[[KERNEL]]
 // CHECK: main{{.*}}[[CLEAR]]
+//
+// FREED-NOT: ERROR
+// FREED: POSSIBLE: streamsan: use-after-free
+// FREED: main{{.*}}[[KERNEL]]
 #include "must.h"
 
 __global__ void work(size_t, double, const char*, const char*) {}
@@ -30,6 +36,11 @@ int main() {
 #else
   const char* argument = other;
 #endif
-  work<<<1, 32, 0, s2>>>(4096, 0.5, argument, freed);  // @KERNEL
+#ifdef FREED
+  const char* second = freed;  // perhaps it is not followed
+#else
+  const char* second = freed + (1 << 26);  // no allocation was ever there
+#endif
+  work<<<1, 32, 0, s2>>>(4096, 0.5, argument, second);  // @KERNEL
   must(cudaGetLastError());
 }
