@@ -46,7 +46,7 @@ void tell(const testing::Told& told) {
 
 testing::Told named(testing::Told told, const char* function, const void* frame) {
   std::strncpy(told.function, function, sizeof told.function - 1);
-  told.caller = static_cast<const void* const*>(frame)[1];
+  if (frame) told.caller = static_cast<const void* const*>(frame)[1];
   return told;
 }
 
