@@ -76,16 +76,31 @@ void write_name(Kind kind, std::uint64_t subject, const char* name) {
 
 constexpr Place kUntoldPlace{{}, trace::kUntold};
 
-/// Sizes of live blocks, while they are to be poisoned when they go back.
+/// Sizes and streams (0: the host) of live blocks, while they are to be poisoned when they go back.
 constinit HandleTable<std::uint64_t, 1u << 14> g_block_bytes{};
+constinit HandleTable<std::uint64_t, 1u << 14> g_block_streams{};
+
+void note_handed_out(std::uint64_t block, std::uint64_t bytes, const Place& place) {
+  auto* size = g_block_bytes.insert(block);
+  auto* stream = g_block_streams.insert(block);
+  if (!size || !stream) return;
+  size->value.store(bytes, std::memory_order_relaxed);
+  stream->value.store(place.stream.handle, std::memory_order_relaxed);
+}
 
 void poison_returning(std::uint64_t block, const Place& place) {
-  const auto* bytes = g_block_bytes.find(block);
-  if (!bytes) return;
+  const auto* size = g_block_bytes.find(block);
+  const auto* handed_to = g_block_streams.find(block);
+  if (!size || !handed_to) return;
+  StreamArgument stream = place.stream;
+  if (place.flags & trace::kUntold) {
+    const std::uint64_t handle = handed_to->value.load(std::memory_order_relaxed);
+    if (handle) stream = resolve_stream(handle, api::DefaultStream::Legacy);
+  }
   // Without a stream the host has waited for the block's users itself.
-  const bool in_stream = (place.flags & (trace::kOnHost | trace::kUntold)) == 0;
-  poison_block(block, bytes->value.load(std::memory_order_relaxed), in_stream ? place.stream : StreamArgument{});
+  poison_block(block, size->value.load(std::memory_order_relaxed), stream);
   g_block_bytes.erase(block);
+  g_block_streams.erase(block);
 }
 
 // What the program calls. Each takes its own frame: the stack begins behind it.
@@ -95,9 +110,8 @@ void on_block_allocated(const void* block, std::size_t bytes, void* stream) {
   mark_region(word(block), bytes);
   const Place place = place_of(stream);
   write_block(Kind::BlockAlloc, word(block), bytes, place, __builtin_frame_address(0));
-  if (!poisoning()) [[likely]]
-    return;
-  if (auto* known = g_block_bytes.insert(word(block))) known->value.store(bytes, std::memory_order_relaxed);
+  if (poisoning()) [[unlikely]]
+    note_handed_out(word(block), bytes, place);
 }
 
 void on_block_freed(const void* block, void* stream) {
