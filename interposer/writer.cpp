@@ -297,7 +297,7 @@ void publish(Slot slot, trace::State state) {
 }
 
 void write_text_record(trace::Kind kind, const std::uint64_t* words, unsigned length_word, const char* text,
-                       std::size_t length, const void* tail, std::size_t tail_length) {
+                       std::size_t length, const void* tail, std::size_t tail_length, std::uint32_t stack) {
   constexpr std::size_t kMost = trace::kMaxContinuations * trace::kSlotBytes;
   if (length > kMost) length = kMost;
   if (tail_length > kMost - length) tail_length = kMost - length;
@@ -305,6 +305,7 @@ void write_text_record(trace::Kind kind, const std::uint64_t* words, unsigned le
   if (!slot) return;
   slot.record->kind = kind;
   slot.record->thread = thread_number();
+  slot.record->stack = stack;
   std::memcpy(slot.record->w, words, sizeof slot.record->w);
   slot.record->w[length_word] = length;
   char* payload = reinterpret_cast<char*>(slot.continuation());

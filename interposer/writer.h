@@ -40,7 +40,8 @@ void publish(Slot slot, trace::State state = trace::State::Published);
 /// A record followed by text (cut at what a record can hold): definitions and messages.
 /// The text goes to the continuation; word `length_word` of the record is set to its length.
 void write_text_record(trace::Kind kind, const std::uint64_t* words, unsigned length_word, const char* text,
-                       std::size_t length, const void* tail = nullptr, std::size_t tail_length = 0);
+                       std::size_t length, const void* tail = nullptr, std::size_t tail_length = 0,
+                       std::uint32_t stack = 0);
 
 /// The header, or nullptr when no trace is open.
 trace::FileHeader* header();

@@ -3,7 +3,6 @@
 // Gathers all addresses first, so that each module is symbolised in one go, then builds the findings one by one.
 #include "judge/explain.h"
 
-#include <map>
 #include <utility>
 
 #include "judge/frames.h"
@@ -187,25 +186,26 @@ report::Severity severity_of(const Hazard& hazard) {
   return latent ? report::Severity::Latent : report::Severity::Error;
 }
 
+void FoldedFindings::add(report::Finding finding) {
+  auto [it, fresh] = known_.try_emplace({finding.fingerprint, finding.severity}, findings_.size());
+  if (fresh) {
+    findings_.push_back(std::move(finding));
+  } else {
+    findings_[it->second].count += finding.count;
+  }
+}
+
 std::vector<report::Finding> explain(std::span<const KeptHazard> hazards, const Places& places, Symbolizer& symbolizer,
                                      bool measuring) {
   Explainer explainer(places, symbolizer, measuring);
   for (const KeptHazard& kept : hazards) {
     if (kept.stands()) explainer.want(kept);
   }
-  std::vector<report::Finding> out;
-  std::map<std::pair<std::string, report::Severity>, std::size_t> known;
+  FoldedFindings out;
   for (const KeptHazard& kept : hazards) {
-    if (!kept.stands()) continue;
-    report::Finding finding = explainer.finding(kept);
-    auto [it, fresh] = known.try_emplace({finding.fingerprint, finding.severity}, out.size());
-    if (fresh) {
-      out.push_back(std::move(finding));
-    } else {
-      out[it->second].count += finding.count;
-    }
+    if (kept.stands()) out.add(explainer.finding(kept));
   }
-  return out;
+  return out.take();
 }
 
 }  // namespace streamsan::judge

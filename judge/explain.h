@@ -15,7 +15,10 @@
 // equal fingerprint and severity are one finding.
 #pragma once
 
+#include <map>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "judge/event_misuse.h"
@@ -28,6 +31,17 @@
 namespace streamsan::judge {
 
 report::Severity severity_of(const ordering::Hazard& hazard);
+
+/// Findings in the order in which they were met. Equal ones, of one fingerprint and severity, are one with a count.
+class FoldedFindings {
+ public:
+  void add(report::Finding finding);
+  std::vector<report::Finding> take() { return std::move(findings_); }
+
+ private:
+  std::vector<report::Finding> findings_;
+  std::map<std::pair<std::string, report::Severity>, std::size_t> known_;
+};
 
 /// Of those that stand, in the order in which they were met. `measuring`: kernels are measured in this process, so that
 /// nobody need be told that they could be.

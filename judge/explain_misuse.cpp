@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The findings of event_misuse.h in words.
-#include <map>
 #include <set>
-#include <utility>
 
 #include "judge/explain.h"
 #include "judge/frames.h"
@@ -149,20 +147,13 @@ std::vector<report::Finding> explain(std::span<const Misuse> misuses, std::span<
   MisuseExplainer explainer(failed_calls, places, symbolizer, whole_run);
   const std::set<ordering::SiteId> told = told_by(hazards);
   for (const Misuse& misuse : misuses) explainer.want(misuse);
-  std::vector<report::Finding> out;
-  std::map<std::pair<std::string, Severity>, std::size_t> known;
+  FoldedFindings out;
   for (const Misuse& misuse : misuses) {
     const bool about_wait = misuse.kind == MisuseKind::NeverRecorded || misuse.kind == MisuseKind::WaitedTooEarly;
     if (told.contains(about_wait ? misuse.wait.site : misuse.record.site)) continue;
-    report::Finding finding = explainer.finding(misuse);
-    auto [it, fresh] = known.try_emplace({finding.fingerprint, finding.severity}, out.size());
-    if (fresh) {
-      out.push_back(std::move(finding));
-    } else {
-      out[it->second].count += finding.count;
-    }
+    out.add(explainer.finding(misuse));
   }
-  return out;
+  return out.take();
 }
 
 }  // namespace streamsan::judge

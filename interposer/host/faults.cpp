@@ -13,6 +13,7 @@
 #include "interposer/host/loans.h"
 #include "interposer/host/next.h"
 #include "interposer/host/owned_lock.h"
+#include "interposer/host/raw_syscall.h"
 #include "interposer/process.h"
 #include "interposer/this_library.h"
 
@@ -70,11 +71,8 @@ const void* kernel_handler() {
     const void* restorer;
     unsigned long mask;
   } now{};
-  long result = SYS_rt_sigaction;
-  asm volatile("movl $8, %%r10d\n\tsyscall"  // the size of its mask
-               : "+a"(result)
-               : "D"(long{SIGSEGV}), "S"(0L), "d"(&now)
-               : "rcx", "r10", "r11", "memory");
+  const long result =
+      raw_syscall(SYS_rt_sigaction, SIGSEGV, 0, reinterpret_cast<long>(&now), static_cast<long>(sizeof now.mask));
   return result == 0 ? now.handler : nullptr;
 }
 

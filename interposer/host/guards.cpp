@@ -6,6 +6,7 @@
 
 #include "interposer/clock.h"
 #include "interposer/handle_table.h"
+#include "interposer/host/raw_syscall.h"
 
 namespace streamsan::recorder {
 namespace {
@@ -46,16 +47,11 @@ GuardedPages choose_pages(const HostRegion& region, std::uint64_t begin, std::ui
 }
 
 bool set_protection(std::uint64_t page, Protection protection) {
-  const int access = protection == Protection::None       ? PROT_NONE
-                     : protection == Protection::ReadOnly ? PROT_READ
-                                                          : PROT_READ | PROT_WRITE;
-  // The system call itself: mprotect() is wrapped to see what the guest does, and errno is the guest's.
-  long result = SYS_mprotect;
-  asm volatile("syscall"
-               : "+a"(result)
-               : "D"(page), "S"(kPageBytes), "d"(static_cast<long>(access))
-               : "rcx", "r11", "memory");
-  return result == 0;
+  const long access = protection == Protection::None       ? PROT_NONE
+                      : protection == Protection::ReadOnly ? PROT_READ
+                                                           : PROT_READ | PROT_WRITE;
+  // mprotect() is wrapped to see what the guest does.
+  return raw_syscall(SYS_mprotect, static_cast<long>(page), static_cast<long>(kPageBytes), access) == 0;
 }
 
 GuardTime::GuardTime() : start_(monotonic_ns()) {}

@@ -123,7 +123,7 @@ void host_memory_going(std::uint64_t begin) {
   remove_at(at);
 }
 
-void host_memory_touched_by_mprotect(std::uint64_t begin, std::uint64_t bytes) {
+void guard_no_more(std::uint64_t begin, std::uint64_t bytes) {
   if (bytes > ~begin) return;
   const Holding holding(g_host_lock);
   if (!holding) return;

@@ -27,7 +27,7 @@ void host_memory_given(ordering::MemoryKind kind, std::uint64_t begin, std::uint
 /// It is about to be freed or unregistered: nothing of it is lent or protected any more.
 void host_memory_going(std::uint64_t begin);
 /// The program changes the protection of some of it itself, or maps something else there: hands off from now on.
-void host_memory_touched_by_mprotect(std::uint64_t begin, std::uint64_t bytes);
+void guard_no_more(std::uint64_t begin, std::uint64_t bytes);
 
 /// Cheap and without the lock: may the address be in such memory? Mostly false for others.
 bool near_host_memory(std::uint64_t address);

@@ -5,13 +5,14 @@
 #include <signal.h>
 #include <sys/syscall.h>
 
+#include "interposer/host/guards.h"
 #include "interposer/host/host_memory.h"
+#include "interposer/host/raw_syscall.h"
 #include "interposer/process.h"
 
 namespace streamsan::recorder {
 namespace {
 
-constexpr std::size_t kPage = 4096;
 constexpr std::size_t kMostParts = 1024;  // the kernel's: with more it refuses a vector, and cuts a list of messages
 
 constinit thread_local bool t_finding __attribute__((tls_model("initial-exec"))) = false;
@@ -30,13 +31,8 @@ class KeepErrno {
 
 /// Can these 8 bytes be read? Asked of the kernel, which copies the set before it looks at what is to be done with it.
 bool is_word_readable(std::uintptr_t at) {
-  long result;
-  const long how = -1;  // no such: the mask stays
-  register long set_size asm("r10") = 8;
-  asm volatile("syscall"
-               : "=a"(result)
-               : "a"(SYS_rt_sigprocmask), "D"(how), "S"(at & ~std::uintptr_t{7}), "d"(0L), "r"(set_size)
-               : "rcx", "r11", "memory");
+  constexpr long kNoSuchWay = -1;  // the mask stays
+  const long result = raw_syscall(SYS_rt_sigprocmask, kNoSuchWay, static_cast<long>(at & ~std::uintptr_t{7}), 0, 8);
   return result != -EFAULT;
 }
 
@@ -47,7 +43,7 @@ bool is_readable(const void* begin, std::size_t bytes) {
   const auto from = reinterpret_cast<std::uintptr_t>(begin);
   const std::uintptr_t to = from + bytes;
   if (to < from) return false;
-  for (std::uintptr_t at = from; at < to; at = (at / kPage + 1) * kPage) {
+  for (std::uintptr_t at = from; at < to; at = (at / kPageBytes + 1) * kPageBytes) {
     if (!is_word_readable(at)) return false;
   }
   return true;
@@ -100,7 +96,7 @@ void HostCall::remaps(const void* begin, std::size_t bytes) const {
 void HostCall::replaces(const void* begin, std::size_t bytes) const {
   if (bytes == 0 || quiet_) return;
   KeepErrno keep;
-  host_memory_touched_by_mprotect(reinterpret_cast<std::uint64_t>(begin), bytes);
+  guard_no_more(reinterpret_cast<std::uint64_t>(begin), bytes);
 }
 
 void HostCall::frees(const void* begin, std::size_t bytes, trace::HostFreeWay way) const {

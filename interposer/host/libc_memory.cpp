@@ -20,15 +20,15 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "interposer/host/guards.h"
 #include "interposer/host/libc_call.h"
 
 namespace {
 
 using streamsan::recorder::find_next;
 using streamsan::recorder::HostCall;
+using streamsan::recorder::kPageBytes;
 using streamsan::trace::HostFreeWay;
-
-constexpr std::size_t kPage = 4096;
 
 using UsableSize = std::size_t (*)(void*);
 /// Of the allocator that free() goes to; null if that has none.
@@ -57,9 +57,9 @@ std::size_t block_size(void* block) {
 }
 
 /// What the kernel makes of a length.
-std::size_t whole_pages(std::size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
+std::size_t whole_pages(std::size_t bytes) { return (bytes + kPageBytes - 1) / kPageBytes * kPageBytes; }
 
-bool is_page(const void* address) { return reinterpret_cast<std::uintptr_t>(address) % kPage == 0; }
+bool is_page(const void* address) { return reinterpret_cast<std::uintptr_t>(address) % kPageBytes == 0; }
 
 struct ReallocRow {
   static constexpr const char* kName = "realloc";

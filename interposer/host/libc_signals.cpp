@@ -109,7 +109,7 @@ Handler change_handler(Real& real, int signal, Handler handler, int flags) {
 
 /// A program with protections of its own on memory that the GPU reaches (a write barrier, a guard of its own).
 void guest_protects(const void* address, std::size_t bytes) {
-  if (bytes && recording()) host_memory_touched_by_mprotect(reinterpret_cast<std::uint64_t>(address), bytes);
+  if (bytes && recording()) guard_no_more(reinterpret_cast<std::uint64_t>(address), bytes);
 }
 
 }  // namespace

@@ -231,16 +231,7 @@ bool make_accessible(std::uint64_t begin, std::uint64_t end, bool writes) {
 
 void write_record(trace::Kind kind, const std::uint64_t (&words)[trace::kRecordWords], unsigned length_word,
                   const char* name, std::uint32_t stack) {
-  const std::size_t length = std::strlen(name);
-  Slot slot = reserve(static_cast<unsigned>((length + trace::kSlotBytes - 1) / trace::kSlotBytes));
-  if (!slot) return;
-  slot.record->kind = kind;
-  slot.record->thread = thread_number();
-  slot.record->stack = stack;
-  std::memcpy(slot.record->w, words, sizeof words);
-  slot.record->w[length_word] = length;
-  std::memcpy(slot.continuation(), name, length);
-  publish(slot);
+  write_text_record(kind, words, length_word, name, std::strlen(name), nullptr, 0, stack);
 }
 
 }  // namespace

@@ -260,7 +260,7 @@ TEST_F(Loans, MemoryThatGoesIsFree) {
 
 TEST_F(Loans, TheProgramsOwnProtectionIsItsOwn) {
   lend_all(LoanUse::Writes);
-  host_memory_touched_by_mprotect(address(memory_) + kPageBytes, kPageBytes);
+  guard_no_more(address(memory_) + kPageBytes, kPageBytes);
   EXPECT_TRUE(writable(memory_));
   lend_all(LoanUse::Writes);
   EXPECT_TRUE(writable(memory_)) << "no guard any more";

@@ -64,7 +64,7 @@ void before_host_free(const void* begin, std::size_t bytes, trace::HostFreeWay w
                       const void* frame) {
   tell(named({testing::What::Free, begin, bytes, false, way, {}, {}}, function, frame));
 }
-void host_memory_touched_by_mprotect(std::uint64_t, std::uint64_t) {}
+void guard_no_more(std::uint64_t, std::uint64_t) {}
 void before_host_mapping(const void* begin, std::size_t bytes) {
   tell({testing::What::Mapping, begin, bytes, false, {}, {}, {}});
 }
