@@ -173,6 +173,8 @@ std::vector<std::string> guest_environment(const Options& options, const std::st
   set_number("perturb", options.perturb);
   set_number("perturb_seed", options.perturb_seed);
   set_flag("poison", options.poison);
+  set_flag("syncs", options.syncs);
+  set_flag("timings", options.timings);
   set_flag("stacks", options.stacks);
   set_number("stack_depth", options.stack_depth);
   set_flag("follow_children", options.follow_children);

@@ -213,6 +213,14 @@ void Judge::stream_operation(const Record& record) {
 }
 
 void Judge::consume(const Item& item) {
+  if (observers_.empty()) return take(item);
+  const auto first = ordering::OpId{model_.statistics().operations + 1};
+  take(item);
+  const auto last = ordering::OpId{model_.statistics().operations};
+  for (Observer* observer : observers_) observer->observe(item, first, last);
+}
+
+void Judge::take(const Item& item) {
   const Record& record = *item.record;
   const auto& w = record.w;
   ThreadId thread{record.thread};
@@ -329,6 +337,10 @@ void Judge::consume(const Item& item) {
     case Kind::HostAccess:
     case Kind::Unload:
     case Kind::Init:
+    case Kind::ClockRead:
+    case Kind::EventTime:
+    case Kind::HostIdle:
+    case Kind::GpuTime:
       return;
   }
 }

@@ -40,14 +40,26 @@
 
 namespace streamsan::judge {
 
+/// Sees each record after the judge has, with what it became.
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  /// `first` to `last`: numbers of the operations that the record made; first > last: none.
+  virtual void observe(const trace::Item& item, ordering::OpId first, ordering::OpId last) = 0;
+};
+
 class Judge : private ordering::HazardSink {
  public:
-  Judge(ordering::Options options, Hazards& hazards)
-      : hazards_(hazards), model_(options, *this), handles_(model_), event_misuse_(handles_, model_) {}
+  Judge(ordering::Options options, Hazards& hazards, const ordering::WhatIf* what_if = nullptr)
+      : hazards_(hazards), model_(options, *this, what_if), handles_(model_), event_misuse_(handles_, model_) {}
   Judge(const Judge&) = delete;
   Judge& operator=(const Judge&) = delete;
 
   void consume(const trace::Item& item);
+  /// The trace has ended. Needed for a replay with a what-if only.
+  void finish() { model_.end_of_trace(); }
+  /// Adds an observer, which must live as long as records come.
+  void add_observer(Observer& observer) { observers_.push_back(&observer); }
   /// How to ask for a measurement; without it nothing is asked.
   void ask_through(Asking::Ask ask) { asking_.ask_through(std::move(ask)); }
 
@@ -57,6 +69,10 @@ class Judge : private ordering::HazardSink {
   [[nodiscard]] const ordering::Model& model() const { return model_; }
   [[nodiscard]] const Places& places() const { return places_; }
   [[nodiscard]] const Handles& handles() const { return handles_; }
+  /// For observers: the place of the record's call (of a launch with `kernel` its index), and its stream (kinds with
+  /// stream and context in w0 and w1).
+  ordering::SiteId site_of(const trace::Record& record, std::uint32_t kernel = 0) { return call(record, kernel).site; }
+  ordering::StreamId stream_of(const trace::Record& record);
   /// What a launch touches, as far as it is known: measured, learned, computed, else by its pointers. After the records
   /// before it. Valid until the next record.
   const LaunchBytes& bytes_of(const trace::Item& launch);
@@ -85,7 +101,7 @@ class Judge : private ordering::HazardSink {
   void unmodelled(const trace::Item& item);
   static const api::Row& row_of(const trace::Record& record);
   ordering::Call call(const trace::Record& record, std::uint32_t kernel = 0);
-  ordering::StreamId stream_of(const trace::Record& record);
+  void take(const trace::Item& item);
   void blocks(const trace::Item& item);
   void finish_pending(ordering::ThreadId thread);
 
@@ -137,6 +153,7 @@ class Judge : private ordering::HazardSink {
   bool probing_ = false;             ///< hazards are answers to gpu_may_write()
   bool probe_hit_ = false;
   bool host_code_in_streams_ = false;  ///< host functions, or graphs, which may hold some, were submitted
+  std::vector<Observer*> observers_;
   LaunchBytes launch_bytes_;           ///< scratch
   std::vector<std::string> messages_;
   std::vector<Unmodelled> unmodelled_;  ///< in the order of their first calls

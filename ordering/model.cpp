@@ -50,8 +50,10 @@ int badness(Order order, Certainty certainty) {
 
 }  // namespace
 
-Model::Model(Options options, HazardSink& sink) : impl_(std::make_unique<Impl>(options, sink)) {}
+Model::Model(Options options, HazardSink& sink, const WhatIf*) : impl_(std::make_unique<Impl>(options, sink)) {}
 Model::~Model() = default;
+
+void Model::end_of_trace() {}
 
 Statistics Model::statistics() const {
   return {.operations = impl_->last_op,

@@ -53,6 +53,7 @@
 
 #include "ordering/hazard.h"
 #include "ordering/types.h"
+#include "ordering/what_if.h"
 
 namespace streamsan::ordering {
 
@@ -120,7 +121,9 @@ struct Statistics {
 
 class Model {
  public:
-  Model(Options options, HazardSink& sink);
+  /// With a `what_if`, which must outlive the model, its variants are kept as well; the sink then gets the hazards of the
+  /// base.
+  Model(Options options, HazardSink& sink, const WhatIf* what_if = nullptr);
   ~Model();
   Model(const Model&) = delete;
   Model& operator=(const Model&) = delete;
@@ -233,6 +236,9 @@ class Model {
   /// Is the last operation of the stream after the moment, by documented edges? Or what the thread does now?
   [[nodiscard]] bool is_after(StreamId stream, Moment moment) const;
   [[nodiscard]] bool is_after(ThreadId thread, Moment moment) const;
+
+  /// The trace has ended: tells what nothing waits for any more (Exposure::Why::End).
+  void end_of_trace();
 
   [[nodiscard]] Statistics statistics() const;
 

@@ -17,6 +17,8 @@ const char* name(Kind kind) {
       return "event-misuse";
     case Kind::UnneededSync:
       return "unneeded-sync";
+    case Kind::Hint:
+      return "hint";
   }
   return "unknown";
 }

@@ -13,7 +13,7 @@
 
 namespace streamsan::report {
 
-enum class Kind : std::uint8_t { Race, PrematureFree, HostRace, EventMisuse, UnneededSync };
+enum class Kind : std::uint8_t { Race, PrematureFree, HostRace, EventMisuse, UnneededSync, Hint };
 enum class Severity : std::uint8_t { Error, Latent, Possible, Note };  ///< from most to least severe
 
 /// How the bytes of an access are known.
@@ -24,7 +24,7 @@ enum class Evidence : std::uint8_t {
   Inferred,  ///< a kernel: from a pointer argument
 };
 
-/// "race", "premature-free", "host-race", "event-misuse", "unneeded-sync": stable, used in JSON and suppressions.
+/// "race", "premature-free", "host-race", "event-misuse", "unneeded-sync", "hint": stable, used in JSON and suppressions.
 const char* name(Kind kind);
 /// "error", "latent", "possible", "note": stable.
 const char* name(Severity severity);
@@ -82,6 +82,37 @@ struct RelatedOp {
   std::vector<Frame> stack;
 };
 
+/// Two operations that a synchronisation alone orders.
+struct OrderedPair {
+  AccessReport earlier;
+  AccessReport later;
+  std::optional<BufferReport> buffer;
+  std::string rule;         ///< without the synchronisation today's driver still orders them, by this rule; empty: not
+  std::uint64_t count = 1;  ///< pairs of the same two places
+};
+
+/// What a replay without a synchronising call says about it. One call site.
+struct SyncReport {
+  std::string verdict;  ///< "needed", "narrower", "unneeded", "timing", "unknown": stable, see docs/syncs.md
+  std::string waits;    ///< "device", "stream", "event", "barrier", "copy", "fill", "free": what the call does, stable
+  std::string what;     ///< "cudaDeviceSynchronize"
+  std::string api;
+  Stream stream;        ///< that it waits for; no name: all
+  std::uint64_t calls = 0;
+  std::uint64_t idle_calls = 0;        ///< of these, calls that had nothing to wait for
+  std::vector<Frame> stack;
+  std::string library;                 ///< the call is made inside of this library; empty: by the program
+  std::vector<OrderedPair> orders;     ///< needed, narrower: what it alone orders; the most important first
+  std::vector<std::string> reasons;    ///< unknown, needed, timing: what else speaks for it, one sentence each
+  std::string replacement;             ///< narrower: what would do instead, concrete
+  std::string evidence;                ///< "measured" or "inferred": how the bytes of the kernels it waited for are known
+  std::uint32_t group = 0;             ///< unneeded one by one, but not all of the same group; 0: none
+  bool removable = false;              ///< unneeded: all that are removable were left out together, and the replay was clean
+  std::optional<double> blocked_ms;    ///< the host stood still in it
+  std::optional<double> gpu_idle_ms;   ///< the GPU had nothing to do because of it
+  std::optional<double> overlap_ms;    ///< GPU work that could have run beside other work but for it
+};
+
 struct Finding {
   std::uint32_t pid = 0;  ///< process it was found in
   Kind kind = Kind::Race;
@@ -97,6 +128,7 @@ struct Finding {
   std::uint64_t overlap_end = 0;
   std::string explanation;  ///< why nothing orders the two
   std::vector<RelatedOp> related;
+  std::optional<SyncReport> sync;  ///< UnneededSync
   std::string fix;          ///< concrete
   std::string fingerprint;  ///< 16 hex digits; the same for the same pair of places in another run
   std::uint64_t count = 1;  ///< equal findings folded into this one

@@ -41,7 +41,7 @@
 namespace streamsan::trace {
 
 inline constexpr std::uint64_t kMagic = 0x31656361'72747353ull;  // "Sstrace1"
-inline constexpr std::uint32_t kVersion = 3;
+inline constexpr std::uint32_t kVersion = 4;
 inline constexpr std::uint32_t kOldestVersion = 1;  ///< still read: it lacks what is marked "format 2" below
 inline constexpr std::size_t kHeaderBytes = 4096;
 inline constexpr std::size_t kSlotBytes = 64;
@@ -148,6 +148,8 @@ enum class Kind : std::uint8_t {
   SyncEvent,      ///< w0 event
   SyncContext,    ///< w0 ctx
   CallEnd,        ///< a blocking call of this thread has returned: w0 position of its record. Cancelled: it failed
+                  ///< format 4: w1 and w2 when it was made and when it had returned, CLOCK_MONOTONIC nanoseconds; 0: not
+                  ///< told
   QueryStream,    ///< w0 stream, w1 ctx: the query succeeded
   QueryEvent,     ///< w0 event: the query succeeded
   CaptureBegin,   ///< w0 stream, w1 ctx
@@ -187,6 +189,17 @@ enum class Kind : std::uint8_t {
                ///< copy or fill writes, what FreeAsync frees) or 0, w3 CUresult. The row is that of the call. Follows
                ///< what the call itself left: a cancelled record, a cancelled CallEnd. Not all are written of a row
                ///< that fails often
+
+  // For those who ask which synchronisation is needed, and what it costs; trace format 4. Only with the options syncs
+  // and timings.
+  ClockRead,  ///< the thread read a clock right after a blocking call, with no call of CUDA's in between: w0 length of
+              ///< name; continuation: the function of libc that was called
+  EventTime,  ///< the time between two events was asked for: w0 first event, w1 second event
+  HostIdle,   ///< host memory that an operation used was not touched from the operation's end on: the whole range was
+              ///< protected: w0 address, w1 bytes, w2 position of the operation's record. Written when the memory is lent
+              ///< again, ends, or the process does
+  GpuTime,    ///< when an operation ran on the GPU: w0 position of its record, w1 start, w2 end, CLOCK_MONOTONIC
+              ///< nanoseconds. Written long after the operation; of some there is none
 };
 
 /// How the host came to touch memory.
@@ -202,7 +215,7 @@ enum class HostFreeWay : std::uint32_t {
   Frame,  ///< the function whose local variable it was has returned
 };
 
-inline constexpr Kind kLastKind = Kind::CallFailed;
+inline constexpr Kind kLastKind = Kind::GpuTime;
 
 /// Is the record no operation, but something later records refer to?
 constexpr bool is_definition(Kind kind) {

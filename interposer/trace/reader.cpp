@@ -44,6 +44,7 @@ bool lengths_fit(const Record& record) {
     case Kind::HostFree:
       return record.w[3] <= bytes;
     case Kind::Message:
+    case Kind::ClockRead:
       return record.w[0] <= bytes;
     case Kind::Launch:
       return record.w[5] + (record.flags & kHasFootprint ? 1 : 0) <= words && record.w[5] <= words;

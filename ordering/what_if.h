@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What if a program synchronised less? The order of many programs that differ a little, kept at once.
+//
+// Which synchronisation is needed could be found by leaving one out, judging the trace again, and so for each: five
+// hundred calls, five hundred replays. Here one replay answers for all. A VARIANT is the run with some of its waits cut
+// out, and perhaps some narrower order put in instead. All variants do the same operations, so all have the same epochs;
+// they differ only in what is known to be complete where. A vector clock therefore holds one number for each lane, as
+// ever, and beside it the few DEVIATIONS: "in variant v this lane is known up to epoch e only" (vector_clock.h).
+//
+// They are few because a deviation lives only as long as a cut is the sole source of what is known. When the host waits
+// for a lane at sites A and then B, variant "without A" catches up at B. So what is kept for a lane is about the last
+// site that waited for it, however many sites there are.
+//
+// EXACTNESS. Clock[lane] of a variant is what a replay of the variant would have. A remembered access is forgotten only
+// when it is ordered in every variant before what takes its place; otherwise the pair that hindered it was told. So for
+// each variant, whether it has a pair that its base has not is exact (with what model.h loses on purpose, and with the
+// host's own deeds as they were: nobody can replay what the host would have read).
+//
+// What cannot be told by pairs is told as an EXPOSURE: when a cut call was the first to let the host know that an
+// operation on host memory, a graph or a host function is complete, the host may have gone on because of it, unseen.
+//
+// Every variant of a plan is compared with the plan's base, which is itself a program: the run (nothing cut), or the run
+// with a set of waits cut, whose variants then put one back each. Variants are numbered from 1; 0 is the base.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "ordering/hazard.h"
+#include "ordering/types.h"
+
+namespace streamsan::ordering {
+
+using VariantId = std::uint32_t;
+inline constexpr VariantId kBase = 0;
+
+/// The two ways in which a call makes order that the program might do without.
+enum class Effect : std::uint8_t {
+  Wait,     ///< the host waits: synchronisations, copies and fills that wait, frees
+  Barrier,  ///< an action in the legacy stream is after and before the work of all blocking streams (R-STR-10)
+};
+
+struct Cut {
+  SiteId site{};
+  Effect effect = Effect::Wait;
+  friend auto operator<=>(const Cut&, const Cut&) = default;
+};
+
+/// Order that is put in where a cut call is made.
+struct Instead {
+  enum class Kind : std::uint8_t {
+    EventWait,   ///< an event is recorded in `from`, and `to` waits for it
+    StreamSync,  ///< the host waits for `from` only
+    EventSync,   ///< the host waits for an event recorded in `from` behind its last operation of site `other`
+    Move,        ///< the host waits for the same as before, but not until some thread makes a call of site `other`
+  };
+  Kind kind{};
+  SiteId at{};
+  StreamId from{};
+  StreamId to{};
+  SiteId other{};
+};
+
+/// The base: what is cut out of the run and put in. A variant: what is cut in it and not in the base, or the other way
+/// round; and what is put in besides.
+struct World {
+  std::vector<Cut> cuts;
+  std::vector<Instead> instead;
+};
+
+struct Plan {
+  World base;
+  std::vector<World> variants;
+  /// For each call with such an effect that is met and that no variant above cuts, one more variant, which cuts it.
+  bool each = false;
+};
+
+/// How two conflicting accesses are ordered in a variant. Greater is worse.
+enum class PairOrder : std::uint8_t { Ordered, Latent, Unordered };
+
+struct InVariant {
+  VariantId variant = kBase;
+  PairOrder order = PairOrder::Ordered;
+};
+
+/// Two conflicting accesses that are not ordered alike in all variants.
+struct Pair {
+  HazardKind kind{};
+  Certainty certainty = Certainty::Certain;  ///< Possible also where a host function may have made order between them
+  const Access& earlier;
+  const Access& later;
+  Range overlap;
+  const AllocationInfo& allocation;
+  PairOrder base = PairOrder::Ordered;
+  std::span<const InVariant> variants;  ///< those in which it is not as in the base, by number
+};
+
+/// The host may have gone on, unseen, because it knew that an operation was complete, and in the variant it would not
+/// have known.
+struct Exposure {
+  enum class Why : std::uint8_t {
+    HostRead,      ///< the operation wrote host memory: the host may read it
+    HostWrite,     ///< the operation read host memory: the host may overwrite or free it
+    Graph,         ///< what a graph did is not known
+    HostFunction,  ///< a host function may have told the host anything
+    End,           ///< nothing waits for the operation any more before the trace ends
+  };
+  VariantId variant = kBase;
+  Why why{};
+  OpId op{};
+  SiteId site{};         ///< of the operation
+  StreamId stream{};
+  Range range;           ///< of host memory; empty: none
+  MemoryKind memory = MemoryKind::Pageable;
+};
+
+/// Receives what a replay of a plan finds. References are valid during the call only.
+class WhatIfSink {
+ public:
+  virtual ~WhatIfSink() = default;
+  /// With Plan::each: the variant cuts this. Before everything else that is told of the variant.
+  virtual void variant(VariantId variant, const Cut& cut) = 0;
+  /// A call that the variant has cut and the base has not (or the other way round) taught the host something, or the
+  /// barrier ordered something, that it would not have otherwise. `call`: number of the operation, kNoOp for a wait.
+  virtual void mattered(VariantId variant, OpId call) = 0;
+  virtual void pair(const Pair& pair) = 0;
+  virtual void exposed(const Exposure& exposure) = 0;
+  /// Enough is known: nothing more need be told of the variant, which saves the cost of keeping it.
+  [[nodiscard]] virtual bool settled(VariantId variant) const = 0;
+};
+
+struct WhatIf {
+  const Plan& plan;
+  WhatIfSink& sink;
+};
+
+}  // namespace streamsan::ordering
