@@ -52,6 +52,44 @@ void Contexts::enter(Lane& lane, LegacyRole role) {
   }
 }
 
+void Contexts::add_to_barrier(Context& context) {
+  if (!context.barrier_pending) return;
+  context.barrier_pending = false;
+  context.barrier.join(lanes_[context.legacy].clock, {.base = context.made_in_base, .others = context.made_by_others});
+}
+
+void Contexts::enter(Lane& lane, LegacyRole role, const Among& among) {
+  Context& context = contexts_[lane.context];
+  add_to_barrier(context);
+  if (lane.kind == StreamKind::Legacy && role == LegacyRole::Action) {
+    // Also if nothing was gathered since: some may not have joined what was.
+    lane.clock.join(context.blocking.gather(lanes_, &Lane::behind_blocking), among);
+    ++context.barriers;
+    context.barrier_pending = true;
+    context.made_in_base = among.base;
+    context.made_by_others.assign(among.others.begin(), among.others.end());
+  } else if (lane.kind == StreamKind::PerThread || lane.kind == StreamKind::Blocking) {
+    if (lane.seen_barrier != context.barriers) {
+      lane.clock.join(context.barrier);
+      lane.seen_barrier = context.barriers;
+    }
+  }
+  changed(lane);
+}
+
+void Contexts::changed(Lane& lane) {
+  Context& context = contexts_[lane.context];
+  const bool blocking = lane.kind == StreamKind::PerThread || lane.kind == StreamKind::Blocking;
+  if (blocking && !lane.behind_blocking) {
+    lane.behind_blocking = true;
+    context.blocking.add(lane.slot);
+  }
+  if (!lane.behind_all) {
+    lane.behind_all = true;
+    context.all.add(lane.slot);
+  }
+}
+
 void Contexts::leave(Lane& lane) {
   Context& context = contexts_[lane.context];
   context.blocking.gather(lanes_, &Lane::behind_blocking);

@@ -16,6 +16,9 @@
 // actions (R-STR-17: a stream-ordered allocation; a wait on a never-recorded event): before the first of those C_L is
 // put aside for the streams that have yet to join it.
 //
+// VARIANTS (what_if.h). When some programs lack the barrier of an action, C_L is not what later streams join: the barrier
+// clock is kept beside it, and takes from C_L after each action what that action gives in each program.
+//
 // Synchronising with the legacy stream (R-STR-16) reads the gathered clock and moves no barrier. A destroyed stream is
 // gathered at once (R-STR-20). A context-wide synchronisation gathers all streams in the same way.
 #pragma once
@@ -64,7 +67,12 @@ struct Context {
 
   std::uint64_t barriers = 0;      ///< actions of the legacy stream so far
   bool barrier_put_aside = false;  ///< the legacy stream has moved on since the last action
-  TwoClocks barrier;               ///< its clock at that action, if so
+  TwoClocks barrier;               ///< its clock at that action, if so; with variants: what all actions so far give
+
+  // With variants: the last action has yet to be added to the barrier, by these programs.
+  bool barrier_pending = false;
+  bool made_in_base = true;
+  std::vector<VariantId> made_by_others;
 };
 
 enum class LegacyRole : std::uint8_t { Action, NoAction };
@@ -79,6 +87,10 @@ class Contexts {
 
   /// The next operation of the stream begins: joins what the legacy barrier orders before it.
   void enter(Lane& lane, LegacyRole role);
+  /// The same with variants. `among`: who has the barrier that an action in the legacy stream makes.
+  void enter(Lane& lane, LegacyRole role, const Among& among);
+  /// The stream's clock has changed outside of its operations.
+  void changed(Lane& lane);
   /// The stream is about to be destroyed: keeps its clock for those that must still come after it.
   void leave(Lane& lane);
 
@@ -93,6 +105,8 @@ class Contexts {
   }
 
  private:
+  void add_to_barrier(Context& context);
+
   Lanes& lanes_;
   std::vector<Context> contexts_;
   FlatMap<std::uint32_t> indices_;

@@ -11,7 +11,7 @@ namespace streamsan::ordering {
 Lane& Lanes::open(const VectorClock& known) {
   auto reuse = std::find_if(retired_.begin(), retired_.end(),
                             [&](LaneSlot slot) { return known.covers(slot, lanes_[slot].last); });
-  if (reuse == retired_.end() && retired_.size() >= kMostRetired) reuse = retired_.begin();
+  if (reuse == retired_.end() && retired_.size() >= most_retired_) reuse = retired_.begin();
   if (reuse == retired_.end()) {
     Lane& fresh = lanes_.emplace_back();
     fresh.slot = static_cast<LaneSlot>(lanes_.size() - 1);

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "ordering/explain.h"
+#include "ordering/host_marks.h"
 #include "ordering/two_clocks.h"
 #include "ordering/types.h"
 
@@ -48,12 +49,16 @@ struct Lane {
   bool behind_all = false;
 
   LaneHistory history;
+  HostMarks marks;  ///< with variants only
 };
 
 class Lanes {
  public:
   static constexpr std::size_t kMostRetired = 64;
+  /// With variants, of which few know old work to be complete.
+  static constexpr std::size_t kMostRetiredOfVariants = 4096;
 
+  void keep_retired(std::size_t most) { most_retired_ = most; }
   /// A new lane, in a fresh or a retired slot. `known` is what every later operation starts after.
   Lane& open(const VectorClock& known);
   /// Ends the lane of a stream: its slot may be used again.
@@ -66,6 +71,7 @@ class Lanes {
  private:
   std::deque<Lane> lanes_;         // references stay valid
   std::vector<LaneSlot> retired_;  // oldest first
+  std::size_t most_retired_ = kMostRetired;
 };
 
 }  // namespace streamsan::ordering

@@ -50,10 +50,9 @@ int badness(Order order, Certainty certainty) {
 
 }  // namespace
 
-Model::Model(Options options, HazardSink& sink, const WhatIf*) : impl_(std::make_unique<Impl>(options, sink)) {}
+Model::Model(Options options, HazardSink& sink, const WhatIf* what_if)
+    : impl_(std::make_unique<Impl>(options, sink, what_if)) {}
 Model::~Model() = default;
-
-void Model::end_of_trace() {}
 
 Statistics Model::statistics() const {
   return {.operations = impl_->last_op,
@@ -65,7 +64,11 @@ Statistics Model::statistics() const {
           .forgotten = impl_->shadow.forgotten};
 }
 
-Model::Impl::Impl(Options chosen, HazardSink& hazard_sink) : options(chosen), sink(hazard_sink) {}
+Model::Impl::Impl(Options chosen, HazardSink& hazard_sink, const WhatIf* what_if) : options(chosen), sink(hazard_sink) {
+  if (!what_if) return;
+  variants.emplace(*what_if);
+  lanes.keep_retired(Lanes::kMostRetiredOfVariants);
+}
 
 HostThread& Model::Impl::thread(ThreadId id) {
   HostThread& thread = threads[static_cast<std::uint64_t>(id)];
@@ -79,8 +82,9 @@ HostThread& Model::Impl::thread(ThreadId id) {
   return thread;
 }
 
-HostThread& Model::Impl::calling(ThreadId id) {
-  HostThread& caller = thread(id);
+HostThread& Model::Impl::calling(const Call& call) {
+  HostThread& caller = thread(call.thread);
+  caller.pending.site = call.site;
   caller.pending.active = false;
   caller.pending.ended.reset();
   caller.pending.second_free.reset();
@@ -93,7 +97,11 @@ Lane* Model::Impl::lane(StreamId stream) {
 }
 
 OpId Model::Impl::begin(Call call, Lane& lane, LegacyRole role) {
-  contexts.enter(lane, role);
+  if (variants) {
+    enter_among(call, lane, role);
+  } else {
+    contexts.enter(lane, role);
+  }
   const HostClock& known = host(call.thread);
   if (lane.seen_host != &known || lane.seen_host_version != known.version) {
     lane.clock.join(known.clock);
@@ -101,6 +109,11 @@ OpId Model::Impl::begin(Call call, Lane& lane, LegacyRole role) {
     lane.seen_host_version = known.version;
   }
   lane.clock.set(lane.slot, ++lane.last);
+  if (variants) {
+    for (Put* put : variants->recorded_behind(call.site)) {
+      if (put->instead.from == lane.stream) put->kept = lane.clock;
+    }
+  }
   return next_op();
 }
 
@@ -145,19 +158,25 @@ void Model::Impl::collect(const Past& past, const Access& access, bool also_infe
         if (!certain) return;
         const bool perhaps_told = *certain == Certainty::Certain && told.covers(lane, epoch);
         if (perhaps_told) certain = Certainty::Possible;
-        Order order = actor.clock.assumed.covers(lane, epoch) ? Order::Latent : Order::Unordered;
-        std::optional<Rule> leaned_on;
+        const HazardKind kind = past.released    ? HazardKind::ReleaseWhileInUse
+                                : past.reused_by ? HazardKind::ReuseWhileInUse
+                                                 : kind_of_hazard(earlier, access);
         // A block of a pool of pageable memory.
-        if (past.allocation.kind == MemoryKind::Pageable && earlier.source == AccessSource::Copy &&
-            order == Order::Unordered) {
+        const bool staged = past.allocation.kind == MemoryKind::Pageable && earlier.source == AccessSource::Copy;
+        Order order = actor.clock.assumed.covers(lane, epoch) ? Order::Latent : Order::Unordered;
+        if (variants) {
+          Pair pair{kind, *certain, earlier, access, overlap, past.allocation, {}, {}};
+          const PairOrder base = tell_pair(lane, epoch, pair, staged, actor.clock);
+          if (base == PairOrder::Ordered) return;
+          order = base == PairOrder::Latent ? Order::Latent : Order::Unordered;
+        }
+        std::optional<Rule> leaned_on;
+        if (staged && order == Order::Unordered) {
           order = Order::Latent;
           leaned_on = staged_by(earlier);
         }
         Conflict* place = place_of(lane, order, *certain, earlier.op);
         if (!place) return;
-        const HazardKind kind = past.released    ? HazardKind::ReleaseWhileInUse
-                                : past.reused_by ? HazardKind::ReuseWhileInUse
-                                                 : kind_of_hazard(earlier, access);
         *place = {lane,         epoch, earlier, access,          overlap,    *certain,
                   perhaps_told, order, kind,    past.allocation, past.freed, leaned_on};
       });

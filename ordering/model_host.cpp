@@ -10,6 +10,7 @@
 namespace streamsan::ordering {
 
 void Model::host_access(Call call, Range range, AccessMode mode) {
+  impl_->arrive(call);
   HostClock& host = impl_->host(call.thread);
   Lane& lane = impl_->lanes[host.lane];
   const Access access{.op = impl_->next_op(),
@@ -38,6 +39,7 @@ void Model::host_access(Call call, Range range, AccessMode mode) {
 
 void Model::host_free(Call call, Range range) {
   if (range.empty()) return;
+  impl_->arrive(call);
   const HostClock& host = impl_->host(call.thread);
   const Actor actor{host.lane, 0, host.clock, host};
   const Access access{.op = impl_->next_op(),
@@ -72,6 +74,11 @@ void Model::Impl::check_loans(const Access& access, const Actor& actor) {
     if (actor.clock.documented.covers(lane, epoch)) return;
     const bool perhaps_told = told.covers(lane, epoch);
     const Certainty certainty = perhaps_told ? Certainty::Possible : Certainty::Certain;
+    if (variants) {
+      const AllocationInfo borrowed{.range = copy.range, .kind = MemoryKind::Pageable};
+      Pair pair{HazardKind::FreeWhileInUse, certainty, copy, access, common, borrowed, {}, {}};
+      if (tell_pair(lane, epoch, pair, true, actor.clock) == PairOrder::Ordered) return;
+    }
     Conflict* place = place_of(lane, Order::Latent, certainty, copy.op);
     if (!place) return;
     *place = {.lane = lane,

@@ -28,6 +28,7 @@
 #include "ordering/loans.h"
 #include "ordering/model.h"
 #include "ordering/retired_blocks.h"
+#include "ordering/variants.h"
 
 namespace streamsan::ordering {
 
@@ -47,6 +48,7 @@ struct Ended {
 
 /// What becomes of a thread's blocking call when it returns.
 struct Pending {
+  SiteId site{};
   bool active = false;  ///< the host will know something
   TwoClocks learns;
   std::optional<Rule> leaned_on;      ///< the rule by which the assumed clock learns more than the documented one
@@ -85,10 +87,11 @@ struct Point {
 };
 
 struct Model::Impl {
-  Impl(Options options, HazardSink& hazard_sink);
+  Impl(Options options, HazardSink& hazard_sink, const WhatIf* what_if);
 
   Options options;
   HazardSink& sink;
+  std::optional<Variants> variants;  ///< of a what-if
 
   Lanes lanes;
   Contexts contexts{lanes};
@@ -124,12 +127,33 @@ struct Model::Impl {
   [[nodiscard]] OpId next_op() { return OpId{++last_op}; }
   [[nodiscard]] AllocationId next_allocation() { return AllocationId{++last_allocation}; }
   /// The thread makes a call: whatever it still waited for is over.
-  HostThread& calling(ThreadId id);
+  HostThread& calling(const Call& call);
 
   StreamId open_stream(ContextId context, StreamKind kind, ThreadId thread);
 
   OpId begin(Call call, Lane& lane, LegacyRole role);
   void learn(HostClock& host, const TwoClocks& clocks);
+
+  // model_what_if.cpp: what the variants of a what-if need beside their clocks
+  /// As contexts.enter().
+  void enter_among(const Call& call, Lane& lane, LegacyRole role);
+  /// The thread makes a call at a place that a wait may have been moved to.
+  void arrive(const Call& call) {
+    if (variants) make_moved_waits(call);
+  }
+  void make_moved_waits(const Call& call);
+  /// As learn(), of what the call at the site makes known.
+  void learn_at(SiteId site, HostClock& host, const TwoClocks& learns);
+  void apply(Put& put, HostClock& host, const TwoClocks& learns);
+  /// Tells of a conflict with an earlier access how the programs order it. How the base does.
+  PairOrder tell_pair(LaneSlot lane, Epoch epoch, Pair& pair, bool staged, const TwoClocks& clock);
+  /// The operation is one that the host may wait for: remembers it. `range`: of host memory.
+  void mark(Lane& lane, OpId op, SiteId site, Exposure::Why why, Range range = {},
+            MemoryKind memory = MemoryKind::Pageable);
+  void mark_work(Lane& lane, OpId op, SiteId site);
+  /// What the last operation of the lane does to memory of the host's.
+  void mark_access(Lane& lane, OpId op, SiteId site, Range range, AccessMode mode);
+
   /// Promises the thread, for when its call returns, what the row of the copy matrix says. `prior` is what a
   /// synchronisation with the stream would have covered before the copy.
   void promise(HostThread& thread, const CopyRule& rule, const Lane& lane, const TwoClocks& prior);
@@ -226,6 +250,7 @@ struct Model::Impl {
   void touch_parts(const Access& access, const Actor& actor);
 
   std::vector<Conflict> conflicts_;  // scratch
+  std::vector<InVariant> in_variants_;  // scratch of tell_pair()
   std::vector<Part> parts_;          // scratch of touch_footprint() and touch_known()
 };
 

@@ -107,7 +107,8 @@ AllocationId Model::allocate_async(Call call, StreamId stream, Range range) {
 }
 
 void Model::free(Call call, ContextId context, Address base) {
-  HostThread& thread = impl_->calling(call.thread);
+  HostThread& thread = impl_->calling(call);
+  impl_->arrive(call);
   Allocation* allocation = impl_->allocations.find(base);
   if (!allocation || allocation->info.range.begin != base) {
     const FreedLife* life = allocation ? nullptr : impl_->freed.find(base);
@@ -152,7 +153,8 @@ OpId Model::free_async(Call call, StreamId stream, Address base) {
 }
 
 void Model::unmap(Call call, ContextId, Range range) {
-  HostThread& thread = impl_->calling(call.thread);
+  HostThread& thread = impl_->calling(call);
+  impl_->arrive(call);
   const OpId op = impl_->next_op();
   Allocation* allocation = impl_->allocations.find_first_ending_after(range.begin);
   while (allocation && allocation->info.range.begin < range.end) {

@@ -182,11 +182,18 @@ OpId Model::launch(Call call, StreamId stream, const LaunchShape& shape, std::sp
   access.exact = true;
   access.learned = shape.learned;
   impl_->touch_known(bytes, access, actor);
+  if (impl_->variants) {
+    impl_->mark_work(*lane, op, call.site);
+    for (const PointerArgument& pointer : pointers) {
+      impl_->mark_access(*lane, op, call.site, {pointer.address, pointer.address + 1}, pointer.mode);
+    }
+    for (const KernelBytes& known : bytes) impl_->mark_access(*lane, op, call.site, row_of(known.bytes, 0), known.mode);
+  }
   return op;
 }
 
 OpId Model::copy(Call call, StreamId stream, const Footprint& dst, const Footprint& src, Form form) {
-  HostThread& thread = impl_->calling(call.thread);
+  HostThread& thread = impl_->calling(call);
   Lane* lane = impl_->lane(stream);
   if (!lane || std::max(bytes_of(dst), bytes_of(src)) == 0) return kNoOp;  // R-CPY-23
   const MemoryKind to = impl_->kind_at(dst.base);
@@ -210,12 +217,17 @@ OpId Model::copy(Call call, StreamId stream, const Footprint& dst, const Footpri
   access.mode = AccessMode::Write;
   impl_->touch_footprint(dst, access, actor);
   if (borrows && to == MemoryKind::Pageable) lend(dst);
+  if (impl_->variants) {
+    impl_->mark_work(*lane, op, call.site);
+    impl_->mark_access(*lane, op, call.site, hull(src), AccessMode::Read);
+    impl_->mark_access(*lane, op, call.site, hull(dst), AccessMode::Write);
+  }
   impl_->promise(thread, rule, *lane, prior);
   return op;
 }
 
 OpId Model::fill(Call call, StreamId stream, const Footprint& dst, Form form) {
-  HostThread& thread = impl_->calling(call.thread);
+  HostThread& thread = impl_->calling(call);
   Lane* lane = impl_->lane(stream);
   if (!lane || bytes_of(dst) == 0) return kNoOp;  // R-CPY-23
   const OpId op = impl_->begin(call, *lane, LegacyRole::Action);
@@ -226,6 +238,10 @@ OpId Model::fill(Call call, StreamId stream, const Footprint& dst, Form form) {
                       .mode = AccessMode::Write,
                       .source = AccessSource::Fill};
   impl_->touch_footprint(dst, access, {lane->slot, lane->last, lane->clock, *thread.host});
+  if (impl_->variants) {
+    impl_->mark_work(*lane, op, call.site);
+    impl_->mark_access(*lane, op, call.site, hull(dst), AccessMode::Write);
+  }
   impl_->promise(thread, fill_rule(impl_->kind_at(dst.base), form), *lane, {});
   return op;
 }
@@ -241,6 +257,7 @@ OpId Model::host_function(Call call, StreamId stream) {
   const OpId op = impl_->begin(call, *lane, LegacyRole::Action);
   // The assumed clock holds the documented one: what may only work today may still have been told.
   impl_->told.join(lane->clock.assumed);
+  if (impl_->variants) impl_->mark(*lane, op, call.site, Exposure::Why::HostFunction);
   return op;
 }
 
@@ -260,6 +277,7 @@ OpId Model::graph_launch(Call call, StreamId stream, std::uint64_t exec) {
   TwoClocks& last_launch = impl_->graphs.at(exec);
   lane->clock.join(last_launch);
   last_launch = lane->clock;
+  if (impl_->variants) impl_->mark(*lane, op, call.site, Exposure::Why::Graph);
   return op;
 }
 

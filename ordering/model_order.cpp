@@ -50,18 +50,18 @@ OpId Model::wait_event(Call call, StreamId stream, EventId event_id) {
 }
 
 void Model::sync_stream(Call call, StreamId stream) {
-  Pending& pending = impl_->calling(call.thread).pending;
+  Pending& pending = impl_->calling(call).pending;
   if (const Lane* lane = impl_->lane(stream)) expect(pending, impl_->contexts.covered_by(*lane));
 }
 
 void Model::sync_event(Call call, EventId event_id) {
-  Pending& pending = impl_->calling(call.thread).pending;
+  Pending& pending = impl_->calling(call).pending;
   const Event* event = impl_->events.find(static_cast<std::uint64_t>(event_id));
   if (event && event->recorded) expect(pending, event->captured);
 }
 
 void Model::sync_context(Call call, ContextId context) {
-  Pending& pending = impl_->calling(call.thread).pending;
+  Pending& pending = impl_->calling(call).pending;
   expect(pending, impl_->contexts.everything(impl_->contexts.index_of(context)));
 }
 
@@ -79,11 +79,15 @@ void Model::returned(ThreadId thread_id, bool ok) {
   const Pending& pending = thread.pending;
   if (ok && pending.active) {
     if (pending.leaned_on) impl_->assumptions.note(*pending.leaned_on, pending.learns.assumed);
-    impl_->learn(*thread.host, pending.learns);
+    if (impl_->variants) {
+      impl_->learn_at(pending.site, *thread.host, pending.learns);
+    } else {
+      impl_->learn(*thread.host, pending.learns);
+    }
   }
   if (ok && pending.ended) impl_->keep_freed(*pending.ended);
   if (ok && pending.second_free) impl_->report_second_free(*pending.second_free);
-  impl_->calling(thread_id);
+  impl_->calling({.thread = thread_id});
 }
 
 void Model::signal(Call call, std::optional<StreamId> stream, std::uint64_t object) {

@@ -6,7 +6,7 @@
 // driver also makes. So everything documented is also assumed:
 //   invariant: documented <= assumed in every lane.
 // A documented edge joins both clocks, an assumed edge joins the assumed clock only, so the invariant holds by
-// construction. An earlier access found in neither clock is unordered; found in the assumed clock only, it is latent.
+// construction, in every variant (vector_clock.h). An earlier access found in neither clock is unordered; found in the assumed clock only, it is latent.
 #pragma once
 
 #include "ordering/vector_clock.h"
@@ -21,6 +21,10 @@ struct TwoClocks {
   void join(const TwoClocks& other) {
     documented.join(other.documented);
     assumed.join(other.assumed);
+  }
+  void join(const TwoClocks& other, const Among& among) {
+    documented.join(other.documented, among);
+    assumed.join(other.assumed, among);
   }
   void set(LaneSlot lane, Epoch epoch) {
     documented.set(lane, epoch);

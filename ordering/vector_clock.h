@@ -13,48 +13,98 @@
 // The clock is a flat vector indexed by lane slot (see lanes.h); slots past its end count as 0, so a clock is as long
 // as the youngest lane it has heard of. A slot of a destroyed stream is used again, with epochs that go on counting,
 // which keeps clocks as long as the greatest number of streams that lived at one time.
+//
+// VARIANTS (what_if.h). A clock may stand for that of several programs at once, which differ in the edges they have. The
+// vector is that of the base; a deviation says what a variant knows of a lane if that is something else. Each variant
+// follows the four lines above by itself. A question that names no variant asks for all of them: "in every program".
+// Without a what-if there are no deviations, and the cost of having them is a test of an empty vector.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
+#include <tuple>
 #include <vector>
 
 namespace streamsan::ordering {
 
 using Epoch = std::uint64_t;
 using LaneSlot = std::uint32_t;
+using VariantId = std::uint32_t;
+
+/// Which programs have an edge: the base or not, and the variants for which that is the other way round, by number.
+struct Among {
+  bool base = true;
+  std::span<const VariantId> others;
+
+  [[nodiscard]] bool all() const { return base && others.empty(); }
+  [[nodiscard]] bool has(VariantId variant) const {
+    return base != std::binary_search(others.begin(), others.end(), variant);
+  }
+};
+
+struct Deviation {
+  LaneSlot lane = 0;
+  VariantId variant = 0;
+  Epoch epoch = 0;
+};
 
 class VectorClock {
  public:
+  /// Of the base.
   [[nodiscard]] Epoch operator[](LaneSlot lane) const { return lane < epochs_.size() ? epochs_[lane] : 0; }
-  [[nodiscard]] bool covers(LaneSlot lane, Epoch epoch) const { return (*this)[lane] >= epoch; }
+  /// Of a variant.
+  [[nodiscard]] Epoch in(VariantId variant, LaneSlot lane) const;
+  /// In every program.
+  [[nodiscard]] bool covers(LaneSlot lane, Epoch epoch) const {
+    return (*this)[lane] >= epoch && (deviations_.empty() || deviations_cover(lane, epoch));
+  }
   [[nodiscard]] std::size_t size() const { return epochs_.size(); }
+  /// Those of the lane, by variant.
+  [[nodiscard]] std::span<const Deviation> deviations(LaneSlot lane) const;
 
+  /// In every program.
   void set(LaneSlot lane, Epoch epoch) {
     if (lane >= epochs_.size()) epochs_.resize(lane + 1, 0);
     epochs_[lane] = epoch;
+    if (!deviations_.empty()) std::erase_if(deviations_, [lane](const Deviation& d) { return d.lane == lane; });
   }
 
+  /// An edge that every program has.
   void join(const VectorClock& other) {
+    if (!deviations_.empty() || !other.deviations_.empty()) return join(other, Among{});
     const std::size_t count = other.epochs_.size();
     if (count > epochs_.size()) epochs_.resize(count, 0);
     Epoch* mine = epochs_.data();
     const Epoch* theirs = other.epochs_.data();
     for (std::size_t i = 0; i < count; ++i) mine[i] = mine[i] < theirs[i] ? theirs[i] : mine[i];
   }
+  /// An edge that some have.
+  void join(const VectorClock& other, const Among& among);
 
-  /// Is everything this clock knows also known to `other`?
+  /// Is everything this clock knows also known to `other`, in every program?
   [[nodiscard]] bool within(const VectorClock& other) const {
     for (LaneSlot lane = 0; lane < epochs_.size(); ++lane) {
-      if (!other.covers(lane, epochs_[lane])) return false;
+      if (other[lane] < epochs_[lane]) return false;
     }
-    return true;
+    return (deviations_.empty() && other.deviations_.empty()) || deviations_within(other);
   }
 
-  void clear() { epochs_.clear(); }
+  void clear() {
+    epochs_.clear();
+    deviations_.clear();
+  }
 
  private:
+  [[nodiscard]] bool deviations_cover(LaneSlot lane, Epoch epoch) const;
+  [[nodiscard]] bool deviations_within(const VectorClock& other) const;
+  /// What takes the place of the lane's deviations after a join, appended to `out`.
+  void join_lane(LaneSlot lane, std::span<const Deviation> mine, std::span<const Deviation> theirs,
+                 const VectorClock& other, const Among& among, std::vector<Deviation>& out);
+
   std::vector<Epoch> epochs_;
+  std::vector<Deviation> deviations_;  ///< by lane, then by variant; never equal to the base, nor past epochs_
 };
 
 }  // namespace streamsan::ordering

@@ -30,10 +30,10 @@
 
 #include "ordering/hazard.h"
 #include "ordering/types.h"
+#include "ordering/vector_clock.h"
 
 namespace streamsan::ordering {
 
-using VariantId = std::uint32_t;
 inline constexpr VariantId kBase = 0;
 
 /// The two ways in which a call makes order that the program might do without.
@@ -85,7 +85,7 @@ struct InVariant {
   PairOrder order = PairOrder::Ordered;
 };
 
-/// Two conflicting accesses that are not ordered alike in all variants.
+/// Two conflicting accesses that are not ordered in every program.
 struct Pair {
   HazardKind kind{};
   Certainty certainty = Certainty::Certain;  ///< Possible also where a host function may have made order between them
@@ -94,7 +94,7 @@ struct Pair {
   Range overlap;
   const AllocationInfo& allocation;
   PairOrder base = PairOrder::Ordered;
-  std::span<const InVariant> variants;  ///< those in which it is not as in the base, by number
+  std::span<const InVariant> variants;  ///< those in which it is not as in the base
 };
 
 /// The host may have gone on, unseen, because it knew that an operation was complete, and in the variant it would not

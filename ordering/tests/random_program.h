@@ -79,7 +79,9 @@ std::string describe(const Program& program);
 template <typename AnyModel>
 class Interpreter {
  public:
-  Interpreter(AnyModel& model, const Program& program) : model_(model), program_(program) {}
+  /// `sites`: the steps take turns at so many call sites; 0: each has its own.
+  Interpreter(AnyModel& model, const Program& program, std::uint32_t sites = 0)
+      : model_(model), program_(program), sites_(sites) {}
 
   void run() {
     for (std::size_t i = 0; i < program_.steps.size(); ++i) step(program_.steps[i], i + 1);
@@ -154,7 +156,7 @@ class Interpreter {
 
   void step(const Step& s, std::size_t number) {
     const ThreadId thread{s.thread};
-    const Call call{thread, SiteId{static_cast<std::uint32_t>(number)}};
+    const Call call{thread, SiteId{static_cast<std::uint32_t>(sites_ == 0 ? number : number % sites_ + 1)}};
     model_.returned(thread, s.detail[4] % 8 != 0);
     const Form form = s.detail[3] % 2 ? Form::Asynchronous : Form::Synchronous;
     switch (s.kind) {
@@ -317,6 +319,7 @@ class Interpreter {
 
   AnyModel& model_;
   const Program& program_;
+  std::uint32_t sites_;
   std::vector<LiveStream> streams_;
   std::vector<EventId> events_;
   std::set<EventId> destroyed_;

@@ -41,13 +41,14 @@ ReferenceModel::Node ReferenceModel::new_operation(Call call, StreamId id, bool 
   if (!own.nodes.empty()) before.push_back(own.nodes.back());  // R-CORE-02
   const auto host = last_host_node_.find(host_of(call.thread));
   if (host != last_host_node_.end()) before.push_back(host->second);  // R-CORE-01
+  const bool no_barrier = own.kind == StreamKind::Legacy && is_cut({call.site, Effect::Barrier});
   for (const Stream& other : streams_) {
-    if (other.context != own.context) continue;
+    if (other.context != own.context || no_barrier) continue;
     if (own.kind == StreamKind::Legacy && action && is_blocking(other.kind)) append(before, other.nodes);  // R-STR-10
     if (is_blocking(own.kind) && other.kind == StreamKind::Legacy) append(before, other.actions);
   }
   own.nodes.push_back(node);
-  if (action) own.actions.push_back(node);
+  if (action && !no_barrier) own.actions.push_back(node);
   return node;
 }
 
@@ -143,17 +144,17 @@ std::vector<ReferenceModel::Node> ReferenceModel::covered_by_context(ContextId c
 }
 
 void ReferenceModel::sync_stream(Call call, StreamId id) {
-  pending_[call.thread] = {.learns = Edges{covered_by_stream(id), {}}};
+  pending_[call.thread] = {.site = call.site, .learns = Edges{covered_by_stream(id), {}}};
 }
 
 void ReferenceModel::sync_event(Call call, EventId event) {
   const auto record = records_.find(event);
-  pending_[call.thread] = {};
+  pending_[call.thread] = {.site = call.site};
   if (record != records_.end()) pending_[call.thread].learns = Edges{{record->second}, {}};
 }
 
 void ReferenceModel::sync_context(Call call, ContextId context) {
-  pending_[call.thread] = {.learns = Edges{covered_by_context(context), {}}};
+  pending_[call.thread] = {.site = call.site, .learns = Edges{covered_by_context(context), {}}};
 }
 
 void ReferenceModel::query_stream_succeeded(Call call, StreamId id) {
@@ -171,7 +172,7 @@ void ReferenceModel::returned(ThreadId thread, bool ok) {
   const Returning returning = pending->second;
   pending_.erase(pending);
   if (!ok) return;
-  if (returning.learns) host_learns(thread, *returning.learns);
+  if (returning.learns && !is_cut({returning.site, Effect::Wait})) host_learns(thread, *returning.learns);
   if (returning.freed && held(returning.freed->range).empty()) {
     std::erase_if(freed_, [&](const Freed& life) { return life.range.overlaps(returning.freed->range); });
     freed_.push_back(*returning.freed);
@@ -179,14 +180,14 @@ void ReferenceModel::returned(ThreadId thread, bool ok) {
   if (returning.second_free) free_again(returning.second_free->first, returning.second_free->second);
 }
 
-void ReferenceModel::set_copy_effect(Call call, Node copy, const std::vector<Node>& prior, Effect documented,
-                                     Effect assumed) {
+void ReferenceModel::set_copy_effect(Call call, Node copy, const std::vector<Node>& prior, CopyEffect documented,
+                                     CopyEffect assumed) {
   Edges edges;
   if (documented.prior) append(edges.documented, prior);
   if (documented.complete) edges.documented.push_back(copy);
   if (assumed.prior) append(edges.assumed, prior);
   if (assumed.complete) edges.assumed.push_back(copy);
-  pending_[call.thread] = {.learns = edges};
+  pending_[call.thread] = {.site = call.site, .learns = edges};
 }
 
 // ---- memory --------------------------------------------------------------------------------------------------------
@@ -330,7 +331,7 @@ void ReferenceModel::free(Call call, ContextId context, Address base) {
   const Node node = host_node(call.thread);
   if (memory->kind != MemoryKind::DeviceAsync) {  // R-ALC-02, R-ALC-03, R-ALC-05
     nodes_[node].assumed = covered_by_context(context);
-    pending_[call.thread].learns = Edges{{}, covered_by_context(context)};
+    pending_[call.thread] = {.site = call.site, .learns = Edges{{}, covered_by_context(context)}};
   }
   check_end(*memory, node, OpId{operations_});
   if (memory->kind == MemoryKind::DeviceAsync || memory->kind == MemoryKind::Device) {
@@ -572,8 +573,8 @@ OpId ReferenceModel::copy(Call call, StreamId id, const Footprint& dst, const Fo
     if (to == MemoryKind::Pageable) loans_.push_back({node, OpId{operations_}, dst});
   }
 
-  Effect documented;
-  Effect assumed;
+  CopyEffect documented;
+  CopyEffect assumed;
   const bool managed = to == MemoryKind::Managed || from == MemoryKind::Managed;
   if (form == Form::Synchronous) {
     if (managed) {
@@ -601,8 +602,8 @@ OpId ReferenceModel::fill(Call call, StreamId id, const Footprint& dst, Form for
   touch(node, dst, {.op = OpId{operations_}, .stream = id, .mode = AccessMode::Write, .source = AccessSource::Fill});
   if (form == Form::Asynchronous) return OpId{operations_};  // R-CPY-51
   const MemoryKind kind = kind_at(dst.base);
-  Effect documented;
-  Effect assumed;
+  CopyEffect documented;
+  CopyEffect assumed;
   documented.complete = kind == MemoryKind::Pinned || kind == MemoryKind::Registered;  // R-CPY-50
   assumed.complete = kind == MemoryKind::Managed;                                      // R-CPY-06
   set_copy_effect(call, node, {}, documented, assumed);

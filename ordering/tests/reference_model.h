@@ -37,7 +37,8 @@ class ReferenceModel {
     bool all_exact = true;  ///< every access to the memory so far was exact, and none is latent by its nature alone
   };
 
-  explicit ReferenceModel(Options options) : options_(options) {}
+  /// `cut`: order that the program does without (what_if.h).
+  explicit ReferenceModel(Options options, std::optional<Cut> cut = std::nullopt) : options_(options), cut_(cut) {}
 
   StreamId create_stream(ContextId context, StreamKind kind);
   StreamId legacy_stream(ContextId context);
@@ -116,6 +117,7 @@ class ReferenceModel {
   };
   /// What a thread's blocking call does when it has returned.
   struct Returning {
+    SiteId site{};
     std::optional<Edges> learns;
     std::optional<Freed> freed;
     std::optional<std::pair<OpId, Address>> second_free;
@@ -125,11 +127,12 @@ class ReferenceModel {
     OpId op{};
     Footprint bytes;
   };
-  struct Effect {
+  struct CopyEffect {
     bool prior = false;     ///< everything earlier in the stream
     bool complete = false;  ///< the operation itself
   };
 
+  [[nodiscard]] bool is_cut(const Cut& cut) const { return cut_ == cut; }
   Node new_node();
   Node new_operation(Call call, StreamId stream, bool action);
   Stream& stream(StreamId id) { return streams_[static_cast<std::size_t>(id) - 1]; }
@@ -137,7 +140,7 @@ class ReferenceModel {
   std::vector<Node> covered_by_stream(StreamId id);
   std::vector<Node> covered_by_context(ContextId context) const;
   void host_learns(ThreadId thread, const Edges& edges);
-  void set_copy_effect(Call call, Node copy, const std::vector<Node>& prior, Effect documented, Effect assumed);
+  void set_copy_effect(Call call, Node copy, const std::vector<Node>& prior, CopyEffect documented, CopyEffect assumed);
   /// What the host functions so far may have told the host.
   [[nodiscard]] std::vector<bool> told() const;
   [[nodiscard]] std::vector<bool> before(Node node, bool also_assumed) const;
@@ -164,6 +167,7 @@ class ReferenceModel {
   void end(Range range);
 
   Options options_;
+  std::optional<Cut> cut_;
   std::vector<Edges> nodes_;
   std::vector<Stream> streams_;
   std::map<std::uint64_t, StreamId> per_thread_;  ///< by context and thread

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Operations of a stream whose end the host may be waiting for, for reasons the model does not see: they read or write
+// host memory, or are graphs or host functions. Kept only for a what-if, which tells a wait that first makes such an end
+// known to the host as an exposure.
+//
+// Bounded: the last kMostMarks of a stream between two waits. Beyond them the oldest is forgotten; those that stay have
+// the same site in a loop, and so say the same.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "ordering/vector_clock.h"
+#include "ordering/what_if.h"
+
+namespace streamsan::ordering {
+
+class HostMarks {
+ public:
+  static constexpr std::size_t kMostMarks = 256;
+
+  struct Mark {
+    Epoch epoch = 0;
+    Exposure exposure;  ///< its variant is not set
+  };
+
+  void add(Epoch epoch, const Exposure& exposure) {
+    if (marks_.size() < kMostMarks) {
+      marks_.push_back({epoch, exposure});
+    } else {
+      marks_[next_] = {epoch, exposure};
+      next_ = (next_ + 1) % kMostMarks;
+    }
+  }
+  /// Calls visit(mark) for those with epochs in (after, up_to].
+  template <typename Visit>
+  void for_each_in(Epoch after, Epoch up_to, Visit visit) const {
+    for (const Mark& mark : marks_) {
+      if (mark.epoch > after && mark.epoch <= up_to) visit(mark);
+    }
+  }
+  void forget(Epoch up_to) {
+    std::erase_if(marks_, [up_to](const Mark& mark) { return mark.epoch <= up_to; });
+    next_ = 0;  // those that are left need not be in order: what is forgotten then is one of the older ones
+  }
+
+  /// The last kernel, copy or fill, for Exposure::Why::End.
+  Mark last_work;
+
+ private:
+  std::vector<Mark> marks_;
+  std::size_t next_ = 0;  ///< the oldest, once it is full
+};
+
+}  // namespace streamsan::ordering

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a what-if needs beside clocks that have variants: the order that is cut or put in, the pairs told, and the
+// exposures. what_if.h says what they mean.
+//
+// AN EXPOSURE is told when the base learns that a marked operation is complete by a call that the variant lacks, and the
+// variant does not know it by what was put in instead. If the base had known it before, the host could have gone on then,
+// and that other call was told; so every mark is looked at once.
+#include <algorithm>
+
+#include "ordering/loans.h"
+#include "ordering/model_impl.h"
+
+namespace streamsan::ordering {
+namespace {
+
+bool is_host(MemoryKind kind) { return kind != MemoryKind::Device && kind != MemoryKind::DeviceAsync; }
+
+/// Does the base learn anything?
+bool gains(const VectorClock& known, const VectorClock& learns) {
+  for (LaneSlot lane = 0; lane < learns.size(); ++lane) {
+    if (learns[lane] > known[lane]) return true;
+  }
+  return false;
+}
+
+PairOrder order_of(bool documented, bool assumed, bool staged) {
+  if (documented) return PairOrder::Ordered;
+  return assumed || staged ? PairOrder::Latent : PairOrder::Unordered;
+}
+
+}  // namespace
+
+void Model::Impl::enter_among(const Call& call, Lane& lane, LegacyRole role) {
+  make_moved_waits(call);
+  if (lane.kind != StreamKind::Legacy || role != LegacyRole::Action) return contexts.enter(lane, role, Among{});
+  const Among among = variants->makes(call.site, Effect::Barrier);
+  const VectorClock before = among.others.empty() ? VectorClock{} : lane.clock.assumed;
+  contexts.enter(lane, role, among);
+  if (among.others.empty() || !among.base || !gains(before, lane.clock.assumed)) return;
+  for (const VariantId variant : among.others) variants->sink().mattered(variant, OpId{last_op + 1});
+}
+
+void Model::Impl::make_moved_waits(const Call& call) {
+  for (Put* put : variants->moved_to(call.site)) {
+    HostClock& knows = host(call.thread);
+    knows.clock.join(put->kept, put->among());
+    ++knows.version;
+  }
+}
+
+void Model::Impl::apply(Put& put, HostClock& host, const TwoClocks& learns) {
+  Lane* from = lane(put.instead.from);
+  switch (put.instead.kind) {
+    case Instead::Kind::EventWait:
+      if (Lane* to = lane(put.instead.to); from && to) {
+        to->clock.join(from->clock, put.among());
+        contexts.changed(*to);
+      }
+      return;
+    case Instead::Kind::StreamSync:
+      if (from) host.clock.join(contexts.covered_by(*from), put.among());
+      break;
+    case Instead::Kind::EventSync:
+      host.clock.join(put.kept, put.among());
+      break;
+    case Instead::Kind::Move:
+      put.kept.join(learns);
+      return;
+  }
+  ++host.version;
+}
+
+void Model::Impl::learn_at(SiteId site, HostClock& host, const TwoClocks& learns) {
+  const Among among = variants->makes(site, Effect::Wait);
+  const std::span<Put* const> puts = variants->put_at(site);
+  if (among.all() && puts.empty()) return learn(host, learns);
+  const VectorClock before = host.clock.assumed;
+  if (!learns.within(host.clock)) {
+    host.clock.join(learns, among);
+    ++host.version;
+  }
+  for (Put* put : puts) apply(*put, host, learns);
+  if (!among.base || among.others.empty() || !gains(before, host.clock.assumed)) return;
+  for (const VariantId variant : among.others) variants->sink().mattered(variant, kNoOp);
+  const VectorClock& known = host.clock.assumed;
+  for (LaneSlot slot = 0; slot < known.size(); ++slot) {
+    HostMarks& marks = lanes[slot].marks;
+    marks.for_each_in(before[slot], known[slot], [&](const HostMarks::Mark& mark) {
+      for (const VariantId variant : among.others) {
+        if (known.in(variant, slot) >= mark.epoch) continue;
+        Exposure exposure = mark.exposure;
+        exposure.variant = variant;
+        variants->sink().exposed(exposure);
+      }
+    });
+    if (joined()) marks.forget(known[slot]);
+  }
+}
+
+PairOrder Model::Impl::tell_pair(LaneSlot lane, Epoch epoch, Pair& pair, bool staged, const TwoClocks& clock) {
+  const VectorClock& documented = clock.documented;
+  const VectorClock& assumed = clock.assumed;
+  pair.base = order_of(documented[lane] >= epoch, assumed[lane] >= epoch, staged);
+  in_variants_.clear();
+  const auto consider = [&](const Deviation& d) {
+    const VariantId variant = d.variant;
+    if (!in_variants_.empty() && std::any_of(in_variants_.begin(), in_variants_.end(),
+                                             [variant](const InVariant& v) { return v.variant == variant; })) {
+      return;
+    }
+    const PairOrder order =
+        order_of(documented.in(variant, lane) >= epoch, assumed.in(variant, lane) >= epoch, staged);
+    if (order != pair.base && !variants->sink().settled(variant)) in_variants_.push_back({variant, order});
+  };
+  for (const Deviation& deviation : documented.deviations(lane)) consider(deviation);
+  for (const Deviation& deviation : assumed.deviations(lane)) consider(deviation);
+  pair.variants = in_variants_;
+  if (pair.base != PairOrder::Ordered || !in_variants_.empty()) variants->sink().pair(pair);
+  return pair.base;
+}
+
+void Model::Impl::mark(Lane& lane, OpId op, SiteId site, Exposure::Why why, Range range, MemoryKind memory) {
+  lane.marks.add(lane.last, {kBase, why, op, site, lane.stream, range, memory});
+}
+
+void Model::Impl::mark_work(Lane& lane, OpId op, SiteId site) {
+  lane.marks.last_work = {lane.last, {kBase, Exposure::Why::End, op, site, lane.stream, {}, MemoryKind::Device}};
+}
+
+void Model::Impl::mark_access(Lane& lane, OpId op, SiteId site, Range range, AccessMode mode) {
+  if (range.empty() || range.begin == 0) return;
+  const MemoryKind memory = kind_at(range.begin);
+  // A pointer of a kernel that leads to nothing is no pageable memory.
+  const bool known = memory != MemoryKind::Pageable || range.size() > 1;
+  if (!known || !is_host(memory)) return;
+  mark(lane, op, site, mode == AccessMode::Read ? Exposure::Why::HostWrite : Exposure::Why::HostRead, range, memory);
+}
+
+void Model::end_of_trace() {
+  if (!impl_->variants) return;
+  const auto known_to_any = [&](LaneSlot lane, VariantId variant) {
+    Epoch known = 0;
+    for (const HostClock& host : impl_->hosts) known = std::max(known, host.clock.assumed.in(variant, lane));
+    return known;
+  };
+  std::vector<std::pair<VariantId, LaneSlot>> told;
+  for (const HostClock& host : impl_->hosts) {
+    for (LaneSlot lane = 0; lane < host.clock.assumed.size(); ++lane) {
+      const HostMarks::Mark& work = impl_->lanes[lane].marks.last_work;
+      if (work.epoch == 0 || work.epoch > known_to_any(lane, kBase)) continue;
+      for (const Deviation& deviation : host.clock.assumed.deviations(lane)) {
+        const std::pair who{deviation.variant, lane};
+        if (known_to_any(lane, deviation.variant) >= work.epoch) continue;
+        if (std::find(told.begin(), told.end(), who) != told.end()) continue;
+        told.push_back(who);
+        Exposure exposure = work.exposure;
+        exposure.variant = deviation.variant;
+        impl_->variants->sink().exposed(exposure);
+      }
+    }
+  }
+}
+
+}  // namespace streamsan::ordering

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Deviations: merging three sorted lists, lane by lane. The common lane has none and takes part in no cut, and costs a
+// compare.
+#include "ordering/vector_clock.h"
+
+#include <limits>
+
+namespace streamsan::ordering {
+namespace {
+
+constexpr VariantId kNoVariant = std::numeric_limits<VariantId>::max();
+
+bool before(const Deviation& deviation, LaneSlot lane) { return deviation.lane < lane; }
+
+}  // namespace
+
+std::span<const Deviation> VectorClock::deviations(LaneSlot lane) const {
+  if (deviations_.empty()) return {};
+  const auto first = std::lower_bound(deviations_.begin(), deviations_.end(), lane, before);
+  const auto last = std::find_if(first, deviations_.end(), [lane](const Deviation& d) { return d.lane != lane; });
+  return {first, last};
+}
+
+Epoch VectorClock::in(VariantId variant, LaneSlot lane) const {
+  for (const Deviation& deviation : deviations(lane)) {
+    if (deviation.variant == variant) return deviation.epoch;
+  }
+  return (*this)[lane];
+}
+
+bool VectorClock::deviations_cover(LaneSlot lane, Epoch epoch) const {
+  const std::span<const Deviation> own = deviations(lane);
+  return std::all_of(own.begin(), own.end(), [epoch](const Deviation& d) { return d.epoch >= epoch; });
+}
+
+bool VectorClock::deviations_within(const VectorClock& other) const {
+  const auto fits = [&](const Deviation& d) { return in(d.variant, d.lane) <= other.in(d.variant, d.lane); };
+  return std::all_of(deviations_.begin(), deviations_.end(), fits) &&
+         std::all_of(other.deviations_.begin(), other.deviations_.end(), fits);
+}
+
+void VectorClock::join_lane(LaneSlot lane, std::span<const Deviation> mine, std::span<const Deviation> theirs,
+                            const VectorClock& other, const Among& among, std::vector<Deviation>& out) {
+  const Epoch own = (*this)[lane];
+  const Epoch given = other[lane];
+  const Epoch base = among.base ? std::max(own, given) : own;
+  const std::size_t had = out.size();
+  std::span<const VariantId> others = among.others;
+  for (;;) {
+    const VariantId variant =
+        std::min({mine.empty() ? kNoVariant : mine.front().variant, theirs.empty() ? kNoVariant : theirs.front().variant,
+                  others.empty() ? kNoVariant : others.front()});
+    if (variant == kNoVariant) break;
+    Epoch known = own, learns = given;
+    bool takes_part = among.base;
+    if (!mine.empty() && mine.front().variant == variant) {
+      known = mine.front().epoch;
+      mine = mine.subspan(1);
+    }
+    if (!theirs.empty() && theirs.front().variant == variant) {
+      learns = theirs.front().epoch;
+      theirs = theirs.subspan(1);
+    }
+    if (!others.empty() && others.front() == variant) {
+      takes_part = !takes_part;
+      others = others.subspan(1);
+    }
+    const Epoch epoch = takes_part ? std::max(known, learns) : known;
+    if (epoch != base) out.push_back({lane, variant, epoch});
+  }
+  if (lane >= epochs_.size() && (base != 0 || out.size() > had)) epochs_.resize(lane + 1, 0);
+  if (base != own) epochs_[lane] = base;
+}
+
+void VectorClock::join(const VectorClock& other, const Among& among) {
+  thread_local std::vector<Deviation> joined;  // scratch
+  joined.clear();
+  const auto lanes = static_cast<LaneSlot>(std::max(epochs_.size(), other.epochs_.size()));
+  std::span<const Deviation> mine = deviations_, theirs = other.deviations_;
+  const auto take = [](std::span<const Deviation>& from, LaneSlot lane) {
+    std::size_t count = 0;
+    while (count < from.size() && from[count].lane == lane) ++count;
+    const std::span<const Deviation> taken = from.first(count);
+    from = from.subspan(count);
+    return taken;
+  };
+  for (LaneSlot lane = 0; lane < lanes; ++lane) {
+    const std::span<const Deviation> of_mine = take(mine, lane), of_theirs = take(theirs, lane);
+    // Nothing to learn, nothing that differs.
+    if (other[lane] <= (*this)[lane] && of_mine.empty() && of_theirs.empty()) continue;
+    join_lane(lane, of_mine, of_theirs, other, among, joined);
+  }
+  deviations_.assign(joined.begin(), joined.end());
+}
+
+}  // namespace streamsan::ordering
