@@ -131,7 +131,7 @@ TEST(WhatIf, ASyncThatOrdersNothingIsNot) {
 }
 
 TEST(WhatIf, TwoThatDoTheSameAreRedundantTogether) {
-  const auto run = [](const Plan& plan) {
+  const auto replay = [](const Plan& plan) {
     Replay run(plan);
     run.write(run.a, kProduce);
     run.sync(kSync);
@@ -140,16 +140,16 @@ TEST(WhatIf, TwoThatDoTheSameAreRedundantTogether) {
     return run.sink;
   };
   const Plan alone = each();
-  EXPECT_TRUE(run(alone).broken.empty());
+  EXPECT_TRUE(replay(alone).broken.empty());
   // Of the second call nothing was left to wait for.
-  EXPECT_EQ(run(alone).mattered_in, (std::vector<VariantId>{1}));
+  EXPECT_EQ(replay(alone).mattered_in, (std::vector<VariantId>{1}));
 
   Plan together;
   together.base.cuts = {{kSync, Effect::Wait}, {kSecondSync, Effect::Wait}};
   together.variants = {{.cuts = {{kSync, Effect::Wait}}, .instead = {}},
                        {.cuts = {{kSecondSync, Effect::Wait}}, .instead = {}}};
-  EXPECT_EQ(run(together).broken, (std::set<VariantId>{kBase}));
-  EXPECT_EQ(run(together).hazards, 1);
+  EXPECT_EQ(replay(together).broken, (std::set<VariantId>{kBase}));
+  EXPECT_EQ(replay(together).hazards, 1);
   // Each by itself mends it.
   class Mends : public Sink {
    public:
@@ -204,7 +204,7 @@ TEST(WhatIf, AStreamSyncInstead) {
 }
 
 TEST(WhatIf, AnEventBehindTheOperationInstead) {
-  const auto run = [](SiteId behind) {
+  const auto replay = [](SiteId behind) {
     const Plan plan = variant(kSync, {{Instead::Kind::EventSync, kSync, StreamId{1}, {}, behind}});
     Replay run(plan);
     run.write(run.a, kOther, kPinned);
@@ -213,10 +213,10 @@ TEST(WhatIf, AnEventBehindTheOperationInstead) {
     run.model.host_access(Replay::at(kTouch), {kPinned, kPinned + 1}, AccessMode::Read);
     return run.sink;
   };
-  EXPECT_TRUE(run(kProduce).broken.empty());
-  EXPECT_TRUE(run(kProduce).exposures.empty());
-  EXPECT_FALSE(run(kOther).broken.empty());
-  EXPECT_FALSE(run(kOther).exposures.empty());
+  EXPECT_TRUE(replay(kProduce).broken.empty());
+  EXPECT_TRUE(replay(kProduce).exposures.empty());
+  EXPECT_FALSE(replay(kOther).broken.empty());
+  EXPECT_FALSE(replay(kOther).exposures.empty());
 }
 
 TEST(WhatIf, AWaitMovedToWhereItIsNeeded) {
@@ -227,7 +227,7 @@ TEST(WhatIf, AWaitMovedToWhereItIsNeeded) {
     run.sync(kSync);
     run.write(run.b, kOther, kPinned);
     run.write(run.b, kConsume);
-    run.model.host_access(Replay::at(kTouch), {kDevice, kDevice + 1}, AccessMode::Read);
+    run.model.host_access(Replay::at(kTouch), {kPageable, kPageable + 1}, AccessMode::Read);
     return !run.sink.broken.empty();
   };
   EXPECT_FALSE(broken(kConsume));
@@ -316,9 +316,9 @@ TEST(WhatIf, WorkBehindABarrierIsOrderedByThatBarrierOnly) {
   run.write(legacy, kLegacy);
   run.write(legacy, kOther, kPinned);
   run.write(blocking, kConsume);
-  // The second barrier covers the first action, too: neither is needed alone.
+  // The second barrier is after the first action, and the first one stays without the second.
   EXPECT_EQ(run.sink.cuts.size(), 2u);
-  EXPECT_EQ(run.sink.broken, (std::set<VariantId>{2}));
+  EXPECT_TRUE(run.sink.broken.empty());
 }
 
 TEST(WhatIf, ASettledVariantIsNotToldAnyMore) {
