@@ -73,7 +73,32 @@ void VectorClock::join_lane(LaneSlot lane, std::span<const Deviation> mine, std:
   if (base != own) epochs_[lane] = base;
 }
 
+void VectorClock::join_deviations(const VectorClock& other) {
+  thread_local std::vector<Deviation> joined;  // scratch
+  joined.clear();
+  auto mine = deviations_.begin();
+  auto theirs = other.deviations_.begin();
+  while (mine != deviations_.end() || theirs != other.deviations_.end()) {
+    const bool from_mine =
+        theirs == other.deviations_.end() ||
+        (mine != deviations_.end() &&
+         (mine->lane < theirs->lane || (mine->lane == theirs->lane && mine->variant <= theirs->variant)));
+    const bool from_theirs = !from_mine || (theirs != other.deviations_.end() && mine->lane == theirs->lane &&
+                                            mine->variant == theirs->variant);
+    const Deviation& at = from_mine ? *mine : *theirs;
+    const LaneSlot lane = at.lane;
+    const VariantId variant = at.variant;
+    const Epoch own = (*this)[lane], given = other[lane];
+    const Epoch epoch = std::max(from_mine ? mine->epoch : own, from_theirs ? theirs->epoch : given);
+    if (epoch != std::max(own, given)) joined.push_back({lane, variant, epoch});
+    if (from_mine) ++mine;
+    if (from_theirs) ++theirs;
+  }
+  deviations_.assign(joined.begin(), joined.end());
+}
+
 void VectorClock::join(const VectorClock& other, const Among& among) {
+  if (among.all()) return join(other);
   thread_local std::vector<Deviation> joined;  // scratch
   joined.clear();
   const auto lanes = static_cast<LaneSlot>(std::max(epochs_.size(), other.epochs_.size()));

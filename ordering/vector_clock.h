@@ -73,7 +73,7 @@ class VectorClock {
 
   /// An edge that every program has.
   void join(const VectorClock& other) {
-    if (!deviations_.empty() || !other.deviations_.empty()) return join(other, Among{});
+    if (!deviations_.empty() || !other.deviations_.empty()) join_deviations(other);
     const std::size_t count = other.epochs_.size();
     if (count > epochs_.size()) epochs_.resize(count, 0);
     Epoch* mine = epochs_.data();
@@ -99,6 +99,8 @@ class VectorClock {
  private:
   [[nodiscard]] bool deviations_cover(LaneSlot lane, Epoch epoch) const;
   [[nodiscard]] bool deviations_within(const VectorClock& other) const;
+  /// What join() of all makes of the deviations; the base is yet to be joined.
+  void join_deviations(const VectorClock& other);
   /// What takes the place of the lane's deviations after a join, appended to `out`.
   void join_lane(LaneSlot lane, std::span<const Deviation> mine, std::span<const Deviation> theirs,
                  const VectorClock& other, const Among& among, std::vector<Deviation>& out);
