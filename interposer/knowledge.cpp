@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "interposer/knowledge.h"
 
+#include <array>
 #include <atomic>
 
 #include "interposer/handle_table.h"
@@ -9,9 +10,10 @@
 namespace streamsan::recorder {
 namespace {
 
-constexpr unsigned kEnoughKeys = 2;     // with one result: then the shape is known
-constexpr unsigned kEnoughScalars = 3;  // with one result: then the buffers are known
-constexpr unsigned kEnoughShapes = 8;   // with one result: then the family is known
+constexpr unsigned kEnoughMeasurements = 2;  // of one key: the second shows whether it depends on data it reads
+constexpr unsigned kEnoughKeys = 2;          // with one result: then the shape is known
+constexpr unsigned kEnoughScalars = 3;       // with one result: then the buffers are known
+constexpr unsigned kEnoughShapes = 8;        // with one result: then the family is known
 constexpr unsigned kMostLate = 2;
 
 /// State of a key, a shape, buffers or a family, packed so that it is one atomic word.
@@ -30,6 +32,19 @@ constinit HandleTable<State, 1u << 15> g_shapes{};
 constinit HandleTable<State, 1u << 15> g_buffers{};
 constinit HandleTable<State, 1u << 14> g_families{};
 constinit HandleTable<std::uint32_t, 1u << 13> g_late{};  // function -> times it did not end in time
+
+/// Each the upper half of the hash of a key or of buffers, and in the lower half the footprint; its place is told by
+/// other bits of the hash. Two hashes that agree in all of these are taken for one: one pair in 2^41.
+constexpr std::size_t kSettled = 512;
+constexpr std::uint64_t kFootprintBits = 0xffffffff;
+constinit std::array<std::atomic<std::uint64_t>, kSettled> g_settled{};
+constinit std::atomic<std::uint32_t> g_learned{0};  // calls of learn(): what was noted before may be wrong
+
+std::atomic<std::uint64_t>& settled_place(std::uint64_t hash) { return g_settled[hash % kSettled]; }
+
+void forget_settled() {
+  for (std::atomic<std::uint64_t>& place : g_settled) place.store(0, std::memory_order_relaxed);
+}
 
 /// Handles 0 and 1 have a meaning of their own in the tables.
 std::uint64_t handle_of(std::uint64_t hash) { return hash > 1 ? hash : hash + 2; }
@@ -79,6 +94,31 @@ void learn(const LaunchHashes& launch, std::uint32_t footprint) {
   add_result(g_keys, launch.key, footprint, false);
   change_in(g_keys, launch.key, count);
   change_in(g_families, launch.family, count);
+  g_learned.fetch_add(1);
+  forget_settled();
+}
+
+std::uint32_t settled_footprint(const LaunchHashes& launch) {
+  for (const std::uint64_t hash : {launch.key, launch.buffers}) {
+    const std::uint64_t entry = settled_place(hash).load(std::memory_order_relaxed);
+    if (entry != 0 && ((entry ^ hash) & ~kFootprintBits) == 0) return static_cast<std::uint32_t>(entry);
+  }
+  return 0;
+}
+
+void note_settled(const LaunchHashes& launch) {
+  const std::uint32_t learned = g_learned.load();
+  const State key = state_in(g_keys, launch.key);
+  if (key.varies) return;
+  const State buffers = state_in(g_buffers, launch.buffers);
+  // Other keys with the same buffers have the same footprint then.
+  const bool by_buffers = holds(buffers, kEnoughScalars);
+  if (!by_buffers && (key.footprint == 0 || key.measured < kEnoughMeasurements)) return;
+  const std::uint64_t hash = by_buffers ? launch.buffers : launch.key;
+  std::atomic<std::uint64_t>& place = settled_place(hash);
+  place.store((hash & ~kFootprintBits) | (by_buffers ? buffers.footprint : key.footprint), std::memory_order_relaxed);
+  // Somebody has learned something in between, perhaps about this.
+  if (g_learned.load() != learned) place.store(0, std::memory_order_relaxed);
 }
 
 std::uint32_t learned_footprint(const LaunchHashes& launch) {
@@ -105,8 +145,7 @@ bool first_of_key(const LaunchHashes& launch) {
 
 bool worth_measuring(const LaunchHashes& launch, const Function& function) {
   const State key = state_in(g_keys, launch.key);
-  // The second time shows whether the kernel depends on data it reads.
-  if (is_hopeless(launch, function) || (key.measured >= 2 && !key.varies)) return false;
+  if (is_hopeless(launch, function) || (key.measured >= kEnoughMeasurements && !key.varies)) return false;
   const State family = state_in(g_families, launch.family);
   if (holds(state_in(g_buffers, launch.buffers), kEnoughScalars)) return false;
   return family.measured < options().footprint_launches && !holds(family, kEnoughShapes);
@@ -132,6 +171,7 @@ void count_late(const Function& function) {
 bool is_known_to_wait(const Function& function) { return g_late.find(handle_of(function)) != nullptr; }
 
 void forget_knowledge() {
+  forget_settled();
   g_keys.clear();
   g_shapes.clear();
   g_buffers.clear();

@@ -9,6 +9,10 @@
 // when further keys agreed with it, for a family when many further shapes did; and for none of them any more when two
 // results differ.
 //
+// In the end most launches are SETTLED: their footprint is known and no measurement would teach more. Between two
+// launches the program drives the tables out of the caches, and to look into six places of them costs as much as the
+// driver's own work. So what is settled is kept once more, in a small table that one look answers from.
+//
 // The tables are of fixed size and lock-free. Two threads may write one state at once; one of the two writes is lost
 // then, which costs a measurement.
 #pragma once
@@ -31,6 +35,11 @@ void learn(const LaunchHashes& launch, std::uint32_t footprint);
 /// The footprint that launches with this key, or else this shape, these buffers or this family, are believed to have;
 /// 0: none is known.
 std::uint32_t learned_footprint(const LaunchHashes& launch);
+/// The same, if it is settled, else 0: there may be a footprint, and there may be more to learn. Found by what
+/// note_settled() was told since the last learn().
+std::uint32_t settled_footprint(const LaunchHashes& launch);
+/// To be called for launches that are not worth measuring and have a footprint.
+void note_settled(const LaunchHashes& launch);
 /// True for the first caller with this key.
 bool first_of_key(const LaunchHashes& launch);
 

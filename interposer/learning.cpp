@@ -30,6 +30,7 @@ constexpr std::uint32_t kSettlePatience = 20;  // ms
 constexpr unsigned kPatientAttempt = 10;  // every so many attempts to settle one waits as long as a measurement may
 
 constinit HandleTable<std::uint32_t, 1u << 13> g_asked{};  // function -> launches still to be measured for the judge
+constinit std::atomic<std::uint32_t> g_answers_left{0};    // of all functions together, at least
 constinit std::atomic<const StreamSanAgent*> g_agent{nullptr};
 constinit std::atomic<bool> g_knows{false};  // something was learned
 constinit std::atomic<int> g_captures{0};
@@ -84,12 +85,18 @@ bool is_asked(const Function& function) {
   const std::uint64_t bit = function.id % (trace::kAskedWords * 64);
   const std::uint64_t mask = std::uint64_t{1} << (bit % 64);
   std::atomic<std::uint64_t>& word = head->asked[bit / 64];
+  const bool asked = (word.load(std::memory_order_relaxed) & mask) != 0;
+  if (!asked && g_answers_left.load(std::memory_order_relaxed) == 0) return false;
   auto* entry = g_asked.insert(std::uint64_t{function.id} + 2);
   if (!entry) return false;
-  if ((word.load(std::memory_order_relaxed) & mask) && (word.fetch_and(~mask, std::memory_order_relaxed) & mask))
-    entry->value.store(kLaunchesOfAnAnswer, std::memory_order_relaxed);
+  if (asked && (word.fetch_and(~mask, std::memory_order_relaxed) & mask)) {
+    const std::uint32_t were_left = entry->value.exchange(kLaunchesOfAnAnswer, std::memory_order_relaxed);
+    g_answers_left.fetch_add(kLaunchesOfAnAnswer - were_left, std::memory_order_relaxed);
+  }
   std::uint32_t left = entry->value.load(std::memory_order_relaxed);
-  return left > 0 && entry->value.compare_exchange_strong(left, left - 1, std::memory_order_relaxed);
+  if (left == 0 || !entry->value.compare_exchange_strong(left, left - 1, std::memory_order_relaxed)) return false;
+  g_answers_left.fetch_sub(1, std::memory_order_relaxed);
+  return true;
 }
 
 bool is_wanted(const LaunchSubject& subject) {
@@ -97,7 +104,7 @@ bool is_wanted(const LaunchSubject& subject) {
   const std::uint64_t spent = g_spent_ns.load(std::memory_order_relaxed);
   if (is_asked(*subject.function) && !is_hopeless(subject.hashes, *subject.function)) return spent < 2 * budget;
   return options().footprint_policy == FootprintPolicy::First && spent < budget &&
-         worth_measuring(subject.hashes, *subject.function);
+         settled_footprint(subject.hashes) == 0 && worth_measuring(subject.hashes, *subject.function);
 }
 
 /// Does the stream, or any other, take part in a capture? Our own calls would end it.
@@ -266,7 +273,11 @@ LaunchKnowledge finish_measuring(const LaunchSubject& subject, bool succeeded) {
 }
 
 LaunchKnowledge known_of(const LaunchSubject& subject) {
-  LaunchKnowledge known{.footprint = g_knows.load(std::memory_order_relaxed) ? learned_footprint(subject.hashes) : 0};
+  LaunchKnowledge known;
+  if (g_knows.load(std::memory_order_relaxed)) {
+    known.footprint = settled_footprint(subject.hashes);
+    if (!known.footprint && (known.footprint = learned_footprint(subject.hashes))) note_settled(subject.hashes);
+  }
   if (known.footprint) return known;
   known.first = first_of_key(subject.hashes);
   known.waits = learning() && is_known_to_wait(*subject.function);
@@ -301,6 +312,7 @@ void forget_learning() {
   forget_knowledge();
   forget_footprints();
   g_asked.clear();
+  g_answers_left.store(0);
   g_knows.store(false);
   g_captures.store(0);
   g_spent_ns.store(0);

@@ -332,5 +332,47 @@ TEST_F(Knowledge, IsForgottenInAChild) {
   EXPECT_TRUE(worth_measuring(launch(1, 1, 1), kernel_));
 }
 
+TEST_F(Knowledge, ALaunchMeasuredTwiceIsSettled) {
+  const LaunchHashes repeated = launch(1, 1, 1);
+  learn(repeated, kOne);
+  note_settled(repeated);
+  EXPECT_EQ(settled_footprint(repeated), 0u);
+  learn(repeated, kOne);
+  EXPECT_EQ(settled_footprint(repeated), 0u);  // nobody has said so yet
+  note_settled(repeated);
+  EXPECT_EQ(settled_footprint(repeated), kOne);
+  EXPECT_EQ(settled_footprint(launch(1, 1, 2)), 0u);
+}
+
+TEST_F(Knowledge, OneThatVariesIsNeverSettled) {
+  const LaunchHashes varying = launch(1, 1, 1);
+  learn(varying, kOne);
+  learn(varying, kOther);
+  learn(varying, kOther);
+  note_settled(varying);
+  EXPECT_EQ(settled_footprint(varying), 0u);
+}
+
+TEST_F(Knowledge, NewScalarsOnSettledBuffersAreSettled) {
+  for (std::uint64_t scalars = 1; scalars <= 4; ++scalars) learn(launch_on(5, scalars), kOne);
+  const LaunchHashes next = launch_on(5, 99);
+  ASSERT_EQ(learned_footprint(next), kOne);
+  note_settled(next);
+  EXPECT_EQ(settled_footprint(launch_on(5, 100)), kOne);
+  EXPECT_EQ(settled_footprint(launch_on(6, 100)), 0u);
+}
+
+TEST_F(Knowledge, WhateverIsLearnedUnsettles) {
+  const LaunchHashes repeated = launch(1, 1, 1);
+  learn(repeated, kOne);
+  learn(repeated, kOne);
+  note_settled(repeated);
+  ASSERT_EQ(settled_footprint(repeated), kOne);
+  learn(repeated, kOther);
+  EXPECT_EQ(settled_footprint(repeated), 0u);
+  note_settled(repeated);
+  EXPECT_EQ(settled_footprint(repeated), 0u);
+}
+
 }  // namespace
 }  // namespace streamsan::recorder

@@ -20,8 +20,10 @@ PAIRS = 7
 STEP_PAIRS = 15  # a training step varies by a tenth from process to process
 FEWEST_STEP_PAIRS = 5
 STEP_SECONDS = 120  # no further pair of it after so long, beyond the fewest
-STEADY_PAIRS = 11  # of what is timed in its steady state; one process in ten is a tenth slower throughout
-HOST_GUARD = (("host-guard-4m", ("load", "4")), ("host-guard-64m", ("load", "64")), ("host-guard-read", ("read", "0")))
+STEADY_PAIRS = 9  # of what is timed in its steady state
+LOADER_PAIRS = 21  # that many: how fast the host fills 64 MiB differs by a factor of two from process to process
+HOST_GUARD = (("host-guard-4m", ("load", "4"), STEADY_PAIRS), ("host-guard-64m", ("load", "64"), LOADER_PAIRS),
+              ("host-guard-read", ("read", "0"), STEADY_PAIRS))
 DRIVER_KINDS = ("record", "wait", "launch")  # what driver-call-ns is the mean of
 
 
@@ -80,10 +82,10 @@ class Benchmarks:
         sanitizer = machine.find_tool("compute-sanitizer")
         return [("compute-sanitizer-memcheck", [sanitizer, "--tool", "memcheck", *words], {})] if sanitizer else []
 
-    def steady(self, words, *options):
+    def steady(self, words, *options, pairs=STEADY_PAIRS):
         """Times of a program in its steady state: those of plain runs, then for each of the options those under us."""
         jobs = [([], words), *(([], self.under(words, chosen)) for chosen in options)]
-        for pair in range(STEADY_PAIRS):
+        for pair in range(pairs):
             for times, command in jobs if pair % 2 else reversed(jobs):
                 times.append(self.timed(command, 60)["ms"])
         return [times for times, _ in jobs]
@@ -96,13 +98,13 @@ class Benchmarks:
                                peers=self.peers(name, plain, self.memcheck([program, "1", "3", "1"])),
                                detail={"plain_ms": plain, "streamsan_ms": ours})
 
-    def host_guard(self, name, *words):
+    def host_guard(self, name, words, pairs):
         """A correct program that lends host memory all the time. Where a step is short it runs without guards as well:
         that tells what recording its calls costs."""
         program = self.built("host_guard.cu", "-std=c++20")
         guards = ("true", "false") if words[0] == "read" else ("true",)
-        plain, guarded, *unguarded = self.steady([program, *words],
-                                                 *(("footprints=inferred", "host_guard=" + on) for on in guards))
+        options = (("footprints=inferred", "host_guard=" + on) for on in guards)
+        plain, guarded, *unguarded = self.steady([program, *words], *options, pairs=pairs)
         detail = {"plain_ms": plain, "streamsan_ms": guarded}
         for times in unguarded:
             detail.update(unguarded_ms=times, guards_alone=measure.ratio(times, guarded))
@@ -175,8 +177,7 @@ class Benchmarks:
         if not null:
             jobs[1:1] = [("vadd-learned", lambda: self.learned("vadd-learned", "vadd_learned.cu")),
                          ("sgemm-learned", lambda: self.learned("sgemm-learned", "sgemm_learned.cu", "-lcublas")),
-                         *((name, lambda name=name, words=words: self.host_guard(name, *words))
-                           for name, words in HOST_GUARD),
+                         *((name, lambda row=(name, *rest): self.host_guard(*row)) for name, *rest in HOST_GUARD),
                          ("pytorch-step", self.pytorch_step)]
         for name, job in jobs:
             try:
