@@ -166,19 +166,18 @@ std::vector<std::string> guest_environment(const Options& options, const std::st
   auto set = [&settings](const std::string& entry) { settings += (settings.empty() ? "" : ":") + entry; };
   auto set_flag = [&](const char* key, bool value) { set(std::string(key) + (value ? "=1" : "=0")); };
   auto set_number = [&](const char* key, std::uint64_t value) { set(std::string(key) + "=" + std::to_string(value)); };
-  set_flag("host_guard", options.host_guard);
-  set_number("host_guard_cost", options.host_guard_cost);
-  set_flag("host_hash", options.host_hash);
-  set_flag("host_frees", options.host_frees);
-  set_number("perturb", options.perturb);
-  set_number("perturb_seed", options.perturb_seed);
-  set_flag("poison", options.poison);
-  set_flag("syncs", options.syncs);
-  set_flag("timings", options.timings);
-  set_flag("stacks", options.stacks);
-  set_number("stack_depth", options.stack_depth);
-  set_flag("follow_children", options.follow_children);
-  set_number("verbosity", options.verbosity);
+  // Texts are set below: paths, and what the launcher decides.
+  auto set_text = [](const char*, const std::string&) {};
+#define SS_SET_Bool set_flag
+#define SS_SET_Number set_number
+#define SS_SET_Text set_text
+#define SS_OPTION(type, name, default_value, where, description) \
+  if ((where) & Guest) SS_SET_##type(#name, options.name);
+#include "cli/options.def"
+#undef SS_OPTION
+#undef SS_SET_Bool
+#undef SS_SET_Number
+#undef SS_SET_Text
   set("trace_path=" + trace_directory + "/%p.trace");
   set("footprints=" + (footprints.measure ? options.footprints : "inferred"));
   if (footprints.measure) {
@@ -186,10 +185,6 @@ std::vector<std::string> guest_environment(const Options& options, const std::st
       if (!path.empty()) set(key + "=" + without(kSeparators, path, trace_directory));
     };
     set("footprint_policy=" + options.footprint_policy);
-    set_number("footprint_launches", options.footprint_launches);
-    set_number("footprint_seconds", options.footprint_seconds);
-    set_number("footprint_patience", options.footprint_patience);
-    set_number("footprint_memory", options.footprint_memory);
     set_path("agent_path", footprints.agent);
     set_path("sanitizer_library", footprints.sanitizer);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The wrappers: one template, one instance for each row of the table that is not passed through.
+// The wrappers: one template, one instance for each row of the table that is_wrapped().
 //
 //   forward if not recording or if the driver itself calls -> (Begin rows: reserve and fill the record) -> real call
 //                            -> (End rows: record if it succeeded) -> (if it failed: failed_calls.h)
@@ -12,11 +12,13 @@
 // Calls made by the driver through its own exports, or by a tool inside a call, are not recorded: the outer call says
 // what they do. No lock is held across a real call, ever.
 #include "interposer/call_record.h"
+#include "interposer/clock.h"
 #include "interposer/confirm.h"
 #include "interposer/driver.h"
 #include "interposer/failed_calls.h"
 #include "interposer/functions.h"
 #include "interposer/gate.h"
+#include "interposer/host/clock_reads.h"
 #include "interposer/host/host_side.h"
 #include "interposer/host/libc_frames.h"
 #include "interposer/launch_call.h"
@@ -25,6 +27,7 @@
 #include "interposer/stack.h"
 #include "interposer/streams.h"
 #include "interposer/unmodelled.h"
+#include "interposer/wrapped.h"
 #include "interposer/writer.h"
 
 #include <cudaProfiler.h>
@@ -37,8 +40,6 @@ using api::Effect;
 using api::EffectKind;
 using api::RecordPoint;
 using trace::Kind;
-
-constexpr bool is_wrapped(EffectKind kind) { return kind != EffectKind::Pass; }
 
 /// Calls that block for long and say nothing but "I wait": their records are published at once, lest the judge wait
 /// too. Whether they succeeded is told by the CallEnd.
@@ -69,14 +70,35 @@ constexpr bool is_special(EffectKind kind) {
   return kind == EffectKind::StreamCreate || kind == EffectKind::FunctionLookup;
 }
 
-void record_return(std::uint64_t position, std::uint16_t api, bool succeeded) {
+/// When a blocking call was made, and when it had returned.
+struct CallTimes {
+  std::uint64_t made;
+  std::uint64_t returned;
+};
+
+void record_return(std::uint64_t position, std::uint16_t api, bool succeeded, CallTimes times) {
   Slot slot = reserve(0);
   if (!slot) return;
   slot.record->kind = Kind::CallEnd;
   slot.record->api = api;
   slot.record->thread = thread_number();
   slot.record->w[0] = position;
+  slot.record->w[1] = times.made;
+  slot.record->w[2] = times.returned;
   publish(slot, succeeded ? trace::State::Published : trace::State::Cancelled);
+}
+
+void record_event_time(std::uint16_t api, std::uint64_t first, std::uint64_t second, const void* frame) {
+  const std::uint32_t stack = capture_stack(frame);
+  Slot slot = reserve(0);
+  if (!slot) return;
+  slot.record->kind = Kind::EventTime;
+  slot.record->api = api;
+  slot.record->thread = thread_number();
+  slot.record->stack = stack;
+  slot.record->w[0] = first;
+  slot.record->w[1] = second;
+  publish(slot);
 }
 
 template <std::size_t kRow, class Signature>
@@ -107,15 +129,26 @@ struct Hook<kRow, CUresult (*)(Parameters...)> {
     } else if constexpr (kEffect.kind == EffectKind::Later) {
       note_later(kRow);
       const InCall in_call(__builtin_frame_address(0));
+      forget_wait();
       // Some of these launch kernels.
       const bool gated = learning();
       if (gated) Gate::enter();
       CUresult result = real(parameters...);
       if (gated) Gate::leave();
       return result;
+    } else if constexpr (is_event_time(api::kRows[kRow])) {
+      const void* frame = __builtin_frame_address(0);
+      const InCall in_call(frame);
+      forget_wait();
+      const Arguments arguments(parameters...);
+      CUresult result = real(parameters...);
+      if (result == CUDA_SUCCESS)
+        record_event_time(static_cast<std::uint16_t>(kRow), word<1>(arguments), word<2>(arguments), frame);
+      return result;
     } else {
       const void* frame = __builtin_frame_address(0);
       const InCall in_call(frame);
+      forget_wait();
       check_frames(frame);
       const Arguments arguments(parameters...);
       if constexpr (kEffect.point == RecordPoint::Begin) {
@@ -125,14 +158,21 @@ struct Hook<kRow, CUresult (*)(Parameters...)> {
         if constexpr (kAtOnce) publish(slot);
         host_side_before(words);
         confirm_before<kRow>(arguments, frame);
+        constexpr bool kBlocks = kEffect.form == CallForm::Synchronous;
+        CallTimes times{};
+        if constexpr (kBlocks) times.made = monotonic_ns();
         CUresult result = real(parameters...);
+        if constexpr (kBlocks) times.returned = monotonic_ns();
         bool succeeded = result == CUDA_SUCCESS;
         if (succeeded) host_side_after(words, frame);
         if constexpr (!kAtOnce) publish(slot, succeeded ? trace::State::Published : trace::State::Cancelled);
-        if constexpr (kEffect.form == CallForm::Synchronous) {
-          if (slot) record_return(slot.position, static_cast<std::uint16_t>(kRow), succeeded);
+        if constexpr (kBlocks) {
+          if (slot) record_return(slot.position, static_cast<std::uint16_t>(kRow), succeeded, times);
         }
         record_failure<kRow>(arguments, result, frame);
+        if constexpr (kBlocks) {
+          if (succeeded) note_wait();
+        }
         return result;
       } else if constexpr (is_launch(kEffect.kind)) {
         const LaunchCall what = launch_call<kRow>(arguments);
@@ -187,7 +227,7 @@ struct Hook<kRow, CUresult (*)(Parameters...)> {
 
 template <std::size_t kRow, class Signature>
 constexpr void* wrapper_of() {
-  if constexpr (is_wrapped(api::kRows[kRow].effect.kind)) {
+  if constexpr (is_wrapped(api::kRows[kRow])) {
     return reinterpret_cast<void*>(&Hook<kRow, Signature>::call);
   } else {
     return nullptr;

@@ -77,6 +77,8 @@ void read_options(Options& options) {
     if (is("perturb")) number(options.perturb, kMostPerturb);
     if (is("perturb_seed")) number(options.perturb_seed, kMostPerturbSeed);
     if (is("poison")) number(options.poison, 1);
+    if (is("syncs")) number(options.syncs, 1);
+    if (is("timings")) number(options.timings, 1);
     if (is("footprints")) set_word(options.footprints, value, length, {"auto", "measured", "inferred"});
     if (is("footprint_policy")) set_word(options.footprint_policy, value, length, {"first", "asked"});
     if (is("footprint_launches")) number(options.footprint_launches, kMostFootprintLaunches);

@@ -32,6 +32,8 @@ struct Options {
   unsigned perturb;  ///< milliseconds; 0: off
   unsigned perturb_seed;
   unsigned poison;
+  unsigned syncs;
+  unsigned timings;
 
   FootprintMode footprints;
   FootprintPolicy footprint_policy;

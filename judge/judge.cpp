@@ -25,6 +25,9 @@ constexpr std::uint64_t kEventInterprocess = 4;    // CU_EVENT_INTERPROCESS
 
 Form form_of(const Record& record) { return record.flags & trace::kAsyncForm ? Form::Asynchronous : Form::Synchronous; }
 
+/// Is the record no call, and may so be written in the middle of one?
+bool is_remark(Kind kind) { return kind == Kind::HostIdle || kind == Kind::GpuTime; }
+
 /// Does such a record say that its thread has called CUDA? What is not: definitions, the host's own deeds, annotations.
 bool makes_calls(Kind kind) { return kind < Kind::Footprint && !trace::is_definition(kind); }
 
@@ -231,7 +234,7 @@ void Judge::take(const Item& item) {
     if (unseen || !inside_blocking_call(record)) host_access(item);
     return;
   }
-  if (!trace::is_definition(record.kind)) finish_pending(thread);
+  if (!trace::is_definition(record.kind) && !is_remark(record.kind)) finish_pending(thread);
   if (record.thread != last_caller_ && makes_calls(record.kind)) {
     last_caller_ = record.thread;
     callers_[record.thread] = true;

@@ -5,9 +5,9 @@
 //   exported entry -> nothing is lent: jump to the next definition of the function
 //                  -> else:            tell loans.h what becomes of the memory, then call the next definition
 //
-// The entry is four instructions of assembly. It changes no register and no stack, so it is right for every signature,
-// the variadic ones too, and what follows it (a cancellation, an unwinding, a signal) finds the guest's stack as it
-// would be without us.
+// The entry is a few instructions of assembly. It changes no register of an argument and no stack, so it is right for
+// every signature, the variadic ones too, and what follows it (a cancellation, an unwinding, a signal) finds the
+// guest's stack as it would be without us.
 //
 // "The next definition" is dlsym(RTLD_NEXT)'s: another preloaded library, an allocator the guest is linked with, or
 // libc. All are looked up by our constructors, so that no later call waits for the loader's lock: not one in a signal
@@ -17,7 +17,8 @@
 // Calls that come from this library itself go through unseen, and so never come back here from inside of loans.cpp.
 // What the driver does to memory is none of the program's doing: nothing is recorded, but the protection is taken away.
 //
-// HOW TO ADD A FUNCTION: one SS_LIBC row in libc_io.cpp or libc_memory.cpp, and its name in exports.map.
+// HOW TO ADD A FUNCTION: one SS_LIBC row in libc_io.cpp or libc_memory.cpp (SS_CLOCK in libc_clock.cpp), and its name
+// in exports.map.
 #pragma once
 
 #include <sys/socket.h>
@@ -59,6 +60,8 @@ class HostCall {
   void replaces(const void* begin, std::size_t bytes) const;
   /// The range goes away. Only remaps() if the user does not want to hear of it.
   void frees(const void* begin, std::size_t bytes, trace::HostFreeWay way) const;
+  /// It has read a clock (libc_clock.cpp).
+  void reads_clock() const;
 
  private:
   void touches(const void* begin, std::size_t bytes, bool writes) const;
@@ -144,7 +147,15 @@ auto signature(Result (*)(Parameters...)) -> Result (*)(Parameters...);
 #define SS_LIBC_EXPORT(name, type, Row) SS_LIBC_EXPORT_WHILE(7g_loans, name, type, Row)
 
 /// The same, while a counter of loans.h is not 0: its mangled name in streamsan::recorder::detail.
-#define SS_LIBC_EXPORT_WHILE(counter, name, type, Row)                                               \
+#define SS_LIBC_EXPORT_WHILE(counter, name, type, Row) SS_LIBC_EXPORT_IF(SS_LIBC_IF_COUNTER(counter), name, type, Row)
+
+/// What an entry compares, as assembly that leaves "not equal" if the call is to be looked at: a counter as above, or a
+/// word of the thread's, named in the same way.
+#define SS_LIBC_IF_COUNTER(counter) "  cmpl $0, _ZN9streamsan8recorder6detail" #counter "E(%rip)\n"
+#define SS_LIBC_IF_THREAD(word) \
+  "  movq _ZN9streamsan8recorder6detail" #word "E@gottpoff(%rip), %r11\n  cmpl $0, %fs:(%r11)\n"
+
+#define SS_LIBC_EXPORT_IF(comparison, name, type, Row)                                               \
   extern "C" {                                                                                       \
   extern std::atomic<type> streamsan_next_##name __attribute__((visibility("hidden")));              \
   extern const type streamsan_lent_##name __attribute__((visibility("hidden")));                     \
@@ -155,9 +166,7 @@ auto signature(Result (*)(Parameters...)) -> Result (*)(Parameters...);
   [[gnu::constructor]] static void streamsan_find_##name() { streamsan_code_##name::find(); }        \
   asm("  .text\n  .p2align 4\n  .globl " #name "\n  .type " #name ", @function\n" #name              \
       ":\n"                                                                                          \
-      "  .cfi_startproc\n  endbr64\n"                                                                \
-      "  cmpl $0, _ZN9streamsan8recorder6detail" #counter                                            \
-      "E(%rip)\n"                                                                                    \
+      "  .cfi_startproc\n  endbr64\n" comparison                                                     \
       "  jne 1f\n"                                                                                   \
       "  jmp *streamsan_next_" #name                                                                 \
       "(%rip)\n"                                                                                     \

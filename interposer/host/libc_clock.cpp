@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Functions of libc that read a clock. What is done with them: clock_reads.h.
+//
+// C++'s std::chrono and Python's time.perf_counter() come through clock_gettime(). Our own reads come here, too, and go
+// on unseen, as do the driver's.
+#include <sys/time.h>
+#include <sys/times.h>
+#include <time.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "interposer/host/clock_reads.h"
+#include "interposer/host/libc_call.h"
+#include "interposer/stack.h"
+#include "interposer/writer.h"
+
+namespace streamsan::recorder {
+
+constinit thread_local std::uint32_t detail::t_has_waited __attribute__((tls_model("initial-exec"))) = 0;
+
+void clock_was_read(const char* function, const void* frame) {
+  // First: what follows may be interrupted by a signal handler that reads a clock.
+  forget_wait();
+  if (!recording() || is_in_call(frame)) return;
+  const int kept = errno;
+  const std::uint64_t words[trace::kRecordWords] = {};
+  write_text_record(trace::Kind::ClockRead, words, 0, function, std::strlen(function), nullptr, 0,
+                    capture_stack(frame));
+  errno = kept;
+}
+
+void HostCall::reads_clock() const {
+  if (!quiet_) clock_was_read(function_, frame_);
+}
+
+}  // namespace streamsan::recorder
+
+namespace {
+
+template <class Function>
+struct ClockRow;
+template <class Result, class... Parameters>
+struct ClockRow<Result (*)(Parameters...)> {
+  /// The record comes after the reading: making it takes time, which is not the program's.
+  static Result instead(const streamsan::recorder::HostCall& call, Result (*next)(Parameters...),
+                        Parameters... parameters) {
+    Result result = next(parameters...);
+    call.reads_clock();
+    return result;
+  }
+};
+
+}  // namespace
+
+#define SS_CLOCK(name)                               \
+  namespace {                                        \
+  struct Row_##name : ClockRow<SS_SIGNATURE(name)> { \
+    static constexpr const char* kName = #name;      \
+  };                                                 \
+  }                                                  \
+  SS_LIBC_EXPORT_IF(SS_LIBC_IF_THREAD(12t_has_waited), name, SS_SIGNATURE(name), Row_##name)
+
+SS_CLOCK(clock);
+SS_CLOCK(clock_gettime);
+SS_CLOCK(gettimeofday);
+SS_CLOCK(time);
+SS_CLOCK(times);
+SS_CLOCK(timespec_get);
