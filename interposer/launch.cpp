@@ -199,7 +199,8 @@ void Launch::after(bool succeeded, const void* frame) {
     std::memcpy(slot.continuation(), arguments_.words, arguments_.count * sizeof arguments_.words[0]);
   if (known.footprint) slot.continuation()[arguments_.count] = known.footprint;
   publish(slot);
-  for (unsigned i = 0; i < arguments_.count; ++i) lend_from(trace::word_address(arguments_.words[i]), call_.stream);
+  for (unsigned i = 0; i < arguments_.count; ++i)
+    lend_from(trace::word_address(arguments_.words[i]), call_.stream, slot.position);
 }
 
 void Launch::recorded_event(std::uint64_t event, std::uint64_t flags) const {

@@ -50,6 +50,7 @@ constinit Options g_options{};
 constinit std::atomic<std::uint32_t> g_epoch{1};
 constinit std::atomic<std::uint32_t> g_threads{0};
 constinit std::atomic<bool> g_fork_handlers{false};
+constinit std::atomic<bool> g_exiting{false};
 constinit std::atomic<bool> g_observed{false};  // calls were seen, in this process or before it was forked
 
 void expand_path(char (&out)[1060], const char* pattern, int attempt) {
@@ -110,6 +111,7 @@ void leave_reason(const char* path, int error) {
 
 /// In the child of a fork: the parent's trace is not ours, and the threads whose work it holds do not exist here.
 void become_child() {
+  g_exiting.store(false);
   forget_loans();
   forget_faults();
   abandon_trace();
@@ -174,6 +176,7 @@ __attribute__((destructor)) void finish() {
     return;
   }
   if (!recording()) return;
+  end_loans_with_process();
   write_unmodelled_counts();
   say_delays();
   if (trace::FileHeader* head = header()) {
@@ -231,7 +234,10 @@ bool start_recording() {
     sched_yield();
   }
   read_options(g_options);
-  if (!g_fork_handlers.exchange(true)) pthread_atfork(nullptr, nullptr, become_child);
+  if (!g_fork_handlers.exchange(true)) {
+    pthread_atfork(loans_are_copied, nullptr, become_child);
+    if (g_options.syncs) std::atexit([] { g_exiting.store(true); });
+  }
   char path[1060];
   int error = open_numbered_trace(path);
   if (error) {
@@ -264,6 +270,8 @@ void disable_recording(const char* why, int error) {
     say("disabled: %s; the program goes on unchecked from here", why);
   }
 }
+
+bool is_exiting() { return g_exiting.load(std::memory_order_relaxed); }
 
 std::uint32_t process_epoch() { return g_epoch.load(std::memory_order_relaxed); }
 

@@ -30,6 +30,7 @@ struct ThreadState {
   std::uint16_t number;
   StackCache* stack_cache;
   const void* call_frame;  ///< of the wrapper of the driver call it is in; stale after a long jump out of one
+  std::uint32_t calls;     ///< driver calls made so far, this one included
 };
 extern constinit thread_local ThreadState t_thread __attribute__((tls_model("initial-exec")));
 
@@ -39,7 +40,10 @@ inline bool is_in_call(const void* stack_pointer) { return t_thread.call_frame &
 /// The thread is inside of a driver call, from the construction of this to its destruction.
 class InCall {
  public:
-  explicit InCall(const void* frame) : before_(t_thread.call_frame) { t_thread.call_frame = frame; }
+  explicit InCall(const void* frame) : before_(t_thread.call_frame) {
+    t_thread.call_frame = frame;
+    ++t_thread.calls;
+  }
   ~InCall() { t_thread.call_frame = before_; }
   InCall(const InCall&) = delete;
   InCall& operator=(const InCall&) = delete;
@@ -70,6 +74,10 @@ void note_observed();
 
 /// Switches recording off for good and says why, once; silently if `why` is null. `error`: errno value or 0.
 void disable_recording(const char* why, int error);
+
+/// Has the program come to its end? Known only with the option syncs: what was registered by atexit() after cuInit has
+/// run by then, what was registered before it has not.
+bool is_exiting();
 
 /// Counts forks: caches filled before a fork do not hold after it.
 std::uint32_t process_epoch();

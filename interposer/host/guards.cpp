@@ -19,6 +19,10 @@ constinit std::uint64_t g_started_ns = 0;
 constinit std::uint64_t g_spent_ns = 0;
 constinit std::uint64_t g_turn = 0;
 
+bool is_affordable(std::uint64_t now) {
+  return g_spent_ns <= kFree + (now - g_started_ns) / 100 * options().host_guard_cost;
+}
+
 }  // namespace
 
 GuardedPages choose_pages(const HostRegion& region, std::uint64_t begin, std::uint64_t end) {
@@ -33,8 +37,13 @@ GuardedPages choose_pages(const HostRegion& region, std::uint64_t begin, std::ui
   }
   GuardedPages out;
   if (low >= high) return out;
-  out.page[out.count++] = low;
   const std::uint64_t pages = (high - low) / kPageBytes;
+  if (options().syncs && pages <= kMostGuarded) {
+    for (std::uint64_t page = low; page < high; page += kPageBytes) out.page[out.count++] = page;
+    out.all = low <= begin && end <= high;
+    return out;
+  }
+  out.page[out.count++] = low;
   // A page inside of registered memory may be a part of a huge one, which a guard would split.
   if (pages >= kLongPages && region.kind != ordering::MemoryKind::Registered) {
     const std::uint64_t inner = pages - 2;
@@ -58,9 +67,9 @@ GuardTime::GuardTime() : start_(monotonic_ns()) {}
 
 GuardTime::~GuardTime() { g_spent_ns += monotonic_ns() - start_ + kUnseen; }
 
-bool GuardTime::affordable() const {
-  return g_spent_ns <= kFree + (start_ - g_started_ns) / 100 * options().host_guard_cost;
-}
+bool GuardTime::affordable() const { return is_affordable(start_); }
+
+bool guards_are_affordable() { return is_affordable(monotonic_ns()); }
 
 void start_guard_time() {
   g_started_ns = monotonic_ns();

@@ -7,7 +7,8 @@
 // managed memory). It costs the host a system call for each run of pages, so few pages of a loan are guarded: the first
 // and the last, and of long ones two in between that change from loan to loan. And the time that guards and touches
 // take is limited to a share of the process's time (option host_guard_cost) after the first few milliseconds: a program
-// that synchronises and reads in a tight loop is then sampled.
+// that synchronises and reads in a tight loop is then sampled. With the option syncs, of a loan that has no more than
+// kMostGuarded pages all are guarded: who knows that nobody has touched it knows something.
 //
 // All functions here are called under g_host_lock.
 #pragma once
@@ -27,9 +28,18 @@ struct GuardedPages {
   std::uint64_t page[kMostGuarded] = {};
   unsigned count = 0;
 
+  bool all = false;  ///< there are no other pages of the loan, and no bytes of it beside them
+
   [[nodiscard]] bool has(std::uint64_t address) const {
     for (unsigned i = 0; i < count; ++i) {
       if (page[i] == address) return true;
+    }
+    return false;
+  }
+  /// Is one of them in [begin, end)?
+  [[nodiscard]] bool has_in(std::uint64_t begin, std::uint64_t end) const {
+    for (unsigned i = 0; i < count; ++i) {
+      if (begin <= page[i] && page[i] < end) return true;
     }
     return false;
   }
@@ -55,6 +65,9 @@ class GuardTime {
  private:
   std::uint64_t start_;
 };
+
+/// The same, without measuring anything.
+bool guards_are_affordable();
 
 /// The share of the process's time begins to count now.
 void start_guard_time();

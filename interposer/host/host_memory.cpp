@@ -56,9 +56,9 @@ void remove_at(std::size_t index) {
   std::memmove(&g_regions[index], &g_regions[index + 1], (g_count - index) * sizeof(HostRegion));
 }
 
-/// Memory that was registered may be of any kind: is all of it readable, writable and nothing else? From
-/// /proc/self/maps; no heap, no stdio.
-bool is_plain_memory(std::uint64_t begin, std::uint64_t end) {
+/// Memory that was registered may be of any kind: is all of it readable, writable and nothing else? And is some of it
+/// shared? From /proc/self/maps; no heap, no stdio.
+bool is_plain_memory(std::uint64_t begin, std::uint64_t end, bool& shared) {
   const int file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
   if (file < 0) return false;
   char buffer[4096];
@@ -78,6 +78,8 @@ bool is_plain_memory(std::uint64_t begin, std::uint64_t end) {
       const std::uint64_t high = *rest == '-' ? std::strtoull(rest + 1, &rest, 16) : 0;
       if (low < end && high > reached) {
         if (low > reached || std::strncmp(rest, " rw-", 4) != 0 || std::strstr(rest, "[stack]")) plain = false;
+        constexpr std::size_t kSharing = 4;  // " rw-p" or " rw-s"
+        if (std::strlen(rest) <= kSharing || rest[kSharing] != 'p') shared = true;
         reached = high;
       }
       line = newline + 1;
@@ -92,22 +94,24 @@ bool is_plain_memory(std::uint64_t begin, std::uint64_t end) {
 
 }  // namespace
 
-void host_memory_given(ordering::MemoryKind kind, std::uint64_t begin, std::uint64_t bytes) {
+void host_memory_given(ordering::MemoryKind kind, std::uint64_t begin, std::uint64_t bytes, std::uint64_t context) {
   if (bytes == 0) return;
   using ordering::MemoryKind;
   bool guardable = options().host_guard != 0;
+  bool shared = false;
   if (guardable && kind == MemoryKind::Registered) {
     const auto here = reinterpret_cast<std::uint64_t>(__builtin_frame_address(0));
-    guardable = (here < begin || here >= begin + bytes) && is_plain_memory(begin, begin + bytes);
+    guardable = (here < begin || here >= begin + bytes) && is_plain_memory(begin, begin + bytes, shared);
   }
   const Holding holding(g_host_lock);
   if (!holding) return;
   std::size_t at = first_ending_after(begin);
   // What was there before was freed without our seeing it.
+  if (at < g_count && g_regions[at].begin < begin + bytes) end_loans(begin, begin + bytes, false);
   while (at < g_count && g_regions[at].begin < begin + bytes) remove_at(at);
   if (g_count == kMostRegions) return;
   std::memmove(&g_regions[at + 1], &g_regions[at], (g_count - at) * sizeof(HostRegion));
-  g_regions[at] = {begin, begin + bytes, kind, guardable};
+  g_regions[at] = {begin, begin + bytes, kind, guardable, shared, context};
   ++g_count;
   detail::g_mappings.store(1, std::memory_order_relaxed);
   note_near(begin, begin + bytes);
@@ -115,11 +119,12 @@ void host_memory_given(ordering::MemoryKind kind, std::uint64_t begin, std::uint
 
 void host_memory_going(std::uint64_t begin) {
   if (!near_host_memory(begin)) return;
+  const IdleMemory idle;
   const Holding holding(g_host_lock);
   if (!holding) return;
   const std::size_t at = first_ending_after(begin);
   if (at == g_count || g_regions[at].begin != begin) return;
-  end_loans(g_regions[at].begin, g_regions[at].end);
+  end_loans(g_regions[at].begin, g_regions[at].end, true);
   remove_at(at);
 }
 
@@ -129,7 +134,7 @@ void guard_no_more(std::uint64_t begin, std::uint64_t bytes) {
   if (!holding) return;
   const std::uint64_t end = begin + bytes;
   for (std::size_t at = first_ending_after(begin); at < g_count && g_regions[at].begin < end; ++at) {
-    end_loans(g_regions[at].begin, g_regions[at].end);
+    end_loans(g_regions[at].begin, g_regions[at].end, false);
     g_regions[at].guardable = false;
   }
 }

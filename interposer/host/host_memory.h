@@ -17,13 +17,15 @@ struct HostRegion {
   std::uint64_t end = 0;
   ordering::MemoryKind kind = ordering::MemoryKind::Pinned;
   bool guardable = false;  ///< its pages were readable and writable, and can be protected
+  bool shared = false;     ///< a mapping that others may have, too: their touches are not seen
+  std::uint64_t context = 0;
 };
 
 /// Guards the tables of host memory, loans and protected pages, which belong together.
 extern constinit OwnedLock g_host_lock;
 
 /// The driver has made, or was given, this memory.
-void host_memory_given(ordering::MemoryKind kind, std::uint64_t begin, std::uint64_t bytes);
+void host_memory_given(ordering::MemoryKind kind, std::uint64_t begin, std::uint64_t bytes, std::uint64_t context = 0);
 /// It is about to be freed or unregistered: nothing of it is lent or protected any more.
 void host_memory_going(std::uint64_t begin);
 /// The program changes the protection of some of it itself, or maps something else there: hands off from now on.

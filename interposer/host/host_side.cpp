@@ -2,10 +2,12 @@
 #include "interposer/host/host_side.h"
 
 #include <cstring>
+#include <string_view>
 
 #include "interposer/functions.h"
 #include "interposer/host/libc_frames.h"
 #include "interposer/host/loans.h"
+#include "interposer/process.h"
 #include "ordering/api/row.h"
 #include "ordering/types.h"
 
@@ -28,7 +30,8 @@ std::uint64_t extent(const CallWords& call, std::uint64_t pitch, std::uint64_t s
 
 void lend_side(const CallWords& call, std::uint64_t begin, std::uint64_t bytes, LoanUse use, bool pageable,
                const void* frame) {
-  lend(begin, bytes, use, stream_of(call), pageable);
+  // Between the rows of a shape lie bytes that it does not touch.
+  lend(begin, bytes, use, stream_of(call), pageable, {.position = call.position, .touches_all = call.w[5] == 0});
   if (pageable && options().host_frees) note_stack_loan(reinterpret_cast<const void*>(begin), bytes, frame);
 }
 
@@ -54,14 +57,23 @@ void note_fill(const CallWords& call) {
   const std::uint64_t rows = call.w[4] ? call.w[5] : 1;
   const std::uint64_t bytes = call.w[3] + (rows > 1 ? (rows - 1) * call.w[4] : 0);
   // The synchronous form does not wait either, except for pinned memory (R-CPY-50), where it costs nothing to ask.
-  lend(call.w[2], bytes, LoanUse::Writes, stream_of(call), false);
+  lend(call.w[2], bytes, LoanUse::Writes, stream_of(call), false,
+       {.position = call.position, .touches_all = rows <= 1});
+}
+
+/// The context whose memory goes away with the call; 0: it may live on.
+std::uint64_t dying_context(const CallWords& call) {
+  const std::string_view base = api::kRows[call.api].base;
+  if (base == "cuCtxDestroy") return call.w[0];
+  // Of a device: of the one whose primary context is current, as cudaDeviceReset() is used.
+  return base == "cuDevicePrimaryCtxReset" || is_exiting() ? current_context() : 0;
 }
 
 void note_allocation(const CallWords& call) {
   using ordering::MemoryKind;
   const auto kind = static_cast<MemoryKind>(call.w[2]);
   if (kind == MemoryKind::Pinned || kind == MemoryKind::Registered || kind == MemoryKind::Managed)
-    host_memory_given(kind, call.w[0], call.w[1]);
+    host_memory_given(kind, call.w[0], call.w[1], call.w[4]);
 }
 
 }  // namespace
@@ -70,6 +82,8 @@ CallWords::CallWords(const Slot& slot) : empty(!slot) {
   if (empty) return;
   kind = slot.record->kind;
   flags = slot.record->flags;
+  api = slot.record->api;
+  position = slot.position;
   std::memcpy(w, slot.record->w, sizeof w);
   if (kind == Kind::Copy && w[5]) std::memcpy(shape, slot.continuation(), sizeof shape);
 }
@@ -78,8 +92,10 @@ void host_side_before(const CallWords& call) {
   if (call.empty) return;
   if (call.kind == Kind::Free && static_cast<trace::FreeKind>(call.w[2]) != trace::FreeKind::Async) {
     host_memory_going(call.w[0]);
-  } else if (call.kind == Kind::ContextDestroy || call.kind == Kind::Unload) {
-    end_all_loans();
+  } else if (call.kind == Kind::ContextDestroy) {
+    end_loans_with_context(dying_context(call));
+  } else if (call.kind == Kind::Unload) {
+    end_loans_of_variables();
   }
 }
 
@@ -101,7 +117,7 @@ void host_side_after(const CallWords& call, const void* frame) {
     case Kind::QueryEvent:
       return event_waited_for(call.w[0]);
     case Kind::SyncContext:
-      return end_all_loans();
+      return all_waited_for();
     default:
       return;
   }

@@ -15,6 +15,8 @@ struct CallWords {
 
   bool empty;
   trace::Kind kind{};
+  std::uint16_t api = 0;
+  std::uint64_t position = 0;
   std::uint16_t flags = 0;
   std::uint64_t w[trace::kRecordWords] = {};
   std::uint64_t shape[trace::kContinuationWords] = {};  ///< of a Copy

@@ -6,6 +6,7 @@
 #include "interposer/handle_table.h"
 #include "interposer/host/faults.h"
 #include "interposer/host/guards.h"
+#include "interposer/process.h"
 #include "interposer/stack.h"
 #include "interposer/writer.h"
 
@@ -26,7 +27,15 @@ struct Loan {
   bool freeable = false;      // it is not CUDA's to free: pageable or registered
   bool non_blocking = false;  // the stream: the legacy stream does not wait for it (R-STR-12)
   bool told = false;          // of a touch: one is enough
+  bool settled = false;       // the host has waited for it
+  Operation operation;
+  std::uint64_t context = 0;  // of the memory
   GuardedPages guarded;
+  bool whole = false;        // nobody could touch it unseen so far: all its pages are guarded, and always were
+  std::uint32_t copies = 0;  // of the process, when it was guarded
+  // The driver has touched it, in this call of this thread, and so taken the guards of what was whole.
+  std::uint16_t toucher = 0;
+  std::uint32_t touched_in = 0;
 };
 
 /// What an event has captured: the loans to this stream up to this number.
@@ -36,12 +45,25 @@ struct Recorded {
 };
 
 constexpr std::size_t kMostLoans = 256;
+constexpr std::uint16_t kNoNumber = 0xffff;  // of a thread: many have it
 constexpr std::uint64_t kEveryEnd = ~std::uint64_t{0};
 constinit Loan g_table[kMostLoans] = {};
 constinit std::size_t g_count = 0;
 constinit bool g_freeable_stale = false;  // loans have been removed since note_all_freeable()
 constinit std::uint64_t g_last = 0;
 constinit HandleTable<Recorded, 1u << 14> g_events{};
+constinit std::atomic<std::uint32_t> g_copies{0};
+
+/// What is to be written as a HostIdle record, once the lock is free.
+struct Idle {
+  std::uint64_t begin;
+  std::uint64_t end;
+  std::uint64_t position;
+  bool until_touched;
+};
+constexpr std::uint32_t kMostIdle = 2 * kMostLoans;
+constinit Idle g_idle[kMostIdle] = {};
+constinit std::atomic<std::uint32_t> g_idle_count{0};
 
 /// Where something lies that free() or munmap() could take away. Without the lock: all blocks that are freed come by.
 /// Bounds, and a bit for each 64 KiB between them, by hash: with a loan on the heap and one on a stack, all lies
@@ -119,7 +141,25 @@ Protection wanted(std::uint64_t page, const Loan* without) {
   return out;
 }
 
+/// The driver has touched it in the call that this thread is in.
+bool is_touched_by_this_call(const Loan& loan) {
+  return loan.toucher != 0 && loan.toucher == t_thread.number && loan.touched_in == t_thread.calls;
+}
+
+/// The loan ends. If it is known that nobody has touched it, that is noted.
+void claim(const Loan& loan, bool touched) {
+  if (!loan.whole && !is_touched_by_this_call(loan)) return;
+  if (loan.copies != g_copies.load(std::memory_order_relaxed)) return;
+  // Where host functions run, the judge takes a thread without calls of CUDA's for one of the driver's.
+  if (touched && t_thread.calls == 0) return;
+  const std::uint32_t at = g_idle_count.load(std::memory_order_relaxed);
+  if (at == kMostIdle) return;
+  g_idle[at] = {loan.begin, loan.end, loan.operation.position, touched};
+  g_idle_count.store(at + 1, std::memory_order_relaxed);
+}
+
 void unguard(Loan& loan) {
+  loan.whole = false;
   if (loan.guarded.count == 0) return;
   const GuardTime time;
   for (unsigned i = 0; i < loan.guarded.count; ++i) {
@@ -129,6 +169,15 @@ void unguard(Loan& loan) {
     if (left == Protection::Free || (now == Protection::None && left != now)) set_protection(page, left);
   }
   loan.guarded.count = 0;
+}
+
+/// The driver touches it: on the program's behalf, but it cannot go on while the page is guarded.
+void unguard_for_driver(Loan& loan) {
+  if (loan.whole) {
+    loan.toucher = t_thread.number != kNoNumber ? t_thread.number : 0;
+    loan.touched_in = t_thread.calls;
+  }
+  unguard(loan);
 }
 
 void guard(Loan& loan, HostRegion& region) {
@@ -146,9 +195,11 @@ void guard(Loan& loan, HostRegion& region) {
     if (after != before && !set_protection(page, after)) {
       --loan.guarded.count;
       region.guardable = false;
-      break;
+      return;
     }
   }
+  loan.whole = chosen.all && !region.shared && options().syncs;
+  loan.copies = g_copies.load(std::memory_order_relaxed);
 }
 
 void remove(Loan& loan) {
@@ -172,60 +223,124 @@ void end_if(Condition condition) {
   if (g_freeable_stale) note_all_freeable();
 }
 
-/// Under g_host_lock.
-void add(std::uint64_t begin, std::uint64_t end, LoanUse use, const StreamArgument& stream, HostRegion* region) {
-  const bool pageable = region == nullptr;
-  Loan* oldest = &g_table[0];
-  for (std::size_t i = 0; i < g_count; ++i) {
-    Loan& loan = g_table[i];
-    if (loan.begin == begin && loan.end == end && loan.use == use && same_stream(loan.stream, stream)) {
-      loan.number = ++g_last;
-      loan.told = false;
-      if (!loan.guarded.count && region) guard(loan, *region);
-      return;
-    }
-    if (loan.number < oldest->number) oldest = &loan;
+/// The loan has come to its end by a wait. False: it is not kept.
+bool settle(Loan& loan) {
+  if (!options().syncs || loan.told || !(loan.guarded.count || loan.freeable)) return false;
+  if (loan.guarded.count && !guards_are_affordable()) return false;
+  return loan.settled = true;
+}
+
+/// The host has waited for the loans that meet the condition.
+template <typename Condition>
+void settle_if(Condition condition) {
+  for (std::size_t i = g_count; i > 0; --i) {
+    Loan& loan = g_table[i - 1];
+    // What the driver has touched was not lent again: nothing is to be seen or said of it any more.
+    const bool spent = loan.settled && !loan.freeable && !loan.guarded.count && !is_touched_by_this_call(loan);
+    if (spent || (!loan.settled && condition(loan) && !settle(loan))) remove(loan);
   }
-  if (g_count == kMostLoans) remove(*oldest);
-  Loan& loan = g_table[g_count++];
-  loan = {.begin = begin,
-          .end = end,
-          .number = ++g_last,
-          .stream = stream,
-          .use = use,
-          .pageable = pageable,
-          .freeable = pageable || region->kind == ordering::MemoryKind::Registered,
-          .non_blocking = is_non_blocking(stream.handle),
-          .guarded = {}};
+  if (g_freeable_stale) note_all_freeable();
+}
+
+/// Does the new loan see whatever of the host's could conflict with the old one?
+bool takes_over(const Loan& now, const Loan& old) {
+  return now.operation.touches_all && now.begin <= old.begin && old.end <= now.end &&
+         same_stream(now.stream, old.stream) && (now.use == LoanUse::Writes || old.use == LoanUse::Reads);
+}
+
+Loan& take_place() {
+  if (g_count == kMostLoans) {
+    Loan* victim = &g_table[0];
+    for (std::size_t i = 1; i < g_count; ++i) {
+      Loan& loan = g_table[i];
+      if (loan.settled != victim->settled ? loan.settled : loan.number < victim->number) victim = &loan;
+    }
+    remove(*victim);
+  }
+  return g_table[g_count++];
+}
+
+/// Under g_host_lock.
+void add(std::uint64_t begin, std::uint64_t end, LoanUse use, const StreamArgument& stream, HostRegion* region,
+         Operation operation) {
+  const bool pageable = region == nullptr;
+  const Loan now = {.begin = begin,
+                    .end = end,
+                    .number = ++g_last,
+                    .stream = stream,
+                    .use = use,
+                    .pageable = pageable,
+                    .freeable = pageable || region->kind == ordering::MemoryKind::Registered,
+                    .non_blocking = is_non_blocking(stream.handle),
+                    .operation = operation,
+                    .context = region ? region->context : 0,
+                    .guarded = {}};
+  Loan* same = nullptr;
+  for (std::size_t i = g_count; i > 0; --i) {
+    Loan& loan = g_table[i - 1];
+    if (loan.begin == begin && loan.end == end && loan.use == use && same_stream(loan.stream, stream)) {
+      same = &loan;
+    } else if (loan.settled && takes_over(now, loan)) {
+      claim(loan, false);
+      if (same == &g_table[g_count - 1]) same = &loan;  // where remove() puts it
+      remove(loan);
+    }
+  }
+  if (same) {
+    if (takes_over(now, *same)) claim(*same, false);
+    same->number = now.number;
+    same->told = same->settled = false;
+    same->operation = operation;
+    same->toucher = 0;
+    same->copies = g_copies.load(std::memory_order_relaxed);
+    if (!same->guarded.count && region) guard(*same, *region);
+    return;
+  }
+  Loan& loan = take_place();
+  loan = now;
   note_count();
   detail::g_mappings.store(1, std::memory_order_relaxed);
   if (region) guard(loan, *region);
   if (loan.freeable) note_freeable(loan);
 }
 
-/// Takes the guards of everything that has a guarded page in [begin, end) away.
+/// Takes the guards of everything that has a guarded page in [begin, end) away. What is settled ends by that.
 void unguard_pages(std::uint64_t begin, std::uint64_t end) {
   const std::uint64_t first = begin / kPageBytes * kPageBytes;
-  for (std::size_t i = 0; i < g_count; ++i) {
-    Loan& loan = g_table[i];
-    for (unsigned p = 0; p < loan.guarded.count; ++p) {
-      if (loan.guarded.page[p] < first || loan.guarded.page[p] >= end) continue;
+  for (std::size_t i = g_count; i > 0; --i) {
+    Loan& loan = g_table[i - 1];
+    if (!loan.guarded.has_in(first, end)) continue;
+    if (loan.settled) {
+      remove(loan);
+    } else {
       unguard(loan);
-      break;
     }
   }
+  if (g_freeable_stale) note_all_freeable();
 }
 
-/// The same. True: some of the range is lent so that the access matters.
-bool make_accessible(std::uint64_t begin, std::uint64_t end, bool writes) {
-  unguard_pages(begin, end);
+/// The same for a touch, by the program or by the driver. True: some of the range is lent so that it matters.
+bool make_accessible(std::uint64_t begin, std::uint64_t end, bool writes, bool by_program) {
+  const std::uint64_t first = begin / kPageBytes * kPageBytes;
   bool matters = false;
-  for (std::size_t i = 0; i < g_count; ++i) {
-    Loan& loan = g_table[i];
-    if (loan.begin >= end || begin >= loan.end || loan.pageable || loan.told) continue;
-    if (!writes && loan.use == LoanUse::Reads) continue;
-    matters = loan.told = true;
+  for (std::size_t i = g_count; i > 0; --i) {
+    Loan& loan = g_table[i - 1];
+    const bool conflicts =
+        loan.begin < end && begin < loan.end && !loan.pageable && (writes || loan.use == LoanUse::Writes);
+    // What a settled loan guards can be read if the GPU has only read it.
+    const bool in_the_way = loan.guarded.has_in(first, end) && (writes || loan.use == LoanUse::Writes || !loan.settled);
+    if (!conflicts && !in_the_way) continue;
+    if (by_program && conflicts) claim(loan, true);
+    if (conflicts && !loan.told) matters = loan.told = true;
+    if (!by_program) {
+      if (in_the_way) unguard_for_driver(loan);
+    } else if (loan.settled) {
+      remove(loan);
+    } else if (in_the_way) {
+      unguard(loan);
+    }
   }
+  if (g_freeable_stale) note_all_freeable();
   return matters;
 }
 
@@ -236,24 +351,51 @@ void write_record(trace::Kind kind, const std::uint64_t (&words)[trace::kRecordW
 
 }  // namespace
 
-void lend(std::uint64_t begin, std::uint64_t bytes, LoanUse use, StreamArgument stream, bool pageable) {
+void IdleMemory::write() {
+  while (g_idle_count.load(std::memory_order_relaxed) != 0) {
+    Idle idle;
+    {
+      const Holding holding(g_host_lock);
+      if (!holding) return;
+      const std::uint32_t count = g_idle_count.load(std::memory_order_relaxed);
+      if (count == 0) return;
+      idle = g_idle[count - 1];
+      g_idle_count.store(count - 1, std::memory_order_relaxed);
+    }
+    Slot slot = reserve(0);
+    if (!slot) continue;
+    slot.record->kind = trace::Kind::HostIdle;
+    slot.record->thread = thread_number();
+    slot.record->w[0] = idle.begin;
+    slot.record->w[1] = idle.end - idle.begin;
+    slot.record->w[2] = idle.position;
+    slot.record->w[3] = idle.until_touched;
+    publish(slot);
+  }
+}
+
+void lend(std::uint64_t begin, std::uint64_t bytes, LoanUse use, StreamArgument stream, bool pageable,
+          Operation operation) {
   if (begin == 0 || bytes == 0) return;
   const bool near = near_host_memory(begin);
   if (!near && !(pageable && options().host_frees)) return;
+  const IdleMemory idle;
   const Holding holding(g_host_lock);
   if (!holding) return;
   HostRegion* region = near ? find_host_region(begin) : nullptr;
   if (!region && !(pageable && options().host_frees)) return;
   std::uint64_t end = begin + bytes;
   if (region && end > region->end) end = region->end;
-  add(begin, end, use, stream, region);
+  add(begin, end, use, stream, region, operation);
 }
 
-void lend_from(std::uint64_t pointer, StreamArgument stream) {
+void lend_from(std::uint64_t pointer, StreamArgument stream, std::uint64_t position) {
   if (!near_host_memory(pointer)) return;
+  const IdleMemory idle;
   const Holding holding(g_host_lock);
   if (!holding) return;
-  if (HostRegion* region = find_host_region(pointer)) add(pointer, region->end, LoanUse::Writes, stream, region);
+  if (HostRegion* region = find_host_region(pointer))
+    add(pointer, region->end, LoanUse::Writes, stream, region, {.position = position, .touches_all = false});
 }
 
 void stream_waited_for(StreamArgument stream) {
@@ -261,7 +403,7 @@ void stream_waited_for(StreamArgument stream) {
   const Holding holding(g_host_lock);
   if (!holding) return;
   const bool legacy = stream.handle == trace::kLegacyStream;
-  end_if([&](const Loan& loan) { return same_stream(loan.stream, stream) || (legacy && !loan.non_blocking); });
+  settle_if([&](const Loan& loan) { return same_stream(loan.stream, stream) || (legacy && !loan.non_blocking); });
 }
 
 void event_recorded(std::uint64_t event, StreamArgument stream) {
@@ -284,7 +426,7 @@ void event_waited_for(std::uint64_t event) {
   if (recorded.number == 0) return;
   const Holding holding(g_host_lock);
   if (!holding) return;
-  end_if([&](const Loan& loan) {
+  settle_if([&](const Loan& loan) {
     return hash_of(loan.stream) == recorded.stream &&
            static_cast<std::int32_t>(recorded.number - static_cast<std::uint32_t>(loan.number)) >= 0;
   });
@@ -293,13 +435,15 @@ void event_waited_for(std::uint64_t event) {
 void before_host_call(const void* begin, std::size_t bytes, bool writes, const char* function, const void* frame) {
   if (bytes == 0 || !any_loans()) return;
   const auto address = reinterpret_cast<std::uint64_t>(begin);
+  const bool by_program = !is_in_call(frame);
   bool matters = false;
   {
+    const IdleMemory idle;
     const Holding holding(g_host_lock);
     if (!holding) return;
-    matters = make_accessible(address, address + bytes, writes);
+    matters = make_accessible(address, address + bytes, writes, by_program);
   }
-  if (!matters || !recording() || is_in_call(frame)) return;
+  if (!matters || !recording() || !by_program) return;
   write_record(trace::Kind::HostAccess,
                {address, bytes, static_cast<std::uint64_t>(trace::AccessWay::Call), writes ? 1u : 0u}, 4, function,
                capture_stack(frame));
@@ -312,13 +456,14 @@ void before_host_free(const void* begin, std::size_t bytes, trace::HostFreeWay w
   if (!may_be_freeable(address, address + bytes)) return;
   bool lent = false;
   {
+    const IdleMemory idle;
     const Holding holding(g_host_lock);
     if (!holding) return;
     for (std::size_t i = 0; i < g_count && !lent; ++i)
       lent = g_table[i].freeable && g_table[i].begin < address + bytes && address < g_table[i].end;
+    if (lent) end_loans(address, address + bytes, true);
     // Also pages that only share one with what goes away.
     unguard_pages(address, address + bytes);
-    if (lent) end_loans(address, address + bytes);
   }
   if (!lent || !recording() || (frame && is_in_call(frame))) return;
   write_record(trace::Kind::HostFree, {address, bytes, static_cast<std::uint64_t>(way)}, 3, function,
@@ -337,6 +482,7 @@ bool host_touched(std::uint64_t address, bool wrote, bool counts, std::uint64_t 
   const std::uint64_t page = address / kPageBytes * kPageBytes;
   bool matters = false;
   {
+    const IdleMemory idle;
     const Holding holding(g_host_lock);
     // A signal handler of the guest has interrupted this thread inside of the tables: they cannot be looked at, and the
     // page must be accessible for it to go on.
@@ -346,7 +492,7 @@ bool host_touched(std::uint64_t address, bool wrote, bool counts, std::uint64_t 
       const HostRegion* region = find_host_region(address);
       return region && region->guardable && set_protection(page, Protection::Free);
     }
-    matters = make_accessible(address, address + 1, wrote);
+    matters = make_accessible(address, address + 1, wrote, counts);
   }
   if (!matters || !counts) return true;
   write_record(trace::Kind::HostAccess,
@@ -355,20 +501,62 @@ bool host_touched(std::uint64_t address, bool wrote, bool counts, std::uint64_t 
   return true;
 }
 
-void end_loans(std::uint64_t begin, std::uint64_t end) {
-  end_if([&](const Loan& loan) { return loan.begin < end && begin < loan.end; });
+void end_loans(std::uint64_t begin, std::uint64_t end, bool goes) {
+  end_if([&](const Loan& loan) {
+    if (loan.begin >= end || begin >= loan.end) return false;
+    if (goes && begin <= loan.begin && loan.end <= end) claim(loan, false);
+    return true;
+  });
+}
+
+void all_waited_for() {
+  if (!any_loans()) return;
+  const Holding holding(g_host_lock);
+  if (holding) settle_if([](const Loan&) { return true; });
 }
 
 void end_all_loans() {
   if (!any_loans()) return;
   const Holding holding(g_host_lock);
   if (!holding) return;
-  end_loans(0, kEveryEnd);
+  end_loans(0, kEveryEnd, false);
 }
+
+void end_loans_with_context(std::uint64_t context) {
+  if (!any_loans()) return;
+  const IdleMemory idle;
+  const Holding holding(g_host_lock);
+  if (!holding) return;
+  end_if([&](const Loan& loan) {
+    if (context && loan.context == context) claim(loan, false);
+    return true;
+  });
+}
+
+void end_loans_with_process() {
+  if (!any_loans()) return;
+  const IdleMemory idle;
+  const Holding holding(g_host_lock);
+  if (holding) end_loans(0, kEveryEnd, true);
+}
+
+void end_loans_of_variables() {
+  if (!any_loans()) return;
+  const Holding holding(g_host_lock);
+  if (!holding) return;
+  end_if([](const Loan& loan) {
+    const HostRegion* region = loan.pageable ? nullptr : find_host_region(loan.begin);
+    return region && region->kind == ordering::MemoryKind::Managed;
+  });
+  settle_if([](const Loan&) { return true; });
+}
+
+void loans_are_copied() { g_copies.fetch_add(1, std::memory_order_relaxed); }
 
 void forget_loans() {
   g_host_lock.forget();
   end_all_loans();
+  g_idle_count.store(0, std::memory_order_relaxed);
   g_events.clear();
   forget_host_memory();
 }

@@ -13,8 +13,24 @@
 //   * a function of libc that hands memory to the kernel is called with it (libc_io.cpp);
 //   * the memory goes away: free, munmap (libc_memory.cpp), the return of the function whose variable it was.
 //
-// The table is of fixed size: when it is full nothing more is lent, and less is seen. All functions may be called from
-// any thread and from signal handlers; no lock is held across a call of the guest's or the driver's code.
+// SETTLED LOANS (option syncs). Who asks whether a synchronisation is needed must know what the host does AFTER it. So
+// a loan that has come to its end by a wait is kept, with its guards: it is settled. The host's first touch of it is
+// recorded as ever (the judge finds it ordered; without that wait it might not be) and ends it; so does a loan to the
+// same stream that covers it, the end of the memory, and the process's. What is settled stands back when the table or
+// the time for guards runs out.
+//
+// That a settled loan ended untouched means something only if nobody COULD touch it unseen: all its pages were
+// protected from the submission on, and are still. Then, and only then, HostIdle says so. Whoever takes a guard away
+// for another reason (a system call beside the loan, a mapping that changes, a copy of the process) takes the claim
+// away, too: silence instead of a wrong claim. Memory that is mapped shared makes none; nor does what the driver itself
+// has touched, but for the copy it touches it for: that is lent again before the call returns.
+//
+// A loan hands over to a later one only if whoever must wait for the first must, with the same conflict, wait for the
+// second: same stream, all of its bytes, and a use at least as strong. Otherwise both are kept.
+//
+// The table is of fixed size: when it is full the oldest is given back, settled ones first, and less is seen. All
+// functions may be called from any thread and from signal handlers; no lock is held across a call of the guest's or the
+// driver's code.
 #pragma once
 
 #include <atomic>
@@ -41,15 +57,23 @@ extern constinit std::atomic<std::uint32_t> g_mappings;  // not 0: what is mappe
 /// Is anything lent at all? One relaxed load: for the start of everything that is called often.
 inline bool any_loans() { return detail::g_loans.load(std::memory_order_relaxed) != 0; }
 
+/// What is lent for.
+struct Operation {
+  std::uint64_t position = 0;  ///< of its record
+  bool touches_all = true;     ///< of the bytes lent: no gaps
+};
+
 /// An operation that uses [begin, begin + bytes) of memory was submitted to the stream: of host memory that the driver
 /// knows, or of `pageable` memory. Nothing happens if it is neither.
-void lend(std::uint64_t begin, std::uint64_t bytes, LoanUse use, StreamArgument stream, bool pageable);
-/// The operation was given a pointer, and how far it reaches is not known.
-void lend_from(std::uint64_t pointer, StreamArgument stream);
+void lend(std::uint64_t begin, std::uint64_t bytes, LoanUse use, StreamArgument stream, bool pageable,
+          Operation operation = {});
+/// The operation, whose record is at that position, was given a pointer, and how far it reaches is not known.
+void lend_from(std::uint64_t pointer, StreamArgument stream, std::uint64_t position = 0);
 
-/// The host has waited for the stream, or for the event.
+/// The host has waited for the stream, for the event, or for everything.
 void stream_waited_for(StreamArgument stream);
 void event_waited_for(std::uint64_t event);
+void all_waited_for();
 /// The event was recorded in the stream, after everything lent to it so far.
 void event_recorded(std::uint64_t event, StreamArgument stream);
 
@@ -72,11 +96,30 @@ void before_host_free(const void* begin, std::size_t bytes, trace::HostFreeWay w
 /// if the memory is lent?
 bool host_touched(std::uint64_t address, bool wrote, bool counts, std::uint64_t pc);
 
-/// Whatever of [begin, end) is lent is given back. Under g_host_lock.
-void end_loans(std::uint64_t begin, std::uint64_t end);
-/// Everything is given back, all pages are accessible: the host has waited for all, or nothing is to be seen any more.
+/// Whatever of [begin, end) is lent is given back. `goes`: that memory goes away with it. Under g_host_lock, with an
+/// IdleMemory outside of it.
+void end_loans(std::uint64_t begin, std::uint64_t end, bool goes);
+/// Everything is given back, all pages are accessible: nothing is to be seen any more.
 void end_all_loans();
+/// The same where a context ends, with its memory; 0: it may live on.
+void end_loans_with_context(std::uint64_t context);
+/// The same at the end of the process.
+void end_loans_with_process();
+/// A module goes: the driver waits for everything, and module variables of the managed kind go with it.
+void end_loans_of_variables();
 
+/// Writes what was found idle under g_host_lock, when the lock is no longer held: declared before the Holding.
+class IdleMemory {
+ public:
+  IdleMemory() = default;
+  ~IdleMemory() { write(); }
+  IdleMemory(const IdleMemory&) = delete;
+  IdleMemory& operator=(const IdleMemory&) = delete;
+  static void write();
+};
+
+/// The process is about to be forked: its copy may read what nobody here touches.
+void loans_are_copied();
 /// In the child of a fork: nothing is lent, nothing is protected.
 void forget_loans();
 

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "interposer/host/guards.h"
+#include "interposer/process.h"
 #include "interposer/tests/options_stub.h"
 #include "interposer/tests/recorder_stub.h"
 
@@ -59,6 +60,9 @@ class Loans : public ::testing::Test {
   Loans() {
     testing::test_options().host_guard = testing::test_options().host_frees = 1;
     testing::test_options().host_guard_cost = 100;
+    testing::test_options().syncs = 0;
+    t_thread.calls = 1;
+    t_thread.number = 1;
     memory_ = make();
     host_memory_given(MemoryKind::Pinned, address(memory_), kBytes);
     take_records();
@@ -326,6 +330,303 @@ TEST_F(Loans, AChildTouchesItsCopy) {
     *static_cast<volatile char*>(memory_) = 1;
     forget_loans();
     _exit(writable(last()) ? 7 : 8);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 7);
+  EXPECT_FALSE(readable(memory_));
+}
+
+// ---- settled loans
+
+constexpr Operation kFirst{.position = 11, .touches_all = true};
+constexpr Operation kSecond{.position = 22, .touches_all = true};
+
+class SettledLoans : public Loans {
+ protected:
+  SettledLoans() { testing::test_options().syncs = 1; }
+  ~SettledLoans() override {
+    forget_loans();
+    testing::test_options().syncs = 0;
+  }
+  /// Small enough to be guarded as a whole.
+  void lend_few(LoanUse use, Operation operation = kFirst, StreamArgument stream = kStream) {
+    lend(address(memory_) + 16, 3 * kPageBytes, use, stream, false, operation);
+  }
+  void settle(LoanUse use) {
+    lend_few(use);
+    stream_waited_for(kStream);
+  }
+  /// The only record is that the memory was idle.
+  void expect_idle(const Operation& operation, bool until_touched = false) {
+    const auto records = take_records();
+    ASSERT_EQ(records.size(), 1u);
+    expect_idle(records[0], operation, until_touched);
+  }
+  void expect_idle(const testing::KeptRecord& record, const Operation& operation, bool until_touched) {
+    EXPECT_EQ(record.kind, trace::Kind::HostIdle);
+    EXPECT_EQ(record.w[0], address(memory_) + 16);
+    EXPECT_EQ(record.w[1], 3 * kPageBytes);
+    EXPECT_EQ(record.w[2], operation.position);
+    EXPECT_EQ(record.w[3], until_touched ? 1u : 0u);
+  }
+  void expect_silence() { EXPECT_TRUE(take_records().empty()); }
+};
+
+TEST_F(SettledLoans, StayGuardedUntilTheFirstTouch) {
+  settle(LoanUse::Writes);
+  for (std::size_t page = 0; page < 4; ++page) EXPECT_FALSE(readable(memory_ + page * kPageBytes));
+  read_at(memory_ + 40);
+  const auto records = take_records();
+  ASSERT_EQ(records.size(), 2u);
+  expect_idle(records[0], kFirst, true);
+  EXPECT_EQ(records[1].kind, trace::Kind::HostAccess);
+  EXPECT_EQ(records[1].w[0], address(memory_ + 40));
+  EXPECT_EQ(records[1].w[3], 0u);
+  EXPECT_FALSE(any_loans());
+  EXPECT_TRUE(writable(memory_) && writable(memory_ + 3 * kPageBytes));
+  end_loans_with_process();
+  expect_silence();
+}
+
+TEST_F(SettledLoans, WithoutTheOptionThereAreNone) {
+  testing::test_options().syncs = 0;
+  settle(LoanUse::Writes);
+  EXPECT_FALSE(any_loans());
+  EXPECT_TRUE(writable(memory_));
+  read_at(memory_ + 40);
+  expect_silence();
+}
+
+TEST_F(SettledLoans, ASourceMayBeReadOn) {
+  settle(LoanUse::Reads);
+  read_at(memory_ + 40);
+  before_host_call(memory_ + 16, 100, false, "write", __builtin_frame_address(0));
+  expect_silence();
+  EXPECT_FALSE(writable(memory_));
+  write_at(memory_ + 40);
+  const auto records = take_records();
+  ASSERT_EQ(records.size(), 2u);
+  expect_idle(records[0], kFirst, true);
+  EXPECT_EQ(records[1].w[3], 1u);
+}
+
+TEST_F(SettledLoans, EventsAndContextsSettleToo) {
+  lend_few(LoanUse::Writes);
+  event_recorded(100, kStream);
+  event_waited_for(100);
+  EXPECT_FALSE(readable(memory_));
+  end_loans_with_process();
+  expect_idle(kFirst);
+  lend_few(LoanUse::Writes);
+  all_waited_for();
+  EXPECT_FALSE(readable(memory_));
+  all_waited_for();
+  end_loans_with_process();
+  expect_idle(kFirst);
+}
+
+TEST_F(SettledLoans, ACallOfLibcIsATouch) {
+  settle(LoanUse::Writes);
+  before_host_call(memory_ + kPageBytes, 10, false, "write", __builtin_frame_address(0));
+  const auto records = take_records();
+  ASSERT_EQ(records.size(), 2u);
+  expect_idle(records[0], kFirst, true);
+  EXPECT_EQ(records[1].w[2], static_cast<std::uint64_t>(trace::AccessWay::Call));
+  for (std::size_t page = 0; page < 4; ++page) EXPECT_TRUE(writable(memory_ + page * kPageBytes));
+}
+
+TEST_F(SettledLoans, IdleWhenTheMemoryEnds) {
+  settle(LoanUse::Writes);
+  host_memory_going(address(memory_));
+  expect_idle(kFirst);
+  EXPECT_TRUE(writable(memory_));
+}
+
+TEST_F(SettledLoans, IdleWhenItsContextEnds) {
+  host_memory_given(MemoryKind::Pinned, address(memory_), kBytes, 5);
+  settle(LoanUse::Writes);
+  end_loans_with_context(5);
+  expect_idle(kFirst);
+  settle(LoanUse::Writes);
+  end_loans_with_context(6);
+  EXPECT_FALSE(any_loans());
+  expect_silence();
+}
+
+TEST_F(SettledLoans, IdleWhenItIsLentAgain) {
+  settle(LoanUse::Writes);
+  lend_few(LoanUse::Writes, kSecond);
+  expect_idle(kFirst);
+  stream_waited_for(kStream);
+  lend_all(LoanUse::Writes);
+  expect_idle(kSecond);
+}
+
+TEST_F(SettledLoans, WhatDoesNotTakeOverEndsNothing) {
+  settle(LoanUse::Writes);
+  lend_all(LoanUse::Reads);                                                          // the host may read meanwhile
+  lend_all(LoanUse::Writes, kOther);                                                 // another stream
+  lend(address(memory_), 2 * kPageBytes, LoanUse::Writes, kStream, false);           // not all of it
+  lend(address(memory_), kBytes / 2, LoanUse::Writes, kStream, false, {33, false});  // with gaps
+  expect_silence();
+  stream_waited_for(kStream);
+  stream_waited_for(kOther);
+  read_at(memory_ + 40);
+  const auto records = take_records();
+  ASSERT_EQ(records.size(), 3u) << "of the first, of that of two pages, and the touch";
+  EXPECT_EQ(records[2].kind, trace::Kind::HostAccess);
+}
+
+TEST_F(SettledLoans, AKernelTakesNothingOver) {
+  lend_from(address(memory_) + kBytes - kPageBytes, kStream, 7);
+  stream_waited_for(kStream);
+  lend_from(address(memory_) + kBytes - kPageBytes, kStream, 8);
+  expect_silence();
+  stream_waited_for(kStream);
+  end_loans_with_process();
+  const auto records = take_records();
+  ASSERT_EQ(records.size(), 1u);
+  EXPECT_EQ(records[0].w[2], 8u);
+}
+
+TEST_F(SettledLoans, ALargeOneIsSeenButNotIdle) {
+  lend_all(LoanUse::Writes);
+  stream_waited_for(kStream);
+  EXPECT_FALSE(readable(memory_));
+  EXPECT_FALSE(readable(last()));
+  read_at(last());
+  const auto records = take_records();
+  ASSERT_EQ(records.size(), 1u);
+  EXPECT_EQ(records[0].kind, trace::Kind::HostAccess);
+  lend_all(LoanUse::Writes);
+  stream_waited_for(kStream);
+  end_loans_with_process();
+  expect_silence();
+}
+
+TEST_F(SettledLoans, ANeighbourEndsItWithoutAWord) {
+  settle(LoanUse::Writes);
+  write_at(memory_);
+  EXPECT_FALSE(any_loans());
+  expect_silence();
+  settle(LoanUse::Writes);
+  before_host_call(memory_, 16, true, "read", __builtin_frame_address(0));
+  EXPECT_FALSE(any_loans());
+  expect_silence();
+}
+
+TEST_F(SettledLoans, WhoTakesGuardsAwayTakesTheClaimAway) {
+  settle(LoanUse::Writes);
+  before_host_mapping(memory_ + kPageBytes, 1);
+  EXPECT_FALSE(any_loans());
+  settle(LoanUse::Writes);
+  before_host_mapping(nullptr, ~std::size_t{0});
+  EXPECT_FALSE(any_loans());
+  lend_few(LoanUse::Writes);
+  before_host_mapping(memory_, 1);
+  stream_waited_for(kStream);
+  end_loans_with_process();
+  settle(LoanUse::Writes);
+  end_all_loans();
+  settle(LoanUse::Writes);
+  loans_are_copied();
+  end_loans_with_process();
+  expect_silence();
+  settle(LoanUse::Writes);
+  guard_no_more(address(memory_), kPageBytes);
+  EXPECT_FALSE(any_loans());
+  expect_silence();
+}
+
+TEST_F(SettledLoans, TheDriverMayTouchWhatItIsLentAgainFor) {
+  settle(LoanUse::Writes);
+  ++t_thread.calls;
+  EXPECT_TRUE(host_touched(address(memory_) + 40, true, false, 0));
+  EXPECT_TRUE(writable(memory_ + 3 * kPageBytes));
+  lend_few(LoanUse::Writes, kSecond);
+  expect_idle(kFirst);
+  EXPECT_FALSE(readable(memory_));
+  stream_waited_for(kStream);
+  ++t_thread.calls;
+  EXPECT_TRUE(host_touched(address(memory_) + 40, true, false, 0));
+  ++t_thread.calls;
+  lend_few(LoanUse::Writes, kFirst);
+  expect_silence();
+}
+
+TEST_F(SettledLoans, ATouchBeforeTheWaitIsTheFirst) {
+  lend_few(LoanUse::Writes);
+  read_at(memory_ + 40);
+  const auto records = take_records();
+  ASSERT_EQ(records.size(), 2u);
+  expect_idle(records[0], kFirst, true);
+  stream_waited_for(kStream);
+  EXPECT_FALSE(any_loans());
+}
+
+TEST_F(SettledLoans, OnlyThreadsThatTheJudgeBelievesSayWhatWasIdle) {
+  settle(LoanUse::Writes);
+  std::thread([&] { read_at(memory_ + 40); }).join();
+  const auto records = take_records();
+  ASSERT_EQ(records.size(), 1u);
+  EXPECT_EQ(records[0].kind, trace::Kind::HostAccess);
+}
+
+TEST_F(SettledLoans, PageableMemoryIsKeptForItsFree) {
+  char* heap = make();
+  lend(address(heap), kBytes, LoanUse::Reads, kStream, true, kFirst);
+  stream_waited_for(kStream);
+  before_host_free(heap, kBytes, trace::HostFreeWay::Unmap, "munmap", __builtin_frame_address(0));
+  const auto records = take_records();
+  ASSERT_EQ(records.size(), 1u);
+  EXPECT_EQ(records[0].kind, trace::Kind::HostFree);
+  EXPECT_FALSE(any_loans());
+  munmap(heap, kBytes);
+}
+
+TEST_F(SettledLoans, RegisteredMemoryThatIsSharedIsNotIdle) {
+  for (const int sharing : {MAP_PRIVATE, MAP_SHARED}) {
+    char* heap = static_cast<char*>(
+        mmap(nullptr, 2 * kPageBytes, PROT_READ | PROT_WRITE, sharing | MAP_ANONYMOUS | MAP_POPULATE, -1, 0));
+    host_memory_given(MemoryKind::Registered, address(heap), 2 * kPageBytes);
+    lend(address(heap), 2 * kPageBytes, LoanUse::Writes, kStream, false, kFirst);
+    stream_waited_for(kStream);
+    host_memory_going(address(heap));
+    EXPECT_EQ(take_records().size(), sharing == MAP_PRIVATE ? 1u : 0u);
+    munmap(heap, 2 * kPageBytes);
+  }
+}
+
+TEST_F(SettledLoans, StandBackWhenTheTableIsFull) {
+  settle(LoanUse::Writes);
+  for (unsigned i = 0; i < 300; ++i)
+    lend(address(memory_) + (8 + i / 32) * kPageBytes + 8 * i, 4, LoanUse::Reads, kOther, false);
+  EXPECT_TRUE(readable(memory_));
+  end_loans_with_process();
+  for (const auto& record : take_records()) EXPECT_NE(record.w[2], kFirst.position);
+}
+
+TEST_F(SettledLoans, NoTimeNoSettling) {
+  testing::test_options().host_guard_cost = 0;
+  for (unsigned i = 0; i < 20'000; ++i) {
+    settle(LoanUse::Writes);
+    read_at(memory_ + 40);
+  }
+  take_records();
+  settle(LoanUse::Writes);
+  EXPECT_FALSE(any_loans());
+  start_guard_time();
+}
+
+TEST_F(SettledLoans, AChildTouchesItsCopyOfThem) {
+  settle(LoanUse::Writes);
+  const pid_t child = fork();
+  if (child == 0) {
+    *static_cast<volatile char*>(memory_) = 1;
+    forget_loans();
+    _exit(writable(memory_ + 3 * kPageBytes) ? 7 : 8);
   }
   int status = 0;
   waitpid(child, &status, 0);

@@ -49,6 +49,15 @@ void write_text_record(trace::Kind kind, const std::uint64_t* words, unsigned le
   std::memcpy(g_records[at].w, words, sizeof g_records[at].w);
   g_records[at].w[length_word] = length;
 }
+Slot reserve(unsigned) {
+  static constinit thread_local trace::Record record{};
+  std::memset(record.w, 0, sizeof record.w);
+  return {&record, 0};
+}
+void publish(Slot slot, trace::State) {
+  if (slot.record) write_text_record(slot.record->kind, slot.record->w, 5, "", 0, nullptr, 0, 0);
+}
+std::uint16_t thread_number() { return 1; }
 std::uint32_t capture_stack(const void*) { return 0; }
 std::uint32_t capture_interrupted_stack(std::uint64_t) { return 0; }
 bool is_in_driver(const void*) { return false; }

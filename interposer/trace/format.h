@@ -190,14 +190,18 @@ enum class Kind : std::uint8_t {
                ///< what the call itself left: a cancelled record, a cancelled CallEnd. Not all are written of a row
                ///< that fails often
 
-  // For those who ask which synchronisation is needed, and what it costs; trace format 4. Only with the options syncs
-  // and timings.
+  // For those who ask which synchronisation is needed, and what it costs; trace format 4. ClockRead and HostIdle only
+  // with the option syncs, GpuTime only with timings.
   ClockRead,  ///< the thread read a clock right after a blocking call, with no call of CUDA's in between: w0 length of
               ///< name; continuation: the function of libc that was called
   EventTime,  ///< the time between two events was asked for: w0 first event, w1 second event
-  HostIdle,   ///< host memory that an operation used was not touched from the operation's end on: the whole range was
-              ///< protected: w0 address, w1 bytes, w2 position of the operation's record. Written when the memory is lent
-              ///< again, ends, or the process does
+  HostIdle,   ///< the host has not touched memory that an operation used (if the operation only reads it: has not
+              ///< written it) since that was submitted; the whole range was protected: w0 address, w1 bytes, w2 position
+              ///< of the operation's record, w3 0: written when an operation has taken the memory over that whoever
+              ///< needs the first to be done must wait for as well, when it ends, or when the process does: no touch of
+              ///< the host's needs to wait for that operation. w3 1: until now; the HostAccess that follows is the first
+              ///< touch, none before it was missed, and those after it may be. At most one of each for an operation and a
+              ///< range, no more after w3 0. No call: may stand in the middle of one of its thread
   GpuTime,    ///< when an operation ran on the GPU: w0 position of its record, w1 start, w2 end, CLOCK_MONOTONIC
               ///< nanoseconds. Written long after the operation; of some there is none
 };
