@@ -146,6 +146,19 @@ void check_footprints(Checklist& list, const Options& options, const std::string
                 : "sanitizer_library names no file");
 }
 
+/// Of interest to those who use the option timings only.
+void check_timings(Checklist& list, const Options& options, const std::string& preload) {
+  const std::string loss = ": with --timings operations on the GPU have no times";
+  if (FoundFile agent = find_timings_agent(preload); agent.path.empty())
+    return list.warn("no agent " + agent.tried.front() + loss, "it belongs beside libstreamsan.so");
+  FoundFile cupti = find_cupti(options);
+  if (!cupti.path.empty()) return list.ok("CUPTI library " + cupti.path);
+  list.warn("no libcupti.so" + loss, options.cupti_library.empty()
+                                         ? "it comes with the CUDA toolkit (extras/CUPTI) and with the Python package "
+                                           "nvidia-cuda-cupti (-cu12 for CUDA 12); elsewhere: --cupti_library=FILE"
+                                         : "cupti_library names no file");
+}
+
 }  // namespace
 
 int doctor(const Options& options) {
@@ -163,6 +176,7 @@ int doctor(const Options& options) {
       list.fail("this process runs with raised privileges", "LD_PRELOAD is ignored for setuid programs");
     check_hook(list, options, preload);
     check_footprints(list, options, preload);
+    check_timings(list, options, preload);
   }
   std::string parent = trace_parent(options);
   std::uint64_t room = free_bytes(parent) >> 20;

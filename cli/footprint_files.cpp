@@ -14,9 +14,20 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kAgent = "libstreamsan_footprints.so";
-constexpr const char* kSanitizer = "libsanitizer-public.so";
+constexpr const char* kTimingsAgent = "libstreamsan_timings.so";
 /// How far below a package's directory the library may lie.
 constexpr int kPackageDepth = 4;
+
+/// A library of NVIDIA's, and where toolkits and Python packages keep it.
+struct Library {
+  std::vector<const char*> names;  ///< the best first
+  std::vector<const char*> in_toolkit;
+  const char* package;
+};
+const Library kSanitizer{{"libsanitizer-public.so"}, {"compute-sanitizer", "extras/Sanitizer"}, "cuda_sanitizer_api"};
+const Library kCupti{{"libcupti.so", "libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8"},
+                     {"extras/CUPTI/lib64", "lib64", "lib", "targets/x86_64-linux/lib"},
+                     "cuda_cupti"};
 
 bool is_file(const fs::path& path) {
   std::error_code error;
@@ -41,7 +52,7 @@ std::vector<fs::path> versions(const fs::path& parent, std::string_view prefix) 
 /// One search: places in order, each looked at once.
 class Search {
  public:
-  explicit Search(const Surroundings& surroundings) : surroundings_(surroundings) {}
+  Search(const Library& library, const Surroundings& surroundings) : library_(library), surroundings_(surroundings) {}
 
   [[nodiscard]] bool done() const { return !found_.path.empty(); }
   FoundFile take() { return std::move(found_); }
@@ -49,14 +60,13 @@ class Search {
   /// A CUDA toolkit.
   void toolkit(const fs::path& root) {
     if (root.empty()) return;
-    in(root / "compute-sanitizer");
-    in(root / "extras/Sanitizer");
+    for (const char* folder : library_.in_toolkit) in(root / folder);
   }
 
   /// Below the directory in which a Python looks for packages.
   void packages(const fs::path& site) {
     fs::path nvidia = site / "nvidia";
-    below(nvidia / "cuda_sanitizer_api", kPackageDepth);
+    below(nvidia / library_.package, kPackageDepth);
     for (const fs::path& toolkit : versions(nvidia, "cu1")) below(toolkit, kPackageDepth);
   }
 
@@ -75,7 +85,9 @@ class Search {
   void in(const fs::path& directory) {
     if (done() || directory.empty()) return;
     found_.tried.push_back(directory.string());
-    if (is_file(directory / kSanitizer)) accept(directory / kSanitizer);
+    for (const char* name : library_.names) {
+      if (!done() && is_file(directory / name)) accept(directory / name);
+    }
   }
 
   /// The program that a shell would run; empty: none.
@@ -115,6 +127,7 @@ class Search {
     found_.path = fs::absolute(path, error).lexically_normal().string();
   }
 
+  const Library& library_;
   const Surroundings& surroundings_;
   FoundFile found_;
 };
@@ -136,34 +149,8 @@ FoundFile named(const std::string& path) {
   return {is_file(path) ? fs::absolute(path, error).string() : "", {path}};
 }
 
-}  // namespace
-
-Surroundings::Surroundings()
-    : environment([](const char* name) {
-        const char* value = std::getenv(name);
-        return std::string(value ? value : "");
-      }) {}
-
-FoundFile find_agent(const Options& options, const std::string& preload) {
-  if (!options.agent_path.empty()) return named(options.agent_path);
-  FoundFile out;
-  std::error_code error;
-  // A recorder that is linked to from somewhere has its agent beside the file itself.
-  for (const fs::path& recorder : {fs::path(preload), fs::canonical(preload, error)}) {
-    fs::path candidate = recorder.parent_path() / kAgent;
-    if (recorder.empty() || (!out.tried.empty() && out.tried.back() == candidate.string())) continue;
-    out.tried.push_back(candidate.string());
-    if (is_file(candidate)) {
-      out.path = fs::absolute(candidate, error).string();
-      break;
-    }
-  }
-  return out;
-}
-
-FoundFile find_sanitizer(const Options& options, const Surroundings& surroundings) {
-  if (!options.sanitizer_library.empty()) return named(options.sanitizer_library);
-  Search search(surroundings);
+FoundFile find_library(const Library& library, const Surroundings& surroundings) {
+  Search search(library, surroundings);
   for (const char* variable : {"CUDA_HOME", "CUDA_PATH"}) search.toolkit(surroundings.environment(variable));
   for (const fs::path& root : roots_of(search.program("nvcc"))) search.toolkit(root);
 
@@ -182,9 +169,49 @@ FoundFile find_sanitizer(const Options& options, const Surroundings& surrounding
   return search.take();
 }
 
+/// Beside the recorder.
+FoundFile beside(const std::string& preload, const char* name) {
+  FoundFile out;
+  std::error_code error;
+  // A recorder that is linked to from somewhere has its agent beside the file itself.
+  for (const fs::path& recorder : {fs::path(preload), fs::canonical(preload, error)}) {
+    fs::path candidate = recorder.parent_path() / name;
+    if (recorder.empty() || (!out.tried.empty() && out.tried.back() == candidate.string())) continue;
+    out.tried.push_back(candidate.string());
+    if (is_file(candidate)) {
+      out.path = fs::absolute(candidate, error).string();
+      break;
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+Surroundings::Surroundings()
+    : environment([](const char* name) {
+        const char* value = std::getenv(name);
+        return std::string(value ? value : "");
+      }) {}
+
+FoundFile find_agent(const Options& options, const std::string& preload) {
+  return options.agent_path.empty() ? beside(preload, kAgent) : named(options.agent_path);
+}
+
+FoundFile find_timings_agent(const std::string& preload) { return beside(preload, kTimingsAgent); }
+
+FoundFile find_sanitizer(const Options& options, const Surroundings& surroundings) {
+  return options.sanitizer_library.empty() ? find_library(kSanitizer, surroundings) : named(options.sanitizer_library);
+}
+
+FoundFile find_cupti(const Options& options, const Surroundings& surroundings) {
+  return options.cupti_library.empty() ? find_library(kCupti, surroundings) : named(options.cupti_library);
+}
+
 FootprintPlan plan_footprints(const Options& options, const std::string& preload, const Surroundings& surroundings) {
   FootprintPlan plan;
-  if (options.footprints == "inferred") return plan;
+  // CUPTI and the Sanitizer exclude each other.
+  if (options.footprints == "inferred" || options.timings) return plan;
   FoundFile agent = find_agent(options, preload);
   plan.agent = agent.path;
   if (agent.path.empty()) {
@@ -198,12 +225,29 @@ FootprintPlan plan_footprints(const Options& options, const std::string& preload
     plan.sanitizer = sanitizer.path;
     if (sanitizer.path.empty()) {
       plan.obstacle = options.sanitizer_library.empty()
-                          ? std::string("no ") + kSanitizer + " was found (option sanitizer_library)"
+                          ? std::string("no ") + kSanitizer.names[0] + " was found (option sanitizer_library)"
                           : "there is no " + options.sanitizer_library;
       return plan;
     }
   }
   plan.measure = true;
+  return plan;
+}
+
+TimingPlan plan_timings(const Options& options, const std::string& preload, const Surroundings& surroundings) {
+  TimingPlan plan;
+  if (!options.timings) return plan;
+  if (const FoundFile agent = find_timings_agent(preload); agent.path.empty()) {
+    plan.obstacle = std::string("there is no ") + kTimingsAgent + " beside the recorder";
+    return plan;
+  }
+  plan.cupti = find_cupti(options, surroundings).path;
+  if (!options.cupti_library.empty() && plan.cupti.empty()) {
+    plan.obstacle = "there is no " + options.cupti_library;
+    return plan;
+  }
+  // The program may bring its own, or the loader may know one.
+  plan.take = true;
   return plan;
 }
 

@@ -2,7 +2,7 @@
 //
 // Where the two files are that measuring the bytes of kernels needs (docs/footprints.md): our own agent, which lies
 // beside the recorder, and NVIDIA's Sanitizer library, which is not ours to ship and comes with every CUDA toolkit and
-// in Python packages.
+// in Python packages. And the same for the times of operations (docs/timings.md), with CUPTI.
 //
 // Files are only looked at, and nothing is run or loaded: a python3 that would be asked where its packages are may take
 // seconds, and a library that is loaded to try it may want a driver. So places are guessed from the environment,
@@ -41,6 +41,21 @@ FoundFile find_agent(const Options& options, const std::string& preload);
 
 /// libsanitizer-public.so: sanitizer_library, or the first of the places above.
 FoundFile find_sanitizer(const Options& options, const Surroundings& surroundings = {});
+
+/// libstreamsan_timings.so, beside the recorder.
+FoundFile find_timings_agent(const std::string& preload);
+
+/// libcupti.so: cupti_library, or the first of the places above.
+FoundFile find_cupti(const Options& options, const Surroundings& surroundings = {});
+
+/// What a run is to do about times (docs/timings.md).
+struct TimingPlan {
+  bool take = false;
+  std::string cupti;     ///< absolute; empty: not found, the loader may
+  std::string obstacle;  ///< a clause: why there will be no times; empty: nothing is in the way, or they are not wanted
+};
+
+TimingPlan plan_timings(const Options& options, const std::string& preload, const Surroundings& surroundings = {});
 
 /// What a run is to do about footprints.
 struct FootprintPlan {

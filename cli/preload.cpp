@@ -149,7 +149,8 @@ std::optional<std::string> other_nvtx_listener() {
 }
 
 std::vector<std::string> guest_environment(const Options& options, const std::string& preload,
-                                           const FootprintPlan& footprints, const std::string& trace_directory) {
+                                           const FootprintPlan& footprints, const std::string& trace_directory,
+                                           const TimingPlan& timings) {
   std::vector<std::string> out;
   for (char** entry = environ; *entry; ++entry) {
     std::string_view text = *entry;
@@ -178,12 +179,14 @@ std::vector<std::string> guest_environment(const Options& options, const std::st
 #undef SS_SET_Bool
 #undef SS_SET_Number
 #undef SS_SET_Text
+  set_flag("timings", timings.take);
   set("trace_path=" + trace_directory + "/%p.trace");
+  auto set_path = [&](const std::string& key, const std::string& path) {
+    if (!path.empty()) set(key + "=" + without(kSeparators, path, trace_directory));
+  };
+  if (timings.take) set_path("cupti_library", timings.cupti);
   set("footprints=" + (footprints.measure ? options.footprints : "inferred"));
   if (footprints.measure) {
-    auto set_path = [&](const std::string& key, const std::string& path) {
-      if (!path.empty()) set(key + "=" + without(kSeparators, path, trace_directory));
-    };
     set("footprint_policy=" + options.footprint_policy);
     set_path("agent_path", footprints.agent);
     set_path("sanitizer_library", footprints.sanitizer);

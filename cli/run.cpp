@@ -170,6 +170,10 @@ void settle(Traces& traces, Session& session) {
 
 int run(const Options& options, const std::vector<std::string>& command) {
   Session session(options);
+  if (options.timings && options.footprints == "measured") {
+    session.say("--timings and footprints=measured exclude each other: CUPTI and the Sanitizer cannot both be used");
+    return kOwnFailure;
+  }
   std::string fault = session.prepare();
   if (!fault.empty()) {
     session.say(fault);
@@ -197,12 +201,19 @@ int run(const Options& options, const std::vector<std::string>& command) {
                 must_measure ? 0 : 1);
   }
 
+  TimingPlan timings = plan_timings(options, preload);
+  if (!timings.obstacle.empty()) session.say("operations on the GPU will have no times: " + timings.obstacle);
+  if (timings.take && options.footprints == "auto") {
+    session.say("kernels are not measured while times are taken; their bytes are computed from their code, or inferred",
+                1);
+  }
+
   if (const std::optional<std::string> other = other_nvtx_listener()) {
     session.say("NVTX_INJECTION64_PATH is set (" + *other + "): what the program says by NVTX does not reach StreamSan",
                 1);
   }
   Child child;
-  int error = child.start(command, guest_environment(options, preload, footprints, directory.path));
+  int error = child.start(command, guest_environment(options, preload, footprints, directory.path, timings));
   if (error != 0) {
     session.say("cannot run " + command[0] + ": " + std::generic_category().message(error));
     directory.keep = false;

@@ -25,19 +25,21 @@ void* entry_for_agent(const char* name) {
 
 /// The agent beside this library, or the one the options name.
 bool agent_path(char (&path)[1200]) {
-  if (options().agent_path[0]) {
-    std::snprintf(path, sizeof path, "%s", options().agent_path);
-    return true;
-  }
+  if (!options().agent_path[0]) return beside_this_library(kAgentName, path);
+  std::snprintf(path, sizeof path, "%s", options().agent_path);
+  return true;
+}
+
+}  // namespace
+
+bool beside_this_library(const char* name, char (&path)[1200]) {
   Dl_info here{};
   if (!dladdr(__ehdr_start, &here) || !here.dli_fname) return false;
   const char* slash = std::strrchr(here.dli_fname, '/');
   const int folder = slash ? static_cast<int>(slash - here.dli_fname) : 1;
-  const int length = std::snprintf(path, sizeof path, "%.*s/%s", folder, slash ? here.dli_fname : ".", kAgentName);
+  const int length = std::snprintf(path, sizeof path, "%.*s/%s", folder, slash ? here.dli_fname : ".", name);
   return length > 0 && static_cast<std::size_t>(length) < sizeof path;
 }
-
-}  // namespace
 
 const StreamSanAgent* load_agent(const char*& problem) {
   static char why[1400];
@@ -45,6 +47,10 @@ const StreamSanAgent* load_agent(const char*& problem) {
   const Options& wanted = options();
   if (wanted.footprints == FootprintMode::Inferred) return nullptr;
   problem = why;
+  if (wanted.timings) {
+    std::snprintf(why, sizeof why, "times are taken (timings), and CUPTI and the Sanitizer exclude each other");
+    return nullptr;
+  }
   // Who has not named a library wants none in vain: by itself the loader does not find it where toolkits keep it.
   if (wanted.footprints == FootprintMode::Auto && !wanted.sanitizer_library[0] && !wanted.agent_script[0]) {
     std::snprintf(why, sizeof why, "the Sanitizer library was not found (`streamsan doctor` tells more)");

@@ -13,6 +13,9 @@ namespace streamsan::recorder {
 /// is wanted.
 const StreamSanAgent* load_agent(const char*& problem);
 
+/// Path of a library that lies beside this one. False: it is not known where that is.
+bool beside_this_library(const char* name, char (&path)[1200]);
+
 /// The allocation around a device address, as the driver knows it. False: it knows none.
 bool address_range(std::uint64_t address, std::uint64_t& begin, std::uint64_t& end);
 

@@ -26,6 +26,7 @@
 #include "interposer/process.h"
 #include "interposer/stack.h"
 #include "interposer/streams.h"
+#include "interposer/timing.h"
 #include "interposer/unmodelled.h"
 #include "interposer/wrapped.h"
 #include "interposer/writer.h"
@@ -161,9 +162,11 @@ struct Hook<kRow, CUresult (*)(Parameters...)> {
         constexpr bool kBlocks = kEffect.form == CallForm::Synchronous;
         CallTimes times{};
         if constexpr (kBlocks) times.made = monotonic_ns();
+        TimedCall<is_transfer(kEffect.kind)> timed;
         CUresult result = real(parameters...);
         if constexpr (kBlocks) times.returned = monotonic_ns();
         bool succeeded = result == CUDA_SUCCESS;
+        if (succeeded) timed.became(slot);
         if (succeeded) host_side_after(words, frame);
         if constexpr (!kAtOnce) publish(slot, succeeded ? trace::State::Published : trace::State::Cancelled);
         if constexpr (kBlocks) {
@@ -180,9 +183,10 @@ struct Hook<kRow, CUresult (*)(Parameters...)> {
         launch.before();
         if (perturbing()) [[unlikely]]
           delay_operation(what.stream, !launch.measured());
+        TimedCall<true> timed;
         CUresult result = real(parameters...);
         if (launch.wants_retry(result == CUDA_SUCCESS)) result = real(parameters...);
-        launch.after(result == CUDA_SUCCESS, frame);
+        timed.became(launch.after(result == CUDA_SUCCESS, frame));
         if (result == CUDA_SUCCESS) record_launch_events<kRow>(arguments, launch);
         record_failure<kRow>(arguments, result, frame);
         return result;
@@ -193,6 +197,7 @@ struct Hook<kRow, CUresult (*)(Parameters...)> {
         if (gated) Gate::enter();
         if constexpr (kCaptures) capture_begins();
         confirm_before<kRow>(arguments, frame);
+        TimedCall<is_transfer(kEffect.kind) || kEffect.kind == EffectKind::GraphLaunch> timed;
         CUresult result = real(parameters...);
         if (kCaptures && result != CUDA_SUCCESS) capture_ended();
         if (gated) Gate::leave();
@@ -207,6 +212,7 @@ struct Hook<kRow, CUresult (*)(Parameters...)> {
           const Slot slot = CallRecord<kRow, Arguments>(arguments, capture_stack(frame)).fill();
           const CallWords words(slot);
           publish(slot);
+          timed.became(slot);
           host_side_after(words, frame);
         }
         return result;

@@ -166,10 +166,10 @@ void Launch::write_arguments() const {
   publish(slot);
 }
 
-void Launch::after(bool succeeded, const void* frame) {
+Slot Launch::after(bool succeeded, const void* frame) {
   if (inside_) Gate::leave();
   LaunchKnowledge known;
-  if (!succeeded) return;
+  if (!succeeded) return {};
   if (measuring_) known = finish_measuring(subject_, true);
   if (!read_) read();
   if (!measuring_ && function_) known = known_of(subject_);
@@ -177,7 +177,7 @@ void Launch::after(bool succeeded, const void* frame) {
   stack_ = capture_stack(frame);
   const unsigned words = arguments_.count + (known.footprint ? 1 : 0);
   Slot slot = reserve((words + trace::kContinuationWords - 1) / trace::kContinuationWords);
-  if (!slot) return;
+  if (!slot) return slot;
   std::uint64_t threads = 1;
   for (std::uint64_t extent : call_.extents) threads *= extent;
   trace::Record& record = *slot.record;
@@ -201,6 +201,7 @@ void Launch::after(bool succeeded, const void* frame) {
   publish(slot);
   for (unsigned i = 0; i < arguments_.count; ++i)
     lend_from(trace::word_address(arguments_.words[i]), call_.stream, slot.position);
+  return slot;
 }
 
 void Launch::recorded_event(std::uint64_t event, std::uint64_t flags) const {

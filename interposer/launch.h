@@ -9,6 +9,7 @@
 #include "interposer/functions.h"
 #include "interposer/learning.h"
 #include "interposer/streams.h"
+#include "interposer/writer.h"
 
 namespace streamsan::recorder {
 
@@ -36,8 +37,8 @@ class Launch {
   /// must be made once more.
   bool wants_retry(bool succeeded);
   /// After wants_retry() answered false, while the caller's arguments are still there. Writes the record if it
-  /// succeeded.
-  void after(bool succeeded, const void* frame);
+  /// succeeded, and says which it is.
+  Slot after(bool succeeded, const void* frame);
   /// The launch had an attribute that records this event. It may complete before the kernel does; taken as recorded
   /// behind the kernel, which may miss a race and invents none. After after().
   void recorded_event(std::uint64_t event, std::uint64_t flags) const;

@@ -44,6 +44,7 @@ struct Options {
   char agent_path[1024];         ///< empty: beside this library
   char sanitizer_library[1024];  ///< empty: the launcher found none
   char agent_script[1024];       ///< for the test suite's agent
+  char cupti_library[1024];      ///< empty: the launcher found none
 };
 
 inline constexpr unsigned kMaxStackDepth = 64;

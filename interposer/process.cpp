@@ -26,6 +26,7 @@
 #include "interposer/poison.h"
 #include "interposer/stack.h"
 #include "interposer/streams.h"
+#include "interposer/timing.h"
 #include "interposer/unmodelled.h"
 #include "interposer/writer.h"
 
@@ -124,6 +125,7 @@ void become_child() {
   forget_perturbing();
   forget_poison();
   forget_hashes();
+  forget_timing();
   g_epoch.fetch_add(1, std::memory_order_relaxed);
   g_threads.store(0, std::memory_order_relaxed);
   if (g_mode.load() != Mode::Off) g_mode.store(g_options.follow_children ? Mode::Cold : Mode::Off);
@@ -255,6 +257,7 @@ bool start_recording() {
   g_mode.store(Mode::On, std::memory_order_release);
   // Takes the loader's lock, which a thread that waits above may hold.
   start_learning();
+  start_timing();
   if (g_options.verbosity >= 2) say("recording to %s", path);
   report_early_annotations();
   return true;

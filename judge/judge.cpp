@@ -228,6 +228,7 @@ void Judge::take(const Item& item) {
   const auto& w = record.w;
   ThreadId thread{record.thread};
   if (record.kind == Kind::CallEnd) return call_end(item);
+  if (record.kind == Kind::GpuTime) return;  // of no thread
   // Definitions may be written in the middle of a blocking call; any other call of the thread means that it is over.
   if (record.kind == Kind::HostAccess) {
     const bool unseen = w[2] == static_cast<std::uint64_t>(trace::AccessWay::Content);

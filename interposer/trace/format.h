@@ -203,7 +203,8 @@ enum class Kind : std::uint8_t {
               ///< touch, none before it was missed, and those after it may be. At most one of each for an operation and a
               ///< range, no more after w3 0. No call: may stand in the middle of one of its thread
   GpuTime,    ///< when an operation ran on the GPU: w0 position of its record, w1 start, w2 end, CLOCK_MONOTONIC
-              ///< nanoseconds. Written long after the operation; of some there is none
+              ///< nanoseconds. Written long after the operation, by no thread of the program (thread 0); of some there
+              ///< is none, of a call that made several operations perhaps several: from the first start to the last end
 };
 
 /// How the host came to touch memory.
@@ -290,7 +291,7 @@ struct Record {
   std::uint8_t continuations;  ///< slots that follow and belong to this record
   std::uint16_t api;           ///< row that was called, api::Index
   std::uint16_t flags;
-  std::uint16_t thread;  ///< small number of the host thread, from 1; 0xffff: 65,535th and later
+  std::uint16_t thread;  ///< small number of the host thread, from 1; 0: none; 0xffff: 65,535th and later
   std::uint32_t stack;   ///< id of a Stack record; 0: not captured
   std::uint64_t w[kRecordWords];
 };
