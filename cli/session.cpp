@@ -155,6 +155,8 @@ void Session::add(Verdict verdict) {
     damaged_ = true;
     warn(verdict.trace + ": " + verdict.damage);
   }
+  if (!verdict.costs.empty())
+    out += (verdict.pid ? "==" + std::to_string(verdict.pid) + "== streamsan: " : "streamsan: ") + verdict.costs + "\n";
   if (options_.verbosity >= 1) {
     for (const std::string& note : verdict.notes) out += prefix + note + "\n";
   }

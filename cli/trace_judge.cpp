@@ -13,6 +13,7 @@
 #include "judge/explain.h"
 #include "judge/hazards.h"
 #include "judge/judge.h"
+#include "judge/times.h"
 #include "report/text.h"
 
 namespace streamsan::cli {
@@ -113,6 +114,8 @@ void judge_into(Verdict& verdict, const std::string& path, const Options& option
   judge::Hazards hazards(options.max_findings);
   judge::Judge judge(model_options, hazards);
   hazards.take_names_from(judge.handles());
+  judge::Times times(judge);
+  if (options.timings) judge.add_observer(times);
   judge.code().enable(options.kernel_code, header.start_time_ns);
   const auto measuring = [&] {
     return header.footprints.load(std::memory_order_relaxed) == static_cast<std::uint32_t>(trace::Footprints::Measured);
@@ -151,6 +154,8 @@ void judge_into(Verdict& verdict, const std::string& path, const Options& option
     nap = std::min(nap * 2, kLongestNap);
   }
 
+  times.finish();
+  verdict.costs = times.text();
   verdict.operations = judge.model().statistics().operations;
   verdict.measuring = Measuring::of(header);
   verdict.findings = judge::explain(hazards.kept(), judge.places(), symbolizer, measuring());

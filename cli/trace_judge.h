@@ -32,6 +32,7 @@ struct Verdict {
   Measuring measuring;
   std::vector<std::string> warnings;  ///< what was not seen; for everybody
   std::vector<std::string> notes;     ///< for verbosity 1 and more
+  std::string costs;                  ///< what waiting cost, if that was asked for and is known
   std::string damage;                 ///< the trace is not whole; empty: it is
 };
 

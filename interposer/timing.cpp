@@ -35,6 +35,18 @@ void write_times(const StreamSanTime* times, std::uint64_t count) {
   }
 }
 
+/// Into the report: whoever reads the trace is told, once.
+template <typename... Values>
+void tell(const char* format, Values... values) {
+  char line[1024];
+  const int length = std::snprintf(line, sizeof line, format, values...);
+  if (length <= 0) return;
+  const auto bytes =
+      static_cast<std::size_t>(length) < sizeof line ? static_cast<std::size_t>(length) : sizeof line - 1;
+  const std::uint64_t words[trace::kRecordWords] = {};
+  write_text_record(trace::Kind::Message, words, 0, line, bytes);
+}
+
 const char* load(const StreamSanTimings*& agent) {
   static char why[1400];
   char path[1200];
@@ -69,9 +81,9 @@ void finish_timing() {
         static_cast<unsigned long long>(counts.unclaimed), static_cast<unsigned long long>(counts.untimed),
         static_cast<unsigned long long>(counts.dropped));
   }
-  if (!whole) warn("timings: CUPTI did not hand out its records in time: the last times are missing");
+  if (!whole) tell("timings: CUPTI did not hand out its records in time: the last times are missing");
   if (counts.dropped)
-    warn("timings: CUPTI dropped the times of %llu operations", static_cast<unsigned long long>(counts.dropped));
+    tell("timings: CUPTI dropped the times of %llu operations", static_cast<unsigned long long>(counts.dropped));
 }
 
 }  // namespace
@@ -80,7 +92,7 @@ void start_timing() {
   if (!options().timings) return;
   const StreamSanTimings* agent = nullptr;
   if (const char* problem = load(agent)) {
-    warn("timings: operations on the GPU have no times: %s", problem);
+    tell("timings: operations on the GPU have no times: %s", problem);
     return;
   }
   detail::g_timings.store(agent, std::memory_order_release);
