@@ -131,7 +131,9 @@ void Session::add(Verdict verdict) {
       log.has_first = true;
       log.first = finding;
     }
-    if (!finding.suppressed && finding.severity <= least) {
+    // Hints come only when they were asked for.
+    const bool shown = finding.severity <= least || finding.kind == report::Kind::Hint;
+    if (!finding.suppressed && shown) {
       if (options_.max_reports != 0 && reports_shown_ >= options_.max_reports) {
         ++reports_hidden_;
       } else {

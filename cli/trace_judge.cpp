@@ -12,6 +12,7 @@
 #include "interposer/trace/reader.h"
 #include "judge/explain.h"
 #include "judge/hazards.h"
+#include "judge/hints.h"
 #include "judge/judge.h"
 #include "judge/times.h"
 #include "report/text.h"
@@ -23,6 +24,7 @@ using std::chrono::milliseconds;
 
 constexpr std::uint64_t kLookEvery = 1 << 14;  // records between two looks at stop and progress
 constexpr milliseconds kLongestNap{20};
+constexpr std::uint32_t kEventTimesSince = 4;  // trace format that tells EventTime
 
 std::string cut(const char* text, std::size_t size) { return {text, std::find(text, text + size, '\0')}; }
 
@@ -125,6 +127,8 @@ void judge_into(Verdict& verdict, const std::string& path, const Options& option
       if (measuring()) reader->ask(function_id);
     });
   }
+  std::optional<judge::Hints> hints;
+  if (options.hints) judge.add_observer(hints.emplace(judge, header.version >= kEventTimesSince));
   judge::Symbolizer symbolizer({.enabled = options.symbolize, .tool = options.external_symbolizer_path});
   Watch watch(control, options, judge, hazards, symbolizer);
   std::optional<Liveness> liveness;
@@ -163,6 +167,11 @@ void judge_into(Verdict& verdict, const std::string& path, const Options& option
   for (report::Finding& finding : judge::explain(judge.event_misuse(), hazards.kept(), judge.failed_calls(),
                                                  judge.places(), symbolizer, whole_run)) {
     verdict.findings.push_back(std::move(finding));
+  }
+  if (hints) {
+    judge::Hinted hinted = hints->explain(symbolizer, whole_run);
+    for (report::Finding& finding : hinted.findings) verdict.findings.push_back(std::move(finding));
+    if (!hinted.in_libraries.empty()) verdict.notes.push_back(std::move(hinted.in_libraries));
   }
   for (report::Finding& finding : verdict.findings) finding.pid = verdict.pid;
   verdict.warnings = judge.messages();

@@ -98,7 +98,7 @@ struct LaunchShape {
   bool learned = false;              ///< the known bytes are those of an earlier launch with the same arguments
 };
 
-/// A place in the order: that of a record of an event. Opaque; keep it no longer than the streams live.
+/// A place in the order: that of an operation. Opaque; keep it no longer than the streams live.
 struct Moment {
   std::uint32_t lane = 0;
   std::uint64_t epoch = 0;
@@ -233,6 +233,8 @@ class Model {
   // ---- questions about order, for advice; they change nothing ----------------------------------------------------------
   /// Where the event was last recorded; nullopt: nowhere.
   [[nodiscard]] std::optional<Moment> last_record(EventId event) const;
+  /// The last operation of the stream; nullopt: it had none.
+  [[nodiscard]] std::optional<Moment> last_operation(StreamId stream) const;
   /// Is the last operation of the stream after the moment, by documented edges? Or what the thread does now?
   [[nodiscard]] bool is_after(StreamId stream, Moment moment) const;
   [[nodiscard]] bool is_after(ThreadId thread, Moment moment) const;

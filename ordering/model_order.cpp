@@ -113,6 +113,12 @@ std::optional<Moment> Model::last_record(EventId event_id) const {
   return Moment{event->source_slot, event->record.epoch};
 }
 
+std::optional<Moment> Model::last_operation(StreamId stream) const {
+  const Lane* lane = impl_->lane(stream);
+  if (!lane || lane->last == lane->before_first) return std::nullopt;
+  return Moment{lane->slot, lane->last};
+}
+
 bool Model::is_after(StreamId stream, Moment moment) const {
   const Lane* lane = impl_->lane(stream);
   return lane && (lane->slot == moment.lane || lane->clock.documented.covers(moment.lane, moment.epoch));

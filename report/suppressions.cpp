@@ -7,8 +7,8 @@
 namespace streamsan::report {
 namespace {
 
-constexpr std::array kTypes{"race",   "premature-free", "host-race",   "event-misuse", "unneeded-sync", "all", "kernel",
-                            "stream", "function",       "called_from", "lib"};
+constexpr std::array kTypes{"race", "premature-free", "host-race", "event-misuse", "unneeded-sync", "hint",
+                            "all",  "kernel",         "stream",    "function",     "called_from",   "lib"};
 
 std::string_view trimmed(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);

@@ -149,8 +149,8 @@ std::string properties(const Finding& finding) {
   std::string out = "  [properties] kind=" + std::string(name(finding.kind)) + " hazard=" + finding.hazard +
                     " severity=" + name(finding.severity) + " cause=" + finding.cause;
   if (!finding.rule.empty()) out += " rule=" + finding.rule;
-  return out + " streams=" + streams + " ops=" + ops + " count=" + std::to_string(finding.count) +
-         " fingerprint=" + finding.fingerprint + "\n";
+  if (!streams.empty()) out += " streams=" + streams + " ops=" + ops;
+  return out + " count=" + std::to_string(finding.count) + " fingerprint=" + finding.fingerprint + "\n";
 }
 
 }  // namespace
@@ -192,7 +192,12 @@ std::string text(const Finding& finding, const TextOptions& options) {
            "\n";
     append_stack(out, buffer.stack, options);
   }
-  out += "  " + std::string(finding.rule.empty() ? "No ordering: " : "Not promised: ") + finding.explanation + "\n";
+  const bool hint = finding.kind == Kind::Hint;
+  out += std::string("  ") +
+         (hint                   ? "Evidence: "
+          : finding.rule.empty() ? "No ordering: "
+                                 : "Not promised: ") +
+         finding.explanation + "\n";
   for (const RelatedOp& related : finding.related) {
     const bool in_stream = !related.stream.kind.empty();
     out += "    " + related.what + (in_stream ? " " + stream_phrase(related.stream) : "") +
@@ -200,7 +205,7 @@ std::string text(const Finding& finding, const TextOptions& options) {
     append_stack(out, related.stack, options);
   }
   out += "  Fix: " + finding.fix + "\n";
-  if (finding.count > 1) out += "  Seen " + counted(finding.count, "time") + " between these two places.\n";
+  if (finding.count > 1 && !hint) out += "  Seen " + counted(finding.count, "time") + " between these two places.\n";
   return out + properties(finding);
 }
 

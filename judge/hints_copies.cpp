@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "judge/hints_copies.h"
+
+#include "judge/frames.h"
+#include "report/text.h"
+
+namespace streamsan::judge {
+
+using ordering::MemoryKind;
+using trace::Kind;
+using trace::Record;
+
+namespace {
+
+constexpr double kStagedBytesPerMicrosecond = 10'000;  // of 25,000 to 50,000 that the bus carries
+constexpr double kWaitMicroseconds = 10;
+
+enum class Way : std::uint8_t { None, ToDevice, ToHost };
+
+bool on_device(MemoryKind kind) { return kind == MemoryKind::Device || kind == MemoryKind::DeviceAsync; }
+
+/// The way of a copy that has pageable memory on its other side.
+Way pageable_way(const Record& record, const ordering::Model& model) {
+  const auto kind_at = [&model](std::uint64_t address) {
+    if (address == 0) return MemoryKind::Device;  // an array
+    const ordering::AllocationInfo* known = model.find_allocation(address);
+    return known ? known->kind : MemoryKind::Pageable;
+  };
+  const MemoryKind to = kind_at(record.w[2]);
+  const MemoryKind from = kind_at(record.w[3]);
+  const auto direction = static_cast<api::Direction>(record.flags >> trace::kDirectionShift & 7);
+  const bool any = direction == api::Direction::ByAddress || direction == api::Direction::Array;
+  if (from == MemoryKind::Pageable && on_device(to) && (any || direction == api::Direction::HostToDevice)) {
+    return Way::ToDevice;
+  }
+  if (to == MemoryKind::Pageable && on_device(from) && (any || direction == api::Direction::DeviceToHost)) {
+    return Way::ToHost;
+  }
+  return Way::None;
+}
+
+/// Is the thread waiting for something of its own accord, or asking whether it is done?
+bool waits(const Record& record) {
+  switch (record.kind) {
+    case Kind::SyncStream:
+    case Kind::SyncEvent:
+    case Kind::SyncContext:
+    case Kind::QueryStream:
+    case Kind::QueryEvent:
+      return true;
+    case Kind::Copy:
+    case Kind::Fill:
+      return (record.flags & trace::kAsyncForm) == 0;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+void CopyHints::copy(const Seen& seen) {
+  const Record& record = seen.record();
+  const Way way = pageable_way(record, seen.judge.model());
+  if (way == Way::None) return;
+  const ordering::SiteId site = site_of(seen);
+  std::uint32_t& index = by_site_[static_cast<std::uint64_t>(site)];
+  if (index == 0) {
+    Tally& fresh = tallies_.emplace_back();
+    index = static_cast<std::uint32_t>(tallies_.size());
+    fresh.site = site;
+    fresh.first = seen.first;
+    fresh.to_device = way == Way::ToDevice;
+    if (const StreamLife* life = seen.judge.handles().life(seen.judge.stream_of(record))) fresh.stream = *life;
+  }
+  Tally& tally = tallies_[index - 1];
+  const std::uint64_t bytes = record.w[4] * (record.w[5] ? seen.item.payload[2] * seen.item.payload[5] : 1);
+  ++tally.copies;
+  tally.bytes += bytes;
+  if (bytes > kStagedAtOnce) {
+    if (tally.large++ == 0 || seen.kernels != tally.last_kernels) ++tally.turns;
+    tally.large_bytes += bytes;
+    tally.last_kernels = seen.kernels;
+  }
+  if (untimed_.size() < kMostUntimed) untimed_[seen.item.position] = {index - 1, bytes};
+  if (way == Way::ToHost) downloads_[record.thread] = index;
+}
+
+void CopyHints::timed(const Record& record) {
+  const Untimed* copy = untimed_.find(record.w[0]);
+  if (!copy || record.w[2] < record.w[1]) return;
+  Tally& tally = tallies_[copy->tally];
+  tally.timed_bytes += copy->bytes;
+  tally.gpu_time += record.w[2] - record.w[1];
+  untimed_.erase(record.w[0]);
+}
+
+void CopyHints::observe(const Seen& seen) {
+  const Record& record = seen.record();
+  if (record.kind == Kind::GpuTime) return timed(record);
+  if (waits(record)) {
+    if (std::uint32_t* download = downloads_.find(record.thread)) *download = 0;
+    return;
+  }
+  if (!seen.made_operation()) return;
+  if (record.kind == Kind::Copy) return copy(seen);
+  if (!is_kernel(record.kind)) return;
+  std::uint32_t* download = downloads_.find(record.thread);
+  if (!download || *download == 0) return;
+  ++tallies_[*download - 1].waits;
+  *download = 0;
+}
+
+void CopyHints::want(SiteReader& sites) const {
+  for (const Tally& tally : tallies_) {
+    if (tally.many_bytes() || tally.many_waits()) sites.want(tally.site);
+  }
+}
+
+void CopyHints::tell(SiteReader& sites, std::vector<HintText>& out) const {
+  for (const Tally& tally : tallies_) {
+    if (!tally.many_bytes() && !tally.many_waits()) continue;
+    const std::string side = tally.to_device ? "from" : "to";
+    const bool runtime = !runtime_call(sites.stack(tally.site)).empty();
+    const std::string pinned = runtime ? "cudaMallocHost" : "cuMemAllocHost";
+    HintText text;
+    text.hazard = "pageable-copy";
+    text.message = report::counted(tally.copies, "asynchronous copy");
+    if (tally.copies != 1) text.message = std::to_string(tally.copies) + " asynchronous copies";
+    text.message += " " + side + " pageable host memory, " + bytes_text(tally.bytes) + " in all.";
+    if (tally.many_bytes()) {
+      text.evidence = std::to_string(tally.large) + " of " + std::to_string(tally.copies) +
+                      " copies are of more than " + bytes_text(kStagedAtOnce) + ", " + bytes_text(tally.large_bytes) +
+                      " in all, with kernels between " + std::to_string(tally.turns) + " of them. ";
+    }
+    if (tally.many_waits()) {
+      text.evidence += "After " + std::to_string(tally.waits) + " of " + std::to_string(tally.copies) +
+                       " copies the host went on to launch kernels and waited for nothing: it had waited in the copy. ";
+    }
+    if (tally.gpu_time != 0) {
+      text.evidence +=
+          "They took " + time_text(tally.gpu_time) + " on the GPU for " + bytes_text(tally.timed_bytes) + ". ";
+    }
+    text.evidence +=
+        "A copy of pageable memory is staged through a pinned buffer of the driver, may block the host and does not "
+        "overlap with other work.";
+    text.fix =
+        "use pinned memory, from " + pinned + (tally.many_waits() ? ", and wait where the host needs the data." : ".");
+    text.microseconds = static_cast<double>(tally.large_bytes) / kStagedBytesPerMicrosecond +
+                        static_cast<double>(tally.waits) * kWaitMicroseconds;
+    text.where.push_back({tally.site, &tally.stream, tally.first});
+    out.push_back(std::move(text));
+  }
+}
+
+}  // namespace streamsan::judge

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "judge/hints_lives.h"
+
+#include <algorithm>
+
+#include "judge/frames.h"
+#include "report/text.h"
+
+namespace streamsan::judge {
+
+using ordering::MemoryKind;
+using trace::Kind;
+using trace::Record;
+
+bool LifeHints::Tally::worth_telling() const {
+  if (turns < (thing == Thing::Event ? kFewestEventTurns : kFewestTurns)) return false;
+  return (last_kernels - first_kernels) <= turns * kMostKernels;
+}
+
+LifeHints::Tally& LifeHints::tally_of(const Seen& seen, Thing thing, std::uint32_t& index) {
+  const ordering::SiteId site = site_of(seen);
+  std::uint32_t& known = by_site_[static_cast<std::uint64_t>(site)];
+  if (known == 0) {
+    Tally& fresh = tallies_.emplace_back();
+    known = static_cast<std::uint32_t>(tallies_.size());
+    fresh.site = site;
+    fresh.thing = thing;
+    fresh.least = ~std::uint64_t{0};
+    fresh.first_kernels = seen.kernels;
+  }
+  index = known;
+  return tallies_[known - 1];
+}
+
+void LifeHints::made(const Seen& seen, Thing thing, std::uint64_t bytes, ordering::FlatMap<std::uint32_t>& lives,
+                     std::uint64_t handle) {
+  std::uint32_t index = 0;
+  Tally& tally = tally_of(seen, thing, index);
+  if (tally.made++ != 0 && tally.ended_since && seen.kernels != tally.last_kernels) ++tally.turns;
+  tally.least = std::min(tally.least, bytes);
+  tally.most = std::max(tally.most, bytes);
+  tally.ended_since = false;
+  tally.last_kernels = seen.kernels;
+  lives[handle] = index;
+}
+
+void LifeHints::ended(const Seen& seen, ordering::FlatMap<std::uint32_t>& lives, std::uint64_t handle) {
+  const std::uint32_t* index = lives.find(handle);
+  if (!index) return;
+  Tally& tally = tallies_[*index - 1];
+  tally.ended_since = true;
+  if (tally.ended++ == 0) tally.end = site_of(seen);
+  if (seen.record().kind == Kind::Free) calls_.began(seen.item, *index - 1);
+  lives.erase(handle);
+}
+
+void LifeHints::stream_destroyed(const Seen& seen) {
+  const std::uint64_t* created = streams_.find(seen.record().w[0]);
+  if (!created) return;
+  std::uint32_t index = 0;
+  Tally& tally = tally_of(seen, Thing::Stream, index);
+  if (tally.made++ != 0 && *created > tally.streams_made && seen.kernels != tally.last_kernels) ++tally.turns;
+  ++tally.ended;
+  tally.end = tally.site;
+  tally.streams_made = streams_made_;
+  tally.last_kernels = seen.kernels;
+  streams_.erase(seen.record().w[0]);
+}
+
+void LifeHints::allocated(const Seen& seen) {
+  const Record& record = seen.record();
+  const std::uint64_t row = record.api;
+  if (row >= api::kRowCount || (record.flags & trace::kVariable) != 0) return;
+  switch (api::kRows[row].effect.kind) {
+    case api::EffectKind::Alloc:
+    case api::EffectKind::AllocPitch:
+    case api::EffectKind::AllocManaged:
+      return made(seen, Thing::Memory, record.w[1], memory_, record.w[0]);
+    case api::EffectKind::AllocHost:
+      return made(seen, Thing::Pinned, record.w[1], memory_, record.w[0]);
+    case api::EffectKind::Register:
+      return made(seen, Thing::Registered, record.w[1], memory_, record.w[0]);
+    default:
+      // Something else lives there now.
+      memory_.erase(record.w[0]);
+      return;
+  }
+}
+
+void LifeHints::observe(const Seen& seen) {
+  const Record& record = seen.record();
+  const auto called = [&record](api::EffectKind kind) {
+    return record.api < api::kRowCount && api::kRows[record.api].effect.kind == kind;
+  };
+  switch (record.kind) {
+    case Kind::CallEnd:
+      if (const auto end = calls_.ended(seen.item)) tallies_[end->owner].blocked += end->nanoseconds;
+      return;
+    case Kind::Alloc:
+      return allocated(seen);
+    case Kind::Free:
+      return ended(seen, memory_, record.w[0]);
+    case Kind::StreamCreate:
+      if (called(api::EffectKind::StreamCreate)) streams_[record.w[0]] = ++streams_made_;
+      return;
+    case Kind::StreamDestroy:
+      return stream_destroyed(seen);
+    case Kind::EventCreate:
+      if (called(api::EffectKind::EventCreate)) made(seen, Thing::Event, 0, events_, record.w[0]);
+      return;
+    case Kind::EventDestroy:
+      return ended(seen, events_, record.w[0]);
+    default:
+      return;
+  }
+}
+
+void LifeHints::want(SiteReader& sites) const {
+  for (const Tally& tally : tallies_) {
+    if (!tally.worth_telling()) continue;
+    sites.want(tally.site);
+    sites.want(tally.end);
+  }
+}
+
+void LifeHints::tell(SiteReader& sites, std::vector<HintText>& out) const {
+  for (const Tally& tally : tallies_) {
+    if (!tally.worth_telling()) continue;
+    const std::string make = sites.what(tally.site);
+    const std::string end = sites.what(tally.end);
+    const bool runtime = !runtime_call(sites.stack(tally.site)).empty();
+    HintText text;
+    text.hazard = "alloc-in-loop";
+    const std::string kernels = report::counted(tally.last_kernels - tally.first_kernels, "kernel");
+    if (tally.thing == Thing::Stream) {
+      text.message =
+          "streams are created and destroyed again and again between kernels: " + std::to_string(tally.made) +
+          " by this " + end + ".";
+      text.evidence = std::to_string(tally.turns) + " of " + std::to_string(tally.made) +
+                      " were created after the end of the one before, with " + kernels + " in between in all";
+    } else {
+      text.message = make + " and " + end +
+                     " are called again and again between kernels: " + std::to_string(tally.made) + " and " +
+                     std::to_string(tally.ended) + " times.";
+      text.evidence = std::to_string(tally.turns) + " of " + report::counted(tally.made, "call") + " of " + make +
+                      " come after the end of what an earlier one made, with " + kernels + " in between in all";
+    }
+    if (tally.most != 0) {
+      text.evidence += ", for " + bytes_text(tally.least) +
+                       (tally.least == tally.most ? " each time" : " to " + bytes_text(tally.most));
+    }
+    text.evidence += ". ";
+    if (tally.blocked != 0) text.evidence += "The host was in " + end + " for " + time_text(tally.blocked) + ". ";
+    double each = 0;
+    switch (tally.thing) {
+      case Thing::Memory:
+        each = 100;
+        text.evidence += "Both may synchronise the device.";
+        text.fix = "allocate before the loop and free after it, or use stream-ordered memory (" +
+                   std::string(runtime ? "cudaMallocAsync" : "cuMemAllocAsync") + ").";
+        break;
+      case Thing::Pinned:
+        each = 200;
+        text.evidence += "Both may synchronise the device, and pin or unpin every page.";
+        text.fix = "allocate before the loop and free after it, or keep the buffers in a pool.";
+        break;
+      case Thing::Registered:
+        each = 200;
+        text.evidence += "Both may synchronise the device, and pin or unpin every page.";
+        text.fix =
+            "register the memory before the loop and unregister it after, or copy through a pinned buffer that "
+            "is kept.";
+        break;
+      case Thing::Stream:
+        each = 20;
+        text.evidence += "A stream costs the driver far more to make than a kernel to launch.";
+        text.fix = "create the stream before the loop and use it again.";
+        break;
+      case Thing::Event:
+        each = 1;
+        text.evidence += "An event can be recorded any number of times.";
+        text.fix = "create the event before the loop and record it again.";
+        break;
+    }
+    text.microseconds = std::max(static_cast<double>(tally.turns) * each, static_cast<double>(tally.blocked) / 1000);
+    text.where.push_back({.site = tally.site});
+    if (tally.end != tally.site) text.where.push_back({.site = tally.end});
+    out.push_back(std::move(text));
+  }
+}
+
+}  // namespace streamsan::judge

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// `alloc-in-loop`: memory, streams and events that are made and ended again and again between kernels.
+//
+// cudaMalloc and cudaFree may synchronise the device (R-ALC-02), pinning pages costs a system call for each of them,
+// and a stream is made by the driver and the GPU together. What counts is a TURN: a call at the same place of the
+// program, after something made there before has ended, with kernels launched in between. So a set-up that makes many
+// buffers, each with its first kernel, has no turns, nor has a pool that grows. Told from kFewestTurns on (events,
+// which cost little: kFewestEventTurns), and only if no more than kMostKernels kernels were launched for each turn:
+// what a program does once for ten thousand kernels costs nothing beside them.
+//
+// Stream-ordered memory, mapped ranges, imports and module variables are not looked at; nor handles whose creation was
+// not seen. Where a stream is created the trace does not tell: streams are counted where they are destroyed, and a turn
+// is the end of one that was created after the last one's end.
+#pragma once
+
+#include <vector>
+
+#include "judge/hints.h"
+
+namespace streamsan::judge {
+
+class LifeHints : public HintSource {
+ public:
+  static constexpr std::uint64_t kFewestTurns = 8;
+  static constexpr std::uint64_t kFewestEventTurns = 1000;
+  static constexpr std::uint64_t kMostKernels = 200;
+
+  void observe(const Seen& seen) override;
+  void want(SiteReader& sites) const override;
+  void tell(SiteReader& sites, std::vector<HintText>& out) const override;
+
+ private:
+  enum class Thing : std::uint8_t { Memory, Pinned, Registered, Stream, Event };
+
+  /// Of one place of the program where such things are made; streams: where they end.
+  struct Tally {
+    ordering::SiteId site{};
+    Thing thing{};
+    std::uint64_t made = 0;
+    std::uint64_t least = 0;  ///< bytes of memory
+    std::uint64_t most = 0;
+    std::uint64_t turns = 0;
+    bool ended_since = false;  ///< since the last call
+    std::uint64_t first_kernels = 0;
+    std::uint64_t last_kernels = 0;
+    std::uint64_t ended = 0;
+    ordering::SiteId end{};          ///< where, the first time
+    std::uint64_t blocked = 0;       ///< nanoseconds in the ends
+    std::uint64_t streams_made = 0;  ///< streams: streams_made_ at the last end
+
+    [[nodiscard]] bool worth_telling() const;
+  };
+
+  void made(const Seen& seen, Thing thing, std::uint64_t bytes, ordering::FlatMap<std::uint32_t>& lives,
+            std::uint64_t handle);
+  void ended(const Seen& seen, ordering::FlatMap<std::uint32_t>& lives, std::uint64_t handle);
+  void allocated(const Seen& seen);
+  void stream_destroyed(const Seen& seen);
+  Tally& tally_of(const Seen& seen, Thing thing, std::uint32_t& index);
+
+  std::vector<Tally> tallies_;
+  ordering::FlatMap<std::uint32_t> by_site_;  ///< index in tallies_, plus one; the same below
+  ordering::FlatMap<std::uint32_t> memory_;   ///< by address
+  ordering::FlatMap<std::uint64_t> streams_;  ///< by handle: streams_made_ when it was created
+  ordering::FlatMap<std::uint32_t> events_;
+  std::uint64_t streams_made_ = 0;
+  BlockedCalls calls_;
+};
+
+}  // namespace streamsan::judge

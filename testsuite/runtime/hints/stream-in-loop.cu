@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A stream for each request; its twin uses one for all.
+//
+// RUN: %build %s -o %t
+// RUN: env STREAMSAN_OPTIONS=hints=1 %run %t 2>&1 | %report
+// RUN: %build -DFIXED %s -o %t.fixed
+// RUN: env STREAMSAN_OPTIONS=hints=1 %silent %t.fixed
+//
+// CHECK: NOTE: streamsan: alloc-in-loop: streams are created and destroyed again and again between kernels: 12 by this cudaStreamDestroy.
+// CHECK-NEXT: Evidence: 11 of 12 were created after the end of the one before, with 11 kernels in between in all. A stream costs the driver far more to make than a kernel to launch.
+// CHECK-NEXT: cudaStreamDestroy
+// CHECK-NEXT: main{{.*}}[[DESTROY]]
+// CHECK: Fix: create the stream before the loop and use it again.
+// CHECK-NOT: NOTE:
+// CHECK: SUMMARY: streamsan: no errors, 1 note;
+#include "must.h"
+
+__global__ void step(char*) {}
+
+int main() {
+  char* buffer;
+  must(cudaMalloc(&buffer, 4096));
+  cudaStream_t stream;
+#ifdef FIXED
+  must(cudaStreamCreate(&stream));
+#endif
+  for (int i = 0; i < 12; ++i) {
+#ifndef FIXED
+    must(cudaStreamCreate(&stream));
+#endif
+    step<<<1, 32, 0, stream>>>(buffer);
+    must(cudaStreamSynchronize(stream));
+#ifndef FIXED
+    must(cudaStreamDestroy(stream));  // @DESTROY
+#endif
+  }
+}
