@@ -60,10 +60,10 @@ int check(const Options& options, const std::vector<std::string>& traces) {
     }
     session.add(std::move(verdict));
   }
-  fault = session.finish();
+  const int code = session.has_damage() ? kOwnFailure : session.has_errors() ? static_cast<int>(options.exitcode) : 0;
+  fault = session.finish(code);
   if (!fault.empty()) session.say(fault);
-  if (session.has_damage() || !fault.empty()) return kOwnFailure;
-  return session.has_errors() ? static_cast<int>(options.exitcode) : 0;
+  return fault.empty() ? code : kOwnFailure;
 }
 
 }  // namespace streamsan::cli

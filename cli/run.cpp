@@ -237,16 +237,21 @@ int run(const Options& options, const std::vector<std::string>& command) {
           "no process of " + command[0] + " used CUDA through this preload; `streamsan doctor` checks the set-up", 1);
     directory.keep = false;
   }
-  fault = session.finish();
+  const bool whole = child.status_known() && !traces.failed() && !session.has_damage();
+  if (!whole) session.incomplete();
+  const auto exit_code = [&](bool written) {
+    if ((traces.halted() || session.has_errors()) && options.exitcode != 0) return static_cast<int>(options.exitcode);
+    if (child.exit_code() != 0) return child.exit_code();
+    if (must_measure && (!footprints.measure || session.has_inferred())) return kOwnFailure;
+    return whole && written ? 0 : kOwnFailure;
+  };
+  session.after_program();
+  fault = session.finish(exit_code(true));
   if (!fault.empty()) session.say(fault);
   if (directory.keep) {
     for (const std::string& path : traces.paths()) session.say("trace kept: streamsan check " + path);
   }
-  if ((traces.halted() || session.has_errors()) && options.exitcode != 0) return static_cast<int>(options.exitcode);
-  if (child.exit_code() != 0) return child.exit_code();
-  bool whole = child.status_known() && !traces.failed() && !session.has_damage();
-  if (must_measure && (!footprints.measure || session.has_inferred())) return kOwnFailure;
-  return whole && fault.empty() ? 0 : kOwnFailure;
+  return exit_code(fault.empty());
 }
 
 }  // namespace streamsan::cli

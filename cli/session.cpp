@@ -11,20 +11,16 @@
 #include <iterator>
 #include <system_error>
 
-#include "report/json.h"
+#include "cli/outputs.h"
 #include "report/log_path.h"
+#include "report/output_file.h"
 
 namespace streamsan::cli {
 namespace {
 
 using report::Severity;
 
-Severity least_shown(const std::string& name) {
-  for (Severity severity : {Severity::Error, Severity::Latent, Severity::Possible}) {
-    if (name == report::name(severity)) return severity;
-  }
-  return Severity::Note;
-}
+using report::write_all;
 
 int standard_stream(const std::string& path) { return path == "stderr" ? 2 : path == "stdout" ? 1 : -1; }
 
@@ -49,21 +45,12 @@ void count(report::Summary& summary, const report::Finding& finding) {
   }
 }
 
-bool write_all(int file, std::string_view text) {
-  while (!text.empty()) {
-    ssize_t n = ::write(file, text.data(), text.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return false;
-    text.remove_prefix(static_cast<std::size_t>(n));
-  }
-  return true;
-}
-
 }  // namespace
 
 Session::Session(const Options& options) : options_(options) {}
 
 std::string Session::prepare() {
+  if (std::string fault = outputs_fault(options_); !fault.empty()) return fault;
   if (options_.suppressions.empty()) return {};
   std::error_code ignored;
   std::ifstream file(options_.suppressions);
@@ -97,8 +84,15 @@ void Session::write(const std::string& path, const std::string& text) {
       return;
     }
   }
-  write_all(file, text);
+  if (!write_all(file, text) && own && write_problem_.empty()) {
+    write_problem_ = "cannot write " + path + ": " + std::generic_category().message(errno);
+  }
   if (own) close(file);
+}
+
+void Session::incomplete() {
+  std::lock_guard lock(mutex_);
+  total_.whole = false;
 }
 
 bool Session::suppressed(report::Finding& finding) {
@@ -122,7 +116,7 @@ void Session::add(Verdict verdict) {
   std::string prefix =
       verdict.pid ? "==" + std::to_string(verdict.pid) + "== WARNING: streamsan: " : "streamsan: WARNING: ";
   std::string out;
-  Severity least = least_shown(options_.min_severity);
+  Severity least = least_severity(options_);
   for (report::Finding& finding : verdict.findings) {
     finding.suppressed = suppressions_.suppresses(finding);
     count(log.summary, finding);
@@ -155,6 +149,7 @@ void Session::add(Verdict verdict) {
   for (const std::string& warning : verdict.warnings) warn(warning);
   if (!verdict.damage.empty()) {
     damaged_ = true;
+    total_.whole = false;
     warn(verdict.trace + ": " + verdict.damage);
   }
   if (!verdict.costs.empty())
@@ -171,7 +166,7 @@ void Session::add(Verdict verdict) {
   write(path, out);
 }
 
-std::string Session::finish() {
+std::string Session::finish(int exit_code) {
   std::lock_guard lock(mutex_);
   std::string suppression_text;
   for (const report::Suppressions::Entry& entry : suppressions_.entries()) {
@@ -203,13 +198,10 @@ std::string Session::finish() {
     }
     write(path, out);
   }
-  if (!options_.json.empty()) {
-    report::make_parents(options_.json);
-    std::ofstream file(options_.json, std::ios::binary | std::ios::trunc);
-    file << report::json(findings_, total_);
-    file.flush();
-    if (!file) return "cannot write " + options_.json;
-  }
+  total_.syncs = options_.syncs;
+  const std::string fault = write_outputs(
+      options_, {.findings = findings_, .summary = total_, .exit_code = exit_code, .after_program = after_program_});
+  if (!fault.empty()) return fault + (write_problem_.empty() ? "" : "; " + write_problem_);
   return write_problem_;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Collects the verdicts of one invocation and says them: suppressions, text, JSON, the SUMMARY line, the exit code.
+// Collects the verdicts of one invocation and says them: suppressions, text, the SUMMARY line, and the
+// outputs for programs (outputs.h).
 //
 // Text of a process is written in one piece when its verdict comes in; processes that end together do not mix their
 // lines. With a log_path that names the process, each file is complete in itself, its own SUMMARY line included.
@@ -33,8 +34,14 @@ class Session {
   /// Does a suppression match? Counts the hit only if `count`.
   bool suppressed(report::Finding& finding);
 
-  /// Writes summaries, the list of suppressions and the JSON file. Returns what could not be written; empty: nothing.
-  std::string finish();
+  /// Something was not judged that no verdict tells of.
+  void incomplete();
+  /// A program has run before; it had our stdout.
+  void after_program() { after_program_ = true; }
+
+  /// Writes summaries, the list of suppressions and the outputs for programs. `exit_code`: with which the command ends
+  /// when all can be written. Returns what could not be written; empty: nothing.
+  std::string finish(int exit_code);
 
   [[nodiscard]] bool has_errors() const { return total_.errors > 0; }
   [[nodiscard]] bool has_damage() const { return damaged_; }
@@ -64,6 +71,7 @@ class Session {
   std::uint32_t reports_hidden_ = 0;
   bool damaged_ = false;
   bool inferred_ = false;
+  bool after_program_ = false;
   std::string write_problem_;
 };
 

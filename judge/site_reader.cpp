@@ -39,16 +39,6 @@ std::string direction_note(const api::Row& row) {
 
 }  // namespace
 
-void Fingerprint::add(std::string_view text) {
-  for (char c : text) hash_ = (hash_ ^ static_cast<unsigned char>(c)) * 0x100000001b3ull;
-  hash_ = (hash_ ^ 0xff) * 0x100000001b3ull;
-}
-
-std::string Fingerprint::text() const {
-  std::string digits = report::hex(hash_).substr(2);
-  return std::string(16 - digits.size(), '0') + digits;
-}
-
 /// Names inside the driver, libc and ourselves would tell nobody anything.
 bool SiteReader::symbolised(const RawFrame& frame) {
   if (frame.module == kNoModule) return false;

@@ -17,18 +17,11 @@
 #include "judge/symbolizer.h"
 #include "judge/wording.h"
 #include "report/finding.h"
+#include "report/fingerprint.h"
 
 namespace streamsan::judge {
 
-/// A hash of words, the same on every machine.
-class Fingerprint {
- public:
-  void add(std::string_view text);
-  [[nodiscard]] std::string text() const;
-
- private:
-  std::uint64_t hash_ = 0xcbf29ce484222325ull;
-};
+using report::Fingerprint;
 
 class SiteReader {
  public:

@@ -135,7 +135,8 @@ struct Finding {
   bool suppressed = false;
 };
 
-/// The call stacks that say where it is: of its accesses, or else of the operations on the event.
+/// The call stacks that say where it is: of its accesses, of the synchronising call, or else of the operations on the
+/// event.
 std::vector<const std::vector<Frame>*> stacks(const Finding& finding);
 
 struct Summary {
@@ -146,6 +147,8 @@ struct Summary {
   std::uint64_t suppressed = 0;
   std::uint64_t operations = 0;
   std::uint32_t processes = 0;        ///< that used CUDA
+  bool syncs = false;                 ///< synchronising calls were judged, too
+  bool whole = true;                  ///< every trace was read to its end, and none was damaged
   std::vector<std::string> warnings;  ///< what was not seen, not modelled or cut short; each one line
 };
 

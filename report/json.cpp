@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "report/fields.h"
 #include "report/text.h"
 
 namespace streamsan::report {
@@ -13,80 +14,53 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json value(const std::vector<Frame>& stack) {
-  Json out = Json::array();
-  for (const Frame& frame : stack) {
-    out.push_back({{"address", hex(frame.address)},
-                   {"function", frame.function},
-                   {"file", frame.file},
-                   {"line", frame.line},
-                   {"column", frame.column},
-                   {"module", frame.module},
-                   {"offset", hex(frame.offset)},
-                   {"library", frame.library}});
+class Writer {
+ public:
+  template <typename T>
+  void field(const char* name, const T& member) {
+    out_[name] = json_of(member);
   }
-  return out;
-}
+  void address(const char* name, std::uint64_t member) { out_[name] = hex(member); }
+  void derived(const char* name, bool value) { out_[name] = value; }
 
-Json value(const Stream& stream) {
-  return {{"name", stream.name}, {"kind", stream.kind}, {"handle", hex(stream.handle)}};
-}
+  Json take() { return std::move(out_); }
 
-Json value(const AccessReport& access) {
-  return {{"verb", access.verb},
-          {"what", access.what},
-          {"api", access.api},
-          {"kernel", access.kernel},
-          {"stream", value(access.stream)},
-          {"op", access.op},
-          {"thread", access.thread},
-          {"exact", access.evidence == Evidence::Exact},
-          {"bytes", name(access.evidence)},
-          {"begin", hex(access.begin)},
-          {"end", hex(access.end)},
-          {"stack", value(access.stack)}};
-}
-
-Json value(const Finding& finding) {
-  Json out{{"kind", name(finding.kind)}, {"severity", name(finding.severity)}, {"message", finding.message},
-           {"pid", finding.pid},         {"hazard", finding.hazard},           {"cause", finding.cause},
-           {"rule", finding.rule}};
-  out["accesses"] = Json::array();
-  for (const AccessReport& access : finding.accesses) out["accesses"].push_back(value(access));
-  out["buffer"] = nullptr;
-  if (finding.buffer) {
-    out["buffer"] = {{"memory", finding.buffer->memory},       {"name", finding.buffer->name},
-                     {"allocator", finding.buffer->allocator}, {"address", hex(finding.buffer->address)},
-                     {"bytes", finding.buffer->bytes},         {"stack", value(finding.buffer->stack)}};
+  template <typename T>
+  static Json json_of(const T& value) {
+    if constexpr (std::is_enum_v<T>) {
+      return report::name(value);
+    } else if constexpr (std::is_arithmetic_v<T> || std::same_as<T, std::string>) {
+      return value;
+    } else {
+      Writer writer;
+      fields(writer, value);
+      return writer.take();
+    }
   }
-  out["overlap_begin"] = hex(finding.overlap_begin);
-  out["overlap_end"] = hex(finding.overlap_end);
-  out["explanation"] = finding.explanation;
-  out["related"] = Json::array();
-  for (const RelatedOp& related : finding.related) {
-    out["related"].push_back({{"what", related.what},
-                              {"api", related.api},
-                              {"stream", value(related.stream)},
-                              {"op", related.op},
-                              {"stack", value(related.stack)}});
+  template <typename T>
+  static Json json_of(const std::optional<T>& value) {
+    return value ? json_of(*value) : Json(nullptr);
   }
-  out["fix"] = finding.fix;
-  out["fingerprint"] = finding.fingerprint;
-  out["count"] = finding.count;
-  out["suppressed"] = finding.suppressed;
-  return out;
-}
+  template <typename T>
+  static Json json_of(const std::vector<T>& values) {
+    Json out = Json::array();
+    for (const T& value : values) out.push_back(json_of(value));
+    return out;
+  }
+
+ private:
+  Json out_ = Json::object();
+};
 
 }  // namespace
 
 std::string json(std::span<const Finding> findings, const Summary& summary) {
   Json out;
+  out["schema"] = kJsonSchema;
+  out["tool"] = {{"name", "streamsan"}, {"version", STREAMSAN_VERSION}};
   out["findings"] = Json::array();
-  for (const Finding& finding : findings) out["findings"].push_back(value(finding));
-  out["summary"] = {{"errors", summary.errors},         {"latent", summary.latent},
-                    {"possible", summary.possible},     {"notes", summary.notes},
-                    {"suppressed", summary.suppressed}, {"operations", summary.operations},
-                    {"processes", summary.processes},   {"warnings", summary.warnings}};
+  for (const Finding& finding : findings) out["findings"].push_back(Writer::json_of(finding));
+  out["summary"] = Writer::json_of(summary);
   return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

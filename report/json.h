@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Findings as JSON for programs: {"findings":[...],"summary":{...}}.
+// Findings as JSON for programs: {"schema":2,"tool":{...},"findings":[...],"summary":{...}}.
 //
 // Every field of Finding is there under its own name, also of suppressed and `possible` findings. Addresses are strings
 // ("0x7f12"), because JSON numbers lose 64-bit values in many readers; sizes, lines and op numbers are numbers.
-// docs/reports.md describes the schema; fields may be added, never renamed.
+// docs/reports.md describes the schema; fields may be added, never renamed. read_json.h reads it back.
 #pragma once
 
 #include <span>
@@ -13,6 +13,9 @@
 #include "report/finding.h"
 
 namespace streamsan::report {
+
+/// Goes up when a field is added that a reader may want to ask for: 2 has "sync". A file without a number is of 1.
+inline constexpr std::uint32_t kJsonSchema = 2;
 
 std::string json(std::span<const Finding> findings, const Summary& summary);
 

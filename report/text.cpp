@@ -7,6 +7,7 @@
 #include <array>
 #include <charconv>
 
+#include "report/printable.h"
 #include "report/short_name.h"
 
 namespace streamsan::report {
@@ -171,7 +172,8 @@ std::string title(const Finding& finding) {
   return finding.hazard;
 }
 
-std::string text(const Finding& finding, const TextOptions& options) {
+std::string text(const Finding& raw, const TextOptions& options) {
+  const Finding finding = printable(raw);
   std::string out = "==" + std::to_string(finding.pid) + "== " +
                     painted(options, color_of(finding.severity),
                             std::string(headword(finding.severity)) + ": streamsan: " + title(finding));
@@ -254,7 +256,7 @@ std::string summary_line(const Summary& summary, const Finding* first, const Tex
     out += "; " + counted(summary.operations, "operation") + " in " + std::to_string(summary.processes) +
            (summary.processes == 1 ? " process" : " processes");
   }
-  return out;
+  return one_line(out);
 }
 
 }  // namespace streamsan::report

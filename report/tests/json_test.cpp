@@ -51,7 +51,8 @@ TEST(Json, EveryFieldOfAFinding) {
                                         {"column", 5},
                                         {"module", "/opt/app/train"},
                                         {"offset", "0x1234"},
-                                        {"library", false}}));
+                                        {"library", false},
+                                        {"symbolised", false}}));
   EXPECT_EQ(f.at("buffer").at("bytes"), 8192);
   EXPECT_EQ(f.at("buffer").at("allocator"), "cudaMalloc");
   EXPECT_EQ(f.at("related")[0].at("op"), 12);
@@ -70,6 +71,24 @@ TEST(Json, AMisuseOfAnEvent) {
   EXPECT_EQ(f.at("related")[0].at("api"), "cuStreamWaitEvent");
   EXPECT_EQ(f["related"][0].at("stream"), (Json{{"name", "stream 2"}, {"kind", "blocking"}, {"handle", "0x5580"}}));
   EXPECT_EQ(f["related"][0].at("op"), 3);
+}
+
+TEST(Json, ASynchronisation) {
+  std::vector<Finding> findings{sample_sync()};
+  Json out = Json::parse(json(findings, {.notes = 1, .syncs = true}));
+  EXPECT_EQ(out.at("schema"), 2);
+  EXPECT_EQ(out.at("tool").at("name"), "streamsan");
+  EXPECT_EQ(out.at("summary").at("syncs"), true);
+  const Json& sync = out["findings"][0].at("sync");
+  EXPECT_EQ(sync.at("verdict"), "narrower");
+  EXPECT_EQ(sync.at("calls"), 12);
+  EXPECT_EQ(sync.at("blocked_ms"), 1.5);
+  EXPECT_TRUE(sync.at("overlap_ms").is_null()) << "not measured";
+  EXPECT_EQ(sync.at("orders")[0].at("earlier").at("api"), "cuMemcpyHtoDAsync_v2");
+  EXPECT_EQ(sync["orders"][0].at("count"), 7);
+  EXPECT_EQ(sync.at("reasons").size(), 2u);
+  findings = {sample_race()};
+  EXPECT_TRUE(Json::parse(json(findings, {}))["findings"][0].at("sync").is_null());
 }
 
 TEST(Json, TheNameOfABuffer) {

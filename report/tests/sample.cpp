@@ -114,4 +114,60 @@ Finding sample_misuse() {
   return f;
 }
 
+Finding sample_sync() {
+  Finding f;
+  f.pid = 4711;
+  f.kind = Kind::UnneededSync;
+  f.severity = Severity::Note;
+  f.hazard = "unneeded-sync";
+  f.message = "cudaDeviceSynchronize is needed only between stream 1 and stream 2.";
+  f.fix = "let stream 2 wait for an event.";
+  f.fingerprint = "1111111111111111";
+  SyncReport sync;
+  sync.verdict = "narrower";
+  sync.waits = "device";
+  sync.what = "cudaDeviceSynchronize";
+  sync.api = "cuCtxSynchronize";
+  sync.stream = {"stream 1", "blocking", 0x5570};
+  sync.calls = 12;
+  sync.idle_calls = 2;
+  sync.stack = {{.address = 0x401800,
+                 .function = "frame()",
+                 .file = "/src/train.cu",
+                 .line = 99,
+                 .column = 3,
+                 .module = "/opt/app/train",
+                 .offset = 0x1800,
+                 .symbolised = true}};
+  sync.library = "libfoo.so";
+  const Finding race = sample_race();
+  sync.orders = {
+      {.earlier = race.accesses[1], .later = race.accesses[0], .buffer = race.buffer, .rule = "R-ALC-02", .count = 7}};
+  sync.reasons = {"the host reads a clock behind it.", "a graph was launched."};
+  sync.replacement = "cudaStreamWaitEvent(stream 2, event)";
+  sync.evidence = "measured";
+  sync.group = 3;
+  sync.removable = true;
+  sync.blocked_ms = 1.5;
+  sync.gpu_idle_ms = 0.25;
+  f.sync = sync;
+  return f;
+}
+
+Finding sample_nasty() {
+  Finding f = sample_race();
+  const std::string nasty = kNastyName;
+  f.accesses[0].kernel = nasty;
+  f.accesses[0].what = "kernel " + nasty;
+  f.accesses[0].stream.name = nasty;
+  for (Frame& frame : f.accesses[0].stack) frame.function = nasty;
+  f.accesses[0].stack[1].file =
+      "/src/caf\xc3\xa9 dir/\xff"
+      "a%b:c,d\n.cu";
+  f.buffer->name = nasty;
+  f.message = "kernel " + nasty + " reads.";
+  f.explanation = f.fix = nasty;
+  return f;
+}
+
 }  // namespace streamsan::report

@@ -13,4 +13,14 @@ Finding sample_race();
 /// A wait for an event that is never recorded: no accesses, no buffer.
 Finding sample_misuse();
 
+/// A cudaDeviceSynchronize that could be narrower; every field of its report is filled.
+Finding sample_sync();
+
+/// What a program's names may hold at worst: commands of CI services, line ends, escapes, bytes that are no UTF-8.
+inline constexpr const char* kNastyName =
+    "::error file=x::pwned\n::set-output name=a::b\r\x1b[31m\x01 <&\"'> ]]> 100%,\xff\xfe";
+
+/// As sample_race(), with that name for the kernel, the stream, the function and the buffer.
+Finding sample_nasty();
+
 }  // namespace streamsan::report

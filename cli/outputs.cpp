@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "cli/outputs.h"
+
+#include "report/formats.h"
+#include "report/github.h"
+#include "report/json.h"
+#include "report/junit.h"
+#include "report/output_file.h"
+#include "report/sarif.h"
+
+namespace streamsan::cli {
+namespace {
+
+using report::FormatContext;
+using report::Severity;
+
+std::string json(const Results& results, const FormatContext&) {
+  return report::json(results.findings, results.summary);
+}
+
+std::string sarif(const Results& results, const FormatContext& context) {
+  return report::sarif(results.findings, results.summary, context);
+}
+
+std::string junit(const Results& results, const FormatContext& context) {
+  return report::junit(results.findings, results.summary, context);
+}
+
+std::string github(const Results& results, const FormatContext& context) {
+  std::string out = report::github(results.findings, results.summary, context);
+  // A command of the workflow has to begin its line.
+  return out.empty() || !results.after_program ? out : "\n" + out;
+}
+
+struct Output {
+  const char* option;
+  std::string Options::* path;
+  std::string (*text)(const Results&, const FormatContext&);
+};
+
+constexpr Output kOutputs[] = {
+    {"json", &Options::json, json},
+    {"sarif", &Options::sarif, sarif},
+    {"junit", &Options::junit, junit},
+};
+
+}  // namespace
+
+Severity least_severity(const Options& options) {
+  for (Severity severity : {Severity::Error, Severity::Latent, Severity::Possible}) {
+    if (options.min_severity == report::name(severity)) return severity;
+  }
+  return Severity::Note;
+}
+
+std::string outputs_fault(const Options& options) {
+  std::string first = options.github ? "github" : "";
+  for (const Output& output : kOutputs) {
+    if (options.*output.path != "-") continue;
+    if (!first.empty()) return first + " and " + output.option + " cannot both go to stdout";
+    first = output.option;
+  }
+  return {};
+}
+
+std::string write_outputs(const Options& options, const Results& results) {
+  const FormatContext context{.root = report::SourceRoot::here(options.strip_path_prefix),
+                              .least = least_severity(options),
+                              .exit_code = results.exit_code};
+  std::string faults;
+  const auto write = [&faults](const std::string& path, const std::string& text) {
+    const std::string fault = report::write_output(path, text);
+    if (!fault.empty()) faults += (faults.empty() ? "" : "; ") + fault;
+  };
+  for (const Output& output : kOutputs) {
+    if (const std::string& path = options.*output.path; !path.empty()) write(path, output.text(results, context));
+  }
+  if (options.github) write("-", github(results, context));
+  return faults;
+}
+
+}  // namespace streamsan::cli

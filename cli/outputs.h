@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a command leaves for programs beside its text: the files asked for by options, one format each.
+//
+// A format is a function from the results to text, and a row in a list; see outputs.cpp. A file that cannot be written
+// does not keep the others from being written.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "cli/options.h"
+#include "report/finding.h"
+
+namespace streamsan::cli {
+
+struct Results {
+  std::span<const report::Finding> findings;
+  const report::Summary& summary;
+  int exit_code = 0;           ///< with which the command will end, if all can be written
+  bool after_program = false;  ///< a program has written to our stdout, perhaps half a line
+};
+
+/// What makes no sense about the options for outputs; empty: nothing. Before any work is done.
+std::string outputs_fault(const Options& options);
+
+/// Writes all of them. Returns what could not be written; empty: nothing.
+std::string write_outputs(const Options& options, const Results& results);
+
+/// The least severity that is shown.
+report::Severity least_severity(const Options& options);
+
+}  // namespace streamsan::cli

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "report/fingerprint.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "report/text.h"
+
+namespace streamsan::report {
+namespace {
+
+/// As many as count in the judge's own fingerprint.
+constexpr std::size_t kFrames = 8;
+
+/// Without what differs between versions of CUDA and default streams: "cuMemcpyHtoDAsync_v2_ptsz".
+std::string_view base_api(std::string_view api) {
+  for (std::string_view suffix : {"_ptsz", "_ptds"}) {
+    if (api.ends_with(suffix)) api.remove_suffix(suffix.size());
+  }
+  const std::size_t version = api.rfind("_v");
+  if (version != std::string_view::npos && version + 2 < api.size() &&
+      api.find_first_not_of("0123456789", version + 2) == std::string_view::npos) {
+    api = api.substr(0, version);
+  }
+  return api;
+}
+
+void add(Fingerprint& print, const std::vector<Frame>& stack) {
+  std::size_t used = 0;
+  for (const Frame& frame : stack) {
+    if (frame.library || (frame.function.empty() && frame.module.empty())) continue;
+    const std::string module = frame.module.substr(frame.module.rfind('/') + 1);
+    print.add(frame.function.empty() ? module + "+" + hex(frame.offset) : frame.function);
+    if (++used == kFrames) break;
+  }
+  print.add("end of stack");
+}
+
+}  // namespace
+
+void Fingerprint::add(std::string_view text) {
+  for (char c : text) hash_ = (hash_ ^ static_cast<unsigned char>(c)) * 0x100000001b3ull;
+  hash_ = (hash_ ^ 0xff) * 0x100000001b3ull;
+}
+
+std::string Fingerprint::text() const {
+  std::string digits = hex(hash_).substr(2);
+  return std::string(16 - digits.size(), '0') + digits;
+}
+
+std::string lasting_fingerprint(const Finding& finding) {
+  Fingerprint print;
+  print.add(name(finding.kind));
+  print.add(finding.hazard);
+  for (const AccessReport& access : finding.accesses) {
+    print.add(base_api(access.api));
+    print.add(access.kernel);
+    add(print, access.stack);
+  }
+  if (finding.sync) {
+    print.add(base_api(finding.sync->api));
+    add(print, finding.sync->stack);
+  }
+  // Of a finding with accesses these are only what explains it.
+  if (finding.accesses.empty() && !finding.sync) {
+    for (const RelatedOp& related : finding.related) {
+      print.add(base_api(related.api));
+      add(print, related.stack);
+    }
+  }
+  return print.text();
+}
+
+std::vector<Folded> folded(const std::vector<const Finding*>& findings) {
+  std::vector<Folded> out;
+  std::map<std::string_view, std::size_t> known;
+  for (const Finding* finding : findings) {
+    auto [it, fresh] = known.try_emplace(finding->fingerprint, out.size());
+    if (fresh || finding->fingerprint.empty()) {
+      it->second = out.size();
+      out.push_back({.worst = finding});
+    }
+    Folded& fold = out[it->second];
+    fold.count += finding->count;
+    if (std::find(fold.pids.begin(), fold.pids.end(), finding->pid) == fold.pids.end()) {
+      fold.pids.push_back(finding->pid);
+    }
+    if (std::tie(finding->suppressed, finding->severity) < std::tie(fold.worst->suppressed, fold.worst->severity)) {
+      fold.worst = finding;
+    }
+  }
+  return out;
+}
+
+}  // namespace streamsan::report

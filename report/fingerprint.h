@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What makes a finding the same in another run.
+//
+// Finding::fingerprint is made by the judge of modules and offsets: it tells apart any two places of one build, with or
+// without a symbolizer, wherever the modules are loaded and whatever the numbers of streams, threads and operations
+// are. But a line of code added anywhere in a module moves what stands behind it, and then its fingerprints are others.
+//
+// The LASTING fingerprint is made of what is left: kind and hazard, the functions called, the kernels, and the
+// program's functions in the call stacks, by name. Lines do not count. Two findings of one build can have the same (two
+// copies in one function that both race with one kernel); who compares builds pairs them up in order (diff.h). It
+// changes when a function is renamed, gets other parameters, or is called from elsewhere; and between a build with -g
+// and one without, because inlined functions have names only with it. Where a frame has no name, module and offset
+// count.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "report/finding.h"
+
+namespace streamsan::report {
+
+/// A hash of words, the same on every machine.
+class Fingerprint {
+ public:
+  void add(std::string_view text);
+  /// 16 hexadecimal digits.
+  [[nodiscard]] std::string text() const;
+
+ private:
+  std::uint64_t hash_ = 0xcbf29ce484222325ull;
+};
+
+std::string lasting_fingerprint(const Finding& finding);
+
+/// Findings of one fingerprint: of several processes, or certain in one launch and possible in another.
+struct Folded {
+  const Finding* worst = nullptr;  ///< one that is not suppressed, if there is any; of these the most severe, the first
+  std::uint64_t count = 0;         ///< how often it was met
+  std::vector<std::uint32_t> pids;
+  [[nodiscard]] bool suppressed() const { return worst->suppressed; }
+};
+
+/// In the order in which they were met first. The findings must outlive it.
+std::vector<Folded> folded(const std::vector<const Finding*>& findings);
+
+}  // namespace streamsan::report

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "report/formats.h"
+
+namespace streamsan::report {
+
+bool is_listed(const Finding& finding, Severity least) {
+  switch (finding.kind) {
+    case Kind::UnneededSync:
+      return finding.sync && (finding.sync->verdict == "unneeded" || finding.sync->verdict == "narrower");
+    case Kind::Hint:
+      return true;
+    case Kind::Race:
+    case Kind::PrematureFree:
+    case Kind::HostRace:
+    case Kind::EventMisuse:
+      break;
+  }
+  return finding.severity <= least;
+}
+
+}  // namespace streamsan::report

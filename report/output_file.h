@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A file of results is there as a whole, or the old one is, and somebody was told.
+//
+// The new file is written beside the old one and takes its place when it is complete, so that a full disk or a kill in
+// between leaves no half of it for the next program to read. What is no ordinary file (a pipe, a device), and the file
+// that our own output goes to, is written into as it stands.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace streamsan::report {
+
+/// Writes `text` to the file; "-" is stdout. Directories on the way are made. Returns what went wrong, with the name of
+/// the file; empty: nothing.
+std::string write_output(const std::string& path, std::string_view text);
+
+/// Writes all of it to a descriptor. False: it failed, errno says why.
+bool write_all(int file, std::string_view text);
+
+}  // namespace streamsan::report

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "report/read_json.h"
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "report/fields.h"
+#include "report/printable.h"
+
+namespace streamsan::report {
+namespace {
+
+using Json = nlohmann::json;
+
+/// What is wrong, and where.
+struct Fault {
+  std::string text;
+};
+
+template <typename Enum>
+constexpr Enum kLast = Enum::Hint;
+template <>
+constexpr Severity kLast<Severity> = Severity::Note;
+template <>
+constexpr Evidence kLast<Evidence> = Evidence::Inferred;
+
+class Reader {
+ public:
+  Reader(const Json& value, std::string place) : value_(value), place_(std::move(place)) {
+    if (!value.is_object()) fail(place_, "an object");
+  }
+
+  template <typename T>
+  void field(const char* name, T& member) {
+    if (auto it = value_.find(name); it != value_.end()) return read(*it, at(name), member);
+    if constexpr (std::same_as<T, Evidence>) {
+      // The first versions told only whether it was exact.
+      bool exact = true;
+      field("exact", exact);
+      member = exact ? Evidence::Exact : Evidence::Inferred;
+    }
+  }
+  void address(const char* name, std::uint64_t& member) {
+    auto it = value_.find(name);
+    if (it == value_.end()) return;
+    std::string text;
+    read(*it, at(name), text);
+    const char* end = text.data() + text.size();
+    auto [stop, error] = std::from_chars(text.data() + std::min<std::size_t>(2, text.size()), end, member, 16);
+    if (!text.starts_with("0x") || error != std::errc{} || stop != end) fail(at(name), "an address like \"0x7f12\"");
+  }
+  void derived(const char*, bool) {}
+
+ private:
+  [[noreturn]] static void fail(const std::string& place, const std::string& expected) {
+    throw Fault{place + ": " + expected + " is expected"};
+  }
+  [[nodiscard]] std::string at(const char* name) const { return place_.empty() ? name : place_ + "." + name; }
+
+  template <typename T>
+  static void read(const Json& value, const std::string& place, T& out) {
+    if constexpr (std::same_as<T, bool>) {
+      if (!value.is_boolean()) fail(place, "true or false");
+      out = value.get<bool>();
+    } else if constexpr (std::same_as<T, double>) {
+      if (!value.is_number()) fail(place, "a number");
+      out = value.get<double>();
+    } else if constexpr (std::is_integral_v<T>) {
+      if (!value.is_number_unsigned() || value.get<std::uint64_t>() > std::numeric_limits<T>::max()) {
+        fail(place, "a whole number up to " + std::to_string(std::numeric_limits<T>::max()));
+      }
+      out = value.get<T>();
+    } else if constexpr (std::same_as<T, std::string>) {
+      if (!value.is_string()) fail(place, "text");
+      out = value.get_ref<const std::string&>();
+    } else if constexpr (std::is_enum_v<T>) {
+      read_name(value, place, out);
+    } else {
+      Reader reader(value, place);
+      fields(reader, out);
+    }
+  }
+  template <typename T>
+  static void read(const Json& value, const std::string& place, std::optional<T>& out) {
+    if (value.is_null()) return out.reset();
+    read(value, place, out.emplace());
+  }
+  template <typename T>
+  static void read(const Json& value, const std::string& place, std::vector<T>& out) {
+    if (!value.is_array()) fail(place, "a list");
+    out.resize(value.size());
+    for (std::size_t i = 0; i < out.size(); ++i) read(value[i], place + "[" + std::to_string(i) + "]", out[i]);
+  }
+  template <typename Enum>
+  static void read_name(const Json& value, const std::string& place, Enum& out) {
+    std::string expected;
+    for (unsigned i = 0; i <= static_cast<unsigned>(kLast<Enum>); ++i) {
+      out = static_cast<Enum>(i);
+      if (value == report::name(out)) return;
+      expected += (i == 0 ? "one of " : ", ") + std::string(report::name(out));
+    }
+    fail(place, expected);
+  }
+
+  const Json& value_;
+  std::string place_;
+};
+
+/// "line 3, column 7: not JSON: ..." The library's text is "[json.exception...] parse error at line 3, column 7: ...".
+std::string syntax_fault(const Json::parse_error& error) {
+  std::string text = error.what();
+  for (std::string_view skipped : {std::string_view("] "), std::string_view("parse error at ")}) {
+    if (std::size_t at = text.find(skipped); at != std::string::npos) text.erase(0, at + skipped.size());
+  }
+  return one_line(text);
+}
+
+}  // namespace
+
+std::string read_json(std::string_view text, FindingsFile& out) {
+  out = {};
+  try {
+    const Json json = Json::parse(text);
+    if (!json.is_object() || !json.contains("findings") || !json.contains("summary")) {
+      return "not a file of findings: \"findings\" and \"summary\" are missing (streamsan run --json=FILE writes such "
+             "files)";
+    }
+    Reader reader(json, "");
+    reader.field("schema", out.schema);
+    reader.field("findings", out.findings);
+    reader.field("summary", out.summary);
+  } catch (const Json::parse_error& error) {
+    return "not JSON: " + syntax_fault(error);
+  } catch (const Fault& fault) {
+    return fault.text;
+  } catch (const Json::exception& error) {
+    return one_line(error.what());
+  }
+  return {};
+}
+
+}  // namespace streamsan::report
