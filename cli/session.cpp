@@ -12,6 +12,7 @@
 #include <system_error>
 
 #include "cli/outputs.h"
+#include "cli/pictures.h"
 #include "report/log_path.h"
 #include "report/output_file.h"
 
@@ -141,6 +142,7 @@ void Session::add(Verdict verdict) {
     }
     findings_.push_back(std::move(finding));
   }
+  if (verdict.view) views_.push_back(std::move(*verdict.view));
   auto warn = [&](const std::string& text) {
     out += prefix + text + "\n";
     log.anything = true;
@@ -202,6 +204,7 @@ std::string Session::finish(int exit_code) {
   const std::string fault = write_outputs(
       options_, {.findings = findings_, .summary = total_, .exit_code = exit_code, .after_program = after_program_});
   if (!fault.empty()) return fault + (write_problem_.empty() ? "" : "; " + write_problem_);
+  if (std::string problem = write_pictures(options_, findings_, total_, views_); !problem.empty()) return problem;
   return write_problem_;
 }
 

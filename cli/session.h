@@ -66,6 +66,7 @@ class Session {
   std::mutex mutex_;
   std::map<std::string, Log> logs_;
   std::vector<report::Finding> findings_;
+  std::vector<report::RunView> views_;  ///< one for each process, when a picture is wanted
   report::Summary total_;
   std::uint32_t reports_shown_ = 0;
   std::uint32_t reports_hidden_ = 0;

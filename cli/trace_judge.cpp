@@ -9,11 +9,13 @@
 #include <system_error>
 
 #include "cli/liveness.h"
+#include "cli/pictures.h"
 #include "interposer/trace/reader.h"
 #include "judge/explain.h"
 #include "judge/hazards.h"
 #include "judge/hints.h"
 #include "judge/judge.h"
+#include "judge/timeline.h"
 #include "judge/times.h"
 #include "report/text.h"
 
@@ -27,6 +29,14 @@ constexpr milliseconds kLongestNap{20};
 constexpr std::uint32_t kEventTimesSince = 4;  // trace format that tells EventTime
 
 std::string cut(const char* text, std::size_t size) { return {text, std::find(text, text + size, '\0')}; }
+
+/// "./train --steps 3"
+std::string command_line(const trace::FileHeader& header) {
+  std::string out(header.command_line, sizeof header.command_line);
+  out.erase(out.find_last_not_of('\0') + 1);
+  std::ranges::replace(out, '\0', ' ');
+  return out;
+}
 
 std::string join(const std::vector<std::string>& parts) {
   std::string out;
@@ -122,6 +132,8 @@ void judge_into(Verdict& verdict, const std::string& path, const Options& option
   const auto measuring = [&] {
     return header.footprints.load(std::memory_order_relaxed) == static_cast<std::uint32_t>(trace::Footprints::Measured);
   };
+  std::optional<judge::Timeline> timeline;
+  if (wants_pictures(options)) judge.add_observer(timeline.emplace(judge, hazards));
   if (control.live) {
     judge.ask_through([&](std::uint64_t function_id) {
       if (measuring()) reader->ask(function_id);
@@ -174,6 +186,12 @@ void judge_into(Verdict& verdict, const std::string& path, const Options& option
     if (!hinted.in_libraries.empty()) verdict.notes.push_back(std::move(hinted.in_libraries));
   }
   for (report::Finding& finding : verdict.findings) finding.pid = verdict.pid;
+  if (timeline) {
+    verdict.view = timeline->view(verdict.findings, symbolizer);
+    verdict.view->pid = verdict.pid;
+    verdict.view->program = verdict.program;
+    verdict.view->command = command_line(header);
+  }
   verdict.warnings = judge.messages();
   if (!judge.unmodelled().empty()) {
     verdict.warnings.push_back("not modelled by this version: " + join(judge.unmodelled()));

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "cli/measuring.h"
 #include "cli/options.h"
 #include "report/finding.h"
+#include "report/run_view.h"
 
 namespace streamsan::trace {
 class Reader;
@@ -28,6 +30,7 @@ struct Verdict {
   std::uint32_t pid = 0;
   std::string program;  ///< path of the executable
   std::vector<report::Finding> findings;
+  std::optional<report::RunView> view;  ///< when an option asks for a picture of the run
   std::uint64_t operations = 0;
   Measuring measuring;
   std::vector<std::string> warnings;  ///< what was not seen; for everybody

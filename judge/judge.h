@@ -73,6 +73,15 @@ class Judge : private ordering::HazardSink {
   /// stream and context in w0 and w1).
   ordering::SiteId site_of(const trace::Record& record, std::uint32_t kernel = 0) { return call(record, kernel).site; }
   ordering::StreamId stream_of(const trace::Record& record);
+  /// For observers: of the kinds that have them in other words.
+  ordering::StreamId stream_of(std::uint64_t stream, std::uint64_t context, std::uint16_t thread) {
+    return handles_.stream(stream, context, ordering::ThreadId{thread});
+  }
+  ordering::ContextId context_of(std::uint64_t context, std::uint16_t thread) {
+    return handles_.context(context, ordering::ThreadId{thread});
+  }
+  /// The place of what was no call of CUDA's: touches and frees by the host, blocks of pools.
+  ordering::SiteId site_outside(const trace::Item& item);
   /// What a launch touches, as far as it is known: measured, learned, computed, else by its pointers. After the records
   /// before it. Valid until the next record.
   const LaunchBytes& bytes_of(const trace::Item& launch);
@@ -154,7 +163,7 @@ class Judge : private ordering::HazardSink {
   bool probe_hit_ = false;
   bool host_code_in_streams_ = false;  ///< host functions, or graphs, which may hold some, were submitted
   std::vector<Observer*> observers_;
-  LaunchBytes launch_bytes_;           ///< scratch
+  LaunchBytes launch_bytes_;  ///< scratch
   std::vector<std::string> messages_;
   std::vector<Unmodelled> unmodelled_;  ///< in the order of their first calls
   std::string hidden_order_;

@@ -73,6 +73,27 @@ void Judge::free(const Item& item) {
   }
 }
 
+ordering::SiteId Judge::site_outside(const Item& item) {
+  const Record& record = *item.record;
+  const auto& w = record.w;
+  if (record.kind == Kind::HostFree) {
+    if (w[2] == static_cast<std::uint64_t>(trace::HostFreeWay::Frame)) {
+      return places_.site_outside(Doer::Return, "", record.stack);
+    }
+    return places_.site_outside(Doer::Function, trace::payload_text(item.payload, 0, w[3]), record.stack);
+  }
+  if (record.kind != Kind::HostAccess) return pool_call(record).site;
+  switch (static_cast<trace::AccessWay>(w[2])) {
+    case trace::AccessWay::Call:
+      return places_.site_outside(Doer::Function, trace::payload_text(item.payload, 0, w[4]), record.stack);
+    case trace::AccessWay::Content:
+      return places_.site_outside(Doer::Unseen, "", 0);
+    case trace::AccessWay::Instruction:
+      break;
+  }
+  return places_.site_outside(Doer::Instruction, "", record.stack);
+}
+
 bool Judge::inside_blocking_call(const Record& record) {
   const std::uint64_t* pending = pending_.find(record.thread);
   return pending && *pending != 0;
@@ -96,15 +117,7 @@ void Judge::host_access(const Item& item) {
   const bool unseen = way == trace::AccessWay::Content;
   if (host_code_in_streams_ && (unseen || !calls_cuda(record.thread))) return;
   if (unseen && gpu_may_write(range, ThreadId{record.thread})) return;
-  Doer doer = Doer::Instruction;
-  std::string_view function;
-  if (way == trace::AccessWay::Call) {
-    doer = Doer::Function;
-    function = trace::payload_text(item.payload, 0, w[4]);
-  } else if (unseen) {
-    doer = Doer::Unseen;
-  }
-  model_.host_access({ThreadId{record.thread}, places_.site_outside(doer, function, unseen ? 0 : record.stack)}, range,
+  model_.host_access({ThreadId{record.thread}, site_outside(item)}, range,
                      w[3] ? ordering::AccessMode::Write : ordering::AccessMode::Read);
 }
 
@@ -113,10 +126,7 @@ void Judge::host_free(const Item& item) {
   const auto& w = record.w;
   const ordering::Range range{w[0], w[0] + w[1]};
   if (range.empty()) return;
-  const bool returns = w[2] == static_cast<std::uint64_t>(trace::HostFreeWay::Frame);
-  const std::string_view function = returns ? "" : trace::payload_text(item.payload, 0, w[3]);
-  const Doer doer = returns ? Doer::Return : Doer::Function;
-  model_.host_free({ThreadId{record.thread}, places_.site_outside(doer, function, record.stack)}, range);
+  model_.host_free({ThreadId{record.thread}, site_outside(item)}, range);
 }
 
 ordering::Call Judge::pool_call(const Record& record) {

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What each record becomes in the picture. Word positions are those of interposer/trace/format.h.
+#include "judge/timeline.h"
+
+#include <algorithm>
+
+namespace streamsan::judge {
+
+using ordering::OpId;
+using ordering::StreamId;
+using ordering::ThreadId;
+using report::OpClass;
+using trace::Item;
+using trace::Kind;
+using trace::Record;
+
+namespace {
+
+constexpr std::size_t kPiecesLookedAt = 64;  // of a launch; more are in the same few buffers
+
+OpClass class_of(Kind kind) {
+  switch (kind) {
+    case Kind::HostFunction:
+      return OpClass::HostFunction;
+    case Kind::GraphLaunch:
+      return OpClass::Graph;
+    default:
+      return OpClass::Other;
+  }
+}
+
+bool reads(ordering::AccessMode mode) { return mode != ordering::AccessMode::Write; }
+bool writes(ordering::AccessMode mode) { return mode != ordering::AccessMode::Read; }
+
+}  // namespace
+
+Timeline::Timeline(Judge& judge, const Hazards& hazards, std::size_t most)
+    : judge_(judge), hazards_(hazards), most_(most) {}
+
+void Timeline::observe(const Item& item, OpId first, OpId last) {
+  const Record& record = *item.record;
+  const bool works = first <= last;  // what a capture takes, and what does nothing, makes no operation
+  switch (record.kind) {
+    case Kind::Launch:
+      if (works) launch(item, last);
+      break;
+    case Kind::Copy:
+      if (works) copy(item, last);
+      break;
+    case Kind::Fill:
+      if (works) fill(item, last);
+      break;
+    case Kind::HostFunction:
+    case Kind::StreamAction:
+    case Kind::StreamJoinsAll:
+    case Kind::GraphLaunch:
+      if (works) submitted(add(item, last, stream_lane(judge_.stream_of(record)), class_of(record.kind)));
+      break;
+    case Kind::Alloc:
+      allocate(item, works ? last : ordering::kNoOp);
+      break;
+    case Kind::Free:
+      if (works) free(item, last);
+      break;
+    case Kind::BlockAlloc:
+    case Kind::BlockFree:
+      if (works) block(item, last);
+      break;
+    case Kind::HostFree:
+      if (works) add(item, last, thread_lane(record.thread), OpClass::Free).bytes = record.w[1];
+      break;
+    case Kind::HostAccess:
+      if (works)
+        touch(add(item, last, thread_lane(record.thread), OpClass::HostAccess), record.w[0], !record.w[3], record.w[3]);
+      break;
+    case Kind::EventRecord:
+    case Kind::EventWait:
+      if (works) event(item, last);
+      break;
+    case Kind::SyncStream:
+    case Kind::SyncEvent:
+    case Kind::SyncContext:
+    case Kind::QueryStream:
+    case Kind::QueryEvent:
+      sync(item);
+      break;
+    case Kind::CallEnd:
+      call_end(item);
+      break;
+    case Kind::GpuTime:
+      gpu_time(item);
+      break;
+    case Kind::NameStream:
+      if (const auto stream = judge_.handles().known_stream(record.w[0])) {
+        const StreamLife* life = judge_.handles().life(*stream);
+        if (life) streams_[stream_lane(*stream) - kStreams].life = *life;
+      }
+      break;
+    default:
+      break;
+  }
+  if (ops_.size() > 4 * most_) thin(most_);
+}
+
+Timeline::Op& Timeline::add(const Item& item, OpId last, std::uint32_t lane, OpClass kind, std::uint32_t kernel) {
+  const Record& record = *item.record;
+  Op& op = ops_.emplace_back();
+  op.seq = next_++;
+  op.number = static_cast<std::uint64_t>(last);
+  op.upto = judge_.model().statistics().operations;
+  op.position = item.position;
+  op.lane = lane;
+  op.thread = thread_lane(record.thread);
+  op.site = record.kind >= Kind::HostAccess && record.kind <= Kind::BlockFree ? judge_.site_outside(item)
+                                                                              : judge_.site_of(record, kernel);
+  op.kind = kind;
+  return op;
+}
+
+void Timeline::launch(const Item& item, OpId last) {
+  const Record& record = *item.record;
+  Op& op = add(item, last, stream_lane(judge_.stream_of(record)), OpClass::Kernel,
+               judge_.places().kernel_index(record.w[2]));
+  const LaunchBytes& bytes = judge_.bytes_of(item);
+  const std::size_t pieces = std::min(bytes.exact.bytes.size(), kPiecesLookedAt);
+  for (std::size_t i = 0; i < pieces; ++i) {
+    const ordering::KernelBytes& piece = bytes.exact.bytes[i];
+    touch(op, piece.bytes.base, reads(piece.mode), writes(piece.mode));
+  }
+  if (!bytes.exact.complete) {
+    for (const ordering::PointerArgument& pointer : bytes.pointers) {
+      touch(op, pointer.address, reads(pointer.mode), writes(pointer.mode));
+    }
+  }
+  submitted(op);
+}
+
+void Timeline::copy(const Item& item, OpId last) {
+  const Record& record = *item.record;
+  Op& op = add(item, last, stream_lane(judge_.stream_of(record)), OpClass::Copy);
+  op.bytes = record.w[4];
+  if (record.w[5])
+    op.bytes *= std::max<std::uint64_t>(item.payload[2], 1) * std::max<std::uint64_t>(item.payload[5], 1);
+  touch(op, record.w[2], false, true);
+  touch(op, record.w[3], true, false);
+  submitted(op);
+  if (!(record.flags & trace::kAsyncForm)) host_waits(item, op);
+}
+
+void Timeline::fill(const Item& item, OpId last) {
+  const Record& record = *item.record;
+  Op& op = add(item, last, stream_lane(judge_.stream_of(record)), OpClass::Fill);
+  op.bytes = record.w[3] * (record.w[4] ? std::max<std::uint64_t>(record.w[5], 1) : 1);
+  touch(op, record.w[2], false, true);
+  submitted(op);
+  if (!(record.flags & trace::kAsyncForm)) host_waits(item, op);
+}
+
+void Timeline::allocate(const Item& item, OpId last) {
+  const Record& record = *item.record;
+  // Variables are looked up again and again.
+  if (record.flags & trace::kVariable) return;
+  const bool in_stream = record.w[2] == static_cast<std::uint64_t>(ordering::MemoryKind::DeviceAsync);
+  if (in_stream && last == ordering::kNoOp) return;
+  const std::uint32_t lane =
+      in_stream ? stream_lane(judge_.stream_of(record.w[3], record.w[4], record.thread)) : thread_lane(record.thread);
+  Op& op = add(item, last, lane, OpClass::Alloc);
+  op.bytes = record.w[1];
+  touch(op, record.w[0], false, true);
+  if (in_stream) submitted(op);
+}
+
+void Timeline::free(const Item& item, OpId last) {
+  const Record& record = *item.record;
+  const bool in_stream = record.w[2] == static_cast<std::uint64_t>(trace::FreeKind::Async);
+  const std::uint32_t lane =
+      in_stream ? stream_lane(judge_.stream_of(record.w[3], record.w[4], record.thread)) : thread_lane(record.thread);
+  Op& op = add(item, last, lane, OpClass::Free);
+  // The allocation is gone by now.
+  if (const std::uint32_t* buffer = buffer_at_.find(record.w[0])) touch(op, *buffer - 1, false, true);
+  if (in_stream) return submitted(op);
+  pending_[record.thread] = {op.seq, item.position};
+  op.nth_of_site = calls_[static_cast<std::uint64_t>(op.site)]++;
+  waited_for_all(op.seq, judge_.context_of(record.w[4], record.thread));
+}
+
+void Timeline::block(const Item& item, OpId last) {
+  const Record& record = *item.record;
+  const bool in_stream = !(record.flags & (trace::kOnHost | trace::kUntold));
+  const bool begins = record.kind == Kind::BlockAlloc;
+  const std::uint32_t lane =
+      in_stream ? stream_lane(judge_.stream_of(record.w[2], record.w[3], record.thread)) : thread_lane(record.thread);
+  Op& op = add(item, last, lane, begins ? OpClass::Alloc : OpClass::Free);
+  if (begins) {
+    op.bytes = record.w[1];
+    if (const ordering::AllocationInfo* info = judge_.model().find_block(record.w[0])) {
+      const std::uint32_t buffer = buffer_of(*info);
+      if (buffer != 0) blocks_[record.w[0]] = {record.w[0] + record.w[1], buffer - 1};
+    }
+    touch(op, record.w[0], false, true);
+  } else {
+    touch(op, record.w[0], false, true);
+    blocks_.erase(record.w[0]);
+  }
+  if (in_stream) submitted(op);
+}
+
+void Timeline::event(const Item& item, OpId last) {
+  const Record& record = *item.record;
+  const bool records = record.kind == Kind::EventRecord;
+  Op& op = add(item, last, stream_lane(judge_.stream_of(record)), records ? OpClass::Event : OpClass::Wait);
+  if (const auto event = judge_.handles().known_event(record.w[2])) {
+    const EventLife* life = judge_.handles().life(*event);
+    op.event = life ? life->number : 0;
+    Seq& recorded = records_[static_cast<std::uint64_t>(*event)];
+    if (records) {
+      recorded = op.seq;
+    } else {
+      edge(recorded, op.seq, report::EdgeKind::Event);
+    }
+  }
+  submitted(op);
+}
+
+void Timeline::sync(const Item& item) {
+  const Record& record = *item.record;
+  Op& op = add(item, ordering::kNoOp, thread_lane(record.thread), OpClass::Sync);
+  op.nth_of_site = calls_[static_cast<std::uint64_t>(op.site)]++;
+  switch (record.kind) {
+    case Kind::SyncStream:
+    case Kind::QueryStream: {
+      const std::uint32_t lane = stream_lane(judge_.stream_of(record));
+      waited_for(op.seq, lane);
+      break;
+    }
+    case Kind::SyncEvent:
+    case Kind::QueryEvent:
+      if (const auto event = judge_.handles().known_event(record.w[0])) {
+        const EventLife* life = judge_.handles().life(*event);
+        op.event = life ? life->number : 0;
+        if (const Seq* recorded = records_.find(static_cast<std::uint64_t>(*event))) {
+          edge(*recorded, op.seq, report::EdgeKind::Event);
+        }
+      }
+      break;
+    default:
+      waited_for_all(op.seq, judge_.context_of(record.w[0], record.thread));
+      break;
+  }
+  if (record.kind != Kind::QueryStream && record.kind != Kind::QueryEvent) {
+    pending_[record.thread] = {op.seq, item.position};
+  }
+}
+
+/// The call that made the work returns when it is done: a box of its own on the host's line.
+void Timeline::host_waits(const Item& item, const Op& work) {
+  const Seq from = work.seq;
+  const std::uint32_t lane = work.lane;
+  Op& op = add(item, ordering::kNoOp, thread_lane(item.record->thread), OpClass::Sync);
+  op.nth_of_site = calls_[static_cast<std::uint64_t>(op.site)]++;
+  edge(from, op.seq, report::EdgeKind::Sync);
+  streams_[lane - kStreams].since_sync = false;
+  pending_[item.record->thread] = {op.seq, item.position};
+}
+
+void Timeline::call_end(const Item& item) {
+  Pending* pending = pending_.find(item.record->thread);
+  if (!pending || pending->op == 0 || pending->position != item.record->w[0]) return;
+  const std::size_t index = index_of(pending->op);
+  pending->op = 0;
+  if (index == ops_.size()) return;
+  ops_[index].until = next_;
+  ops_[index].start_ns = item.record->w[1];
+  ops_[index].end_ns = item.record->w[2];
+}
+
+void Timeline::gpu_time(const Item& item) {
+  const auto& w = item.record->w;
+  auto op = std::lower_bound(ops_.begin(), ops_.end(), w[0],
+                             [](const Op& each, std::uint64_t position) { return each.position < position; });
+  if (op == ops_.end() || op->position != w[0] || op->lane < kStreams || w[2] < w[1]) return;
+  op->start_ns = w[1];
+  op->end_ns = w[2];
+}
+
+}  // namespace streamsan::judge

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What of a finding is marked in the pictures: the operations it is about, the order that is missing, the order that
+// exists and comes nearest, and for a synchronisation what goes and what would do instead.
+
+/** {ops: [{index, role}], arrows: [{from, to, role, text}], struck: [index]}; indices in run.ops, from < 0: not kept. */
+export function marksOf(run, finding) {
+  const marks = {ops: [], arrows: [], struck: []};
+  if (!run || !finding) return marks;
+  const add = (number, role) => {
+    const index = number ? run.index(number) : -1;
+    if (index >= 0 && !marks.ops.some((op) => op.index === index)) marks.ops.push({index, role});
+    return index;
+  };
+  if (finding.sync) return marksOfSync(run, finding.sync, marks, add);
+  const [later, earlier] = finding.accesses;
+  if (later && earlier) {
+    const to = add(later.op, 'later'), from = add(earlier.op, 'earlier');
+    if (from >= 0 && to >= 0) {
+      const latent = finding.severity === 'latent';
+      marks.arrows.push({from, to, role: 'missing', text: latent ? 'not promised' : 'no order'});
+    }
+  }
+  // The record and the wait that come nearest.
+  const related = finding.related.map((each) => add(each.op, 'related')).filter((index) => index >= 0);
+  for (const to of related) {
+    for (const edge of run.into.get(to) || []) {
+      add(run.number[edge.from], 'related');
+      marks.arrows.push({from: edge.from, to, role: 'existing', text: run.event[to] ? `event ${run.event[to]}` : 'nearest order'});
+    }
+  }
+  for (const from of related) {
+    for (const edge of run.outOf.get(from) || []) {
+      if (marks.arrows.some((arrow) => arrow.from === from && arrow.to === edge.to)) continue;
+      if (marks.arrows.length > 6) break;
+      marks.arrows.push({from, to: edge.to, role: 'existing', text: run.event[from] ? `event ${run.event[from]}` : 'nearest order'});
+    }
+  }
+  return marks;
+}
+
+const kMostCalls = 200, kMostPairs = 8;
+
+function marksOfSync(run, sync, marks, add) {
+  const calls = run.callsAt(sync.api, sync.stack);
+  const goes = sync.verdict === 'unneeded' || sync.verdict === 'narrower';
+  for (const index of calls.slice(0, kMostCalls)) {
+    marks.ops.push({index, role: goes ? 'struck' : 'sync'});
+    if (goes) marks.struck.push(index);
+  }
+  for (const pair of sync.orders.slice(0, kMostPairs)) {
+    const from = add(pair.earlier.op, 'earlier'), to = add(pair.later.op, 'later');
+    if (from < 0 || to < 0) continue;
+    const role = sync.verdict === 'narrower' ? 'proposed' : 'ordered';
+    marks.arrows.push({from, to, role, text: role === 'proposed' ? 'instead' : 'ordered by it alone'});
+  }
+  return marks;
+}
