@@ -171,5 +171,11 @@ export function counted(count, noun) { return `${count.toLocaleString('en')} ${n
 
 /** What a box is labelled with: without the words that its colour says. */
 export function shortLabel(what) {
-  return what.replace(/^kernel /, '').replace(/\(.*$/, '').replace(/^cuda(?=[A-Z])/, '') || what;
+  const name = what.replace(/^kernel /, '').replace(/[<(].*$/, '').replace(/^.* /, '').replace(/^.*::/, '');
+  return name.replace(/^cu(da)?(?=[A-Z])/, '') || what;
+}
+
+/** A sentence that begins with a word begins with a capital; a name stays as it is. */
+export function sentence(text) {
+  return /^[a-z]+[ ,]/.test(text) ? text[0].toUpperCase() + text.slice(1) : text;
 }

@@ -6,7 +6,7 @@
 import {shortLabel} from './data.js';
 import {svg} from './dom.js';
 
-const kLane = 46, kBox = 152, kGap = 34, kNames = 150, kMostBoxes = 9;
+const kLane = 46, kBox = 168, kGap = 34, kNames = 172, kMostBoxes = 9;
 
 export function figureOf(run, finding, marks) {
   const nodes = nodesOf(run, finding, marks);
@@ -23,7 +23,7 @@ export function figureOf(run, finding, marks) {
   lanes.forEach((lane, row) => {
     const middle = 13 + row * kLane + kLane / 2;
     drawing.append(svg('line', {x1: kNames - 8, x2: width, y1: middle, y2: middle, class: 'lane'}),
-        svg('text', {x: 0, y: middle + 4, class: 'lane-name'}, cut(lane, 22)));
+        svg('text', {x: 0, y: middle + 4, class: 'lane-name'}, cut(lane, 25)));
   });
   for (const node of nodes) {
     const group = svg('g', {class: `node ${node.role} k-${node.kind}`},

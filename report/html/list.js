@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The list of findings, with search and filters.
-import {counted, milliseconds} from './data.js';
+import {counted, milliseconds, shortLabel} from './data.js';
 import {button, h, replace} from './dom.js';
 import {chip} from './panel.js';
 
@@ -90,11 +90,12 @@ function textOf(data, finding) {
   }
   return finding.text;
 }
+function bare(place) { return place.replace(/^\((.*)\)$/, '$1'); }
 function placeLine(finding) {
-  const what = finding.accesses.map((access) => access.what.replace(/^kernel /, '').replace(/\(.*/, '')).reverse().join(' → ');
-  return [finding.place, what].filter(Boolean).join(' · ') || finding.message;
+  const what = finding.accesses.map((access) => shortLabel(access.what)).reverse().join(' → ');
+  return [bare(finding.place), what].filter(Boolean).join(' · ') || finding.message;
 }
 function syncLine(sync, finding) {
   const time = sync.gpuIdleMs ?? sync.blockedMs;
-  return [counted(sync.calls, 'call'), time !== null && time !== undefined && `${milliseconds(time)} ${sync.gpuIdleMs !== null ? 'of GPU idle' : 'blocked'}`, finding.place].filter(Boolean).join(' · ');
+  return [counted(sync.calls, 'call'), time !== null && time !== undefined && `${milliseconds(time)} ${sync.gpuIdleMs !== null ? 'of GPU idle' : 'blocked'}`, bare(finding.place)].filter(Boolean).join(' · ');
 }

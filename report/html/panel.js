@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What is said of one finding, or of one operation. Buttons with the number of an operation lead to it.
-import {bytesText, counted, milliseconds, timeText} from './data.js';
+import {bytesText, counted, milliseconds, sentence, timeText} from './data.js';
 import {button, h} from './dom.js';
 import {figureOf} from './figure.js';
 import {marksOf} from './marks.js';
@@ -25,11 +25,11 @@ export function findingPanel(data, finding, go) {
         h('p', {class: 'meta'}, chip(finding), h('span', {}, finding.title), finding.rule && h('span', {}, `leans on ${finding.rule}`),
             finding.count > 1 && h('span', {}, `met ${counted(finding.count, 'time')}`), finding.suppressed && h('span', {}, 'suppressed'),
             data.runs.length > 1 && h('span', {}, `process ${finding.pid}`)),
-        h('h2', {}, finding.message || finding.title)),
+        h('h2', {}, sentence(finding.message || finding.title))),
     figure && h('div', {class: 'figure-box', tabindex: 0, role: 'group', 'aria-label': 'Figure of the finding'}, figure),
     h('div', {class: 'words'},
-        finding.explanation && h('section', {}, h('h3', {}, 'Why'), h('p', {}, linked(finding.explanation, run, go))),
-        finding.fix && h('section', {class: 'fix'}, h('h3', {}, 'Fix'), h('p', {}, linked(finding.fix, run, go)))),
+        finding.explanation && h('section', {}, h('h3', {}, 'Why'), h('p', {}, linked(sentence(finding.explanation), run, go))),
+        finding.fix && h('section', {class: 'fix'}, h('h3', {}, 'Fix'), h('p', {}, linked(sentence(finding.fix), run, go)))),
     finding.sync && syncSection(data, finding.sync, run, go),
     h('div', {class: 'cards'}, [...finding.accesses].reverse().map((access) => accessCard(data, access, run, go))),
     finding.related.length > 0 && h('section', {}, h('h3', {}, 'Also of account'),
@@ -99,7 +99,7 @@ export function stackList(frames) {
 function frameItem(frame) {
   const place = frame.file ? `${frame.file}${frame.line ? `:${frame.line}` : ''}${frame.column ? `:${frame.column}` : ''}` : frame.module ? `${frame.module}+${frame.offset}` : frame.offset;
   return h('li', {class: frame.library ? 'library' : frame.python ? 'python' : ''}, frame.python && h('span', {class: 'language'}, 'py'),
-      h('span', {class: 'function'}, frame.func || '(no name)'), ' ', h('span', {class: 'place', title: place}, place));
+      frame.func && [h('span', {class: 'function'}, frame.func), ' '], h('span', {class: frame.func ? 'place' : 'function', title: place}, place));
 }
 
 function bufferSection(data, finding, run, go) {
@@ -141,8 +141,8 @@ function syncSection(data, sync, run, go) {
           sync.group > 0 && ` One of group ${sync.group}: not all of them may go.`,
           sync.removable && ' All that are called removable were left out together, and the replay was clean.'),
       time.length > 0 && h('dl', {class: 'times'}, time.map(([name, ms, title]) => h('div', {title}, h('dt', {}, name), h('dd', {}, milliseconds(ms))))),
-      sync.replacement && h('section', {class: 'fix'}, h('h3', {}, 'Instead'), h('p', {}, sync.replacement)),
-      sync.reasons.length > 0 && h('ul', {}, sync.reasons.map((reason) => h('li', {}, reason))),
+      sync.replacement && h('section', {class: 'fix'}, h('h3', {}, 'Instead'), h('p', {}, linked(sentence(sync.replacement), run, go))),
+      sync.reasons.length > 0 && h('ul', {}, sync.reasons.map((reason) => h('li', {}, linked(sentence(reason), run, go)))),
       h('div', {class: 'cards'}, card(h('span', {}, sync.what, sync.library && ` inside of ${sync.library}`), sync.stream.name ? `waits for ${sync.stream.name}` : `waits: ${sync.waits}`, data.stack(sync.stack),
           calls.length > 0 && h('p', {class: 'where'}, 'calls: ', calls.slice(0, 12).map((index, k) => go ? button(String(k + 1), {class: 'op'}, () => go.op(index)) : ` ${k + 1}`), calls.length > 12 && ' …'))),
       sync.orders.length > 0 && h('section', {}, h('h3', {}, 'What it alone orders'),

@@ -31,7 +31,7 @@ export class Timeline {
     this.scroller = h('div', {class: 'scroller'}, this.canvas, this.spacer);
     this.tip = h('div', {class: 'tip', hidden: true});
     this.toolbar = h('div', {class: 'toolbar'});
-    this.note = h('p', {class: 'note'});
+    this.note = h('p', {class: 'cut-note'});
     replace(host, this.toolbar, this.scroller, this.note, this.tip);
     this.context = this.canvas.getContext('2d');
     this.listen();
@@ -325,14 +325,14 @@ export class Timeline {
       const x = this.x(at);
       if (x < kGutter) continue;
       g.fillRect(Math.round(x), kAxis - 5, 1, 5);
-      g.fillText(this.axis === 'order' ? this.numberNear(Math.round(at)) : timeText(at), x + 3, kAxis / 2);
+      g.fillText(this.axis === 'order' ? this.numberAt(Math.round(at)) : timeText(at), x + 3, kAxis / 2);
     }
     g.fillText(this.axis === 'order' ? 'operation' : 'time', 8, kAxis / 2);
   }
-  /** The number that reports give what stands there, or stood last before. */
-  numberNear(at) {
-    for (let i = Math.min(at, this.run.count - 1); i >= 0 && i > at - 50; --i) if (this.run.number[i]) return `#${this.run.number[i].toLocaleString('en')}`;
-    return '';
+  /** The number that reports give what stands there; what the host does by itself has none. */
+  numberAt(at) {
+    const number = at < this.run.count && this.run.number[at];
+    return number ? `#${number}` : '';
   }
 
   // ---- mouse and keys
