@@ -11,6 +11,10 @@ if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "" FORCE)
 endif()
 
+# Names and lines are all that a backtrace shows. The types are what debug information is large with, those of Clang and
+# of GoogleTest above all; a Debug build has them.
+add_compile_options($<$<AND:$<CONFIG:RelWithDebInfo>,$<COMPILE_LANGUAGE:CXX>>:-g1>)
+
 add_library(streamsan_warnings INTERFACE)
 target_compile_options(streamsan_warnings INTERFACE -Wall -Wextra -Wpedantic -Werror -Wshadow -Wno-missing-field-initializers)
 
@@ -18,3 +22,49 @@ target_compile_options(streamsan_warnings INTERFACE -Wall -Wextra -Wpedantic -We
 find_package(CUDAToolkit REQUIRED)
 add_library(streamsan_cuda_headers INTERFACE)
 target_include_directories(streamsan_cuda_headers SYSTEM INTERFACE ${CUDAToolkit_INCLUDE_DIRS})
+
+# Headers of others that are read anew for dozens of sources. With ccache in front they are not precompiled: it would take
+# all of such sources for uncacheable, and so it is seen, too, that every source includes what it needs.
+set(precompile ON)
+if(CMAKE_CXX_COMPILER_LAUNCHER)
+  set(precompile OFF)
+endif()
+option(STREAMSAN_PRECOMPILED_HEADERS "Precompile the headers of the C++ library, GoogleTest and Clang" ${precompile})
+
+# streamsan_add_headers(NAME LINK target... HEADERS header...): for streamsan_use_headers(target NAME). Precompiled twice,
+# as position-independent code of libraries and of executables differ.
+function(streamsan_add_headers name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LINK;HEADERS")
+  if(NOT STREAMSAN_PRECOMPILED_HEADERS OR TARGET ${name}_library)
+    return()
+  endif()
+  file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/${name}.cpp CONTENT "// Has no content: its headers are what is wanted.\n")
+  foreach(kind library executable)
+    add_library(${name}_${kind} OBJECT EXCLUDE_FROM_ALL ${CMAKE_CURRENT_BINARY_DIR}/${name}.cpp)
+    target_link_libraries(${name}_${kind} PRIVATE ${arg_LINK})
+    target_precompile_headers(${name}_${kind} PRIVATE ${arg_HEADERS})
+  endforeach()
+  set_target_properties(${name}_executable PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+  target_compile_options(${name}_executable PRIVATE -fPIE)
+endfunction()
+
+function(streamsan_use_headers target name)
+  if(NOT STREAMSAN_PRECOMPILED_HEADERS)
+    return()
+  endif()
+  get_target_property(type ${target} TYPE)
+  if(type STREQUAL EXECUTABLE)
+    target_precompile_headers(${target} REUSE_FROM ${name}_executable)
+  else()
+    target_precompile_headers(${target} REUSE_FROM ${name}_library)
+  endif()
+endfunction()
+
+# What nearly every test includes.
+function(streamsan_use_test_headers target)
+  find_package(GTest REQUIRED)
+  streamsan_add_headers(streamsan_test_headers LINK streamsan_warnings GTest::gtest
+    HEADERS <gtest/gtest.h> <algorithm> <filesystem> <fstream> <functional> <map> <optional> <random> <set> <span> <string>
+            <unordered_map> <vector>)
+  streamsan_use_headers(${target} streamsan_test_headers)
+endfunction()

@@ -36,21 +36,40 @@ struct Name {
 
 using Names = std::map<std::string, Name, std::less<>>;
 
+// Tables, not statements: a thousand insertions in one function are slow to compile.
+struct Export {
+  const char* name;
+  bool per_thread;
+  void* address;
+};
+
+struct Since {
+  const char* name;
+  int version;
+  const char* suffix;
+};
+
 Names make_names() {
-  Names names;
-#define SS_API(symbol, base, group, default_stream, ...)                                                              \
-  {                                                                                                                   \
-    Name& name = names[#base];                                                                                        \
-    auto& list = api::DefaultStream::default_stream == api::DefaultStream::PerThread ? name.per_thread : name.legacy; \
-    list.push_back({0, reinterpret_cast<void*>(&::symbol)});                                                          \
-  }
+  static const Export kExports[] = {
+#define SS_API(symbol, base, group, default_stream, ...) \
+  {#base, api::DefaultStream::default_stream == api::DefaultStream::PerThread, reinterpret_cast<void*>(&::symbol)},
 #include "ordering/api/cuda_api.def"
 #undef SS_API
-  // The rows are sorted by symbol, so the exports of one list stand in the order of their versions.
-  std::map<std::pair<std::string, bool>, std::vector<int>> versions;
-#define SS_VERSION(base, since, suffix) versions[{#base, suffix[0] != '\0'}].push_back(since);
+  };
+  static constexpr Since kVersions[] = {
+#define SS_VERSION(base, since, suffix) {#base, since, suffix},
 #include "null_versions.inc"
 #undef SS_VERSION
+  };
+
+  Names names;
+  for (const Export& row : kExports) {
+    Name& name = names[row.name];
+    (row.per_thread ? name.per_thread : name.legacy).push_back({0, row.address});
+  }
+  // The rows are sorted by symbol, so the exports of one list stand in the order of their versions.
+  std::map<std::pair<std::string, bool>, std::vector<int>> versions;
+  for (const Since& row : kVersions) versions[{row.name, row.suffix[0] != '\0'}].push_back(row.version);
   for (auto& [key, numbers] : versions) {
     const auto found = names.find(key.first);
     if (found == names.end()) continue;
