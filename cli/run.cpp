@@ -80,7 +80,8 @@ class Traces {
                  " could not record: " + (reason.empty() ? "it left no reason" : reason));
   }
   void begin(const std::string& path) {
-    TraceControl control{.live = true, .consume = !options_.keep_trace, .stop = &stop_, .no_wait = &no_wait_};
+    TraceControl control{
+        .live = true, .consume = !options_.keep_trace && !options_.syncs, .stop = &stop_, .no_wait = &no_wait_};
     control.measuring = [this, path](const Measuring& now) { measuring_.update(path, now); };
     control.on_error = [this, path](std::uint32_t pid, report::Finding& finding) {
       if (session_.suppressed(finding) || halted_.exchange(true)) return;

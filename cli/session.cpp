@@ -15,6 +15,7 @@
 #include "cli/pictures.h"
 #include "report/log_path.h"
 #include "report/output_file.h"
+#include "report/sync_text.h"
 
 namespace streamsan::cli {
 namespace {
@@ -120,6 +121,11 @@ void Session::add(Verdict verdict) {
   Severity least = least_severity(options_);
   for (report::Finding& finding : verdict.findings) {
     finding.suppressed = suppressions_.suppresses(finding);
+    // Those have a section of their own, which counts them.
+    if (finding.sync && !finding.suppressed) {
+      (report::lacks_lines(finding) ? log.lacks_lines : log.has_lines) = true;
+      continue;
+    }
     count(log.summary, finding);
     count(total_, finding);
     if (!finding.suppressed && finding.severity <= Severity::Latent && !log.has_first) {
@@ -140,9 +146,15 @@ void Session::add(Verdict verdict) {
         out += "\n";
       }
     }
-    findings_.push_back(std::move(finding));
   }
   if (verdict.view) views_.push_back(std::move(*verdict.view));
+  if (verdict.syncs_judged) {
+    std::string section = report::sync_section(verdict.findings, look, options_.verbosity >= 1);
+    if (section.empty()) section = "==" + std::to_string(verdict.pid) + "== streamsan: no synchronising call sites\n";
+    out += section;
+    log.anything = true;
+  }
+  for (report::Finding& finding : verdict.findings) findings_.push_back(std::move(finding));
   auto warn = [&](const std::string& text) {
     out += prefix + text + "\n";
     log.anything = true;

@@ -10,6 +10,7 @@
 
 #include "cli/liveness.h"
 #include "cli/pictures.h"
+#include "cli/sync_judge.h"
 #include "interposer/trace/reader.h"
 #include "judge/explain.h"
 #include "judge/hazards.h"
@@ -146,6 +147,7 @@ void judge_into(Verdict& verdict, const std::string& path, const Options& option
   std::optional<Liveness> liveness;
   if (control.live) liveness.emplace(header.pid, path);
 
+  SyncNotes sync_notes;
   milliseconds nap{1};
   std::uint64_t records = 0;
   bool stopped = false;
@@ -156,6 +158,7 @@ void judge_into(Verdict& verdict, const std::string& path, const Options& option
     if (step == trace::Step::Record) {
       nap = milliseconds{1};
       judge.consume(item);
+      if (options.syncs) sync_notes.see(item);
       watch.after_record(header.pid);
       if (++records % kLookEvery != 0) continue;
       stopped = control.stop && *control.stop;
@@ -203,6 +206,9 @@ void judge_into(Verdict& verdict, const std::string& path, const Options& option
   }
   describe_trace(*reader, !liveness || liveness->killed(), verdict);
   if (stopped) verdict.warnings.push_back("interrupted: the rest of the trace was not judged");
+  if (options.syncs && !stopped) {
+    judge_syncs(verdict, path, options, control, *reader, std::move(sync_notes), symbolizer);
+  }
   if (hazards.dropped()) {
     verdict.warnings.push_back(std::to_string(hazards.dropped()) + " more findings were counted only (max_findings=" +
                                std::to_string(options.max_findings) + ")");

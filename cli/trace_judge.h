@@ -37,6 +37,7 @@ struct Verdict {
   std::vector<std::string> notes;     ///< for verbosity 1 and more
   std::string costs;                  ///< what waiting cost, if that was asked for and is known
   std::string damage;                 ///< the trace is not whole; empty: it is
+  bool syncs_judged = false;          ///< each synchronising call site has its finding
 };
 
 struct TraceControl {

@@ -17,20 +17,6 @@ using ordering::Access;
 using ordering::AccessSource;
 using ordering::Hazard;
 
-report::Evidence evidence_of(const Access& access) {
-  switch (ordering::evidence(access)) {
-    case ordering::Evidence::Inferred:
-      return report::Evidence::Inferred;
-    case ordering::Evidence::Widened:
-      return report::Evidence::Widened;
-    case ordering::Evidence::Learned:
-      return report::Evidence::Learned;
-    case ordering::Evidence::Sure:
-      return report::Evidence::Exact;
-  }
-  return report::Evidence::Inferred;
-}
-
 class Explainer {
  public:
   Explainer(const Places& places, Symbolizer& symbolizer, bool measuring)
@@ -48,7 +34,6 @@ class Explainer {
   report::Finding finding(const KeptHazard& kept);
 
  private:
-  report::AccessReport access_report(const Access& access, const StreamLife& stream);
   report::BufferReport buffer_report(const KeptHazard& kept);
   std::vector<report::RelatedOp> related(const KeptHazard& kept);
   Nouns nouns(const KeptHazard& kept, const report::Finding& finding);
@@ -57,32 +42,9 @@ class Explainer {
   bool measuring_;
 };
 
-report::AccessReport Explainer::access_report(const Access& access, const StreamLife& stream) {
-  report::AccessReport out;
-  out.verb = verb_of(access);
-  out.api = sites_.function(access.site);
-  out.stack = sites_.stack(access.site);
-  const bool kernel = access.source == AccessSource::Kernel;
-  if (kernel) out.kernel = sites_.places().kernel_of(access.site).demangled;
-  out.what = sites_.what(access.site, kernel);
-  out.stream = access.on_stream ? stream_report(stream) : report::Stream{.name = "the host", .kind = "", .handle = 0};
-  out.op = static_cast<std::uint64_t>(access.op);
-  out.thread = static_cast<std::uint32_t>(access.thread);
-  out.evidence = evidence_of(access);
-  out.begin = access.range.begin;
-  out.end = access.range.end;
-  return out;
-}
-
 report::BufferReport Explainer::buffer_report(const KeptHazard& kept) {
-  const ordering::AllocationInfo& allocation = kept.hazard.allocation;
-  report::BufferReport out;
-  out.memory = memory_name(allocation.kind);
+  report::BufferReport out = sites_.buffer(kept.hazard.allocation);
   out.name = kept.memory;
-  out.stack = sites_.stack(allocation.site);
-  out.allocator = sites_.what(allocation.site);
-  out.address = allocation.range.begin;
-  out.bytes = allocation.range.size();
   return out;
 }
 
@@ -156,8 +118,8 @@ report::Finding Explainer::finding(const KeptHazard& kept) {
   out.hazard = hazard_name(hazard);
   out.cause = cause_name(hazard.explanation.nearest);
   if (hazard.order == ordering::Order::Latent && hazard.leaned_on) out.rule = ordering::rule_id(*hazard.leaned_on);
-  out.accesses.push_back(access_report(hazard.later, kept.later_stream));
-  out.accesses.push_back(access_report(hazard.earlier, kept.earlier_stream));
+  out.accesses.push_back(sites_.access(hazard.later, kept.later_stream));
+  out.accesses.push_back(sites_.access(hazard.earlier, kept.earlier_stream));
 
   out.buffer = buffer_report(kept);
   out.overlap_begin = hazard.overlap.begin;

@@ -79,6 +79,20 @@ std::string runtime_call(const std::vector<report::Frame>& stack) {
   return without_variant(std::move(found));
 }
 
+std::string calling_library(const std::vector<report::Frame>& stack) {
+  constexpr std::array kTransparent{"libcuda.", "libcudart.", "libstreamsan", "libnullcudart", "ld-",     "libc.so",
+                                    "libc-2",   "libpthread", "libdl.",       "libstdc++",     "libgcc_s"};
+  std::string found;
+  for (const report::Frame& frame : stack) {
+    if (!frame.library) break;
+    const std::string_view module = base_name(frame.module);
+    const bool transparent = std::any_of(kTransparent.begin(), kTransparent.end(),
+                                         [&](const char* prefix) { return module.starts_with(prefix); });
+    if (!transparent && is_library_module(frame.module)) found = module;
+  }
+  return found;
+}
+
 std::string library_call(const std::vector<report::Frame>& stack) {
   std::string found;
   for (const report::Frame& frame : stack) {

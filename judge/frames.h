@@ -34,4 +34,8 @@ std::string runtime_call(const std::vector<report::Frame>& stack);
 /// empty.
 std::string library_call(const std::vector<report::Frame>& stack);
 
+/// The library that makes the call by itself: the module of CUDA's, other than driver and run-time, nearest to the
+/// user's code: "libcublas.so.13"; empty: the program makes it.
+std::string calling_library(const std::vector<report::Frame>& stack);
+
 }  // namespace streamsan::judge

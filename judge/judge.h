@@ -85,6 +85,8 @@ class Judge : private ordering::HazardSink {
   /// What a launch touches, as far as it is known: measured, learned, computed, else by its pointers. After the records
   /// before it. Valid until the next record.
   const LaunchBytes& bytes_of(const trace::Item& launch);
+  /// What the last launch was taken to touch; for observers of its record, until the next one.
+  [[nodiscard]] const LaunchBytes& last_launch() const { return launch_bytes_; }
   /// What the recorder had to say, one line each.
   [[nodiscard]] const std::vector<std::string>& messages() const { return messages_; }
   /// Functions that were called and are not modelled: "cuGraphAddNode (3 calls)".

@@ -37,6 +37,20 @@ std::string direction_note(const api::Row& row) {
   return "";
 }
 
+report::Evidence evidence_of(const ordering::Access& access) {
+  switch (ordering::evidence(access)) {
+    case ordering::Evidence::Inferred:
+      return report::Evidence::Inferred;
+    case ordering::Evidence::Widened:
+      return report::Evidence::Widened;
+    case ordering::Evidence::Learned:
+      return report::Evidence::Learned;
+    case ordering::Evidence::Sure:
+      return report::Evidence::Exact;
+  }
+  return report::Evidence::Inferred;
+}
+
 }  // namespace
 
 /// Names inside the driver, libc and ourselves would tell nobody anything.
@@ -123,6 +137,33 @@ std::string SiteReader::place(SiteId site) {
   auto it = std::find_if(stack.begin(), stack.end(), [](const Frame& f) { return !f.library; });
   if (it == stack.end() || it->file.empty()) return "";
   return " (" + base_name(it->file) + ":" + std::to_string(it->line) + ")";
+}
+
+report::AccessReport SiteReader::access(const ordering::Access& access, const StreamLife& stream) {
+  report::AccessReport out;
+  out.verb = verb_of(access);
+  out.api = function(access.site);
+  out.stack = stack(access.site);
+  const bool kernel = access.source == ordering::AccessSource::Kernel;
+  if (kernel) out.kernel = places_.kernel_of(access.site).demangled;
+  out.what = what(access.site, kernel);
+  out.stream = access.on_stream ? stream_report(stream) : report::Stream{.name = "the host", .kind = "", .handle = 0};
+  out.op = static_cast<std::uint64_t>(access.op);
+  out.thread = static_cast<std::uint32_t>(access.thread);
+  out.evidence = evidence_of(access);
+  out.begin = access.range.begin;
+  out.end = access.range.end;
+  return out;
+}
+
+report::BufferReport SiteReader::buffer(const ordering::AllocationInfo& allocation) {
+  report::BufferReport out;
+  out.memory = memory_name(allocation.kind);
+  out.stack = stack(allocation.site);
+  out.allocator = what(allocation.site);
+  out.address = allocation.range.begin;
+  out.bytes = allocation.range.size();
+  return out;
 }
 
 FailureNouns SiteReader::failure(const FailedCall& call) {

@@ -42,6 +42,10 @@ class SiteReader {
   std::string place(ordering::SiteId site);
   [[nodiscard]] const Places& places() const { return places_; }
 
+  report::AccessReport access(const ordering::Access& access, const StreamLife& stream);
+  /// Without the name that the program gave it.
+  report::BufferReport buffer(const ordering::AllocationInfo& allocation);
+
   FailureNouns failure(const FailedCall& call);
   /// A call that failed, as an operation that an explanation refers to.
   report::RelatedOp related(const FailedCall& call);

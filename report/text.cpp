@@ -62,35 +62,9 @@ std::string shown_path(const std::string& path, const TextOptions& options) {
 
 std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-std::string location(const Frame& frame, const TextOptions& options) {
-  if (!frame.file.empty()) {
-    std::string out = shown_path(frame.file, options);
-    if (frame.line) out += ":" + std::to_string(frame.line);
-    if (frame.line && frame.column) out += ":" + std::to_string(frame.column);
-    return out;
-  }
-  if (!frame.module.empty()) return "(" + base_name(frame.module) + "+" + hex(frame.offset) + ")";
-  return "(" + hex(frame.address) + ")";
-}
-
 const Frame* first_user_frame(const std::vector<Frame>& stack) {
   auto it = std::find_if(stack.begin(), stack.end(), [](const Frame& f) { return !f.library; });
   return it == stack.end() ? nullptr : &*it;
-}
-
-void append_stack(std::string& out, const std::vector<Frame>& stack, const TextOptions& options) {
-  bool only_library = !first_user_frame(stack);
-  const std::size_t most = only_library ? kLibraryFramesShown : kUserFramesShown;
-  std::size_t number = 0;
-  for (const Frame& frame : stack) {
-    if (frame.library && !only_library) continue;
-    if (number++ >= most) continue;
-    out += "      #" + std::to_string(number - 1) + " ";
-    if (!frame.function.empty()) out += short_name(frame.function) + " ";
-    out += location(frame, options) + "\n";
-  }
-  if (!only_library && number > most)
-    out += "      ... " + std::to_string(number - most) + " more, see the JSON report\n";
 }
 
 std::string stream_phrase(const Stream& stream) {
@@ -156,6 +130,32 @@ std::string properties(const Finding& finding) {
 
 }  // namespace
 
+std::string location(const Frame& frame, const TextOptions& options) {
+  if (!frame.file.empty()) {
+    std::string out = shown_path(frame.file, options);
+    if (frame.line) out += ":" + std::to_string(frame.line);
+    if (frame.line && frame.column) out += ":" + std::to_string(frame.column);
+    return out;
+  }
+  if (!frame.module.empty()) return "(" + base_name(frame.module) + "+" + hex(frame.offset) + ")";
+  return "(" + hex(frame.address) + ")";
+}
+
+void append_stack(std::string& out, const std::vector<Frame>& stack, const TextOptions& options) {
+  bool only_library = !first_user_frame(stack);
+  const std::size_t most = only_library ? kLibraryFramesShown : kUserFramesShown;
+  std::size_t number = 0;
+  for (const Frame& frame : stack) {
+    if (frame.library && !only_library) continue;
+    if (number++ >= most) continue;
+    out += "      #" + std::to_string(number - 1) + " ";
+    if (!frame.function.empty()) out += short_name(frame.function) + " ";
+    out += location(frame, options) + "\n";
+  }
+  if (!only_library && number > most)
+    out += "      ... " + std::to_string(number - most) + " more, see the JSON report\n";
+}
+
 std::string hex(std::uint64_t value) {
   std::array<char, 16> digits{};
   auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value, 16).ptr;
@@ -169,6 +169,7 @@ std::string counted(std::uint64_t count, std::string_view noun) {
 std::string title(const Finding& finding) {
   if (finding.kind == Kind::Race) return finding.hazard + " race";
   if (finding.kind == Kind::HostRace) return finding.hazard + " host race";
+  if (finding.kind == Kind::UnneededSync) return "sync " + finding.hazard;
   return finding.hazard;
 }
 

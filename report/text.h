@@ -42,6 +42,12 @@ const char* line_hint();
 /// The last line: counts, and the place of `first` (the first error or latent finding; may be nullptr).
 std::string summary_line(const Summary& summary, const Finding* first, const TextOptions& options);
 
+/// "src/train.cu:88:5", or the module and offset.
+std::string location(const Frame& frame, const TextOptions& options);
+
+/// The frames of the program, one a line; of a stack of nothing else the first three.
+void append_stack(std::string& out, const std::vector<Frame>& stack, const TextOptions& options);
+
 /// "0x7f12"
 std::string hex(std::uint64_t value);
 

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// `--syncs`: a trace that was judged is judged again, without its waits (judge/sync_replay.h).
+//
+// The replays read the file from its first record on, so a live judge must have left it whole: with this option `run`
+// takes nothing out of a trace until all is done. Of a trace that is not whole, or of a process that did not end by
+// itself, nothing is called unneeded: what is missing may need it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/options.h"
+#include "cli/trace_judge.h"
+#include "interposer/trace/reader.h"
+#include "judge/syncs.h"
+
+namespace streamsan::judge {
+class Symbolizer;
+}
+
+namespace streamsan::cli {
+
+/// What the first reading of a trace has to keep for the replays.
+class SyncNotes {
+ public:
+  void see(const trace::Item& item) {
+    if (item.record->kind == trace::Kind::HostIdle) keep(item);
+  }
+  /// By position of the operation.
+  std::vector<judge::IdleMemory> take();
+
+ private:
+  void keep(const trace::Item& item);
+  std::vector<judge::IdleMemory> idle_;
+};
+
+/// Adds a finding for each synchronising call site to the verdict, or a warning why there are none. `reader` has come
+/// to its end.
+void judge_syncs(Verdict& verdict, const std::string& path, const Options& options, const TraceControl& control,
+                 const trace::Reader& reader, SyncNotes notes, judge::Symbolizer& symbolizer);
+
+}  // namespace streamsan::cli

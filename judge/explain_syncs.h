@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The verdicts of sync_replay.h in words: one finding for each synchronising call site.
+//
+// Each says what it waits for, what it alone orders, and what to do: nothing, remove it, or write something narrower in
+// its place, in the names of the API that the program uses. A recommendation says that it was verified by replay, and
+// how the bytes of kernels are known.
+//
+// FINGERPRINT: from the effect and the call's place, and not from the verdict, so that two runs can be compared by it.
+#pragma once
+
+#include <vector>
+
+#include "judge/symbolizer.h"
+#include "judge/sync_replay.h"
+#include "report/finding.h"
+
+namespace streamsan::judge {
+
+/// In the order in which the sites were met. Sites of one fingerprint and verdict are one.
+std::vector<report::Finding> explain(const SyncJudgement& judgement, Symbolizer& symbolizer);
+
+}  // namespace streamsan::judge

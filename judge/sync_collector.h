@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The first replay of a run: without each of its waits, one at a time, all at once.
+//
+// As a sink it keeps, for each variant, the distinct pairs that are worse than in the run, and what the host may have
+// done unseen. As an observer it sees what the calls are, how often they are made and how long they blocked, which of
+// them are followed by the reading of a clock, and which memory the host provably left alone. It sits in the hottest
+// path of a replay: a pair that is known is one look-up, and a variant of which enough is known is settled.
+//
+// WHICH CALL THE TIME BETWEEN TWO EVENTS NEEDS: the one by which the host came to know that the second event is
+// complete. For each event that measures time and was recorded last, that is looked at when a blocking call returns.
+//
+// What it loses: of more than kOpenEvents such events at a time the oldest is forgotten, so that a call which only the
+// time between events needs may be taken for unneeded; distinct pairs beyond SyncSite::kMostPairs are counted only.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "judge/judge.h"
+#include "judge/syncs.h"
+#include "ordering/flat_map.h"
+
+namespace streamsan::judge {
+
+/// Operations whose host memory the host did not touch, by number: the ranges.
+class IdleOperations {
+ public:
+  void add(ordering::OpId op, ordering::Range range) { ranges_[static_cast<std::uint64_t>(op)].push_back(range); }
+  /// Is the exposure refuted: the host surely did nothing with the memory?
+  [[nodiscard]] bool refutes(const ordering::Exposure& exposure) const;
+
+ private:
+  ordering::FlatMap<std::vector<ordering::Range>> ranges_;
+};
+
+class SyncCollector final : public ordering::WhatIfSink, public Observer {
+ public:
+  /// `idle`: of the whole trace, by position.
+  explicit SyncCollector(std::span<const IdleMemory> idle) : idle_(idle) {}
+  /// The judge that is observed; before its first record.
+  void watch(Judge& judge) { judge_ = &judge; }
+
+  void variant(ordering::VariantId variant, const ordering::Cut& cut) override;
+  void mattered(ordering::VariantId variant, ordering::OpId call) override;
+  void pair(const ordering::Pair& pair) override;
+  void exposed(const ordering::Exposure& exposure) override;
+  [[nodiscard]] bool settled(ordering::VariantId variant) const override {
+    return variant < variants_.size() && variants_[variant].settled;
+  }
+  void observe(const trace::Item& item, ordering::OpId first, ordering::OpId last) override;
+
+  /// After the end: the sites in the order in which they were met, without verdicts. Barriers that had nothing to order
+  /// are none.
+  std::vector<SyncSite> take();
+  [[nodiscard]] const IdleOperations& idle_operations() const { return idle_operations_; }
+  /// Launches of which not all bytes were known.
+  [[nodiscard]] std::uint64_t inferred_launches() const { return inferred_launches_; }
+
+ private:
+  struct Variant {
+    SyncSite site;
+    std::uint64_t pairs = 0;
+    std::uint64_t pairs_at_newest = 0;  ///< value of `pairs` when the last new one was met
+    bool settled = false;
+  };
+  /// What is seen of a call site, whether or not the model makes a variant of it.
+  struct Seen {
+    SyncKind kind{};
+    bool asynchronous = false;
+    StreamLife stream;
+    std::uint64_t calls = 0;
+    std::uint64_t blocked_ns = 0;
+    bool timed = false;
+    std::uint64_t clock_reads = 0;
+    std::string clock;
+    std::uint64_t event_times = 0;
+  };
+  struct Blocking {
+    std::uint64_t position = 0;
+    ordering::SiteId site{};
+  };
+  static constexpr std::size_t kOpenEvents = 64;
+  static constexpr std::uint64_t kPairsUntilSettled = 4096;  ///< without a new one among them
+
+  Seen& see(const trace::Record& record, SyncKind kind, std::uint32_t kernel = 0);
+  void blocks(const trace::Item& item, SyncKind kind);
+  void call_end(const trace::Item& item);
+  void event_time(const trace::Record& record);
+
+  Judge* judge_ = nullptr;
+  std::span<const IdleMemory> idle_;
+  IdleOperations idle_operations_;
+  std::vector<Variant> variants_;           ///< by number; the first is the base
+  ordering::FlatMap<std::uint32_t> pairs_;  ///< key of pair and variant -> index in SyncSite::pairs, plus one
+  ordering::FlatMap<std::uint32_t> exposures_;
+  ordering::FlatMap<Seen> seen_;               ///< by site
+  ordering::FlatMap<Blocking> blocking_;       ///< thread -> its last blocking call
+  ordering::FlatMap<bool> untimed_;            ///< raw handles of events that measure no time
+  std::deque<ordering::EventId> open_events_;  ///< recorded, and not known to be complete
+  ordering::FlatMap<std::uint32_t> known_by_;  ///< event -> site of the call that told the host
+  std::uint64_t inferred_launches_ = 0;
+};
+
+}  // namespace streamsan::judge

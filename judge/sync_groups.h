@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Waits that nothing needs one by one, and of which some are needed all the same.
+//
+// All of them are left out at once. If that replay is not clean, it is replayed again with variants that put one back
+// each: a pair of accesses that is unordered in the base and ordered in a variant is mended by that site. The fewest
+// sites that mend all are kept (greedily: the one that mends most first), and whatever could have mended the same pair
+// is of one group with the one that is kept.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "judge/syncs.h"
+#include "ordering/flat_map.h"
+#include "ordering/what_if.h"
+
+namespace streamsan::judge {
+
+/// Which of the sites that are left out mends which pair. Variant i + 1 puts site i back.
+class SyncMending final : public ordering::WhatIfSink {
+ public:
+  explicit SyncMending(std::size_t sites) : sites_(sites) {}
+  void variant(ordering::VariantId, const ordering::Cut&) override {}
+  void mattered(ordering::VariantId, ordering::OpId) override {}
+  void pair(const ordering::Pair& pair) override;
+  void exposed(const ordering::Exposure&) override {}
+  [[nodiscard]] bool settled(ordering::VariantId) const override { return false; }
+
+  /// For each distinct pair the sites (0, 1, ...) of which any one mends it.
+  [[nodiscard]] const std::vector<std::vector<std::uint32_t>>& pairs() const { return pairs_; }
+
+ private:
+  static constexpr std::size_t kMostPairs = 4096;
+  std::size_t sites_;
+  std::vector<std::vector<std::uint32_t>> pairs_;
+  ordering::FlatMap<bool> known_;
+};
+
+/// Who must be kept, by index, and which sites belong together: for each site its group, 0: none.
+struct SyncCover {
+  std::vector<std::uint32_t> kept;
+  std::vector<std::uint32_t> group;
+};
+
+/// `rank`: of two that mend as much the one of lower rank is kept.
+SyncCover cover(const std::vector<std::vector<std::uint32_t>>& pairs, std::span<const std::uint64_t> rank);
+
+}  // namespace streamsan::judge

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "judge/sync_ladder.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+namespace streamsan::judge {
+
+using ordering::Instead;
+using ordering::SiteId;
+using ordering::StreamId;
+using trace::Kind;
+using trace::Record;
+
+namespace {
+
+/// More streams than these are a pattern that one wait serves better.
+constexpr std::size_t kMostWaits = 4;
+constexpr std::size_t kMostStreams = 2;
+constexpr std::size_t kMostPlaces = 3;
+
+/// Does the site wait for more than one stream?
+bool wide(const SyncSite& site) {
+  switch (site.kind) {
+    case SyncKind::Device:
+    case SyncKind::Copy:
+    case SyncKind::Fill:
+    case SyncKind::Free:
+      return true;
+    case SyncKind::Stream:
+      return site.stream.kind == ordering::StreamKind::Legacy;
+    case SyncKind::Event:
+    case SyncKind::Barrier:
+      return false;
+  }
+  return false;
+}
+
+template <typename Value>
+void add_once(std::vector<Value>& list, Value value) {
+  if (std::find(list.begin(), list.end(), value) == list.end()) list.push_back(value);
+}
+
+/// What a site's pairs and exposures have in common.
+struct Needs {
+  std::vector<std::pair<StreamId, StreamId>> between;
+  std::vector<StreamId> streams;  ///< of all that must be complete
+  std::vector<SiteId> earlier_sites;
+  std::vector<SiteId> later_sites;  ///< in the order of their first calls
+  bool earlier_on_streams = true;
+  bool later_on_streams = true;
+  bool later_at_host = false;  ///< what depends on it first is a touch by the host
+};
+
+Needs needs_of(const SyncSite& site) {
+  Needs out;
+  std::vector<const SyncPair*> by_later;
+  for (const SyncPair& pair : site.pairs) {
+    by_later.push_back(&pair);
+    out.earlier_on_streams &= pair.earlier.on_stream;
+    out.later_on_streams &= pair.later.on_stream;
+    if (!pair.earlier.on_stream) continue;
+    add_once(out.streams, pair.earlier.stream);
+    add_once(out.earlier_sites, pair.earlier.site);
+    if (pair.later.on_stream) add_once(out.between, {pair.earlier.stream, pair.later.stream});
+  }
+  std::sort(by_later.begin(), by_later.end(),
+            [](const SyncPair* a, const SyncPair* b) { return a->later.op < b->later.op; });
+  for (const SyncPair* pair : by_later) add_once(out.later_sites, pair->later.site);
+  if (!by_later.empty()) {
+    out.later_at_host =
+        !by_later.front()->later.on_stream && by_later.front()->later.source == ordering::AccessSource::Host;
+  }
+  for (const SyncExposure& exposure : site.exposures) {
+    add_once(out.streams, exposure.stream);
+    add_once(out.earlier_sites, exposure.site);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<SyncRung> ladder(const SyncSite& site, std::size_t index) {
+  std::vector<SyncRung> out;
+  const auto propose = [&](std::vector<Instead> instead, bool until_host = false) {
+    out.push_back({.site = index, .instead = std::move(instead), .until_host = until_host});
+  };
+  const SiteId at = site.cut.site;
+  if (site.pairs.empty() || site.more_pairs != 0) return out;
+  const Needs needs = needs_of(site);
+  if (!needs.earlier_on_streams) return out;
+
+  if (needs.later_on_streams && site.exposures.empty() && needs.between.size() <= kMostWaits) {
+    std::vector<Instead> waits;
+    for (const auto& [from, to] : needs.between) {
+      if (from != to) waits.push_back({.kind = Instead::Kind::EventWait, .at = at, .from = from, .to = to});
+    }
+    if (!waits.empty()) propose(std::move(waits));
+  }
+  if (!site.waits()) return out;
+  const bool explicit_wait = site.kind == SyncKind::Device || site.kind == SyncKind::Stream;
+  if (explicit_wait && needs.streams.size() == 1 && needs.earlier_sites.size() <= kMostPlaces) {
+    for (SiteId other : needs.earlier_sites) {
+      propose({{.kind = Instead::Kind::EventSync, .at = at, .from = needs.streams[0], .other = other}});
+    }
+  }
+  if (wide(site) && explicit_wait && needs.streams.size() <= kMostStreams) {
+    std::vector<Instead> syncs;
+    for (StreamId stream : needs.streams)
+      syncs.push_back({.kind = Instead::Kind::StreamSync, .at = at, .from = stream});
+    propose(std::move(syncs));
+  }
+  if ((explicit_wait || site.kind == SyncKind::Event) && !needs.later_sites.empty()) {
+    propose({{.kind = Instead::Kind::Move, .at = at, .other = needs.later_sites[0]}}, needs.later_at_host);
+  }
+  return out;
+}
+
+SyncTrial::SyncTrial(std::vector<SyncRung> rungs, std::span<const SyncSite> sites, const IdleOperations& idle)
+    : rungs_(std::move(rungs)), sites_(sites), idle_(idle), dirty_(rungs_.size() + 2, false), armed_(rungs_.size()) {
+  for (std::uint32_t i = 0; i < rungs_.size(); ++i) {
+    at_[static_cast<std::uint64_t>(sites_[rungs_[i].site].cut.site)].push_back(i);
+    const Instead& first = rungs_[i].instead.front();
+    if (first.kind == Instead::Kind::Move && !rungs_[i].until_host) {
+      until_[static_cast<std::uint64_t>(first.other)].push_back(i);
+    }
+  }
+}
+
+void SyncTrial::pair(const ordering::Pair& pair) {
+  for (const ordering::InVariant& in : pair.variants) {
+    if (in.order > pair.base) finish(in.variant);
+  }
+}
+
+void SyncTrial::exposed(const ordering::Exposure& exposure) {
+  if (!idle_.refutes(exposure)) finish(exposure.variant);
+}
+
+void SyncTrial::arrived(std::size_t rung) {
+  Armed& armed = armed_[rung];
+  if (!armed.armed) return;
+  rungs_[rung].useful += armed.passed;
+  armed = {};
+  --armed_count_;
+}
+
+void SyncTrial::operation(SiteId site, StreamId stream) {
+  if (armed_count_ != 0) {
+    if (const std::vector<std::uint32_t>* rungs = until_.find(static_cast<std::uint64_t>(site))) {
+      for (std::uint32_t rung : *rungs) arrived(rung);
+    }
+    for (Armed& armed : armed_) armed.passed |= armed.armed;
+  }
+  last_[static_cast<std::uint64_t>(stream)] = static_cast<std::uint32_t>(site);
+  add_once(busy_, stream);
+}
+
+void SyncTrial::synchronises(SiteId site, std::optional<StreamId> only) {
+  if (const std::vector<std::uint32_t>* rungs = at_.find(static_cast<std::uint64_t>(site))) {
+    for (std::uint32_t number : *rungs) {
+      SyncRung& rung = rungs_[number];
+      const Instead& first = rung.instead.front();
+      switch (first.kind) {
+        case Instead::Kind::EventWait:
+          ++rung.useful;
+          break;
+        case Instead::Kind::EventSync: {
+          const std::uint32_t* last = last_.find(static_cast<std::uint64_t>(first.from));
+          rung.useful += last && *last != static_cast<std::uint32_t>(first.other);
+          break;
+        }
+        case Instead::Kind::StreamSync:
+          rung.useful += std::any_of(busy_.begin(), busy_.end(), [&](StreamId stream) {
+            return std::none_of(rung.instead.begin(), rung.instead.end(),
+                                [&](const Instead& each) { return each.from == stream; });
+          });
+          break;
+        case Instead::Kind::Move:
+          armed_count_ += !armed_[number].armed;
+          armed_[number] = {.armed = true, .passed = false};
+          break;
+      }
+    }
+  }
+  if (only) {
+    std::erase(busy_, *only);
+  } else {
+    busy_.clear();
+  }
+}
+
+void SyncTrial::host_touches() {
+  if (armed_count_ == 0) return;
+  for (std::size_t i = 0; i < rungs_.size(); ++i) {
+    if (rungs_[i].until_host) arrived(i);
+  }
+}
+
+void SyncTrial::observe(const trace::Item& item, ordering::OpId first, ordering::OpId last) {
+  if (rungs_.empty()) return;
+  const Record& record = *item.record;
+  const bool executed = first <= last;
+  switch (record.kind) {
+    case Kind::Launch:
+      if (executed) {
+        operation(judge_->site_of(record, judge_->places().kernel_index(record.w[2])), judge_->stream_of(record));
+      }
+      return;
+    case Kind::Copy:
+    case Kind::Fill:
+      if (!executed) return;
+      operation(judge_->site_of(record), judge_->stream_of(record));
+      if (!(record.flags & trace::kAsyncForm)) synchronises(judge_->site_of(record), judge_->stream_of(record));
+      return;
+    case Kind::HostFunction:
+    case Kind::StreamAction:
+    case Kind::GraphLaunch:
+      if (executed) operation(judge_->site_of(record), judge_->stream_of(record));
+      return;
+    case Kind::SyncStream:
+      return synchronises(judge_->site_of(record), judge_->stream_of(record));
+    case Kind::SyncContext:
+      return synchronises(judge_->site_of(record), std::nullopt);
+    case Kind::SyncEvent:
+      return synchronises(judge_->site_of(record), ordering::StreamId{});
+    case Kind::HostAccess:
+      return host_touches();
+    default:
+      return;
+  }
+}
+
+std::vector<SyncRung> SyncTrial::take() {
+  for (std::size_t i = 0; i < rungs_.size(); ++i) rungs_[i].clean = !dirty_[i + 1];
+  return std::move(rungs_);
+}
+
+}  // namespace streamsan::judge

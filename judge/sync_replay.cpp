@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "judge/sync_replay.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "judge/sync_groups.h"
+#include "judge/sync_ladder.h"
+
+namespace streamsan::judge {
+
+using ordering::Cut;
+using ordering::Plan;
+using ordering::VariantId;
+using ordering::World;
+
+namespace {
+
+constexpr unsigned kMostRounds = 4;
+
+std::vector<std::string> doubts_of(const Judge& judge, const std::vector<std::string>& known) {
+  std::vector<std::string> out = known;
+  if (!judge.hidden_order().empty()) out.push_back("the order made by " + judge.hidden_order() + " is not seen");
+  for (const std::string& function : judge.unmodelled()) {
+    // What a graph does is doubted where one is launched.
+    if (!function.starts_with("cuGraph")) out.push_back("not modelled by this version: " + function);
+  }
+  for (const std::string& message : judge.messages()) {
+    if (!message.starts_with("footprints:")) out.push_back("the recorder says: " + message);
+  }
+  return out;
+}
+
+/// Replays one plan to its end.
+bool replay(const SyncInput& input, SyncJudgement::Replay& what, Observer* observer) {
+  if (observer) what.judge.add_observer(*observer);
+  if (!input.feed(what.judge)) return false;
+  what.judge.finish();
+  return true;
+}
+
+/// Whom to keep of those that do the same: one that had something to wait for rather than one that never had, and an
+/// earlier one rather than a later.
+std::vector<std::uint64_t> ranks(const std::vector<SyncSite>& sites, const std::vector<std::size_t>& of) {
+  std::vector<std::uint64_t> out;
+  for (std::size_t index : of) out.push_back(index + (sites[index].idle() ? sites.size() : 0));
+  return out;
+}
+
+std::vector<Cut> cuts(const std::vector<SyncSite>& sites, const std::vector<std::size_t>& of) {
+  std::vector<Cut> out;
+  for (std::size_t index : of) out.push_back(sites[index].cut);
+  return out;
+}
+
+/// All replays after the first.
+class Together {
+ public:
+  Together(const SyncInput& input, SyncJudgement& out, const IdleOperations& idle)
+      : input_(input), out_(out), idle_(idle) {}
+
+  bool run(bool doubted) {
+    std::vector<SyncRung> rungs;
+    for (std::size_t i = 0; i < out_.sites.size(); ++i) {
+      const SyncSite& site = out_.sites[i];
+      if (site.verdict == SyncVerdict::Unneeded) left_out_.push_back(i);
+      if (site.verdict != SyncVerdict::Needed || doubted || ends(site)) continue;
+      for (SyncRung& rung : ladder(site, i)) rungs.push_back(std::move(rung));
+    }
+    bool clean = true;
+    if (!try_out(std::move(rungs), clean)) return false;
+    for (unsigned round = 0; !clean && round < kMostRounds && !left_out_.empty(); ++round) {
+      if (!put_back() || !try_out({}, clean)) return false;
+    }
+    for (std::size_t index : left_out_) out_.sites[index].removable = clean;
+    out_.together = clean;
+    return true;
+  }
+
+ private:
+  static bool ends(const SyncSite& site) {
+    return std::any_of(site.exposures.begin(), site.exposures.end(),
+                       [](const SyncExposure& each) { return each.why == ordering::Exposure::Why::End; });
+  }
+
+  /// The rungs, and all that is left out together.
+  bool try_out(std::vector<SyncRung> rungs, bool& clean) {
+    // What is unneeded on its own was tried in the first pass.
+    const bool several = left_out_.size() > 1;
+    clean = true;
+    if (rungs.empty() && !several) return true;
+    Plan plan;
+    for (const SyncRung& rung : rungs) {
+      plan.variants.push_back({.cuts = {out_.sites[rung.site].cut}, .instead = rung.instead});
+    }
+    if (several) plan.variants.push_back({.cuts = cuts(out_.sites, left_out_), .instead = {}});
+    const auto last = static_cast<VariantId>(plan.variants.size());
+    SyncTrial trial(std::move(rungs), out_.sites, idle_);
+    SyncJudgement::Replay replayed(input_.options, std::move(plan), trial);
+    trial.watch(replayed.judge);
+    ++out_.replays;
+    if (!replay(input_, replayed, &trial)) return false;
+    if (several) clean = !trial.dirty(last);
+    for (SyncRung& rung : trial.take()) {
+      SyncSite& site = out_.sites[rung.site];
+      if (!rung.clean || rung.useful == 0 || site.verdict == SyncVerdict::Narrower) continue;
+      site.verdict = SyncVerdict::Narrower;
+      site.replacement.instead = std::move(rung.instead);
+    }
+    return true;
+  }
+
+  /// Finds out whom to put back.
+  bool put_back() {
+    Plan plan;
+    plan.base.cuts = cuts(out_.sites, left_out_);
+    for (std::size_t index : left_out_) plan.variants.push_back({.cuts = {out_.sites[index].cut}, .instead = {}});
+    SyncMending mending(left_out_.size());
+    SyncJudgement::Replay replayed(input_.options, std::move(plan), mending);
+    ++out_.replays;
+    if (!replay(input_, replayed, nullptr)) return false;
+    SyncCover found = cover(mending.pairs(), ranks(out_.sites, left_out_));
+    if (found.kept.empty()) {
+      // No single one mends it (several must come back, or what is missing is no pair): the last one covers most.
+      found.kept.push_back(static_cast<std::uint32_t>(left_out_.size() - 1));
+      found.group.assign(left_out_.size(), 1);
+    }
+    std::vector<std::size_t> rest;
+    for (std::uint32_t i = 0; i < left_out_.size(); ++i) {
+      SyncSite& site = out_.sites[left_out_[i]];
+      if (found.group[i] != 0 && site.group == 0) site.group = groups_ + found.group[i];
+      if (std::find(found.kept.begin(), found.kept.end(), i) == found.kept.end()) rest.push_back(left_out_[i]);
+    }
+    if (!found.group.empty()) groups_ += *std::max_element(found.group.begin(), found.group.end());
+    left_out_ = std::move(rest);
+    return true;
+  }
+
+  const SyncInput& input_;
+  SyncJudgement& out_;
+  const IdleOperations& idle_;
+  std::vector<std::size_t> left_out_;  ///< indices of sites
+  std::uint32_t groups_ = 0;
+};
+
+}  // namespace
+
+void decide(SyncSite& site, const std::vector<std::string>& doubts) {
+  const bool ends = std::any_of(site.exposures.begin(), site.exposures.end(),
+                                [](const SyncExposure& each) { return each.why == ordering::Exposure::Why::End; });
+  site.doubts.clear();
+  if (!site.pairs.empty() || ends) {
+    site.verdict = SyncVerdict::Needed;
+    site.doubts = doubts;
+  } else if (!site.exposures.empty()) {
+    site.verdict = SyncVerdict::Unknown;
+  } else if (site.clock_reads != 0 || site.event_times != 0) {
+    site.verdict = SyncVerdict::Timing;
+  } else if (!doubts.empty()) {
+    site.verdict = SyncVerdict::Unknown;
+    site.doubts = doubts;
+  } else {
+    site.verdict = SyncVerdict::Unneeded;
+  }
+}
+
+SyncJudgement judge_syncs(const SyncInput& input) {
+  SyncJudgement out;
+  out.collector_ = std::make_unique<SyncCollector>(input.idle);
+  SyncCollector& collector = *out.collector_;
+  Plan plan;
+  plan.each = true;
+  out.replay_ = std::make_unique<SyncJudgement::Replay>(input.options, std::move(plan), collector);
+  collector.watch(out.replay_->judge);
+  if (input.observe) input.observe(out.replay_->judge);
+  out.replays = 1;
+  if (!replay(input, *out.replay_, &collector)) return out;
+  out.sites = collector.take();
+  out.inferred_launches = collector.inferred_launches();
+  const std::vector<std::string> doubts = doubts_of(out.replay_->judge, input.doubts);
+  for (SyncSite& site : out.sites) decide(site, doubts);
+  out.complete = Together(input, out, collector.idle_operations()).run(!doubts.empty());
+  if (!out.complete) out.sites.clear();
+  return out;
+}
+
+}  // namespace streamsan::judge

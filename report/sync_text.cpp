@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "report/sync_text.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <map>
+
+namespace streamsan::report {
+namespace {
+
+constexpr std::size_t kPairsShown = 3;
+constexpr std::size_t kReasonsShown = 3;
+constexpr const char* kNote = "\033[1;36m";
+constexpr const char* kReset = "\033[0m";
+
+std::string milliseconds(double ms) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), ms < 10 ? "%.3f ms" : "%.1f ms", ms);
+  return text.data();
+}
+
+bool never_waited(const SyncReport& sync) { return sync.calls != 0 && sync.idle_calls == sync.calls; }
+
+/// What can be won stands first.
+int rank(const Finding& finding) {
+  const SyncReport& sync = *finding.sync;
+  if (sync.verdict == "unneeded") return never_waited(sync) && sync.group == 0 ? 5 : sync.removable ? 0 : 1;
+  if (sync.verdict == "narrower") return 1;
+  if (sync.verdict == "timing") return 2;
+  if (sync.verdict == "unknown") return 3;
+  return 4;
+}
+
+/// Is it told only when everything is? Copies that the host waits for, because it wants to use them, are many.
+bool folded(const Finding& finding) {
+  const SyncReport& sync = *finding.sync;
+  if (sync.verdict == "needed") return true;
+  if (sync.verdict == "unneeded") return never_waited(sync) && sync.group == 0;
+  return sync.verdict == "unknown" && (sync.waits == "copy" || sync.waits == "fill" || sync.waits == "free");
+}
+
+std::string in_stream(const AccessReport& access) {
+  return access.stream.kind.empty() ? "" : " on " + access.stream.name;
+}
+
+std::string line_of(const std::vector<Frame>& stack, const TextOptions& options) {
+  for (const Frame& frame : stack) {
+    if (!frame.library) return frame.file.empty() ? "" : " " + location(frame, options);
+  }
+  return "";
+}
+
+std::string access_phrase(const AccessReport& access, const TextOptions& options) {
+  std::string verb = access.verb;
+  if (!verb.empty() && verb[0] >= 'A' && verb[0] <= 'Z') verb[0] = static_cast<char>(verb[0] - 'A' + 'a');
+  return verb + " by " + access.what + in_stream(access) +
+         (access.op ? ", op #" + std::to_string(access.op) : std::string()) + line_of(access.stack, options);
+}
+
+std::string numbers(const SyncReport& sync) {
+  std::string out = counted(sync.calls, "call");
+  if (sync.idle_calls) out += ", " + std::to_string(sync.idle_calls) + " of them with nothing to wait for";
+  if (sync.blocked_ms) out += ", the host stood still for " + milliseconds(*sync.blocked_ms);
+  if (sync.gpu_idle_ms) out += ", the GPU had nothing to do for " + milliseconds(*sync.gpu_idle_ms);
+  if (sync.overlap_ms) out += ", overlap lost " + milliseconds(*sync.overlap_ms);
+  return out;
+}
+
+std::string properties(const Finding& finding) {
+  const SyncReport& sync = *finding.sync;
+  std::string out = "  [properties] kind=" + std::string(name(finding.kind)) + " verdict=" + sync.verdict +
+                    " waits=" + sync.waits + " calls=" + std::to_string(sync.calls) +
+                    " idle=" + std::to_string(sync.idle_calls) + " pairs=" + std::to_string(sync.orders.size()) +
+                    " evidence=" + sync.evidence;
+  if (sync.group) out += " group=" + std::to_string(sync.group);
+  if (sync.verdict == "unneeded") out += sync.removable ? " removable=1" : " removable=0";
+  return out + " fingerprint=" + finding.fingerprint + "\n";
+}
+
+}  // namespace
+
+double winnable_ms(const SyncReport& sync) {
+  if (sync.verdict != "unneeded" && sync.verdict != "narrower") return 0;
+  if (sync.gpu_idle_ms || sync.overlap_ms) return sync.gpu_idle_ms.value_or(0) + sync.overlap_ms.value_or(0);
+  return sync.blocked_ms.value_or(0);
+}
+
+std::string sync_text(const Finding& finding, const TextOptions& options) {
+  const SyncReport& sync = *finding.sync;
+  const std::string head = "NOTE: streamsan: " + title(finding);
+  std::string out = "==" + std::to_string(finding.pid) + "== " + (options.color ? kNote + head + kReset : head) + ": " +
+                    finding.message + "\n";
+  out += "  " + numbers(sync) + (sync.library.empty() ? "" : ", made inside of " + sync.library) + "\n";
+  append_stack(out, sync.stack, options);
+  std::size_t shown = 0;
+  for (const OrderedPair& pair : sync.orders) {
+    if (shown++ == kPairsShown) break;
+    out += "  It alone orders " + access_phrase(pair.later, options) + "\n";
+    out += "            after " + access_phrase(pair.earlier, options) + "\n";
+    if (pair.buffer) {
+      out += "            on " + pair.buffer->memory +
+             (pair.buffer->allocator.empty() ? "" : " allocated by " + pair.buffer->allocator) +
+             line_of(pair.buffer->stack, options) +
+             (pair.count > 1 ? ", " + counted(pair.count, "time") : std::string()) + "\n";
+    }
+    if (!pair.rule.empty())
+      out += "            (today's driver orders the two all the same; no document promises it)\n";
+  }
+  if (sync.orders.size() > kPairsShown) {
+    out += "  ... and " + counted(sync.orders.size() - kPairsShown, "more pair") + ", see the JSON report\n";
+  }
+  const bool tells_reasons = sync.verdict == "unneeded" || sync.verdict == "narrower";
+  if (tells_reasons) {
+    out += "  Why: " + finding.explanation + "\n";
+  } else {
+    for (std::size_t i = 0; i < sync.reasons.size() && i < kReasonsShown; ++i)
+      out += "  Why: " + sync.reasons[i] + "\n";
+    if (sync.reasons.size() > kReasonsShown) {
+      out += "  ... and " + counted(sync.reasons.size() - kReasonsShown, "more reason") + ", see the JSON report\n";
+    }
+  }
+  if (!finding.fix.empty()) out += "  Fix: " + finding.fix + "\n";
+  return out + properties(finding);
+}
+
+std::string sync_section(const std::vector<Finding>& findings, const TextOptions& options, bool all) {
+  std::vector<const Finding*> order;
+  for (const Finding& finding : findings) {
+    if (finding.sync && !finding.suppressed) order.push_back(&finding);
+  }
+  if (order.empty()) return "";
+  std::stable_sort(order.begin(), order.end(), [](const Finding* a, const Finding* b) {
+    const double x = winnable_ms(*a->sync), y = winnable_ms(*b->sync);
+    return x != y ? x > y : rank(*a) < rank(*b);
+  });
+  std::string out;
+  std::map<std::string, std::uint64_t> counts;
+  std::uint64_t idle = 0, hidden = 0, removable = 0;
+  double win = 0;
+  for (const Finding* finding : order) {
+    const SyncReport& sync = *finding->sync;
+    const bool never = rank(*finding) == 5;
+    never ? ++idle : ++counts[sync.verdict];
+    removable += sync.verdict == "unneeded" && sync.removable && !never;
+    if (sync.verdict == "unneeded" ? sync.removable : sync.verdict == "narrower") win += winnable_ms(sync);
+    if (folded(*finding) && !all) {
+      ++hidden;
+      continue;
+    }
+    out += sync_text(*finding, options) + "\n";
+  }
+  const std::string prefix = "==" + std::to_string(order[0]->pid) + "== streamsan: ";
+  out += prefix + counted(order.size(), "synchronising call site") + ": ";
+  std::string parts;
+  const auto add = [&parts](std::uint64_t count, const char* what) {
+    if (count) parts += (parts.empty() ? "" : ", ") + std::to_string(count) + " " + what;
+  };
+  for (const char* verdict : {"unneeded", "narrower", "timing", "unknown", "needed"}) add(counts[verdict], verdict);
+  add(idle, "that never had to wait");
+  out += parts;
+  if (hidden) out += " (" + std::to_string(hidden) + " not shown: verbosity=1 shows all)";
+  out += "\n";
+  if (removable > 1) {
+    out += prefix + "the " + std::to_string(removable) +
+           " unneeded ones that are removable were left out together: that replay was clean\n";
+  }
+  if (win > 0) out += prefix + "at most " + milliseconds(win) + " could be won\n";
+  return out;
+}
+
+}  // namespace streamsan::report
