@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the programs of runtime/syncs share: kernels whose length can be chosen, a check of what they computed, a clock.
+//
+// Without an argument a program does its calls once and computes next to nothing: that is what is judged, also where
+// there is no GPU. With one, the number of thousands of clock cycles that each kernel spins, it checks its result, exits
+// with 98 if that is wrong, and prints how long it took: "milliseconds 12.3".
+#pragma once
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+#include "must.h"
+
+constexpr int kCount = 1 << 14;
+constexpr size_t kBytes = kCount * sizeof(float);
+
+inline long g_cycles = 0;  // of each kernel; 0: nothing is measured and nothing is checked
+inline std::chrono::steady_clock::time_point g_start;
+
+__device__ void spin(long cycles) {
+  const long start = clock64();
+  while (clock64() - start < cycles) {
+  }
+}
+
+/// Small enough that many run at a time.
+__global__ void set(float* out, float value, long cycles) {
+  spin(cycles);
+  for (int i = threadIdx.x; i < kCount; i += blockDim.x) out[i] = value;
+}
+
+__global__ void add(float* out, const float* in, float value, long cycles) {
+  spin(cycles);
+  for (int i = threadIdx.x; i < kCount; i += blockDim.x) out[i] = in[i] + value;
+}
+
+inline void run_set(cudaStream_t stream, float* out, float value) {
+  set<<<1, 256, 0, stream>>>(out, value, g_cycles);
+  must(cudaGetLastError());
+}
+
+inline void run_add(cudaStream_t stream, float* out, const float* in, float value) {
+  add<<<1, 256, 0, stream>>>(out, in, value, g_cycles);
+  must(cudaGetLastError());
+}
+
+inline void begin(int argc, char** argv) {
+  if (argc > 1) g_cycles = std::atol(argv[1]) * 1000;
+  must(cudaFree(nullptr));
+  if (g_cycles) g_start = std::chrono::steady_clock::now();
+}
+
+/// All work that is timed has been waited for.
+inline void done() {
+  if (!g_cycles) return;
+  const auto took = std::chrono::steady_clock::now() - g_start;
+  std::printf("milliseconds %.3f\n", std::chrono::duration<double, std::milli>(took).count());
+}
+
+inline void expect(const float* host, float value) {
+  if (!g_cycles) return;
+  for (int i = 0; i < kCount; ++i) {
+    if (host[i] == value) continue;
+    std::fprintf(stderr, "element %d is %g and not %g\n", i, host[i], value);
+    std::_Exit(98);
+  }
+}
+
+/// What is in device memory, with a copy that the host waits for.
+inline void expect_device(const float* device, float value) {
+  std::vector<float> host(kCount);
+  must(cudaMemcpy(host.data(), device, kBytes, cudaMemcpyDeviceToHost));
+  expect(host.data(), value);
+}
+
+inline float* device_floats() {
+  float* out;
+  must(cudaMalloc(&out, kBytes));
+  return out;
+}
+
+inline float* pinned_floats() {
+  float* out;
+  must(cudaMallocHost(&out, kBytes));
+  return out;
+}
+
+inline cudaStream_t non_blocking_stream() {
+  cudaStream_t out;
+  must(cudaStreamCreateWithFlags(&out, cudaStreamNonBlocking));
+  return out;
+}
+
+inline cudaStream_t blocking_stream() {
+  cudaStream_t out;
+  must(cudaStreamCreate(&out));
+  return out;
+}
+
+inline cudaEvent_t order_event() {
+  cudaEvent_t out;
+  must(cudaEventCreateWithFlags(&out, cudaEventDisableTiming));
+  return out;
+}
