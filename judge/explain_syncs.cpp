@@ -221,10 +221,10 @@ report::OrderedPair SyncExplainer::ordered(const SyncPair& pair) {
 std::string SyncExplainer::message(const SyncSite& site) {
   switch (site.verdict) {
     case SyncVerdict::Unneeded:
-      if (site.idle()) return subject(site) + " had nothing to wait for in this run.";
       if (site.group != 0 && !site.removable) {
-        return subject(site) + " is not needed in this run as long as others wait for the same.";
+        return subject(site) + " is needed only if others that wait for the same are removed.";
       }
+      if (site.idle()) return subject(site) + " had nothing to wait for in this run.";
       return subject(site) + " is not needed in this run.";
     case SyncVerdict::Narrower:
       return subject(site) + " is needed only between " + between(site) + ".";
@@ -309,7 +309,7 @@ std::string SyncExplainer::fix(const SyncSite& site, const report::SyncReport& r
   const std::string kept = group_mates(site, false);
   const std::string gone = group_mates(site, true);
   if (site.removable) return out + "; " + (kept.empty() ? "one that waits for the same" : kept) + " must stay.";
-  if (!gone.empty()) return "keep it and remove " + gone + ", or the other way round.";
+  if (!gone.empty()) return "keep it, for it stands for " + gone + " when that is removed.";
   return "of those that wait for the same (" + kept + ") not all can go.";
 }
 

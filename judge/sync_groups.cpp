@@ -24,11 +24,11 @@ void SyncMending::pair(const ordering::Pair& pair) {
   pairs_.push_back(std::move(menders));
 }
 
-SyncCover cover(const std::vector<std::vector<std::uint32_t>>& pairs, std::span<const std::uint64_t> rank) {
+SyncCover cover(const std::vector<std::vector<std::uint32_t>>& pairs, const std::vector<bool>& idle) {
   SyncCover out;
-  out.group.assign(rank.size(), 0);
+  out.group.assign(idle.size(), 0);
   // Who could mend the same pair belongs together.
-  std::vector<std::uint32_t> parent(rank.size());
+  std::vector<std::uint32_t> parent(idle.size());
   std::iota(parent.begin(), parent.end(), 0u);
   const auto root = [&parent](std::uint32_t site) {
     while (parent[site] != site) site = parent[site] = parent[parent[site]];
@@ -39,14 +39,16 @@ SyncCover cover(const std::vector<std::vector<std::uint32_t>>& pairs, std::span<
   }
   std::vector<bool> mended(pairs.size(), false);
   for (std::size_t left = pairs.size(); left != 0;) {
-    std::vector<std::uint64_t> mends(rank.size(), 0);
+    std::vector<std::uint64_t> mends(idle.size(), 0);
     for (std::size_t i = 0; i < pairs.size(); ++i) {
       if (mended[i]) continue;
       for (std::uint32_t site : pairs[i]) ++mends[site];
     }
     std::uint32_t best = 0;
     for (std::uint32_t site = 1; site < mends.size(); ++site) {
-      if (mends[site] > mends[best] || (mends[site] == mends[best] && rank[site] < rank[best])) best = site;
+      const bool mended_by_best = mends[best] != 0;
+      if (mends[site] == 0 || (mended_by_best && idle[site] && !idle[best])) continue;
+      if (mends[site] > mends[best] || (idle[best] && !idle[site])) best = site;
     }
     if (mends[best] == 0) break;
     out.kept.push_back(best);
@@ -56,13 +58,13 @@ SyncCover cover(const std::vector<std::vector<std::uint32_t>>& pairs, std::span<
       --left;
     }
   }
-  std::vector<std::uint32_t> number(rank.size(), 0);
+  std::vector<std::uint32_t> number(idle.size(), 0);
   std::uint32_t groups = 0;
   for (std::uint32_t kept : out.kept) {
     std::uint32_t& group = number[root(kept)];
     if (group == 0) group = ++groups;
   }
-  for (std::uint32_t site = 0; site < rank.size(); ++site) out.group[site] = number[root(site)];
+  for (std::uint32_t site = 0; site < idle.size(); ++site) out.group[site] = number[root(site)];
   return out;
 }
 

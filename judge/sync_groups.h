@@ -9,7 +9,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "judge/syncs.h"
@@ -44,7 +43,8 @@ struct SyncCover {
   std::vector<std::uint32_t> group;
 };
 
-/// `rank`: of two that mend as much the one of lower rank is kept.
-SyncCover cover(const std::vector<std::vector<std::uint32_t>>& pairs, std::span<const std::uint64_t> rank);
+/// `idle`: those that had nothing to wait for in the run; the others are kept before them, for what they wait for has
+/// to be waited for anyway. Of two that mend as much the earlier one is kept.
+SyncCover cover(const std::vector<std::vector<std::uint32_t>>& pairs, const std::vector<bool>& idle);
 
 }  // namespace streamsan::judge

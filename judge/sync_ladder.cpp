@@ -146,11 +146,16 @@ void SyncTrial::arrived(std::size_t rung) {
   --armed_count_;
 }
 
+void SyncTrial::reached(SiteId site) {
+  if (armed_count_ == 0) return;
+  if (const std::vector<std::uint32_t>* rungs = until_.find(static_cast<std::uint64_t>(site))) {
+    for (std::uint32_t rung : *rungs) arrived(rung);
+  }
+}
+
 void SyncTrial::operation(SiteId site, StreamId stream) {
   if (armed_count_ != 0) {
-    if (const std::vector<std::uint32_t>* rungs = until_.find(static_cast<std::uint64_t>(site))) {
-      for (std::uint32_t rung : *rungs) arrived(rung);
-    }
+    reached(site);
     for (Armed& armed : armed_) armed.passed |= armed.armed;
   }
   last_[static_cast<std::uint64_t>(stream)] = static_cast<std::uint32_t>(site);
@@ -225,7 +230,11 @@ void SyncTrial::observe(const trace::Item& item, ordering::OpId first, ordering:
       return synchronises(judge_->site_of(record), std::nullopt);
     case Kind::SyncEvent:
       return synchronises(judge_->site_of(record), ordering::StreamId{});
+    case Kind::Free:
+      if (record.w[2] != static_cast<std::uint64_t>(trace::FreeKind::Async)) reached(judge_->site_of(record));
+      return;
     case Kind::HostAccess:
+    case Kind::HostFree:
       return host_touches();
     default:
       return;

@@ -56,6 +56,8 @@ class SyncTrial final : public ordering::WhatIfSink, public Observer {
  private:
   void operation(ordering::SiteId site, ordering::StreamId stream);
   void synchronises(ordering::SiteId site, std::optional<ordering::StreamId> only);
+  /// A call of the site is made.
+  void reached(ordering::SiteId site);
   void host_touches();
   void arrived(std::size_t rung);
   void finish(ordering::VariantId variant) { dirty_[variant] = true; }

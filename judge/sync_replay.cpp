@@ -39,14 +39,6 @@ bool replay(const SyncInput& input, SyncJudgement::Replay& what, Observer* obser
   return true;
 }
 
-/// Whom to keep of those that do the same: one that had something to wait for rather than one that never had, and an
-/// earlier one rather than a later.
-std::vector<std::uint64_t> ranks(const std::vector<SyncSite>& sites, const std::vector<std::size_t>& of) {
-  std::vector<std::uint64_t> out;
-  for (std::size_t index : of) out.push_back(index + (sites[index].idle() ? sites.size() : 0));
-  return out;
-}
-
 std::vector<Cut> cuts(const std::vector<SyncSite>& sites, const std::vector<std::size_t>& of) {
   std::vector<Cut> out;
   for (std::size_t index : of) out.push_back(sites[index].cut);
@@ -119,7 +111,9 @@ class Together {
     SyncJudgement::Replay replayed(input_.options, std::move(plan), mending);
     ++out_.replays;
     if (!replay(input_, replayed, nullptr)) return false;
-    SyncCover found = cover(mending.pairs(), ranks(out_.sites, left_out_));
+    std::vector<bool> idle;
+    for (std::size_t index : left_out_) idle.push_back(out_.sites[index].idle());
+    SyncCover found = cover(mending.pairs(), idle);
     if (found.kept.empty()) {
       // No single one mends it (several must come back, or what is missing is no pair): the last one covers most.
       found.kept.push_back(static_cast<std::uint32_t>(left_out_.size() - 1));

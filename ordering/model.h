@@ -230,7 +230,7 @@ class Model {
   void signal(Call call, std::optional<StreamId> stream, std::uint64_t object);
   void await(Call call, std::optional<StreamId> stream, std::uint64_t object);
 
-  // ---- questions about order, for advice; they change nothing ----------------------------------------------------------
+  // ---- questions about order, of the base, for advice; they change nothing ------------------------------------------------
   /// Where the event was last recorded; nullopt: nowhere.
   [[nodiscard]] std::optional<Moment> last_record(EventId event) const;
   /// The last operation of the stream; nullopt: it had none.

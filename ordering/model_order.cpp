@@ -121,11 +121,11 @@ std::optional<Moment> Model::last_operation(StreamId stream) const {
 
 bool Model::is_after(StreamId stream, Moment moment) const {
   const Lane* lane = impl_->lane(stream);
-  return lane && (lane->slot == moment.lane || lane->clock.documented.covers(moment.lane, moment.epoch));
+  return lane && (lane->slot == moment.lane || lane->clock.documented[moment.lane] >= moment.epoch);
 }
 
 bool Model::is_after(ThreadId thread, Moment moment) const {
-  return impl_->host(thread).clock.documented.covers(moment.lane, moment.epoch);
+  return impl_->host(thread).clock.documented[moment.lane] >= moment.epoch;
 }
 
 }  // namespace streamsan::ordering

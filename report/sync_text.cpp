@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdio>
 #include <map>
+#include <set>
 
 namespace streamsan::report {
 namespace {
@@ -25,7 +26,7 @@ bool never_waited(const SyncReport& sync) { return sync.calls != 0 && sync.idle_
 /// What can be won stands first.
 int rank(const Finding& finding) {
   const SyncReport& sync = *finding.sync;
-  if (sync.verdict == "unneeded") return never_waited(sync) && sync.group == 0 ? 5 : sync.removable ? 0 : 1;
+  if (sync.verdict == "unneeded") return !never_waited(sync) ? 0 : sync.group != 0 ? 1 : 5;
   if (sync.verdict == "narrower") return 1;
   if (sync.verdict == "timing") return 2;
   if (sync.verdict == "unknown") return 3;
@@ -33,9 +34,10 @@ int rank(const Finding& finding) {
 }
 
 /// Is it told only when everything is? Copies that the host waits for, because it wants to use them, are many.
-bool folded(const Finding& finding) {
+/// `stands_for_others`: what could go in its place does.
+bool folded(const Finding& finding, bool stands_for_others) {
   const SyncReport& sync = *finding.sync;
-  if (sync.verdict == "needed") return true;
+  if (sync.verdict == "needed" || stands_for_others) return true;
   if (sync.verdict == "unneeded") return never_waited(sync) && sync.group == 0;
   return sync.verdict == "unknown" && (sync.waits == "copy" || sync.waits == "fill" || sync.waits == "free");
 }
@@ -136,15 +138,20 @@ std::string sync_section(const std::vector<Finding>& findings, const TextOptions
   });
   std::string out;
   std::map<std::string, std::uint64_t> counts;
-  std::uint64_t idle = 0, hidden = 0, removable = 0;
+  std::uint64_t idle = 0, hidden = 0, removable = 0, kept = 0;
+  std::set<std::uint32_t> thinned;  // groups of which some can go
+  for (const Finding* finding : order) {
+    if (finding->sync->removable && finding->sync->group != 0) thinned.insert(finding->sync->group);
+  }
   double win = 0;
   for (const Finding* finding : order) {
     const SyncReport& sync = *finding->sync;
     const bool never = rank(*finding) == 5;
-    never ? ++idle : ++counts[sync.verdict];
+    const bool stands = sync.verdict == "unneeded" && !sync.removable && thinned.contains(sync.group);
+    stands ? ++kept : never ? ++idle : ++counts[sync.verdict];
     removable += sync.verdict == "unneeded" && sync.removable && !never;
     if (sync.verdict == "unneeded" ? sync.removable : sync.verdict == "narrower") win += winnable_ms(sync);
-    if (folded(*finding) && !all) {
+    if (folded(*finding, stands) && !all) {
       ++hidden;
       continue;
     }
@@ -157,6 +164,7 @@ std::string sync_section(const std::vector<Finding>& findings, const TextOptions
     if (count) parts += (parts.empty() ? "" : ", ") + std::to_string(count) + " " + what;
   };
   for (const char* verdict : {"unneeded", "narrower", "timing", "unknown", "needed"}) add(counts[verdict], verdict);
+  add(kept, "to be kept for others of their group");
   add(idle, "that never had to wait");
   out += parts;
   if (hidden) out += " (" + std::to_string(hidden) + " not shown: verbosity=1 shows all)";

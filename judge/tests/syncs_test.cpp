@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Traces whose synchronisation is judged, through all replays: what each wait is good for, and what is said about it.
+// Each recommendation has a twin that follows it and about which nothing is left to say.
+#include "judge/syncs.h"
+
+#include <gtest/gtest.h>
+
+#include "judge/explain_syncs.h"
+#include "judge/sync_groups.h"
+#include "judge/sync_replay.h"
+#include "judge/tests/judged.h"
+
+namespace streamsan::judge {
+namespace {
+
+using ordering::MemoryKind;
+using report::Finding;
+using trace::NonBlocking;
+using trace::pointer_word;
+using trace::TraceBuilder;
+
+constexpr std::uint64_t kA = 0x1000, kB = 0x2000, kC = 0x3000, kEvent = 0xE0;
+constexpr std::uint64_t kX = 0x7000'0000'0000, kY = 0x7000'0010'0000, kZ = 0x7000'0020'0000, kPinned = 0x5000'0000;
+constexpr std::uint64_t kHeap = 0x9000;
+constexpr std::uint64_t kBytes = 8192;
+constexpr std::uint64_t kWrite = 1, kRead = 2;
+
+TraceBuilder program(NonBlocking kind = NonBlocking::Yes) {
+  TraceBuilder trace;
+  trace.module("/opt/app/demo", 0x400000, 0x400000, 0x500000);
+  trace.function(kWrite, "_Z5writePf");
+  trace.function(kRead, "_Z4readPKf");
+  for (std::uint64_t stream : {kA, kB, kC}) trace.stream_create(stream, kind);
+  trace.event_create(kEvent);
+  for (std::uint64_t buffer : {kX, kY, kZ}) trace.at({0x401000}).alloc(buffer, kBytes);
+  trace.at({0x401010}).alloc(kPinned, kBytes, MemoryKind::Pinned);
+  return trace;
+}
+void write(TraceBuilder& trace, std::uint64_t stream, std::uint64_t buffer, std::uint64_t at = 0x401100) {
+  trace.at({at}).launch(stream, kWrite, {pointer_word(0, buffer)}, kBytes);
+}
+void read(TraceBuilder& trace, std::uint64_t stream, std::uint64_t buffer, std::uint64_t at = 0x401200) {
+  trace.at({at}).launch(stream, kRead, {pointer_word(0, buffer)}, kBytes);
+}
+
+struct Syncs {
+  SyncJudgement judgement;
+  std::vector<Finding> findings;
+  [[nodiscard]] const report::SyncReport& at(std::uint64_t offset) const {
+    static const report::SyncReport none;
+    for (const Finding& finding : findings) {
+      if (!finding.sync->stack.empty() && finding.sync->stack[0].offset == offset) return *finding.sync;
+    }
+    ADD_FAILURE() << "no site at " << offset;
+    return none;
+  }
+  [[nodiscard]] const Finding& finding_at(std::uint64_t offset) const {
+    for (const Finding& finding : findings) {
+      if (!finding.sync->stack.empty() && finding.sync->stack[0].offset == offset) return finding;
+    }
+    static const Finding none;
+    ADD_FAILURE() << "no site at " << offset;
+    return none;
+  }
+};
+
+Syncs judged_syncs(const TraceBuilder& trace, std::vector<std::string> doubts = {}, std::vector<IdleMemory> idle = {}) {
+  TemporaryFile file(trace.bytes());
+  SyncInput input;
+  input.doubts = std::move(doubts);
+  input.idle = std::move(idle);
+  input.feed = [&](Judge& judge) {
+    std::string error;
+    auto reader = trace::Reader::open(file.path(), {}, error);
+    trace::Item item;
+    while (reader->next(item) == trace::Step::Record) judge.consume(item);
+    return true;
+  };
+  Syncs out{.judgement = judge_syncs(input), .findings = {}};
+  Symbolizer none({.enabled = false, .tool = {}});
+  out.findings = explain(out.judgement, none);
+  return out;
+}
+
+/// "unneeded", or "unneeded idle kept", for the sites in the order in which they were met.
+std::vector<std::string> verdicts(const Syncs& syncs) {
+  std::vector<std::string> out;
+  for (const Finding& finding : syncs.findings) {
+    const report::SyncReport& sync = *finding.sync;
+    std::string text = sync.waits + " " + sync.verdict;
+    if (sync.idle_calls == sync.calls) text += " idle";
+    if (sync.group) text += sync.removable ? " removable" : " kept";
+    out.push_back(std::move(text));
+  }
+  return out;
+}
+using List = std::vector<std::string>;
+
+TEST(Syncs, BetweenKernelsOfOneStreamIsUnneeded) {
+  for (bool fixed : {false, true}) {
+    TraceBuilder trace = program();
+    write(trace, kA, kX);
+    if (!fixed) trace.at({0x401150}).sync_context();
+    read(trace, kA, kX);
+    trace.at({0x401300}).sync_stream(kA);
+    const Syncs syncs = judged_syncs(trace);
+    if (fixed) {
+      EXPECT_EQ(verdicts(syncs), List{"stream needed"});
+      continue;
+    }
+    EXPECT_EQ(verdicts(syncs), (List{"device unneeded", "stream needed"}));
+    const Finding& f = syncs.finding_at(0x1150);
+    EXPECT_EQ(f.kind, report::Kind::UnneededSync);
+    EXPECT_EQ(f.severity, report::Severity::Note);
+    EXPECT_EQ(f.hazard, "unneeded");
+    EXPECT_EQ(f.message, "cuCtxSynchronize is not needed in this run.");
+    EXPECT_EQ(f.fix, "remove it.");
+    EXPECT_EQ(f.sync->evidence, "inferred");
+    EXPECT_TRUE(f.sync->removable);
+    EXPECT_EQ(syncs.at(0x1300).reasons,
+              List{"nothing else waits for kernel read(float const*) on stream 1 before the program ends."});
+  }
+}
+
+TEST(Syncs, AnEventIsNarrowerThanTheHost) {
+  for (bool fixed : {false, true}) {
+    TraceBuilder trace = program();
+    write(trace, kA, kX);
+    if (fixed) {
+      trace.at({0x401150}).event_record(kA, kEvent);
+      trace.at({0x401160}).event_wait(kB, kEvent);
+    } else {
+      trace.at({0x401150}).sync_stream(kA);
+    }
+    read(trace, kB, kX);
+    trace.at({0x401300}).sync_context();
+    const Syncs syncs = judged_syncs(trace);
+    if (fixed) {
+      EXPECT_EQ(verdicts(syncs), List{"device needed"});
+      EXPECT_EQ(hazards_of(judged(trace).findings), HazardList{});
+      continue;
+    }
+    ASSERT_EQ(verdicts(syncs), (List{"stream narrower", "device needed"}));
+    const Finding& f = syncs.findings[0];
+    EXPECT_EQ(
+        f.message,
+        "cuStreamSynchronize is needed only between kernel write(float*) on stream 1 and kernel read(float const*) "
+        "on stream 2.");
+    EXPECT_EQ(f.sync->replacement, "cuEventRecord(event, stream 1) and cuStreamWaitEvent(stream 2, event)");
+    ASSERT_EQ(f.sync->orders.size(), 1u);
+    EXPECT_EQ(f.sync->orders[0].earlier.op, 1u);
+    EXPECT_EQ(f.sync->orders[0].later.op, 2u);
+    EXPECT_EQ(f.sync->orders[0].buffer->bytes, kBytes);
+  }
+}
+
+TEST(Syncs, OneStreamIsNarrowerThanTheDevice) {
+  for (const bool busy : {true, false}) {
+    TraceBuilder trace = program();
+    write(trace, kA, kX);
+    if (busy) write(trace, kB, kY);
+    trace.at({0x401150}).sync_context();
+    trace.at({0x401160}).free(kX);
+    if (busy) trace.at({0x401170}).sync_stream(kB);
+    const Syncs syncs = judged_syncs(trace);
+    if (!busy) {
+      EXPECT_EQ(syncs.at(0x1150).verdict, "needed") << "one stream is all there is";
+      continue;
+    }
+    EXPECT_EQ(syncs.at(0x1150).verdict, "narrower");
+    EXPECT_EQ(syncs.at(0x1150).replacement, "cuStreamSynchronize(stream 1)");
+  }
+}
+
+TEST(Syncs, AnEventBehindWhatIsNeededIsNarrowerThanTheStream) {
+  for (const bool behind : {true, false}) {
+    TraceBuilder trace = program();
+    write(trace, kA, kX);
+    if (behind) write(trace, kA, kY, 0x401110);
+    trace.at({0x401150}).sync_stream(kA);
+    trace.at({0x401160}).free(kX);
+    trace.at({0x401170}).sync_stream(kA);
+    const Syncs syncs = judged_syncs(trace);
+    if (!behind) {
+      EXPECT_EQ(syncs.at(0x1150).verdict, "needed") << "an event behind the last operation is the whole stream";
+      continue;
+    }
+    EXPECT_EQ(syncs.at(0x1150).verdict, "narrower");
+    EXPECT_EQ(syncs.at(0x1150).replacement,
+              "cuEventRecord(event, stream 1) right after kernel write(float*), and cuEventSynchronize(event)");
+  }
+}
+
+TEST(Syncs, ItMayMoveToWhatDependsOnIt) {
+  for (const bool work : {true, false}) {
+    TraceBuilder trace = program();
+    write(trace, kA, kX);
+    trace.at({0x401150}).sync_stream(kA);
+    if (work) write(trace, kB, kY, 0x401110);
+    trace.at({0x401160}).free(kX);
+    trace.at({0x401170}).sync_context();
+    const Syncs syncs = judged_syncs(trace);
+    if (!work) {
+      EXPECT_EQ(syncs.at(0x1150).verdict, "needed") << "nothing is won";
+      continue;
+    }
+    EXPECT_EQ(syncs.at(0x1150).verdict, "narrower");
+    EXPECT_EQ(syncs.at(0x1150).replacement, "the same call, moved to right before cuMemFree");
+  }
+}
+
+TEST(Syncs, TwoThatDoTheSameAreAGroup) {
+  for (const bool fixed : {false, true}) {
+    TraceBuilder trace = program();
+    write(trace, kA, kX);
+    trace.at({0x401150}).sync_stream(kA);
+    if (!fixed) trace.at({0x401160}).sync_context();
+    trace.at({0x401170}).free(kX);
+    const Syncs syncs = judged_syncs(trace);
+    if (fixed) {
+      EXPECT_EQ(syncs.at(0x1150).verdict, "needed");
+      continue;
+    }
+    EXPECT_EQ(verdicts(syncs), (List{"stream unneeded kept", "device unneeded idle removable", "free unneeded idle"}));
+    EXPECT_EQ(syncs.finding_at(0x1160).fix, "remove it; cuStreamSynchronize must stay.");
+  }
+}
+
+TEST(Syncs, TheLastWaitStays) {
+  TraceBuilder trace = program();
+  write(trace, kA, kX);
+  trace.at({0x401150}).sync_stream(kA);
+  trace.at({0x401160}).sync_context();
+  const Syncs syncs = judged_syncs(trace);
+  EXPECT_EQ(syncs.at(0x1150).verdict, "unneeded");
+  EXPECT_EQ(syncs.at(0x1160).verdict, "unneeded");
+  EXPECT_NE(syncs.at(0x1150).removable, syncs.at(0x1160).removable) << "one of the two has to stay";
+}
+
+TEST(Syncs, WhatTheHostReadsIsNotSeen) {
+  TraceBuilder trace = program();
+  trace.at({0x401100}).copy_async("cuMemcpyDtoHAsync_v2", kA, kPinned, kX, kBytes);
+  trace.at({0x401150}).sync_stream(kA);
+  const std::uint64_t copied = trace.at({0x401110}).copy_async("cuMemcpyDtoHAsync_v2", kA, kPinned, kX, kBytes);
+  trace.at({0x401160}).sync_stream(kA);
+  trace.at({0x401170}).sync_stream(kA);
+  trace.at({0x401110}).copy_async("cuMemcpyDtoHAsync_v2", kA, kPinned, kX, kBytes);
+  trace.at({0x401180}).sync_context();
+  Syncs syncs = judged_syncs(trace);
+  EXPECT_EQ(syncs.at(0x1150).verdict, "unknown");
+  EXPECT_EQ(syncs.at(0x1150).reasons,
+            List{"the host may read what cuMemcpyDtoHAsync (device to host) has written, once it has waited: what the "
+                 "host does with pinned host memory then was not watched."});
+  EXPECT_EQ(syncs.at(0x1160).verdict, "unknown");
+  // It was watched: the host did nothing.
+  syncs = judged_syncs(trace, {}, {{.position = copied, .range = {kPinned, kPinned + kBytes}}});
+  EXPECT_EQ(syncs.at(0x1150).verdict, "unknown");
+  EXPECT_EQ(syncs.at(0x1160).verdict, "unneeded");
+}
+
+TEST(Syncs, AReadByTheHostThatIsSeenNeedsTheWait) {
+  TraceBuilder trace = program();
+  trace.at({0x401100}).copy_async("cuMemcpyDtoHAsync_v2", kA, kPinned, kX, kBytes);
+  trace.at({0x401150}).sync_stream(kA);
+  trace.at({0x401200}).host_access(kPinned, 8, false);
+  const Syncs syncs = judged_syncs(trace);
+  EXPECT_EQ(syncs.at(0x1150).verdict, "needed");
+  ASSERT_EQ(syncs.at(0x1150).orders.size(), 1u);
+  EXPECT_EQ(syncs.at(0x1150).orders[0].later.what, "the host");
+}
+
+TEST(Syncs, GraphsAndHostFunctionsAreNotKnown) {
+  TraceBuilder graph = program();
+  graph.at({0x401100}).graph_launch(kA, 0x77);
+  graph.at({0x401150}).sync_stream(kA);
+  write(graph, kB, kX);
+  graph.at({0x401170}).sync_context();
+  EXPECT_EQ(judged_syncs(graph).at(0x1150).verdict, "unknown");
+  TraceBuilder function = program();
+  function.at({0x401100}).add(trace::Kind::HostFunction, "cuLaunchHostFunc", {kA, TraceBuilder::kContext});
+  function.at({0x401150}).sync_stream(kA);
+  write(function, kB, kX);
+  function.at({0x401170}).sync_context();
+  const Syncs syncs = judged_syncs(function);
+  EXPECT_EQ(syncs.at(0x1150).verdict, "unknown");
+  EXPECT_NE(syncs.at(0x1150).reasons[0].find("host function"), std::string::npos);
+}
+
+TEST(Syncs, ClocksAndEventTimes) {
+  for (const bool read : {true, false}) {
+    TraceBuilder trace = program();
+    write(trace, kA, kX);
+    trace.at({0x401150}).sync_stream(kA);
+    if (read) trace.add_text(trace::Kind::ClockRead, {13}, "clock_gettime");
+    write(trace, kA, kX, 0x401110);
+    trace.at({0x401120}).event_record(kA, kEvent);
+    trace.at({0x401160}).sync_event(kEvent);
+    if (read) trace.add(trace::Kind::EventTime, "cuEventElapsedTime", {kEvent, kEvent});
+    write(trace, kA, kX, 0x401110);
+    trace.at({0x401170}).sync_stream(kA);
+    const Syncs syncs = judged_syncs(trace);
+    EXPECT_EQ(syncs.at(0x1150).verdict, read ? "timing" : "unneeded");
+    EXPECT_EQ(syncs.at(0x1160).verdict, read ? "timing" : "unneeded");
+    if (!read) continue;
+    EXPECT_EQ(syncs.at(0x1150).reasons, List{"clock_gettime() is called right after it."});
+    EXPECT_EQ(syncs.finding_at(0x1160).message, "cuEventSynchronize is needed for timing only.");
+  }
+}
+
+TEST(Syncs, DoubtsKeepEverything) {
+  TraceBuilder trace = program();
+  write(trace, kA, kX);
+  trace.at({0x401150}).sync_stream(kA);
+  write(trace, kA, kX, 0x401110);
+  trace.at({0x401160}).sync_stream(kA);
+  read(trace, kB, kX);
+  const Syncs syncs = judged_syncs(trace, {"the trace is not whole"});
+  EXPECT_EQ(syncs.at(0x1150).verdict, "unknown");
+  EXPECT_EQ(syncs.at(0x1150).reasons, List{"the trace is not whole."});
+  EXPECT_EQ(syncs.at(0x1160).verdict, "needed") << "nothing narrower is recommended";
+}
+
+TEST(Syncs, BarriersOfTheLegacyStream) {
+  for (const bool depends : {false, true}) {
+    TraceBuilder trace = program(NonBlocking::No);
+    write(trace, kA, kX);
+    write(trace, trace::kLegacyStream, depends ? kX : kY, 0x401110);
+    write(trace, kB, kZ, 0x401120);
+    trace.at({0x401170}).sync_context();
+    const Syncs syncs = judged_syncs(trace);
+    EXPECT_EQ(syncs.at(0x1110).waits, "barrier");
+    EXPECT_EQ(syncs.at(0x1110).verdict, depends ? "needed" : "unneeded");
+  }
+  TraceBuilder alone = program();
+  write(alone, trace::kLegacyStream, kX);
+  alone.at({0x401170}).sync_context();
+  EXPECT_EQ(verdicts(judged_syncs(alone)), List{"device needed"}) << "there is nothing to order";
+}
+
+TEST(Syncs, AFreeWaitsForAll) {
+  TraceBuilder trace = program();
+  write(trace, kA, kX);
+  trace.at({0x401150}).free(kY);
+  read(trace, kA, kX);
+  trace.at({0x401170}).sync_context();
+  const Syncs syncs = judged_syncs(trace);
+  EXPECT_EQ(syncs.at(0x1150).waits, "free");
+  EXPECT_EQ(syncs.at(0x1150).verdict, "unneeded");
+}
+
+TEST(Syncs, TimesAndCalls) {
+  TraceBuilder trace = program();
+  for (int turn = 0; turn < 3; ++turn) {
+    if (turn != 2) write(trace, kA, kX);
+    const std::uint64_t at =
+        trace.at({0x401150}).add(trace::Kind::SyncStream, "cuStreamSynchronize", {kA, TraceBuilder::kContext});
+    trace.add(trace::Kind::CallEnd, "cuStreamSynchronize", {at, 1'000'000, 3'500'000});
+  }
+  const Syncs syncs = judged_syncs(trace);
+  EXPECT_EQ(syncs.at(0x1150).calls, 3u);
+  EXPECT_EQ(syncs.at(0x1150).idle_calls, 1u);
+  EXPECT_EQ(syncs.at(0x1150).blocked_ms, 7.5);
+  EXPECT_EQ(syncs.at(0x1150).stream.name, "stream 1");
+}
+
+TEST(SyncCover, TheFewestAreKept) {
+  const SyncCover none = cover({}, {false, false});
+  EXPECT_TRUE(none.kept.empty());
+  const SyncCover one = cover({{0, 1}, {1, 2}}, {false, false, false});
+  EXPECT_EQ(one.kept, std::vector<std::uint32_t>{1});
+  EXPECT_EQ(one.group, (std::vector<std::uint32_t>{1, 1, 1}));
+  const SyncCover idle = cover({{0, 1}}, {true, false, false});
+  EXPECT_EQ(idle.kept, std::vector<std::uint32_t>{1});
+  EXPECT_EQ(idle.group, (std::vector<std::uint32_t>{1, 1, 0}));
+  const SyncCover two = cover({{0, 1}, {2, 3}}, {false, false, false, false});
+  EXPECT_EQ(two.kept, (std::vector<std::uint32_t>{0, 2}));
+  EXPECT_EQ(two.group, (std::vector<std::uint32_t>{1, 1, 2, 2}));
+}
+
+}  // namespace
+}  // namespace streamsan::judge
