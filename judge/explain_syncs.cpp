@@ -253,7 +253,11 @@ std::string SyncExplainer::explanation(const SyncSite& site, const report::SyncR
              "host may do depends on it." + evidence();
     case SyncVerdict::Narrower:
       return waits + " The replacement was verified: in a replay of this run with it no two operations are less " +
-             "ordered." + evidence();
+             "ordered." +
+             (site.removable ? ""
+                             : " It does not go together with all that is advised elsewhere: change it "
+                               "on its own, and judge again.") +
+             evidence();
     case SyncVerdict::Timing:
     case SyncVerdict::Unknown:
     case SyncVerdict::Needed:

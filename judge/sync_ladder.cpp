@@ -87,7 +87,8 @@ std::vector<SyncRung> ladder(const SyncSite& site, std::size_t index) {
     out.push_back({.site = index, .instead = std::move(instead), .until_host = until_host});
   };
   const SiteId at = site.cut.site;
-  if (site.pairs.empty() || site.more_pairs != 0) return out;
+  // A barrier is two orders at once, into the legacy stream and out of it: nothing is put in for it.
+  if (!site.waits() || site.pairs.empty() || site.more_pairs != 0) return out;
   const Needs needs = needs_of(site);
   if (!needs.earlier_on_streams) return out;
 
@@ -98,7 +99,6 @@ std::vector<SyncRung> ladder(const SyncSite& site, std::size_t index) {
     }
     if (!waits.empty()) propose(std::move(waits));
   }
-  if (!site.waits()) return out;
   const bool explicit_wait = site.kind == SyncKind::Device || site.kind == SyncKind::Stream;
   if (explicit_wait && needs.streams.size() == 1 && needs.earlier_sites.size() <= kMostPlaces) {
     for (SiteId other : needs.earlier_sites) {

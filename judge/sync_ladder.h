@@ -49,6 +49,7 @@ class SyncTrial final : public ordering::WhatIfSink, public Observer {
   [[nodiscard]] bool settled(ordering::VariantId variant) const override { return dirty_[variant]; }
   void observe(const trace::Item& item, ordering::OpId first, ordering::OpId last) override;
 
+  /// It has a pair that is worse than in the run, or an exposure.
   [[nodiscard]] bool dirty(ordering::VariantId variant) const { return dirty_[variant]; }
   /// The rungs, with what was found out about them.
   std::vector<SyncRung> take();

@@ -9,9 +9,7 @@
 
 namespace streamsan::judge {
 
-using ordering::Cut;
 using ordering::Plan;
-using ordering::VariantId;
 using ordering::World;
 
 namespace {
@@ -39,12 +37,6 @@ bool replay(const SyncInput& input, SyncJudgement::Replay& what, Observer* obser
   return true;
 }
 
-std::vector<Cut> cuts(const std::vector<SyncSite>& sites, const std::vector<std::size_t>& of) {
-  std::vector<Cut> out;
-  for (std::size_t index : of) out.push_back(sites[index].cut);
-  return out;
-}
-
 /// All replays after the first.
 class Together {
  public:
@@ -52,19 +44,17 @@ class Together {
       : input_(input), out_(out), idle_(idle) {}
 
   bool run(bool doubted) {
-    std::vector<SyncRung> rungs;
+    if (!doubted && !climb()) return false;
     for (std::size_t i = 0; i < out_.sites.size(); ++i) {
-      const SyncSite& site = out_.sites[i];
-      if (site.verdict == SyncVerdict::Unneeded) left_out_.push_back(i);
-      if (site.verdict != SyncVerdict::Needed || doubted || ends(site)) continue;
-      for (SyncRung& rung : ladder(site, i)) rungs.push_back(std::move(rung));
+      const SyncVerdict verdict = out_.sites[i].verdict;
+      if (verdict == SyncVerdict::Unneeded || verdict == SyncVerdict::Narrower) changed_.push_back(i);
     }
     bool clean = true;
-    if (!try_out(std::move(rungs), clean)) return false;
-    for (unsigned round = 0; !clean && round < kMostRounds && !left_out_.empty(); ++round) {
-      if (!put_back() || !try_out({}, clean)) return false;
+    if (!try_together(clean)) return false;
+    for (unsigned round = 0; !clean && round < kMostRounds; ++round) {
+      if (!put_back() || !try_together(clean)) return false;
     }
-    for (std::size_t index : left_out_) out_.sites[index].removable = clean;
+    for (std::size_t index : changed_) out_.sites[index].removable = clean;
     out_.together = clean;
     return true;
   }
@@ -75,24 +65,21 @@ class Together {
                        [](const SyncExposure& each) { return each.why == ordering::Exposure::Why::End; });
   }
 
-  /// The rungs, and all that is left out together.
-  bool try_out(std::vector<SyncRung> rungs, bool& clean) {
-    // What is unneeded on its own was tried in the first pass.
-    const bool several = left_out_.size() > 1;
-    clean = true;
-    if (rungs.empty() && !several) return true;
+  /// Tries what could take the place of those that are needed.
+  bool climb() {
+    std::vector<SyncRung> rungs;
+    for (std::size_t i = 0; i < out_.sites.size(); ++i) {
+      const SyncSite& site = out_.sites[i];
+      if (site.verdict != SyncVerdict::Needed || ends(site)) continue;
+      for (SyncRung& rung : ladder(site, i)) rungs.push_back(std::move(rung));
+    }
+    if (rungs.empty()) return true;
     Plan plan;
     for (const SyncRung& rung : rungs) {
       plan.variants.push_back({.cuts = {out_.sites[rung.site].cut}, .instead = rung.instead});
     }
-    if (several) plan.variants.push_back({.cuts = cuts(out_.sites, left_out_), .instead = {}});
-    const auto last = static_cast<VariantId>(plan.variants.size());
     SyncTrial trial(std::move(rungs), out_.sites, idle_);
-    SyncJudgement::Replay replayed(input_.options, std::move(plan), trial);
-    trial.watch(replayed.judge);
-    ++out_.replays;
-    if (!replay(input_, replayed, &trial)) return false;
-    if (several) clean = !trial.dirty(last);
+    if (!try_out(std::move(plan), trial)) return false;
     for (SyncRung& rung : trial.take()) {
       SyncSite& site = out_.sites[rung.site];
       if (!rung.clean || rung.useful == 0 || site.verdict == SyncVerdict::Narrower) continue;
@@ -102,38 +89,69 @@ class Together {
     return true;
   }
 
+  /// All that is to be changed, in one variant.
+  bool try_together(bool& clean) {
+    // On their own they were tried before.
+    clean = true;
+    if (changed_.size() < 2) return true;
+    Plan plan;
+    plan.variants.push_back(all_changed());
+    SyncTrial trial({}, out_.sites, idle_);
+    if (!try_out(std::move(plan), trial)) return false;
+    clean = !trial.dirty(1);
+    return true;
+  }
+
+  bool try_out(Plan plan, SyncTrial& trial) {
+    SyncJudgement::Replay replayed(input_.options, std::move(plan), trial);
+    trial.watch(replayed.judge);
+    ++out_.replays;
+    return replay(input_, replayed, &trial);
+  }
+
+  [[nodiscard]] World all_changed() const {
+    World world;
+    for (std::size_t index : changed_) {
+      const SyncSite& site = out_.sites[index];
+      world.cuts.push_back(site.cut);
+      const std::vector<ordering::Instead>& instead = site.replacement.instead;
+      world.instead.insert(world.instead.end(), instead.begin(), instead.end());
+    }
+    return world;
+  }
+
   /// Finds out whom to put back.
   bool put_back() {
     Plan plan;
-    plan.base.cuts = cuts(out_.sites, left_out_);
-    for (std::size_t index : left_out_) plan.variants.push_back({.cuts = {out_.sites[index].cut}, .instead = {}});
-    SyncMending mending(left_out_.size());
+    plan.base = all_changed();
+    for (std::size_t index : changed_) plan.variants.push_back({.cuts = {out_.sites[index].cut}, .instead = {}});
+    SyncMending mending(changed_.size());
     SyncJudgement::Replay replayed(input_.options, std::move(plan), mending);
     ++out_.replays;
     if (!replay(input_, replayed, nullptr)) return false;
     std::vector<bool> idle;
-    for (std::size_t index : left_out_) idle.push_back(out_.sites[index].idle());
+    for (std::size_t index : changed_) idle.push_back(out_.sites[index].idle());
     SyncCover found = cover(mending.pairs(), idle);
     if (found.kept.empty()) {
       // No single one mends it (several must come back, or what is missing is no pair): the last one covers most.
-      found.kept.push_back(static_cast<std::uint32_t>(left_out_.size() - 1));
-      found.group.assign(left_out_.size(), 1);
+      found.kept.push_back(static_cast<std::uint32_t>(changed_.size() - 1));
+      found.group.assign(changed_.size(), 1);
     }
     std::vector<std::size_t> rest;
-    for (std::uint32_t i = 0; i < left_out_.size(); ++i) {
-      SyncSite& site = out_.sites[left_out_[i]];
+    for (std::uint32_t i = 0; i < changed_.size(); ++i) {
+      SyncSite& site = out_.sites[changed_[i]];
       if (found.group[i] != 0 && site.group == 0) site.group = groups_ + found.group[i];
-      if (std::find(found.kept.begin(), found.kept.end(), i) == found.kept.end()) rest.push_back(left_out_[i]);
+      if (std::find(found.kept.begin(), found.kept.end(), i) == found.kept.end()) rest.push_back(changed_[i]);
     }
     if (!found.group.empty()) groups_ += *std::max_element(found.group.begin(), found.group.end());
-    left_out_ = std::move(rest);
+    changed_ = std::move(rest);
     return true;
   }
 
   const SyncInput& input_;
   SyncJudgement& out_;
   const IdleOperations& idle_;
-  std::vector<std::size_t> left_out_;  ///< indices of sites
+  std::vector<std::size_t> changed_;  ///< sites that are left out or replaced, by index
   std::uint32_t groups_ = 0;
 };
 

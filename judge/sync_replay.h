@@ -43,7 +43,7 @@ class SyncJudgement {
   std::uint64_t inferred_launches = 0;  ///< launches of which not all bytes were known
   bool complete = false;                ///< all replays went through to their ends; else `sites` is empty
   unsigned replays = 0;
-  bool together = false;  ///< all that are removable were left out together, in a replay that was clean
+  bool together = false;  ///< all that are removable were left out or replaced together, in a replay that was clean
 
   /// The places that the sites refer to.
   [[nodiscard]] const Places& places() const { return replay_->judge.places(); }

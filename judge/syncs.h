@@ -14,7 +14,7 @@
 //
 // GROUPS. Two waits in a row are each unneeded as long as the other one stays. So all that are unneeded are left out
 // together, too. Those that have to be put back for that replay to be clean form a group with those that could stand in
-// for them; the others are removable.
+// for them; the others are removable. What is replaced by something narrower is replaced in the same replay.
 #pragma once
 
 #include <cstdint>
@@ -87,7 +87,7 @@ struct SyncSite {
   std::vector<std::string> doubts;  ///< Unknown, Needed: what speaks against more than that, for the whole run
   SyncReplacement replacement;      ///< Narrower
   std::uint32_t group = 0;
-  bool removable = false;
+  bool removable = false;  ///< Unneeded, Narrower: changed in the replay of all such changes, which was clean
 
   static constexpr std::size_t kMostPairs = 64;
   static constexpr std::size_t kMostExposures = 16;

@@ -138,19 +138,20 @@ std::string sync_section(const std::vector<Finding>& findings, const TextOptions
   });
   std::string out;
   std::map<std::string, std::uint64_t> counts;
-  std::uint64_t idle = 0, hidden = 0, removable = 0, kept = 0;
+  std::uint64_t idle = 0, hidden = 0, changes = 0, kept = 0;
   std::set<std::uint32_t> thinned;  // groups of which some can go
   for (const Finding* finding : order) {
-    if (finding->sync->removable && finding->sync->group != 0) thinned.insert(finding->sync->group);
+    if (finding->sync->removable && finding->sync->verdict == "unneeded") thinned.insert(finding->sync->group);
   }
   double win = 0;
   for (const Finding* finding : order) {
     const SyncReport& sync = *finding->sync;
     const bool never = rank(*finding) == 5;
-    const bool stands = sync.verdict == "unneeded" && !sync.removable && thinned.contains(sync.group);
+    const bool stands =
+        sync.verdict == "unneeded" && !sync.removable && sync.group != 0 && thinned.contains(sync.group);
     stands ? ++kept : never ? ++idle : ++counts[sync.verdict];
-    removable += sync.verdict == "unneeded" && sync.removable && !never;
-    if (sync.verdict == "unneeded" ? sync.removable : sync.verdict == "narrower") win += winnable_ms(sync);
+    changes += sync.removable && !never;
+    if (sync.removable) win += winnable_ms(sync);
     if (folded(*finding, stands) && !all) {
       ++hidden;
       continue;
@@ -169,9 +170,9 @@ std::string sync_section(const std::vector<Finding>& findings, const TextOptions
   out += parts;
   if (hidden) out += " (" + std::to_string(hidden) + " not shown: verbosity=1 shows all)";
   out += "\n";
-  if (removable > 1) {
-    out += prefix + "the " + std::to_string(removable) +
-           " unneeded ones that are removable were left out together: that replay was clean\n";
+  if (changes > 1) {
+    out += prefix + "a replay with " + (changes == 2 ? "both" : "all " + std::to_string(changes)) +
+           " of these changes at once was clean\n";
   }
   if (win > 0) out += prefix + "at most " + milliseconds(win) + " could be won\n";
   return out;

@@ -21,6 +21,7 @@ with the real cudart and driver. Only a test that asks the null driver itself so
     %build_host     the C++ compiler, for programs that do not know CUDA at build time
     %run            streamsan run --
     %racy           the same, demanding exit code 66
+    %syncs          the same with --syncs; %all_syncs tells also what is needed and what is idle
     %silent         the same, demanding exit code 0 and no output at all
     %expect N       demands exit code N of the command that follows
     %report         FileCheck of this test's CHECK lines, with [[NAME]] for the lines marked // @NAME
@@ -88,6 +89,7 @@ build = f"{quote(os.path.join(tools, 'build'))}"
 streamsan = f"{quote(os.path.join(tools, 'without-code'))} timeout -k 5 120 {quote(config.streamsan)}"
 run = f"{streamsan} run --"
 expect = quote(os.path.join(tools, "expect-exit"))
+footprints = "" if gpu else "footprints=inferred,"
 agent = "" if gpu else os.path.join(config.null_dir, "libstreamsan_script_agent.so")
 measured = f"{quote(os.path.join(tools, 'measured'))} {quote(agent)} %s %t.script"
 sites = f"{quote(config.python)} {quote(os.path.join(tools, 'check-report'))} {quote(config.filecheck)} %s"
@@ -105,6 +107,8 @@ config.substitutions += [
     ("%trace_records", f"{quote(config.python)} {quote(os.path.join(tools, 'trace-records'))} {quote(config.source_root)}"),
     ("%build", f"{build} {static_library} -- {nvcc} {static}"),
     ("%racy", f"{expect} 66 {run}"),
+    ("%syncs", f"env STREAMSAN_OPTIONS={footprints}syncs=1 {run}"),
+    ("%all_syncs", f"env STREAMSAN_OPTIONS={footprints}syncs=1,verbosity=1 {run}"),
     ("%silent", f"{quote(os.path.join(tools, 'expect-silent'))} {run}"),
     ("%expect", expect),
     ("%run", run),

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A synchronous copy out of the device: what the host does with it cannot be seen, and a report of each would help
+// nobody.
+//
+// RUN: %build %s -o %t
+// RUN: %syncs %t 2>&1 | %report
+// RUN: %all_syncs %t 2>&1 | %sites --check-prefix=ALL
+//
+// CHECK-NOT: NOTE
+// CHECK: 1 synchronising call site: 1 unknown (1 not shown
+// ALL: sync unknown: whether the wait of cudaMemcpy (device to host)
+// ALL: Why: the host may read what cudaMemcpy (device to host){{.*}} has written, once it has waited: what the host does with pageable memory cannot be seen.
+#include "syncs.h"
+
+int main(int argc, char** argv) {
+  begin(argc, argv);
+  float* a = device_floats();
+  run_set(nullptr, a, 1);
+  expect_device(a, 1);
+}

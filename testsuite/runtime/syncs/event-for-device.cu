@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The device is waited for so that one stream may use what another one has made: an event would do, and the host would
+// go on.
+//
+// RUN: %build %s -o %t
+// RUN: %syncs %t 2>&1 | %report
+// RUN: %build -DFIXED %s -o %t.fixed
+// RUN: %syncs %t.fixed 2>&1 | %sites --check-prefix=FIXED
+//
+// CHECK: NOTE: streamsan: sync narrower: cudaDeviceSynchronize ([[SYNC]]) is needed only between
+// CHECK-SAME: kernel set{{.*}} on stream 1 and kernel add{{.*}} on stream 2.
+// CHECK: It alone orders read by kernel add{{.*}} on stream 2, op #2
+// CHECK-NEXT: after write by kernel set{{.*}} on stream 1, op #1
+// CHECK-NEXT: on device memory allocated by cudaMalloc
+// CHECK: Why: the host waits for all work of the device. The replacement was verified
+// CHECK: Fix: in its place cudaEventRecord(event, stream 1) and cudaStreamWaitEvent(stream 2, event).
+// CHECK: verdict=narrower
+// CHECK: 1 narrower
+// FIXED-NOT: {{ERROR|LATENT|sync unneeded|sync narrower}}
+// FIXED: synchronising call site
+// FIXED-NOT: {{unneeded|narrower}}
+#include "syncs.h"
+
+int main(int argc, char** argv) {
+  begin(argc, argv);
+  float *a = device_floats(), *b = device_floats();
+  cudaStream_t s1 = non_blocking_stream(), s2 = non_blocking_stream();
+  run_set(s1, a, 1);  // @MAKE
+#ifdef FIXED
+  cudaEvent_t event = order_event();
+  must(cudaEventRecord(event, s1));
+  must(cudaStreamWaitEvent(s2, event));
+#else
+  must(cudaDeviceSynchronize());  // @SYNC
+#endif
+  run_add(s2, b, a, 1);  // @USE
+  finish(s2, b, 2);
+}

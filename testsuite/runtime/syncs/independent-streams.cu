@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The host waits for one stream before it gives work to another one that has nothing to do with it: the two could run
+// at the same time.
+//
+// RUN: %build %s -o %t
+// RUN: %syncs %t 2>&1 | %report
+// RUN: %build -DFIXED %s -o %t.fixed
+// RUN: %syncs %t.fixed 2>&1 | %sites --check-prefix=FIXED
+//
+// CHECK: NOTE: streamsan: sync unneeded: cudaStreamSynchronize ([[SYNC]]) is not needed in this run.
+// CHECK-NEXT: {{[0-9]+ calls?}}
+// CHECK: Fix: remove it.
+// CHECK: verdict=unneeded
+// CHECK: 1 unneeded
+// FIXED-NOT: {{ERROR|LATENT|sync unneeded|sync narrower}}
+// FIXED: synchronising call site
+// FIXED-NOT: {{unneeded|narrower}}
+#include "syncs.h"
+
+int main(int argc, char** argv) {
+  begin(argc, argv);
+  float *a = device_floats(), *b = device_floats();
+  cudaStream_t s1 = non_blocking_stream(), s2 = non_blocking_stream();
+  for (int turn = 0; turn < 4; ++turn) {
+    run_set(s1, a, 1);
+#ifndef FIXED
+    must(cudaStreamSynchronize(s1));  // @SYNC
+#endif
+    run_set(s2, b, 2);
+  }
+  finish(s1, a, 1);
+  finish(s2, b, 2);
+}
