@@ -2,46 +2,53 @@
 #include "cli/sync_judge.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "interposer/trace/reader.h"
 #include "judge/explain_syncs.h"
 #include "judge/symbolizer.h"
 #include "judge/sync_replay.h"
+#include "judge/times.h"
 
 namespace streamsan::cli {
 namespace {
 
 constexpr std::uint64_t kLookEvery = 1 << 14;  // records between two looks at stop
+constexpr std::uint32_t kTimingSince = 4;      // trace format that tells where clocks are read
 
 }  // namespace
 
 void SyncNotes::keep(const trace::Item& item) {
   const auto& w = item.record->w;
-  idle_.push_back({.position = w[2], .range = {w[0], w[0] + w[1]}});
+  idle_.push_back({.position = w[2], .range = {w[0], w[0] + w[1]}, .until_touched = w[3] != 0});
 }
 
 std::vector<judge::IdleMemory> SyncNotes::take() {
+  // Touches by threads that may run host functions are not told to the model (judge/lifetimes.cpp).
+  if (host_code_) std::erase_if(idle_, [](const judge::IdleMemory& each) { return each.until_touched; });
   std::stable_sort(idle_.begin(), idle_.end(), [](const auto& a, const auto& b) { return a.position < b.position; });
   return std::move(idle_);
 }
 
-void judge_syncs(Verdict& verdict, const std::string& path, const Options& options, const TraceControl& control,
-                 const trace::Reader& reader, SyncNotes notes, judge::Symbolizer& symbolizer) {
-  const auto not_judged = [&verdict](const std::string& why) {
-    verdict.warnings.push_back("synchronisation was not judged: " + why);
-  };
-  if (reader.removed()) return not_judged("the start of the trace has been removed");
+std::string judge_syncs(Verdict& verdict, const std::string& path, const Options& options, const TraceControl& control,
+                        const trace::Reader& reader, SyncNotes notes, judge::Symbolizer& symbolizer) {
+  if (reader.removed()) return "the start of the trace has been removed";
 
   judge::SyncInput input;
   if (options.host_threads == "separate") input.options.host_threads = ordering::Options::HostThreads::Separate;
   if (!reader.problem().empty()) input.doubts.push_back("the trace is not whole");
+  if (reader.header().version < kTimingSince) {
+    input.doubts.push_back("the trace is of an older version, which does not tell where a clock is read");
+  }
   if (reader.end() != trace::End::Exited) {
     input.doubts.push_back(
         "the process did not end by itself, or was not recorded to its end: what it would have done "
         "then is not known");
   }
   input.idle = notes.take();
+  std::optional<judge::Times> times;
+  if (options.timings) input.observe = [&times](judge::Judge& judge) { judge.add_observer(times.emplace(judge)); };
   std::string problem;
   input.feed = [&](judge::Judge& judge) {
     auto again = trace::Reader::open(path, {}, problem);
@@ -56,12 +63,14 @@ void judge_syncs(Verdict& verdict, const std::string& path, const Options& optio
     return true;
   };
   judge::SyncJudgement judgement = judge::judge_syncs(input);
-  if (!judgement.complete) return not_judged(problem.empty() ? "interrupted" : problem);
+  if (!judgement.complete) return problem.empty() ? "interrupted" : problem;
   verdict.syncs_judged = true;
-  for (report::Finding& finding : judge::explain(judgement, symbolizer)) {
+  if (times) times->finish();
+  for (report::Finding& finding : judge::explain(judgement, symbolizer, times ? &*times : nullptr)) {
     finding.pid = verdict.pid;
     verdict.findings.push_back(std::move(finding));
   }
+  return {};
 }
 
 }  // namespace streamsan::cli

@@ -25,7 +25,9 @@ namespace streamsan::cli {
 class SyncNotes {
  public:
   void see(const trace::Item& item) {
-    if (item.record->kind == trace::Kind::HostIdle) keep(item);
+    const trace::Kind kind = item.record->kind;
+    if (kind == trace::Kind::HostIdle) keep(item);
+    host_code_ |= kind == trace::Kind::HostFunction || kind == trace::Kind::GraphLaunch;
   }
   /// By position of the operation.
   std::vector<judge::IdleMemory> take();
@@ -33,6 +35,7 @@ class SyncNotes {
  private:
   void keep(const trace::Item& item);
   std::vector<judge::IdleMemory> idle_;
+  bool host_code_ = false;  ///< something was submitted that may run code on the host
 };
 
 /// Adds a finding for each synchronising call site to the verdict, or a warning why there are none. `reader` has come

@@ -188,6 +188,10 @@ void judge_into(Verdict& verdict, const std::string& path, const Options& option
     for (report::Finding& finding : hinted.findings) verdict.findings.push_back(std::move(finding));
     if (!hinted.in_libraries.empty()) verdict.notes.push_back(std::move(hinted.in_libraries));
   }
+  std::string sync_problem;
+  if (options.syncs && !stopped) {
+    sync_problem = judge_syncs(verdict, path, options, control, *reader, std::move(sync_notes), symbolizer);
+  }
   for (report::Finding& finding : verdict.findings) finding.pid = verdict.pid;
   if (timeline) {
     verdict.view = timeline->view(verdict.findings, symbolizer);
@@ -206,9 +210,7 @@ void judge_into(Verdict& verdict, const std::string& path, const Options& option
   }
   describe_trace(*reader, !liveness || liveness->killed(), verdict);
   if (stopped) verdict.warnings.push_back("interrupted: the rest of the trace was not judged");
-  if (options.syncs && !stopped) {
-    judge_syncs(verdict, path, options, control, *reader, std::move(sync_notes), symbolizer);
-  }
+  if (!sync_problem.empty()) verdict.warnings.push_back("synchronisation was not judged: " + sync_problem);
   if (hazards.dropped()) {
     verdict.warnings.push_back(std::to_string(hazards.dropped()) + " more findings were counted only (max_findings=" +
                                std::to_string(options.max_findings) + ")");

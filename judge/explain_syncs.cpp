@@ -28,8 +28,8 @@ std::string joined(const std::vector<std::string>& parts, const char* last) {
 
 class SyncExplainer {
  public:
-  SyncExplainer(const SyncJudgement& judgement, Symbolizer& symbolizer)
-      : judgement_(judgement), sites_(judgement.places(), symbolizer) {}
+  SyncExplainer(const SyncJudgement& judgement, Symbolizer& symbolizer, const Times* times)
+      : judgement_(judgement), sites_(judgement.places(), symbolizer), times_(times) {}
 
   void want(const SyncSite& site);
   report::Finding finding(const SyncSite& site);
@@ -58,6 +58,7 @@ class SyncExplainer {
 
   const SyncJudgement& judgement_;
   SiteReader sites_;
+  const Times* times_;
 };
 
 void SyncExplainer::want(const SyncSite& site) {
@@ -171,12 +172,21 @@ std::string SyncExplainer::replacement(const SyncSite& site) {
     return "the stream";
   };
   std::vector<std::string> parts;
+  std::vector<ordering::StreamId> recorded;
   for (const Instead& instead : site.replacement.instead) {
     switch (instead.kind) {
-      case Instead::Kind::EventWait:
-        parts.push_back(record + "(event, " + stream_name(instead.from) + ") and " + wait + "(" +
-                        stream_name(instead.to) + ", event)");
+      case Instead::Kind::EventWait: {
+        // One record serves all who wait for the stream.
+        auto known = std::find(recorded.begin(), recorded.end(), instead.from);
+        const std::size_t number = static_cast<std::size_t>(known - recorded.begin());
+        const std::string event = number == 0 ? "event" : "event" + std::to_string(number + 1);
+        if (known == recorded.end()) {
+          recorded.push_back(instead.from);
+          parts.push_back(record + "(" + event + ", " + stream_name(instead.from) + ")");
+        }
+        parts.push_back(wait + "(" + stream_name(instead.to) + ", " + event + ")");
         break;
+      }
       case Instead::Kind::StreamSync:
         parts.push_back(sync_stream + "(" + stream_name(instead.from) + ")");
         break;
@@ -371,6 +381,10 @@ report::Finding SyncExplainer::finding(const SyncSite& site) {
   report.group = site.group;
   report.removable = site.removable;
   if (site.timed) report.blocked_ms = static_cast<double>(site.blocked_ns) / 1e6;
+  if (const SyncCost* cost = times_ && site.waits() ? times_->cost(site.cut.site) : nullptr) {
+    report.gpu_idle_ms = cost->gpu_idle_ms;
+    report.overlap_ms = cost->overlap_ms;
+  }
 
   out.message = message(site);
   out.explanation = explanation(site, report);
@@ -394,8 +408,8 @@ void add(report::SyncReport& to, const report::SyncReport& from) {
 
 }  // namespace
 
-std::vector<report::Finding> explain(const SyncJudgement& judgement, Symbolizer& symbolizer) {
-  SyncExplainer explainer(judgement, symbolizer);
+std::vector<report::Finding> explain(const SyncJudgement& judgement, Symbolizer& symbolizer, const Times* times) {
+  SyncExplainer explainer(judgement, symbolizer, times);
   for (const SyncSite& site : judgement.sites) explainer.want(site);
   std::vector<report::Finding> out;
   std::map<std::pair<std::string, std::string>, std::size_t> known;

@@ -13,11 +13,14 @@
 
 #include "judge/symbolizer.h"
 #include "judge/sync_replay.h"
+#include "judge/times.h"
 #include "report/finding.h"
 
 namespace streamsan::judge {
 
-/// In the order in which the sites were met. Sites of one fingerprint and verdict are one.
-std::vector<report::Finding> explain(const SyncJudgement& judgement, Symbolizer& symbolizer);
+/// In the order in which the sites were met. Sites of one fingerprint and verdict are one. `times`: an observer of the
+/// first replay, finished; nullptr: there was none.
+std::vector<report::Finding> explain(const SyncJudgement& judgement, Symbolizer& symbolizer,
+                                     const Times* times = nullptr);
 
 }  // namespace streamsan::judge

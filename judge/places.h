@@ -95,6 +95,7 @@ class Places {
   /// The one added last.
   [[nodiscard]] const Module& newest_module() const { return modules_.back(); }
   [[nodiscard]] const Module& module(std::uint32_t index) const { return modules_[index]; }
+  [[nodiscard]] const std::vector<Module>& modules() const { return modules_; }
 
  private:
   struct Stack {

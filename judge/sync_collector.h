@@ -26,11 +26,11 @@
 
 namespace streamsan::judge {
 
-/// Operations whose host memory the host did not touch, by number: the ranges.
+/// Operations of which the trace tells what the host did with their host memory, by number: the ranges.
 class IdleOperations {
  public:
   void add(ordering::OpId op, ordering::Range range) { ranges_[static_cast<std::uint64_t>(op)].push_back(range); }
-  /// Is the exposure refuted: the host surely did nothing with the memory?
+  /// Is the exposure refuted: nothing that the host did with the memory is unseen?
   [[nodiscard]] bool refutes(const ordering::Exposure& exposure) const;
 
  private:

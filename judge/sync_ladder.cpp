@@ -19,6 +19,7 @@ namespace {
 constexpr std::size_t kMostWaits = 4;
 constexpr std::size_t kMostStreams = 2;
 constexpr std::size_t kMostPlaces = 3;
+constexpr std::size_t kMostBusy = 32;  // one that is busy besides is enough
 
 /// Does the site wait for more than one stream?
 bool wide(const SyncSite& site) {
@@ -159,7 +160,7 @@ void SyncTrial::operation(SiteId site, StreamId stream) {
     for (Armed& armed : armed_) armed.passed |= armed.armed;
   }
   last_[static_cast<std::uint64_t>(stream)] = static_cast<std::uint32_t>(site);
-  add_once(busy_, stream);
+  if (busy_.size() < kMostBusy) add_once(busy_, stream);
 }
 
 void SyncTrial::synchronises(SiteId site, std::optional<StreamId> only) {

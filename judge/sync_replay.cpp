@@ -2,6 +2,7 @@
 #include "judge/sync_replay.h"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "judge/sync_groups.h"
@@ -22,6 +23,13 @@ std::vector<std::string> doubts_of(const Judge& judge, const std::vector<std::st
   for (const std::string& function : judge.unmodelled()) {
     // What a graph does is doubted where one is launched.
     if (!function.starts_with("cuGraph")) out.push_back("not modelled by this version: " + function);
+  }
+  // It may move device memory by other means than CUDA, as soon as the host gives it a pointer.
+  for (const Module& module : judge.places().modules()) {
+    const std::string_view name = std::string_view(module.path).substr(module.path.rfind('/') + 1);
+    if (!name.starts_with("libmpi") && !name.starts_with("libucp.")) continue;
+    out.push_back("what " + std::string(name) + " does with device memory is not seen");
+    break;
   }
   for (const std::string& message : judge.messages()) {
     if (!message.starts_with("footprints:")) out.push_back("the recorder says: " + message);

@@ -95,10 +95,12 @@ struct SyncSite {
   [[nodiscard]] bool waits() const { return cut.effect == ordering::Effect::Wait; }
 };
 
-/// Memory that the host left alone from the end of an operation on (trace::Kind::HostIdle).
+/// Memory that the host left alone after an operation was submitted (trace::Kind::HostIdle): for good, or until a touch
+/// that the trace tells, which then is an access like others. What the host does with it is seen either way.
 struct IdleMemory {
   std::uint64_t position = 0;  ///< of the operation's record
   ordering::Range range;
+  bool until_touched = false;
 };
 
 }  // namespace streamsan::judge

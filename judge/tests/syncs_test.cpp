@@ -321,6 +321,35 @@ TEST(Syncs, DoubtsKeepEverything) {
   EXPECT_EQ(syncs.at(0x1160).verdict, "needed") << "nothing narrower is recommended";
 }
 
+TEST(Syncs, WhatMpiDoesIsNotSeen) {
+  TraceBuilder trace = program();
+  trace.module("/opt/mpi/lib/libmpi.so.40", 0x600000, 0x600000, 0x700000);
+  write(trace, kA, kX);
+  trace.at({0x401150}).sync_stream(kA);
+  write(trace, kA, kX, 0x401110);
+  trace.at({0x401160}).sync_context();
+  const Syncs syncs = judged_syncs(trace);
+  EXPECT_EQ(syncs.at(0x1150).verdict, "unknown");
+  EXPECT_EQ(syncs.at(0x1150).reasons, List{"what libmpi.so.40 does with device memory is not seen."});
+}
+
+TEST(Syncs, WhatIsAdvisedGoesTogether) {
+  // The event sync is unneeded because of the stream sync behind it, which an event wait could replace: not both.
+  TraceBuilder trace = program();
+  write(trace, kA, kX);
+  trace.at({0x401140}).event_record(kA, kEvent);
+  trace.at({0x401150}).sync_event(kEvent);
+  write(trace, kA, kY, 0x401110);
+  trace.at({0x401160}).sync_stream(kA);
+  read(trace, kB, kY);
+  trace.at({0x401170}).free(kX);
+  trace.at({0x401180}).sync_context();
+  const Syncs syncs = judged_syncs(trace);
+  EXPECT_EQ(syncs.at(0x1150).verdict, "unneeded");
+  EXPECT_EQ(syncs.at(0x1160).verdict, "narrower");
+  EXPECT_NE(syncs.at(0x1150).removable, syncs.at(0x1160).removable);
+}
+
 TEST(Syncs, BarriersOfTheLegacyStream) {
   for (const bool depends : {false, true}) {
     TraceBuilder trace = program(NonBlocking::No);

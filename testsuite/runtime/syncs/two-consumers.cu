@@ -8,7 +8,7 @@
 // RUN: %syncs %t.fixed 2>&1 | %sites --check-prefix=FIXED
 //
 // CHECK: NOTE: streamsan: sync narrower: cudaDeviceSynchronize ([[SYNC]]) is needed only between
-// CHECK: Fix: in its place cudaEventRecord(event, stream 1) and cudaStreamWaitEvent(stream 2, event) and cudaEventRecord(event, stream 1) and cudaStreamWaitEvent(stream 3, event).
+// CHECK: Fix: in its place cudaEventRecord(event, stream 1), cudaStreamWaitEvent(stream 2, event) and cudaStreamWaitEvent(stream 3, event).
 // CHECK: verdict=narrower
 // CHECK: 1 narrower
 // FIXED-NOT: {{ERROR|LATENT|sync unneeded|sync narrower}}
