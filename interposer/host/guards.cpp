@@ -38,29 +38,33 @@ GuardedPages choose_pages(const HostRegion& region, std::uint64_t begin, std::ui
   GuardedPages out;
   if (low >= high) return out;
   const std::uint64_t pages = (high - low) / kPageBytes;
-  if (options().syncs && pages <= kMostGuarded) {
-    for (std::uint64_t page = low; page < high; page += kPageBytes) out.page[out.count++] = page;
+  const auto guard = [&out](std::uint64_t from, std::uint64_t to) { out.run[out.count++] = {from, to}; };
+  const auto guard_page = [&](std::uint64_t number) {
+    guard(low + number * kPageBytes, low + (number + 1) * kPageBytes);
+  };
+  if (options().syncs && high - low <= kMostWhole) {
+    guard(low, high);
     out.all = low <= begin && end <= high;
     return out;
   }
-  out.page[out.count++] = low;
+  guard_page(0);
   // A page inside of registered memory may be a part of a huge one, which a guard would split.
   if (pages >= kLongPages && region.kind != ordering::MemoryKind::Registered) {
     const std::uint64_t inner = pages - 2;
     const std::uint64_t turn = mix_bits(++g_turn);
-    out.page[out.count++] = low + (1 + turn % (inner / 2)) * kPageBytes;
-    out.page[out.count++] = low + (1 + inner / 2 + turn / 65536 % (inner - inner / 2)) * kPageBytes;
+    guard_page(1 + turn % (inner / 2));
+    guard_page(1 + inner / 2 + turn / 65536 % (inner - inner / 2));
   }
-  if (pages > 1) out.page[out.count++] = high - kPageBytes;
+  if (pages > 1) guard_page(pages - 1);
   return out;
 }
 
-bool set_protection(std::uint64_t page, Protection protection) {
+bool set_protection(std::uint64_t begin, std::uint64_t end, Protection protection) {
   const long access = protection == Protection::None       ? PROT_NONE
                       : protection == Protection::ReadOnly ? PROT_READ
                                                            : PROT_READ | PROT_WRITE;
   // mprotect() is wrapped to see what the guest does.
-  return raw_syscall(SYS_mprotect, static_cast<long>(page), static_cast<long>(kPageBytes), access) == 0;
+  return raw_syscall(SYS_mprotect, static_cast<long>(begin), static_cast<long>(end - begin), access) == 0;
 }
 
 GuardTime::GuardTime() : start_(monotonic_ns()) {}

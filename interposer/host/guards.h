@@ -7,8 +7,8 @@
 // managed memory). It costs the host a system call for each run of pages, so few pages of a loan are guarded: the first
 // and the last, and of long ones two in between that change from loan to loan. And the time that guards and touches
 // take is limited to a share of the process's time (option host_guard_cost) after the first few milliseconds: a program
-// that synchronises and reads in a tight loop is then sampled. With the option syncs, of a loan that has no more than
-// kMostGuarded pages all are guarded: who knows that nobody has touched it knows something.
+// that synchronises and reads in a tight loop is then sampled. With the option syncs, loans of
+// up to kMostWhole are guarded as a whole: who knows that nobody has touched one knows something.
 //
 // All functions here are called under g_host_lock.
 #pragma once
@@ -22,24 +22,23 @@ namespace streamsan::recorder {
 
 inline constexpr std::uint64_t kPageBytes = 4096;
 inline constexpr unsigned kMostGuarded = 4;
+/// A loan that is no longer is guarded as a whole (option syncs): by one system call, but the kernel goes by its pages.
+inline constexpr std::uint64_t kMostWhole = std::uint64_t{4} << 20;
 
-/// Pages of one loan that are protected, by their first address.
+/// The protected pages of one loan, in runs.
 struct GuardedPages {
-  std::uint64_t page[kMostGuarded] = {};
+  struct Run {
+    std::uint64_t begin;
+    std::uint64_t end;
+  };
+  Run run[kMostGuarded] = {};
   unsigned count = 0;
+  bool all = false;  ///< the loan has no bytes beside them
 
-  bool all = false;  ///< there are no other pages of the loan, and no bytes of it beside them
-
-  [[nodiscard]] bool has(std::uint64_t address) const {
-    for (unsigned i = 0; i < count; ++i) {
-      if (page[i] == address) return true;
-    }
-    return false;
-  }
   /// Is one of them in [begin, end)?
   [[nodiscard]] bool has_in(std::uint64_t begin, std::uint64_t end) const {
     for (unsigned i = 0; i < count; ++i) {
-      if (begin <= page[i] && page[i] < end) return true;
+      if (run[i].begin < end && begin < run[i].end) return true;
     }
     return false;
   }
@@ -49,8 +48,8 @@ enum class Protection : std::uint8_t { None, ReadOnly, Free };
 
 /// Which pages of [begin, end), a part of the region, are to be guarded.
 GuardedPages choose_pages(const HostRegion& region, std::uint64_t begin, std::uint64_t end);
-/// False: the kernel refused.
-bool set_protection(std::uint64_t page, Protection protection);
+/// Of whole pages. False: the kernel refused.
+bool set_protection(std::uint64_t begin, std::uint64_t end, Protection protection);
 
 /// Measures what guards cost, from its construction to its destruction.
 class GuardTime {

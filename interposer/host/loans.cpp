@@ -32,7 +32,7 @@ struct Loan {
   std::uint64_t context = 0;  // of the memory
   GuardedPages guarded;
   bool whole = false;        // nobody could touch it unseen so far: all its pages are guarded, and always were
-  std::uint32_t copies = 0;  // of the process, when it was guarded
+  std::uint32_t lapses = 0;  // g_lapses when it was guarded
   // The driver has touched it, in this call of this thread, and so taken the guards of what was whole.
   std::uint16_t toucher = 0;
   std::uint32_t touched_in = 0;
@@ -52,7 +52,8 @@ constinit std::size_t g_count = 0;
 constinit bool g_freeable_stale = false;  // loans have been removed since note_all_freeable()
 constinit std::uint64_t g_last = 0;
 constinit HandleTable<Recorded, 1u << 14> g_events{};
-constinit std::atomic<std::uint32_t> g_copies{0};
+/// Counts what may have let a touch by unseen: copies of the process, and what could not look at the tables.
+constinit std::atomic<std::uint32_t> g_lapses{0};
 
 /// What is to be written as a HostIdle record, once the lock is free.
 struct Idle {
@@ -130,15 +131,44 @@ bool same_stream(const StreamArgument& a, const StreamArgument& b) {
 
 void note_count() { detail::g_loans.store(static_cast<std::uint32_t>(g_count), std::memory_order_relaxed); }
 
-/// What the loans but `without` ask for.
-Protection wanted(std::uint64_t page, const Loan* without) {
+Protection asked_by(const Loan& loan) { return loan.use == LoanUse::Writes ? Protection::None : Protection::ReadOnly; }
+
+/// What the loans but `without` ask for at this page; `end` is brought nearer, to where that changes.
+Protection wanted(std::uint64_t page, std::uint64_t& end, const Loan* without) {
   Protection out = Protection::Free;
   for (std::size_t i = 0; i < g_count; ++i) {
-    if (&g_table[i] == without || !g_table[i].guarded.has(page)) continue;
-    if (g_table[i].use == LoanUse::Writes) return Protection::None;
-    out = Protection::ReadOnly;
+    const Loan& loan = g_table[i];
+    if (&loan == without) continue;
+    for (unsigned r = 0; r < loan.guarded.count; ++r) {
+      const GuardedPages::Run& run = loan.guarded.run[r];
+      if (run.end <= page || run.begin >= end) continue;
+      if (run.begin > page) {
+        end = run.begin;
+        continue;
+      }
+      if (run.end < end) end = run.end;
+      if (out != Protection::None) out = asked_by(loan);
+    }
   }
   return out;
+}
+
+/// The stronger of two.
+Protection both(Protection a, Protection b) {
+  if (a == Protection::None || b == Protection::None) return Protection::None;
+  return a == Protection::ReadOnly ? a : b;
+}
+
+/// Brings the run from what it is, or would be, with the loan to what it is without it, or back.
+bool change_protection(const Loan& loan, GuardedPages::Run run, bool guarded) {
+  bool done = true;
+  for (std::uint64_t at = run.begin, end; at < run.end; at = end) {
+    end = run.end;
+    const Protection without = wanted(at, end, &loan);
+    const Protection with = both(without, asked_by(loan));
+    if (with != without) done &= set_protection(at, end, guarded ? with : without);
+  }
+  return done;
 }
 
 /// The driver has touched it in the call that this thread is in.
@@ -149,7 +179,7 @@ bool is_touched_by_this_call(const Loan& loan) {
 /// The loan ends. If it is known that nobody has touched it, that is noted.
 void claim(const Loan& loan, bool touched) {
   if (!loan.whole && !is_touched_by_this_call(loan)) return;
-  if (loan.copies != g_copies.load(std::memory_order_relaxed)) return;
+  if (loan.lapses != g_lapses.load(std::memory_order_relaxed)) return;
   // Where host functions run, the judge takes a thread without calls of CUDA's for one of the driver's.
   if (touched && t_thread.calls == 0) return;
   const std::uint32_t at = g_idle_count.load(std::memory_order_relaxed);
@@ -162,12 +192,7 @@ void unguard(Loan& loan) {
   loan.whole = false;
   if (loan.guarded.count == 0) return;
   const GuardTime time;
-  for (unsigned i = 0; i < loan.guarded.count; ++i) {
-    const std::uint64_t page = loan.guarded.page[i];
-    const Protection left = wanted(page, &loan);
-    const Protection now = loan.use == LoanUse::Writes ? Protection::None : Protection::ReadOnly;
-    if (left == Protection::Free || (now == Protection::None && left != now)) set_protection(page, left);
-  }
+  for (unsigned i = 0; i < loan.guarded.count; ++i) change_protection(loan, loan.guarded.run[i], false);
   loan.guarded.count = 0;
 }
 
@@ -186,20 +211,17 @@ void guard(Loan& loan, HostRegion& region) {
   if (!time.affordable() || !faults_are_ours()) return;
   const GuardedPages chosen = choose_pages(region, loan.begin, loan.end);
   for (unsigned i = 0; i < chosen.count; ++i) {
-    const std::uint64_t page = chosen.page[i];
-    const Protection before = wanted(page, nullptr);
-    const Protection after =
-        loan.use == LoanUse::Writes || before == Protection::None ? Protection::None : Protection::ReadOnly;
     // Noted first: a process that is forked here must find every protected page in the table.
-    loan.guarded.page[loan.guarded.count++] = page;
-    if (after != before && !set_protection(page, after)) {
+    loan.guarded.run[loan.guarded.count++] = chosen.run[i];
+    if (!change_protection(loan, chosen.run[i], true)) {
+      change_protection(loan, chosen.run[i], false);
       --loan.guarded.count;
       region.guardable = false;
       return;
     }
   }
   loan.whole = chosen.all && !region.shared && options().syncs;
-  loan.copies = g_copies.load(std::memory_order_relaxed);
+  loan.lapses = g_lapses.load(std::memory_order_relaxed);
 }
 
 void remove(Loan& loan) {
@@ -292,7 +314,7 @@ void add(std::uint64_t begin, std::uint64_t end, LoanUse use, const StreamArgume
     same->told = same->settled = false;
     same->operation = operation;
     same->toucher = 0;
-    same->copies = g_copies.load(std::memory_order_relaxed);
+    same->lapses = g_lapses.load(std::memory_order_relaxed);
     if (!same->guarded.count && region) guard(*same, *region);
     return;
   }
@@ -486,11 +508,15 @@ bool host_touched(std::uint64_t address, bool wrote, bool counts, std::uint64_t 
     const Holding holding(g_host_lock);
     // A signal handler of the guest has interrupted this thread inside of the tables: they cannot be looked at, and the
     // page must be accessible for it to go on.
-    if (!holding) return near_host_memory(address) && set_protection(page, Protection::Free);
-    if (wanted(page, nullptr) == Protection::Free) {
+    if (!holding) {
+      g_lapses.fetch_add(1, std::memory_order_relaxed);
+      return near_host_memory(address) && set_protection(page, page + kPageBytes, Protection::Free);
+    }
+    std::uint64_t end = page + kPageBytes;
+    if (wanted(page, end, nullptr) == Protection::Free) {
       // Another thread was faster, or the process is a copy. Or it is none of our business.
       const HostRegion* region = find_host_region(address);
-      return region && region->guardable && set_protection(page, Protection::Free);
+      return region && region->guardable && set_protection(page, page + kPageBytes, Protection::Free);
     }
     matters = make_accessible(address, address + 1, wrote, counts);
   }
@@ -551,7 +577,7 @@ void end_loans_of_variables() {
   settle_if([](const Loan&) { return true; });
 }
 
-void loans_are_copied() { g_copies.fetch_add(1, std::memory_order_relaxed); }
+void loans_are_copied() { g_lapses.fetch_add(1, std::memory_order_relaxed); }
 
 void forget_loans() {
   g_host_lock.forget();

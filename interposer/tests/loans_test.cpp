@@ -79,6 +79,28 @@ class Loans : public ::testing::Test {
   static std::uint64_t address(const void* at) { return reinterpret_cast<std::uint64_t>(at); }
   [[nodiscard]] char* last() const { return memory_ + kBytes - 1; }
   void lend_all(LoanUse use, StreamArgument stream = kStream) { lend(address(memory_), kBytes, use, stream, false); }
+  void use_by_many_threads() {
+    std::vector<std::thread> threads;
+    for (unsigned t = 0; t < 8; ++t) {
+      threads.emplace_back([&, t] {
+        const StreamArgument stream{1000 + 2 * t, 0, 0};
+        for (unsigned i = 0; i < 2000; ++i) {
+          // Neighbours share pages.
+          char* mine = memory_ + t * 2048;
+          lend(address(mine), 2048, i % 2 ? LoanUse::Writes : LoanUse::Reads, stream, false);
+          if (i % 3 == 0) *static_cast<volatile char*>(mine) = static_cast<char>(i);
+          event_recorded(5000 + t, stream);
+          if (i % 5 == 0) before_host_call(mine, 2048, true, "read", __builtin_frame_address(0));
+          i % 7 ? event_waited_for(5000 + t) : stream_waited_for(stream);
+          *static_cast<volatile char*>(mine + 2047) = 1;
+        }
+      });
+    }
+    for (auto& thread : threads) thread.join();
+    if (!options().syncs) {
+      for (std::size_t page = 0; page < kPages; ++page) EXPECT_TRUE(writable(memory_ + page * kPageBytes));
+    }
+  }
 
   char* memory_;
 };
@@ -350,7 +372,6 @@ class SettledLoans : public Loans {
     forget_loans();
     testing::test_options().syncs = 0;
   }
-  /// Small enough to be guarded as a whole.
   void lend_few(LoanUse use, Operation operation = kFirst, StreamArgument stream = kStream) {
     lend(address(memory_) + 16, 3 * kPageBytes, use, stream, false, operation);
   }
@@ -475,8 +496,8 @@ TEST_F(SettledLoans, WhatDoesNotTakeOverEndsNothing) {
   stream_waited_for(kOther);
   read_at(memory_ + 40);
   const auto records = take_records();
-  ASSERT_EQ(records.size(), 3u) << "of the first, of that of two pages, and the touch";
-  EXPECT_EQ(records[2].kind, trace::Kind::HostAccess);
+  ASSERT_EQ(records.size(), 5u) << "of all that write, and the touch";
+  EXPECT_EQ(records[4].kind, trace::Kind::HostAccess);
 }
 
 TEST_F(SettledLoans, AKernelTakesNothingOver) {
@@ -492,18 +513,46 @@ TEST_F(SettledLoans, AKernelTakesNothingOver) {
 }
 
 TEST_F(SettledLoans, ALargeOneIsSeenButNotIdle) {
-  lend_all(LoanUse::Writes);
+  const std::size_t bytes = kMostWhole + kPageBytes;
+  char* large = static_cast<char*>(
+      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0));
+  host_memory_given(MemoryKind::Pinned, address(large), bytes);
+  lend(address(large), bytes, LoanUse::Writes, kStream, false, kFirst);
   stream_waited_for(kStream);
-  EXPECT_FALSE(readable(memory_));
-  EXPECT_FALSE(readable(last()));
-  read_at(last());
+  EXPECT_FALSE(readable(large));
+  EXPECT_FALSE(readable(large + bytes - 1));
+  read_at(large + bytes - 1);
   const auto records = take_records();
   ASSERT_EQ(records.size(), 1u);
   EXPECT_EQ(records[0].kind, trace::Kind::HostAccess);
-  lend_all(LoanUse::Writes);
+  lend(address(large), bytes, LoanUse::Writes, kStream, false, kFirst);
   stream_waited_for(kStream);
-  end_loans_with_process();
+  host_memory_going(address(large));
   expect_silence();
+  munmap(large, bytes);
+}
+
+TEST_F(SettledLoans, RunsThatOverlapKeepWhatTheOthersAskFor) {
+  const auto page = [&](unsigned number) { return memory_ + number * kPageBytes; };
+  const auto lend_pages = [&](unsigned from, unsigned count, LoanUse use, StreamArgument stream) {
+    lend(address(page(from)), count * kPageBytes, use, stream, false, kFirst);
+  };
+  lend_pages(0, 20, LoanUse::Reads, kStream);
+  lend_pages(5, 5, LoanUse::Writes, kOther);
+  lend_pages(8, 20, LoanUse::Reads, kNonBlocking);
+  for (unsigned at = 0; at < 28; ++at) {
+    EXPECT_EQ(readable(page(at)), at < 5 || at >= 10) << at;
+    EXPECT_FALSE(writable(page(at))) << at;
+  }
+  before_host_call(page(6), 1, true, "read", __builtin_frame_address(0));  // ends the first two
+  for (unsigned at = 0; at < 30; ++at) {
+    EXPECT_TRUE(readable(page(at))) << at;
+    EXPECT_EQ(writable(page(at)), at < 8 || at >= 28) << at;
+  }
+  stream_waited_for(kNonBlocking);
+  EXPECT_FALSE(writable(page(8)));
+  host_memory_going(address(memory_));
+  for (unsigned at = 0; at < 30; ++at) EXPECT_TRUE(writable(page(at))) << at;
 }
 
 TEST_F(SettledLoans, ANeighbourEndsItWithoutAWord) {
@@ -636,23 +685,13 @@ TEST_F(SettledLoans, AChildTouchesItsCopyOfThem) {
 }
 
 TEST_F(Loans, ManyThreads) {
-  std::vector<std::thread> threads;
-  for (unsigned t = 0; t < 8; ++t) {
-    threads.emplace_back([&, t] {
-      const StreamArgument stream{1000 + 2 * t, 0, 0};
-      for (unsigned i = 0; i < 2000; ++i) {
-        // Neighbours share pages.
-        char* mine = memory_ + t * 2048;
-        lend(address(mine), 2048, i % 2 ? LoanUse::Writes : LoanUse::Reads, stream, false);
-        if (i % 3 == 0) *static_cast<volatile char*>(mine) = static_cast<char>(i);
-        event_recorded(5000 + t, stream);
-        if (i % 5 == 0) before_host_call(mine, 2048, true, "read", __builtin_frame_address(0));
-        i % 7 ? event_waited_for(5000 + t) : stream_waited_for(stream);
-        *static_cast<volatile char*>(mine + 2047) = 1;
-      }
-    });
-  }
-  for (auto& thread : threads) thread.join();
+  use_by_many_threads();
+  EXPECT_FALSE(any_loans());
+}
+
+TEST_F(SettledLoans, ManyThreads) {
+  use_by_many_threads();
+  end_loans_with_process();
   EXPECT_FALSE(any_loans());
   for (std::size_t page = 0; page < kPages; ++page) EXPECT_TRUE(writable(memory_ + page * kPageBytes));
 }
