@@ -14,10 +14,11 @@
 //   * functions that fill a structure or a name (stat, readlink, getcwd) or take one (open, ioctl): nobody keeps these
 //     in memory that copies use;
 //   * functions that move data between descriptors (sendfile, splice, copy_file_range).
-// io_uring, aio and system calls made without libc cannot be seen here: docs/host.md says what to do.
+// io_uring and system calls made without libc cannot be seen here: docs/host.md says what to do.
 //
 // A call that began while nothing was lent is not seen if another thread lends the same memory while it waits in the
 // kernel. If the memory is protected then, such a call fails with EFAULT; it is a race of the program's in any case.
+#include <aio.h>
 #include <fcntl.h>
 #include <mqueue.h>
 #include <stdio.h>
@@ -106,6 +107,37 @@ SS_LIBC(mq_receive, SS_SIGNATURE(mq_receive), (mqd_t, char* message, size_t byte
         call.writes(message, bytes));
 SS_LIBC(mq_timedreceive, SS_SIGNATURE(mq_timedreceive),
         (mqd_t, char* message, size_t bytes, unsigned*, const timespec*), call.writes(message, bytes));
+
+// ---- threads of libc's, which read and write later: recorded where they are told to
+
+namespace {
+
+template <class Block>
+void look_at(const streamsan::recorder::HostCall& call, const Block* block, bool writes) {
+  if (!block) return;
+  void* const buffer = const_cast<void*>(block->aio_buf);
+  writes ? call.writes(buffer, block->aio_nbytes) : call.reads(buffer, block->aio_nbytes);
+}
+
+template <class Block>
+void look_at_list(const streamsan::recorder::HostCall& call, Block* const* blocks, int count) {
+  for (int i = 0; blocks && i < count; ++i) {
+    const Block* block = blocks[i];
+    if (block && (block->aio_lio_opcode == LIO_READ || block->aio_lio_opcode == LIO_WRITE))
+      look_at(call, block, block->aio_lio_opcode == LIO_READ);
+  }
+}
+
+}  // namespace
+
+SS_LIBC(aio_read, SS_SIGNATURE(aio_read), (aiocb * block), look_at(call, block, true));
+SS_LIBC(aio_read64, SS_SIGNATURE(aio_read64), (aiocb64 * block), look_at(call, block, true));
+SS_LIBC(aio_write, SS_SIGNATURE(aio_write), (aiocb * block), look_at(call, block, false));
+SS_LIBC(aio_write64, SS_SIGNATURE(aio_write64), (aiocb64 * block), look_at(call, block, false));
+SS_LIBC(lio_listio, SS_SIGNATURE(lio_listio), (int, aiocb* const* blocks, int count, sigevent*),
+        look_at_list(call, blocks, count));
+SS_LIBC(lio_listio64, SS_SIGNATURE(lio_listio64), (int, aiocb64* const* blocks, int count, sigevent*),
+        look_at_list(call, blocks, count));
 
 // ---- others
 

@@ -6,6 +6,7 @@
 #include "interposer/handle_table.h"
 #include "interposer/host/faults.h"
 #include "interposer/host/guards.h"
+#include "interposer/host/other_readers.h"
 #include "interposer/process.h"
 #include "interposer/stack.h"
 #include "interposer/writer.h"
@@ -180,6 +181,7 @@ bool is_touched_by_this_call(const Loan& loan) {
 void claim(const Loan& loan, bool touched) {
   if (!loan.whole && !is_touched_by_this_call(loan)) return;
   if (loan.lapses != g_lapses.load(std::memory_order_relaxed)) return;
+  if (others_are_known()) return;
   // Where host functions run, the judge takes a thread without calls of CUDA's for one of the driver's.
   if (touched && t_thread.calls == 0) return;
   const std::uint32_t at = g_idle_count.load(std::memory_order_relaxed);
@@ -247,9 +249,14 @@ void end_if(Condition condition) {
 
 /// The loan has come to its end by a wait. False: it is not kept.
 bool settle(Loan& loan) {
-  if (!options().syncs || loan.told || !(loan.guarded.count || loan.freeable)) return false;
+  if (!options().syncs || others_are_known() || loan.told || !(loan.guarded.count || loan.freeable)) return false;
   if (loan.guarded.count && !guards_are_affordable()) return false;
   return loan.settled = true;
+}
+
+/// Before the lock is taken: may take some microseconds.
+void look_for_others() {
+  if (options().syncs) others_may_touch();
 }
 
 /// The host has waited for the loans that meet the condition.
@@ -422,6 +429,7 @@ void lend_from(std::uint64_t pointer, StreamArgument stream, std::uint64_t posit
 
 void stream_waited_for(StreamArgument stream) {
   if (!any_loans()) return;
+  look_for_others();
   const Holding holding(g_host_lock);
   if (!holding) return;
   const bool legacy = stream.handle == trace::kLegacyStream;
@@ -446,6 +454,7 @@ void event_waited_for(std::uint64_t event) {
   if (!entry) return;
   const Recorded recorded = entry->value.load(std::memory_order_relaxed);
   if (recorded.number == 0) return;
+  look_for_others();
   const Holding holding(g_host_lock);
   if (!holding) return;
   settle_if([&](const Loan& loan) {
@@ -537,6 +546,7 @@ void end_loans(std::uint64_t begin, std::uint64_t end, bool goes) {
 
 void all_waited_for() {
   if (!any_loans()) return;
+  look_for_others();
   const Holding holding(g_host_lock);
   if (holding) settle_if([](const Loan&) { return true; });
 }
@@ -561,6 +571,7 @@ void end_loans_with_context(std::uint64_t context) {
 
 void end_loans_with_process() {
   if (!any_loans()) return;
+  if (options().syncs) others_may_touch(true);
   const IdleMemory idle;
   const Holding holding(g_host_lock);
   if (holding) end_loans(0, kEveryEnd, true);

@@ -2,7 +2,8 @@
 //
 // What is recorded of host memory after the wait for its copy (option syncs): the host's first touch, or that there was
 // none. Only what is surely so: of a buffer that is too large to be guarded as a whole, or was copied by fork, it is
-// not said that nobody touched it. Without the option a touch after the wait is none of our business.
+// not said that nobody touched it; nothing is kept where the kernel may touch it for io_uring. Without the option a
+// touch after the wait is none of our business.
 //
 // RUN: %build %s -o %t
 //
@@ -16,6 +17,10 @@
 // RUN: env STREAMSAN_OPTIONS=syncs=1,footprints=inferred,trace_path=%t.call.trace LD_PRELOAD=%preload %t call %t.data > %t.call
 // RUN: %trace_records %t.call.trace HostAccess HostIdle >> %t.call
 // RUN: %filecheck %s --input-file %t.call --check-prefixes=CHECK,CALL,END
+//
+// RUN: env STREAMSAN_OPTIONS=syncs=1,footprints=inferred,trace_path=%t.aio.trace LD_PRELOAD=%preload %t aio %t.data > %t.aio
+// RUN: %trace_records %t.aio.trace HostAccess HostIdle >> %t.aio
+// RUN: %filecheck %s --input-file %t.aio --check-prefixes=CHECK,CALL,END
 //
 // RUN: env STREAMSAN_OPTIONS=syncs=1,footprints=inferred,trace_path=%t.write.trace LD_PRELOAD=%preload %t write > %t.write
 // RUN: %trace_records %t.write.trace HostAccess HostIdle >> %t.write
@@ -44,6 +49,10 @@
 // RUN: %trace_records %t.large.trace HostAccess HostIdle >> %t.large
 // RUN: %filecheck %s --input-file %t.large --check-prefixes=CHECK,END
 //
+// RUN: env STREAMSAN_OPTIONS=syncs=1,footprints=inferred,trace_path=%t.ring.trace LD_PRELOAD=%preload %t ring > %t.ring
+// RUN: %trace_records %t.ring.trace HostAccess HostIdle >> %t.ring
+// RUN: %filecheck %s --input-file %t.ring --check-prefixes=CHECK,END
+//
 // CHECK: PINNED [[PINNED:0x[0-9a-f]+]]
 // READ-NEXT: HostIdle flags=0 no-stack [[PINNED]] 0x2000 {{0x[0-9a-f]+}} 0x1
 // READ-NEXT: HostAccess flags=0 stack [[PINNED]] 0x1 0x0 0x0
@@ -54,7 +63,9 @@
 // IDLE-NEXT: HostIdle flags=0 no-stack [[PINNED]] 0x2000 {{0x[0-9a-f]+}} 0x0
 // AGAIN-NEXT: HostIdle flags=0 no-stack [[PINNED]] 0x2000 {{0x[0-9a-f]+}} 0x0
 // END-NOT: Host{{Access|Idle}}
+#include <aio.h>
 #include <fcntl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -82,6 +93,8 @@ int main(int, char** arguments) {
     }
     must(cudaStreamSynchronize(stream));
   };
+  char parameters[120] = {};
+  if (is("ring") && syscall(SYS_io_uring_setup, 1, parameters) < 0) return 0;  // there are none here
   copy();
   if (is("read") || is("kept")) return pinned[0] > 1;
   if (is("write")) pinned[0] = 1;
@@ -91,6 +104,14 @@ int main(int, char** arguments) {
   if (is("call")) {
     const int file = open(arguments[2], O_RDWR | O_CREAT | O_TRUNC, 0600);
     if (write(file, (void*)pinned, 64) != 64) return 98;  // EFAULT has reached the program
+  }
+  if (is("aio")) {
+    aiocb block{};
+    block.aio_fildes = open(arguments[2], O_RDWR | O_CREAT | O_TRUNC, 0600);
+    block.aio_buf = (void*)pinned;
+    block.aio_nbytes = 64;
+    const aiocb* list[] = {&block};
+    if (aio_write(&block) != 0 || aio_suspend(list, 1, nullptr) != 0 || aio_return(&block) != 64) return 98;
   }
   if (is("fork")) {
     const pid_t child = fork();
