@@ -14,6 +14,7 @@
 #include "judge/hints_legacy.h"
 #include "judge/hints_lives.h"
 #include "judge/hints_overlap.h"
+#include "judge/hints_pieces.h"
 #include "report/text.h"
 
 namespace streamsan::judge {
@@ -41,7 +42,8 @@ std::string library_of(const std::vector<report::Frame>& stack) {
 /// One decimal where it says something.
 std::string scaled(double value, const char* unit) {
   std::array<char, 32> out{};
-  const bool whole = value >= 100 || value == static_cast<double>(static_cast<std::uint64_t>(value));
+  const auto tenths = static_cast<std::uint64_t>(value * 10 + 0.5);
+  const bool whole = value >= 100 || tenths % 10 == 0;
   std::snprintf(out.data(), out.size(), whole ? "%.0f %s" : "%.1f %s", value, unit);
   return out.data();
 }
@@ -92,6 +94,7 @@ Hints::Hints(Judge& judge, bool event_times_told) : judge_(judge) {
   of_order_.push_back(std::make_unique<OverlapHints>());
   sources_.push_back(std::make_unique<CopyHints>());
   sources_.push_back(std::make_unique<LifeHints>());
+  sources_.push_back(std::make_unique<PieceHints>());
   if (event_times_told) events_ = std::make_unique<EventHints>();
 }
 

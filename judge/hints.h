@@ -8,7 +8,8 @@
 // which is told in one line to those who ask for details.
 //
 // Each SOURCE watches the records for one or two kinds of hints and keeps a tally for each place of the program:
-// hints_copies.h, hints_lives.h, hints_legacy.h, hints_overlap.h, hints_events.h. Here they are fed, asked, and ranked.
+// hints_copies.h, hints_lives.h, hints_pieces.h,
+// hints_legacy.h, hints_overlap.h, hints_events.h. Here they are fed, asked, and ranked.
 //
 // Bounded: by the places of the program, by its live allocations, streams and events, and by
 // OverlapHints::kMostStreams.
@@ -61,7 +62,7 @@ std::string time_text(std::uint64_t nanoseconds);
 /// An operation to be shown with its stack.
 struct Shown {
   ordering::SiteId site{};
-  const StreamLife* stream = nullptr;  ///< nullptr: none to be told
+  std::optional<StreamLife> stream{};  ///< none: not to be told
   ordering::OpId op{};                 ///< kNoOp: none
 };
 

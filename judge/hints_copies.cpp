@@ -147,7 +147,7 @@ void CopyHints::tell(SiteReader& sites, std::vector<HintText>& out) const {
         "use pinned memory, from " + pinned + (tally.many_waits() ? ", and wait where the host needs the data." : ".");
     text.microseconds = static_cast<double>(tally.large_bytes) / kStagedBytesPerMicrosecond +
                         static_cast<double>(tally.waits) * kWaitMicroseconds;
-    text.where.push_back({tally.site, &tally.stream, tally.first});
+    text.where.push_back({tally.site, tally.stream, tally.first});
     out.push_back(std::move(text));
   }
 }

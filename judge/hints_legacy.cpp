@@ -148,9 +148,9 @@ void LegacyHints::tell(SiteReader& sites, std::vector<HintText>& out) const {
         (runtime ? "cudaStreamNonBlocking and let those that need its results wait for an event, or compile with "
                    "--default-stream per-thread."
                  : "CU_STREAM_NON_BLOCKING and let those that need its results wait for an event.");
-    text.where.push_back({tally.site, &tally.legacy, tally.op});
-    text.where.push_back({tally.before.site, &tally.before_stream, tally.before.op});
-    text.where.push_back({tally.after.site, &tally.after_stream, tally.after.op});
+    text.where.push_back({tally.site, tally.legacy, tally.op});
+    text.where.push_back({tally.before.site, tally.before_stream, tally.before.op});
+    text.where.push_back({tally.after.site, tally.after_stream, tally.after.op});
     out.push_back(std::move(text));
   }
 }

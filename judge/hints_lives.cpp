@@ -12,9 +12,25 @@ using ordering::MemoryKind;
 using trace::Kind;
 using trace::Record;
 
+std::uint64_t LifeHints::Tally::cost() const {
+  // Pinning and unpinning touches every page: a tenth of a millisecond for each MiB.
+  const std::uint64_t pinning = turns * 20 + (made == 0 ? 0 : (bytes / made * turns / 10) >> 10);
+  switch (thing) {
+    case Thing::Memory:
+      return turns * 125;
+    case Thing::Pinned:
+    case Thing::Registered:
+      return pinning;
+    case Thing::Stream:
+      return turns * 50;
+    case Thing::Event:
+      return turns;
+  }
+  return 0;
+}
+
 bool LifeHints::Tally::worth_telling() const {
-  if (turns < (thing == Thing::Event ? kFewestEventTurns : kFewestTurns)) return false;
-  return (last_kernels - first_kernels) <= turns * kMostKernels;
+  return turns >= kFewestTurns && cost() >= kLeastMicroseconds && last_kernels - first_kernels <= turns * kMostKernels;
 }
 
 LifeHints::Tally& LifeHints::tally_of(const Seen& seen, Thing thing, std::uint32_t& index) {
@@ -37,6 +53,7 @@ void LifeHints::made(const Seen& seen, Thing thing, std::uint64_t bytes, orderin
   std::uint32_t index = 0;
   Tally& tally = tally_of(seen, thing, index);
   if (tally.made++ != 0 && tally.ended_since && seen.kernels != tally.last_kernels) ++tally.turns;
+  tally.bytes += bytes;
   tally.least = std::min(tally.least, bytes);
   tally.most = std::max(tally.most, bytes);
   tally.ended_since = false;
@@ -151,38 +168,32 @@ void LifeHints::tell(SiteReader& sites, std::vector<HintText>& out) const {
     }
     text.evidence += ". ";
     if (tally.blocked != 0) text.evidence += "The host was in " + end + " for " + time_text(tally.blocked) + ". ";
-    double each = 0;
     switch (tally.thing) {
       case Thing::Memory:
-        each = 100;
         text.evidence += "Both may synchronise the device.";
         text.fix = "allocate before the loop and free after it, or use stream-ordered memory (" +
                    std::string(runtime ? "cudaMallocAsync" : "cuMemAllocAsync") + ").";
         break;
       case Thing::Pinned:
-        each = 200;
         text.evidence += "Both may synchronise the device, and pin or unpin every page.";
         text.fix = "allocate before the loop and free after it, or keep the buffers in a pool.";
         break;
       case Thing::Registered:
-        each = 200;
         text.evidence += "Both may synchronise the device, and pin or unpin every page.";
         text.fix =
             "register the memory before the loop and unregister it after, or copy through a pinned buffer that "
             "is kept.";
         break;
       case Thing::Stream:
-        each = 20;
         text.evidence += "A stream costs the driver far more to make than a kernel to launch.";
         text.fix = "create the stream before the loop and use it again.";
         break;
       case Thing::Event:
-        each = 1;
         text.evidence += "An event can be recorded any number of times.";
         text.fix = "create the event before the loop and record it again.";
         break;
     }
-    text.microseconds = std::max(static_cast<double>(tally.turns) * each, static_cast<double>(tally.blocked) / 1000);
+    text.microseconds = std::max(static_cast<double>(tally.cost()), static_cast<double>(tally.blocked) / 1000);
     text.where.push_back({.site = tally.site});
     if (tally.end != tally.site) text.where.push_back({.site = tally.end});
     out.push_back(std::move(text));

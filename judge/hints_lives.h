@@ -5,9 +5,10 @@
 // cudaMalloc and cudaFree may synchronise the device (R-ALC-02), pinning pages costs a system call for each of them,
 // and a stream is made by the driver and the GPU together. What counts is a TURN: a call at the same place of the
 // program, after something made there before has ended, with kernels launched in between. So a set-up that makes many
-// buffers, each with its first kernel, has no turns, nor has a pool that grows. Told from kFewestTurns on (events,
-// which cost little: kFewestEventTurns), and only if no more than kMostKernels kernels were launched for each turn:
-// what a program does once for ten thousand kernels costs nothing beside them.
+// buffers, each with its first kernel, has no turns, nor has a pool that grows. Told from kFewestTurns on, if the
+// turns are estimated to cost kLeastMicroseconds in all (an event costs a thousandth of that, a page of pinned memory a
+// fiftieth), and if no more than kMostKernels kernels were launched for each turn: what a program does once for ten
+// thousand kernels costs nothing beside them.
 //
 // Stream-ordered memory, mapped ranges, imports and module variables are not looked at; nor handles whose creation was
 // not seen. Where a stream is created the trace does not tell: streams are counted where they are destroyed, and a turn
@@ -23,7 +24,7 @@ namespace streamsan::judge {
 class LifeHints : public HintSource {
  public:
   static constexpr std::uint64_t kFewestTurns = 8;
-  static constexpr std::uint64_t kFewestEventTurns = 1000;
+  static constexpr std::uint64_t kLeastMicroseconds = 1000;
   static constexpr std::uint64_t kMostKernels = 200;
 
   void observe(const Seen& seen) override;
@@ -49,6 +50,10 @@ class LifeHints : public HintSource {
     std::uint64_t blocked = 0;       ///< nanoseconds in the ends
     std::uint64_t streams_made = 0;  ///< streams: streams_made_ at the last end
 
+    std::uint64_t bytes = 0;  ///< of all that was made
+
+    /// Of the turns, in microseconds: a guess that holds for today's machines, give or take a factor of two.
+    [[nodiscard]] std::uint64_t cost() const;
     [[nodiscard]] bool worth_telling() const;
   };
 

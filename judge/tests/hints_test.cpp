@@ -189,7 +189,7 @@ TEST(PageableCopy, WhatALibraryDoesIsToldInOneLine) {
 TraceBuilder churn(std::uint64_t turns, MemoryKind kind, FreeKind end, std::uint64_t kernels = 1) {
   TraceBuilder trace = program();
   for (std::uint64_t i = 0; i <= turns; ++i) {
-    trace.at({0x400400}).alloc(kHost, 4 * kKiB * (i % 2 + 1), kind);
+    trace.at({0x400400}).alloc(kHost, kMiB * (i % 2 + 1), kind);
     for (std::uint64_t k = 0; k < kernels; ++k) kernel(trace, kA, kBuffer);
     trace.sync_stream(kA);
     trace.at({0x400410}).free(kHost, end);
@@ -209,11 +209,24 @@ TEST(AllocInLoop, MemoryMadeAndEndedBetweenKernels) {
   EXPECT_EQ(f.explanation,
             "8 of 9 calls of cuMemAlloc come after the end of what an earlier one made, with 8 kernels in between in "
             "all, for "
-            "4 KiB to 8 KiB. Both may synchronise the device.");
+            "1 MiB to 2 MiB. Both may synchronise the device.");
   EXPECT_EQ(f.fix, "allocate before the loop and free after it, or use stream-ordered memory (cuMemAllocAsync).");
   ASSERT_EQ(f.related.size(), 2u);
   EXPECT_EQ(f.related[0].what, "cuMemAlloc");
   EXPECT_EQ(f.related[1].what, "cuMemFree");
+}
+
+TEST(AllocInLoop, NothingIsSaidOfAPageOfPinnedMemoryNowAndThen) {
+  for (const int turns : {49, 50}) {
+    TraceBuilder trace = program();
+    for (int i = 0; i <= turns; ++i) {
+      trace.at({0x400400}).alloc(kHost, 8, MemoryKind::Pinned);
+      kernel(trace, kA, kBuffer);
+      trace.sync_stream(kA);
+      trace.at({0x400410}).free(kHost, FreeKind::Host);
+    }
+    EXPECT_EQ(names(trace), turns == 50 ? Names{"alloc-in-loop"} : Names{}) << turns;
+  }
 }
 
 TEST(AllocInLoop, RareBesideTheKernels) {
@@ -259,15 +272,21 @@ TEST(AllocInLoop, NothingIsSaidOfStreamOrderedMemory) {
 }
 
 TEST(AllocInLoop, StreamsAndEvents) {
-  TraceBuilder trace = program();
-  for (int i = 0; i < 9; ++i) {
-    trace.at({0x400400}).stream_create(0x9000, NonBlocking::Yes);
-    kernel(trace, 0x9000, kBuffer);
-    trace.sync_stream(0x9000);
-    trace.at({0x400410}).stream_destroy(0x9000);
+  for (const int turns : {19, 20}) {
+    TraceBuilder trace = program();
+    for (int i = 0; i <= turns; ++i) {
+      trace.at({0x400400}).stream_create(0x9000, NonBlocking::Yes);
+      kernel(trace, 0x9000, kBuffer);
+      trace.sync_stream(0x9000);
+      trace.at({0x400410}).stream_destroy(0x9000);
+    }
+    EXPECT_EQ(names(trace), turns == 20 ? Names{"alloc-in-loop"} : Names{});
+    if (turns != 20) continue;
+    const Finding f = hinted(trace).findings[0];
+    EXPECT_EQ(f.message,
+              "streams are created and destroyed again and again between kernels: 21 by this cuStreamDestroy.");
+    EXPECT_EQ(f.fix, "create the stream before the loop and use it again.");
   }
-  EXPECT_EQ(names(trace), Names{"alloc-in-loop"});
-  EXPECT_EQ(hinted(trace).findings[0].fix, "create the stream before the loop and use it again.");
   for (const int turns : {999, 1000}) {
     TraceBuilder events = program();
     for (int i = 0; i <= turns; ++i) {
@@ -276,6 +295,47 @@ TEST(AllocInLoop, StreamsAndEvents) {
       events.at({0x400410}).event_destroy(kEvent);
     }
     EXPECT_EQ(names(events), turns == 1000 ? Names{"alloc-in-loop"} : Names{});
+  }
+}
+
+enum class Pieces { Rows, Packed, OneBuffer, Waited, Large, Kernels };
+
+TraceBuilder in_pieces(Pieces how, std::uint64_t count, std::uint64_t runs = 1) {
+  TraceBuilder trace = program();
+  const std::uint64_t bytes = how == Pieces::Large ? 65 * kKiB : 256;
+  const std::uint64_t step = how == Pieces::Rows ? 1024 : bytes;
+  for (std::uint64_t run = 0; run < runs; ++run) {
+    for (std::uint64_t i = 0; i < count; ++i) {
+      const std::uint64_t from = kHost + (how == Pieces::OneBuffer ? 0 : i * bytes);
+      trace.at({0x400800}).copy("cuMemcpyHtoD_v2", trace::kLegacyStream, kBuffer + i * step, from, bytes);
+      if (how == Pieces::Waited) trace.sync_stream(trace::kLegacyStream);
+      if (how == Pieces::Kernels) kernel(trace, trace::kLegacyStream, kBuffer);
+    }
+    kernel(trace, trace::kLegacyStream, kBuffer);
+  }
+  return trace;
+}
+
+TEST(CopyInPieces, RowsOfAMatrix) {
+  EXPECT_EQ(names(in_pieces(Pieces::Rows, 256)), Names{});
+  EXPECT_EQ(names(in_pieces(Pieces::Packed, 129, 2)), Names{"copy-in-pieces"});
+  EXPECT_EQ(names(in_pieces(Pieces::Packed, 7, 1000)), Names{});
+  const TraceBuilder trace = in_pieces(Pieces::Rows, 257);
+  ASSERT_EQ(names(trace), Names{"copy-in-pieces"});
+  const Finding f = hinted(trace).findings[0];
+  EXPECT_EQ(f.message, "257 small copies could be 1.");
+  EXPECT_EQ(
+      f.explanation,
+      "they come in 1 run, the longest of 257 copies of 256 bytes: each of the same size, the same distance behind "
+      "the one before on both sides, and with no other call in between. A copy costs some microseconds, however "
+      "few its bytes.");
+  EXPECT_EQ(f.fix, "copy each run at once, where there are gaps by cuMemcpy2D or cuMemcpy2DAsync.");
+  EXPECT_EQ(hinted(in_pieces(Pieces::Packed, 257)).findings.at(0).fix, "copy each run at once.");
+}
+
+TEST(CopyInPieces, SilentWithAReason) {
+  for (const Pieces how : {Pieces::OneBuffer, Pieces::Waited, Pieces::Large, Pieces::Kernels}) {
+    EXPECT_EQ(names(in_pieces(how, 1000)), Names{}) << static_cast<int>(how);
   }
 }
 
@@ -469,6 +529,8 @@ TEST(Hints, Texts) {
   EXPECT_EQ(bytes_text(65536), "64 KiB");
   EXPECT_EQ(bytes_text(3 * kMiB / 2), "1.5 MiB");
   EXPECT_EQ(bytes_text(200 * kMiB + 1), "200 MiB");
+  EXPECT_EQ(bytes_text(60 * kMiB + 1), "60 MiB");
+  EXPECT_EQ(bytes_text(60 * kMiB - 1), "60 MiB");
   EXPECT_EQ(time_text(45'678), "45 us");
   EXPECT_EQ(time_text(12'345'678), "12.3 ms");
   EXPECT_EQ(time_text(1'500'000'000), "1.5 s");

@@ -170,4 +170,21 @@ Finding sample_nasty() {
   return f;
 }
 
+Finding sample_hint() {
+  Finding f = sample_misuse();
+  f.kind = Kind::Hint;
+  f.severity = Severity::Note;
+  f.hazard = f.cause = "alloc-in-loop";
+  f.message = "cudaMalloc is called again and again.";
+  f.explanation = "100 calls.";
+  f.related.resize(1);
+  f.related[0].what = "cudaMalloc";
+  f.related[0].api = "cuMemAlloc_v2";
+  f.related[0].stream = {};
+  f.related[0].op = 0;
+  f.fix = "allocate before the loop.";
+  f.count = 2;
+  return f;
+}
+
 }  // namespace streamsan::report

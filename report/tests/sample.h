@@ -23,4 +23,7 @@ inline constexpr const char* kNastyName =
 /// As sample_race(), with that name for the kernel, the stream, the function and the buffer.
 Finding sample_nasty();
 
+/// A hint, of which one like it was folded into it.
+Finding sample_hint();
+
 }  // namespace streamsan::report

@@ -96,6 +96,15 @@ TEST(Suppressions, AMisuseIsFoundByTheCallsOnItsEvent) {
   EXPECT_TRUE(suppressed_by(suppression_for(no_stack), no_stack)) << suppression_for(no_stack);
 }
 
+TEST(Suppressions, AHintIsFoundByItsCalls) {
+  const Finding f = sample_hint();
+  for (const char* line : {"hint:^step()$", "hint:train.cu", "hint:^cuMemAlloc", "all:step", "function:^step"}) {
+    EXPECT_TRUE(suppressed_by(line, f)) << line;
+  }
+  for (const char* line : {"race:step", "event-misuse:step", "hint:main"}) EXPECT_FALSE(suppressed_by(line, f)) << line;
+  EXPECT_EQ(suppression_for(f), "hint:^step()$");
+}
+
 TEST(Suppressions, RelatedCallsOfARaceAreNotItsPlaces) {
   Finding f = sample_race();
   f.related[0].stack[0].function = "elsewhere()";

@@ -170,6 +170,19 @@ TEST(Text, AMisuseOfAnEventHasNoAccesses) {
             "SUMMARY: streamsan: 1 latent: event-never-recorded /src/train.cu:70 in step()");
 }
 
+TEST(Text, Hint) {
+  const Finding f = sample_hint();
+  EXPECT_EQ(text(f, {}),
+            R"(==4711== NOTE: streamsan: alloc-in-loop: cudaMalloc is called again and again.
+  Evidence: 100 calls.
+    cudaMalloc
+      #0 step() /src/train.cu:70
+  Fix: allocate before the loop.
+  [properties] kind=hint hazard=alloc-in-loop severity=note cause=alloc-in-loop count=2 fingerprint=0011223344556677
+)");
+  EXPECT_EQ(place(f, {}), "/src/train.cu:70 in step()");
+}
+
 TEST(Text, Summary) {
   Finding first = sample_race();
   Summary one{.errors = 1};

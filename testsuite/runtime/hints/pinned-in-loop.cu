@@ -20,15 +20,15 @@ __global__ void use(const char*) {}
 
 int main() {
   char *device, *host = nullptr;
-  must(cudaMalloc(&device, 4096));
+  must(cudaMalloc(&device, 1 << 20));
 #ifdef FIXED
-  must(cudaMallocHost(&host, 4096));
+  must(cudaMallocHost(&host, 1 << 20));
 #endif
   for (int i = 0; i < 12; ++i) {
 #ifndef FIXED
-    must(cudaMallocHost(&host, 4096));  // @ALLOC
+    must(cudaMallocHost(&host, 1 << 20));  // @ALLOC
 #endif
-    must(cudaMemcpyAsync(device, host, 4096, cudaMemcpyHostToDevice, 0));
+    must(cudaMemcpyAsync(device, host, 1 << 20, cudaMemcpyHostToDevice, 0));
     use<<<1, 32>>>(device);
     must(cudaDeviceSynchronize());
 #ifndef FIXED

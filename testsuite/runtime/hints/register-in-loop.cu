@@ -20,16 +20,16 @@ __global__ void use(const char*) {}
 
 int main() {
   char* device;
-  must(cudaMalloc(&device, 4096));
-  char* host = static_cast<char*>(aligned_alloc(4096, 4096));
+  must(cudaMalloc(&device, 1 << 20));
+  char* host = static_cast<char*>(aligned_alloc(4096, 1 << 20));
 #ifdef FIXED
-  must(cudaHostRegister(host, 4096, cudaHostRegisterDefault));
+  must(cudaHostRegister(host, 1 << 20, cudaHostRegisterDefault));
 #endif
   for (int i = 0; i < 12; ++i) {
 #ifndef FIXED
-    must(cudaHostRegister(host, 4096, cudaHostRegisterDefault));  // @REGISTER
+    must(cudaHostRegister(host, 1 << 20, cudaHostRegisterDefault));  // @REGISTER
 #endif
-    must(cudaMemcpyAsync(device, host, 4096, cudaMemcpyHostToDevice, 0));
+    must(cudaMemcpyAsync(device, host, 1 << 20, cudaMemcpyHostToDevice, 0));
     use<<<1, 32>>>(device);
     must(cudaDeviceSynchronize());
 #ifndef FIXED
