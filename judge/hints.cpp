@@ -20,25 +20,6 @@
 namespace streamsan::judge {
 namespace {
 
-/// CUDA's libraries above the run-time and the driver: what they do inside of themselves nobody can mend.
-constexpr std::array kLibraries{"libcublas",   "libcudnn",    "libcufft", "libcurand", "libcusolver",
-                                "libcusparse", "libcutensor", "libnccl",  "libnpp",    "libnvjpeg",
-                                "libnvshmem",  "libcufile",   "libcupti"};
-
-std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
-
-/// The library that makes the call: "libcublas"; empty: the program does. By the modules, which are known without
-/// symbols, too.
-std::string library_of(const std::vector<report::Frame>& stack) {
-  for (const report::Frame& frame : stack) {
-    if (!frame.library) return {};
-    for (const char* library : kLibraries) {
-      if (base_name(frame.module).starts_with(library)) return library;
-    }
-  }
-  return {};
-}
-
 /// One decimal where it says something.
 std::string scaled(double value, const char* unit) {
   std::array<char, 32> out{};
@@ -134,7 +115,7 @@ Hinted Hints::explain(Symbolizer& symbolizer, bool whole_run) {
   std::map<std::string, std::uint64_t> folded;
   FoldedFindings out;
   for (const HintText& text : texts) {
-    if (std::string library = library_of(sites.stack(text.where.front().site)); !library.empty()) {
+    if (std::string library = calling_library(sites.stack(text.where.front().site)); !library.empty()) {
       ++folded[std::string(text.hazard) + " in " + library];
       continue;
     }

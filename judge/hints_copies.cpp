@@ -12,8 +12,8 @@ using trace::Record;
 
 namespace {
 
-constexpr double kStagedBytesPerMicrosecond = 10'000;  // of 25,000 to 50,000 that the bus carries
-constexpr double kWaitMicroseconds = 10;
+constexpr double kLostPerMicrosecond = 18'000;  // bytes: what a copy of pageable memory takes longer than one of pinned
+constexpr double kWaitMicroseconds = 6;
 
 enum class Way : std::uint8_t { None, ToDevice, ToHost };
 
@@ -145,7 +145,7 @@ void CopyHints::tell(SiteReader& sites, std::vector<HintText>& out) const {
         "overlap with other work.";
     text.fix =
         "use pinned memory, from " + pinned + (tally.many_waits() ? ", and wait where the host needs the data." : ".");
-    text.microseconds = static_cast<double>(tally.large_bytes) / kStagedBytesPerMicrosecond +
+    text.microseconds = static_cast<double>(tally.large_bytes) / kLostPerMicrosecond +
                         static_cast<double>(tally.waits) * kWaitMicroseconds;
     text.where.push_back({tally.site, tally.stream, tally.first});
     out.push_back(std::move(text));

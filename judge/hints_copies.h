@@ -25,7 +25,7 @@ class CopyHints : public HintSource {
  public:
   static constexpr std::uint64_t kStagedAtOnce = 64 << 10;
   static constexpr std::uint64_t kFewestTurns = 4;
-  static constexpr std::uint64_t kLeastBytes = 1 << 20;
+  static constexpr std::uint64_t kLeastBytes = 16 << 20;  ///< cost a millisecond more than pinned
   static constexpr std::uint64_t kFewestWaits = 16;
 
   void observe(const Seen& seen) override;

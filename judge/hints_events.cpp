@@ -81,7 +81,7 @@ void EventHints::tell(SiteReader& sites, std::vector<HintText>& out) const {
     const bool runtime = !runtime_call(sites.stack(tally.site)).empty();
     HintText text;
     text.hazard = "timing-event";
-    text.microseconds = static_cast<double>(tally.records) * 0.5;
+    text.microseconds = static_cast<double>(tally.records) * 1.1;
     text.message = report::counted(tally.created, "event") + (tally.created == 1 ? " is" : " are") +
                    " created with timing here and used for order only.";
     text.evidence = "recorded " + std::to_string(tally.records) + " times, waited for " +

@@ -16,7 +16,7 @@ namespace streamsan::judge {
 
 class EventHints : public HintSource {
  public:
-  static constexpr std::uint64_t kFewest = 100;
+  static constexpr std::uint64_t kFewest = 1000;  ///< cost a millisecond
 
   void observe(const Seen& seen) override;
   void want(SiteReader& sites) const override;

@@ -13,24 +13,33 @@ using trace::Kind;
 using trace::Record;
 
 std::uint64_t LifeHints::Tally::cost() const {
-  // Pinning and unpinning touches every page: a tenth of a millisecond for each MiB.
-  const std::uint64_t pinning = turns * 20 + (made == 0 ? 0 : (bytes / made * turns / 10) >> 10);
+  const std::uint64_t kib = made == 0 ? 0 : (bytes / made) >> 10;
+  std::uint64_t each = 0;
   switch (thing) {
     case Thing::Memory:
-      return turns * 125;
+      each = 65'000;
+      break;
+    case Thing::Managed:
+      each = 20'000;
+      break;
     case Thing::Pinned:
+      each = 20'000 + kib * 400;  // small ones come from a page that is pinned already, as a rule
+      break;
     case Thing::Registered:
-      return pinning;
+      each = 80'000 + kib * 45;
+      break;
     case Thing::Stream:
-      return turns * 50;
+      each = 6'000;
+      break;
     case Thing::Event:
-      return turns;
+      each = 200;
+      break;
   }
-  return 0;
+  return std::max(turns * each, blocked);
 }
 
 bool LifeHints::Tally::worth_telling() const {
-  return turns >= kFewestTurns && cost() >= kLeastMicroseconds && last_kernels - first_kernels <= turns * kMostKernels;
+  return turns >= kFewestTurns && cost() >= kLeastCost && last_kernels - first_kernels <= turns * kMostKernels;
 }
 
 LifeHints::Tally& LifeHints::tally_of(const Seen& seen, Thing thing, std::uint32_t& index) {
@@ -91,8 +100,9 @@ void LifeHints::allocated(const Seen& seen) {
   switch (api::kRows[row].effect.kind) {
     case api::EffectKind::Alloc:
     case api::EffectKind::AllocPitch:
-    case api::EffectKind::AllocManaged:
       return made(seen, Thing::Memory, record.w[1], memory_, record.w[0]);
+    case api::EffectKind::AllocManaged:
+      return made(seen, Thing::Managed, record.w[1], memory_, record.w[0]);
     case api::EffectKind::AllocHost:
       return made(seen, Thing::Pinned, record.w[1], memory_, record.w[0]);
     case api::EffectKind::Register:
@@ -174,6 +184,10 @@ void LifeHints::tell(SiteReader& sites, std::vector<HintText>& out) const {
         text.fix = "allocate before the loop and free after it, or use stream-ordered memory (" +
                    std::string(runtime ? "cudaMallocAsync" : "cuMemAllocAsync") + ").";
         break;
+      case Thing::Managed:
+        text.evidence += "Both may synchronise the device.";
+        text.fix = "allocate before the loop and free after it.";
+        break;
       case Thing::Pinned:
         text.evidence += "Both may synchronise the device, and pin or unpin every page.";
         text.fix = "allocate before the loop and free after it, or keep the buffers in a pool.";
@@ -185,7 +199,7 @@ void LifeHints::tell(SiteReader& sites, std::vector<HintText>& out) const {
             "is kept.";
         break;
       case Thing::Stream:
-        text.evidence += "A stream costs the driver far more to make than a kernel to launch.";
+        text.evidence += "To make and end a stream takes as long as to launch a few kernels.";
         text.fix = "create the stream before the loop and use it again.";
         break;
       case Thing::Event:
@@ -193,7 +207,7 @@ void LifeHints::tell(SiteReader& sites, std::vector<HintText>& out) const {
         text.fix = "create the event before the loop and record it again.";
         break;
     }
-    text.microseconds = std::max(static_cast<double>(tally.cost()), static_cast<double>(tally.blocked) / 1000);
+    text.microseconds = static_cast<double>(tally.cost()) / 1000;
     text.where.push_back({.site = tally.site});
     if (tally.end != tally.site) text.where.push_back({.site = tally.end});
     out.push_back(std::move(text));

@@ -2,12 +2,11 @@
 //
 // `alloc-in-loop`: memory, streams and events that are made and ended again and again between kernels.
 //
-// cudaMalloc and cudaFree may synchronise the device (R-ALC-02), pinning pages costs a system call for each of them,
-// and a stream is made by the driver and the GPU together. What counts is a TURN: a call at the same place of the
-// program, after something made there before has ended, with kernels launched in between. So a set-up that makes many
-// buffers, each with its first kernel, has no turns, nor has a pool that grows. Told from kFewestTurns on, if the
-// turns are estimated to cost kLeastMicroseconds in all (an event costs a thousandth of that, a page of pinned memory a
-// fiftieth), and if no more than kMostKernels kernels were launched for each turn: what a program does once for ten
+// cudaMalloc and cudaFree may synchronise the device (R-ALC-02), to pin pages takes longer still, and streams and
+// events are not free either. What counts is a TURN: a call at the same place of the program, after something made
+// there before has ended, with kernels launched in between. So a set-up that makes many buffers, each with its first
+// kernel, has no turns, nor has a pool that grows. Told from kFewestTurns on, if the turns cost a millisecond in all
+// (cost()), and if no more than kMostKernels kernels were launched for each turn: what a program does once for ten
 // thousand kernels costs nothing beside them.
 //
 // Stream-ordered memory, mapped ranges, imports and module variables are not looked at; nor handles whose creation was
@@ -24,7 +23,7 @@ namespace streamsan::judge {
 class LifeHints : public HintSource {
  public:
   static constexpr std::uint64_t kFewestTurns = 8;
-  static constexpr std::uint64_t kLeastMicroseconds = 1000;
+  static constexpr std::uint64_t kLeastCost = 1'000'000;
   static constexpr std::uint64_t kMostKernels = 200;
 
   void observe(const Seen& seen) override;
@@ -32,7 +31,7 @@ class LifeHints : public HintSource {
   void tell(SiteReader& sites, std::vector<HintText>& out) const override;
 
  private:
-  enum class Thing : std::uint8_t { Memory, Pinned, Registered, Stream, Event };
+  enum class Thing : std::uint8_t { Memory, Managed, Pinned, Registered, Stream, Event };
 
   /// Of one place of the program where such things are made; streams: where they end.
   struct Tally {
@@ -52,7 +51,7 @@ class LifeHints : public HintSource {
 
     std::uint64_t bytes = 0;  ///< of all that was made
 
-    /// Of the turns, in microseconds: a guess that holds for today's machines, give or take a factor of two.
+    /// Of the turns, in nanoseconds: an estimate (docs/hints.md), or the time in the ends if that is more.
     [[nodiscard]] std::uint64_t cost() const;
     [[nodiscard]] bool worth_telling() const;
   };

@@ -106,7 +106,10 @@ void OverlapHints::work(const Seen& seen, Use& use) {
 void OverlapHints::observe(const Seen& seen) {
   if (too_many_) return;
   const Record& record = seen.record();
-  if (makes_host_wait(record)) host_waited_ = site_of(seen);
+  if (makes_host_wait(record)) {
+    host_waited_ = site_of(seen);
+    if (waiters_.size() < 2 && (waiters_.empty() || waiters_[0] != record.thread)) waiters_.push_back(record.thread);
+  }
   if (record.kind == Kind::StreamDestroy) {
     // Its lane may be another stream's from now on. What it holds may still be under way.
     for (Use& use : uses_) {
@@ -130,13 +133,17 @@ void OverlapHints::observe(const Seen& seen) {
   work(seen, *use);
 }
 
+bool OverlapHints::waits_alone(std::uint16_t thread) const {
+  return std::all_of(waiters_.begin(), waiters_.end(), [thread](std::uint16_t each) { return each == thread; });
+}
+
 /// Streams that had a turn after one another belong together.
 std::vector<OverlapHints::Group> OverlapHints::groups() const {
   std::vector<Group> out;
   if (too_many_) return out;
   std::vector<bool> taken(uses_.size());
   for (std::uint32_t first = 0; first < uses_.size(); ++first) {
-    if (taken[first] || !uses_[first].candidate()) continue;
+    if (taken[first] || !uses_[first].candidate() || !waits_alone(uses_[first].thread)) continue;
     Group group;
     group.streams.push_back(first);
     taken[first] = true;

@@ -11,7 +11,8 @@
 //
 // Only documented order counts (docs/model.md), so what orders two pieces by accident today counts as overlap. Only
 // streams are looked at whose work comes from one and the same host thread: what one thread waits for counts as known
-// to all others, and that two threads took turns may be chance. Past kMostStreams streams nothing is said.
+// to all others, and that two threads took turns, or that one was told in time by another that waits, may be chance. So
+// nobody else may wait for anything. Past kMostStreams streams nothing is said.
 #pragma once
 
 #include <optional>
@@ -72,6 +73,7 @@ class OverlapHints : public HintSource {
   Use* use_of(const Seen& seen, ordering::StreamId stream);
   void work(const Seen& seen, Use& use);
   void turn(const Seen& seen, Use& use, std::uint32_t from, const TouchedMemory& memory);
+  [[nodiscard]] bool waits_alone(std::uint16_t thread) const;
   [[nodiscard]] std::vector<Group> groups() const;
 
   std::vector<Use> uses_;
@@ -79,6 +81,7 @@ class OverlapHints : public HintSource {
   std::optional<std::uint32_t> last_;           ///< which created stream had work last
   ordering::SiteId host_waited_{};              ///< where the host waited last
   ordering::SiteId legacy_acted_{};             ///< the last action in a legacy stream
+  std::vector<std::uint16_t> waiters_;          ///< threads that have waited; two are as good as many
   bool too_many_ = false;
 };
 

@@ -7,8 +7,8 @@
 // RUN: %build -DFIXED %s -o %t.fixed
 // RUN: env STREAMSAN_OPTIONS=hints=1 %silent %t.fixed
 //
-// CHECK: NOTE: streamsan: alloc-in-loop: cudaMalloc and cudaFree are called again and again between kernels: 10 and 10 times.
-// CHECK-NEXT: Evidence: 9 of 10 calls of cudaMalloc come after the end of what an earlier one made, with 9 kernels in between in all, for 1 MiB each time. {{.*}}Both may synchronise the device.
+// CHECK: NOTE: streamsan: alloc-in-loop: cudaMalloc and cudaFree are called again and again between kernels: 20 and 20 times.
+// CHECK-NEXT: Evidence: 19 of 20 calls of cudaMalloc come after the end of what an earlier one made, with 19 kernels in between in all, for 1 MiB each time. {{.*}}Both may synchronise the device.
 // CHECK-NEXT: cudaMalloc
 // CHECK-NEXT: main{{.*}}[[ALLOC]]
 // CHECK-NEXT: cudaFree
@@ -27,7 +27,7 @@ int main() {
 #ifdef FIXED
   must(cudaMalloc(&scratch, kBytes));
 #endif
-  for (int i = 0; i < 10; ++i) {
+  for (int i = 0; i < 20; ++i) {
 #ifndef FIXED
     must(cudaMalloc(&scratch, kBytes));  // @ALLOC
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Ten allocations beside thousands of kernels cost nothing; beside ten kernels they do.
+// Twenty allocations beside thousands of kernels cost nothing; beside sixty they do.
 //
 // RUN: %build %s -o %t
 // RUN: env STREAMSAN_OPTIONS=hints=1 %run %t 2>&1 | %report
@@ -21,7 +21,7 @@ constexpr int kKernels = 3;
 #endif
 
 int main() {
-  for (int i = 0; i < 10; ++i) {
+  for (int i = 0; i < 20; ++i) {
     char* buffer;
     must(cudaMalloc(&buffer, 4096));
     for (int k = 0; k < kKernels; ++k) step<<<1, 32>>>(buffer);

@@ -7,7 +7,7 @@
 // RUN: %build -DFIXED %s -o %t.fixed
 // RUN: env STREAMSAN_OPTIONS=hints=1 %silent %t.fixed
 //
-// CHECK: NOTE: streamsan: pageable-copy: 10 asynchronous copies to pageable host memory, 10 MiB in all.
+// CHECK: NOTE: streamsan: pageable-copy: 10 asynchronous copies to pageable host memory, 20 MiB in all.
 // CHECK: main{{.*}}[[COPY]]
 // CHECK-NOT: NOTE:
 // CHECK: SUMMARY: streamsan: no errors, 1 note;
@@ -18,7 +18,7 @@
 __global__ void produce(char*) {}
 
 int main() {
-  constexpr size_t kBytes = 1 << 20;
+  constexpr size_t kBytes = 2 << 20;
   char* device;
   must(cudaMalloc(&device, kBytes));
   char* host = static_cast<char*>(aligned_alloc(4096, kBytes));

@@ -8,7 +8,7 @@
 // RUN: %build -DFIXED %s -o %t.fixed
 // RUN: env STREAMSAN_OPTIONS=hints=1 %silent %t.fixed
 //
-// CHECK: NOTE: streamsan: pageable-copy: 16 asynchronous copies from pageable host memory, 4 MiB in all.
+// CHECK: NOTE: streamsan: pageable-copy: 16 asynchronous copies from pageable host memory, 16 MiB in all.
 // CHECK: main{{.*}}[[COPY]]
 // CHECK-NOT: NOTE:
 // CHECK: SUMMARY: streamsan: no errors, 1 note;
@@ -19,7 +19,7 @@
 __global__ void use(const char*) {}
 
 int main() {
-  constexpr size_t kBytes = 256 << 10;
+  constexpr size_t kBytes = 1 << 20;
   std::vector<char> host(kBytes);
   cudaStream_t stream;
   must(cudaStreamCreate(&stream));

@@ -7,8 +7,8 @@
 // RUN: %build -DFIXED %s -o %t.fixed
 // RUN: env STREAMSAN_OPTIONS=hints=1 %silent %t.fixed
 //
-// CHECK: NOTE: streamsan: pageable-copy: 100 asynchronous copies from pageable host memory, 12.5 MiB in all.
-// CHECK-NEXT: 100 of 100 copies are of more than 64 KiB
+// CHECK: NOTE: streamsan: pageable-copy: 200 asynchronous copies from pageable host memory, 25 MiB in all.
+// CHECK-NEXT: 200 of 200 copies are of more than 64 KiB
 // CHECK: main{{.*}}[[COPY]]
 // CHECK-NOT: NOTE:
 // CHECK: SUMMARY: streamsan: no errors, 1 note;
@@ -30,7 +30,7 @@ int main() {
   must(cudaMalloc(&device, kBytes));
   cudaStream_t stream;
   must(cudaStreamCreate(&stream));
-  for (int i = 0; i < 100; ++i) {
+  for (int i = 0; i < 200; ++i) {
     must(cudaMemcpyAsync(device, host.data(), kBytes, cudaMemcpyHostToDevice, stream));  // @COPY
     use<<<1, 32, 0, stream>>>(device);
     must(cudaStreamSynchronize(stream));

@@ -7,8 +7,8 @@
 // RUN: %build -DFIXED %s -o %t.fixed
 // RUN: env STREAMSAN_OPTIONS=hints=1 %silent %t.fixed
 //
-// CHECK: NOTE: streamsan: pageable-copy: 8 asynchronous copies from pageable host memory, 2 MiB in all.
-// CHECK-NEXT: Evidence: 8 of 8 copies are of more than 64 KiB, 2 MiB in all, with kernels between 8 of them. A copy of pageable memory is staged through a pinned buffer of the driver, may block the host and does not overlap with other work.
+// CHECK: NOTE: streamsan: pageable-copy: 8 asynchronous copies from pageable host memory, 16 MiB in all.
+// CHECK-NEXT: Evidence: 8 of 8 copies are of more than 64 KiB, 16 MiB in all, with kernels between 8 of them. A copy of pageable memory is staged through a pinned buffer of the driver, may block the host and does not overlap with other work.
 // CHECK-NEXT: cudaMemcpyAsync (host to device) on stream 1 (blocking), op #1
 // CHECK-NEXT: main{{.*}}[[COPY]]
 // CHECK-NEXT: Fix: use pinned memory, from cudaMallocHost.
@@ -22,7 +22,7 @@
 __global__ void use(const char*) {}
 
 int main() {
-  constexpr size_t kBytes = 256 << 10;
+  constexpr size_t kBytes = 2 << 20;
   char *device, *host;
   must(cudaMalloc(&device, kBytes));
 #ifdef FIXED

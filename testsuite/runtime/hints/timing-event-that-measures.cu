@@ -8,7 +8,7 @@
 // RUN: env STREAMSAN_OPTIONS=hints=1 %silent %t.fixed
 //
 // CHECK: NOTE: streamsan: timing-event: 2 events are created with timing here and used for order only.
-// CHECK-NEXT: Evidence: recorded 240 times, waited for 0 times by streams and 120 times by the host
+// CHECK-NEXT: Evidence: recorded 2400 times, waited for 0 times by streams and 1200 times by the host
 // CHECK-NOT: NOTE:
 // CHECK: SUMMARY: streamsan: no errors, 1 note;
 #include "must.h"
@@ -20,7 +20,7 @@ int main() {
   must(cudaMalloc(&buffer, 4096));
   cudaEvent_t events[2];
   for (cudaEvent_t& each : events) must(cudaEventCreate(&each));
-  for (int i = 0; i < 120; ++i) {
+  for (int i = 0; i < 1200; ++i) {
     must(cudaEventRecord(events[0], 0));
     step<<<1, 32>>>(buffer);
     must(cudaEventRecord(events[1], 0));

@@ -8,7 +8,7 @@
 // RUN: env STREAMSAN_OPTIONS=hints=1 %silent %t.fixed
 //
 // CHECK: NOTE: streamsan: timing-event: 2 events are created with timing here and used for order only.
-// CHECK-NEXT: Evidence: recorded 200 times, waited for 200 times by streams and 0 times by the host; cudaEventElapsedTime was never asked about any of them. Each record writes a time stamp, and a wait for it takes longer.
+// CHECK-NEXT: Evidence: recorded 2000 times, waited for 2000 times by streams and 0 times by the host; cudaEventElapsedTime was never asked about any of them. Each record writes a time stamp, and a wait for it takes longer.
 // CHECK-NEXT: cudaEventCreate
 // CHECK-NEXT: main{{.*}}[[CREATE]]
 // CHECK-NEXT: cudaEventRecord
@@ -34,7 +34,7 @@ int main() {
     must(cudaEventCreate(&each));  // @CREATE
 #endif
   }
-  for (int i = 0; i < 200; ++i) {
+  for (int i = 0; i < 2000; ++i) {
     if (i % 2 == 0) must(cudaDeviceSynchronize());
     produce<<<1, 32, 0, s1>>>(buffers[i % 2]);
     must(cudaEventRecord(events[i % 2], s1));  // @RECORD
