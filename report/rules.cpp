@@ -8,6 +8,7 @@ namespace streamsan::report {
 namespace {
 
 constexpr std::string_view kReports = "docs/reports.md";
+constexpr std::string_view kHints = "docs/hints.md";
 #define SS_RACE_HELP \
   "Two operations of different streams touch the same bytes, and nothing makes one wait for the other."
 #define SS_HOST_HELP "The host and the GPU touch the same bytes, and nothing makes one wait for the other."
@@ -77,6 +78,22 @@ constexpr std::array kRules{
          "The run was judged again as if the call were not there, or waited for less, and no operations came to be "
          "without order that had one. What the run did not do cannot be told.",
          "docs/syncs.md"},
+    Rule{Kind::Hint, "pageable-copy", "streamsan-pageable-copy", "Asynchronous copies of pageable host memory",
+         "Such a copy is staged, may block the host and does not overlap with other work. Use pinned memory.", kHints},
+    Rule{Kind::Hint, "alloc-in-loop", "streamsan-alloc-in-loop", "Made and ended again and again between kernels",
+         "Allocation and its end may synchronise the device. Allocate before the loop, or use stream-ordered memory.",
+         kHints},
+    Rule{Kind::Hint, "copy-in-pieces", "streamsan-copy-in-pieces", "One copy, made piece by piece",
+         "A copy costs some microseconds, however few its bytes. Copy at once, or with a pitch.", kHints},
+    Rule{Kind::Hint, "legacy-serialisation", "streamsan-legacy-serialisation",
+         "Work in the legacy default stream makes independent streams wait for each other",
+         "It starts after all work in blocking streams, and their later work starts after it. Use non-blocking streams "
+         "and events.",
+         kHints},
+    Rule{Kind::Hint, "streams-never-overlap", "streamsan-streams-never-overlap", "Streams that take turns",
+         "Each piece of work in one is ordered after the work in the other: one stream would be as fast.", kHints},
+    Rule{Kind::Hint, "timing-event", "streamsan-timing-event", "Events with timing, used for order only",
+         "Each record writes a time stamp. Create the events with cudaEventDisableTiming.", kHints},
 };
 
 #undef SS_RACE_HELP

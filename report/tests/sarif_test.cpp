@@ -173,14 +173,21 @@ TEST(Sarif, AHintHasARuleThoughItIsNotInTheTable) {
   Finding hint = sample_race(), other = sample_race();
   hint.kind = other.kind = Kind::Hint;
   hint.severity = other.severity = Severity::Note;
-  hint.hazard = "pageable-copy";
-  other.hazard = "alloc-in-loop";
+  hint.hazard = "one-of-tomorrow";
+  other.hazard = "another";
   other.fingerprint = "5";
   const Json run = run_of({hint, other, hint});
   ASSERT_EQ(run.at("results").size(), 2u);
-  EXPECT_EQ(run["results"][0].at("ruleId"), "streamsan-pageable-copy");
-  EXPECT_EQ(run["results"][1].at("ruleId"), "streamsan-alloc-in-loop");
+  EXPECT_EQ(run["results"][0].at("ruleId"), "streamsan-one-of-tomorrow");
+  EXPECT_EQ(run["results"][1].at("ruleId"), "streamsan-another");
   EXPECT_EQ(run["tool"]["driver"]["rules"].size(), rules().size() + 2);
+}
+
+TEST(Sarif, TheHintsOfToday) {
+  const Json result = result_of(sample_hint());
+  EXPECT_EQ(result.at("ruleId"), "streamsan-alloc-in-loop");
+  EXPECT_EQ(result.at("level"), "note");
+  EXPECT_EQ(place(result.at("locations")[0]), "train.cu:70");
 }
 
 TEST(Sarif, PathsAndNamesOfAllKinds) {
