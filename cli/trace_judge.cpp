@@ -183,7 +183,8 @@ void judge_into(Verdict& verdict, const std::string& path, const Options& option
                                                  judge.places(), symbolizer, whole_run)) {
     verdict.findings.push_back(std::move(finding));
   }
-  if (hints) {
+  // Of a trace that lacks its beginning nobody knows which memory is pinned.
+  if (hints && !reader->removed()) {
     judge::Hinted hinted = hints->explain(symbolizer, whole_run);
     for (report::Finding& finding : hinted.findings) verdict.findings.push_back(std::move(finding));
     if (!hinted.in_libraries.empty()) verdict.notes.push_back(std::move(hinted.in_libraries));

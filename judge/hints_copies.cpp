@@ -56,6 +56,16 @@ bool waits(const Record& record) {
   }
 }
 
+/// How the program gets pinned memory, in the words of what it is written with.
+std::string pinned_memory(const std::vector<report::Frame>& stack) {
+  for (const report::Frame& frame : stack) {
+    const std::string_view module = std::string_view(frame.module).substr(frame.module.rfind('/') + 1);
+    if (module.starts_with("libtorch")) return "pin_memory() or DataLoader(pin_memory=True)";
+    if (frame.module.find("/cupy/") != std::string::npos) return "cupyx.empty_pinned";
+  }
+  return runtime_call(stack).empty() ? "cuMemAllocHost" : "cudaMallocHost";
+}
+
 }  // namespace
 
 void CopyHints::copy(const Seen& seen) {
@@ -120,13 +130,10 @@ void CopyHints::tell(SiteReader& sites, std::vector<HintText>& out) const {
   for (const Tally& tally : tallies_) {
     if (!tally.many_bytes() && !tally.many_waits()) continue;
     const std::string side = tally.to_device ? "from" : "to";
-    const bool runtime = !runtime_call(sites.stack(tally.site)).empty();
-    const std::string pinned = runtime ? "cudaMallocHost" : "cuMemAllocHost";
     HintText text;
     text.hazard = "pageable-copy";
-    text.message = report::counted(tally.copies, "asynchronous copy");
-    if (tally.copies != 1) text.message = std::to_string(tally.copies) + " asynchronous copies";
-    text.message += " " + side + " pageable host memory, " + bytes_text(tally.bytes) + " in all.";
+    text.message = std::to_string(tally.copies) + " asynchronous copies " + side + " pageable host memory, " +
+                   bytes_text(tally.bytes) + " in all.";
     if (tally.many_bytes()) {
       text.evidence = std::to_string(tally.large) + " of " + std::to_string(tally.copies) +
                       " copies are of more than " + bytes_text(kStagedAtOnce) + ", " + bytes_text(tally.large_bytes) +
@@ -143,8 +150,8 @@ void CopyHints::tell(SiteReader& sites, std::vector<HintText>& out) const {
     text.evidence +=
         "A copy of pageable memory is staged through a pinned buffer of the driver, may block the host and does not "
         "overlap with other work.";
-    text.fix =
-        "use pinned memory, from " + pinned + (tally.many_waits() ? ", and wait where the host needs the data." : ".");
+    text.fix = "use pinned memory, from " + pinned_memory(sites.stack(tally.site)) +
+               (tally.many_waits() ? ", and wait where the host needs the data." : ".");
     text.microseconds = static_cast<double>(tally.large_bytes) / kLostPerMicrosecond +
                         static_cast<double>(tally.waits) * kWaitMicroseconds;
     text.where.push_back({tally.site, tally.stream, tally.first});

@@ -97,6 +97,20 @@ TEST(PageableCopy, UploadsBetweenKernels) {
   }
 }
 
+TEST(PageableCopy, InTheWordsOfTheFramework) {
+  for (const auto& [module, advice] :
+       {std::pair("/venv/torch/lib/libtorch_cuda.so", "pin_memory() or DataLoader(pin_memory=True)"),
+        std::pair("/venv/cupy/_core/core.so", "cupyx.empty_pinned"), std::pair("/opt/lib/libx.so", "cuMemAllocHost")}) {
+    TraceBuilder trace = program();
+    trace.module(module, 0xB00000, 0xB00000, 0xC00000);
+    for (int i = 0; i < 4; ++i) {
+      trace.at({0xB00010, 0x400300}).copy_async("cuMemcpyHtoDAsync_v2", kA, kBuffer, kHost, 16 * kMiB);
+      kernel(trace, kA, kBuffer);
+    }
+    EXPECT_EQ(hinted(trace).findings.at(0).fix, "use pinned memory, from " + std::string(advice) + ".");
+  }
+}
+
 TEST(PageableCopy, NothingIsSaidOfASetUp) {
   TraceBuilder trace = program();
   for (int i = 0; i < 100; ++i) upload(trace, kMiB);
