@@ -29,8 +29,9 @@ bool makes_host_wait(const Record& record) {
     case Kind::SyncContext:
     case Kind::QueryStream:
     case Kind::QueryEvent:
-    case Kind::Free:
       return true;
+    case Kind::Free:
+      return static_cast<trace::FreeKind>(record.w[2]) != trace::FreeKind::Async;
     case Kind::Copy:
     case Kind::Fill:
       return (record.flags & trace::kAsyncForm) == 0;
@@ -58,12 +59,23 @@ OverlapHints::Use* OverlapHints::use_of(const Seen& seen, StreamId stream) {
   return &fresh;
 }
 
-void OverlapHints::turn(const Seen& seen, Use& use, std::uint32_t from, const TouchedMemory& memory) {
+/// A wait has returned, or a query has succeeded.
+void OverlapHints::learn(const Seen& seen) {
+  const std::uint16_t thread = seen.record().thread;
+  const ordering::SiteId* site = waiting_.find(thread);
+  if (!site) return;
+  for (Use& use : uses_) {
+    if (use.works == 0 || use.ended || use.learned != ordering::kNoSite) continue;
+    if (seen.judge.model().is_after(ordering::ThreadId{thread}, use.last)) use.learned = *site;
+  }
+}
+
+void OverlapHints::turn(Use& use, std::uint32_t from, const TouchedMemory& memory) {
   ++use.turns;
   Reason reason{.how = Orders::Other, .site = {}, .from = from, .turns = 0, .apart = 0};
-  if (seen.judge.model().is_after(ordering::ThreadId{seen.record().thread}, uses_[from].last)) {
+  if (uses_[from].learned != ordering::kNoSite) {
     reason.how = Orders::Host;
-    reason.site = host_waited_;
+    reason.site = uses_[from].learned;
   } else if (use.waited != ordering::kNoSite) {
     reason.how = Orders::Event;
     reason.site = use.waited;
@@ -93,22 +105,25 @@ void OverlapHints::work(const Seen& seen, Use& use) {
   const auto index = static_cast<std::uint32_t>(&use - uses_.data());
   if (created(use.life) && !use.overlaps) {
     TouchedMemory memory = touched_by(seen);
-    if (last_ && *last_ != index) turn(seen, use, *last_, memory);
+    if (last_ && *last_ != index) turn(use, *last_, memory);
     use.memory = std::move(memory);
   }
   if (created(use.life)) last_ = index;
   ++use.works;
   use.many_threads |= use.thread != seen.record().thread;
   use.last = *now;
-  use.waited = ordering::kNoSite;
+  use.waited = use.learned = ordering::kNoSite;
 }
 
 void OverlapHints::observe(const Seen& seen) {
   if (too_many_) return;
   const Record& record = seen.record();
   if (makes_host_wait(record)) {
-    host_waited_ = site_of(seen);
+    waiting_[record.thread] = site_of(seen);
     if (waiters_.size() < 2 && (waiters_.empty() || waiters_[0] != record.thread)) waiters_.push_back(record.thread);
+  }
+  if (record.kind == Kind::CallEnd || record.kind == Kind::QueryStream || record.kind == Kind::QueryEvent) {
+    return learn(seen);
   }
   if (record.kind == Kind::StreamDestroy) {
     // Its lane may be another stream's from now on. What it holds may still be under way.

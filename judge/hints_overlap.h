@@ -52,8 +52,9 @@ class OverlapHints : public HintSource {
     std::uint64_t works = 0;
     std::uint64_t turns = 0;
     ordering::Moment last;
-    TouchedMemory memory;       ///< of its last work
-    ordering::SiteId waited{};  ///< the last wait for an event since its last work; kNoSite: none
+    TouchedMemory memory;        ///< of its last work
+    ordering::SiteId waited{};   ///< the last wait for an event since its last work; kNoSite: none
+    ordering::SiteId learned{};  ///< where the host got to know that its last work is complete; kNoSite: it has not
     std::vector<Reason> reasons;
 
     [[nodiscard]] bool candidate() const {
@@ -72,16 +73,17 @@ class OverlapHints : public HintSource {
 
   Use* use_of(const Seen& seen, ordering::StreamId stream);
   void work(const Seen& seen, Use& use);
-  void turn(const Seen& seen, Use& use, std::uint32_t from, const TouchedMemory& memory);
+  void learn(const Seen& seen);
+  void turn(Use& use, std::uint32_t from, const TouchedMemory& memory);
   [[nodiscard]] bool waits_alone(std::uint16_t thread) const;
   [[nodiscard]] std::vector<Group> groups() const;
 
   std::vector<Use> uses_;
-  ordering::FlatMap<std::uint32_t> by_stream_;  ///< index in uses_, plus one
-  std::optional<std::uint32_t> last_;           ///< which created stream had work last
-  ordering::SiteId host_waited_{};              ///< where the host waited last
-  ordering::SiteId legacy_acted_{};             ///< the last action in a legacy stream
-  std::vector<std::uint16_t> waiters_;          ///< threads that have waited; two are as good as many
+  ordering::FlatMap<std::uint32_t> by_stream_;   ///< index in uses_, plus one
+  std::optional<std::uint32_t> last_;            ///< which created stream had work last
+  ordering::FlatMap<ordering::SiteId> waiting_;  ///< by thread: the last call that waits
+  ordering::SiteId legacy_acted_{};              ///< the last action in a legacy stream
+  std::vector<std::uint16_t> waiters_;           ///< threads that have waited; two are as good as many
   bool too_many_ = false;
 };
 

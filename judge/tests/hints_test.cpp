@@ -227,10 +227,11 @@ TEST(AllocInLoop, MemoryMadeAndEndedBetweenKernels) {
   }
   const Finding f = hinted(churn(20, MemoryKind::Device, FreeKind::Device)).findings.at(0);
   EXPECT_EQ(f.message, "cuMemAlloc and cuMemFree are called again and again between kernels: 21 and 21 times.");
-  EXPECT_EQ(f.explanation,
-            "20 of 21 calls of cuMemAlloc come after the end of what an earlier one made, with 8 kernels in between in "
-            "all, for "
-            "1 MiB to 2 MiB. Both may synchronise the device.");
+  EXPECT_EQ(
+      f.explanation,
+      "20 of 21 calls of cuMemAlloc come after the end of what an earlier one made, with 20 kernels in between in "
+      "all, for "
+      "1 MiB to 2 MiB. Both may synchronise the device.");
   EXPECT_EQ(f.fix, "allocate before the loop and free after it, or use stream-ordered memory (cuMemAllocAsync).");
   ASSERT_EQ(f.related.size(), 2u);
   EXPECT_EQ(f.related[0].what, "cuMemAlloc");
@@ -478,6 +479,20 @@ TEST(StreamsNeverOverlap, TheHostWaitsEachTime) {
             "do not order independent work there (--syncs tells what the waits are needed for), or use one stream.");
   ASSERT_EQ(f.related.size(), 1u);
   EXPECT_EQ(f.related[0].what, "cuStreamSynchronize");
+}
+
+TEST(StreamsNeverOverlap, TheCallThatOrdersIsNamedAndNotTheLastOne) {
+  TraceBuilder trace = program();
+  trace.event_create(kEvent, 2);
+  for (int i = 0; i < 9; ++i) {
+    for (const auto& [stream, buffer] : {std::pair(kA, kBuffer), std::pair(kB, kSecond)}) {
+      kernel(trace, stream, buffer);
+      trace.at({0x400620}).sync_stream(stream);
+      trace.at({0x400630}).sync_event(kEvent);
+    }
+  }
+  const std::string evidence = hinted(trace).findings.at(0).explanation;
+  EXPECT_NE(evidence.find("17 by cuStreamSynchronize, in which the host waited."), std::string::npos) << evidence;
 }
 
 TEST(StreamsNeverOverlap, ByAChainOfEvents) {
