@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// streamsan: run, check, footprints, doctor, help.
+// streamsan: run, check, report, diff, footprints, doctor, help.
 //
 // Options come from the table in options.def, through STREAMSAN_OPTIONS first and flags second. CLI11 reads the flags;
 // the command line of the program under test is cut off before, so that none of its arguments can be taken for one of
@@ -16,9 +16,13 @@
 #include <vector>
 
 #include "cli/check.h"
+#include "cli/command_line.h"
+#include "cli/convert.h"
+#include "cli/diff.h"
 #include "cli/doctor.h"
 #include "cli/footprints.h"
 #include "cli/options.h"
+#include "cli/outputs.h"
 #include "cli/run.h"
 
 namespace streamsan::cli {
@@ -28,92 +32,16 @@ constexpr int kUsage = 2;
 
 void complain(const std::string& text) { std::fprintf(stderr, "streamsan: %s\n", text.c_str()); }
 
-std::string dashed(std::string_view name) {
-  std::string out(name);
-  std::replace(out.begin(), out.end(), '_', '-');
-  return out;
-}
-
-/// Gives a command its flags. Faults in values are thrown as CLI11's own errors.
-void add_options(CLI::App& command, Options& options, unsigned where) {
-  auto set = [&options](std::string_view name, const std::string& value) {
-    std::string fault = set_option(options, name, value);
-    if (!fault.empty()) throw CLI::ValidationError(fault);
-  };
-  for (const OptionRow& row : option_rows()) {
-    if (!(row.where & where) || row.name == "help" || row.name == "version") continue;
-    std::string flags = "--" + std::string(row.name);
-    if (dashed(row.name) != row.name) flags += ",--" + dashed(row.name);
-    if (row.name == "verbosity") flags += ",-v";
-    std::string_view name = row.name;
-    std::string text(row.description);
-    if (row.type == OptionType::Bool) {
-      command.add_flag_function(flags, [set, name](std::int64_t on) { set(name, on > 0 ? "1" : "0"); }, text);
-    } else {
-      command
-          .add_option_function<std::string>(
-              flags, [set, name](const std::string& value) { set(name, value); }, text)
-          ->default_str(std::string(row.default_value))
-          ->type_name(row.type == OptionType::Number ? "N" : "TEXT");
-    }
-  }
-}
-
-/// What is wrong with the value of a flag; empty: nothing, or it is none. CLI11 reads such a value as a number and lets
-/// what std::stoll throws end the program.
-std::string flag_fault(std::string_view argument) {
-  const std::size_t equals = argument.find('=');
-  if (!argument.starts_with("--") || equals == std::string_view::npos) return {};
-  const std::string_view flag = argument.substr(2, equals - 2);
-  for (const OptionRow& row : option_rows()) {
-    if (row.type != OptionType::Bool || (row.name != flag && dashed(row.name) != flag)) continue;
-    Options scratch;
-    return set_option(scratch, row.name, argument.substr(equals + 1));
-  }
-  return {};
-}
-
-/// Does this flag of `run` take the next argument as its value?
-bool takes_next(std::string_view argument) {
-  if (argument == "-v") return true;
-  if (!argument.starts_with("--") || argument.find('=') != std::string_view::npos) return false;
-  std::string_view flag = argument.substr(2);
-  auto rows = option_rows();
-  return std::any_of(rows.begin(), rows.end(), [&](const OptionRow& row) {
-    return (row.name == flag || dashed(row.name) == flag) && row.type != OptionType::Bool;
-  });
-}
-
-/// The option that is followed by "--" instead of its value; empty: none.
-std::string without_value(const std::vector<std::string>& arguments) {
-  for (std::size_t at = 1; at + 1 < arguments.size() && arguments[at].starts_with('-') && arguments[at] != "--";) {
-    if (takes_next(arguments[at]) && arguments[at + 1] == "--") return arguments[at];
-    at += takes_next(arguments[at]) ? 2 : 1;
-  }
-  return {};
-}
-
-/// Cuts the program's command line off the arguments of `run`.
-std::vector<std::string> cut_program(std::vector<std::string>& arguments) {
-  std::size_t at = 1;
-  while (at < arguments.size() && arguments[at].starts_with('-') && arguments[at] != "--") {
-    at += takes_next(arguments[at]) ? 2 : 1;
-  }
-  at = std::min(at, arguments.size());
-  std::size_t program = at < arguments.size() && arguments[at] == "--" ? at + 1 : at;
-  std::vector<std::string> out(arguments.begin() + static_cast<std::ptrdiff_t>(program), arguments.end());
-  arguments.resize(at);
-  return out;
-}
-
 constexpr const char* kOverview =
     "streamsan: finds CUDA stream-ordering bugs in unmodified programs.\n"
     "\n"
     "  streamsan run [options] [--] program [arguments]   run a program and report its races\n"
     "  streamsan check [options] TRACE...                 judge traces that were recorded earlier\n"
+    "  streamsan report [options] FILE.json...            findings of earlier runs as text or in another format\n"
+    "  streamsan diff [options] BEFORE AFTER              what is new and what is gone between two runs\n"
     "  streamsan footprints [--json=FILE] TRACE...        show which bytes kernels touched\n"
     "  streamsan doctor                                   check the set-up and say what to do\n"
-    "  streamsan help run|check|footprints|doctor         flags of a command\n"
+    "  streamsan help COMMAND                             flags of a command\n"
     "  streamsan help options                             keys of STREAMSAN_OPTIONS\n"
     "  streamsan --version\n";
 
@@ -136,7 +64,7 @@ int help(const CLI::App& app, const std::string& topic) {
     std::fputs(command->help("streamsan " + topic).c_str(), stdout);
     return 0;
   }
-  complain("no help on '" + topic + "': run, check, footprints, doctor or options");
+  complain("no help on '" + topic + "': run, check, report, diff, footprints, doctor or options");
   return kUsage;
 }
 
@@ -171,6 +99,26 @@ int main(std::vector<std::string> arguments) {
   check_command->add_option("TRACE", traces, "Trace files")->required();
   add_options(*check_command, options, Check);
 
+  std::vector<std::string> files;
+  bool as_text = false;
+  CLI::App* report_command = app.add_subcommand("report", "Show findings of earlier runs, or convert them");
+  report_command->footer(
+      "FILE.json is what --json=FILE.json of run or check has written; -: stdin.\nWithout a format: as text. A format "
+      "without =FILE goes to stdout.");
+  report_command->add_option("FILE", files, "Files of findings")->required();
+  report_command->add_flag("--text", as_text, "as text, also beside other formats");
+  add_options(*report_command, options, Report);
+
+  std::string fail_on = "error";
+  CLI::App* diff_command = app.add_subcommand("diff", "Compare the findings of two runs");
+  diff_command->footer("BEFORE and AFTER are files of findings, or traces, which are judged first.");
+  diff_command->add_option("BEFORE AFTER", files, "Files of findings, or traces")->required()->expected(2);
+  diff_command
+      ->add_option("--fail-on,--fail_on", fail_on,
+                   "least severity of new findings that makes the exit code: error, latent, possible or none")
+      ->check(CLI::IsMember({"error", "latent", "possible", "none"}));
+  add_options(*diff_command, options, Diff);
+
   std::string footprints_json;
   CLI::App* footprints_command = app.add_subcommand("footprints", "Show which bytes the kernels of traces touched");
   footprints_command->add_option("TRACE", traces, "Trace files")->required();
@@ -191,7 +139,7 @@ int main(std::vector<std::string> arguments) {
                            [&](const CLI::App* command) { return command->get_name() == arguments[0]; });
   if (!known && !arguments[0].starts_with('-')) {
     complain("unknown command " + arguments[0] +
-             ": the commands are run, check, footprints, doctor and help (streamsan run " + arguments[0] +
+             ": the commands are run, check, report, diff, footprints, doctor and help (streamsan run " + arguments[0] +
              " would run a program of this name)");
     return kUsage;
   }
@@ -202,6 +150,16 @@ int main(std::vector<std::string> arguments) {
     return kUsage;
   }
   if (!arguments.empty() && arguments[0] == "run") program = cut_program(arguments);
+  if (arguments[0] == "report" || arguments[0] == "diff") {
+    if (std::any_of(arguments.begin(), arguments.end(),
+                    [](const std::string& a) { return a.starts_with("--perfetto"); })) {
+      complain("a file of findings has no operations to draw: give --perfetto to streamsan run or check");
+      return kUsage;
+    }
+    outputs_to_stdout(arguments);
+    // What STREAMSAN_OPTIONS asks of a run is not to be done again, over the files that are read.
+    forget_outputs(options);
+  }
   for (const std::string& argument : arguments) {
     if (std::string fault = flag_fault(argument); !fault.empty()) {
       complain(fault);
@@ -238,6 +196,8 @@ int main(std::vector<std::string> arguments) {
   if (doctor_command->parsed()) return probing ? probe() : doctor(options);
   if (footprints_command->parsed()) return footprints(options, traces, footprints_json);
   if (check_command->parsed()) return check(options, traces);
+  if (report_command->parsed()) return convert(options, as_text || !writes_outputs(options), files);
+  if (diff_command->parsed()) return diff(options, fail_on, files);
   if (program.empty()) {
     complain("no program to run: streamsan run [options] -- program [arguments]");
     return kUsage;

@@ -118,7 +118,8 @@ bool is_separator(char c) { return c == ' ' || c == ',' || c == ':' || c == '\t'
 
 std::string readers(unsigned where) {
   std::string out;
-  for (auto [bit, word] : {std::pair{Run, "run"}, std::pair{Check, "check"}, std::pair{Guest, "guest"}}) {
+  for (auto [bit, word] : {std::pair{Run, "run"}, std::pair{Check, "check"}, std::pair{Report, "report"},
+                           std::pair{Diff, "diff"}, std::pair{Guest, "guest"}}) {
     if (where & bit) out += (out.empty() ? "" : ", ") + std::string(word);
   }
   return out;

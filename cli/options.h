@@ -15,7 +15,7 @@
 
 namespace streamsan::cli {
 
-enum Where : unsigned { Run = 1, Check = 2, Guest = 4 };
+enum Where : unsigned { Run = 1, Check = 2, Guest = 4, Report = 8, Diff = 16 };
 enum class OptionType : std::uint8_t { Bool, Number, Text };
 
 struct OptionRow {

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "cli/outputs.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "report/formats.h"
 #include "report/github.h"
+#include "report/html/page.h"
 #include "report/json.h"
 #include "report/junit.h"
 #include "report/output_file.h"
+#include "report/perfetto.h"
 #include "report/sarif.h"
 
 namespace streamsan::cli {
@@ -26,6 +31,15 @@ std::string junit(const Results& results, const FormatContext& context) {
   return report::junit(results.findings, results.summary, context);
 }
 
+std::string html(const Results& results, const FormatContext& context) {
+  return report::html(results.findings, results.summary, results.views,
+                      {.version = STREAMSAN_VERSION, .strip_path_prefix = context.root.prefix()});
+}
+
+std::string perfetto(const Results& results, const FormatContext&) {
+  return report::perfetto(results.findings, results.views);
+}
+
 std::string github(const Results& results, const FormatContext& context) {
   std::string out = report::github(results.findings, results.summary, context);
   // A command of the workflow has to begin its line.
@@ -39,9 +53,8 @@ struct Output {
 };
 
 constexpr Output kOutputs[] = {
-    {"json", &Options::json, json},
-    {"sarif", &Options::sarif, sarif},
-    {"junit", &Options::junit, junit},
+    {"json", &Options::json, json}, {"sarif", &Options::sarif, sarif},          {"junit", &Options::junit, junit},
+    {"html", &Options::html, html}, {"perfetto", &Options::perfetto, perfetto},
 };
 
 }  // namespace
@@ -61,6 +74,18 @@ std::string outputs_fault(const Options& options) {
     first = output.option;
   }
   return {};
+}
+
+bool wants_views(const Options& options) { return !options.html.empty() || !options.perfetto.empty(); }
+
+bool writes_outputs(const Options& options) {
+  return options.github || std::any_of(std::begin(kOutputs), std::end(kOutputs),
+                                       [&](const Output& output) { return !(options.*output.path).empty(); });
+}
+
+void forget_outputs(Options& options) {
+  options.github = false;
+  for (const Output& output : kOutputs) (options.*output.path).clear();
 }
 
 std::string write_outputs(const Options& options, const Results& results) {

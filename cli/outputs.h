@@ -11,21 +11,32 @@
 
 #include "cli/options.h"
 #include "report/finding.h"
+#include "report/run_view.h"
 
 namespace streamsan::cli {
 
 struct Results {
   std::span<const report::Finding> findings;
   const report::Summary& summary;
-  int exit_code = 0;           ///< with which the command will end, if all can be written
-  bool after_program = false;  ///< a program has written to our stdout, perhaps half a line
+  std::span<const report::RunView> views;  ///< one for each process, if wants_views()
+  int exit_code = 0;                       ///< with which the command will end, if all can be written
+  bool after_program = false;              ///< a program has written to our stdout, perhaps half a line
 };
 
 /// What makes no sense about the options for outputs; empty: nothing. Before any work is done.
 std::string outputs_fault(const Options& options);
 
+/// Does an output show the run itself?
+bool wants_views(const Options& options);
+
 /// Writes all of them. Returns what could not be written; empty: nothing.
 std::string write_outputs(const Options& options, const Results& results);
+
+/// Is there anything to write?
+bool writes_outputs(const Options& options);
+
+/// Sets all of them to nothing.
+void forget_outputs(Options& options);
 
 /// The least severity that is shown.
 report::Severity least_severity(const Options& options);

@@ -12,7 +12,6 @@
 #include <system_error>
 
 #include "cli/outputs.h"
-#include "cli/pictures.h"
 #include "report/log_path.h"
 #include "report/output_file.h"
 #include "report/sync_text.h"
@@ -117,10 +116,11 @@ void Session::add(Verdict verdict) {
   // A file that is no trace belongs to no process.
   std::string prefix =
       verdict.pid ? "==" + std::to_string(verdict.pid) + "== WARNING: streamsan: " : "streamsan: WARNING: ";
+  const std::string own_line = (verdict.pid ? "==" + std::to_string(verdict.pid) + "== " : "") + "streamsan: ";
   std::string out;
   Severity least = least_severity(options_);
   for (report::Finding& finding : verdict.findings) {
-    finding.suppressed = suppressions_.suppresses(finding);
+    finding.suppressed = suppressions_.suppresses(finding) || finding.suppressed;
     // Those have a section of their own, which counts them.
     if (finding.sync && !finding.suppressed) {
       (report::lacks_lines(finding) ? log.lacks_lines : log.has_lines) = true;
@@ -134,7 +134,7 @@ void Session::add(Verdict verdict) {
     }
     // Hints come only when they were asked for.
     const bool shown = finding.severity <= least || finding.kind == report::Kind::Hint;
-    if (!finding.suppressed && shown) {
+    if (!finding.suppressed && shown && !only_outputs_) {
       if (options_.max_reports != 0 && reports_shown_ >= options_.max_reports) {
         ++reports_hidden_;
       } else {
@@ -148,9 +148,10 @@ void Session::add(Verdict verdict) {
     }
   }
   if (verdict.view) views_.push_back(std::move(*verdict.view));
-  if (verdict.syncs_judged) {
+  if (verdict.syncs_judged) total_.syncs = true;
+  if (verdict.syncs_judged && !only_outputs_) {
     std::string section = report::sync_section(verdict.findings, look, options_.verbosity >= 1);
-    if (section.empty()) section = "==" + std::to_string(verdict.pid) + "== streamsan: no synchronising call sites\n";
+    if (section.empty()) section = own_line + "no synchronising call sites\n";
     out += section;
     log.anything = true;
   }
@@ -166,14 +167,13 @@ void Session::add(Verdict verdict) {
     total_.whole = false;
     warn(verdict.trace + ": " + verdict.damage);
   }
-  if (!verdict.costs.empty())
-    out += (verdict.pid ? "==" + std::to_string(verdict.pid) + "== streamsan: " : "streamsan: ") + verdict.costs + "\n";
+  if (!verdict.costs.empty()) out += own_line + verdict.costs + "\n";
   if (options_.verbosity >= 1) {
     for (const std::string& note : verdict.notes) out += prefix + note + "\n";
   }
   for (report::Summary* summary : {&log.summary, &total_}) {
     summary->operations += verdict.operations;
-    summary->processes += verdict.pid != 0 ? 1 : 0;
+    summary->processes += verdict.processes;
   }
   log.measuring += verdict.measuring;
   if (verdict.measuring.inferring || verdict.measuring.gave_up) inferred_ = true;
@@ -207,16 +207,17 @@ std::string Session::finish(int exit_code) {
     if (std::string how = log.measuring.text(); options_.verbosity >= 1 && !how.empty()) {
       out += "streamsan: footprints of kernels " + how + "\n";
     }
-    if (found || log.anything || options_.verbosity >= 1) {
+    if (!only_outputs_ && (found || log.anything || options_.verbosity >= 1)) {
       out += report::summary_line(log.summary, log.has_first ? &log.first : nullptr, text_options(path)) + "\n";
     }
     write(path, out);
   }
-  total_.syncs = options_.syncs;
-  const std::string fault = write_outputs(
-      options_, {.findings = findings_, .summary = total_, .exit_code = exit_code, .after_program = after_program_});
+  const std::string fault = write_outputs(options_, {.findings = findings_,
+                                                     .summary = total_,
+                                                     .views = views_,
+                                                     .exit_code = exit_code,
+                                                     .after_program = after_program_});
   if (!fault.empty()) return fault + (write_problem_.empty() ? "" : "; " + write_problem_);
-  if (std::string problem = write_pictures(options_, findings_, total_, views_); !problem.empty()) return problem;
   return write_problem_;
 }
 

@@ -29,6 +29,10 @@ class Session {
   std::string prepare();
 
   void add(Verdict verdict);
+  /// No reports as text; warnings only.
+  void only_outputs() { only_outputs_ = true; }
+  /// How text for that log_path looks.
+  [[nodiscard]] report::TextOptions text_options(const std::string& path) const;
   /// One line about the invocation itself, at verbosity `level` and above.
   void say(std::string_view line, std::uint32_t level = 0);
   /// Does a suppression match? Counts the hit only if `count`.
@@ -59,7 +63,6 @@ class Session {
     report::Finding first;
   };
   void write(const std::string& path, const std::string& text);
-  [[nodiscard]] report::TextOptions text_options(const std::string& path) const;
 
   const Options& options_;
   report::Suppressions suppressions_;
@@ -73,6 +76,7 @@ class Session {
   bool damaged_ = false;
   bool inferred_ = false;
   bool after_program_ = false;
+  bool only_outputs_ = false;
   std::string write_problem_;
 };
 

@@ -9,7 +9,7 @@
 #include <system_error>
 
 #include "cli/liveness.h"
-#include "cli/pictures.h"
+#include "cli/outputs.h"
 #include "cli/sync_judge.h"
 #include "interposer/trace/reader.h"
 #include "judge/explain.h"
@@ -120,6 +120,7 @@ void judge_into(Verdict& verdict, const std::string& path, const Options& option
   }
   const trace::FileHeader& header = reader->header();
   verdict.pid = header.pid;
+  verdict.processes = 1;
   verdict.program = cut(header.executable, sizeof header.executable);
 
   ordering::Options model_options;
@@ -134,7 +135,7 @@ void judge_into(Verdict& verdict, const std::string& path, const Options& option
     return header.footprints.load(std::memory_order_relaxed) == static_cast<std::uint32_t>(trace::Footprints::Measured);
   };
   std::optional<judge::Timeline> timeline;
-  if (wants_pictures(options)) judge.add_observer(timeline.emplace(judge, hazards));
+  if (wants_views(options)) judge.add_observer(timeline.emplace(judge, hazards));
   if (control.live) {
     judge.ask_through([&](std::uint64_t function_id) {
       if (measuring()) reader->ask(function_id);

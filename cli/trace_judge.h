@@ -32,6 +32,7 @@ struct Verdict {
   std::vector<report::Finding> findings;
   std::optional<report::RunView> view;  ///< when an option asks for a picture of the run
   std::uint64_t operations = 0;
+  std::uint32_t processes = 0;  ///< whose operations these are: one, but for a file of findings
   Measuring measuring;
   std::vector<std::string> warnings;  ///< what was not seen; for everybody
   std::vector<std::string> notes;     ///< for verbosity 1 and more

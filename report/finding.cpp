@@ -57,7 +57,6 @@ std::vector<const std::vector<Frame>*> stacks(const Finding& finding) {
   if (!out.empty()) return out;
   if (finding.sync) return {&finding.sync->stack};
   for (const RelatedOp& related : finding.related) out.push_back(&related.stack);
-  if (out.empty() && finding.sync) out.push_back(&finding.sync->stack);
   return out;
 }
 

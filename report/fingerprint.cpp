@@ -34,7 +34,26 @@ void add(Fingerprint& print, const std::vector<Frame>& stack) {
     print.add(frame.function.empty() ? module + "+" + hex(frame.offset) : frame.function);
     if (++used == kFrames) break;
   }
-  print.add("end of stack");
+}
+
+std::string side(std::string_view api, std::string_view kernel, const std::vector<Frame>& stack) {
+  Fingerprint print;
+  print.add(base_api(api));
+  print.add(kernel);
+  add(print, stack);
+  return print.text();
+}
+
+/// One word for each operation that says where the finding is.
+std::vector<std::string> sides(const Finding& finding) {
+  std::vector<std::string> out;
+  for (const AccessReport& access : finding.accesses) out.push_back(side(access.api, access.kernel, access.stack));
+  if (finding.sync) out.push_back(side(finding.sync->api, finding.sync->waits, finding.sync->stack));
+  // Of a finding with accesses these are only what explains it.
+  if (out.empty()) {
+    for (const RelatedOp& related : finding.related) out.push_back(side(related.api, "", related.stack));
+  }
+  return out;
 }
 
 }  // namespace
@@ -52,23 +71,20 @@ std::string Fingerprint::text() const {
 std::string lasting_fingerprint(const Finding& finding) {
   Fingerprint print;
   print.add(name(finding.kind));
-  print.add(finding.hazard);
-  for (const AccessReport& access : finding.accesses) {
-    print.add(base_api(access.api));
-    print.add(access.kernel);
-    add(print, access.stack);
-  }
-  if (finding.sync) {
-    print.add(base_api(finding.sync->api));
-    add(print, finding.sync->stack);
-  }
-  // Of a finding with accesses these are only what explains it.
-  if (finding.accesses.empty() && !finding.sync) {
-    for (const RelatedOp& related : finding.related) {
-      print.add(base_api(related.api));
-      add(print, related.stack);
-    }
-  }
+  // Of a synchronising call that is the verdict, which may be another one next time.
+  if (!finding.sync) print.add(finding.hazard);
+  for (const std::string& side : sides(finding)) print.add(side);
+  return print.text();
+}
+
+std::string mirrored_fingerprint(const Finding& finding) {
+  const bool race = finding.kind == Kind::Race || finding.kind == Kind::HostRace;
+  if (!race || finding.accesses.size() != 2) return {};
+  std::vector<std::string> both = sides(finding);
+  std::sort(both.begin(), both.end());
+  Fingerprint print;
+  print.add(name(finding.kind));
+  for (const std::string& side : both) print.add(side);
   return print.text();
 }
 

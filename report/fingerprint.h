@@ -36,6 +36,10 @@ class Fingerprint {
 
 std::string lasting_fingerprint(const Finding& finding);
 
+/// Of a race: the same for the same two places whichever of them came first, which two host threads may settle
+/// differently in each run. Empty: it is no race.
+std::string mirrored_fingerprint(const Finding& finding);
+
 /// Findings of one fingerprint: of several processes, or certain in one launch and possible in another.
 struct Folded {
   const Finding* worst = nullptr;  ///< one that is not suppressed, if there is any; of these the most severe, the first

@@ -24,6 +24,7 @@ class SourceRoot {
   static SourceRoot here(const std::string& strip_path_prefix);
 
   [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] const std::string& prefix() const { return prefix_; }
   /// The file relative to the root; nothing: it is not below it.
   [[nodiscard]] std::optional<std::string> relative(const std::string& file) const;
 

@@ -88,7 +88,8 @@ double winnable_ms(const SyncReport& sync) {
   return sync.blocked_ms.value_or(0);
 }
 
-std::string sync_text(const Finding& finding, const TextOptions& options) {
+std::string sync_text(const Finding& raw, const TextOptions& options) {
+  const Finding finding = printable(raw);
   const SyncReport& sync = *finding.sync;
   const std::string head = "NOTE: streamsan: " + title(finding);
   std::string out = "==" + std::to_string(finding.pid) + "== " + (options.color ? kNote + head + kReset : head) + ": " +

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// From the table of options to CLI11's flags, and what has to be done to the arguments before CLI11 sees them.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "cli/options.h"
+
+namespace streamsan::cli {
+
+/// Gives a command its flags. Faults in values are thrown as CLI11's own errors.
+void add_options(CLI::App& command, Options& options, unsigned where);
+
+/// What is wrong with the value of a flag; empty: nothing, or it is none. CLI11 reads such a value as a number and lets
+/// what std::stoll throws end the program.
+std::string flag_fault(std::string_view argument);
+
+/// The option of `run` that is followed by "--" instead of its value; empty: none.
+std::string without_value(const std::vector<std::string>& arguments);
+
+/// Cuts the program's command line off the arguments of `run`.
+std::vector<std::string> cut_program(std::vector<std::string>& arguments);
+
+/// For commands that read files of results: "--sarif" alone means stdout there, and never takes the file that follows
+/// for the one to write. A file to write is named as --sarif=FILE.
+void outputs_to_stdout(std::vector<std::string>& arguments);
+
+}  // namespace streamsan::cli
