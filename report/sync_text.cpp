@@ -7,6 +7,8 @@
 #include <map>
 #include <set>
 
+#include "report/printable.h"
+
 namespace streamsan::report {
 namespace {
 
