@@ -171,8 +171,10 @@ export function counted(count, noun) { return `${count.toLocaleString('en')} ${n
 
 /** What a box is labelled with: without the words that its colour says. */
 export function shortLabel(what) {
-  const name = what.replace(/^kernel /, '').replace(/[<(].*$/, '').replace(/^.* /, '').replace(/^.*::/, '');
-  return name.replace(/^cu(da)?(?=[A-Z])/, '') || what;
+  const way = /\((host|device) to (host|device)\)/.exec(what);
+  const name = what.replace(/^kernel /, '').replace(/[<(].*$/, '').trim().replace(/^.* /, '').replace(/^.*::/, '');
+  const bare = name.replace(/^cu(da)?(?=[A-Z])/, '') || what;
+  return way ? `${bare} ${way[1][0].toUpperCase()}→${way[2][0].toUpperCase()}` : bare;
 }
 
 /** A sentence that begins with a word begins with a capital; a name stays as it is. */

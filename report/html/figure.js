@@ -6,10 +6,15 @@
 import {shortLabel} from './data.js';
 import {svg} from './dom.js';
 
-const kLane = 46, kBox = 168, kGap = 34, kNames = 172, kMostBoxes = 9;
+const kLane = 58, kBox = 168, kGap = 34, kNames = 172, kMostBoxes = 9;
 
 export function figureOf(run, finding, marks) {
-  const nodes = nodesOf(run, finding, marks);
+  const nodes = nodesOf(run, finding, marks), arrows = [...marks.arrows];
+  // The operations may not be among those kept.
+  const earlier = nodes.find((node) => node.role === 'earlier'), later = nodes.find((node) => node.role === 'later');
+  if (!finding.sync && earlier && later && !arrows.some((arrow) => arrow.role === 'missing')) {
+    arrows.push({from: earlier.index, to: later.index, role: 'missing', text: 'no order'});
+  }
   if (nodes.length < 2 && !(finding.sync && nodes.length)) return null;
   const lanes = [...new Set(nodes.map((node) => node.lane))];
   lanes.sort((a, b) => laneOrder(run, a) - laneOrder(run, b));
@@ -17,7 +22,7 @@ export function figureOf(run, finding, marks) {
   const y = (node) => 13 + lanes.indexOf(node.lane) * kLane + kLane / 2;
   const x = (node) => kNames + node.column * (kBox + kGap);
   const drawing = svg('svg', {viewBox: `0 0 ${width} ${height}`, width, height, role: 'img', class: 'figure', 'aria-label': describe(finding)});
-  drawing.append(svg('defs', {}, ['missing', 'existing', 'proposed', 'ordered'].map((role) =>
+  drawing.append(svg('defs', {}, ['missing', 'existing', 'gone', 'proposed', 'ordered'].map((role) =>
     svg('marker', {id: `head-${role}`, viewBox: '0 0 8 8', refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: 'auto-start-reverse'},
         svg('path', {d: 'M0,0 L8,4 L0,8 z', class: `head ${role}`})))));
   lanes.forEach((lane, row) => {
@@ -33,7 +38,7 @@ export function figureOf(run, finding, marks) {
     if (node.role === 'struck') group.append(svg('line', {x1: x(node) - 5, y1: y(node) + 19, x2: x(node) + kBox + 5, y2: y(node) - 19, class: 'strike'}));
     drawing.append(group);
   }
-  for (const arrow of marks.arrows) {
+  for (const arrow of arrows) {
     const from = nodes.find((node) => node.index === arrow.from), to = nodes.find((node) => node.index === arrow.to);
     if (!from || !to || from === to) continue;
     drawing.append(...arrowOf(x(from), y(from), x(to), y(to), arrow));
@@ -41,15 +46,17 @@ export function figureOf(run, finding, marks) {
   return drawing;
 }
 
+/** From the right end of a box to the left end of another, between the lanes, where no box is in the way. */
 function arrowOf(x1, y1, x2, y2, arrow) {
-  const marker = arrow.role === 'edge' ? 'existing' : arrow.role;
-  const start = x1 + kBox, same = y1 === y2;
-  const path = same ? `M${start - 20},${y1 - 15} C${start},${y1 - 30} ${x2},${y2 - 30} ${x2 + 20},${y2 - 15}`
-      : y1 < y2 ? `M${start - 24},${y1 + 15} C${start + 10},${y1 + 40} ${x2 - 20},${y2} ${x2 - 2},${y2}`
-      : `M${start - 24},${y1 - 15} C${start + 10},${y1 - 40} ${x2 - 20},${y2} ${x2 - 2},${y2}`;
-  const middle = {x: same ? (start + x2) / 2 : (start + x2) / 2 + 2, y: same ? y1 - 29 : (y1 + y2) / 2};
-  return [svg('path', {d: path, class: `arrow ${marker}`, 'marker-end': `url(#head-${marker})`}),
-          svg('text', {x: middle.x, y: middle.y, class: `arrow-text ${marker}`, 'text-anchor': 'middle'}, arrow.text || '')];
+  const strong = !/existing|gone/.test(arrow.role), down = y2 > y1 ? 1 : -1, same = y1 === y2;
+  const from = {x: x1 + kBox - (strong ? 14 : 34), y: y1 + (same ? -15 : 15 * down)};
+  const to = {x: x2 + (strong ? 20 : 8), y: y2 - (same ? 15 : 17 * down)};
+  const bend = same ? -26 : 0, half = same ? 0 : (to.y - from.y) / 2;
+  const path = `M${from.x},${from.y} C${from.x + 26},${from.y + half * 1.5 + bend} ${to.x - 40},${to.y - half * 1.5 + bend} ${to.x},${to.y}`;
+  const at = strong ? 0.56 : 0.42;
+  const label = {x: from.x + (to.x - from.x) * at, y: same ? from.y - 14 : from.y + (to.y - from.y) * (strong ? 0.42 : 0.72) + 4};
+  return [svg('path', {d: path, class: `arrow ${arrow.role}`, 'marker-end': `url(#head-${arrow.role})`}),
+          svg('text', {x: label.x, y: label.y, class: `arrow-text ${arrow.role}`, 'text-anchor': 'middle'}, arrow.text || '')];
 }
 
 /** [{index, number, lane, what, kind, role, column}], in order. */
@@ -67,7 +74,8 @@ function nodesOf(run, finding, marks) {
   // Of the calls of a place, those between the operations that they order say most.
   const calls = nodes.filter((node) => node.role === 'struck' || node.role === 'sync');
   const first = keep[0], after = first ? calls.filter((node) => node.order > first.order) : calls;
-  keep.push(...(after.length ? after : calls).slice(0, 2));
+  const drawn = calls.filter((node) => marks.arrows.some((arrow) => arrow.to === node.index));
+  keep.push(...(drawn.length ? drawn : after.length ? after : calls).slice(0, 2));
   keep.sort((a, b) => a.order - b.order);
   keep.forEach((node, column) => { node.column = column; });
   return keep;

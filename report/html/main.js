@@ -4,11 +4,11 @@
 //
 // The hash of the address says all that one sees, so that a link can be sent: #process=4711&finding=9f2c...&op=18&view=10-60&axis=time
 // A finding is named by its fingerprint, which is the same in the next run.
-import {Data, counted} from './data.js';
+import {Data, counted, milliseconds, sentence} from './data.js';
 import {button, h, replace} from './dom.js';
 import {FindingList} from './list.js';
 import {marksOf} from './marks.js';
-import {findingPanel, operationPanel} from './panel.js';
+import {chip, findingPanel, operationPanel} from './panel.js';
 import {preparePrint} from './print.js';
 import {Timeline} from './timeline.js';
 
@@ -78,26 +78,39 @@ function drawPanel() {
   } else if (state.finding) {
     replace(panel, findingPanel(data, state.finding, go));
   } else {
-    replace(panel, summary(), h('p', {class: 'where'}, 'Choose a finding on the left (keys n and p), or an operation in the timeline.'));
+    replace(panel, summary(true), h('p', {class: 'where'}, 'Choose a finding on the left (keys n and p), or an operation in the timeline.'));
   }
 }
 
-function summary() {
+/** `links`: with the first findings to choose from. */
+function summary(links = false) {
   const s = data.summary, clean = s.errors + s.latent + s.possible === 0;
   const verdicts = {};
   for (const finding of data.findings) if (finding.sync) verdicts[finding.sync.verdict] = (verdicts[finding.sync.verdict] || 0) + 1;
+  const worst = data.findings.filter((finding) => !finding.suppressed).slice(0, 5);
   const parts = [s.errors && counted(s.errors, 'error'), s.latent && `${s.latent} latent`, s.possible && `${s.possible} possible`, s.notes && counted(s.notes, 'note'), s.suppressed && `${s.suppressed} suppressed`].filter(Boolean);
   return h('div', {class: 'summary'},
       h('h2', {}, clean ? 'No race was found' : parts.slice(0, 3).join(', ')),
       h('p', {}, `${counted(s.operations, 'operation')} of ${s.processes === 1 ? 'one process' : `${s.processes} processes`} were judged.`, clean && s.notes ? ` ${counted(s.notes, 'note')}.` : '', s.suppressed ? ` ${s.suppressed} findings are suppressed.` : ''),
-      Object.keys(verdicts).length > 0 && h('p', {}, 'Synchronising calls: ', Object.entries(verdicts).map(([verdict, count]) => `${count} ${verdict}`).join(', '), '.'),
+      Object.keys(verdicts).length > 0 && h('p', {}, 'Places that synchronise: ', Object.entries(verdicts).map(([verdict, count]) => `${count} ${verdict}`).join(', '), '.', timeWon()),
+      links && worst.length > 0 && h('section', {}, h('h3', {}, 'First to look at'), h('ol', {class: 'worst'}, worst.map((finding) => h('li', {},
+          button([chip(finding), ' ', sentence(finding.message || finding.title)], {class: 'plain'}, () => { showRun(data.runOf(finding)); chooseFinding(finding); }))))),
       data.findings.length < data.findingsInAll && h('p', {}, `${data.findingsInAll - data.findings.length} further findings are not in this page; the JSON report has them all.`),
       s.warnings.length > 0 && h('section', {}, h('h3', {}, 'To be known'), h('ul', {}, s.warnings.map((warning) => h('li', {}, warning)))));
 }
 
+/** What the places that are not needed cost, where times are known. */
+function timeWon() {
+  const may = data.findings.filter((finding) => finding.sync && /^(unneeded|narrower)$/.test(finding.sync.verdict));
+  const sum = (field) => may.reduce((all, finding) => all + (finding.sync[field] || 0), 0);
+  const blocked = sum('blockedMs'), idle = sum('gpuIdleMs');
+  if (blocked + idle === 0) return '';
+  return ` Those that are not needed, or too wide, kept the host waiting for ${milliseconds(blocked)} and left the GPU idle for ${milliseconds(idle)}.`;
+}
+
 function drawTop() {
   const s = data.summary;
-  const tally = (count, name) => count > 0 && h('span', {class: `chip ${name}`}, `${count.toLocaleString('en')} ${name}${name === 'error' && count > 1 ? 's' : ''}`);
+  const tally = (count, name) => count > 0 && h('span', {class: `chip ${name}`}, `${count.toLocaleString('en')} ${name}${/error|note/.test(name) && count > 1 ? 's' : ''}`);
   const run = state.run;
   replace($('top'),
       h('h1', {}, button('StreamSan', {title: 'Summary', class: 'home'}, () => chooseFinding(null))),
@@ -139,7 +152,7 @@ function recall() {
   if (!state.run) return;
   if (parts.get('axis') === 'time' && state.run.timed) { timeline.setAxis('time'); timeline.fit(); timeline.resize(); }
   const view = /^(-?\d+)~(-?\d+)$/.exec(parts.get('view') || '');
-  chooseFinding(finding || (parts.toString() ? null : list.step(1)), {move: !view});
+  chooseFinding(finding, {move: !view});
   const op = parts.get('op');
   if (op) {
     const index = op.startsWith('i') ? Number(op.slice(1)) : state.run.index(Number(op));

@@ -22,7 +22,7 @@ export function findingPanel(data, finding, go) {
   const figure = run && figureOf(run, finding, marks);
   return [
     h('header', {class: 'finding-head'},
-        h('p', {class: 'meta'}, chip(finding), h('span', {}, finding.title), finding.rule && h('span', {}, `leans on ${finding.rule}`),
+        h('p', {class: 'meta'}, chip(finding), h('span', {}, finding.sync ? 'synchronisation' : finding.title), finding.rule && h('span', {}, `leans on ${finding.rule}`),
             finding.count > 1 && h('span', {}, `met ${counted(finding.count, 'time')}`), finding.suppressed && h('span', {}, 'suppressed'),
             data.runs.length > 1 && h('span', {}, `process ${finding.pid}`)),
         h('h2', {}, sentence(finding.message || finding.title))),
@@ -32,7 +32,7 @@ export function findingPanel(data, finding, go) {
         finding.fix && h('section', {class: 'fix'}, h('h3', {}, 'Fix'), h('p', {}, linked(sentence(finding.fix), run, go)))),
     finding.sync && syncSection(data, finding.sync, run, go),
     h('div', {class: 'cards'}, [...finding.accesses].reverse().map((access) => accessCard(data, access, run, go))),
-    finding.related.length > 0 && h('section', {}, h('h3', {}, 'Also of account'),
+    finding.related.length > 0 && h('section', {}, h('h3', {}, finding.accesses.length ? 'The order that comes nearest' : 'Operations'),
         h('div', {class: 'cards'}, finding.related.map((related) => card(h('span', {}, opLink(related.op, run, go), ' ', related.what),
             related.stream.name || laneOf(run, related.op), data.stack(related.stack))))),
     finding.buffer && bufferSection(data, finding, run, go),

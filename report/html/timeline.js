@@ -42,8 +42,8 @@ export class Timeline {
     this.run = run;
     this.selected = this.hovered = -1;
     this.setAxis('order');
-    this.fit();
     this.resize();
+    this.fit();
   }
 
   setAxis(axis) {
@@ -283,9 +283,10 @@ export class Timeline {
       const y1 = this.laneY(run.lane[arrow.from]) + kRow / 2, y2 = this.laneY(run.lane[arrow.to]) + kRow / 2;
       if (!(y1 === y1 && y2 === y2) || Math.max(x1, x2) < kGutter || Math.min(x1, x2) > kGutter + this.width) continue;
       const style = {missing: [colour.danger, [6, 4], 2], proposed: [colour.good, [6, 4], 2], ordered: [colour.mark, [], 2],
-                     existing: [colour.soft, [], 1.5], edge: [colour.mark, [], 1.5]}[arrow.role];
+                     existing: [colour.soft, [], 1.5], gone: [colour.soft, [2, 3], 1.5], edge: [colour.mark, [], 1.5]}[arrow.role];
       this.arrow(g, x1, y1, x2, y2, style);
-      if (arrow.text) this.label(g, arrow.text, (x1 + x2) / 2, y1 === y2 ? y1 - kRow / 2 : (y1 + y2) / 2, style[0], colour);
+      const overlapped = arrow.role === 'missing' && this.axis === 'time' && x2 < x1;
+      if (arrow.text) this.label(g, overlapped ? 'ran at the same time' : arrow.text, (x1 + x2) / 2, y1 === y2 ? y1 - kRow / 2 : (y1 + y2) / 2, style[0], colour);
     }
   }
   arrow(g, x1, y1, x2, y2, [stroke, dash, width]) {
@@ -296,6 +297,7 @@ export class Timeline {
     g.beginPath();
     g.moveTo(x1, y1);
     if (y1 === y2) g.bezierCurveTo(x1 + 10, y1 - kRow, x2 - 14, y2 - kRow, x2 - 5, y2 - 4);
+    else if (x2 < x1) g.lineTo(x2 - 5, y2);  // they overlapped in real time
     else g.bezierCurveTo(x1 + bend, y1, x2 - bend, y2, x2 - 5, y2);
     g.stroke();
     g.setLineDash([]);
