@@ -68,8 +68,9 @@ void Timeline::waited_for(Seq host, std::uint32_t lane) {
   edge(stream.last, host, EdgeKind::Sync);
   if (stream.life.kind != StreamKind::Legacy) return;
   // What waits for the legacy stream waits for all that a barrier there would.
+  std::uint32_t drawn = 0;
   for (std::uint32_t other : contexts_[static_cast<std::uint64_t>(stream.life.context)].since_legacy) {
-    edge(streams_[other].last, host, EdgeKind::Sync);
+    if (drawn++ < kMostEdgesOfSync) edge(streams_[other].last, host, EdgeKind::Sync);
   }
 }
 

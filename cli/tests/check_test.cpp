@@ -134,6 +134,21 @@ TEST_F(Check, MaxReportsLimitsTextOnly) {
   EXPECT_TRUE(has(contents(directory_ / "x.json"), "\"severity\": \"latent\""));
 }
 
+TEST_F(Check, PicturesOfTheRun) {
+  const std::string html = directory_ / "new/x.html", perfetto = directory_ / "x.perfetto.json";
+  Result result = streamsan({"check", "--html=" + html, "--perfetto=" + perfetto, saved("race")});
+  EXPECT_EQ(result.code, 66);
+  EXPECT_TRUE(has(contents(html), "<!DOCTYPE html>"));
+  EXPECT_TRUE(has(contents(html), "kernel consume(float const*)"));
+  EXPECT_TRUE(has(contents(perfetto), "\"traceEvents\""));
+  for (const char* option : {"--html=", "--perfetto="}) {
+    Result refused = streamsan({"check", option + std::string("/dev/null/x"), saved("race")});
+    EXPECT_EQ(refused.code, 2);
+    EXPECT_TRUE(has(refused.error, "streamsan: cannot ")) << refused.error;
+    EXPECT_TRUE(has(refused.error, "/dev/null")) << refused.error;
+  }
+}
+
 TEST_F(Check, ColorOnlyWhenAsked) {
   EXPECT_FALSE(has(streamsan({"check", saved("race")}).error, "\033"));
   EXPECT_TRUE(has(streamsan({"check", "--color=always", saved("race")}).error, "\033[1;31mERROR: streamsan:"));

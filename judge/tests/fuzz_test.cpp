@@ -15,6 +15,7 @@
 #include "judge/judge.h"
 #include "judge/testing/trace_builder.h"
 #include "judge/tests/temporary_file.h"
+#include "judge/timeline.h"
 
 namespace streamsan::judge {
 namespace {
@@ -92,6 +93,8 @@ std::uint64_t judge_file(const std::string& path) {
   std::uint64_t asked = 0;
   judge.ask_through([&asked](std::uint64_t) { ++asked; });
   hazards.take_names_from(judge.handles());
+  Timeline timeline(judge, hazards, 64);
+  judge.add_observer(timeline);
   trace::Item item;
   std::uint64_t records = 0;
   while (reader->next(item) == trace::Step::Record) {
@@ -99,7 +102,7 @@ std::uint64_t judge_file(const std::string& path) {
     ++records;
   }
   Symbolizer none({.enabled = false, .tool = {}});
-  explain(hazards.kept(), judge.places(), none);
+  timeline.view(explain(hazards.kept(), judge.places(), none), none);
   explain(judge.event_misuse(), hazards.kept(), judge.failed_calls(), judge.places(), none);
   return records;
 }

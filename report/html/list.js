@@ -83,7 +83,7 @@ function streamsOf(finding) {
 function textOf(data, finding) {
   if (!finding.text) {
     const stacks = finding.accesses.map((access) => access.stack).concat(finding.sync ? [finding.sync.stack] : []);
-    finding.text = [finding.title, finding.message, finding.place, finding.kind, finding.severity, finding.explanation, finding.fix, finding.fingerprint,
+    finding.text = [finding.title, finding.message, finding.place, finding.sync ? 'sync' : finding.kind, finding.severity, finding.explanation, finding.fix, finding.fingerprint,
                     finding.sync ? `${finding.sync.verdict} ${finding.sync.what} ${finding.sync.library}` : '',
                     ...finding.accesses.map((access) => `${access.what} ${access.stream.name} #${access.op}`),
                     ...stacks.flatMap((stack) => data.stack(stack).map((frame) => `${frame.func} ${frame.file}`))].join('\n').toLowerCase();

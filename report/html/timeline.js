@@ -276,6 +276,8 @@ export class Timeline {
       const own = [...run.into.get(this.selected) || [], ...(run.outOf.get(this.selected) || []).slice(0, 64)];
       for (const edge of own) if (!known(edge)) arrows.push({from: edge.from, to: edge.to, role: 'edge'});
     }
+    // What matters most is drawn last.
+    arrows.sort((a, b) => (a.role === 'missing') - (b.role === 'missing'));
     for (const arrow of arrows) {
       if (!this.hasPlace(arrow.from) || !this.hasPlace(arrow.to)) continue;
       const fromEnd = this.axis === 'order' ? this.begin(arrow.from) + 1 : this.finish(arrow.from);
@@ -286,7 +288,8 @@ export class Timeline {
                      existing: [colour.soft, [], 1.5], gone: [colour.soft, [2, 3], 1.5], edge: [colour.mark, [], 1.5]}[arrow.role];
       this.arrow(g, x1, y1, x2, y2, style);
       const overlapped = arrow.role === 'missing' && this.axis === 'time' && x2 < x1;
-      if (arrow.text) this.label(g, overlapped ? 'ran at the same time' : arrow.text, (x1 + x2) / 2, y1 === y2 ? y1 - kRow / 2 : (y1 + y2) / 2, style[0], colour);
+      const roomy = Math.abs(x2 - x1) > 70 || Math.abs(y2 - y1) > 1.5 * kRow;
+      if (arrow.text && (roomy || arrow.role === 'missing')) this.label(g, overlapped ? 'ran at the same time' : arrow.text, (x1 + x2) / 2, y1 === y2 ? y1 - kRow / 2 : (y1 + y2) / 2, style[0], colour);
     }
   }
   arrow(g, x1, y1, x2, y2, [stroke, dash, width]) {
