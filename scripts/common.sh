@@ -32,12 +32,23 @@ have_package() { dpkg-query -W -f='${Status}' "$1" 2>/dev/null | grep -q 'ok ins
 
 can_install() { apt-cache policy "$1" 2>/dev/null | grep -q 'Candidate: [0-9]'; }
 
+# The names are those that testsuite/html/browser.py looks for.
+have_browser() {
+  local name
+  for name in "${STREAMSAN_CHROMIUM:-chromium}" chromium-browser google-chrome google-chrome-stable chrome; do
+    ! command -v "$name" >/dev/null || return 0
+  done
+  return 1
+}
+
 # Installs what is missing of what the build and the tests need. Nothing is fetched when nothing is missing.
 install_packages() {
   local wanted=(g++ cmake ninja-build python3 binutils libcli11-dev nlohmann-json3-dev libgtest-dev libbenchmark-dev
     libzstd-dev liblz4-dev)
   # What streamsan-tidy is built from and tested with. Where the distribution does not have it, it is not built.
   local analyzer=(libclang-22-dev llvm-22-dev clang-22 clang-tidy-22 clang-tools-22)
+  # What shows the HTML report in its tests. Where the distribution has none as a package, they are skipped.
+  local browser=chromium
   local missing=() package version
   for package in "${wanted[@]}"; do
     have_package "$package" || missing+=("$package")
@@ -46,13 +57,16 @@ install_packages() {
   for package in "${analyzer[@]}"; do
     have_package "$package" || missing+=("$package")
   done
-  if [ ${#missing[@]} -gt 0 ] || [ -z "$(llvm_tools)" ]; then
+  if [ ${#missing[@]} -gt 0 ] || [ -z "$(llvm_tools)" ] || { ! have_browser && can_install "$browser"; }; then
     command -v apt-get >/dev/null || die "this script installs with apt-get; elsewhere install ${wanted[*]} and lit with FileCheck"
     say "Installing what is missing"
     as_root apt-get update -qq
     if [ ${#missing[@]} -gt "$without_analyzer" ] && ! can_install libclang-22-dev; then
       say "This distribution has no libclang-22-dev: streamsan-tidy is not built"
       missing=("${missing[@]:0:$without_analyzer}")
+    fi
+    if ! have_browser && can_install "$browser"; then
+      missing+=("$browser" fonts-dejavu-core)
     fi
     if [ -z "$(llvm_tools)" ]; then
       for version in 22 21 20 19 18 17 16 15 14; do
