@@ -195,12 +195,6 @@ void judge_into(Verdict& verdict, const std::string& path, const Options& option
     sync_problem = judge_syncs(verdict, path, options, control, *reader, std::move(sync_notes), symbolizer);
   }
   for (report::Finding& finding : verdict.findings) finding.pid = verdict.pid;
-  if (timeline) {
-    verdict.view = timeline->view(verdict.findings, symbolizer);
-    verdict.view->pid = verdict.pid;
-    verdict.view->program = verdict.program;
-    verdict.view->command = command_line(header);
-  }
   verdict.warnings = judge.messages();
   if (!judge.unmodelled().empty()) {
     verdict.warnings.push_back("not modelled by this version: " + join(judge.unmodelled()));
@@ -213,6 +207,13 @@ void judge_into(Verdict& verdict, const std::string& path, const Options& option
   describe_trace(*reader, !liveness || liveness->killed(), verdict);
   if (stopped) verdict.warnings.push_back("interrupted: the rest of the trace was not judged");
   if (!sync_problem.empty()) verdict.warnings.push_back("synchronisation was not judged: " + sync_problem);
+  // After the syncs: what their findings name is to be kept.
+  if (timeline) {
+    verdict.view = timeline->view(verdict.findings, symbolizer);
+    verdict.view->pid = verdict.pid;
+    verdict.view->program = verdict.program;
+    verdict.view->command = command_line(header);
+  }
   if (hazards.dropped()) {
     verdict.warnings.push_back(std::to_string(hazards.dropped()) + " more findings were counted only (max_findings=" +
                                std::to_string(options.max_findings) + ")");
