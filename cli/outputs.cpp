@@ -46,15 +46,6 @@ std::string github(const Results& results, const FormatContext& context) {
   return out.empty() || !results.after_program ? out : "\n" + out;
 }
 
-std::string html(const Results& results, const FormatContext& context) {
-  return report::html(results.findings, results.summary, results.views,
-                      {.version = STREAMSAN_VERSION, .strip_path_prefix = context.root.prefix()});
-}
-
-std::string perfetto(const Results& results, const FormatContext&) {
-  return report::perfetto(results.findings, results.views);
-}
-
 struct Output {
   const char* option;
   std::string Options::* path;
