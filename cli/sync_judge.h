@@ -40,7 +40,7 @@ class SyncNotes {
 
 /// Adds a finding for each synchronising call site to the verdict, or a warning why there are none. `reader` has come
 /// to its end.
-void judge_syncs(Verdict& verdict, const std::string& path, const Options& options, const TraceControl& control,
+std::string judge_syncs(Verdict& verdict, const std::string& path, const Options& options, const TraceControl& control,
                  const trace::Reader& reader, SyncNotes notes, judge::Symbolizer& symbolizer);
 
 }  // namespace streamsan::cli

@@ -5,7 +5,8 @@
 //
 // AN EXPOSURE is told when the base learns that a marked operation is complete by a call that the variant lacks, and the
 // variant does not know it by what was put in instead. If the base had known it before, the host could have gone on then,
-// and that other call was told; so every mark is looked at once.
+// and that other call was told; so every mark is looked at once. By each clock by itself: a wait may be the first to make
+// certain what a call before it only does today (R-CPY-14), and the host may rely on no more than that.
 #include <algorithm>
 
 #include "ordering/loans.h"
@@ -75,26 +76,32 @@ void Model::Impl::learn_at(SiteId site, HostClock& host, const TwoClocks& learns
   const Among among = variants->makes(site, Effect::Wait);
   const std::span<Put* const> puts = variants->put_at(site);
   if (among.all() && puts.empty()) return learn(host, learns);
-  const VectorClock before = host.clock.assumed;
+  const TwoClocks before = host.clock;
   if (!learns.within(host.clock)) {
     host.clock.join(learns, among);
     ++host.version;
   }
   for (Put* put : puts) apply(*put, host, learns);
-  if (!among.base || among.others.empty() || !gains(before, host.clock.assumed)) return;
+  const TwoClocks& known = host.clock;
+  const bool news = gains(before.assumed, known.assumed) || gains(before.documented, known.documented);
+  if (!among.base || among.others.empty() || !news) return;
   for (const VariantId variant : among.others) variants->sink().mattered(variant, kNoOp);
-  const VectorClock& known = host.clock.assumed;
-  for (LaneSlot slot = 0; slot < known.size(); ++slot) {
+  const auto lost = [](const VectorClock& earlier, const VectorClock& now, VariantId variant, LaneSlot slot, Epoch epoch) {
+    return epoch > earlier[slot] && epoch <= now[slot] && now.in(variant, slot) < epoch;
+  };
+  for (LaneSlot slot = 0; slot < known.assumed.size(); ++slot) {
     HostMarks& marks = lanes[slot].marks;
-    marks.for_each_in(before[slot], known[slot], [&](const HostMarks::Mark& mark) {
+    marks.for_each_in(before.documented[slot], known.assumed[slot], [&](const HostMarks::Mark& mark) {
       for (const VariantId variant : among.others) {
-        if (known.in(variant, slot) >= mark.epoch) continue;
+        const bool assumed = lost(before.assumed, known.assumed, variant, slot, mark.epoch);
+        if (!assumed && !lost(before.documented, known.documented, variant, slot, mark.epoch)) continue;
         Exposure exposure = mark.exposure;
         exposure.variant = variant;
+        exposure.also_assumed = assumed;
         variants->sink().exposed(exposure);
       }
     });
-    if (joined()) marks.forget(known[slot]);
+    if (joined()) marks.forget(known.documented[slot]);
   }
 }
 
@@ -121,11 +128,11 @@ PairOrder Model::Impl::tell_pair(LaneSlot lane, Epoch epoch, Pair& pair, bool st
 }
 
 void Model::Impl::mark(Lane& lane, OpId op, SiteId site, Exposure::Why why, Range range, MemoryKind memory) {
-  lane.marks.add(lane.last, {kBase, why, op, site, lane.stream, range, memory});
+  lane.marks.add(lane.last, {.why = why, .op = op, .site = site, .stream = lane.stream, .range = range, .memory = memory});
 }
 
 void Model::Impl::mark_work(Lane& lane, OpId op, SiteId site) {
-  lane.marks.last_work = {lane.last, {kBase, Exposure::Why::End, op, site, lane.stream, {}, MemoryKind::Device}};
+  lane.marks.last_work = {lane.last, {.why = Exposure::Why::End, .op = op, .site = site, .stream = lane.stream}};
 }
 
 void Model::Impl::mark_access(Lane& lane, OpId op, SiteId site, Range range, AccessMode mode) {

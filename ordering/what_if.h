@@ -112,6 +112,7 @@ struct Exposure {
   OpId op{};
   SiteId site{};         ///< of the operation
   StreamId stream{};
+  bool also_assumed = true;  ///< false: today's driver lets the host know all the same, though nothing promises it
   Range range;           ///< of host memory; empty: none
   MemoryKind memory = MemoryKind::Pageable;
 };

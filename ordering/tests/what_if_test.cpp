@@ -262,6 +262,21 @@ TEST(WhatIf, TheSourceOfACopyIsAnExposureToo) {
   EXPECT_TRUE(run.sink.exposed_to(1, Exposure::Why::HostWrite));
 }
 
+TEST(WhatIf, AWaitThatMakesCertainWhatADriverOnlyDoesToday) {
+  const Plan plan = each();
+  Replay run(plan);
+  // Pageable: complete when it returns, by R-CPY-14 only.
+  run.copy(run.a, kProduce, kPageable, kDevice);
+  run.sync(kSync, run.a);
+  run.sync(kSecondSync, run.a);
+  ASSERT_EQ(run.sink.cuts.size(), 3u);
+  EXPECT_TRUE(run.sink.exposed_to(2, Exposure::Why::HostRead));
+  EXPECT_FALSE(run.sink.exposed_to(3, Exposure::Why::HostRead));
+  for (const Exposure& exposure : run.sink.exposures) {
+    if (exposure.variant == 2) EXPECT_FALSE(exposure.also_assumed);
+  }
+}
+
 TEST(WhatIf, GraphsAndHostFunctionsAreExposures) {
   const Plan plan = each();
   Replay run(plan);
