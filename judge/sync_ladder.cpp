@@ -93,7 +93,11 @@ std::vector<SyncRung> ladder(const SyncSite& site, std::size_t index) {
   const Needs needs = needs_of(site);
   if (!needs.earlier_on_streams) return out;
 
-  if (needs.later_on_streams && site.exposures.empty() && needs.between.size() <= kMostWaits) {
+  // Whether somebody waits at the end, the replay tells.
+  const bool host_goes_on = std::any_of(site.exposures.begin(), site.exposures.end(), [](const SyncExposure& each) {
+    return each.why != ordering::Exposure::Why::End;
+  });
+  if (needs.later_on_streams && !host_goes_on && needs.between.size() <= kMostWaits) {
     std::vector<Instead> waits;
     for (const auto& [from, to] : needs.between) {
       if (from != to) waits.push_back({.kind = Instead::Kind::EventWait, .at = at, .from = from, .to = to});

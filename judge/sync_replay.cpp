@@ -68,17 +68,12 @@ class Together {
   }
 
  private:
-  static bool ends(const SyncSite& site) {
-    return std::any_of(site.exposures.begin(), site.exposures.end(),
-                       [](const SyncExposure& each) { return each.why == ordering::Exposure::Why::End; });
-  }
-
   /// Tries what could take the place of those that are needed.
   bool climb() {
     std::vector<SyncRung> rungs;
     for (std::size_t i = 0; i < out_.sites.size(); ++i) {
       const SyncSite& site = out_.sites[i];
-      if (site.verdict != SyncVerdict::Needed || ends(site)) continue;
+      if (site.verdict != SyncVerdict::Needed) continue;
       for (SyncRung& rung : ladder(site, i)) rungs.push_back(std::move(rung));
     }
     if (rungs.empty()) return true;
@@ -141,8 +136,11 @@ class Together {
     for (std::size_t index : changed_) idle.push_back(out_.sites[index].idle());
     SyncCover found = cover(mending.pairs(), idle);
     if (found.kept.empty()) {
-      // No single one mends it (several must come back, or what is missing is no pair): the last one covers most.
-      found.kept.push_back(static_cast<std::uint32_t>(changed_.size() - 1));
+      // No single one mends it, or what is missing is no pair. Those that had something to wait for cover, all
+      // together, what the run had; the last of them covers most.
+      std::uint32_t last = static_cast<std::uint32_t>(changed_.size() - 1);
+      while (last != 0 && idle[last]) --last;
+      found.kept.push_back(idle[last] ? static_cast<std::uint32_t>(changed_.size() - 1) : last);
       found.group.assign(changed_.size(), 1);
     }
     std::vector<std::size_t> rest;

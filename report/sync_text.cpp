@@ -154,7 +154,7 @@ std::string sync_section(const std::vector<Finding>& findings, const TextOptions
         sync.verdict == "unneeded" && !sync.removable && sync.group != 0 && thinned.contains(sync.group);
     stands ? ++kept : never ? ++idle : ++counts[sync.verdict];
     changes += sync.removable && !never;
-    if (sync.removable) win += winnable_ms(sync);
+    if (sync.removable && !never) win += winnable_ms(sync);
     if (folded(*finding, stands) && !all) {
       ++hidden;
       continue;

@@ -5,7 +5,7 @@
 // RUN: %build %s -o %t
 // RUN: %all_syncs %t 2>&1 | %report
 //
-// CHECK-NOT: barrier
+// CHECK-NOT: barrier that
 // CHECK: 1 synchronising call site: 1 needed
 #include "syncs.h"
 

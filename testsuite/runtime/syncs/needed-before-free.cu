@@ -5,7 +5,7 @@
 // RUN: %build %s -o %t
 // RUN: %all_syncs %t 2>&1 | %report
 //
-// CHECK-NOT: sync {{unneeded|narrower}}
+// CHECK-NOT: sync {{unneeded|narrower}}: cudaStreamSynchronize
 // CHECK: sync needed: cudaStreamSynchronize ([[SYNC]]) is needed.
 // CHECK: It alone orders free by cudaFree
 // CHECK: after write by kernel set{{.*}} on stream 1

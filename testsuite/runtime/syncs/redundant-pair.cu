@@ -10,7 +10,7 @@
 // CHECK: sync unneeded: cudaDeviceSynchronize ([[SECOND]]) had nothing to wait for in this run.
 // CHECK: Fix: remove it; cudaStreamSynchronize ([[FIRST]]) must stay.
 // CHECK: group=1 removable=1
-// CHECK: 2 synchronising call sites: 1 unneeded, 1 to be kept for others of its group
+// CHECK: 2 synchronising call sites: 1 unneeded, 1 to be kept for others of their group
 // FIXED-NOT: {{ERROR|LATENT|sync unneeded|sync narrower}}
 // FIXED: synchronising call site
 // FIXED-NOT: {{unneeded|narrower}}

@@ -10,7 +10,7 @@
 // CHECK: sync unneeded: cudaStreamSynchronize ([[SECOND]]) had nothing to wait for in this run.
 // CHECK: Fix: remove it; cudaEventSynchronize ([[FIRST]]) must stay.
 // CHECK: sync unneeded: cudaDeviceSynchronize ([[THIRD]]) had nothing
-// CHECK: 2 unneeded, 1 to be kept for others of its group
+// CHECK: 2 unneeded, 1 to be kept for others of their group
 // CHECK-NEXT: a replay with both of these changes at once was clean
 // FIXED-NOT: {{ERROR|LATENT|sync unneeded|sync narrower}}
 // FIXED: synchronising call site
