@@ -85,7 +85,7 @@ std::string properties(const Finding& finding) {
 }  // namespace
 
 double winnable_ms(const SyncReport& sync) {
-  if (sync.verdict != "unneeded" && sync.verdict != "narrower") return 0;
+  if ((sync.verdict != "unneeded" && sync.verdict != "narrower") || never_waited(sync)) return 0;
   if (sync.gpu_idle_ms || sync.overlap_ms) return sync.gpu_idle_ms.value_or(0) + sync.overlap_ms.value_or(0);
   return sync.blocked_ms.value_or(0);
 }
@@ -154,7 +154,7 @@ std::string sync_section(const std::vector<Finding>& findings, const TextOptions
         sync.verdict == "unneeded" && !sync.removable && sync.group != 0 && thinned.contains(sync.group);
     stands ? ++kept : never ? ++idle : ++counts[sync.verdict];
     changes += sync.removable && !never;
-    if (sync.removable && !never) win += winnable_ms(sync);
+    if (sync.removable) win += winnable_ms(sync);
     if (folded(*finding, stands) && !all) {
       ++hidden;
       continue;

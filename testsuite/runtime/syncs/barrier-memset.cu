@@ -22,10 +22,11 @@ int main(int argc, char** argv) {
   cudaStream_t own = non_blocking_stream();
   must(cudaMemsetAsync(c, 0, kBytes, own));
 #else
+  cudaStream_t own = nullptr;
   must(cudaMemset(c, 0, kBytes));  // @SYNC
 #endif
   run_set(s2, b, 2);
   finish(s1, a, 1);
   finish(s2, b, 2);
-  must(cudaDeviceSynchronize());
+  finish(own, c, 0);
 }
