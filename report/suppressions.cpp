@@ -56,7 +56,7 @@ bool in_stack(std::string_view pattern, unsigned fields, const std::vector<Frame
   });
 }
 
-/// An access, or an operation on an event.
+/// An access, an operation on an event, or a synchronising call.
 template <typename Operation>
 bool matches(std::string_view pattern, unsigned fields, const Operation& operation) {
   auto hit = [&](unsigned field, const std::string& text) {
@@ -76,6 +76,7 @@ bool matches(const Suppressions::Entry& entry, const Finding& finding) {
   if (!of_kind) return false;
   auto hit = [&](const auto& operation) { return matches(entry.pattern, fields, operation); };
   if (!finding.accesses.empty()) return std::any_of(finding.accesses.begin(), finding.accesses.end(), hit);
+  if (finding.sync) return hit(*finding.sync);
   return std::any_of(finding.related.begin(), finding.related.end(), hit);
 }
 
