@@ -6,14 +6,14 @@
 // RUN: env STREAMSAN_OPTIONS=footprints=inferred,syncs=1,json=%t.json %run %t > %t.out 2>&1
 // RUN: %json %t.json | %report
 //
-// CHECK: findings[0].hazard = "narrower"
-// CHECK: findings[0].kind = "unneeded-sync"
-// CHECK: findings[0].sync.calls = 1
-// CHECK: findings[0].sync.evidence = "inferred"
-// CHECK: findings[0].sync.orders[0].count = 1
-// CHECK: findings[0].sync.replacement = "cudaEventRecord(event, stream 1) and cudaStreamWaitEvent(stream 2, event)"
-// CHECK: findings[0].sync.verdict = "narrower"
-// CHECK: findings[0].sync.waits = "device"
+// CHECK-DAG: findings[0].hazard = "narrower"
+// CHECK-DAG: findings[0].kind = "unneeded-sync"
+// CHECK-DAG: findings[0].sync.calls = 1
+// CHECK-DAG: findings[0].sync.evidence = "inferred"
+// CHECK-DAG: findings[0].sync.orders[0].count = 1
+// CHECK-DAG: findings[0].sync.replacement = "cudaEventRecord(event, stream 1) and cudaStreamWaitEvent(stream 2, event)"
+// CHECK-DAG: findings[0].sync.verdict = "narrower"
+// CHECK-DAG: findings[0].sync.waits = "device"
 #include "syncs.h"
 
 int main(int argc, char** argv) {
