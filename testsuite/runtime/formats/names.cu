@@ -18,16 +18,16 @@
 // RUN: %python %S/inputs/check_junit.py %t.bare.xml | %filecheck %s --check-prefix=BARE-JUNIT
 // RUN: %filecheck %s --check-prefix=BARE-GITHUB --input-file %t.bare.out
 //
-// SARIF: streamsan-write-after-write-race error {{.*}}caf%C3%A9%20dir/a%25b%2Cc.cu:100 lanes: 1: stream "x ::error::pwned {{.*}}
+// SARIF: streamsan-write-after-write-race error {{.*}}caf%C3%A9%20dir/a%25b%2Cc.cu:100 lanes: 1: stream "x ::error::pwned 
 // SARIF-NEXT: successful: True
 // JUNIT: failure streamsan.race write-after-write race in work() {{.*}}café dir/a%b,c.cu:100
 // JUNIT-NOT: failure
 // GITHUB-NOT: {{^}}::error::pwned
 // GITHUB: {{^}}::error file={{.*}}café dir/a%25b%2Cc.cu,line=100,
-// GITHUB-SAME: stream "x ::error::pwned <b> ]]> & {{.*}}"
+// GITHUB-SAME: stream "x ::error::pwned {{.*}}<b> ]]> & {{.*}}"
 // GITHUB-NOT: {{^}}::
 // TEXT-NOT: {{^}}::
-// TEXT: on stream "x ::error::pwned <b> ]]> &
+// TEXT: on stream "x ::error::pwned {{.*}}<b> ]]> &
 // TEXT-NOT: {{^}}::
 // JSON: findings.size = 2
 // JSON: stream.name = "stream \"x\n::error::pwned\r\u001b[31m<b> ]]> & \ufffd\""
