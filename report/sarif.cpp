@@ -161,7 +161,9 @@ Json Printer::stacks(const std::vector<Side>& sides) const {
       if (!frame.module.empty()) one["module"] = utf8(base_name(frame.module));
       frames.push_back(std::move(one));
     }
-    out.push_back({{"message", message(side.title)}, {"frames", std::move(frames)}});
+    Json stack{{"message", message(side.title)}, {"frames", std::move(frames)}};
+    // The standard wants no two alike; a place may race with itself.
+    if (std::find(out.begin(), out.end(), stack) == out.end()) out.push_back(std::move(stack));
   }
   return out;
 }

@@ -118,6 +118,12 @@ TEST(Sarif, AFindingOfSeveralProcessesIsOneResult) {
   EXPECT_EQ(run["results"][0].at("properties").at("pids"), (Json{4711, 4712}));
 }
 
+TEST(Sarif, APlaceThatRacesWithItselfHasOneStack) {
+  Finding f = sample_race();
+  f.accesses[1] = f.accesses[0];
+  EXPECT_EQ(result_of(f).at("stacks").size(), 1u);
+}
+
 TEST(Sarif, WithoutSourceLinesItStandsInItsModule) {
   Finding f = sample_race();
   for (AccessReport& access : f.accesses) {

@@ -100,6 +100,8 @@ for result in run["results"]:
                 assert "physicalLocation" in step["location"] and step["nestingLevel"] >= 0, step
                 orders.append(step["executionOrder"])
     assert orders == list(range(1, len(orders) + 1)) and len(set(lanes)) == len(lanes), (orders, lanes)
+    stacks = [json.dumps(stack) for stack in result.get("stacks", [])]
+    assert len(set(stacks)) == len(stacks), "the standard wants them to be different"
     for stack in result.get("stacks", []):
         only(stack, "message", "frames")
         for frame in stack["frames"]:
