@@ -12,7 +12,7 @@
 // RUN: %expect 2 sh -c 'exec "$@" > /dev/full' - %streamsan report --sarif %t.dir/other.json 2>&1 | %filecheck %s --check-prefix=STDOUT
 // RUN: %expect 2 %streamsan run --json=- --sarif=- -- %t 2>&1 | %filecheck %s --check-prefix=BOTH
 // RUN: %expect 2 %streamsan run --json=- --github -- %t 2>&1 | %filecheck %s --check-prefix=GITHUB
-// RUN: %expect 0 %streamsan run --json=- -- %t | %filecheck %s --check-prefix=JSON
+// RUN: %expect 0 %streamsan run --json=- -- %t | %filecheck %s --check-prefix=WROTE
 //
 // A full disk leaves the file of yesterday.
 // RUN: echo yesterday > %t.dir/x.sarif
@@ -42,7 +42,7 @@
 // STDOUT: streamsan: cannot write to stdout: No space left on device
 // BOTH: streamsan: json and sarif cannot both go to stdout
 // GITHUB: streamsan: github and json cannot both go to stdout
-// JSON: "schema": 2
+// WROTE: "schema": 2
 // LIMIT: streamsan: cannot write {{.*}}x.sarif: File too large
 // LS-NOT: x.sarif.
 // CUT: streamsan: {{.*}}cut.json: not JSON: line {{[0-9]+}}, column {{[0-9]+}}:
