@@ -87,18 +87,17 @@ export class Run {
     return -1;
   }
 
-  /** Calls of the place: the function called and its whole stack. */
+  /** Calls of the place (the function called and its whole stack): where the host waits in them, or else their work. */
   callsAt(api, stack) {
     if (!this.bySite) {
       this.bySite = new Map();
       for (let i = 0; i < this.count; ++i) {
-        const name = this.className(i);
-        if (name !== 'sync' && name !== 'free') continue;
         const site = this.sites[this.site[i]];
         push(this.bySite, site.api + '@' + site.stack, i);
       }
     }
-    return this.bySite.get(api + '@' + stack) || [];
+    const all = this.bySite.get(api + '@' + stack) || [], waits = all.filter((i) => /^(sync|free)$/.test(this.className(i)));
+    return waits.length ? waits : all;
   }
 }
 

@@ -150,7 +150,7 @@ function recall() {
   const finding = named && (data.findings.find((each) => of(each) && (!pid || each.pid === pid)) || data.findings.find(of)) || null;
   showRun(data.runs.find((run) => run.pid === pid) || (finding && data.runOf(finding)) || state.run || data.runs[0]);
   if (!state.run) return;
-  if (parts.get('axis') === 'time' && state.run.timed) { timeline.setAxis('time'); timeline.fit(); timeline.resize(); }
+  if (parts.get('axis') === 'time' && state.run.gpuTimes) { timeline.setAxis('time'); timeline.fit(); timeline.resize(); }
   const view = /^(-?\d+)~(-?\d+)$/.exec(parts.get('view') || '');
   chooseFinding(finding, {move: !view});
   const op = parts.get('op');

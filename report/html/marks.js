@@ -48,12 +48,12 @@ function marksOfSync(run, sync, marks, add) {
     marks.ops.push({index, role: goes ? 'struck' : 'sync'});
     if (goes) marks.struck.push(index);
   }
-  // What a wait that goes waited for: one call shows it.
-  if (sync.verdict === 'unneeded' && calls.length) {
+  // Without pairs to show: what the call waits for. One call is enough.
+  if (sync.orders.length === 0 && calls.length) {
     const call = calls.find((index) => run.into.has(index)) ?? calls[0];
     for (const edge of (run.into.get(call) || []).slice(0, 4)) {
       if (!marks.ops.some((op) => op.index === edge.from)) marks.ops.push({index: edge.from, role: 'related'});
-      marks.arrows.push({from: edge.from, to: call, role: 'gone', text: 'not needed'});
+      marks.arrows.push({from: edge.from, to: call, role: goes ? 'gone' : 'existing', text: goes ? 'not needed' : 'waits for it'});
     }
   }
   for (const pair of sync.orders.slice(0, kMostPairs)) {

@@ -330,14 +330,14 @@ export class Timeline {
       const x = this.x(at);
       if (x < kGutter) continue;
       g.fillRect(Math.round(x), kAxis - 5, 1, 5);
-      g.fillText(this.axis === 'order' ? this.numberAt(Math.round(at)) : timeText(at), x + 3, kAxis / 2);
+      g.fillText(this.axis === 'order' ? this.numberAt(Math.round(at), Math.min(step, 50)) : timeText(at), x + 3, kAxis / 2);
     }
     g.fillText(this.axis === 'order' ? 'operation' : 'time', 8, kAxis / 2);
   }
-  /** The number that reports give what stands there; what the host does by itself has none. */
-  numberAt(at) {
-    const number = at < this.run.count && this.run.number[at];
-    return number ? `#${number}` : '';
+  /** The first number that reports give before the next mark; what the host does by itself has none. */
+  numberAt(at, step) {
+    for (let i = at; i < Math.min(at + step, this.run.count); ++i) if (this.run.number[i]) return `#${this.run.number[i]}`;
+    return '';
   }
 
   // ---- mouse and keys
@@ -429,7 +429,7 @@ export class Timeline {
 
   buildToolbar() {
     const run = this.run;
-    const axis = run.timed > 0 && h('span', {class: 'group', role: 'group', 'aria-label': 'Axis'},
+    const axis = run.gpuTimes && h('span', {class: 'group', role: 'group', 'aria-label': 'Axis'},
         [['order', 'Submission order'], ['time', 'Real time']].map(([value, label]) =>
           button(label, {'aria-pressed': String(this.axis === value), class: 'toggle'}, () => this.changeAxis(value))));
     const kinds = [...new Set(run.kind)].sort((a, b) => a - b).map((kind) => run.data.classes[kind]);
