@@ -173,7 +173,7 @@ export function shortLabel(what) {
   const way = /\((host|device) to (host|device)\)/.exec(what);
   const name = what.replace(/^kernel /, '').replace(/[<(].*$/, '').trim().replace(/^.* /, '').replace(/^.*::/, '');
   const bare = name.replace(/^cu(da)?(?=[A-Z])/, '') || what;
-  return way ? `${bare} ${way[1][0].toUpperCase()}→${way[2][0].toUpperCase()}` : bare;
+  return way && !/[HD]to[HD]/.test(bare) ? `${bare} ${way[1][0].toUpperCase()}→${way[2][0].toUpperCase()}` : bare;
 }
 
 /** A sentence that begins with a word begins with a capital; a name stays as it is. */

@@ -6,7 +6,7 @@
 import {shortLabel} from './data.js';
 import {svg} from './dom.js';
 
-const kLane = 58, kBox = 168, kGap = 34, kNames = 172, kMostBoxes = 9;
+const kLane = 58, kBox = 184, kNames = 172, kMostBoxes = 9;
 
 export function figureOf(run, finding, marks) {
   const nodes = nodesOf(run, finding, marks), arrows = [...marks.arrows];
@@ -16,12 +16,16 @@ export function figureOf(run, finding, marks) {
     arrows.push({from: earlier.index, to: later.index, role: 'missing', text: 'no order'});
   }
   if (nodes.length < 2 && !(finding.sync && nodes.length)) return null;
+  // Few boxes have room for long arrows.
+  const gap = nodes.length < 4 ? 66 : 36;
   const lanes = [...new Set(nodes.map((node) => node.lane))];
   lanes.sort((a, b) => laneOrder(run, a) - laneOrder(run, b));
-  const width = kNames + nodes.length * (kBox + kGap) + 10, height = lanes.length * kLane + 26;
+  const width = kNames + nodes.length * (kBox + gap) + 10, height = lanes.length * kLane + 26;
   const y = (node) => 13 + lanes.indexOf(node.lane) * kLane + kLane / 2;
-  const x = (node) => kNames + node.column * (kBox + kGap);
+  const x = (node) => kNames + node.column * (kBox + gap);
   const drawing = svg('svg', {viewBox: `0 0 ${width} ${height}`, width, height, role: 'img', class: 'figure', 'aria-label': describe(finding)});
+  // It shrinks with the window, as long as it can be read.
+  drawing.style.minWidth = `${Math.round(width * 0.66)}px`;
   drawing.append(svg('defs', {}, ['missing', 'existing', 'gone', 'proposed', 'ordered'].map((role) =>
     svg('marker', {id: `head-${role}`, viewBox: '0 0 8 8', refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: 'auto-start-reverse'},
         svg('path', {d: 'M0,0 L8,4 L0,8 z', class: `head ${role}`})))));

@@ -44,9 +44,11 @@ const kMostCalls = 200, kMostPairs = 8;
 function marksOfSync(run, sync, marks, add) {
   const calls = run.callsAt(sync.api, sync.stack);
   const goes = sync.verdict === 'unneeded' || sync.verdict === 'narrower';
+  // Of a free or a copy only the wait could go, not the call.
+  const whole = goes && /^(device|stream|event)$/.test(sync.waits);
   for (const index of calls.slice(0, kMostCalls)) {
-    marks.ops.push({index, role: goes ? 'struck' : 'sync'});
-    if (goes) marks.struck.push(index);
+    marks.ops.push({index, role: whole ? 'struck' : 'sync'});
+    if (whole) marks.struck.push(index);
   }
   // Without pairs to show: what the call waits for. One call is enough.
   if (sync.orders.length === 0 && calls.length) {

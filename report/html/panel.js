@@ -97,9 +97,10 @@ export function stackList(frames) {
   return h('ol', {class: 'stack'}, items);
 }
 function frameItem(frame) {
-  const place = frame.file ? `${frame.file}${frame.line ? `:${frame.line}` : ''}${frame.column ? `:${frame.column}` : ''}` : frame.module ? `${frame.module}+${frame.offset}` : frame.offset;
+  const whole = frame.module && !frame.file ? `${frame.module}+${frame.offset}` : '';
+  const place = frame.file ? `${frame.file}${frame.line ? `:${frame.line}` : ''}${frame.column ? `:${frame.column}` : ''}` : frame.module ? `${frame.module.replace(/^.*\//, '')}+${frame.offset}` : frame.offset;
   return h('li', {class: frame.library ? 'library' : frame.python ? 'python' : ''}, frame.python && h('span', {class: 'language'}, 'py'),
-      frame.func && [h('span', {class: 'function'}, frame.func), ' '], h('span', {class: frame.func ? 'place' : 'function', title: place}, place));
+      frame.func && [h('span', {class: 'function'}, frame.func), ' '], h('span', {class: frame.func ? 'place' : 'function', title: whole || place}, place));
 }
 
 function bufferSection(data, finding, run, go) {
