@@ -170,8 +170,9 @@ export function counted(count, noun) { return `${count.toLocaleString('en')} ${n
 
 /** What a box is labelled with: without the words that its colour says. */
 export function shortLabel(what) {
+  if (what.startsWith('the ')) return what;
   const way = /\((host|device) to (host|device)\)/.exec(what);
-  const name = what.replace(/^kernel /, '').replace(/[<(].*$/, '').trim().replace(/^.* /, '').replace(/^.*::/, '');
+  const name = what.replace(/^kernel /, '').replace(/\((\.\.\.|anonymous namespace)\)::/g, '').replace(/[<(].*$/, '').trim().replace(/^.* /, '').replace(/^.*::/, '');
   const bare = name.replace(/^cu(da)?(?=[A-Z])/, '') || what;
   return way && !/[HD]to[HD]/.test(bare) ? `${bare} ${way[1][0].toUpperCase()}→${way[2][0].toUpperCase()}` : bare;
 }

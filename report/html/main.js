@@ -36,6 +36,7 @@ function showRun(run) {
   state.run = run;
   state.finding = null;
   state.op = -1;
+  $('timeline').hidden = run.count === 0;
   timeline.show(run);
   list.show(run);
   drawTop();
