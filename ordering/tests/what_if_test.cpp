@@ -273,7 +273,7 @@ TEST(WhatIf, AWaitThatMakesCertainWhatADriverOnlyDoesToday) {
   EXPECT_TRUE(run.sink.exposed_to(2, Exposure::Why::HostRead));
   EXPECT_FALSE(run.sink.exposed_to(3, Exposure::Why::HostRead));
   for (const Exposure& exposure : run.sink.exposures) {
-    if (exposure.variant == 2) EXPECT_FALSE(exposure.also_assumed);
+    EXPECT_EQ(exposure.also_assumed, exposure.variant != 2);
   }
 }
 
