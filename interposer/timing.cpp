@@ -8,6 +8,7 @@
 
 #include "interposer/agent_host.h"
 #include "interposer/driver.h"
+#include "interposer/host/clock_reads.h"
 #include "interposer/process.h"
 
 namespace streamsan::recorder {
@@ -70,6 +71,8 @@ const char* load(const StreamSanTimings*& agent) {
 
 /// An exit handler: before the driver and CUPTI are torn down, and after what the program has registered since cuInit.
 void finish_timing() {
+  // The agent looks at the clock, which is not the program's doing.
+  forget_wait();
   const StreamSanTimings* agent = detail::g_timings.exchange(nullptr);
   if (!agent || !recording()) return;
   const bool whole = agent->finish(kExitPatience) != 0;

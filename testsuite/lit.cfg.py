@@ -29,6 +29,8 @@ with the real cudart and driver. Only a test that asks the null driver itself so
     %json           prints the JSON report given, one `path = value` in each line
     %measured WORD  footprints are measured in the command that follows; on the null driver by the script that stands in
                     the test behind `// WORD: `, see tools/measured
+    %timed          times are taken in the command that follows; on the null driver from nulldriver/cupti
+    %no_cupti       the same with a library that is not there
     %computed       kernels are read from their code in the command that follows, and not measured
     %trace_records  prints the records of some kinds in a trace, see tools/trace-records
     %cc, %cxx       the plain compilers; %include has streamsan/annotate.h, %cuda_include cuda.h
@@ -92,6 +94,8 @@ expect = quote(os.path.join(tools, "expect-exit"))
 footprints = "" if gpu else "footprints=inferred,"
 agent = "" if gpu else os.path.join(config.null_dir, "libstreamsan_script_agent.so")
 measured = f"{quote(os.path.join(tools, 'measured'))} {quote(agent)} %s %t.script"
+timed = "env STREAMSAN_OPTIONS=" + footprints + "timings=1"
+stand_in = "" if gpu else ",cupti_library=" + quote(os.path.join(config.null_dir, "cupti", "libcupti.so"))
 sites = f"{quote(config.python)} {quote(os.path.join(tools, 'check-report'))} {quote(config.filecheck)} %s"
 
 config.substitutions += [
@@ -113,6 +117,8 @@ config.substitutions += [
     ("%expect", expect),
     ("%run", run),
     ("%measured", measured),
+    ("%timed", timed + stand_in),
+    ("%no_cupti", f"{timed},cupti_library=%t.none"),
     ("%computed", "env STREAMSAN_OPTIONS=footprints=inferred,kernel_code=1"),
     ("%report", sites),
     ("%sites", sites),

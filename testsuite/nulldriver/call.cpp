@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Counting, injected failures and latency: see call.h.
+// Counting, injected failures, latency and the listener: see call.h and listener.h.
 //
 // The counters are plain statics: they are written by a destructor of the library, which runs after the exit handlers
 // of the program, among them those of the CUDA runtime, which still call the driver. A process that ends without exit
 // (a signal, _exit) writes nothing.
 
 #include "testsuite/nulldriver/call.h"
+
+#include "testsuite/nulldriver/listener.h"
 
 #include <atomic>
 #include <cerrno>
@@ -24,6 +26,12 @@ namespace streamsan::null {
 namespace {
 
 std::atomic<std::uint64_t> counts[api::kRowCount + 1];
+
+std::atomic<const StreamSanNullListener*> g_listener{nullptr};
+std::atomic<std::uint32_t> g_number{0};
+/// The call this thread is in.
+thread_local unsigned t_row = 0;
+thread_local std::uint32_t t_number = 0;
 
 struct Injection {
   unsigned row;
@@ -88,6 +96,11 @@ CUresult enter(unsigned row) {
   for (const Injection& injection : injections) {
     if (injection.row == row && injection.call == number) return injection.code;
   }
+  if (const auto* listener = g_listener.load(std::memory_order_acquire)) {
+    t_row = row;
+    t_number = g_number.fetch_add(1, std::memory_order_relaxed) + 1;
+    listener->called(api::kRows[row].symbol.data(), row, t_number);
+  }
   return CUDA_SUCCESS;
 }
 
@@ -102,6 +115,16 @@ void block() {
     return variable ? std::atol(variable) : 0L;
   }();
   if (microseconds > 0) std::this_thread::sleep_for(std::chrono::microseconds(microseconds));
+  if (const auto* listener = g_listener.load(std::memory_order_acquire)) listener->waits();
+}
+
+void submitted(CUstream stream) {
+  if (const auto* listener = g_listener.load(std::memory_order_acquire))
+    listener->submitted(api::kRows[t_row].symbol.data(), t_number, stream);
 }
 
 }  // namespace streamsan::null
+
+extern "C" __attribute__((visibility("default"))) void streamsan_null_listen(const StreamSanNullListener* listener) {
+  streamsan::null::g_listener.store(listener, std::memory_order_release);
+}

@@ -38,6 +38,9 @@ CUresult enter_unimplemented(unsigned row);
 /// Called by everything that waits for the device, with no lock held.
 void block();
 
+/// The call of this thread has put an operation on the device, which whoever listens (listener.h) is told.
+void submitted(CUstream stream);
+
 /// What the handle 0 means in this translation unit. The files under by_stream/ are compiled twice, as programs are:
 /// once plain and once with CUDA_API_PER_THREAD_DEFAULT_STREAM, which makes cuda.h name the _ptds and _ptsz exports.
 #ifdef CUDA_API_PER_THREAD_DEFAULT_STREAM

@@ -102,14 +102,17 @@ CUresult add_captured(CUstream stream, CUgraphNodeType type, Work work) {
 }
 
 CUresult submit(CUstream handle, CUstream default_stream, CUgraphNodeType type, Work work) {
+  CUstream stream = nullptr;
   {
     const Lock lock = lock_state();
-    CUstream stream = nullptr;
     if (const CUresult refused = resolve_for_work(handle, default_stream, &stream); refused != CUDA_SUCCESS) {
       return refused;
     }
     if (stream->capture) return add_captured(stream, type, std::move(work));
   }
+  const bool on_device =
+      type == CU_GRAPH_NODE_TYPE_MEMCPY || type == CU_GRAPH_NODE_TYPE_MEMSET || type == CU_GRAPH_NODE_TYPE_GRAPH;
+  if (on_device) submitted(stream);
   if (work) work();
   return CUDA_SUCCESS;
 }

@@ -127,13 +127,14 @@ CUresult plan_fill(CUdeviceptr base, std::size_t pitch, unsigned value, std::siz
 }
 
 CUresult run_and_wait(CUstream default_stream, const Work& work) {
+  CUstream stream = nullptr;
   {
     const Lock lock = lock_state();
-    CUstream stream = nullptr;
     if (const CUresult refused = resolve_for_waiting(nullptr, default_stream, &stream); refused != CUDA_SUCCESS) {
       return refused;
     }
   }
+  submitted(stream);
   if (work) work();
   block();
   return CUDA_SUCCESS;

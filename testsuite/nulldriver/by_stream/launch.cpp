@@ -53,13 +53,13 @@ class SavedArguments {
 
 CUresult launch(CUfunction function, const Extents& extents, CUstream handle, void** parameters, void** extra) {
   KernelBody body = nullptr;
+  CUstream stream = nullptr;
   {
     const Lock lock = lock_state();
     Code* code = nullptr;
     std::string name;
     if (const CUresult unknown = find_function(function, &code, &name); unknown != CUDA_SUCCESS) return unknown;
     if (!valid(extents) || (parameters != nullptr && extra != nullptr)) return CUDA_ERROR_INVALID_VALUE;
-    CUstream stream = nullptr;
     if (const CUresult refused = resolve_for_work(handle, kDefaultStream, &stream); refused != CUDA_SUCCESS) {
       return refused;
     }
@@ -73,6 +73,7 @@ CUresult launch(CUfunction function, const Extents& extents, CUstream handle, vo
                           [body, saved = SavedArguments(*layout, parameters)]() mutable { saved.pass_to(body); });
     }
   }
+  submitted(stream);
   if (body != nullptr) body(parameters);
   return CUDA_SUCCESS;
 }
