@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The search for the agent and for NVIDIA's Sanitizer library, in trees made for each test: each place is found when it
-// is the only one, and nothing is found where there is only something like it.
+// The search for the agents, NVIDIA's Sanitizer library and CUPTI, in trees made for each test: each place is found
+// when it is the only one, and nothing is found where there is only something like it.
 #include "cli/footprint_files.h"
 
 #include <gtest/gtest.h>
@@ -34,6 +34,7 @@ class FootprintFiles : public ::testing::Test {
     fs::create_symlink(target, path);
     return path.string();
   }
+  std::string cupti() { return find_cupti(options_, surroundings_).path; }
   std::string sanitizer() { return find_sanitizer(options_, surroundings_).path; }
 
   TemporaryDirectory directory_;
@@ -161,6 +162,71 @@ TEST_F(FootprintFiles, ThePlanSaysWhatIsInTheWay) {
   plan = plan_footprints(options_, recorder, surroundings_);
   EXPECT_FALSE(plan.measure);
   EXPECT_EQ(plan.obstacle, "") << "nobody wanted it";
+}
+
+TEST_F(FootprintFiles, CuptiInTheOrderOfItsNearness) {
+  make("usr/local/cuda-13.0/extras/CUPTI/lib64/libcupti_static.a");
+  make("usr/local/cuda-13.0/compute-sanitizer/libsanitizer-public.so");
+  fs::create_directories(directory_ / "opt/cuda/lib64/libcupti.so");  // a directory
+  EXPECT_EQ(cupti(), "");
+  const std::string of_loader = make("usr/local/cuda-13.0/targets/x86_64-linux/lib/libcupti.so.13");
+  EXPECT_EQ(cupti(), of_loader);
+  const std::string extras = make("usr/local/cuda-13.0/extras/CUPTI/lib64/libcupti.so.12");
+  EXPECT_EQ(cupti(), extras) << "where toolkits have kept it from the first";
+  const std::string listed = make("lib/libcupti.so.12");
+  environment_["LD_LIBRARY_PATH"] = directory_ / "empty" + ":" + (directory_ / "lib");
+  EXPECT_EQ(cupti(), listed);
+  const std::string package = make("venv/lib/python3.11/site-packages/nvidia/cuda_cupti/lib/libcupti.so.12");
+  environment_["VIRTUAL_ENV"] = directory_ / "venv";
+  EXPECT_EQ(cupti(), package);
+  const std::string home = make("home/lib64/libcupti.so");
+  environment_["CUDA_HOME"] = directory_ / "home";
+  EXPECT_EQ(cupti(), home);
+  options_.cupti_library = make("elsewhere/my cupti.so");
+  EXPECT_EQ(cupti(), options_.cupti_library);
+  options_.cupti_library = directory_ / "missing.so";
+  EXPECT_EQ(cupti(), "") << "another one would not be what was asked for";
+}
+
+TEST_F(FootprintFiles, CuptiInTheToolkitOfAPythonPackage) {
+  const std::string cupti13 = make("venv/lib/python3.12/site-packages/nvidia/cu13/lib/libcupti.so.13");
+  environment_["VIRTUAL_ENV"] = directory_ / "venv";
+  EXPECT_EQ(cupti(), cupti13);
+}
+
+TEST_F(FootprintFiles, ThePlanOfTimesSaysWhatIsInTheWay) {
+  const std::string recorder = make("lib/libstreamsan.so");
+  TimingPlan plan = plan_timings(options_, recorder, surroundings_);
+  EXPECT_FALSE(plan.take);
+  EXPECT_EQ(plan.obstacle, "") << "nobody wanted them";
+
+  options_.timings = true;
+  plan = plan_timings(options_, recorder, surroundings_);
+  EXPECT_FALSE(plan.take);
+  EXPECT_EQ(plan.obstacle, "there is no libstreamsan_timings.so beside the recorder");
+
+  make("lib/libstreamsan_timings.so");
+  plan = plan_timings(options_, recorder, surroundings_);
+  EXPECT_TRUE(plan.take) << "the program may bring CUPTI along";
+  EXPECT_EQ(plan.cupti, "");
+
+  const std::string library = make("opt/cuda/extras/CUPTI/lib64/libcupti.so");
+  EXPECT_EQ(plan_timings(options_, recorder, surroundings_).cupti, library);
+  options_.cupti_library = "/no/such.so";
+  plan = plan_timings(options_, recorder, surroundings_);
+  EXPECT_FALSE(plan.take);
+  EXPECT_EQ(plan.obstacle, "there is no /no/such.so");
+}
+
+TEST_F(FootprintFiles, WhoTakesTimesMeasuresNoKernels) {
+  const std::string recorder = make("lib/libstreamsan.so");
+  make("lib/libstreamsan_footprints.so");
+  make("opt/cuda/compute-sanitizer/libsanitizer-public.so");
+  EXPECT_TRUE(plan_footprints(options_, recorder, surroundings_).measure);
+  options_.timings = true;
+  const FootprintPlan plan = plan_footprints(options_, recorder, surroundings_);
+  EXPECT_FALSE(plan.measure);
+  EXPECT_EQ(plan.obstacle, "");
 }
 
 }  // namespace
