@@ -10,7 +10,7 @@ import sys
 import time
 from pathlib import Path
 
-from suite import machine, measure
+from suite import cases_syncs, machine, measure, sync_advice
 from suite.build import BuildError
 from suite.case import MEASURED
 from suite.results import FAIL, SKIP
@@ -110,6 +110,15 @@ class Benchmarks:
             detail.update(unguarded_ms=times, guards_alone=measure.ratio(times, guarded))
         self.results.benchmark(name, ratio=measure.ratio(plain, guarded), detail=detail)
 
+    def sync_advice(self):
+        """Programs as they are once the advice of --syncs is followed, over the same as they were."""
+        programs = sync_advice.compared()
+        source = self.runner.folder / "sync_advice_programs.cu"
+        source.write_text(sync_advice.generated(programs))
+        program = self.built(source, "-std=c++17", f"-I{SOURCES}", cases_syncs.INCLUDE)
+        pairs = self.timed([program, cases_syncs.CYCLES, str(STEADY_PAIRS)], 60)
+        self.results.benchmark("sync-advice", **sync_advice.numbers(pairs))
+
     def driver_call(self):
         """driver-call-ns and driver-call-stack-ns."""
         program = self.built("driver_call.cpp", "-cudart", "none", f"-L{machine.toolkit()}/lib64/stubs", "-lcuda")
@@ -177,6 +186,7 @@ class Benchmarks:
         if not null:
             jobs[1:1] = [("vadd-learned", lambda: self.learned("vadd-learned", "vadd_learned.cu")),
                          ("sgemm-learned", lambda: self.learned("sgemm-learned", "sgemm_learned.cu", "-lcublas")),
+                         ("sync-advice", self.sync_advice),
                          *((name, lambda row=(name, *rest): self.host_guard(*row)) for name, *rest in HOST_GUARD),
                          ("pytorch-step", self.pytorch_step)]
         for name, job in jobs:

@@ -33,6 +33,8 @@ class Case:
       counts   preloaded beside cupti_counts; the recorder's counts must equal CUPTI's
       cupti    like run, with cupti_counts as a profiler that is there first
       truth    like run, and the footprints in its trace must be the bytes that the program says it touched
+      timings  like run, and the times of operations must be those that the program says they took (suite/times.py)
+      page     like run, with a report in HTML (suite/page.py)
       shell    `command` alone, nothing of ours around it
     command is a tuple of words; "{}" is the built program, "{NAME}" the other target of that name, "{python}" this
     Python, "{programs}" the folder of the sources, "{streamsan}" the launcher.

@@ -14,7 +14,7 @@ import threading
 from concurrent.futures import Future
 from pathlib import Path
 
-from suite import coverage, machine, trace, truth
+from suite import coverage, machine, page, times, trace, truth
 from suite.build import PROGRAMS, BuildError
 from suite.expect import Outcome
 
@@ -117,6 +117,21 @@ class Runner:
                  str(report), "--", *self.words(case)]
         outcome = self.call_apart(words, case.timeout, self.environment(**env), folder)
         outcome.report = read_report(report)
+        return outcome
+
+    def mode_timings(self, case, folder):
+        page = folder / "times.json"
+        outcome = self.mode_run(case, folder, f"perfetto={page}")
+        wrong, outcome.detail = times.compare(times.statements(outcome.text), read_report(page), outcome.report)
+        outcome.complaints += wrong
+        return outcome
+
+    def mode_page(self, case, folder):
+        path = folder / "report.html"
+        outcome = self.mode_run(case, folder, f"html={path}")
+        text = path.read_text() if path.exists() else ""
+        outcome.complaints += page.complaints(text, outcome.report)
+        outcome.detail = [f"{len(text)} bytes"]
         return outcome
 
     def mode_cupti(self, case, folder):

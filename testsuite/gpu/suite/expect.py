@@ -43,6 +43,9 @@ class Expect:
     allowed: tuple = ("note",)  # severities of findings that are not listed
     sites: tuple = ()  # names of "site:" comments, each of whose lines the text must name
     text: tuple = ()  # regular expressions the text must contain
+    absent: tuple = ()  # and those it must not
+    syncs: tuple = ()  # (verdict, "file:line") of synchronising call sites
+    advised: bool = True  # may a wait be called unneeded, or something narrower be proposed?
     quiet: bool = False  # nothing may be printed but what the program prints by itself
     lines: tuple = ()  # (least, most): number of different lines printed, see messages()
     overlap: bool = False  # each error is about bytes that the program printed, see printed_overlaps()
@@ -127,6 +130,19 @@ def compare_findings(expect, findings):
     return complaints
 
 
+def compare_syncs(expect, findings):
+    """Complaints about what is said of synchronising calls. A call that never had anything to wait for costs nothing."""
+    told = [(finding["sync"]["verdict"], finding) for finding in findings if finding.get("sync")]
+    found = [f"no wait at {place} is {verdict}" for verdict, place in expect.syncs
+             if not any(said == verdict and re.search(re.escape(place) + r"\b", finding["message"])
+                        for said, finding in told)]
+    if not expect.advised:
+        found += [f"still {verdict}: {finding['message']}" for verdict, finding in told
+                  if verdict in ("unneeded", "narrower")
+                  and finding["sync"].get("calls") != finding["sync"].get("idle_calls")]
+    return found
+
+
 def compare_plain(outcome):
     """Complaints about what the program did otherwise than it does by itself."""
     plain = outcome.plain
@@ -154,6 +170,7 @@ def complaints(expect, outcome, source=None):
     else:
         findings = [f for f in outcome.report.get("findings", []) if not f.get("suppressed")]
         found += compare_findings(expect, findings)
+        found += compare_syncs(expect, findings)
         if expect.overlap:
             found += compare_overlaps(outcome.text, findings)
     for name in expect.sites:
@@ -162,6 +179,8 @@ def complaints(expect, outcome, source=None):
             found.append(f"the text does not name {place} ({name})")
     found += [f"the text does not match /{pattern}/" for pattern in expect.text
               if not re.search(pattern, outcome.text, re.MULTILINE)]
+    found += [f"the text matches /{pattern}/" for pattern in expect.absent
+              if re.search(pattern, outcome.text, re.MULTILINE)]
     lines = len(messages(outcome.text))
     if expect.lines and not expect.lines[0] <= lines <= expect.lines[1]:
         found.append(f"{lines} lines printed, expected {expect.lines[0]} to {expect.lines[1]}")

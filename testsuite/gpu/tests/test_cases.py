@@ -3,12 +3,13 @@
 import re
 import unittest
 
-from suite import build, cases, cases_computed, cases_confirm, cases_footprints, cases_host, cases_python, execute, machine
+from suite import (build, cases, cases_computed, cases_confirm, cases_footprints, cases_host, cases_python, cases_syncs,
+                   execute, machine)
 from suite.case import COMPUTED, INFERRED, MEASURED
 from suite.expect import site_line
 
 CASES = [*cases.CASES, *cases_python.CASES, *cases_footprints.CASES, *cases_computed.CASES, *cases_host.CASES,
-             *cases_confirm.CASES]
+             *cases_confirm.CASES, *cases_syncs.CASES]
 
 
 class Tables(unittest.TestCase):

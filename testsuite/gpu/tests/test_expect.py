@@ -161,3 +161,28 @@ class Text(unittest.TestCase):
         expect = Expect(text=("^SUMMARY",))
         self.assertEqual(complaints(expect, outcome(text="x\nSUMMARY: y")), [])
         self.assertEqual(len(complaints(expect, outcome(text="no SUMMARY"))), 1)
+
+
+def wait(verdict, message, calls=1, idle=0):
+    return {"severity": "note", "kind": "unneeded-sync", "message": message,
+            "sync": {"verdict": verdict, "calls": calls, "idle_calls": idle}}
+
+
+class Syncs(unittest.TestCase):
+    def test_the_verdict_of_a_place(self):
+        expect = Expect(syncs=(("unneeded", "a.cu:1"),))
+        self.assertEqual(complaints(expect, outcome(wait("unneeded", "sync (a.cu:1) is not needed"))), [])
+        for verdict, place in (("needed", "a.cu:1"), ("unneeded", "a.cu:12"), ("unneeded", "b.cu:1")):
+            self.assertEqual(len(complaints(expect, outcome(wait(verdict, f"sync ({place})")))), 1)
+
+    def test_nothing_is_recommended(self):
+        expect = Expect(advised=False)
+        for verdict in ("needed", "timing", "unknown"):
+            self.assertEqual(complaints(expect, outcome(wait(verdict, "m"))), [])
+        self.assertEqual(complaints(expect, outcome(wait("unneeded", "m", calls=2, idle=2))), [])
+        for verdict in ("unneeded", "narrower"):
+            self.assertEqual(len(complaints(expect, outcome(wait(verdict, "m", calls=2, idle=1)))), 1)
+
+    def test_what_must_not_be_printed(self):
+        self.assertEqual(len(complaints(Expect(absent=("ERR|LAT",)), outcome(text="x\nLATENT"))), 1)
+        self.assertEqual(complaints(Expect(absent=("^ERR",)), outcome(text="no ERR")), [])
