@@ -10,7 +10,7 @@ class SyncAdvice(unittest.TestCase):
         self.assertGreaterEqual(len(programs), 20)
         for name in ("independent-streams", "event-for-device", "stream-for-device", "unneeded-stream"):
             self.assertIn(name, programs)
-        for name in ("needed-by-the-host", "free-waits", "unneeded-event"):
+        for name in ("needed-by-the-host", "free-waits", "unneeded-event", "other-thread"):
             self.assertNotIn(name, programs)
 
     def test_each_is_there_twice(self):
