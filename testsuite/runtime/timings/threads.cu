@@ -6,7 +6,7 @@
 // RUN: %build %s -o %t
 // RUN: %timed STREAMSAN_NULL_GPU_US=100 %expect 0 %streamsan run -v 2 -- %t 2>&1 | %filecheck %s
 // RUN: %build -DBESIDE %s -o %t.beside
-// RUN: %timed STREAMSAN_NULL_GPU_US=20000 %expect 0 %run %t.beside 2>&1 | %filecheck %s --check-prefix=BESIDE
+// RUN: %timed STREAMSAN_NULL_GPU_US=200000 %expect 0 %run %t.beside 2>&1 | %filecheck %s --check-prefix=BESIDE
 // REQUIRES: nulldriver
 //
 // CHECK: timings: 400 calls, 400 times, 0 of other calls, 0 records without times, 0 dropped
@@ -31,12 +31,12 @@ void submit(int count) {
 int main() {
   must(cudaFree(nullptr));
 #ifdef BESIDE
-  // 20 ms of one thread, a wait, 10 ms of pause; but before that is over the other thread's ten are under way.
+  // 200 ms of one thread, a wait, 10 ms of pause; but before that is over the other thread's three are under way.
   float *a = device_floats(), *b = device_floats();
   cudaStream_t stream = non_blocking_stream(), other = non_blocking_stream();
   std::thread busy([&] {
     usleep(5000);
-    for (int i = 0; i < 10; ++i) run_set(other, b, 1);
+    for (int i = 0; i < 3; ++i) run_set(other, b, 1);
   });
   run_set(stream, a, 1);
   must(cudaStreamSynchronize(stream));
