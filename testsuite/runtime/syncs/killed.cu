@@ -3,7 +3,7 @@
 // Of a program that was killed nobody knows what it would have done next: nothing is called unneeded.
 //
 // RUN: %build %s -o %t
-// RUN: %syncs %t 2>&1 | %report
+// RUN: %expect 137 %syncs %t 2>&1 | %report
 //
 // CHECK-NOT: sync unneeded
 // CHECK: sync unknown: whether cudaStreamSynchronize ([[SYNC]]) is needed is not known.
