@@ -137,6 +137,8 @@ std::string SyncExplainer::reason(const SyncExposure& exposure) {
       return "the host waits for a graph (" + what + "), and what a graph does is not known.";
     case Why::HostFunction:
       return "the host waits for a host function (" + what + "), which may tell the host anything.";
+    case Why::Action:
+      return "the host waits for " + what + ", after which it may touch memory or read what was written.";
     case Why::End:
       return "nothing else waits for " + what +
              (exposure.stream_life.number || exposure.stream_life.kind == ordering::StreamKind::Legacy
@@ -203,18 +205,19 @@ std::string SyncExplainer::replacement(const SyncSite& site) {
 }
 
 std::string SyncExplainer::group_mates(const SyncSite& site, bool removable) {
+  constexpr std::size_t kMostNamed = 4;
   std::vector<std::string> out;
+  std::size_t more = 0;
   for (const SyncSite& other : judgement_.sites) {
     if (&other == &site || other.group != site.group || other.removable != removable) continue;
+    if (out.size() == kMostNamed) {
+      ++more;
+      continue;
+    }
     std::string text = call(other);
     if (std::find(out.begin(), out.end(), text) == out.end()) out.push_back(std::move(text));
   }
-  constexpr std::size_t kMostNamed = 4;
-  if (out.size() > kMostNamed) {
-    const std::size_t more = out.size() - kMostNamed;
-    out.resize(kMostNamed);
-    out.push_back(std::to_string(more) + " more");
-  }
+  if (more > 0) out.push_back(std::to_string(more) + " more");
   return joined(out, "and");
 }
 
@@ -301,8 +304,10 @@ std::string SyncExplainer::fix(const SyncSite& site, const report::SyncReport& r
       out = "remove it";
       break;
     case SyncKind::Barrier:
-      out = std::string("submit it to a stream of its own, or create the other streams with ") +
-            (runtime ? "cudaStreamNonBlocking" : "CU_STREAM_NON_BLOCKING");
+      out =
+          "in a non-blocking stream it is no barrier; there it needs events for its order with other work of the "
+          "legacy "
+          "stream. Judge again after the change";
       break;
     case SyncKind::Copy:
       out = site.asynchronous
@@ -363,7 +368,8 @@ report::Finding SyncExplainer::finding(const SyncSite& site) {
   if (site.clock_reads) report.reasons.push_back(site.clock + "() is called right after it.");
   if (site.event_times) {
     report.reasons.push_back(std::string(runtime(site) ? "cudaEventElapsedTime" : "cuEventElapsedTime") +
-                             " asks for the time up to an event that it waits for.");
+                             (site.waits() ? " asks for the time up to an event that it waits for."
+                                           : " asks for the time at the event that it records."));
   }
   if (site.verdict == SyncVerdict::Unknown) {
     for (const std::string& doubt : site.doubts) report.reasons.push_back(doubt + ".");

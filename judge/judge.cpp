@@ -159,6 +159,7 @@ void Judge::launch(const Item& item) {
                               .threads = record.w[3],
                               .arguments_hash = record.w[4],
                               .programmatic = (record.flags & trace::kProgrammatic) != 0,
+                              .complete = bytes.exact.complete,
                               .learned = bytes.known == Known::Learned};
   event_misuse_.work(stream);
   model_.launch(call, stream, shape, bytes.pointers, bytes.exact.bytes);
@@ -205,7 +206,8 @@ void Judge::stream_operation(const Record& record) {
   if (record.kind == Kind::HostFunction) {
     model_.host_function(call, stream);
   } else if (record.kind == Kind::StreamAction) {
-    model_.stream_action(call, stream);
+    // A prefetch only moves what everybody may touch as before.
+    model_.stream_action(call, stream, !row_of(record).base.starts_with("cuMemPrefetch"));
   } else if (record.kind == Kind::StreamJoinsAll) {
     model_.stream_joins_all(call, stream);
   } else {

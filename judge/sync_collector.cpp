@@ -161,6 +161,14 @@ void SyncCollector::exposed(const ordering::Exposure& exposure) {
   if (const StreamLife* life = judge_->handles().life(exposure.stream)) kept.stream_life = *life;
 }
 
+namespace {
+
+bool submits(Kind kind) {
+  return kind == Kind::Launch || kind == Kind::Copy || kind == Kind::Fill || kind == Kind::GraphLaunch;
+}
+
+}  // namespace
+
 SyncCollector::Seen& SyncCollector::see(const Record& record, SyncKind kind, std::uint32_t kernel) {
   Seen& seen = seen_[static_cast<std::uint64_t>(judge_->site_of(record, kernel))];
   if (seen.calls++ == 0) seen.kind = kind;
@@ -173,7 +181,13 @@ void SyncCollector::blocks(const Item& item, SyncKind kind) {
   if (kind == SyncKind::Stream && seen.calls == 1) {
     if (const StreamLife* life = judge_->handles().life(judge_->stream_of(record))) seen.stream = *life;
   }
-  blocking_[record.thread] = {item.position, judge_->site_of(record)};
+  Blocking& last = blocking_[record.thread];
+  const ordering::SiteId site = judge_->site_of(record);
+  const bool known = last.site == ordering::kNoSite || last.site == site ||
+                     std::find(last.before.begin(), last.before.end(), last.site) != last.before.end();
+  if (!known && last.before.size() < kMostBefore) last.before.push_back(last.site);
+  last.position = item.position;
+  last.site = site;
 }
 
 void SyncCollector::call_end(const Item& item) {
@@ -196,9 +210,16 @@ void SyncCollector::call_end(const Item& item) {
 }
 
 void SyncCollector::event_time(const Record& record) {
-  const std::optional<ordering::EventId> event = judge_->handles().known_event(record.w[1]);
-  const std::uint32_t* site = event ? known_by_.find(static_cast<std::uint64_t>(*event)) : nullptr;
-  if (site) ++seen_[*site].event_times;
+  for (const std::uint64_t handle : {record.w[0], record.w[1]}) {
+    const std::optional<ordering::EventId> timed = judge_->handles().known_event(handle);
+    const std::uint32_t* at = timed ? recorded_at_.find(static_cast<std::uint64_t>(*timed)) : nullptr;
+    if (at) ++seen_[*at].record_times;
+  }
+  for (const std::uint64_t handle : {record.w[0], record.w[1]}) {
+    const std::optional<ordering::EventId> event = judge_->handles().known_event(handle);
+    const std::uint32_t* site = event ? known_by_.find(static_cast<std::uint64_t>(*event)) : nullptr;
+    if (site) ++seen_[*site].event_times;
+  }
 }
 
 void SyncCollector::observe(const Item& item, OpId first, OpId last) {
@@ -207,6 +228,9 @@ void SyncCollector::observe(const Item& item, OpId first, OpId last) {
   while (!idle_.empty() && idle_.front().position <= item.position) {
     if (idle_.front().position == item.position && executed) idle_operations_.add(last, idle_.front().range);
     idle_ = idle_.subspan(1);
+  }
+  if (executed && submits(record.kind)) {
+    if (Blocking* call = blocking_.find(record.thread)) call->before.clear();
   }
   switch (record.kind) {
     case Kind::Launch:
@@ -260,6 +284,11 @@ void SyncCollector::observe(const Item& item, OpId first, OpId last) {
       const std::optional<ordering::EventId> event = judge_->handles().known_event(record.w[2]);
       if (!event || untimed_.find(record.w[2])) return;
       known_by_.erase(static_cast<std::uint64_t>(*event));
+      if (record.w[0] == trace::kLegacyStream) {
+        recorded_at_[static_cast<std::uint64_t>(*event)] = static_cast<std::uint32_t>(judge_->site_of(record));
+      } else {
+        recorded_at_.erase(static_cast<std::uint64_t>(*event));
+      }
       if (std::find(open_events_.begin(), open_events_.end(), *event) != open_events_.end()) return;
       if (open_events_.size() == kOpenEvents) open_events_.pop_front();
       open_events_.push_back(*event);
@@ -272,6 +301,10 @@ void SyncCollector::observe(const Item& item, OpId first, OpId last) {
       if (const Blocking* call = blocking_.find(record.thread)) {
         Seen& seen = seen_[static_cast<std::uint64_t>(call->site)];
         if (seen.clock_reads++ == 0) seen.clock = trace::payload_text(item.payload, 0, record.w[0]);
+        for (const ordering::SiteId before : call->before) {
+          Seen& earlier = seen_[static_cast<std::uint64_t>(before)];
+          if (earlier.clock_reads++ == 0) earlier.clock = trace::payload_text(item.payload, 0, record.w[0]);
+        }
       }
       return;
     case Kind::EventTime:
@@ -301,7 +334,8 @@ std::vector<SyncSite> SyncCollector::take() {
     }
     if (site.cut.effect == ordering::Effect::Barrier) {
       site.kind = SyncKind::Barrier;
-      site.clock_reads = site.event_times = site.blocked_ns = 0;
+      site.clock_reads = site.blocked_ns = 0;
+      site.event_times = seen ? seen->record_times : 0;
       site.timed = false;
     }
     const bool implicit = site.kind == SyncKind::Barrier || site.asynchronous;

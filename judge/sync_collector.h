@@ -57,6 +57,8 @@ class SyncCollector final : public ordering::WhatIfSink, public Observer {
   /// are none.
   std::vector<SyncSite> take();
   [[nodiscard]] const IdleOperations& idle_operations() const { return idle_operations_; }
+  /// Threads that made calls which block.
+  [[nodiscard]] std::size_t blocked_threads() const { return blocking_.size(); }
   /// Launches of which not all bytes were known.
   [[nodiscard]] std::uint64_t inferred_launches() const { return inferred_launches_; }
 
@@ -78,12 +80,17 @@ class SyncCollector final : public ordering::WhatIfSink, public Observer {
     std::uint64_t clock_reads = 0;
     std::string clock;
     std::uint64_t event_times = 0;
+    std::uint64_t record_times = 0;  ///< of events recorded in the legacy stream
   };
   struct Blocking {
     std::uint64_t position = 0;
     ordering::SiteId site{};
+    std::vector<ordering::SiteId> before;  ///< others that blocked since the thread last submitted something
   };
+  static constexpr std::size_t kMostBefore = 16;
   static constexpr std::size_t kOpenEvents = 64;
+  ordering::FlatMap<std::uint32_t> recorded_at_;  ///< event -> site of its last record, if in the legacy stream
+
   static constexpr std::uint64_t kPairsUntilSettled = 4096;  ///< without a new one among them
 
   Seen& see(const trace::Record& record, SyncKind kind, std::uint32_t kernel = 0);

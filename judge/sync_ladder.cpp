@@ -51,6 +51,7 @@ struct Needs {
   std::vector<SiteId> later_sites;  ///< in the order of their first calls
   bool earlier_on_streams = true;
   bool later_on_streams = true;
+  bool legacy = false;         ///< the legacy stream is one of the streams
   bool later_at_host = false;  ///< what depends on it first is a touch by the host
 };
 
@@ -63,6 +64,7 @@ Needs needs_of(const SyncSite& site) {
     out.later_on_streams &= pair.later.on_stream;
     if (!pair.earlier.on_stream) continue;
     add_once(out.streams, pair.earlier.stream);
+    out.legacy |= pair.earlier_stream.kind == ordering::StreamKind::Legacy;
     add_once(out.earlier_sites, pair.earlier.site);
     if (pair.later.on_stream) add_once(out.between, {pair.earlier.stream, pair.later.stream});
   }
@@ -75,6 +77,7 @@ Needs needs_of(const SyncSite& site) {
   }
   for (const SyncExposure& exposure : site.exposures) {
     add_once(out.streams, exposure.stream);
+    out.legacy |= exposure.stream_life.kind == ordering::StreamKind::Legacy;
     add_once(out.earlier_sites, exposure.site);
   }
   return out;
@@ -110,7 +113,10 @@ std::vector<SyncRung> ladder(const SyncSite& site, std::size_t index) {
       propose({{.kind = Instead::Kind::EventSync, .at = at, .from = needs.streams[0], .other = other}});
     }
   }
-  if (wide(site) && explicit_wait && needs.streams.size() <= kMostStreams) {
+  // A wait for the legacy stream waits for all blocking streams; if that one is what must be complete, it is the call
+  // itself.
+  const bool itself = site.kind == SyncKind::Stream && needs.legacy;
+  if (wide(site) && explicit_wait && !itself && needs.streams.size() <= kMostStreams) {
     std::vector<Instead> syncs;
     for (StreamId stream : needs.streams)
       syncs.push_back({.kind = Instead::Kind::StreamSync, .at = at, .from = stream});

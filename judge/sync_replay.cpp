@@ -73,7 +73,8 @@ class Together {
     std::vector<SyncRung> rungs;
     for (std::size_t i = 0; i < out_.sites.size(); ++i) {
       const SyncSite& site = out_.sites[i];
-      if (site.verdict != SyncVerdict::Needed) continue;
+      // Whoever reads a clock after it, or asks for the time up to an event, needs the host to wait here.
+      if (site.verdict != SyncVerdict::Needed || site.clock_reads != 0 || site.event_times != 0) continue;
       for (SyncRung& rung : ladder(site, i)) rungs.push_back(std::move(rung));
     }
     if (rungs.empty()) return true;
@@ -195,7 +196,12 @@ SyncJudgement judge_syncs(const SyncInput& input) {
   if (!replay(input, *out.replay_, &collector)) return out;
   out.sites = collector.take();
   out.inferred_launches = collector.inferred_launches();
-  const std::vector<std::string> doubts = doubts_of(out.replay_->judge, input.doubts);
+  std::vector<std::string> doubts = doubts_of(out.replay_->judge, input.doubts);
+  // What one thread has waited for is known to all then, in the order that they happened to have.
+  if (input.options.host_threads == ordering::Options::HostThreads::Joined && collector.blocked_threads() > 1) {
+    doubts.push_back(
+        "several threads wait, and which of them is first is chance (--host_threads=separate judges them apart)");
+  }
   for (SyncSite& site : out.sites) decide(site, doubts);
   out.complete = Together(input, out, collector.idle_operations()).run(!doubts.empty());
   if (!out.complete) out.sites.clear();

@@ -4,8 +4,8 @@
 // host memory, or are graphs or host functions. Kept only for a what-if, which tells a wait that first makes such an end
 // known to the host as an exposure.
 //
-// Bounded: the last kMostMarks of a stream between two waits. Beyond them the oldest is forgotten; those that stay have
-// the same site in a loop, and so say the same.
+// Bounded: the last kMostMarks of a stream between two waits. What is forgotten beyond them stays as one mark for all of
+// it, of which no memory is known.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,11 @@ class HostMarks {
     if (marks_.size() < kMostMarks) {
       marks_.push_back({epoch, exposure});
     } else {
-      marks_[next_] = {epoch, exposure};
+      Mark& old = marks_[next_];
+      if (oldest_forgotten_ == 0 || old.epoch < oldest_forgotten_) oldest_forgotten_ = old.epoch;
+      if (old.epoch >= forgotten_.epoch) forgotten_ = old;
+      forgotten_.exposure.range = {};
+      old = {epoch, exposure};
       next_ = (next_ + 1) % kMostMarks;
     }
   }
@@ -39,9 +43,19 @@ class HostMarks {
     for (const Mark& mark : marks_) {
       if (mark.epoch > after && mark.epoch <= up_to) visit(mark);
     }
+    if (oldest_forgotten_ == 0 || oldest_forgotten_ > up_to || forgotten_.epoch <= after) return;
+    Mark all = forgotten_;
+    all.epoch = all.epoch < up_to ? all.epoch : up_to;
+    visit(all);
   }
   void forget(Epoch up_to) {
     std::erase_if(marks_, [up_to](const Mark& mark) { return mark.epoch <= up_to; });
+    if (forgotten_.epoch <= up_to) {
+      forgotten_ = {};
+      oldest_forgotten_ = 0;
+    } else if (oldest_forgotten_ != 0 && oldest_forgotten_ <= up_to) {
+      oldest_forgotten_ = up_to + 1;
+    }
     next_ = 0;  // those that are left need not be in order: what is forgotten then is one of the older ones
   }
 
@@ -51,6 +65,8 @@ class HostMarks {
  private:
   std::vector<Mark> marks_;
   std::size_t next_ = 0;  ///< the oldest, once it is full
+  Mark forgotten_;        ///< the newest of those that were overwritten
+  Epoch oldest_forgotten_ = 0;  ///< 0: none
 };
 
 }  // namespace streamsan::ordering

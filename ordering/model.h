@@ -95,6 +95,8 @@ struct LaunchShape {
   std::uint64_t threads = 0;         ///< grid x block
   std::uint64_t arguments_hash = 0;  ///< equal launches of one kernel have equal hashes
   bool programmatic = false;         ///< R-LCH-02: not used yet
+  bool complete = true;              ///< pointers and bytes are all that it touches, as far as a what-if must know: else it
+                                     ///< may touch managed variables that it was not given
   bool learned = false;              ///< the known bytes are those of an earlier launch with the same arguments
 };
 
@@ -171,7 +173,8 @@ class Model {
   OpId fill(Call call, StreamId stream, const Footprint& dst, Form form);
   OpId host_function(Call call, StreamId stream);
   /// An operation without modelled accesses: prefetch, attach, write value.
-  OpId stream_action(Call call, StreamId stream);
+  /// `for_host`: the host may be waiting for it; it tells the host something, or lets it touch memory.
+  OpId stream_action(Call call, StreamId stream, bool for_host = false);
   /// As stream_action, and taken to be after everything submitted so far anywhere (see api::EffectKind).
   OpId stream_joins_all(Call call, StreamId stream);
   /// R-GRF-35: after earlier launches of the same executable graph, in any stream. `exec` is any key unique for its life.

@@ -92,6 +92,7 @@ struct Model::Impl {
   Options options;
   HazardSink& sink;
   std::optional<Variants> variants;  ///< of a what-if
+  bool managed = false;              ///< managed memory was allocated
 
   Lanes lanes;
   Contexts contexts{lanes};
@@ -142,6 +143,8 @@ struct Model::Impl {
     if (variants) make_moved_waits(call);
   }
   void make_moved_waits(const Call& call);
+  /// Did the base know all that before? Then that a query succeeded in it says nothing of a program that had not waited.
+  [[nodiscard]] bool knew(const HostClock& host, const TwoClocks& clocks) const;
   /// As learn(), of what the call at the site makes known.
   void learn_at(SiteId site, HostClock& host, const TwoClocks& learns);
   void apply(Put& put, HostClock& host, const TwoClocks& learns);

@@ -184,6 +184,8 @@ OpId Model::launch(Call call, StreamId stream, const LaunchShape& shape, std::sp
   impl_->touch_known(bytes, access, actor);
   if (impl_->variants) {
     impl_->mark_work(*lane, op, call.site);
+    if (!shape.complete && impl_->managed)
+      impl_->mark(*lane, op, call.site, Exposure::Why::HostRead, {}, MemoryKind::Managed);
     for (const PointerArgument& pointer : pointers) {
       impl_->mark_access(*lane, op, call.site, {pointer.address, pointer.address + 1}, pointer.mode);
     }
@@ -246,9 +248,12 @@ OpId Model::fill(Call call, StreamId stream, const Footprint& dst, Form form) {
   return op;
 }
 
-OpId Model::stream_action(Call call, StreamId stream) {
+OpId Model::stream_action(Call call, StreamId stream, bool for_host) {
   Lane* lane = impl_->lane(stream);
-  return lane ? impl_->begin(call, *lane, LegacyRole::Action) : kNoOp;
+  if (!lane) return kNoOp;
+  const OpId op = impl_->begin(call, *lane, LegacyRole::Action);
+  if (impl_->variants && for_host) impl_->mark(*lane, op, call.site, Exposure::Why::Action);
+  return op;
 }
 
 OpId Model::host_function(Call call, StreamId stream) {

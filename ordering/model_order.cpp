@@ -66,12 +66,18 @@ void Model::sync_context(Call call, ContextId context) {
 }
 
 void Model::query_stream_succeeded(Call call, StreamId stream) {
-  if (const Lane* lane = impl_->lane(stream)) impl_->learn(impl_->host(call.thread), impl_->contexts.covered_by(*lane));
+  const Lane* lane = impl_->lane(stream);
+  if (!lane) return;
+  HostClock& host = impl_->host(call.thread);
+  const TwoClocks covered = impl_->contexts.covered_by(*lane);
+  if (!impl_->knew(host, covered)) impl_->learn(host, covered);
 }
 
 void Model::query_event_succeeded(Call call, EventId event_id) {
   const Event* event = impl_->events.find(static_cast<std::uint64_t>(event_id));
-  if (event && event->recorded) impl_->learn(impl_->host(call.thread), event->captured);
+  if (!event || !event->recorded) return;
+  HostClock& host = impl_->host(call.thread);
+  if (!impl_->knew(host, event->captured)) impl_->learn(host, event->captured);
 }
 
 void Model::returned(ThreadId thread_id, bool ok) {

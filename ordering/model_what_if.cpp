@@ -3,10 +3,10 @@
 // What a what-if needs beside clocks that have variants: the order that is cut or put in, the pairs told, and the
 // exposures. what_if.h says what they mean.
 //
-// AN EXPOSURE is told when the base learns that a marked operation is complete by a call that the variant lacks, and the
-// variant does not know it by what was put in instead. If the base had known it before, the host could have gone on then,
-// and that other call was told; so every mark is looked at once. By each clock by itself: a wait may be the first to make
-// certain what a call before it only does today (R-CPY-14), and the host may rely on no more than that.
+// AN EXPOSURE is told when the base learns that a marked operation is complete by a call that the variant lacks, and
+// the variant does not know it by what was put in instead. If the base had known it before, the host could have gone on
+// then, and that other call was told; so every mark is looked at once. By each clock by itself: a wait may be the first
+// to make certain what a call before it only does today (R-CPY-14), and the host may rely on no more than that.
 #include <algorithm>
 
 #include "ordering/loans.h"
@@ -72,6 +72,10 @@ void Model::Impl::apply(Put& put, HostClock& host, const TwoClocks& learns) {
   ++host.version;
 }
 
+bool Model::Impl::knew(const HostClock& host, const TwoClocks& clocks) const {
+  return variants && !gains(host.clock.documented, clocks.documented) && !gains(host.clock.assumed, clocks.assumed);
+}
+
 void Model::Impl::learn_at(SiteId site, HostClock& host, const TwoClocks& learns) {
   const Among among = variants->makes(site, Effect::Wait);
   const std::span<Put* const> puts = variants->put_at(site);
@@ -86,7 +90,8 @@ void Model::Impl::learn_at(SiteId site, HostClock& host, const TwoClocks& learns
   const bool news = gains(before.assumed, known.assumed) || gains(before.documented, known.documented);
   if (!among.base || among.others.empty() || !news) return;
   for (const VariantId variant : among.others) variants->sink().mattered(variant, kNoOp);
-  const auto lost = [](const VectorClock& earlier, const VectorClock& now, VariantId variant, LaneSlot slot, Epoch epoch) {
+  const auto lost = [](const VectorClock& earlier, const VectorClock& now, VariantId variant, LaneSlot slot,
+                       Epoch epoch) {
     return epoch > earlier[slot] && epoch <= now[slot] && now.in(variant, slot) < epoch;
   };
   for (LaneSlot slot = 0; slot < known.assumed.size(); ++slot) {
@@ -116,8 +121,7 @@ PairOrder Model::Impl::tell_pair(LaneSlot lane, Epoch epoch, Pair& pair, bool st
                                              [variant](const InVariant& v) { return v.variant == variant; })) {
       return;
     }
-    const PairOrder order =
-        order_of(documented.in(variant, lane) >= epoch, assumed.in(variant, lane) >= epoch, staged);
+    const PairOrder order = order_of(documented.in(variant, lane) >= epoch, assumed.in(variant, lane) >= epoch, staged);
     if (order != pair.base && !variants->sink().settled(variant)) in_variants_.push_back({variant, order});
   };
   for (const Deviation& deviation : documented.deviations(lane)) consider(deviation);
@@ -128,7 +132,8 @@ PairOrder Model::Impl::tell_pair(LaneSlot lane, Epoch epoch, Pair& pair, bool st
 }
 
 void Model::Impl::mark(Lane& lane, OpId op, SiteId site, Exposure::Why why, Range range, MemoryKind memory) {
-  lane.marks.add(lane.last, {.why = why, .op = op, .site = site, .stream = lane.stream, .range = range, .memory = memory});
+  lane.marks.add(lane.last,
+                 {.why = why, .op = op, .site = site, .stream = lane.stream, .range = range, .memory = memory});
 }
 
 void Model::Impl::mark_work(Lane& lane, OpId op, SiteId site) {

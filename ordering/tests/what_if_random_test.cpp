@@ -119,6 +119,15 @@ struct Outcome {
   std::size_t needed = 0;  ///< variants with something that the base has not
 };
 
+/// That a query succeeded is a fact of the run, and not of a program that waited less: where the base knew what it says
+/// already, variants learn nothing from it. The reference has no base to ask, so there are no queries here.
+Program without_queries(Program program) {
+  std::erase_if(program.steps, [](const testing::Step& step) {
+    return step.kind == testing::StepKind::QueryStream || step.kind == testing::StepKind::QueryEvent;
+  });
+  return program;
+}
+
 Outcome check(const Program& program, std::uint32_t sites) {
   Outcome outcome;
   Plan each;
@@ -172,7 +181,7 @@ TEST(WhatIfRandom, VariantsAreProgramsThatLackTheOrder) {
   const std::uint64_t first = from_environment("STREAMSAN_RANDOM_SEED", 1);
   std::size_t variants = 0, needed = 0;
   for (std::uint64_t seed = first; seed < first + programs; ++seed) {
-    const Program program = random_program(seed);
+    const Program program = without_queries(random_program(seed));
     const auto sites = static_cast<std::uint32_t>(seed % 3 == 0 ? 0 : 2 + seed % 7);
     const Outcome outcome = check(program, sites);
     if (!outcome.disagreement.empty()) {

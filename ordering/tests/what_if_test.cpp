@@ -277,6 +277,45 @@ TEST(WhatIf, AWaitThatMakesCertainWhatADriverOnlyDoesToday) {
   }
 }
 
+TEST(WhatIf, AQueryBehindAWaitSaysNothingOfAProgramThatDidNotWait) {
+  const auto broken = [](bool waits) {
+    const Plan plan = each();
+    Replay run(plan);
+    run.copy(run.a, kProduce, kPinned, kDevice);
+    if (waits) run.sync(kSync, run.a);
+    run.model.query_stream_succeeded(Replay::at(kOther), run.a);
+    run.model.host_access(Replay::at(kTouch), {kPinned, kPinned + 1}, AccessMode::Read);
+    EXPECT_FALSE(run.sink.broken.contains(kBase));
+    return !run.sink.broken.empty();
+  };
+  EXPECT_TRUE(broken(true));
+  EXPECT_FALSE(broken(false));
+}
+
+TEST(WhatIf, WhatIsForgottenOfManyMarksIsStillAnExposure) {
+  const Plan plan = each();
+  Replay run(plan);
+  run.model.host_function(Replay::at(kOther), run.a);
+  for (int i = 0; i < 600; ++i) run.copy(run.a, kProduce, kDevice, kPinned);
+  run.sync(kSync);
+  EXPECT_TRUE(std::any_of(run.sink.exposures.begin(), run.sink.exposures.end(),
+                          [](const Exposure& e) { return e.range.empty(); }));
+  run.sink.exposures.clear();
+  run.copy(run.a, kProduce, kDevice, kPinned);
+  run.sync(kSync);
+  EXPECT_EQ(run.sink.exposures.size(), 1u);
+}
+
+TEST(WhatIf, AnActionForTheHostIsAnExposure) {
+  for (const bool for_host : {true, false}) {
+    const Plan plan = each();
+    Replay run(plan);
+    run.model.stream_action(Replay::at(kProduce), run.a, for_host);
+    run.sync(kSync);
+    EXPECT_EQ(run.sink.exposed_to(1, Exposure::Why::Action), for_host);
+  }
+}
+
 TEST(WhatIf, GraphsAndHostFunctionsAreExposures) {
   const Plan plan = each();
   Replay run(plan);

@@ -34,7 +34,8 @@ TEST(ShortName, OperatorsKeepTheirBrackets) {
 }
 
 TEST(ShortName, WhatIsNotBalancedStays) {
-  const std::string odd = std::string(150, 'x') + "<(";
+  std::string odd(152, '<');
+  odd.replace(0, 150, 150, 'x').back() = '(';
   EXPECT_EQ(short_name(odd), odd);
 }
 
