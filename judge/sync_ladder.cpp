@@ -207,6 +207,13 @@ void SyncTrial::synchronises(SiteId site, std::optional<StreamId> only) {
   }
 }
 
+void SyncTrial::changes(SyncKind kind) {
+  if (armed_count_ == 0) return;
+  for (std::size_t i = 0; i < rungs_.size(); ++i) {
+    if (armed_[i].armed && sites_[rungs_[i].site].kind == kind) finish(static_cast<ordering::VariantId>(i + 1));
+  }
+}
+
 void SyncTrial::host_touches() {
   if (armed_count_ == 0) return;
   for (std::size_t i = 0; i < rungs_.size(); ++i) {
@@ -244,6 +251,11 @@ void SyncTrial::observe(const trace::Item& item, ordering::OpId first, ordering:
     case Kind::Free:
       if (record.w[2] != static_cast<std::uint64_t>(trace::FreeKind::Async)) reached(judge_->site_of(record));
       return;
+    case Kind::EventRecord:
+    case Kind::EventDestroy:
+      return changes(SyncKind::Event);
+    case Kind::StreamDestroy:
+      return changes(SyncKind::Stream);
     case Kind::HostAccess:
     case Kind::HostFree:
       return host_touches();

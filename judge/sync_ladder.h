@@ -60,6 +60,8 @@ class SyncTrial final : public ordering::WhatIfSink, public Observer {
   /// A call of the site is made.
   void reached(ordering::SiteId site);
   void host_touches();
+  /// A wait of this kind that has been moved may not find its event or stream as it was.
+  void changes(SyncKind kind);
   void arrived(std::size_t rung);
   void finish(ordering::VariantId variant) { dirty_[variant] = true; }
 
