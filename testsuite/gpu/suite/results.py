@@ -7,6 +7,7 @@ import threading
 from pathlib import Path
 
 PASS, FAIL, SKIP = "pass", "fail", "skip"
+ROOT = str(Path(__file__).resolve().parents[3]) + os.sep
 
 
 class Results:
@@ -26,7 +27,9 @@ class Results:
         os.replace(partial, self.path)
 
     def test(self, name, verdict, reason="", text="", **more):
-        """more: members of the entry besides, where they are not empty."""
+        """more: members of the entry besides, where they are not empty. Where the sources lie is nobody's business: paths
+        in the reason are relative to the repository."""
+        reason = reason.replace(ROOT, "")
         entry = {"name": name, "verdict": verdict, **({"reason": reason} if reason else {}),
                  **{key: value for key, value in more.items() if value}}
         with self.lock:

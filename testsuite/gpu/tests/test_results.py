@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from suite import record
-from suite.results import FAIL, PASS, SKIP, Results
+from suite.results import FAIL, PASS, ROOT, Results, SKIP
 
 MACHINE = {"device": "D", "driver": "580", "toolkit": "13.0"}
 
@@ -38,6 +38,10 @@ class Document(unittest.TestCase):
     def test_further_members_are_there_if_not_empty(self):
         self.results.test("a", PASS, detail=["read 8 bytes"], possible=[])
         self.assertEqual(self.read()["tests"], [{"name": "a", "verdict": "pass", "detail": ["read 8 bytes"]}])
+
+    def test_paths_in_a_reason_are_relative_to_the_repository(self):
+        self.results.test("a", FAIL, f"not silent: {ROOT}testsuite/x.cu:31")
+        self.assertEqual(self.read()["tests"][0]["reason"], "not silent: testsuite/x.cu:31")
 
     def test_output_of_a_failure_goes_to_the_log(self):
         self.results.test("a", FAIL, "exit code 1", "the output")
