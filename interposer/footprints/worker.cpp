@@ -1,28 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "interposer/footprints/worker.h"
 
-#include <signal.h>
-#include <time.h>
-
 #include <cerrno>
 #include <new>
 
+#include "interposer/own_thread.h"
+
 namespace streamsan::footprints {
-namespace {
-
-timespec after(std::uint32_t milliseconds) {
-  timespec time{};
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  time.tv_sec += milliseconds / 1000;
-  time.tv_nsec += static_cast<long>(milliseconds % 1000) * 1'000'000;
-  if (time.tv_nsec >= 1'000'000'000) {
-    time.tv_nsec -= 1'000'000'000;
-    ++time.tv_sec;
-  }
-  return time;
-}
-
-}  // namespace
 
 void* Worker::loop(void* self) {
   auto& worker = *static_cast<Worker*>(self);
@@ -41,7 +25,7 @@ void* Worker::loop(void* self) {
 }
 
 bool Worker::wait_locked(std::uint32_t patience_ms) {
-  const timespec deadline = after(patience_ms);
+  const timespec deadline = deadline_in(patience_ms);
   int waited = 0;
   while (busy_ && waited != ETIMEDOUT) waited = pthread_cond_clockwait(&changed_, &mutex_, CLOCK_MONOTONIC, &deadline);
   return !busy_;
@@ -60,17 +44,7 @@ bool Worker::run(Job job, void* argument, std::uint32_t patience_ms) {
     pthread_mutex_unlock(&mutex_);
     return false;
   }
-  if (!started_) {
-    // The guest's signals are for the guest's threads.
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    pthread_t thread;
-    started_ = pthread_create(&thread, nullptr, loop, this) == 0;
-    if (started_) pthread_detach(thread);
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  }
+  if (!started_) started_ = start_own_thread(loop, this);
   bool done = false;
   if (started_) {
     busy_ = true;
