@@ -211,14 +211,11 @@ void SyncCollector::call_end(const Item& item) {
 
 void SyncCollector::event_time(const Record& record) {
   for (const std::uint64_t handle : {record.w[0], record.w[1]}) {
-    const std::optional<ordering::EventId> timed = judge_->handles().known_event(handle);
-    const std::uint32_t* at = timed ? recorded_at_.find(static_cast<std::uint64_t>(*timed)) : nullptr;
-    if (at) ++seen_[*at].record_times;
-  }
-  for (const std::uint64_t handle : {record.w[0], record.w[1]}) {
     const std::optional<ordering::EventId> event = judge_->handles().known_event(handle);
-    const std::uint32_t* site = event ? known_by_.find(static_cast<std::uint64_t>(*event)) : nullptr;
-    if (site) ++seen_[*site].event_times;
+    if (!event) continue;
+    const auto id = static_cast<std::uint64_t>(*event);
+    if (const std::uint32_t* site = recorded_at_.find(id)) ++seen_[*site].record_times;
+    if (const std::uint32_t* site = known_by_.find(id)) ++seen_[*site].event_times;
   }
 }
 

@@ -38,18 +38,11 @@ void Contexts::enter(Lane& lane, LegacyRole role) {
         lane.clock.join(context.barrier_put_aside ? context.barrier : lanes_[context.legacy].clock);
         lane.seen_barrier = context.barriers;
       }
-      if (!lane.behind_blocking) {
-        lane.behind_blocking = true;
-        context.blocking.add(lane.slot);
-      }
       break;
     case StreamKind::NonBlocking:
       break;
   }
-  if (!lane.behind_all) {
-    lane.behind_all = true;
-    context.all.add(lane.slot);
-  }
+  changed(lane);
 }
 
 void Contexts::add_to_barrier(Context& context) {
