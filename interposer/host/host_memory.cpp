@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "interposer/handle_table.h"
+#include "interposer/host/address_filter.h"
 #include "interposer/host/guards.h"
 #include "interposer/host/loans.h"
 
@@ -23,18 +23,7 @@ constinit HostRegion g_regions[kMostRegions] = {};  // by address, not overlappi
 constinit std::size_t g_count = 0;
 
 // A bit for each 2 MiB that ever held some, found by hash. Bits are never taken back.
-constexpr unsigned kNearShift = 21;
-constexpr std::uint64_t kNearBits = std::uint64_t{1} << 20;
-constinit std::atomic<std::uint64_t> g_near[kNearBits / 64] = {};
-
-std::uint64_t near_bit(std::uint64_t address) { return mix_bits(address >> kNearShift) % kNearBits; }
-
-void note_near(std::uint64_t begin, std::uint64_t end) {
-  for (std::uint64_t at = begin >> kNearShift; at <= (end - 1) >> kNearShift; ++at) {
-    const std::uint64_t bit = near_bit(at << kNearShift);
-    g_near[bit / 64].fetch_or(std::uint64_t{1} << (bit % 64), std::memory_order_relaxed);
-  }
-}
+constinit AddressFilter<21, std::uint64_t{1} << 20> g_near{};
 
 /// Index of the first region that ends after the address.
 std::size_t first_ending_after(std::uint64_t address) {
@@ -114,7 +103,7 @@ void host_memory_given(ordering::MemoryKind kind, std::uint64_t begin, std::uint
   g_regions[at] = {begin, begin + bytes, kind, guardable, shared, context};
   ++g_count;
   detail::g_mappings.store(1, std::memory_order_relaxed);
-  note_near(begin, begin + bytes);
+  g_near.add(begin, begin + bytes);
 }
 
 void host_memory_going(std::uint64_t begin) {
@@ -139,10 +128,7 @@ void guard_no_more(std::uint64_t begin, std::uint64_t bytes) {
   }
 }
 
-bool near_host_memory(std::uint64_t address) {
-  const std::uint64_t bit = near_bit(address);
-  return g_near[bit / 64].load(std::memory_order_relaxed) >> (bit % 64) & 1;
-}
+bool near_host_memory(std::uint64_t address) { return g_near.may_hold(address); }
 
 HostRegion* find_host_region(std::uint64_t address) {
   const std::size_t at = first_ending_after(address);

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "interposer/handle_table.h"
+#include "interposer/host/address_filter.h"
 #include "interposer/host/faults.h"
 #include "interposer/host/guards.h"
 #include "interposer/host/other_readers.h"
@@ -72,24 +73,13 @@ constinit std::atomic<std::uint32_t> g_idle_count{0};
 /// between.
 constinit std::atomic<std::uint64_t> g_freeable_begin{kEveryEnd};
 constinit std::atomic<std::uint64_t> g_freeable_end{0};
-constexpr unsigned kFreeableShift = 16;
-constexpr std::uint64_t kFreeableBits = 4096;
-constexpr std::uint64_t kMostFreeableParts = 256;  // of one range; longer ones are taken to be everywhere
-constinit std::atomic<std::uint64_t> g_freeable_bits[kFreeableBits / 64] = {};
-
-std::uint64_t freeable_bit(std::uint64_t part) { return mix_bits(part) % kFreeableBits; }
+constinit AddressFilter<16, 4096, 256> g_freeable_parts{};
 
 bool may_be_freeable(std::uint64_t begin, std::uint64_t end) {
   if (begin >= g_freeable_end.load(std::memory_order_relaxed) ||
       end <= g_freeable_begin.load(std::memory_order_relaxed))
     return false;
-  const std::uint64_t last = (end - 1) >> kFreeableShift;
-  if (last - (begin >> kFreeableShift) > kMostFreeableParts) return true;
-  for (std::uint64_t part = begin >> kFreeableShift; part <= last; ++part) {
-    const std::uint64_t bit = freeable_bit(part);
-    if (g_freeable_bits[bit / 64].load(std::memory_order_relaxed) >> (bit % 64) & 1) return true;
-  }
-  return false;
+  return g_freeable_parts.may_hold(begin, end);
 }
 
 /// Adds one. Relaxed stores: the caller has the lock.
@@ -98,16 +88,7 @@ void note_freeable(const Loan& loan) {
     g_freeable_begin.store(loan.begin, std::memory_order_relaxed);
   if (loan.end > g_freeable_end.load(std::memory_order_relaxed))
     g_freeable_end.store(loan.end, std::memory_order_relaxed);
-  const std::uint64_t last = (loan.end - 1) >> kFreeableShift;
-  std::uint64_t part = loan.begin >> kFreeableShift;
-  if (last - part > kMostFreeableParts) {
-    for (auto& word : g_freeable_bits) word.store(~std::uint64_t{0}, std::memory_order_relaxed);
-    return;
-  }
-  for (; part <= last; ++part) {
-    const std::uint64_t bit = freeable_bit(part);
-    g_freeable_bits[bit / 64].fetch_or(std::uint64_t{1} << (bit % 64), std::memory_order_relaxed);
-  }
+  g_freeable_parts.add(loan.begin, loan.end);
 }
 
 /// After removals. What is not lent any more may be noted for a while; what is lent must be, but for the moment this
@@ -116,7 +97,7 @@ void note_all_freeable() {
   g_freeable_stale = false;
   g_freeable_begin.store(kEveryEnd, std::memory_order_relaxed);
   g_freeable_end.store(0, std::memory_order_relaxed);
-  for (auto& word : g_freeable_bits) word.store(0, std::memory_order_relaxed);
+  g_freeable_parts.clear();
   for (std::size_t i = 0; i < g_count; ++i) {
     if (g_table[i].freeable) note_freeable(g_table[i]);
   }
