@@ -50,6 +50,22 @@ std::string bytes_text(std::uint64_t bytes) {
   return scaled(value / (1 << 30), "GiB");
 }
 
+bool waits(const trace::Record& record) {
+  switch (record.kind) {
+    case trace::Kind::SyncStream:
+    case trace::Kind::SyncEvent:
+    case trace::Kind::SyncContext:
+    case trace::Kind::QueryStream:
+    case trace::Kind::QueryEvent:
+      return true;
+    case trace::Kind::Copy:
+    case trace::Kind::Fill:
+      return (record.flags & trace::kAsyncForm) == 0;
+    default:
+      return false;
+  }
+}
+
 std::string time_text(std::uint64_t nanoseconds) {
   const auto value = static_cast<double>(nanoseconds);
   if (nanoseconds < 1'000'000) return scaled(static_cast<double>(nanoseconds / 1000), "us");

@@ -56,6 +56,8 @@ std::string deed_of(SiteReader& sites, ordering::SiteId site);
 
 /// "512 bytes", "64 KiB", "1.5 MiB".
 std::string bytes_text(std::uint64_t bytes);
+/// Is the thread waiting for something of its own accord, or told that it is done?
+bool waits(const trace::Record& record);
 /// "45 us", "12.3 ms", "1.5 s".
 std::string time_text(std::uint64_t nanoseconds);
 

@@ -39,23 +39,6 @@ Way pageable_way(const Record& record, const ordering::Model& model) {
   return Way::None;
 }
 
-/// Is the thread waiting for something of its own accord, or asking whether it is done?
-bool waits(const Record& record) {
-  switch (record.kind) {
-    case Kind::SyncStream:
-    case Kind::SyncEvent:
-    case Kind::SyncContext:
-    case Kind::QueryStream:
-    case Kind::QueryEvent:
-      return true;
-    case Kind::Copy:
-    case Kind::Fill:
-      return (record.flags & trace::kAsyncForm) == 0;
-    default:
-      return false;
-  }
-}
-
 /// How the program gets pinned memory, in the words of what it is written with.
 std::string pinned_memory(const std::vector<report::Frame>& stack) {
   for (const report::Frame& frame : stack) {

@@ -22,22 +22,10 @@ bool created(const StreamLife& life) {
   return life.kind == StreamKind::Blocking || life.kind == StreamKind::NonBlocking;
 }
 
+/// As waits(), and frees.
 bool makes_host_wait(const Record& record) {
-  switch (record.kind) {
-    case Kind::SyncStream:
-    case Kind::SyncEvent:
-    case Kind::SyncContext:
-    case Kind::QueryStream:
-    case Kind::QueryEvent:
-      return true;
-    case Kind::Free:
-      return static_cast<trace::FreeKind>(record.w[2]) != trace::FreeKind::Async;
-    case Kind::Copy:
-    case Kind::Fill:
-      return (record.flags & trace::kAsyncForm) == 0;
-    default:
-      return false;
-  }
+  const bool frees = record.kind == Kind::Free && static_cast<trace::FreeKind>(record.w[2]) != trace::FreeKind::Async;
+  return frees || waits(record);
 }
 
 }  // namespace

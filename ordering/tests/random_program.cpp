@@ -3,7 +3,9 @@
 // The distribution of steps: enough order that many programs are right, little enough that many are not.
 #include "ordering/tests/random_program.h"
 
+#include <cstdlib>
 #include <sstream>
+#include <utility>
 
 namespace streamsan::ordering::testing {
 namespace {
@@ -104,6 +106,25 @@ std::string describe(const Program& program) {
     text << '\n';
   }
   return text.str();
+}
+
+Program shrink(Program program, const std::function<bool(const Program&)>& goes_wrong) {
+  for (bool shorter = true; shorter;) {
+    shorter = false;
+    for (std::size_t i = program.steps.size(); i-- > 0;) {
+      Program candidate = program;
+      candidate.steps.erase(candidate.steps.begin() + static_cast<std::ptrdiff_t>(i));
+      if (!goes_wrong(candidate)) continue;
+      program = std::move(candidate);
+      shorter = true;
+    }
+  }
+  return program;
+}
+
+std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
+  const char* text = std::getenv(name);
+  return text ? std::strtoull(text, nullptr, 10) : otherwise;
 }
 
 }  // namespace streamsan::ordering::testing

@@ -11,6 +11,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <random>
 #include <set>
@@ -74,6 +75,10 @@ struct Program {
 
 Program random_program(std::uint64_t seed);
 std::string describe(const Program& program);
+/// Deletes steps as long as it still goes wrong.
+Program shrink(Program program, const std::function<bool(const Program&)>& goes_wrong);
+/// A number from the environment: how many programs, or the first seed.
+std::uint64_t from_environment(const char* name, std::uint64_t otherwise);
 
 /// Drives a model. Model and ReferenceModel have the same member functions.
 template <typename AnyModel>

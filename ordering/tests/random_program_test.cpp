@@ -17,7 +17,6 @@
 // STREAMSAN_RANDOM_PROGRAMS and STREAMSAN_RANDOM_SEED in the environment change how many and which programs.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <map>
 #include <optional>
 #include <set>
@@ -29,9 +28,11 @@
 namespace streamsan::ordering {
 namespace {
 
+using testing::from_environment;
 using testing::Interpreter;
 using testing::Program;
 using testing::random_program;
+using testing::shrink;
 
 class Collector : public HazardSink {
  public:
@@ -125,26 +126,6 @@ Outcome compare(const Program& program) {
   return outcome;
 }
 
-/// Deletes steps as long as the models still disagree.
-Program shrink(Program program) {
-  for (bool shorter = true; shorter;) {
-    shorter = false;
-    for (std::size_t i = program.steps.size(); i-- > 0;) {
-      Program candidate = program;
-      candidate.steps.erase(candidate.steps.begin() + static_cast<std::ptrdiff_t>(i));
-      if (compare(candidate).disagreement.empty()) continue;
-      program = std::move(candidate);
-      shorter = true;
-    }
-  }
-  return program;
-}
-
-std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text ? std::strtoull(text, nullptr, 10) : otherwise;
-}
-
 TEST(RandomProgram, FastModelAgreesWithReference) {
   const std::uint64_t programs = from_environment("STREAMSAN_RANDOM_PROGRAMS", 250'000);
   const std::uint64_t first = from_environment("STREAMSAN_RANDOM_SEED", 1);
@@ -160,7 +141,7 @@ TEST(RandomProgram, FastModelAgreesWithReference) {
     const Program program = random_program(seed);
     const Outcome outcome = compare(program);
     if (!outcome.disagreement.empty()) {
-      const Program small = shrink(program);
+      const Program small = shrink(program, [](const Program& p) { return !compare(p).disagreement.empty(); });
       FAIL() << describe(small) << compare(small).disagreement;
     }
     with_hazard += outcome.any_hazard;

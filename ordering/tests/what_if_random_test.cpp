@@ -10,7 +10,6 @@
 // Programs whose base is cut are compared in the same way: the base of a plan with a cut, and the reference with it.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <map>
 #include <optional>
 #include <sstream>
@@ -22,9 +21,11 @@
 namespace streamsan::ordering {
 namespace {
 
+using testing::from_environment;
 using testing::Interpreter;
 using testing::Program;
 using testing::random_program;
+using testing::shrink;
 
 using Place = std::pair<OpId, AllocationId>;
 using Worst = std::map<Place, PairOrder>;
@@ -49,8 +50,8 @@ class Told : public WhatIfSink {
   void exposed(const Exposure&) override {}
   bool settled(VariantId) const override { return false; }
   void pair(const Pair& pair) override {
-    pairs.push_back({place(pair.later.op, pair.kind, pair.allocation.id), pair.base,
-                     {pair.variants.begin(), pair.variants.end()}});
+    pairs.push_back(
+        {place(pair.later.op, pair.kind, pair.allocation.id), pair.base, {pair.variants.begin(), pair.variants.end()}});
   }
   [[nodiscard]] Worst worst(VariantId variant) const {
     Worst out;
@@ -157,25 +158,6 @@ Outcome check(const Program& program, std::uint32_t sites) {
   return outcome;
 }
 
-Program shrink(Program program, std::uint32_t sites) {
-  for (bool shorter = true; shorter;) {
-    shorter = false;
-    for (std::size_t i = program.steps.size(); i-- > 0;) {
-      Program candidate = program;
-      candidate.steps.erase(candidate.steps.begin() + static_cast<std::ptrdiff_t>(i));
-      if (check(candidate, sites).disagreement.empty()) continue;
-      program = std::move(candidate);
-      shorter = true;
-    }
-  }
-  return program;
-}
-
-std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text ? std::strtoull(text, nullptr, 10) : otherwise;
-}
-
 TEST(WhatIfRandom, VariantsAreProgramsThatLackTheOrder) {
   const std::uint64_t programs = from_environment("STREAMSAN_RANDOM_PROGRAMS", 4'000);
   const std::uint64_t first = from_environment("STREAMSAN_RANDOM_SEED", 1);
@@ -185,7 +167,7 @@ TEST(WhatIfRandom, VariantsAreProgramsThatLackTheOrder) {
     const auto sites = static_cast<std::uint32_t>(seed % 3 == 0 ? 0 : 2 + seed % 7);
     const Outcome outcome = check(program, sites);
     if (!outcome.disagreement.empty()) {
-      const Program small = shrink(program, sites);
+      const Program small = shrink(program, [&](const Program& p) { return !check(p, sites).disagreement.empty(); });
       FAIL() << describe(small) << "sites: " << sites << '\n' << check(small, sites).disagreement;
     }
     variants += outcome.variants;
