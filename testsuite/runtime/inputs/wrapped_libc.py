@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The libc functions that interposer/host wraps, one in a line: the rows of its SS_LIBC macros and its SS_EXPORT functions.
+"""The libc functions that interposer/host wraps, one in a line: the rows of SS_LIBC and SS_CLOCK, and what SS_EXPORT marks.
 
 usage: wrapped_libc.py SOURCE_ROOT
 """
@@ -11,5 +11,6 @@ from pathlib import Path
 text = "\n".join(path.read_text() for path in Path(sys.argv[1], "interposer", "host").glob("libc_*.cpp"))
 names = re.findall(r"^SS_LIBC(?:_EXPORT)?\(\s*(\w+),", text, re.M)
 names += re.findall(r"^SS_LIBC(?:_EXPORT)?_WHILE\(\s*\w+,\s*(\w+),", text, re.M)
+names += re.findall(r"^SS_CLOCK\((\w+)\);", text, re.M)
 names += re.findall(r"^SS_EXPORT \w+ (\w+)\(", text, re.M)
 print("\n".join(names))
