@@ -140,7 +140,6 @@ struct Hook<kRow, CUresult (*)(Parameters...)> {
     } else if constexpr (is_event_time(api::kRows[kRow])) {
       const void* frame = __builtin_frame_address(0);
       const InCall in_call(frame);
-      forget_wait();
       const Arguments arguments(parameters...);
       CUresult result = real(parameters...);
       if (result == CUDA_SUCCESS)
@@ -149,7 +148,7 @@ struct Hook<kRow, CUresult (*)(Parameters...)> {
     } else {
       const void* frame = __builtin_frame_address(0);
       const InCall in_call(frame);
-      forget_wait();
+      if constexpr (!leaves_all_as_it_was(kEffect.kind)) forget_wait();
       check_frames(frame);
       const Arguments arguments(parameters...);
       if constexpr (kEffect.point == RecordPoint::Begin) {

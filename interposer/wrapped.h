@@ -16,4 +16,23 @@ constexpr bool is_wrapped(const api::Row& row) {
   return row.effect.kind != api::EffectKind::Pass || is_event_time(row);
 }
 
+/// Does the host have the same knowledge and the GPU the same work after such a call? A clock that is read then may
+/// still be read because of the wait before (host/clock_reads.h).
+constexpr bool leaves_all_as_it_was(api::EffectKind kind) {
+  switch (kind) {
+    case api::EffectKind::StreamCreate:
+    case api::EffectKind::EventCreate:
+    case api::EffectKind::EventDestroy:
+    case api::EffectKind::EventRecord:
+    case api::EffectKind::EventWait:
+    case api::EffectKind::QueryStream:
+    case api::EffectKind::QueryEvent:
+    case api::EffectKind::FunctionLookup:
+    case api::EffectKind::GlobalLookup:
+      return true;
+    default:
+      return false;
+  }
+}
+
 }  // namespace streamsan::recorder

@@ -16,6 +16,9 @@ namespace {
 using ordering::AccessMode;
 using ptx::WordFacts;
 
+/// Below are null pointers and numbers.
+constexpr std::uint64_t kLeastAddress = std::uint64_t{1} << 32;
+
 void join(WordFacts& into, const WordFacts& facts) {
   into.read |= facts.read;
   into.written |= facts.written;
@@ -118,21 +121,29 @@ const ptx::Result* Code::evaluate(std::uint32_t index, const ptx::KnownKernel& c
   return arguments.result.evaluated ? &arguments.result : nullptr;
 }
 
-bool Code::conclude(std::uint32_t index, const Kernel& kernel, std::uint64_t hash, std::span<const std::uint64_t> words,
-                    std::vector<ordering::PointerArgument>& pointers, std::vector<ordering::KernelBytes>& bytes) {
-  if (!enabled_ || pointers.size() != words.size()) return false;
+bool Code::prints(std::uint32_t index, const Kernel& kernel) {
+  if (!enabled_) return false;
   const ptx::KnownKernel* code = find(index, kernel);
-  if (!code) return false;
+  return code && code->facts.prints;
+}
+
+Code::Conclusion Code::conclude(std::uint32_t index, const Kernel& kernel, std::uint64_t hash,
+                                std::span<const std::uint64_t> words, std::vector<ordering::PointerArgument>& pointers,
+                                std::vector<ordering::KernelBytes>& bytes) {
+  if (!enabled_ || pointers.size() != words.size()) return {};
+  const ptx::KnownKernel* code = find(index, kernel);
+  if (!code) return {};
   const auto found = arguments_.find({kernel.trace_id, hash});
   std::span<const std::byte> argument_bytes;
   const ptx::Result* result = nullptr;
   if (found != arguments_.end()) {
     // A kernel of this name that takes something else: one that the program loaded by itself.
-    if (parameter_bytes(code->kernel) != found->second.bytes.size()) return false;
+    if (parameter_bytes(code->kernel) != found->second.bytes.size()) return {};
     argument_bytes = found->second.bytes;
     result = evaluate(index, *code, found->second);
   }
   std::size_t kept = 0;
+  std::vector<std::size_t> pointer_words;
   for (std::size_t i = 0; i < words.size(); ++i) {
     ordering::PointerArgument pointer = pointers[i];
     const std::vector<std::size_t> places = words_of(*code, words[i], argument_bytes);
@@ -143,6 +154,7 @@ bool Code::conclude(std::uint32_t index, const Kernel& kernel, std::uint64_t has
       settled = settled && result->settled[place];
     }
     if (places.empty()) facts.escapes = true;
+    pointer_words.insert(pointer_words.end(), places.begin(), places.end());
     const bool which = !trace::word_in_structure(words[i]) || !argument_bytes.empty();
     const bool unused = !facts.read && !facts.written && !facts.atomic && !facts.escapes;
     if (unused || (settled && !places.empty())) continue;
@@ -156,7 +168,13 @@ bool Code::conclude(std::uint32_t index, const Kernel& kernel, std::uint64_t has
     pointers[kept++] = pointer;
   }
   pointers.resize(kept);
-  if (!result) return false;
+  const bool confined = is_confined(code->facts, pointer_words, [&](std::size_t word) {
+    std::uint64_t value = ~std::uint64_t{0};
+    if ((word + 1) * ptx::kWordBytes <= argument_bytes.size())
+      std::memcpy(&value, argument_bytes.data() + word * ptx::kWordBytes, sizeof value);
+    return value < kLeastAddress;
+  });
+  if (!result) return {.complete = false, .confined = confined};
   for (const ptx::Touched& touched : result->touched) {
     if (!touched.exact) continue;
     const ptx::Piece& piece = touched.bytes;
@@ -168,7 +186,7 @@ bool Code::conclude(std::uint32_t index, const Kernel& kernel, std::uint64_t has
                                .slice_pitch = piece.slice_pitch},
                      .mode = mode_of(touched.mode)});
   }
-  return result->complete;
+  return {.complete = result->complete, .confined = confined};
 }
 
 }  // namespace streamsan::judge

@@ -59,10 +59,17 @@ class Code {
   /// A record of trace::Kind::Arguments, its lengths checked by the reader.
   void add_arguments(const trace::Item& item);
 
+  struct Conclusion {
+    bool complete = false;  ///< the bytes are all that the launch touches
+    bool confined = false;  ///< it touches no memory that its arguments do not lead to
+  };
   /// A launch of the kernel with this index: sharpens or removes from `pointers`, one for each of `words`, and adds to
-  /// `bytes` what is proved. True: that is all the launch touches.
-  bool conclude(std::uint32_t index, const Kernel& kernel, std::uint64_t hash, std::span<const std::uint64_t> words,
-                std::vector<ordering::PointerArgument>& pointers, std::vector<ordering::KernelBytes>& bytes);
+  /// `bytes` what is proved.
+  Conclusion conclude(std::uint32_t index, const Kernel& kernel, std::uint64_t hash,
+                      std::span<const std::uint64_t> words, std::vector<ordering::PointerArgument>& pointers,
+                      std::vector<ordering::KernelBytes>& bytes);
+  /// Does the kernel print, as far as its code is known?
+  bool prints(std::uint32_t index, const Kernel& kernel);
 
  private:
   using Key = std::pair<std::uint64_t, std::uint64_t>;  ///< function id in the trace, hash

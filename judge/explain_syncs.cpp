@@ -26,6 +26,8 @@ std::string joined(const std::vector<std::string>& parts, const char* last) {
   return out;
 }
 
+constexpr std::size_t kMostNamed = 4;
+
 class SyncExplainer {
  public:
   SyncExplainer(const SyncJudgement& judgement, Symbolizer& symbolizer, const Times* times)
@@ -47,8 +49,9 @@ class SyncExplainer {
   std::string subject(const SyncSite& site);
   std::string between(const SyncSite& site);
   std::string reason(const SyncExposure& exposure);
-  std::string evidence();
+  std::string kernels(const SyncSite& site);
   std::string replacement(const SyncSite& site);
+  std::string place_of_move(const SyncSite& site, ordering::SiteId to);
   std::string group_mates(const SyncSite& site, bool removable);
 
   report::OrderedPair ordered(const SyncPair& pair);
@@ -137,6 +140,10 @@ std::string SyncExplainer::reason(const SyncExposure& exposure) {
       return "the host waits for a graph (" + what + "), and what a graph does is not known.";
     case Why::HostFunction:
       return "the host waits for a host function (" + what + "), which may tell the host anything.";
+    case Why::Print:
+      return what + " prints, which comes out where the host waits.";
+    case Why::Kernel:  // told for all together
+      return "";
     case Why::Action:
       return "the host waits for " + what + ", after which it may touch memory or read what was written.";
     case Why::End:
@@ -149,11 +156,26 @@ std::string SyncExplainer::reason(const SyncExposure& exposure) {
   return {};
 }
 
-std::string SyncExplainer::evidence() {
-  if (judgement_.inferred_launches == 0) return "";
-  return " What kernels touch is inferred from their pointer arguments, at least in part: module variables are not "
-         "among "
-         "them.";
+std::string SyncExplainer::kernels(const SyncSite& site) {
+  std::vector<std::string> names;
+  std::size_t more = 0;
+  for (const SyncExposure& exposure : site.exposures) {
+    if (exposure.why != Why::Kernel) continue;
+    std::string text = at(exposure.site);
+    if (std::find(names.begin(), names.end(), text) != names.end()) continue;
+    names.size() < kMostNamed ? names.push_back(std::move(text)) : void(++more);
+  }
+  if (more > 0) names.push_back(std::to_string(more) + " more");
+  return joined(names, "and");
+}
+
+/// A call, or what the host itself does with the memory.
+std::string SyncExplainer::place_of_move(const SyncSite& site, ordering::SiteId to) {
+  for (const SyncPair& pair : site.pairs) {
+    if (pair.later.site == to && !pair.later.on_stream && pair.later.source == ordering::AccessSource::Host)
+      return deed(pair, true) + ", the first one if there are several";
+  }
+  return at(to);
 }
 
 std::string SyncExplainer::replacement(const SyncSite& site) {
@@ -197,7 +219,7 @@ std::string SyncExplainer::replacement(const SyncSite& site) {
                         ", and " + sync_event + "(event)");
         break;
       case Instead::Kind::Move:
-        parts.push_back("the same call, moved to right before " + at(instead.other));
+        parts.push_back("the same call, moved to right before " + place_of_move(site, instead.other));
         break;
     }
   }
@@ -205,7 +227,6 @@ std::string SyncExplainer::replacement(const SyncSite& site) {
 }
 
 std::string SyncExplainer::group_mates(const SyncSite& site, bool removable) {
-  constexpr std::size_t kMostNamed = 4;
   std::vector<std::string> out;
   std::size_t more = 0;
   for (const SyncSite& other : judgement_.sites) {
@@ -263,14 +284,13 @@ std::string SyncExplainer::explanation(const SyncSite& site, const report::SyncR
     case SyncVerdict::Unneeded:
       if (site.idle()) return waits + " All of that was known to be complete at each call.";
       return waits + " In a replay of this run without it no two operations are less ordered, and nothing that the " +
-             "host may do depends on it." + evidence();
+             "host may do depends on it, as far as it is seen.";
     case SyncVerdict::Narrower:
       return waits + " The replacement was verified: in a replay of this run with it no two operations are less " +
              "ordered." +
              (site.removable ? ""
                              : " It does not go together with all that is advised elsewhere: change it "
-                               "on its own, and judge again.") +
-             evidence();
+                               "on its own, and judge again.");
     case SyncVerdict::Timing:
     case SyncVerdict::Unknown:
     case SyncVerdict::Needed:
@@ -318,18 +338,24 @@ std::string SyncExplainer::fix(const SyncSite& site, const report::SyncReport& r
     case SyncKind::Fill:
       out = std::string("use ") + (runtime ? "cudaMemsetAsync" : "the asynchronous form of the fill");
       break;
-    case SyncKind::Free:
-      out = std::string("free it where no work is under way, or use memory of ") +
-            (runtime ? "cudaMallocAsync and cudaFreeAsync" : "cuMemAllocAsync and cuMemFreeAsync") +
-            ", which does not wait";
+    case SyncKind::Free: {
+      // It is where it waits for nothing already.
+      if (site.idle() && site.group == 0) return "";
+      out = "free it where no work is under way";
+      const std::string called = sites_.function(site.cut.site);
+      if (!called.starts_with("cuMemFree") || called.starts_with("cuMemFreeHost")) break;
+      out += std::string(", or use memory of ") +
+             (runtime ? "cudaMallocAsync and cudaFreeAsync" : "cuMemAllocAsync and cuMemFreeAsync") +
+             ", which does not wait";
       break;
+    }
   }
   if (site.group == 0) return out + ".";
   const std::string kept = group_mates(site, false);
   const std::string gone = group_mates(site, true);
   if (site.removable) return out + "; " + (kept.empty() ? "one that waits for the same" : kept) + " must stay.";
   if (!gone.empty()) return "keep it, for it stands for " + gone + " when that is removed.";
-  return "of those that wait for the same (" + kept + ") not all can go.";
+  return "keep it, since of those that wait for the same (" + kept + ") not all can go.";
 }
 
 report::Finding SyncExplainer::finding(const SyncSite& site) {
@@ -361,9 +387,17 @@ report::Finding SyncExplainer::finding(const SyncSite& site) {
   report.orders = std::move(sorted);
   for (const SyncExposure& exposure : site.exposures) {
     std::string text = reason(exposure);
-    if (std::find(report.reasons.begin(), report.reasons.end(), text) == report.reasons.end()) {
+    if (!text.empty() && std::find(report.reasons.begin(), report.reasons.end(), text) == report.reasons.end()) {
       report.reasons.push_back(std::move(text));
     }
+  }
+  if (const std::string unseen = kernels(site); !unseen.empty()) {
+    report.reasons.push_back("of " + unseen +
+                             " it is not known what memory they use besides what their arguments lead to (module "
+                             "variables, pointers kept in memory)" +
+                             (report.reasons.empty() && site.doubts.empty() && site.pairs.empty()
+                                  ? ". Nothing else speaks for the call: measure (--footprints=measured)."
+                                  : "."));
   }
   if (site.clock_reads) report.reasons.push_back(site.clock + "() is called right after it.");
   if (site.event_times) {

@@ -82,6 +82,7 @@ enum class Known : std::uint8_t {
 /// What is known of one launch.
 struct LaunchBytes {
   Known known = Known::Inferred;
+  bool confined = false;  ///< proved that it touches nothing that its arguments do not lead to, though not which bytes
   ResolvedFootprint exact;
   std::vector<ordering::PointerArgument>
       pointers;  ///< through which it may touch more; of no account if that is complete

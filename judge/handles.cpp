@@ -112,6 +112,11 @@ void Handles::name_stream(std::uint64_t raw, std::string name) {
 
 const StreamLife* Handles::life(StreamId stream) const { return stream_lives_.find(key(stream)); }
 
+bool Handles::exists(StreamId stream) const {
+  const StreamLife* known = life(stream);
+  return known && (known->handle <= trace::kPerThreadStream || known_stream(known->handle) == stream);
+}
+
 std::optional<StreamId> Handles::known_stream(std::uint64_t raw) const {
   const std::uint32_t* id = streams_.find(raw);
   return id ? std::optional(StreamId{*id}) : std::nullopt;

@@ -60,6 +60,8 @@ class Handles {
   void name_stream(std::uint64_t raw, std::string name);
   /// nullptr for a stream destroyed long ago.
   [[nodiscard]] const StreamLife* life(ordering::StreamId stream) const;
+  /// Is it there now, that is, made and not destroyed?
+  [[nodiscard]] bool exists(ordering::StreamId stream) const;
 
   /// The stream or event that has the handle now, if one was met; these make none.
   [[nodiscard]] std::optional<ordering::StreamId> known_stream(std::uint64_t raw) const;

@@ -124,6 +124,7 @@ const LaunchBytes& Judge::bytes_of(const Item& launch) {
   out.known = Known::Inferred;
   out.exact.bytes.clear();
   out.exact.complete = false;
+  out.confined = false;
   out.pointers.clear();
   if (const KernelFootprint* footprint = footprints_.of_launch(launch)) {
     const bool measured = (record.flags & trace::kMeasured) != 0;
@@ -134,7 +135,9 @@ const LaunchBytes& Judge::bytes_of(const Item& launch) {
   read_pointers(kernel.roles, words, out.pointers);
   // Nothing is proved of a kernel that waits for what others write.
   if (out.known == Known::Inferred && !(record.flags & trace::kWaits)) {
-    out.exact.complete = code_.conclude(index, kernel, record.w[4], words, out.pointers, out.exact.bytes);
+    const Code::Conclusion concluded = code_.conclude(index, kernel, record.w[4], words, out.pointers, out.exact.bytes);
+    out.exact.complete = concluded.complete;
+    out.confined = concluded.confined;
     if (out.exact.complete || !out.exact.bytes.empty()) out.known = Known::Computed;
   }
   return out;
@@ -159,7 +162,8 @@ void Judge::launch(const Item& item) {
                               .threads = record.w[3],
                               .arguments_hash = record.w[4],
                               .programmatic = (record.flags & trace::kProgrammatic) != 0,
-                              .complete = bytes.exact.complete,
+                              .confined = bytes.exact.complete || bytes.confined,
+                              .prints = compares_ && code_.prints(index, places_.kernel(index)),
                               .learned = bytes.known == Known::Learned};
   event_misuse_.work(stream);
   model_.launch(call, stream, shape, bytes.pointers, bytes.exact.bytes);

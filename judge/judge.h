@@ -51,7 +51,9 @@ class Observer {
 class Judge : private ordering::HazardSink {
  public:
   Judge(ordering::Options options, Hazards& hazards, const ordering::WhatIf* what_if = nullptr)
-      : hazards_(hazards), model_(options, *this, what_if), handles_(model_), event_misuse_(handles_, model_) {}
+      : hazards_(hazards), model_(options, *this, what_if), handles_(model_), event_misuse_(handles_, model_) {
+    compares_ = what_if != nullptr;
+  }
   Judge(const Judge&) = delete;
   Judge& operator=(const Judge&) = delete;
 
@@ -164,6 +166,7 @@ class Judge : private ordering::HazardSink {
   bool probing_ = false;             ///< hazards are answers to gpu_may_write()
   bool probe_hit_ = false;
   bool host_code_in_streams_ = false;  ///< host functions, or graphs, which may hold some, were submitted
+  bool compares_ = false;              ///< there is a what-if, which needs more of a kernel's code
   std::vector<Observer*> observers_;
   LaunchBytes launch_bytes_;  ///< scratch
   std::vector<std::string> messages_;

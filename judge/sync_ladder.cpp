@@ -151,22 +151,31 @@ void SyncTrial::exposed(const ordering::Exposure& exposure) {
 
 void SyncTrial::arrived(std::size_t rung) {
   Armed& armed = armed_[rung];
-  if (!armed.armed) return;
+  if (!armed.armed) {
+    ++rungs_[rung].vain;
+    return;
+  }
   rungs_[rung].useful += armed.passed;
   armed = {};
   --armed_count_;
 }
 
+bool SyncTrial::writable(const SyncRung& rung) const {
+  const auto exists = [&](StreamId stream) { return stream == StreamId{} || judge_->handles().exists(stream); };
+  return std::all_of(rung.instead.begin(), rung.instead.end(), [&](const Instead& each) {
+    return each.kind == Instead::Kind::Move || (exists(each.from) && exists(each.to));
+  });
+}
+
 void SyncTrial::reached(SiteId site) {
-  if (armed_count_ == 0) return;
   if (const std::vector<std::uint32_t>* rungs = until_.find(static_cast<std::uint64_t>(site))) {
     for (std::uint32_t rung : *rungs) arrived(rung);
   }
 }
 
 void SyncTrial::operation(SiteId site, StreamId stream) {
+  reached(site);
   if (armed_count_ != 0) {
-    reached(site);
     for (Armed& armed : armed_) armed.passed |= armed.armed;
   }
   last_[static_cast<std::uint64_t>(stream)] = static_cast<std::uint32_t>(site);
@@ -177,6 +186,7 @@ void SyncTrial::synchronises(SiteId site, std::optional<StreamId> only) {
   if (const std::vector<std::uint32_t>* rungs = at_.find(static_cast<std::uint64_t>(site))) {
     for (std::uint32_t number : *rungs) {
       SyncRung& rung = rungs_[number];
+      if (!writable(rung)) finish(static_cast<ordering::VariantId>(number + 1));
       const Instead& first = rung.instead.front();
       switch (first.kind) {
         case Instead::Kind::EventWait:
@@ -215,7 +225,6 @@ void SyncTrial::changes(SyncKind kind) {
 }
 
 void SyncTrial::host_touches() {
-  if (armed_count_ == 0) return;
   for (std::size_t i = 0; i < rungs_.size(); ++i) {
     if (rungs_[i].until_host) arrived(i);
   }
@@ -265,7 +274,10 @@ void SyncTrial::observe(const trace::Item& item, ordering::OpId first, ordering:
 }
 
 std::vector<SyncRung> SyncTrial::take() {
-  for (std::size_t i = 0; i < rungs_.size(); ++i) rungs_[i].clean = !dirty_[i + 1];
+  for (std::size_t i = 0; i < rungs_.size(); ++i) {
+    // Moved to where the program comes by more often, one wait would become many.
+    rungs_[i].clean = !dirty_[i + 1] && rungs_[i].vain <= rungs_[i].useful;
+  }
   return std::move(rungs_);
 }
 

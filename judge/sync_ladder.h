@@ -29,6 +29,7 @@ struct SyncRung {
   std::vector<ordering::Instead> instead;
   bool until_host = false;   ///< Move: until the host itself touches memory
   std::uint64_t useful = 0;  ///< calls in which it would have been narrower
+  std::uint64_t vain = 0;    ///< Move: calls there that would be waits, and are none now
   bool clean = true;
 };
 
@@ -63,6 +64,8 @@ class SyncTrial final : public ordering::WhatIfSink, public Observer {
   /// A wait of this kind that has been moved may not find its event or stream as it was.
   void changes(SyncKind kind);
   void arrived(std::size_t rung);
+  /// Can what the rung says be written at this call? Its streams must exist.
+  [[nodiscard]] bool writable(const SyncRung& rung) const;
   void finish(ordering::VariantId variant) { dirty_[variant] = true; }
 
   struct Armed {

@@ -17,6 +17,10 @@ namespace {
 
 constexpr unsigned kMostRounds = 4;
 
+/// Libraries that move memory, of the device or pinned, by other means than CUDA, as soon as the host lets them.
+constexpr std::string_view kMovers[] = {"libmpi.",    "libmpi_",   "libucp.",    "libibverbs.", "libfabric.",
+                                        "libnvshmem", "libcufile", "libgdrapi.", "liburing.",   "librdmacm."};
+
 std::vector<std::string> doubts_of(const Judge& judge, const std::vector<std::string>& known) {
   std::vector<std::string> out = known;
   if (!judge.hidden_order().empty()) out.push_back("the order made by " + judge.hidden_order() + " is not seen");
@@ -24,11 +28,11 @@ std::vector<std::string> doubts_of(const Judge& judge, const std::vector<std::st
     // What a graph does is doubted where one is launched.
     if (!function.starts_with("cuGraph")) out.push_back("not modelled by this version: " + function);
   }
-  // It may move device memory by other means than CUDA, as soon as the host gives it a pointer.
   for (const Module& module : judge.places().modules()) {
     const std::string_view name = std::string_view(module.path).substr(module.path.rfind('/') + 1);
-    if (!name.starts_with("libmpi") && !name.starts_with("libucp.")) continue;
-    out.push_back("what " + std::string(name) + " does with device memory is not seen");
+    if (std::none_of(std::begin(kMovers), std::end(kMovers), [&](auto each) { return name.starts_with(each); }))
+      continue;
+    out.push_back("what " + std::string(name) + " does with memory of the device, or pinned memory, is not seen");
     break;
   }
   for (const std::string& message : judge.messages()) {

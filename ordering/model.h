@@ -95,8 +95,8 @@ struct LaunchShape {
   std::uint64_t threads = 0;         ///< grid x block
   std::uint64_t arguments_hash = 0;  ///< equal launches of one kernel have equal hashes
   bool programmatic = false;         ///< R-LCH-02: not used yet
-  bool complete = true;              ///< pointers and bytes are all that it touches, as far as a what-if must know: else it
-                                     ///< may touch managed variables that it was not given
+  bool confined = true;              ///< pointers and bytes lead to all that it touches; only a what-if must know
+  bool prints = false;               ///< likewise
   bool learned = false;              ///< the known bytes are those of an earlier launch with the same arguments
 };
 

@@ -92,7 +92,6 @@ struct Model::Impl {
   Options options;
   HazardSink& sink;
   std::optional<Variants> variants;  ///< of a what-if
-  bool managed = false;              ///< managed memory was allocated
 
   Lanes lanes;
   Contexts contexts{lanes};

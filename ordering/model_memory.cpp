@@ -81,7 +81,6 @@ void Model::Impl::end_overlapping(Range range) {
 AllocationId Model::allocate(Call call, Range range, MemoryKind kind) {
   if (range.empty()) return {};
   impl_->end_overlapping(range);
-  impl_->managed |= kind == MemoryKind::Managed;
   Allocation& allocation = impl_->allocations.add(impl_->next_allocation(), range, kind);
   allocation.info.site = call.site;
   allocation.info.thread = call.thread;

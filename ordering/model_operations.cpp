@@ -184,8 +184,8 @@ OpId Model::launch(Call call, StreamId stream, const LaunchShape& shape, std::sp
   impl_->touch_known(bytes, access, actor);
   if (impl_->variants) {
     impl_->mark_work(*lane, op, call.site);
-    if (!shape.complete && impl_->managed)
-      impl_->mark(*lane, op, call.site, Exposure::Why::HostRead, {}, MemoryKind::Managed);
+    if (!shape.confined) impl_->mark(*lane, op, call.site, Exposure::Why::Kernel);
+    if (shape.prints) impl_->mark(*lane, op, call.site, Exposure::Why::Print);
     for (const PointerArgument& pointer : pointers) {
       impl_->mark_access(*lane, op, call.site, {pointer.address, pointer.address + 1}, pointer.mode);
     }

@@ -143,8 +143,9 @@ void Model::Impl::mark_work(Lane& lane, OpId op, SiteId site) {
 void Model::Impl::mark_access(Lane& lane, OpId op, SiteId site, Range range, AccessMode mode) {
   if (range.empty() || range.begin == 0) return;
   const MemoryKind memory = kind_at(range.begin);
-  // A pointer of a kernel that leads to nothing is no pageable memory.
-  const bool known = memory != MemoryKind::Pageable || range.size() > 1;
+  // One byte: a pointer of a kernel. Where it leads to nothing it may lead to memory of the host's all the same, since
+  // there are devices that reach all of it; but not if it is doubtful that it is one.
+  const bool known = memory != MemoryKind::Pageable || range.size() > 1 || mode != AccessMode::Doubtful;
   if (!known || !is_host(memory)) return;
   mark(lane, op, site, mode == AccessMode::Read ? Exposure::Why::HostWrite : Exposure::Why::HostRead, range, memory);
 }

@@ -105,6 +105,8 @@ struct Exposure {
     HostWrite,     ///< the operation read host memory: the host may overwrite or free it
     Graph,         ///< what a graph did is not known
     HostFunction,  ///< a host function may have told the host anything
+    Kernel,        ///< the kernel may use memory that its pointers and bytes do not lead to
+    Print,         ///< the kernel prints; that comes out where the host waits
     Action,        ///< the operation changes what the host may do, or tells it something: an attachment, a written value
     End,           ///< nothing waits for the operation any more before the trace ends
   };

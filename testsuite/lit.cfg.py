@@ -91,7 +91,7 @@ build = f"{quote(os.path.join(tools, 'build'))}"
 streamsan = f"{quote(os.path.join(tools, 'without-code'))} timeout -k 5 120 {quote(config.streamsan)}"
 run = f"{streamsan} run --"
 expect = quote(os.path.join(tools, "expect-exit"))
-footprints = "" if gpu else "footprints=inferred,"
+footprints = "" if gpu else "footprints=inferred,kernel_code=1,"
 agent = "" if gpu else os.path.join(config.null_dir, "libstreamsan_script_agent.so")
 measured = f"{quote(os.path.join(tools, 'measured'))} {quote(agent)} %s %t.script"
 timed = "env STREAMSAN_OPTIONS=" + footprints + "timings=1"

@@ -3,9 +3,10 @@
 // Clocks that are read right after a wait: who waits and then looks at the clock may wait for the time only
 // (option syncs).
 //
-// One word for each thread says "the last call of CUDA's that this thread made has blocked, and has returned". The
-// first function of libc that reads a clock then (libc_clock.cpp) writes one ClockRead record and clears it; so does
-// any call of CUDA's. Without the option it is never set, and a wrapper is a load, a comparison and a jump.
+// One word for each thread says "this thread has waited in a call of CUDA's, and submitted no work since". The first
+// function of libc that reads a clock then (libc_clock.cpp) writes one ClockRead record and clears it; so does any call
+// of CUDA's that submits work, waits or may do either. Without the option it is never set, and a wrapper is a load, a
+// comparison and a jump.
 //
 // Not seen: the processor's own counter (rdtsc), system calls made by instructions, and who calls the vDSO by itself. A
 // clock that is read for another reason than to measure (a message that is logged, a timed wait in a run-time library)
@@ -29,7 +30,7 @@ inline void note_wait() {
     detail::t_has_waited = 1;
 }
 
-/// It makes another call of CUDA's.
+/// It submits work, or waits anew.
 inline void forget_wait() { detail::t_has_waited = 0; }
 
 /// After a clock was read by this function of libc. `frame`: __builtin_frame_address(0) of the wrapper.

@@ -79,6 +79,15 @@ class Analysis {
     return origin;
   }
 
+  /// Global memory is touched at this address.
+  void reach(const Operand& address) {
+    Origin origin = facts_.origin(kernel_, address);
+    facts_.uses_symbols |= origin.symbol;
+    if (origin.symbol || (!origin.loaded && !origin.any_word())) return;
+    if (std::ranges::find(facts_.addresses, origin) == facts_.addresses.end())
+      facts_.addresses.push_back(std::move(origin));
+  }
+
   template <typename Apply>
   void each_word(const Operand& operand, const Apply& apply) {
     const Origin origin = facts_.origin(kernel_, operand);
@@ -86,12 +95,15 @@ class Analysis {
       if (origin.contains(word)) apply(facts_.words[word]);
   }
   void read(const Operand& operand) {
+    reach(operand);
     each_word(operand, [](WordFacts& word) { word.read = true; });
   }
   void write(const Operand& operand) {
+    reach(operand);
     each_word(operand, [](WordFacts& word) { word.written = true; });
   }
   void update(const Operand& operand) {
+    reach(operand);
     each_word(operand, [](WordFacts& word) { word.atomic = true; });
   }
   void escape(const Operand& operand) {
@@ -133,7 +145,10 @@ class Analysis {
         if (instruction.space == Space::Global) read(operands[1]);
         return;
       case Op::Call:
-        if (is_harmless_call(instruction)) return;
+        if (is_harmless_call(instruction)) {
+          facts_.prints = true;
+          return;
+        }
         return unknown(instruction);
       case Op::Other:
         return unknown(instruction);
@@ -143,6 +158,7 @@ class Analysis {
   }
 
   void unknown(const Instruction& instruction) {
+    facts_.strays = true;
     for (const Operand& operand : instruction.operands) {
       read(operand);
       write(operand);
@@ -193,6 +209,18 @@ Facts facts_of(const Kernel& kernel) {
   Facts facts;
   facts.known = kernel.understood && Analysis(kernel, facts).run();
   return facts;
+}
+
+bool is_confined(const Facts& facts, const std::vector<std::size_t>& pointer_words,
+                 const std::function<bool(std::size_t word)>& harmless) {
+  if (!facts.known || facts.uses_symbols || facts.strays) return false;
+  return std::ranges::all_of(facts.addresses, [&](const Origin& origin) {
+    if (std::ranges::any_of(pointer_words, [&](std::size_t word) { return origin.contains(word); })) return true;
+    if (origin.loaded) return false;
+    for (std::size_t word = 0; word < facts.words.size(); ++word)
+      if (origin.contains(word) && !harmless(word)) return false;
+    return true;
+  });
 }
 
 bool is_harmless_call(const Instruction& instruction) {

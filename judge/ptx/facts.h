@@ -11,6 +11,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "judge/ptx/kernel.h"
@@ -47,7 +48,12 @@ class Origin {
 };
 
 struct Facts {
-  bool known = false;  ///< false: nothing is, the kernel was not understood
+  bool known = false;         ///< false: nothing is, the kernel was not understood
+  bool uses_symbols = false;  ///< perhaps it touches variables of the module
+  bool strays = false;        ///< it does what cannot be followed
+  bool prints = false;
+  /// What the addresses that it touches are made of, each combination once.
+  std::vector<Origin> addresses;
   std::vector<WordFacts> words;
   std::vector<Origin> origins;  ///< of each register
 
@@ -56,6 +62,12 @@ struct Facts {
 };
 
 Facts facts_of(const Kernel& kernel);
+
+/// Does it touch only memory that those words of its parameters point to? An address that is made from such a pointer
+/// and from loaded values is taken for one into the pointer's memory; one that is made of `harmless` words only, null
+/// pointers and small numbers, is not used.
+bool is_confined(const Facts& facts, const std::vector<std::size_t>& pointer_words,
+                 const std::function<bool(std::size_t word)>& harmless);
 
 /// A function of the device runtime that touches no memory of the program: vprintf, __assertfail.
 bool is_harmless_call(const Instruction& instruction);

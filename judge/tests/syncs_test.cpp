@@ -16,7 +16,10 @@ namespace {
 
 using ordering::MemoryKind;
 using report::Finding;
+using trace::Known;
 using trace::NonBlocking;
+using trace::piece;
+using trace::Piece;
 using trace::pointer_word;
 using trace::TraceBuilder;
 
@@ -31,6 +34,8 @@ TraceBuilder program(NonBlocking kind = NonBlocking::Yes) {
   trace.module("/opt/app/demo", 0x400000, 0x400000, 0x500000);
   trace.function(kWrite, "_Z5writePf");
   trace.function(kRead, "_Z4readPKf");
+  trace.footprint(kWrite, {piece(0, Piece::Mode::Write, 0, kBytes)});
+  trace.footprint(kRead, {piece(0, Piece::Mode::Read, 0, kBytes)});
   for (std::uint64_t stream : {kA, kB, kC}) trace.stream_create(stream, kind);
   trace.event_create(kEvent);
   for (std::uint64_t buffer : {kX, kY, kZ}) trace.at({0x401000}).alloc(buffer, kBytes);
@@ -38,10 +43,10 @@ TraceBuilder program(NonBlocking kind = NonBlocking::Yes) {
   return trace;
 }
 void write(TraceBuilder& trace, std::uint64_t stream, std::uint64_t buffer, std::uint64_t at = 0x401100) {
-  trace.at({at}).launch(stream, kWrite, {pointer_word(0, buffer)}, kBytes);
+  trace.at({at}).launch_known(stream, kWrite, kWrite, Known::Measured, {pointer_word(0, buffer)}, kBytes);
 }
 void read(TraceBuilder& trace, std::uint64_t stream, std::uint64_t buffer, std::uint64_t at = 0x401200) {
-  trace.at({at}).launch(stream, kRead, {pointer_word(0, buffer)}, kBytes);
+  trace.at({at}).launch_known(stream, kRead, kRead, Known::Measured, {pointer_word(0, buffer)}, kBytes);
 }
 
 struct Syncs {
@@ -116,10 +121,32 @@ TEST(Syncs, BetweenKernelsOfOneStreamIsUnneeded) {
     EXPECT_EQ(f.hazard, "unneeded");
     EXPECT_EQ(f.message, "cuCtxSynchronize is not needed in this run.");
     EXPECT_EQ(f.fix, "remove it.");
-    EXPECT_EQ(f.sync->evidence, "inferred");
+    EXPECT_EQ(f.sync->evidence, "measured");
     EXPECT_TRUE(f.sync->removable);
     EXPECT_EQ(syncs.at(0x1300).reasons,
               List{"nothing else waits for kernel read(float const*) on stream 1 before the program ends."});
+  }
+}
+
+TEST(Syncs, WhatAKernelUsesBesidesItsArgumentsIsUnknown) {
+  for (bool measured : {false, true}) {
+    TraceBuilder trace = program();
+    if (measured) {
+      write(trace, kA, kX);
+    } else {
+      trace.at({0x401100}).launch(kA, kWrite, {pointer_word(0, kX)}, kBytes);
+    }
+    trace.at({0x401150}).sync_context();
+    read(trace, kA, kX);
+    trace.at({0x401300}).sync_stream(kA);
+    const Syncs syncs = judged_syncs(trace);
+    EXPECT_EQ(syncs.at(0x1150).verdict, measured ? "unneeded" : "unknown");
+    if (measured) continue;
+    EXPECT_EQ(syncs.at(0x1150).evidence, "inferred");
+    EXPECT_EQ(syncs.at(0x1150).reasons,
+              List{"of kernel write(float*) it is not known what memory they use besides what their arguments lead to "
+                   "(module variables, pointers kept in memory). Nothing else speaks for the call: measure "
+                   "(--footprints=measured)."});
   }
 }
 
@@ -330,7 +357,7 @@ TEST(Syncs, WhatMpiDoesIsNotSeen) {
   trace.at({0x401160}).sync_context();
   const Syncs syncs = judged_syncs(trace);
   EXPECT_EQ(syncs.at(0x1150).verdict, "unknown");
-  EXPECT_EQ(syncs.at(0x1150).reasons, List{"what libmpi.so.40 does with device memory is not seen."});
+  EXPECT_EQ(syncs.at(0x1150).reasons, List{"what libmpi.so.40 does with memory of the device, or pinned memory, is not seen."});
 }
 
 TEST(Syncs, WhatIsAdvisedGoesTogether) {

@@ -59,6 +59,37 @@ TEST(Facts, OnePointerSaysNothingOfTheOther) {
   EXPECT_EQ(shown(both, 1), "-w--");
 }
 
+bool confined(const std::string& body, std::vector<std::size_t> pointers = {0}) {
+  return is_confined(facts(body), pointers, [](std::size_t word) { return word == 2; });
+}
+
+TEST(Facts, WhatArgumentsLeadToIsConfined) {
+  EXPECT_TRUE(confined("st.global.u32 [%rd1], 1;"));
+  EXPECT_TRUE(confined("ld.global.u64 %rd2, [%rd1]; add.s64 %rd3, %rd1, %rd2; st.global.u32 [%rd3], 1;"));
+  EXPECT_TRUE(confined("ld.shared.u64 %rd2, [%r1]; st.shared.u64 [%rd2], 1;"));
+  // A null pointer.
+  EXPECT_TRUE(confined("ld.param.u32 %r1, [n]; cvt.u64.u32 %rd2, %r1; st.global.u32 [%rd2], 1;"));
+  EXPECT_TRUE(confined("call (%r1), vprintf, (%rd2, %rd3);"));
+}
+
+TEST(Facts, WhatElseIsNot) {
+  // A pointer that was loaded, alone or with a number; one that is not among the pointers; a variable; a call.
+  EXPECT_FALSE(confined("ld.global.u64 %rd2, [%rd1]; st.global.u32 [%rd2], 1;"));
+  EXPECT_FALSE(
+      confined("ld.global.u64 %rd2, [%rd1]; ld.param.u32 %r1, [n]; cvt.u64.u32 %rd3, %r1; "
+               "add.s64 %rd4, %rd2, %rd3; st.global.u32 [%rd4], 1;"));
+  EXPECT_FALSE(confined("ld.param.u64 %rd2, [b]; st.global.u32 [%rd2], 1;"));
+  EXPECT_TRUE(confined("ld.param.u64 %rd2, [b]; st.global.u32 [%rd2], 1;", {1}));
+  EXPECT_FALSE(confined("st.global.u32 [kept], 1;"));
+  EXPECT_FALSE(confined("mov.u64 %rd2, kept; cvta.global.u64 %rd3, %rd2; ld.u32 %r1, [%rd3];"));
+  EXPECT_FALSE(confined("call (%r1), helper, (%rd2);"));
+}
+
+TEST(Facts, PrintingIsSeen) {
+  EXPECT_TRUE(facts("call (%r1), vprintf, (%rd2, %rd3);").prints);
+  EXPECT_FALSE(facts("st.global.u32 [%rd1], 1;").prints);
+}
+
 TEST(Facts, EscapesAreSeen) {
   EXPECT_EQ(shown(facts("st.global.u64 [%rd3], %rd1;"), 0), "---e");
   EXPECT_EQ(shown(facts("st.shared.u64 [%r3], %rd1;"), 0), "---e");

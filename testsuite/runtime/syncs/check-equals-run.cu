@@ -4,9 +4,9 @@
 //
 // RUN: %build %s -o %t
 // RUN: rm -rf %t.dir && mkdir %t.dir
-// RUN: env STREAMSAN_OPTIONS=footprints=inferred,syncs=1,keep_trace=1,trace_dir=%t.dir %run %t > %t.run 2>&1
+// RUN: env STREAMSAN_OPTIONS=footprints=inferred,kernel_code=1,syncs=1,keep_trace=1,trace_dir=%t.dir %run %t > %t.run 2>&1
 // RUN: %report < %t.run
-// RUN: env STREAMSAN_OPTIONS=syncs=1 %streamsan check %t.dir/*/*.trace > %t.check 2>&1
+// RUN: env STREAMSAN_OPTIONS=kernel_code=1,syncs=1 %streamsan check %t.dir/*/*.trace > %t.check 2>&1
 // RUN: %report < %t.check
 // RUN: grep -v -e "trace kept" -e "^SUMMARY" %t.run > %t.run.part
 // RUN: grep -v -e "^SUMMARY" %t.check | diff %t.run.part -

@@ -3,13 +3,13 @@
 // All that is known stands in the JSON report.
 //
 // RUN: %build %s -o %t
-// RUN: env STREAMSAN_OPTIONS=footprints=inferred,syncs=1,json=%t.json %run %t > %t.out 2>&1
+// RUN: env STREAMSAN_OPTIONS=footprints=inferred,kernel_code=1,syncs=1,json=%t.json %run %t > %t.out 2>&1
 // RUN: %json %t.json | %report
 //
 // CHECK-DAG: findings[0].hazard = "narrower"
 // CHECK-DAG: findings[0].kind = "unneeded-sync"
 // CHECK-DAG: findings[0].sync.calls = 1
-// CHECK-DAG: findings[0].sync.evidence = "inferred"
+// CHECK-DAG: findings[0].sync.evidence = "measured"
 // CHECK-DAG: findings[0].sync.replacement = "cudaEventRecord(event, stream 1) and cudaStreamWaitEvent(stream 2, event)"
 // CHECK-DAG: findings[0].sync.verdict = "narrower"
 // CHECK-DAG: findings[0].sync.waits = "device"

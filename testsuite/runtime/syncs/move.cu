@@ -9,7 +9,7 @@
 // RUN: %syncs %t.fixed 2>&1 | %sites --check-prefix=FIXED
 //
 // CHECK: sync narrower: cudaStreamSynchronize ([[SYNC]]) is needed only between
-// CHECK: Fix: the same call, moved to right before the host ([[LOOK]]).
+// CHECK: Fix: the same call, moved to right before the host's read ([[LOOK]]), the first one if there are several.
 // CHECK: 1 narrower
 // FIXED-NOT: {{ERROR|LATENT|sync unneeded|sync narrower}}
 // FIXED: synchronising call site

@@ -4,7 +4,7 @@
 //
 // RUN: %build %s -o %t
 // RUN: echo "unneeded-sync:^wait_for_all" > %t.supp
-// RUN: env STREAMSAN_OPTIONS=footprints=inferred,syncs=1,suppressions=%t.supp %run %t 2>&1 | %report
+// RUN: env STREAMSAN_OPTIONS=footprints=inferred,kernel_code=1,syncs=1,suppressions=%t.supp %run %t 2>&1 | %report
 //
 // CHECK-NOT: sync unneeded
 // CHECK: 1 synchronising call site: 

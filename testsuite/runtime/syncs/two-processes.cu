@@ -3,7 +3,7 @@
 // Each process of a run has its own list.
 //
 // RUN: %build %s -o %t
-// RUN: env STREAMSAN_OPTIONS=footprints=inferred,syncs=1 %run sh -c "%t && %t" 2>&1 | %report
+// RUN: env STREAMSAN_OPTIONS=footprints=inferred,kernel_code=1,syncs=1 %run sh -c "%t && %t" 2>&1 | %report
 //
 // CHECK-DAG: =={{[0-9]+}}== NOTE: streamsan: sync unneeded: cudaDeviceSynchronize ([[SYNC]])
 // CHECK: SUMMARY: streamsan: no errors; {{[0-9]+}} operations in 2 processes
