@@ -65,7 +65,8 @@ class Benchmarks:
         left = self.time_left()
         if left < 5:
             raise Unavailable(TIME_LIMIT)
-        code, text, late = self.runner.call(words, min(timeout, left), self.runner.environment(**env), self.runner.folder)
+        code, text, late = self.runner.call(words, min(timeout, left), self.runner.environment(**env),
+                                            self.runner.folder)
         if late:
             raise Unavailable(f"not done after {timeout:.0f} s" if timeout <= left else TIME_LIMIT)
         numbers = measure.last_json(text)
@@ -121,9 +122,12 @@ class Benchmarks:
         if words[0] == "read":
             commands["unguarded"] = self.under(command, ("footprints=inferred", "host_guard=false"))
         taken = self.compared(commands, rule)
-        unguarded = taken.get("unguarded")
-        more = {"unguarded_ms": unguarded, "guards_alone": measure.ratio(unguarded, taken["guarded"])} if unguarded else {}
-        self.report(name, taken["plain"], taken["guarded"], **more)
+        plain, guarded, more = taken["plain"], taken["guarded"], {}
+        if "unguarded" in taken:
+            unguarded = taken["unguarded"]
+            more = {"unguarded_ms": unguarded, "recording_alone": measure.ratio(plain, unguarded),
+                    "guards_alone": measure.ratio(unguarded, guarded)}
+        self.report(name, plain, guarded, **more)
 
     def sync_advice(self):
         """Programs as they are once the advice of --syncs is followed, over the same as they were."""
@@ -142,11 +146,13 @@ class Benchmarks:
             return [measure.mean_of(measure.added([plain], [ours]), DRIVER_KINDS)
                     for plain, ours in zip(taken["plain"], taken[options])]
 
+        def spread(taken):
+            return max(measure.width(means(taken, options)) for options in DRIVER_NUMBERS.values())
+
         runs = {"plain": lambda: self.timed([program], 60)}
         for options in DRIVER_NUMBERS.values():
             runs[options] = lambda options=options: self.timed(self.under([program]), 60, options=options)
-        taken = take(runs, lambda taken: max(measure.width(means(taken, options)) for options in DRIVER_NUMBERS.values()),
-                     CALLS, self.time_left)
+        taken = take(runs, spread, CALLS, self.time_left)
         for name, options in DRIVER_NUMBERS.items():
             each = measure.added(taken["plain"], taken[options])
             plain = {kind: statistics.median(run[kind] for run in taken["plain"]) for kind in each}
@@ -206,8 +212,8 @@ class Benchmarks:
                     self.results.test(BENCHMARK + name, verdict, words, text)
 
     def run_peers(self):
-        """Other tools on the programs whose numbers are known: each once, over the median plain run. One that does not run
-        is noted."""
+        """Other tools on the programs whose numbers are known: each once, over the median plain run. One that does not
+        run is noted."""
         for job in self.jobs():
             numbers = list(filter(None, map(self.results.number, job.names)))
             if not numbers or not job.peers:

@@ -4,8 +4,9 @@
 Plain and instrumented runs alternate, and each instrumented run is compared with the plain one beside it, so a drift of
 the machine cancels; the median over the pairs drops the pair in which something else woke up.
 
-How sure a median is, is said by an interval between two of the sorted pairs. It asks nothing of how pairs are distributed:
-each lies above the true median as often as below, so the chance that the interval misses it is that of a coin.
+How sure a median is, is said by an interval between two of the sorted pairs. It asks nothing of how pairs are
+distributed: each lies above the true median as often as below, so the chance that the interval misses it is that of a
+coin.
 """
 
 import json

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs that are compared, in rounds, and when there are enough of them. See tests/test_pairs.py.
 
-A round runs each command once; who is first changes from round to round, so that neither a drift of the machine nor the
-place in the round favours one. After each cycle (as many rounds as commands) it is asked how far the ends of the interval
-of the median are apart (measure.interval), and if they are close enough that was the last round.
+A round runs each command once; who is first changes from round to round, so that neither a drift of the machine nor
+the place in the round favours one. After each cycle (as many rounds as commands) it is asked how far the ends of the
+interval of the median are apart (measure.interval), and if they are close enough that was the last round.
 
-THE RULE SEES THE SPREAD ONLY, never where the median lies: a rule that stops when the number is good makes it good. There
-is a least number of rounds, below which no interval means anything, and a largest one. The interval is that of a number of
-rounds that was settled before; asking several times makes it a little too narrow.
+THE RULE SEES THE SPREAD ONLY, never where the median lies: a rule that stops when the number is good makes it good.
+There is a least number of rounds, below which no interval means anything, and a largest one. The interval is that of a
+number of rounds that was settled before; asking several times makes it a little too narrow.
 """
 
 import math
@@ -63,7 +63,7 @@ def take(runs, spread, rule, time_left=lambda: math.inf, may_fail=None):
         if time_left() <= needed:
             if rounds >= rule.fewest:
                 break
-            raise Unavailable(f"{TIME_LIMIT}: {rounds} of at least {rule.fewest} rounds were taken" if rounds else TIME_LIMIT)
+            raise Unavailable(TIME_LIMIT + (f": {rounds} of at least {rule.fewest} rounds were taken" if rounds else ""))
         begun = time.monotonic()
         names = list(taken)
         first = rounds % len(names)

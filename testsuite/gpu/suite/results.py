@@ -69,8 +69,8 @@ class Results:
         return {"earlier": failures} if failures else {}
 
     def test(self, name, verdict, reason="", text="", **more):
-        """more: members of the entry besides, where they are not empty. Where the sources lie is nobody's business: paths
-        in the reason are relative to the repository. A judgement is not replaced by a skip."""
+        """more: members of the entry besides, where they are not empty. Where the sources lie is nobody's business:
+        paths in the reason are relative to the repository. A judgement is not replaced by a skip."""
         reason = reason.replace(ROOT, "")
         entry = {"name": name, "verdict": verdict, **({"reason": reason} if reason else {}),
                  **{key: value for key, value in more.items() if value}}

@@ -20,7 +20,8 @@ class Programs(Benchmarks):
     def __init__(self, results, takes, left=lambda: 1e9, again=False):
         self.called = []
         self.takes = takes
-        runner = SimpleNamespace(folder=results.path.parent, streamsan="streamsan", call=self.call, environment=lambda **_: {})
+        runner = SimpleNamespace(folder=results.path.parent, streamsan="streamsan", call=self.call,
+                                 environment=lambda **_: {})
         super().__init__(runner, results, results.path.parent, left, again)
 
     def built(self, source, *flags):
@@ -39,8 +40,8 @@ class Programs(Benchmarks):
 
 
 class WhichRun(unittest.TestCase):
-    NAMES = {"pytorch-step", "pytorch-step-footprints", "host-guard-read", "host-guard-4m", "host-guard-64m", "vadd-learned",
-             "sgemm-learned"}
+    NAMES = {"pytorch-step", "pytorch-step-footprints", "host-guard-read", "host-guard-4m", "host-guard-64m",
+             "vadd-learned", "sgemm-learned"}
 
     def setUp(self):
         folder = TemporaryDirectory()
@@ -69,7 +70,8 @@ class WhichRun(unittest.TestCase):
             self.assertEqual((entry["ratio"], entry["interval"], entry["pairs"]), (2, [2, 2], 6), entry["name"])
         self.assertEqual(numbers["vadd-learned"]["peers"], {"memcheck": 4})
         self.assertEqual(numbers["pytorch-step-footprints"]["peers"], {"torch-cuda-sanitizer": 1, "memcheck": 4})
-        self.assertEqual(numbers["host-guard-read"]["detail"]["guards_alone"], 1)
+        detail = numbers["host-guard-read"]["detail"]
+        self.assertEqual((detail["recording_alone"], detail["guards_alone"]), (2, 1))
 
     def test_the_most_wanted_is_first_and_the_peers_are_last(self):
         called = self.run_all(self.results(), lambda words: 1)

@@ -7,7 +7,8 @@ from tempfile import TemporaryDirectory
 from suite import continuation
 
 SUBJECT = {"commit": "abc", "device": "D", "driver": "580", "toolkit": "13.0"}
-DOCUMENT = {**SUBJECT, "runs": 1, "tests": [{"name": "a", "verdict": "pass"}], "benchmarks": [{"name": "x", "ratio": 1}]}
+DOCUMENT = {**SUBJECT, "runs": 1, "tests": [{"name": "a", "verdict": "pass"}],
+            "benchmarks": [{"name": "x", "ratio": 1}]}
 
 
 class Continuation(unittest.TestCase):
