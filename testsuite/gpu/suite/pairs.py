@@ -63,7 +63,7 @@ def take(runs, spread, rule, time_left=lambda: math.inf, may_fail=None):
         if time_left() <= needed:
             if rounds >= rule.fewest:
                 break
-            raise Unavailable(TIME_LIMIT + (f": {rounds} of at least {rule.fewest} rounds were taken" if rounds else ""))
+            raise Unavailable(TIME_LIMIT + (f": {rounds} of at least {rule.fewest} rounds taken" if rounds else ""))
         begun = time.monotonic()
         names = list(taken)
         first = rounds % len(names)
