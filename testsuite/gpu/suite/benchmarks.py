@@ -216,7 +216,8 @@ class Benchmarks:
 
     def run_peers(self):
         """Other tools on the programs whose numbers are known: each once, over the median plain run. One that does not
-        run is noted."""
+        run is noted. How many there was no time for."""
+        too_late = 0
         for job in self.jobs():
             numbers = list(filter(None, map(self.results.number, job.names)))
             if not numbers or not job.peers:
@@ -233,6 +234,8 @@ class Benchmarks:
                     milliseconds = self.timed(words, 150, **env)["ms"]
                 except (Unavailable, Failed) as error:
                     self.results.note(f"==== {job.names[0]}, peer {peer}: {error}")
+                    too_late += str(error) == TIME_LIMIT
                     continue
                 for number in numbers:
                     self.results.peer(number["name"], peer, measure.against(number["detail"]["plain_ms"], milliseconds))
+        return too_late

@@ -55,7 +55,7 @@ class WhichRun(unittest.TestCase):
         programs = Programs(results, takes, **more)
         programs.jobs = lambda: [job for job in Benchmarks.jobs(programs) if set(job.names) <= self.NAMES]
         programs.run(null=False)
-        programs.run_peers()
+        self.peerless = programs.run_peers()
         return programs.called
 
     def results(self, earlier=None):
@@ -86,10 +86,11 @@ class WhichRun(unittest.TestCase):
         known = {entry["name"] for entry in first.document["benchmarks"]}
         self.assertEqual(len(first.out_of_time()), len(self.NAMES) - len(known))
         self.assertTrue(known and known < self.NAMES)
+        self.assertEqual(self.peerless, 2)  # of pytorch-step
         second = self.results(first.document)
         called = self.run_all(second, lambda words: 1)
         self.assertEqual({entry["name"] for entry in second.document["benchmarks"]}, self.NAMES)
-        self.assertEqual((second.out_of_time(), second.document["tests"]), ([], []))
+        self.assertEqual((second.out_of_time(), second.document["tests"], self.peerless), ([], [], 0))
         self.assertNotIn(["python", "400"], called)
         self.assertIn(["memcheck", "python", "30"], called)
         self.assertEqual(self.run_all(self.results(second.document), lambda words: 1), [])
