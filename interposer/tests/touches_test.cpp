@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "interposer/clock.h"
 #include "interposer/host/guards.h"
 #include "interposer/host/loans.h"
 #include "interposer/tests/loans_fixture.h"
@@ -105,6 +106,22 @@ TEST_F(Loans, NoTimeNoGuards) {
   lend_all(LoanUse::Writes);
   before_host_call(memory_, 1, false, "write", __builtin_frame_address(0));
   EXPECT_EQ(take_records().size(), 1u) << "what costs nothing is still seen";
+}
+
+TEST_F(Loans, TimeForGuardsComesBack) {
+  testing::test_options().host_guard_cost = 10;
+  bool refused = false;
+  bool again = false;
+  const std::uint64_t deadline = monotonic_ns() + 5 * kNanosecondsPerSecond;
+  while (!again && monotonic_ns() < deadline) {
+    lend_all(LoanUse::Writes);
+    const bool guarded = !readable(memory_);
+    stream_waited_for(kStream);
+    refused |= !guarded;
+    again = refused && guarded;
+  }
+  EXPECT_TRUE(refused);
+  EXPECT_TRUE(again) << "being refused has cost more than time brings";
 }
 
 TEST_F(Loans, AChildTouchesItsCopy) {
