@@ -69,9 +69,11 @@ bool set_protection(std::uint64_t begin, std::uint64_t end, Protection protectio
 
 GuardTime::GuardTime() : start_(monotonic_ns()) {}
 
-GuardTime::~GuardTime() { g_spent_ns += monotonic_ns() - start_ + kUnseen; }
+GuardTime::~GuardTime() {
+  if (counts_) g_spent_ns += monotonic_ns() - start_ + kUnseen;
+}
 
-bool GuardTime::affordable() const { return is_affordable(start_); }
+bool GuardTime::affordable() { return counts_ = is_affordable(start_); }
 
 bool guards_are_affordable() { return is_affordable(monotonic_ns()); }
 

@@ -58,11 +58,13 @@ class GuardTime {
   ~GuardTime();
   GuardTime(const GuardTime&) = delete;
   GuardTime& operator=(const GuardTime&) = delete;
-  /// Is there time left for one more guard?
-  [[nodiscard]] bool affordable() const;
+  /// Is there time left for one more guard? If not, nothing is measured: otherwise a loop that lends often would use up
+  /// what it is given by being refused, and never have a guard again.
+  [[nodiscard]] bool affordable();
 
  private:
   std::uint64_t start_;
+  bool counts_ = true;
 };
 
 /// The same, without measuring anything.

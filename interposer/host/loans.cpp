@@ -190,7 +190,7 @@ void unguard_for_driver(Loan& loan) {
 
 void guard(Loan& loan, HostRegion& region) {
   if (!region.guardable || !options().host_guard) return;
-  const GuardTime time;
+  GuardTime time;
   if (!time.affordable() || !faults_are_ours()) return;
   const GuardedPages chosen = choose_pages(region, loan.begin, loan.end);
   for (unsigned i = 0; i < chosen.count; ++i) {

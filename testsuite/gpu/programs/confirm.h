@@ -44,3 +44,16 @@ inline int tell_result(const float* values, int count, float expected) {
   }
   return wrong != 0;
 }
+
+/// Some time later, in the stream: in times `factor`. Tells whether the result is `expected`: what main() returns.
+/// All memory is there already, since an allocation would wait for what runs.
+inline int tell_scaled(const float* in, float* out, float* result, float factor, float expected, cudaStream_t stream) {
+  pause_host();
+  scale<<<blocks_for(kCount), 256, 0, stream>>>(in, out, kCount, factor);
+  CHECK(cudaGetLastError());
+  CHECK(cudaMemcpyAsync(result, out, kBytes, cudaMemcpyDeviceToHost, stream));
+  CHECK(cudaStreamSynchronize(stream));
+  const int wrong = tell_result(result, kCount, expected);
+  CHECK(cudaDeviceSynchronize());
+  return wrong;
+}

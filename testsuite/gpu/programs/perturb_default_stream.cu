@@ -16,12 +16,5 @@ int main() {
 #ifdef FIXED
   order(nullptr, reading);
 #endif
-  pause_host();
-  scale<<<blocks_for(kCount), 256, 0, reading>>>(data, out, kCount, 9.0f);
-  CHECK(cudaGetLastError());
-  CHECK(cudaMemcpyAsync(result, out, kBytes, cudaMemcpyDeviceToHost, reading));
-  CHECK(cudaStreamSynchronize(reading));
-  const int wrong = tell_result(result, kCount, 9.0f);
-  CHECK(cudaDeviceSynchronize());
-  return wrong;
+  return tell_scaled(data, out, result, 9.0f, 9.0f, reading);
 }

@@ -28,12 +28,5 @@ int main() {
 #ifdef FIXED
   order(launching, reading);
 #endif
-  pause_host();
-  scale<<<blocks_for(kCount), 256, 0, reading>>>(data, out, kCount, 4.0f);
-  CHECK(cudaGetLastError());
-  CHECK(cudaMemcpyAsync(result, out, kBytes, cudaMemcpyDeviceToHost, reading));
-  CHECK(cudaStreamSynchronize(reading));
-  const int wrong = tell_result(result, kCount, 4.0f);
-  CHECK(cudaDeviceSynchronize());
-  return wrong;
+  return tell_scaled(data, out, result, 4.0f, 4.0f, reading);
 }

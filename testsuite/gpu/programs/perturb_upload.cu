@@ -17,12 +17,5 @@ int main() {
 #ifdef FIXED
   order(upload, compute);
 #endif
-  pause_host();
-  scale<<<blocks_for(kCount), 256, 0, compute>>>(in, out, kCount, 3.0f);
-  CHECK(cudaGetLastError());
-  CHECK(cudaMemcpyAsync(result, out, kBytes, cudaMemcpyDeviceToHost, compute));
-  CHECK(cudaStreamSynchronize(compute));
-  const int wrong = tell_result(result, kCount, 6.0f);
-  CHECK(cudaDeviceSynchronize());
-  return wrong;
+  return tell_scaled(in, out, result, 3.0f, 6.0f, compute);
 }

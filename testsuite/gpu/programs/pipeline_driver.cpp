@@ -2,30 +2,11 @@
 //
 // The pipeline as a driver-API program: linked with libcuda, kernels from a PTX file named on the command line. Here
 // the program's own calls go straight to the cu* symbols, no CUDA runtime in between.
-#include <cuda.h>
-
-#include <cstdio>
-#include <cstdlib>
-
-static void check(CUresult result, const char* call, int line) {
-  if (result == CUDA_SUCCESS) return;
-  const char* text = nullptr;
-  cuGetErrorString(result, &text);
-  std::fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, line, call, text != nullptr ? text : "?");
-  std::exit(2);
-}
-#define CHECK(call) check((call), #call, __LINE__)
+#include "driver_api.h"
 
 int main(int argc, char** argv) {
-  if (argc != 2) {
-    std::fprintf(stderr, "usage: %s kernels.ptx\n", argv[0]);
-    return 2;
-  }
-  CHECK(cuInit(0));
   CUdevice device;
-  CHECK(cuDeviceGet(&device, 0));
-  CUcontext context;
-  CHECK(cuDevicePrimaryCtxRetain(&context, device));
+  CUcontext context = begin(argc, argv, &device);
   CHECK(cuCtxSetCurrent(context));
   CUmodule module;
   CHECK(cuModuleLoad(&module, argv[1]));

@@ -48,6 +48,13 @@ T* device_memory(size_t count) {
 }
 
 template <class T>
+T* zeros(size_t count) {
+  T* pointer = device_memory<T>(count);
+  CHECK(cudaMemset(pointer, 0, count * sizeof(T)));
+  return pointer;
+}
+
+template <class T>
 T* pinned_memory(size_t count) {
   T* pointer;
   CHECK(cudaMallocHost(&pointer, count * sizeof(T)));

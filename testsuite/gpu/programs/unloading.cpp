@@ -2,21 +2,10 @@
 //
 // Two threads that load a module, launch a kernel of it, wait and unload it, over and over: while the kernel of one is
 // being learned, the module of the other goes away, and its address comes back as another function.
-#include <cuda.h>
-
-#include <cstdio>
-#include <cstdlib>
 #include <thread>
 #include <vector>
 
-static void check(CUresult result, const char* call, int line) {
-  if (result == CUDA_SUCCESS) return;
-  const char* text = nullptr;
-  cuGetErrorString(result, &text);
-  std::fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, line, call, text != nullptr ? text : "?");
-  std::exit(2);
-}
-#define CHECK(call) check((call), #call, __LINE__)
+#include "driver_api.h"
 
 static void work(CUcontext context, const char* ptx) {
   constexpr int kCount = 1 << 14;
@@ -50,15 +39,8 @@ static void work(CUcontext context, const char* ptx) {
 }
 
 int main(int argc, char** argv) {
-  if (argc != 2) {
-    std::fprintf(stderr, "usage: %s kernels.ptx\n", argv[0]);
-    return 2;
-  }
-  CHECK(cuInit(0));
   CUdevice device;
-  CHECK(cuDeviceGet(&device, 0));
-  CUcontext context;
-  CHECK(cuDevicePrimaryCtxRetain(&context, device));
+  CUcontext context = begin(argc, argv, &device);
   std::thread other(work, context, argv[1]);
   work(context, argv[1]);
   other.join();

@@ -1,56 +1,75 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs the benchmarks, one after the other and nothing beside them. What each means: docs/benchmarks.md.
 
-A benchmark that cannot run is a skipped test "benchmark-NAME" with the reason; one whose program fails, a failed one.
+A number that cannot be had is a skipped test "benchmark-NAME" with the reason; one whose program fails, a failed one.
+What has been measured by the run that is continued is not measured again.
 """
 
 import statistics
 import subprocess
 import sys
-import time
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Callable, Optional
 
 from suite import cases_syncs, machine, measure, sync_advice
 from suite.build import BuildError
 from suite.case import MEASURED
-from suite.results import FAIL, SKIP
+from suite.pairs import Failed, Rule, Unavailable, take
+from suite.results import BENCHMARK, FAIL, SKIP, TIME_LIMIT
 
 SOURCES = Path(__file__).resolve().parent.parent.parent / "benchmarks"
-PAIRS = 7
-STEP_PAIRS = 15  # a training step varies by a tenth from process to process
-FEWEST_STEP_PAIRS = 5
-STEP_SECONDS = 120  # no further pair of it after so long, beyond the fewest
-STEADY_PAIRS = 9  # of what is timed in its steady state
-LOADER_PAIRS = 21  # that many: how fast the host fills 64 MiB differs by a factor of two from process to process
-HOST_GUARD = (("host-guard-4m", ("load", "4"), STEADY_PAIRS), ("host-guard-64m", ("load", "64"), LOADER_PAIRS),
-              ("host-guard-read", ("read", "0"), STEADY_PAIRS))
+CALLS = Rule(narrow=20)  # nanoseconds added to a call
+STEADY = Rule(narrow=0.01)  # of what is timed in its steady state
+GUARDED = Rule(narrow=0.02)
+LOADER = Rule(narrow=0.02, most=24)  # how fast the host fills 64 MiB differs by a factor of two from process to process
+STEP = Rule(narrow=0.02, most=15, seconds=120)  # a training step varies by a tenth from process to process
+ADVICE_PAIRS = 9
+HOST_GUARD = (("host-guard-read", ("read", "0"), GUARDED), ("host-guard-4m", ("load", "4"), GUARDED),
+              ("host-guard-64m", ("load", "64"), LOADER))
 DRIVER_KINDS = ("record", "wait", "launch")  # what driver-call-ns is the mean of
+DRIVER_NUMBERS = {"driver-call-ns": "stacks=0", "driver-call-stack-ns": "stacks=1"}
 
 
-class Unavailable(Exception):
-    """Why a benchmark is skipped."""
-
-
-class Failed(Exception):
-    pass
+@dataclass(frozen=True)
+class Job:
+    names: tuple  # of the numbers
+    run: Callable
+    peers: Optional[Callable] = None  # [(peer, words, environment)]: tools to compare with
+    null: bool = False  # means something without a GPU
 
 
 class Benchmarks:
-    def __init__(self, runner, results, product, time_left):
-        """time_left(): seconds until nothing new may be started."""
+    def __init__(self, runner, results, product, time_left, again=False):
+        """time_left(): seconds until nothing new may be started. again: what failed is run once more."""
         self.runner = runner
         self.results = results
         self.product = Path(product)
         self.time_left = time_left
+        self.again = again
+        self.programs = {}  # source -> what was built of it
+
+    def jobs(self):
+        """The most wanted numbers first, should time run out."""
+        return [
+            Job(("pytorch-step", "pytorch-step-footprints"), self.pytorch_step, self.pytorch_peers),
+            *(Job((name,), lambda row=(name, *rest): self.host_guard(*row)) for name, *rest in HOST_GUARD),
+            self.learned("vadd-learned", "vadd_learned.cu"),
+            self.learned("sgemm-learned", "sgemm_learned.cu", "-lcublas"),
+            Job(("sync-advice",), self.sync_advice),
+            Job(("engine-ops-per-s",), self.engine, null=True),
+            Job(tuple(DRIVER_NUMBERS), self.driver_call, null=True),
+        ]
 
     def timed(self, words, timeout, **env):
         """The JSON object a benchmark program prints last."""
-        timeout = min(timeout, self.time_left())
-        if timeout < 5:
-            raise Unavailable("time limit")
-        code, text, late = self.runner.call(words, timeout, self.runner.environment(**env), self.runner.folder)
+        left = self.time_left()
+        if left < 5:
+            raise Unavailable(TIME_LIMIT)
+        code, text, late = self.runner.call(words, min(timeout, left), self.runner.environment(**env),
+                                            self.runner.folder)
         if late:
-            raise Unavailable(f"not done after {timeout:.0f} s")
+            raise Unavailable(f"not done after {timeout:.0f} s" if timeout <= left else TIME_LIMIT)
         numbers = measure.last_json(text)
         if code != 0 or numbers is None:
             raise Failed(f"exit code {code} of {' '.join(map(str, words))}\n{text}")
@@ -61,54 +80,56 @@ class Benchmarks:
 
     def built(self, source, *flags):
         program = self.runner.folder / Path(source).stem
-        words = [str(machine.toolkit() / "bin" / "nvcc"), "-O2", str(SOURCES / source), *flags, "-o", str(program)]
-        done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=120)
-        if done.returncode != 0:
-            raise BuildError(done.stderr)
-        return str(program)
-
-    def peers(self, name, plain, slow):
-        """{peer: ratio} of the tools in slow: [(name, words, environment)]. A peer that does not run is noted."""
-        ratios = {}
-        for peer, words, env in slow:
-            try:
-                ratios[peer] = measure.against(plain, self.timed(words, 150, **env)["ms"])
-            except (Unavailable, Failed) as error:
-                self.results.note(f"==== {name}, peer {peer}: {error}")
-        return ratios
+        if source not in self.programs:
+            words = [str(machine.toolkit() / "bin" / "nvcc"), "-O2", str(SOURCES / source), *flags, "-o", str(program)]
+            done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=120)
+            if done.returncode != 0:
+                raise BuildError(done.stderr)
+            self.programs[source] = str(program)
+        return self.programs[source]
 
     def memcheck(self, words):
         """As a peer, if there is one."""
         sanitizer = machine.find_tool("compute-sanitizer")
         return [("compute-sanitizer-memcheck", [sanitizer, "--tool", "memcheck", *words], {})] if sanitizer else []
 
-    def steady(self, words, *options, pairs=STEADY_PAIRS):
-        """Times of a program in its steady state: those of plain runs, then for each of the options those under us."""
-        jobs = [([], words), *(([], self.under(words, chosen)) for chosen in options)]
-        for pair in range(pairs):
-            for times, command in jobs if pair % 2 else reversed(jobs):
-                times.append(self.timed(command, 60)["ms"])
-        return [times for times, _ in jobs]
+    def compared(self, commands, rule, timeout=60, may_fail=None):
+        """Milliseconds of each command {name: words} in rounds, until the ratio of each to "plain" is known."""
+        def spread(taken):
+            return max(measure.relative_width(measure.ratios(taken["plain"], ours))
+                       for name, ours in taken.items() if name != "plain")
+
+        runs = {name: lambda words=words: self.timed(words, timeout)["ms"] for name, words in commands.items()}
+        return take(runs, spread, rule, self.time_left, may_fail)
+
+    def report(self, name, plain, ours, **detail):
+        low, high = measure.interval(measure.ratios(plain, ours))
+        self.results.benchmark(name, ratio=measure.ratio(plain, ours), interval=[round(low, 3), round(high, 3)],
+                               pairs=len(ours), detail={"plain_ms": plain, "streamsan_ms": ours, **detail})
 
     def learned(self, name, source, *flags):
         """A program whose launches are all alike, with measured footprints."""
-        program = self.built(source, "-std=c++20", *flags)
-        plain, ours = self.steady([program], MEASURED)
-        self.results.benchmark(name, ratio=measure.ratio(plain, ours),
-                               peers=self.peers(name, plain, self.memcheck([program, "1", "3", "1"])),
-                               detail={"plain_ms": plain, "streamsan_ms": ours})
+        def run():
+            program = self.built(source, "-std=c++20", *flags)
+            taken = self.compared({"plain": [program], "ours": self.under([program], MEASURED)}, STEADY)
+            self.report(name, taken["plain"], taken["ours"])
 
-    def host_guard(self, name, words, pairs):
+        return Job((name,), run, lambda: self.memcheck([self.built(source, "-std=c++20", *flags), "1", "3", "1"]))
+
+    def host_guard(self, name, words, rule):
         """A correct program that lends host memory all the time. Where a step is short it runs without guards as well:
         that tells what recording its calls costs."""
-        program = self.built("host_guard.cu", "-std=c++20")
-        guards = ("true", "false") if words[0] == "read" else ("true",)
-        options = (("footprints=inferred", "host_guard=" + on) for on in guards)
-        plain, guarded, *unguarded = self.steady([program, *words], *options, pairs=pairs)
-        detail = {"plain_ms": plain, "streamsan_ms": guarded}
-        for times in unguarded:
-            detail.update(unguarded_ms=times, guards_alone=measure.ratio(times, guarded))
-        self.results.benchmark(name, ratio=measure.ratio(plain, guarded), detail=detail)
+        command = [self.built("host_guard.cu", "-std=c++20"), *words]
+        commands = {"plain": command, "guarded": self.under(command, ("footprints=inferred", "host_guard=true"))}
+        if words[0] == "read":
+            commands["unguarded"] = self.under(command, ("footprints=inferred", "host_guard=false"))
+        taken = self.compared(commands, rule)
+        plain, guarded, more = taken["plain"], taken["guarded"], {}
+        if "unguarded" in taken:
+            unguarded = taken["unguarded"]
+            more = {"unguarded_ms": unguarded, "recording_alone": measure.ratio(plain, unguarded),
+                    "guards_alone": measure.ratio(unguarded, guarded)}
+        self.report(name, plain, guarded, **more)
 
     def sync_advice(self):
         """Programs as they are once the advice of --syncs is followed, over the same as they were."""
@@ -116,61 +137,58 @@ class Benchmarks:
         source = self.runner.folder / "sync_advice_programs.cu"
         source.write_text(sync_advice.generated(programs))
         program = self.built(source, "-std=c++17", f"-I{SOURCES}", cases_syncs.INCLUDE)
-        pairs = self.timed([program, cases_syncs.CYCLES, str(STEADY_PAIRS)], 60)
-        self.results.benchmark("sync-advice", **sync_advice.numbers(pairs))
+        pairs = self.timed([program, cases_syncs.CYCLES, str(ADVICE_PAIRS)], 60)
+        self.results.benchmark("sync-advice", pairs=ADVICE_PAIRS, **sync_advice.numbers(pairs))
 
     def driver_call(self):
-        """driver-call-ns and driver-call-stack-ns."""
         program = self.built("driver_call.cpp", "-cudart", "none", f"-L{machine.toolkit()}/lib64/stubs", "-lcuda")
-        runs = {"plain": [], "stacks=0": [], "stacks=1": []}
-        for _ in range(PAIRS):
-            for options, numbers in runs.items():
-                if options == "plain":
-                    numbers.append(self.timed([program], 60))
-                else:
-                    numbers.append(self.timed(self.under([program]), 60, options=options))
-        for name, options in (("driver-call-ns", "stacks=0"), ("driver-call-stack-ns", "stacks=1")):
-            each = measure.added(runs["plain"], runs[options])
-            plain = {kind: statistics.median(run[kind] for run in runs["plain"]) for kind in each}
-            self.results.benchmark(name, value=measure.mean_of(each, DRIVER_KINDS),
+
+        def means(taken, options):
+            """Added to a call, by pair."""
+            return [measure.mean_of(measure.added([plain], [ours]), DRIVER_KINDS)
+                    for plain, ours in zip(taken["plain"], taken[options])]
+
+        def spread(taken):
+            return max(measure.width(means(taken, options)) for options in DRIVER_NUMBERS.values())
+
+        runs = {"plain": lambda: self.timed([program], 60)}
+        for options in DRIVER_NUMBERS.values():
+            runs[options] = lambda options=options: self.timed(self.under([program]), 60, options=options)
+        taken = take(runs, spread, CALLS, self.time_left)
+        for name, options in DRIVER_NUMBERS.items():
+            each = measure.added(taken["plain"], taken[options])
+            plain = {kind: statistics.median(run[kind] for run in taken["plain"]) for kind in each}
+            added = means(taken, options)
+            self.results.benchmark(name, value=round(statistics.median(added), 1), pairs=len(added),
+                                   interval=list(measure.interval(added)),
                                    detail={"added_ns": each, "plain_ns": plain, "mean_of": list(DRIVER_KINDS)})
 
-    def pytorch_step(self):
-        """pytorch-step and pytorch-step-footprints, over the same plain runs."""
+    def pytorch(self, steps):
         reason = machine.missing("module:torch")
         if reason:
             raise Unavailable(reason)
-        script = [sys.executable, str(SOURCES / "pytorch_step.py")]
-        plain, inferred, learned = [], [], []
-        jobs = [(plain, [*script, "400"]), (inferred, self.under([*script, "400"])),
-                (learned, self.under([*script, "400"], MEASURED))]
-        start = time.monotonic()
-        for pair in range(STEP_PAIRS):
-            if pair >= FEWEST_STEP_PAIRS and time.monotonic() - start > STEP_SECONDS:
-                break
-            # The first of each round changes, so that a drift of the machine favours none.
-            first = pair % len(jobs)
-            for job in jobs[first:] + jobs[:first]:
-                times, words = job
-                try:
-                    times.append(self.timed(words, 120)["ms"])
-                except Failed as error:
-                    if times is not learned:
-                        raise
-                    jobs.remove(job)  # that costs the newer number, and not the older one
-                    learned.clear()
-                    self.results.test("benchmark-pytorch-step-footprints", FAIL, "the benchmark did not run", str(error))
-        short = [*script, "30"]
-        peers = self.peers("pytorch-step", plain, [
-            ("torch-cuda-sanitizer", short, {"TORCH_CUDA_SANITIZER": "1"}), *self.memcheck(short)])
-        for name, ours in (("pytorch-step", inferred), ("pytorch-step-footprints", learned)):
-            if not ours:
-                continue
-            self.results.benchmark(name, ratio=measure.ratio(plain, ours), peers=peers,
-                                   detail={"plain_ms": plain, "streamsan_ms": ours})
+        return [sys.executable, str(SOURCES / "pytorch_step.py"), str(steps)]
+
+    def pytorch_step(self):
+        """pytorch-step and pytorch-step-footprints, over the same plain runs."""
+        words = self.pytorch(400)
+
+        def footprints_failed(error):  # that costs the newer number, and not the older one
+            self.results.test(f"{BENCHMARK}pytorch-step-footprints", FAIL, "the benchmark did not run", str(error))
+
+        taken = self.compared({"plain": words, "pytorch-step": self.under(words),
+                               "pytorch-step-footprints": self.under(words, MEASURED)}, STEP, 120,
+                              {"pytorch-step-footprints": footprints_failed})
+        plain = taken.pop("plain")
+        for name, ours in taken.items():
+            self.report(name, plain, ours)
+
+    def pytorch_peers(self):
+        words = self.pytorch(30)
+        return [("torch-cuda-sanitizer", words, {"TORCH_CUDA_SANITIZER": "1"}), *self.memcheck(words)]
 
     def engine(self):
-        """engine-ops-per-s: the ordering engine alone, on one core, no GPU."""
+        """The ordering engine alone, on one core, no GPU."""
         binary = next((p for p in sorted(self.product.rglob("streamsan_engine_benchmark")) if p.is_file()), None)
         if binary is None:
             raise Unavailable("no streamsan_engine_benchmark in the build tree")
@@ -181,18 +199,43 @@ class Benchmarks:
                                detail={**detail, "all_runs": [run["value"] for run in runs]})
 
     def run(self, null):
-        # The most wanted number first, should time run out.
-        jobs = [("driver-call", self.driver_call), ("engine-ops-per-s", self.engine)]
-        if not null:
-            jobs[1:1] = [("vadd-learned", lambda: self.learned("vadd-learned", "vadd_learned.cu")),
-                         ("sgemm-learned", lambda: self.learned("sgemm-learned", "sgemm_learned.cu", "-lcublas")),
-                         ("sync-advice", self.sync_advice),
-                         *((name, lambda row=(name, *rest): self.host_guard(*row)) for name, *rest in HOST_GUARD),
-                         ("pytorch-step", self.pytorch_step)]
-        for name, job in jobs:
+        for job in self.jobs():
+            if (null and not job.null) or not any(self.results.is_number_open(name, self.again) for name in job.names):
+                continue
+            before = {name: self.results.number(name) for name in job.names}
             try:
-                job()
+                job.run()
+                continue
             except Unavailable as reason:
-                self.results.test("benchmark-" + name, SKIP, str(reason))
+                verdict, words, text = SKIP, str(reason), ""
             except (Failed, BuildError, KeyError) as error:
-                self.results.test("benchmark-" + name, FAIL, "the benchmark did not run", str(error))
+                verdict, words, text = FAIL, "the benchmark did not run", str(error)
+            for name, number in before.items():
+                if number is None:
+                    self.results.test(BENCHMARK + name, verdict, words, text)
+
+    def run_peers(self):
+        """Other tools on the programs whose numbers are known: each once, over the median plain run. One that does not
+        run is noted. How many there was no time for."""
+        too_late = 0
+        for job in self.jobs():
+            numbers = list(filter(None, map(self.results.number, job.names)))
+            if not numbers or not job.peers:
+                continue
+            try:
+                peers = job.peers()
+            except (Unavailable, BuildError) as error:
+                self.results.note(f"==== {job.names[0]}, peers: {error}")
+                continue
+            for peer, words, env in peers:
+                if all(peer in number["peers"] for number in numbers):
+                    continue
+                try:
+                    milliseconds = self.timed(words, 150, **env)["ms"]
+                except (Unavailable, Failed) as error:
+                    self.results.note(f"==== {job.names[0]}, peer {peer}: {error}")
+                    too_late += str(error) == TIME_LIMIT
+                    continue
+                for number in numbers:
+                    self.results.peer(number["name"], peer, measure.against(number["detail"]["plain_ms"], milliseconds))
+        return too_late

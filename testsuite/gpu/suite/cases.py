@@ -62,13 +62,15 @@ LIFETIMES = [
     Case("recycled", Target("recycled.cu", ("-g",))),
 ]
 
+RACE = {"site_source": "race.cuh"}
+
 # A program that fails by itself keeps its own exit code, whatever is found.
 BEHAVIOUR = [
-    *twins("killed", "ending.cu", race("copy", "kernel"), command=("{}", "kill"), fixed=Expect(exit=137)),
-    *twins("aborted", "ending.cu", race("copy", "kernel"), command=("{}", "abort"), fixed=Expect(exit=134)),
-    *twins("exit-code", "ending.cu", race("copy", "kernel"), command=("{}", "3"), fixed=Expect(exit=3)),
+    *twins("killed", "ending.cu", race("copy", "kernel"), command=("{}", "kill"), fixed=Expect(exit=137), **RACE),
+    *twins("aborted", "ending.cu", race("copy", "kernel"), command=("{}", "abort"), fixed=Expect(exit=134), **RACE),
+    *twins("exit-code", "ending.cu", race("copy", "kernel"), command=("{}", "3"), fixed=Expect(exit=3), **RACE),
     *twins("forked", "forked.cu",
-           Expect(exit=66, findings=(Finding(hazard="read-after-write", count=2),), sites=("copy", "kernel"))),
+           Expect(exit=66, findings=(Finding(hazard="read-after-write", count=2),), sites=("copy", "kernel")), **RACE),
     Case("many-streams", Target("many_streams.cu", ("-g", "-DFIXED")), timeout=120, cost=10),
     Case("graph", Target("graph.cu", ("-g", "-DFIXED")), expect=Expect()),
     Case("doctor", command=("{streamsan}", "doctor"), mode="shell", expect=Expect(text=(r"(?i)driver",))),

@@ -3,10 +3,17 @@
 
 Plain and instrumented runs alternate, and each instrumented run is compared with the plain one beside it, so a drift of
 the machine cancels; the median over the pairs drops the pair in which something else woke up.
+
+How sure a median is, is said by an interval between two of the sorted pairs. It asks nothing of how pairs are
+distributed: each lies above the true median as often as below, so the chance that the interval misses it is that of a
+coin.
 """
 
 import json
+import math
 import statistics
+
+MISSED = 0.05  # most of the intervals that do not hold the true median
 
 
 def last_json(text):
@@ -30,9 +37,34 @@ def mean_of(numbers, kinds):
     return round(statistics.mean(numbers[kind] for kind in kinds), 1)
 
 
+def ratios(plain, instrumented):
+    """instrumented / plain of each pair."""
+    return [i / p for p, i in zip(plain, instrumented)]
+
+
 def ratio(plain, instrumented):
     """Median over the pairs of instrumented / plain."""
-    return round(statistics.median(i / p for p, i in zip(plain, instrumented)), 3)
+    return round(statistics.median(ratios(plain, instrumented)), 3)
+
+
+def interval(values):
+    """(low, high) around the median, or None: fewer than six values say nothing with this confidence."""
+    values = sorted(values)
+    missed, outside = 0.0, 0
+    while (missed := missed + 2 * math.comb(len(values), outside) / 2 ** len(values)) <= MISSED:
+        outside += 1
+    return (values[outside - 1], values[-outside]) if outside else None
+
+
+def relative_width(values):
+    """How far the ends of the interval are apart, as a share; infinite where there is none."""
+    ends = interval(values)
+    return ends[1] / ends[0] - 1 if ends and ends[0] > 0 else math.inf
+
+
+def width(values):
+    ends = interval(values)
+    return ends[1] - ends[0] if ends else math.inf
 
 
 def against(plain, value):

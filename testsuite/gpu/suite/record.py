@@ -9,6 +9,8 @@ trace whose findings are not those of the case's row is not kept.
 
 import json
 import lzma
+import os
+import tarfile
 from pathlib import Path
 
 from suite import trace
@@ -27,6 +29,32 @@ TEST = """\
 # RUN: %json %t.json | %filecheck %s
 #
 """
+
+
+class Traces:
+    """The folder that traces are kept in, or an archive of it (.tar.gz) that is written by close()."""
+
+    def __init__(self, place, scratch, goes_on):
+        """scratch: a folder for what an archive will hold; goes_on: what is in the archive already stays in it."""
+        self.archive = place if place.name.endswith(".tar.gz") else None
+        self.folder = scratch / "traces" if self.archive else place
+        if self.archive and goes_on and self.archive.exists():
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with tarfile.open(self.archive) as archive:
+                for member in archive.getmembers():
+                    if member.isfile():
+                        (self.folder / Path(member.name).name).write_bytes(archive.extractfile(member).read())
+
+    def has(self, name):
+        return all((self.folder / (name + suffix)).exists() for suffix in (".trace.xz", ".test"))
+
+    def close(self):
+        if not self.archive or not self.folder.exists():
+            return
+        partial = self.archive.with_name(self.archive.name + ".partial")
+        with tarfile.open(partial, "w:gz") as archive:
+            archive.add(self.folder, arcname=".")
+        os.replace(partial, self.archive)
 
 
 def facts(report):

@@ -23,3 +23,16 @@ class Measure(unittest.TestCase):
 
     def test_a_peer_against_the_median_plain_run(self):
         self.assertEqual(measure.against([1.0, 2.0, 50.0], 24.0), 12.0)
+
+    def test_the_interval_of_a_median(self):
+        """The ranks of the sign test, as tables have them."""
+        self.assertIsNone(measure.interval([1, 2, 3, 4, 5]))
+        for size, ends in ((6, (1, 6)), (8, (1, 8)), (9, (2, 8)), (15, (4, 12)), (21, (6, 16)), (25, (8, 18))):
+            self.assertEqual(measure.interval(list(range(size, 0, -1))), ends, size)
+
+    def test_width_is_of_the_spread_only(self):
+        pairs = [1.0, 1.01, 1.02, 1.03, 1.04, 1.05]
+        self.assertAlmostEqual(measure.relative_width(pairs), 0.05)
+        self.assertAlmostEqual(measure.relative_width([7 * value for value in pairs]), 0.05)
+        self.assertEqual(measure.width([-5, -4, 0, 1, 2, 3]), 8)
+        self.assertEqual((measure.width([1]), measure.relative_width([1])), (float("inf"),) * 2)

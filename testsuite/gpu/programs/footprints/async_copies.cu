@@ -50,14 +50,6 @@ __global__ void guarded(const int4* in, int4* out, int n) {
   write_back(staged, out, gridDim.x * blockDim.x);
 }
 
-template <class T>
-T* zeros(size_t count) {
-  T* pointer;
-  CHECK(cudaMalloc(&pointer, count * sizeof(T)));
-  CHECK(cudaMemset(pointer, 0, count * sizeof(T)));
-  return pointer;
-}
-
 }  // namespace
 
 int main() {

@@ -43,14 +43,6 @@ __global__ void mixed(int* words, int n) {
   atomicExch(&own[1], i);
 }
 
-template <class T>
-T* zeros(size_t count) {
-  T* pointer;
-  CHECK(cudaMalloc(&pointer, count * sizeof(T)));
-  CHECK(cudaMemset(pointer, 0, count * sizeof(T)));
-  return pointer;
-}
-
 }  // namespace
 
 int main() {

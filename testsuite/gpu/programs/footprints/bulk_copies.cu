@@ -56,19 +56,12 @@ __global__ void bulk_reduce(int* out) {
   await_stores();
 }
 
-int* zeros(size_t count) {
-  int* pointer;
-  CHECK(cudaMalloc(&pointer, count * sizeof(int)));
-  CHECK(cudaMemset(pointer, 0, count * sizeof(int)));
-  return pointer;
-}
-
 }  // namespace
 
 int main() {
   constexpr int kBlocks = 12;
-  int *in = zeros(2 * kBlocks * kStep), *firsts = zeros(kBlocks);
-  int *stored = zeros(2 * kBlocks * kStep), *reduced = zeros(2 * kBlocks * kStep);
+  int *in = zeros<int>(2 * kBlocks * kStep), *firsts = zeros<int>(kBlocks);
+  int *stored = zeros<int>(2 * kBlocks * kStep), *reduced = zeros<int>(2 * kBlocks * kStep);
   bulk_load<<<kBlocks, 64>>>(in + 4, firsts);
   bulk_store<<<kBlocks, 64>>>(stored + 8);
   bulk_reduce<<<kBlocks, 64>>>(reduced + 12);

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Which benchmarks run, and what is written of them; the programs are functions here."""
+import contextlib
+import io
+import json
+import unittest
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import SimpleNamespace
+
+from suite.benchmarks import Benchmarks
+from suite.results import Results
+
+SUBJECT = {"commit": "abc", "device": "D", "driver": "580", "toolkit": "13.0"}
+
+
+class Programs(Benchmarks):
+    """Each program takes what `takes` says of its words, or fails if that is nothing."""
+
+    def __init__(self, results, takes, left=lambda: 1e9, again=False):
+        self.called = []
+        self.takes = takes
+        runner = SimpleNamespace(folder=results.path.parent, streamsan="streamsan", call=self.call,
+                                 environment=lambda **_: {})
+        super().__init__(runner, results, results.path.parent, left, again)
+
+    def built(self, source, *flags):
+        return Path(source).stem
+
+    def memcheck(self, words):
+        return [("memcheck", ["memcheck", *words], {})]
+
+    def pytorch(self, steps):
+        return ["python", str(steps)]
+
+    def call(self, words, *_):
+        self.called.append(words)
+        ms = self.takes(words)
+        return (1, "bad", False) if ms is None else (0, json.dumps({"ms": ms}), False)
+
+
+class WhichRun(unittest.TestCase):
+    NAMES = {"pytorch-step", "pytorch-step-footprints", "host-guard-read", "host-guard-4m", "host-guard-64m",
+             "vadd-learned", "sgemm-learned"}
+
+    def setUp(self):
+        folder = TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.path = Path(folder.name) / "results.json"
+        quiet = contextlib.redirect_stdout(io.StringIO())
+        quiet.__enter__()
+        self.addCleanup(quiet.__exit__, None, None, None)
+
+    def run_all(self, results, takes, **more):
+        programs = Programs(results, takes, **more)
+        programs.jobs = lambda: [job for job in Benchmarks.jobs(programs) if set(job.names) <= self.NAMES]
+        programs.run(null=False)
+        self.peerless = programs.run_peers()
+        return programs.called
+
+    def results(self, earlier=None):
+        return Results(self.path, self.path.with_suffix(".log"), SUBJECT, earlier)
+
+    def test_equal_times_need_the_fewest_pairs(self):
+        results = self.results()
+        self.run_all(results, lambda words: 4 if words[0] == "memcheck" else 2 if words[0] == "streamsan" else 1)
+        numbers = {entry["name"]: entry for entry in results.document["benchmarks"]}
+        self.assertEqual(set(numbers), self.NAMES)
+        for entry in numbers.values():
+            self.assertEqual((entry["ratio"], entry["interval"], entry["pairs"]), (2, [2, 2], 6), entry["name"])
+        self.assertEqual(numbers["vadd-learned"]["peers"], {"memcheck": 4})
+        self.assertEqual(numbers["pytorch-step-footprints"]["peers"], {"torch-cuda-sanitizer": 1, "memcheck": 4})
+        detail = numbers["host-guard-read"]["detail"]
+        self.assertEqual((detail["recording_alone"], detail["guards_alone"]), (2, 1))
+
+    def test_the_most_wanted_is_first_and_the_peers_are_last(self):
+        called = self.run_all(self.results(), lambda words: 1)
+        self.assertEqual(called[0], ["python", "400"])
+        self.assertEqual([words[0] for words in called[-4:]], ["python", "memcheck", "memcheck", "memcheck"])
+        self.assertNotIn("memcheck", [words[0] for words in called[:-4]])
+
+    def test_a_run_that_goes_on_measures_what_is_missing(self):
+        first = self.results()
+        left = iter([1e9] * 70)
+        self.run_all(first, lambda words: 1, left=lambda: next(left, 0))
+        known = {entry["name"] for entry in first.document["benchmarks"]}
+        self.assertEqual(len(first.out_of_time()), len(self.NAMES) - len(known))
+        self.assertTrue(known and known < self.NAMES)
+        self.assertEqual(self.peerless, 2)  # of pytorch-step
+        second = self.results(first.document)
+        called = self.run_all(second, lambda words: 1)
+        self.assertEqual({entry["name"] for entry in second.document["benchmarks"]}, self.NAMES)
+        self.assertEqual((second.out_of_time(), second.document["tests"], self.peerless), ([], [], 0))
+        self.assertNotIn(["python", "400"], called)
+        self.assertIn(["memcheck", "python", "30"], called)
+        self.assertEqual(self.run_all(self.results(second.document), lambda words: 1), [])
+
+    def test_one_failure_costs_one_number(self):
+        results = self.results()
+        self.run_all(results, lambda words: None if "--footprints=measured" in words else 1)
+        failed = {f"benchmark-{name}" for name in ("pytorch-step-footprints", "vadd-learned", "sgemm-learned")}
+        self.assertEqual({test["name"] for test in results.failures()}, failed)
+        self.assertIsNotNone(results.number("pytorch-step"))
+        again = self.results(results.document)
+        self.assertFalse([words for words in self.run_all(again, lambda words: 1) if "--footprints=measured" in words])
+        self.run_all(again, lambda words: 1, again=True)
+        self.assertEqual(again.failures(), [])
+        self.assertEqual([entry["name"] for entry in again.document["benchmarks"] if "earlier" in entry],
+                         ["pytorch-step-footprints", "vadd-learned", "sgemm-learned"])
