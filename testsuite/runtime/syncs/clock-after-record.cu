@@ -5,13 +5,13 @@
 //
 // RUN: %build %s -o %t
 // RUN: %syncs %t 2>&1 | %report
-// RUN: %build -DFIXED %s -o %t.fixed
-// RUN: %syncs %t.fixed 2>&1 | %sites --check-prefix=FIXED
+// RUN: %build -DTWIN %s -o %t.twin
+// RUN: %syncs %t.twin 2>&1 | %sites --check-prefix=TWIN
 //
 // CHECK-NOT: sync unneeded
 // CHECK: sync timing: cudaStreamSynchronize ([[SYNC]]) is needed for timing only.
 // CHECK: Why: clock_gettime() is called right after it.
-// FIXED: sync unneeded: cudaStreamSynchronize ([[SYNC]]) is not needed in this run.
+// TWIN: sync unneeded: cudaStreamSynchronize ([[SYNC]]) is not needed in this run.
 #include <ctime>
 
 #include "syncs.h"
@@ -23,7 +23,7 @@ int main(int argc, char** argv) {
   cudaEvent_t event = order_event();
   run_set(stream, a, 1);
   must(cudaStreamSynchronize(stream));  // @SYNC
-#ifdef FIXED
+#ifdef TWIN
   run_set(stream, a, 1);
 #endif
   must(cudaEventRecord(event, stream));

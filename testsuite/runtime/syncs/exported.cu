@@ -4,13 +4,13 @@
 //
 // RUN: %build %s -o %t
 // RUN: %syncs %t 2>&1 | %report
-// RUN: %build -DFIXED %s -o %t.fixed
-// RUN: %syncs %t.fixed 2>&1 | %sites --check-prefix=FIXED
+// RUN: %build -DTWIN %s -o %t.twin
+// RUN: %syncs %t.twin 2>&1 | %sites --check-prefix=TWIN
 //
 // CHECK-NOT: sync unneeded
 // CHECK: sync unknown: whether cudaStreamSynchronize ([[SYNC]]) is needed is not known.
 // CHECK: Why: not modelled by this version: cuIpcGetMemHandle (1 call).
-// FIXED: sync unneeded: cudaStreamSynchronize ([[SYNC]]) is not needed in this run.
+// TWIN: sync unneeded: cudaStreamSynchronize ([[SYNC]]) is not needed in this run.
 #include <dlfcn.h>
 
 #include "syncs.h"
@@ -19,7 +19,7 @@ int main(int argc, char** argv) {
   begin(argc, argv);
   float *a = device_floats(), *b = device_floats();
   cudaStream_t stream = non_blocking_stream();
-#ifndef FIXED
+#ifndef TWIN
   // The null driver has no handle to give, and so the runtime beside it has no such function.
   using Export = int (*)(void* handle, unsigned long long memory);
   const auto get = reinterpret_cast<Export>(dlsym(dlopen("libcuda.so.1", RTLD_NOW), "cuIpcGetMemHandle"));

@@ -5,13 +5,13 @@
 //
 // RUN: %build %s -o %t
 // RUN: env STREAMSAN_OPTIONS=footprints=inferred,kernel_code=1,syncs=1 %run %t 2>&1 | %report
-// RUN: %build -DFIXED %s -o %t.fixed
-// RUN: env STREAMSAN_OPTIONS=footprints=inferred,kernel_code=1,syncs=1 %run %t.fixed 2>&1 | %sites --check-prefix=FIXED
+// RUN: %build -DTWIN %s -o %t.twin
+// RUN: env STREAMSAN_OPTIONS=footprints=inferred,kernel_code=1,syncs=1 %run %t.twin 2>&1 | %sites --check-prefix=TWIN
 //
 // CHECK-NOT: sync unneeded
 // CHECK: sync unknown: whether cudaStreamSynchronize ([[SYNC]]) is needed is not known.
 // CHECK: Why: of kernel keep() ([[KEEP]]) it is not known what memory they use besides what their arguments lead to (module variables, pointers kept in memory). Nothing else speaks for the call: measure (--footprints=measured).
-// FIXED: sync unneeded: cudaStreamSynchronize ([[SYNC]]) is not needed in this run.
+// TWIN: sync unneeded: cudaStreamSynchronize ([[SYNC]]) is not needed in this run.
 #include "syncs.h"
 
 __device__ float kept;
@@ -23,7 +23,7 @@ int main(int argc, char** argv) {
   begin(argc, argv);
   float* a = device_floats();
   cudaStream_t stream = non_blocking_stream();
-#ifdef FIXED
+#ifdef TWIN
   keep_there<<<1, 1, 0, stream>>>(a);
 #else
   keep<<<1, 1, 0, stream>>>();  // @KEEP

@@ -5,13 +5,13 @@
 //
 // RUN: %build %s -o %t
 // RUN: env STREAMSAN_OPTIONS=footprints=inferred,kernel_code=1,syncs=1 %run %t 2>&1 | %report
-// RUN: %build -DFIXED %s -o %t.fixed
-// RUN: env STREAMSAN_OPTIONS=footprints=inferred,kernel_code=1,syncs=1 %run %t.fixed 2>&1 | %sites --check-prefix=FIXED
+// RUN: %build -DTWIN %s -o %t.twin
+// RUN: env STREAMSAN_OPTIONS=footprints=inferred,kernel_code=1,syncs=1 %run %t.twin 2>&1 | %sites --check-prefix=TWIN
 //
 // CHECK-NOT: sync unneeded
 // CHECK: sync unknown: whether cudaStreamSynchronize ([[SYNC]]) is needed is not known.
 // CHECK: Why: of kernel follow(float**) ([[FOLLOW]]) it is not known
-// FIXED: sync unneeded: cudaStreamSynchronize ([[SYNC]]) is not needed in this run.
+// TWIN: sync unneeded: cudaStreamSynchronize ([[SYNC]]) is not needed in this run.
 #include "syncs.h"
 
 __global__ void follow(float** where) { **where = 1; }
@@ -24,7 +24,7 @@ int main(int argc, char** argv) {
   float** table = reinterpret_cast<float**>(pinned_floats());
   *table = a;
   must(cudaMemcpyAsync(where, table, sizeof a, cudaMemcpyHostToDevice, stream));
-#ifdef FIXED
+#ifdef TWIN
   scatter<<<1, 1, 0, stream>>>(a, reinterpret_cast<int*>(where + 64));
 #else
   follow<<<1, 1, 0, stream>>>(reinterpret_cast<float**>(where));  // @FOLLOW

@@ -4,17 +4,17 @@
 //
 // RUN: %build %s -o %t
 // RUN: %syncs %t 2>&1 | %report
-// RUN: %build -DFIXED %s -o %t.fixed
-// RUN: %syncs %t.fixed 2>&1 | %sites --check-prefix=FIXED
+// RUN: %build -DTWIN %s -o %t.twin
+// RUN: %syncs %t.twin 2>&1 | %sites --check-prefix=TWIN
 //
 // CHECK-NOT: sync unneeded
 // CHECK: sync unknown: whether cudaStreamSynchronize ([[SYNC]]) is needed is not known.
 // CHECK: Why: kernel greet(float*) ([[GREET]]) prints, which comes out where the host waits.
-// FIXED: sync unneeded: cudaStreamSynchronize ([[SYNC]]) is not needed in this run.
+// TWIN: sync unneeded: cudaStreamSynchronize ([[SYNC]]) is not needed in this run.
 #include "syncs.h"
 
 __global__ void greet(float* out) {
-#ifndef FIXED
+#ifndef TWIN
   printf("value %g\n", 1.0);
 #endif
   *out = 1;

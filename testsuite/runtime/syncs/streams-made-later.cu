@@ -5,13 +5,13 @@
 //
 // RUN: %build %s -o %t
 // RUN: %syncs %t 2>&1 | %report
-// RUN: %build -DFIXED %s -o %t.fixed
-// RUN: %syncs %t.fixed 2>&1 | %sites --check-prefix=FIXED
+// RUN: %build -DTWIN %s -o %t.twin
+// RUN: %syncs %t.twin 2>&1 | %sites --check-prefix=TWIN
 //
 // CHECK-NOT: sync {{narrower|unneeded}}
 // CHECK: synchronising call sites: 2 needed
-// FIXED: sync narrower: cudaDeviceSynchronize ([[SYNC]]) is needed only between
-// FIXED: Fix: in its place cudaEventRecord(event, stream 1) and cudaStreamWaitEvent(stream 2, event).
+// TWIN: sync narrower: cudaDeviceSynchronize ([[SYNC]]) is needed only between
+// TWIN: Fix: in its place cudaEventRecord(event, stream 1) and cudaStreamWaitEvent(stream 2, event).
 #include "syncs.h"
 
 int main(int argc, char** argv) {
@@ -19,11 +19,11 @@ int main(int argc, char** argv) {
   float *a = device_floats(), *b = device_floats();
   cudaStream_t last = nullptr;
   cudaEvent_t added = order_event();
-#ifdef FIXED
+#ifdef TWIN
   cudaStream_t s1 = non_blocking_stream(), s2 = non_blocking_stream();
 #endif
   for (int turn = 0; turn < 2; ++turn) {
-#ifndef FIXED
+#ifndef TWIN
     cudaStream_t s1 = non_blocking_stream(), s2 = non_blocking_stream();
 #endif
     must(cudaStreamWaitEvent(s1, added, 0));
