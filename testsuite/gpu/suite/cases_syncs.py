@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from suite import marks
 from suite.build import PROGRAMS
-from suite.case import Case, INFERRED, MEASURED, Target, twins
+from suite.case import Case, COMPUTED, INFERRED, MEASURED, Target, twins
 from suite.cases import race
 from suite.expect import Expect
 
@@ -32,7 +32,7 @@ def source(name, folder="syncs"):
     return f"../../runtime/{folder}/{name}.cu"
 
 
-def advice(name, options=INFERRED):
+def advice(name, options=COMPUTED):
     """The program, and the one that follows the advice."""
     said = marks.read(RUNTIME / "syncs" / f"{name}.cu")
     target = Target(source(name), ("-g", *said.flags, INCLUDE))
