@@ -24,6 +24,13 @@ bool takes_next(std::string_view argument) {
   });
 }
 
+bool is_flag(std::string_view argument) { return argument.size() > 1 && argument.starts_with('-'); }
+
+bool is_output(std::string_view argument) {
+  constexpr std::array kOutputs{"--json", "--sarif", "--junit", "--html", "--perfetto"};
+  return std::find(kOutputs.begin(), kOutputs.end(), argument) != kOutputs.end();
+}
+
 }  // namespace
 
 void add_options(CLI::App& command, Options& options, unsigned where) {
@@ -82,11 +89,35 @@ std::vector<std::string> cut_program(std::vector<std::string>& arguments) {
   return out;
 }
 
-void outputs_to_stdout(std::vector<std::string>& arguments) {
-  constexpr std::array kOutputs{"--json", "--sarif", "--junit", "--html", "--perfetto"};
-  for (std::string& argument : arguments) {
-    if (std::find(kOutputs.begin(), kOutputs.end(), argument) != kOutputs.end()) argument += "=-";
+std::string give_outputs_files(std::vector<std::string>& arguments, std::size_t least,
+                               const std::function<bool(const std::string& path)>& holds_results) {
+  std::size_t files = 0;
+  std::vector<std::size_t> takers;  // outputs that are followed by a word
+  for (std::size_t at = 1; at < arguments.size(); ++at) {
+    std::string& argument = arguments[at];
+    const bool followed = at + 1 < arguments.size() && !is_flag(arguments[at + 1]);
+    if (is_output(argument) && followed) {
+      takers.push_back(at++);
+    } else if (is_output(argument)) {
+      argument += "=-";
+    } else if (takes_next(argument) || argument == "--fail-on" || argument == "--fail_on") {
+      ++at;
+    } else if (!is_flag(argument)) {
+      ++files;
+    }
   }
+  for (; files < least && !takers.empty(); ++files, takers.pop_back()) arguments[takers.back()] += "=-";
+  // From the last one on, so that the places of the others stay.
+  for (; !takers.empty(); takers.pop_back()) {
+    const auto word = arguments.begin() + static_cast<std::ptrdiff_t>(takers.back()) + 1;
+    std::string& output = *(word - 1);
+    if (*word != "-" && holds_results(*word)) {
+      return *word + " holds results: " + output + "=" + *word + " writes over them, " + output + "=- writes to stdout";
+    }
+    output += "=" + *word;
+    arguments.erase(word);
+  }
+  return {};
 }
 
 }  // namespace streamsan::cli

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <cstddef>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -24,8 +26,11 @@ std::string without_value(const std::vector<std::string>& arguments);
 /// Cuts the program's command line off the arguments of `run`.
 std::vector<std::string> cut_program(std::vector<std::string>& arguments);
 
-/// For commands that read files of results: "--sarif" alone means stdout there, and never takes the file that follows
-/// for the one to write. A file to write is named as --sarif=FILE.
-void outputs_to_stdout(std::vector<std::string>& arguments);
+/// For commands that read files of results, `least` of them at least: gives "--sarif" and the like their files. As
+/// everywhere, the word that follows is the file to write; but those that would leave too few files to read take none,
+/// the last ones first, and write to stdout ("report --sarif findings.json"). A file that `holds_results` was perhaps
+/// meant to be read ("report --sarif a.json b.json"): returns what to write instead; empty: all is well.
+std::string give_outputs_files(std::vector<std::string>& arguments, std::size_t least,
+                               const std::function<bool(const std::string& path)>& holds_results);
 
 }  // namespace streamsan::cli

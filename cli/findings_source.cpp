@@ -40,6 +40,13 @@ std::string read_findings(const std::string& path, report::FindingsFile& out) {
   return fault.empty() ? "" : (path == "-" ? "stdin" : path) + ": " + fault;
 }
 
+bool holds_results(const std::string& path) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored)) return false;
+  report::FindingsFile unused;
+  return is_trace(path) || read_findings(path, unused).empty();
+}
+
 std::string read_or_judge(const std::string& path, const Options& options, report::FindingsFile& out) {
   if (path == "-" || !is_trace(path)) return read_findings(path, out);
   Verdict verdict = judge_trace(path, options, {});

@@ -20,6 +20,7 @@
 #include "cli/convert.h"
 #include "cli/diff.h"
 #include "cli/doctor.h"
+#include "cli/findings_source.h"
 #include "cli/footprints.h"
 #include "cli/options.h"
 #include "cli/outputs.h"
@@ -104,7 +105,7 @@ int main(std::vector<std::string> arguments) {
   CLI::App* report_command = app.add_subcommand("report", "Show findings of earlier runs, or convert them");
   report_command->footer(
       "FILE.json is what --json=FILE.json of run or check has written; -: stdin.\nWithout a format: as text. A format "
-      "without =FILE goes to stdout.");
+      "without a file of its own (--sarif=FILE, --sarif FILE) goes to stdout.");
   report_command->add_option("FILE", files, "Files of findings")->required();
   report_command->add_flag("--text", as_text, "as text, also beside other formats");
   add_options(*report_command, options, Report);
@@ -156,9 +157,15 @@ int main(std::vector<std::string> arguments) {
       complain("a file of findings has no operations to draw: give --perfetto to streamsan run or check");
       return kUsage;
     }
-    outputs_to_stdout(arguments);
     // What STREAMSAN_OPTIONS asks of a run is not to be done again, over the files that are read.
     forget_outputs(options);
+  }
+  if (arguments[0] == "check" || arguments[0] == "report" || arguments[0] == "diff") {
+    const std::size_t least = arguments[0] == "diff" ? 2 : 1;
+    if (std::string fault = give_outputs_files(arguments, least, holds_results); !fault.empty()) {
+      complain(fault);
+      return kUsage;
+    }
   }
   for (const std::string& argument : arguments) {
     if (std::string fault = flag_fault(argument); !fault.empty()) {

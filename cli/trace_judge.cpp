@@ -45,6 +45,22 @@ std::string join(const std::vector<std::string>& parts) {
   return out;
 }
 
+/// Options of the judge ask about what only the recorder with the same options writes. Old recorders do not tell.
+void describe_recording(const trace::FileHeader& header, const Options& options, Verdict& verdict) {
+  const std::uint32_t with = header.recorded_with;
+  if ((with & trace::kOptionsTold) == 0) return;
+  if (options.syncs && (with & trace::kWithSyncs) == 0) {
+    verdict.warnings.emplace_back(
+        "recorded without the option syncs: whether the host looked at a clock after a wait, or left alone the memory "
+        "it had waited for, is not in the trace (to record it: streamsan run --syncs --keep_trace -- PROGRAM)");
+  }
+  if (options.timings && (with & trace::kWithTimings) == 0) {
+    verdict.warnings.emplace_back(
+        "recorded without the option timings: when operations ran on the GPU is not in the trace (to record it: "
+        "streamsan run --timings --keep_trace -- PROGRAM)");
+  }
+}
+
 /// Calls that had begun and not returned. After a normal end, or an _exit, they are no news: some thread always waits
 /// for something. `violent`: the process was killed, or nobody knows how it ended.
 void describe_unfinished(const trace::Reader& reader, bool violent, Verdict& verdict) {
@@ -204,6 +220,7 @@ void judge_into(Verdict& verdict, const std::string& path, const Options& option
         "the order made by " + judge.hidden_order() + " is not seen: findings from there on are at most possible";
     (verdict.findings.empty() ? verdict.notes : verdict.warnings).push_back(std::move(text));
   }
+  describe_recording(header, options, verdict);
   describe_trace(*reader, !liveness || liveness->killed(), verdict);
   if (stopped) verdict.warnings.push_back("interrupted: the rest of the trace was not judged");
   if (!sync_problem.empty()) verdict.warnings.push_back("synchronisation was not judged: " + sync_problem);

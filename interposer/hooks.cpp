@@ -57,10 +57,10 @@ constexpr bool ends_capture(CUresult result) {
 
 /// What follows a successful call of a kind that is not one record made by CallRecord.
 template <std::size_t kRow, class Arguments>
-void record_special(const Arguments& arguments) {
+void record_special(const Arguments& arguments, const void* frame) {
   constexpr Effect kEffect = api::kRows[kRow].effect;
   if constexpr (kEffect.kind == EffectKind::StreamCreate) {
-    stream_created(result_word<kEffect.object>(arguments), static_cast<std::uint16_t>(kRow));
+    stream_created(result_word<kEffect.object>(arguments), static_cast<std::uint16_t>(kRow), capture_stack(frame));
   } else {
     static_assert(kEffect.kind == EffectKind::FunctionLookup);
     function_looked_up(result_word<kEffect.object>(arguments), kRow == api::Index::cuLibraryGetKernel);
@@ -206,7 +206,7 @@ struct Hook<kRow, CUresult (*)(Parameters...)> {
         if (result != CUDA_SUCCESS && kEffect.kind != EffectKind::CaptureEnd) return result;
         if (result == CUDA_SUCCESS) confirm_after<kRow>(arguments);
         if constexpr (is_special(kEffect.kind)) {
-          record_special<kRow>(arguments);
+          record_special<kRow>(arguments, frame);
         } else {
           const Slot slot = CallRecord<kRow, Arguments>(arguments, capture_stack(frame)).fill();
           const CallWords words(slot);

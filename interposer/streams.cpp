@@ -41,7 +41,7 @@ bool is_being_captured(StreamArgument stream) {
          status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
-void stream_created(std::uint64_t handle, std::uint16_t api) {
+void stream_created(std::uint64_t handle, std::uint16_t api, std::uint32_t stack) {
   auto stream = reinterpret_cast<CUstream>(handle);
   unsigned flags = 0;
   unsigned long long id = 0;
@@ -56,6 +56,7 @@ void stream_created(std::uint64_t handle, std::uint16_t api) {
   slot.record->kind = trace::Kind::StreamCreate;
   slot.record->api = api;
   slot.record->thread = thread_number();
+  slot.record->stack = stack;
   slot.record->w[0] = handle;
   slot.record->w[1] = (flags & CU_STREAM_NON_BLOCKING) != 0;
   slot.record->w[2] = context;
@@ -84,7 +85,7 @@ StreamArgument resolve_stream(std::uint64_t handle, api::DefaultStream meaning_o
   if (handle <= trace::kPerThreadStream) return {handle, current_context(), flags};
   // The rows that create streams know them already; this one was made behind our back.
   if (!g_known.find(handle)) [[unlikely]]
-    stream_created(handle, api::Index::cuStreamGetFlags);
+    stream_created(handle, api::Index::cuStreamGetFlags, 0);
   return {handle, 0, flags};
 }
 

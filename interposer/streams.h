@@ -32,8 +32,8 @@ bool is_non_blocking(std::uint64_t handle);
 /// program's graph. Also true if the driver does not tell.
 bool is_being_captured(StreamArgument stream);
 
-/// A stream was made: writes its record.
-void stream_created(std::uint64_t handle, std::uint16_t api);
+/// A stream was made: writes its record. `stack`: of the call that made it; 0: that was not seen.
+void stream_created(std::uint64_t handle, std::uint16_t api, std::uint32_t stack);
 /// The handle is about to be given back to the driver.
 void stream_going(std::uint64_t handle);
 

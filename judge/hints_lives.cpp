@@ -81,8 +81,8 @@ void LifeHints::ended(const Seen& seen, ordering::FlatMap<std::uint32_t>& lives,
 }
 
 void LifeHints::stream_destroyed(const Seen& seen) {
-  const std::uint64_t* created = streams_.find(seen.record().w[0]);
-  if (!created) return;
+  const std::uint64_t* created = placeless_streams_.find(seen.record().w[0]);
+  if (!created) return ended(seen, streams_, seen.record().w[0]);
   std::uint32_t index = 0;
   Tally& tally = tally_of(seen, Thing::Stream, index);
   if (tally.made++ != 0 && *created > tally.streams_made && seen.kernels != tally.last_kernels) ++tally.turns;
@@ -90,7 +90,7 @@ void LifeHints::stream_destroyed(const Seen& seen) {
   tally.end = tally.site;
   tally.streams_made = streams_made_;
   tally.last_kernels = seen.kernels;
-  streams_.erase(seen.record().w[0]);
+  placeless_streams_.erase(seen.record().w[0]);
 }
 
 void LifeHints::allocated(const Seen& seen) {
@@ -128,7 +128,9 @@ void LifeHints::observe(const Seen& seen) {
     case Kind::Free:
       return ended(seen, memory_, record.w[0]);
     case Kind::StreamCreate:
-      if (called(api::EffectKind::StreamCreate)) streams_[record.w[0]] = ++streams_made_;
+      if (!called(api::EffectKind::StreamCreate)) return;
+      if (record.stack != 0) return made(seen, Thing::Stream, 0, streams_, record.w[0]);
+      placeless_streams_[record.w[0]] = ++streams_made_;
       return;
     case Kind::StreamDestroy:
       return stream_destroyed(seen);
@@ -159,7 +161,7 @@ void LifeHints::tell(SiteReader& sites, std::vector<HintText>& out) const {
     HintText text;
     text.hazard = "alloc-in-loop";
     const std::string kernels = report::counted(tally.last_kernels - tally.first_kernels, "kernel");
-    if (tally.thing == Thing::Stream) {
+    if (tally.thing == Thing::Stream && tally.site == tally.end) {
       text.message =
           "streams are created and destroyed again and again between kernels: " + std::to_string(tally.made) +
           " by this " + end + ".";

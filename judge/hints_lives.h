@@ -10,8 +10,8 @@
 // thousand kernels costs nothing beside them.
 //
 // Stream-ordered memory, mapped ranges, imports and module variables are not looked at; nor handles whose creation was
-// not seen. Where a stream is created the trace does not tell: streams are counted where they are destroyed, and a turn
-// is the end of one that was created after the last one's end.
+// not seen. Traces of older recorders, and those without stacks, do not tell where a stream is created: there streams
+// are counted where they are destroyed, and a turn is the end of one that was created after the last one's end.
 #pragma once
 
 #include <vector>
@@ -33,7 +33,7 @@ class LifeHints : public HintSource {
  private:
   enum class Thing : std::uint8_t { Memory, Managed, Pinned, Registered, Stream, Event };
 
-  /// Of one place of the program where such things are made; streams: where they end.
+  /// Of one place of the program where such things are made; streams of which that is not told: where they end.
   struct Tally {
     ordering::SiteId site{};
     Thing thing{};
@@ -47,7 +47,7 @@ class LifeHints : public HintSource {
     std::uint64_t ended = 0;
     ordering::SiteId end{};          ///< where, the first time
     std::uint64_t blocked = 0;       ///< nanoseconds in the ends
-    std::uint64_t streams_made = 0;  ///< streams: streams_made_ at the last end
+    std::uint64_t streams_made = 0;  ///< streams counted where they end: streams_made_ at the last end
 
     std::uint64_t bytes = 0;  ///< of all that was made
 
@@ -66,8 +66,9 @@ class LifeHints : public HintSource {
   std::vector<Tally> tallies_;
   ordering::FlatMap<std::uint32_t> by_site_;  ///< index in tallies_, plus one; the same below
   ordering::FlatMap<std::uint32_t> memory_;   ///< by address
-  ordering::FlatMap<std::uint64_t> streams_;  ///< by handle: streams_made_ when it was created
+  ordering::FlatMap<std::uint32_t> streams_;  ///< by handle
   ordering::FlatMap<std::uint32_t> events_;
+  ordering::FlatMap<std::uint64_t> placeless_streams_;  ///< by handle: streams_made_ when it was created
   std::uint64_t streams_made_ = 0;
   BlockedCalls calls_;
 };

@@ -131,10 +131,18 @@ std::string sync_text(const Finding& raw, const TextOptions& options) {
 
 std::string sync_section(const std::vector<Finding>& findings, const TextOptions& options, bool all) {
   std::vector<const Finding*> order;
+  std::uint64_t suppressed = 0;
+  std::uint32_t pid = 0;
   for (const Finding& finding : findings) {
-    if (finding.sync && !finding.suppressed) order.push_back(&finding);
+    if (!finding.sync) continue;
+    pid = finding.pid;
+    if (finding.suppressed) {
+      ++suppressed;
+    } else {
+      order.push_back(&finding);
+    }
   }
-  if (order.empty()) return "";
+  if (order.empty() && suppressed == 0) return "";
   std::stable_sort(order.begin(), order.end(), [](const Finding* a, const Finding* b) {
     const double x = winnable_ms(*a->sync), y = winnable_ms(*b->sync);
     return x != y ? x > y : rank(*a) < rank(*b);
@@ -161,7 +169,11 @@ std::string sync_section(const std::vector<Finding>& findings, const TextOptions
     }
     out += sync_text(*finding, options) + "\n";
   }
-  const std::string prefix = "==" + std::to_string(order[0]->pid) + "== streamsan: ";
+  const std::string prefix = "==" + std::to_string(pid) + "== streamsan: ";
+  if (order.empty()) {
+    return prefix + counted(suppressed, "synchronising call site") +
+           (suppressed == 1 ? ", which is suppressed\n" : ", all of them suppressed\n");
+  }
   out += prefix + counted(order.size(), "synchronising call site") + ": ";
   std::string parts;
   const auto add = [&parts](std::uint64_t count, const char* what) {
@@ -172,6 +184,7 @@ std::string sync_section(const std::vector<Finding>& findings, const TextOptions
   add(idle, "that never had to wait");
   out += parts;
   if (hidden) out += " (" + std::to_string(hidden) + " not shown: verbosity=1 shows all)";
+  if (suppressed) out += "; " + std::to_string(suppressed) + " more suppressed";
   out += "\n";
   if (changes > 1) {
     out += prefix + "a replay with " + (changes == 2 ? "both" : "all " + std::to_string(changes)) +

@@ -69,6 +69,13 @@ enum class Footprints : std::uint32_t {
 };
 inline constexpr std::size_t kAskedWords = 32;
 
+/// FileHeader::recorded_with: options that decide which records there are. 0: a recorder that did not tell.
+enum RecordedWith : std::uint32_t {
+  kOptionsTold = 1,  ///< set by every recorder that tells
+  kWithSyncs = 2,    ///< ClockRead and HostIdle
+  kWithTimings = 4,  ///< GpuTime, if CUPTI could be used: a Message says why not
+};
+
 struct FileHeader {
   std::uint64_t magic;
   std::uint32_t version;
@@ -96,6 +103,8 @@ struct FileHeader {
   std::atomic<std::uint32_t> measured;      ///< launches measured so far
   std::atomic<std::uint32_t> learned;       ///< distinct footprints known so far
   std::atomic<std::uint64_t> measuring_ns;  ///< time launches took longer because they were measured
+
+  std::uint32_t recorded_with;  ///< RecordedWith, when recording began; 0 in traces of format 3 and of older recorders
 };
 static_assert(sizeof(FileHeader) <= kHeaderBytes);
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);

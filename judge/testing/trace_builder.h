@@ -57,6 +57,11 @@ class TraceBuilder {
   TraceBuilder& in_context(std::uint64_t context) { return context_ = context, *this; }
   /// Return addresses, innermost first; writes the Stack record when these are met for the first time.
   TraceBuilder& at(std::initializer_list<std::uint64_t> frames);
+  /// What follows has no stack.
+  TraceBuilder& nowhere() {
+    stack_ = 0;
+    return *this;
+  }
 
   // ---- definitions ----
   void module(std::string_view path, std::uint64_t bias, std::uint64_t low, std::uint64_t high,

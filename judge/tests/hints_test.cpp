@@ -307,21 +307,37 @@ TEST(AllocInLoop, NothingIsSaidOfStreamOrderedMemory) {
   EXPECT_EQ(names(trace), Names{});
 }
 
+/// A stream for each of turns + 1 kernels; `told`: where it is created.
+TraceBuilder streams(int turns, bool told) {
+  TraceBuilder trace = program();
+  for (int i = 0; i <= turns; ++i) {
+    (told ? trace.at({0x400400}) : trace.nowhere()).stream_create(0x9000, NonBlocking::Yes);
+    kernel(trace, 0x9000, kBuffer);
+    trace.sync_stream(0x9000);
+    trace.at({0x400410}).stream_destroy(0x9000);
+  }
+  return trace;
+}
+
+TEST(AllocInLoop, StreamsOfATraceThatDoesNotTellWhereTheyAreCreated) {
+  EXPECT_EQ(names(streams(166, false)), Names{});
+  const Finding f = hinted(streams(167, false)).findings.at(0);
+  EXPECT_EQ(f.message,
+            "streams are created and destroyed again and again between kernels: 168 by this cuStreamDestroy.");
+  EXPECT_EQ(f.related.size(), 1u);
+}
+
 TEST(AllocInLoop, StreamsAndEvents) {
   for (const int turns : {166, 167}) {
-    TraceBuilder trace = program();
-    for (int i = 0; i <= turns; ++i) {
-      trace.at({0x400400}).stream_create(0x9000, NonBlocking::Yes);
-      kernel(trace, 0x9000, kBuffer);
-      trace.sync_stream(0x9000);
-      trace.at({0x400410}).stream_destroy(0x9000);
-    }
+    const TraceBuilder trace = streams(turns, true);
     EXPECT_EQ(names(trace), turns == 167 ? Names{"alloc-in-loop"} : Names{});
     if (turns != 167) continue;
     const Finding f = hinted(trace).findings[0];
     EXPECT_EQ(f.message,
-              "streams are created and destroyed again and again between kernels: 168 by this cuStreamDestroy.");
+              "cuStreamCreate and cuStreamDestroy are called again and again between kernels: 168 and 168 times.");
     EXPECT_EQ(f.fix, "create the stream before the loop and use it again.");
+    ASSERT_EQ(f.related.size(), 2u);
+    EXPECT_EQ(f.related[0].what, "cuStreamCreate");
   }
   for (const int turns : {4999, 5000}) {
     TraceBuilder events = program();

@@ -29,7 +29,9 @@
 // RUN: %expect 2 %streamsan diff %t.dir/other.json %t.dir/bad.json 2>&1 | %filecheck %s --check-prefix=BAD
 // RUN: %expect 2 %streamsan report %t.dir/none.json 2>&1 | %filecheck %s --check-prefix=NONE
 // RUN: %expect 2 %streamsan report %t.dir 2>&1 | %filecheck %s --check-prefix=DIRECTORY
-// RUN: %expect 2 %streamsan report --sarif %t.dir/out.sarif %t.dir/other.json 2>&1 | %filecheck %s --check-prefix=UNNAMED
+// RUN: cp %t.dir/other.json %t.dir/more.json
+// RUN: %expect 2 %streamsan report --sarif %t.dir/more.json %t.dir/other.json 2>&1 | %filecheck %s --check-prefix=OVER
+// RUN: cmp %t.dir/more.json %t.dir/other.json
 // RUN: env LD_PRELOAD=%preload STREAMSAN_OPTIONS=trace_path=%t.dir/x.trace %t
 // RUN: %expect 2 %streamsan report %t.dir/x.trace 2>&1 | %filecheck %s --check-prefix=TRACE
 // RUN: %expect 2 %streamsan report --perfetto=x %t.dir/other.json 2>&1 | %filecheck %s --check-prefix=PERFETTO
@@ -49,7 +51,7 @@
 // BAD: streamsan: {{.*}}bad.json: summary.operations: a whole number up to 18446744073709551615 is expected
 // NONE: streamsan: cannot read {{.*}}none.json: No such file or directory
 // DIRECTORY: streamsan: cannot read {{.*}}: Is a directory
-// UNNAMED: streamsan: cannot read {{.*}}out.sarif: No such file or directory
+// OVER: streamsan: {{.*}}more.json holds results: --sarif={{.*}}more.json writes over them, --sarif=- writes to stdout
 // TRACE: x.trace: a trace, not a file of findings: streamsan check judges it
 // PERFETTO: streamsan: a file of findings has no operations to draw
 // TWO: streamsan: {{.*}}BEFORE AFTER

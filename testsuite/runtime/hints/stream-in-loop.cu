@@ -7,8 +7,10 @@
 // RUN: %build -DFIXED %s -o %t.fixed
 // RUN: env STREAMSAN_OPTIONS=hints=1 %silent %t.fixed
 //
-// CHECK: NOTE: streamsan: alloc-in-loop: streams are created and destroyed again and again between kernels: 200 by this cudaStreamDestroy.
-// CHECK-NEXT: Evidence: 199 of 200 were created after the end of the one before, with 199 kernels in between in all. To make and end a stream takes as long as to launch a few kernels.
+// CHECK: NOTE: streamsan: alloc-in-loop: cudaStreamCreate and cudaStreamDestroy are called again and again between kernels: 200 and 200 times.
+// CHECK-NEXT: Evidence: 199 of 200 calls of cudaStreamCreate come after the end of what an earlier one made, with 199 kernels in between in all. To make and end a stream takes as long as to launch a few kernels.
+// CHECK-NEXT: cudaStreamCreate
+// CHECK-NEXT: main{{.*}}[[CREATE]]
 // CHECK-NEXT: cudaStreamDestroy
 // CHECK-NEXT: main{{.*}}[[DESTROY]]
 // CHECK: Fix: create the stream before the loop and use it again.
@@ -27,7 +29,7 @@ int main() {
 #endif
   for (int i = 0; i < 200; ++i) {
 #ifndef FIXED
-    must(cudaStreamCreate(&stream));
+    must(cudaStreamCreate(&stream));  // @CREATE
 #endif
     step<<<1, 32, 0, stream>>>(buffer);
     must(cudaStreamSynchronize(stream));

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A suppression takes a call site off the list.
+// A suppression takes a call site off the list, and how many are suppressed is told.
 //
 // RUN: %build %s -o %t
 // RUN: echo "unneeded-sync:^wait_for_all" > %t.supp
 // RUN: env STREAMSAN_OPTIONS=footprints=inferred,kernel_code=1,syncs=1,suppressions=%t.supp %run %t 2>&1 | %report
+// RUN: echo "unneeded-sync:*" > %t.all.supp
+// RUN: env STREAMSAN_OPTIONS=footprints=inferred,kernel_code=1,syncs=1,suppressions=%t.all.supp %run %t 2>&1 | %report --check-prefix=ALL
 //
 // CHECK-NOT: sync unneeded
-// CHECK: 1 synchronising call site: 
+// CHECK: 1 synchronising call site: 1 needed (1 not shown: verbosity=1 shows all); 1 more suppressed{{$}}
+// ALL-NOT: NOTE:
+// ALL: streamsan: 2 synchronising call sites, all of them suppressed{{$}}
+// ALL-NEXT: SUMMARY: streamsan: no errors, 2 suppressed
 #include "syncs.h"
 
 void wait_for_all() { must(cudaDeviceSynchronize()); }
