@@ -90,7 +90,7 @@ std::vector<std::string> cut_program(std::vector<std::string>& arguments) {
 }
 
 std::string give_outputs_files(std::vector<std::string>& arguments, std::size_t least,
-                               const std::function<bool(const std::string& path)>& holds_results) {
+                               const std::function<bool(const std::string& path)>& could_be_read) {
   std::size_t files = 0;
   std::vector<std::size_t> takers;  // outputs that are followed by a word
   for (std::size_t at = 1; at < arguments.size(); ++at) {
@@ -111,7 +111,7 @@ std::string give_outputs_files(std::vector<std::string>& arguments, std::size_t 
   for (; !takers.empty(); takers.pop_back()) {
     const auto word = arguments.begin() + static_cast<std::ptrdiff_t>(takers.back()) + 1;
     std::string& output = *(word - 1);
-    if (*word != "-" && holds_results(*word)) {
+    if (*word != "-" && could_be_read(*word)) {
       return *word + " holds results: " + output + "=" + *word + " writes over them, " + output + "=- writes to stdout";
     }
     output += "=" + *word;

@@ -28,9 +28,9 @@ std::vector<std::string> cut_program(std::vector<std::string>& arguments);
 
 /// For commands that read files of results, `least` of them at least: gives "--sarif" and the like their files. As
 /// everywhere, the word that follows is the file to write; but those that would leave too few files to read take none,
-/// the last ones first, and write to stdout ("report --sarif findings.json"). A file that `holds_results` was perhaps
-/// meant to be read ("report --sarif a.json b.json"): returns what to write instead; empty: all is well.
+/// the last ones first, and write to stdout ("report --sarif findings.json"). A file that `could_be_read` was perhaps
+/// meant to be ("report --sarif a.json b.json"): returns what to write instead; empty: all is well.
 std::string give_outputs_files(std::vector<std::string>& arguments, std::size_t least,
-                               const std::function<bool(const std::string& path)>& holds_results);
+                               const std::function<bool(const std::string& path)>& could_be_read);
 
 }  // namespace streamsan::cli

@@ -14,15 +14,11 @@
 #include "interposer/trace/format.h"
 
 namespace streamsan::cli {
-namespace {
-
 bool is_trace(const std::string& path) {
   std::array<char, sizeof trace::kMagic> start{};
   std::ifstream file(path, std::ios::binary);
   return file.read(start.data(), start.size()) && std::memcmp(start.data(), &trace::kMagic, start.size()) == 0;
 }
-
-}  // namespace
 
 std::string read_findings(const std::string& path, report::FindingsFile& out) {
   std::string text;
@@ -40,11 +36,10 @@ std::string read_findings(const std::string& path, report::FindingsFile& out) {
   return fault.empty() ? "" : (path == "-" ? "stdin" : path) + ": " + fault;
 }
 
-bool holds_results(const std::string& path) {
+bool holds_findings(const std::string& path) {
   std::error_code ignored;
-  if (!std::filesystem::is_regular_file(path, ignored)) return false;
   report::FindingsFile unused;
-  return is_trace(path) || read_findings(path, unused).empty();
+  return std::filesystem::is_regular_file(path, ignored) && read_findings(path, unused).empty();
 }
 
 std::string read_or_judge(const std::string& path, const Options& options, report::FindingsFile& out) {

@@ -16,7 +16,7 @@ std::string read_findings(const std::string& path, report::FindingsFile& out);
 /// The same, or judges the file if it is a trace.
 std::string read_or_judge(const std::string& path, const Options& options, report::FindingsFile& out);
 
-/// Is it a file of findings, or a trace?
-bool holds_results(const std::string& path);
+bool is_trace(const std::string& path);
+bool holds_findings(const std::string& path);
 
 }  // namespace streamsan::cli

@@ -161,8 +161,12 @@ int main(std::vector<std::string> arguments) {
     forget_outputs(options);
   }
   if (arguments[0] == "check" || arguments[0] == "report" || arguments[0] == "diff") {
+    const bool reads_traces = arguments[0] != "report", reads_findings = arguments[0] != "check";
+    const auto could_be_read = [=](const std::string& path) {
+      return (reads_traces && is_trace(path)) || (reads_findings && holds_findings(path));
+    };
     const std::size_t least = arguments[0] == "diff" ? 2 : 1;
-    if (std::string fault = give_outputs_files(arguments, least, holds_results); !fault.empty()) {
+    if (std::string fault = give_outputs_files(arguments, least, could_be_read); !fault.empty()) {
       complain(fault);
       return kUsage;
     }

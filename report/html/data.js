@@ -164,6 +164,12 @@ export function timeText(ns) {
   return `${(ns / 1e9).toPrecision(4)} s`;
 }
 
+/** A place on an axis with marks `step` apart: no more digits than tell them apart. */
+export function markText(ns, step) {
+  const [unit, name] = [[1e9, 's'], [1e6, 'ms'], [1e3, 'µs'], [1, 'ns']].find(([each]) => Math.abs(ns) >= each) || [1, 'ns'];
+  return `${(ns / unit).toFixed(Math.max(0, Math.ceil(Math.log10(unit / step) - 1e-9)))} ${name}`;
+}
+
 export function milliseconds(ms) { return timeText(ms * 1e6); }
 
 export function counted(count, noun) { return `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`; }
@@ -179,5 +185,5 @@ export function shortLabel(what) {
 
 /** A sentence that begins with a word begins with a capital; a name stays as it is. */
 export function sentence(text) {
-  return /^[a-z]+[ ,]/.test(text) ? text[0].toUpperCase() + text.slice(1) : text;
+  return /^[a-z]+('s)?[ ,]/.test(text) ? text[0].toUpperCase() + text.slice(1) : text;
 }

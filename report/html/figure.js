@@ -4,9 +4,16 @@
 // order is a dashed red arrow, the order that exists and comes nearest a grey one; a synchronisation that may go is
 // struck out, what would do instead is a dashed green arrow. Also what print shows in place of the timeline.
 import {shortLabel} from './data.js';
-import {svg} from './dom.js';
+import {h, svg} from './dom.js';
 
-const kLane = 58, kBox = 184, kNames = 172, kMostBoxes = 9;
+const kLane = 58, kMostBoxes = 9, kMostNames = 172;
+const kLetter = 6.9;  // width of one, about
+
+const kLegend = {
+  race: 'one of the two operations', missing: 'order that is missing', related: 'operation nearby', existing: 'order that there is', sync: 'the call',
+  pair: 'operation that it orders', ordered: 'order that it alone makes', struck: 'could go', gone: 'order that nothing needs',
+  proposed: 'order that would do instead',
+};
 
 export function figureOf(run, finding, marks) {
   const nodes = nodesOf(run, finding, marks), arrows = [...marks.arrows];
@@ -16,13 +23,14 @@ export function figureOf(run, finding, marks) {
     arrows.push({from: earlier.index, to: later.index, role: 'missing', text: 'no order'});
   }
   if (nodes.length < 2 && !(finding.sync && nodes.length)) return null;
-  // Few boxes have room for long arrows.
-  const gap = nodes.length < 4 ? 66 : 36;
+  // Few boxes have room for long names and arrows.
+  const box = nodes.length < 3 ? 290 : nodes.length < 5 ? 210 : 184, gap = nodes.length < 4 ? 66 : 36;
   const lanes = [...new Set(nodes.map((node) => node.lane))];
   lanes.sort((a, b) => laneOrder(run, a) - laneOrder(run, b));
-  const width = kNames + nodes.length * (kBox + gap) + 10, height = lanes.length * kLane + 26;
+  const names = Math.min(kMostNames, Math.max(...lanes.map((lane) => lane.length)) * kLetter + 14);
+  const width = names + nodes.length * (box + gap) + 10, height = lanes.length * kLane + 26;
   const y = (node) => 13 + lanes.indexOf(node.lane) * kLane + kLane / 2;
-  const x = (node) => kNames + node.column * (kBox + gap);
+  const x = (node) => names + node.column * (box + gap);
   const drawing = svg('svg', {viewBox: `0 0 ${width} ${height}`, width, height, role: 'img', class: 'figure', 'aria-label': describe(finding)});
   // It shrinks with the window, as long as it can be read.
   drawing.style.minWidth = `${Math.round(width * 0.66)}px`;
@@ -31,36 +39,72 @@ export function figureOf(run, finding, marks) {
         svg('path', {d: 'M0,0 L8,4 L0,8 z', class: `head ${role}`})))));
   lanes.forEach((lane, row) => {
     const middle = 13 + row * kLane + kLane / 2;
-    drawing.append(svg('line', {x1: kNames - 8, x2: width, y1: middle, y2: middle, class: 'lane'}),
+    drawing.append(svg('line', {x1: names - 8, x2: width, y1: middle, y2: middle, class: 'lane'}),
         svg('text', {x: 0, y: middle + 4, class: 'lane-name'}, cut(lane, 25)));
   });
+  const drawn = arrows.map((arrow) => ({...arrow, start: nodes.find((node) => node.index === arrow.from), end: nodes.find((node) => node.index === arrow.to)}))
+      .filter(({start, end}) => start && end && start !== end)
+      .map((arrow) => ({...arrow, curve: curveOf(x(arrow.start), y(arrow.start), x(arrow.end), y(arrow.end), box, arrow.role)}));
+  // Order that there is goes behind the boxes in its way.
+  const path = ({curve, role}) => svg('path', {d: curve.path, class: `arrow ${role}`, 'marker-end': `url(#head-${role})`});
+  drawing.append(...drawn.filter(({role}) => !strong(role)).map(path));
   for (const node of nodes) {
     const group = svg('g', {class: `node ${node.role} k-${node.kind}`},
         svg('title', {}, node.what),
-        svg('rect', {x: x(node), y: y(node) - 14, width: kBox, height: 28, rx: 3}),
-        svg('text', {x: x(node) + 8, y: y(node) + 4}, cut((node.number ? `#${node.number} ` : '') + shortLabel(node.what), 22)));
-    if (node.role === 'struck') group.append(svg('line', {x1: x(node) - 5, y1: y(node) + 19, x2: x(node) + kBox + 5, y2: y(node) - 19, class: 'strike'}));
+        svg('rect', {x: x(node), y: y(node) - 14, width: box, height: 28, rx: 3}),
+        svg('text', {x: x(node) + 8, y: y(node) + 4}, cut((node.number ? `#${node.number} ` : '') + shortLabel(node.what), Math.floor((box - 16) / kLetter))));
+    if (node.role === 'struck') group.append(svg('line', {x1: x(node) - 5, y1: y(node) + 19, x2: x(node) + box + 5, y2: y(node) - 19, class: 'strike'}));
     drawing.append(group);
   }
-  for (const arrow of arrows) {
-    const from = nodes.find((node) => node.index === arrow.from), to = nodes.find((node) => node.index === arrow.to);
-    if (!from || !to || from === to) continue;
-    drawing.append(...arrowOf(x(from), y(from), x(to), y(to), arrow));
+  drawing.append(...drawn.filter(({role}) => strong(role)).map(path));
+  const taken = nodes.map((node) => ({left: x(node), right: x(node) + box, top: y(node) - 15, bottom: y(node) + 15}));
+  for (const {curve, role, text} of drawn) {
+    if (!text) continue;
+    const at = placeFor(text, curve, taken);
+    const half = text.length * kLetter / 2;
+    drawing.append(svg('rect', {x: at.x - half, y: at.y - 8, width: 2 * half, height: 16, class: 'behind'}),
+        svg('text', {x: at.x, y: at.y + 4, class: `arrow-text ${role}`, 'text-anchor': 'middle'}, text));
   }
   return drawing;
 }
 
+/** What the lines of the figure mean, as far as they are in it. */
+export function legendOf(marks, sync) {
+  const words = sync ? {...kLegend, related: 'what it waits for'} : kLegend;
+  const roles = [...marks.ops.map((op) => (/later|earlier/.test(op.role) ? 'race' : op.role)), ...marks.arrows.map((arrow) => arrow.role)];
+  const shown = Object.keys(words).filter((role) => roles.includes(role));
+  return shown.length > 0 && h('p', {class: 'key'}, shown.map((role) => h('span', {},
+      svg('svg', {width: 30, height: 14, 'aria-hidden': 'true'}, /race|related|sync|pair|struck/.test(role)
+        ? svg('g', {class: `node k-${/sync|struck/.test(role) ? 'sync' : 'other'} ${role === 'race' ? 'later' : role}`}, svg('rect', {x: 4, y: 2, width: 22, height: 10, rx: 2}),
+              role === 'struck' && svg('line', {x1: 2, y1: 13, x2: 28, y2: 1, class: 'strike'}))
+        : [svg('path', {d: 'M1,7 H23', class: `arrow ${role}`}), svg('path', {d: 'M22,3 L30,7 L22,11 z', class: `head ${role}`})]), ` ${words[role]}`)));
+}
+
+function strong(role) { return !/existing|gone/.test(role); }
+
 /** From the right end of a box to the left end of another, between the lanes, where no box is in the way. */
-function arrowOf(x1, y1, x2, y2, arrow) {
-  const strong = !/existing|gone/.test(arrow.role), down = y2 > y1 ? 1 : -1, same = y1 === y2;
-  const from = {x: x1 + kBox - (strong ? 14 : 34), y: y1 + (same ? -15 : 15 * down)};
-  const to = {x: x2 + (strong ? 20 : 8), y: y2 - (same ? 15 : 17 * down)};
+function curveOf(x1, y1, x2, y2, box, role) {
+  const down = y2 > y1 ? 1 : -1, same = y1 === y2;
+  const from = {x: x1 + box - (strong(role) ? 14 : 34), y: y1 + (same ? -15 : 15 * down)};
+  const to = {x: x2 + (strong(role) ? 20 : 8), y: y2 - (same ? 15 : 17 * down)};
   const bend = same ? -26 : 0, half = same ? 0 : (to.y - from.y) / 2;
-  const path = `M${from.x},${from.y} C${from.x + 26},${from.y + half * 1.5 + bend} ${to.x - 40},${to.y - half * 1.5 + bend} ${to.x},${to.y}`;
-  const at = strong ? 0.56 : 0.42;
-  const label = {x: from.x + (to.x - from.x) * at, y: same ? from.y - 14 : from.y + (to.y - from.y) * (strong ? 0.42 : 0.72) + 4};
-  return [svg('path', {d: path, class: `arrow ${arrow.role}`, 'marker-end': `url(#head-${arrow.role})`}),
-          svg('text', {x: label.x, y: label.y, class: `arrow-text ${arrow.role}`, 'text-anchor': 'middle'}, arrow.text || '')];
+  const points = [from, {x: from.x + 26, y: from.y + half * 1.5 + bend}, {x: to.x - 40, y: to.y - half * 1.5 + bend}, to];
+  const [a, b, c, d] = points.map((point) => `${point.x},${point.y}`);
+  return {path: `M${a} C${b} ${c} ${d}`, points};
+}
+/** Where on the curve a text covers no box and no other text; it is then taken. */
+function placeFor(text, {points: [a, b, c, d]}, taken) {
+  const half = text.length * kLetter / 2 + 3, mix = (t, axis) =>
+    (1 - t) ** 3 * a[axis] + 3 * (1 - t) ** 2 * t * b[axis] + 3 * (1 - t) * t ** 2 * c[axis] + t ** 3 * d[axis];
+  const places = [0.5, 0.42, 0.58, 0.34, 0.66, 0.26, 0.74, 0.18, 0.82, 0.1, 0.9].map((t) => ({x: mix(t, 'x'), y: mix(t, 'y')}));
+  const area = (place) => ({left: place.x - half, right: place.x + half, top: place.y - 7, bottom: place.y + 7});
+  const free = (place) => taken.every((each) => {
+    const own = area(place);
+    return own.right < each.left || own.left > each.right || own.bottom < each.top || own.top > each.bottom;
+  });
+  const place = places.find(free) || places[0];
+  taken.push(area(place));
+  return place;
 }
 
 /** [{index, number, lane, what, kind, role, column}], in order. */

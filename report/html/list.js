@@ -30,7 +30,7 @@ export class FindingList {
     replace(this.stream, h('option', {value: ''}, 'all streams'), streams.map((name) => h('option', {value: name}, name)));
     this.stream.hidden = streams.length < 2;
     const tags = [...new Set(own.flatMap((finding) => tagsOf(finding)))];
-    replace(this.chips, tags.length > 1 && tags.map((tag) => button(tag, {class: 'toggle', 'aria-pressed': String(!this.off.has(tag))}, (event) => {
+    replace(this.chips, tags.length > 1 && h('span', {class: 'said'}, 'Show'), tags.length > 1 && tags.map((tag) => button(tag, {class: 'toggle', 'aria-pressed': String(!this.off.has(tag))}, (event) => {
       if (this.off.has(tag)) this.off.delete(tag); else this.off.add(tag);
       event.currentTarget.setAttribute('aria-pressed', String(!this.off.has(tag)));
       this.refresh();

@@ -49,16 +49,10 @@ function chooseFinding(finding, {move = true} = {}) {
   const marks = marksOf(state.run, finding);
   timeline.select(-1);
   timeline.mark(marks);
-  if (finding && move) timeline.reveal(focusOf(marks));
+  if (finding && move) timeline.reveal(marks.focus);
   drawPanel();
   announce(finding ? `${finding.severity}: ${finding.message || finding.title}` : '');
   remember();
-}
-/** What the picture is centred on: the accesses and what lies near them, or the first calls of a place. */
-function focusOf(marks) {
-  const accesses = marks.ops.filter((op) => op.role === 'later' || op.role === 'earlier');
-  if (accesses.length) return accesses.slice(0, 2).map((op) => op.index);
-  return marks.ops.slice(0, 2).map((op) => op.index);
 }
 
 function chooseOp(index, {reveal = true} = {}) {
@@ -111,6 +105,7 @@ function timeWon() {
 
 function drawTop() {
   const s = data.summary;
+  const syncs = (verdict) => data.findings.filter(({suppressed, sync}) => !suppressed && sync && sync.verdict === verdict && sync.removable).length;
   const tally = (count, name) => count > 0 && h('span', {class: `chip ${name}`}, `${count.toLocaleString('en')} ${name}${/error|note/.test(name) && count > 1 ? 's' : ''}`);
   const run = state.run;
   replace($('top'),
@@ -118,11 +113,19 @@ function drawTop() {
       run && (data.runs.length > 1
         ? h('select', {'aria-label': 'Process', onchange: (event) => { showRun(data.runs[Number(event.target.value)]); chooseFinding(list.step(1)); }},
             data.runs.map((each, i) => h('option', {value: i, selected: each === run}, `${baseName(each.program)} (${each.pid}), ${counted(data.findings.filter((finding) => data.runOf(finding) === each).length, 'finding')}`)))
-        : h('span', {class: 'program', title: run.command}, baseName(run.program), h('span', {class: 'where'}, ` process ${run.pid}`))),
+        : h('span', {class: 'program', title: run.command}, commandName(run), h('span', {class: 'where'}, ` process ${run.pid}`))),
       h('span', {class: 'tallies'}, tally(s.errors, 'error'), tally(s.latent, 'latent'), tally(s.possible, 'possible'), tally(s.notes, 'note'), tally(s.suppressed, 'suppressed'),
+          [['unneeded', 'may go'], ['narrower', 'too wide']].map(([verdict, word]) => syncs(verdict) > 0 &&
+              h('span', {class: `chip sync-${verdict}`, title: 'places that synchronise'}, `${counted(syncs(verdict), 'sync')} ${word}`)),
           s.errors + s.latent + s.possible === 0 && h('span', {class: 'chip good'}, 'no race found'), s.warnings.length > 0 && button(counted(s.warnings.length, 'warning'), {class: 'chip warn'}, () => chooseFinding(null))),
       h('span', {class: 'space'}),
       button('Theme', {title: 'Light, dark (t)', id: 'theme'}, nextTheme), button('Print', {}, () => window.print()), button('?', {title: 'Keys', 'aria-label': 'Help'}, showHelp));
+}
+/** "python3 train.py --steps 3": of paths only their last part. */
+function commandName(run) {
+  const words = run.command.split(' ').filter(Boolean).map((word) => (word.startsWith('-') ? word : word.replace(/^.*\/(?=.)/, '')));
+  const text = words.length > 0 ? words.join(' ') : baseName(run.program);
+  return text.length > 60 ? `${text.slice(0, 59)}…` : text;
 }
 function baseName(path) { return path.replace(/^.*\//, '') || 'program'; }
 

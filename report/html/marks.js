@@ -3,10 +3,21 @@
 // What of a finding is marked in the pictures: the operations it is about, the order that is missing, the order that
 // exists and comes nearest, and for a synchronisation what goes and what would do instead.
 
-/** {ops: [{index, role}], arrows: [{from, to, role, text}], struck: [index]}; indices in run.ops, from < 0: not kept. */
+export function noMarks() { return {ops: [], arrows: [], struck: [], focus: []}; }
+
+/**
+ * {ops: [{index, role}], arrows: [{from, to, role, text}], struck: [index], focus: [index]}; indices in run.ops, from < 0:
+ * not kept. `focus`: what the picture is centred on, the two operations or the first calls of a place.
+ */
 export function marksOf(run, finding) {
-  const marks = {ops: [], arrows: [], struck: []};
-  if (!run || !finding) return marks;
+  const marks = run && finding ? allMarksOf(run, finding) : noMarks();
+  const two = marks.ops.filter((op) => /later|earlier|pair/.test(op.role));
+  marks.focus = (two.length ? two : marks.ops).slice(0, 2).map((op) => op.index);
+  return marks;
+}
+
+function allMarksOf(run, finding) {
+  const marks = noMarks();
   const add = (number, role) => {
     const index = number ? run.index(number) : -1;
     if (index >= 0 && !marks.ops.some((op) => op.index === index)) marks.ops.push({index, role});
@@ -59,7 +70,7 @@ function marksOfSync(run, sync, marks, add) {
     }
   }
   for (const pair of sync.orders.slice(0, kMostPairs)) {
-    const from = add(pair.earlier.op, 'earlier'), to = add(pair.later.op, 'later');
+    const from = add(pair.earlier.op, 'pair'), to = add(pair.later.op, 'pair');
     if (from < 0 || to < 0) continue;
     const role = sync.verdict === 'narrower' ? 'proposed' : 'ordered';
     marks.arrows.push({from, to, role, text: role === 'proposed' ? 'instead' : 'ordered by it alone'});

@@ -3,7 +3,7 @@
 // What is said of one finding, or of one operation. Buttons with the number of an operation lead to it.
 import {bytesText, counted, milliseconds, sentence, timeText} from './data.js';
 import {button, h} from './dom.js';
-import {figureOf} from './figure.js';
+import {figureOf, legendOf} from './figure.js';
 import {marksOf} from './marks.js';
 
 const kHistory = 24;
@@ -22,12 +22,12 @@ export function findingPanel(data, finding, go) {
   const figure = run && figureOf(run, finding, marks);
   return [
     h('header', {class: 'finding-head'},
-        h('p', {class: 'meta'}, chip(finding), h('span', {}, finding.sync ? 'synchronisation' : finding.title), finding.rule && h('span', {}, `leans on ${finding.rule}`),
+        h('p', {class: 'meta'}, chip(finding), h('span', {}, finding.sync ? 'synchronisation' : finding.title), finding.rule && h('span', {title: 'What the driver of today does though no document promises it: docs/model.md has the rule'}, `leans on ${finding.rule}`),
             finding.count > 1 && h('span', {}, `met ${counted(finding.count, 'time')}`), finding.suppressed && h('span', {}, 'suppressed'),
             data.runs.length > 1 && h('span', {}, `process ${finding.pid}`)),
         h('h2', {}, sentence(finding.message || finding.title))),
-    figure && h('div', {class: 'figure-box', tabindex: 0, role: 'group', 'aria-label': 'Figure of the finding'}, figure),
-    finding.sync && syncSection(data, finding.sync, run, go),
+    figure && h('div', {class: 'figure-box', tabindex: 0, role: 'group', 'aria-label': 'Figure of the finding'}, figure, legendOf(marks, finding.sync)),
+    finding.sync && syncSection(data, finding, run, go),
     h('div', {class: 'words'},
         finding.explanation && h('section', {}, h('h3', {}, 'Why'), h('p', {}, linked(sentence(finding.explanation), run, go))),
         finding.fix && h('section', {class: 'fix'}, h('h3', {}, 'Fix'), h('p', {}, linked(sentence(finding.fix), run, go)))),
@@ -131,19 +131,22 @@ export function historyCard(run, buffer, about, go) {
       })));
 }
 
-function syncSection(data, sync, run, go) {
+function syncSection(data, finding, run, go) {
+  const sync = finding.sync;
   const time = [['blocked', sync.blockedMs, 'the host stood still in it'], ['GPU idle', sync.gpuIdleMs, 'the GPU had nothing to do because of it'],
                 ['overlap lost', sync.overlapMs, 'GPU work that could have run beside other work']].filter(([, ms]) => ms !== null);
   const calls = run ? run.callsAt(sync.api, sync.stack) : [];
+  // What the explanation below says is not said twice.
+  const reasons = sync.reasons.filter((reason) => !finding.explanation.toLowerCase().includes(reason.toLowerCase()));
   return h('section', {class: 'sync'},
       h('p', {class: `verdict ${sync.verdict}`}, h('b', {}, kVerdicts[sync.verdict] || sync.verdict),
-          ` ${counted(sync.calls, 'call')}${sync.idleCalls ? `, ${sync.idleCalls.toLocaleString('en')} of them with nothing to wait for` : ''}.`,
+          ` ${counted(sync.calls, 'call')}${!sync.idleCalls ? '' : sync.idleCalls === sync.calls ? ', with nothing to wait for' : `, ${sync.idleCalls.toLocaleString('en')} of them with nothing to wait for`}.`,
           sync.evidence && ` The bytes of the kernels it waits for are ${sync.evidence}.`,
           sync.group > 0 && ` One of group ${sync.group}: not all of them may go.`,
           sync.removable && ' All that are called removable were left out together, and the replay was clean.'),
       time.length > 0 && h('dl', {class: 'times'}, time.map(([name, ms, title]) => h('div', {title}, h('dt', {}, name), h('dd', {}, milliseconds(ms))))),
       sync.replacement && h('section', {class: 'fix'}, h('h3', {}, 'Instead'), h('p', {}, linked(sentence(sync.replacement), run, go))),
-      sync.reasons.length > 0 && h('ul', {}, sync.reasons.map((reason) => h('li', {}, linked(sentence(reason), run, go)))),
+      reasons.length > 0 && h('section', {}, h('h3', {}, 'Reasons'), h('ul', {}, reasons.map((reason) => h('li', {}, linked(sentence(reason), run, go))))),
       h('div', {class: 'cards'}, card(h('span', {}, sync.what, sync.library && ` inside of ${sync.library}`), sync.stream.name ? `waits for ${sync.stream.name}` : `waits: ${sync.waits}`, data.stack(sync.stack),
           calls.length > 0 && h('p', {class: 'where'}, 'calls: ', calls.slice(0, 12).map((index, k) => go ? button(String(k + 1), {class: 'op'}, () => go.op(index)) : ` ${k + 1}`), calls.length > 12 && ' …'))),
       sync.orders.length > 0 && h('section', {}, h('h3', {}, 'What it alone orders'),

@@ -90,9 +90,26 @@ class PageTest(unittest.TestCase):
         self.assertEqual(self.count(page, ".figure .node.later, .figure .node.earlier"), 2)
         self.assertEqual(self.count(page, ".figure .arrow.missing"), 1)
         self.assertEqual(self.count(page, ".figure .arrow.existing"), 1)
+        # What the lines mean is said below, and of no others.
+        self.assertEqual(page.evaluate("[...document.querySelectorAll('.key span')].map((each) => each.textContent.trim())"),
+                         ["one of the two operations", "order that is missing", "operation nearby", "order that there is"])
         marks = page.evaluate("streamsan.timeline.marks")
         self.assertEqual([(a["from"], a["to"]) for a in marks["arrows"] if a["role"] == "missing"], [(2, 4)])
         self.assertEqual([(a["from"], a["to"], a["text"]) for a in marks["arrows"] if a["role"] == "existing"], [(1, 3, "event 1")])
+
+    def test_no_word_of_a_figure_lies_on_a_box(self):
+        for name in ("race", "syncs", "times"):
+            page = self.open(name)
+            for _ in range(5):
+                page.press("n")
+                covered = page.evaluate("""(() => {
+                  const boxes = [...document.querySelectorAll('.figure .node rect')].map((each) => each.getBoundingClientRect());
+                  return [...document.querySelectorAll('.figure .arrow-text')].filter((text) => {
+                    const own = text.getBoundingClientRect(), y = (own.top + own.bottom) / 2;
+                    return boxes.some((box) => own.right > box.left && own.left < box.right && y > box.top && y < box.bottom);
+                  }).map((text) => text.textContent);
+                })()""")
+                self.assertEqual(covered, [])
 
     def test_sync_that_may_go_is_struck_out_and_its_replacement_drawn(self):
         page = self.open("syncs")
@@ -241,8 +258,46 @@ class PageTest(unittest.TestCase):
         page.evaluate("document.querySelectorAll('[aria-label=Axis] button')[1].click()")
         self.assertEqual(page.evaluate("streamsan.timeline.axis"), "time")
         self.assertIn("3 operations have no time", self.text(page, ".cut-note"))
+        # What is chosen stays in sight.
+        self.assertTrue(page.evaluate("streamsan.timeline.marks.focus.length > 0 && streamsan.timeline.marks.focus.every((i) => "
+                                      "streamsan.timeline.begin(i) >= streamsan.timeline.from && streamsan.timeline.finish(i) <= streamsan.timeline.to)"))
         self.picture(page, "real-time")
         self.assertEqual(self.count(self.open("race"), "[aria-label=Axis] button"), 0, "without times there is one axis only")
+
+    def test_marks_of_the_axis_can_be_told_apart(self):
+        """However far one zooms in, and however late in the run."""
+        page = self.open("times")
+        page.evaluate("document.querySelectorAll('[aria-label=Axis] button')[1].click()")
+        texts = """(() => {
+          const t = streamsan.timeline, g = t.painter.context, said = [];
+          t.length = 4e9;
+          t.look(%s, %s);
+          const real = g.fillText;
+          g.fillText = function (text, x, y) { if (y === 11) said.push([text, x, x + g.measureText(text).width]); };
+          t.draw();
+          g.fillText = real;
+          return said.slice(0, -1);  // the last one is the name of the axis
+        })()"""
+        for low, high in ((0, 4e9), (3.2e9, 3.3e9), (3.2e9, 3.2e9 + 5000), (3.2e9, 3.2e9 + 40), (0, 900)):
+            said = page.evaluate(texts % (low, high))
+            self.assertGreater(len(said), 2)
+            self.assertEqual(len({text for text, _, _ in said}), len(said), said)
+            for (_, _, end), (_, begin, _) in zip(said, said[1:]):
+                self.assertLess(end, begin)
+
+    def test_numbers_of_the_axis_stand_over_their_operations(self):
+        page = self.open("race")
+        page.press("n")
+        said = page.evaluate("""(() => {
+          const t = streamsan.timeline, g = t.painter.context, said = [], real = g.fillText;
+          g.fillText = function (text, x, y) { if (y === 11 && text[0] === '#') said.push([text, t.at(x - 3)]); };
+          t.draw();
+          g.fillText = real;
+          return said.map(([text, at]) => [text, t.run.byNumber.get(Number(text.slice(1))) - at]);
+        })()""")
+        self.assertGreater(len(said), 1)
+        for text, distance in said:
+            self.assertAlmostEqual(distance, 0, places=6, msg=text)
 
     # ---- looks
 
@@ -283,7 +338,7 @@ class PageTest(unittest.TestCase):
             page = self.open(name)
             page.press("n")
             unnamed = page.evaluate("""[...document.querySelectorAll('button, input, select, canvas, svg, [role]')].filter((each) =>
-                !(each.getAttribute('aria-label') || each.innerText || each.placeholder || each.title || each.textContent).trim()).map((each) => each.outerHTML)""")
+                !each.closest('[aria-hidden]') && !(each.getAttribute('aria-label') || each.innerText || each.placeholder || each.title || each.textContent).trim()).map((each) => each.outerHTML)""")
             self.assertEqual(unnamed, [])
             self.assertEqual(page.evaluate("[...document.querySelectorAll('[tabindex]')].filter((each) => each.tabIndex > 0).length"), 0)
 
@@ -362,7 +417,7 @@ class PageTest(unittest.TestCase):
           const t = streamsan.timeline;
           t.select(-1); t.mark({ops: [], arrows: [], struck: []}); t.fit(); t.draw();
           const row = t.rows[1], y = Math.round((t.laneY(1) + 15) * devicePixelRatio);
-          const line = t.context.getImageData(0, y, t.canvas.width, 1).data;
+          const line = t.painter.context.getImageData(0, y, t.canvas.width, 1).data;
           return row.filter((i) => line[4 * Math.floor(t.x(t.begin(i)) * devicePixelRatio) + 3] === 0).length;
         })()"""), 0)
 
