@@ -74,7 +74,62 @@ TEST(Perfetto, FlowsAreBoundAtBothEnds) {
   EXPECT_EQ(starts[0]["id"], ends[0]["id"]);
   EXPECT_EQ(starts[0]["tid"], 3);
   EXPECT_EQ(ends[0]["tid"], 1);
-  EXPECT_GE(ends[0]["ts"].get<double>(), starts[0]["ts"].get<double>());
+  EXPECT_EQ(starts[0]["ts"], 1.0) << "where its slice begins";
+  EXPECT_EQ(ends[0]["ts"], 2.0);
+}
+
+TEST(Perfetto, OrderOfWhatBeganLaterHasNoArrowAndNoOrderFollowsTheTime) {
+  RunView run = run_of_three();
+  run.gpu_times = true;
+  run.ops[0].start_ns = 5'000, run.ops[0].end_ns = 6'000;  // the earlier access ran last
+  run.ops[1].start_ns = 3'000, run.ops[1].end_ns = 9'000;
+  run.ops[2].start_ns = 2'000, run.ops[2].end_ns = 9'500;  // the wait began before the kernel
+  EXPECT_EQ(events(run, {}, "s").size(), 0u) << "Perfetto would turn it around";
+  const Finding finding = sample_race();
+  const std::vector<Json> starts = events(run, std::span(&finding, 1), "s");
+  ASSERT_EQ(starts.size(), 1u);
+  EXPECT_EQ(starts[0]["tid"], 3);
+  EXPECT_EQ(starts[0]["ts"], 1.0);
+  EXPECT_EQ(events(run, std::span(&finding, 1), "f")[0]["tid"], 2);
+}
+
+TEST(Perfetto, WhatOverlapsInOneStreamGetsATrackOfItsOwn) {
+  RunView run = run_of_three();
+  run.gpu_times = true;
+  run.ops = {{.lane = 1, .site = 1, .start_ns = 1'000, .end_ns = 5'000},   //
+             {.lane = 1, .site = 1, .start_ns = 2'000, .end_ns = 3'000},   // inside of the first
+             {.lane = 1, .site = 1, .start_ns = 4'000, .end_ns = 6'000},   // across its end
+             {.lane = 1, .site = 1, .start_ns = 6'000, .end_ns = 7'000}};  // right after it
+  run.edges.clear();
+  std::vector<int> tracks;
+  for (const Json& each : events(run, {}, "X")) tracks.push_back(each["tid"]);
+  EXPECT_EQ(tracks, (std::vector<int>{2, 2, 3, 2}));
+  std::map<int, std::string> names;
+  for (const Json& each : events(run, {}, "M")) {
+    if (each["name"] == "thread_name") names[each["tid"]] = each["args"]["name"];
+  }
+  EXPECT_EQ(names[3], "stream 1 (blocking), at the same time");
+  EXPECT_EQ(names[4], "stream 2 (non-blocking)");
+}
+
+TEST(Perfetto, TracksOfSeveralProcessesAreNumberedThrough) {
+  std::vector<RunView> runs{run_of_three(), run_of_three()};
+  runs[1].pid = 4712;
+  std::map<int, std::size_t> processes;
+  const Json all = Json::parse(perfetto({}, runs));
+  for (const Json& each : all["traceEvents"]) processes[each["tid"]] |= 1u << (each["pid"] == 4712);
+  EXPECT_EQ(processes, (std::map<int, std::size_t>{{1, 1}, {2, 1}, {3, 1}, {4, 2}, {5, 2}, {6, 2}}));
+}
+
+TEST(Perfetto, ArrowsStandBetweenSlicesAndInstants) {
+  const Finding finding = sample_race();
+  const RunView run = run_of_three();
+  std::string phases;
+  const Json all = Json::parse(perfetto(std::span(&finding, 1), std::span(&run, 1)));
+  for (const Json& each : all["traceEvents"]) {
+    if (const std::string phase = each["ph"]; phases.empty() || phases.back() != phase[0]) phases += phase;
+  }
+  EXPECT_EQ(phases, "MXsfsfi");
 }
 
 TEST(Perfetto, FindingsAreInstants) {

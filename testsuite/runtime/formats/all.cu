@@ -4,9 +4,10 @@
 // formats made of the JSON file.
 //
 // RUN: %build %s -o %t
-// RUN: %expect 66 %streamsan run --json %t.json --sarif %t.sarif --junit %t.xml --github -- %t > %t.out 2> %t.err
+// RUN: %expect 66 %streamsan run --json %t.json --sarif %t.sarif --junit %t.xml --perfetto %t.perfetto.json --github -- %t > %t.out 2> %t.err
 // RUN: %python %S/inputs/check_sarif.py %t.sarif | %sites --check-prefix=SARIF
 // RUN: %python %S/inputs/check_junit.py %t.xml | %sites --check-prefix=JUNIT
+// RUN: %python %S/inputs/check_perfetto.py %t.perfetto.json | %filecheck %s --check-prefix=PERFETTO
 // RUN: %sites --check-prefix=GITHUB --input-file %t.out
 // RUN: %build -DFIXED %s -o %t.fixed
 // RUN: %expect 0 %streamsan run --json %t.fixed.json --sarif %t.fixed.sarif --junit %t.fixed.xml --github -- %t.fixed > %t.fixed.out 2>&1
@@ -30,6 +31,10 @@
 // JUNIT: passed streamsan the run was judged -:-
 // JUNIT: failure streamsan.race read-after-write race in main {{.*}}[[READ]]
 // JUNIT: skipped streamsan.premature-free free-while-in-use in main {{.*}}[[FREE]]
+// PERFETTO-DAG: slice on stream 1 (blocking): {{.*}}emset
+// PERFETTO-DAG: slice on stream 2 (blocking): kernel consume(char const*)
+// PERFETTO-DAG: instant on stream 2 (blocking): error: read-after-write race
+// PERFETTO-DAG: finding arrow, no order: {{.*}}emset{{.*}} on stream 1 (blocking) -> kernel consume(char const*) on stream 2 (blocking)
 // GITHUB: ::error file={{.*}}all.cu,line={{[0-9,col=]+}},title=streamsan%3A read-after-write race::{{.*}}%0AFix:
 // GITHUB: ::warning file={{.*}}all.cu,line={{[0-9]+}},
 // TEXT: ERROR: streamsan: read-after-write

@@ -6,6 +6,8 @@
 // RUN: %build %s -o %t
 // RUN: %timed %expect 0 %streamsan run -v 2 -- %t 2>&1 | %filecheck %s
 // RUN: %timed STREAMSAN_NULL_CUPTI=own-clock %expect 0 %streamsan run -v 2 -- %t 2>&1 | %filecheck %s
+// RUN: %timed %expect 0 %streamsan run --perfetto %t.perfetto.json -- %t > %t.out 2>&1
+// RUN: %python %S/../formats/inputs/check_perfetto.py %t.perfetto.json | %filecheck %s --check-prefix=PERFETTO
 // RUN: rm -rf %t.dir
 // RUN: %timed %expect 0 %streamsan run --keep-trace --trace-dir=%t.dir -- %t > %t.out 2>&1
 // RUN: %trace_records %t.dir/*/*.trace GpuTime | %filecheck %s --check-prefix=RECORDS
@@ -15,6 +17,10 @@
 // CHECK-NOT: times of
 // CHECK: the host stood still for {{[0-9.]+}} ms of {{[0-9.]+}} ms in 2 blocking calls; because of it the GPU idled for up to {{.*}} overlapped{{$}}
 // CHECK-NOT: timings:
+//
+// PERFETTO-DAG: slice on stream 1 (non-blocking): kernel set
+// PERFETTO-DAG: slice on host thread 1: cudaDeviceSynchronize
+// PERFETTO: slices and instants, {{[1-9][0-9]*}} arrows
 //
 // RECORDS-COUNT-7: GpuTime
 // RECORDS-NOT: GpuTime
