@@ -24,7 +24,7 @@ export function figureOf(run, finding, marks) {
   }
   if (nodes.length < 2 && !(finding.sync && nodes.length)) return null;
   // Few boxes have room for long names and arrows.
-  const box = nodes.length < 3 ? 290 : nodes.length < 5 ? 210 : 184, gap = nodes.length < 4 ? 66 : 36;
+  const box = nodes.length < 3 ? 240 : nodes.length < 5 ? 204 : 184, gap = nodes.length < 3 ? 96 : nodes.length < 4 ? 66 : 36;
   const lanes = [...new Set(nodes.map((node) => node.lane))];
   lanes.sort((a, b) => laneOrder(run, a) - laneOrder(run, b));
   const names = Math.min(kMostNames, Math.max(...lanes.map((lane) => lane.length)) * kLetter + 14);
@@ -69,8 +69,8 @@ export function figureOf(run, finding, marks) {
 }
 
 /** What the lines of the figure mean, as far as they are in it. */
-export function legendOf(marks, sync) {
-  const words = sync ? {...kLegend, related: 'what it waits for'} : kLegend;
+export function legendOf(marks, finding) {
+  const words = {...kLegend, ...(finding.sync && {related: 'what it waits for'}), ...(finding.severity === 'latent' && {missing: 'order that is not promised'})};
   const roles = [...marks.ops.map((op) => (/later|earlier/.test(op.role) ? 'race' : op.role)), ...marks.arrows.map((arrow) => arrow.role)];
   const shown = Object.keys(words).filter((role) => roles.includes(role));
   return shown.length > 0 && h('p', {class: 'key'}, shown.map((role) => h('span', {},

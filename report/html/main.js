@@ -116,7 +116,7 @@ function drawTop() {
         : h('span', {class: 'program', title: run.command}, commandName(run), h('span', {class: 'where'}, ` process ${run.pid}`))),
       h('span', {class: 'tallies'}, tally(s.errors, 'error'), tally(s.latent, 'latent'), tally(s.possible, 'possible'), tally(s.notes, 'note'), tally(s.suppressed, 'suppressed'),
           [['unneeded', 'may go'], ['narrower', 'too wide']].map(([verdict, word]) => syncs(verdict) > 0 &&
-              h('span', {class: `chip sync-${verdict}`, title: 'places that synchronise'}, `${counted(syncs(verdict), 'sync')} ${word}`)),
+              h('span', {class: `chip sync-${verdict}`, title: 'places where the host waits'}, `${counted(syncs(verdict), 'wait')} ${word}`)),
           s.errors + s.latent + s.possible === 0 && h('span', {class: 'chip good'}, 'no race found'), s.warnings.length > 0 && button(counted(s.warnings.length, 'warning'), {class: 'chip warn'}, () => chooseFinding(null))),
       h('span', {class: 'space'}),
       button('Theme', {title: 'Light, dark (t)', id: 'theme'}, nextTheme), button('Print', {}, () => window.print()), button('?', {title: 'Keys', 'aria-label': 'Help'}, showHelp));

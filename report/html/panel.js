@@ -26,7 +26,7 @@ export function findingPanel(data, finding, go) {
             finding.count > 1 && h('span', {}, `met ${counted(finding.count, 'time')}`), finding.suppressed && h('span', {}, 'suppressed'),
             data.runs.length > 1 && h('span', {}, `process ${finding.pid}`)),
         h('h2', {}, sentence(finding.message || finding.title))),
-    figure && h('div', {class: 'figure-box', tabindex: 0, role: 'group', 'aria-label': 'Figure of the finding'}, figure, legendOf(marks, finding.sync)),
+    figure && h('div', {class: 'figure-box', tabindex: 0, role: 'group', 'aria-label': 'Figure of the finding'}, figure, legendOf(marks, finding)),
     finding.sync && syncSection(data, finding, run, go),
     h('div', {class: 'words'},
         finding.explanation && h('section', {}, h('h3', {}, 'Why'), h('p', {}, linked(sentence(finding.explanation), run, go))),
