@@ -220,7 +220,7 @@ void judge_into(Verdict& verdict, const std::string& path, const Options& option
         "the order made by " + judge.hidden_order() + " is not seen: findings from there on are at most possible";
     (verdict.findings.empty() ? verdict.notes : verdict.warnings).push_back(std::move(text));
   }
-  describe_recording(header, options, verdict);
+  if (!control.live) describe_recording(header, options, verdict);  // the launcher has said what it cannot record
   describe_trace(*reader, !liveness || liveness->killed(), verdict);
   if (stopped) verdict.warnings.push_back("interrupted: the rest of the trace was not judged");
   if (!sync_problem.empty()) verdict.warnings.push_back("synchronisation was not judged: " + sync_problem);
