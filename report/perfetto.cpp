@@ -2,24 +2,23 @@
 //
 // Written piece by piece: as one JSON document in memory a long run would take ten times its text.
 //
-// WHAT PERFETTO ASKS FOR, beyond the JSON being right (its importer sorts events by time and, where that is equal,
-// keeps the order of the file):
+// WHAT PERFETTO ASKS FOR, beyond the JSON being right. Its importer sorts events by time and, where that is equal,
+// keeps the order of the file.
 //   * Slices of one track nest or are apart; of two that overlap otherwise the second is dropped. Operations of a
-//   stream
-//     can overlap in real time (kernels launched programmatically, copies of one call), so what does not fit gets a
-//     track of its own beside.
+//     stream can overlap in real time (kernels launched programmatically, copies of one call), so what does not fit
+//     gets a track of its own beside.
 //   * An end of an arrow belongs to the slice that began last on its track, an instant included. So both ends stand
-//   where
-//     their slices begin, after all slices and before all instants of the file.
+//     where their slices begin, after all slices and before the instants of findings.
 //   * An arrow leads from the slice that began first to the other, whatever is written. In real time a wait often
-//   begins
-//     before the work that it waits for does: of such order there is no arrow.
+//     begins before the work that it waits for does: then an instant stands where it returned, and the arrow ends
+//     there.
 //   * A thread is known by its number alone: tracks of all processes are numbered through.
 #include "report/perfetto.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <set>
 #include <unordered_map>
 
 #include "report/text.h"
@@ -79,9 +78,16 @@ class Run {
                      {"args", {{"sort_index", track.number}}}});
     }
     for (std::size_t i : order_) slice(i);
+    std::set<std::uint32_t> returned;
     for (const ViewEdge& edge : view_.edges) {
-      if (has_time(edge.from) && has_time(edge.to) && begin(edge.from) <= begin(edge.to)) {
-        arrow(edge.from, edge.to, report::name(edge.kind), "order");
+      if (reaches_return(edge) && returned.insert(edge.to).second) mark_return(edge.to);
+    }
+    for (const ViewEdge& edge : view_.edges) {
+      if (!has_time(edge.from) || !has_time(edge.to)) continue;
+      if (reaches_return(edge)) {
+        arrow(edge.from, edge.to, begin(edge.to) + length(edge.to), report::name(edge.kind), "order");
+      } else if (begin(edge.from) <= begin(edge.to)) {
+        arrow(edge.from, edge.to, begin(edge.to), report::name(edge.kind), "order");
       }
     }
     for (const Finding& finding : findings) {
@@ -167,13 +173,30 @@ class Run {
                    {"args", std::move(args)}});
   }
 
-  void arrow(std::size_t from, std::size_t to, const std::string& what, const char* category) {
+  /// Does the host wait for work that began after it had begun to wait?
+  [[nodiscard]] bool reaches_return(const ViewEdge& edge) const {
+    return edge.kind == EdgeKind::Sync && has_time(edge.from) && has_time(edge.to) &&
+           begin(edge.from) > begin(edge.to) && begin(edge.from) <= begin(edge.to) + length(edge.to);
+  }
+  void mark_return(std::size_t i) {
+    writer_.event({{"ph", "i"},
+                   {"s", "t"},
+                   {"pid", view_.pid},
+                   {"tid", track(i)},
+                   {"ts", microseconds(begin(i) + length(i))},
+                   {"cat", report::name(view_.ops[i].kind)},
+                   {"name", "returned"},
+                   {"args", {{"api", view_.sites[view_.ops[i].site].api}}}});
+  }
+
+  /// To the slice or the instant of `to` that stands at `arrives`.
+  void arrow(std::size_t from, std::size_t to, std::uint64_t arrives, const std::string& what, const char* category) {
     const std::uint64_t id = writer_.next_arrow++;
     for (const std::size_t end : {from, to}) {
       Json event = {{"ph", end == from ? "s" : "f"},
                     {"pid", view_.pid},
                     {"tid", track(end)},
-                    {"ts", microseconds(begin(end))},
+                    {"ts", microseconds(end == from ? begin(from) : arrives)},
                     {"id", id},
                     {"cat", category},
                     {"name", what}};
@@ -184,7 +207,7 @@ class Run {
   void missing_order(std::size_t from, std::size_t to) {
     if (!has_time(from) || !has_time(to) || from == to) return;
     if (begin(from) > begin(to)) std::swap(from, to);  // as they did run
-    arrow(from, to, "no order", "finding");
+    arrow(from, to, begin(to), "no order", "finding");
   }
 
   /// The operations that a finding is about.

@@ -78,19 +78,26 @@ TEST(Perfetto, FlowsAreBoundAtBothEnds) {
   EXPECT_EQ(ends[0]["ts"], 2.0);
 }
 
-TEST(Perfetto, OrderOfWhatBeganLaterHasNoArrowAndNoOrderFollowsTheTime) {
+TEST(Perfetto, ArrowsFollowTheTime) {
   RunView run = run_of_three();
   run.gpu_times = true;
   run.ops[0].start_ns = 5'000, run.ops[0].end_ns = 6'000;  // the earlier access ran last
   run.ops[1].start_ns = 3'000, run.ops[1].end_ns = 9'000;
   run.ops[2].start_ns = 2'000, run.ops[2].end_ns = 9'500;  // the wait began before the kernel
-  EXPECT_EQ(events(run, {}, "s").size(), 0u) << "Perfetto would turn it around";
+  const std::vector<Json> returned = events(run, {}, "i"), ends = events(run, {}, "f");
+  ASSERT_EQ(returned.size(), 1u);
+  EXPECT_EQ(returned[0]["name"], "returned");
+  EXPECT_EQ(returned[0]["ts"], 7.5);
+  ASSERT_EQ(ends.size(), 1u);
+  EXPECT_EQ(ends[0]["ts"], 7.5);
   const Finding finding = sample_race();
   const std::vector<Json> starts = events(run, std::span(&finding, 1), "s");
-  ASSERT_EQ(starts.size(), 1u);
-  EXPECT_EQ(starts[0]["tid"], 3);
-  EXPECT_EQ(starts[0]["ts"], 1.0);
-  EXPECT_EQ(events(run, std::span(&finding, 1), "f")[0]["tid"], 2);
+  ASSERT_EQ(starts.size(), 2u);
+  EXPECT_EQ(starts[1]["tid"], 3);
+  EXPECT_EQ(starts[1]["ts"], 1.0);
+  EXPECT_EQ(events(run, std::span(&finding, 1), "f")[1]["tid"], 2);
+  run.ops[2].end_ns = 2'500;  // it had returned before the kernel began
+  EXPECT_EQ(events(run, {}, "s").size(), 0u) << "Perfetto would turn it around";
 }
 
 TEST(Perfetto, WhatOverlapsInOneStreamGetsATrackOfItsOwn) {

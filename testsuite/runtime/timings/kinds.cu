@@ -19,8 +19,9 @@
 // CHECK-NOT: timings:
 //
 // PERFETTO-DAG: slice on stream 1 (non-blocking): kernel set
-// PERFETTO-DAG: slice on host thread 1: cudaDeviceSynchronize
-// PERFETTO: slices and instants, {{[1-9][0-9]*}} arrows
+// PERFETTO-DAG: slice on host thread 1: cudaStreamSynchronize
+// PERFETTO-DAG: instant on host thread 1: returned
+// PERFETTO-DAG: order arrow, sync: cudaGraphLaunch on stream 1 (non-blocking) -> returned on host thread 1
 //
 // RECORDS-COUNT-7: GpuTime
 // RECORDS-NOT: GpuTime

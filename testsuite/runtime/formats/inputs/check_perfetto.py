@@ -73,7 +73,8 @@ for ts, _, event in events:
         continue
     assert stack, f"no slice has begun where the arrow ends: {event}"
     holder = stack[-1]
-    assert holder["phase"] == "X" and holder["ts"] == ts, f"the arrow belongs to {holder}: {event}"
+    may_hold = holder["phase"] == "X" or phase == "f" and holder["name"] == "returned"
+    assert holder["ts"] == ts and may_hold, f"the arrow belongs to {holder}: {event}"
     key = (event["id"], event["cat"], event["name"])
     if phase == "s":
         assert event["id"] not in [each for each, _, _ in open_flows], f"two arrows have one id: {event}"
