@@ -85,7 +85,7 @@ class Run {
     for (const ViewEdge& edge : view_.edges) {
       if (!has_time(edge.from) || !has_time(edge.to)) continue;
       if (reaches_return(edge)) {
-        arrow(edge.from, edge.to, begin(edge.to) + length(edge.to), report::name(edge.kind), "order");
+        arrow(edge.from, edge.to, last(edge.to), report::name(edge.kind), "order");
       } else if (begin(edge.from) <= begin(edge.to)) {
         arrow(edge.from, edge.to, begin(edge.to), report::name(edge.kind), "order");
       }
@@ -116,6 +116,10 @@ class Run {
     const ViewOp& op = view_.ops[i];
     if (view_.gpu_times) return op.end_ns > op.start_ns ? op.end_ns - op.start_ns : 0;
     return op.until > i + 1 ? (op.until - i) * kStep : kStep;
+  }
+  /// Its last nanosecond: still inside, whatever a reader makes of times and lengths.
+  [[nodiscard]] std::uint64_t last(std::size_t i) const {
+    return begin(i) + (std::max(length(i), std::uint64_t{1}) - 1);
   }
   [[nodiscard]] std::uint64_t track(std::size_t i) const { return tracks_[track_of_[i]].number; }
   static double microseconds(std::uint64_t ns) { return static_cast<double>(ns) / 1e3; }
@@ -160,7 +164,7 @@ class Run {
     if (op.event != 0) args["event"] = op.event;
     if (op.bytes != 0) args["bytes"] = op.bytes;
     auto user = std::ranges::find_if(site.stack, [](const Frame& f) { return !f.library; });
-    if (user != site.stack.end()) {
+    if (user != site.stack.end() && !(user->file.empty() && user->function.empty())) {
       args["at"] = user->file.empty() ? user->function : user->file + ":" + std::to_string(user->line);
     }
     writer_.event({{"ph", "X"},
@@ -176,14 +180,14 @@ class Run {
   /// Does the host wait for work that began after it had begun to wait?
   [[nodiscard]] bool reaches_return(const ViewEdge& edge) const {
     return edge.kind == EdgeKind::Sync && has_time(edge.from) && has_time(edge.to) &&
-           begin(edge.from) > begin(edge.to) && begin(edge.from) <= begin(edge.to) + length(edge.to);
+           begin(edge.from) > begin(edge.to) && begin(edge.from) <= last(edge.to);
   }
   void mark_return(std::size_t i) {
     writer_.event({{"ph", "i"},
                    {"s", "t"},
                    {"pid", view_.pid},
                    {"tid", track(i)},
-                   {"ts", microseconds(begin(i) + length(i))},
+                   {"ts", microseconds(last(i))},
                    {"cat", report::name(view_.ops[i].kind)},
                    {"name", "returned"},
                    {"args", {{"api", view_.sites[view_.ops[i].site].api}}}});
