@@ -49,7 +49,7 @@ function chooseFinding(finding, {move = true} = {}) {
   const marks = marksOf(state.run, finding);
   timeline.select(-1);
   timeline.mark(marks);
-  if (finding && move) timeline.reveal(marks.focus);
+  if (finding && move) timeline.revealMarks();
   drawPanel();
   announce(finding ? `${finding.severity}: ${finding.message || finding.title}` : '');
   remember();

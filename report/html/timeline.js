@@ -44,7 +44,13 @@ export class Timeline extends View {
     this.setAxis(axis);
     this.resize();
     this.fit();
-    this.reveal(this.selected >= 0 ? [this.selected] : this.marks.focus);
+    if (this.selected >= 0) this.reveal([this.selected]);
+    else this.revealMarks();
+  }
+  /** What the marks are about, or if that has no place here the first of them that have one. */
+  revealMarks() {
+    const placed = (indices) => indices.filter((i) => this.hasPlace(i)), focus = placed(this.marks.focus);
+    this.reveal(focus.length ? focus : placed(this.marks.ops.map((op) => op.index)).slice(0, 2));
   }
 
   moved() {
