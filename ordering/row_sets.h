@@ -29,7 +29,7 @@ namespace streamsan::ordering {
 class RowSets {
  public:
   using Id = std::uint32_t;  ///< 0: no set
-  static constexpr std::size_t kMostIdlePieces = std::size_t{1} << 17;
+  static constexpr std::size_t kMostIdlePieces = std::size_t{1} << 16;
   static constexpr std::size_t kMostAnswers = std::size_t{1} << 15;
   static constexpr std::uint64_t kMostSteps = std::uint64_t{1} << 17;
 
@@ -74,6 +74,8 @@ class RowSets {
   [[nodiscard]] const Set& set(Id id) const { return sets_[id - 1]; }
   [[nodiscard]] std::optional<Meeting> compare(const Set& first, const Set& second) const;
   void drop_idle();
+  /// In pieces; a set without any is not for nothing either.
+  static std::size_t weight(const Set& of) { return of.pieces.size() + 4; }
 
   std::vector<Set> sets_;
   std::vector<Id> free_;

@@ -211,8 +211,8 @@ TEST_F(KnownBytes, ThousandsOfRowsAreAllRemembered) {
 }
 
 TEST_F(KnownBytes, TilesOfAMatrixMeetInTheirHaloOnly) {
-  // 2,048 rows of 8 KiB, in tiles of 16 by 16 words: 16,384 tiles of 16 runs of 64 bytes. One stream works on the left half
-  // of each tile, the other one on the right half.
+  // 2,048 rows of 8 KiB, in tiles of 16 by 16 words: 16,384 tiles of 16 runs of 64 bytes. One stream works on the left
+  // half of each tile, the other one on the right half.
   const Address big = 0x4000'0000;
   model.allocate(call(), {big, big + (Address{1} << 24)}, MemoryKind::Device);
   const auto half = [&](Address shift, Bytes width, AccessMode mode) {
