@@ -40,7 +40,7 @@ class AccessPool {
 
   /// Stores the access with a count of one, for the caller. `set`: its bytes, if they are many rows.
   Index add(const Access& access, RowSets::Id set = 0) {
-    rows.acquire(set);
+    if (set != 0) rows.acquire(set);
     if (free_.empty()) {
       slots_.push_back({access, 1, set});
       return static_cast<Index>(slots_.size() - 1);
@@ -52,9 +52,10 @@ class AccessPool {
   }
   void acquire(Index index) { ++slots_[index].count; }
   void release(Index index) {
-    if (--slots_[index].count > 0) return;
+    Slot& slot = slots_[index];
+    if (--slot.count > 0) return;
+    if (slot.rows != 0) rows.release(slot.rows);
     free_.push_back(index);
-    rows.release(slots_[index].rows);
   }
   [[nodiscard]] const Access& operator[](Index index) const { return slots_[index].access; }
   [[nodiscard]] RowSets::Id rows_of(Index index) const { return slots_[index].rows; }

@@ -83,6 +83,8 @@ struct Part {
 /// A pattern that lies in an allocation, before the patterns of one way are put together.
 struct Piece {
   Allocation* allocation = nullptr;
+  Address whole = 0;   ///< where the allocation begins; and with it, perhaps, a block
+  bool block = false;  ///< it is one
   Footprint bytes;
   AccessMode mode = AccessMode::Read;
   bool widened = false;

@@ -31,6 +31,11 @@ bool Model::Impl::add_pieces(const Footprint& given, AccessMode mode, bool widen
   Allocation* held_by = holder(given.base);
   if (!held_by) return false;
   const Range whole = held_by->info.range;
+  if (given.rows == 1 && given.slices == 1 && given.width <= whole.end - given.base && whole.end <= kMostAddress &&
+      blocks.live() == 0 && pieces_.size() < kMostPieces) {
+    pieces_.push_back({held_by, whole.begin, false, {given.base, given.width}, mode, widened});
+    return true;
+  }
   bool alone = whole.end <= kMostAddress && lies_in(whole, given);
   if (alone && blocks.live() > 0 && !held_by->info.block) {
     const Allocation* block = blocks.find_first_ending_after(given.base);
@@ -41,7 +46,7 @@ bool Model::Impl::add_pieces(const Footprint& given, AccessMode mode, bool widen
   } else if (pieces_.size() == kMostPieces) {
     ++shadow.forgotten;
   } else {
-    pieces_.push_back({held_by, simplified(given), mode, widened});
+    pieces_.push_back({held_by, whole.begin, held_by->info.block, simplified(given), mode, widened});
   }
   return true;
 }
@@ -55,14 +60,18 @@ void Model::Impl::add_rows(const Footprint& footprint, AccessMode mode, bool wid
       if (pieces_.size() == kMostPieces) {
         ++shadow.forgotten;
       } else {
-        pieces_.push_back({&held_by, run(range), mode, widened});
+        pieces_.push_back({&held_by, held_by.info.range.begin, held_by.info.block, run(range), mode, widened});
       }
     });
   }
 }
 
 void Model::Impl::add_part(std::span<const Piece> pieces) {
-  const auto& [allocation, first, mode, widened] = pieces.front();
+  const auto& [allocation, whole, block, first, mode, widened] = pieces.front();
+  if (pieces.size() == 1 && first.rows == 1) {
+    parts_.push_back({allocation, {first.base, first.base + first.width}, mode, widened});
+    return;
+  }
   std::uint64_t rows = 0;
   for (const Piece& piece : pieces) rows += std::min(kFewRows + 1, piece.bytes.rows * piece.bytes.slices);
   if (rows <= kFewRows) {
@@ -72,8 +81,10 @@ void Model::Impl::add_part(std::span<const Piece> pieces) {
         parts_.push_back({allocation, row_of(piece.bytes, row), mode, widened});
       }
     }
-    std::sort(parts_.begin() + static_cast<std::ptrdiff_t>(before), parts_.end(),
-              [](const Part& a, const Part& b) { return a.range.begin < b.range.begin; });
+    if (rows > pieces.size()) {
+      std::sort(parts_.begin() + static_cast<std::ptrdiff_t>(before), parts_.end(),
+                [](const Part& a, const Part& b) { return a.range.begin < b.range.begin; });
+    }
     return;
   }
   patterns_.clear();
@@ -86,13 +97,12 @@ void Model::Impl::touch_pieces(const Access& access, const Actor& actor) {
   // Reads come first: of two equally bad conflicts with one operation the first is reported, and that a kernel may
   // read what is not there yet says more than that it also writes there.
   const auto way = [](const Piece& piece) {
-    return std::tuple(piece.allocation->info.range.begin, piece.allocation->info.id, piece.mode == AccessMode::Write,
-                      piece.mode, piece.widened);
+    return std::tuple(piece.whole, piece.block, piece.mode == AccessMode::Write, piece.mode, piece.widened);
   };
-  const auto before = [&](const Piece& a, const Piece& b) { return way(a) < way(b); };
-  if (!std::is_sorted(pieces_.begin(), pieces_.end(), before)) {
-    std::stable_sort(pieces_.begin(), pieces_.end(), before);
-  }
+  const auto before = [&](const Piece& a, const Piece& b) {
+    return std::tuple_cat(way(a), std::tuple(a.bytes.base)) < std::tuple_cat(way(b), std::tuple(b.bytes.base));
+  };
+  if (!std::is_sorted(pieces_.begin(), pieces_.end(), before)) std::sort(pieces_.begin(), pieces_.end(), before);
   for (std::size_t first = 0; first < pieces_.size();) {
     const Allocation* allocation = pieces_[first].allocation;
     parts_.clear();
@@ -103,7 +113,9 @@ void Model::Impl::touch_pieces(const Access& access, const Actor& actor) {
       first = end;
     }
     touch(access, parts_, actor);
-    for (const Part& part : parts_) pool.rows.release(part.rows);
+    for (const Part& part : parts_) {
+      if (part.rows != 0) pool.rows.release(part.rows);
+    }
   }
 }
 

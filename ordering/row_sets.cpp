@@ -60,13 +60,11 @@ RowSets::Id RowSets::intern(std::vector<Footprint>& pieces) {
 }
 
 void RowSets::acquire(Id id) {
-  if (id == 0) return;
   Set& known = sets_[id - 1];
   if (known.count++ == 0) idle_pieces_ -= weight(known);
 }
 
 void RowSets::release(Id id) {
-  if (id == 0) return;
   Set& known = sets_[id - 1];
   if (--known.count > 0) return;
   idle_pieces_ += weight(known);
