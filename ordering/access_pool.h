@@ -52,10 +52,7 @@ class AccessPool {
   }
   void acquire(Index index) { ++slots_[index].count; }
   void release(Index index) {
-    Slot& slot = slots_[index];
-    if (--slot.count > 0) return;
-    if (slot.rows != 0) rows.release(slot.rows);
-    free_.push_back(index);
+    if (--slots_[index].count == 0) reclaim(index);
   }
   [[nodiscard]] const Access& operator[](Index index) const { return slots_[index].access; }
   [[nodiscard]] RowSets::Id rows_of(Index index) const { return slots_[index].rows; }
@@ -68,6 +65,11 @@ class AccessPool {
   RowSets rows;
 
  private:
+  void reclaim(Index index) {
+    if (slots_[index].rows != 0) rows.release(slots_[index].rows);
+    free_.push_back(index);
+  }
+
   struct Slot {
     Access access;
     std::uint32_t count = 0;

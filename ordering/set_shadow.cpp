@@ -59,7 +59,7 @@ void SetShadow::forget_older_half(AccessPool& pool, ShadowCounters& counters) {
   counters.forgotten += drop_if([&](const Reference&) { return passed++ < half; }, pool, counters);
 }
 
-void SetShadow::clear(AccessPool& pool, ShadowCounters& counters) {
+void SetShadow::drop_all(AccessPool& pool, ShadowCounters& counters) {
   drop_if([](const Reference&) { return true; }, pool, counters);
 }
 

@@ -42,9 +42,12 @@ class SetShadow {
   /// Drops what is known to `clock`: nothing that starts later can race with it.
   void forget_covered(const VectorClock& clock, AccessPool& pool, ShadowCounters& counters);
   void forget_older_half(AccessPool& pool, ShadowCounters& counters);
-  void clear(AccessPool& pool, ShadowCounters& counters);
+  void clear(AccessPool& pool, ShadowCounters& counters) {
+    if (!entries_.empty()) drop_all(pool, counters);
+  }
 
  private:
+  void drop_all(AccessPool& pool, ShadowCounters& counters);
   template <typename Condition>
   std::uint64_t drop_if(Condition condition, AccessPool& pool, ShadowCounters& counters);
 
