@@ -5,13 +5,14 @@
 // One copy may be remembered by many segments after later copies have cut into its range. The segments then hold a
 // small reference (where and when, which is all that ordering needs) and the full description, needed only for a
 // report, stands here once, counted. The pool grows to the greatest number of accesses remembered at one time and
-// reuses from then on.
+// reuses from then on. An access that touches many rows has them as a set (row_sets.h), and its range is the hull.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
 #include "ordering/hazard.h"
+#include "ordering/row_sets.h"
 #include "ordering/two_clocks.h"
 
 namespace streamsan::ordering {
@@ -21,6 +22,7 @@ struct Remembered {
   LaneSlot lane = 0;
   Epoch epoch = 0;
   Access access;
+  RowSets::Id rows = 0;  ///< exact: 0, or the bytes, and the range is their hull
 };
 
 /// In the name of a hazard.
@@ -36,28 +38,42 @@ class AccessPool {
  public:
   using Index = std::uint32_t;
 
-  /// Stores the access with a count of one, for the caller.
-  Index add(const Access& access) {
+  /// Stores the access with a count of one, for the caller. `set`: its bytes, if they are many rows.
+  Index add(const Access& access, RowSets::Id set = 0) {
+    if (set != 0) rows.acquire(set);
     if (free_.empty()) {
-      slots_.push_back({access, 1});
+      slots_.push_back({access, 1, set});
       return static_cast<Index>(slots_.size() - 1);
     }
     const Index index = free_.back();
     free_.pop_back();
-    slots_[index] = {access, 1};
+    slots_[index] = {access, 1, set};
     return index;
   }
   void acquire(Index index) { ++slots_[index].count; }
   void release(Index index) {
-    if (--slots_[index].count == 0) free_.push_back(index);
+    if (--slots_[index].count == 0) reclaim(index);
   }
   [[nodiscard]] const Access& operator[](Index index) const { return slots_[index].access; }
+  [[nodiscard]] RowSets::Id rows_of(Index index) const { return slots_[index].rows; }
+  /// How much memory the access keeps, in pieces.
+  [[nodiscard]] std::uint64_t weight(Index index) const {
+    return slots_[index].rows == 0 ? 1 : rows.pieces(slots_[index].rows);
+  }
   [[nodiscard]] std::size_t live() const { return slots_.size() - free_.size(); }
 
+  RowSets rows;
+
  private:
+  void reclaim(Index index) {
+    if (slots_[index].rows != 0) rows.release(slots_[index].rows);
+    free_.push_back(index);
+  }
+
   struct Slot {
     Access access;
     std::uint32_t count = 0;
+    RowSets::Id rows = 0;
   };
   std::vector<Slot> slots_;
   std::vector<Index> free_;

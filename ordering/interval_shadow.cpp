@@ -34,10 +34,6 @@ void remove_if(std::vector<Reference>& references, Condition condition, AccessPo
   });
 }
 
-bool stands_for(const Reference& later, const Reference& earlier) {
-  return (later.mode == AccessMode::Write || later.mode == earlier.mode) && later.evidence >= earlier.evidence;
-}
-
 /// remember() of the naive specification, for the bytes of one segment.
 void supersede(std::vector<Reference>& references, const Reference& access, const VectorClock& clock, AccessPool& pool,
                ShadowCounters& counters) {

@@ -41,6 +41,10 @@ class IntervalShadow {
     AccessPool::Index access = 0;
     friend bool operator==(const Reference&, const Reference&) = default;
   };
+  /// That of the naive specification.
+  friend bool stands_for(const Reference& later, const Reference& earlier) {
+    return (later.mode == AccessMode::Write || later.mode == earlier.mode) && later.evidence >= earlier.evidence;
+  }
   struct Segment {
     Range range;
     std::vector<Reference> references;

@@ -13,33 +13,14 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 #include "ordering/access_pool.h"
 #include "ordering/model.h"
+#include "ordering/rows.h"
 
 namespace streamsan::ordering {
-
-/// From the first byte to the last one, gaps included.
-inline Range hull(const Footprint& bytes) {
-  return {bytes.base,
-          bytes.base + (bytes.slices - 1) * bytes.slice_pitch + (bytes.rows - 1) * bytes.pitch + bytes.width};
-}
-
-/// The first bytes that the footprint and the range have in common; empty if there are none.
-inline Range first_common(const Footprint& bytes, Range range) {
-  for (std::uint64_t slice = 0; slice < bytes.slices; ++slice) {
-    const Address base = bytes.base + slice * bytes.slice_pitch;
-    const Address past = range.begin > base ? range.begin - base : 0;
-    const std::uint64_t skipped = bytes.pitch == 0 ? 0 : past / bytes.pitch;
-    for (std::uint64_t row = skipped; row < std::min(bytes.rows, skipped + 2); ++row) {
-      const Address begin = base + row * bytes.pitch;
-      const Range common = intersection({begin, begin + bytes.width}, range);
-      if (!common.empty()) return common;
-    }
-  }
-  return {};
-}
 
 /// The rule by which today's driver is done with the pageable side of an asynchronous copy when the call returns.
 inline Rule staged_by(const Access& copy) { return writes(copy) ? Rule::CPY_14 : Rule::CPY_13; }
@@ -53,7 +34,10 @@ class Loans {
  public:
   static constexpr std::size_t kMostLoans = 1024;
 
-  void add(const Loan& loan) {
+  void add(Loan loan) {
+    // The call was made with such numbers, and succeeded, or so it seems.
+    if (!lies_in({0, kMostAddress}, loan.bytes)) return;
+    loan.bytes = simplified(loan.bytes);
     if (ring_.size() < kMostLoans) {
       ring_.push_back(loan);
       return;
@@ -66,9 +50,9 @@ class Loans {
   void take(Range range, Visit visit) {
     for (Loan& loan : ring_) {
       if (!loan.copy.access.range.overlaps(range)) continue;
-      const Range common = first_common(loan.bytes, range);
-      if (common.empty()) continue;
-      visit(loan, common);
+      const std::optional<Range> row = row_in(loan.bytes, range);
+      if (!row) continue;
+      visit(loan, intersection(*row, range));
       loan.copy.access.range = {};
     }
   }

@@ -61,7 +61,8 @@ Statistics Model::statistics() const {
           .live_allocations = impl_->allocations.live() + impl_->blocks.live(),
           .live_streams = impl_->streams.size(),
           .shadow_entries = impl_->shadow.entries,
-          .forgotten = impl_->shadow.forgotten};
+          .comparisons = impl_->pool.rows.compared(),
+          .forgotten = impl_->shadow.forgotten + impl_->pool.rows.given_up()};
 }
 
 Model::Impl::Impl(Options chosen, HazardSink& hazard_sink, const WhatIf* what_if) : options(chosen), sink(hazard_sink) {
@@ -144,10 +145,15 @@ Model::Impl::Conflict* Model::Impl::place_of(LaneSlot lane, Order order, Certain
   return has < had || (has == had && earlier <= worst->earlier.op) ? nullptr : &*worst;
 }
 
-void Model::Impl::collect(const Past& past, const Access& access, bool also_inferred, const Actor& actor) {
+void Model::Impl::collect(const Past& past, Shadow::Later later, bool also_inferred, const Actor& actor) {
   past.shadow.for_each_unordered(
-      access, also_inferred, actor.clock.documented, pool,
-      [&](LaneSlot lane, Epoch epoch, const Access& earlier, Range overlap) {
+      later, also_inferred, actor.clock.documented, pool,
+      [&](LaneSlot lane, Epoch epoch, const Access& remembered, const Meeting& meeting) {
+        // Of many rows those are told that meet.
+        Access earlier = remembered;
+        earlier.range = meeting.first;
+        Access access = later.access;
+        access.range = meeting.second;
         // What is inferred of one life ends with that life's bytes, of the other with the other's.
         Range bounds = past.allocation.range;
         if (past.reused_by) {
@@ -165,7 +171,7 @@ void Model::Impl::collect(const Past& past, const Access& access, bool also_infe
         const bool staged = past.allocation.kind == MemoryKind::Pageable && earlier.source == AccessSource::Copy;
         Order order = actor.clock.assumed.covers(lane, epoch) ? Order::Latent : Order::Unordered;
         if (variants) {
-          Pair pair{kind, *certain, earlier, access, overlap, past.allocation, {}, {}};
+          Pair pair{kind, *certain, earlier, access, meeting.common, past.allocation, {}, {}};
           const PairOrder base = tell_pair(lane, epoch, pair, staged, actor.clock);
           if (base == PairOrder::Ordered) return;
           order = base == PairOrder::Latent ? Order::Latent : Order::Unordered;
@@ -177,8 +183,8 @@ void Model::Impl::collect(const Past& past, const Access& access, bool also_infe
         }
         Conflict* place = place_of(lane, order, *certain, earlier.op);
         if (!place) return;
-        *place = {lane,         epoch, earlier, access,          overlap,    *certain,
-                  perhaps_told, order, kind,    past.allocation, past.freed, leaned_on};
+        *place = {lane,         epoch, earlier, access,          meeting.common, *certain,
+                  perhaps_told, order, kind,    past.allocation, past.freed,     leaned_on};
       });
 }
 
@@ -233,7 +239,7 @@ void Model::Impl::collect_parts(const Past& past, Access& access, std::span<cons
     const bool last_of_mode =
         i + 1 == parts.size() || parts[i + 1].mode != parts[i].mode || parts[i + 1].widened != parts[i].widened;
     const bool also_inferred = access.source != AccessSource::Kernel || parts.size() <= kFewParts || last_of_mode;
-    collect(past, access, also_inferred, actor);
+    collect(past, {access, parts[i].rows}, also_inferred, actor);
   }
 }
 
@@ -259,8 +265,8 @@ void Model::Impl::touch(Access access, std::span<const Part> parts, const Actor&
   Allocation& allocation = *parts.front().allocation;
   for (const Part& part : parts) {
     take(access, part);
-    allocation.shadow.remember({actor.lane, actor.epoch, access}, allocation.info.range, actor.clock.documented, pool,
-                               shadow);
+    allocation.shadow.remember({actor.lane, actor.epoch, access, part.rows}, allocation.info.range,
+                               actor.clock.documented, pool, shadow);
   }
   if (shadow.entries > kMostEntries) stay_bounded();
 }

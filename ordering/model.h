@@ -66,17 +66,6 @@ struct Call {
 /// Does the form of a copy or fill promise to wait (R-CPY-01..12) or not (R-CPY-13..18)?
 enum class Form : std::uint8_t { Synchronous, Asynchronous };
 
-/// Bytes touched by one side of a copy, or by a fill: `slices` times `rows` runs of `width` bytes, the rows `pitch` apart
-/// and the slices `slice_pitch`. Linear: rows = slices = 1.
-struct Footprint {
-  Address base = 0;   ///< 0: a side that is not addressable memory (an array): no access
-  Bytes width = 0;
-  Bytes pitch = 0;
-  std::uint64_t rows = 1;
-  std::uint64_t slices = 1;
-  Bytes slice_pitch = 0;
-};
-
 /// A pointer found among a kernel's arguments.
 struct PointerArgument {
   Address address = 0;
@@ -118,6 +107,7 @@ struct Statistics {
   std::uint64_t live_allocations = 0;
   std::uint64_t live_streams = 0;
   std::uint64_t shadow_entries = 0;  ///< current number of remembered accesses
+  std::uint64_t comparisons = 0;     ///< of two sets of rows (row_sets.h)
   std::uint64_t forgotten = 0;       ///< accesses dropped to bound memory (a race may be missed, none is invented)
 };
 

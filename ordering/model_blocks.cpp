@@ -87,7 +87,7 @@ void Model::Impl::check_release(const Allocation& block, const TwoClocks& waited
   if (block.shadow.all_before(AccessMode::Write, actor.clock.documented)) return;
   TwoClocks clock = actor.clock;
   clock.join(waited);
-  collect({.shadow = block.shadow, .allocation = block.info, .released = true}, access, true,
+  collect({.shadow = block.shadow, .allocation = block.info, .released = true}, {access}, true,
           {actor.lane, actor.epoch, clock, actor.host});
   report(actor);
 }
@@ -97,7 +97,7 @@ void Model::Impl::collect_retired(const RetiredBlock& life, const AllocationInfo
   if (life.shadow.all_before(AccessMode::Write, actor.clock.documented)) return;
   TwoClocks clock = actor.clock;
   clock.join(life.waited);
-  collect({.shadow = life.shadow, .allocation = named, .freed = life.freed}, access, true,
+  collect({.shadow = life.shadow, .allocation = named, .freed = life.freed}, {access}, true,
           {actor.lane, actor.epoch, clock, actor.host, actor.waits_by});
 }
 

@@ -70,7 +70,9 @@ void Model::host_free(Call call, Range range) {
 
 void Model::Impl::check_loans(const Access& access, const Actor& actor) {
   loans.take(access.range, [&](const Loan& loan, Range common) {
-    const auto& [lane, epoch, copy] = loan.copy;
+    const LaneSlot lane = loan.copy.lane;
+    const Epoch epoch = loan.copy.epoch;
+    const Access& copy = loan.copy.access;
     if (actor.clock.documented.covers(lane, epoch)) return;
     const bool perhaps_told = told.covers(lane, epoch);
     const Certainty certainty = perhaps_told ? Certainty::Possible : Certainty::Certain;

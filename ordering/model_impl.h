@@ -6,7 +6,7 @@
 //   touch()  an access is compared with the shadow of its allocation, hazards go to the sink, and it is remembered;
 //   learn()  a host thread gets to know that something is complete.
 // The public calls are in model_streams.cpp, model_memory.cpp, model_operations.cpp, model_order.cpp, model_host.cpp
-// and model_blocks.cpp; what is done with memory after its end in model_lifetimes.cpp.
+// and model_blocks.cpp; the bytes of copies and kernels in model_pieces.cpp; what is done with memory after its end in model_lifetimes.cpp.
 //
 // A stream, event or address the model was not told of is not an error: the call came from a program that may do
 // anything, and the trace may start late. It has no effect, and nothing is reported for it.
@@ -71,10 +71,21 @@ struct Actor {
   std::optional<Rule> waits_by{};
 };
 
-/// A run of bytes that an access touches. A kernel touches several, in several ways.
+/// Bytes that an access touches in one way. A kernel touches several, in several ways.
 struct Part {
   Allocation* allocation = nullptr;
   Range range;
+  AccessMode mode = AccessMode::Read;
+  bool widened = false;
+  RowSets::Id rows = 0;  ///< 0, or the bytes, and the range is their hull
+};
+
+/// A pattern that lies in an allocation, before the patterns of one way are put together.
+struct Piece {
+  Allocation* allocation = nullptr;
+  Address whole = 0;   ///< where the allocation begins; and with it, perhaps, a block
+  bool block = false;  ///< it is one
+  Footprint bytes;
   AccessMode mode = AccessMode::Read;
   bool widened = false;
 };
@@ -237,7 +248,7 @@ struct Model::Impl {
   };
 
   /// Compares the access with what is past and keeps the conflicts for report().
-  void collect(const Past& past, const Access& access, bool also_inferred, const Actor& actor);
+  void collect(const Past& past, Shadow::Later later, bool also_inferred, const Actor& actor);
   /// The place of a conflict with the lane, unless one as bad and newer is there.
   Conflict* place_of(LaneSlot lane, Order order, Certainty certainty, OpId earlier);
   /// The same for what one operation touches of an allocation. Changes the access's range, mode and width.
@@ -246,14 +257,19 @@ struct Model::Impl {
   void collect_earlier_lives(Allocation& block, Access& access, std::span<const Part> parts, const Actor& actor);
   void report(const Actor& actor);
   void stay_bounded();
-  /// Adds what the footprint touches to parts_. False: nothing holds its first byte.
-  bool add_parts(const Footprint& footprint, AccessMode mode, bool widened);
-  void add_rows_among_blocks(const Footprint& footprint, AccessMode mode, bool widened);
-  void touch_parts(const Access& access, const Actor& actor);
+  // model_pieces.cpp
+  /// Adds what the footprint touches to pieces_. False: nothing holds its first byte.
+  bool add_pieces(const Footprint& footprint, AccessMode mode, bool widened);
+  void add_rows(const Footprint& footprint, AccessMode mode, bool widened);
+  /// What pieces of one allocation touch in one way.
+  void add_part(std::span<const Piece> pieces);
+  void touch_pieces(const Access& access, const Actor& actor);
 
   std::vector<Conflict> conflicts_;  // scratch
   std::vector<InVariant> in_variants_;  // scratch of tell_pair()
-  std::vector<Part> parts_;          // scratch of touch_footprint() and touch_known()
+  std::vector<Piece> pieces_;           // scratch of touch_footprint() and touch_known()
+  std::vector<Part> parts_;             // scratch of touch_pieces()
+  std::vector<Footprint> patterns_;     // scratch of add_part()
 };
 
 template <typename Visit>

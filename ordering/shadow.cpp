@@ -14,10 +14,16 @@ void Shadow::remember(const Remembered& access, Range whole, const VectorClock& 
   if (access.access.exact) {
     const Evidence known = evidence(access.access);
     const bool replaces_all =
-        mode == AccessMode::Write && known == Evidence::Sure && access.access.range.contains(whole);
+        mode == AccessMode::Write && known == Evidence::Sure && access.rows == 0 && access.access.range.contains(whole);
     if (replaces_all && !inferred_.empty() && all_before(mode, clock)) clear_details(pool, counters);
-    const AccessPool::Index index = pool.add(access.access);
-    exact_.remember(access.access.range, {access.epoch, access.lane, mode, known, index}, clock, pool, counters);
+    const AccessPool::Index index = pool.add(access.access, access.rows);
+    const IntervalShadow::Reference reference{access.epoch, access.lane, mode, known, index};
+    if (access.rows != 0) {
+      sets_.remember(reference, clock, pool, counters);
+    } else {
+      sets_.supersede(access.access.range, reference, clock, pool, counters);
+      exact_.remember(access.access.range, reference, clock, pool, counters);
+    }
     pool.release(index);
   } else {
     inferred_.remember(access, clock, pool, counters);
@@ -33,6 +39,10 @@ bool Shadow::reaches_all(Range range, const Shadow& earlier, const AccessPool& p
     exact_.for_each_in(range, [&](Range segment, const IntervalShadow::Reference& access) {
       reached |= access.lane == use.lane && segment.contains(range) && access.evidence != Evidence::Widened;
     });
+    for (const SetShadow::Reference& access : sets_.entries()) {
+      reached |= access.lane == use.lane && access.evidence != Evidence::Widened &&
+                 pool.rows.has_run_over(pool.rows_of(access.access), range);
+    }
     inferred_.for_each_newest([&](const PointerShadow::Reference& access) {
       const Access& by = pool[access.access];
       reached |= access.lane == use.lane && by.range.contains(range) && by.mode != AccessMode::Doubtful;
@@ -48,6 +58,7 @@ void Shadow::clear_if_covered(const VectorClock& clock, AccessPool& pool, Shadow
 
 void Shadow::forget_covered(const VectorClock& clock, AccessPool& pool, ShadowCounters& counters) {
   exact_.forget_covered(clock, pool, counters);
+  sets_.forget_covered(clock, pool, counters);
   inferred_.forget_covered(clock, pool, counters);
   if (birth_ && clock.covers(birth_->lane, birth_->epoch)) birth_.reset();
   std::erase_if(uses_, [&](const LaneUse& use) {
@@ -57,6 +68,7 @@ void Shadow::forget_covered(const VectorClock& clock, AccessPool& pool, ShadowCo
 
 void Shadow::forget_older_half(AccessPool& pool, ShadowCounters& counters) {
   exact_.forget_older_half(pool, counters);
+  sets_.forget_older_half(pool, counters);
   inferred_.forget_older_half(pool, counters);
 }
 
@@ -67,6 +79,7 @@ void Shadow::clear(AccessPool& pool, ShadowCounters& counters) {
 
 void Shadow::clear_details(AccessPool& pool, ShadowCounters& counters) {
   exact_.clear(pool, counters);
+  sets_.clear(pool, counters);
   inferred_.clear(pool, counters);
   uses_.clear();
 }

@@ -2,8 +2,8 @@
 //
 // The shadow of one allocation: every access a later one could race with, behind a summary.
 //
-// Exact accesses are in an interval map, inferred ones in a table by pointer (see there), the stream-ordered allocation
-// itself stands apart, since it precedes everything. In front of the three is the summary: for each lane, the newest
+// Exact accesses are in an interval map, those of many rows in a list, inferred ones in a table by pointer (see there),
+// the stream-ordered allocation itself stands apart, since it precedes everything. In front of all is the summary: for each lane, the newest
 // read, the newest write and the newest atomic access of any byte. A lane's operations are ordered, so a clock that
 // covers those covers all accesses of the lane, and the common case, where everything earlier is ordered before the new
 // access, costs one compare for each lane that ever used the allocation. Only an access that the summary cannot clear
@@ -19,6 +19,7 @@
 #include "ordering/access_pool.h"
 #include "ordering/interval_shadow.h"
 #include "ordering/pointer_shadow.h"
+#include "ordering/set_shadow.h"
 
 namespace streamsan::ordering {
 
@@ -42,25 +43,60 @@ class Shadow {
   /// Did every lane that used the memory of `earlier` reach all bytes of the range here, for certain?
   [[nodiscard]] bool reaches_all(Range range, const Shadow& earlier, const AccessPool& pool) const;
 
-  /// Calls visit(lane, epoch, access, common range) for earlier accesses that conflict with `later` and are not known
+  /// An access with the set of its bytes, if they are many rows; 0: its range are its bytes.
+  struct Later {
+    const Access& access;
+    RowSets::Id rows = 0;
+  };
+
+  /// Calls visit(lane, epoch, access, meeting) for earlier accesses that conflict with the later one and are not known
   /// to `clock`: at least those that decide, for each lane, whether something is unordered and how certainly. Inferred
-  /// ones, of which there may be many, only if `also_inferred`.
+  /// ones, of which there may be many, only if `also_inferred`. The meeting tells the row of each, where they have rows,
+  /// else their ranges, and common bytes.
   template <typename Visit>
-  void for_each_unordered(const Access& later, bool also_inferred, const VectorClock& clock, const AccessPool& pool,
+  void for_each_unordered(Later later_one, bool also_inferred, const VectorClock& clock, const AccessPool& pool,
                           Visit visit) const {
-    const auto consider = [&](const auto& earlier, AccessMode mode, Range bytes) {
-      if (conflict(mode, later.mode) && !clock.covers(earlier.lane, earlier.epoch)) {
-        visit(earlier.lane, earlier.epoch, pool[earlier.access], intersection(bytes, later.range));
+    const Access& later = later_one.access;
+    const RowSets::Id rows = later_one.rows;
+    /// `bytes`: those of the earlier one that count.
+    const auto meets = [&](const auto& earlier, Range bytes) -> std::optional<Meeting> {
+      const Range whole = pool[earlier.access].range;
+      const std::optional<Range> row = rows == 0 ? later.range : pool.rows.row_in(rows, bytes);
+      if (!row) return std::nullopt;
+      return Meeting{whole, *row, intersection(bytes, *row)};
+    };
+    const auto consider = [&](const auto& earlier, AccessMode mode, auto meeting) {
+      if (!conflict(mode, later.mode) || clock.covers(earlier.lane, earlier.epoch)) return;
+      if (const std::optional<Meeting> met = meeting()) {
+        visit(earlier.lane, earlier.epoch, pool[earlier.access], *met);
       }
     };
     const auto consider_inferred = [&](const PointerShadow::Reference& earlier) {
-      consider(earlier, earlier.write ? AccessMode::Unknown : AccessMode::Read, pool[earlier.access].range);
+      consider(earlier, earlier.write ? AccessMode::Unknown : AccessMode::Read, [&]() -> std::optional<Meeting> {
+        const Range reach = pool[earlier.access].range;
+        if (rows == 0) return Meeting{reach, later.range, intersection(reach, later.range)};
+        const Range row = pool.rows.row_facing(rows, reach.begin);
+        return Meeting{reach, row, intersection(reach, row)};
+      });
     };
     if (birth_ && !clock.covers(birth_->lane, birth_->epoch)) {
-      visit(birth_->lane, birth_->epoch, birth_->access, intersection(birth_->access.range, later.range));
+      const Range life = birth_->access.range;
+      const std::optional<Range> row = rows == 0 ? later.range : pool.rows.row_in(rows, life);
+      if (row) visit(birth_->lane, birth_->epoch, birth_->access, Meeting{life, *row, intersection(life, *row)});
     }
-    exact_.for_each_in(later.range,
-                       [&](Range segment, const auto& earlier) { consider(earlier, earlier.mode, segment); });
+    exact_.for_each_in(later.range, [&](Range segment, const auto& earlier) {
+      consider(earlier, earlier.mode, [&] { return meets(earlier, segment); });
+    });
+    for (const SetShadow::Reference& earlier : sets_.entries()) {
+      consider(earlier, earlier.mode, [&]() -> std::optional<Meeting> {
+        const RowSets::Id set = pool.rows_of(earlier.access);
+        if (rows != 0) return pool.rows.meeting(set, rows);
+        const std::optional<Range> row =
+            later.exact ? pool.rows.row_in(set, later.range) : pool.rows.row_facing(set, later.range.begin);
+        if (!row) return std::nullopt;
+        return Meeting{*row, later.range, intersection(*row, later.range)};
+      });
+    }
     if (!also_inferred) return;
     if (later.exact) {
       inferred_.for_each_below(later.range.end, consider_inferred);
@@ -96,6 +132,7 @@ class Shadow {
   std::vector<LaneUse> uses_;
   std::optional<Remembered> birth_;
   IntervalShadow exact_;
+  SetShadow sets_;
   PointerShadow inferred_;
 };
 

@@ -43,6 +43,18 @@ constexpr Range intersection(Range a, Range b) {
   return {a.begin > b.begin ? a.begin : b.begin, a.end < b.end ? a.end : b.end};
 }
 
+/// Bytes touched by one side of a copy, by a fill, or by a kernel: `slices` times `rows` runs of `width` bytes, the rows `pitch`
+/// apart and the slices `slice_pitch`. Linear: rows = slices = 1.
+struct Footprint {
+  Address base = 0;   ///< 0: a side that is not addressable memory (an array): no access
+  Bytes width = 0;
+  Bytes pitch = 0;
+  std::uint64_t rows = 1;
+  std::uint64_t slices = 1;
+  Bytes slice_pitch = 0;
+  friend constexpr bool operator==(const Footprint&, const Footprint&) = default;
+};
+
 /// R-STR-01..13. A per-thread default stream is a blocking stream (R-STR-13); it has a kind of its own because its
 /// identity is (host thread, context) and because reports must name it.
 enum class StreamKind : std::uint8_t { Legacy, PerThread, Blocking, NonBlocking };

@@ -2,6 +2,7 @@
 #include "judge/ptx/byte_set.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <tuple>
 
@@ -154,10 +155,27 @@ void ByteSet::stack() {
   for (Piece& piece : pieces_) piece = closed_up(piece);
 }
 
+void ByteSet::drop_what_runs_hold() {
+  const auto is_run = [](const Piece& piece) { return piece.rows == 1 && piece.slices == 1; };
+  std::vector<Piece> runs;
+  std::ranges::copy_if(pieces_, std::back_inserter(runs), is_run);
+  if (runs.empty()) return;
+  std::ranges::sort(runs, {}, &Piece::address);
+  std::erase_if(pieces_, [&](const Piece& piece) {
+    if (is_run(piece)) return false;  // those that touch are one already
+    const auto behind = std::ranges::upper_bound(runs, piece.address, {}, &Piece::address);
+    if (behind == runs.begin()) return false;
+    const Piece& run = *std::prev(behind);
+    const std::uint64_t length = (piece.rows - 1) * piece.pitch + (piece.slices - 1) * piece.slice_pitch + piece.width;
+    return piece.address - run.address + length <= run.width;
+  });
+}
+
 bool ByteSet::compact(std::size_t most) {
   for (std::size_t before = std::numeric_limits<std::size_t>::max(); pieces_.size() < before;) {
     before = pieces_.size();
     join_neighbours();
+    drop_what_runs_hold();
     stack();
   }
   return pieces_.size() <= most;

@@ -39,6 +39,8 @@ class ByteSet {
  private:
   void join_neighbours();
   void stack();
+  /// Takes out what lies in a single run of bytes: the halo that a tile reads of its neighbours, beside all tiles.
+  void drop_what_runs_hold();
 
   std::vector<Piece> pieces_;
   std::size_t compact_at_ = 1024;  ///< so that long loops do not collect millions

@@ -5,6 +5,7 @@
 #include <malloc.h>
 
 #include "ordering/pointer_shadow.h"
+#include "ordering/set_shadow.h"
 #include "ordering/tests/program.h"
 
 namespace streamsan::ordering::testing {
@@ -96,6 +97,65 @@ TEST_F(Bounds, MillionsOfCopiesToRandomPlaces) {
     copy(s, bytes(base, 1 + (random >> 4) % 512), array(), Form::Asynchronous);
   });
   EXPECT_LE(model.statistics().shadow_entries, 10'000u);
+}
+
+/// A tile of each row of a matrix: a hundred thousand runs of bytes.
+KernelBytes tiles(Address matrix, Bytes shift, AccessMode mode) {
+  return {.bytes = {matrix + shift, 16, 64, 100, 1000, 8192}, .mode = mode};
+}
+
+TEST_F(Bounds, ThousandsOfLaunchesWithAHundredThousandRows) {
+  const StreamId s = non_blocking();
+  const Address one = 0x4000'0000, other = 0x6000'0000;
+  model.allocate(call(), {one, one + (16u << 20)}, MemoryKind::Device);
+  model.allocate(call(), {other, other + (16u << 20)}, MemoryKind::Device);
+  std::uint32_t i = 0;
+  expect_no_growth(100, 20'000, [&] {
+    const bool turned = ++i % 2 != 0;
+    const KernelBytes bytes[] = {tiles(turned ? one : other, 0, AccessMode::Read),
+                                 tiles(turned ? other : one, 16, AccessMode::Write)};
+    model.launch(call(), s, {.function = FunctionId{1}, .threads = 1024}, {}, bytes);
+  });
+  EXPECT_EQ(model.statistics().shadow_entries, 4u);
+  EXPECT_EQ(model.statistics().comparisons, 0u) << "what is ordered need not be compared";
+  EXPECT_EQ(model.statistics().forgotten, 0u);
+}
+
+TEST_F(Bounds, ThousandsOfUnorderedLaunchesBetweenEachOthersRows) {
+  const StreamId s = non_blocking(), t = non_blocking();
+  const Address a = 0x4000'0000;
+  model.allocate(call(), {a, a + (16u << 20)}, MemoryKind::Device);
+  expect_no_growth(100, 20'000, [&] {
+    const KernelBytes left = tiles(a, 0, AccessMode::Write), right = tiles(a, 32, AccessMode::Write);
+    model.launch(call(), s, {.function = FunctionId{1}, .threads = 1024}, {}, {&left, 1});
+    model.launch(call(), t, {.function = FunctionId{1}, .threads = 1024}, {}, {&right, 1});
+  });
+  EXPECT_EQ(model.statistics().shadow_entries, 2u);
+  EXPECT_LE(model.statistics().comparisons, 2u) << "once, and then remembered";
+  EXPECT_EQ(model.statistics().forgotten, 0u);
+}
+
+TEST_F(Bounds, EverDifferentRows) {
+  const StreamId s = non_blocking();
+  const Address a = 0x4000'0000;
+  model.allocate(call(), {a, a + (64u << 20)}, MemoryKind::Device);
+  Address shift = 0;
+  const auto launch = [&] {
+    shift = (shift + 64) % (32u << 20);
+    const KernelBytes bytes = tiles(a, shift, AccessMode::Write);
+    model.launch(call(), s, {.function = FunctionId{1}, .threads = 1024}, {}, {&bytes, 1});
+  };
+  for (int i = 0; i < 20'000; ++i) launch();
+  const std::size_t before = heap();
+  for (int i = 0; i < 100'000; ++i) launch();
+  EXPECT_LE(heap(), before + (4u << 20)) << "sets that nobody remembers come and go";
+  EXPECT_TRUE(silent());
+  EXPECT_LE(model.statistics().shadow_entries, SetShadow::kMostSets);
+  EXPECT_GT(model.statistics().forgotten, 0u) << "and says so";
+  // Neither a host that waits nor a write of everything leaves any.
+  model.fill(call(), s, {a, 64u << 20}, Form::Asynchronous);
+  model.returned(kMain, true);
+  EXPECT_EQ(model.statistics().shadow_entries, 1u);
 }
 
 TEST_F(Bounds, ExecutableGraphsThatAreNeverSeenToDie) {

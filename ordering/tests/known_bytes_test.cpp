@@ -187,18 +187,82 @@ TEST_F(KnownBytes, ColumnsOfAMatrix) {
   EXPECT_TRUE(one(HazardKind::WriteAfterWrite));
 }
 
-TEST_F(KnownBytes, MoreRowsThanAreRememberedInventNothing) {
+TEST_F(KnownBytes, ThousandsOfRowsAreAllRemembered) {
   const Address big = 0x4000'0000;
   model.allocate(call(), {big, big + (Address{1} << 24)}, MemoryKind::Device);
   const auto column = [](Address base) {
     return KernelBytes{.bytes = {.base = base, .width = 8, .pitch = 4096, .rows = 4096}, .mode = W};
   };
   measured(s, {column(big)});
-  EXPECT_GT(model.statistics().forgotten, 0u) << "and says that it forgot";
   measured(t, {column(big + 8)});
   EXPECT_TRUE(silent());
+  const Address last = big + 4095 * 4096;
+  measured(t, {piece(R, last + 8, 4088)});
+  EXPECT_TRUE(silent());
+  measured(t, {piece(R, last + 4, 8)});
+  const std::vector<Hazard> hazards = found();
+  ASSERT_EQ(hazards.size(), 1u);
+  EXPECT_EQ(hazards[0].certainty, Certainty::Certain);
+  EXPECT_EQ(hazards[0].earlier.range, (Range{last, last + 8})) << "one row, and not all";
+  EXPECT_EQ(hazards[0].overlap, (Range{last + 4, last + 8}));
   measured(t, {column(big)});
   EXPECT_TRUE(one(HazardKind::WriteAfterWrite));
+  EXPECT_EQ(model.statistics().forgotten, 0u);
+}
+
+TEST_F(KnownBytes, TilesOfAMatrixMeetInTheirHaloOnly) {
+  // 2,048 rows of 8 KiB, in tiles of 16 by 16 words: 16,384 tiles of 16 runs of 64 bytes. One stream works on the left
+  // half of each tile, the other one on the right half.
+  const Address big = 0x4000'0000;
+  model.allocate(call(), {big, big + (Address{1} << 24)}, MemoryKind::Device);
+  const auto half = [&](Address shift, Bytes width, AccessMode mode) {
+    return KernelBytes{.bytes = {big + shift, width, 64, 127, 2047, 8192}, .mode = mode};
+  };
+  for (int i = 0; i < 100; ++i) {
+    measured(s, {half(0, 32, W), half(32, 32, R)});
+    edge(s, t);
+    measured(t, {half(32, 32, R)});
+    edge(t, s);
+  }
+  measured(s, {half(0, 32, W)});
+  measured(t, {half(32, 32, W)});
+  EXPECT_TRUE(silent());
+  measured(t, {half(28, 32, R)});
+  std::vector<Hazard> hazards = found();
+  ASSERT_EQ(hazards.size(), 1u);
+  EXPECT_EQ(hazards[0].kind, HazardKind::ReadAfterWrite);
+  EXPECT_EQ(hazards[0].overlap.size(), 4u);
+  EXPECT_EQ(hazards[0].earlier.range.size(), 32u);
+  EXPECT_EQ(hazards[0].later.range.size(), 32u);
+  EXPECT_EQ(hazards[0].overlap, intersection(hazards[0].earlier.range, hazards[0].later.range));
+  EXPECT_EQ(model.statistics().forgotten, 0u);
+}
+
+TEST_F(KnownBytes, RowsBesideAPointer) {
+  // A pointer that may reach to the end, and rows before it, behind it and around it.
+  const auto rows = [&](Address base, Bytes width, std::uint64_t count) {
+    return KernelBytes{.bytes = {.base = base, .width = width, .pitch = 64, .rows = count}, .mode = W};
+  };
+  const PointerArgument pointer{a + kMemory / 2, AccessMode::Unknown};
+  model.launch(call(), s, {.function = FunctionId{2}, .threads = 16}, {&pointer, 1});
+  measured(t, {rows(a, 32, 32)});
+  EXPECT_TRUE(silent()) << "all end before the pointer";
+  measured(t, {rows(a + kMemory / 2 + 64, 32, 20)});
+  EXPECT_TRUE(one_possible());
+  measured(t, {rows(a + 16, 32, 60)});
+  EXPECT_TRUE(one_possible());
+  measured(t, {rows(a, 32, 60)});
+  EXPECT_TRUE(one(HazardKind::WriteAfterWrite)) << "one row holds the pointer, and a byte for each thread";
+}
+
+TEST_F(KnownBytes, RowsOverTheEndOfTheirAllocation) {
+  const Address next = a + kMemory;
+  model.allocate(call(), {next, next + kMemory}, MemoryKind::Device);
+  measured(s, {{.bytes = {.base = a + 32, .width = 16, .pitch = 64, .rows = 128}, .mode = W}});
+  write(t, next + 48);
+  EXPECT_TRUE(one(HazardKind::WriteAfterWrite)) << "neighbours, as mapped ranges are";
+  measured(t, {{.bytes = {.base = a + 48, .width = 16, .pitch = 64, .rows = 64}, .mode = W}});
+  EXPECT_TRUE(silent());
 }
 
 TEST_F(KnownBytes, FourHundredPiecesCostLittle) {

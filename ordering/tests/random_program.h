@@ -98,7 +98,7 @@ class Interpreter {
   static constexpr std::uint32_t kMemories = 4;
   static constexpr Bytes kMemoryBytes = 512;
   static constexpr Bytes kUnit = 64;
-  static constexpr std::uint8_t kLinearShape = 8;
+  static constexpr std::uint8_t kLinearShape = 11;
   static constexpr Address kPageable = 0x90000;
 
   struct LiveStream {
@@ -139,7 +139,8 @@ class Interpreter {
   Footprint footprint(std::uint8_t object, std::uint8_t place, std::uint8_t shape) const {
     if (object % 7 == 6) return {shape % 5 == 0 ? 0 : kPageable, kUnit * 2, kUnit * 2, 1};
     const Address begin = base_of(object) + (place % 8) * kUnit;
-    switch (shape % 9) {
+    const Bytes wide = 1 + place / 8 % 3u;
+    switch (shape % 12) {
       case 0:
         return {base_of(object), kMemoryBytes, kMemoryBytes, 1};
       case 1:
@@ -153,9 +154,15 @@ class Interpreter {
       case 5:
         return {begin, kUnit / 4, kUnit / 2, 2, 3, kUnit};  // slices that follow each other
       case 6:
-        return {begin, kUnit, kUnit, 1, 1u + place / 8 % 3u, kUnit * 2};
+        return {begin, kUnit, kUnit, 1, wide, kUnit * 2};
+      case 7:
+        return {begin + place / 64, wide, 4u + shape / 12 % 4u, 9u + shape / 64u};  // many thin rows, interleaved
+      case 8:
+        return {begin + place / 64, wide, 5, 4u + shape / 64u, 5, 23 + wide};  // and slices of them
+      case 9:
+        return {begin + place / 64, 1, kUnit, 3, 4, 5 + wide};  // rows further apart than slices
       default:
-        return {begin, kUnit * (1 + shape / 9 % 3), kUnit * 4, 1};
+        return {begin, kUnit * (1 + shape / 12 % 3), kUnit * 4, 1};
     }
   }
 

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The bytes of copies, fills and kernels, from footprints to accesses.
+//
+// What an operation touches of one allocation in one way (a mode, certain or widened) is one part: up to kFewRows rows
+// each by itself, so that the interval shadow knows every byte of them; more as a set (row_sets.h), which is as cheap
+// as one row. All that a kernel touches of one allocation is compared together, sorted: a kernel that works in place,
+// or on four hundred slices, gives one hazard for each stream it races with, not one for each piece.
+//
+// What it loses: a pattern that does not lie in one allocation or block is taken row by row; rows past kMostRows, those
+// of all slices together, and what an operation touches past kMostPieces, are not remembered or compared (a race may be
+// missed, none is invented).
+#include <algorithm>
+#include <tuple>
+
+#include "ordering/model_impl.h"
+
+namespace streamsan::ordering {
+namespace {
+
+constexpr std::uint64_t kMostRows = 1024;
+constexpr std::size_t kMostPieces = 4096;
+constexpr std::uint64_t kFewRows = 8;
+
+Footprint run(Range range) { return {range.begin, range.size()}; }
+
+}  // namespace
+
+bool Model::Impl::add_pieces(const Footprint& given, AccessMode mode, bool widened) {
+  if (given.base == 0 || bytes_of(given) == 0) return true;
+  Allocation* held_by = holder(given.base);
+  if (!held_by) return false;
+  const Range whole = held_by->info.range;
+  if (given.rows == 1 && given.slices == 1 && given.width <= whole.end - given.base && whole.end <= kMostAddress &&
+      blocks.live() == 0 && pieces_.size() < kMostPieces) {
+    pieces_.push_back({held_by, whole.begin, false, {given.base, given.width}, mode, widened});
+    return true;
+  }
+  bool alone = whole.end <= kMostAddress && lies_in(whole, given);
+  if (alone && blocks.live() > 0 && !held_by->info.block) {
+    const Allocation* block = blocks.find_first_ending_after(given.base);
+    alone = !block || block->info.range.begin >= hull(given).end;
+  }
+  if (!alone) {
+    add_rows(simplified(given), mode, widened);
+  } else if (pieces_.size() == kMostPieces) {
+    ++shadow.forgotten;
+  } else {
+    pieces_.push_back({held_by, whole.begin, held_by->info.block, simplified(given), mode, widened});
+  }
+  return true;
+}
+
+void Model::Impl::add_rows(const Footprint& footprint, AccessMode mode, bool widened) {
+  const std::uint64_t all = footprint.rows * footprint.slices;
+  const std::uint64_t rows = std::min(all, kMostRows);
+  shadow.forgotten += all - rows;
+  for (std::uint64_t row = 0; row < rows; ++row) {
+    for_each_held(row_of(footprint, row), [&](Allocation& held_by, Range range) {
+      if (pieces_.size() == kMostPieces) {
+        ++shadow.forgotten;
+      } else {
+        pieces_.push_back({&held_by, held_by.info.range.begin, held_by.info.block, run(range), mode, widened});
+      }
+    });
+  }
+}
+
+void Model::Impl::add_part(std::span<const Piece> pieces) {
+  const auto& [allocation, whole, block, first, mode, widened] = pieces.front();
+  if (pieces.size() == 1 && first.rows == 1) {
+    parts_.push_back({allocation, {first.base, first.base + first.width}, mode, widened});
+    return;
+  }
+  std::uint64_t rows = 0;
+  for (const Piece& piece : pieces) rows += std::min(kFewRows + 1, piece.bytes.rows * piece.bytes.slices);
+  if (rows <= kFewRows) {
+    const std::size_t before = parts_.size();
+    for (const Piece& piece : pieces) {
+      for (std::uint64_t row = 0; row < piece.bytes.rows * piece.bytes.slices; ++row) {
+        parts_.push_back({allocation, row_of(piece.bytes, row), mode, widened});
+      }
+    }
+    if (rows > pieces.size()) {
+      std::sort(parts_.begin() + static_cast<std::ptrdiff_t>(before), parts_.end(),
+                [](const Part& a, const Part& b) { return a.range.begin < b.range.begin; });
+    }
+    return;
+  }
+  patterns_.clear();
+  for (const Piece& piece : pieces) patterns_.push_back(piece.bytes);
+  const RowSets::Id set = pool.rows.intern(patterns_);
+  parts_.push_back({allocation, pool.rows.hull(set), mode, widened, set});
+}
+
+void Model::Impl::touch_pieces(const Access& access, const Actor& actor) {
+  // Reads come first: of two equally bad conflicts with one operation the first is reported, and that a kernel may
+  // read what is not there yet says more than that it also writes there.
+  const auto way = [](const Piece& piece) {
+    return std::tuple(piece.whole, piece.block, piece.mode == AccessMode::Write, piece.mode, piece.widened);
+  };
+  const auto before = [&](const Piece& a, const Piece& b) {
+    return std::tuple_cat(way(a), std::tuple(a.bytes.base)) < std::tuple_cat(way(b), std::tuple(b.bytes.base));
+  };
+  if (!std::is_sorted(pieces_.begin(), pieces_.end(), before)) std::sort(pieces_.begin(), pieces_.end(), before);
+  for (std::size_t first = 0; first < pieces_.size();) {
+    const Allocation* allocation = pieces_[first].allocation;
+    parts_.clear();
+    while (first < pieces_.size() && pieces_[first].allocation == allocation) {
+      std::size_t end = first + 1;
+      while (end < pieces_.size() && way(pieces_[end]) == way(pieces_[first])) ++end;
+      add_part({pieces_.data() + first, end - first});
+      first = end;
+    }
+    touch(access, parts_, actor);
+    for (const Part& part : parts_) {
+      if (part.rows != 0) pool.rows.release(part.rows);
+    }
+  }
+}
+
+void Model::Impl::touch_footprint(const Footprint& footprint, const Access& access, const Actor& actor) {
+  pieces_.clear();
+  if (!add_pieces(footprint, access.mode, false)) {
+    Access stale = access;
+    stale.range = row_of(footprint, 0);
+    touch_freed(stale);
+  }
+  touch_pieces(access, actor);
+}
+
+void Model::Impl::touch_known(std::span<const KernelBytes> bytes, const Access& access, const Actor& actor) {
+  pieces_.clear();
+  for (const KernelBytes& known : bytes) {
+    if (add_pieces(known.bytes, known.mode, known.widened)) continue;
+    Access stale = access;
+    stale.range = row_of(known.bytes, 0);
+    stale.mode = known.mode;
+    stale.widened = known.widened;
+    touch_freed(stale);
+  }
+  touch_pieces(access, actor);
+}
+
+}  // namespace streamsan::ordering

@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The reference model's memory: lives, their accesses, every one compared with every earlier one, rows one by one.
+// Nothing here is shared with the fast model but the types and certainty().
+#include "ordering/tests/reference_model.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace streamsan::ordering {
+namespace {
+
+bool is_write(const Access& access) { return access.mode != AccessMode::Read; }
+bool both(const Access& a, const Access& b, AccessMode mode) { return a.mode == mode && b.mode == mode; }
+
+}  // namespace
+
+// ---- memory --------------------------------------------------------------------------------------------------------
+
+ReferenceModel::Memory* ReferenceModel::outer_at(Address address) {
+  for (Memory& memory : memories_) {
+    if (!memory.block && memory.range.contains(address)) return &memory;
+  }
+  return nullptr;
+}
+
+ReferenceModel::Memory* ReferenceModel::block_at(Address address) {
+  for (Memory& memory : memories_) {
+    if (memory.block && memory.range.contains(address)) return &memory;
+  }
+  return nullptr;
+}
+
+ReferenceModel::Memory* ReferenceModel::memory_at(Address address) {
+  Memory* block = block_at(address);
+  return block ? block : outer_at(address);
+}
+
+MemoryKind ReferenceModel::kind_at(Address address) {
+  if (address == 0) return MemoryKind::Device;  // an array
+  const Memory* memory = outer_at(address);
+  return memory ? memory->kind : MemoryKind::Pageable;
+}
+
+std::vector<std::pair<ReferenceModel::Memory*, Range>> ReferenceModel::held(Range range) {
+  std::set<Address> cuts{range.begin, range.end};
+  for (const Memory& memory : memories_) {
+    if (range.contains(memory.range.begin)) cuts.insert(memory.range.begin);
+    if (range.contains(memory.range.end)) cuts.insert(memory.range.end);
+  }
+  std::vector<std::pair<Memory*, Range>> parts;
+  for (auto cut = cuts.begin(); std::next(cut) != cuts.end(); ++cut) {
+    if (Memory* memory = memory_at(*cut)) parts.push_back({memory, {*cut, *std::next(cut)}});
+  }
+  return parts;
+}
+
+/// The memory goes away, or something else takes its place.
+void ReferenceModel::end(Range range) {
+  std::erase_if(memories_, [range](const Memory& memory) { return memory.range.overlaps(range); });
+  std::erase_if(retired_, [range](const Memory& memory) { return memory.range.overlaps(range); });
+}
+
+void ReferenceModel::compare(const Memory& memory, AllocationId name, Range whole, Node node, const Access& later,
+                             std::optional<HazardKind> given) {
+  const std::vector<bool> documented = before(node, false);
+  const std::vector<bool> assumed = before(node, true);
+  const std::vector<bool> perhaps_known = told();
+  for (const PastAccess& past : memory.past) {
+    const Access& earlier = past.access;
+    if (past.node == node || documented[past.node]) continue;
+    if (both(earlier, later, AccessMode::Read) || both(earlier, later, AccessMode::Atomic)) continue;
+    const std::optional<Certainty> certain = certainty(earlier, later, whole);
+    if (!certain) continue;
+    HazardKind kind = HazardKind::WriteAfterWrite;
+    if (!is_write(earlier)) kind = HazardKind::WriteAfterRead;
+    if (!is_write(later)) kind = HazardKind::ReadAfterWrite;
+    if (earlier.source == AccessSource::Allocate) kind = HazardKind::UseBeforeAllocate;
+    if (later.source == AccessSource::Free) kind = HazardKind::FreeWhileInUse;
+    if (given) kind = *given;
+    const bool perhaps_told = *certain == Certainty::Certain && perhaps_known[past.node];  // R-HST-06
+    // R-CPY-13, R-CPY-14
+    const bool staged = memory.kind == MemoryKind::Pageable && earlier.source == AccessSource::Copy;
+    pairs_.push_back({earlier.op, later.op, name, kind, assumed[past.node] || staged ? Order::Latent : Order::Unordered,
+                      perhaps_told ? Certainty::Possible : *certain, perhaps_told,
+                      memory.all_exact && memory.kind != MemoryKind::Pageable});
+  }
+}
+
+ReferenceModel::Node ReferenceModel::after(Node node, const std::vector<Node>& others) {
+  const Node later = new_node();
+  nodes_[later].documented = others;
+  nodes_[later].documented.push_back(node);
+  return later;
+}
+
+void ReferenceModel::access(Memory& memory, Node node, const Access& later) {
+  memory.all_exact = memory.all_exact && later.exact;
+  compare(memory, memory.id, memory.range, node, later, std::nullopt);
+  memory.past.push_back({node, later});
+}
+
+AllocationId ReferenceModel::allocate(Call, Range range, MemoryKind kind) {
+  end(range);
+  std::erase_if(freed_, [range](const Freed& life) { return life.range.overlaps(range); });
+  memories_.push_back({.id = AllocationId{++allocations_made_}, .range = range, .kind = kind});
+  return memories_.back().id;
+}
+
+AllocationId ReferenceModel::allocate_async(Call call, StreamId id, Range range) {
+  const Node node = new_operation(call, id, false);  // R-STR-17
+  const AllocationId made = allocate(call, range, MemoryKind::DeviceAsync);
+  access(memories_.back(), node,
+         {.op = OpId{operations_},
+          .stream = id,
+          .mode = AccessMode::Write,
+          .source = AccessSource::Allocate,
+          .range = range});
+  return made;
+}
+
+ReferenceModel::Node ReferenceModel::host_node(ThreadId thread) {
+  const Node node = new_node();
+  const auto host = last_host_node_.find(host_of(thread));
+  if (host != last_host_node_.end()) nodes_[node].documented.push_back(host->second);
+  return node;
+}
+
+void ReferenceModel::check_end(const Memory& memory, Node node, OpId op) {
+  const auto free_of = [&](Range range) {
+    return Access{.op = op, .mode = AccessMode::Write, .source = AccessSource::Free, .range = range};
+  };
+  const Range whole = memory.range;
+  compare(memory, memory.id, whole, node, free_of(whole), std::nullopt);
+  for (const Memory& block : memories_) {
+    if (!block.block || !block.range.overlaps(whole)) continue;
+    compare(block, block.id, block.range, node, free_of(block.range), std::nullopt);
+  }
+  for (const Memory& life : retired_) {
+    if (life.range.overlaps(whole))
+      compare(life, memory.id, whole, after(node, life.waited), free_of(whole), std::nullopt);
+  }
+}
+
+void ReferenceModel::free(Call call, ContextId context, Address base) {
+  pending_.erase(call.thread);
+  const Memory* memory = outer_at(base);
+  if (!memory) {
+    for (const Freed& life : freed_) {
+      if (life.range.begin == base) pending_[call.thread].second_free = {OpId{++operations_}, base};
+    }
+    return;
+  }
+  if (memory->range.begin != base) return;
+  ++operations_;
+  const Node node = host_node(call.thread);
+  if (memory->kind != MemoryKind::DeviceAsync) {  // R-ALC-02, R-ALC-03, R-ALC-05
+    nodes_[node].assumed = covered_by_context(context);
+    pending_[call.thread] = {.site = call.site, .learns = Edges{{}, covered_by_context(context)}};
+  }
+  check_end(*memory, node, OpId{operations_});
+  if (memory->kind == MemoryKind::DeviceAsync || memory->kind == MemoryKind::Device) {
+    pending_[call.thread].freed = Freed{memory->id, memory->range, memory->kind, OpId{operations_}};
+  }
+  end(memory->range);
+}
+
+void ReferenceModel::unmap(Call call, ContextId, Range range) {
+  pending_.erase(call.thread);
+  ++operations_;
+  const Node node = host_node(call.thread);
+  std::vector<Range> gone;
+  for (const Memory& memory : memories_) {
+    if (memory.block || !range.contains(memory.range)) continue;
+    check_end(memory, node, OpId{operations_});
+    gone.push_back(memory.range);
+  }
+  for (const Range each : gone) end(each);
+}
+
+OpId ReferenceModel::free_async(Call call, StreamId id, Address base) {
+  const Node node = new_operation(call, id, true);
+  const Memory* memory = outer_at(base);
+  if (!memory) free_again(OpId{operations_}, base);
+  if (!memory || memory->range.begin != base) return OpId{operations_};
+  check_end(*memory, node, OpId{operations_});
+  const Freed life{memory->id, memory->range, memory->kind, OpId{operations_}};
+  end(memory->range);
+  if (life.kind == MemoryKind::DeviceAsync || life.kind == MemoryKind::Device) freed_.push_back(life);
+  return OpId{operations_};
+}
+
+// ---- after the end (R-SOA-04) --------------------------------------------------------------------------------------
+
+void ReferenceModel::use_freed(OpId op, Address address, std::optional<Certainty> ordinary,
+                               std::optional<Certainty> stream_ordered) {
+  for (const Freed& life : freed_) {
+    if (!life.range.contains(address)) continue;
+    const std::optional<Certainty> certain = life.kind == MemoryKind::DeviceAsync ? stream_ordered : ordinary;
+    if (!certain) continue;
+    pairs_.push_back({life.op, op, life.id, HazardKind::UseAfterFree, Order::Unordered, *certain, false, true});
+  }
+}
+
+void ReferenceModel::free_again(OpId op, Address base) {
+  for (const Freed& life : freed_) {
+    if (life.range.begin == base) return use_freed(op, base, Certainty::Possible, Certainty::Certain);
+  }
+}
+
+// ---- the host ------------------------------------------------------------------------------------------------------
+
+void ReferenceModel::host_access(Call call, Range range, AccessMode mode) {
+  ++operations_;
+  host_learns(call.thread, {});
+  const Node node = last_host_node_[host_of(call.thread)];
+  std::erase_if(freed_, [range](const Freed& life) { return life.range.overlaps(range); });
+  for (const auto& [memory, bytes] : held(range)) {
+    if (memory->kind == MemoryKind::Pageable) continue;
+    access(*memory, node, {.op = OpId{operations_}, .mode = mode, .source = AccessSource::Host, .range = bytes});
+  }
+}
+
+void ReferenceModel::host_free(Call call, Range range) {
+  const OpId op{++operations_};
+  const Node node = host_node(call.thread);
+  std::erase_if(freed_, [range](const Freed& life) { return life.range.overlaps(range); });
+  std::vector<Range> gone;
+  for (const Memory& memory : memories_) {
+    if (memory.block || !memory.range.overlaps(range)) continue;
+    if (memory.kind != MemoryKind::Registered && memory.kind != MemoryKind::Pinned) continue;
+    if (range.contains(memory.range)) {
+      check_end(memory, node, op);
+      if (memory.kind == MemoryKind::Registered) gone.push_back(memory.range);
+    } else {
+      compare(memory, memory.id, memory.range, node,
+              {.op = op,
+               .mode = AccessMode::Write,
+               .source = AccessSource::Free,
+               .range = intersection(range, memory.range)},
+              std::nullopt);
+    }
+  }
+  for (const Range each : gone) end(each);
+
+  const std::vector<bool> documented = before(node, false);
+  const std::vector<bool> perhaps_known = told();
+  std::erase_if(loans_, [&](const Loan& loan) {
+    bool borrowed = false;
+    for (std::uint64_t slice = 0; slice < loan.bytes.slices; ++slice) {
+      for (std::uint64_t row = 0; row < loan.bytes.rows; ++row) {
+        const Address begin = loan.bytes.base + slice * loan.bytes.slice_pitch + row * loan.bytes.pitch;
+        borrowed = borrowed || range.overlaps({begin, begin + loan.bytes.width});
+      }
+    }
+    if (borrowed && !documented[loan.node]) {
+      const bool perhaps_told = perhaps_known[loan.node];
+      pairs_.push_back({loan.op, op, AllocationId{}, HazardKind::FreeWhileInUse, Order::Latent,
+                        perhaps_told ? Certainty::Possible : Certainty::Certain, perhaps_told, true});
+    }
+    return borrowed;
+  });
+}
+
+// ---- annotations ---------------------------------------------------------------------------------------------------
+
+ReferenceModel::Node ReferenceModel::point(Call call, std::optional<StreamId> id) {
+  if (id) return new_operation(call, *id, false);
+  ++operations_;
+  return host_node(call.thread);
+}
+
+AllocationId ReferenceModel::block_allocate(Call call, std::optional<StreamId> id, Range range) {
+  std::erase_if(memories_, [range](const Memory& memory) { return memory.block && memory.range.overlaps(range); });
+  std::erase_if(freed_, [range](const Freed& life) { return life.range.overlaps(range); });
+  const Node node = point(call, id);
+  const Access handed_out{
+      .op = OpId{operations_}, .mode = AccessMode::Write, .source = AccessSource::Allocate, .range = range};
+  for (const Memory& life : retired_) {
+    if (!life.range.overlaps(range)) continue;
+    compare(life, life.id, life.range, after(node, life.waited), handed_out, HazardKind::ReuseWhileInUse);
+  }
+  const MemoryKind kind = kind_at(range.begin);
+  memories_.push_back({.id = AllocationId{++allocations_made_}, .range = range, .kind = kind, .block = true});
+  return memories_.back().id;
+}
+
+void ReferenceModel::block_free(Call call, std::optional<StreamId> id, Address base) {
+  Memory* block = block_at(base);
+  if (!block || block->range.begin != base) return;
+  for (const StreamId declared : block->declared) {
+    if (!stream(declared).nodes.empty()) block->waited.push_back(stream(declared).nodes.back());
+  }
+  const Node node = after(point(call, id), block->waited);
+  compare(*block, block->id, block->range, node,
+          {.op = OpId{operations_}, .mode = AccessMode::Write, .source = AccessSource::Free, .range = block->range},
+          HazardKind::ReleaseWhileInUse);
+  retired_.push_back(*block);
+  std::erase_if(memories_, [id_of_block = block->id](const Memory& memory) { return memory.id == id_of_block; });
+}
+
+void ReferenceModel::block_use(Call, StreamId id, Address base) {
+  Memory* block = block_at(base);
+  if (block && block->range.begin == base) block->declared.insert(id);
+}
+
+// ---- operations ----------------------------------------------------------------------------------------------------
+
+void ReferenceModel::touch(Node node, const Footprint& footprint, Access each) {
+  if (footprint.base == 0 || footprint.width * footprint.rows * footprint.slices == 0) return;
+  if (!memory_at(footprint.base)) {
+    if (each.source == AccessSource::Kernel) {
+      const Certainty certain = each.learned || each.widened ? Certainty::Possible : Certainty::Certain;
+      use_freed(each.op, footprint.base, certain, certain);
+    } else {
+      use_freed(each.op, footprint.base, Certainty::Possible, Certainty::Certain);
+    }
+    return;
+  }
+  for (std::uint64_t slice = 0; slice < footprint.slices; ++slice) {
+    for (std::uint64_t row = 0; row < footprint.rows; ++row) {
+      const Address begin = footprint.base + slice * footprint.slice_pitch + row * footprint.pitch;
+      for (const auto& [memory, bytes] : held({begin, begin + footprint.width})) {
+        each.range = bytes;
+        access(*memory, node, each);
+      }
+    }
+  }
+}
+
+OpId ReferenceModel::launch(Call call, StreamId id, const LaunchShape& shape, std::span<const PointerArgument> pointers,
+                            std::span<const KernelBytes> bytes) {
+  const Node node = new_operation(call, id, true);
+  for (const PointerArgument& pointer : pointers) {
+    Memory* memory = memory_at(pointer.address);
+    if (!memory) {
+      if (pointer.mode == AccessMode::Doubtful) continue;
+      use_freed(OpId{operations_}, pointer.address, Certainty::Possible, Certainty::Possible);
+      continue;
+    }
+    access(*memory, node,
+           {.op = OpId{operations_},
+            .stream = id,
+            .mode = pointer.mode,
+            .source = AccessSource::Kernel,
+            .exact = false,
+            .range = {pointer.address, memory->range.end},
+            .function = shape.function,
+            .device_threads = shape.threads,
+            .arguments_hash = shape.arguments_hash});
+  }
+  for (const KernelBytes& known : bytes) {
+    touch(node, known.bytes,
+          {.op = OpId{operations_},
+           .stream = id,
+           .mode = known.mode,
+           .source = AccessSource::Kernel,
+           .learned = shape.learned,
+           .widened = known.widened,
+           .function = shape.function,
+           .device_threads = shape.threads,
+           .arguments_hash = shape.arguments_hash});
+  }
+  return OpId{operations_};
+}
+
+}  // namespace streamsan::ordering
