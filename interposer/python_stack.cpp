@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstring>
+#include <string_view>
 
 #include "interposer/driver.h"
 #include "interposer/handle_table.h"
@@ -95,9 +96,17 @@ unsigned minor_of(const char* version) {
   return minor;
 }
 
+/// A line in the report, and none on stderr now: nothing is wrong.
+void note(const char* text) {
+  const std::uint64_t words[trace::kRecordWords] = {};
+  write_text_record(trace::Kind::Message, words, 0, text, std::strlen(text));
+}
+
+#define SS_NO_LINES "call stacks have no lines of Python: "
+
 void refuse(const char* why) {
   g_python_state.store(PythonState::Off, std::memory_order_release);
-  warn("call stacks have no lines of Python: %s", why);
+  note(why);
 }
 
 /// Fills in g_python. False: there is none here, or none whose structures are known.
@@ -109,18 +118,18 @@ bool examine(void* handle) {
   const char* text = version();
   g_python.minor = minor_of(text);
   if (text && std::strstr(text, "free-threading")) {
-    refuse("of a Python without the global interpreter lock they are not read");
+    refuse(SS_NO_LINES "of a Python without the global interpreter lock they are not read");
     return false;
   }
   const void* runtime = real_dlsym(handle, "_PyRuntime");
   if (g_python.minor < kOldestPython || g_python.minor > kNewestPython) {
-    refuse("this version of Python is not known; 3.9 to 3.14 are");
+    refuse(SS_NO_LINES "this version of Python is not known; 3.9 to 3.14 are");
     return false;
   }
   if (g_python.minor < kFirstDescribed) {
     g_python.layout = kPythonLayouts[g_python.minor - kOldestPython];
   } else if (!runtime || !described_layout(runtime, g_python.minor, g_python.layout)) {
-    refuse("this Python does not describe its structures");
+    refuse(SS_NO_LINES "this Python does not describe its structures");
     return false;
   }
   constexpr unsigned kBindsStates = 12;  // from here on a thread's state is that of the interpreter it runs in
@@ -136,7 +145,7 @@ bool examine(void* handle) {
   const bool whole = g_python.is_finalizing && g_python.code_type && g_python.text_type && g_python.bytes_type &&
                      (g_python.minor >= kBindsStates || (g_python.newest_interpreter && g_python.main_interpreter));
   if (!whole || load_at<std::uint64_t>(g_python.code_type + kTypeBasicSize) != g_python.layout.code_size) {
-    refuse("its structures are not those of a Python of its version");
+    refuse(SS_NO_LINES "its structures are not those of a Python of its version");
     return false;
   }
   return true;
@@ -207,29 +216,40 @@ Walk each_frame(std::uint64_t frame, Visit visit) {
 
 /// 0: this thread is not in Python.
 template <Care kCare>
-std::uint64_t innermost_frame() {
-  if (g_python.is_finalizing()) return 0;
-  if (g_python.newest_interpreter && g_python.newest_interpreter() != g_python.main_interpreter()) return 0;
+Walk find_innermost(std::uint64_t& frame) {
+  frame = 0;
+  if (g_python.is_finalizing()) return Walk::Whole;
+  if (g_python.newest_interpreter && g_python.newest_interpreter() != g_python.main_interpreter()) return Walk::Whole;
   const auto state = reinterpret_cast<std::uint64_t>(g_python.thread_state());
+  if (state == 0) return Walk::Whole;
+  if (!get<kCare>(state, g_python.layout.thread_frame, frame)) return Walk::Broken;
+  const std::uint16_t hop = g_python.layout.frame_in_hop;
+  return hop == PythonLayout::kNone || get<kCare>(frame, hop, frame) ? Walk::Whole : Walk::Broken;
+}
+
+template <typename Visit>
+void each_frame_of_mine(Visit visit) {
   std::uint64_t frame = 0;
-  if (!get<kCare>(state, g_python.layout.thread_frame, frame)) return 0;
-  if (g_python.layout.frame_in_hop == PythonLayout::kNone) return frame;
-  return get<kCare>(frame, g_python.layout.frame_in_hop, frame) ? frame : 0;
+  if (find_innermost<Care::Direct>(frame) == Walk::Whole) each_frame<Care::Direct>(frame, visit);
 }
 
 /// The first walk. Decides about all later ones, unless this thread is not in Python.
 bool first_walk_succeeds() {
   unsigned frames = 0;
   bool plain = true;
-  const Walk walk = each_frame<Care::Checked>(innermost_frame<Care::Checked>(), [&](std::uint64_t code, std::uint64_t) {
-    ++frames;
-    std::uint64_t lines = 0;
-    std::uint64_t type = 0;
-    plain = plain && get<Care::Checked>(code, g_python.layout.code_lines, lines) &&
-            get<Care::Checked>(lines, kObjectType, type) && type == g_python.bytes_type;
-  });
+  std::uint64_t innermost = 0;
+  Walk walk = find_innermost<Care::Checked>(innermost);
+  if (walk == Walk::Whole) {
+    walk = each_frame<Care::Checked>(innermost, [&](std::uint64_t code, std::uint64_t) {
+      ++frames;
+      std::uint64_t lines = 0;
+      std::uint64_t type = 0;
+      plain = plain && get<Care::Checked>(code, g_python.layout.code_lines, lines) &&
+              get<Care::Checked>(lines, kObjectType, type) && type == g_python.bytes_type;
+    });
+  }
   if (walk == Walk::Broken || !plain) {
-    refuse("the frames of its interpreter are not where they are expected");
+    refuse(SS_NO_LINES "the frames of its interpreter are not where they are expected");
     return false;
   }
   if (frames == 0) return false;
@@ -264,16 +284,14 @@ bool instruction_offset(std::uint64_t code, std::uint64_t instruction, std::uint
   return offset < kMostBytes;
 }
 
-std::uint32_t line_at(std::uint64_t code, std::uint32_t offset) {
+/// The table of lines; empty if there is none to be read.
+std::string_view lines_of(std::uint64_t code) {
   constexpr std::uint64_t kMostBytes = 1u << 28;
-  const PythonLayout& layout = g_python.layout;
-  const auto table = load_at<std::uint64_t>(code + layout.code_lines);
+  const auto table = load_at<std::uint64_t>(code + g_python.layout.code_lines);
   std::uint64_t type = 0;
-  if (!get<Care::Direct>(table, kObjectType, type) || type != g_python.bytes_type) return 0;
+  if (!get<Care::Direct>(table, kObjectType, type) || type != g_python.bytes_type) return {};
   const auto length = load_at<std::uint64_t>(table + kObjectSize);
-  if (length > kMostBytes) return 0;
-  return python_line(layout.lines, reinterpret_cast<const unsigned char*>(table + kBytesData), length,
-                     load_at<std::int32_t>(code + layout.code_first_line), offset);
+  return {reinterpret_cast<const char*>(table + kBytesData), length > kMostBytes ? 0 : length};
 }
 
 void describe(std::uint32_t id, const PythonText& function, const PythonText& file, std::uint32_t line) {
@@ -319,19 +337,22 @@ std::uint32_t frame_id(std::uint64_t code, std::uint64_t instruction) {
   std::uint32_t offset = 0;
   if (!instruction_offset(code, instruction, offset)) return 0;
   std::uint64_t hash = mix_bits(code);
+  const std::string_view lines = lines_of(code);
+  const auto first_line = load_at<std::int32_t>(code + layout.code_first_line);
   for (const std::uint64_t word :
        {std::uint64_t{offset}, load_at<std::uint64_t>(code + layout.code_file),
-        load_at<std::uint64_t>(code + layout.code_function), load_at<std::uint64_t>(code + layout.code_lines),
-        std::uint64_t{load_at<std::uint32_t>(code + layout.code_first_line)}}) {
+        load_at<std::uint64_t>(code + layout.code_function), static_cast<std::uint64_t>(first_line)}) {
     hash = mix_bits(hash * 31 + word);
   }
+  for (const char byte : lines) hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3ull;
   std::atomic_ref<std::uint64_t> known(g_known[hash % kKnown]);
   const std::uint64_t word = known.load(std::memory_order_relaxed);
   constexpr std::uint64_t kIdMask = (std::uint64_t{1} << kIdBits) - 1;
   const std::uint64_t high = mix_bits(hash) & ~kIdMask;
   if ((word & ~kIdMask) == high && (word & kIdMask) != 0) return static_cast<std::uint32_t>(word & kIdMask);
-  const std::uint32_t id =
-      intern(text_at(code + layout.code_function), text_at(code + layout.code_file), line_at(code, offset));
+  const std::uint32_t id = intern(text_at(code + layout.code_function), text_at(code + layout.code_file),
+                                  python_line(layout.lines, reinterpret_cast<const unsigned char*>(lines.data()),
+                                              lines.size(), first_line, offset));
   if (id != 0) known.store(high | id, std::memory_order_relaxed);
   return id;
 }
@@ -341,19 +362,25 @@ std::uint32_t frame_id(std::uint64_t code, std::uint64_t instruction) {
 std::uint64_t detail::hash_chain() {
   if (g_python_state.load(std::memory_order_relaxed) == PythonState::Untried && !first_walk_succeeds()) return 0;
   std::uint64_t hash = 0;
-  each_frame<Care::Direct>(innermost_frame<Care::Direct>(), [&hash](std::uint64_t code, std::uint64_t instruction) {
-    // The table of lines as well: a code object may have gone, and another one be where it was.
+  each_frame_of_mine([&hash](std::uint64_t code, std::uint64_t instruction) {
+    // Its first line and its table of lines as well, and how that begins and ends: a code object may have gone, and
+    // another one be where it was. (A table is never shorter than what is read: it has a head, and a zero behind it.)
     const auto lines = load_at<std::uint64_t>(code + g_python.layout.code_lines);
-    hash = (hash ^ code ^ instruction << 16) * 0x9e3779b97f4a7c15ull;
+    const auto length = load_at<std::uint64_t>(lines + kObjectSize);
+    const auto begin = load_at<std::uint64_t>(lines + kBytesData);
+    const auto end = load_at<std::uint64_t>(lines + kBytesData + length - sizeof(std::uint64_t));
+    const auto first_line = load_at<std::uint32_t>(code + g_python.layout.code_first_line);
+    hash = (hash ^ code ^ instruction << 16 ^ std::uint64_t{first_line} << 48) * 0x9e3779b97f4a7c15ull;
     hash = (hash ^ hash >> 29 ^ instruction ^ lines << 8) * 0xbf58476d1ce4e5b9ull;
-    hash ^= hash >> 32;
+    hash = (hash ^ hash >> 32 ^ begin ^ end << 7 ^ length << 48) * 0x94d049bb133111ebull;
+    hash ^= hash >> 31;
   });
   return hash;
 }
 
 void capture_python(PythonStack& out) {
   out.count = 0;
-  each_frame<Care::Direct>(innermost_frame<Care::Direct>(), [&out](std::uint64_t code, std::uint64_t instruction) {
+  each_frame_of_mine([&out](std::uint64_t code, std::uint64_t instruction) {
     const std::uint32_t id = frame_id(code, instruction);
     if (id != 0) out.frame[out.count++] = id;
   });
@@ -384,7 +411,7 @@ bool look_for_python() {
 
 void say_if_no_python() {
   if (options().python_stacks != PythonStacks::On || g_python_state.load() != PythonState::Absent) return;
-  warn("python_stacks=1, but there is no Python in this process");
+  note("python_stacks=1, but there is no Python in this process");
 }
 
 void forget_python_frames() {

@@ -1,14 +1,38 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""As much of the driver as the tests need, by ctypes. No kernels: copies and fills race as well."""
+"""As much of the driver as the tests need, by ctypes. No kernels: copies and fills race as well.
+
+With TRUTH set, each of these functions notes the call stack as Python itself sees it: [function, file, line], innermost
+first, as inputs/check_truth wants it.
+"""
 import ctypes
+import json
+import os
+import sys
 
 _driver = ctypes.CDLL("libcuda.so.1")
 
 
+_truth = os.environ.get("TRUTH")
+
+
 def call(name, *arguments):
+    if _truth:
+        with open(_truth, "a", encoding="utf-8") as file:
+            file.write(json.dumps([name, stack(sys._getframe())]) + "\n")
     result = getattr(_driver, name)(*arguments)
     if result:
         raise RuntimeError(f"{name}: {result}")
+
+
+def stack(frame):
+    """As `call` is about to be left: its own line is that of the call below."""
+    out = []
+    while frame:
+        code = frame.f_code
+        name = getattr(code, "co_qualname", code.co_name)
+        out.append([name, code.co_filename, 0 if not out else frame.f_lineno])
+        frame = frame.f_back
+    return out
 
 
 def start():
