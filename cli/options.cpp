@@ -33,6 +33,7 @@ struct Choice {
 };
 constexpr Choice kChoices[] = {{"color", {"auto", "always", "never", ""}},
                                {"min_severity", {"error", "latent", "possible", "note"}},
+                               {"python_stacks", {"auto", "0", "1", ""}},
                                {"host_threads", {"joined", "separate", "", ""}},
                                {"footprints", {"auto", "measured", "inferred", ""}},
                                {"footprint_policy", {"first", "asked", "", ""}}};

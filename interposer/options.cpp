@@ -68,6 +68,7 @@ void read_options(Options& options) {
     if (is("trace_path")) set_text(options.trace_path, value, length);
     if (is("stacks")) number(options.stacks, 1);
     if (is("stack_depth")) number(options.stack_depth, kMaxStackDepth);
+    if (is("python_stacks")) set_word(options.python_stacks, value, length, {"auto", "0", "1"});
     if (is("follow_children")) number(options.follow_children, 1);
     if (is("verbosity")) number(options.verbosity, 9);
     if (is("host_guard")) number(options.host_guard, 1);

@@ -18,10 +18,17 @@ enum class FootprintPolicy : unsigned char {
   Asked,  ///< only kernels the judge asks for
 };
 
+enum class PythonStacks : unsigned char {
+  Auto,  ///< where there is a Python
+  Off,
+  On,  ///< and the user wants to know if there is none
+};
+
 struct Options {
   char trace_path[1024];  ///< %p is the process id
   unsigned stacks;        ///< capture native call stacks
   unsigned stack_depth;   ///< frames kept of each, at most kMaxStackDepth
+  PythonStacks python_stacks;
   unsigned follow_children;
   unsigned verbosity;
 

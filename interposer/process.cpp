@@ -24,6 +24,7 @@
 #include "interposer/learning.h"
 #include "interposer/perturb.h"
 #include "interposer/poison.h"
+#include "interposer/python_stack.h"
 #include "interposer/stack.h"
 #include "interposer/streams.h"
 #include "interposer/timing.h"
@@ -181,6 +182,7 @@ __attribute__((destructor)) void finish() {
   end_loans_with_process();
   write_unmodelled_counts();
   say_delays();
+  say_if_no_python();
   if (trace::FileHeader* head = header()) {
     std::uint32_t running = static_cast<std::uint32_t>(trace::End::Running);
     head->end.compare_exchange_strong(running, static_cast<std::uint32_t>(trace::End::Exited));
@@ -256,6 +258,7 @@ bool start_recording() {
   start_hashing();
   g_mode.store(Mode::On, std::memory_order_release);
   // Takes the loader's lock, which a thread that waits above may hold.
+  look_for_python();
   start_learning();
   start_timing();
   if (g_options.verbosity >= 2) say("recording to %s", path);

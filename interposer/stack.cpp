@@ -12,6 +12,7 @@
 #include "interposer/handle_table.h"
 #include "interposer/modules.h"
 #include "interposer/process.h"
+#include "interposer/python_stack.h"
 #include "interposer/this_library.h"
 #include "interposer/writer.h"
 
@@ -32,6 +33,7 @@ struct CallStack {
   std::uint32_t count = 0;
   std::uint64_t slot[kMaxStackDepth];  // 0: not the place where the address stands (a signal frame)
   std::uint64_t pc[kMaxStackDepth];
+  PythonStack python;
 };
 
 }  // namespace
@@ -41,7 +43,8 @@ struct CallStack {
 struct KnownStack {
   static constexpr unsigned kMost = 31;  // deeper ones are walked
   std::uint32_t id;
-  std::uint32_t count;  // 0: none
+  std::uint32_t count;   // 0: none
+  std::uint64_t python;  // python_chain()
   struct Place {
     std::uint64_t slot;
     std::uint64_t pc;
@@ -157,20 +160,22 @@ void learn(StackCache& cache, const CallStack& stack, unsigned most) {
   }
 }
 
-KnownStack* set_of(StackCache& cache, std::uint64_t slot, std::uint64_t pc) {
-  return cache.known[mix_bits(slot * 31 + pc) % kSets];
+/// Of an interpreter one native stack stands for many of Python's.
+KnownStack* set_of(StackCache& cache, std::uint64_t slot, std::uint64_t pc, std::uint64_t python) {
+  return cache.known[mix_bits((slot * 31 + pc) ^ python) % kSets];
 }
 
 /// Id of the stack whose innermost return address stands at `slot`, if that was met before; else 0.
-std::uint32_t find_known(StackCache& cache, std::uint64_t slot) {
+std::uint32_t find_known(StackCache& cache, std::uint64_t slot, std::uint64_t python) {
   const auto stands_there = [](const KnownStack::Place& place) {
     return *reinterpret_cast<const std::uint64_t*>(place.slot) == place.pc;
   };
   const std::uint64_t pc = *reinterpret_cast<const std::uint64_t*>(slot);
-  const KnownStack* set = set_of(cache, slot, pc);
+  const KnownStack* set = set_of(cache, slot, pc, python);
   for (std::size_t way = 0; way < kWays; ++way) {
     const KnownStack& known = set[way];
-    if (known.count == 0 || known.places[0].slot != slot || known.places[0].pc != pc) continue;
+    if (known.count == 0 || known.python != python || known.places[0].slot != slot || known.places[0].pc != pc)
+      continue;
     unsigned same = 1;
     while (same < known.count && stands_there(known.places[same])) ++same;
     if (same == known.count) return known.id;
@@ -178,16 +183,17 @@ std::uint32_t find_known(StackCache& cache, std::uint64_t slot) {
   return 0;
 }
 
-void remember(StackCache& cache, const CallStack& stack, std::uint32_t id) {
+void remember(StackCache& cache, const CallStack& stack, std::uint64_t python, std::uint32_t id) {
   if (id == 0 || stack.count == 0 || stack.count > KnownStack::kMost) return;
   for (std::uint32_t i = 0; i < stack.count; ++i) {
     if (stack.slot[i] == 0) return;
   }
-  KnownStack& known = set_of(cache, stack.slot[0], stack.pc[0])[cache.next_victim++ % kWays];
+  KnownStack& known = set_of(cache, stack.slot[0], stack.pc[0], python)[cache.next_victim++ % kWays];
   // A signal handler of the guest may come here in between.
   known.count = 0;
   std::atomic_signal_fence(std::memory_order_seq_cst);
   known.id = id;
+  known.python = python;
   for (std::uint32_t i = 0; i < stack.count; ++i) known.places[i] = {stack.slot[i], stack.pc[i]};
   std::atomic_signal_fence(std::memory_order_seq_cst);
   known.count = stack.count;
@@ -210,20 +216,24 @@ bool walk_known(const StackCache& cache, std::uint64_t slot, unsigned most, Call
 
 void describe(std::uint32_t id, const CallStack& stack) {
   note_modules();
-  unsigned continuations = (stack.count + trace::kContinuationWords - 1) / trace::kContinuationWords;
+  const unsigned words = stack.count + stack.python.count;
+  const unsigned continuations = (words + trace::kContinuationWords - 1) / trace::kContinuationWords;
   Slot slot = reserve(continuations);
   if (!slot) return;
   slot.record->kind = trace::Kind::Stack;
   slot.record->thread = thread_number();
   slot.record->w[0] = id;
   slot.record->w[1] = stack.count;
+  slot.record->w[2] = stack.python.count;
   std::memcpy(slot.continuation(), stack.pc, stack.count * sizeof stack.pc[0]);
+  for (unsigned i = 0; i < stack.python.count; ++i) slot.continuation()[stack.count + i] = stack.python.frame[i];
   publish(slot);
 }
 
 std::uint32_t intern(const CallStack& stack) {
   std::uint64_t hash = stack.count;
   for (std::uint32_t i = 0; i < stack.count; ++i) hash = mix_bits(hash * 31 + stack.pc[i]);
+  for (unsigned i = 0; i < stack.python.count; ++i) hash = mix_bits(hash * 31 + stack.python.frame[i] + 1);
   hash |= 1;  // 0 means free
   for (std::size_t probe = 0; probe < 256; ++probe) {
     std::size_t place = (hash + probe) % kMostStacks;
@@ -249,7 +259,8 @@ std::uint32_t capture_stack(const void* frame_address) {
   if (!cache) return 0;
   // The return address of the wrapper stands above its saved frame pointer.
   const std::uint64_t slot = reinterpret_cast<std::uint64_t>(frame_address) + sizeof(void*);
-  if (const std::uint32_t id = find_known(*cache, slot)) return id;
+  std::uint64_t python = python_chain();
+  if (const std::uint32_t id = find_known(*cache, slot, python)) return id;
   const unsigned most = options().stack_depth;
   CallStack stack;
   if (!walk_known(*cache, slot, most, stack)) {
@@ -257,10 +268,13 @@ std::uint32_t capture_stack(const void* frame_address) {
     Unwinding walk{&stack, most};
     _Unwind_Backtrace(visit, &walk);
     learn(*cache, stack, most);
+    // Nobody is called from Python for the first time without a place that was never seen.
+    if (look_for_python()) python = python_chain();
   }
+  if (python != 0) capture_python(stack.python);
   const std::uint32_t id = stack.count ? intern(stack) : 0;
   // Where the unwinder did not begin at our caller, the first place is another.
-  if (stack.count && stack.slot[0] == slot) remember(*cache, stack, id);
+  if (stack.count && stack.slot[0] == slot) remember(*cache, stack, python, id);
   return id;
 }
 
@@ -278,6 +292,7 @@ std::uint32_t capture_interrupted_stack(std::uint64_t pc) {
   if (stack.count == 0) stack.pc[stack.count++] = pc;
   // Readers look one byte before an address, since all others are return addresses; this one is exact.
   ++stack.pc[0];
+  if (python_chain() != 0) capture_python(stack.python);
   return intern(stack);
 }
 
@@ -286,6 +301,7 @@ void forget_stacks() {
   for (std::uint64_t& stack : g_stacks) {
     if (stack) stack = 0;
   }
+  forget_python_frames();
   forget_modules();
 }
 

@@ -6,10 +6,13 @@
 // each frame. But a program calls the driver from few places over and over. So each thread remembers, for every return
 // address it has met *at a place on its stack*, where the next one stands: the same return address at the same place
 // means the same caller at the same instruction, whose frame has the same size. A known stack is then walked by
-// look-ups in a small table, about 4 ns a frame, or, if all of it was met before, by comparing it place by place; only a place that was never seen needs the unwinder. Every place that
-// is read was on this thread's stack when it was learnt, at this very address, so reading it cannot fault. It errs only
-// where a frame's size varies at one instruction (alloca) and a stale value survives in the place; then a report may
-// name a caller of a few calls ago.
+// look-ups in a small table, about 4 ns a frame, or, if all of it was met before, by comparing it place by place; only
+// a place that was never seen needs the unwinder. Every place that is read was on this thread's stack when it was
+// learnt, at this very address, so reading it cannot fault. It errs only where a frame's size varies at one instruction
+// (alloca) and a stale value survives in the place; then a report may name a caller of a few calls ago.
+//
+// Where the thread is in Python as well, its frames there are a part of the stack (python_stack.h): two lines of Python
+// are two stacks, though the interpreter below them does the same.
 //
 // Stacks are stored once, by hash, and described in the trace by a Stack record; the modules the addresses belong to by
 // Module records. Symbols are looked up outside of the guest.

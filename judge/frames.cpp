@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 #include "judge/signature.h"
 
@@ -34,10 +35,35 @@ std::string without_variant(std::string name) {
   return name;
 }
 
+/// Frameworks that run under Python, also where they were built by hand.
+constexpr std::array kFrameworks{"libtorch", "libc10.", "libc10_", "libcaffe2", "libjaxlib", "libtensorflow"};
+
+/// Functions of an interpreter that is linked into the program itself.
+constexpr std::array kInterpreterPrefixes{"_Py",           "PyObject_", "PyEval_",    "PyRun_",
+                                          "PyVectorcall_", "Py_",       "pymain_",    "run_mod",
+                                          "run_eval_code", "slot_tp_",  "cfunction_", "method_vectorcall"};
+
+bool is_python(const report::Frame& frame) { return frame.language == "python"; }
+
+template <std::size_t N>
+bool starts_with_one_of(std::string_view name, const std::array<const char*, N>& prefixes) {
+  return std::any_of(prefixes.begin(), prefixes.end(), [&](const char* prefix) { return name.starts_with(prefix); });
+}
+
+bool is_interpreter(const report::Frame& frame) {
+  return is_interpreter_module(frame.module) || starts_with_one_of(frame.function, kInterpreterPrefixes);
+}
+
 /// Inlined from libc, the C++ library or the toolkit: what the program called, not what it wrote.
 bool is_system_header(std::string_view file) {
   return file.starts_with("/usr/include/") || file.find("/include/c++/") != std::string_view::npos ||
          file.find("/cuda/include/") != std::string_view::npos || file.ends_with("/cuda_runtime.h");
+}
+
+/// A library frame, and not one only because Python's packages are.
+bool is_cudas(const report::Frame& frame) {
+  return frame.library && !is_python(frame) && (is_library_module(frame.module) || !is_python_package(frame.module)) &&
+         !starts_with_one_of(base_name(frame.module), kFrameworks);
 }
 
 }  // namespace
@@ -57,12 +83,43 @@ bool is_library_function(std::string_view demangled) {
          name == "clone3";
 }
 
+bool is_interpreter_module(std::string_view path) {
+  const std::string_view name = base_name(path);
+  // "python", "python3", "python3.12", and no script of such a name.
+  const bool program = name.starts_with("python") && name.find_first_not_of("0123456789.", 6) == std::string_view::npos;
+  return program || name.starts_with("libpython") || name.starts_with("libffi") ||
+         path.find("/lib-dynload/") != std::string_view::npos;
+}
+
+bool is_python_package(std::string_view path) {
+  const std::size_t library = path.find("/lib/python3.");
+  return path.find("/site-packages/") != std::string_view::npos ||
+         path.find("/dist-packages/") != std::string_view::npos || path.starts_with("<frozen ") ||
+         (library != std::string_view::npos && path.find('/', library + 5) != std::string_view::npos);
+}
+
+void merge_python_frames(std::vector<report::Frame>& stack, std::vector<report::Frame> python) {
+  if (python.empty()) return;
+  const auto innermost = std::find_if(stack.begin(), stack.end(), is_interpreter);
+  const auto end = std::stable_partition(innermost, stack.end(), [](const auto& f) { return !is_interpreter(f); });
+  const auto at = innermost - stack.begin();
+  stack.erase(end, stack.end());
+  stack.insert(stack.begin() + at, std::make_move_iterator(python.begin()), std::make_move_iterator(python.end()));
+}
+
 void mark_library_frames(std::vector<report::Frame>& stack, std::string_view kernel) {
+  const bool under_python = std::any_of(stack.begin(), stack.end(), is_python);
   bool innermost = true;
   for (report::Frame& frame : stack) {
-    bool stub = innermost && !kernel.empty() && frame.function == kernel;
-    frame.library = stub || is_library_module(frame.module) || is_library_function(frame.function) ||
-                    (innermost && is_system_header(frame.file));
+    if (is_python(frame)) {
+      frame.library = is_python_package(frame.file);
+    } else {
+      bool stub = innermost && !kernel.empty() && frame.function == kernel;
+      frame.library = stub || is_library_module(frame.module) || is_library_function(frame.function) ||
+                      (innermost && is_system_header(frame.file)) ||
+                      (under_python &&
+                       (is_python_package(frame.module) || starts_with_one_of(base_name(frame.module), kFrameworks)));
+    }
     if (!frame.library) innermost = false;
   }
 }
@@ -70,7 +127,7 @@ void mark_library_frames(std::vector<report::Frame>& stack, std::string_view ker
 std::string runtime_call(const std::vector<report::Frame>& stack) {
   std::string found;
   for (const report::Frame& frame : stack) {
-    if (!frame.library) break;
+    if (!is_cudas(frame)) break;
     std::string_view name = plain_name(frame.function);
     if (is_runtime_name(name)) found = name;
     // What <<<>>> calls since CUDA 13.
@@ -84,7 +141,7 @@ std::string calling_library(const std::vector<report::Frame>& stack) {
                                     "libc-2",   "libpthread", "libdl.",       "libstdc++",     "libgcc_s"};
   std::string found;
   for (const report::Frame& frame : stack) {
-    if (!frame.library) break;
+    if (!is_cudas(frame)) break;
     const std::string_view module = base_name(frame.module);
     const bool transparent = std::any_of(kTransparent.begin(), kTransparent.end(),
                                          [&](const char* prefix) { return module.starts_with(prefix); });
@@ -96,7 +153,7 @@ std::string calling_library(const std::vector<report::Frame>& stack) {
 std::string library_call(const std::vector<report::Frame>& stack) {
   std::string found;
   for (const report::Frame& frame : stack) {
-    if (!frame.library) break;
+    if (!is_cudas(frame)) break;
     std::string_view name = plain_name(frame.function);
     bool known = is_library_module(frame.module) && std::any_of(kNamedPrefixes.begin(), kNamedPrefixes.end(),
                                                                 [&](const char* p) { return name.starts_with(p); });

@@ -6,6 +6,11 @@
 // cuMemcpyHtoDAsync_v2, below a dozen frames of a run-time that nvcc links statically into the program itself. So
 // frames are told apart by module (libcuda, libcublas, the loader, libc) and by function name (the static run-time,
 // nvcc's launch stubs), and the outermost function of CUDA's run-time or libraries gives the name that reports use.
+//
+// Where the thread was in Python, the frames of the interpreter (CPython, libffi, ctypes) say nothing that Python's own
+// do not say better: they are left out, and Python's stand where the innermost of them was. So frames of native code
+// that Python has called come first, then Python's, then those of a program that the interpreter is a part of. What is
+// installed among Python's packages is a library, native or not.
 #pragma once
 
 #include <string>
@@ -22,6 +27,15 @@ bool is_library_module(std::string_view path);
 /// A function of the (static) CUDA run-time, a launch stub made by nvcc, an annotation, or start-up code, whatever
 /// module it is in.
 bool is_library_function(std::string_view demangled);
+
+/// A module of the interpreter, or of what it calls C through.
+bool is_interpreter_module(std::string_view path);
+
+/// A file of Python's own or of an installed package: of Python code or of native code.
+bool is_python_package(std::string_view path);
+
+/// Puts Python's frames into the native stack, in the place of the interpreter's. Nothing changes if there are none.
+void merge_python_frames(std::vector<report::Frame>& stack, std::vector<report::Frame> python);
 
 /// Marks Frame::library on a whole stack, innermost frame first. `kernel`: demangled name of the kernel launched there;
 /// nvcc makes a host function of the same name, which is no frame of the user's.

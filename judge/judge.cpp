@@ -252,6 +252,8 @@ void Judge::take(const Item& item) {
       return code_.add_module(places_.newest_module());
     case Kind::Stack:
       return places_.add_stack(item);
+    case Kind::PythonFrame:
+      return places_.add_python_frame(item);
     case Kind::Function:
       return places_.add_kernel(item);
     case Kind::Unmodelled:

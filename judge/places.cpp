@@ -32,8 +32,18 @@ void Places::add_module(const trace::Item& item) {
 
 void Places::add_stack(const trace::Item& item) {
   const auto& w = item.record->w;
-  stacks_[w[0]] = {addresses_.size(), static_cast<std::uint32_t>(w[1]), static_cast<std::uint32_t>(modules_.size())};
-  addresses_.insert(addresses_.end(), item.payload.begin(), item.payload.begin() + static_cast<std::ptrdiff_t>(w[1]));
+  stacks_[w[0]] = {addresses_.size(), static_cast<std::uint32_t>(w[1]), static_cast<std::uint32_t>(w[2]),
+                   static_cast<std::uint32_t>(modules_.size())};
+  addresses_.insert(addresses_.end(), item.payload.begin(),
+                    item.payload.begin() + static_cast<std::ptrdiff_t>(w[1] + w[2]));
+}
+
+void Places::add_python_frame(const trace::Item& item) {
+  const auto& w = item.record->w;
+  python_.push_back({.function = std::string(trace::payload_text(item.payload, 0, w[2])),
+                     .file = std::string(trace::payload_text(item.payload, w[2], w[3])),
+                     .line = static_cast<std::uint32_t>(w[1])});
+  python_by_id_[w[0]] = static_cast<std::uint32_t>(python_.size());
 }
 
 void Places::add_kernel(const trace::Item& item) {
@@ -105,6 +115,17 @@ std::vector<RawFrame> Places::frames(ordering::SiteId site) const {
     for (std::uint32_t m = stack->modules; m > 0 && frame.module == kNoModule; --m) enter(frame, m - 1);
     for (std::uint32_t m = stack->modules; m < all && frame.module == kNoModule; ++m) enter(frame, m);
     out.push_back(frame);
+  }
+  return out;
+}
+
+std::vector<const PythonFrame*> Places::python_frames(ordering::SiteId site) const {
+  std::vector<const PythonFrame*> out;
+  const Stack* stack = stacks_.find(at(site).stack);
+  if (!stack) return out;
+  for (std::uint32_t i = 0; i < stack->python; ++i) {
+    const std::uint32_t* index = python_by_id_.find(addresses_[stack->first + stack->count + i]);
+    if (index) out.push_back(&python_[*index - 1]);
   }
   return out;
 }

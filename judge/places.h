@@ -44,6 +44,13 @@ struct RawFrame {
   std::uint64_t offset = 0;  ///< relative to the module's load bias
 };
 
+/// A place in the program's Python.
+struct PythonFrame {
+  std::string function;
+  std::string file;
+  std::uint32_t line = 0;  ///< 0: not known
+};
+
 struct Kernel {
   std::uint64_t trace_id = 0;  ///< function id in the trace
   std::string mangled;
@@ -75,6 +82,7 @@ class Places {
 
   void add_module(const trace::Item& item);
   void add_stack(const trace::Item& item);
+  void add_python_frame(const trace::Item& item);
   void add_kernel(const trace::Item& item);
 
   /// Index of the kernel with the trace's function id; 0: not known.
@@ -92,6 +100,8 @@ class Places {
   [[nodiscard]] const Kernel& kernel_of(ordering::SiteId site) const { return kernels_[at(site).kernel]; }
 
   [[nodiscard]] std::vector<RawFrame> frames(ordering::SiteId site) const;
+  /// The Python half of the stack, innermost first; the pointers hold until the next is added.
+  [[nodiscard]] std::vector<const PythonFrame*> python_frames(ordering::SiteId site) const;
   /// The one added last.
   [[nodiscard]] const Module& newest_module() const { return modules_.back(); }
   [[nodiscard]] const Module& module(std::uint32_t index) const { return modules_[index]; }
@@ -101,12 +111,15 @@ class Places {
   struct Stack {
     std::uint64_t first = 0;  ///< in addresses_
     std::uint32_t count = 0;
+    std::uint32_t python = 0;   ///< ids of Python frames, behind the addresses
     std::uint32_t modules = 0;  ///< known when it was defined
   };
 
   std::vector<Module> modules_;
   std::vector<std::uint64_t> addresses_;
   ordering::FlatMap<Stack> stacks_;
+  std::vector<PythonFrame> python_;
+  ordering::FlatMap<std::uint32_t> python_by_id_;  ///< index plus one
   std::vector<Kernel> kernels_;
   ordering::FlatMap<std::uint32_t> kernel_by_id_;
   std::vector<std::string> functions_;  ///< of libc; few, the first one is empty

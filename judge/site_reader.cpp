@@ -54,17 +54,19 @@ report::Evidence evidence_of(const ordering::Access& access) {
 }  // namespace
 
 /// Names inside the driver, libc and ourselves would tell nobody anything.
-bool SiteReader::symbolised(const RawFrame& frame) {
+bool SiteReader::symbolised(const RawFrame& frame, bool under_python) {
   if (frame.module == kNoModule) return false;
   const Module& module = places_.module(frame.module);
+  if (under_python && is_interpreter_module(module.path)) return false;
   std::string name = base_name(module.path);
   if (name.starts_with("libcuda.") || name.starts_with("libstreamsan") || name.starts_with("libc.")) return false;
   return symbolizer_.stands(module.path, module.build_id);
 }
 
 void SiteReader::want(SiteId site) {
+  const bool under_python = !places_.python_frames(site).empty();
   for (const RawFrame& frame : places_.frames(site)) {
-    if (symbolised(frame)) symbolizer_.want(places_.module(frame.module).path, frame.offset);
+    if (symbolised(frame, under_python)) symbolizer_.want(places_.module(frame.module).path, frame.offset);
   }
 }
 
@@ -72,14 +74,23 @@ const std::vector<Frame>& SiteReader::stack(SiteId site) {
   auto [it, fresh] = stacks_.try_emplace(static_cast<std::uint32_t>(site));
   std::vector<Frame>& out = it->second;
   if (!fresh) return out;
+  std::vector<Frame> python;
+  for (const PythonFrame* frame : places_.python_frames(site)) {
+    python.push_back({.function = frame->function,
+                      .file = frame->file,
+                      .line = frame->line,
+                      .language = "python",
+                      .symbolised = true});
+  }
   for (const RawFrame& raw : places_.frames(site)) {
     std::string module = raw.module == kNoModule ? "" : places_.module(raw.module).path;
-    if (symbolised(raw)) {
+    if (symbolised(raw, !python.empty())) {
       for (Frame& frame : symbolizer_.frames(module, raw.offset, raw.address)) out.push_back(std::move(frame));
     } else {
       out.push_back({.address = raw.address, .module = module, .offset = raw.offset});
     }
   }
+  merge_python_frames(out, std::move(python));
   mark_library_frames(out, places_.kernel_of(site).demangled);
   return out;
 }
@@ -199,9 +210,19 @@ void SiteReader::add_to(Fingerprint& print, SiteId site) const {
   if (at.doer != Doer::Driver) print.add(std::string("doer ") + std::to_string(static_cast<int>(at.doer)));
   print.add(places_.kernel_of(site).mangled);
   std::size_t used = 0;
+  const std::vector<const PythonFrame*> python = places_.python_frames(site);
   for (const RawFrame& frame : places_.frames(site)) {
     if (frame.module == kNoModule || is_library_module(places_.module(frame.module).path)) continue;
-    print.add(base_name(places_.module(frame.module).path) + "+" + report::hex(frame.offset));
+    const std::string& path = places_.module(frame.module).path;
+    if (!python.empty() && (is_interpreter_module(path) || is_python_package(path))) continue;
+    print.add(base_name(path) + "+" + report::hex(frame.offset));
+    if (++used == kFingerprintFrames) break;
+  }
+  const bool own = std::any_of(python.begin(), python.end(), [](auto* f) { return !is_python_package(f->file); });
+  used = 0;
+  for (const PythonFrame* frame : python) {
+    if (own && is_python_package(frame->file)) continue;
+    print.add(base_name(frame->file) + ":" + std::to_string(frame->line) + " " + frame->function);
     if (++used == kFingerprintFrames) break;
   }
 }

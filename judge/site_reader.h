@@ -54,7 +54,7 @@ class SiteReader {
   void add_to(Fingerprint& print, ordering::SiteId site) const;
 
  private:
-  bool symbolised(const RawFrame& frame);
+  bool symbolised(const RawFrame& frame, bool under_python);
 
   const Places& places_;
   Symbolizer& symbolizer_;

@@ -31,6 +31,7 @@ void fields(Archive& archive, Some<Frame> auto& frame) {
   archive.field("column", frame.column);
   archive.field("module", frame.module);
   archive.address("offset", frame.offset);
+  archive.field("language", frame.language);
   archive.field("library", frame.library);
   archive.field("symbolised", frame.symbolised);
 }

@@ -39,7 +39,8 @@ struct Frame {
   std::uint32_t column = 0;
   std::string module;        ///< path of the ELF file
   std::uint64_t offset = 0;  ///< address relative to the module's load bias
-  bool library = false;      ///< inside CUDA's libraries, the loader or libc: folded in text
+  std::string language;      ///< "python": function, file and line are Python's, and there is no address; empty: native
+  bool library = false;      ///< inside CUDA's libraries, the loader or libc, or Python's packages: folded in text
   bool symbolised = false;   ///< the module's own file was asked; if it is and file is empty, there is no line there
 };
 

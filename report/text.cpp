@@ -67,6 +67,26 @@ const Frame* first_user_frame(const std::vector<Frame>& stack) {
   return it == stack.end() ? nullptr : &*it;
 }
 
+bool is_python(const Frame& frame) { return frame.language == "python"; }
+
+/// Those of the frames that are meant: the program's, or the first few of libraries.
+template <typename Meant>
+void append_frames(std::string& out, const std::vector<Frame>& stack, const TextOptions& options, Meant meant) {
+  const bool only_library =
+      std::none_of(stack.begin(), stack.end(), [&](const Frame& f) { return meant(f) && !f.library; });
+  const std::size_t most = only_library ? kLibraryFramesShown : kUserFramesShown;
+  std::size_t number = 0;
+  for (const Frame& frame : stack) {
+    if (!meant(frame) || (frame.library && !only_library)) continue;
+    if (number++ >= most) continue;
+    out += "      #" + std::to_string(number - 1) + " ";
+    if (!frame.function.empty()) out += short_name(frame.function) + " ";
+    out += location(frame, options) + "\n";
+  }
+  if (!only_library && number > most)
+    out += "      ... " + std::to_string(number - most) + " more, see the JSON report\n";
+}
+
 std::string stream_phrase(const Stream& stream) {
   std::string out = "on " + stream.name;
   // "the legacy default stream (legacy)" would say it twice.
@@ -142,18 +162,13 @@ std::string location(const Frame& frame, const TextOptions& options) {
 }
 
 void append_stack(std::string& out, const std::vector<Frame>& stack, const TextOptions& options) {
-  bool only_library = !first_user_frame(stack);
-  const std::size_t most = only_library ? kLibraryFramesShown : kUserFramesShown;
-  std::size_t number = 0;
-  for (const Frame& frame : stack) {
-    if (frame.library && !only_library) continue;
-    if (number++ >= most) continue;
-    out += "      #" + std::to_string(number - 1) + " ";
-    if (!frame.function.empty()) out += short_name(frame.function) + " ";
-    out += location(frame, options) + "\n";
-  }
-  if (!only_library && number > most)
-    out += "      ... " + std::to_string(number - most) + " more, see the JSON report\n";
+  const bool under_python = std::any_of(stack.begin(), stack.end(), is_python);
+  // Where Python's frames tell where it is, a library's that have no name tell nothing.
+  append_frames(out, stack, options,
+                [&](const Frame& f) { return !is_python(f) && !(under_python && f.library && f.function.empty()); });
+  if (!under_python) return;
+  out += "      Python:\n";
+  append_frames(out, stack, options, is_python);
 }
 
 std::string hex(std::uint64_t value) {

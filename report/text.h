@@ -45,7 +45,8 @@ std::string summary_line(const Summary& summary, const Finding* first, const Tex
 /// "src/train.cu:88:5", or the module and offset.
 std::string location(const Frame& frame, const TextOptions& options);
 
-/// The frames of the program, one a line; of a stack of nothing else the first three.
+/// The frames of the program, one a line; of a stack of nothing else the first three. Those of Python are a block of
+/// their own behind the others.
 void append_stack(std::string& out, const std::vector<Frame>& stack, const TextOptions& options);
 
 /// "0x7f12"

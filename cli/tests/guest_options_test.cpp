@@ -27,6 +27,8 @@ TEST(GuestOptions, DefaultsAreThoseOfTheTable) {
   EXPECT_EQ(guest.trace_path, table.trace_path);
   EXPECT_EQ(guest.stacks, table.stacks ? 1u : 0u);
   EXPECT_EQ(guest.stack_depth, table.stack_depth);
+  EXPECT_EQ(guest.python_stacks, recorder::PythonStacks::Auto);
+  EXPECT_EQ(table.python_stacks, "auto");
   EXPECT_EQ(guest.follow_children, table.follow_children ? 1u : 0u);
   EXPECT_EQ(guest.verbosity, table.verbosity);
   EXPECT_EQ(guest.host_guard, table.host_guard ? 1u : 0u);
@@ -63,6 +65,13 @@ TEST(GuestOptions, FootprintsAreReadAsTheyAreWritten) {
   EXPECT_STREQ(guest.sanitizer_library, "/s.so");
   EXPECT_STREQ(guest.agent_script, "/x");
   EXPECT_EQ(read("footprints=measured,footprints=inferred").footprints, recorder::FootprintMode::Inferred);
+}
+
+TEST(GuestOptions, PythonStacksAreReadAsTheyAreWritten) {
+  EXPECT_EQ(read("python_stacks=0").python_stacks, recorder::PythonStacks::Off);
+  EXPECT_EQ(read("python_stacks=1").python_stacks, recorder::PythonStacks::On);
+  EXPECT_EQ(read("python_stacks=0,python_stacks=auto").python_stacks, recorder::PythonStacks::Auto);
+  EXPECT_EQ(read("python_stacks=2").python_stacks, recorder::PythonStacks::Auto);
 }
 
 TEST(GuestOptions, WhatMakesNoSenseLeavesTheDefaultAndNumbersAreCut) {

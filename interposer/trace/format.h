@@ -41,7 +41,7 @@
 namespace streamsan::trace {
 
 inline constexpr std::uint64_t kMagic = 0x31656361'72747353ull;  // "Sstrace1"
-inline constexpr std::uint32_t kVersion = 4;
+inline constexpr std::uint32_t kVersion = 5;
 inline constexpr std::uint32_t kOldestVersion = 1;  ///< still read: it lacks what is marked "format 2" below
 inline constexpr std::size_t kHeaderBytes = 4096;
 inline constexpr std::size_t kSlotBytes = 64;
@@ -123,7 +123,9 @@ enum class Kind : std::uint8_t {
   // Definitions: made before the first record that refers to them, by the same thread.
   Module,    ///< w0 load bias, w1 lowest mapped address, w2 highest; continuation: path, then build-id bytes
              ///< w3 length of path, w4 length of build-id
-  Stack,     ///< w0 stack id, w1 number of frames; continuation: return addresses, innermost first
+  Stack,     ///< w0 stack id, w1 number of frames, w2 number of Python frames (0 before format 5); continuation: return
+             ///< addresses, innermost first, then the ids of the Python frames, innermost first. They come behind and
+             ///< not in between: where a frame of the interpreter stands for one of Python's the recorder does not know
   Function,  ///< w0 function id, w1 raw CUfunction, w2 length of name; continuation: mangled name (cut at 2,000 bytes)
   Unmodelled,  ///< w0 calls counted so far (a later record of the same symbol replaces it); w1 length; w2 1 if the
                ///< table does not have the name; continuation: symbol. Written when the count of a function with
@@ -214,7 +216,15 @@ enum class Kind : std::uint8_t {
   GpuTime,    ///< when an operation ran on the GPU: w0 position of its record, w1 start, w2 end, CLOCK_MONOTONIC
               ///< nanoseconds. Written long after the operation, by no thread of the program (thread 0); of some there
               ///< is none, of a call that made several operations perhaps several: from the first start to the last end
+
+  // A definition; trace format 5.
+  PythonFrame,  ///< a line of Python that a call stack goes through: w0 id, w1 line or 0, w2 length of the function's
+                ///< name (with its class from Python 3.11 on; cut at its end at kMostPythonFunction bytes), w3 length
+                ///< of the file's name (cut at its beginning at kMostPythonFile bytes); continuation: both, in UTF-8
 };
+
+inline constexpr std::size_t kMostPythonFunction = 1000;
+inline constexpr std::size_t kMostPythonFile = 4000;
 
 /// How the host came to touch memory.
 enum class AccessWay : std::uint32_t {
@@ -229,11 +239,12 @@ enum class HostFreeWay : std::uint32_t {
   Frame,  ///< the function whose local variable it was has returned
 };
 
-inline constexpr Kind kLastKind = Kind::GpuTime;
+inline constexpr Kind kLastKind = Kind::PythonFrame;
 
 /// Is the record no operation, but something later records refer to?
 constexpr bool is_definition(Kind kind) {
-  return (kind >= Kind::Module && kind <= Kind::Message) || kind == Kind::Footprint || kind == Kind::Arguments;
+  return (kind >= Kind::Module && kind <= Kind::Message) || kind == Kind::Footprint || kind == Kind::Arguments ||
+         kind == Kind::PythonFrame;
 }
 
 /// A set of bytes that a kernel touches in one way: `slices` times `rows` runs of `width` bytes, the rows `pitch`

@@ -32,7 +32,9 @@ bool lengths_fit(const Record& record) {
     case Kind::Module:
       return record.w[3] <= bytes && record.w[4] <= bytes - record.w[3];
     case Kind::Stack:
-      return record.w[1] <= words;
+      return record.w[1] <= words && record.w[2] <= words - record.w[1];
+    case Kind::PythonFrame:
+      return record.w[2] <= bytes && record.w[3] <= bytes - record.w[2];
     case Kind::Function:
       return record.w[2] <= bytes;
     case Kind::Unmodelled:

@@ -50,11 +50,15 @@ std::uint64_t TraceBuilder::call_end(std::uint64_t position, bool ok) {
   return add(Kind::CallEnd, "", {position}, {}, 0, ok ? State::Published : State::Cancelled);
 }
 
-TraceBuilder& TraceBuilder::at(std::initializer_list<std::uint64_t> frames) {
+TraceBuilder& TraceBuilder::at(std::initializer_list<std::uint64_t> frames) { return at(frames, {}); }
+
+TraceBuilder& TraceBuilder::at(std::initializer_list<std::uint64_t> frames,
+                               std::initializer_list<std::uint64_t> python) {
   std::vector<std::uint64_t> payload(frames);
+  payload.insert(payload.end(), python);
   auto [known, fresh] = stacks_.try_emplace(payload, static_cast<std::uint32_t>(stacks_.size() + 1));
   stack_ = 0;
-  if (fresh) add(Kind::Stack, "", {known->second, frames.size()}, payload);
+  if (fresh) add(Kind::Stack, "", {known->second, frames.size(), python.size()}, payload);
   stack_ = known->second;
   return *this;
 }
@@ -62,6 +66,10 @@ TraceBuilder& TraceBuilder::at(std::initializer_list<std::uint64_t> frames) {
 void TraceBuilder::module(std::string_view path, std::uint64_t bias, std::uint64_t low, std::uint64_t high,
                           std::string_view build_id) {
   add_text(Kind::Module, {bias, low, high, path.size(), build_id.size()}, std::string(path) + std::string(build_id));
+}
+void TraceBuilder::python_frame(std::uint64_t id, std::string_view function, std::string_view file,
+                                std::uint64_t line) {
+  add_text(Kind::PythonFrame, {id, line, function.size(), file.size()}, std::string(function) + std::string(file));
 }
 void TraceBuilder::function(std::uint64_t id, std::string_view mangled) {
   add_text(Kind::Function, {id, 0xF000 + id, mangled.size()}, mangled);

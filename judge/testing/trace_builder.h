@@ -63,7 +63,11 @@ class TraceBuilder {
     return *this;
   }
 
+  /// The same, under frames of Python, innermost first.
+  TraceBuilder& at(std::initializer_list<std::uint64_t> frames, std::initializer_list<std::uint64_t> python);
+
   // ---- definitions ----
+  void python_frame(std::uint64_t id, std::string_view function, std::string_view file, std::uint64_t line);
   void module(std::string_view path, std::uint64_t bias, std::uint64_t low, std::uint64_t high,
               std::string_view build_id = {});
   void function(std::uint64_t id, std::string_view mangled);

@@ -77,6 +77,69 @@ TEST(Frames, HeaderOfTheRuntimeIsFolded) {
   EXPECT_EQ(libraries(stack), (std::vector<bool>{true, false}));
 }
 
+Frame python(std::string function, std::string file) {
+  return {.function = std::move(function), .file = std::move(file), .line = 1, .language = "python"};
+}
+
+/// "function" or "(function)" of a library, innermost first.
+std::string shown(const std::vector<Frame>& stack) {
+  std::string out;
+  for (const Frame& f : stack) out += (out.empty() ? "" : " ") + (f.library ? "(" + f.function + ")" : f.function);
+  return out;
+}
+
+TEST(Frames, PythonStandsInThePlaceOfItsInterpreter) {
+  const std::string torch = "/venv/lib/python3.12/site-packages/torch/lib/libtorch_cuda.so";
+  std::vector<Frame> stack{frame("cudaLaunchKernel", "/x/libcudart.so.12"), frame("at::native::add()", torch),
+                           frame("method_vectorcall", "/usr/bin/python3.12"),
+                           frame("_PyEval_EvalFrameDefault", "/usr/bin/python3.12"),
+                           frame("_start", "/usr/bin/python3.12")};
+  merge_python_frames(stack, {python("Linear.forward", "/venv/lib/python3.12/site-packages/torch/nn/linear.py"),
+                              python("step", "/home/me/train.py")});
+  mark_library_frames(stack, "");
+  EXPECT_EQ(shown(stack), "(cudaLaunchKernel) (at::native::add()) (Linear.forward) step");
+  EXPECT_EQ(runtime_call(stack), "cudaLaunchKernel");
+}
+
+TEST(Frames, NativeCodeThatPythonCallsComesFirstAndTheProgramAroundItLast) {
+  std::vector<Frame> stack{frame("Py::call()"),
+                           frame("mine()", "/home/me/ext.so"),
+                           frame("ffi_call", "/lib/libffi.so.8"),
+                           frame("_PyObject_Call"),
+                           frame("between()", "/home/me/ext.so"),
+                           frame("PyRun_SimpleFile"),
+                           frame("main")};
+  merge_python_frames(stack, {python("run", "script.py")});
+  mark_library_frames(stack, "");
+  EXPECT_EQ(shown(stack), "Py::call() mine() run between() main");
+}
+
+TEST(Frames, WithoutFramesOfPythonTheInterpreterStays) {
+  std::vector<Frame> stack{frame("work()", "/venv/lib/python3.12/site-packages/x.so"),
+                           frame("_PyEval_EvalFrameDefault", "/usr/bin/python3.12")};
+  merge_python_frames(stack, {});
+  mark_library_frames(stack, "");
+  EXPECT_EQ(shown(stack), "work() _PyEval_EvalFrameDefault");
+}
+
+TEST(Frames, PackagesAndInterpretersAreToldByTheirPaths) {
+  for (const char* yes :
+       {"/venv/lib/python3.12/site-packages/torch/nn/module.py", "/usr/lib/python3/dist-packages/numpy/a.py",
+        "/usr/lib/python3.11/threading.py", "<frozen importlib._bootstrap>"}) {
+    EXPECT_TRUE(is_python_package(yes)) << yes;
+  }
+  for (const char* no : {"/home/me/train.py", "train.py", "<string>", "/home/me/lib/python3.py", ""}) {
+    EXPECT_FALSE(is_python_package(no)) << no;
+  }
+  for (const char* yes : {"/usr/bin/python3.11", "/usr/bin/python", "/x/libpython3.12.so.1.0", "/x/libffi.so.8",
+                          "/usr/lib/python3.11/lib-dynload/_ctypes.cpython-311-x86_64-linux-gnu.so"}) {
+    EXPECT_TRUE(is_interpreter_module(yes)) << yes;
+  }
+  for (const char* no : {"/home/me/pythonic", "/home/me/train", "/x/_C.cpython-311-x86_64-linux-gnu.so", ""}) {
+    EXPECT_FALSE(is_interpreter_module(no)) << no;
+  }
+}
+
 TEST(Frames, LibraryOfCudaIsNamed) {
   std::vector<Frame> stack{frame("cudaLaunchKernel", "/x/libcublasLt.so.13"), frame("", "/x/libcublas.so.13"),
                            frame("cublasSgemm_v2", "/x/libcublas.so.13"), frame("gemm()"), frame("main")};

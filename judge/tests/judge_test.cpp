@@ -558,5 +558,31 @@ TEST(Judge, AddressesResolveInTheModulesOfTheirTime) {
   EXPECT_EQ(findings[0].accesses[1].stack[0].module, "/opt/app/plugin1.so");
 }
 
+TEST(Judge, LinesOfPythonTellStacksApart) {
+  TraceBuilder trace = two_streams();
+  trace.module("/usr/bin/python3.12", 0x900000, 0x900000, 0x910000);
+  trace.python_frame(1, "load", "/home/me/train.py", 10);
+  trace.python_frame(2, "step", "/home/me/train.py", 20);
+  trace.python_frame(3, "step", "/home/me/train.py", 21);
+  trace.python_frame(4, "<module>", "/home/me/train.py", 30);
+  trace.at({0x900010}, {1, 4}).copy_async("cuMemcpyHtoDAsync_v2", kA, kBuffer, kHost, kBytes);
+  trace.at({0x900010}, {2, 4}).launch(kB, kConsume, {pointer_word(0, kBuffer)}, kBytes);
+  trace.at({0x900010}, {3, 4}).launch(kB, kConsume, {pointer_word(0, kBuffer)}, kBytes);
+  trace.at({0x900010}, {3, 99}).launch(kB, kConsume, {pointer_word(0, kBuffer)}, kBytes);  // 99: not known
+  std::vector<Finding> findings = judge(trace);
+  ASSERT_EQ(findings.size(), 3u);
+  EXPECT_NE(findings[0].fingerprint, findings[1].fingerprint);
+  EXPECT_NE(findings[1].fingerprint, findings[2].fingerprint);
+  const std::vector<report::Frame>& stack = findings[0].accesses[0].stack;
+  ASSERT_EQ(stack.size(), 2u) << "the interpreter's own frames are left out";
+  EXPECT_EQ(stack[0].function, "step");
+  EXPECT_EQ(stack[0].file, "/home/me/train.py");
+  EXPECT_EQ(stack[0].line, 20u);
+  EXPECT_EQ(stack[0].language, "python");
+  EXPECT_FALSE(stack[0].library);
+  EXPECT_EQ(stack[1].function, "<module>");
+  EXPECT_EQ(findings[2].accesses[0].stack.size(), 1u);
+}
+
 }  // namespace
 }  // namespace streamsan::judge

@@ -222,6 +222,26 @@ TEST(Reader, StopsAtACorruptRecord) {
   EXPECT_EQ(corrupt(slot_at(3), std::uint32_t{7}).kinds.size(), 2u);
 }
 
+TEST(Reader, LengthsOfPythonFramesAndTheirStacksFit) {
+  TraceBuilder trace;
+  trace.python_frame(7, "forward", "/home/me/train.py", 42);  // slots 0..1
+  trace.at({0x1000, 0x2000}, {7, 7, 7});                      // slots 2..3
+  const std::string whole = trace.bytes();
+  EXPECT_EQ(read(whole).kinds, (std::vector<Kind>{Kind::PythonFrame, Kind::Stack}));
+  const auto broken = [&](std::uint64_t slot, std::size_t word, std::uint64_t value) {
+    std::string bytes = whole;
+    poke(bytes, slot_at(slot) + offsetof(Record, w) + word * 8, value);
+    return !read(bytes).problem.empty();
+  };
+  EXPECT_FALSE(broken(0, 2, 64 - 17));
+  EXPECT_TRUE(broken(0, 2, 64 - 16));
+  EXPECT_TRUE(broken(0, 3, ~std::uint64_t{0}));
+  EXPECT_FALSE(broken(2, 2, 6));
+  EXPECT_TRUE(broken(2, 2, 7));
+  EXPECT_TRUE(broken(2, 2, ~std::uint64_t{0}));
+  EXPECT_TRUE(broken(2, 1, ~std::uint64_t{0}));
+}
+
 TEST(Reader, LengthsOfFootprintsAndArgumentsFit) {
   TraceBuilder trace;
   const std::byte given[40] = {};

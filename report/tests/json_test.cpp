@@ -51,6 +51,7 @@ TEST(Json, EveryFieldOfAFinding) {
                                         {"column", 5},
                                         {"module", "/opt/app/train"},
                                         {"offset", "0x1234"},
+                                        {"language", ""},
                                         {"library", false},
                                         {"symbolised", false}}));
   EXPECT_EQ(f.at("buffer").at("bytes"), 8192);

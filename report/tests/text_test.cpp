@@ -29,6 +29,36 @@ TEST(Text, WholeReport) {
 )");
 }
 
+TEST(Text, FramesOfPythonAreABlockOfTheirOwn) {
+  const std::string torch = "/venv/lib/python3.12/site-packages/torch/lib/libtorch_cuda.so";
+  std::vector<Frame> stack{
+      {.module = "/x/libcuda.so.1", .offset = 0x10, .library = true},
+      {.function = "cudaLaunchKernel", .module = "/x/libcudart.so.12", .offset = 0x20, .library = true},
+      {.function = "at::native::add()", .module = torch, .offset = 0x30, .library = true},
+      {.function = "Linear.forward",
+       .file = "/venv/lib/python3.12/site-packages/torch/nn/linear.py",
+       .line = 125,
+       .language = "python",
+       .library = true},
+      {.function = "train_step", .file = "/home/me/train.py", .line = 42, .language = "python"}};
+  std::string out;
+  append_stack(out, stack, {});
+  EXPECT_EQ(out, R"(      #0 cudaLaunchKernel (libcudart.so.12+0x20)
+      #1 at::native::add() (libtorch_cuda.so+0x30)
+      Python:
+      #0 train_step /home/me/train.py:42
+)");
+  Finding f = sample_race();
+  f.accesses[0].stack = stack;
+  EXPECT_EQ(place(f, {}), "/home/me/train.py:42 in train_step");
+  EXPECT_FALSE(lacks_lines(f));
+
+  stack.back().library = true;
+  out.clear();
+  append_stack(out, stack, {});
+  EXPECT_NE(out.find("      Python:\n      #0 Linear.forward /venv"), std::string::npos) << out;
+}
+
 TEST(Text, LatentNamesItsRule) {
   Finding f = sample_race();
   f.severity = Severity::Latent;

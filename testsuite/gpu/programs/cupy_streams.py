@@ -21,11 +21,11 @@ def main():
     cupy.cuda.Device().synchronize()
     for _ in range(5):
         with first:
-            cupy.multiply(x, 2, out=x)
+            cupy.multiply(x, 2, out=x)  # site: multiply
         if FIXED:
             second.wait_event(first.record())
         with second:
-            cupy.add(x, 1, out=y)
+            cupy.add(x, 1, out=y)  # site: add
         if FIXED:
             first.wait_event(second.record())
     cupy.cuda.Device().synchronize()

@@ -42,11 +42,11 @@ def main():
     done = cuda.event(timing=False)
     blocks = COUNT // 256
     for _ in range(5):
-        twice[blocks, 256, first](x)
+        twice[blocks, 256, first](x)  # site: twice
         if FIXED:
             done.record(first)
             done.wait(second)
-        add_into[blocks, 256, second](x, y)
+        add_into[blocks, 256, second](x, y)  # site: add
         if FIXED:
             done.record(second)
             done.wait(first)

@@ -26,10 +26,10 @@ def produce_on_default():
     main, side = torch.cuda.current_stream(), torch.cuda.Stream()
     x = torch.ones(SIDE, SIDE, device="cuda")
     torch.cuda.synchronize()
-    x.mul_(2)
+    x.mul_(2)  # site: default-write
     order(main, side)
     with torch.cuda.stream(side):
-        y = x + 1
+        y = x + 1  # site: side-read
     torch.cuda.synchronize()
     return y, 3.0
 
@@ -40,9 +40,9 @@ def produce_on_side():
     x = torch.ones(SIDE, SIDE, device="cuda")
     torch.cuda.synchronize()
     with torch.cuda.stream(side):
-        x.mul_(2)
+        x.mul_(2)  # site: side-write
     order(side, main)
-    y = x + 1
+    y = x + 1  # site: default-read
     torch.cuda.synchronize()
     return y, 3.0
 
@@ -54,9 +54,9 @@ def pinned_upload():
     x = torch.empty(SIDE, SIDE, device="cuda")
     torch.cuda.synchronize()
     with torch.cuda.stream(upload):
-        x.copy_(host, non_blocking=True)
+        x.copy_(host, non_blocking=True)  # site: upload
     order(upload, main)
-    y = x * 3
+    y = x * 3  # site: upload-read
     torch.cuda.synchronize()
     return y, 6.0
 

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The Python half of a call stack: which function and line of Python the calling thread is in.
+//
+// To the unwinder an interpreter is one function that calls itself; from 3.11 on not even that. The frames of the
+// program that it interprets are a chain in memory, which hangs on the interpreter's state for the thread:
+//
+//   PyGILState_GetThisThreadState() --> thread state --> frame --> frame --> ... --> null
+//
+// We walk the chain of OUR OWN thread, and nobody else changes that while we are here. So no lock is needed: not the
+// global interpreter lock, which a call of the driver may or may not hold (taking it there deadlocks: the thread that
+// has it may wait for this one) and not by any function of CPython's that takes another. The four functions called are
+// reads of a word. Nothing is written, no object's count of references is touched: a frame keeps its code object alive,
+// and that its names and its table of lines.
+//
+// COST. A process without Python pays for one test of a byte. One with Python reads four or five words a frame, and
+// makes a hash of them (python_chain), which says whether the stack is a known one; stack.cpp asks that for every call.
+// Names and lines are read once for each place in the program: a place is known again by its code object, instruction,
+// its names and its table of lines, so that a new code object at an old address is not taken for the old one. (The hash
+// of a chain takes of that table only where it is, how long, and both its ends: a function that is made again with other
+// lines in its middle only, at the same addresses, while its callers stay where they were, may get its old lines.)
+//
+// TRUST. The layout (python_layout.h) is that of the interpreter's minor version, its type of code objects has the size
+// that goes with it, and the first walk asks the kernel of each word whether it can be read. Later walks check that
+// what a frame says is its code is a code object, and take nothing else. What is not believed is not reported.
+//
+// What is lost:
+//   * frames beyond the innermost kMostPythonFrames;
+//   * threads that Python does not know, such as those of PyTorch's autograd engine: they have no Python stack;
+//   * the code of sub-interpreters up to 3.11, where a thread's state may be another one's: while there is more than
+//     one interpreter nothing is taken;
+//   * everything once the interpreter finalises: threads that outlive it may have states that are gone. Between the
+//     look at that flag and the end of a walk the interpreter would have to get from its first step of finalising to
+//     the last one.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace streamsan::recorder {
+
+/// A training loop of PyTorch's is under three frames for each level of modules.
+inline constexpr unsigned kMostPythonFrames = 40;
+
+struct PythonStack {
+  unsigned count = 0;
+  std::uint32_t frame[kMostPythonFrames];  ///< ids of PythonFrame records, innermost first
+};
+
+namespace detail {
+enum class PythonState : std::uint8_t {
+  Absent,   ///< none was found so far
+  Untried,  ///< found, and no thread of it was met yet
+  Ready,
+  Off,  ///< not wanted, or not to be read
+};
+extern constinit std::atomic<PythonState> g_python_state;
+std::uint64_t hash_chain();
+}  // namespace detail
+
+/// A hash of the calling thread's chain of frames; 0: it is not in Python.
+inline std::uint64_t python_chain() {
+  const detail::PythonState state = detail::g_python_state.load(std::memory_order_acquire);
+  if (state != detail::PythonState::Ready && state != detail::PythonState::Untried) [[likely]]
+    return 0;
+  return detail::hash_chain();
+}
+
+/// The frames of that chain, described in the trace. Only right after a python_chain() that was not 0.
+void capture_python(PythonStack& out);
+
+/// Is there an interpreter in the process? Cheap if no module has come or gone since it was asked last. Takes locks of
+/// the loader: not in a signal handler. True: there is one now, and there was none before.
+bool look_for_python();
+
+/// At the end of the process: the user has asked for what there was none of.
+void say_if_no_python();
+
+/// Ids belong to a trace.
+void forget_python_frames();
+
+}  // namespace streamsan::recorder
