@@ -21,6 +21,7 @@ constexpr bool is_wrapped(const api::Row& row) {
 constexpr bool leaves_all_as_it_was(api::EffectKind kind) {
   switch (kind) {
     case api::EffectKind::StreamCreate:
+    case api::EffectKind::StreamDestroy:
     case api::EffectKind::EventCreate:
     case api::EffectKind::EventDestroy:
     case api::EffectKind::EventRecord:

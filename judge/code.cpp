@@ -121,10 +121,10 @@ const ptx::Result* Code::evaluate(std::uint32_t index, const ptx::KnownKernel& c
   return arguments.result.evaluated ? &arguments.result : nullptr;
 }
 
-bool Code::prints(std::uint32_t index, const Kernel& kernel) {
-  if (!enabled_) return false;
-  const ptx::KnownKernel* code = find(index, kernel);
-  return code && code->facts.prints;
+Code::Besides Code::besides(std::uint32_t index, const Kernel& kernel) {
+  const ptx::KnownKernel* code = enabled_ ? find(index, kernel) : nullptr;
+  if (!code) return {};
+  return {.prints = code->facts.prints, .uses_constants = code->facts.uses_constants};
 }
 
 Code::Conclusion Code::conclude(std::uint32_t index, const Kernel& kernel, std::uint64_t hash,

@@ -68,8 +68,12 @@ class Code {
   Conclusion conclude(std::uint32_t index, const Kernel& kernel, std::uint64_t hash,
                       std::span<const std::uint64_t> words, std::vector<ordering::PointerArgument>& pointers,
                       std::vector<ordering::KernelBytes>& bytes);
-  /// Does the kernel print, as far as its code is known?
-  bool prints(std::uint32_t index, const Kernel& kernel);
+  /// What measured or proved bytes do not tell of the kernel, as far as its code is known.
+  struct Besides {
+    bool prints = false;
+    bool uses_constants = false;  ///< of the module
+  };
+  Besides besides(std::uint32_t index, const Kernel& kernel);
 
  private:
   using Key = std::pair<std::uint64_t, std::uint64_t>;  ///< function id in the trace, hash

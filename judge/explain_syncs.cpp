@@ -137,8 +137,10 @@ std::string SyncExplainer::reason(const SyncExposure& exposure) {
     case Why::HostWrite:
       return "the host may overwrite or free what " + what + " reads, once it has waited: " + unseen + ".";
     case Why::Graph:
+      if (exposure.comes_after) return "a graph (" + what + ") comes after it, and what a graph does is not known.";
       return "the host waits for a graph (" + what + "), and what a graph does is not known.";
     case Why::HostFunction:
+      if (exposure.comes_after) return "a host function (" + what + ") comes after it, which may do anything.";
       return "the host waits for a host function (" + what + "), which may tell the host anything.";
     case Why::Print:
       return what + " prints, which comes out where the host waits.";
@@ -316,6 +318,10 @@ std::string SyncExplainer::fix(const SyncSite& site, const report::SyncReport& r
                                                         : "in its place ";
     return (moves ? "" : verb) + report.replacement + ".";
   }
+  // What copies, or frees, is there for that. It waits for nothing.
+  const bool explicit_wait =
+      site.kind == SyncKind::Device || site.kind == SyncKind::Stream || site.kind == SyncKind::Event;
+  if (site.idle() && !explicit_wait) return "";
   std::string out;
   switch (site.kind) {
     case SyncKind::Device:
@@ -339,8 +345,6 @@ std::string SyncExplainer::fix(const SyncSite& site, const report::SyncReport& r
       out = std::string("use ") + (runtime ? "cudaMemsetAsync" : "the asynchronous form of the fill");
       break;
     case SyncKind::Free: {
-      // It is where it waits for nothing already.
-      if (site.idle() && site.group == 0) return "";
       out = "free it where no work is under way";
       const std::string called = sites_.function(site.cut.site);
       if (!called.starts_with("cuMemFree") || called.starts_with("cuMemFreeHost")) break;
@@ -392,12 +396,13 @@ report::Finding SyncExplainer::finding(const SyncSite& site) {
     }
   }
   if (const std::string unseen = kernels(site); !unseen.empty()) {
-    report.reasons.push_back("of " + unseen +
-                             " it is not known what memory they use besides what their arguments lead to (module "
-                             "variables, pointers kept in memory)" +
-                             (report.reasons.empty() && site.doubts.empty() && site.pairs.empty()
-                                  ? ". Nothing else speaks for the call: measure (--footprints=measured)."
-                                  : "."));
+    const bool alone = report.reasons.empty() && site.doubts.empty() && site.pairs.empty() &&
+                       site.exposures.size() < SyncSite::kMostExposures;
+    report.reasons.push_back("it is not known what memory is used by " + unseen +
+                             " besides what the arguments lead to (module variables, constants, pointers kept in "
+                             "memory). " +
+                             (alone ? "Nothing else speaks for the call. " : "") +
+                             "Measured footprints tell, but of constants (--footprints=measured).");
   }
   if (site.clock_reads) report.reasons.push_back(site.clock + "() is called right after it.");
   if (site.event_times) {

@@ -158,12 +158,13 @@ void Judge::launch(const Item& item) {
     asking_.measured(places_.kernel(index).trace_id, call.site);
     if (bytes.exact.complete) hazards_.measured(call.site);
   }
+  const Code::Besides besides = compares_ ? code_.besides(index, places_.kernel(index)) : Code::Besides{};
   ordering::LaunchShape shape{.function = ordering::FunctionId{index},
                               .threads = record.w[3],
                               .arguments_hash = record.w[4],
                               .programmatic = (record.flags & trace::kProgrammatic) != 0,
-                              .confined = bytes.exact.complete || bytes.confined,
-                              .prints = compares_ && code_.prints(index, places_.kernel(index)),
+                              .confined = (bytes.exact.complete || bytes.confined) && !besides.uses_constants,
+                              .prints = besides.prints,
                               .learned = bytes.known == Known::Learned};
   event_misuse_.work(stream);
   model_.launch(call, stream, shape, bytes.pointers, bytes.exact.bytes);

@@ -141,6 +141,7 @@ void SyncCollector::exposed(const ordering::Exposure& exposure) {
                                 .add(exposure.site)
                                 .add(exposure.stream)
                                 .add(exposure.memory)
+                                .add(exposure.comes_after)
                                 .value();
   std::uint32_t& index = exposures_[key];
   if (index != 0) {
@@ -158,6 +159,7 @@ void SyncCollector::exposed(const ordering::Exposure& exposure) {
   kept.site = exposure.site;
   kept.stream = exposure.stream;
   kept.memory = exposure.memory;
+  kept.comes_after = exposure.comes_after;
   if (const StreamLife* life = judge_->handles().life(exposure.stream)) kept.stream_life = *life;
 }
 

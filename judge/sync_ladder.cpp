@@ -76,6 +76,7 @@ Needs needs_of(const SyncSite& site) {
         !by_later.front()->later.on_stream && by_later.front()->later.source == ordering::AccessSource::Host;
   }
   for (const SyncExposure& exposure : site.exposures) {
+    if (exposure.comes_after) continue;
     add_once(out.streams, exposure.stream);
     out.legacy |= exposure.stream_life.kind == ordering::StreamKind::Legacy;
     add_once(out.earlier_sites, exposure.site);
@@ -98,7 +99,7 @@ std::vector<SyncRung> ladder(const SyncSite& site, std::size_t index) {
 
   // Whether somebody waits at the end, the replay tells.
   const bool host_goes_on = std::any_of(site.exposures.begin(), site.exposures.end(), [](const SyncExposure& each) {
-    return each.why != ordering::Exposure::Why::End;
+    return each.why != ordering::Exposure::Why::End && !each.comes_after;
   });
   if (needs.later_on_streams && !host_goes_on && needs.between.size() <= kMostWaits) {
     std::vector<Instead> waits;

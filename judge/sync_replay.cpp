@@ -41,6 +41,11 @@ std::vector<std::string> doubts_of(const Judge& judge, const std::vector<std::st
   return out;
 }
 
+/// A call that does nothing but wait.
+bool is_explicit(SyncKind kind) {
+  return kind == SyncKind::Device || kind == SyncKind::Stream || kind == SyncKind::Event;
+}
+
 /// Replays one plan to its end.
 bool replay(const SyncInput& input, SyncJudgement::Replay& what, Observer* observer) {
   if (observer) what.judge.add_observer(*observer);
@@ -57,9 +62,14 @@ class Together {
 
   bool run(bool doubted) {
     if (!doubted && !climb()) return false;
+    std::vector<std::size_t> idle;
     for (std::size_t i = 0; i < out_.sites.size(); ++i) {
-      const SyncVerdict verdict = out_.sites[i].verdict;
-      if (verdict == SyncVerdict::Unneeded || verdict == SyncVerdict::Narrower) changed_.push_back(i);
+      const SyncSite& site = out_.sites[i];
+      if (site.verdict == SyncVerdict::Unneeded && site.idle()) {
+        if (is_explicit(site.kind)) idle.push_back(i);
+      } else if (site.verdict == SyncVerdict::Unneeded || site.verdict == SyncVerdict::Narrower) {
+        changed_.push_back(i);
+      }
     }
     bool clean = true;
     if (!try_together(clean)) return false;
@@ -68,7 +78,7 @@ class Together {
     }
     for (std::size_t index : changed_) out_.sites[index].removable = clean;
     out_.together = clean;
-    return true;
+    return idle.empty() || (!clean && changed_.empty()) || try_idle(idle, clean);
   }
 
  private:
@@ -126,6 +136,23 @@ class Together {
       world.instead.insert(world.instead.end(), instead.begin(), instead.end());
     }
     return world;
+  }
+
+  /// Waits that never waited cost nothing, and are what others can rest on: they go only if nothing needs them then.
+  bool try_idle(const std::vector<std::size_t>& idle, bool clean_before) {
+    const std::size_t costly = changed_.size();
+    changed_.insert(changed_.end(), idle.begin(), idle.end());
+    bool clean = clean_before;
+    if (clean && !try_together(clean)) return false;
+    if (!clean) {
+      ++groups_;
+      for (std::size_t index : changed_) {
+        if (out_.sites[index].group == 0) out_.sites[index].group = groups_;
+      }
+      changed_.resize(costly);
+    }
+    for (std::size_t index : idle) out_.sites[index].removable = clean;
+    return true;
   }
 
   /// Finds out whom to put back.

@@ -58,6 +58,7 @@ struct SyncExposure {
   ordering::StreamId stream{};
   StreamLife stream_life;
   ordering::MemoryKind memory = ordering::MemoryKind::Pageable;
+  bool comes_after = false;  ///< as in ordering::Exposure
   std::uint64_t count = 1;
 };
 

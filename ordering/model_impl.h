@@ -163,6 +163,8 @@ struct Model::Impl {
   /// The operation is one that the host may wait for: remembers it. `range`: of host memory.
   void mark(Lane& lane, OpId op, SiteId site, Exposure::Why why, Range range = {},
             MemoryKind memory = MemoryKind::Pageable);
+  /// The operation may touch anything: marks it, and tells of the variants in which it comes after less.
+  void mark_unbounded(Lane& lane, OpId op, SiteId site, Exposure::Why why);
   void mark_work(Lane& lane, OpId op, SiteId site);
   /// What the last operation of the lane does to memory of the host's.
   void mark_access(Lane& lane, OpId op, SiteId site, Range range, AccessMode mode);

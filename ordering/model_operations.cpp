@@ -43,7 +43,7 @@ OpId Model::launch(Call call, StreamId stream, const LaunchShape& shape, std::sp
   impl_->touch_known(bytes, access, actor);
   if (impl_->variants) {
     impl_->mark_work(*lane, op, call.site);
-    if (!shape.confined) impl_->mark(*lane, op, call.site, Exposure::Why::Kernel);
+    if (!shape.confined) impl_->mark_unbounded(*lane, op, call.site, Exposure::Why::Kernel);
     if (shape.prints) impl_->mark(*lane, op, call.site, Exposure::Why::Print);
     for (const PointerArgument& pointer : pointers) {
       impl_->mark_access(*lane, op, call.site, {pointer.address, pointer.address + 1}, pointer.mode);
@@ -80,7 +80,7 @@ OpId Model::copy(Call call, StreamId stream, const Footprint& dst, const Footpri
   if (borrows && to == MemoryKind::Pageable) lend(dst);
   if (impl_->variants) {
     impl_->mark_work(*lane, op, call.site);
-    impl_->mark_access(*lane, op, call.site, hull(src), AccessMode::Read);
+    if (!source_is_free) impl_->mark_access(*lane, op, call.site, hull(src), AccessMode::Read);
     impl_->mark_access(*lane, op, call.site, hull(dst), AccessMode::Write);
   }
   impl_->promise(thread, rule, *lane, prior);
@@ -121,7 +121,7 @@ OpId Model::host_function(Call call, StreamId stream) {
   const OpId op = impl_->begin(call, *lane, LegacyRole::Action);
   // The assumed clock holds the documented one: what may only work today may still have been told.
   impl_->told.join(lane->clock.assumed);
-  if (impl_->variants) impl_->mark(*lane, op, call.site, Exposure::Why::HostFunction);
+  if (impl_->variants) impl_->mark_unbounded(*lane, op, call.site, Exposure::Why::HostFunction);
   return op;
 }
 
@@ -141,7 +141,7 @@ OpId Model::graph_launch(Call call, StreamId stream, std::uint64_t exec) {
   TwoClocks& last_launch = impl_->graphs.at(exec);
   lane->clock.join(last_launch);
   last_launch = lane->clock;
-  if (impl_->variants) impl_->mark(*lane, op, call.site, Exposure::Why::Graph);
+  if (impl_->variants) impl_->mark_unbounded(*lane, op, call.site, Exposure::Why::Graph);
   return op;
 }
 

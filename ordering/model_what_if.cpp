@@ -25,6 +25,10 @@ bool gains(const VectorClock& known, const VectorClock& learns) {
   return false;
 }
 
+bool may_touch_anything(Exposure::Why why) {
+  return why == Exposure::Why::Kernel || why == Exposure::Why::Graph || why == Exposure::Why::HostFunction;
+}
+
 PairOrder order_of(bool documented, bool assumed, bool staged) {
   if (documented) return PairOrder::Ordered;
   return assumed || staged ? PairOrder::Latent : PairOrder::Unordered;
@@ -40,6 +44,19 @@ void Model::Impl::enter_among(const Call& call, Lane& lane, LegacyRole role) {
   contexts.enter(lane, role, among);
   if (among.others.empty() || !among.base || !gains(before, lane.clock.assumed)) return;
   for (const VariantId variant : among.others) variants->sink().mattered(variant, OpId{last_op + 1});
+  // What the legacy stream is after now may have touched anything.
+  const VectorClock& now = lane.clock.assumed;
+  for (LaneSlot slot = 0; slot < now.size(); ++slot) {
+    lanes[slot].marks.for_each_in(before[slot], now[slot], [&](const HostMarks::Mark& mark) {
+      if (!may_touch_anything(mark.exposure.why)) return;
+      for (const VariantId variant : among.others) {
+        if (now.in(variant, slot) >= mark.epoch) continue;
+        Exposure exposure = mark.exposure;
+        exposure.variant = variant;
+        variants->sink().exposed(exposure);
+      }
+    });
+  }
 }
 
 void Model::Impl::make_moved_waits(const Call& call) {
@@ -134,6 +151,26 @@ PairOrder Model::Impl::tell_pair(LaneSlot lane, Epoch epoch, Pair& pair, bool st
 void Model::Impl::mark(Lane& lane, OpId op, SiteId site, Exposure::Why why, Range range, MemoryKind memory) {
   lane.marks.add(lane.last,
                  {.why = why, .op = op, .site = site, .stream = lane.stream, .range = range, .memory = memory});
+}
+
+void Model::Impl::mark_unbounded(Lane& lane, OpId op, SiteId site, Exposure::Why why) {
+  mark(lane, op, site, why);
+  for (const VectorClock* clock : {&lane.clock.documented, &lane.clock.assumed}) {
+    for (LaneSlot slot = 0; slot < clock->size(); ++slot) {
+      if (slot == lane.slot) continue;
+      for (const Deviation& deviation : clock->deviations(slot)) {
+        const VariantId variant = deviation.variant;
+        if (clock->in(variant, slot) >= (*clock)[slot] || variants->sink().settled(variant)) continue;
+        variants->sink().exposed({.variant = variant,
+                                  .why = why,
+                                  .op = op,
+                                  .site = site,
+                                  .stream = lane.stream,
+                                  .comes_after = true,
+                                  .range = {}});
+      }
+    }
+  }
 }
 
 void Model::Impl::mark_work(Lane& lane, OpId op, SiteId site) {

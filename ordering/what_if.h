@@ -18,7 +18,9 @@
 // host's own deeds as they were: nobody can replay what the host would have read).
 //
 // What cannot be told by pairs is told as an EXPOSURE: when a cut call was the first to let the host know that an
-// operation on host memory, a graph or a host function is complete, the host may have gone on because of it, unseen.
+// operation on host memory, a graph or a host function is complete, the host may have gone on because of it, unseen. And
+// when an operation that may touch anything, a graph, a host function or a kernel that is not confined to what its
+// arguments lead to, comes after less than in the base, it may need what is missing.
 //
 // Every variant of a plan is compared with the plan's base, which is itself a program: the run (nothing cut), or the run
 // with a set of waits cut, whose variants then put one back each. Variants are numbered from 1; 0 is the base.
@@ -116,6 +118,7 @@ struct Exposure {
   SiteId site{};         ///< of the operation
   StreamId stream{};
   bool also_assumed = true;  ///< false: today's driver lets the host know all the same, though nothing promises it
+  bool comes_after = false;  ///< the operation is not waited for: it comes after the wait, and may need what is before
   Range range;           ///< of host memory; empty: none
   MemoryKind memory = MemoryKind::Pageable;
 };

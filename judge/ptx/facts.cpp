@@ -2,6 +2,7 @@
 #include "judge/ptx/facts.h"
 
 #include <algorithm>
+#include <string_view>
 
 namespace streamsan::ptx {
 namespace {
@@ -10,6 +11,11 @@ constexpr int kMostPasses = 64;
 constexpr std::size_t kMostCells = std::size_t{1} << 22;  // registers x 64 words
 
 using Kind = Operand::Kind;
+
+/// The block's or thread's own memory, its stack, or a table of the mathematical functions, which nobody writes.
+bool is_own(const Kernel& kernel, std::string_view symbol) {
+  return kernel.is_own(std::string(symbol)) || symbol.starts_with("__local_depot") || symbol.starts_with("__cudart_");
+}
 
 class Analysis {
  public:
@@ -29,12 +35,63 @@ class Analysis {
       changed = false;
       for (const Instruction& instruction : kernel_.instructions) changed |= flow(instruction);
     }
+    find_anchored();
     for (const Instruction& instruction : kernel_.instructions) conclude(instruction);
     return true;
   }
 
  private:
   Origin empty() const { return Origin(facts_.words.size()); }
+
+  /// Which registers hold, whatever was assigned to them last, what was made from 64 bits of a parameter: the address
+  /// of an array and an index that was loaded, but not a pointer that was loaded.
+  void find_anchored() {
+    anchored_.assign(static_cast<std::size_t>(kernel_.registers), true);
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (const Instruction& instruction : kernel_.instructions) {
+        const bool keeps = hands_on_anchor(instruction);
+        for_each_result(instruction, [&](int reg) {
+          changed |= anchored_[static_cast<std::size_t>(reg)] && !keeps;
+          anchored_[static_cast<std::size_t>(reg)] = anchored_[static_cast<std::size_t>(reg)] && keeps;
+        });
+      }
+    }
+  }
+  bool is_anchored(const Operand& operand) const {
+    if (!operand.symbol.empty() && operand.reg < 0) return is_own(kernel_, operand.symbol);
+    bool all = true;
+    bool any = false;
+    for_each_register(operand, [&](int reg) {
+      any = true;
+      all = all && anchored_[static_cast<std::size_t>(reg)];
+    });
+    return any && all;
+  }
+  bool hands_on_anchor(const Instruction& instruction) const {
+    const std::vector<Operand>& operands = instruction.operands;
+    const auto anchored = [&](std::size_t at) { return at < operands.size() && is_anchored(operands[at]); };
+    switch (instruction.op) {
+      case Op::Load:
+        return instruction.space == Space::Param && access_bytes(instruction) == kWordBytes;
+      case Op::Move:
+      case Op::Convert:
+      case Op::ToSpace:
+      case Op::Sub:
+        return anchored(1);
+      case Op::Select:
+        return anchored(1) && anchored(2);
+      case Op::Add:
+      case Op::Or:
+        return anchored(1) || anchored(2);
+      case Op::Mad:
+        return anchored(3);
+      case Op::And:
+        return anchored(1) || anchored(2);
+      default:
+        return false;
+    }
+  }
 
   /// Hands the sources' origins on to the results. True: something is new.
   bool flow(const Instruction& instruction) {
@@ -83,6 +140,7 @@ class Analysis {
   void reach(const Operand& address) {
     Origin origin = facts_.origin(kernel_, address);
     facts_.uses_symbols |= origin.symbol;
+    facts_.strays |= origin.loaded && !is_anchored(address);
     if (origin.symbol || (!origin.loaded && !origin.any_word())) return;
     if (std::ranges::find(facts_.addresses, origin) == facts_.addresses.end())
       facts_.addresses.push_back(std::move(origin));
@@ -117,6 +175,7 @@ class Analysis {
       case Op::Load:
         if (operands.size() < 2) return unknown(instruction);
         if (reaches) instruction.strong ? update(operands[1]) : read(operands[1]);
+        if (instruction.space == Space::Const) facts_.uses_constants |= facts_.origin(kernel_, operands[1]).symbol;
         return;
       case Op::Store:
         if (operands.size() < 2) return unknown(instruction);
@@ -169,6 +228,7 @@ class Analysis {
 
   const Kernel& kernel_;
   Facts& facts_;
+  std::vector<bool> anchored_;
 };
 
 }  // namespace
@@ -195,8 +255,9 @@ Origin Facts::origin(const Kernel& kernel, const Operand& operand) const {
   const auto symbols = [&](const auto& self, const Operand& each) -> void {
     for (const Operand& element : each.elements) self(self, element);
     if (each.symbol.empty()) return;
-    (kernel.is_own(each.symbol) ? out.own : out.symbol) = true;
-    if (const Parameter* parameter = kernel.parameter(each.symbol))
+    const Parameter* parameter = kernel.parameter(each.symbol);
+    if (!parameter) (is_own(kernel, each.symbol) ? out.own : out.symbol) = true;
+    if (parameter)
       for (std::size_t word = parameter->offset / kWordBytes;
            word < words.size() && word * kWordBytes < parameter->offset + parameter->bytes; ++word)
         out.insert(word);
@@ -213,7 +274,7 @@ Facts facts_of(const Kernel& kernel) {
 
 bool is_confined(const Facts& facts, const std::vector<std::size_t>& pointer_words,
                  const std::function<bool(std::size_t word)>& harmless) {
-  if (!facts.known || facts.uses_symbols || facts.strays) return false;
+  if (!facts.known || facts.uses_symbols || facts.uses_constants || facts.strays) return false;
   return std::ranges::all_of(facts.addresses, [&](const Origin& origin) {
     if (std::ranges::any_of(pointer_words, [&](std::size_t word) { return origin.contains(word); })) return true;
     if (origin.loaded) return false;

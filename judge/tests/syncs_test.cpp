@@ -143,10 +143,11 @@ TEST(Syncs, WhatAKernelUsesBesidesItsArgumentsIsUnknown) {
     EXPECT_EQ(syncs.at(0x1150).verdict, measured ? "unneeded" : "unknown");
     if (measured) continue;
     EXPECT_EQ(syncs.at(0x1150).evidence, "inferred");
-    EXPECT_EQ(syncs.at(0x1150).reasons,
-              List{"of kernel write(float*) it is not known what memory they use besides what their arguments lead to "
-                   "(module variables, pointers kept in memory). Nothing else speaks for the call: measure "
-                   "(--footprints=measured)."});
+    EXPECT_EQ(
+        syncs.at(0x1150).reasons,
+        List{"it is not known what memory is used by kernel write(float*) besides what the arguments lead to (module "
+             "variables, constants, pointers kept in memory). Nothing else speaks for the call. Measured "
+             "footprints tell, but of constants (--footprints=measured)."});
   }
 }
 
@@ -357,7 +358,8 @@ TEST(Syncs, WhatMpiDoesIsNotSeen) {
   trace.at({0x401160}).sync_context();
   const Syncs syncs = judged_syncs(trace);
   EXPECT_EQ(syncs.at(0x1150).verdict, "unknown");
-  EXPECT_EQ(syncs.at(0x1150).reasons, List{"what libmpi.so.40 does with memory of the device, or pinned memory, is not seen."});
+  EXPECT_EQ(syncs.at(0x1150).reasons,
+            List{"what libmpi.so.40 does with memory of the device, or pinned memory, is not seen."});
 }
 
 TEST(Syncs, WhatIsAdvisedGoesTogether) {

@@ -83,6 +83,18 @@ TEST(Facts, WhatElseIsNot) {
   EXPECT_FALSE(confined("st.global.u32 [kept], 1;"));
   EXPECT_FALSE(confined("mov.u64 %rd2, kept; cvta.global.u64 %rd3, %rd2; ld.u32 %r1, [%rd3];"));
   EXPECT_FALSE(confined("call (%r1), helper, (%rd2);"));
+  // A list: first the argument, then what was loaded through it. A choice of the two.
+  EXPECT_FALSE(confined("mov.u64 %rd2, %rd1; L: ld.global.u64 %rd3, [%rd2]; mov.u64 %rd2, %rd3; bra L;"));
+  EXPECT_FALSE(confined("ld.global.u64 %rd2, [%rd1]; selp.b64 %rd3, %rd2, %rd1, %p1; st.global.u32 [%rd3], 1;"));
+  // What the host may copy to a constant.
+  EXPECT_FALSE(confined("ld.const.u32 %r1, [coefficient]; st.global.u32 [%rd1], %r1;"));
+}
+
+TEST(Facts, TablesOfFunctionsAndStacksAreConfined) {
+  EXPECT_TRUE(confined("ld.global.u32 %r1, [__cudart_i2opi_f]; st.global.u32 [%rd1], %r1;"));
+  EXPECT_TRUE(
+      confined("mov.u64 %rd2, __local_depot0; cvta.local.u64 %rd3, %rd2; ld.global.u64 %rd4, [%rd1]; "
+               "add.s64 %rd5, %rd3, %rd4; st.u32 [%rd5], 1;"));
 }
 
 TEST(Facts, PrintingIsSeen) {

@@ -10,7 +10,7 @@
 //
 // CHECK-NOT: sync unneeded
 // CHECK: sync unknown: whether cudaStreamSynchronize ([[SYNC]]) is needed is not known.
-// CHECK: Why: of kernel follow(float**) ([[FOLLOW]]) it is not known
+// CHECK: Why: it is not known what memory is used by kernel follow(float**) ([[FOLLOW]]) besides
 // TWIN: sync unneeded: cudaStreamSynchronize ([[SYNC]]) is not needed in this run.
 #include "syncs.h"
 
