@@ -24,7 +24,8 @@ void SyncMending::pair(const ordering::Pair& pair) {
   pairs_.push_back(std::move(menders));
 }
 
-SyncCover cover(const std::vector<std::vector<std::uint32_t>>& pairs, const std::vector<bool>& idle) {
+SyncCover cover(const std::vector<std::vector<std::uint32_t>>& pairs, const std::vector<bool>& idle,
+                const std::vector<std::uint64_t>& calls) {
   SyncCover out;
   out.group.assign(idle.size(), 0);
   // Who could mend the same pair belongs together.
@@ -46,9 +47,10 @@ SyncCover cover(const std::vector<std::vector<std::uint32_t>>& pairs, const std:
     }
     std::uint32_t best = 0;
     for (std::uint32_t site = 1; site < mends.size(); ++site) {
-      const bool mended_by_best = mends[best] != 0;
-      if (mends[site] == 0 || (mended_by_best && idle[site] && !idle[best])) continue;
-      if (mends[site] > mends[best] || (idle[best] && !idle[site])) best = site;
+      // mends / calls, without dividing.
+      const std::uint64_t gain = mends[site] * std::max<std::uint64_t>(calls[best], 1);
+      const std::uint64_t best_gain = mends[best] * std::max<std::uint64_t>(calls[site], 1);
+      if (gain > best_gain || (gain == best_gain && gain != 0 && idle[best] && !idle[site])) best = site;
     }
     if (mends[best] == 0) break;
     out.kept.push_back(best);

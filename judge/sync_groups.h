@@ -43,8 +43,10 @@ struct SyncCover {
   std::vector<std::uint32_t> group;
 };
 
-/// `idle`: those that had nothing to wait for in the run; the others are kept before them, for what they wait for has
-/// to be waited for anyway. Of two that mend as much the earlier one is kept.
-SyncCover cover(const std::vector<std::vector<std::uint32_t>>& pairs, const std::vector<bool>& idle);
+/// Kept first is who mends most pairs for each of its calls: one wait behind a loop rather than the one in it. Of two
+/// that are equal in that the one that is not `idle`, for what it waits for has to be waited for anyway; then the
+/// earlier one.
+SyncCover cover(const std::vector<std::vector<std::uint32_t>>& pairs, const std::vector<bool>& idle,
+                const std::vector<std::uint64_t>& calls);
 
 }  // namespace streamsan::judge

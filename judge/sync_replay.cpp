@@ -62,14 +62,12 @@ class Together {
 
   bool run(bool doubted) {
     if (!doubted && !climb()) return false;
-    std::vector<std::size_t> idle;
     for (std::size_t i = 0; i < out_.sites.size(); ++i) {
       const SyncSite& site = out_.sites[i];
-      if (site.verdict == SyncVerdict::Unneeded && site.idle()) {
-        if (is_explicit(site.kind)) idle.push_back(i);
-      } else if (site.verdict == SyncVerdict::Unneeded || site.verdict == SyncVerdict::Narrower) {
+      // A copy or free is there for something else; one that waits for nothing is not changed for that.
+      const bool costs = is_explicit(site.kind) || !site.idle();
+      if ((site.verdict == SyncVerdict::Unneeded && costs) || site.verdict == SyncVerdict::Narrower)
         changed_.push_back(i);
-      }
     }
     bool clean = true;
     if (!try_together(clean)) return false;
@@ -78,7 +76,7 @@ class Together {
     }
     for (std::size_t index : changed_) out_.sites[index].removable = clean;
     out_.together = clean;
-    return idle.empty() || (!clean && changed_.empty()) || try_idle(idle, clean);
+    return true;
   }
 
  private:
@@ -138,23 +136,6 @@ class Together {
     return world;
   }
 
-  /// Waits that never waited cost nothing, and are what others can rest on: they go only if nothing needs them then.
-  bool try_idle(const std::vector<std::size_t>& idle, bool clean_before) {
-    const std::size_t costly = changed_.size();
-    changed_.insert(changed_.end(), idle.begin(), idle.end());
-    bool clean = clean_before;
-    if (clean && !try_together(clean)) return false;
-    if (!clean) {
-      ++groups_;
-      for (std::size_t index : changed_) {
-        if (out_.sites[index].group == 0) out_.sites[index].group = groups_;
-      }
-      changed_.resize(costly);
-    }
-    for (std::size_t index : idle) out_.sites[index].removable = clean;
-    return true;
-  }
-
   /// Finds out whom to put back.
   bool put_back() {
     Plan plan;
@@ -165,8 +146,12 @@ class Together {
     ++out_.replays;
     if (!replay(input_, replayed, nullptr)) return false;
     std::vector<bool> idle;
-    for (std::size_t index : changed_) idle.push_back(out_.sites[index].idle());
-    SyncCover found = cover(mending.pairs(), idle);
+    std::vector<std::uint64_t> calls;
+    for (std::size_t index : changed_) {
+      idle.push_back(out_.sites[index].idle());
+      calls.push_back(out_.sites[index].calls);
+    }
+    SyncCover found = cover(mending.pairs(), idle, calls);
     if (found.kept.empty()) {
       // No single one mends it, or what is missing is no pair. Those that had something to wait for cover, all
       // together, what the run had; the last of them covers most.

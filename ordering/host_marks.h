@@ -23,17 +23,20 @@ class HostMarks {
   struct Mark {
     Epoch epoch = 0;
     Exposure exposure;  ///< its variant is not set
+    /// The operation's own wait is the only one that can matter: the call promises by itself what others would tell.
+    bool own_wait_only = false;
   };
 
-  void add(Epoch epoch, const Exposure& exposure) {
+  void add(Epoch epoch, const Exposure& exposure, bool own_wait_only = false) {
     if (marks_.size() < kMostMarks) {
-      marks_.push_back({epoch, exposure});
+      marks_.push_back({epoch, exposure, own_wait_only});
     } else {
       Mark& old = marks_[next_];
       if (oldest_forgotten_ == 0 || old.epoch < oldest_forgotten_) oldest_forgotten_ = old.epoch;
       if (old.epoch >= forgotten_.epoch) forgotten_ = old;
       forgotten_.exposure.range = {};
-      old = {epoch, exposure};
+      forgotten_.own_wait_only = false;
+      old = {epoch, exposure, own_wait_only};
       next_ = (next_ + 1) % kMostMarks;
     }
   }

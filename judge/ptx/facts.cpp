@@ -277,6 +277,7 @@ bool is_confined(const Facts& facts, const std::vector<std::size_t>& pointer_wor
   if (!facts.known || facts.uses_symbols || facts.uses_constants || facts.strays) return false;
   return std::ranges::all_of(facts.addresses, [&](const Origin& origin) {
     if (std::ranges::any_of(pointer_words, [&](std::size_t word) { return origin.contains(word); })) return true;
+    if (origin.own && !origin.any_word()) return true;
     if (origin.loaded) return false;
     for (std::size_t word = 0; word < facts.words.size(); ++word)
       if (origin.contains(word) && !harmless(word)) return false;

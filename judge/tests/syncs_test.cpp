@@ -423,15 +423,18 @@ TEST(Syncs, TimesAndCalls) {
 }
 
 TEST(SyncCover, TheFewestAreKept) {
-  const SyncCover none = cover({}, {false, false});
+  const SyncCover none = cover({}, {false, false}, {1, 1});
   EXPECT_TRUE(none.kept.empty());
-  const SyncCover one = cover({{0, 1}, {1, 2}}, {false, false, false});
+  const SyncCover one = cover({{0, 1}, {1, 2}}, {false, false, false}, {1, 1, 1});
   EXPECT_EQ(one.kept, std::vector<std::uint32_t>{1});
   EXPECT_EQ(one.group, (std::vector<std::uint32_t>{1, 1, 1}));
-  const SyncCover idle = cover({{0, 1}}, {true, false, false});
+  const SyncCover idle = cover({{0, 1}}, {true, false, false}, {1, 1, 1});
   EXPECT_EQ(idle.kept, std::vector<std::uint32_t>{1});
   EXPECT_EQ(idle.group, (std::vector<std::uint32_t>{1, 1, 0}));
-  const SyncCover two = cover({{0, 1}, {2, 3}}, {false, false, false, false});
+  // In a loop, and behind it.
+  const SyncCover loop = cover({{0, 1}, {0, 1}}, {false, true}, {100, 1});
+  EXPECT_EQ(loop.kept, (std::vector<std::uint32_t>{1}));
+  const SyncCover two = cover({{0, 1}, {2, 3}}, {false, false, false, false}, {1, 1, 1, 1});
   EXPECT_EQ(two.kept, (std::vector<std::uint32_t>{0, 2}));
   EXPECT_EQ(two.group, (std::vector<std::uint32_t>{1, 1, 2, 2}));
 }
