@@ -23,20 +23,17 @@ class HostMarks {
   struct Mark {
     Epoch epoch = 0;
     Exposure exposure;  ///< its variant is not set
-    /// The operation's own wait is the only one that can matter: the call promises by itself what others would tell.
-    bool own_wait_only = false;
   };
 
-  void add(Epoch epoch, const Exposure& exposure, bool own_wait_only = false) {
+  void add(Epoch epoch, const Exposure& exposure) {
     if (marks_.size() < kMostMarks) {
-      marks_.push_back({epoch, exposure, own_wait_only});
+      marks_.push_back({epoch, exposure});
     } else {
       Mark& old = marks_[next_];
       if (oldest_forgotten_ == 0 || old.epoch < oldest_forgotten_) oldest_forgotten_ = old.epoch;
       if (old.epoch >= forgotten_.epoch) forgotten_ = old;
       forgotten_.exposure.range = {};
-      forgotten_.own_wait_only = false;
-      old = {epoch, exposure, own_wait_only};
+      old = {epoch, exposure};
       next_ = (next_ + 1) % kMostMarks;
     }
   }

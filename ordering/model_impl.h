@@ -162,13 +162,14 @@ struct Model::Impl {
   PairOrder tell_pair(LaneSlot lane, Epoch epoch, Pair& pair, bool staged, const TwoClocks& clock);
   /// The operation is one that the host may wait for: remembers it. `range`: of host memory.
   void mark(Lane& lane, OpId op, SiteId site, Exposure::Why why, Range range = {},
-            MemoryKind memory = MemoryKind::Pageable, bool own_wait_only = false);
+            MemoryKind memory = MemoryKind::Pageable);
+  /// The copy promises by itself that it is done with its source; without its wait it would not.
+  void expose_source(const Lane& lane, OpId op, SiteId site, Range source);
   /// The operation may touch anything: marks it, and tells of the variants in which it comes after less.
   void mark_unbounded(Lane& lane, OpId op, SiteId site, Exposure::Why why);
   void mark_work(Lane& lane, OpId op, SiteId site);
   /// What the last operation of the lane does to memory of the host's.
-  void mark_access(Lane& lane, OpId op, SiteId site, Range range, AccessMode mode,
-                   bool own_wait_only = false);
+  void mark_access(Lane& lane, OpId op, SiteId site, Range range, AccessMode mode);
 
   /// Promises the thread, for when its call returns, what the row of the copy matrix says. `prior` is what a
   /// synchronisation with the stream would have covered before the copy.

@@ -80,7 +80,11 @@ OpId Model::copy(Call call, StreamId stream, const Footprint& dst, const Footpri
   if (borrows && to == MemoryKind::Pageable) lend(dst);
   if (impl_->variants) {
     impl_->mark_work(*lane, op, call.site);
-    impl_->mark_access(*lane, op, call.site, hull(src), AccessMode::Read, source_is_free);
+    if (source_is_free) {
+      impl_->expose_source(*lane, op, call.site, hull(src));
+    } else {
+      impl_->mark_access(*lane, op, call.site, hull(src), AccessMode::Read);
+    }
     impl_->mark_access(*lane, op, call.site, hull(dst), AccessMode::Write);
   }
   impl_->promise(thread, rule, *lane, prior);

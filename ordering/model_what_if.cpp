@@ -114,7 +114,6 @@ void Model::Impl::learn_at(SiteId site, HostClock& host, const TwoClocks& learns
   for (LaneSlot slot = 0; slot < known.assumed.size(); ++slot) {
     HostMarks& marks = lanes[slot].marks;
     marks.for_each_in(before.documented[slot], known.assumed[slot], [&](const HostMarks::Mark& mark) {
-      if (mark.own_wait_only && mark.exposure.site != site) return;
       for (const VariantId variant : among.others) {
         const bool assumed = lost(before.assumed, known.assumed, variant, slot, mark.epoch);
         if (!assumed && !lost(before.documented, known.documented, variant, slot, mark.epoch)) continue;
@@ -149,11 +148,20 @@ PairOrder Model::Impl::tell_pair(LaneSlot lane, Epoch epoch, Pair& pair, bool st
   return pair.base;
 }
 
-void Model::Impl::mark(Lane& lane, OpId op, SiteId site, Exposure::Why why, Range range, MemoryKind memory,
-                       bool own_wait_only) {
+void Model::Impl::mark(Lane& lane, OpId op, SiteId site, Exposure::Why why, Range range, MemoryKind memory) {
   lane.marks.add(lane.last,
-                 {.why = why, .op = op, .site = site, .stream = lane.stream, .range = range, .memory = memory},
-                 own_wait_only);
+                 {.why = why, .op = op, .site = site, .stream = lane.stream, .range = range, .memory = memory});
+}
+
+void Model::Impl::expose_source(const Lane& lane, OpId op, SiteId site, Range source) {
+  for (const VariantId variant : variants->makes(site, Effect::Wait).others) {
+    variants->sink().exposed({.variant = variant,
+                              .why = Exposure::Why::HostWrite,
+                              .op = op,
+                              .site = site,
+                              .stream = lane.stream,
+                              .range = source});
+  }
 }
 
 void Model::Impl::mark_unbounded(Lane& lane, OpId op, SiteId site, Exposure::Why why) {
@@ -180,16 +188,14 @@ void Model::Impl::mark_work(Lane& lane, OpId op, SiteId site) {
   lane.marks.last_work = {lane.last, {.why = Exposure::Why::End, .op = op, .site = site, .stream = lane.stream}};
 }
 
-void Model::Impl::mark_access(Lane& lane, OpId op, SiteId site, Range range, AccessMode mode,
-                              bool own_wait_only) {
+void Model::Impl::mark_access(Lane& lane, OpId op, SiteId site, Range range, AccessMode mode) {
   if (range.empty() || range.begin == 0) return;
   const MemoryKind memory = kind_at(range.begin);
   // One byte: a pointer of a kernel. Where it leads to nothing it may lead to memory of the host's all the same, since
   // there are devices that reach all of it; but not if it is doubtful that it is one.
   const bool known = memory != MemoryKind::Pageable || range.size() > 1 || mode != AccessMode::Doubtful;
   if (!known || !is_host(memory)) return;
-  mark(lane, op, site, mode == AccessMode::Read ? Exposure::Why::HostWrite : Exposure::Why::HostRead, range, memory,
-       own_wait_only);
+  mark(lane, op, site, mode == AccessMode::Read ? Exposure::Why::HostWrite : Exposure::Why::HostRead, range, memory);
 }
 
 void Model::end_of_trace() {
