@@ -390,7 +390,6 @@ const std::map<std::string_view, std::string_view> kHandleIsOnlyReadOrSet = {
     {"cuStreamGetPriority", "getter"},
     {"cuStreamIsCapturing", "getter"},
     {"cuEventElapsedTime", "its success is no order (R-EVT-10)"},
-    {"cuIpcGetEventHandle", "getter"},
 };
 
 TEST(ApiPass, functions_of_streams_and_events_are_not_passed_through) {
