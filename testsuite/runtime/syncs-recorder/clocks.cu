@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which readings of a clock are recorded (option syncs): the first after a call that has waited, with no other call of
-// CUDA's in between, by whatever function of libc. And the time between two events is always recorded.
+// Which readings of a clock are recorded (option syncs): the first after a call that has waited, with no work
+// submitted in between, by whatever function of libc. And the time between two events is always recorded.
 //
 // RUN: %build %s -o %t
+// RUN: rm -f %t.*.trace
 // RUN: env STREAMSAN_OPTIONS=syncs=1,footprints=inferred,trace_path=%t.on.trace LD_PRELOAD=%preload %t
 // RUN: %trace_records %t.on.trace SyncStream ClockRead EventTime > %t.on
 // RUN: %filecheck %s --input-file %t.on
@@ -21,6 +22,8 @@
 // CHECK-NEXT: ClockRead flags=0 stack {{.*}} 'clock'
 // CHECK-NEXT: SyncStream
 // CHECK-NEXT: ClockRead flags=0 stack {{.*}} 'timespec_get'
+// CHECK-NEXT: SyncStream
+// CHECK-NEXT: ClockRead flags=0 stack {{.*}} 'clock_gettime'
 // CHECK-NEXT: SyncStream
 // CHECK-NEXT: SyncStream
 // CHECK-NEXT: ClockRead flags=0 stack {{.*}} 'clock_gettime'
@@ -48,6 +51,8 @@ static void in_handler(int) {
 int main() {
   cudaStream_t stream;
   must(cudaStreamCreate(&stream));
+  void* memory;
+  must(cudaMalloc(&memory, 4));
   cudaEvent_t first, second;
   must(cudaEventCreate(&first));
   must(cudaEventCreate(&second));
@@ -67,9 +72,12 @@ int main() {
   must(cudaStreamSynchronize(stream));
   timespec now;
   timespec_get(&now, TIME_UTC);
-  // A call in between; another thread, which has not waited.
+  // A call in between that submits no work; one that does; another thread, which has not waited.
   must(cudaStreamSynchronize(stream));
   must(cudaEventRecord(first, stream));
+  std::chrono::steady_clock::now();
+  must(cudaStreamSynchronize(stream));
+  must(cudaMemsetAsync(memory, 0, 4, stream));
   std::chrono::steady_clock::now();
   signal(SIGUSR1, in_handler);
   must(cudaStreamSynchronize(stream));
