@@ -41,8 +41,7 @@ std::string judge_syncs(Verdict& verdict, const std::string& path, const Options
   if (reader.header().version < kTimingSince) {
     input.doubts.push_back("the trace is of an older version, which does not tell where a clock is read");
   }
-  const std::uint32_t with = reader.header().recorded_with;
-  if ((with & trace::kOptionsTold) != 0 && (with & trace::kWithSyncs) == 0) {
+  if (trace::recorded_without(reader.header().recorded_with, trace::kWithSyncs)) {
     input.doubts.push_back("the trace was recorded without the option syncs, and does not tell where a clock is read");
   }
   if (reader.end() != trace::End::Exited) {

@@ -47,14 +47,12 @@ std::string join(const std::vector<std::string>& parts) {
 
 /// Options of the judge ask about what only the recorder with the same options writes. Old recorders do not tell.
 void describe_recording(const trace::FileHeader& header, const Options& options, Verdict& verdict) {
-  const std::uint32_t with = header.recorded_with;
-  if ((with & trace::kOptionsTold) == 0) return;
-  if (options.syncs && (with & trace::kWithSyncs) == 0) {
+  if (options.syncs && trace::recorded_without(header.recorded_with, trace::kWithSyncs)) {
     verdict.warnings.emplace_back(
         "recorded without the option syncs: whether the host looked at a clock after a wait, or left alone the memory "
         "it had waited for, is not in the trace (to record it: streamsan run --syncs --keep_trace -- PROGRAM)");
   }
-  if (options.timings && (with & trace::kWithTimings) == 0) {
+  if (options.timings && trace::recorded_without(header.recorded_with, trace::kWithTimings)) {
     verdict.warnings.emplace_back(
         "recorded without the option timings: when operations ran on the GPU is not in the trace (to record it: "
         "streamsan run --timings --keep_trace -- PROGRAM)");

@@ -3,20 +3,17 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <utility>
 
 #include "judge/explain.h"
 #include "judge/frames.h"
 #include "judge/site_reader.h"
 #include "judge/sync_words.h"
-#include "report/text.h"
 
 namespace streamsan::judge {
 namespace {
 
 using ordering::Instead;
-using Why = ordering::Exposure::Why;
 
 class SyncExplainer {
  public:
@@ -122,9 +119,7 @@ std::string SyncExplainer::fix(const SyncSite& site, const report::SyncReport& r
     return (moves ? "" : verb) + report.replacement + ".";
   }
   // What copies, or frees, is there for that. It waits for nothing.
-  const bool explicit_wait =
-      site.kind == SyncKind::Device || site.kind == SyncKind::Stream || site.kind == SyncKind::Event;
-  if (site.idle() && !explicit_wait) return "";
+  if (site.idle() && !is_explicit(site.kind)) return "";
   std::string out;
   switch (site.kind) {
     case SyncKind::Device:

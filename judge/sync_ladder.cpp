@@ -108,8 +108,9 @@ std::vector<SyncRung> ladder(const SyncSite& site, std::size_t index) {
     }
     if (!waits.empty()) propose(std::move(waits));
   }
-  const bool explicit_wait = site.kind == SyncKind::Device || site.kind == SyncKind::Stream;
-  if (explicit_wait && needs.streams.size() == 1 && needs.earlier_sites.size() <= kMostPlaces) {
+  const bool explicit_wait = is_explicit(site.kind);
+  if (explicit_wait && site.kind != SyncKind::Event && needs.streams.size() == 1 &&
+      needs.earlier_sites.size() <= kMostPlaces) {
     for (SiteId other : needs.earlier_sites) {
       propose({{.kind = Instead::Kind::EventSync, .at = at, .from = needs.streams[0], .other = other}});
     }
@@ -123,7 +124,7 @@ std::vector<SyncRung> ladder(const SyncSite& site, std::size_t index) {
       syncs.push_back({.kind = Instead::Kind::StreamSync, .at = at, .from = stream});
     propose(std::move(syncs));
   }
-  if ((explicit_wait || site.kind == SyncKind::Event) && !needs.later_sites.empty()) {
+  if (explicit_wait && !needs.later_sites.empty()) {
     propose({{.kind = Instead::Kind::Move, .at = at, .other = needs.later_sites[0]}}, needs.later_at_host);
   }
   return out;

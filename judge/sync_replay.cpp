@@ -41,11 +41,6 @@ std::vector<std::string> doubts_of(const Judge& judge, const std::vector<std::st
   return out;
 }
 
-/// A call that does nothing but wait.
-bool is_explicit(SyncKind kind) {
-  return kind == SyncKind::Device || kind == SyncKind::Stream || kind == SyncKind::Event;
-}
-
 /// Replays one plan to its end.
 bool replay(const SyncInput& input, SyncJudgement::Replay& what, Observer* observer) {
   if (observer) what.judge.add_observer(*observer);

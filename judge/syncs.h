@@ -34,6 +34,11 @@ const char* name(SyncVerdict verdict);
 /// What a synchronising call is.
 enum class SyncKind : std::uint8_t { Device, Stream, Event, Barrier, Copy, Fill, Free };
 
+/// A call that does nothing but wait.
+constexpr bool is_explicit(SyncKind kind) {
+  return kind == SyncKind::Device || kind == SyncKind::Stream || kind == SyncKind::Event;
+}
+
 /// "device", "stream", "event", "barrier", "copy", "fill", "free": stable.
 const char* name(SyncKind kind);
 

@@ -163,6 +163,8 @@ struct Model::Impl {
   /// The operation is one that the host may wait for: remembers it. `range`: of host memory.
   void mark(Lane& lane, OpId op, SiteId site, Exposure::Why why, Range range = {},
             MemoryKind memory = MemoryKind::Pageable);
+  /// Tells of it in the variant.
+  void expose(Exposure exposure, VariantId variant);
   /// The copy promises by itself that it is done with its source; without its wait it would not.
   void expose_source(const Lane& lane, OpId op, SiteId site, Range source);
   /// The operation may touch anything: marks it, and tells of the variants in which it comes after less.

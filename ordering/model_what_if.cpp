@@ -36,6 +36,11 @@ PairOrder order_of(bool documented, bool assumed, bool staged) {
 
 }  // namespace
 
+void Model::Impl::expose(Exposure exposure, VariantId variant) {
+  exposure.variant = variant;
+  variants->sink().exposed(exposure);
+}
+
 void Model::Impl::enter_among(const Call& call, Lane& lane, LegacyRole role) {
   make_moved_waits(call);
   if (lane.kind != StreamKind::Legacy || role != LegacyRole::Action) return contexts.enter(lane, role, Among{});
@@ -50,10 +55,7 @@ void Model::Impl::enter_among(const Call& call, Lane& lane, LegacyRole role) {
     lanes[slot].marks.for_each_in(before[slot], now[slot], [&](const HostMarks::Mark& mark) {
       if (!may_touch_anything(mark.exposure.why)) return;
       for (const VariantId variant : among.others) {
-        if (now.in(variant, slot) >= mark.epoch) continue;
-        Exposure exposure = mark.exposure;
-        exposure.variant = variant;
-        variants->sink().exposed(exposure);
+        if (now.in(variant, slot) < mark.epoch) expose(mark.exposure, variant);
       }
     });
   }
@@ -118,9 +120,8 @@ void Model::Impl::learn_at(SiteId site, HostClock& host, const TwoClocks& learns
         const bool assumed = lost(before.assumed, known.assumed, variant, slot, mark.epoch);
         if (!assumed && !lost(before.documented, known.documented, variant, slot, mark.epoch)) continue;
         Exposure exposure = mark.exposure;
-        exposure.variant = variant;
         exposure.also_assumed = assumed;
-        variants->sink().exposed(exposure);
+        expose(exposure, variant);
       }
     });
     if (joined()) marks.forget(known.documented[slot]);
@@ -155,12 +156,7 @@ void Model::Impl::mark(Lane& lane, OpId op, SiteId site, Exposure::Why why, Rang
 
 void Model::Impl::expose_source(const Lane& lane, OpId op, SiteId site, Range source) {
   for (const VariantId variant : variants->makes(site, Effect::Wait).others) {
-    variants->sink().exposed({.variant = variant,
-                              .why = Exposure::Why::HostWrite,
-                              .op = op,
-                              .site = site,
-                              .stream = lane.stream,
-                              .range = source});
+    expose({.why = Exposure::Why::HostWrite, .op = op, .site = site, .stream = lane.stream, .range = source}, variant);
   }
 }
 
@@ -170,15 +166,9 @@ void Model::Impl::mark_unbounded(Lane& lane, OpId op, SiteId site, Exposure::Why
     for (LaneSlot slot = 0; slot < clock->size(); ++slot) {
       if (slot == lane.slot) continue;
       for (const Deviation& deviation : clock->deviations(slot)) {
-        const VariantId variant = deviation.variant;
-        if (clock->in(variant, slot) >= (*clock)[slot] || variants->sink().settled(variant)) continue;
-        variants->sink().exposed({.variant = variant,
-                                  .why = why,
-                                  .op = op,
-                                  .site = site,
-                                  .stream = lane.stream,
-                                  .comes_after = true,
-                                  .range = {}});
+        if (deviation.epoch >= (*clock)[slot] || variants->sink().settled(deviation.variant)) continue;
+        expose({.why = why, .op = op, .site = site, .stream = lane.stream, .comes_after = true, .range = {}},
+               deviation.variant);
       }
     }
   }
@@ -215,9 +205,7 @@ void Model::end_of_trace() {
         if (known_to_any(lane, deviation.variant) >= work.epoch) continue;
         if (std::find(told.begin(), told.end(), who) != told.end()) continue;
         told.push_back(who);
-        Exposure exposure = work.exposure;
-        exposure.variant = deviation.variant;
-        impl_->variants->sink().exposed(exposure);
+        impl_->expose(work.exposure, deviation.variant);
       }
     }
   }

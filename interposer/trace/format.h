@@ -75,6 +75,10 @@ enum RecordedWith : std::uint32_t {
   kWithSyncs = 2,    ///< ClockRead and HostIdle
   kWithTimings = 4,  ///< GpuTime, if CUPTI could be used: a Message says why not
 };
+/// Is it known of FileHeader::recorded_with that the option was off?
+constexpr bool recorded_without(std::uint32_t recorded_with, RecordedWith option) {
+  return (recorded_with & kOptionsTold) != 0 && (recorded_with & option) == 0;
+}
 
 struct FileHeader {
   std::uint64_t magic;

@@ -136,36 +136,32 @@ class Analysis {
     return origin;
   }
 
+  template <typename Apply>
+  void each_word(const Origin& origin, const Apply& apply) {
+    for (std::size_t word = 0; word < facts_.words.size(); ++word)
+      if (origin.contains(word)) apply(facts_.words[word]);
+  }
   /// Global memory is touched at this address.
-  void reach(const Operand& address) {
+  template <typename Apply>
+  void reach(const Operand& address, const Apply& apply) {
     Origin origin = facts_.origin(kernel_, address);
-    facts_.uses_symbols |= origin.symbol;
-    facts_.strays |= origin.loaded && !is_anchored(address);
+    each_word(origin, apply);
+    facts_.strays |= origin.symbol || (origin.loaded && !is_anchored(address));
     if (origin.symbol || (!origin.loaded && !origin.any_word())) return;
     if (std::ranges::find(facts_.addresses, origin) == facts_.addresses.end())
       facts_.addresses.push_back(std::move(origin));
   }
-
-  template <typename Apply>
-  void each_word(const Operand& operand, const Apply& apply) {
-    const Origin origin = facts_.origin(kernel_, operand);
-    for (std::size_t word = 0; word < facts_.words.size(); ++word)
-      if (origin.contains(word)) apply(facts_.words[word]);
+  void read(const Operand& address) {
+    reach(address, [](WordFacts& word) { word.read = true; });
   }
-  void read(const Operand& operand) {
-    reach(operand);
-    each_word(operand, [](WordFacts& word) { word.read = true; });
+  void write(const Operand& address) {
+    reach(address, [](WordFacts& word) { word.written = true; });
   }
-  void write(const Operand& operand) {
-    reach(operand);
-    each_word(operand, [](WordFacts& word) { word.written = true; });
-  }
-  void update(const Operand& operand) {
-    reach(operand);
-    each_word(operand, [](WordFacts& word) { word.atomic = true; });
+  void update(const Operand& address) {
+    reach(address, [](WordFacts& word) { word.atomic = true; });
   }
   void escape(const Operand& operand) {
-    each_word(operand, [](WordFacts& word) { word.escapes = true; });
+    each_word(facts_.origin(kernel_, operand), [](WordFacts& word) { word.escapes = true; });
   }
 
   void conclude(const Instruction& instruction) {
@@ -219,10 +215,8 @@ class Analysis {
   void unknown(const Instruction& instruction) {
     facts_.strays = true;
     for (const Operand& operand : instruction.operands) {
-      read(operand);
-      write(operand);
-      update(operand);
-      escape(operand);
+      each_word(facts_.origin(kernel_, operand),
+                [](WordFacts& word) { word = {.read = true, .written = true, .atomic = true, .escapes = true}; });
     }
   }
 
@@ -256,8 +250,9 @@ Origin Facts::origin(const Kernel& kernel, const Operand& operand) const {
     for (const Operand& element : each.elements) self(self, element);
     if (each.symbol.empty()) return;
     const Parameter* parameter = kernel.parameter(each.symbol);
-    if (!parameter) (is_own(kernel, each.symbol) ? out.own : out.symbol) = true;
-    if (parameter)
+    if (!parameter)
+      (is_own(kernel, each.symbol) ? out.own : out.symbol) = true;
+    else
       for (std::size_t word = parameter->offset / kWordBytes;
            word < words.size() && word * kWordBytes < parameter->offset + parameter->bytes; ++word)
         out.insert(word);
@@ -274,7 +269,7 @@ Facts facts_of(const Kernel& kernel) {
 
 bool is_confined(const Facts& facts, const std::vector<std::size_t>& pointer_words,
                  const std::function<bool(std::size_t word)>& harmless) {
-  if (!facts.known || facts.uses_symbols || facts.uses_constants || facts.strays) return false;
+  if (!facts.known || facts.uses_constants || facts.strays) return false;
   return std::ranges::all_of(facts.addresses, [&](const Origin& origin) {
     if (std::ranges::any_of(pointer_words, [&](std::size_t word) { return origin.contains(word); })) return true;
     if (origin.own && !origin.any_word()) return true;

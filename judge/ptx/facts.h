@@ -48,10 +48,10 @@ class Origin {
 };
 
 struct Facts {
-  bool known = false;         ///< false: nothing is, the kernel was not understood
-  bool uses_symbols = false;  ///< perhaps it touches variables of the module
+  bool known = false;           ///< false: nothing is, the kernel was not understood
   bool uses_constants = false;  ///< of the module: what the host copies there it reads, and nobody sees it
-  bool strays = false;          ///< it does what cannot be followed, or goes where a loaded pointer leads
+  /// Perhaps it touches variables of the module, goes where a loaded pointer leads, or does what cannot be followed.
+  bool strays = false;
   bool prints = false;
   /// What the addresses that it touches are made of, each combination once.
   std::vector<Origin> addresses;
