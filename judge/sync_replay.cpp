@@ -21,6 +21,14 @@ constexpr unsigned kMostRounds = 4;
 constexpr std::string_view kMovers[] = {"libmpi.",    "libmpi_",   "libucp.",    "libibverbs.", "libfabric.",
                                         "libnvshmem", "libcufile", "libgdrapi.", "liburing.",   "librdmacm."};
 
+/// What the recorder says of kernels' bytes, which each launch has for itself, and of Python's lines is nothing about
+/// order.
+bool bears_on_order(std::string_view message) {
+  static constexpr std::string_view kOthers[] = {"footprints:", "call stacks have no lines of Python",
+                                                 "python_stacks="};
+  return std::none_of(std::begin(kOthers), std::end(kOthers), [&](auto each) { return message.starts_with(each); });
+}
+
 std::vector<std::string> doubts_of(const Judge& judge, const std::vector<std::string>& known) {
   std::vector<std::string> out = known;
   if (!judge.hidden_order().empty()) out.push_back("the order made by " + judge.hidden_order() + " is not seen");
@@ -36,7 +44,7 @@ std::vector<std::string> doubts_of(const Judge& judge, const std::vector<std::st
     break;
   }
   for (const std::string& message : judge.messages()) {
-    if (!message.starts_with("footprints:")) out.push_back("the recorder says: " + message);
+    if (bears_on_order(message)) out.push_back("the recorder says: " + message);
   }
   return out;
 }

@@ -349,6 +349,20 @@ TEST(Syncs, DoubtsKeepEverything) {
   EXPECT_EQ(syncs.at(0x1160).verdict, "needed") << "nothing narrower is recommended";
 }
 
+TEST(Syncs, WhatTheRecorderSaysIsADoubtIfItIsAboutOrder) {
+  for (const auto& [message, verdict] :
+       {std::pair("call stacks have no lines of Python: why", "unneeded"),
+        std::pair("footprints: they are inferred", "unneeded"), std::pair("the trace is full", "unknown")}) {
+    TraceBuilder trace = program();
+    trace.message(message);
+    write(trace, kA, kX);
+    trace.at({0x401150}).sync_stream(kA);
+    write(trace, kA, kX, 0x401110);
+    trace.at({0x401160}).sync_context();
+    EXPECT_EQ(judged_syncs(trace).at(0x1150).verdict, verdict) << message;
+  }
+}
+
 TEST(Syncs, WhatMpiDoesIsNotSeen) {
   TraceBuilder trace = program();
   trace.module("/opt/mpi/lib/libmpi.so.40", 0x600000, 0x600000, 0x700000);
