@@ -228,7 +228,8 @@ void SyncTrial::changes(SyncKind kind) {
 
 void SyncTrial::host_touches() {
   for (std::size_t i = 0; i < rungs_.size(); ++i) {
-    if (rungs_[i].until_host) arrived(i);
+    // Others that the host makes are not of that place, and say nothing of how often it comes by.
+    if (rungs_[i].until_host && armed_[i].armed) arrived(i);
   }
 }
 

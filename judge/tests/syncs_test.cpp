@@ -238,6 +238,20 @@ TEST(Syncs, ItMayMoveToWhatDependsOnIt) {
   }
 }
 
+TEST(Syncs, ItMayMoveToTheHostsTouchWhateverElseTheHostTouches) {
+  for (const int others : {0, 3}) {
+    TraceBuilder trace = program();
+    for (int i = 0; i < others; ++i) trace.at({0x401400}).host_access(kPinned + 4096, 1, false);
+    const std::uint64_t copy = trace.at({0x401120}).copy_async("cuMemcpyDtoHAsync_v2", kA, kPinned, kX, 64);
+    trace.at({0x401150}).sync_stream(kA);
+    write(trace, kB, kY, 0x401110);
+    trace.at({0x401160}).host_access(kPinned, 1, false);
+    trace.at({0x401170}).sync_context();
+    const Syncs syncs = judged_syncs(trace, {}, {{.position = copy, .range = {kPinned, kPinned + 64}}});
+    EXPECT_EQ(syncs.at(0x1150).verdict, "narrower") << others;
+  }
+}
+
 TEST(Syncs, TwoThatDoTheSameAreAGroup) {
   for (const bool fixed : {false, true}) {
     TraceBuilder trace = program();
