@@ -126,7 +126,7 @@ void hand_out(bool all) {
     buffer = nullptr;
     used = size = 0;
   };
-  for (const Operation& operation : device().take(all)) {
+  for (const Operation& operation : device().take(present, all)) {
     const Shape& shape = kShapes[static_cast<std::size_t>(operation.activity)];
     if (used + shape.bytes > size) {
       complete();

@@ -41,9 +41,8 @@ void Device::wait() {
   }
 }
 
-std::vector<Operation> Device::take(bool all) {
+std::vector<Operation> Device::take(std::uint64_t present, bool all) {
   const std::lock_guard lock(mutex_);
-  const std::uint64_t present = now();
   std::vector<Operation> out;
   std::vector<Operation> rest;
   for (const Operation& operation : untold_) (all || operation.end <= present ? out : rest).push_back(operation);
