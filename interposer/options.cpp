@@ -46,7 +46,7 @@ void read_options(Options& options) {
   options.stack_depth = 24;
   options.follow_children = 1;
   options.host_guard = 1;
-  options.host_guard_cost = 2;
+  options.host_guard_cost = 1;
   options.host_frees = 1;
   options.perturb_seed = 1;
   options.footprint_launches = 64;

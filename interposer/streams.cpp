@@ -13,14 +13,21 @@
 namespace streamsan::recorder {
 namespace {
 
-constinit HandleTable<std::uint32_t, 1u << 16> g_known{};  // 1: it is non-blocking
+/// The context of the stream, an aligned address; its lowest bit: the stream is non-blocking.
+constexpr std::uint64_t kNonBlocking = 1;
+constinit HandleTable<std::uint64_t, 1u << 16> g_known{};
+
+std::uint64_t known(std::uint64_t handle) {
+  const auto* entry = handle > trace::kPerThreadStream ? g_known.find(handle) : nullptr;
+  return entry ? entry->value.load(std::memory_order_relaxed) : 0;
+}
 
 template <class Function>
 Function entry(std::size_t row) {
   return reinterpret_cast<Function>(driver_entry(row));
 }
 
-std::uint64_t context_of(CUstream stream) {
+std::uint64_t ask_for_context(CUstream stream) {
   CUcontext context = nullptr;
   auto get = entry<decltype(&::cuStreamGetCtx)>(api::Index::cuStreamGetCtx);
   return get && get(stream, &context) == CUDA_SUCCESS ? reinterpret_cast<std::uint64_t>(context) : current_context();
@@ -47,9 +54,10 @@ void stream_created(std::uint64_t handle, std::uint16_t api, std::uint32_t stack
   unsigned long long id = 0;
   if (auto get = entry<decltype(&::cuStreamGetFlags)>(api::Index::cuStreamGetFlags)) get(stream, &flags);
   if (auto get = entry<decltype(&::cuStreamGetId)>(api::Index::cuStreamGetId)) get(stream, &id);
-  std::uint64_t context = context_of(stream);
-  if (auto* known = g_known.insert(handle))
-    known->value.store((flags & CU_STREAM_NON_BLOCKING) != 0, std::memory_order_relaxed);
+  const bool non_blocking = (flags & CU_STREAM_NON_BLOCKING) != 0;
+  const std::uint64_t context = ask_for_context(stream);
+  if (auto* entry = g_known.insert(handle))
+    entry->value.store(context | (non_blocking ? kNonBlocking : 0), std::memory_order_relaxed);
   if (perturbing()) number_stream(handle);
   Slot slot = reserve(0);
   if (!slot) return;
@@ -58,15 +66,16 @@ void stream_created(std::uint64_t handle, std::uint16_t api, std::uint32_t stack
   slot.record->thread = thread_number();
   slot.record->stack = stack;
   slot.record->w[0] = handle;
-  slot.record->w[1] = (flags & CU_STREAM_NON_BLOCKING) != 0;
+  slot.record->w[1] = non_blocking;
   slot.record->w[2] = context;
   slot.record->w[3] = id;
   publish(slot);
 }
 
-bool is_non_blocking(std::uint64_t handle) {
-  const auto* known = handle > trace::kPerThreadStream ? g_known.find(handle) : nullptr;
-  return known && known->value.load(std::memory_order_relaxed) != 0;
+bool is_non_blocking(std::uint64_t handle) { return (known(handle) & kNonBlocking) != 0; }
+
+std::uint64_t context_of(const StreamArgument& stream) {
+  return stream.context ? stream.context : known(stream.handle) & ~kNonBlocking;
 }
 
 void stream_going(std::uint64_t handle) {

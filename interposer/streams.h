@@ -28,6 +28,8 @@ std::uint64_t current_context();
 
 /// Was it made with CU_STREAM_NON_BLOCKING? Special handles are not.
 bool is_non_blocking(std::uint64_t handle);
+/// The stream's context; 0: not known.
+std::uint64_t context_of(const StreamArgument& stream);
 /// Does the stream take part in a capture? Then what is submitted is not run, and our own calls would end up in the
 /// program's graph. Also true if the driver does not tell.
 bool is_being_captured(StreamArgument stream);

@@ -17,7 +17,6 @@ constexpr double kWaitMicroseconds = 6;
 
 enum class Way : std::uint8_t { None, ToDevice, ToHost };
 
-bool on_device(MemoryKind kind) { return kind == MemoryKind::Device || kind == MemoryKind::DeviceAsync; }
 
 /// The way of a copy that has pageable memory on its other side.
 Way pageable_way(const Record& record, const ordering::Model& model) {
@@ -30,10 +29,10 @@ Way pageable_way(const Record& record, const ordering::Model& model) {
   const MemoryKind from = kind_at(record.w[3]);
   const auto direction = static_cast<api::Direction>(record.flags >> trace::kDirectionShift & 7);
   const bool any = direction == api::Direction::ByAddress || direction == api::Direction::Array;
-  if (from == MemoryKind::Pageable && on_device(to) && (any || direction == api::Direction::HostToDevice)) {
+  if (from == MemoryKind::Pageable && is_on_device(to) && (any || direction == api::Direction::HostToDevice)) {
     return Way::ToDevice;
   }
-  if (to == MemoryKind::Pageable && on_device(from) && (any || direction == api::Direction::DeviceToHost)) {
+  if (to == MemoryKind::Pageable && is_on_device(from) && (any || direction == api::Direction::DeviceToHost)) {
     return Way::ToHost;
   }
   return Way::None;

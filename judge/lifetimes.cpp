@@ -40,7 +40,7 @@ void Judge::allocate(const Record& record) {
     const ordering::AllocationInfo* known = model_.find_allocation(range.begin);
     if (known && known->range.contains(range)) return;
   }
-  model_.allocate(call(record), range, kind);
+  model_.allocate(call(record), range, kind, handles_.context(record.w[4], thread));
 }
 
 void Judge::free(const Item& item) {

@@ -9,7 +9,7 @@ std::uint32_t Contexts::index_of(ContextId id) {
   // Indices are stored from 1, so that 0 marks a context met for the first time.
   std::uint32_t& index = indices_[static_cast<std::uint64_t>(id)];
   if (index == 0) {
-    contexts_.emplace_back();
+    contexts_.emplace_back().id = id;
     index = static_cast<std::uint32_t>(contexts_.size());
   }
   return index - 1;

@@ -58,6 +58,7 @@ class Gathered {
 struct Context {
   static constexpr LaneSlot kNone = ~LaneSlot{0};
 
+  ContextId id{};
   LaneSlot legacy = kNone;
   FlatMap<StreamId> per_thread;  ///< by thread
 

@@ -111,6 +111,7 @@ struct AllocationInfo {
   OpId op{};                  ///< DeviceAsync: the allocating operation
   ThreadId thread{};
   bool block = false;         ///< handed out by a pool of the program
+  std::optional<ContextId> context{};  ///< Device, DeviceAsync: of the device that holds it, if that is known
 };
 
 struct Hazard {

@@ -97,12 +97,16 @@ Lane* Model::Impl::lane(StreamId stream) {
   return slot ? &lanes[*slot] : nullptr;
 }
 
-OpId Model::Impl::begin(Call call, Lane& lane, LegacyRole role) {
+void Model::Impl::enter(const Call& call, Lane& lane, LegacyRole role) {
   if (variants) {
     enter_among(call, lane, role);
   } else {
     contexts.enter(lane, role);
   }
+}
+
+OpId Model::Impl::begin(Call call, Lane& lane, LegacyRole role) {
+  enter(call, lane, role);
   const HostClock& known = host(call.thread);
   if (lane.seen_host != &known || lane.seen_host_version != known.version) {
     lane.clock.join(known.clock);

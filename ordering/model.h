@@ -40,8 +40,11 @@
 //   * what is done to a pool's memory outside of the lives of its blocks is not compared with what is done inside.
 //
 // NOT MODELLED YET, but with a place: graphs (GraphId, graph_launch() orders but has no accesses), programmatic launch
-// (LaunchShape::programmatic), stream memory operations (stream_joins_all), peers and several contexts (ContextId is
-// everywhere; no cross-context barrier is modelled).
+// (LaunchShape::programmatic), stream memory operations (stream_joins_all).
+//
+// SEVERAL DEVICES. A context stands for its device: streams of two contexts are ordered by events, by the host, and by
+// copies between their memories in a legacy stream (R-CPY-40), which are actions of both legacy streams. Two contexts of
+// one device are taken for two devices there: that may miss a race.
 //
 // Cost: memory is bounded by live streams x live allocations, never by the length of the trace.
 // Threads: a Model is used by one thread at a time.
@@ -135,11 +138,13 @@ class Model {
   // ---- memory ----------------------------------------------------------------------------------------------------------
   /// A classic allocation: usable by everybody at once. A live allocation that overlaps `range` is ended first, without
   /// a hazard (its free was not seen).
-  AllocationId allocate(Call call, Range range, MemoryKind kind);
+  /// `context`: of the device that holds it, if that is known.
+  AllocationId allocate(Call call, Range range, MemoryKind kind, std::optional<ContextId> context = std::nullopt);
   /// R-SOA-01: an operation of `stream`; accesses not after it are hazards (use before allocation).
   AllocationId allocate_async(Call call, StreamId stream, Range range);
   /// R-ALC-02/05/08: every access must be before the call; the assumed clock lets cudaFree, cudaFreeHost and
-  /// cudaHostUnregister wait for all work of the device, DeviceAsync memory gets no such wait (R-ALC-03).
+  /// cudaHostUnregister wait for all work of the device, DeviceAsync memory gets no such wait (R-ALC-03). The device is the one
+  /// that holds the memory, whatever the calling thread's `context` is (measured); that of the context if none is known.
   /// No-op when nothing lives at `base`. Ends in returned().
   void free(Call call, ContextId context, Address base);
   /// R-SOA-03: an operation of `stream`; every access must be before it.
@@ -159,6 +164,7 @@ class Model {
   /// The kinds of memory on both sides, and so the row of the copy matrix, are found from the addresses (R-CPY-19).
   /// The host part (what is waited for, what is complete at return) takes effect in returned().
   /// A zero-byte copy is not an operation (R-CPY-23) and returns kNoOp.
+  /// In a legacy stream, between memories of two devices: an action of the legacy streams of both, too (R-CPY-40).
   OpId copy(Call call, StreamId stream, const Footprint& dst, const Footprint& src, Form form);
   OpId fill(Call call, StreamId stream, const Footprint& dst, Form form);
   OpId host_function(Call call, StreamId stream);

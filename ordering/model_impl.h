@@ -97,6 +97,14 @@ struct Point {
   const TwoClocks& clock;
 };
 
+/// The legacy streams of the devices that a copy in another one's goes from and to.
+struct Peers {
+  Lane* lanes[2] = {};
+  unsigned count = 0;
+
+  [[nodiscard]] std::span<Lane* const> all() const { return {lanes, count}; }
+};
+
 struct Model::Impl {
   Impl(Options options, HazardSink& hazard_sink, const WhatIf* what_if);
 
@@ -142,12 +150,19 @@ struct Model::Impl {
 
   StreamId open_stream(ContextId context, StreamKind kind, ThreadId thread);
 
+  /// The next operation of the stream begins: joins what the legacy barrier puts before it.
+  void enter(const Call& call, Lane& lane, LegacyRole role);
   OpId begin(Call call, Lane& lane, LegacyRole role);
+  /// R-CPY-40: the copy is an action of other devices' legacy streams, too.
+  OpId begin_between(Call call, Lane& lane, const Peers& peers);
+  [[nodiscard]] Peers peers_of(const Lane& lane, Address dst, Address src);
   void learn(HostClock& host, const TwoClocks& clocks);
 
   // model_what_if.cpp: what the variants of a what-if need beside their clocks
   /// As contexts.enter().
   void enter_among(const Call& call, Lane& lane, LegacyRole role);
+  /// The operation's barrier, in those among whom it is made, has put behind the lane what was not in `before`.
+  void tell_barrier(const Lane& lane, const VectorClock& before, const Among& among, OpId op);
   /// The thread makes a call at a place that a wait may have been moved to.
   void arrive(const Call& call) {
     if (variants) make_moved_waits(call);

@@ -28,7 +28,7 @@ std::optional<Rule> free_waits_by(MemoryKind kind) {
 }
 
 /// Can a pointer to such memory, once it was freed, be told from one that was handed out again? See freed_lives.h.
-bool leaves_a_stale_pointer(MemoryKind kind) { return kind == MemoryKind::Device || kind == MemoryKind::DeviceAsync; }
+bool leaves_a_stale_pointer(MemoryKind kind) { return is_on_device(kind); }
 
 Access free_access(Call call, OpId op, Range range) {
   return {.op = op,
@@ -78,12 +78,13 @@ void Model::Impl::end_overlapping(Range range) {
   freed.reused(range);
 }
 
-AllocationId Model::allocate(Call call, Range range, MemoryKind kind) {
+AllocationId Model::allocate(Call call, Range range, MemoryKind kind, std::optional<ContextId> context) {
   if (range.empty()) return {};
   impl_->end_overlapping(range);
   Allocation& allocation = impl_->allocations.add(impl_->next_allocation(), range, kind);
   allocation.info.site = call.site;
   allocation.info.thread = call.thread;
+  if (is_on_device(kind)) allocation.info.context = context;
   return allocation.info.id;
 }
 
@@ -91,7 +92,7 @@ AllocationId Model::allocate_async(Call call, StreamId stream, Range range) {
   Lane* lane = impl_->lane(stream);
   if (!lane || range.empty()) return {};
   const OpId op = impl_->begin(call, *lane, LegacyRole::NoAction);
-  const AllocationId id = allocate(call, range, MemoryKind::DeviceAsync);
+  const AllocationId id = allocate(call, range, MemoryKind::DeviceAsync, impl_->contexts[lane->context].id);
   Allocation& allocation = *impl_->allocations.find(range.begin);
   allocation.info.op = op;
   allocation.shadow.born({lane->slot, lane->last,
@@ -121,7 +122,8 @@ void Model::free(Call call, ContextId context, Address base) {
   TwoClocks clock = thread.host->clock;
   const std::optional<Rule> waits_by = free_waits_by(allocation->info.kind);
   if (waits_by) {
-    const TwoClocks& everything = impl_->contexts.everything(impl_->contexts.index_of(context));
+    const ContextId waited_for = allocation->info.context.value_or(context);
+    const TwoClocks& everything = impl_->contexts.everything(impl_->contexts.index_of(waited_for));
     clock.assumed.join(everything.assumed);
     thread.pending.active = true;
     thread.pending.leaned_on = waits_by;

@@ -12,6 +12,37 @@ MemoryKind Model::Impl::kind_at(Address address) {
   return allocation ? allocation->info.kind : MemoryKind::Pageable;
 }
 
+Peers Model::Impl::peers_of(const Lane& lane, Address dst, Address src) {
+  Peers out;
+  if (lane.kind != StreamKind::Legacy) return out;
+  const auto device_of = [this](Address address) {
+    const Allocation* allocation = address ? allocations.find(address) : nullptr;
+    return allocation ? allocation->info.context : std::nullopt;
+  };
+  const std::optional<ContextId> to = device_of(dst);
+  const std::optional<ContextId> from = device_of(src);
+  if (!to || !from || *to == *from) return out;
+  for (const ContextId context : {*to, *from}) {
+    const std::uint32_t index = contexts.index_of(context);
+    if (index == lane.context) continue;
+    if (contexts[index].legacy == Context::kNone) open_stream(context, StreamKind::Legacy, ThreadId{});
+    out.lanes[out.count++] = &lanes[contexts[index].legacy];
+  }
+  return out;
+}
+
+OpId Model::Impl::begin_between(Call call, Lane& lane, const Peers& peers) {
+  for (Lane* peer : peers.all()) enter(call, *peer, LegacyRole::Action);
+  const OpId op = begin(call, lane, LegacyRole::Action);
+  const Among among = variants ? variants->makes(call.site, Effect::Barrier) : Among{};
+  const VectorClock before = among.others.empty() ? VectorClock{} : lane.clock.assumed;
+  for (const Lane* peer : peers.all()) lane.clock.join(peer->clock, among);
+  if (variants) tell_barrier(lane, before, among, op);
+  // Their blocking streams join this as the barrier of their own context.
+  for (Lane* peer : peers.all()) peer->clock.join(lane.clock, among);
+  return op;
+}
+
 OpId Model::launch(Call call, StreamId stream, const LaunchShape& shape, std::span<const PointerArgument> pointers,
                    std::span<const KernelBytes> bytes) {
   Lane* lane = impl_->lane(stream);
@@ -62,7 +93,9 @@ OpId Model::copy(Call call, StreamId stream, const Footprint& dst, const Footpri
   const CopyRule rule = copy_rule(to, from, form);
   const bool syncs_first = rule.documented == HostEffect::Prior || rule.assumed == HostEffect::Prior;
   const TwoClocks prior = syncs_first ? impl_->contexts.covered_by(*lane) : TwoClocks{};
-  const OpId op = impl_->begin(call, *lane, LegacyRole::Action);
+  const Peers peers = impl_->peers_of(*lane, dst.base, src.base);
+  const OpId op =
+      peers.count == 0 ? impl_->begin(call, *lane, LegacyRole::Action) : impl_->begin_between(call, *lane, peers);
   Access access{.op = op, .site = call.site, .stream = stream, .thread = call.thread, .source = AccessSource::Copy};
   const Actor actor{lane->slot, lane->last, lane->clock, *thread.host};
   const bool borrows = form == Form::Asynchronous && rule.documented == HostEffect::None;

@@ -15,8 +15,6 @@
 namespace streamsan::ordering {
 namespace {
 
-bool is_host(MemoryKind kind) { return kind != MemoryKind::Device && kind != MemoryKind::DeviceAsync; }
-
 /// Does the base learn anything?
 bool gains(const VectorClock& known, const VectorClock& learns) {
   for (LaneSlot lane = 0; lane < learns.size(); ++lane) {
@@ -47,8 +45,12 @@ void Model::Impl::enter_among(const Call& call, Lane& lane, LegacyRole role) {
   const Among among = variants->makes(call.site, Effect::Barrier);
   const VectorClock before = among.others.empty() ? VectorClock{} : lane.clock.assumed;
   contexts.enter(lane, role, among);
+  tell_barrier(lane, before, among, OpId{last_op + 1});
+}
+
+void Model::Impl::tell_barrier(const Lane& lane, const VectorClock& before, const Among& among, OpId op) {
   if (among.others.empty() || !among.base || !gains(before, lane.clock.assumed)) return;
-  for (const VariantId variant : among.others) variants->sink().mattered(variant, OpId{last_op + 1});
+  for (const VariantId variant : among.others) variants->sink().mattered(variant, op);
   // What the legacy stream is after now may have touched anything.
   const VectorClock& now = lane.clock.assumed;
   for (LaneSlot slot = 0; slot < now.size(); ++slot) {
@@ -184,7 +186,7 @@ void Model::Impl::mark_access(Lane& lane, OpId op, SiteId site, Range range, Acc
   // One byte: a pointer of a kernel. Where it leads to nothing it may lead to memory of the host's all the same, since
   // there are devices that reach all of it; but not if it is doubtful that it is one.
   const bool known = memory != MemoryKind::Pageable || range.size() > 1 || mode != AccessMode::Doubtful;
-  if (!known || !is_host(memory)) return;
+  if (!known || is_on_device(memory)) return;
   mark(lane, op, site, mode == AccessMode::Read ? Exposure::Why::HostWrite : Exposure::Why::HostRead, range, memory);
 }
 

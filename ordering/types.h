@@ -70,4 +70,7 @@ enum class MemoryKind : std::uint8_t {
   Pageable,     ///< any other host memory
 };
 
+/// Does it lie on one device, and nowhere else?
+constexpr bool is_on_device(MemoryKind kind) { return kind == MemoryKind::Device || kind == MemoryKind::DeviceAsync; }
+
 }  // namespace streamsan::ordering

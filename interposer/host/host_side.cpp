@@ -117,7 +117,7 @@ void host_side_after(const CallWords& call, const void* frame) {
     case Kind::QueryEvent:
       return event_waited_for(call.w[0]);
     case Kind::SyncContext:
-      return all_waited_for();
+      return context_waited_for(call.w[0]);
     default:
       return;
   }

@@ -28,6 +28,7 @@ struct Loan {
   bool pageable = false;
   bool freeable = false;      // it is not CUDA's to free: pageable or registered
   bool non_blocking = false;  // the stream: the legacy stream does not wait for it (R-STR-12)
+  std::uint64_t working = 0;  // context of the stream; 0: not known
   bool told = false;          // of a touch: one is enough
   bool settled = false;       // the host has waited for it
   Operation operation;
@@ -109,6 +110,11 @@ std::uint32_t hash_of(const StreamArgument& stream) {
 
 bool same_stream(const StreamArgument& a, const StreamArgument& b) {
   return a.handle == b.handle && a.context == b.context;
+}
+
+/// Or may it?
+bool works_in(const Loan& loan, std::uint64_t context) {
+  return loan.working == context || loan.working == 0 || context == 0;
 }
 
 void note_count() { detail::g_loans.store(static_cast<std::uint32_t>(g_count), std::memory_order_relaxed); }
@@ -282,6 +288,7 @@ void add(std::uint64_t begin, std::uint64_t end, LoanUse use, const StreamArgume
                     .pageable = pageable,
                     .freeable = pageable || region->kind == ordering::MemoryKind::Registered,
                     .non_blocking = is_non_blocking(stream.handle),
+                    .working = context_of(stream),
                     .operation = operation,
                     .context = region ? region->context : 0,
                     .guarded = {}};
@@ -414,7 +421,9 @@ void stream_waited_for(StreamArgument stream) {
   const Holding holding(g_host_lock);
   if (!holding) return;
   const bool legacy = stream.handle == trace::kLegacyStream;
-  settle_if([&](const Loan& loan) { return same_stream(loan.stream, stream) || (legacy && !loan.non_blocking); });
+  settle_if([&](const Loan& loan) {
+    return same_stream(loan.stream, stream) || (legacy && !loan.non_blocking && works_in(loan, stream.context));
+  });
 }
 
 void event_recorded(std::uint64_t event, StreamArgument stream) {
@@ -525,11 +534,11 @@ void end_loans(std::uint64_t begin, std::uint64_t end, bool goes) {
   });
 }
 
-void all_waited_for() {
+void context_waited_for(std::uint64_t context) {
   if (!any_loans()) return;
   look_for_others();
   const Holding holding(g_host_lock);
-  if (holding) settle_if([](const Loan&) { return true; });
+  if (holding) settle_if([context](const Loan& loan) { return works_in(loan, context); });
 }
 
 void end_all_loans() {

@@ -6,7 +6,7 @@
 // only SAMPLES what the host does to memory that is perhaps lent, and the judge decides. A loan that is kept too long
 // costs a record that turns out to be harmless; one that is given back too early costs a bug that is not seen. Neither
 // makes a false report. Hence the simple rules here: a synchronisation with a stream (or event, or context) gives back
-// what was lent to that stream up to then, and order between streams is not followed.
+// what was lent to that stream (to streams of that context) up to then, and order between streams is not followed.
 //
 // What the host does is seen in three ways:
 //   * an instruction touches a page that guards.h has protected (pinned, registered and managed memory);
@@ -70,10 +70,10 @@ void lend(std::uint64_t begin, std::uint64_t bytes, LoanUse use, StreamArgument 
 /// The operation, whose record is at that position, was given a pointer, and how far it reaches is not known.
 void lend_from(std::uint64_t pointer, StreamArgument stream, std::uint64_t position = 0);
 
-/// The host has waited for the stream, for the event, or for everything.
+/// The host has waited for the stream, for the event, or for everything in the context.
 void stream_waited_for(StreamArgument stream);
 void event_waited_for(std::uint64_t event);
-void all_waited_for();
+void context_waited_for(std::uint64_t context);
 /// The event was recorded in the stream, after everything lent to it so far.
 void event_recorded(std::uint64_t event, StreamArgument stream);
 

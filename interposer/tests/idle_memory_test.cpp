@@ -21,9 +21,9 @@ TEST_F(SettledLoans, EventsAndContextsSettleToo) {
   end_loans_with_process();
   expect_idle(kFirst);
   lend_few(LoanUse::Writes);
-  all_waited_for();
+  context_waited_for(kContext);
   EXPECT_FALSE(readable(memory_));
-  all_waited_for();
+  context_waited_for(kContext);
   end_loans_with_process();
   expect_idle(kFirst);
 }

@@ -30,6 +30,8 @@ inline constexpr StreamArgument kStream{16, 0, 0};
 inline constexpr StreamArgument kOther{32, 0, 0};
 inline constexpr StreamArgument kNonBlocking{17, 0, 0};
 inline constexpr StreamArgument kLegacy{trace::kLegacyStream, 7, 0};
+inline constexpr std::uint64_t kContext = 7;
+inline constexpr StreamArgument kElsewhere{4096, 0, 0};  // a stream of another device
 
 inline bool readable(const void* at) {
   char byte;

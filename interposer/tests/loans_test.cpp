@@ -51,6 +51,25 @@ TEST_F(Loans, TheLegacyStreamWaitsForBlockingStreamsOnly) {
   EXPECT_FALSE(readable(memory_ + kPageBytes));
 }
 
+TEST_F(Loans, AContextGivesBackWhatItsStreamsUse) {
+  lend(address(memory_), kPageBytes, LoanUse::Writes, kStream, false);
+  lend(address(memory_) + kPageBytes, kPageBytes, LoanUse::Writes, kNonBlocking, false);
+  lend(address(memory_) + 2 * kPageBytes, kPageBytes, LoanUse::Writes, kLegacy, false);
+  context_waited_for(kContext + 1);
+  EXPECT_FALSE(readable(memory_));
+  context_waited_for(kContext);
+  for (std::size_t page = 0; page < 3; ++page) EXPECT_TRUE(readable(memory_ + page * kPageBytes));
+}
+
+TEST_F(Loans, WaitingForOneDeviceSaysNothingOfTheOther) {
+  lend_all(LoanUse::Writes, kElsewhere);
+  context_waited_for(kContext);
+  stream_waited_for(kLegacy);
+  EXPECT_FALSE(readable(memory_));
+  context_waited_for(kContext + 1);
+  EXPECT_TRUE(readable(memory_));
+}
+
 TEST_F(Loans, AnEventGivesBackWhatItHasCaptured) {
   lend(address(memory_), kPageBytes, LoanUse::Writes, kStream, false);
   lend(address(memory_) + 2 * kPageBytes, kPageBytes, LoanUse::Writes, kOther, false);

@@ -65,6 +65,10 @@ void unblock_faults() {}
 void* find_next(const char* name) { return dlsym(RTLD_DEFAULT, name); }
 /// Streams with odd handles are non-blocking.
 bool is_non_blocking(std::uint64_t handle) { return handle % 2 == 1; }
+/// Those from 4096 on are of another context.
+std::uint64_t context_of(const StreamArgument& stream) {
+  return stream.context ? stream.context : stream.handle < 4096 ? 7 : 8;
+}
 
 }  // namespace recorder
 }  // namespace streamsan

@@ -193,7 +193,9 @@ class Interpreter {
       case StepKind::Allocate: {
         constexpr MemoryKind kinds[] = {MemoryKind::Device, MemoryKind::Device, MemoryKind::Pinned, MemoryKind::Managed,
                                         MemoryKind::Registered};
-        model_.allocate(call, {base_of(s.object), base_of(s.object) + kMemoryBytes}, kinds[s.detail[0] % 5]);
+        std::optional<ContextId> device;
+        if (s.detail[1] % 4 != 0) device = context(s);
+        model_.allocate(call, {base_of(s.object), base_of(s.object) + kMemoryBytes}, kinds[s.detail[0] % 5], device);
         break;
       }
       case StepKind::AllocateAsync:

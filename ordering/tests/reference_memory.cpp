@@ -100,16 +100,17 @@ void ReferenceModel::access(Memory& memory, Node node, const Access& later) {
   memory.past.push_back({node, later});
 }
 
-AllocationId ReferenceModel::allocate(Call, Range range, MemoryKind kind) {
+AllocationId ReferenceModel::allocate(Call, Range range, MemoryKind kind, std::optional<ContextId> context) {
   end(range);
   std::erase_if(freed_, [range](const Freed& life) { return life.range.overlaps(range); });
   memories_.push_back({.id = AllocationId{++allocations_made_}, .range = range, .kind = kind});
+  if (kind == MemoryKind::Device || kind == MemoryKind::DeviceAsync) memories_.back().device = context;
   return memories_.back().id;
 }
 
 AllocationId ReferenceModel::allocate_async(Call call, StreamId id, Range range) {
   const Node node = new_operation(call, id, false);  // R-STR-17
-  const AllocationId made = allocate(call, range, MemoryKind::DeviceAsync);
+  const AllocationId made = allocate(call, range, MemoryKind::DeviceAsync, stream(id).context);
   access(memories_.back(), node,
          {.op = OpId{operations_},
           .stream = id,
@@ -155,8 +156,9 @@ void ReferenceModel::free(Call call, ContextId context, Address base) {
   ++operations_;
   const Node node = host_node(call.thread);
   if (memory->kind != MemoryKind::DeviceAsync) {  // R-ALC-02, R-ALC-03, R-ALC-05
-    nodes_[node].assumed = covered_by_context(context);
-    pending_[call.thread] = {.site = call.site, .learns = Edges{{}, covered_by_context(context)}};
+    const std::vector<Node> covered = covered_by_context(memory->device.value_or(context));
+    nodes_[node].assumed = covered;
+    pending_[call.thread] = {.site = call.site, .learns = Edges{{}, covered}};
   }
   check_end(*memory, node, OpId{operations_});
   if (memory->kind == MemoryKind::DeviceAsync || memory->kind == MemoryKind::Device) {

@@ -28,7 +28,8 @@ std::uint32_t ReferenceModel::host_of(ThreadId thread) const {
   return options_.host_threads == Options::HostThreads::Joined ? 0 : static_cast<std::uint32_t>(thread);
 }
 
-ReferenceModel::Node ReferenceModel::new_operation(Call call, StreamId id, bool action) {
+ReferenceModel::Node ReferenceModel::new_operation(Call call, StreamId id, bool action,
+                                                   const std::set<ContextId>& also) {
   ++operations_;
   const Node node = new_node();
   std::vector<Node>& before = nodes_[node].documented;
@@ -44,7 +45,25 @@ ReferenceModel::Node ReferenceModel::new_operation(Call call, StreamId id, bool 
   }
   own.nodes.push_back(node);
   if (action && !no_barrier) own.actions.push_back(node);
+  if (no_barrier) return node;
+  for (const ContextId context : also) {
+    if (context == stream(id).context) continue;
+    Stream& legacy = stream(legacy_stream(context));
+    append(before, legacy.nodes);
+    for (const Stream& other : streams_) {
+      if (other.context == context && is_blocking(other.kind)) append(before, other.nodes);
+    }
+    legacy.nodes.push_back(node);
+    legacy.actions.push_back(node);
+  }
   return node;
+}
+
+std::set<ContextId> ReferenceModel::devices_between(StreamId id, Address dst, Address src) {
+  const Memory* to = outer_at(dst);
+  const Memory* from = outer_at(src);
+  if (stream(id).kind != StreamKind::Legacy || !to || !from || !to->device || !from->device) return {};
+  return *to->device == *from->device ? std::set<ContextId>{} : std::set{*to->device, *from->device};
 }
 
 std::vector<bool> ReferenceModel::before(Node node, bool also_assumed) const {
@@ -211,7 +230,7 @@ OpId ReferenceModel::copy(Call call, StreamId id, const Footprint& dst, const Fo
   pending_.erase(call.thread);
   if (dst.width * dst.rows * dst.slices == 0) return kNoOp;  // R-CPY-23
   const std::vector<Node> prior = covered_by_stream(id);
-  const Node node = new_operation(call, id, true);
+  const Node node = new_operation(call, id, true, devices_between(id, dst.base, src.base));
   const MemoryKind to = kind_at(dst.base);
   const MemoryKind from = kind_at(src.base);
   if (form == Form::Asynchronous || from != MemoryKind::Pageable) {  // R-CPY-01

@@ -47,7 +47,7 @@ class ReferenceModel {
   EventId create_event() { return EventId{++events_made_}; }
   void destroy_event(EventId event) { records_.erase(event); }
 
-  AllocationId allocate(Call call, Range range, MemoryKind kind);
+  AllocationId allocate(Call call, Range range, MemoryKind kind, std::optional<ContextId> context = std::nullopt);
   AllocationId allocate_async(Call call, StreamId stream, Range range);
   void free(Call call, ContextId context, Address base);
   OpId free_async(Call call, StreamId stream, Address base);
@@ -102,6 +102,7 @@ class ReferenceModel {
     AllocationId id{};
     Range range;
     MemoryKind kind{};
+    std::optional<ContextId> device{};  ///< that holds it, if it lies on one
     std::vector<PastAccess> past;
     bool all_exact = true;
     bool block = false;
@@ -134,7 +135,10 @@ class ReferenceModel {
 
   [[nodiscard]] bool is_cut(const Cut& cut) const { return cut_ == cut; }
   Node new_node();
-  Node new_operation(Call call, StreamId stream, bool action);
+  /// `action`: in the sense of R-STR-10. `also`: other contexts for whose legacy streams it is one.
+  Node new_operation(Call call, StreamId stream, bool action, const std::set<ContextId>& also = {});
+  /// R-CPY-40: the devices on both sides of a copy between two, in a legacy stream.
+  std::set<ContextId> devices_between(StreamId stream, Address dst, Address src);
   Stream& stream(StreamId id) { return streams_[static_cast<std::size_t>(id) - 1]; }
   std::uint32_t host_of(ThreadId thread) const;
   std::vector<Node> covered_by_stream(StreamId id);

@@ -3,12 +3,14 @@
 // What it costs that the host's touches of memory under a copy are watched, in two kinds of program that are right:
 //
 //   host_guard load MIB   a loader with two pinned slots: the host waits for a slot's event, fills it, submits the copy
-//   and
-//                         a small kernel, and records the event. The pages of each slot are lent and given back each
-//                         time
+//                         and a small kernel, and records the event. The pages of each slot are lent and given back
+//                         each time
 //   host_guard read       a small result is copied back, waited for and read, as fast as it goes: nothing else hides
-//   the
-//                         cost of a guard here
+//                         the cost of a guard here
+//
+// How fast the host fills a slot depends on where its pages lie, by a tenth for 4 MiB: each block has slots of its own,
+// so that the median is over several places and two processes can be compared. Where steps are short, the untimed ones last
+// until what guards may cost beside their share (guards.cpp) is spent: timed is the share.
 //
 // usage: host_guard load MIB | read 0, then [BLOCKS [STEPS [UNTIMED]]]
 // prints {"ms": ..., "launches": ...}: the median block, for one step
@@ -21,6 +23,7 @@
 namespace {
 
 constexpr int kSlots = 2;
+constexpr int kPlaces = 8;
 
 __global__ void step(const unsigned* batch, unsigned* result) {
   if (threadIdx.x == 0) *result += batch[blockIdx.x];
@@ -48,16 +51,19 @@ void load(const Plan& plan, size_t bytes, cudaStream_t stream) {
     unsigned* host;
     unsigned* batch;
     cudaEvent_t read;
-  } slots[kSlots];
+  } slots[kPlaces][kSlots];
   unsigned* result = device<unsigned>(sizeof(unsigned));
-  for (Slot& slot : slots) {
-    slot.host = pinned<unsigned>(bytes);
-    slot.batch = device<unsigned>(bytes);
-    MUST(cudaEventCreateWithFlags(&slot.read, cudaEventDisableTiming) == cudaSuccess);
+  for (auto& place : slots) {
+    for (Slot& slot : place) {
+      slot.host = pinned<unsigned>(bytes);
+      slot.batch = device<unsigned>(bytes);
+      MUST(cudaEventCreateWithFlags(&slot.read, cudaEventDisableTiming) == cudaSuccess);
+    }
   }
   int number = 0;
   time_steady(plan, [&] {
-    const Slot& slot = slots[++number % kSlots];
+    const Slot& slot = slots[number / plan.launches % kPlaces][number % kSlots];
+    ++number;
     MUST(cudaEventSynchronize(slot.read) == cudaSuccess);
     std::memset(slot.host, number, bytes);
     MUST(cudaMemcpyAsync(slot.batch, slot.host, bytes, cudaMemcpyHostToDevice, stream) == cudaSuccess);
@@ -89,10 +95,11 @@ int main(int argc, char** argv) {
   MUST(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) == cudaSuccess);
   const size_t mib = std::strtoul(argv[2], nullptr, 10);
   if (std::strcmp(argv[1], "read") == 0) {
-    read(Plan(argc - 2, argv + 2, {.blocks = 15, .launches = 1000, .untimed = 2000}), stream);
+    read(Plan(argc - 2, argv + 2, {.blocks = 15, .launches = 1000, .untimed = 40'000}), stream);
   } else {
-    const int steps = mib < 16 ? 50 : 8;  // some ten milliseconds
-    load(Plan(argc - 2, argv + 2, {.blocks = 15, .launches = steps, .untimed = 2 * steps}), mib << 20, stream);
+    const Counts usual = mib < 16 ? Counts{.blocks = 16, .launches = 50, .untimed = 4000}
+                                  : Counts{.blocks = 16, .launches = 8, .untimed = 16};
+    load(Plan(argc - 2, argv + 2, usual), mib << 20, stream);
   }
   return 0;
 }

@@ -42,8 +42,8 @@ def cupti_folder():
 
 @functools.cache
 def missing(need):
-    """Why `need` is not met, or an empty string. "module:NAME", "header:NAME", "tool:NAME", "file:cupti", or
-    "capability:9.0": a device that runs what was compiled for it."""
+    """Why `need` is not met, or an empty string. "module:NAME", "header:NAME", "tool:NAME", "file:cupti",
+    "capability:9.0": a device that runs what was compiled for it, or "devices:2": as many at least."""
     kind, name = need.split(":", 1)
     if kind == "module":
         return "" if importlib.util.find_spec(name) else f"no Python package {name}"
@@ -54,6 +54,9 @@ def missing(need):
     if kind == "capability":
         here = output_of("nvidia-smi", "--query-gpu=compute_cap", "--format=csv,noheader").partition("\n")[0].strip()
         return "" if here == name else f"compute capability {here or 'unknown'}, not {name}"
+    if kind == "devices":
+        here = output_of("nvidia-smi", "--list-gpus").count("\n")
+        return "" if here >= int(name) else f"{here} device{'s' * (here != 1)}, not {name}"
     if need == "file:cupti":
         return "" if cupti_folder() else "no CUPTI in the toolkit"
     raise ValueError(need)

@@ -3,13 +3,10 @@
 import re
 import unittest
 
-from suite import (build, cases, cases_computed, cases_confirm, cases_footprints, cases_host, cases_python, cases_syncs,
-                   execute, machine)
+from suite import build, cases, cases_computed, cases_footprints, execute, machine
 from suite.case import COMPUTED, INFERRED, MEASURED
+from suite.every import CASES
 from suite.expect import site_line
-
-CASES = [*cases.CASES, *cases_python.CASES, *cases_footprints.CASES, *cases_computed.CASES, *cases_host.CASES,
-             *cases_confirm.CASES, *cases_syncs.CASES]
 
 
 class Tables(unittest.TestCase):
@@ -64,7 +61,7 @@ class Tables(unittest.TestCase):
         for case in CASES:
             self.assertTrue(hasattr(execute.Runner, "mode_" + case.mode), case.name)
             for need in case.needs:
-                self.assertIn(need.split(":")[0], ("module", "header", "file", "tool", "capability"))
+                self.assertIn(need.split(":")[0], ("module", "header", "file", "tool", "capability", "devices"))
 
     def test_racy_and_fixed_are_different_programs(self):
         for case in CASES:

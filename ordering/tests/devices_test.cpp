@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Several devices: each has a context with a legacy stream of its own (R-STR-22), and only events, the host and copies
+// between their memories in a legacy stream (R-CPY-40) order their work. Which streams such a copy waits for and holds
+// up was measured with two H200 (docs/model.md).
+#include "ordering/tests/program.h"
+
+namespace streamsan::ordering::testing {
+namespace {
+
+class Devices : public Program {
+ protected:
+  Address memory_of(std::optional<ContextId> device, MemoryKind kind = MemoryKind::Device) {
+    const Address base = next_address;
+    next_address += kMemory * 2;
+    model.allocate(call(), {base, base + kMemory}, kind, device);
+    return base;
+  }
+  StreamId there(StreamKind kind = StreamKind::Blocking) { return model.create_stream(kOtherContext, kind); }
+  StreamId legacy_there() { return model.legacy_stream(kOtherContext); }
+  /// From this device to the other one.
+  void move(StreamId stream, Form form = Form::Synchronous) { copy(stream, bytes(far), bytes(near), form); }
+
+  const Address near = memory_of(kContext);
+  const Address far = memory_of(kOtherContext);
+};
+
+TEST_F(Devices, NothingOrdersTheirDefaultStreams) {
+  write(legacy(), near);
+  read(legacy_there(), near);
+  EXPECT_TRUE(one(HazardKind::ReadAfterWrite));
+}
+
+TEST_F(Devices, R_CPY_40_TheCopyWaitsForTheOtherDevice) {
+  write(there(), far);
+  move(legacy());
+  EXPECT_TRUE(silent());
+  write(legacy_there(), far);
+  move(legacy(), Form::Asynchronous);
+  EXPECT_TRUE(silent());
+}
+
+TEST_F(Devices, R_CPY_40_TheOtherDeviceWaitsForTheCopy) {
+  const StreamId early = there();
+  write(early, near + kAccess);  // it was there before
+  move(legacy());
+  read(legacy_there(), far);
+  read(there(), far);
+  read(early, far);
+  EXPECT_TRUE(silent());
+}
+
+TEST_F(Devices, R_CPY_40_ItIsABarrierBothWays) {
+  const Address a = memory_of(kOtherContext);
+  const Address b = memory_of(kContext);
+  write(there(), a);
+  write(blocking(), b);
+  move(legacy());
+  read(blocking(), a);
+  read(there(), b);
+  EXPECT_TRUE(silent());
+}
+
+TEST_F(Devices, R_CPY_40_AlsoOfDevicesThatAreNotCurrent) {
+  constexpr ContextId kThird{9};
+  write(there(), far);
+  copy(model.legacy_stream(kThird), bytes(far), bytes(near), Form::Synchronous);
+  read(there(), far);
+  write(blocking(), near);
+  EXPECT_TRUE(silent());
+}
+
+TEST_F(Devices, R_CPY_40_NonBlockingStreamsTakeNoPart) {
+  const StreamId other = there(StreamKind::NonBlocking);
+  write(other, far);
+  move(legacy());
+  EXPECT_TRUE(one(HazardKind::WriteAfterWrite));
+  read(other, far);
+  EXPECT_TRUE(one(HazardKind::ReadAfterWrite));
+}
+
+TEST_F(Devices, R_CPY_41_InAnotherStreamItIsNoBarrier) {
+  for (const StreamId stream : {blocking(), non_blocking(), there()}) {
+    const Address a = memory_of(kOtherContext);
+    copy(stream, bytes(a), bytes(near), Form::Asynchronous);
+    read(legacy_there() == stream ? there() : there(StreamKind::NonBlocking), a);
+    EXPECT_TRUE(one(HazardKind::ReadAfterWrite));
+  }
+}
+
+TEST_F(Devices, ACopyInsideOfOneDeviceIsNoBarrierOfTheOther) {
+  write(there(), far);
+  copy(legacy(), bytes(memory_of(kContext)), bytes(near), Form::Synchronous);
+  read(legacy(), far);
+  EXPECT_TRUE(one(HazardKind::ReadAfterWrite));
+}
+
+TEST_F(Devices, NorIsOneFromTheHostOrOfMemoryThatIsNobodysOrUnknown) {
+  for (const Address other :
+       {memory_of(std::nullopt), memory_of(kContext, MemoryKind::Managed), memory_of(kContext, MemoryKind::Pinned)}) {
+    const Address a = memory_of(kOtherContext);
+    write(there(), a);
+    copy(legacy(), bytes(far), bytes(other), Form::Asynchronous);
+    read(legacy(), a);
+    EXPECT_TRUE(one(HazardKind::ReadAfterWrite));
+    sync_context();
+    model.sync_context(call(), kOtherContext);
+    model.returned(kMain, true);
+  }
+}
+
+TEST_F(Devices, StreamOrderedMemoryIsOfTheDeviceOfItsStream) {
+  const Address a = 0x5'0000'0000;
+  const StreamId stream = there();
+  model.allocate_async(call(), stream, {a, a + kMemory});
+  write(stream, a);
+  copy(legacy(), bytes(near), bytes(a), Form::Asynchronous);
+  read(legacy_there(), near);
+  EXPECT_TRUE(silent());
+}
+
+TEST_F(Devices, R_EVT_06_AnEventOrdersAcrossThem) {
+  const StreamId here = non_blocking();
+  const StreamId other = there(StreamKind::NonBlocking);
+  write(here, near);
+  edge(here, other);
+  read(other, near);
+  EXPECT_TRUE(silent());
+}
+
+TEST_F(Devices, R_SYN_03_WaitingForOneSaysNothingOfTheOther) {
+  write(there(), far);
+  sync_context();
+  read(blocking(), far);
+  EXPECT_TRUE(one(HazardKind::ReadAfterWrite));
+}
+
+TEST_F(Devices, R_ALC_02_AFreeWaitsForTheDeviceThatHoldsTheMemory) {
+  read(there(StreamKind::NonBlocking), far);
+  free(far);  // with this device current
+  EXPECT_TRUE(one_latent(HazardKind::FreeWhileInUse, Rule::ALC_02));
+  read(there(StreamKind::NonBlocking), near);
+  free(near);
+  EXPECT_TRUE(one(HazardKind::FreeWhileInUse));
+}
+
+}  // namespace
+}  // namespace streamsan::ordering::testing
