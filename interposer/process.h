@@ -31,6 +31,7 @@ struct ThreadState {
   StackCache* stack_cache;
   const void* call_frame;  ///< of the wrapper of the driver call it is in; stale after a long jump out of one
   std::uint32_t calls;     ///< driver calls made so far, this one included
+  std::uint64_t context;   ///< current to it when that was last asked for
 };
 extern constinit thread_local ThreadState t_thread __attribute__((tls_model("initial-exec")));
 

@@ -13,36 +13,59 @@
 namespace streamsan::recorder {
 namespace {
 
+template <class Function>
+Function entry_of(std::size_t row) {
+  return reinterpret_cast<Function>(driver_entry(row));
+}
+
 /// The context of the stream, an aligned address; its lowest bit: the stream is non-blocking.
 constexpr std::uint64_t kNonBlocking = 1;
 constinit HandleTable<std::uint64_t, 1u << 16> g_known{};
+
+constinit HandleTable<std::uint32_t, 256> g_contexts{};  // 1: its record is written
+
+void meet_context(std::uint64_t context) {
+  t_thread.context = context;
+  if (context == 0) return;
+  auto* entry = g_contexts.insert(context);
+  if (!entry || entry->value.exchange(1, std::memory_order_relaxed)) return;
+  CUdevice device = 0;
+  auto ask = entry_of<decltype(&::cuCtxGetDevice)>(api::Index::cuCtxGetDevice);
+  if (!ask || ask(&device) != CUDA_SUCCESS) return;
+  Slot slot = reserve(0);
+  if (!slot) return;
+  slot.record->kind = trace::Kind::Context;
+  slot.record->thread = thread_number();
+  slot.record->w[0] = context;
+  slot.record->w[1] = static_cast<std::uint64_t>(device);
+  publish(slot);
+}
 
 std::uint64_t known(std::uint64_t handle) {
   const auto* entry = handle > trace::kPerThreadStream ? g_known.find(handle) : nullptr;
   return entry ? entry->value.load(std::memory_order_relaxed) : 0;
 }
 
-template <class Function>
-Function entry(std::size_t row) {
-  return reinterpret_cast<Function>(driver_entry(row));
-}
-
 std::uint64_t ask_for_context(CUstream stream) {
   CUcontext context = nullptr;
-  auto get = entry<decltype(&::cuStreamGetCtx)>(api::Index::cuStreamGetCtx);
+  auto get = entry_of<decltype(&::cuStreamGetCtx)>(api::Index::cuStreamGetCtx);
   return get && get(stream, &context) == CUDA_SUCCESS ? reinterpret_cast<std::uint64_t>(context) : current_context();
 }
 
 }  // namespace
 
 std::uint64_t current_context() {
-  CUcontext context = nullptr;
-  auto get = entry<decltype(&::cuCtxGetCurrent)>(api::Index::cuCtxGetCurrent);
-  return get && get(&context) == CUDA_SUCCESS ? reinterpret_cast<std::uint64_t>(context) : 0;
+  CUcontext current = nullptr;
+  auto get = entry_of<decltype(&::cuCtxGetCurrent)>(api::Index::cuCtxGetCurrent);
+  if (!get || get(&current) != CUDA_SUCCESS) return 0;
+  const auto context = reinterpret_cast<std::uint64_t>(current);
+  if (context != t_thread.context) [[unlikely]]
+    meet_context(context);
+  return context;
 }
 
 bool is_being_captured(StreamArgument stream) {
-  auto ask = entry<decltype(&::cuStreamIsCapturing)>(api::Index::cuStreamIsCapturing);
+  auto ask = entry_of<decltype(&::cuStreamIsCapturing)>(api::Index::cuStreamIsCapturing);
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
   return !ask || ask(reinterpret_cast<CUstream>(stream.handle), &status) != CUDA_SUCCESS ||
          status != CU_STREAM_CAPTURE_STATUS_NONE;
@@ -52,8 +75,8 @@ void stream_created(std::uint64_t handle, std::uint16_t api, std::uint32_t stack
   auto stream = reinterpret_cast<CUstream>(handle);
   unsigned flags = 0;
   unsigned long long id = 0;
-  if (auto get = entry<decltype(&::cuStreamGetFlags)>(api::Index::cuStreamGetFlags)) get(stream, &flags);
-  if (auto get = entry<decltype(&::cuStreamGetId)>(api::Index::cuStreamGetId)) get(stream, &id);
+  if (auto get = entry_of<decltype(&::cuStreamGetFlags)>(api::Index::cuStreamGetFlags)) get(stream, &flags);
+  if (auto get = entry_of<decltype(&::cuStreamGetId)>(api::Index::cuStreamGetId)) get(stream, &id);
   const bool non_blocking = (flags & CU_STREAM_NON_BLOCKING) != 0;
   const std::uint64_t context = ask_for_context(stream);
   if (auto* entry = g_known.insert(handle))
@@ -83,7 +106,11 @@ void stream_going(std::uint64_t handle) {
   if (perturbing()) forget_number(handle);
 }
 
-void forget_streams() { g_known.clear(); }
+void forget_streams() {
+  g_known.clear();
+  g_contexts.clear();
+  t_thread.context = 0;
+}
 
 StreamArgument resolve_stream(std::uint64_t handle, api::DefaultStream meaning_of_zero) {
   std::uint16_t flags = 0;

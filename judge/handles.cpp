@@ -35,6 +35,13 @@ ContextId Handles::context(std::uint64_t raw, ThreadId thread) {
   return ContextId{id};
 }
 
+void Handles::place_context(std::uint64_t raw, std::uint32_t device, ThreadId thread) {
+  if (raw == 0) return;
+  devices_[key(context(raw, thread))] = device + 1;
+  if (first_device_ == 0) first_device_ = device + 1;
+  several_devices_ |= first_device_ != device + 1;
+}
+
 void Handles::destroy_context(std::uint64_t raw) {
   std::uint32_t* id = contexts_.find(raw);
   if (!id) return;
@@ -110,7 +117,12 @@ void Handles::name_stream(std::uint64_t raw, std::string name) {
   if (StreamLife* life = stream_lives_.find(*id)) life->name = std::move(name);
 }
 
-const StreamLife* Handles::life(StreamId stream) const { return stream_lives_.find(key(stream)); }
+const StreamLife* Handles::life(StreamId stream) const {
+  StreamLife* life = stream_lives_.find(key(stream));
+  if (!life || !several_devices_) return life;
+  if (const std::uint32_t* device = devices_.find(key(life->context))) life->device = *device - 1;
+  return life;
+}
 
 bool Handles::exists(StreamId stream) const {
   const StreamLife* known = life(stream);

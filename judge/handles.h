@@ -31,10 +31,11 @@ struct StreamLife {
   std::uint64_t unique = 0;  ///< cuStreamGetId, 0: not known
   ordering::ContextId context{};
   ordering::StreamKind kind = ordering::StreamKind::Blocking;
-  ordering::ThreadId thread{};  ///< PerThread: whose
-  std::uint32_t number = 0;     ///< 1, 2, 3 in order of creation: "stream 2"
-  std::uint32_t capture = 0;    ///< the capture it takes part in, 0: none
-  std::string name;             ///< given by the program
+  ordering::ThreadId thread{};          ///< PerThread: whose
+  std::optional<std::uint32_t> device;  ///< ordinal; of a program that uses one device: none
+  std::uint32_t number = 0;             ///< 1, 2, 3 in order of creation: "stream 2"
+  std::uint32_t capture = 0;            ///< the capture it takes part in, 0: none
+  std::string name;                     ///< given by the program
 };
 
 struct EventLife {
@@ -51,6 +52,8 @@ class Handles {
 
   /// 0 stands for the context the thread used last.
   ordering::ContextId context(std::uint64_t raw, ordering::ThreadId thread);
+  /// The context is current to the thread, and of that device.
+  void place_context(std::uint64_t raw, std::uint32_t device, ordering::ThreadId thread);
   void destroy_context(std::uint64_t raw);
 
   ordering::StreamId stream(std::uint64_t raw, std::uint64_t raw_context, ordering::ThreadId thread);
@@ -88,13 +91,16 @@ class Handles {
   ordering::Model& model_;
   ordering::FlatMap<std::uint32_t> contexts_;      ///< raw -> ContextId
   ordering::FlatMap<std::uint32_t> last_context_;  ///< thread -> ContextId
+  ordering::FlatMap<std::uint32_t> devices_;       ///< ContextId -> ordinal + 1
+  std::uint32_t first_device_ = 0;                 ///< ordinal + 1
+  bool several_devices_ = false;
   std::uint32_t next_context_ = 1;
   std::uint32_t newest_context_ = 0;
 
   ordering::FlatMap<std::uint32_t> streams_;     ///< raw -> StreamId
   ordering::FlatMap<std::uint32_t> legacy_;      ///< ContextId -> StreamId
   ordering::FlatMap<std::uint32_t> per_thread_;  ///< ContextId << 32 | thread -> StreamId
-  ordering::FlatMap<StreamLife> stream_lives_;
+  mutable ordering::FlatMap<StreamLife> stream_lives_;  ///< their device is looked up when they are asked for
   std::deque<ordering::StreamId> destroyed_streams_;  ///< lives kept for reports, the oldest first
   std::uint32_t next_stream_number_ = 1;
 

@@ -229,12 +229,14 @@ void SiteReader::add_to(Fingerprint& print, SiteId site) const {
 
 report::Stream stream_report(const StreamLife& life) {
   report::Stream out{.handle = life.handle};
+  const std::string device = life.device ? " of device " + std::to_string(*life.device) : "";
   switch (life.kind) {
     case ordering::StreamKind::Legacy:
-      return {"the legacy default stream", "legacy", life.handle};
+      return {"the legacy default stream" + device, "legacy", life.handle};
     case ordering::StreamKind::PerThread:
-      return {"the per-thread default stream of thread " + std::to_string(static_cast<std::uint32_t>(life.thread)),
-              "per-thread", life.handle};
+      return {
+          "the per-thread default stream of thread " + std::to_string(static_cast<std::uint32_t>(life.thread)) + device,
+          "per-thread", life.handle};
     case ordering::StreamKind::Blocking:
       out.kind = "blocking";
       break;
@@ -245,6 +247,7 @@ report::Stream stream_report(const StreamLife& life) {
   out.name = life.number == 0    ? "a destroyed stream"
              : life.name.empty() ? "stream " + std::to_string(life.number)
                                  : "stream \"" + life.name + "\"";
+  if (life.number != 0) out.name += device;
   return out;
 }
 

@@ -41,7 +41,7 @@
 namespace streamsan::trace {
 
 inline constexpr std::uint64_t kMagic = 0x31656361'72747353ull;  // "Sstrace1"
-inline constexpr std::uint32_t kVersion = 5;
+inline constexpr std::uint32_t kVersion = 6;
 inline constexpr std::uint32_t kOldestVersion = 1;  ///< still read: it lacks what is marked "format 2" below
 inline constexpr std::size_t kHeaderBytes = 4096;
 inline constexpr std::size_t kSlotBytes = 64;
@@ -225,6 +225,10 @@ enum class Kind : std::uint8_t {
   PythonFrame,  ///< a line of Python that a call stack goes through: w0 id, w1 line or 0, w2 length of the function's
                 ///< name (with its class from Python 3.11 on; cut at its end at kMostPythonFunction bytes), w3 length
                 ///< of the file's name (cut at its beginning at kMostPythonFile bytes); continuation: both, in UTF-8
+
+  // A definition; trace format 6.
+  Context,  ///< a context was current to a thread for the first time: w0 ctx, w1 ordinal of its device. Perhaps behind
+            ///< the first record that refers to it
 };
 
 inline constexpr std::size_t kMostPythonFunction = 1000;
@@ -243,12 +247,12 @@ enum class HostFreeWay : std::uint32_t {
   Frame,  ///< the function whose local variable it was has returned
 };
 
-inline constexpr Kind kLastKind = Kind::PythonFrame;
+inline constexpr Kind kLastKind = Kind::Context;
 
 /// Is the record no operation, but something later records refer to?
 constexpr bool is_definition(Kind kind) {
   return (kind >= Kind::Module && kind <= Kind::Message) || kind == Kind::Footprint || kind == Kind::Arguments ||
-         kind == Kind::PythonFrame;
+         kind == Kind::PythonFrame || kind == Kind::Context;
 }
 
 /// A set of bytes that a kernel touches in one way: `slices` times `rows` runs of `width` bytes, the rows `pitch`

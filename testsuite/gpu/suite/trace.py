@@ -11,7 +11,7 @@ import struct
 from pathlib import Path
 
 MAGIC = 0x3165636172747353
-VERSION = 5
+VERSION = 6
 HEADER_BYTES = 4096
 SLOT_BYTES = 64
 PUBLISHED = 1
@@ -21,7 +21,7 @@ KINDS = (
     "EventRecord", "EventWait", "SyncStream", "SyncEvent", "SyncContext", "CallEnd", "QueryStream", "QueryEvent",
     "CaptureBegin", "CaptureEnd", "GraphInstantiate", "GraphLaunch", "Unload", "ContextDestroy", "Init", "NameStream",
     "Footprint", "Arguments", "HostAccess", "HostFree", "BlockAlloc", "BlockFree", "BlockUse", "Signal", "Await",
-    "NameMemory", "CallFailed", "ClockRead", "EventTime", "HostIdle", "GpuTime", "PythonFrame")
+    "NameMemory", "CallFailed", "ClockRead", "EventTime", "HostIdle", "GpuTime", "PythonFrame", "Context")
 
 _HEADER = struct.Struct("<QIIQIIQQQQ")
 _RECORD = struct.Struct("<IBBH")
