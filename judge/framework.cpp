@@ -52,11 +52,15 @@ Framework first_of(const std::array<Sign, N>& signs, Holds holds) {
   return it == signs.end() ? Framework::None : it->framework;
 }
 
+/// "torch/nn/linear.py" of an installed file; of any other nothing.
+std::string_view inside_packages(std::string_view path) {
+  constexpr std::string_view kFolder = "-packages/";
+  const std::size_t at = path.rfind(kFolder);
+  return at == std::string_view::npos ? std::string_view{} : path.substr(at + kFolder.size());
+}
+
 Framework of_package(std::string_view path) {
-  constexpr std::string_view kPackagesFolder = "-packages/";
-  const std::size_t at = path.rfind(kPackagesFolder);
-  if (at == std::string_view::npos) return Framework::None;
-  const std::string_view inside = path.substr(at + kPackagesFolder.size());
+  const std::string_view inside = inside_packages(path);
   return first_of(kPackages, [&](std::string_view text) { return inside.starts_with(text); });
 }
 
@@ -76,8 +80,6 @@ bool is_own(const Frame& frame) {
   if (is_python(frame)) return true;
   return frame.module.find('/') != std::string::npos && !base_name(frame.module).starts_with("__triton_launcher");
 }
-
-bool is_own_python(const Frame& frame) { return is_python(frame) && !frame.library && !frame.file.empty(); }
 
 }  // namespace
 
@@ -111,7 +113,12 @@ Framework submitter_of_both(const Submission& a, const Submission& b) {
 }
 
 std::string python_place(const std::vector<Frame>& stack) {
-  const auto it = std::find_if(stack.begin(), stack.end(), is_own_python);
+  const auto own = [](const Frame& frame) { return is_python(frame) && !frame.library; };
+  const auto installed = [](const Frame& frame) {
+    return is_python(frame) && !inside_packages(frame.file).empty() && framework_of(frame) == Framework::None;
+  };
+  auto it = std::find_if(stack.begin(), stack.end(), own);
+  if (it == stack.end()) it = std::find_if(stack.begin(), stack.end(), installed);
   if (it == stack.end()) return "";
   return " (" + std::string(base_name(it->file)) + (it->line == 0 ? "" : ":" + std::to_string(it->line)) + ")";
 }

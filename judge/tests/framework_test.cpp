@@ -107,6 +107,11 @@ TEST(Framework, PlacesAreLinesOfTheProgramsOwnPython) {
             " (train.py:88)");
   EXPECT_EQ(python_place(marked({native("driver.cpython-312.so"), train(88)})), " (train.py:88)")
       << "also where a module has lost its folder";
+  EXPECT_EQ(python_place(marked({kTorch, python("Linear.forward", kPackages + "torch/nn/linear.py"),
+                                 python("call", "/usr/lib/python3.12/contextlib.py"),
+                                 python("Worker.step", kPackages + "server/worker.py", 7)})),
+            " (worker.py:7)")
+      << "a program that is installed itself";
   EXPECT_EQ(python_place(marked({kTorch, kBindings})), "");
 }
 
