@@ -39,6 +39,8 @@ class Explainer {
   report::BufferReport buffer_report(const KeptHazard& kept);
   std::vector<report::RelatedOp> related(const KeptHazard& kept);
   Nouns nouns(const KeptHazard& kept, const report::Finding& finding);
+  /// By the program: a library of CUDA's may do its work in a stream of its own.
+  [[nodiscard]] bool reachable(const Access& access, const StreamLife& stream) const;
 
   SiteReader sites_;
   bool measuring_;
@@ -68,13 +70,24 @@ std::vector<report::RelatedOp> Explainer::related(const KeptHazard& kept) {
   return out;
 }
 
+bool Explainer::reachable(const Access& access, const StreamLife& stream) const {
+  if (!access.on_stream) return true;
+  std::vector<report::Frame> frames;  // the modules will do
+  for (const RawFrame& raw : sites_.places().frames(stream.created)) {
+    const std::string path = raw.module == kNoModule ? "" : sites_.places().module(raw.module).path;
+    frames.push_back({.module = path, .library = is_library_module(path)});
+  }
+  return calling_library(frames).empty();
+}
+
 Nouns Explainer::nouns(const KeptHazard& kept, const report::Finding& finding) {
   const Hazard& hazard = kept.hazard;
   const report::AccessReport& later = finding.accesses[0];
   const report::AccessReport& earlier = finding.accesses[1];
   Nouns out;
-  out.framework = submitter_of_both({later.stack, later.kernel, hazard.later.on_stream},
-                                    {earlier.stack, earlier.kernel, hazard.earlier.on_stream});
+  out.framework = submitter_of_both(
+      {later.stack, later.kernel, hazard.later.on_stream, reachable(hazard.later, kept.later_stream)},
+      {earlier.stack, earlier.kernel, hazard.earlier.on_stream, reachable(hazard.earlier, kept.earlier_stream)});
   const bool framework = out.framework != Framework::None;
   auto place = [&](ordering::SiteId site) { return framework ? python_place(sites_.stack(site)) : sites_.place(site); };
   auto deed_at = [&](const Access& access, const report::AccessReport& report, const std::string& deed) {

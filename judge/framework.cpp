@@ -103,6 +103,7 @@ Framework submitter(const std::vector<Frame>& stack, std::string_view kernel) {
 }
 
 Framework submitter_of_both(const Submission& a, const Submission& b) {
+  if (!a.reachable || !b.reachable) return Framework::None;
   const auto any_will_do = [](const Submission& half, Framework found) {
     return !half.on_stream && found == Framework::None && std::any_of(half.stack.begin(), half.stack.end(), is_python);
   };

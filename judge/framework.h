@@ -14,7 +14,7 @@
 // bindings are in it: the thread of a backward pass.
 //
 // Triton takes the stream that is current in PyTorch, so its launches are PyTorch's. What is inside of a call of NCCL
-// is nobody's: the streams of a process group are out of the program's reach.
+// is nobody's, nor is what cuDNN does in a stream that it made for itself: such streams are out of the program's reach.
 #pragma once
 
 #include <cstdint>
@@ -40,6 +40,7 @@ struct Submission {
   const std::vector<report::Frame>& stack;
   std::string_view kernel;
   bool on_stream = true;  ///< else it is the host's: any line of Python will do
+  bool reachable = true;  ///< false: in a stream that a library of CUDA's made for itself
 };
 
 /// The framework that submitted both; None if they are of two, or one is of none.

@@ -178,16 +178,18 @@ constexpr std::uint64_t kEvent = 0xE0;
 constexpr std::uint64_t kBuffer = 0x7000'0000;
 
 /// `module`, `file`: what lies between the driver and the program.
-Judged from_python(std::string_view module, std::string_view file) {
+Judged from_python(std::string_view module, std::string_view file,
+                   std::string_view maker = "/venv/lib/python3.12/site-packages/torch/lib/libc10_cuda.so") {
   trace::TraceBuilder trace;
   trace.module(module, 0x100000, 0x100000, 0x110000);
+  trace.module(maker, 0x200000, 0x200000, 0x210000);
   trace.module("/usr/bin/python3.12", 0x900000, 0x900000, 0x910000);
   trace.python_frame(1, "Framework.launch", file, 7);
   trace.python_frame(2, "step", "/home/me/train.py", 20);
   trace.python_frame(3, "step", "/home/me/train.py", 21);
   trace.function(1, "_Z4fillPf");
   trace.function(2, "_ZN2at6native3sumIfEEvPKT_");
-  trace.stream_create(kA, trace::NonBlocking::Yes);
+  trace.at({0x200010, 0x900010}, {2}).stream_create(kA, trace::NonBlocking::Yes);
   trace.stream_create(kB, trace::NonBlocking::Yes);
   trace.event_create(kEvent);
   trace.alloc(kBuffer, 4096);
@@ -204,6 +206,12 @@ TEST(FrameworkWords, FromATrace) {
   EXPECT_EQ(torch.findings[0].fix,
             "call event.record(s1) after kernel fill (train.py:20) and before wait_event() (train.py:21), where event "
             "is event 1 and s1 is stream 1.");
+
+  // In streams that a library made for itself.
+  const Judged cudnn = from_python(packages + "torch/lib/libtorch_cuda.so", packages + "torch/_ops.py",
+                                   packages + "nvidia/cudnn/lib/libcudnn_graph.so.9");
+  ASSERT_EQ(cudnn.findings.size(), 1u);
+  EXPECT_TRUE(cudnn.findings[0].fix.starts_with("call cuEventRecord(event 1, stream 1) ")) << cudnn.findings[0].fix;
 
   // The same lines of Python without a framework.
   const Judged plain = from_python("/home/me/ext.so", "/home/me/ext.py");
