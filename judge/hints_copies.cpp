@@ -18,7 +18,6 @@ constexpr double kWaitMicroseconds = 6;
 
 enum class Way : std::uint8_t { None, ToDevice, ToHost };
 
-
 /// The way of a copy that has pageable memory on its other side.
 Way pageable_way(const Record& record, const ordering::Model& model) {
   const auto kind_at = [&model](std::uint64_t address) {
