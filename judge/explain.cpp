@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "judge/frames.h"
+#include "judge/framework.h"
+#include "judge/signature.h"
 #include "judge/site_reader.h"
 #include "judge/wording.h"
 #include "ordering/rules.h"
@@ -37,6 +39,8 @@ class Explainer {
   report::BufferReport buffer_report(const KeptHazard& kept);
   std::vector<report::RelatedOp> related(const KeptHazard& kept);
   Nouns nouns(const KeptHazard& kept, const report::Finding& finding);
+  /// By the program: a library of CUDA's may do its work in a stream of its own.
+  [[nodiscard]] bool reachable(const Access& access, const StreamLife& stream) const;
 
   SiteReader sites_;
   bool measuring_;
@@ -66,24 +70,47 @@ std::vector<report::RelatedOp> Explainer::related(const KeptHazard& kept) {
   return out;
 }
 
+bool Explainer::reachable(const Access& access, const StreamLife& stream) const {
+  if (!access.on_stream) return true;
+  std::vector<report::Frame> frames;  // the modules will do
+  for (const RawFrame& raw : sites_.places().frames(stream.created)) {
+    const std::string path = raw.module == kNoModule ? "" : sites_.places().module(raw.module).path;
+    frames.push_back({.module = path, .library = is_library_module(path)});
+  }
+  return calling_library(frames).empty();
+}
+
 Nouns Explainer::nouns(const KeptHazard& kept, const report::Finding& finding) {
   const Hazard& hazard = kept.hazard;
   const report::AccessReport& later = finding.accesses[0];
   const report::AccessReport& earlier = finding.accesses[1];
-  auto related_at = [&](ordering::SiteId site) { return sites_.what(site) + sites_.place(site); };
   Nouns out;
+  out.framework = submitter_of_both(
+      {later.stack, later.kernel, hazard.later.on_stream, reachable(hazard.later, kept.later_stream)},
+      {earlier.stack, earlier.kernel, hazard.earlier.on_stream, reachable(hazard.earlier, kept.earlier_stream)});
+  const bool framework = out.framework != Framework::None;
+  auto place = [&](ordering::SiteId site) { return framework ? python_place(sites_.stack(site)) : sites_.place(site); };
+  auto deed_at = [&](const Access& access, const report::AccessReport& report, const std::string& deed) {
+    const bool bare = framework && !report.kernel.empty();
+    return (bare ? "kernel " + std::string(plain_name(report.kernel)) : deed) + place(access.site);
+  };
+  auto event_at = [&](ordering::SiteId site, const char* method) {
+    return (framework ? event_method(sites_.stack(site), method) : sites_.what(site)) + place(site);
+  };
   out.later_doer = later.what;
   out.earlier_doer = earlier.what;
   out.later = sites_.deed(hazard.later.site, hazard.later);
   out.earlier = sites_.deed(hazard.earlier.site, hazard.earlier);
-  out.later_at = out.later + sites_.place(hazard.later.site);
-  out.earlier_at = out.earlier + sites_.place(hazard.earlier.site);
+  out.later_at = deed_at(hazard.later, later, out.later);
+  out.earlier_at = deed_at(hazard.earlier, earlier, out.earlier);
   out.later_stream = later.stream.name;
   out.earlier_stream = earlier.stream.name;
   out.event = event_name(kept.event);
-  out.record_at = related_at(hazard.explanation.record_site);
-  out.wait_at = related_at(hazard.explanation.wait_site);
-  out.freed_at = sites_.place(hazard.freed);
+  out.record_at = event_at(hazard.explanation.record_site, "record");
+  out.wait_at =
+      event_at(hazard.explanation.wait_site, hazard.later.on_stream ? wait_method(out.framework) : "synchronize");
+  out.freed_at = place(hazard.freed);
+  out.memory_of_framework = framework && submitter(finding.buffer->stack) == out.framework;
   out.memory = finding.buffer->memory;
   if (!kept.memory.empty()) out.memory += " \"" + kept.memory + "\"";
   if (kept.failed) out.failed = sites_.failure(*kept.failed);

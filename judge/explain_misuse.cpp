@@ -5,6 +5,7 @@
 
 #include "judge/explain.h"
 #include "judge/frames.h"
+#include "judge/framework.h"
 #include "judge/site_reader.h"
 
 namespace streamsan::judge {
@@ -30,6 +31,12 @@ std::string op(const EventUse& use) {
   return use.op == ordering::kNoOp ? "" : " (op #" + std::to_string(static_cast<std::uint64_t>(use.op)) + ")";
 }
 
+/// The call that would record the event, in the words of the program that waits for it.
+std::string record_of(const std::string& event, const std::vector<report::Frame>& wait) {
+  if (submitter(wait) != Framework::None) return "event.record(stream), where event is " + event + ",";
+  return (runtime_call(wait).empty() ? "cuEventRecord(" : "cudaEventRecord(") + event + ", stream)";
+}
+
 class MisuseExplainer {
  public:
   MisuseExplainer(const FailedCalls& failed_calls, const Places& places, Symbolizer& symbolizer, bool whole_run)
@@ -45,7 +52,7 @@ class MisuseExplainer {
  private:
   void tell(const Misuse& misuse, report::Finding& out);
   report::RelatedOp related(const EventUse& use, const StreamLife& stream);
-  std::string at(const EventUse& use) { return sites_.what(use.site) + sites_.place(use.site); }
+  std::string at(const EventUse& use, bool records = false);
 
   const FailedCalls& failed_calls_;
   SiteReader sites_;
@@ -58,6 +65,14 @@ report::RelatedOp MisuseExplainer::related(const EventUse& use, const StreamLife
           .stream = use.by_host ? report::Stream{.name = "the host", .kind = "", .handle = 0} : stream_report(stream),
           .op = static_cast<std::uint64_t>(use.op),
           .stack = sites_.stack(use.site)};
+}
+
+std::string MisuseExplainer::at(const EventUse& use, bool records) {
+  const std::vector<report::Frame>& stack = sites_.stack(use.site);
+  const Framework framework = submitter(stack);
+  if (framework == Framework::None) return sites_.what(use.site) + sites_.place(use.site);
+  const char* waits = use.by_host ? "synchronize" : wait_method(framework);
+  return event_method(stack, records ? "record" : waits) + python_place(stack);
 }
 
 void MisuseExplainer::tell(const Misuse& misuse, report::Finding& out) {
@@ -78,31 +93,29 @@ void MisuseExplainer::tell(const Misuse& misuse, report::Finding& out) {
         out.related.push_back(sites_.related(*failed));
         return;
       }
-      const bool runtime = !runtime_call(sites_.stack(misuse.wait.site)).empty();
-      out.fix = std::string("call ") + (runtime ? "cudaEventRecord" : "cuEventRecord") + "(" + event +
-                ", stream) after the work that " + waiter + " is to wait for and before " + wait_at +
-                ", or remove the wait.";
+      out.fix = "call " + record_of(event, sites_.stack(misuse.wait.site)) + " after the work that " + waiter +
+                " is to wait for and before " + wait_at + ", or remove the wait.";
       return;
     }
     case MisuseKind::WaitedTooEarly:
       out.message = waiter + " waits for " + event + " before its first record.";
       out.explanation = "the wait" + op(misuse.wait) + " does nothing, " + event + " is recorded later" +
                         op(misuse.record) + ". In the first turn of a loop that is common and right.";
-      out.fix = "if the wait is to cover that record, call " + at(misuse.record) + " before " + wait_at + ".";
+      out.fix = "if the wait is to cover that record, call " + at(misuse.record, true) + " before " + wait_at + ".";
       return;
     case MisuseKind::RecordLost:
       out.message = event + " is recorded in " + loser + " and then in " + recorder + ", and only then waited for.";
       out.explanation = "a record takes the place of the one before: " + waiter + " waits for what " + recorder +
                         " held" + op(misuse.record) + ", and not for what " + loser + " held" + op(misuse.lost) + ".";
-      out.fix = "use an event for each stream, or wait for " + event + " before " + at(misuse.record) + ".";
+      out.fix = "use an event for each stream, or wait for " + event + " before " + at(misuse.record, true) + ".";
       return;
     case MisuseKind::RecordedTooEarly:
       out.message = event + " is recorded in " + recorder + " before any work is in it.";
       out.explanation = recorder + " was empty when " + event + " was recorded" + op(misuse.record) +
                         " and was given work before " + waiter + " waits" + op(misuse.wait) +
                         ": the wait covers none of it.";
-      out.fix =
-          "move " + at(misuse.record) + " behind the work in " + recorder + " that " + waiter + " is to wait for.";
+      out.fix = "move " + at(misuse.record, true) + " behind the work in " + recorder + " that " + waiter +
+                " is to wait for.";
       return;
   }
 }

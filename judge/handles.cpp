@@ -84,7 +84,7 @@ StreamId Handles::stream(std::uint64_t raw, std::uint64_t raw_context, ThreadId 
 }
 
 void Handles::create_stream(std::uint64_t raw, bool non_blocking, std::uint64_t raw_context, std::uint64_t unique,
-                            ThreadId thread) {
+                            ThreadId thread, ordering::SiteId created) {
   if (raw <= trace::kPerThreadStream) return;
   if (const std::uint32_t* old = streams_.find(raw)) {
     const StreamLife* known = life(StreamId{*old});
@@ -96,7 +96,12 @@ void Handles::create_stream(std::uint64_t raw, bool non_blocking, std::uint64_t 
   StreamKind kind = non_blocking ? StreamKind::NonBlocking : StreamKind::Blocking;
   StreamId id = model_.create_stream(where, kind);
   streams_[raw] = static_cast<std::uint32_t>(id);
-  adopt(id, {.handle = raw, .unique = unique, .context = where, .kind = kind, .number = next_stream_number_++});
+  adopt(id, {.handle = raw,
+             .unique = unique,
+             .context = where,
+             .kind = kind,
+             .number = next_stream_number_++,
+             .created = created});
 }
 
 void Handles::destroy_stream(std::uint64_t raw) {

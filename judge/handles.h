@@ -35,6 +35,7 @@ struct StreamLife {
   std::optional<std::uint32_t> device;  ///< ordinal; of a program that uses one device: none
   std::uint32_t number = 0;             ///< 1, 2, 3 in order of creation: "stream 2"
   std::uint32_t capture = 0;            ///< the capture it takes part in, 0: none
+  ordering::SiteId created{};           ///< where; kNoSite: not known
   std::string name;                     ///< given by the program
 };
 
@@ -58,7 +59,7 @@ class Handles {
 
   ordering::StreamId stream(std::uint64_t raw, std::uint64_t raw_context, ordering::ThreadId thread);
   void create_stream(std::uint64_t raw, bool non_blocking, std::uint64_t raw_context, std::uint64_t unique,
-                     ordering::ThreadId thread);
+                     ordering::ThreadId thread, ordering::SiteId created = ordering::kNoSite);
   void destroy_stream(std::uint64_t raw);
   void name_stream(std::uint64_t raw, std::string name);
   /// nullptr for a stream destroyed long ago.

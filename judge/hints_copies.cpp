@@ -2,6 +2,7 @@
 #include "judge/hints_copies.h"
 
 #include "judge/frames.h"
+#include "judge/framework.h"
 #include "report/text.h"
 
 namespace streamsan::judge {
@@ -16,7 +17,6 @@ constexpr double kLostPerMicrosecond = 18'000;  // bytes: what a copy of pageabl
 constexpr double kWaitMicroseconds = 6;
 
 enum class Way : std::uint8_t { None, ToDevice, ToHost };
-
 
 /// The way of a copy that has pageable memory on its other side.
 Way pageable_way(const Record& record, const ordering::Model& model) {
@@ -41,9 +41,16 @@ Way pageable_way(const Record& record, const ordering::Model& model) {
 /// How the program gets pinned memory, in the words of what it is written with.
 std::string pinned_memory(const std::vector<report::Frame>& stack) {
   for (const report::Frame& frame : stack) {
-    const std::string_view module = std::string_view(frame.module).substr(frame.module.rfind('/') + 1);
-    if (module.starts_with("libtorch")) return "pin_memory() or DataLoader(pin_memory=True)";
-    if (frame.module.find("/cupy/") != std::string::npos) return "cupyx.empty_pinned";
+    switch (framework_of(frame)) {
+      case Framework::None:
+        break;
+      case Framework::PyTorch:
+        return "pin_memory() or DataLoader(pin_memory=True)";
+      case Framework::CuPy:
+        return "cupyx.empty_pinned";
+      case Framework::Numba:
+        return "cuda.pinned_array";
+    }
   }
   return runtime_call(stack).empty() ? "cuMemAllocHost" : "cudaMallocHost";
 }

@@ -294,7 +294,7 @@ void Judge::take(const Item& item) {
       return;
 
     case Kind::StreamCreate:
-      return handles_.create_stream(w[0], w[1] == 1, w[2], w[3], thread);
+      return handles_.create_stream(w[0], w[1] == 1, w[2], w[3], thread, call(record).site);
     case Kind::StreamDestroy:
       return handles_.destroy_stream(w[0]);
     case Kind::NameStream:

@@ -126,6 +126,9 @@ std::string_view plain_name(std::string_view demangled) {
     }
     name = name.substr(0, i);
   }
+  // Tags like "[abi:v2]" behind the name; Numba's are long, and have colons.
+  while (name.ends_with(']') && name.rfind("[abi:") != std::string_view::npos)
+    name = name.substr(0, name.rfind("[abi:"));
   // What stands before the last top-level blank is the return type, before the last "::" the scope.
   int depth = 0;
   std::size_t start = 0;

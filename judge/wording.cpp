@@ -5,6 +5,7 @@
 
 #include <string_view>
 
+#include "judge/framework_words.h"
 #include "ordering/rules.h"
 
 namespace streamsan::judge {
@@ -93,12 +94,6 @@ bool is_of_pool(const Hazard& hazard) {
 std::string of_the_host(const std::string& deed) {
   constexpr std::string_view kHost = "the host's ";
   return deed.starts_with(kHost) ? "its " + deed.substr(kHost.size()) : deed;
-}
-
-/// Does the host write what a copy may still have to read?
-bool overwrites_source(const Hazard& hazard) {
-  return hazard.kind == HazardKind::WriteAfterRead && hazard.later.source == AccessSource::Host &&
-         hazard.earlier.source == AccessSource::Copy;
 }
 
 /// What is not known about the bytes, and what would decide it.
@@ -217,6 +212,11 @@ std::string verb_of(const Access& access) {
   return access.mode == AccessMode::Write ? "Write" : "Use";
 }
 
+bool overwrites_source(const Hazard& hazard) {
+  return hazard.kind == HazardKind::WriteAfterRead && hazard.later.source == AccessSource::Host &&
+         hazard.earlier.source == AccessSource::Copy;
+}
+
 std::string message(const Hazard& hazard, const Nouns& nouns) {
   const std::string later = subject(nouns.later_doer, hazard.later, nouns.later_stream);
   const std::string earlier = subject(nouns.earlier_doer, hazard.earlier, nouns.earlier_stream);
@@ -324,6 +324,7 @@ std::string failure_fix(const FailureNouns& nouns) {
 
 std::string fix(const Hazard& hazard, const Nouns& nouns) {
   if (!nouns.failed.call.empty() && hazard.order != ordering::Order::Latent) return failure_fix(nouns.failed);
+  if (const std::string words = framework_fix(hazard, nouns); !words.empty()) return words + ".";
   Calls calls(nouns.runtime);
   std::string out;
   if (is_of_pool(hazard)) {

@@ -8,6 +8,7 @@
 
 #include <string>
 
+#include "judge/framework.h"
 #include "ordering/hazard.h"
 #include "report/finding.h"
 
@@ -46,6 +47,9 @@ struct Nouns {
   bool unseen = false;     ///< the later access is a change of bytes that nobody saw
   bool runtime = true;     ///< the program uses the run-time API
   bool measuring = false;  ///< kernels are measured in this process
+  /// Submitted both: then the places are lines of Python, and kernels have their bare names in them.
+  Framework framework = Framework::None;
+  bool memory_of_framework = false;  ///< and allocated the memory
 };
 
 /// Stable.
@@ -55,6 +59,9 @@ const char* memory_name(ordering::MemoryKind kind);
 
 /// "Read", "Write", "Atomic update", "Use", "Free", "Allocation": stable.
 std::string verb_of(const ordering::Access& access);
+
+/// Does the host write what a copy may still have to read?
+bool overwrites_source(const ordering::Hazard& hazard);
 
 std::string message(const ordering::Hazard& hazard, const Nouns& nouns);
 std::string explanation(const ordering::Hazard& hazard, const Nouns& nouns);

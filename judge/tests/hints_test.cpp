@@ -39,7 +39,9 @@ TEST(PageableCopy, UploadsBetweenKernels) {
 TEST(PageableCopy, InTheWordsOfTheFramework) {
   for (const auto& [module, advice] :
        {std::pair("/venv/torch/lib/libtorch_cuda.so", "pin_memory() or DataLoader(pin_memory=True)"),
-        std::pair("/venv/cupy/_core/core.so", "cupyx.empty_pinned"), std::pair("/opt/lib/libx.so", "cuMemAllocHost")}) {
+        std::pair("/venv/cupy/_core/core.so", "cupyx.empty_pinned"),
+        std::pair("/venv/lib/python3.12/site-packages/numba/cuda/x.so", "cuda.pinned_array"),
+        std::pair("/opt/lib/libx.so", "cuMemAllocHost")}) {
     TraceBuilder trace = program();
     trace.module(module, 0xB00000, 0xB00000, 0xC00000);
     for (int i = 0; i < 4; ++i) {

@@ -44,6 +44,7 @@ TEST(Signature, PlainName) {
       "cudaLaunchKernel");
   EXPECT_EQ(plain_name("void at::native::elementwise<4, float>(int, float*)"), "elementwise");
   EXPECT_EQ(plain_name("(anonymous namespace)::step()"), "step");
+  EXPECT_EQ(plain_name("__main__::add_into[abi:v2][abi:cw51c](Array<float, 1, C>, Array<float, 1, C>)"), "add_into");
   EXPECT_EQ(plain_name(""), "");
 }
 

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Which framework the program uses CUDA through: PyTorch, CuPy or Numba.
+//
+// Who writes Python repairs it in Python: there the driver's functions are out of reach, and a stream is an object of
+// the framework. So a repair is told in the framework's words where both operations were submitted by it
+// (framework_words.h), and in CUDA's everywhere else: in programs of C++, also where they use libtorch, in Python that
+// calls the driver by ctypes or by an extension of its own, and where two frameworks meet.
+//
+// It is told from the call stack alone, from its innermost frame outwards. The first frame that belongs to a framework
+// decides, and the first frame of the program's own ends the search: that torch/nn/modules/module.py called a module of
+// the user's does not make the launch in it PyTorch's. Frames of other packages tell nothing and are passed over, so
+// that an operator of torchvision is PyTorch's. A native stack without any line of Python counts where PyTorch's own
+// bindings are in it: the thread of a backward pass.
+//
+// Triton takes the stream that is current in PyTorch, so its launches are PyTorch's. What is inside of a call of NCCL
+// is nobody's, nor is what cuDNN does in a stream that it made for itself: such streams are out of the program's reach.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "report/finding.h"
+
+namespace streamsan::judge {
+
+enum class Framework : std::uint8_t { None, PyTorch, CuPy, Numba };
+
+/// Whose code a single frame is, of Python or native.
+Framework framework_of(const report::Frame& frame);
+
+/// By which framework Python submitted the operation with this stack (innermost frame first; libraries are marked).
+/// `kernel`: demangled name of the kernel launched there; CuPy's generated ones are known by it.
+Framework submitter(const std::vector<report::Frame>& stack, std::string_view kernel = {});
+
+/// One half of a hazard.
+struct Submission {
+  const std::vector<report::Frame>& stack;
+  std::string_view kernel;
+  bool on_stream = true;  ///< else it is the host's: any line of Python will do
+  bool reachable = true;  ///< false: in a stream that a library of CUDA's made for itself
+};
+
+/// The framework that submitted both; None if they are of two, or one is of none.
+Framework submitter_of_both(const Submission& a, const Submission& b);
+
+/// " (train.py:88)": the innermost line of Python that is the program's own, or, where the whole program is installed,
+/// that is of no framework; empty: there is none.
+std::string python_place(const std::vector<report::Frame>& stack);
+
+/// The method that makes a stream wait for an event: "wait_event" of the stream, in Numba "wait" of the event.
+const char* wait_method(Framework framework);
+
+/// The method of a stream or an event that the program called: "wait_stream()" for the record and the wait inside of
+/// it. `otherwise` where no line of the framework's tells (its methods may be compiled).
+std::string event_method(const std::vector<report::Frame>& stack, std::string_view otherwise);
+
+}  // namespace streamsan::judge

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "judge/framework_words.h"
+
+#include <string_view>
+#include <vector>
+
+namespace streamsan::judge {
+namespace {
+
+using ordering::AccessSource;
+using ordering::Hazard;
+using ordering::HazardKind;
+using ordering::NearestEdge;
+
+/// What Python calls a thing, and the name in the report where that is another.
+struct Name {
+  std::string text;
+  std::string stands_for;  ///< empty: `text` says it
+};
+
+std::string default_stream(Framework framework, bool per_thread) {
+  switch (framework) {
+    case Framework::None:
+      break;
+    case Framework::PyTorch:
+      return per_thread ? "" : "torch.cuda.default_stream()";
+    case Framework::CuPy:
+      return per_thread ? "cupy.cuda.Stream.ptds" : "cupy.cuda.Stream.null";
+    case Framework::Numba:
+      return per_thread ? "cuda.per_thread_default_stream()" : "cuda.legacy_default_stream()";
+  }
+  return "";
+}
+
+/// `role`: how to call one that has no number.
+Name stream_name(Framework framework, const std::string& stream, std::string role) {
+  constexpr std::string_view kNumbered = "stream ";
+  const bool per_thread = stream.starts_with("the per-thread ");
+  if (per_thread || stream.starts_with("the legacy ")) {
+    std::string text = default_stream(framework, per_thread);
+    if (!text.empty()) return {.text = std::move(text), .stands_for = ""};
+  } else if (stream.starts_with(kNumbered)) {
+    const std::string number = stream.substr(kNumbered.size());
+    if (number.find_first_not_of("0123456789") == std::string::npos) return {"s" + number, stream};
+  }
+  return {.text = std::move(role), .stands_for = stream};
+}
+
+/// ", where s1 is stream 1 and s2 is stream 2", or nothing.
+std::string where(const std::vector<Name>& names) {
+  std::string out;
+  for (const Name& name : names) {
+    if (!name.stands_for.empty()) out += (out.empty() ? ", where " : " and ") + name.text + " is " + name.stands_for;
+  }
+  return out;
+}
+
+class Fix {
+ public:
+  Fix(const Hazard& hazard, const Nouns& nouns)
+      : hazard_(hazard),
+        nouns_(nouns),
+        earlier_(stream_name(nouns.framework, nouns.earlier_stream, "earlier")),
+        later_(stream_name(nouns.framework, nouns.later_stream, "later")),
+        inside_wait_stream_(nouns.record_at.starts_with("wait_stream()")) {}
+
+  [[nodiscard]] std::string text() const;
+
+ private:
+  [[nodiscard]] std::string between() const { return " after " + nouns_.earlier_at + " and before " + nouns_.later_at; }
+  [[nodiscard]] std::string wait(const std::string& event) const {
+    return nouns_.framework == Framework::Numba ? event + ".wait(" + later_.text + ")"
+                                                : later_.text + ".wait_event(" + event + ")";
+  }
+  [[nodiscard]] std::string stream_waits() const;
+  [[nodiscard]] std::string host_waits() const;
+  [[nodiscard]] std::string waits() const { return hazard_.later.on_stream ? stream_waits() : host_waits(); }
+  [[nodiscard]] std::string by_nearest() const;
+  [[nodiscard]] std::string keep_memory() const;
+  [[nodiscard]] std::string perhaps_reused() const;
+
+  const Hazard& hazard_;
+  const Nouns& nouns_;
+  Name earlier_;
+  Name later_;
+  bool inside_wait_stream_;  ///< the event is one that PyTorch records and waits for in one call
+};
+
+std::string Fix::stream_waits() const {
+  const std::string names = where({earlier_, later_});
+  switch (nouns_.framework) {
+    case Framework::None:
+      break;
+    case Framework::PyTorch:
+      return "call " + later_.text + ".wait_stream(" + earlier_.text + ")" + between() + names +
+             "; or, with event = torch.cuda.Event(), event.record(" + earlier_.text + ") after the former and " +
+             wait("event") + " before the latter";
+    case Framework::CuPy:
+      return "call event = " + earlier_.text + ".record() after " + nouns_.earlier_at + " and " + wait("event") +
+             " before " + nouns_.later_at + names;
+    case Framework::Numba:
+      return "with event = cuda.event(), call event.record(" + earlier_.text + ") after " + nouns_.earlier_at +
+             " and " + wait("event") + " before " + nouns_.later_at + names;
+  }
+  return "";
+}
+
+std::string Fix::host_waits() const {
+  return "call " + earlier_.text + ".synchronize(), or event.synchronize() for an event recorded after " +
+         nouns_.earlier_at + ", before " + nouns_.later_at + where({earlier_}) +
+         (overwrites_source(hazard_) ? "; or write to another buffer" : "");
+}
+
+/// Of PyTorch's allocator: it can do the waiting, if it knows.
+std::string Fix::keep_memory() const {
+  const std::string freed =
+      hazard_.kind == HazardKind::ReuseWhileInUse ? "it is freed" + nouns_.freed_at : nouns_.later_at;
+  return "call tensor.record_stream(" + earlier_.text + ") for the tensor of " + nouns_.earlier_at + " before " +
+         freed + "; or ";
+}
+
+std::string Fix::by_nearest() const {
+  const Name event{.text = "event", .stands_for = nouns_.event};
+  switch (hazard_.explanation.nearest) {
+    case NearestEdge::None:
+      return waits();
+    case NearestEdge::EventRecordedTooEarly:
+      if (inside_wait_stream_) {
+        return "move " + nouns_.record_at + " behind " + nouns_.earlier_at + " and before " + nouns_.later_at;
+      }
+      return "move " + nouns_.record_at + " behind " + nouns_.earlier_at + ", and wait for the event before " +
+             nouns_.later_at;
+    case NearestEdge::EventNeverRecorded:
+      return "call event.record(" + earlier_.text + ") after " + nouns_.earlier_at + " and before " + nouns_.wait_at +
+             where({event, earlier_});
+    case NearestEdge::EventNotWaitedFor:
+      if (!hazard_.later.on_stream) return host_waits();
+      // The program has no name for the event inside of a wait_stream() of a third stream.
+      if (inside_wait_stream_) return stream_waits();
+      return "call " + wait("event") + " before " + nouns_.later_at + where({event, later_});
+    case NearestEdge::SyncTooEarly:
+      if (!hazard_.later.on_stream) return host_waits();
+      return "call " + earlier_.text + ".synchronize() after " + nouns_.earlier_at + "; or " + stream_waits();
+    case NearestEdge::NonBlockingStream:
+      return waits() + (nouns_.framework == Framework::CuPy ? "; or create the stream without non_blocking=True" : "");
+  }
+  return "";
+}
+
+/// The two may be of two tensors: PyTorch's allocator hands a block out again without a call of CUDA.
+std::string Fix::perhaps_reused() const {
+  return "; or, if the former's tensor was freed before the latter's was made, call tensor.record_stream(" +
+         earlier_.text + ") before it is freed";
+}
+
+std::string Fix::text() const {
+  // Nothing waits for what the host does.
+  if (!hazard_.earlier.on_stream) return "";
+  const bool allocator = nouns_.framework == Framework::PyTorch && nouns_.memory_of_framework;
+  const std::string order = hazard_.order == ordering::Order::Latent ? waits() : by_nearest();
+  switch (hazard_.kind) {
+    case HazardKind::ReadAfterWrite:
+    case HazardKind::UseBeforeAllocate:
+      return order;
+    case HazardKind::WriteAfterRead:
+    case HazardKind::WriteAfterWrite:
+      return allocator && hazard_.later.on_stream ? order + perhaps_reused() : order;
+    case HazardKind::FreeWhileInUse:
+      return allocator ? keep_memory() + order : order;
+    case HazardKind::ReleaseWhileInUse:
+    case HazardKind::ReuseWhileInUse:
+      return allocator ? keep_memory() + waits() : "";  // the pool of somebody else
+    case HazardKind::UseAfterFree:
+      return "";  // no order of the two makes that right
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string framework_fix(const Hazard& hazard, const Nouns& nouns) {
+  return nouns.framework == Framework::None ? "" : Fix(hazard, nouns).text();
+}
+
+}  // namespace streamsan::judge

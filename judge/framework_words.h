@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The repair of a hazard in the words of PyTorch, CuPy or Numba: what wording.h says in CUDA's.
+//
+//                     PyTorch                   CuPy                      Numba
+//   stream waits      b.wait_stream(a), or      event = a.record(),       event.record(a),
+//                     an event as CuPy's        b.wait_event(event)       event.wait(b)
+//   host waits        a.synchronize()           a.synchronize()           a.synchronize()
+//   memory's life     tensor.record_stream(a)   -                         -
+//   default stream    torch.cuda.               cupy.cuda.Stream.null     cuda.legacy_default_stream()
+//                     default_stream()
+//
+// How a program calls its streams is not known: a repair says s1 for what the report names "stream 1", and says that it
+// does. That a stream can be made so that it waits for the legacy default stream is said for CuPy alone: PyTorch's
+// never do, Numba's always.
+#pragma once
+
+#include <string>
+
+#include "judge/framework.h"
+#include "judge/wording.h"
+#include "ordering/hazard.h"
+
+namespace streamsan::judge {
+
+/// The repair, without the full stop; empty: nouns.framework has no words of its own for it.
+std::string framework_fix(const ordering::Hazard& hazard, const Nouns& nouns);
+
+}  // namespace streamsan::judge

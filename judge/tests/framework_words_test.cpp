@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The repairs in the words of frameworks, literally.
+#include "judge/framework_words.h"
+
+#include <gtest/gtest.h>
+
+#include "judge/tests/judged.h"
+
+namespace streamsan::judge {
+namespace {
+
+using ordering::AccessMode;
+using ordering::AccessSource;
+using ordering::Hazard;
+using ordering::HazardKind;
+using ordering::NearestEdge;
+
+Nouns nouns(Framework framework) {
+  return {.later = "kernel void consume<float>(float const*)",
+          .earlier = "cudaMemcpyAsync (host to device)",
+          .later_at = "kernel consume (train.py:88)",
+          .earlier_at = "cudaMemcpyAsync (host to device) (train.py:61)",
+          .later_stream = "stream 2",
+          .earlier_stream = "stream 1",
+          .event = "event 1",
+          .record_at = "record() (train.py:60)",
+          .wait_at = "wait_event() (train.py:70)",
+          .memory = "device memory",
+          .framework = framework};
+}
+
+Hazard race(NearestEdge nearest, HazardKind kind = HazardKind::ReadAfterWrite) {
+  Hazard hazard;
+  hazard.kind = kind;
+  hazard.later = {.mode = AccessMode::Read, .source = AccessSource::Kernel};
+  hazard.earlier = {.mode = AccessMode::Write, .source = AccessSource::Copy};
+  hazard.explanation.nearest = nearest;
+  return hazard;
+}
+
+TEST(FrameworkWords, AStreamWaits) {
+  const Hazard hazard = race(NearestEdge::None);
+  EXPECT_EQ(
+      fix(hazard, nouns(Framework::PyTorch)),
+      "call s2.wait_stream(s1) after cudaMemcpyAsync (host to device) (train.py:61) and before kernel consume "
+      "(train.py:88), where s1 is stream 1 and s2 is stream 2; or, with event = torch.cuda.Event(), event.record(s1) "
+      "after the former and s2.wait_event(event) before the latter.");
+  EXPECT_EQ(fix(hazard, nouns(Framework::CuPy)),
+            "call event = s1.record() after cudaMemcpyAsync (host to device) (train.py:61) and s2.wait_event(event) "
+            "before kernel consume (train.py:88), where s1 is stream 1 and s2 is stream 2.");
+  EXPECT_EQ(fix(hazard, nouns(Framework::Numba)),
+            "with event = cuda.event(), call event.record(s1) after cudaMemcpyAsync (host to device) (train.py:61) and "
+            "event.wait(s2) before kernel consume (train.py:88), where s1 is stream 1 and s2 is stream 2.");
+  EXPECT_TRUE(fix(hazard, nouns(Framework::None)).starts_with("record an event on stream 1 after ")) << "CUDA's";
+}
+
+TEST(FrameworkWords, StreamsThatHaveNoNumber) {
+  const Hazard hazard = race(NearestEdge::NonBlockingStream);
+  for (const auto& [framework, start, end] :
+       {std::tuple(Framework::PyTorch, "call s2.wait_stream(torch.cuda.default_stream()) after ", "the latter."),
+        std::tuple(Framework::CuPy, "call event = cupy.cuda.Stream.null.record() after ",
+                   ", where s2 is stream 2; or create the stream without non_blocking=True."),
+        std::tuple(Framework::Numba,
+                   "with event = cuda.event(), call event.record(cuda.legacy_default_stream()) after ",
+                   ", where s2 is stream 2.")}) {
+    Nouns words = nouns(framework);
+    words.earlier_stream = "the legacy default stream";
+    const std::string text = fix(hazard, words);
+    EXPECT_TRUE(text.starts_with(start)) << text;
+    EXPECT_TRUE(text.ends_with(end)) << text;
+    EXPECT_EQ(text.find("cudaStreamNonBlocking"), std::string::npos) << text;
+  }
+  Nouns words = nouns(Framework::CuPy);
+  words.earlier_stream = "the per-thread default stream of thread 1";
+  words.later_stream = "stream \"copies\"";
+  const std::string text = fix(hazard, words);
+  EXPECT_NE(text.find("cupy.cuda.Stream.ptds.record()"), std::string::npos) << text;
+  EXPECT_NE(text.find("later.wait_event(event)"), std::string::npos) << text;
+  EXPECT_NE(text.find(", where later is stream \"copies\""), std::string::npos) << text;
+}
+
+TEST(FrameworkWords, TheHostWaits) {
+  Hazard hazard = race(NearestEdge::None);
+  hazard.later = {.mode = AccessMode::Read, .source = AccessSource::Host, .on_stream = false};
+  Nouns words = nouns(Framework::PyTorch);
+  words.later_at = "the host's read (train.py:88)";
+  const std::string synchronize =
+      "call s1.synchronize(), or event.synchronize() for an event recorded after cudaMemcpyAsync (host to device) "
+      "(train.py:61), before the host's read (train.py:88), where s1 is stream 1";
+  for (Framework framework : {Framework::PyTorch, Framework::CuPy, Framework::Numba}) {
+    words.framework = framework;
+    for (NearestEdge nearest : {NearestEdge::None, NearestEdge::SyncTooEarly, NearestEdge::EventNotWaitedFor}) {
+      hazard.explanation.nearest = nearest;
+      EXPECT_EQ(fix(hazard, words), synchronize + ".");
+    }
+  }
+  hazard.kind = HazardKind::WriteAfterRead;
+  EXPECT_EQ(fix(hazard, words), synchronize + "; or write to another buffer.");
+}
+
+TEST(FrameworkWords, EventsThatDoTooLittle) {
+  EXPECT_EQ(fix(race(NearestEdge::EventRecordedTooEarly), nouns(Framework::CuPy)),
+            "move record() (train.py:60) behind cudaMemcpyAsync (host to device) (train.py:61), and wait for the event "
+            "before kernel consume (train.py:88).");
+  EXPECT_EQ(fix(race(NearestEdge::EventNeverRecorded), nouns(Framework::Numba)),
+            "call event.record(s1) after cudaMemcpyAsync (host to device) (train.py:61) and before wait_event() "
+            "(train.py:70), where event is event 1 and s1 is stream 1.");
+  EXPECT_EQ(
+      fix(race(NearestEdge::EventNotWaitedFor), nouns(Framework::PyTorch)),
+      "call s2.wait_event(event) before kernel consume (train.py:88), where event is event 1 and s2 is stream 2.");
+  EXPECT_TRUE(fix(race(NearestEdge::EventNotWaitedFor), nouns(Framework::Numba)).starts_with("call event.wait(s2) "));
+  EXPECT_TRUE(fix(race(NearestEdge::SyncTooEarly), nouns(Framework::PyTorch))
+                  .starts_with("call s1.synchronize() after cudaMemcpyAsync (host to device) (train.py:61); or call "
+                               "s2.wait_stream(s1) after "));
+}
+
+TEST(FrameworkWords, TheEventOfWaitStreamCannotBeReached) {
+  Nouns words = nouns(Framework::PyTorch);
+  words.record_at = "wait_stream() (train.py:60)";
+  EXPECT_EQ(fix(race(NearestEdge::EventRecordedTooEarly), words),
+            "move wait_stream() (train.py:60) behind cudaMemcpyAsync (host to device) (train.py:61) and before kernel "
+            "consume (train.py:88).");
+  EXPECT_TRUE(fix(race(NearestEdge::EventNotWaitedFor), words).starts_with("call s2.wait_stream(s1) after "));
+}
+
+TEST(FrameworkWords, PyTorchsAllocatorIsToldOfTheStream) {
+  Nouns words = nouns(Framework::PyTorch);
+  words.memory_of_framework = true;
+  const std::string reused =
+      "; or, if the former's tensor was freed before the latter's was made, call tensor.record_stream(s1) before it is "
+      "freed.";
+  EXPECT_TRUE(fix(race(NearestEdge::None, HazardKind::WriteAfterRead), words).ends_with(reused));
+  EXPECT_TRUE(fix(race(NearestEdge::None, HazardKind::WriteAfterWrite), words).ends_with(reused));
+  EXPECT_FALSE(fix(race(NearestEdge::None), words).ends_with(reused));
+
+  Hazard freed = race(NearestEdge::None, HazardKind::FreeWhileInUse);
+  freed.later.source = AccessSource::Free;
+  words.later_at = "cudaFreeAsync (train.py:90)";
+  EXPECT_TRUE(
+      fix(freed, words)
+          .starts_with(
+              "call tensor.record_stream(s1) for the tensor of cudaMemcpyAsync (host to device) (train.py:61) before "
+              "cudaFreeAsync (train.py:90); or call s2.wait_stream(s1) after "));
+  freed.kind = HazardKind::ReuseWhileInUse;
+  words.freed_at = " (train.py:85)";
+  EXPECT_NE(fix(freed, words).find(" before it is freed (train.py:85); or call s2.wait_stream(s1) "),
+            std::string::npos);
+
+  // Memory of somebody else's, and other frameworks.
+  words.memory_of_framework = false;
+  EXPECT_TRUE(fix(freed, words).starts_with("tell the pool that stream 1 uses the block "));
+  EXPECT_FALSE(fix(race(NearestEdge::None, HazardKind::WriteAfterRead), words).ends_with(reused));
+  words = nouns(Framework::CuPy);
+  words.memory_of_framework = true;
+  EXPECT_EQ(fix(race(NearestEdge::None, HazardKind::WriteAfterRead), words).find("record_stream"), std::string::npos);
+}
+
+TEST(FrameworkWords, WhatNoOrderMendsIsToldAsEver) {
+  const Hazard used = race(NearestEdge::None, HazardKind::UseAfterFree);
+  EXPECT_EQ(fix(used, nouns(Framework::PyTorch)), fix(used, nouns(Framework::None)));
+  Hazard by_host = race(NearestEdge::None);
+  by_host.earlier.on_stream = false;
+  EXPECT_EQ(fix(by_host, nouns(Framework::Numba)), fix(by_host, nouns(Framework::None)));
+}
+
+TEST(FrameworkWords, AnAssumedRuleIsNoOrder) {
+  Hazard hazard = race(NearestEdge::EventNeverRecorded);
+  hazard.order = ordering::Order::Latent;
+  EXPECT_TRUE(fix(hazard, nouns(Framework::CuPy)).starts_with("call event = s1.record() after "));
+}
+
+// ---- from traces: two kernels on two streams, and a wait for an event that nothing records ----
+
+constexpr std::uint64_t kA = 0xA0;
+constexpr std::uint64_t kB = 0xB0;
+constexpr std::uint64_t kEvent = 0xE0;
+constexpr std::uint64_t kBuffer = 0x7000'0000;
+
+/// `module`, `file`: what lies between the driver and the program.
+Judged from_python(std::string_view module, std::string_view file,
+                   std::string_view maker = "/venv/lib/python3.12/site-packages/torch/lib/libc10_cuda.so") {
+  trace::TraceBuilder trace;
+  trace.module(module, 0x100000, 0x100000, 0x110000);
+  trace.module(maker, 0x200000, 0x200000, 0x210000);
+  trace.module("/usr/bin/python3.12", 0x900000, 0x900000, 0x910000);
+  trace.python_frame(1, "Framework.launch", file, 7);
+  trace.python_frame(2, "step", "/home/me/train.py", 20);
+  trace.python_frame(3, "step", "/home/me/train.py", 21);
+  trace.function(1, "_Z4fillPf");
+  trace.function(2, "_ZN2at6native3sumIfEEvPKT_");
+  trace.at({0x200010, 0x900010}, {2}).stream_create(kA, trace::NonBlocking::Yes);
+  trace.stream_create(kB, trace::NonBlocking::Yes);
+  trace.event_create(kEvent);
+  trace.alloc(kBuffer, 4096);
+  trace.at({0x100010, 0x900010}, {1, 2}).launch(kA, 1, {kBuffer});
+  trace.at({0x100020, 0x900010}, {1, 3}).event_wait(kB, kEvent);
+  trace.at({0x100010, 0x900010}, {1, 3}).launch(kB, 2, {kBuffer});
+  return judged(trace);
+}
+
+TEST(FrameworkWords, FromATrace) {
+  const std::string packages = "/venv/lib/python3.12/site-packages/";
+  const Judged torch = from_python(packages + "torch/lib/libtorch_cuda.so", packages + "torch/_ops.py");
+  ASSERT_EQ(torch.findings.size(), 1u);
+  EXPECT_EQ(torch.findings[0].fix,
+            "call event.record(s1) after kernel fill (train.py:20) and before wait_event() (train.py:21), where event "
+            "is event 1 and s1 is stream 1.");
+
+  // In streams that a library made for itself.
+  const Judged cudnn = from_python(packages + "torch/lib/libtorch_cuda.so", packages + "torch/_ops.py",
+                                   packages + "nvidia/cudnn/lib/libcudnn_graph.so.9");
+  ASSERT_EQ(cudnn.findings.size(), 1u);
+  EXPECT_TRUE(cudnn.findings[0].fix.starts_with("call cuEventRecord(event 1, stream 1) ")) << cudnn.findings[0].fix;
+
+  // The same lines of Python without a framework.
+  const Judged plain = from_python("/home/me/ext.so", "/home/me/ext.py");
+  ASSERT_EQ(plain.findings.size(), 1u);
+  EXPECT_EQ(plain.findings[0].fix,
+            "call cuEventRecord(event 1, stream 1) after kernel fill(float*) and before cuStreamWaitEvent.");
+}
+
+TEST(FrameworkWords, OfAnEventThatNothingRecords) {
+  for (const auto& [file, words] :
+       {std::pair("/venv/lib/python3.12/site-packages/numba/cuda/cudadrv/driver.py",
+                  "call event.record(stream), where event is event 1, after the work that stream 1 is to wait for and "
+                  "before wait() (train.py:21), or remove the wait."),
+        std::pair("/home/me/driver.py",
+                  "call cuEventRecord(event 1, stream) after the work that stream 1 is to wait for and before "
+                  "cuStreamWaitEvent (driver.py:7), or remove the wait.")}) {
+    trace::TraceBuilder trace;
+    trace.module("/usr/bin/python3.12", 0x900000, 0x900000, 0x910000);
+    trace.python_frame(1, "Event.wait", file, 7);
+    trace.python_frame(2, "step", "/home/me/train.py", 21);
+    trace.stream_create(kA, trace::NonBlocking::No);
+    trace.event_create(kEvent);
+    trace.at({0x900010}, {1, 2}).event_wait(kA, kEvent);
+    const Judged found = judged(trace);
+    ASSERT_EQ(found.misuses.size(), 1u);
+    EXPECT_EQ(found.misuses[0].fix, words);
+  }
+}
+
+}  // namespace
+}  // namespace streamsan::judge
