@@ -18,12 +18,13 @@ struct Name {
   std::string stands_for;  ///< empty: `text` says it
 };
 
-std::string default_stream(Framework framework, bool per_thread) {
+/// `device`: its ordinal, where the program uses several; CuPy's and Numba's streams are those of the current device.
+std::string default_stream(Framework framework, bool per_thread, std::string_view device) {
   switch (framework) {
     case Framework::None:
       break;
     case Framework::PyTorch:
-      return per_thread ? "" : "torch.cuda.default_stream()";
+      return per_thread ? "" : "torch.cuda.default_stream(" + std::string(device) + ")";
     case Framework::CuPy:
       return per_thread ? "cupy.cuda.Stream.ptds" : "cupy.cuda.Stream.null";
     case Framework::Numba:
@@ -35,12 +36,18 @@ std::string default_stream(Framework framework, bool per_thread) {
 /// `role`: how to call one that has no number.
 Name stream_name(Framework framework, const std::string& stream, std::string role) {
   constexpr std::string_view kNumbered = "stream ";
+  constexpr std::string_view kOfDevice = " of device ";
+  const std::size_t of_device = stream.rfind(kOfDevice);
+  const bool placed = of_device != std::string::npos;
+  const std::string device = placed ? stream.substr(of_device + kOfDevice.size()) : "";
   const bool per_thread = stream.starts_with("the per-thread ");
   if (per_thread || stream.starts_with("the legacy ")) {
-    std::string text = default_stream(framework, per_thread);
-    if (!text.empty()) return {.text = std::move(text), .stands_for = ""};
+    std::string text = default_stream(framework, per_thread, device);
+    if (!text.empty()) {
+      return {.text = std::move(text), .stands_for = placed && framework != Framework::PyTorch ? stream : ""};
+    }
   } else if (stream.starts_with(kNumbered)) {
-    const std::string number = stream.substr(kNumbered.size());
+    const std::string number = stream.substr(0, of_device).substr(kNumbered.size());
     if (number.find_first_not_of("0123456789") == std::string::npos) return {"s" + number, stream};
   }
   return {.text = std::move(role), .stands_for = stream};

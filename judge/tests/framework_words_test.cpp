@@ -80,6 +80,20 @@ TEST(FrameworkWords, StreamsThatHaveNoNumber) {
   EXPECT_NE(text.find(", where later is stream \"copies\""), std::string::npos) << text;
 }
 
+TEST(FrameworkWords, StreamsOfSeveralDevices) {
+  Nouns words = nouns(Framework::PyTorch);
+  words.earlier_stream = "the legacy default stream of device 0";
+  words.later_stream = "stream 4 of device 1";
+  EXPECT_TRUE(
+      fix(race(NearestEdge::None), words).starts_with("call s4.wait_stream(torch.cuda.default_stream(0)) after "));
+  EXPECT_NE(fix(race(NearestEdge::None), words).find(", where s4 is stream 4 of device 1;"), std::string::npos);
+  words.framework = Framework::CuPy;
+  EXPECT_NE(fix(race(NearestEdge::None), words)
+                .find(", where cupy.cuda.Stream.null is the legacy default stream of device 0 and s4 is stream 4 of "
+                      "device 1"),
+            std::string::npos);
+}
+
 TEST(FrameworkWords, TheHostWaits) {
   Hazard hazard = race(NearestEdge::None);
   hazard.later = {.mode = AccessMode::Read, .source = AccessSource::Host, .on_stream = false};
