@@ -5,6 +5,7 @@
 
 #include "testsuite/nullcudart/runtime.h"
 
+using streamsan::nullcudart::contexts_of;
 using streamsan::nullcudart::entries;
 using streamsan::nullcudart::prepare;
 using streamsan::nullcudart::remember;
@@ -121,18 +122,18 @@ NC_EXPORT cudaMemPoolGetAttribute(cudaMemPool_t pool, cudaMemPoolAttr which, voi
 
 NC_EXPORT cudaMemcpyPeer(void* destination, int destination_device, const void* source, int source_device,
                          size_t bytes) {
-  if (destination_device != 0 || source_device != 0) return remember(cudaErrorInvalidDevice);
-  if (const cudaError_t unready = prepare(); unready != cudaSuccess) return remember(unready);
-  CUcontext context = nullptr;
-  entries().cuCtxGetCurrent(&context);
-  NC_RETURN(cuMemcpyPeer(device(destination), context, device(source), context, bytes));
+  CUcontext to = nullptr;
+  CUcontext from = nullptr;
+  const cudaError_t failed = contexts_of(destination_device, source_device, &to, &from);
+  if (failed != cudaSuccess) return remember(failed);
+  NC_RETURN(cuMemcpyPeer(device(destination), to, device(source), from, bytes));
 }
 
 NC_EXPORT cudaMemcpyPeerAsync(void* destination, int destination_device, const void* source, int source_device,
                               size_t bytes, cudaStream_t stream) {
-  if (destination_device != 0 || source_device != 0) return remember(cudaErrorInvalidDevice);
-  if (const cudaError_t unready = prepare(); unready != cudaSuccess) return remember(unready);
-  CUcontext context = nullptr;
-  entries().cuCtxGetCurrent(&context);
-  NC_RETURN(cuMemcpyPeerAsync(device(destination), context, device(source), context, bytes, stream));
+  CUcontext to = nullptr;
+  CUcontext from = nullptr;
+  const cudaError_t failed = contexts_of(destination_device, source_device, &to, &from);
+  if (failed != cudaSuccess) return remember(failed);
+  NC_RETURN(cuMemcpyPeerAsync(device(destination), to, device(source), from, bytes, stream));
 }
