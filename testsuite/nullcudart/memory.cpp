@@ -104,13 +104,17 @@ NC_EXPORT cudaDeviceSetMemPool(int device_number, cudaMemPool_t pool) {
 }
 
 NC_EXPORT cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps* properties) {
-  // Both structures have the same members in the same places.
+  // Both structures have the same members in the same places, as have those of access.
   NC_RETURN(cuMemPoolCreate(pool, reinterpret_cast<const CUmemPoolProps*>(properties)));
 }
 
 NC_EXPORT cudaMemPoolDestroy(cudaMemPool_t pool) { NC_RETURN(cuMemPoolDestroy(pool)); }
 
 NC_EXPORT cudaMemPoolTrimTo(cudaMemPool_t pool, size_t bytes) { NC_RETURN(cuMemPoolTrimTo(pool, bytes)); }
+
+NC_EXPORT cudaMemPoolSetAccess(cudaMemPool_t pool, const cudaMemAccessDesc* map, size_t count) {
+  NC_RETURN(cuMemPoolSetAccess(pool, reinterpret_cast<const CUmemAccessDesc*>(map), count));
+}
 
 NC_EXPORT cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr which, void* value) {
   NC_RETURN(cuMemPoolSetAttribute(pool, static_cast<CUmemPool_attribute>(which), value));

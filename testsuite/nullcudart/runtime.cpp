@@ -94,8 +94,11 @@ cudaError_t prepare() {
 
 int current_device() { return thread_device; }
 
+bool several_devices() { return used_another.load(); }
+
 cudaError_t use_device(int device) {
-  if (device == thread_device) return prepare();
+  // A program of one device keeps a context that it has made current itself.
+  if (device == thread_device && !several_devices()) return prepare();
   if (const cudaError_t unready = load_driver(); unready != cudaSuccess) return unready;
   const unsigned generation = context_generation.load();
   const CUresult result = use_primary_context(device);
@@ -116,8 +119,6 @@ cudaError_t contexts_of(int first, int second, CUcontext* of_first, CUcontext* o
   if (result == CUDA_SUCCESS && second != first) result = context_of(second, of_second);
   return static_cast<cudaError_t>(result);
 }
-
-bool several_devices() { return used_another.load(); }
 
 void forget_context() {
   {

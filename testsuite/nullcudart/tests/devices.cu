@@ -45,8 +45,8 @@ int main() {
 
   cudaDeviceProp properties{};
   CHECK(cudaGetDeviceProperties(&properties, 1));
-  // TWO-NEXT: StreamSan null device 1
-  std::printf("%s\n", properties.name);
+  // TWO-NEXT: StreamSan null device 1 on bus 1
+  std::printf("%s on bus %d\n", properties.name, properties.pciBusID);
 
   int in[2] = {3, 4}, out[4] = {};
   int *near, *far;
@@ -103,6 +103,14 @@ int main() {
   CHECK(cudaDeviceDisablePeerAccess(1));
   // TWO-NEXT: disabled: cudaErrorPeerAccessNotEnabled
   std::printf("disabled: %s\n", name(cudaDeviceDisablePeerAccess(1)));
+
+  cudaMemPool_t pool;
+  cudaMemAccessDesc access{};
+  access.location.type = cudaMemLocationTypeDevice;
+  access.location.id = 1;
+  access.flags = cudaMemAccessFlagsProtReadWrite;
+  CHECK(cudaDeviceGetDefaultMemPool(&pool, 0));
+  CHECK(cudaMemPoolSetAccess(pool, &access, 1));
 
   CHECK(cudaSetDevice(1));
   CHECK(launch(far_stream));
