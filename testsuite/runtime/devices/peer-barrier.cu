@@ -12,9 +12,9 @@
 // RUN: env STREAMSAN_NULL_DEVICES=2 %silent %t.address
 //
 // CHECK: ERROR: streamsan: read-after-write
-// CHECK: Read{{.*}}consume
+// CHECK: Read{{.*}}consume{{.*}}legacy default stream of device 1
 // CHECK: main{{.*}}[[READ]]
-// CHECK: write{{.*}}produce
+// CHECK: write{{.*}}produce{{.*}}legacy default stream of device 0
 // CHECK: main{{.*}}[[WRITE]]
 #include "must.h"
 

@@ -12,11 +12,11 @@
 // RUN: %expect 99 %t.fixed 2>&1 | %filecheck %s --check-prefix=ALONE
 //
 // CHECK: ERROR: streamsan: read-after-write
-// CHECK: Read{{.*}}cudaMemcpyPeerAsync{{.*}} on stream 2 (non-blocking)
+// CHECK: Read{{.*}}cudaMemcpyPeerAsync{{.*}} on stream 2 of device 1 (non-blocking)
 // CHECK: main{{.*}}[[READ]]
-// CHECK: write{{.*}}produce{{.*}} on stream 1 (non-blocking)
+// CHECK: write{{.*}}produce{{.*}} on stream 1 of device 0 (non-blocking)
 // CHECK: main{{.*}}[[WRITE]]
-// CHECK: cause=event-not-waited-for streams=stream-1,stream-2
+// CHECK: cause=event-not-waited-for streams=stream-1-of-device-0,stream-2-of-device-1
 // CHECK-NOT: ERROR: streamsan:
 // ALONE: a CUDA call failed with 101
 #include <cstring>
