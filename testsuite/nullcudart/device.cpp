@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Devices, versions, properties of kernels. There may be several devices under a real driver; this runtime uses the
-// first.
+// Devices, peer access between them, versions, properties of kernels. As in the real runtime every host thread has a
+// current device, the first one until it calls cudaSetDevice.
 
 #include "testsuite/nullcudart/runtime.h"
 
+using streamsan::nullcudart::contexts_of;
+using streamsan::nullcudart::current_device;
 using streamsan::nullcudart::entries;
 using streamsan::nullcudart::kernel_of;
 using streamsan::nullcudart::load_driver;
 using streamsan::nullcudart::prepare;
 using streamsan::nullcudart::remember;
+using streamsan::nullcudart::use_device;
 
 namespace {
 
@@ -19,31 +22,37 @@ int attribute(CUdevice_attribute which, int device) {
   return value;
 }
 
+/// A device is no peer of itself.
+cudaError_t peer_context(int peer, CUcontext* context) {
+  if (peer == current_device()) return cudaErrorInvalidDevice;
+  return contexts_of(peer, peer, context, context);
+}
+
 }  // namespace
 
 NC_EXPORT cudaGetDeviceCount(int* count) { NC_RETURN_EARLY(cuDeviceGetCount(count)); }
 
-NC_EXPORT cudaSetDevice(int device) { return remember(device == 0 ? prepare() : cudaErrorInvalidDevice); }
+NC_EXPORT cudaSetDevice(int device) { return remember(use_device(device)); }
 
 NC_EXPORT cudaGetDevice(int* device) {
   const cudaError_t result = load_driver();
-  if (result == cudaSuccess) *device = 0;
+  if (result == cudaSuccess) *device = current_device();
   return remember(result);
 }
 
-NC_EXPORT cudaSetDeviceFlags(unsigned flags) { NC_RETURN_EARLY(cuDevicePrimaryCtxSetFlags(0, flags)); }
+NC_EXPORT cudaSetDeviceFlags(unsigned flags) { NC_RETURN_EARLY(cuDevicePrimaryCtxSetFlags(current_device(), flags)); }
 
 NC_EXPORT cudaGetDeviceFlags(unsigned* flags) {
   int active = 0;
-  NC_RETURN_EARLY(cuDevicePrimaryCtxGetState(0, flags, &active));
+  NC_RETURN_EARLY(cuDevicePrimaryCtxGetState(current_device(), flags, &active));
 }
 
 NC_EXPORT cudaDeviceSynchronize() { NC_RETURN(cuCtxSynchronize()); }
 
 NC_EXPORT cudaDeviceReset() {
   if (const cudaError_t unready = load_driver(); unready != cudaSuccess) return remember(unready);
-  const CUresult result = entries().cuDevicePrimaryCtxReset(0);
-  streamsan::nullcudart::forget_contexts();
+  const CUresult result = entries().cuDevicePrimaryCtxReset(current_device());
+  streamsan::nullcudart::forget_context();
   return remember(static_cast<cudaError_t>(result));
 }
 
@@ -66,6 +75,24 @@ NC_EXPORT cudaDeviceSetLimit(cudaLimit limit, size_t value) {
 NC_EXPORT cudaDeviceCanAccessPeer(int* can, int device, int peer) {
   NC_RETURN_EARLY(cuDeviceCanAccessPeer(can, device, peer));
 }
+
+NC_EXPORT cudaDeviceGetP2PAttribute(int* value, cudaDeviceP2PAttr which, int source, int destination) {
+  NC_RETURN_EARLY(cuDeviceGetP2PAttribute(value, static_cast<CUdevice_P2PAttribute>(which), source, destination));
+}
+
+NC_EXPORT cudaDeviceEnablePeerAccess(int peer, unsigned flags) {
+  CUcontext context = nullptr;
+  if (const cudaError_t failed = peer_context(peer, &context); failed != cudaSuccess) return remember(failed);
+  NC_RETURN(cuCtxEnablePeerAccess(context, flags));
+}
+
+NC_EXPORT cudaDeviceDisablePeerAccess(int peer) {
+  CUcontext context = nullptr;
+  if (const cudaError_t failed = peer_context(peer, &context); failed != cudaSuccess) return remember(failed);
+  NC_RETURN(cuCtxDisablePeerAccess(context));
+}
+
+NC_EXPORT cudaDeviceGetByPCIBusId(int* device, const char* id) { NC_RETURN_EARLY(cuDeviceGetByPCIBusId(device, id)); }
 
 NC_EXPORT cudaDeviceGetPCIBusId(char* id, int length, int device) {
   NC_RETURN_EARLY(cuDeviceGetPCIBusId(id, length, device));
@@ -99,6 +126,7 @@ NC_EXPORT cudaGetDeviceProperties(cudaDeviceProp* out, int device) {
   out->multiProcessorCount = get(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
   out->maxThreadsPerMultiProcessor = get(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR);
   out->maxBlocksPerMultiProcessor = get(CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR);
+  out->pciBusID = get(CU_DEVICE_ATTRIBUTE_PCI_BUS_ID);
   out->canMapHostMemory = get(CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY);
   out->concurrentKernels = get(CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS);
   out->asyncEngineCount = get(CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT);
@@ -136,7 +164,7 @@ NC_EXPORT cudaFuncGetAttributes(cudaFuncAttributes* out, const void* function) {
   CUresult result = CUDA_SUCCESS;
   const auto get = [&](CUfunction_attribute which) {
     int value = 0;
-    const CUresult one = entries().cuKernelGetAttribute(&value, which, kernel, 0);
+    const CUresult one = entries().cuKernelGetAttribute(&value, which, kernel, current_device());
     if (one != CUDA_SUCCESS) result = one;
     return value;
   };

@@ -5,6 +5,7 @@
 
 #include "testsuite/nullcudart/runtime.h"
 
+using streamsan::nullcudart::contexts_of;
 using streamsan::nullcudart::entries;
 using streamsan::nullcudart::prepare;
 using streamsan::nullcudart::remember;
@@ -103,13 +104,17 @@ NC_EXPORT cudaDeviceSetMemPool(int device_number, cudaMemPool_t pool) {
 }
 
 NC_EXPORT cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps* properties) {
-  // Both structures have the same members in the same places.
+  // Both structures have the same members in the same places, as have those of access.
   NC_RETURN(cuMemPoolCreate(pool, reinterpret_cast<const CUmemPoolProps*>(properties)));
 }
 
 NC_EXPORT cudaMemPoolDestroy(cudaMemPool_t pool) { NC_RETURN(cuMemPoolDestroy(pool)); }
 
 NC_EXPORT cudaMemPoolTrimTo(cudaMemPool_t pool, size_t bytes) { NC_RETURN(cuMemPoolTrimTo(pool, bytes)); }
+
+NC_EXPORT cudaMemPoolSetAccess(cudaMemPool_t pool, const cudaMemAccessDesc* map, size_t count) {
+  NC_RETURN(cuMemPoolSetAccess(pool, reinterpret_cast<const CUmemAccessDesc*>(map), count));
+}
 
 NC_EXPORT cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr which, void* value) {
   NC_RETURN(cuMemPoolSetAttribute(pool, static_cast<CUmemPool_attribute>(which), value));
@@ -121,18 +126,18 @@ NC_EXPORT cudaMemPoolGetAttribute(cudaMemPool_t pool, cudaMemPoolAttr which, voi
 
 NC_EXPORT cudaMemcpyPeer(void* destination, int destination_device, const void* source, int source_device,
                          size_t bytes) {
-  if (destination_device != 0 || source_device != 0) return remember(cudaErrorInvalidDevice);
-  if (const cudaError_t unready = prepare(); unready != cudaSuccess) return remember(unready);
-  CUcontext context = nullptr;
-  entries().cuCtxGetCurrent(&context);
-  NC_RETURN(cuMemcpyPeer(device(destination), context, device(source), context, bytes));
+  CUcontext to = nullptr;
+  CUcontext from = nullptr;
+  const cudaError_t failed = contexts_of(destination_device, source_device, &to, &from);
+  if (failed != cudaSuccess) return remember(failed);
+  NC_RETURN(cuMemcpyPeer(device(destination), to, device(source), from, bytes));
 }
 
 NC_EXPORT cudaMemcpyPeerAsync(void* destination, int destination_device, const void* source, int source_device,
                               size_t bytes, cudaStream_t stream) {
-  if (destination_device != 0 || source_device != 0) return remember(cudaErrorInvalidDevice);
-  if (const cudaError_t unready = prepare(); unready != cudaSuccess) return remember(unready);
-  CUcontext context = nullptr;
-  entries().cuCtxGetCurrent(&context);
-  NC_RETURN(cuMemcpyPeerAsync(device(destination), context, device(source), context, bytes, stream));
+  CUcontext to = nullptr;
+  CUcontext from = nullptr;
+  const cudaError_t failed = contexts_of(destination_device, source_device, &to, &from);
+  if (failed != cudaSuccess) return remember(failed);
+  NC_RETURN(cuMemcpyPeerAsync(device(destination), to, device(source), from, bytes, stream));
 }

@@ -111,6 +111,8 @@ cudaError_t symbol_of(const void* host_variable, CUdeviceptr* address, std::size
   const Lock lock(registry().mutex);
   const auto found = registry().symbols.find(host_variable);
   if (found == registry().symbols.end()) return cudaErrorInvalidSymbol;
+  // A variable has memory in each context, so there must be one, also if the library is there already.
+  if (const cudaError_t unready = prepare(); unready != cudaSuccess) return unready;
   const Symbol& symbol = found->second;
   if (const cudaError_t failed = load(*symbol.binary); failed != cudaSuccess) return failed;
   const auto get = symbol.variable.managed ? entries().cuLibraryGetManaged : entries().cuLibraryGetGlobal;

@@ -66,10 +66,19 @@ const Entries& entries();
 
 /// Opens the driver, asks for the entry points and calls cuInit, once. cudaErrorInsufficientDriver if there is none.
 cudaError_t load_driver();
-/// Also gives the calling thread a context: its own if it has one, else the primary context.
+/// Also gives the calling thread a context: its own if it has one, else the primary context of its device.
 cudaError_t prepare();
-/// The primary context is gone: every thread takes the new one at its next call.
-void forget_contexts();
+/// The device of the calling thread: 0, or the one it last gave to use_device(). A context that the program makes
+/// current itself does not change it.
+int current_device();
+/// Makes the primary context of the device current.
+cudaError_t use_device(int device);
+/// The contexts for a copy between two devices: of the current device the current context, of another its primary one.
+cudaError_t contexts_of(int first, int second, CUcontext* of_first, CUcontext* of_second);
+/// Has any thread used another device than 0?
+bool several_devices();
+/// The primary context of the current device is gone: every thread takes the new one at its next call.
+void forget_context();
 /// nullptr if the driver does not have it.
 void* driver_symbol(const char* name);
 CUresult get_proc_address(const char* name, void** address, int version, cuuint64_t flags,

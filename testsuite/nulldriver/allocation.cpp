@@ -12,11 +12,22 @@ namespace {
 
 constexpr std::size_t kPitchAlignment = 512;
 
+Heap& heap_of(MemoryKind kind, CUdevice device) {
+  switch (kind) {
+    case MemoryKind::Managed:
+      return managed_heap();
+    case MemoryKind::Host:
+      return host_heap();
+    default:
+      return device_heap(device);
+  }
+}
+
 template <class Pointer>
-CUresult allocate_into(Pointer* out, Heap& heap, std::size_t bytes, MemoryKind kind, unsigned flags) {
+CUresult allocate_into(Pointer* out, std::size_t bytes, MemoryKind kind, unsigned flags) {
   CUcontext context = nullptr;
   if (const CUresult missing = require_context(&context); missing != CUDA_SUCCESS) return missing;
-  const std::uintptr_t base = allocate(heap, bytes, kind, flags);
+  const std::uintptr_t base = allocate(heap_of(kind, context->device), bytes, kind, flags, context);
   if (base == 0) return CUDA_ERROR_OUT_OF_MEMORY;
   if constexpr (std::is_pointer_v<Pointer>) {
     *out = reinterpret_cast<Pointer>(base);
@@ -29,7 +40,7 @@ CUresult allocate_into(Pointer* out, Heap& heap, std::size_t bytes, MemoryKind k
 CUresult allocate_host(void** out, std::size_t bytes, unsigned flags) {
   if (out == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
   const Lock lock = lock_state();
-  return allocate_into(out, host_heap(), bytes, MemoryKind::Host, flags);
+  return allocate_into(out, bytes, MemoryKind::Host, flags);
 }
 
 template <class... Kinds>
@@ -54,7 +65,7 @@ SS_EXPORT cuMemAlloc(CUdeviceptr* out, size_t bytes) {
   SS_CALL(cuMemAlloc);
   if (out == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
   const Lock lock = lock_state();
-  return allocate_into(out, device_heap(), bytes, MemoryKind::Device, 0);
+  return allocate_into(out, bytes, MemoryKind::Device, 0);
 }
 
 SS_EXPORT cuMemAllocPitch(CUdeviceptr* out, size_t* pitch, size_t width, size_t height, unsigned element) {
@@ -63,7 +74,7 @@ SS_EXPORT cuMemAllocPitch(CUdeviceptr* out, size_t* pitch, size_t width, size_t 
   if (element != 4 && element != 8 && element != 16) return CUDA_ERROR_INVALID_VALUE;
   const std::size_t row = (width + kPitchAlignment - 1) & ~(kPitchAlignment - 1);
   const Lock lock = lock_state();
-  const CUresult result = allocate_into(out, device_heap(), row * height, MemoryKind::Device, 0);
+  const CUresult result = allocate_into(out, row * height, MemoryKind::Device, 0);
   if (result == CUDA_SUCCESS) *pitch = row;
   return result;
 }
@@ -73,7 +84,7 @@ SS_EXPORT cuMemAllocManaged(CUdeviceptr* out, size_t bytes, unsigned flags) {
   if (out == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
   if (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST) return CUDA_ERROR_INVALID_VALUE;
   const Lock lock = lock_state();
-  return allocate_into(out, managed_heap(), bytes, MemoryKind::Managed, flags);
+  return allocate_into(out, bytes, MemoryKind::Managed, flags);
 }
 
 /// Also takes stream-ordered memory, as the driver does.
@@ -114,6 +125,7 @@ SS_EXPORT cuMemHostRegister(void* pointer, size_t bytes, unsigned flags) {
   allocations()[base] = {.bytes = bytes,
                          .kind = MemoryKind::Registered,
                          .flags = flags,
+                         .device = context->device,
                          .context = context,
                          .pool = nullptr,
                          .id = state().next_id++,
@@ -156,7 +168,8 @@ SS_EXPORT cuMemGetInfo(size_t* available, size_t* total) {
   const Lock lock = lock_state();
   CUcontext context = nullptr;
   if (const CUresult missing = require_context(&context); missing != CUDA_SUCCESS) return missing;
-  *total = device_heap().capacity();
-  *available = *total - device_heap().used();
+  const Heap& heap = device_heap(context->device);
+  *total = heap.capacity();
+  *available = *total - heap.used();
   return CUDA_SUCCESS;
 }

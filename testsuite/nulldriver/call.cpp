@@ -39,30 +39,25 @@ struct Injection {
   CUresult code;
 };
 
-/// A request that cannot be understood would make a test pass for the wrong reason: say so and stop.
-[[noreturn]] void reject(std::string_view text) {
-  std::fprintf(stderr, "null driver: cannot understand STREAMSAN_NULL_FAIL: %.*s\n", static_cast<int>(text.size()),
-               text.data());
-  std::exit(2);
-}
+constexpr char kFail[] = "STREAMSAN_NULL_FAIL";
 
 Injection parse(const std::string& text) {
   const std::size_t first = text.find(':');
   const std::size_t second = first == std::string::npos ? first : text.find(':', first + 1);
-  if (second == std::string::npos) reject(text);
+  if (second == std::string::npos) reject(kFail, text);
   const std::string symbol = text.substr(0, first);
   const unsigned long long call = std::strtoull(text.c_str() + first + 1, nullptr, 10);
   const long code = std::strtol(text.c_str() + second + 1, nullptr, 10);
-  if (call == 0 || code == 0) reject(text);
+  if (call == 0 || code == 0) reject(kFail, text);
   for (unsigned row = 0; row < api::kRowCount; ++row) {
     if (api::kRows[row].symbol == symbol) return {row, call, static_cast<CUresult>(code)};
   }
-  reject(text);
+  reject(kFail, text);
 }
 
 std::vector<Injection>* read_injections() {
   auto* injections = new std::vector<Injection>;
-  const char* variable = std::getenv("STREAMSAN_NULL_FAIL");
+  const char* variable = std::getenv(kFail);
   for (std::string rest = variable ? variable : ""; !rest.empty();) {
     const std::size_t comma = rest.find(',');
     injections->push_back(parse(rest.substr(0, comma)));
@@ -107,6 +102,12 @@ CUresult enter(unsigned row) {
 CUresult enter_unimplemented(unsigned row) {
   const CUresult injected = enter(row);
   return injected != CUDA_SUCCESS ? injected : CUDA_ERROR_NOT_SUPPORTED;
+}
+
+void reject(const char* variable, std::string_view text) {
+  std::fprintf(stderr, "null driver: cannot understand %s: %.*s\n", variable, static_cast<int>(text.size()),
+               text.data());
+  std::exit(2);
 }
 
 void block() {

@@ -3,11 +3,12 @@
 // What every export of the null driver does first.
 //
 // SS_CALL(cuSomething) counts the call and gives the failure a test has asked for. Two environment variables act here,
-// a third in block():
+// a third in block(), a fourth in device_count() (objects.h):
 //   STREAMSAN_NULL_COUNTS=FILE          at exit: one line "symbol count" for each function that was called
 //   STREAMSAN_NULL_FAIL=cuSymbol:N:code the N-th call (from 1) of the export cuSymbol returns code, and has no effect;
 //                                       several, separated by commas
 //   STREAMSAN_NULL_LATENCY_US=n         calls that wait for the device block n microseconds
+//   STREAMSAN_NULL_DEVICES=n            there are n devices, 1 to 8; 1 when not set
 // Exports are named as libcuda names them, with version and suffix: what a test counts is the entry point that was
 // really used, not the name the program wrote.
 //
@@ -17,6 +18,8 @@
 #include "ordering/api/row.h"
 
 #include <cuda.h>
+
+#include <string_view>
 
 #define SS_EXPORT extern "C" __attribute__((visibility("default"))) CUresult CUDAAPI
 
@@ -34,6 +37,9 @@ CUresult enter(unsigned row);
 
 /// As enter(), for an export that nothing implements: never CUDA_SUCCESS.
 CUresult enter_unimplemented(unsigned row);
+
+/// A setting that cannot be understood would make a test pass for the wrong reason: says so and ends the program.
+[[noreturn]] void reject(const char* variable, std::string_view text);
 
 /// Called by everything that waits for the device, with no lock held.
 void block();

@@ -68,9 +68,9 @@ std::size_t binary_bytes(const void* image) {
 }
 
 /// end() if it has none, or none any more.
-Allocations::iterator live_memory(const Global& global) {
-  const auto found = allocations().find(global.address);
-  return found != allocations().end() && found->second.id == global.allocation_id ? found : allocations().end();
+Allocations::iterator live_memory(const Place& place) {
+  const auto found = allocations().find(place.address);
+  return found != allocations().end() && found->second.id == place.allocation_id ? found : allocations().end();
 }
 
 }  // namespace
@@ -82,7 +82,7 @@ Code* load_code(const void* image) {
   if (is_ptx(static_cast<const char*>(inner))) {
     PtxContents contents = read_ptx(static_cast<const char*>(inner));
     for (const auto& [name, layout] : contents.kernels) code->kernels.insert(name);
-    for (const auto& [name, bytes] : contents.globals) code->globals[name] = {.bytes = bytes};
+    for (const auto& [name, bytes] : contents.globals) code->globals[name] = {.bytes = bytes, .places = {}};
     code->layouts = std::move(contents.kernels);
   } else {
     code->image_bytes = binary_bytes(inner);
@@ -100,7 +100,9 @@ Code* load_code(const void* image) {
 
 void unload_code(Code* code) {
   for (const auto& [name, global] : code->globals) {
-    if (const auto found = live_memory(global); found != allocations().end()) release(found);
+    for (const auto& [context, place] : global.places) {
+      if (const auto found = live_memory(place); found != allocations().end()) release(found);
+    }
   }
   delete code;
 }
@@ -117,18 +119,21 @@ std::optional<ParameterLayout> layout_of(const Code& code, const std::string& ke
   return layout_from_mangled_name(kernel);
 }
 
-CUresult address_of_global(Code& code, std::string_view name, CUdeviceptr* address, std::size_t* bytes) {
+CUresult address_of_global(Code& code, std::string_view name, CUcontext context, CUdeviceptr* address,
+                           std::size_t* bytes) {
   const auto found = code.globals.find(name);
   if (found == code.globals.end()) return CUDA_ERROR_NOT_FOUND;
   Global& global = found->second;
-  if (live_memory(global) == allocations().end()) {
-    Heap& heap = global.managed ? managed_heap() : device_heap();
-    global.address = allocate(heap, global.bytes, global.managed ? MemoryKind::Managed : MemoryKind::Global, 0);
-    if (global.address == 0) return CUDA_ERROR_OUT_OF_MEMORY;
-    global.allocation_id = allocations().at(global.address).id;
-    std::memset(reinterpret_cast<void*>(global.address), 0, global.bytes);
+  Place& place = global.places[global.managed ? nullptr : context];
+  if (live_memory(place) == allocations().end()) {
+    Heap& heap = global.managed ? managed_heap() : device_heap(device_of(context));
+    const MemoryKind kind = global.managed ? MemoryKind::Managed : MemoryKind::Global;
+    place.address = allocate(heap, global.bytes, kind, 0, context);
+    if (place.address == 0) return CUDA_ERROR_OUT_OF_MEMORY;
+    place.allocation_id = allocations().at(place.address).id;
+    std::memset(reinterpret_cast<void*>(place.address), 0, global.bytes);
   }
-  if (address != nullptr) *address = global.address;
+  if (address != nullptr) *address = place.address;
   if (bytes != nullptr) *bytes = global.bytes;
   return CUDA_SUCCESS;
 }
@@ -151,6 +156,11 @@ CUresult find_function(CUfunction function, Code** code, std::string* name) {
   return CUDA_SUCCESS;
 }
 
+CUcontext home_of(CUfunction function) {
+  if (!state().functions.alive(function) || !state().contexts.alive(function->context)) return nullptr;
+  return function->context;
+}
+
 }  // namespace streamsan::null
 
 using namespace streamsan::null;
@@ -164,7 +174,7 @@ SS_PRIVATE_EXPORT streamsan_null_register_function(const void* image, const char
 
 SS_PRIVATE_EXPORT streamsan_null_register_global(const void* image, const char* name, size_t bytes, int managed) {
   const Lock lock = lock_state();
-  registrations()[unwrap(image)].globals[name] = {.bytes = bytes, .managed = managed != 0};
+  registrations()[unwrap(image)].globals[name] = {.bytes = bytes, .managed = managed != 0, .places = {}};
 }
 
 SS_PRIVATE_EXPORT streamsan_null_register_kernel_body(const char* name, void (*body)(void**)) {

@@ -27,11 +27,18 @@
 
 namespace streamsan::null {
 
+/// The memory of a variable.
+struct Place {
+  std::uintptr_t address = 0;
+  std::uint64_t allocation_id = 0;  ///< tells whether that allocation still lives: its context may be gone
+};
+
+/// A variable has memory in each context, given when first asked for; a managed one has one memory for all, under no
+/// context.
 struct Global {
   std::size_t bytes = 0;
   bool managed = false;
-  std::uintptr_t address = 0;       ///< given when first asked for
-  std::uint64_t allocation_id = 0;  ///< tells whether that allocation still lives: its context may be gone
+  std::map<CUcontext, Place> places;
 };
 
 /// A loaded image.
@@ -51,10 +58,14 @@ void unload_code(Code* code);
 bool has_kernel(const Code& code, std::string_view name);
 /// From PTX, else from the mangled name; nothing if neither tells.
 std::optional<ParameterLayout> layout_of(const Code& code, const std::string& kernel);
-CUresult address_of_global(Code& code, std::string_view name, CUdeviceptr* address, std::size_t* bytes);
+CUresult address_of_global(Code& code, std::string_view name, CUcontext context, CUdeviceptr* address,
+                           std::size_t* bytes);
 KernelBody body_of(std::string_view kernel);
 
 /// The code and name behind a CUfunction, or behind a CUkernel passed as one.
 CUresult find_function(CUfunction function, Code** code, std::string* name);
+/// The only context in which the function can be launched; nullptr for a CUkernel, which runs in every context, and for
+/// a function whose context is gone.
+CUcontext home_of(CUfunction function);
 
 }  // namespace streamsan::null

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Initialisation and contexts: one device with a counted primary context, and contexts made by the program. Each host
-// thread has a stack of contexts, as in the driver; a context that another thread destroyed counts as none.
+// Initialisation and contexts: those made by the program, and what is true of every context (the primary ones are made
+// in primary.cpp). Each host thread has a stack of contexts, as in the driver; a context that another thread destroyed
+// counts as none.
 
 #include "testsuite/nulldriver/memory.h"
 #include "testsuite/nulldriver/objects.h"
@@ -29,28 +30,15 @@ struct ContextStack {
 };
 thread_local ContextStack context_stack{};
 
-constexpr unsigned kContextFlags = CU_CTX_FLAGS_MASK;
+}  // namespace
 
-CUcontext make_context(unsigned flags) {
+CUcontext make_context(CUdevice device, unsigned flags) {
   CUcontext context = state().contexts.create();
+  context->device = device;
   context->flags = flags;
   context->id = state().next_id++;
   return context;
 }
-
-CUresult check_device(CUdevice device) {
-  if (!state().initialised) return CUDA_ERROR_NOT_INITIALIZED;
-  return device == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
-}
-
-void destroy_primary() {
-  if (state().primary == nullptr) return;
-  clear_context(state().primary);
-  state().contexts.destroy(state().primary);
-  state().primary = nullptr;
-}
-
-}  // namespace
 
 CUcontext current_context() {
   if (context_stack.empty() || !state().contexts.alive(context_stack.back())) return nullptr;
@@ -72,6 +60,7 @@ void clear_context(CUcontext context) {
   }
   delete context->legacy;
   for (const auto& [thread, stream] : context->per_thread) delete stream;
+  for (CUcontext other : state().contexts.all()) other->peers.erase(context);
   release_context_memory(context);
 }
 
@@ -82,6 +71,8 @@ using namespace streamsan::null;
 SS_EXPORT cuInit(unsigned flags) {
   SS_CALL(cuInit);
   if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
+  // Asked for without the lock: a setting that is refused ends the program here.
+  device_count();
   const Lock lock = lock_state();
   state().initialised = true;
   return CUDA_SUCCESS;
@@ -94,67 +85,27 @@ SS_EXPORT cuDriverGetVersion(int* version) {
   return CUDA_SUCCESS;
 }
 
-SS_EXPORT cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
-  SS_CALL(cuDevicePrimaryCtxRetain);
-  if (context == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const Lock lock = lock_state();
-  if (const CUresult wrong = check_device(device); wrong != CUDA_SUCCESS) return wrong;
-  if (state().primary == nullptr) {
-    state().primary = make_context(state().primary_flags);
-    state().primary->primary = true;
-  }
-  ++state().primary_references;
-  *context = state().primary;
-  return CUDA_SUCCESS;
-}
-
-SS_EXPORT cuDevicePrimaryCtxRelease(CUdevice device) {
-  SS_CALL(cuDevicePrimaryCtxRelease);
-  const Lock lock = lock_state();
-  if (const CUresult wrong = check_device(device); wrong != CUDA_SUCCESS) return wrong;
-  if (state().primary_references == 0) return CUDA_ERROR_INVALID_CONTEXT;
-  if (--state().primary_references == 0) destroy_primary();
-  return CUDA_SUCCESS;
-}
-
-SS_EXPORT cuDevicePrimaryCtxReset(CUdevice device) {
-  SS_CALL(cuDevicePrimaryCtxReset);
-  const Lock lock = lock_state();
-  if (const CUresult wrong = check_device(device); wrong != CUDA_SUCCESS) return wrong;
-  destroy_primary();
-  state().primary_references = 0;
-  return CUDA_SUCCESS;
-}
-
-SS_EXPORT cuDevicePrimaryCtxSetFlags(CUdevice device, unsigned flags) {
-  SS_CALL(cuDevicePrimaryCtxSetFlags);
-  const Lock lock = lock_state();
-  if (const CUresult wrong = check_device(device); wrong != CUDA_SUCCESS) return wrong;
-  if ((flags & ~kContextFlags) != 0) return CUDA_ERROR_INVALID_VALUE;
-  state().primary_flags = flags;
-  if (state().primary != nullptr) state().primary->flags = flags;
-  return CUDA_SUCCESS;
-}
-
-SS_EXPORT cuDevicePrimaryCtxGetState(CUdevice device, unsigned* flags, int* active) {
-  SS_CALL(cuDevicePrimaryCtxGetState);
-  if (flags == nullptr || active == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const Lock lock = lock_state();
-  if (const CUresult wrong = check_device(device); wrong != CUDA_SUCCESS) return wrong;
-  *flags = state().primary_flags;
-  *active = state().primary != nullptr ? 1 : 0;
-  return CUDA_SUCCESS;
-}
-
 namespace {
 
 CUresult create_context(CUcontext* context, unsigned flags, CUdevice device) {
   if (context == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const Lock lock = lock_state();
   if (const CUresult wrong = check_device(device); wrong != CUDA_SUCCESS) return wrong;
-  if ((flags & ~kContextFlags) != 0) return CUDA_ERROR_INVALID_VALUE;
-  *context = make_context(flags);
+  if ((flags & ~static_cast<unsigned>(CU_CTX_FLAGS_MASK)) != 0) return CUDA_ERROR_INVALID_VALUE;
+  *context = make_context(device, flags);
   context_stack.push_back(*context);
+  return CUDA_SUCCESS;
+}
+
+/// nullptr: the current context.
+CUresult get_device(CUcontext context, CUdevice* device) {
+  if (device == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  const Lock lock = lock_state();
+  if (context == nullptr) {
+    if (const CUresult missing = require_context(&context); missing != CUDA_SUCCESS) return missing;
+  }
+  if (!state().contexts.alive(context)) return CUDA_ERROR_INVALID_CONTEXT;
+  *device = context->device;
   return CUDA_SUCCESS;
 }
 
@@ -221,12 +172,12 @@ SS_EXPORT cuCtxGetCurrent(CUcontext* context) {
 
 SS_EXPORT cuCtxGetDevice(CUdevice* device) {
   SS_CALL(cuCtxGetDevice);
-  if (device == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const Lock lock = lock_state();
-  CUcontext context = nullptr;
-  if (const CUresult missing = require_context(&context); missing != CUDA_SUCCESS) return missing;
-  *device = 0;
-  return CUDA_SUCCESS;
+  return get_device(nullptr, device);
+}
+
+SS_EXPORT cuCtxGetDevice_v2(CUdevice* device, CUcontext context) {
+  SS_CALL(cuCtxGetDevice_v2);
+  return get_device(context, device);
 }
 
 SS_EXPORT cuCtxGetFlags(unsigned* flags) {
@@ -241,7 +192,7 @@ SS_EXPORT cuCtxGetFlags(unsigned* flags) {
 
 SS_EXPORT cuCtxSetFlags(unsigned flags) {
   SS_CALL(cuCtxSetFlags);
-  if ((flags & ~kContextFlags) != 0) return CUDA_ERROR_INVALID_VALUE;
+  if ((flags & ~static_cast<unsigned>(CU_CTX_FLAGS_MASK)) != 0) return CUDA_ERROR_INVALID_VALUE;
   const Lock lock = lock_state();
   CUcontext context = nullptr;
   if (const CUresult missing = require_context(&context); missing != CUDA_SUCCESS) return missing;

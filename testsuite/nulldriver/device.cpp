@@ -1,26 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The one device: what it says about itself. Attributes that programs read to choose a launch shape or a code path have
-// the values of a device of compute capability 9.0; any other known attribute is 0, which for the "is it supported"
-// kind means no.
+// The devices: how many there are, and what each says about itself. Attributes that programs read to choose a launch
+// shape or a code path have the values of a device of compute capability 9.0; any other known attribute is 0, which for
+// the "is it supported" kind means no. Devices differ in name, UUID and place on the bus, and in nothing else.
 
 #include "testsuite/nulldriver/memory.h"
 #include "testsuite/nulldriver/objects.h"
 
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <string>
 
 namespace streamsan::null {
-namespace {
 
-CUresult check_device(CUdevice device) {
-  const Lock lock = lock_state();
-  if (!state().initialised) return CUDA_ERROR_NOT_INITIALIZED;
-  return device == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+int device_count() {
+  static const int count = [] {
+    constexpr char kVariable[] = "STREAMSAN_NULL_DEVICES";
+    const char* text = std::getenv(kVariable);
+    if (text == nullptr) return 1;
+    if (text[0] < '1' || text[0] > '0' + kMostDevices || text[1] != '\0') reject(kVariable, text);
+    return text[0] - '0';
+  }();
+  return count;
 }
 
-int attribute(CUdevice_attribute which) {
+CUresult check_device(CUdevice device) {
+  if (!state().initialised) return CUDA_ERROR_NOT_INITIALIZED;
+  return is_device(device) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+}
+
+namespace {
+
+CUresult lock_and_check(CUdevice device) {
+  const Lock lock = lock_state();
+  return check_device(device);
+}
+
+std::string bus_id(CUdevice device) { return "0000:0" + std::to_string(device) + ":00.0"; }
+
+int attribute(CUdevice_attribute which, CUdevice device) {
   switch (static_cast<int>(which)) {
+    case CU_DEVICE_ATTRIBUTE_PCI_BUS_ID:
+      return device;
     case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
     case CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X:
     case CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y:
@@ -99,15 +121,15 @@ using namespace streamsan::null;
 SS_EXPORT cuDeviceGetCount(int* count) {
   SS_CALL(cuDeviceGetCount);
   if (count == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const CUresult wrong = check_device(0);
-  if (wrong == CUDA_SUCCESS) *count = 1;
+  const CUresult wrong = lock_and_check(0);
+  if (wrong == CUDA_SUCCESS) *count = device_count();
   return wrong;
 }
 
 SS_EXPORT cuDeviceGet(CUdevice* device, int ordinal) {
   SS_CALL(cuDeviceGet);
   if (device == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const CUresult wrong = check_device(ordinal);
+  const CUresult wrong = lock_and_check(ordinal);
   if (wrong == CUDA_SUCCESS) *device = ordinal;
   return wrong;
 }
@@ -115,68 +137,65 @@ SS_EXPORT cuDeviceGet(CUdevice* device, int ordinal) {
 SS_EXPORT cuDeviceGetName(char* name, int length, CUdevice device) {
   SS_CALL(cuDeviceGetName);
   if (name == nullptr || length <= 0) return CUDA_ERROR_INVALID_VALUE;
-  const CUresult wrong = check_device(device);
-  if (wrong == CUDA_SUCCESS) std::snprintf(name, static_cast<std::size_t>(length), "StreamSan null device");
-  return wrong;
+  const CUresult wrong = lock_and_check(device);
+  if (wrong != CUDA_SUCCESS) return wrong;
+  const std::string number = device == 0 ? "" : " " + std::to_string(device);
+  std::snprintf(name, static_cast<std::size_t>(length), "StreamSan null device%s", number.c_str());
+  return CUDA_SUCCESS;
 }
 
 SS_EXPORT cuDeviceGetUuid(CUuuid* uuid, CUdevice device) {
   SS_CALL(cuDeviceGetUuid);
   if (uuid == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const CUresult wrong = check_device(device);
-  if (wrong == CUDA_SUCCESS) std::memcpy(uuid->bytes, "streamsan-null-0", sizeof(uuid->bytes));
-  return wrong;
+  const CUresult wrong = lock_and_check(device);
+  if (wrong != CUDA_SUCCESS) return wrong;
+  const std::string bytes = "streamsan-null-" + std::to_string(device);
+  std::memcpy(uuid->bytes, bytes.c_str(), sizeof(uuid->bytes));
+  return CUDA_SUCCESS;
 }
 
 SS_EXPORT cuDeviceTotalMem(size_t* bytes, CUdevice device) {
   SS_CALL(cuDeviceTotalMem);
   if (bytes == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const CUresult wrong = check_device(device);
+  const CUresult wrong = lock_and_check(device);
   const Lock lock = lock_state();
-  if (wrong == CUDA_SUCCESS) *bytes = device_heap().capacity();
+  if (wrong == CUDA_SUCCESS) *bytes = device_heap(device).capacity();
   return wrong;
 }
 
 SS_EXPORT cuDeviceGetAttribute(int* value, CUdevice_attribute which, CUdevice device) {
   SS_CALL(cuDeviceGetAttribute);
   if (value == nullptr || which <= 0 || which >= CU_DEVICE_ATTRIBUTE_MAX) return CUDA_ERROR_INVALID_VALUE;
-  const CUresult wrong = check_device(device);
-  if (wrong == CUDA_SUCCESS) *value = attribute(which);
+  const CUresult wrong = lock_and_check(device);
+  if (wrong == CUDA_SUCCESS) *value = attribute(which, device);
   return wrong;
 }
 
 SS_EXPORT cuDeviceComputeCapability(int* major, int* minor, CUdevice device) {
   SS_CALL(cuDeviceComputeCapability);
   if (major == nullptr || minor == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const CUresult wrong = check_device(device);
+  const CUresult wrong = lock_and_check(device);
   if (wrong != CUDA_SUCCESS) return wrong;
-  *major = attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
-  *minor = attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+  *major = attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
+  *minor = attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
   return CUDA_SUCCESS;
 }
 
 SS_EXPORT cuDeviceGetPCIBusId(char* id, int length, CUdevice device) {
   SS_CALL(cuDeviceGetPCIBusId);
   if (id == nullptr || length <= 0) return CUDA_ERROR_INVALID_VALUE;
-  const CUresult wrong = check_device(device);
-  if (wrong == CUDA_SUCCESS) std::snprintf(id, static_cast<std::size_t>(length), "0000:00:00.0");
+  const CUresult wrong = lock_and_check(device);
+  if (wrong == CUDA_SUCCESS) std::snprintf(id, static_cast<std::size_t>(length), "%s", bus_id(device).c_str());
   return wrong;
 }
 
 SS_EXPORT cuDeviceGetByPCIBusId(CUdevice* device, const char* id) {
   SS_CALL(cuDeviceGetByPCIBusId);
   if (device == nullptr || id == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (std::strcmp(id, "0000:00:00.0") != 0) return CUDA_ERROR_INVALID_DEVICE;
-  *device = 0;
-  return CUDA_SUCCESS;
-}
-
-/// There is one device, and a device is no peer of itself.
-SS_EXPORT cuDeviceCanAccessPeer(int* can, CUdevice device, CUdevice peer) {
-  SS_CALL(cuDeviceCanAccessPeer);
-  if (can == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (const CUresult wrong = check_device(device); wrong != CUDA_SUCCESS) return wrong;
-  if (const CUresult wrong = check_device(peer); wrong != CUDA_SUCCESS) return wrong;
-  *can = 0;
-  return CUDA_SUCCESS;
+  for (CUdevice candidate = 0; candidate < device_count(); ++candidate) {
+    if (bus_id(candidate) != id) continue;
+    *device = candidate;
+    return CUDA_SUCCESS;
+  }
+  return CUDA_ERROR_INVALID_DEVICE;
 }

@@ -18,6 +18,19 @@ constexpr std::uintptr_t align_up(std::uintptr_t value, std::size_t alignment) {
   return (value + alignment - 1) & ~(alignment - 1);
 }
 
+constexpr std::size_t kDeviceBytes = 64 * kGiB;
+
+/// Where the device heap of the second and later devices begins; the pool heap follows.
+constexpr std::uintptr_t further_device(CUdevice device) {
+  return 0x7d1000000000 + static_cast<std::uintptr_t>(device - 1) * 2 * kDeviceBytes;
+}
+
+Heap& heap_of(Heap* (&heaps)[kMostDevices], CUdevice device, std::uintptr_t hint) {
+  Heap*& heap = heaps[device];
+  if (heap == nullptr) heap = new Heap(hint, kDeviceBytes, 512, PROT_READ | PROT_WRITE);
+  return *heap;
+}
+
 }  // namespace
 
 Heap::Heap(std::uintptr_t hint, std::size_t capacity, std::size_t alignment, int protection)
@@ -97,14 +110,14 @@ Allocations& allocations() {
   return instance;
 }
 
-Heap& device_heap() {
-  static Heap& heap = *new Heap(0x7e0000000000, 64 * kGiB, 512, PROT_READ | PROT_WRITE);
-  return heap;
+Heap& device_heap(CUdevice device) {
+  static Heap* heaps[kMostDevices] = {};
+  return heap_of(heaps, device, device == 0 ? 0x7e0000000000 : further_device(device));
 }
 
-Heap& pool_heap() {
-  static Heap& heap = *new Heap(0x7e2000000000, 64 * kGiB, 512, PROT_READ | PROT_WRITE);
-  return heap;
+Heap& pool_heap(CUdevice device) {
+  static Heap* heaps[kMostDevices] = {};
+  return heap_of(heaps, device, device == 0 ? 0x7e2000000000 : further_device(device) + kDeviceBytes);
 }
 
 Heap& managed_heap() {
@@ -122,13 +135,14 @@ Heap& virtual_heap() {
   return heap;
 }
 
-std::uintptr_t allocate(Heap& heap, std::size_t bytes, MemoryKind kind, unsigned flags) {
+std::uintptr_t allocate(Heap& heap, std::size_t bytes, MemoryKind kind, unsigned flags, CUcontext context) {
   const std::uintptr_t base = heap.take(bytes);
   if (base == 0) return 0;
   allocations()[base] = {.bytes = bytes,
                          .kind = kind,
                          .flags = flags,
-                         .context = current_context(),
+                         .device = device_of(context),
+                         .context = context,
                          .pool = nullptr,
                          .id = state().next_id++,
                          .heap = &heap};

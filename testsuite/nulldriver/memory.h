@@ -3,9 +3,9 @@
 // Device memory that is really host memory, and the list of what is allocated.
 //
 // A Heap is one reserved range of addresses, far from where the C library and the loader put things, so that an address
-// tells by itself what it is. The block freed last is the first to be handed out again: a tool that takes an address
-// for an identity is found out. Freed blocks stay mapped: a program with a use after free gets old bytes, as on a
-// device, and not a signal.
+// tells by itself what it is and, for device memory, on which device. The block freed last is the first to be handed
+// out again: a tool that takes an address for an identity is found out. Freed blocks stay mapped: a program with a use
+// after free gets old bytes, as on a device, and not a signal.
 #pragma once
 
 #include "testsuite/nulldriver/objects.h"
@@ -53,6 +53,7 @@ struct Allocation {
   std::size_t bytes = 0;
   MemoryKind kind = MemoryKind::Device;
   unsigned flags = 0;
+  CUdevice device = 0;
   CUcontext context = nullptr;
   CUmemoryPool pool = nullptr;
   std::uint64_t id = 0;
@@ -65,14 +66,16 @@ using Allocations = std::map<std::uintptr_t, Allocation>;
 // ---------------------------------------------------------------------------------------
 
 Allocations& allocations();
-Heap& device_heap();
-Heap& pool_heap();
+Heap& device_heap(CUdevice device);
+Heap& pool_heap(CUdevice device);
 Heap& managed_heap();
 Heap& host_heap();
 Heap& virtual_heap();  ///< addresses only: cuMemMap makes them accessible
 
-/// Takes from the heap and lists it. 0 when memory is used up.
-std::uintptr_t allocate(Heap& heap, std::size_t bytes, MemoryKind kind, unsigned flags);
+/// Takes from the heap and lists it, for the context and its device. 0 when memory is used up.
+std::uintptr_t allocate(Heap& heap, std::size_t bytes, MemoryKind kind, unsigned flags, CUcontext context);
+/// The first device's if there is no context.
+inline CUdevice device_of(CUcontext context) { return context != nullptr ? context->device : 0; }
 /// The allocation that contains the address, or end().
 Allocations::iterator find_allocation(std::uintptr_t address);
 /// Is [address, address + bytes) inside one allocation, or inside neighbouring mapped ranges?

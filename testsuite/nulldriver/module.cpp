@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Modules, libraries, functions and kernels as handles over Code (code.h).
+// Modules, libraries, functions and kernels as handles over Code (code.h). A module and its functions belong to the
+// context that was current when it was loaded; a library belongs to none, and its kernels and variables are there in
+// every context.
 
 #include "testsuite/nulldriver/code.h"
 
@@ -19,14 +21,16 @@ CUresult load_module(CUmodule* out, const void* image) {
   if (code == nullptr) return CUDA_ERROR_INVALID_IMAGE;
   *out = state().modules.create();
   (*out)->code = code;
+  (*out)->context = context;
   return CUDA_SUCCESS;
 }
 
-CUfunction make_function(Code* code, std::string_view name, CUmodule module) {
+CUfunction make_function(Code* code, std::string_view name, CUmodule module, CUcontext context) {
   CUfunction function = state().functions.create();
   function->code = code;
   function->name = name;
   function->module = module;
+  function->context = context;
   return function;
 }
 
@@ -36,7 +40,7 @@ CUresult get_global(CUdeviceptr* address, size_t* bytes, CUlibrary library, cons
   if (!state().libraries.alive(library)) return CUDA_ERROR_INVALID_HANDLE;
   const auto found = library->code->globals.find(name);
   if (found == library->code->globals.end() || found->second.managed != managed) return CUDA_ERROR_NOT_FOUND;
-  return address_of_global(*library->code, name, address, bytes);
+  return address_of_global(*library->code, name, current_context(), address, bytes);
 }
 
 CUresult parameter_info(const Code& code, const std::string& name, size_t index, size_t* offset, size_t* bytes) {
@@ -116,7 +120,7 @@ SS_EXPORT cuModuleGetFunction(CUfunction* out, CUmodule module, const char* name
   if (!state().modules.alive(module)) return CUDA_ERROR_INVALID_HANDLE;
   if (!has_kernel(*module->code, name)) return CUDA_ERROR_NOT_FOUND;
   CUfunction& function = module->functions[name];
-  if (function == nullptr) function = make_function(module->code, name, module);
+  if (function == nullptr) function = make_function(module->code, name, module, module->context);
   *out = function;
   return CUDA_SUCCESS;
 }
@@ -126,7 +130,8 @@ SS_EXPORT cuModuleGetGlobal(CUdeviceptr* address, size_t* bytes, CUmodule module
   if (name == nullptr || (address == nullptr && bytes == nullptr)) return CUDA_ERROR_INVALID_VALUE;
   const Lock lock = lock_state();
   if (!state().modules.alive(module)) return CUDA_ERROR_INVALID_HANDLE;
-  return address_of_global(*module->code, name, address, bytes);
+  CUcontext context = state().contexts.alive(module->context) ? module->context : current_context();
+  return address_of_global(*module->code, name, context, address, bytes);
 }
 
 SS_EXPORT cuModuleGetLoadingMode(CUmoduleLoadingMode* mode) {
@@ -154,7 +159,7 @@ SS_EXPORT cuLibraryUnload(CUlibrary library) {
   const Lock lock = lock_state();
   if (!state().libraries.alive(library)) return CUDA_ERROR_INVALID_HANDLE;
   for (const auto& [name, kernel] : library->kernels) {
-    if (kernel->function != nullptr) state().functions.destroy(kernel->function);
+    for (const auto& [context, function] : kernel->functions) state().functions.destroy(function);
     state().kernels.destroy(kernel);
   }
   unload_code(library->code);
@@ -196,8 +201,9 @@ SS_EXPORT cuKernelGetFunction(CUfunction* out, CUkernel kernel) {
   if (!state().kernels.alive(kernel)) return CUDA_ERROR_INVALID_HANDLE;
   CUcontext context = nullptr;
   if (const CUresult missing = require_context(&context); missing != CUDA_SUCCESS) return missing;
-  if (kernel->function == nullptr) kernel->function = make_function(kernel->code, kernel->name, nullptr);
-  *out = kernel->function;
+  CUfunction& function = kernel->functions[context];
+  if (function == nullptr) function = make_function(kernel->code, kernel->name, nullptr, context);
+  *out = function;
   return CUDA_SUCCESS;
 }
 
@@ -230,7 +236,7 @@ SS_EXPORT cuKernelGetParamInfo(CUkernel kernel, size_t index, size_t* offset, si
 SS_EXPORT cuKernelGetAttribute(int* value, CUfunction_attribute which, CUkernel kernel, CUdevice device) {
   SS_CALL(cuKernelGetAttribute);
   if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (device != 0) return CUDA_ERROR_INVALID_DEVICE;
+  if (!is_device(device)) return CUDA_ERROR_INVALID_DEVICE;
   const Lock lock = lock_state();
   if (!state().kernels.alive(kernel)) return CUDA_ERROR_INVALID_HANDLE;
   return function_attribute(value, which);

@@ -23,6 +23,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -34,12 +35,14 @@ struct Code;
 }  // namespace streamsan::null
 
 struct CUctx_st {
+  CUdevice device = 0;
   bool primary = false;
   unsigned flags = 0;
   std::uint64_t id = 0;
   std::map<int, std::size_t> limits;
   CUstream_st* legacy = nullptr;
   std::map<std::uint64_t, CUstream_st*> per_thread;  ///< by thread_number()
+  std::set<CUcontext> peers;                         ///< whose memory it may use
 };
 
 struct CUgraphNode_st {
@@ -76,6 +79,7 @@ struct CUevent_st {
 };
 
 struct CUmemPoolHandle_st {
+  CUdevice device = 0;
   bool is_default = false;
   std::uint64_t release_threshold = 0;
   int reuse_follow_event_dependencies = 1;
@@ -89,17 +93,19 @@ struct CUfunc_st {
   streamsan::null::Code* code = nullptr;
   std::string name;
   CUmodule module = nullptr;
+  CUcontext context = nullptr;
 };
 
 struct CUkern_st {
   streamsan::null::Code* code = nullptr;
   std::string name;
   CUlibrary library = nullptr;
-  CUfunction function = nullptr;  ///< made when first asked for
+  std::map<CUcontext, CUfunction> functions;  ///< each made when first asked for
 };
 
 struct CUmod_st {
   streamsan::null::Code* code = nullptr;
+  CUcontext context = nullptr;
   std::map<std::string, CUfunction, std::less<>> functions;
 };
 
@@ -150,15 +156,21 @@ class Handles {
   std::unordered_set<Object*> live_;
 };
 
-struct State {
-  std::mutex mutex;
-  bool initialised = false;
-  std::uint64_t next_id = 1;
+constexpr CUdevice kMostDevices = 8;
+
+struct Device {
   CUcontext primary = nullptr;
   unsigned primary_references = 0;
   unsigned primary_flags = 0;
   CUmemoryPool default_pool = nullptr;
   CUmemoryPool current_pool = nullptr;
+};
+
+struct State {
+  std::mutex mutex;
+  bool initialised = false;
+  std::uint64_t next_id = 1;
+  Device devices[kMostDevices];
 
   Handles<CUctx_st> contexts;
   Handles<CUstream_st> streams;  ///< those made by the program; the default streams belong to their context
@@ -180,15 +192,22 @@ inline Lock lock_state() { return Lock(state().mutex); }
 /// From 1, one for each host thread, never used again.
 std::uint64_t thread_number();
 
+/// STREAMSAN_NULL_DEVICES. Both need no lock; cuInit is the first to ask.
+int device_count();
+inline bool is_device(CUdevice device) { return device >= 0 && device < device_count(); }
+
 // ---- everything below needs the lock, unless it says otherwise
 // --------------------------------------------------------
 
+/// CUDA_ERROR_NOT_INITIALIZED, CUDA_ERROR_INVALID_DEVICE or CUDA_SUCCESS.
+CUresult check_device(CUdevice device);
+CUcontext make_context(CUdevice device, unsigned flags);
 /// The calling thread's current context or nullptr; one that was destroyed counts as none.
 CUcontext current_context();
 /// CUDA_ERROR_NOT_INITIALIZED, CUDA_ERROR_INVALID_CONTEXT or CUDA_SUCCESS.
 CUresult require_context(CUcontext* context);
-/// Ends the context's streams, events and allocations. Modules stay until they are unloaded; their variables get new
-/// memory when next asked for.
+/// Ends the context's streams, events, allocations and the access of others to them. Modules stay until they are
+/// unloaded; their variables get new memory when next asked for.
 void clear_context(CUcontext context);
 
 /// The stream a handle means; 0 is `default_stream`. `legacy` and per-thread streams are made when first named.

@@ -38,7 +38,7 @@ CUresult answer(void* data, CUpointer_attribute which, CUdeviceptr pointer, Allo
     case CU_POINTER_ATTRIBUTE_IS_MANAGED:
       return put(data, allocation.kind == MemoryKind::Managed ? 1u : 0u);
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-      return put(data, 0);
+      return put(data, allocation.device);
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
       return put(data, 0u);
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Memory pools as objects: the default pool of the device, pools of the program, their attributes. The stream-ordered
+// Memory pools as objects: the default pool of each device, pools of the program, their attributes. The stream-ordered
 // allocations themselves are in by_stream/pool_memory.cpp.
 
 #include "testsuite/nulldriver/pool.h"
@@ -9,27 +9,28 @@
 
 namespace streamsan::null {
 
-CUmemoryPool default_pool() {
-  if (state().default_pool == nullptr) {
-    state().default_pool = state().pools.create();
-    state().default_pool->is_default = true;
+CUmemoryPool default_pool(CUdevice device) {
+  CUmemoryPool& pool = state().devices[device].default_pool;
+  if (pool == nullptr) {
+    pool = state().pools.create();
+    pool->device = device;
+    pool->is_default = true;
   }
-  return state().default_pool;
+  return pool;
 }
 
-CUmemoryPool current_pool() {
-  if (state().current_pool == nullptr || !state().pools.alive(state().current_pool)) return default_pool();
-  return state().current_pool;
+CUmemoryPool current_pool(CUdevice device) {
+  CUmemoryPool pool = state().devices[device].current_pool;
+  return pool != nullptr && state().pools.alive(pool) ? pool : default_pool(device);
 }
 
 namespace {
 
-CUresult get_pool(CUmemoryPool* out, CUdevice device, CUmemoryPool (*pool)()) {
+CUresult get_pool(CUmemoryPool* out, CUdevice device, CUmemoryPool (*pool)(CUdevice)) {
   if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const Lock lock = lock_state();
-  if (!state().initialised) return CUDA_ERROR_NOT_INITIALIZED;
-  if (device != 0) return CUDA_ERROR_INVALID_DEVICE;
-  *out = pool();
+  if (const CUresult wrong = check_device(device); wrong != CUDA_SUCCESS) return wrong;
+  *out = pool(device);
   return CUDA_SUCCESS;
 }
 
@@ -57,9 +58,10 @@ SS_EXPORT cuDeviceGetMemPool(CUmemoryPool* pool, CUdevice device) {
 SS_EXPORT cuDeviceSetMemPool(CUdevice device, CUmemoryPool pool) {
   SS_CALL(cuDeviceSetMemPool);
   const Lock lock = lock_state();
-  if (device != 0) return CUDA_ERROR_INVALID_DEVICE;
+  if (!is_device(device)) return CUDA_ERROR_INVALID_DEVICE;
   if (!state().pools.alive(pool)) return CUDA_ERROR_INVALID_HANDLE;
-  state().current_pool = pool;
+  if (pool->device != device) return CUDA_ERROR_INVALID_VALUE;
+  state().devices[device].current_pool = pool;
   return CUDA_SUCCESS;
 }
 
@@ -69,10 +71,11 @@ SS_EXPORT cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* properties) 
   if (properties->handleTypes != CU_MEM_HANDLE_TYPE_NONE || properties->location.type != CU_MEM_LOCATION_TYPE_DEVICE) {
     return CUDA_ERROR_NOT_SUPPORTED;
   }
-  if (properties->location.id != 0) return CUDA_ERROR_INVALID_DEVICE;
+  if (!is_device(properties->location.id)) return CUDA_ERROR_INVALID_DEVICE;
   const Lock lock = lock_state();
   if (!state().initialised) return CUDA_ERROR_NOT_INITIALIZED;
   *pool = state().pools.create();
+  (*pool)->device = properties->location.id;
   return CUDA_SUCCESS;
 }
 
@@ -85,7 +88,7 @@ SS_EXPORT cuMemPoolDestroy(CUmemoryPool pool) {
   for (auto& [base, allocation] : allocations()) {
     if (allocation.pool == pool) allocation.pool = nullptr;
   }
-  if (state().current_pool == pool) state().current_pool = nullptr;
+  if (Device& home = state().devices[pool->device]; home.current_pool == pool) home.current_pool = nullptr;
   state().pools.destroy(pool);
   return CUDA_SUCCESS;
 }
@@ -154,7 +157,9 @@ SS_EXPORT cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc* map, size
   const Lock lock = lock_state();
   if (!state().pools.alive(pool)) return CUDA_ERROR_INVALID_HANDLE;
   for (std::size_t i = 0; i < count; ++i) {
-    if (map[i].location.id != 0 || map[i].flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE) return CUDA_ERROR_NOT_SUPPORTED;
+    if (!is_device(map[i].location.id) || map[i].flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE) {
+      return CUDA_ERROR_NOT_SUPPORTED;
+    }
   }
   return CUDA_SUCCESS;
 }

@@ -7,8 +7,8 @@
 
 namespace streamsan::null {
 
-CUmemoryPool default_pool();
-/// The pool that cuMemAllocAsync uses: the one set by cuDeviceSetMemPool, or the default one.
-CUmemoryPool current_pool();
+CUmemoryPool default_pool(CUdevice device);
+/// The pool that cuMemAllocAsync uses on the device: the one set by cuDeviceSetMemPool, or the default one.
+CUmemoryPool current_pool(CUdevice device);
 
 }  // namespace streamsan::null

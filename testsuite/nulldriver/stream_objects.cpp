@@ -42,6 +42,7 @@ CUresult elapsed(float* milliseconds, CUevent start, CUevent end) {
     if (const CUresult wrong = check_event(event); wrong != CUDA_SUCCESS) return wrong;
     if (!event->recorded || (event->flags & CU_EVENT_DISABLE_TIMING) != 0) return CUDA_ERROR_INVALID_HANDLE;
   }
+  if (start->context->device != end->context->device) return CUDA_ERROR_INVALID_HANDLE;
   *milliseconds = std::chrono::duration<float, std::milli>(end->time - start->time).count();
   return CUDA_SUCCESS;
 }

@@ -106,7 +106,20 @@ CUresult plan_copy(const CUDA_MEMCPY2D* shape, Work* work) {
 }
 
 CUresult plan_copy(const CUDA_MEMCPY3D* shape, Work* work) { return plan_box(shape, work); }
-CUresult plan_copy(const CUDA_MEMCPY3D_PEER* shape, Work* work) { return plan_box(shape, work); }
+
+CUresult plan_copy(const CUDA_MEMCPY3D_PEER* shape, Work* work) {
+  if (shape == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  {
+    const Lock lock = lock_state();
+    const auto unknown = [](CUmemorytype type, CUcontext context) {
+      return type == CU_MEMORYTYPE_DEVICE && !state().contexts.alive(context);
+    };
+    if (unknown(shape->srcMemoryType, shape->srcContext) || unknown(shape->dstMemoryType, shape->dstContext)) {
+      return CUDA_ERROR_INVALID_CONTEXT;
+    }
+  }
+  return plan_box(shape, work);
+}
 
 CUresult plan_fill(CUdeviceptr base, std::size_t pitch, unsigned value, std::size_t unit, Box box, Work* work) {
   if (box.width == 0 || box.height == 0) return CUDA_SUCCESS;

@@ -2,7 +2,7 @@
 //
 // Virtual memory management: addresses are reserved, memory is made, one is mapped to the other. The memory is a memfd,
 // so that two mappings of one handle really show the same bytes. Access rights are the host's: memory is unreachable
-// until cuMemSetAccess.
+// until cuMemSetAccess, and what the last such call gave any device, every device has.
 
 #include "testsuite/nulldriver/memory.h"
 
@@ -18,6 +18,7 @@ constexpr std::size_t kGranularity = std::size_t{2} << 20;
 
 struct Physical {
   int file = -1;
+  CUdevice device = 0;
   std::size_t bytes = 0;
   unsigned references = 0;  ///< the handle itself, and each mapping
   bool released = false;
@@ -57,7 +58,18 @@ bool aligned(std::uintptr_t value) { return value % kGranularity == 0; }
 
 bool supported(const CUmemAllocationProp* property) {
   return property->type == CU_MEM_ALLOCATION_TYPE_PINNED && property->location.type == CU_MEM_LOCATION_TYPE_DEVICE &&
-         property->location.id == 0;
+         is_device(property->location.id);
+}
+
+int protection_of(CUmemAccess_flags flags) {
+  switch (flags) {
+    case CU_MEM_ACCESS_FLAGS_PROT_READWRITE:
+      return PROT_READ | PROT_WRITE;
+    case CU_MEM_ACCESS_FLAGS_PROT_READ:
+      return PROT_READ;
+    default:
+      return PROT_NONE;
+  }
 }
 
 }  // namespace
@@ -113,7 +125,8 @@ SS_EXPORT cuMemCreate(CUmemGenericAllocationHandle* handle, size_t bytes, const 
   }
   const Lock lock = lock_state();
   *handle = state().next_id++;
-  physicals()[*handle] = {.file = file, .bytes = bytes, .references = 1, .released = false};
+  physicals()[*handle] = {
+      .file = file, .device = property->location.id, .bytes = bytes, .references = 1, .released = false};
   return CUDA_SUCCESS;
 }
 
@@ -150,6 +163,7 @@ SS_EXPORT cuMemMap(CUdeviceptr base, size_t bytes, size_t offset, CUmemGenericAl
   allocations()[base] = {.bytes = bytes,
                          .kind = MemoryKind::Mapped,
                          .flags = 0,
+                         .device = found->second.device,
                          .context = nullptr,
                          .pool = nullptr,
                          .id = state().next_id++,
@@ -159,18 +173,18 @@ SS_EXPORT cuMemMap(CUdeviceptr base, size_t bytes, size_t offset, CUmemGenericAl
 
 SS_EXPORT cuMemSetAccess(CUdeviceptr base, size_t bytes, const CUmemAccessDesc* descriptors, size_t count) {
   SS_CALL(cuMemSetAccess);
-  if (bytes == 0 || descriptors == nullptr || count != 1) return CUDA_ERROR_INVALID_VALUE;
-  if (descriptors->location.type != CU_MEM_LOCATION_TYPE_DEVICE || descriptors->location.id != 0) {
-    return CUDA_ERROR_NOT_SUPPORTED;
+  if (bytes == 0 || descriptors == nullptr || count == 0) return CUDA_ERROR_INVALID_VALUE;
+  int protection = PROT_NONE;
+  for (std::size_t i = 0; i < count; ++i) {
+    const CUmemLocation& location = descriptors[i].location;
+    if (location.type != CU_MEM_LOCATION_TYPE_DEVICE || !is_device(location.id)) return CUDA_ERROR_NOT_SUPPORTED;
+    protection |= protection_of(descriptors[i].flags);
   }
   const Lock lock = lock_state();
   const auto found = find_allocation(base);
   if (found == allocations().end() || found->second.kind != MemoryKind::Mapped || !device_accessible(base, bytes)) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  const int protection = descriptors->flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE ? PROT_READ | PROT_WRITE
-                         : descriptors->flags == CU_MEM_ACCESS_FLAGS_PROT_READ    ? PROT_READ
-                                                                                  : PROT_NONE;
   return mprotect(reinterpret_cast<void*>(base), bytes, protection) == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 

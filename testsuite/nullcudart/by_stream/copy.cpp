@@ -7,6 +7,7 @@
 
 #include "testsuite/nullcudart/runtime.h"
 
+using streamsan::nullcudart::contexts_of;
 using streamsan::nullcudart::remember;
 using streamsan::nullcudart::symbol_of;
 
@@ -70,8 +71,9 @@ bool has_array(const cudaMemcpy3DParms* parameters) {
   return parameters->srcArray != nullptr || parameters->dstArray != nullptr;
 }
 
-/// There is one device: both sides are in the current context.
-CUresult current_context(CUcontext* context) { return streamsan::nullcudart::entries().cuCtxGetCurrent(context); }
+cudaError_t set_contexts(CUDA_MEMCPY3D_PEER& shape, const cudaMemcpy3DPeerParms& parameters) {
+  return contexts_of(parameters.dstDevice, parameters.srcDevice, &shape.dstContext, &shape.srcContext);
+}
 
 }  // namespace
 
@@ -173,17 +175,13 @@ NC_EXPORT cudaMemcpy3DAsync(const cudaMemcpy3DParms* parameters, cudaStream_t st
 
 NC_EXPORT cudaMemcpy3DPeer(const cudaMemcpy3DPeerParms* parameters) {
   auto shape = box<CUDA_MEMCPY3D_PEER>(*parameters, cudaMemcpyDeviceToDevice);
-  if (const cudaError_t unready = streamsan::nullcudart::prepare(); unready != cudaSuccess) return remember(unready);
-  current_context(&shape.srcContext);
-  shape.dstContext = shape.srcContext;
+  if (const cudaError_t failed = set_contexts(shape, *parameters); failed != cudaSuccess) return remember(failed);
   NC_RETURN(cuMemcpy3DPeer(&shape));
 }
 
 NC_EXPORT cudaMemcpy3DPeerAsync(const cudaMemcpy3DPeerParms* parameters, cudaStream_t stream) {
   auto shape = box<CUDA_MEMCPY3D_PEER>(*parameters, cudaMemcpyDeviceToDevice);
-  if (const cudaError_t unready = streamsan::nullcudart::prepare(); unready != cudaSuccess) return remember(unready);
-  current_context(&shape.srcContext);
-  shape.dstContext = shape.srcContext;
+  if (const cudaError_t failed = set_contexts(shape, *parameters); failed != cudaSuccess) return remember(failed);
   NC_RETURN(cuMemcpy3DPeerAsync(&shape, stream));
 }
 

@@ -3,7 +3,8 @@
 // Kernel launches. Compiled twice, see kDefaultStream in call.h.
 //
 // A kernel does nothing, unless a test registered a body for its name (code.h). Limits of a launch are checked as a
-// device of compute capability 9.0 would. A launch that is captured keeps a copy of its arguments for the body; if
+// device of compute capability 9.0 would. A function of a module runs in the streams of its context only, a kernel of a
+// library in the stream it is given. A launch that is captured keeps a copy of its arguments for the body; if
 // their layout is not known such a launch fails with CUDA_ERROR_NOT_SUPPORTED.
 
 #include "testsuite/nulldriver/code.h"
@@ -62,6 +63,9 @@ CUresult launch(CUfunction function, const Extents& extents, CUstream handle, vo
     if (!valid(extents) || (parameters != nullptr && extra != nullptr)) return CUDA_ERROR_INVALID_VALUE;
     if (const CUresult refused = resolve_for_work(handle, kDefaultStream, &stream); refused != CUDA_SUCCESS) {
       return refused;
+    }
+    if (CUcontext home = home_of(function); home != nullptr && home != stream->context) {
+      return CUDA_ERROR_INVALID_HANDLE;
     }
     body = body_of(name);
     if (body != nullptr && extra != nullptr) return CUDA_ERROR_NOT_SUPPORTED;

@@ -8,21 +8,24 @@
 #include "testsuite/nulldriver/pool.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace streamsan::null {
 namespace {
 
-CUresult allocate_from(CUdeviceptr* out, std::size_t bytes, CUmemoryPool pool, CUstream handle) {
+/// Without a pool: from the current one of the stream's device.
+CUresult allocate_from(CUdeviceptr* out, std::size_t bytes, std::optional<CUmemoryPool> wanted, CUstream handle) {
   CUstream stream = nullptr;
   if (const CUresult refused = resolve_for_work(handle, kDefaultStream, &stream); refused != CUDA_SUCCESS)
     return refused;
   if (stream->capture) return CUDA_ERROR_NOT_SUPPORTED;
+  CUmemoryPool pool = wanted ? *wanted : current_pool(stream->context->device);
   if (!state().pools.alive(pool)) return CUDA_ERROR_INVALID_HANDLE;
-  const std::uintptr_t base = allocate(pool_heap(), bytes, MemoryKind::Pool, 0);
+  const std::uintptr_t base = allocate(pool_heap(pool->device), bytes, MemoryKind::Pool, 0, stream->context);
   if (base == 0) return CUDA_ERROR_OUT_OF_MEMORY;
   Allocation& allocation = allocations().at(base);
   allocation.pool = pool;
-  allocation.context = stream->context;
+  allocation.device = pool->device;
   pool->used += bytes;
   pool->used_high = std::max(pool->used_high, pool->used);
   *out = base;
@@ -38,7 +41,7 @@ SS_EXPORT cuMemAllocAsync(CUdeviceptr* out, size_t bytes, CUstream stream) {
   SS_CALL(cuMemAllocAsync);
   if (out == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
   const Lock lock = lock_state();
-  return allocate_from(out, bytes, current_pool(), stream);
+  return allocate_from(out, bytes, std::nullopt, stream);
 }
 
 SS_EXPORT cuMemAllocFromPoolAsync(CUdeviceptr* out, size_t bytes, CUmemoryPool pool, CUstream stream) {

@@ -122,7 +122,7 @@ SS_EXPORT cuStreamGetId(CUstream stream, unsigned long long* id) {
 
 SS_EXPORT cuStreamGetDevice(CUstream stream, CUdevice* device) {
   SS_CALL(cuStreamGetDevice);
-  return get(stream, device, [](CUstream) { return 0; });
+  return get(stream, device, [](CUstream s) { return s->context->device; });
 }
 
 SS_EXPORT cuStreamGetCtx(CUstream stream, CUcontext* context) {

@@ -120,6 +120,19 @@ TEST_F(Streams, NothingWorksWithoutAContext) {
   }).join();
 }
 
+TEST_F(Streams, ThereIsOneDeviceUnlessMoreAreAskedFor) {
+  int count = 0;
+  int can = -1;
+  CUdevice device = -1;
+  CUcontext second = nullptr;
+  EXPECT_CU(cuDeviceGetCount(&count));
+  EXPECT_EQ(1, count);
+  EXPECT_EQ(CUDA_ERROR_INVALID_DEVICE, cuDeviceGet(&device, 1));
+  EXPECT_EQ(CUDA_ERROR_INVALID_DEVICE, cuDevicePrimaryCtxRetain(&second, 1));
+  EXPECT_CU(cuDeviceCanAccessPeer(&can, 0, 0));
+  EXPECT_EQ(0, can);
+}
+
 TEST_F(Streams, ContextTakesItsStreamsAlong) {
   CUcontext other = nullptr;
   CUstream stream = nullptr;
