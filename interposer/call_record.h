@@ -271,6 +271,7 @@ class CallRecord {
         module_going();
       } else {
         context_going(kRow == api::Index::cuCtxDestroy_v2 ? arg<kEffect.object>() : 0);
+        context_dies();
       }
       slot = start(kKind == api::EffectKind::Unload ? trace::Kind::Unload : trace::Kind::ContextDestroy);
       if (slot) slot.record->w[0] = arg<kEffect.object>();

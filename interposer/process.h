@@ -29,9 +29,10 @@ struct ThreadState {
   std::uint32_t epoch;  ///< process epoch the fields below belong to
   std::uint16_t number;
   StackCache* stack_cache;
-  const void* call_frame;  ///< of the wrapper of the driver call it is in; stale after a long jump out of one
-  std::uint32_t calls;     ///< driver calls made so far, this one included
-  std::uint64_t context;   ///< current to it when that was last asked for
+  const void* call_frame;        ///< of the wrapper of the driver call it is in; stale after a long jump out of one
+  std::uint32_t calls;           ///< driver calls made so far, this one included
+  std::uint64_t context;         ///< current to it when that was last asked for
+  std::uint32_t context_deaths;  ///< and how many contexts had ended then
 };
 extern constinit thread_local ThreadState t_thread __attribute__((tls_model("initial-exec")));
 

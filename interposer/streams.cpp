@@ -22,16 +22,19 @@ Function entry_of(std::size_t row) {
 constexpr std::uint64_t kNonBlocking = 1;
 constinit HandleTable<std::uint64_t, 1u << 16> g_known{};
 
-constinit HandleTable<std::uint32_t, 256> g_contexts{};  // 1: its record is written
+constinit HandleTable<std::uint32_t, 256> g_contexts{};    // ordinal of the device + 1, as last recorded
+constinit std::atomic<std::uint32_t> g_context_deaths{0};  // after one, an address may be that of another context
 
 void meet_context(std::uint64_t context) {
   t_thread.context = context;
+  t_thread.context_deaths = g_context_deaths.load(std::memory_order_relaxed);
   if (context == 0) return;
-  auto* entry = g_contexts.insert(context);
-  if (!entry || entry->value.exchange(1, std::memory_order_relaxed)) return;
   CUdevice device = 0;
   auto ask = entry_of<decltype(&::cuCtxGetDevice)>(api::Index::cuCtxGetDevice);
   if (!ask || ask(&device) != CUDA_SUCCESS) return;
+  const auto told = static_cast<std::uint32_t>(device) + 1;
+  auto* entry = g_contexts.insert(context);
+  if (!entry || entry->value.exchange(told, std::memory_order_relaxed) == told) return;
   Slot slot = reserve(0);
   if (!slot) return;
   slot.record->kind = trace::Kind::Context;
@@ -59,10 +62,13 @@ std::uint64_t current_context() {
   auto get = entry_of<decltype(&::cuCtxGetCurrent)>(api::Index::cuCtxGetCurrent);
   if (!get || get(&current) != CUDA_SUCCESS) return 0;
   const auto context = reinterpret_cast<std::uint64_t>(current);
-  if (context != t_thread.context) [[unlikely]]
+  if (context != t_thread.context || t_thread.context_deaths != g_context_deaths.load(std::memory_order_relaxed))
+      [[unlikely]]
     meet_context(context);
   return context;
 }
+
+void context_dies() { g_context_deaths.fetch_add(1, std::memory_order_relaxed); }
 
 bool is_being_captured(StreamArgument stream) {
   auto ask = entry_of<decltype(&::cuStreamIsCapturing)>(api::Index::cuStreamIsCapturing);
@@ -77,6 +83,7 @@ void stream_created(std::uint64_t handle, std::uint16_t api, std::uint32_t stack
   unsigned long long id = 0;
   if (auto get = entry_of<decltype(&::cuStreamGetFlags)>(api::Index::cuStreamGetFlags)) get(stream, &flags);
   if (auto get = entry_of<decltype(&::cuStreamGetId)>(api::Index::cuStreamGetId)) get(stream, &id);
+  current_context();  // is made known
   const bool non_blocking = (flags & CU_STREAM_NON_BLOCKING) != 0;
   const std::uint64_t context = ask_for_context(stream);
   if (auto* entry = g_known.insert(handle))

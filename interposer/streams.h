@@ -24,7 +24,10 @@ StreamArgument resolve_stream(std::uint64_t handle, api::DefaultStream meaning_o
 /// The same for a handle that may be none: 0 instead of one that is not known.
 StreamArgument known_stream(std::uint64_t handle, api::DefaultStream meaning_of_zero);
 
+/// Also makes it known, with its device, when the thread meets it for the first time.
 std::uint64_t current_context();
+/// A context is about to end, or perhaps.
+void context_dies();
 
 /// Was it made with CU_STREAM_NON_BLOCKING? Special handles are not.
 bool is_non_blocking(std::uint64_t handle);

@@ -16,6 +16,7 @@ using ordering::ThreadId;
 namespace {
 /// Lives of destroyed streams that reports may still name. Older ones are named "a destroyed stream".
 constexpr std::size_t kDestroyedKept = 65536;
+constexpr std::uint32_t kMostDevices = 1u << 16;  // a trace may say anything
 
 template <typename Id>
 std::uint64_t key(Id id) {
@@ -35,11 +36,12 @@ ContextId Handles::context(std::uint64_t raw, ThreadId thread) {
   return ContextId{id};
 }
 
-void Handles::place_context(std::uint64_t raw, std::uint32_t device, ThreadId thread) {
-  if (raw == 0) return;
-  devices_[key(context(raw, thread))] = device + 1;
-  if (first_device_ == 0) first_device_ = device + 1;
-  several_devices_ |= first_device_ != device + 1;
+void Handles::place_context(std::uint64_t raw, std::uint64_t device, ThreadId thread) {
+  if (raw == 0 || device >= kMostDevices) return;
+  const auto kept = static_cast<std::uint32_t>(device) + 1;
+  devices_[key(context(raw, thread))] = kept;
+  if (first_device_ == 0) first_device_ = kept;
+  several_devices_ |= first_device_ != kept;
 }
 
 void Handles::destroy_context(std::uint64_t raw) {

@@ -54,7 +54,7 @@ class Handles {
   /// 0 stands for the context the thread used last.
   ordering::ContextId context(std::uint64_t raw, ordering::ThreadId thread);
   /// The context is current to the thread, and of that device.
-  void place_context(std::uint64_t raw, std::uint32_t device, ordering::ThreadId thread);
+  void place_context(std::uint64_t raw, std::uint64_t device, ordering::ThreadId thread);
   void destroy_context(std::uint64_t raw);
 
   ordering::StreamId stream(std::uint64_t raw, std::uint64_t raw_context, ordering::ThreadId thread);

@@ -256,7 +256,7 @@ void Judge::take(const Item& item) {
     case Kind::PythonFrame:
       return places_.add_python_frame(item);
     case Kind::Context:
-      return handles_.place_context(w[0], static_cast<std::uint32_t>(w[1]), thread);
+      return handles_.place_context(w[0], w[1], thread);
     case Kind::Function:
       return places_.add_kernel(item);
     case Kind::Unmodelled:

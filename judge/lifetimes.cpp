@@ -14,6 +14,8 @@
 //     its stack is that of the copy.
 #include "judge/judge.h"
 
+#include "ordering/api/row.h"
+
 namespace streamsan::judge {
 
 using ordering::MemoryKind;
@@ -33,14 +35,19 @@ void Judge::allocate(const Record& record) {
     // Memory allocated during a capture belongs to the graph (R-GRF-40): its life is not modelled.
     if (!handles_.executes(stream)) return model_.forget_freed(range);
     event_misuse_.work(stream);
-    model_.allocate_async(call(record), stream, range);
+    // A pool may be another device's.
+    model_.allocate_async(call(record), stream, range, row_of(record).base != "cuMemAllocFromPoolAsync");
     return;
   }
   if (record.flags & trace::kVariable) {
     const ordering::AllocationInfo* known = model_.find_allocation(range.begin);
     if (known && known->range.contains(range)) return;
   }
-  model_.allocate(call(record), range, kind, handles_.context(record.w[4], thread));
+  const ordering::ContextId context = handles_.context(record.w[4], thread);
+  // What is mapped or imported may lie on another device than the current one.
+  const api::EffectKind effect = row_of(record).effect.kind;
+  const bool here = effect != api::EffectKind::Map && effect != api::EffectKind::Import;
+  model_.allocate(call(record), range, kind, here ? std::optional(context) : std::nullopt);
 }
 
 void Judge::free(const Item& item) {

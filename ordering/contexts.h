@@ -82,7 +82,7 @@ class Contexts {
  public:
   explicit Contexts(Lanes& lanes) : lanes_(lanes) {}
 
-  [[nodiscard]] std::uint32_t index_of(ContextId id);
+  std::uint32_t index_of(ContextId id);
   [[nodiscard]] Context& operator[](std::uint32_t index) { return contexts_[index]; }
   [[nodiscard]] std::size_t size() const { return contexts_.size(); }
 

@@ -43,8 +43,8 @@
 // (LaunchShape::programmatic), stream memory operations (stream_joins_all).
 //
 // SEVERAL DEVICES. A context stands for its device: streams of two contexts are ordered by events, by the host, and by
-// copies between their memories in a legacy stream (R-CPY-40), which are actions of both legacy streams. Two contexts of
-// one device are taken for two devices there: that may miss a race.
+// copies between their memories in a legacy stream (R-CPY-40), which are actions of both legacy streams; of all, where it is
+// not known which device holds the memory. Two contexts of one device are taken for two devices. Either may miss a race.
 //
 // Cost: memory is bounded by live streams x live allocations, never by the length of the trace.
 // Threads: a Model is used by one thread at a time.
@@ -136,15 +136,15 @@ class Model {
   void destroy_event(EventId event);  ///< R-EVT-11: waits already enqueued stay valid
 
   // ---- memory ----------------------------------------------------------------------------------------------------------
-  /// A classic allocation: usable by everybody at once. A live allocation that overlaps `range` is ended first, without
-  /// a hazard (its free was not seen).
-  /// `context`: of the device that holds it, if that is known.
+  /// A classic allocation: usable by everybody at once, in memory of the context's device, if that is known. A live
+  /// allocation that overlaps `range` is ended first, without a hazard (its free was not seen).
   AllocationId allocate(Call call, Range range, MemoryKind kind, std::optional<ContextId> context = std::nullopt);
   /// R-SOA-01: an operation of `stream`; accesses not after it are hazards (use before allocation).
-  AllocationId allocate_async(Call call, StreamId stream, Range range);
+  /// `on_its_device`: the memory is on the stream's device; false: that is not known.
+  AllocationId allocate_async(Call call, StreamId stream, Range range, bool on_its_device = true);
   /// R-ALC-02/05/08: every access must be before the call; the assumed clock lets cudaFree, cudaFreeHost and
-  /// cudaHostUnregister wait for all work of the device, DeviceAsync memory gets no such wait (R-ALC-03). The device is the one
-  /// that holds the memory, whatever the calling thread's `context` is (measured); that of the context if none is known.
+  /// cudaHostUnregister wait for all work of the device, DeviceAsync memory gets no such wait (R-ALC-03). The device is
+  /// the one that holds the memory (measured), or that of `context`, the caller's, if none is known.
   /// No-op when nothing lives at `base`. Ends in returned().
   void free(Call call, ContextId context, Address base);
   /// R-SOA-03: an operation of `stream`; every access must be before it.

@@ -97,14 +97,6 @@ struct Point {
   const TwoClocks& clock;
 };
 
-/// The legacy streams of the devices that a copy in another one's goes from and to.
-struct Peers {
-  Lane* lanes[2] = {};
-  unsigned count = 0;
-
-  [[nodiscard]] std::span<Lane* const> all() const { return {lanes, count}; }
-};
-
 struct Model::Impl {
   Impl(Options options, HazardSink& hazard_sink, const WhatIf* what_if);
 
@@ -154,8 +146,9 @@ struct Model::Impl {
   void enter(const Call& call, Lane& lane, LegacyRole role);
   OpId begin(Call call, Lane& lane, LegacyRole role);
   /// R-CPY-40: the copy is an action of other devices' legacy streams, too.
-  OpId begin_between(Call call, Lane& lane, const Peers& peers);
-  [[nodiscard]] Peers peers_of(const Lane& lane, Address dst, Address src);
+  OpId begin_between(Call call, Lane& lane, std::span<Lane* const> peers);
+  /// Those streams; where a side lies on a device that is not known, of all devices.
+  [[nodiscard]] std::vector<Lane*> peers_of(const Lane& lane, Address dst, Address src);
   void learn(HostClock& host, const TwoClocks& clocks);
 
   // model_what_if.cpp: what the variants of a what-if need beside their clocks

@@ -85,14 +85,16 @@ AllocationId Model::allocate(Call call, Range range, MemoryKind kind, std::optio
   allocation.info.site = call.site;
   allocation.info.thread = call.thread;
   if (is_on_device(kind)) allocation.info.context = context;
+  if (context) impl_->contexts.index_of(*context);  // it is there
   return allocation.info.id;
 }
 
-AllocationId Model::allocate_async(Call call, StreamId stream, Range range) {
+AllocationId Model::allocate_async(Call call, StreamId stream, Range range, bool on_its_device) {
   Lane* lane = impl_->lane(stream);
   if (!lane || range.empty()) return {};
   const OpId op = impl_->begin(call, *lane, LegacyRole::NoAction);
-  const AllocationId id = allocate(call, range, MemoryKind::DeviceAsync, impl_->contexts[lane->context].id);
+  const std::optional<ContextId> context = impl_->contexts[lane->context].id;
+  const AllocationId id = allocate(call, range, MemoryKind::DeviceAsync, on_its_device ? context : std::nullopt);
   Allocation& allocation = *impl_->allocations.find(range.begin);
   allocation.info.op = op;
   allocation.shadow.born({lane->slot, lane->last,

@@ -2,6 +2,7 @@
 //
 // Operations of streams: kernels, copies, fills and those without modelled accesses.
 #include <algorithm>
+#include <numeric>
 
 #include "ordering/model_impl.h"
 
@@ -12,34 +13,41 @@ MemoryKind Model::Impl::kind_at(Address address) {
   return allocation ? allocation->info.kind : MemoryKind::Pageable;
 }
 
-Peers Model::Impl::peers_of(const Lane& lane, Address dst, Address src) {
-  Peers out;
-  if (lane.kind != StreamKind::Legacy) return out;
-  const auto device_of = [this](Address address) {
-    const Allocation* allocation = address ? allocations.find(address) : nullptr;
-    return allocation ? allocation->info.context : std::nullopt;
-  };
-  const std::optional<ContextId> to = device_of(dst);
-  const std::optional<ContextId> from = device_of(src);
-  if (!to || !from || *to == *from) return out;
-  for (const ContextId context : {*to, *from}) {
-    const std::uint32_t index = contexts.index_of(context);
-    if (index == lane.context) continue;
-    if (contexts[index].legacy == Context::kNone) open_stream(context, StreamKind::Legacy, ThreadId{});
-    out.lanes[out.count++] = &lanes[contexts[index].legacy];
+std::vector<Lane*> Model::Impl::peers_of(const Lane& lane, Address dst, Address src) {
+  if (lane.kind != StreamKind::Legacy || contexts.size() < 2) return {};
+  std::vector<std::uint32_t> between;
+  bool known = true;
+  for (const Address address : {dst, src}) {
+    const MemoryKind kind = kind_at(address);
+    if (!is_on_device(kind) && kind != MemoryKind::Managed) return {};  // the host's
+    if (address == 0) return {};                                        // an array: taken to be where the other side is
+    const Allocation* allocation = allocations.find(address);
+    known &= allocation && allocation->info.context;
+    if (known) between.push_back(contexts.index_of(*allocation->info.context));
   }
-  return out;
+  if (known && between[0] == between[1]) return {};
+  if (!known) {  // on any device
+    between.resize(contexts.size());
+    std::iota(between.begin(), between.end(), 0u);
+  }
+  std::vector<Lane*> peers;
+  for (const std::uint32_t index : between) {
+    if (index == lane.context) continue;
+    if (contexts[index].legacy == Context::kNone) open_stream(contexts[index].id, StreamKind::Legacy, ThreadId{});
+    peers.push_back(&lanes[contexts[index].legacy]);
+  }
+  return peers;
 }
 
-OpId Model::Impl::begin_between(Call call, Lane& lane, const Peers& peers) {
-  for (Lane* peer : peers.all()) enter(call, *peer, LegacyRole::Action);
+OpId Model::Impl::begin_between(Call call, Lane& lane, std::span<Lane* const> peers) {
+  for (Lane* peer : peers) enter(call, *peer, LegacyRole::Action);
   const OpId op = begin(call, lane, LegacyRole::Action);
   const Among among = variants ? variants->makes(call.site, Effect::Barrier) : Among{};
   const VectorClock before = among.others.empty() ? VectorClock{} : lane.clock.assumed;
-  for (const Lane* peer : peers.all()) lane.clock.join(peer->clock, among);
+  for (const Lane* peer : peers) lane.clock.join(peer->clock, among);
   if (variants) tell_barrier(lane, before, among, op);
   // Their blocking streams join this as the barrier of their own context.
-  for (Lane* peer : peers.all()) peer->clock.join(lane.clock, among);
+  for (Lane* peer : peers) peer->clock.join(lane.clock, among);
   return op;
 }
 
@@ -93,9 +101,9 @@ OpId Model::copy(Call call, StreamId stream, const Footprint& dst, const Footpri
   const CopyRule rule = copy_rule(to, from, form);
   const bool syncs_first = rule.documented == HostEffect::Prior || rule.assumed == HostEffect::Prior;
   const TwoClocks prior = syncs_first ? impl_->contexts.covered_by(*lane) : TwoClocks{};
-  const Peers peers = impl_->peers_of(*lane, dst.base, src.base);
+  const std::vector<Lane*> peers = impl_->peers_of(*lane, dst.base, src.base);
   const OpId op =
-      peers.count == 0 ? impl_->begin(call, *lane, LegacyRole::Action) : impl_->begin_between(call, *lane, peers);
+      peers.empty() ? impl_->begin(call, *lane, LegacyRole::Action) : impl_->begin_between(call, *lane, peers);
   Access access{.op = op, .site = call.site, .stream = stream, .thread = call.thread, .source = AccessSource::Copy};
   const Actor actor{lane->slot, lane->last, lane->clock, *thread.host};
   const bool borrows = form == Form::Asynchronous && rule.documented == HostEffect::None;

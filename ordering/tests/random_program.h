@@ -199,7 +199,8 @@ class Interpreter {
         break;
       }
       case StepKind::AllocateAsync:
-        model_.allocate_async(call, stream(s).id, {base_of(s.object), base_of(s.object) + kMemoryBytes});
+        model_.allocate_async(call, stream(s).id, {base_of(s.object), base_of(s.object) + kMemoryBytes},
+                              s.detail[1] % 4 != 0);
         break;
       case StepKind::Free:
         model_.free(call, context(s), base_of(s.object));

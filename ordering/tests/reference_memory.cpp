@@ -105,12 +105,14 @@ AllocationId ReferenceModel::allocate(Call, Range range, MemoryKind kind, std::o
   std::erase_if(freed_, [range](const Freed& life) { return life.range.overlaps(range); });
   memories_.push_back({.id = AllocationId{++allocations_made_}, .range = range, .kind = kind});
   if (kind == MemoryKind::Device || kind == MemoryKind::DeviceAsync) memories_.back().device = context;
+  if (context) contexts_.insert(*context);
   return memories_.back().id;
 }
 
-AllocationId ReferenceModel::allocate_async(Call call, StreamId id, Range range) {
+AllocationId ReferenceModel::allocate_async(Call call, StreamId id, Range range, bool on_its_device) {
   const Node node = new_operation(call, id, false);  // R-STR-17
-  const AllocationId made = allocate(call, range, MemoryKind::DeviceAsync, stream(id).context);
+  const std::optional<ContextId> context = stream(id).context;
+  const AllocationId made = allocate(call, range, MemoryKind::DeviceAsync, on_its_device ? context : std::nullopt);
   access(memories_.back(), node,
          {.op = OpId{operations_},
           .stream = id,
@@ -156,7 +158,9 @@ void ReferenceModel::free(Call call, ContextId context, Address base) {
   ++operations_;
   const Node node = host_node(call.thread);
   if (memory->kind != MemoryKind::DeviceAsync) {  // R-ALC-02, R-ALC-03, R-ALC-05
-    const std::vector<Node> covered = covered_by_context(memory->device.value_or(context));
+    const ContextId waited_for = memory->device.value_or(context);
+    contexts_.insert(waited_for);
+    const std::vector<Node> covered = covered_by_context(waited_for);
     nodes_[node].assumed = covered;
     pending_[call.thread] = {.site = call.site, .learns = Edges{{}, covered}};
   }

@@ -60,10 +60,17 @@ ReferenceModel::Node ReferenceModel::new_operation(Call call, StreamId id, bool 
 }
 
 std::set<ContextId> ReferenceModel::devices_between(StreamId id, Address dst, Address src) {
-  const Memory* to = outer_at(dst);
-  const Memory* from = outer_at(src);
-  if (stream(id).kind != StreamKind::Legacy || !to || !from || !to->device || !from->device) return {};
-  return *to->device == *from->device ? std::set<ContextId>{} : std::set{*to->device, *from->device};
+  if (stream(id).kind != StreamKind::Legacy) return {};
+  for (const Address side : {dst, src}) {
+    if (side == 0 || (is_host(kind_at(side)) && kind_at(side) != MemoryKind::Managed)) return {};
+  }
+  std::set<ContextId> devices;
+  for (const Address side : {dst, src}) {
+    const Memory* memory = outer_at(side);
+    if (!memory->device) return contexts_;
+    devices.insert(*memory->device);
+  }
+  return devices.size() == 1 ? std::set<ContextId>{} : devices;
 }
 
 std::vector<bool> ReferenceModel::before(Node node, bool also_assumed) const {
@@ -104,6 +111,7 @@ void ReferenceModel::host_learns(ThreadId thread, const Edges& edges) {
 // ---- streams and events --------------------------------------------------------------------------------------------
 
 StreamId ReferenceModel::create_stream(ContextId context, StreamKind kind) {
+  contexts_.insert(context);
   streams_.push_back({context, kind, {}, {}});
   return StreamId{static_cast<std::uint32_t>(streams_.size())};
 }
@@ -168,6 +176,7 @@ void ReferenceModel::sync_event(Call call, EventId event) {
 }
 
 void ReferenceModel::sync_context(Call call, ContextId context) {
+  contexts_.insert(context);
   pending_[call.thread] = {.site = call.site, .learns = Edges{covered_by_context(context), {}}};
 }
 

@@ -48,7 +48,7 @@ class ReferenceModel {
   void destroy_event(EventId event) { records_.erase(event); }
 
   AllocationId allocate(Call call, Range range, MemoryKind kind, std::optional<ContextId> context = std::nullopt);
-  AllocationId allocate_async(Call call, StreamId stream, Range range);
+  AllocationId allocate_async(Call call, StreamId stream, Range range, bool on_its_device = true);
   void free(Call call, ContextId context, Address base);
   OpId free_async(Call call, StreamId stream, Address base);
   void unmap(Call call, ContextId context, Range range);
@@ -137,7 +137,7 @@ class ReferenceModel {
   Node new_node();
   /// `action`: in the sense of R-STR-10. `also`: other contexts for whose legacy streams it is one.
   Node new_operation(Call call, StreamId stream, bool action, const std::set<ContextId>& also = {});
-  /// R-CPY-40: the devices on both sides of a copy between two, in a legacy stream.
+  /// R-CPY-40: the devices on both sides of a copy between two, in a legacy stream; all, where one is not known.
   std::set<ContextId> devices_between(StreamId stream, Address dst, Address src);
   Stream& stream(StreamId id) { return streams_[static_cast<std::size_t>(id) - 1]; }
   std::uint32_t host_of(ThreadId thread) const;
@@ -174,6 +174,7 @@ class ReferenceModel {
   std::optional<Cut> cut_;
   std::vector<Edges> nodes_;
   std::vector<Stream> streams_;
+  std::set<ContextId> contexts_;
   std::map<std::uint64_t, StreamId> per_thread_;  ///< by context and thread
   std::map<EventId, Node> records_;
   std::map<std::uint32_t, Node> last_host_node_;
