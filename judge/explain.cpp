@@ -106,6 +106,9 @@ Nouns Explainer::nouns(const KeptHazard& kept, const report::Finding& finding) {
   out.later_stream = later.stream.name;
   out.earlier_stream = earlier.stream.name;
   out.event = event_name(kept.event);
+  out.event_gone = kept.event.number == 0;
+  out.record_in_reach = event_in_reach(out.framework, sites_.stack(hazard.explanation.record_site));
+  out.wait_in_reach = event_in_reach(out.framework, sites_.stack(hazard.explanation.wait_site));
   out.record_at = event_at(hazard.explanation.record_site, "record");
   out.wait_at =
       event_at(hazard.explanation.wait_site, hazard.later.on_stream ? wait_method(out.framework) : "synchronize");

@@ -21,8 +21,6 @@ constexpr std::array kLibraries{
 constexpr std::array kNamedPrefixes{"cublas",   "cudnn", "cufft", "curand",  "cusolver", "cusparse",
                                     "cutensor", "nccl",  "npp",   "nvshmem", "nvjpeg"};
 
-std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
-
 bool upper(char c) { return c >= 'A' && c <= 'Z'; }
 
 /// cudaMemcpyAsync, also its per-thread variants cudaMemcpyAsync_ptsz.
@@ -35,19 +33,23 @@ std::string without_variant(std::string name) {
   return name;
 }
 
-/// Frameworks that run under Python, also where they were built by hand.
-constexpr std::array kFrameworks{"libtorch", "libc10.", "libc10_", "libcaffe2", "libjaxlib", "libtensorflow"};
+constexpr std::array kPyTorch{"libtorch", "libc10.", "libc10_", "libcaffe2"};
+
+/// Other frameworks that run under Python, also where they were built by hand.
+constexpr std::array kOtherFrameworks{"libjaxlib", "libtensorflow"};
 
 /// Functions of an interpreter that is linked into the program itself.
 constexpr std::array kInterpreterPrefixes{"_Py",           "PyObject_", "PyEval_",    "PyRun_",
                                           "PyVectorcall_", "Py_",       "pymain_",    "run_mod",
                                           "run_eval_code", "slot_tp_",  "cfunction_", "method_vectorcall"};
 
-bool is_python(const report::Frame& frame) { return frame.language == "python"; }
-
 template <std::size_t N>
 bool starts_with_one_of(std::string_view name, const std::array<const char*, N>& prefixes) {
   return std::any_of(prefixes.begin(), prefixes.end(), [&](const char* prefix) { return name.starts_with(prefix); });
+}
+
+bool is_framework_module(std::string_view path) {
+  return is_pytorch_module(path) || starts_with_one_of(base_name(path), kOtherFrameworks);
 }
 
 bool is_interpreter(const report::Frame& frame) {
@@ -63,10 +65,16 @@ bool is_system_header(std::string_view file) {
 /// A library frame, and not one only because Python's packages are.
 bool is_cudas(const report::Frame& frame) {
   return frame.library && !is_python(frame) && (is_library_module(frame.module) || !is_python_package(frame.module)) &&
-         !starts_with_one_of(base_name(frame.module), kFrameworks);
+         !is_framework_module(frame.module);
 }
 
 }  // namespace
+
+std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+bool is_python(const report::Frame& frame) { return frame.language == "python"; }
+
+bool is_pytorch_module(std::string_view path) { return starts_with_one_of(base_name(path), kPyTorch); }
 
 bool is_library_module(std::string_view path) {
   std::string_view name = base_name(path);
@@ -117,8 +125,7 @@ void mark_library_frames(std::vector<report::Frame>& stack, std::string_view ker
       bool stub = innermost && !kernel.empty() && frame.function == kernel;
       frame.library = stub || is_library_module(frame.module) || is_library_function(frame.function) ||
                       (innermost && is_system_header(frame.file)) ||
-                      (under_python &&
-                       (is_python_package(frame.module) || starts_with_one_of(base_name(frame.module), kFrameworks)));
+                      (under_python && (is_python_package(frame.module) || is_framework_module(frame.module)));
     }
     if (!frame.library) innermost = false;
   }

@@ -21,6 +21,14 @@
 
 namespace streamsan::judge {
 
+/// "train.py" of "/home/me/train.py".
+std::string_view base_name(std::string_view path);
+
+bool is_python(const report::Frame& frame);
+
+/// PyTorch's own shared objects, also where they were built by hand.
+bool is_pytorch_module(std::string_view path);
+
 /// CUDA's driver, run-time and math libraries, StreamSan's own, the loader, libc and the C++ run-time.
 bool is_library_module(std::string_view path);
 

@@ -24,13 +24,6 @@ constexpr std::array kPackages{
     Sign{"numba_cuda/", Framework::Numba},
 };
 
-/// How names of shared objects begin.
-constexpr std::array kObjects{
-    Sign{"libtorch", Framework::PyTorch},
-    Sign{"libc10.", Framework::PyTorch},
-    Sign{"libc10_", Framework::PyTorch},
-};
-
 /// Folders of shared objects, wherever they were built.
 constexpr std::array kFolders{
     Sign{"/cupy/_core/", Framework::CuPy},
@@ -41,10 +34,6 @@ constexpr std::array kFolders{
 /// What programs call on streams and events.
 constexpr std::array<std::string_view, 6> kMethods{"wait_stream", "wait_event", "record_event",
                                                    "record",      "wait",       "synchronize"};
-
-bool is_python(const Frame& frame) { return frame.language == "python"; }
-
-std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
 template <std::size_t N, typename Holds>
 Framework first_of(const std::array<Sign, N>& signs, Holds holds) {
@@ -65,12 +54,17 @@ Framework of_package(std::string_view path) {
 }
 
 Framework of_module(std::string_view path) {
-  const std::string_view name = base_name(path);
-  const Framework object = first_of(kObjects, [&](std::string_view text) { return name.starts_with(text); });
-  if (object != Framework::None) return object;
+  if (is_pytorch_module(path)) return Framework::PyTorch;
   const Framework folder =
       first_of(kFolders, [&](std::string_view text) { return path.find(text) != std::string_view::npos; });
   return folder != Framework::None ? folder : of_package(path);
+}
+
+/// The method of streams or events that the frame is in; of any other nothing.
+std::string_view method_of(const Frame& frame) {
+  if (!is_python(frame)) return {};
+  const std::string_view name = std::string_view(frame.function).substr(frame.function.rfind('.') + 1);
+  return std::find(kMethods.begin(), kMethods.end(), name) == kMethods.end() ? std::string_view{} : name;
 }
 
 /// The program's own. A module without its folder (a trace may be stripped of them) is nobody's; the launchers that
@@ -130,11 +124,20 @@ std::string event_method(const std::vector<Frame>& stack, std::string_view other
   std::string_view found = otherwise;
   for (const Frame& frame : stack) {
     if (is_own(frame)) break;
-    if (!is_python(frame)) continue;
-    const std::string_view name = std::string_view(frame.function).substr(frame.function.rfind('.') + 1);
-    if (std::find(kMethods.begin(), kMethods.end(), name) != kMethods.end()) found = name;
+    if (const std::string_view name = method_of(frame); !name.empty()) found = name;
   }
   return std::string(found) + "()";
+}
+
+bool event_in_reach(Framework framework, const std::vector<Frame>& stack) {
+  if (framework != Framework::PyTorch) return true;
+  bool found = false;
+  for (std::size_t i = 0; i + 1 < stack.size() && !is_own(stack[i]); ++i) {
+    if (framework_of(stack[i]) != Framework::PyTorch || method_of(stack[i]).empty()) continue;
+    const Frame& caller = stack[i + 1];
+    found = is_python(caller) && framework_of(caller) != Framework::PyTorch;
+  }
+  return found;
 }
 
 }  // namespace streamsan::judge

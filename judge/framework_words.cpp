@@ -44,7 +44,9 @@ Name stream_name(Framework framework, const std::string& stream, std::string rol
   if (per_thread || stream.starts_with("the legacy ")) {
     std::string text = default_stream(framework, per_thread, device);
     if (!text.empty()) {
-      return {.text = std::move(text), .stands_for = placed && framework != Framework::PyTorch ? stream : ""};
+      // A program has one of these for each thread, or each device.
+      const bool one_of_many = per_thread || (placed && framework != Framework::PyTorch);
+      return {.text = std::move(text), .stands_for = one_of_many ? stream : ""};
     }
   } else if (stream.starts_with(kNumbered)) {
     const std::string number = stream.substr(0, of_device).substr(kNumbered.size());
@@ -69,7 +71,12 @@ class Fix {
         nouns_(nouns),
         earlier_(stream_name(nouns.framework, nouns.earlier_stream, "earlier")),
         later_(stream_name(nouns.framework, nouns.later_stream, "later")),
-        inside_wait_stream_(nouns.record_at.starts_with("wait_stream()")) {}
+        inside_wait_stream_(nouns.record_at.starts_with("wait_stream()")) {
+    if (earlier_.text != later_.text) return;
+    // The default streams of two threads, or of two devices.
+    earlier_ = {.text = "earlier", .stands_for = nouns.earlier_stream + " (" + earlier_.text + ")"};
+    later_ = {.text = "later", .stands_for = nouns.later_stream + " (" + later_.text + ")"};
+  }
 
   [[nodiscard]] std::string text() const;
 
@@ -83,8 +90,14 @@ class Fix {
   [[nodiscard]] std::string host_waits() const;
   [[nodiscard]] std::string waits() const { return hazard_.later.on_stream ? stream_waits() : host_waits(); }
   [[nodiscard]] std::string by_nearest() const;
-  [[nodiscard]] std::string keep_memory() const;
-  [[nodiscard]] std::string perhaps_reused() const;
+  /// Can the program change how this event is used? It may be destroyed by then, or be PyTorch's own.
+  [[nodiscard]] bool event_in_reach() const;
+  [[nodiscard]] std::string keep_memory(const std::string& order) const;
+  [[nodiscard]] std::string perhaps_reused(const std::string& order) const;
+  /// Which stream the earlier one is, unless `order` says it.
+  [[nodiscard]] std::string where_earlier(const std::string& order) const {
+    return order.find(earlier_.text + " is ") == std::string::npos ? where({earlier_}) : "";
+  }
 
   const Hazard& hazard_;
   const Nouns& nouns_;
@@ -118,16 +131,36 @@ std::string Fix::host_waits() const {
          (overwrites_source(hazard_) ? "; or write to another buffer" : "");
 }
 
-/// Of PyTorch's allocator: it can do the waiting, if it knows.
-std::string Fix::keep_memory() const {
+/// Of PyTorch's allocator: it can do the waiting, if it knows. It knows of the stream that the tensor was made in, and
+/// record_stream() of that one does nothing.
+std::string Fix::keep_memory(const std::string& order) const {
   const std::string freed =
       hazard_.kind == HazardKind::ReuseWhileInUse ? "it is freed" + nouns_.freed_at : nouns_.later_at;
-  return "call tensor.record_stream(" + earlier_.text + ") for the tensor of " + nouns_.earlier_at + " before " +
-         freed + "; or ";
+  return "call tensor.record_stream(" + earlier_.text + ") for the tensor of " + nouns_.earlier_at +
+         ", if it was made in another stream than " + earlier_.text + ", before " + freed + where_earlier(order) +
+         "; or " + order;
+}
+
+bool Fix::event_in_reach() const {
+  switch (hazard_.explanation.nearest) {
+    case NearestEdge::EventRecordedTooEarly:
+      // What PyTorch makes inside of wait_stream() is always gone: the call is what can be moved.
+      return nouns_.record_in_reach && (inside_wait_stream_ || !nouns_.event_gone);
+    case NearestEdge::EventNotWaitedFor:
+      return nouns_.record_in_reach && !inside_wait_stream_ && !nouns_.event_gone;
+    case NearestEdge::EventNeverRecorded:
+      return nouns_.wait_in_reach && !nouns_.event_gone;
+    case NearestEdge::None:
+    case NearestEdge::SyncTooEarly:
+    case NearestEdge::NonBlockingStream:
+      return true;  // about no event
+  }
+  return true;
 }
 
 std::string Fix::by_nearest() const {
   const Name event{.text = "event", .stands_for = nouns_.event};
+  if (!event_in_reach()) return waits();
   switch (hazard_.explanation.nearest) {
     case NearestEdge::None:
       return waits();
@@ -142,12 +175,10 @@ std::string Fix::by_nearest() const {
              where({event, earlier_});
     case NearestEdge::EventNotWaitedFor:
       if (!hazard_.later.on_stream) return host_waits();
-      // The program has no name for the event inside of a wait_stream() of a third stream.
-      if (inside_wait_stream_) return stream_waits();
       return "call " + wait("event") + " before " + nouns_.later_at + where({event, later_});
     case NearestEdge::SyncTooEarly:
       if (!hazard_.later.on_stream) return host_waits();
-      return "call " + earlier_.text + ".synchronize() after " + nouns_.earlier_at + "; or " + stream_waits();
+      return "call " + earlier_.text + ".synchronize()" + between() + "; or " + stream_waits();
     case NearestEdge::NonBlockingStream:
       return waits() + (nouns_.framework == Framework::CuPy ? "; or create the stream without non_blocking=True" : "");
   }
@@ -155,15 +186,18 @@ std::string Fix::by_nearest() const {
 }
 
 /// The two may be of two tensors: PyTorch's allocator hands a block out again without a call of CUDA.
-std::string Fix::perhaps_reused() const {
-  return "; or, if the former's tensor was freed before the latter's was made, call tensor.record_stream(" +
-         earlier_.text + ") before it is freed";
+std::string Fix::perhaps_reused(const std::string& order) const {
+  return order + "; or, if the former's tensor was made in another stream than " + earlier_.text +
+         " and freed before the latter's was made, call tensor.record_stream(" + earlier_.text +
+         ") before it is freed" + where_earlier(order);
 }
 
 std::string Fix::text() const {
   // Nothing waits for what the host does.
   if (!hazard_.earlier.on_stream) return "";
-  const bool allocator = nouns_.framework == Framework::PyTorch && nouns_.memory_of_framework;
+  const bool of_pytorch = nouns_.framework == Framework::PyTorch && nouns_.memory_of_framework;
+  // Tensors of the host have no record_stream().
+  const bool allocator = of_pytorch && ordering::is_on_device(hazard_.allocation.kind);
   const std::string order = hazard_.order == ordering::Order::Latent ? waits() : by_nearest();
   switch (hazard_.kind) {
     case HazardKind::ReadAfterWrite:
@@ -171,12 +205,13 @@ std::string Fix::text() const {
       return order;
     case HazardKind::WriteAfterRead:
     case HazardKind::WriteAfterWrite:
-      return allocator && hazard_.later.on_stream ? order + perhaps_reused() : order;
+      return allocator && hazard_.later.on_stream ? perhaps_reused(order) : order;
     case HazardKind::FreeWhileInUse:
-      return allocator ? keep_memory() + order : order;
+      return allocator ? keep_memory(order) : order;
     case HazardKind::ReleaseWhileInUse:
     case HazardKind::ReuseWhileInUse:
-      return allocator ? keep_memory() + waits() : "";  // the pool of somebody else
+      if (!of_pytorch) return "";  // the pool of somebody else
+      return allocator ? keep_memory(waits()) : waits();
     case HazardKind::UseAfterFree:
       return "";  // no order of the two makes that right
   }

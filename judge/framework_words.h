@@ -11,7 +11,10 @@
 //                     default_stream()
 //
 // How a program calls its streams is not known: a repair says s1 for what the report names "stream 1", and says that it
-// does. That a stream can be made so that it waits for the legacy default stream is said for CuPy alone: PyTorch's
+// does. Streams of two threads or devices that have one name in the framework are "earlier" and "later". An event is
+// advised only if it is still there and in the program's hands, record_stream() only for memory of a device.
+//
+// That a stream can be made so that it waits for the legacy default stream is said for CuPy alone: PyTorch's
 // never do, Numba's always.
 #pragma once
 

@@ -16,8 +16,6 @@ using report::Frame;
 /// Frames of the program's own modules that make up a fingerprint.
 constexpr std::size_t kFingerprintFrames = 8;
 
-std::string base_name(std::string_view path) { return std::string(path.substr(path.rfind('/') + 1)); }
-
 std::string direction_note(const api::Row& row) {
   bool copies = row.effect.kind == api::EffectKind::Copy || row.effect.kind == api::EffectKind::Copy2D ||
                 row.effect.kind == api::EffectKind::Copy3D;
@@ -58,7 +56,7 @@ bool SiteReader::symbolised(const RawFrame& frame, bool under_python) {
   if (frame.module == kNoModule) return false;
   const Module& module = places_.module(frame.module);
   if (under_python && is_interpreter_module(module.path)) return false;
-  std::string name = base_name(module.path);
+  std::string name(base_name(module.path));
   if (name.starts_with("libcuda.") || name.starts_with("libstreamsan") || name.starts_with("libc.")) return false;
   return symbolizer_.stands(module.path, module.build_id);
 }
@@ -147,7 +145,7 @@ std::string SiteReader::place(SiteId site) {
   const std::vector<Frame>& stack = this->stack(site);
   auto it = std::find_if(stack.begin(), stack.end(), [](const Frame& f) { return !f.library; });
   if (it == stack.end() || it->file.empty()) return "";
-  return " (" + base_name(it->file) + ":" + std::to_string(it->line) + ")";
+  return " (" + std::string(base_name(it->file)) + ":" + std::to_string(it->line) + ")";
 }
 
 report::AccessReport SiteReader::access(const ordering::Access& access, const StreamLife& stream) {
@@ -215,14 +213,14 @@ void SiteReader::add_to(Fingerprint& print, SiteId site) const {
     if (frame.module == kNoModule || is_library_module(places_.module(frame.module).path)) continue;
     const std::string& path = places_.module(frame.module).path;
     if (!python.empty() && (is_interpreter_module(path) || is_python_package(path))) continue;
-    print.add(base_name(path) + "+" + report::hex(frame.offset));
+    print.add(std::string(base_name(path)) + "+" + report::hex(frame.offset));
     if (++used == kFingerprintFrames) break;
   }
   const bool own = std::any_of(python.begin(), python.end(), [](auto* f) { return !is_python_package(f->file); });
   used = 0;
   for (const PythonFrame* frame : python) {
     if (own && is_python_package(frame->file)) continue;
-    print.add(base_name(frame->file) + ":" + std::to_string(frame->line) + " " + frame->function);
+    print.add(std::string(base_name(frame->file)) + ":" + std::to_string(frame->line) + " " + frame->function);
     if (++used == kFingerprintFrames) break;
   }
 }

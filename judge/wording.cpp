@@ -212,6 +212,11 @@ std::string verb_of(const Access& access) {
   return access.mode == AccessMode::Write ? "Write" : "Use";
 }
 
+bool is_about_event(NearestEdge nearest) {
+  return nearest == NearestEdge::EventRecordedTooEarly || nearest == NearestEdge::EventNeverRecorded ||
+         nearest == NearestEdge::EventNotWaitedFor;
+}
+
 bool overwrites_source(const Hazard& hazard) {
   return hazard.kind == HazardKind::WriteAfterRead && hazard.later.source == AccessSource::Host &&
          hazard.earlier.source == AccessSource::Copy;
@@ -336,7 +341,10 @@ std::string fix(const Hazard& hazard, const Nouns& nouns) {
   } else if (hazard.kind == HazardKind::UseAfterFree) {
     out = "move " + nouns.earlier_at + " behind " + nouns.later_at;
   } else {
-    switch (hazard.explanation.nearest) {
+    NearestEdge nearest = hazard.explanation.nearest;
+    // The event is no more: the repair takes a new one.
+    if (nouns.event_gone && is_about_event(nearest)) nearest = NearestEdge::None;
+    switch (nearest) {
       case NearestEdge::None:
         out = wait_for_earlier(hazard, nouns);
         break;
@@ -356,7 +364,8 @@ std::string fix(const Hazard& hazard, const Nouns& nouns) {
         }
         break;
       case NearestEdge::SyncTooEarly:
-        out = "synchronise with " + nouns.earlier_stream + " after " + nouns.earlier_at + "; or ";
+        out = "synchronise with " + nouns.earlier_stream + " after " + nouns.earlier_at + " and before " +
+              nouns.later_at + "; or ";
         out += wait_for_earlier(hazard, nouns);
         break;
       case NearestEdge::NonBlockingStream:

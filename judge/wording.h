@@ -41,6 +41,9 @@ struct Nouns {
   std::string event;      ///< "event 1"
   std::string record_at;  ///< "cudaEventRecord (train.cu:60)"
   std::string wait_at;
+  bool event_gone = false;      ///< destroyed before the later access
+  bool record_in_reach = true;  ///< false: of an event that PyTorch made for itself
+  bool wait_in_reach = true;
   std::string freed_at;  ///< " (pool.cpp:12)", where the earlier life of the memory ended; or empty
   std::string memory;    ///< "device memory", with the name that the program gave it
   FailureNouns failed;
@@ -62,6 +65,9 @@ std::string verb_of(const ordering::Access& access);
 
 /// Does the host write what a copy may still have to read?
 bool overwrites_source(const ordering::Hazard& hazard);
+
+/// Does the explanation name an event?
+bool is_about_event(ordering::NearestEdge nearest);
 
 std::string message(const ordering::Hazard& hazard, const Nouns& nouns);
 std::string explanation(const ordering::Hazard& hazard, const Nouns& nouns);

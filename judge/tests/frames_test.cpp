@@ -31,6 +31,15 @@ TEST(Frames, Modules) {
   }
 }
 
+TEST(Frames, ObjectsOfPyTorch) {
+  for (const char* yes : {"/x/libtorch_cuda.so", "/x/libtorch.so", "/x/libc10.so", "libc10_cuda.so"}) {
+    EXPECT_TRUE(is_pytorch_module(yes)) << yes;
+  }
+  for (const char* no : {"/libtorch/lib/libmine.so", "/x/libc10k.so", "/x/libjaxlib.so", "/x/libcuda.so.1", ""}) {
+    EXPECT_FALSE(is_pytorch_module(no)) << no;
+  }
+}
+
 TEST(Frames, FunctionsOfTheStaticRuntime) {
   for (const char* yes :
        {"cudaMemcpyAsync", "cudaMemcpyAsync_ptsz", "__cudaLaunchKernel", "libcudart_static_1234abcd",

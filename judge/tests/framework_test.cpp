@@ -130,5 +130,26 @@ TEST(Framework, TheMethodThatTheProgramCalled) {
   EXPECT_EQ(event_method(marked({kCupy, train()}), "wait_event"), "wait_event()");
 }
 
+TEST(Framework, EventsThatTheProgramCanReach) {
+  const Frame record = python("Event.record", kPackages + "torch/cuda/streams.py");
+  const Frame wait_stream = python("Stream.wait_stream", kPackages + "torch/cuda/streams.py");
+  const Frame backward = python("Tensor.backward", kPackages + "torch/_tensor.py");
+  const auto reach = [](Stack stack) { return event_in_reach(Framework::PyTorch, marked(std::move(stack))); };
+  EXPECT_TRUE(reach({kCudart, kBindings, record, train()}));
+  EXPECT_TRUE(reach({kCudart, kBindings, record, wait_stream, train()}));
+  EXPECT_TRUE(reach({kCudart, kBindings, record, python("Worker.step", kPackages + "server/worker.py")}));
+  EXPECT_TRUE(reach({kCudart, kBindings, wait_stream, train(), backward, train()})) << "a hook of the program's";
+
+  EXPECT_FALSE(reach({kCudart, kTorch, kBindings, train()})) << "a copy between devices";
+  EXPECT_FALSE(reach({kCudart, kTorch, kBindings, backward, train()}));
+  EXPECT_FALSE(reach({kCudart, kTorch, kBindings})) << "the thread of a backward pass";
+  EXPECT_FALSE(reach({kCudart, kBindings, record, python("FSDP.forward", kPackages + "torch/fsdp/x.py"), train()}));
+  EXPECT_FALSE(reach({kCudart, kTorch, kBindings, train(), record, train()})) << "a method further out";
+  EXPECT_FALSE(reach({}));
+
+  EXPECT_TRUE(event_in_reach(Framework::CuPy, marked({kCupy, train()}))) << "its methods are compiled";
+  EXPECT_TRUE(event_in_reach(Framework::None, {}));
+}
+
 }  // namespace
 }  // namespace streamsan::judge

@@ -108,6 +108,9 @@ TEST(Wording, SyncTooEarly) {
   EXPECT_EQ(
       explanation(race(NearestEdge::SyncTooEarly), nouns()),
       "the host did synchronise with stream 1, but before cudaMemcpyAsync (host to device) (op #15) was submitted.");
+  EXPECT_TRUE(fix(race(NearestEdge::SyncTooEarly), nouns())
+                  .starts_with("synchronise with stream 1 after cudaMemcpyAsync (host to device) (train.cu:61) and "
+                               "before kernel consume(float const*) (train.cu:88); or record an event on stream 1 "));
 }
 
 TEST(Wording, NonBlockingAgainstLegacyNamesTheNonBlockingOne) {
