@@ -107,8 +107,14 @@ Nouns Explainer::nouns(const KeptHazard& kept, const report::Finding& finding) {
   out.earlier_stream = earlier.stream.name;
   out.event = event_name(kept.event);
   out.event_gone = kept.event.number == 0;
-  out.record_in_reach = event_in_reach(out.framework, sites_.stack(hazard.explanation.record_site));
-  out.wait_in_reach = event_in_reach(out.framework, sites_.stack(hazard.explanation.wait_site));
+  // The event may be of neither half's framework, or of a library's own.
+  auto in_reach = [&](ordering::SiteId site) {
+    const std::vector<report::Frame>& stack = sites_.stack(site);
+    return calling_library(stack).empty() && event_in_reach(out.framework, stack) &&
+           event_in_reach(submitter(stack), stack);
+  };
+  out.record_in_reach = in_reach(hazard.explanation.record_site);
+  out.wait_in_reach = in_reach(hazard.explanation.wait_site);
   out.record_at = event_at(hazard.explanation.record_site, "record");
   out.wait_at =
       event_at(hazard.explanation.wait_site, hazard.later.on_stream ? wait_method(out.framework) : "synchronize");

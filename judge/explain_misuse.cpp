@@ -34,8 +34,9 @@ std::string op(const EventUse& use) {
 /// The call that would record the event, in the words of the program that waits for it.
 std::string record_of(const std::string& event, const std::vector<report::Frame>& wait) {
   const Framework framework = submitter(wait);
-  if (framework != Framework::None && event_in_reach(framework, wait))
+  if (framework != Framework::None && event_in_reach(framework, wait)) {
     return "event.record(stream), where event is " + event + ",";
+  }
   return (runtime_call(wait).empty() ? "cuEventRecord(" : "cudaEventRecord(") + event + ", stream)";
 }
 
@@ -73,8 +74,9 @@ std::string MisuseExplainer::at(const EventUse& use, bool records) {
   const std::vector<report::Frame>& stack = sites_.stack(use.site);
   const Framework framework = submitter(stack);
   // What PyTorch does with events of its own has no method that the program calls.
-  if (framework == Framework::None || !event_in_reach(framework, stack))
+  if (framework == Framework::None || !event_in_reach(framework, stack)) {
     return sites_.what(use.site) + sites_.place(use.site);
+  }
   const char* waits = use.by_host ? "synchronize" : wait_method(framework);
   return event_method(stack, records ? "record" : waits) + python_place(stack);
 }

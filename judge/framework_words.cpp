@@ -90,7 +90,7 @@ class Fix {
   [[nodiscard]] std::string host_waits() const;
   [[nodiscard]] std::string waits() const { return hazard_.later.on_stream ? stream_waits() : host_waits(); }
   [[nodiscard]] std::string by_nearest() const;
-  /// Can the program change how this event is used? It may be destroyed by then, or be PyTorch's own.
+  /// Can the program change how the event is used?
   [[nodiscard]] bool event_in_reach() const;
   [[nodiscard]] std::string keep_memory(const std::string& order) const;
   [[nodiscard]] std::string perhaps_reused(const std::string& order) const;
@@ -142,20 +142,11 @@ std::string Fix::keep_memory(const std::string& order) const {
 }
 
 bool Fix::event_in_reach() const {
-  switch (hazard_.explanation.nearest) {
-    case NearestEdge::EventRecordedTooEarly:
-      // What PyTorch makes inside of wait_stream() is always gone: the call is what can be moved.
-      return nouns_.record_in_reach && (inside_wait_stream_ || !nouns_.event_gone);
-    case NearestEdge::EventNotWaitedFor:
-      return nouns_.record_in_reach && !inside_wait_stream_ && !nouns_.event_gone;
-    case NearestEdge::EventNeverRecorded:
-      return nouns_.wait_in_reach && !nouns_.event_gone;
-    case NearestEdge::None:
-    case NearestEdge::SyncTooEarly:
-    case NearestEdge::NonBlockingStream:
-      return true;  // about no event
-  }
-  return true;
+  const NearestEdge nearest = hazard_.explanation.nearest;
+  // The program has no name for the event inside of a wait_stream(), but can move the call.
+  if (inside_wait_stream_ && nearest == NearestEdge::EventRecordedTooEarly) return nouns_.record_in_reach;
+  if (inside_wait_stream_ && nearest == NearestEdge::EventNotWaitedFor) return false;
+  return event_at_hand(hazard_, nouns_);
 }
 
 std::string Fix::by_nearest() const {

@@ -212,9 +212,19 @@ std::string verb_of(const Access& access) {
   return access.mode == AccessMode::Write ? "Write" : "Use";
 }
 
-bool is_about_event(NearestEdge nearest) {
-  return nearest == NearestEdge::EventRecordedTooEarly || nearest == NearestEdge::EventNeverRecorded ||
-         nearest == NearestEdge::EventNotWaitedFor;
+bool event_at_hand(const Hazard& hazard, const Nouns& nouns) {
+  switch (hazard.explanation.nearest) {
+    case NearestEdge::EventRecordedTooEarly:
+    case NearestEdge::EventNotWaitedFor:
+      return nouns.record_in_reach && !nouns.event_gone;
+    case NearestEdge::EventNeverRecorded:
+      return nouns.wait_in_reach && !nouns.event_gone;
+    case NearestEdge::None:
+    case NearestEdge::SyncTooEarly:
+    case NearestEdge::NonBlockingStream:
+      return true;  // about no event
+  }
+  return true;
 }
 
 bool overwrites_source(const Hazard& hazard) {
@@ -341,10 +351,8 @@ std::string fix(const Hazard& hazard, const Nouns& nouns) {
   } else if (hazard.kind == HazardKind::UseAfterFree) {
     out = "move " + nouns.earlier_at + " behind " + nouns.later_at;
   } else {
-    NearestEdge nearest = hazard.explanation.nearest;
-    // The event is no more: the repair takes a new one.
-    if (nouns.event_gone && is_about_event(nearest)) nearest = NearestEdge::None;
-    switch (nearest) {
+    // Without the event the repair takes a new one.
+    switch (event_at_hand(hazard, nouns) ? hazard.explanation.nearest : NearestEdge::None) {
       case NearestEdge::None:
         out = wait_for_earlier(hazard, nouns);
         break;

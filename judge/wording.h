@@ -42,7 +42,7 @@ struct Nouns {
   std::string record_at;  ///< "cudaEventRecord (train.cu:60)"
   std::string wait_at;
   bool event_gone = false;      ///< destroyed before the later access
-  bool record_in_reach = true;  ///< false: of an event that PyTorch made for itself
+  bool record_in_reach = true;  ///< false: of an event that PyTorch or a library made for itself
   bool wait_in_reach = true;
   std::string freed_at;  ///< " (pool.cpp:12)", where the earlier life of the memory ended; or empty
   std::string memory;    ///< "device memory", with the name that the program gave it
@@ -66,8 +66,8 @@ std::string verb_of(const ordering::Access& access);
 /// Does the host write what a copy may still have to read?
 bool overwrites_source(const ordering::Hazard& hazard);
 
-/// Does the explanation name an event?
-bool is_about_event(ordering::NearestEdge nearest);
+/// May a repair speak of the event that the explanation is about? It may be gone, or in nobody's hands.
+bool event_at_hand(const ordering::Hazard& hazard, const Nouns& nouns);
 
 std::string message(const ordering::Hazard& hazard, const Nouns& nouns);
 std::string explanation(const ordering::Hazard& hazard, const Nouns& nouns);

@@ -353,10 +353,13 @@ TEST(FrameworkWords, FromATrace) {
 }
 
 /// An event is recorded behind the first of two kernels, and the second one's stream does not wait for it.
-std::string fix_of_record(std::string_view module, std::string_view method, bool destroyed) {
+/// `module`: of the kernels; `recorder`: of the record, if that is another.
+std::string fix_of_record(std::string_view module, std::string_view method, bool destroyed,
+                          std::string_view recorder = {}) {
   const std::string packages = "/venv/lib/python3.12/site-packages/";
   trace::TraceBuilder trace;
   trace.module(module, 0x100000, 0x100000, 0x110000);
+  trace.module(recorder.empty() ? module : recorder, 0x200000, 0x200000, 0x210000);
   trace.module("/usr/bin/python3.12", 0x900000, 0x900000, 0x910000);
   trace.python_frame(1, method, packages + "torch/cuda/streams.py", 7);
   trace.python_frame(2, "step", "/home/me/train.py", 20);
@@ -366,7 +369,7 @@ std::string fix_of_record(std::string_view module, std::string_view method, bool
   trace.event_create(kEvent);
   trace.alloc(kBuffer, 4096);
   trace.at({0x100010, 0x900010}, {2}).launch(kA, 1, {kBuffer});
-  trace.at({0x100020, 0x900010}, {1, 2}).event_record(kA, kEvent);
+  trace.at({0x200020, 0x900010}, {1, 2}).event_record(kA, kEvent);
   if (destroyed) trace.event_destroy(kEvent);
   trace.at({0x100010, 0x900010}, {2}).launch(kB, 1, {kBuffer});
   const Judged found = judged(trace);
@@ -388,9 +391,12 @@ TEST(FrameworkWords, OfAnEventThatTheProgramCannotReach) {
   // The same in CUDA's words.
   EXPECT_EQ(fix_of_record("/home/me/ext.so", "Event.record", false),
             "call cuStreamWaitEvent(stream 2, event 1) before kernel fill(float*).");
-  EXPECT_EQ(fix_of_record("/home/me/ext.so", "Event.record", true),
-            "record an event on stream 1 after kernel fill(float*) and call cuStreamWaitEvent(stream 2, event) before "
-            "kernel fill(float*).");
+  const std::string in_cudas =
+      "record an event on stream 1 after kernel fill(float*) and call cuStreamWaitEvent(stream 2, event) before "
+      "kernel fill(float*).";
+  EXPECT_EQ(fix_of_record("/home/me/ext.so", "Event.record", true), in_cudas);
+  EXPECT_EQ(fix_of_record("/home/me/ext.so", "Tensor.backward", false, torch), in_cudas) << "two of an extension's";
+  EXPECT_EQ(fix_of_record("/home/me/ext.so", "f", false, "/x/libcublas.so.13"), in_cudas) << "cuBLAS's own";
 }
 
 TEST(FrameworkWords, OfAnEventThatNothingRecords) {
