@@ -118,12 +118,18 @@ void merge_python_frames(std::vector<report::Frame>& stack, std::vector<report::
 void mark_library_frames(std::vector<report::Frame>& stack, std::string_view kernel) {
   const bool under_python = std::any_of(stack.begin(), stack.end(), is_python);
   bool innermost = true;
+  bool in_stripped_runtime = false;
   for (report::Frame& frame : stack) {
+    // A function of the program's, called cudaGraphsManual, say: the run-time that it calls has no lines.
+    const bool has_line = frame.line > 0 && !is_system_header(frame.file);
+    const bool named_alike = in_stripped_runtime && has_line && is_runtime_name(plain_name(frame.function));
+    in_stripped_runtime |= frame.line == 0 && is_runtime_name(plain_name(frame.function));
     if (is_python(frame)) {
       frame.library = is_python_package(frame.file);
     } else {
       bool stub = innermost && !kernel.empty() && frame.function == kernel;
-      frame.library = stub || is_library_module(frame.module) || is_library_function(frame.function) ||
+      frame.library = stub || is_library_module(frame.module) ||
+                      (is_library_function(frame.function) && !named_alike) ||
                       (innermost && is_system_header(frame.file)) ||
                       (under_python && (is_python_package(frame.module) || is_framework_module(frame.module)));
     }

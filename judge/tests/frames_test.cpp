@@ -67,6 +67,21 @@ TEST(Frames, OutermostRuntimeFunctionNamesTheCall) {
   EXPECT_EQ(runtime_call({}), "");
 }
 
+TEST(Frames, AFunctionOfTheProgramsIsNotTheRuntimesByItsName) {
+  std::vector<Frame> stack{frame("libcudart_static_aa"), frame("cudaStreamSynchronize"),
+                           frame("cudaGraphsManual(float*)", "/opt/app/demo", "/src/graphs.cu"), frame("main")};
+  stack[2].line = 275;
+  EXPECT_EQ(libraries(stack), (std::vector<bool>{true, true, false, false}));
+  mark_library_frames(stack, "");
+  EXPECT_EQ(runtime_call(stack), "cudaStreamSynchronize");
+  // Its own functions may have lines, in its headers or all of them.
+  stack[2].file = "/usr/local/cuda/include/cuda_runtime.h";
+  EXPECT_EQ(libraries(stack), (std::vector<bool>{true, true, true, false}));
+  stack[2].file = "/src/cudart/graphs.cpp";
+  stack[1].line = 12;
+  EXPECT_EQ(libraries(stack), (std::vector<bool>{true, true, true, false}));
+}
+
 TEST(Frames, DriverApiProgramHasNoRuntimeCall) {
   std::vector<Frame> stack{frame("copy()"), frame("main")};
   mark_library_frames(stack, "");
