@@ -14,7 +14,8 @@
 //
 // WHAT WAS NOT TOUCHED is claimed under the lock and written when it is free (IdleMemory).
 //
-// All functions here are called under g_host_lock, but for may_be_freeable() and note_lapse().
+// All functions here are called under g_host_lock, but for may_be_freeable(), note_lapse(), any_idle() and, in the
+// child of a fork, forget_idle().
 #pragma once
 
 #include <cstddef>
