@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "include/streamsan/annotate.h"
-#include "interposer/functions.h"
 #include "interposer/handle_table.h"
+#include "interposer/pointer_regions.h"
 #include "interposer/poison.h"
 #include "interposer/process.h"
 #include "interposer/stack.h"

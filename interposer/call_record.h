@@ -18,6 +18,7 @@
 #include "interposer/driver.h"
 #include "interposer/functions.h"
 #include "interposer/learning.h"
+#include "interposer/pointer_regions.h"
 #include "interposer/process.h"
 #include "interposer/streams.h"
 #include "interposer/writer.h"

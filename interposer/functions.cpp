@@ -153,24 +153,4 @@ void forget_functions() {
   g_functions.clear();
 }
 
-namespace {
-constexpr unsigned kRegionShift = 28;
-constexpr std::uint64_t kRegions = std::uint64_t{1} << (48 - kRegionShift);
-constinit std::atomic<std::uint64_t> g_regions[kRegions / 64] = {};
-}  // namespace
-
-void mark_region(std::uint64_t begin, std::uint64_t bytes) {
-  if (bytes == 0) return;
-  std::uint64_t last = (begin + bytes - 1) >> kRegionShift;
-  for (std::uint64_t region = begin >> kRegionShift; region <= last && region < kRegions; ++region) {
-    std::uint64_t bit = std::uint64_t{1} << (region % 64);
-    if (!(g_regions[region / 64].load(std::memory_order_relaxed) & bit)) g_regions[region / 64].fetch_or(bit);
-  }
-}
-
-bool may_be_pointer(std::uint64_t word) {
-  std::uint64_t region = word >> kRegionShift;
-  return region < kRegions && (g_regions[region / 64].load(std::memory_order_relaxed) >> (region % 64) & 1);
-}
-
 }  // namespace streamsan::recorder

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Kernels: what a CUfunction is called, and where in its arguments a pointer may stand.
-//
-// cuFuncGetParamInfo (driver 12.4 and later) gives offset and size of each parameter. Every aligned 8-byte word inside
-// a parameter may be a device pointer (structs by value hold them too: PyTorch passes its tensors so). Which words
-// really point into a live allocation is decided by the judge; here a word passes when its 256-MiB region ever held an
-// allocation, which costs one bit test and keeps plain integers out of the trace.
+// Kernels: what a CUfunction is called, and where its parameters are. cuFuncGetParamInfo (driver 12.4 and later) gives
+// offset and size of each.
 //
 // A CUkernel may be launched in place of a CUfunction; the two are told apart by the look-up that made the handle.
 #pragma once
@@ -44,10 +40,5 @@ void kernels_going();
 const Function* function_info(std::uint64_t handle);
 
 void forget_functions();
-
-/// The range [begin, begin + bytes) may hold device-accessible memory from now on.
-void mark_region(std::uint64_t begin, std::uint64_t bytes);
-/// False: no allocation was ever seen near this address.
-bool may_be_pointer(std::uint64_t word);
 
 }  // namespace streamsan::recorder

@@ -144,11 +144,12 @@ bool first_of_key(const LaunchHashes& launch) {
 }
 
 bool worth_measuring(const LaunchHashes& launch, const Function& function) {
+  // The families first: launches of those that are done with are asked about for ever, and each table costs a miss.
+  const State family = state_in(g_families, launch.family);
+  if (family.measured >= options().footprint_launches || holds(family, kEnoughShapes)) return false;
   const State key = state_in(g_keys, launch.key);
   if (is_hopeless(launch, function) || (key.measured >= kEnoughMeasurements && !key.varies)) return false;
-  const State family = state_in(g_families, launch.family);
-  if (holds(state_in(g_buffers, launch.buffers), kEnoughScalars)) return false;
-  return family.measured < options().footprint_launches && !holds(family, kEnoughShapes);
+  return !holds(state_in(g_buffers, launch.buffers), kEnoughScalars);
 }
 
 void count_attempt(const LaunchHashes& launch) { change_in(g_families, launch.family, count); }

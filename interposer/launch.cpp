@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "interposer/launch.h"
 
-#include <bit>
 #include <cstddef>
 #include <cstring>
 
@@ -14,8 +13,6 @@
 
 namespace streamsan::recorder {
 namespace {
-
-constexpr std::uint64_t kAnyPointer = std::uint64_t{1} << 63;  // stands for a pointer where its value does not matter
 
 constexpr std::size_t kMostArgumentBytes = 512;  // written for those who compute footprints from code
 
@@ -40,44 +37,7 @@ PackedBuffer find_packed(void** extra) {
   return found;
 }
 
-/// One step of the hashes below: a rotation, so that all bits of a word come to matter, and one multiplication. Some
-/// kernels are given 4 KiB by value, so a step counts.
-constexpr std::uint64_t add_word(std::uint64_t hash, std::uint64_t word) {
-  return (std::rotl(hash, 5) ^ word) * 0x9e3779b97f4a7c15ull;
-}
-
 }  // namespace
-
-void Launch::Arguments::extent(std::uint64_t value) {
-  hash = add_word(hash, value);
-  shape = add_word(shape, value);
-  buffers = add_word(buffers, value);
-}
-
-void Launch::Arguments::parameter(unsigned index, const char* bytes, std::uint32_t size) {
-  std::uint64_t all = hash;
-  std::uint64_t scalars = shape;
-  std::uint64_t addresses = buffers;
-  std::uint32_t at = 0;
-  for (; at + 8 <= size; at += 8) {
-    std::uint64_t word;
-    std::memcpy(&word, bytes + at, 8);
-    all = add_word(all, word);
-    const bool pointer = may_be_pointer(word);
-    scalars = add_word(scalars, pointer ? kAnyPointer : word);
-    if (pointer) addresses = add_word(addresses, word);
-    if (pointer && count < kMostLaunchPointers) words[count++] = trace::pointer_word(index, word, size > 8);
-  }
-  if (at < size) {
-    std::uint64_t rest = 0;
-    std::memcpy(&rest, bytes + at, size - at);
-    all = add_word(all, rest);
-    scalars = add_word(scalars, rest);
-  }
-  hash = all;
-  shape = scalars;
-  buffers = addresses;
-}
 
 /// Where the bytes of a parameter are; nullptr: not there.
 const char* Launch::parameter_bytes(unsigned index) const {
@@ -92,25 +52,25 @@ void Launch::read() {
   read_ = true;
   if (call_.function > 1) function_ = function_info(call_.function);
   for (std::uint64_t extent : call_.extents) arguments_.extent(extent);
-  const std::uint64_t extents = mix_bits(arguments_.shape);
   for (unsigned i = 0; function_ && i < function_->count; ++i) {
     const char* bytes = parameter_bytes(i);
     if (!bytes) break;
     arguments_.parameter(i, bytes, function_->parameters[i].size);
   }
-  arguments_.hash = mix_bits(arguments_.hash);
-  // One CUkernel serves all contexts, and module variables are elsewhere in each.
+  const ArgumentHashes hashes = arguments_.hashes();
+  hash_ = hashes.all;
   std::uint64_t kernel = function_ ? mix_bits(function_->id + 1) ^ mix_bits(call_.shared_bytes) : 0;
-  if (learning()) kernel = mix_bits(kernel ^ current_context());
+  // One CUkernel serves all contexts, and module variables are elsewhere in each.
+  if (learning()) kernel = mix_bits(kernel ^ context_of(call_.stream));
   subject_ = {.handle = call_.function,
               .function = function_,
               .stream = call_.stream,
-              .hashes = {.key = mix_bits(arguments_.hash ^ kernel),
-                         .shape = mix_bits(arguments_.shape ^ kernel),
-                         .buffers = mix_bits(arguments_.buffers ^ kernel),
-                         .family = mix_bits(extents ^ kernel)},
-              .words = arguments_.words,
-              .count = arguments_.count};
+              .hashes = {.key = mix_bits(hashes.all ^ kernel),
+                         .shape = mix_bits(hashes.shape ^ kernel),
+                         .buffers = mix_bits(hashes.buffers ^ kernel),
+                         .family = mix_bits(hashes.extents ^ kernel)},
+              .words = arguments_.pointers(),
+              .count = arguments_.count()};
 }
 
 void Launch::before() {
@@ -153,7 +113,7 @@ void Launch::write_arguments() const {
   if (!slot) return;
   slot.record->kind = trace::Kind::Arguments;
   slot.record->thread = thread_number();
-  slot.record->w[0] = arguments_.hash;
+  slot.record->w[0] = hash_;
   slot.record->w[1] = function_->id;
   slot.record->w[2] = bytes;
   std::uint64_t* out = slot.continuation();
@@ -175,7 +135,8 @@ Slot Launch::after(bool succeeded, const void* frame) {
   if (!measuring_ && function_) known = known_of(subject_);
   if (known.first && function_->count > 0) write_arguments();
   stack_ = capture_stack(frame);
-  const unsigned words = arguments_.count + (known.footprint ? 1 : 0);
+  const unsigned pointers = arguments_.count();
+  const unsigned words = pointers + (known.footprint ? 1 : 0);
   Slot slot = reserve((words + trace::kContinuationWords - 1) / trace::kContinuationWords);
   if (!slot) return slot;
   std::uint64_t threads = 1;
@@ -193,14 +154,12 @@ Slot Launch::after(bool succeeded, const void* frame) {
   record.w[1] = call_.stream.context;
   record.w[2] = function_ ? function_->id : 0;
   record.w[3] = threads;
-  record.w[4] = arguments_.hash;
-  record.w[5] = arguments_.count;
-  if (arguments_.count)
-    std::memcpy(slot.continuation(), arguments_.words, arguments_.count * sizeof arguments_.words[0]);
-  if (known.footprint) slot.continuation()[arguments_.count] = known.footprint;
+  record.w[4] = hash_;
+  record.w[5] = pointers;
+  if (pointers) std::memcpy(slot.continuation(), arguments_.pointers(), pointers * sizeof(std::uint64_t));
+  if (known.footprint) slot.continuation()[pointers] = known.footprint;
   publish(slot);
-  for (unsigned i = 0; i < arguments_.count; ++i)
-    lend_from(trace::word_address(arguments_.words[i]), call_.stream, slot.position);
+  lend_from(arguments_.pointers(), pointers, call_.stream, slot.position);
   return slot;
 }
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "interposer/functions.h"
+#include "interposer/launch_arguments.h"
 #include "interposer/learning.h"
 #include "interposer/streams.h"
 #include "interposer/writer.h"
@@ -44,17 +45,6 @@ class Launch {
   void recorded_event(std::uint64_t event, std::uint64_t flags) const;
 
  private:
-  struct Arguments {
-    std::uint64_t words[kMostLaunchPointers];
-    unsigned count = 0;
-    std::uint64_t hash = 0;     ///< of everything
-    std::uint64_t shape = 0;    ///< of everything but pointers
-    std::uint64_t buffers = 0;  ///< of pointers, grid and block
-
-    void extent(std::uint64_t value);
-    void parameter(unsigned index, const char* bytes, std::uint32_t size);
-  };
-
   void read();
   [[nodiscard]] const char* parameter_bytes(unsigned index) const;
   void write_arguments() const;
@@ -62,7 +52,8 @@ class Launch {
   const LaunchCall& call_;
   const Function* function_ = nullptr;
   LaunchSubject subject_{};
-  Arguments arguments_;
+  LaunchArguments arguments_;
+  std::uint64_t hash_ = 0;  ///< of all arguments
   bool read_ = false;
   bool measuring_ = false;
   bool inside_ = false;  ///< of the gate

@@ -22,8 +22,8 @@ constexpr std::size_t kMostRegions = 8192;
 constinit HostRegion g_regions[kMostRegions] = {};  // by address, not overlapping
 constinit std::size_t g_count = 0;
 
-// A bit for each 2 MiB that ever held some, found by hash. Bits are never taken back.
-constinit AddressFilter<21, std::uint64_t{1} << 20> g_near{};
+// A bit for each part that ever held some, found by hash. Bits are never taken back.
+constinit AddressFilter<kNearShift, std::uint64_t{1} << 20> g_near{};
 
 /// Index of the first region that ends after the address.
 std::size_t first_ending_after(std::uint64_t address) {

@@ -4,9 +4,9 @@
 #include <cstring>
 #include <string_view>
 
-#include "interposer/functions.h"
 #include "interposer/host/libc_frames.h"
 #include "interposer/host/loans.h"
+#include "interposer/pointer_regions.h"
 #include "interposer/process.h"
 #include "ordering/api/row.h"
 #include "ordering/types.h"

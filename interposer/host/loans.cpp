@@ -9,6 +9,7 @@
 #include "interposer/host/other_readers.h"
 #include "interposer/process.h"
 #include "interposer/stack.h"
+#include "interposer/trace/format.h"
 #include "interposer/writer.h"
 
 namespace streamsan::recorder {
@@ -194,13 +195,22 @@ void lend(std::uint64_t begin, std::uint64_t bytes, LoanUse use, StreamArgument 
   add(begin, end, use, stream, region, operation);
 }
 
-void lend_from(std::uint64_t pointer, StreamArgument stream, std::uint64_t position) {
-  if (!near_host_memory(pointer)) return;
-  const IdleMemory idle;
-  const Holding holding(g_host_lock);
-  if (!holding) return;
-  if (HostRegion* region = find_host_region(pointer))
-    add(pointer, region->end, LoanUse::Writes, stream, region, {.position = position, .touches_all = false});
+void lend_from(const std::uint64_t* pointers, unsigned count, StreamArgument stream, std::uint64_t position) {
+  std::uint64_t far = ~std::uint64_t{0};  // the part last found to hold nothing: lists of tensors lie close together
+  for (unsigned i = 0; i < count; ++i) {
+    const std::uint64_t pointer = trace::word_address(pointers[i]);
+    const std::uint64_t part = pointer >> kNearShift;
+    if (part == far) continue;
+    if (!near_host_memory(pointer)) {
+      far = part;
+      continue;
+    }
+    const IdleMemory idle;
+    const Holding holding(g_host_lock);
+    if (!holding) return;
+    if (HostRegion* region = find_host_region(pointer))
+      add(pointer, region->end, LoanUse::Writes, stream, region, {.position = position, .touches_all = false});
+  }
 }
 
 void stream_waited_for(StreamArgument stream) {

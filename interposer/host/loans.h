@@ -67,8 +67,9 @@ struct Operation {
 /// knows, or of `pageable` memory. Nothing happens if it is neither.
 void lend(std::uint64_t begin, std::uint64_t bytes, LoanUse use, StreamArgument stream, bool pageable,
           Operation operation = {});
-/// The operation, whose record is at that position, was given a pointer, and how far it reaches is not known.
-void lend_from(std::uint64_t pointer, StreamArgument stream, std::uint64_t position = 0);
+/// The operation, whose record is at that position, was given these pointers (trace::pointer_word()), and how far each
+/// reaches is not known.
+void lend_from(const std::uint64_t* pointers, unsigned count, StreamArgument stream, std::uint64_t position = 0);
 
 /// The host has waited for the stream, for the event, or for everything in the context.
 void stream_waited_for(StreamArgument stream);

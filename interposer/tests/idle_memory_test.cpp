@@ -71,9 +71,10 @@ TEST_F(SettledLoans, WhatDoesNotTakeOverEndsNothing) {
 }
 
 TEST_F(SettledLoans, AKernelTakesNothingOver) {
-  lend_from(address(memory_) + kBytes - kPageBytes, kStream, 7);
+  const std::uint64_t pointer = trace::pointer_word(0, address(memory_) + kBytes - kPageBytes);
+  lend_from(&pointer, 1, kStream, 7);
   stream_waited_for(kStream);
-  lend_from(address(memory_) + kBytes - kPageBytes, kStream, 8);
+  lend_from(&pointer, 1, kStream, 8);
   expect_silence();
   stream_waited_for(kStream);
   end_loans_with_process();

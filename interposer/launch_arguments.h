@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a launch is given: the pointers among its arguments, and hashes by which equal launches, and launches that
+// differ in one respect only, are known again.
+//
+// Every aligned 8-byte word inside a parameter may be a device pointer (structs by value hold them too: PyTorch passes
+// its tensors so); see pointer_regions.h. Some kernels are given 4 KiB by value, at every step of a training loop, so
+// what is done for one word counts. Each word goes into one chain of a multiplication for each step: plain ones into
+// one of four that take turns (a chain waits for its own multiplications only), pointers into another, and a mark for
+// their place into one of the four.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+#include "interposer/pieces.h"
+
+namespace streamsan::recorder {
+
+/// The hashes. In all of them are grid and block.
+struct ArgumentHashes {
+  std::uint64_t all;      ///< everything
+  std::uint64_t shape;    ///< everything but the values of pointers
+  std::uint64_t buffers;  ///< the pointers
+  std::uint64_t extents;  ///< nothing else
+};
+
+class LaunchArguments {
+ public:
+  /// First of all: grid and block.
+  void extent(std::uint64_t value) { extents_ = add_word(extents_, value); }
+  /// The next parameter. `bytes`: `size` bytes of it.
+  void parameter(unsigned index, const char* bytes, std::uint32_t size);
+
+  [[nodiscard]] ArgumentHashes hashes() const;
+
+  /// trace::pointer_word() of each pointer, at most kMostLaunchPointers.
+  [[nodiscard]] const std::uint64_t* pointers() const { return pointers_; }
+  [[nodiscard]] unsigned count() const { return count_; }
+
+ private:
+  static constexpr unsigned kChains = 4;
+
+  /// A rotation, so that all bits of a word come to matter, and one multiplication.
+  static constexpr std::uint64_t add_word(std::uint64_t hash, std::uint64_t word) {
+    return (std::rotl(hash, 5) ^ word) * 0x9e3779b97f4a7c15ull;
+  }
+  /// The word as it goes into the shape; notes it if it is a pointer.
+  std::uint64_t plain(std::uint64_t word, unsigned index, bool in_structure);
+
+  std::uint64_t pointers_[kMostLaunchPointers];
+  unsigned count_ = 0;
+  unsigned turn_ = 0;
+  std::uint64_t extents_ = 0;
+  std::uint64_t addresses_ = 0;
+  std::uint64_t chains_[kChains] = {};
+};
+
+}  // namespace streamsan::recorder
