@@ -17,13 +17,17 @@ from suite.build import BuildError
 from suite.case import MEASURED
 from suite.pairs import Failed, Rule, Unavailable, take
 from suite.results import BENCHMARK, FAIL, SKIP, TIME_LIMIT
+from suite.turns import TurnFailed, take_turns
 
 SOURCES = Path(__file__).resolve().parent.parent.parent / "benchmarks"
 CALLS = Rule(narrow=20)  # nanoseconds added to a call
 STEADY = Rule(narrow=0.01)  # of what is timed in its steady state
 GUARDED = Rule(narrow=0.02)
 LOADER = Rule(narrow=0.02, most=24)  # how fast the host fills 64 MiB differs by a factor of two from process to process
-STEP = Rule(narrow=0.02, most=15, seconds=120)  # a training step varies by a tenth from process to process
+STEP = Rule(narrow=0.02, fewest=8, most=12, seconds=180)
+STEP_COPIES = 3  # of each command in a round: a training step varies by 5 percent from process to process
+STEP_TURNS = 6
+STEP_SECONDS = 120  # for a round
 ADVICE_PAIRS = 9
 HOST_GUARD = (("host-guard-read", ("read", "0"), GUARDED), ("host-guard-4m", ("load", "4"), GUARDED),
               ("host-guard-64m", ("load", "64"), LOADER))
@@ -75,6 +79,10 @@ class Benchmarks:
             raise Failed(f"exit code {code} of {' '.join(map(str, words))}\n{text}")
         return numbers
 
+    def take_turns(self, commands, turns, timeout):
+        environment = self.runner.environment(PYTHONHASHSEED="0")  # one thing less in which processes differ
+        return take_turns(commands, turns, timeout, environment, self.runner.folder)
+
     def under(self, words, options=("footprints=inferred",)):
         return [str(self.runner.streamsan), "run", *("--" + option for option in options), "--", *words]
 
@@ -93,26 +101,32 @@ class Benchmarks:
         sanitizer = machine.find_tool("compute-sanitizer")
         return [("compute-sanitizer-memcheck", [sanitizer, "--tool", "memcheck", *words], {})] if sanitizer else []
 
-    def compared(self, commands, rule, timeout=60, may_fail=None):
+    def compared(self, commands, rule, timeout=60):
         """Milliseconds of each command {name: words} in rounds, until the ratio of each to "plain" is known."""
         def spread(taken):
             return max(measure.relative_width(measure.ratios(taken["plain"], ours))
                        for name, ours in taken.items() if name != "plain")
 
         runs = {name: lambda words=words: self.timed(words, timeout)["ms"] for name, words in commands.items()}
-        return take(runs, spread, rule, self.time_left, may_fail)
+        return take(runs, spread, rule, self.time_left)
 
-    def report(self, name, plain, ours, **detail):
-        low, high = measure.interval(measure.ratios(plain, ours))
-        self.results.benchmark(name, ratio=measure.ratio(plain, ours), interval=[round(low, 3), round(high, 3)],
-                               pairs=len(ours), detail={"plain_ms": plain, "streamsan_ms": ours, **detail})
+    @staticmethod
+    def numbers_of(ratios):
+        low, high = measure.interval(ratios)
+        return {"ratio": round(statistics.median(ratios), 3), "interval": [round(low, 3), round(high, 3)]}
+
+    def report(self, name, ratios, **detail):
+        self.results.benchmark(name, **self.numbers_of(ratios), pairs=len(ratios), detail=detail)
+
+    def report_runs(self, name, plain, ours, **detail):
+        self.report(name, measure.ratios(plain, ours), plain_ms=plain, streamsan_ms=ours, **detail)
 
     def learned(self, name, source, *flags):
         """A program whose launches are all alike, with measured footprints."""
         def run():
             program = self.built(source, "-std=c++20", *flags)
             taken = self.compared({"plain": [program], "ours": self.under([program], MEASURED)}, STEADY)
-            self.report(name, taken["plain"], taken["ours"])
+            self.report_runs(name, taken["plain"], taken["ours"])
 
         return Job((name,), run, lambda: self.memcheck([self.built(source, "-std=c++20", *flags), "1", "3", "1"]))
 
@@ -129,7 +143,7 @@ class Benchmarks:
             unguarded = taken["unguarded"]
             more = {"unguarded_ms": unguarded, "recording_alone": measure.ratio(plain, unguarded),
                     "guards_alone": measure.ratio(unguarded, guarded)}
-        self.report(name, plain, guarded, **more)
+        self.report_runs(name, plain, guarded, **more)
 
     def sync_advice(self):
         """Programs as they are once the advice of --syncs is followed, over the same as they were."""
@@ -170,18 +184,48 @@ class Benchmarks:
         return [sys.executable, str(SOURCES / "pytorch_step.py"), str(steps)]
 
     def pytorch_step(self):
-        """pytorch-step and pytorch-step-footprints, over the same plain runs."""
-        words = self.pytorch(400)
+        """pytorch-step and pytorch-step-footprints, by turns with the same plain processes."""
+        words = self.pytorch("turns")
+        commands = {"plain": words, "pytorch-step": self.under(words),
+                    "pytorch-step-footprints": self.under(words, MEASURED)}
 
-        def footprints_failed(error):  # that costs the newer number, and not the older one
-            self.results.test(f"{BENCHMARK}pytorch-step-footprints", FAIL, "the benchmark did not run", str(error))
+        def one_round():
+            """{name: [[milliseconds of each copy] of each turn]}"""
+            left = self.time_left()
+            copies = {(name, copy): commands[name] for copy in range(STEP_COPIES) for name in commands}
+            try:
+                answers = self.take_turns(copies, STEP_TURNS, min(STEP_SECONDS, left))
+            except TurnFailed as error:
+                name = error.name[0]
+                if name != "pytorch-step-footprints":
+                    raise
+                # That costs the newer number, and not the older one.
+                del commands[name]
+                self.results.test(BENCHMARK + name, FAIL, "the benchmark did not run", str(error))
+                return one_round()
+            except Unavailable as reason:
+                raise Unavailable(TIME_LIMIT if left < STEP_SECONDS else str(reason)) from reason
+            return {name: [[answers[name, copy][turn]["ms"] for copy in range(STEP_COPIES)]
+                           for turn in range(STEP_TURNS)] for name in commands}
 
-        taken = self.compared({"plain": words, "pytorch-step": self.under(words),
-                               "pytorch-step-footprints": self.under(words, MEASURED)}, STEP, 120,
-                              {"pytorch-step-footprints": footprints_failed})
-        plain = taken.pop("plain")
-        for name, ours in taken.items():
-            self.report(name, plain, ours)
+        def by_plain(rounds, name):
+            """Of each round."""
+            return [measure.ratio_of_turns(turns["plain"], turns[name]) for turns in rounds]
+
+        def measured():
+            return [name for name in commands if name != "plain"]
+
+        def spread(taken):
+            return max(measure.relative_width(by_plain(taken["rounds"], name)) for name in measured())
+
+        rounds = take({"rounds": one_round}, spread, STEP, self.time_left)["rounds"]
+        copies = {name: [measure.medians_of_turns(turns[name]) for turns in rounds] for name in commands}
+        milliseconds = {name: [round(statistics.mean(each), 3) for each in copies[name]] for name in commands}
+        apart = statistics.median(max(each) / min(each) for each in copies["plain"])
+        for name in measured():
+            self.report(name, by_plain(rounds, name), plain_ms=milliseconds["plain"],
+                        streamsan_ms=milliseconds[name], copies=STEP_COPIES, turns=STEP_TURNS,
+                        plain_slowest_by_fastest=round(apart, 3))
 
     def pytorch_peers(self):
         words = self.pytorch(30)

@@ -47,6 +47,17 @@ def ratio(plain, instrumented):
     return round(statistics.median(ratios(plain, instrumented)), 3)
 
 
+def ratio_of_turns(plain, instrumented):
+    """instrumented / plain of processes that took turns: of each, the times of all copies, turn by turn. Copies of one
+    turn are averaged, and the median is over the turns."""
+    return statistics.median(statistics.mean(i) / statistics.mean(p) for p, i in zip(plain, instrumented))
+
+
+def medians_of_turns(turns):
+    """Of each copy."""
+    return [round(statistics.median(copy), 3) for copy in zip(*turns)]
+
+
 def interval(values):
     """(low, high) around the median, or None: fewer than six values say nothing with this confidence."""
     values = sorted(values)

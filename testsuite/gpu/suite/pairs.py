@@ -33,25 +33,13 @@ class Rule:
     seconds: float = math.inf  # no further round after so long, beyond the fewest
 
 
-def run_once(name, run, taken, may_fail):
-    try:
-        taken[name].append(run())
-    except Failed as error:
-        if name not in may_fail:
-            raise
-        del taken[name]
-        may_fail[name](error)
-
-
-def take(runs, spread, rule, time_left=lambda: math.inf, may_fail=None):
+def take(runs, spread, rule, time_left=lambda: math.inf):
     """Rounds of runs {name: function that returns a measurement}: {name: [measurement of each round]}.
 
-    spread(taken): the largest width of what will be reported. may_fail {name: function that is told the error}: a run
-    that is left out from then on if it fails. No round begins that would not be over in time_left(); if that leaves too
-    few of them, Unavailable.
+    spread(taken): the largest width of what will be reported. No round begins that would not be over in time_left(); if
+    that leaves too few of them, Unavailable.
     """
     taken = {name: [] for name in runs}
-    may_fail = may_fail or {}
     start = time.monotonic()
     rounds, longest = 0, 0.0
     while rounds < rule.most:
@@ -69,7 +57,7 @@ def take(runs, spread, rule, time_left=lambda: math.inf, may_fail=None):
         first = rounds % len(names)
         try:
             for name in names[first:] + names[:first]:
-                run_once(name, runs[name], taken, may_fail)
+                taken[name].append(runs[name]())
         except Unavailable as reason:
             if rounds < rule.fewest or not str(reason).startswith(TIME_LIMIT):
                 raise

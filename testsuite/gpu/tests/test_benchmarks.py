@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 from suite.benchmarks import Benchmarks
 from suite.results import Results
+from suite.turns import TurnFailed
 
 SUBJECT = {"commit": "abc", "device": "D", "driver": "580", "toolkit": "13.0"}
 
@@ -32,6 +33,13 @@ class Programs(Benchmarks):
 
     def pytorch(self, steps):
         return ["python", str(steps)]
+
+    def take_turns(self, commands, turns, _):
+        for name, words in commands.items():
+            self.called.append(words)
+            if self.takes(words) is None:
+                raise TurnFailed(name, "bad")
+        return {name: [{"ms": self.takes(words)}] * turns for name, words in commands.items()}
 
     def call(self, words, *_):
         self.called.append(words)
@@ -67,7 +75,10 @@ class WhichRun(unittest.TestCase):
         numbers = {entry["name"]: entry for entry in results.document["benchmarks"]}
         self.assertEqual(set(numbers), self.NAMES)
         for entry in numbers.values():
-            self.assertEqual((entry["ratio"], entry["interval"], entry["pairs"]), (2, [2, 2], 6), entry["name"])
+            rounds = 8 if "pytorch" in entry["name"] else 6
+            self.assertEqual((entry["ratio"], entry["interval"], entry["pairs"]), (2, [2, 2], rounds), entry["name"])
+        detail = numbers["pytorch-step"]["detail"]
+        self.assertEqual((detail["plain_ms"], detail["plain_slowest_by_fastest"]), ([1] * 8, 1))
         self.assertEqual(numbers["vadd-learned"]["peers"], {"memcheck": 4})
         self.assertEqual(numbers["pytorch-step-footprints"]["peers"], {"torch-cuda-sanitizer": 1, "memcheck": 4})
         detail = numbers["host-guard-read"]["detail"]
@@ -75,7 +86,7 @@ class WhichRun(unittest.TestCase):
 
     def test_the_most_wanted_is_first_and_the_peers_are_last(self):
         called = self.run_all(self.results(), lambda words: 1)
-        self.assertEqual(called[0], ["python", "400"])
+        self.assertEqual(called[0], ["python", "turns"])
         self.assertEqual([words[0] for words in called[-4:]], ["python", "memcheck", "memcheck", "memcheck"])
         self.assertNotIn("memcheck", [words[0] for words in called[:-4]])
 
@@ -91,7 +102,7 @@ class WhichRun(unittest.TestCase):
         called = self.run_all(second, lambda words: 1)
         self.assertEqual({entry["name"] for entry in second.document["benchmarks"]}, self.NAMES)
         self.assertEqual((second.out_of_time(), second.document["tests"], self.peerless), ([], [], 0))
-        self.assertNotIn(["python", "400"], called)
+        self.assertNotIn(["python", "turns"], called)
         self.assertIn(["memcheck", "python", "30"], called)
         self.assertEqual(self.run_all(self.results(second.document), lambda words: 1), [])
 

@@ -18,6 +18,12 @@ class Measure(unittest.TestCase):
     def test_a_drift_cancels(self):
         self.assertEqual(measure.ratio([1.0, 2.0, 3.0], [1.1, 2.2, 3.3]), 1.1)
 
+    def test_turns_are_compared_with_those_beside_them(self):
+        plain = [[1.0, 3.0], [2.0, 6.0], [9.0, 9.0]]  # two copies, three turns, the last of which was disturbed
+        ours = [[2.2, 2.2], [4.0, 4.8], [9.0, 9.0]]
+        self.assertAlmostEqual(measure.ratio_of_turns(plain, ours), 1.1)
+        self.assertEqual(measure.medians_of_turns(plain), [2.0, 6.0])
+
     def test_mean_of_the_named_kinds(self):
         self.assertEqual(measure.mean_of({"record": 50, "wait": 70, "query": 1000}, ("record", "wait")), 60)
 
