@@ -116,8 +116,15 @@ Nouns Explainer::nouns(const KeptHazard& kept, const report::Finding& finding) {
   out.record_in_reach = in_reach(hazard.explanation.record_site);
   out.wait_in_reach = in_reach(hazard.explanation.wait_site);
   out.record_at = event_at(hazard.explanation.record_site, "record");
-  out.wait_at =
-      event_at(hazard.explanation.wait_site, hazard.later.on_stream ? wait_method(out.framework) : "synchronize");
+  const auto device = [](std::optional<std::uint32_t> ordinal, const char* unknown) {
+    return ordinal ? "device " + std::to_string(*ordinal) : std::string(unknown);
+  };
+  out.waited_device = device(kept.waited_device, "another device");
+  out.earlier_device = device(kept.earlier_stream.device, "its own device");
+  const ordering::SiteId wait = hazard.explanation.wait_site;
+  out.wait_at = hazard.explanation.nearest == ordering::NearestEdge::OtherDevice
+                    ? sites_.what(wait) + place(wait)
+                    : event_at(wait, hazard.later.on_stream ? wait_method(out.framework) : "synchronize");
   out.freed_at = place(hazard.freed);
   out.memory_of_framework = framework && submitter(finding.buffer->stack) == out.framework;
   out.memory = finding.buffer->memory;

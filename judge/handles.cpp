@@ -124,10 +124,14 @@ void Handles::name_stream(std::uint64_t raw, std::string name) {
   if (StreamLife* life = stream_lives_.find(*id)) life->name = std::move(name);
 }
 
+std::optional<std::uint32_t> Handles::device(ContextId context) const {
+  const std::uint32_t* device = several_devices_ ? devices_.find(key(context)) : nullptr;
+  return device ? std::optional(*device - 1) : std::nullopt;
+}
+
 const StreamLife* Handles::life(StreamId stream) const {
   StreamLife* life = stream_lives_.find(key(stream));
-  if (!life || !several_devices_) return life;
-  if (const std::uint32_t* device = devices_.find(key(life->context))) life->device = *device - 1;
+  if (life) life->device = device(life->context);
   return life;
 }
 

@@ -56,6 +56,8 @@ class Handles {
   /// The context is current to the thread, and of that device.
   void place_context(std::uint64_t raw, std::uint64_t device, ordering::ThreadId thread);
   void destroy_context(std::uint64_t raw);
+  /// Its ordinal; none: not known, or the program uses one device.
+  [[nodiscard]] std::optional<std::uint32_t> device(ordering::ContextId context) const;
 
   ordering::StreamId stream(std::uint64_t raw, std::uint64_t raw_context, ordering::ThreadId thread);
   void create_stream(std::uint64_t raw, bool non_blocking, std::uint64_t raw_context, std::uint64_t unique,

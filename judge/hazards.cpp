@@ -137,6 +137,7 @@ void Hazards::add(const ordering::Hazard& hazard, const FailedCall* failed) {
   if (const StreamLife* life = handles_->life(hazard.earlier.stream)) kept.earlier_stream = *life;
   if (const StreamLife* life = handles_->life(hazard.later.stream)) kept.later_stream = *life;
   if (const EventLife* life = handles_->life(hazard.explanation.event)) kept.event = *life;
+  kept.waited_device = handles_->device(hazard.explanation.waited_for);
 }
 
 }  // namespace streamsan::judge

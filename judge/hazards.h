@@ -41,6 +41,7 @@ struct KeptHazard {
   StreamLife earlier_stream;
   StreamLife later_stream;
   EventLife event;
+  std::optional<std::uint32_t> waited_device{};  ///< that the host waited for in vain
   std::optional<FailedCall> failed;  ///< a call that would have ordered the two
   std::string memory;                ///< the name that the program gave the buffer; empty: none
 

@@ -182,6 +182,8 @@ const char* cause_name(NearestEdge nearest) {
       return "sync-too-early";
     case NearestEdge::NonBlockingStream:
       return "nonblocking-vs-legacy";
+    case NearestEdge::OtherDevice:
+      return "other-device";
   }
   return "unknown";
 }
@@ -222,6 +224,7 @@ bool event_at_hand(const Hazard& hazard, const Nouns& nouns) {
     case NearestEdge::None:
     case NearestEdge::SyncTooEarly:
     case NearestEdge::NonBlockingStream:
+    case NearestEdge::OtherDevice:
       return true;  // about no event
   }
   return true;
@@ -308,6 +311,10 @@ std::string explanation(const Hazard& hazard, const Nouns& nouns) {
       text = "the host did synchronise with " + nouns.earlier_stream + ", but before " + nouns.earlier +
              op(hazard.earlier) + " was submitted.";
       break;
+    case NearestEdge::OtherDevice:
+      text = nouns.wait_at + " waits for all work of " + nouns.waited_device + ", and " + nouns.earlier +
+             op(hazard.earlier) + " runs on " + nouns.earlier_device + ".";
+      break;
     case NearestEdge::NonBlockingStream: {
       bool earlier_is_legacy = nouns.earlier_stream.find("legacy") != std::string::npos;
       text = (earlier_is_legacy ? nouns.later_stream : nouns.earlier_stream) + " is non-blocking: the legacy default " +
@@ -374,6 +381,10 @@ std::string fix(const Hazard& hazard, const Nouns& nouns) {
       case NearestEdge::SyncTooEarly:
         out = "synchronise with " + nouns.earlier_stream + " after " + nouns.earlier_at + " and before " +
               nouns.later_at + "; or ";
+        out += wait_for_earlier(hazard, nouns);
+        break;
+      case NearestEdge::OtherDevice:
+        out = "make " + nouns.earlier_device + " current before " + nouns.wait_at + "; or ";
         out += wait_for_earlier(hazard, nouns);
         break;
       case NearestEdge::NonBlockingStream:

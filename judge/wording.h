@@ -44,6 +44,8 @@ struct Nouns {
   bool event_gone = false;      ///< destroyed before the later access
   bool record_in_reach = true;  ///< false: of an event that PyTorch or a library made for itself
   bool wait_in_reach = true;
+  std::string waited_device;   ///< that the host waited for in vain: "device 0", or "another device"
+  std::string earlier_device;  ///< "device 1", or "its own device"
   std::string freed_at;  ///< " (pool.cpp:12)", where the earlier life of the memory ended; or empty
   std::string memory;    ///< "device memory", with the name that the program gave it
   FailureNouns failed;

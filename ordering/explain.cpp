@@ -20,6 +20,7 @@ const DirectWait* direct_wait(const Lane& later, const UnorderedPair& pair) {
 }
 
 bool legacy_beside_non_blocking(const Lane& a, const Lane& b) {
+  if (a.context != b.context) return false;  // a legacy stream would not wait for a blocking one of another device either
   return (a.kind == StreamKind::Legacy && b.kind == StreamKind::NonBlocking) ||
          (a.kind == StreamKind::NonBlocking && b.kind == StreamKind::Legacy);
 }
@@ -65,6 +66,11 @@ Explanation explain(const UnorderedPair& pair, const Lanes& lanes) {
   if (behind) return of_event(NearestEdge::EventNotWaitedFor, *behind, kNoOp, kNoSite);
   if (earlier_lives && pair.later.on_stream && legacy_beside_non_blocking(earlier, later)) {
     return {.nearest = NearestEdge::NonBlockingStream};
+  }
+  const DeviceWait& all = pair.device_wait;
+  const bool for_later = !pair.later.on_stream || later.context == all.index;
+  if (earlier_lives && for_later && all.after >= pair.earlier.op && all.index != earlier.context) {
+    return {.nearest = NearestEdge::OtherDevice, .wait_site = all.site, .waited_for = all.context};
   }
   if (pair.earlier.on_stream && pair.host[pair.earlier_lane] > earlier.before_first) {
     return {.nearest = NearestEdge::SyncTooEarly};

@@ -9,7 +9,8 @@
 //
 // Choice, the most helpful first: a wait on a never-recorded event (nearly always the bug itself); a wait for an event
 // recorded too early, unless another event is recorded after the access; the first record after the access, which
-// nobody waits for; the legacy stream beside a non-blocking one; a host synchronisation that came too early; none.
+// nobody waits for; the legacy stream beside a non-blocking one; a host synchronisation with another device; one that came
+// too early; none.
 //
 // What it loses: indirect edges are not searched, and few facts of each sort are kept, so the explanation may be None
 // where a longer search would find a near miss. The hazard itself does not depend on it.
@@ -41,6 +42,14 @@ struct DirectWait {
   SiteId site{};
 };
 
+/// The last wait of a thread of the host for all work of a device.
+struct DeviceWait {
+  OpId after{};  ///< the last operation before it
+  SiteId site{};
+  ContextId context{};
+  std::uint32_t index = 0;  ///< of the context, as lanes have it
+};
+
 struct LaneHistory {
   static constexpr unsigned kRecords = 16;
   std::array<EventCall, kRecords> records{};  ///< the last ones, in turn
@@ -64,6 +73,7 @@ struct UnorderedPair {
   const Access& earlier;
   const Access& later;
   const VectorClock& host;  ///< what the thread of the later access knew
+  DeviceWait device_wait;   ///< of that thread
 };
 
 Explanation explain(const UnorderedPair& pair, const Lanes& lanes);

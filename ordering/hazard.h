@@ -92,6 +92,7 @@ enum class NearestEdge : std::uint8_t {
   EventNotWaitedFor,     ///< `event` was recorded after the earlier access, and the later lane does not wait for it
   SyncTooEarly,          ///< the host synchronised with the earlier lane, but before the earlier access
   NonBlockingStream,     ///< one side is the legacy stream, the other a non-blocking one: no implicit order (R-STR-12)
+  OtherDevice,           ///< after the earlier access the host waited for all work of another device, `waited_for`
 };
 
 struct Explanation {
@@ -100,7 +101,8 @@ struct Explanation {
   OpId record{};              ///< number of the record
   SiteId record_site{};
   OpId wait{};                ///< number of the wait
-  SiteId wait_site{};
+  SiteId wait_site{};         ///< OtherDevice: of the host's wait
+  ContextId waited_for{};     ///< OtherDevice
 };
 
 struct AllocationInfo {
@@ -111,7 +113,9 @@ struct AllocationInfo {
   OpId op{};                  ///< DeviceAsync: the allocating operation
   ThreadId thread{};
   bool block = false;         ///< handed out by a pool of the program
-  std::optional<ContextId> context{};  ///< Device, DeviceAsync: of the device that holds it, if that is known
+  /// Where it was allocated or registered, if that is known. It stands for the device, which holds the memory or, of
+  /// managed and host memory, whose work a free waits for (measured).
+  std::optional<ContextId> context{};
 };
 
 struct Hazard {

@@ -213,7 +213,8 @@ void Model::Impl::report(const Actor& actor) {
     hazard.allocation = conflict.allocation;
     hazard.freed = conflict.freed;
     hazard.explanation = explain(
-        {conflict.lane, conflict.epoch, actor.lane, conflict.earlier, conflict.later, actor.host.clock.documented},
+        {conflict.lane, conflict.epoch, actor.lane, conflict.earlier, conflict.later, actor.host.clock.documented,
+         thread(conflict.later.thread).device_wait},
         lanes);
     ++hazards;
     sink.hazard(hazard);

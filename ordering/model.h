@@ -136,7 +136,7 @@ class Model {
   void destroy_event(EventId event);  ///< R-EVT-11: waits already enqueued stay valid
 
   // ---- memory ----------------------------------------------------------------------------------------------------------
-  /// A classic allocation: usable by everybody at once, in memory of the context's device, if that is known. A live
+  /// A classic allocation: usable by everybody at once; of that context (see AllocationInfo), if it is known. A live
   /// allocation that overlaps `range` is ended first, without a hazard (its free was not seen).
   AllocationId allocate(Call call, Range range, MemoryKind kind, std::optional<ContextId> context = std::nullopt);
   /// R-SOA-01: an operation of `stream`; accesses not after it are hazards (use before allocation).
@@ -144,7 +144,7 @@ class Model {
   AllocationId allocate_async(Call call, StreamId stream, Range range, bool on_its_device = true);
   /// R-ALC-02/05/08: every access must be before the call; the assumed clock lets cudaFree, cudaFreeHost and
   /// cudaHostUnregister wait for all work of the device, DeviceAsync memory gets no such wait (R-ALC-03). The device is
-  /// the one that holds the memory (measured), or that of `context`, the caller's, if none is known.
+  /// that of the allocation's context (measured), or of `context`, the caller's, if it is not known.
   /// No-op when nothing lives at `base`. Ends in returned().
   void free(Call call, ContextId context, Address base);
   /// R-SOA-03: an operation of `stream`; every access must be before it.

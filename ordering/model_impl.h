@@ -59,6 +59,7 @@ struct Pending {
 struct HostThread {
   HostClock* host = nullptr;
   Pending pending;
+  DeviceWait device_wait;  ///< the last one, for explanations
 };
 
 /// Who makes an access, and when.

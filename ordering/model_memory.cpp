@@ -84,7 +84,7 @@ AllocationId Model::allocate(Call call, Range range, MemoryKind kind, std::optio
   Allocation& allocation = impl_->allocations.add(impl_->next_allocation(), range, kind);
   allocation.info.site = call.site;
   allocation.info.thread = call.thread;
-  if (is_on_device(kind)) allocation.info.context = context;
+  allocation.info.context = context;
   if (context) impl_->contexts.index_of(*context);  // it is there
   return allocation.info.id;
 }

@@ -18,11 +18,10 @@ std::vector<Lane*> Model::Impl::peers_of(const Lane& lane, Address dst, Address 
   std::vector<std::uint32_t> between;
   bool known = true;
   for (const Address address : {dst, src}) {
-    const MemoryKind kind = kind_at(address);
-    if (!is_on_device(kind) && kind != MemoryKind::Managed) return {};  // the host's
-    if (address == 0) return {};                                        // an array: taken to be where the other side is
-    const Allocation* allocation = allocations.find(address);
-    known &= allocation && allocation->info.context;
+    // An array is taken to be where the other side is. What is not there, or not of a kind a device holds, is the host's.
+    const Allocation* allocation = address ? allocations.find(address) : nullptr;
+    if (!allocation || !(is_on_device(allocation->info.kind) || allocation->info.kind == MemoryKind::Managed)) return {};
+    known &= allocation->info.context.has_value();
     if (known) between.push_back(contexts.index_of(*allocation->info.context));
   }
   if (known && between[0] == between[1]) return {};

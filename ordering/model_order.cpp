@@ -61,8 +61,10 @@ void Model::sync_event(Call call, EventId event_id) {
 }
 
 void Model::sync_context(Call call, ContextId context) {
-  Pending& pending = impl_->calling(call).pending;
-  expect(pending, impl_->contexts.everything(impl_->contexts.index_of(context)));
+  HostThread& thread = impl_->calling(call);
+  const std::uint32_t index = impl_->contexts.index_of(context);
+  thread.device_wait = {OpId{impl_->last_op}, call.site, context, index};
+  expect(thread.pending, impl_->contexts.everything(index));
 }
 
 void Model::query_stream_succeeded(Call call, StreamId stream) {

@@ -65,6 +65,26 @@ TEST(TwoDevices, WithOneDeviceNobodyNeedsItsName) {
   EXPECT_EQ(out.findings[0].accesses[1].stream.name, "the legacy default stream");
 }
 
+TEST(TwoDevices, AWaitForTheOtherOneIsTold) {
+  trace::TraceBuilder trace = two_contexts(3);
+  trace.in_context(kThere).fill_async(kStream, kFar, kBytes);
+  trace.in_context(kHere).sync_context();
+  trace.fill_async(trace::kLegacyStream, kFar, kBytes);
+  const Judged out = judged(trace);
+  ASSERT_EQ(hazards_of(out.findings), std::vector<std::string>{"write-after-write/error/other-device"});
+  EXPECT_NE(out.findings[0].explanation.find(" waits for all work of device 0, and "), std::string::npos);
+  EXPECT_TRUE(out.findings[0].explanation.ends_with(" runs on device 3.")) << out.findings[0].explanation;
+  ASSERT_EQ(out.findings[0].related.size(), 1u) << "the wait";
+}
+
+TEST(TwoDevices, NotOfOneThatWasMadeBefore) {
+  trace::TraceBuilder trace = two_contexts(3);
+  trace.in_context(kHere).sync_context();
+  trace.in_context(kThere).fill_async(kStream, kFar, kBytes);
+  trace.in_context(kHere).fill_async(trace::kLegacyStream, kFar, kBytes);
+  EXPECT_EQ(judged(trace).findings[0].cause, "no-edge");
+}
+
 TEST(TwoDevices, AFreeWaitsForTheDeviceOfTheMemory) {
   trace::TraceBuilder trace = two_contexts(1);
   trace.fill_async(kStream, kFar, kBytes);

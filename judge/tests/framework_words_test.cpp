@@ -154,6 +154,12 @@ TEST(FrameworkWords, EventsThatDoTooLittle) {
       fix(race(NearestEdge::EventNotWaitedFor), nouns(Framework::PyTorch)),
       "call s2.wait_event(event) before kernel consume (train.py:88), where event is event 1 and s2 is stream 2.");
   EXPECT_TRUE(fix(race(NearestEdge::EventNotWaitedFor), nouns(Framework::Numba)).starts_with("call event.wait(s2) "));
+  Nouns device = nouns(Framework::PyTorch);
+  device.wait_at = "cudaDeviceSynchronize (train.py:70)";
+  device.earlier_device = "device 1";
+  EXPECT_TRUE(fix(race(NearestEdge::OtherDevice), device)
+                  .starts_with("make device 1 current before cudaDeviceSynchronize (train.py:70); or call "
+                               "s2.wait_stream(s1) after "));
   EXPECT_TRUE(fix(race(NearestEdge::SyncTooEarly), nouns(Framework::PyTorch))
                   .starts_with("call s1.synchronize() after cudaMemcpyAsync (host to device) (train.py:61) and "
                                "before kernel consume (train.py:88); or call s2.wait_stream(s1) after "));

@@ -106,12 +106,23 @@ TEST_F(Devices, NorIsOneFromTheHost) {
   EXPECT_TRUE(one(HazardKind::ReadAfterWrite));
 }
 
+TEST_F(Devices, ManagedMemoryIsOfTheDeviceItWasMadeOn) {
+  const Address managed = memory_of(kContext, MemoryKind::Managed);
+  write(there(), far);
+  copy(legacy(), bytes(far), bytes(managed), Form::Asynchronous);
+  EXPECT_TRUE(silent());
+  write(there(), far + kAccess);
+  copy(legacy(), bytes(near), bytes(managed), Form::Asynchronous);
+  read(legacy(), far + kAccess);
+  EXPECT_TRUE(one(HazardKind::ReadAfterWrite));
+}
+
 TEST_F(Devices, ACopyFromMemoryOfWhateverDeviceIsABarrierOfAll) {
   const StreamId elsewhere = there();
   const Address pool = 0x5'0000'0000;
   model.allocate_async(call(), elsewhere, {pool, pool + kMemory}, false);
   edge(elsewhere, legacy());
-  for (const Address side : {memory_of(std::nullopt), memory_of(kContext, MemoryKind::Managed), pool}) {
+  for (const Address side : {memory_of(std::nullopt), memory_of(std::nullopt, MemoryKind::Managed), pool}) {
     const Address a = memory_of(kOtherContext);
     write(elsewhere, a);
     copy(legacy(), bytes(near), bytes(side), Form::Asynchronous);
@@ -153,6 +164,20 @@ TEST_F(Devices, R_ALC_02_AFreeWaitsForTheDeviceThatHoldsTheMemory) {
   read(there(StreamKind::NonBlocking), near);
   free(near);
   EXPECT_TRUE(one(HazardKind::FreeWhileInUse));
+}
+
+TEST_F(Devices, R_ALC_05_OrTheOneThatHostMemoryWasMadeOn) {
+  for (const MemoryKind kind : {MemoryKind::Managed, MemoryKind::Pinned, MemoryKind::Registered}) {
+    const Rule rule = kind == MemoryKind::Managed ? Rule::ALC_02 : Rule::ALC_05;
+    const Address a = memory_of(kOtherContext, kind);
+    read(there(StreamKind::NonBlocking), a);
+    free(a);  // with this device current
+    EXPECT_TRUE(one_latent(HazardKind::FreeWhileInUse, rule));
+    const Address b = memory_of(kContext, kind);
+    read(there(StreamKind::NonBlocking), b);
+    free(b);
+    EXPECT_TRUE(one(HazardKind::FreeWhileInUse));
+  }
 }
 
 }  // namespace

@@ -88,6 +88,41 @@ TEST_F(Explained, NonBlockingStream) {
   EXPECT_EQ(explanation().nearest, NearestEdge::NonBlockingStream);
 }
 
+TEST_F(Explained, OtherDevice) {
+  const StreamId there = model.create_stream(kOtherContext, StreamKind::NonBlocking);
+  write(there, a);
+  sync_context();
+  model.host_access(call(), {a, a + 4}, AccessMode::Read);
+  const Explanation why = explanation();
+  EXPECT_EQ(why.nearest, NearestEdge::OtherDevice);
+  EXPECT_EQ(why.waited_for, kContext);
+  EXPECT_NE(why.wait_site, kNoSite);
+}
+
+TEST_F(Explained, OtherDeviceOfTheLaterStream) {
+  const StreamId there = model.create_stream(kOtherContext, StreamKind::NonBlocking);
+  write(there, a);
+  sync_context();
+  read(s, a);
+  EXPECT_EQ(explanation().nearest, NearestEdge::OtherDevice);
+}
+
+TEST_F(Explained, AThirdDeviceIsNotNear) {
+  const StreamId there = model.create_stream(kOtherContext, StreamKind::NonBlocking);
+  write(there, a);
+  sync_context();
+  read(model.create_stream(ContextId{9}, StreamKind::NonBlocking), a);
+  EXPECT_EQ(explanation().nearest, NearestEdge::None);
+}
+
+TEST_F(Explained, NorIsAnotherDeviceThatWasWaitedForBefore) {
+  const StreamId there = model.create_stream(kOtherContext, StreamKind::NonBlocking);
+  sync_context();
+  write(there, a);
+  model.host_access(call(), {a, a + 4}, AccessMode::Read);
+  EXPECT_EQ(explanation().nearest, NearestEdge::None);
+}
+
 TEST_F(Explained, SyncTooEarly) {
   write(s, a + 1024);
   sync_stream(s);

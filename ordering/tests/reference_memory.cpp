@@ -104,7 +104,7 @@ AllocationId ReferenceModel::allocate(Call, Range range, MemoryKind kind, std::o
   end(range);
   std::erase_if(freed_, [range](const Freed& life) { return life.range.overlaps(range); });
   memories_.push_back({.id = AllocationId{++allocations_made_}, .range = range, .kind = kind});
-  if (kind == MemoryKind::Device || kind == MemoryKind::DeviceAsync) memories_.back().device = context;
+  memories_.back().device = context;
   if (context) contexts_.insert(*context);
   return memories_.back().id;
 }

@@ -14,7 +14,7 @@ PEERS = variants("peers", "peers.cu", [
     ("copy", ("copy",), race("write", "copy")),
     ("access", ("access",), race("write", "use")),
     ("default", ("default",), race("write", "use")),
-    ("reads", ("reads",), host_race("result", "read", cause="sync-too-early")),
+    ("reads", ("reads",), host_race("result", "read", cause="other-device")),
     ("freed", ("freed",), error("use", "free", kind="premature-free", hazard="free-while-in-use")),
 ], needs=TWO, null=False)
 
