@@ -105,6 +105,8 @@ Nouns Explainer::nouns(const KeptHazard& kept, const report::Finding& finding) {
   out.earlier_at = deed_at(hazard.earlier, earlier, out.earlier);
   out.later_stream = later.stream.name;
   out.earlier_stream = earlier.stream.name;
+  out.later_life = kept.later_stream;
+  out.earlier_life = kept.earlier_stream;
   out.event = event_name(kept.event);
   out.event_gone = kept.event.number == 0;
   // The event may be of neither half's framework, or of a library's own.

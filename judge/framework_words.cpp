@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "judge/framework_words.h"
 
-#include <string_view>
 #include <vector>
 
 namespace streamsan::judge {
@@ -11,6 +10,7 @@ using ordering::AccessSource;
 using ordering::Hazard;
 using ordering::HazardKind;
 using ordering::NearestEdge;
+using ordering::StreamKind;
 
 /// What Python calls a thing, and the name in the report where that is another.
 struct Name {
@@ -18,14 +18,16 @@ struct Name {
   std::string stands_for;  ///< empty: `text` says it
 };
 
-/// `device`: its ordinal, where the program uses several; CuPy's and Numba's streams are those of the current device.
-std::string default_stream(Framework framework, bool per_thread, std::string_view device) {
+/// Of the default streams; empty: it has none.
+std::string default_stream(Framework framework, const StreamLife& life) {
+  const bool per_thread = life.kind == StreamKind::PerThread;
   switch (framework) {
     case Framework::None:
       break;
     case Framework::PyTorch:
-      return per_thread ? "" : "torch.cuda.default_stream(" + std::string(device) + ")";
-    case Framework::CuPy:
+      if (per_thread) break;
+      return "torch.cuda.default_stream(" + (life.device ? std::to_string(*life.device) : "") + ")";
+    case Framework::CuPy:  // this and Numba's: of the current device
       return per_thread ? "cupy.cuda.Stream.ptds" : "cupy.cuda.Stream.null";
     case Framework::Numba:
       return per_thread ? "cuda.per_thread_default_stream()" : "cuda.legacy_default_stream()";
@@ -33,24 +35,17 @@ std::string default_stream(Framework framework, bool per_thread, std::string_vie
   return "";
 }
 
-/// `role`: how to call one that has no number.
-Name stream_name(Framework framework, const std::string& stream, std::string role) {
-  constexpr std::string_view kNumbered = "stream ";
-  constexpr std::string_view kOfDevice = " of device ";
-  const std::size_t of_device = stream.rfind(kOfDevice);
-  const bool placed = of_device != std::string::npos;
-  const std::string device = placed ? stream.substr(of_device + kOfDevice.size()) : "";
-  const bool per_thread = stream.starts_with("the per-thread ");
-  if (per_thread || stream.starts_with("the legacy ")) {
-    std::string text = default_stream(framework, per_thread, device);
+/// `stream`: the report's name of it. `role`: how to call one that has no number.
+Name stream_name(Framework framework, const StreamLife& life, const std::string& stream, std::string role) {
+  if (life.kind == StreamKind::Legacy || life.kind == StreamKind::PerThread) {
+    std::string text = default_stream(framework, life);
     if (!text.empty()) {
       // A program has one of these for each thread, or each device.
-      const bool one_of_many = per_thread || (placed && framework != Framework::PyTorch);
+      const bool one_of_many = life.kind == StreamKind::PerThread || (life.device && framework != Framework::PyTorch);
       return {.text = std::move(text), .stands_for = one_of_many ? stream : ""};
     }
-  } else if (stream.starts_with(kNumbered)) {
-    const std::string number = stream.substr(0, of_device).substr(kNumbered.size());
-    if (number.find_first_not_of("0123456789") == std::string::npos) return {"s" + number, stream};
+  } else if (life.number != 0 && life.name.empty()) {
+    return {"s" + std::to_string(life.number), stream};
   }
   return {.text = std::move(role), .stands_for = stream};
 }
@@ -69,8 +64,8 @@ class Fix {
   Fix(const Hazard& hazard, const Nouns& nouns)
       : hazard_(hazard),
         nouns_(nouns),
-        earlier_(stream_name(nouns.framework, nouns.earlier_stream, "earlier")),
-        later_(stream_name(nouns.framework, nouns.later_stream, "later")),
+        earlier_(stream_name(nouns.framework, nouns.earlier_life, nouns.earlier_stream, "earlier")),
+        later_(stream_name(nouns.framework, nouns.later_life, nouns.later_stream, "later")),
         inside_wait_stream_(nouns.record_at.starts_with("wait_stream()")) {
     if (earlier_.text != later_.text) return;
     // The default streams of two threads, or of two devices.

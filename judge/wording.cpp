@@ -316,7 +316,7 @@ std::string explanation(const Hazard& hazard, const Nouns& nouns) {
              op(hazard.earlier) + " runs on " + nouns.earlier_device + ".";
       break;
     case NearestEdge::NonBlockingStream: {
-      bool earlier_is_legacy = nouns.earlier_stream.find("legacy") != std::string::npos;
+      const bool earlier_is_legacy = nouns.earlier_life.kind == ordering::StreamKind::Legacy;
       text = (earlier_is_legacy ? nouns.later_stream : nouns.earlier_stream) + " is non-blocking: the legacy default " +
              "stream neither waits for it nor makes it wait.";
       break;

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "judge/framework.h"
+#include "judge/handles.h"
 #include "ordering/hazard.h"
 #include "report/finding.h"
 
@@ -36,8 +37,10 @@ struct Nouns {
   std::string earlier;
   std::string later_at;  ///< later with its place: "kernel consume(float const*) (train.cu:88)"
   std::string earlier_at;
-  std::string later_stream;  ///< "stream 2"
+  std::string later_stream;  ///< "stream 2", see stream_report()
   std::string earlier_stream;
+  StreamLife later_life;  ///< the same streams
+  StreamLife earlier_life;
   std::string event;      ///< "event 1"
   std::string record_at;  ///< "cudaEventRecord (train.cu:60)"
   std::string wait_at;
@@ -46,8 +49,8 @@ struct Nouns {
   bool wait_in_reach = true;
   std::string waited_device;   ///< that the host waited for in vain: "device 0", or "another device"
   std::string earlier_device;  ///< "device 1", or "its own device"
-  std::string freed_at;  ///< " (pool.cpp:12)", where the earlier life of the memory ended; or empty
-  std::string memory;    ///< "device memory", with the name that the program gave it
+  std::string freed_at;        ///< " (pool.cpp:12)", where the earlier life of the memory ended; or empty
+  std::string memory;          ///< "device memory", with the name that the program gave it
   FailureNouns failed;
   bool unseen = false;     ///< the later access is a change of bytes that nobody saw
   bool runtime = true;     ///< the program uses the run-time API

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "judge/site_reader.h"
 #include "judge/tests/judged.h"
 
 namespace streamsan::judge {
@@ -15,6 +16,7 @@ using ordering::AccessSource;
 using ordering::Hazard;
 using ordering::HazardKind;
 using ordering::NearestEdge;
+using ordering::StreamKind;
 
 Nouns nouns(Framework framework) {
   return {.later = "kernel void consume<float>(float const*)",
@@ -23,11 +25,23 @@ Nouns nouns(Framework framework) {
           .earlier_at = "cudaMemcpyAsync (host to device) (train.py:61)",
           .later_stream = "stream 2",
           .earlier_stream = "stream 1",
+          .later_life = {.number = 2},
+          .earlier_life = {.number = 1},
           .event = "event 1",
           .record_at = "record() (train.py:60)",
           .wait_at = "wait_event() (train.py:70)",
           .memory = "device memory",
           .framework = framework};
+}
+
+void set_earlier(Nouns& words, const StreamLife& life) {
+  words.earlier_stream = stream_report(life).name;
+  words.earlier_life = life;
+}
+
+void set_later(Nouns& words, const StreamLife& life) {
+  words.later_stream = stream_report(life).name;
+  words.later_life = life;
 }
 
 Hazard race(NearestEdge nearest, HazardKind kind = HazardKind::ReadAfterWrite) {
@@ -65,15 +79,15 @@ TEST(FrameworkWords, StreamsThatHaveNoNumber) {
                    "with event = cuda.event(), call event.record(cuda.legacy_default_stream()) after ",
                    ", where s2 is stream 2.")}) {
     Nouns words = nouns(framework);
-    words.earlier_stream = "the legacy default stream";
+    set_earlier(words, {.kind = StreamKind::Legacy});
     const std::string text = fix(hazard, words);
     EXPECT_TRUE(text.starts_with(start)) << text;
     EXPECT_TRUE(text.ends_with(end)) << text;
     EXPECT_EQ(text.find("cudaStreamNonBlocking"), std::string::npos) << text;
   }
   Nouns words = nouns(Framework::CuPy);
-  words.earlier_stream = "the per-thread default stream of thread 1";
-  words.later_stream = "stream \"copies\"";
+  set_earlier(words, {.kind = StreamKind::PerThread, .thread = ordering::ThreadId{1}});
+  set_later(words, {.number = 3, .name = "copies"});
   const std::string text = fix(hazard, words);
   EXPECT_NE(text.find("cupy.cuda.Stream.ptds.record()"), std::string::npos) << text;
   EXPECT_NE(text.find("later.wait_event(event)"), std::string::npos) << text;
@@ -85,8 +99,8 @@ TEST(FrameworkWords, StreamsThatHaveNoNumber) {
 
 TEST(FrameworkWords, StreamsOfSeveralDevices) {
   Nouns words = nouns(Framework::PyTorch);
-  words.earlier_stream = "the legacy default stream of device 0";
-  words.later_stream = "stream 4 of device 1";
+  set_earlier(words, {.kind = StreamKind::Legacy, .device = 0});
+  set_later(words, {.device = 1, .number = 4});
   EXPECT_TRUE(
       fix(race(NearestEdge::None), words).starts_with("call s4.wait_stream(torch.cuda.default_stream(0)) after "));
   EXPECT_NE(fix(race(NearestEdge::None), words).find(", where s4 is stream 4 of device 1;"), std::string::npos);
@@ -99,8 +113,8 @@ TEST(FrameworkWords, StreamsOfSeveralDevices) {
 
 TEST(FrameworkWords, DefaultStreamsOfOneNameAreToldApart) {
   Nouns words = nouns(Framework::CuPy);
-  words.earlier_stream = "the legacy default stream of device 0";
-  words.later_stream = "the legacy default stream of device 1";
+  set_earlier(words, {.kind = StreamKind::Legacy, .device = 0});
+  set_later(words, {.kind = StreamKind::Legacy, .device = 1});
   EXPECT_EQ(fix(race(NearestEdge::None), words),
             "call event = earlier.record() after cudaMemcpyAsync (host to device) (train.py:61) and "
             "later.wait_event(event) before kernel consume (train.py:88), where earlier is the legacy default stream "
@@ -111,14 +125,14 @@ TEST(FrameworkWords, DefaultStreamsOfOneNameAreToldApart) {
                   .starts_with("call torch.cuda.default_stream(1).wait_stream(torch.cuda.default_stream(0)) after "))
       << "these have names";
   words.framework = Framework::Numba;
-  words.earlier_stream = "the per-thread default stream of thread 1";
-  words.later_stream = "the per-thread default stream of thread 2";
+  set_earlier(words, {.kind = StreamKind::PerThread, .thread = ordering::ThreadId{1}});
+  set_later(words, {.kind = StreamKind::PerThread, .thread = ordering::ThreadId{2}});
   EXPECT_EQ(fix(race(NearestEdge::None), words),
             "with event = cuda.event(), call event.record(earlier) after cudaMemcpyAsync (host to device) "
             "(train.py:61) and event.wait(later) before kernel consume (train.py:88), where earlier is the per-thread "
             "default stream of thread 1 (cuda.per_thread_default_stream()) and later is the per-thread default stream "
             "of thread 2 (cuda.per_thread_default_stream()).");
-  words.later_stream = "stream 2";
+  set_later(words, {.number = 2});
   EXPECT_TRUE(fix(race(NearestEdge::None), words)
                   .ends_with(", where cuda.per_thread_default_stream() is the per-thread default stream of thread 1 "
                              "and s2 is stream 2."));

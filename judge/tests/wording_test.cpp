@@ -130,6 +130,7 @@ TEST(Wording, OtherDevice) {
 TEST(Wording, NonBlockingAgainstLegacyNamesTheNonBlockingOne) {
   Nouns words = nouns();
   words.earlier_stream = "the legacy default stream";
+  words.earlier_life.kind = ordering::StreamKind::Legacy;
   EXPECT_EQ(explanation(race(NearestEdge::NonBlockingStream), words),
             "stream 2 is non-blocking: the legacy default stream neither waits for it nor makes it wait.");
   EXPECT_NE(
