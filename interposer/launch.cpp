@@ -61,7 +61,10 @@ void Launch::read() {
   hash_ = hashes.all;
   std::uint64_t kernel = function_ ? mix_bits(function_->id + 1) ^ mix_bits(call_.shared_bytes) : 0;
   // One CUkernel serves all contexts, and module variables are elsewhere in each.
-  if (learning()) kernel = mix_bits(kernel ^ context_of(call_.stream));
+  if (learning()) {
+    const std::uint64_t context = context_of(call_.stream);
+    kernel = mix_bits(kernel ^ (context ? context : current_context()));
+  }
   subject_ = {.handle = call_.function,
               .function = function_,
               .stream = call_.stream,

@@ -10,7 +10,7 @@
 namespace streamsan::recorder {
 namespace {
 
-constexpr std::uint64_t kAnyPointer = std::uint64_t{1} << 63;  // stands for a pointer where its value does not matter
+constexpr std::uint64_t kAnyPointer = 0x1d8e4e27c47d124f;  // stands for a pointer where its value does not matter
 
 std::uint64_t word_at(const char* bytes) {
   std::uint64_t word;

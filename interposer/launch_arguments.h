@@ -17,11 +17,12 @@
 
 namespace streamsan::recorder {
 
-/// The hashes. In all of them are grid and block.
+/// The hashes. In all of them are grid and block. What is a pointer depends on what was allocated by then: a launch may
+/// get other hashes than an equal one before it, and is taken for a new one.
 struct ArgumentHashes {
   std::uint64_t all;      ///< everything
   std::uint64_t shape;    ///< everything but the values of pointers
-  std::uint64_t buffers;  ///< the pointers
+  std::uint64_t buffers;  ///< the pointers, in their order
   std::uint64_t extents;  ///< nothing else
 };
 
@@ -39,11 +40,15 @@ class LaunchArguments {
   [[nodiscard]] unsigned count() const { return count_; }
 
  private:
+  __extension__ using Product = unsigned __int128;
   static constexpr unsigned kChains = 4;
+  static constexpr std::uint64_t kFactor = 0x9e3779b97f4a7c15;
 
-  /// A rotation, so that all bits of a word come to matter, and one multiplication.
+  /// Both halves of a product: in the lower one alone, what differs in a word's top bits differs in few bits, which a
+  /// later word can cancel (-1.0 for 1.0, and 48 for 32 four words on).
   static constexpr std::uint64_t add_word(std::uint64_t hash, std::uint64_t word) {
-    return (std::rotl(hash, 5) ^ word) * 0x9e3779b97f4a7c15ull;
+    const Product product = static_cast<Product>(std::rotl(hash, 5) ^ word) * kFactor;
+    return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
   }
   /// The word as it goes into the shape; notes it if it is a pointer.
   std::uint64_t plain(std::uint64_t word, unsigned index, bool in_structure);
@@ -53,7 +58,7 @@ class LaunchArguments {
   unsigned turn_ = 0;
   std::uint64_t extents_ = 0;
   std::uint64_t addresses_ = 0;
-  std::uint64_t chains_[kChains] = {};
+  std::uint64_t chains_[kChains] = {0xa0761d6478bd642f, 0xe7037ed1a0b428db, 0x8ebc6af09c88c6e3, 0x589965cc75374cc3};
 };
 
 }  // namespace streamsan::recorder

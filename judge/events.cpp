@@ -58,7 +58,7 @@ void Judge::sync_event(const Item& item) {
   const ordering::Call call = this->call(record);
   if (life && life->foreign) {
     event_misuse_.exempt(event);
-    model_.sync_context(call, handles_.context(0, call.thread));
+    model_.sync_unseen(call, handles_.context(0, call.thread));
   } else {
     model_.sync_event(call, event);
     event_misuse_.waited(event, {.site = call.site, .thread = call.thread, .by_host = true});
@@ -70,7 +70,7 @@ void Judge::query_event(const Record& record) {
   EventId event = handles_.event(record.w[0]);
   event_misuse_.queried(event);
   if (!handles_.life(event)->foreign) return model_.query_event_succeeded(call(record), event);
-  model_.sync_context(call(record), handles_.context(0, ThreadId{record.thread}));
+  model_.sync_unseen(call(record), handles_.context(0, ThreadId{record.thread}));
   model_.returned(ThreadId{record.thread}, true);
 }
 

@@ -118,11 +118,12 @@ Nouns Explainer::nouns(const KeptHazard& kept, const report::Finding& finding) {
   out.record_in_reach = in_reach(hazard.explanation.record_site);
   out.wait_in_reach = in_reach(hazard.explanation.wait_site);
   out.record_at = event_at(hazard.explanation.record_site, "record");
-  const auto device = [](std::optional<std::uint32_t> ordinal, const char* unknown) {
-    return ordinal ? "device " + std::to_string(*ordinal) : std::string(unknown);
-  };
-  out.waited_device = device(kept.waited_device, "another device");
-  out.earlier_device = device(kept.earlier_stream.device, "its own device");
+  const std::optional<std::uint32_t> runs_on = kept.earlier_stream.device;
+  // A program may have several contexts of one device.
+  const bool other_device = kept.waited_device && runs_on && *kept.waited_device != *runs_on;
+  out.waited_for = other_device ? "device " + std::to_string(*kept.waited_device) : "the current context";
+  out.runs_in = other_device ? "device " + std::to_string(*runs_on) : "the context of " + out.earlier_stream;
+  out.runs_where = other_device ? "on " + out.runs_in : "in another context";
   const ordering::SiteId wait = hazard.explanation.wait_site;
   out.wait_at = hazard.explanation.nearest == ordering::NearestEdge::OtherDevice
                     ? sites_.what(wait) + place(wait)

@@ -166,7 +166,7 @@ std::string Fix::by_nearest() const {
       if (!hazard_.later.on_stream) return host_waits();
       return "call " + earlier_.text + ".synchronize()" + between() + "; or " + stream_waits();
     case NearestEdge::OtherDevice:
-      return "make " + nouns_.earlier_device + " current before " + nouns_.wait_at + "; or " + waits();
+      return "make " + nouns_.runs_in + " current before " + nouns_.wait_at + "; or " + waits();
     case NearestEdge::NonBlockingStream:
       return waits() + (nouns_.framework == Framework::CuPy ? "; or create the stream without non_blocking=True" : "");
   }

@@ -224,8 +224,9 @@ bool event_at_hand(const Hazard& hazard, const Nouns& nouns) {
     case NearestEdge::None:
     case NearestEdge::SyncTooEarly:
     case NearestEdge::NonBlockingStream:
-    case NearestEdge::OtherDevice:
       return true;  // about no event
+    case NearestEdge::OtherDevice:
+      return nouns.wait_in_reach;
   }
   return true;
 }
@@ -312,8 +313,8 @@ std::string explanation(const Hazard& hazard, const Nouns& nouns) {
              op(hazard.earlier) + " was submitted.";
       break;
     case NearestEdge::OtherDevice:
-      text = nouns.wait_at + " waits for all work of " + nouns.waited_device + ", and " + nouns.earlier +
-             op(hazard.earlier) + " runs on " + nouns.earlier_device + ".";
+      text = nouns.wait_at + " waits for all work of " + nouns.waited_for + ", and " + nouns.earlier +
+             op(hazard.earlier) + " runs " + nouns.runs_where + ".";
       break;
     case NearestEdge::NonBlockingStream: {
       const bool earlier_is_legacy = nouns.earlier_life.kind == ordering::StreamKind::Legacy;
@@ -384,7 +385,7 @@ std::string fix(const Hazard& hazard, const Nouns& nouns) {
         out += wait_for_earlier(hazard, nouns);
         break;
       case NearestEdge::OtherDevice:
-        out = "make " + nouns.earlier_device + " current before " + nouns.wait_at + "; or ";
+        out = "make " + nouns.runs_in + " current before " + nouns.wait_at + "; or ";
         out += wait_for_earlier(hazard, nouns);
         break;
       case NearestEdge::NonBlockingStream:

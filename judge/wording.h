@@ -47,10 +47,11 @@ struct Nouns {
   bool event_gone = false;      ///< destroyed before the later access
   bool record_in_reach = true;  ///< false: of an event that PyTorch or a library made for itself
   bool wait_in_reach = true;
-  std::string waited_device;   ///< that the host waited for in vain: "device 0", or "another device"
-  std::string earlier_device;  ///< "device 1", or "its own device"
-  std::string freed_at;        ///< " (pool.cpp:12)", where the earlier life of the memory ended; or empty
-  std::string memory;          ///< "device memory", with the name that the program gave it
+  std::string waited_for;  ///< by the host, in vain: "device 0", "the current context"
+  std::string runs_where;  ///< the earlier operation: "on device 1", "in another context"
+  std::string runs_in;     ///< "device 1", "the context of stream 2"
+  std::string freed_at;    ///< " (pool.cpp:12)", where the earlier life of the memory ended; or empty
+  std::string memory;      ///< "device memory", with the name that the program gave it
   FailureNouns failed;
   bool unseen = false;     ///< the later access is a change of bytes that nobody saw
   bool runtime = true;     ///< the program uses the run-time API

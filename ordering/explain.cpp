@@ -19,10 +19,14 @@ const DirectWait* direct_wait(const Lane& later, const UnorderedPair& pair) {
   return wait.op != kNoOp && wait.source == pair.earlier.stream ? &wait : nullptr;
 }
 
-bool legacy_beside_non_blocking(const Lane& a, const Lane& b) {
-  if (a.context != b.context) return false;  // a legacy stream would not wait for a blocking one of another device either
-  return (a.kind == StreamKind::Legacy && b.kind == StreamKind::NonBlocking) ||
-         (a.kind == StreamKind::NonBlocking && b.kind == StreamKind::Legacy);
+/// Would the legacy stream order them, were the other one a blocking stream? That of another device does by copies only
+/// (R-CPY-40).
+bool legacy_beside_non_blocking(const Lane& a, const Access& by_a, const Lane& b, const Access& by_b) {
+  const auto beside = [](const Lane& legacy, const Access& by_legacy, const Lane& other) {
+    return legacy.kind == StreamKind::Legacy && other.kind == StreamKind::NonBlocking &&
+           (legacy.context == other.context || by_legacy.op == legacy.history.last_between);
+  };
+  return beside(a, by_a, b) || beside(b, by_b, a);
 }
 
 }  // namespace
@@ -64,11 +68,11 @@ Explanation explain(const UnorderedPair& pair, const Lanes& lanes) {
     return of_event(NearestEdge::EventRecordedTooEarly, wait->record, wait->op, wait->site);
   }
   if (behind) return of_event(NearestEdge::EventNotWaitedFor, *behind, kNoOp, kNoSite);
-  if (earlier_lives && pair.later.on_stream && legacy_beside_non_blocking(earlier, later)) {
+  if (earlier_lives && pair.later.on_stream && legacy_beside_non_blocking(earlier, pair.earlier, later, pair.later)) {
     return {.nearest = NearestEdge::NonBlockingStream};
   }
   const DeviceWait& all = pair.device_wait;
-  const bool for_later = !pair.later.on_stream || later.context == all.index;
+  const bool for_later = !pair.later.on_stream || later.context == all.index || later.context == earlier.context;
   if (earlier_lives && for_later && all.after >= pair.earlier.op && all.index != earlier.context) {
     return {.nearest = NearestEdge::OtherDevice, .wait_site = all.site, .waited_for = all.context};
   }

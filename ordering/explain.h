@@ -56,6 +56,7 @@ struct LaneHistory {
   unsigned next_record = 0;
   EventCall last_empty_wait;      ///< on an event that had never been recorded
   OpId last_effective_wait{};     ///< on any recorded event
+  OpId last_between{};            ///< Legacy: the last copy between devices in it (R-CPY-40)
   std::vector<DirectWait> waits;  ///< by slot of the source
 
   void recorded(const EventCall& record);

@@ -85,7 +85,7 @@ struct KernelBytes {
 struct LaunchShape {
   FunctionId function{};
   std::uint64_t threads = 0;         ///< grid x block
-  std::uint64_t arguments_hash = 0;  ///< equal launches of one kernel have equal hashes
+  std::uint64_t arguments_hash = 0;  ///< equal launches of one kernel mostly have equal hashes, others have others
   bool programmatic = false;         ///< R-LCH-02: not used yet
   bool confined = true;              ///< pointers and bytes lead to all that it touches; only a what-if must know
   bool prints = false;               ///< likewise
@@ -183,6 +183,8 @@ class Model {
   void sync_stream(Call call, StreamId stream);
   void sync_event(Call call, EventId event);
   void sync_context(Call call, ContextId context);
+  /// For something that was recorded where nobody saw it (an event of another process): taken for all work of the context.
+  void sync_unseen(Call call, ContextId context);
   /// A query of the stream or event succeeded: edge to the host at once.
   void query_stream_succeeded(Call call, StreamId stream);
   void query_event_succeeded(Call call, EventId event);

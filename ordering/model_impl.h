@@ -54,6 +54,7 @@ struct Pending {
   std::optional<Rule> leaned_on;      ///< the rule by which the assumed clock learns more than the documented one
   std::optional<Ended> ended;         ///< the free that is being made
   std::optional<Access> second_free;  ///< a free of memory that was freed before
+  std::optional<DeviceWait> device_wait{};
 };
 
 struct HostThread {

@@ -24,7 +24,8 @@ std::vector<Lane*> Model::Impl::peers_of(const Lane& lane, Address dst, Address 
     known &= allocation->info.context.has_value();
     if (known) between.push_back(contexts.index_of(*allocation->info.context));
   }
-  if (known && between[0] == between[1]) return {};
+  // Within one device, in its own stream. In that of another device it was not measured: taken for a barrier.
+  if (known && between[0] == between[1] && between[0] == lane.context) return {};
   if (!known) {  // on any device
     between.resize(contexts.size());
     std::iota(between.begin(), between.end(), 0u);
@@ -44,6 +45,7 @@ OpId Model::Impl::begin_between(Call call, Lane& lane, std::span<Lane* const> pe
   const Among among = variants ? variants->makes(call.site, Effect::Barrier) : Among{};
   const VectorClock before = among.others.empty() ? VectorClock{} : lane.clock.assumed;
   for (const Lane* peer : peers) lane.clock.join(peer->clock, among);
+  lane.history.last_between = op;
   if (variants) tell_barrier(lane, before, among, op);
   // Their blocking streams join this as the barrier of their own context.
   for (Lane* peer : peers) peer->clock.join(lane.clock, among);

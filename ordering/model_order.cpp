@@ -63,8 +63,12 @@ void Model::sync_event(Call call, EventId event_id) {
 void Model::sync_context(Call call, ContextId context) {
   HostThread& thread = impl_->calling(call);
   const std::uint32_t index = impl_->contexts.index_of(context);
-  thread.device_wait = {OpId{impl_->last_op}, call.site, context, index};
   expect(thread.pending, impl_->contexts.everything(index));
+  thread.pending.device_wait = DeviceWait{OpId{impl_->last_op}, call.site, context, index};
+}
+
+void Model::sync_unseen(Call call, ContextId context) {
+  expect(impl_->calling(call).pending, impl_->contexts.everything(impl_->contexts.index_of(context)));
 }
 
 void Model::query_stream_succeeded(Call call, StreamId stream) {
@@ -93,6 +97,7 @@ void Model::returned(ThreadId thread_id, bool ok) {
       impl_->learn(*thread.host, pending.learns);
     }
   }
+  if (ok && pending.device_wait) thread.device_wait = *pending.device_wait;
   if (ok && pending.ended) impl_->keep_freed(*pending.ended);
   if (ok && pending.second_free) impl_->report_second_free(*pending.second_free);
   impl_->calling({.thread = thread_id});

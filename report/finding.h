@@ -120,7 +120,7 @@ struct Finding {
   Severity severity = Severity::Error;
   std::string hazard;   ///< "read-after-write", "use-before-alloc", "double-free", ...: stable, see docs/reports.md
   std::string cause;    ///< "no-edge", "event-recorded-too-early", "event-never-recorded", "event-not-waited-for",
-                        ///< "sync-too-early", "nonblocking-vs-legacy", or as hazard of an event: stable
+                        ///< "sync-too-early", "nonblocking-vs-legacy", "other-device", or as hazard of an event: stable
   std::string rule;     ///< Latent: "R-ALC-02"; else empty
   std::string message;  ///< one sentence
   std::vector<AccessReport> accesses;  ///< the later one first, then the earlier; none: misuse of an event

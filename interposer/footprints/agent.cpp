@@ -289,9 +289,9 @@ const char* start(const StreamSanHost* host) {
   g_runtime_callbacks.remember(
       reinterpret_cast<decltype(&::cuGetExportTable)>(g_host.driver_entry("cuGetExportTable")));
   const SanitizerResult subscribed = g_api.subscribe(&g_subscriber, on_callback, nullptr);
+  g_runtime_callbacks.restore();  // at once: somebody else may subscribe from here on
   if (subscribed != SANITIZER_SUCCESS) return sanitizer_problem("subscribing to the Sanitizer", subscribed);
   g_api.enable_callback(1, g_subscriber, SANITIZER_CB_DOMAIN_RESOURCE, SANITIZER_CBID_RESOURCE_MODULE_LOADED);
-  g_runtime_callbacks.restore();
   return nullptr;
 }
 

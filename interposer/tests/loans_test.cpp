@@ -110,16 +110,39 @@ TEST_F(Loans, PagesOfTwoLoansStayGuardedUntilBothAreBack) {
 TEST_F(Loans, UnknownMemoryIsNotLent) {
   char* device = make();
   lend(address(device), kBytes, LoanUse::Writes, kStream, false);
-  lend_from(address(device), kStream);
+  const std::uint64_t pointer = trace::pointer_word(0, address(device));
+  lend_from(&pointer, 1, kStream);
   EXPECT_FALSE(any_loans());
   munmap(device, kBytes);
 }
 
 TEST_F(Loans, AKernelMayReachFromItsPointerToTheEnd) {
-  lend_from(address(memory_) + 4 * kPageBytes, kStream);
+  const std::uint64_t pointer = trace::pointer_word(0, address(memory_) + 4 * kPageBytes);
+  lend_from(&pointer, 1, kStream);
   EXPECT_TRUE(readable(memory_));
   EXPECT_FALSE(readable(memory_ + 4 * kPageBytes));
   EXPECT_FALSE(readable(last()));
+}
+
+TEST_F(Loans, OfAListEachPointerIsLentFrom) {
+  char* other = make();
+  host_memory_given(MemoryKind::Pinned, address(other), kBytes);
+  constexpr std::uint64_t kFar = 0x7000'0000'0000;  // nothing of the host's is near
+  const std::uint64_t pointers[] = {
+      trace::pointer_word(0, kFar),
+      trace::pointer_word(1, kFar + 8, true),
+      trace::pointer_word(2, address(memory_) + 4 * kPageBytes),
+      trace::pointer_word(3, kFar),
+      trace::pointer_word(4, address(other) + kPageBytes, true),
+  };
+  lend_from(pointers, 5, kStream);
+  EXPECT_TRUE(readable(memory_));
+  EXPECT_FALSE(readable(memory_ + 4 * kPageBytes));
+  EXPECT_TRUE(readable(other));
+  EXPECT_FALSE(readable(other + kPageBytes));
+  stream_waited_for(kStream);
+  host_memory_going(address(other));
+  munmap(other, kBytes);
 }
 
 TEST_F(Loans, MemoryThatGoesIsFree) {

@@ -77,6 +77,18 @@ TEST(TwoDevices, AWaitForTheOtherOneIsTold) {
   ASSERT_EQ(out.findings[0].related.size(), 1u) << "the wait";
 }
 
+TEST(TwoDevices, TwoContextsOfOneAreCalledContexts) {
+  trace::TraceBuilder trace = two_contexts(0);
+  trace.in_context(kThere).fill_async(kStream, kFar, kBytes);
+  trace.in_context(kHere).sync_context();
+  trace.fill_async(trace::kLegacyStream, kFar, kBytes);
+  const Judged out = judged(trace);
+  ASSERT_EQ(out.findings.size(), 1u);
+  EXPECT_NE(out.findings[0].explanation.find(" waits for all work of the current context, and "), std::string::npos);
+  EXPECT_TRUE(out.findings[0].explanation.ends_with(" runs in another context.")) << out.findings[0].explanation;
+  EXPECT_TRUE(out.findings[0].fix.starts_with("make the context of stream 1 current before ")) << out.findings[0].fix;
+}
+
 TEST(TwoDevices, NotOfOneThatWasMadeBefore) {
   trace::TraceBuilder trace = two_contexts(3);
   trace.in_context(kHere).sync_context();

@@ -170,7 +170,7 @@ TEST(FrameworkWords, EventsThatDoTooLittle) {
   EXPECT_TRUE(fix(race(NearestEdge::EventNotWaitedFor), nouns(Framework::Numba)).starts_with("call event.wait(s2) "));
   Nouns device = nouns(Framework::PyTorch);
   device.wait_at = "cudaDeviceSynchronize (train.py:70)";
-  device.earlier_device = "device 1";
+  device.runs_in = "device 1";
   EXPECT_TRUE(fix(race(NearestEdge::OtherDevice), device)
                   .starts_with("make device 1 current before cudaDeviceSynchronize (train.py:70); or call "
                                "s2.wait_stream(s1) after "));

@@ -117,14 +117,17 @@ TEST(Wording, OtherDevice) {
   Nouns words = nouns();
   words.earlier_stream = "stream 1 of device 1";
   words.wait_at = "cudaDeviceSynchronize (train.cu:70)";
-  words.waited_device = "device 0";
-  words.earlier_device = "device 1";
+  words.waited_for = "device 0";
+  words.runs_where = "on device 1";
+  words.runs_in = "device 1";
   EXPECT_EQ(explanation(race(NearestEdge::OtherDevice), words),
             "cudaDeviceSynchronize (train.cu:70) waits for all work of device 0, and cudaMemcpyAsync (host to device) "
             "(op #15) runs on device 1.");
   EXPECT_TRUE(fix(race(NearestEdge::OtherDevice), words)
                   .starts_with("make device 1 current before cudaDeviceSynchronize (train.cu:70); or record an event "
                                "on stream 1 of device 1 after "));
+  words.wait_in_reach = false;
+  EXPECT_TRUE(fix(race(NearestEdge::OtherDevice), words).starts_with("record an event on stream 1 of device 1 after "));
 }
 
 TEST(Wording, NonBlockingAgainstLegacyNamesTheNonBlockingOne) {

@@ -117,6 +117,14 @@ TEST_F(Devices, ManagedMemoryIsOfTheDeviceItWasMadeOn) {
   EXPECT_TRUE(one(HazardKind::ReadAfterWrite));
 }
 
+TEST_F(Devices, ACopyInAStreamOfNeitherDeviceIsABarrierOfAllThree) {
+  write(there(), far);
+  copy(legacy(), bytes(far), bytes(memory_of(kOtherContext)), Form::Asynchronous);
+  EXPECT_TRUE(silent());
+  read(legacy_there(), far);
+  EXPECT_TRUE(silent());
+}
+
 TEST_F(Devices, ACopyFromMemoryOfWhateverDeviceIsABarrierOfAll) {
   const StreamId elsewhere = there();
   const Address pool = 0x5'0000'0000;

@@ -107,6 +107,39 @@ TEST_F(Explained, OtherDeviceOfTheLaterStream) {
   EXPECT_EQ(explanation().nearest, NearestEdge::OtherDevice);
 }
 
+TEST_F(Explained, OtherDeviceBetweenStreamsOfOne) {
+  const StreamId there = model.create_stream(kOtherContext, StreamKind::NonBlocking);
+  write(there, a);
+  sync_context();
+  read(model.create_stream(kOtherContext, StreamKind::NonBlocking), a);
+  EXPECT_EQ(explanation().nearest, NearestEdge::OtherDevice);
+}
+
+TEST_F(Explained, OtherDeviceIsNearerThanAWaitThatCameTooEarly) {
+  const StreamId there = model.create_stream(kOtherContext, StreamKind::NonBlocking);
+  write(there, a + 1024);
+  sync_stream(there);
+  write(there, a);
+  sync_context();
+  model.host_access(call(), {a, a + 4}, AccessMode::Read);
+  EXPECT_EQ(explanation().nearest, NearestEdge::OtherDevice);
+}
+
+TEST_F(Explained, NotAWaitThatFailed) {
+  write(model.create_stream(kOtherContext, StreamKind::NonBlocking), a);
+  sync_context(false);
+  model.host_access(call(), {a, a + 4}, AccessMode::Read);
+  EXPECT_EQ(explanation().nearest, NearestEdge::None);
+}
+
+TEST_F(Explained, NorOneForAnEventOfAnotherProcess) {
+  write(model.create_stream(kOtherContext, StreamKind::NonBlocking), a);
+  model.sync_unseen(call(), kContext);
+  model.returned(kMain, true);
+  model.host_access(call(), {a, a + 4}, AccessMode::Read);
+  EXPECT_EQ(explanation().nearest, NearestEdge::None);
+}
+
 TEST_F(Explained, AThirdDeviceIsNotNear) {
   const StreamId there = model.create_stream(kOtherContext, StreamKind::NonBlocking);
   write(there, a);
@@ -120,6 +153,21 @@ TEST_F(Explained, NorIsAnotherDeviceThatWasWaitedForBefore) {
   sync_context();
   write(there, a);
   model.host_access(call(), {a, a + 4}, AccessMode::Read);
+  EXPECT_EQ(explanation().nearest, NearestEdge::None);
+}
+
+TEST_F(Explained, NonBlockingStreamOfAnotherDeviceBesideACopyBetweenThem) {
+  const Address far = 0x5'0000'0000;
+  const Range range{far, far + kMemory};
+  model.allocate(call(), range, MemoryKind::Device, kOtherContext);
+  write(model.create_stream(kOtherContext, StreamKind::NonBlocking), far);
+  copy(legacy(), bytes(far), bytes(a), Form::Asynchronous);
+  EXPECT_EQ(explanation().nearest, NearestEdge::NonBlockingStream);
+}
+
+TEST_F(Explained, NotBesideAKernel) {
+  write(model.create_stream(kOtherContext, StreamKind::NonBlocking), a);
+  read(legacy(), a);
   EXPECT_EQ(explanation().nearest, NearestEdge::None);
 }
 

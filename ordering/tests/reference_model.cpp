@@ -64,7 +64,7 @@ std::set<ContextId> ReferenceModel::devices_between(StreamId id, Address dst, Ad
   for (const Address side : {dst, src}) {
     if (side == 0 || (is_host(kind_at(side)) && kind_at(side) != MemoryKind::Managed)) return {};
   }
-  std::set<ContextId> devices;
+  std::set<ContextId> devices{stream(id).context};
   for (const Address side : {dst, src}) {
     const Memory* memory = outer_at(side);
     if (!memory->device) return contexts_;

@@ -5,6 +5,7 @@ A number that cannot be had is a skipped test "benchmark-NAME" with the reason; 
 What has been measured by the run that is continued is not measured again.
 """
 
+import itertools
 import statistics
 import subprocess
 import sys
@@ -79,9 +80,9 @@ class Benchmarks:
             raise Failed(f"exit code {code} of {' '.join(map(str, words))}\n{text}")
         return numbers
 
-    def take_turns(self, commands, turns, timeout):
+    def take_turns(self, commands, turns, timeout, first_turn):
         environment = self.runner.environment(PYTHONHASHSEED="0")  # one thing less in which processes differ
-        return take_turns(commands, turns, timeout, environment, self.runner.folder)
+        return take_turns(commands, turns, timeout, environment, self.runner.folder, first_turn)
 
     def under(self, words, options=("footprints=inferred",)):
         return [str(self.runner.streamsan), "run", *("--" + option for option in options), "--", *words]
@@ -189,13 +190,17 @@ class Benchmarks:
         commands = {"plain": words, "pytorch-step": self.under(words),
                     "pytorch-step-footprints": self.under(words, MEASURED)}
 
+        starts = itertools.count(0, STEP_TURNS)
+
         def one_round():
             """{name: [[milliseconds of each copy] of each turn]}"""
             left = self.time_left()
             copies = {(name, copy): commands[name] for copy in range(STEP_COPIES) for name in commands}
             try:
-                answers = self.take_turns(copies, STEP_TURNS, min(STEP_SECONDS, left))
+                answers = self.take_turns(copies, STEP_TURNS, min(STEP_SECONDS, left), next(starts))
             except TurnFailed as error:
+                if error.late and left < STEP_SECONDS:
+                    raise Unavailable(TIME_LIMIT) from error
                 name = error.name[0]
                 if name != "pytorch-step-footprints":
                     raise
@@ -203,8 +208,6 @@ class Benchmarks:
                 del commands[name]
                 self.results.test(BENCHMARK + name, FAIL, "the benchmark did not run", str(error))
                 return one_round()
-            except Unavailable as reason:
-                raise Unavailable(TIME_LIMIT if left < STEP_SECONDS else str(reason)) from reason
             return {name: [[answers[name, copy][turn]["ms"] for copy in range(STEP_COPIES)]
                            for turn in range(STEP_TURNS)] for name in commands}
 

@@ -16,13 +16,16 @@ import subprocess
 import tempfile
 import threading
 
-from suite.pairs import Failed, Unavailable
+from suite.pairs import Failed
+
+PATIENCE = 30  # seconds for a process to end
 
 
 class TurnFailed(Failed):
-    def __init__(self, name, text):
+    def __init__(self, name, text, late=False):
         super().__init__(text)
         self.name = name  # whose turn it was
+        self.late = late  # the time was over
 
 
 class _Process:
@@ -45,7 +48,7 @@ class _Process:
                     return json.loads(line)
                 except ValueError as error:
                     raise self.failed(f"{error}: {line}") from error
-        raise self.failed("ended")
+        raise self.failed(f"ended with {self.code(PATIENCE)}")
 
     def turn(self):
         try:
@@ -55,33 +58,37 @@ class _Process:
             pass  # answer() tells
         return self.answer()
 
-    def end(self, timeout):
+    def code(self, timeout):
+        try:
+            return f"exit code {self.process.wait(timeout)}"
+        except subprocess.TimeoutExpired:
+            return "no exit code yet"
+
+    def end(self):
         try:
             self.process.stdin.close()
         except BrokenPipeError:
             pass
-        try:
-            code = self.process.wait(timeout)
-        except subprocess.TimeoutExpired:
-            self.kill()
-            raise self.failed("does not end") from None
-        if code != 0:
-            raise self.failed(f"exit code {code}")
+        code = self.code(PATIENCE)
+        if code != "exit code 0":
+            raise self.failed(f"ended with {code}")
 
     def failed(self, what):
         self.errors.seek(0)
         return TurnFailed(self.name, f"{what}: {' '.join(map(str, self.words))}\n{self.errors.read()}")
 
     def kill(self):
+        """It and what it has started, which may live on when it is gone."""
         try:
             os.killpg(self.process.pid, signal.SIGKILL)
         except ProcessLookupError:
             pass
-        self.process.wait()
 
     def close(self):
-        if self.process.poll() is None:
-            self.kill()
+        try:
+            self.process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            pass  # it was killed; more cannot be done
         for stream in (self.process.stdin, self.process.stdout, self.errors):
             try:
                 stream.close()
@@ -89,20 +96,32 @@ class _Process:
                 pass
 
 
-def take_turns(commands, turns, timeout, env=None, cwd=None):
-    """{name: [answer of each turn]} of the commands {name: words}; who is first changes from turn to turn.
+def order_of_turn(names, turn):
+    """Who is first changes from turn to turn, and who works before whom: what one leaves behind, in caches and clocks,
+    must not always meet the same one."""
+    first = turn // 2 % len(names)
+    order = names[first:] + names[:first]
+    return order[::-1] if turn % 2 else order
 
-    Raises TurnFailed if one of them fails, and Unavailable if all of it takes longer than `timeout` seconds.
+
+def take_turns(commands, turns, timeout, env=None, cwd=None, first_turn=0):
+    """{name: [answer of each turn]} of the commands {name: words}. `first_turn`: where order_of_turn() begins.
+
+    Raises TurnFailed if one of them fails, or if all of it takes longer than `timeout` seconds.
     """
     processes = {}
     late = threading.Event()
 
-    def stop():
-        late.set()
+    def kill_all():
         for process in list(processes.values()):
             process.kill()
 
+    def stop():
+        late.set()
+        kill_all()
+
     clock = threading.Timer(timeout, stop)
+    done = False
     try:
         for name, words in commands.items():
             processes[name] = _Process(name, words, env, cwd)
@@ -110,19 +129,20 @@ def take_turns(commands, turns, timeout, env=None, cwd=None):
         for process in processes.values():
             process.answer()
         answers = {name: [] for name in processes}
-        names = list(processes)
         for turn in range(turns):
-            first = turn % len(names)
-            for name in names[first:] + names[:first]:
+            for name in order_of_turn(list(processes), first_turn + turn):
                 answers[name].append(processes[name].turn())
         for process in processes.values():
-            process.end(timeout)
+            process.end()
+        done = True
         return answers
     except TurnFailed as error:
         if late.is_set():
-            raise Unavailable(f"not done after {timeout:.0f} s") from error
+            raise TurnFailed(error.name, f"not done after {timeout:.0f} s, in the turn of {error}", True) from error
         raise
     finally:
         clock.cancel()
+        if not done:
+            kill_all()
         for process in processes.values():
             process.close()

@@ -34,7 +34,7 @@ class Programs(Benchmarks):
     def pytorch(self, steps):
         return ["python", str(steps)]
 
-    def take_turns(self, commands, turns, _):
+    def take_turns(self, commands, turns, *_):
         for name, words in commands.items():
             self.called.append(words)
             if self.takes(words) is None:
