@@ -50,6 +50,8 @@ for name in ("HOME", "TMPDIR"):
     if name in os.environ:
         config.environment[name] = os.environ[name]
 config.environment["NO_COLOR"] = "1"
+# Scripts that are started as programs find the same Python.
+config.environment["PATH"] = os.pathsep.join((os.path.dirname(config.python), config.environment["PATH"]))
 
 plugin = os.path.join(config.build_root, "lib", "libStreamSanTidy.so")
 clang_tidy = os.path.join(config.llvm_bin, "clang-tidy")

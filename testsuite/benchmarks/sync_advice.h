@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <vector>
 
 enum Made { kMemory, kPinned, kNonBlocking, kBlocking, kEvents, kKinds };
 inline std::vector<void*> g_made[kKinds];

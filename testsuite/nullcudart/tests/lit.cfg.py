@@ -22,7 +22,7 @@ for name in ("HOME", "TMPDIR"):
         config.environment[name] = os.environ[name]
 config.environment["LD_LIBRARY_PATH"] = config.null_dir
 
-nvcc = f"{config.nvcc} -g -std=c++17 -arch=sm_90 -cudart none %s"
+nvcc = f"{config.nvcc} -g -std=c++17 -D_GLIBCXX_BITS_SPECFUN_H -arch=sm_90 -cudart none %s"
 static = f"{config.null_dir}/libnullcudart.a"
 config.substitutions += [
     ("%build_shared", f"{nvcc} {config.null_dir}/libcudart.so"),

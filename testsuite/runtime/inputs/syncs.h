@@ -10,7 +10,6 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <vector>
 
 #include "must.h"
 

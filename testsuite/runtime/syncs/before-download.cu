@@ -15,6 +15,8 @@
 // FIXED-NOT: {{ERROR|LATENT|sync unneeded|sync narrower}}
 // FIXED: synchronising call site
 // FIXED-NOT: {{unneeded|narrower}}
+#include <vector>
+
 #include "syncs.h"
 
 int main(int argc, char** argv) {

@@ -11,6 +11,8 @@
 // CHECK: 2 synchronising call sites: 1 unknown, 1 that never had to wait (2 not shown
 // ALL: sync unknown: whether the wait of cudaMemcpy (device to host)
 // ALL: Why: the host may read what cudaMemcpy (device to host){{.*}} has written, once it has waited: what the host does with pageable memory cannot be seen.
+#include <vector>
+
 #include "syncs.h"
 
 int main(int argc, char** argv) {

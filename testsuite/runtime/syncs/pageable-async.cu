@@ -7,6 +7,8 @@
 //
 // CHECK-NOT: sync unneeded: the wait of cudaMemcpyAsync
 // CHECK: whether the wait of cudaMemcpyAsync (device to host) ([[SYNC]]) is needed is not known.
+#include <vector>
+
 #include "syncs.h"
 
 int main(int argc, char** argv) {
