@@ -29,7 +29,7 @@ std::string fields_of(const std::string& source) {
   if (unit == nullptr) return "does not compile";
   const Models models;
   std::string text;
-  for (const auto& [key, field] : handle_fields(unit->getASTContext(), models)) {
+  for (const auto& [key, field] : handle_fields(*unit, models)) {
     text += (text.empty() ? "" : " ") + key + ":" + spell(field);
   }
   return text;

@@ -14,7 +14,7 @@
 #include <string>
 
 #include "analyzer/lowering/tests/mock_unit.h"
-#include "clang/AST/RecursiveASTVisitor.h"
+#include "clang/AST/DynamicRecursiveASTVisitor.h"
 
 namespace streamsan::analyzer {
 namespace {
@@ -39,9 +39,9 @@ std::string spell(const ParameterEffect& effect) {
 }
 
 /// The kernel `k`: a plain function, or the only instantiation of a template.
-struct FindKernel : clang::RecursiveASTVisitor<FindKernel> {
-  bool shouldVisitTemplateInstantiations() const { return true; }
-  bool VisitFunctionDecl(clang::FunctionDecl* function) {
+struct FindKernel : clang::DynamicRecursiveASTVisitor {
+  FindKernel() { ShouldVisitTemplateInstantiations = true; }
+  bool VisitFunctionDecl(clang::FunctionDecl* function) override {
     if (function->getNameAsString() == "k" && !function->isDependentContext()) kernel = function;
     return true;
   }
@@ -52,7 +52,7 @@ std::string effects_of(const std::string& source) {
   const auto unit = mock_unit("#include <cuda_runtime.h>\n" + source, "k.cu");
   if (unit == nullptr) return "does not compile";
   FindKernel find;
-  find.TraverseDecl(unit->getASTContext().getTranslationUnitDecl());
+  find.TraverseDecl(unit->getTranslationUnitDecl());
   if (find.kernel == nullptr) return "no kernel";
   KernelEffects effects;
   const auto& found = effects.of(*find.kernel);

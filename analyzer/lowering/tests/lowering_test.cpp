@@ -12,8 +12,7 @@
 
 #include "analyzer/ir/inline.h"
 #include "analyzer/ir/text.h"
-#include "clang/Frontend/ASTUnit.h"
-#include "clang/Tooling/Tooling.h"
+#include "analyzer/lowering/tests/parse.h"
 
 namespace streamsan::analyzer {
 namespace {
@@ -35,10 +34,10 @@ Lowered lower_source(const std::string& source, const std::vector<std::string>& 
                                     "-isystem",
                                     STREAMSAN_MOCK_HEADERS};
   flags.insert(flags.end(), more.begin(), more.end());
-  const std::unique_ptr<clang::ASTUnit> unit = clang::tooling::buildASTFromCodeWithArgs(source, flags, "test.cu");
+  const auto unit = parse(source, flags, "test.cu");
   EXPECT_NE(unit, nullptr);
   static const Models models;
-  return lower(unit->getASTContext(), models, {});
+  return lower(*unit, models, {});
 }
 
 const ir::Function* find(const Lowered& lowered, const std::string& name) {

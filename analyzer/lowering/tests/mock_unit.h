@@ -7,8 +7,7 @@
 #include <ostream>
 #include <string>
 
-#include "clang/Frontend/ASTUnit.h"
-#include "clang/Tooling/Tooling.h"
+#include "analyzer/lowering/tests/parse.h"
 
 namespace streamsan::analyzer {
 
@@ -20,13 +19,12 @@ struct Case {
 inline void PrintTo(const Case& test, std::ostream* out) { *out << test.name; }
 
 /// nullptr: it does not compile.
-inline std::unique_ptr<clang::ASTUnit> mock_unit(const std::string& source, const char* name) {
-  auto unit = clang::tooling::buildASTFromCodeWithArgs(
-      source,
-      {"-x", "cuda", "--cuda-host-only", "-nocudainc", "-nocudalib", "-std=c++17", "-Wno-unknown-cuda-version",
-       "-isystem", STREAMSAN_MOCK_HEADERS},
-      name);
-  return unit == nullptr || unit->getDiagnostics().hasErrorOccurred() ? nullptr : std::move(unit);
+inline std::shared_ptr<clang::ASTContext> mock_unit(const std::string& source, const char* name) {
+  auto unit = parse(source,
+                    {"-x", "cuda", "--cuda-host-only", "-nocudainc", "-nocudalib", "-std=c++17",
+                     "-Wno-unknown-cuda-version", "-isystem", STREAMSAN_MOCK_HEADERS},
+                    name);
+  return unit == nullptr || unit->getDiagnostics().hasErrorOccurred() ? nullptr : unit;
 }
 
 }  // namespace streamsan::analyzer

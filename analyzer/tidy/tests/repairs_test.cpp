@@ -4,12 +4,11 @@
 // unchanged program means that the repair was in doubt.
 #include <gtest/gtest.h>
 
+#include "analyzer/lowering/tests/parse.h"
 #include "analyzer/tidy/places.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/Basic/SourceManager.h"
-#include "clang/Frontend/ASTUnit.h"
 #include "clang/Lex/Lexer.h"
-#include "clang/Tooling/Tooling.h"
 
 namespace streamsan::analyzer {
 namespace {
@@ -30,9 +29,8 @@ std::string fixed(std::string code, Fix::Kind kind, std::string text, std::vecto
   const std::size_t begin = drop(">>");
   const std::size_t end = drop("<<");
   const std::string prelude = kPrelude;
-  const std::unique_ptr<clang::ASTUnit> unit =
-      clang::tooling::buildASTFromCodeWithArgs(prelude + code, {"-std=c++17"}, "a.cpp");
-  clang::ASTContext& context = unit->getASTContext();
+  const auto unit = parse(prelude + code, {"-std=c++17"}, "a.cpp");
+  clang::ASTContext& context = *unit;
   const clang::SourceManager& sources = context.getSourceManager();
   const auto raw = [&](std::size_t at) {
     return sources.getLocForStartOfFile(sources.getMainFileID())
@@ -188,15 +186,15 @@ TEST(Pass, TheStream) {
 }
 
 TEST(Locate, SitesWithoutRawLocations) {
-  const auto unit = clang::tooling::buildASTFromCodeWithArgs("int a;\nint b;\n", {}, "a.cpp");
+  const auto unit = parse("int a;\nint b;\n", {}, "a.cpp");
   const clang::SourceManager& sources = unit->getSourceManager();
   ir::Site site;
   site.file = "a.cpp";
   site.line = 2;
   site.column = 5;
-  EXPECT_EQ(sources.getFileOffset(locate(site, unit->getASTContext())), 11U);
+  EXPECT_EQ(sources.getFileOffset(locate(site, *unit)), 11U);
   site.file = "elsewhere.cu";
-  EXPECT_TRUE(locate(site, unit->getASTContext()).isInvalid());
+  EXPECT_TRUE(locate(site, *unit).isInvalid());
 }
 
 }  // namespace
