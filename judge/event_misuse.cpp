@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "judge/mix.h"
+
 namespace streamsan::judge {
 
 using ordering::EventId;
@@ -14,11 +16,6 @@ namespace {
 
 std::uint64_t key(EventId event) { return static_cast<std::uint64_t>(event); }
 std::uint64_t key(SiteId site) { return static_cast<std::uint64_t>(site); }
-
-std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
-  hash = (hash ^ value) * 0x9E3779B97F4A7C15ull;
-  return hash ^ (hash >> 29);
-}
 
 }  // namespace
 

@@ -26,6 +26,10 @@
 
 namespace streamsan::judge {
 
+// Flags of an event that is made.
+inline constexpr std::uint64_t kEventDisableTiming = 2;  ///< CU_EVENT_DISABLE_TIMING
+inline constexpr std::uint64_t kEventInterprocess = 4;   ///< CU_EVENT_INTERPROCESS
+
 struct StreamLife {
   std::uint64_t handle = 0;
   std::uint64_t unique = 0;  ///< cuStreamGetId, 0: not known

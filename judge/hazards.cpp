@@ -4,15 +4,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "judge/mix.h"
+
 namespace streamsan::judge {
 namespace {
-
-constexpr std::uint32_t kNotKept = 0xffffffff;  // in place of an index
-
-std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
-  hash = (hash ^ value) * 0x9E3779B97F4A7C15ull;
-  return hash ^ (hash >> 29);
-}
 
 /// Equal for hazards that a reader would call the same. A collision folds two different ones: a report less, in one of
 /// 2^64 / n^2 runs.

@@ -34,6 +34,8 @@
 
 namespace streamsan::judge {
 
+inline constexpr std::uint32_t kNotKept = 0xffffffff;  ///< in place of an index
+
 struct KeptHazard {
   ordering::Hazard hazard;
   std::uint64_t count = 1;

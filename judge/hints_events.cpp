@@ -9,13 +9,6 @@ namespace streamsan::judge {
 using trace::Kind;
 using trace::Record;
 
-namespace {
-
-constexpr std::uint64_t kDisableTiming = 2;  // CU_EVENT_DISABLE_TIMING
-constexpr std::uint64_t kInterprocess = 4;   // CU_EVENT_INTERPROCESS
-
-}  // namespace
-
 EventHints::Tally* EventHints::of(std::uint64_t event) {
   const std::uint32_t* index = events_.find(event);
   return index ? &tallies_[*index - 1] : nullptr;
@@ -26,7 +19,7 @@ void EventHints::created(const Seen& seen) {
   events_.erase(record.w[0]);
   const bool by_program =
       record.api < api::kRowCount && api::kRows[record.api].effect.kind == api::EffectKind::EventCreate;
-  if (!by_program || (record.w[1] & (kDisableTiming | kInterprocess)) != 0) return;
+  if (!by_program || (record.w[1] & (kEventDisableTiming | kEventInterprocess)) != 0) return;
   const ordering::SiteId site = site_of(seen);
   std::uint32_t& index = by_site_[static_cast<std::uint64_t>(site)];
   if (index == 0) {

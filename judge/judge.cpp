@@ -20,9 +20,6 @@ using trace::Record;
 
 namespace {
 
-constexpr std::uint16_t kOverflowThread = 0xffff;  // shared by the 65,535th and later threads
-constexpr std::uint64_t kEventInterprocess = 4;    // CU_EVENT_INTERPROCESS
-
 Form form_of(const Record& record) { return record.flags & trace::kAsyncForm ? Form::Asynchronous : Form::Synchronous; }
 
 /// Is the record no call, and may so be written in the middle of one?

@@ -40,6 +40,8 @@
 
 namespace streamsan::judge {
 
+inline constexpr std::uint16_t kOverflowThread = 0xffff;  ///< shared by the 65,535th and later threads
+
 /// Sees each record after the judge has, with what it became.
 class Observer {
  public:

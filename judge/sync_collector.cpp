@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "judge/mix.h"
+
 namespace streamsan::judge {
 
 using ordering::OpId;
@@ -16,16 +18,12 @@ using trace::Record;
 
 namespace {
 
-constexpr std::uint64_t kDisableTiming = 2;  // CU_EVENT_DISABLE_TIMING
-constexpr std::uint32_t kNotKept = 0xffffffff;
-
 /// Mixes numbers into a key of a FlatMap. Two of 64 bits that collide would fold what is not equal: once in billions.
 class Key {
  public:
   template <typename Value>
   Key& add(Value value) {
-    hash_ = (hash_ ^ static_cast<std::uint64_t>(value)) * 0x9E3779B97F4A7C15ull;
-    hash_ ^= hash_ >> 29;
+    hash_ = mix(hash_, static_cast<std::uint64_t>(value));
     return *this;
   }
   [[nodiscard]] std::uint64_t value() const { return hash_; }
@@ -271,7 +269,7 @@ void SyncCollector::observe(const Item& item, OpId first, OpId last) {
     case Kind::CallEnd:
       return call_end(item);
     case Kind::EventCreate:
-      if (record.w[1] & kDisableTiming) {
+      if (record.w[1] & kEventDisableTiming) {
         untimed_[record.w[0]] = true;
       } else {
         untimed_.erase(record.w[0]);

@@ -14,7 +14,6 @@ using trace::Record;
 
 namespace {
 
-constexpr std::uint16_t kOverflowThread = 0xffff;
 /// By so much the GPU's times, which are converted to the host's clock, may seem to be later than a return that waited.
 constexpr std::uint64_t kClockError = 50'000;  // ns
 

@@ -11,13 +11,13 @@ namespace {
 
 constexpr VariantId kNoVariant = std::numeric_limits<VariantId>::max();
 
-bool before(const Deviation& deviation, LaneSlot lane) { return deviation.lane < lane; }
+bool of_lower_lane(const Deviation& deviation, LaneSlot lane) { return deviation.lane < lane; }
 
 }  // namespace
 
 std::span<const Deviation> VectorClock::deviations(LaneSlot lane) const {
   if (deviations_.empty()) return {};
-  const auto first = std::lower_bound(deviations_.begin(), deviations_.end(), lane, before);
+  const auto first = std::lower_bound(deviations_.begin(), deviations_.end(), lane, of_lower_lane);
   const auto last = std::find_if(first, deviations_.end(), [lane](const Deviation& d) { return d.lane != lane; });
   return {first, last};
 }

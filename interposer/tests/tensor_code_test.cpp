@@ -43,12 +43,12 @@ void note(const std::string& image) {
 
 /// In a child: what it notes is forgotten. (Tests with "DeathTest" in their name run before any that make threads.)
 void expect_in_child(const std::function<void()>& check) {
-  EXPECT_EXIT((check(), std::exit(testing::Test::HasFailure() ? 1 : 0)), testing::ExitedWithCode(0), "");
+  EXPECT_EXIT((check(), std::exit(::testing::Test::HasFailure() ? 1 : 0)), ::testing::ExitedWithCode(0), "");
 }
 
 bool is_linked(const File& file) { return std::string(file.name).starts_with("linked"); }
 
-class TensorCodeDeathTest : public testing::TestWithParam<File> {};
+class TensorCodeDeathTest : public ::testing::TestWithParam<File> {};
 
 TEST_P(TensorCodeDeathTest, KernelsThatUseTensorMapsAreNamed) {
   const auto uses = [&](const char* kernel) {
@@ -120,7 +120,7 @@ TEST_P(TensorCodeDeathTest, SectionsThatReachOutsideDoNoHarm) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Images, TensorCodeDeathTest, testing::ValuesIn(std::begin(kFiles), std::end(kFiles) - 1),
+INSTANTIATE_TEST_SUITE_P(Images, TensorCodeDeathTest, ::testing::ValuesIn(std::begin(kFiles), std::end(kFiles) - 1),
                          [](const auto& file) { return std::string(file.param.name); });
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(TensorCodeDeathTest);
 

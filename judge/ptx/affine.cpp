@@ -6,11 +6,6 @@ namespace {
 
 constexpr Wide kMostWraps = 64;
 
-Wide floor_div(Wide a, Wide b) {
-  const Wide q = a / b;
-  return a % b != 0 && (a < 0) != (b < 0) ? q - 1 : q;
-}
-
 Wide reduce(Wide value, unsigned bits) {
   const Wide modulus = Wide{1} << bits;
   const Wide half = modulus / 2;

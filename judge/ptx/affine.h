@@ -19,6 +19,12 @@ namespace streamsan::ptx {
 
 __extension__ using Wide = __int128;
 
+/// a / b, rounded down.
+inline Wide floor_div(Wide a, Wide b) {
+  const Wide q = a / b;
+  return a % b != 0 && (a < 0) != (b < 0) ? q - 1 : q;
+}
+
 inline constexpr std::size_t kDimensions = 6;  ///< ctaid.x y z, tid.x y z
 
 /// Coordinates from `low` to `high`, both included.

@@ -11,11 +11,6 @@ namespace {
 constexpr Wide kMostQuotients = 1024;
 constexpr std::int64_t kMostFactor = std::int64_t{1} << 61;
 
-Wide floor_div(Wide a, Wide b) {
-  const Wide q = a / b;
-  return a % b != 0 && (a < 0) != (b < 0) ? q - 1 : q;
-}
-
 Type unsigned_type(unsigned bits) { return {static_cast<std::uint8_t>(bits), false, true}; }
 
 /// The largest power of two that divides all of the form, as its exponent.

@@ -10,10 +10,9 @@
 namespace streamsan::api {
 namespace {
 
-constexpr bool before(const Row& a, const Row& b) { return a.symbol < b.symbol; }
-constexpr bool not_before(const Row& a, const Row& b) { return !before(a, b); }
+constexpr bool out_of_order(const Row& a, const Row& b) { return a.symbol >= b.symbol; }
 
-static_assert(std::adjacent_find(std::begin(kRows), std::end(kRows), not_before) == std::end(kRows),
+static_assert(std::adjacent_find(std::begin(kRows), std::end(kRows), out_of_order) == std::end(kRows),
               "cuda_api.def: rows must be in byte order of the symbol, each symbol once");
 
 }  // namespace
