@@ -61,11 +61,38 @@ function(streamsan_use_headers target name)
   endif()
 endfunction()
 
+# What nearly every source of the libraries includes.
+set(streamsan_standard_headers
+  <algorithm> <array> <deque> <functional> <map> <memory> <optional> <set> <span> <string> <string_view> <tuple>
+  <unordered_map> <utility> <vector>)
+
+function(streamsan_use_standard_headers target)
+  streamsan_add_headers(streamsan_standard_headers LINK streamsan_warnings HEADERS ${streamsan_standard_headers})
+  streamsan_use_headers(${target} streamsan_standard_headers)
+endfunction()
+
+# For those of which many sources read or write JSON. The longest header that there is beside those of Clang.
+function(streamsan_use_json_headers target)
+  find_package(nlohmann_json 3 REQUIRED)
+  streamsan_add_headers(streamsan_json_headers LINK streamsan_warnings nlohmann_json::nlohmann_json
+    HEADERS ${streamsan_standard_headers} <nlohmann/json.hpp>)
+  streamsan_use_headers(${target} streamsan_json_headers)
+endfunction()
+
 # What nearly every test includes.
+set(streamsan_test_headers
+  <gtest/gtest.h> ${streamsan_standard_headers} <filesystem> <fstream> <random> <sstream>)
+
 function(streamsan_use_test_headers target)
   find_package(GTest REQUIRED)
-  streamsan_add_headers(streamsan_test_headers LINK streamsan_warnings GTest::gtest
-    HEADERS <gtest/gtest.h> <algorithm> <filesystem> <fstream> <functional> <map> <optional> <random> <set> <span> <string>
-            <unordered_map> <vector>)
+  streamsan_add_headers(streamsan_test_headers LINK streamsan_warnings GTest::gtest HEADERS ${streamsan_test_headers})
   streamsan_use_headers(${target} streamsan_test_headers)
+endfunction()
+
+function(streamsan_use_json_test_headers target)
+  find_package(GTest REQUIRED)
+  find_package(nlohmann_json 3 REQUIRED)
+  streamsan_add_headers(streamsan_json_test_headers LINK streamsan_warnings GTest::gtest nlohmann_json::nlohmann_json
+    HEADERS ${streamsan_test_headers} <nlohmann/json.hpp>)
+  streamsan_use_headers(${target} streamsan_json_test_headers)
 endfunction()
