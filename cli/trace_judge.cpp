@@ -192,6 +192,7 @@ void judge_into(Verdict& verdict, const std::string& path, const Options& option
   verdict.costs = times.text();
   verdict.operations = judge.model().statistics().operations;
   verdict.measuring = Measuring::of(header);
+  hazards.name_devices();
   verdict.findings = judge::explain(hazards.kept(), judge.places(), symbolizer, measuring());
   const bool whole_run = reader->end() == trace::End::Exited && !reader->removed() && !stopped;
   for (report::Finding& finding : judge::explain(judge.event_misuse(), hazards.kept(), judge.failed_calls(),

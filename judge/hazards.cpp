@@ -135,4 +135,11 @@ void Hazards::add(const ordering::Hazard& hazard, const FailedCall* failed) {
   kept.waited_device = handles_->device(hazard.explanation.waited_for);
 }
 
+void Hazards::name_devices() {
+  for (KeptHazard& kept : kept_) {
+    kept.earlier_stream.device = handles_->device(kept.earlier_stream.context);
+    kept.later_stream.device = handles_->device(kept.later_stream.context);
+  }
+}
+
 }  // namespace streamsan::judge

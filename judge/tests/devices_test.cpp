@@ -55,6 +55,23 @@ TEST(TwoDevices, SoAreStreamsThatTheProgramMade) {
   EXPECT_EQ(out.findings[0].accesses[1].stream.name, "stream \"uploads\" of device 3");
 }
 
+TEST(TwoDevices, AlsoOfWhatWasFoundBeforeTheSecondOneWasMet) {
+  trace::TraceBuilder trace;
+  trace.add(trace::Kind::Context, "", {kHere, 0});
+  trace.in_context(kHere).alloc(kNear, kBytes);
+  trace.stream_create(kStream, trace::NonBlocking::Yes);
+  trace.fill_async(trace::kLegacyStream, kNear, kBytes);
+  trace.fill_async(kStream, kNear, kBytes);
+  const auto streams = [&] {
+    const Judged out = judged(trace);
+    EXPECT_EQ(out.findings.size(), 1u);
+    return out.findings[0].accesses[0].stream.name + ", " + out.findings[0].accesses[1].stream.name;
+  };
+  EXPECT_EQ(streams(), "stream 1, the legacy default stream");
+  trace.add(trace::Kind::Context, "", {kThere, 1});
+  EXPECT_EQ(streams(), "stream 1 of device 0, the legacy default stream of device 0");
+}
+
 TEST(TwoDevices, WithOneDeviceNobodyNeedsItsName) {
   trace::TraceBuilder trace = two_contexts(0);
   trace.fill_async(trace::kLegacyStream, kNear, kBytes);

@@ -45,6 +45,7 @@ inline Judged judged(const trace::TraceBuilder& trace, std::size_t most = 1000, 
   while (reader->next(item) == trace::Step::Record) judge.consume(item);
   EXPECT_EQ(reader->problem(), "");
   Symbolizer none({.enabled = false, .tool = {}});
+  hazards.name_devices();
   out.findings = explain(hazards.kept(), judge.places(), none);
   out.misuses = explain(judge.event_misuse(), hazards.kept(), judge.failed_calls(), judge.places(), none);
   out.failed_calls = judge.failed_calls().summary();
