@@ -139,6 +139,7 @@ void Hazards::name_devices() {
   for (KeptHazard& kept : kept_) {
     kept.earlier_stream.device = handles_->device(kept.earlier_stream.context);
     kept.later_stream.device = handles_->device(kept.later_stream.context);
+    kept.waited_device = handles_->device(kept.hazard.explanation.waited_for);
   }
 }
 

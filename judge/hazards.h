@@ -77,7 +77,7 @@ class Hazards : public ordering::HazardSink {
   /// All that a launch at the site touches was measured. Comes before the hazards of that launch, which so undo it.
   void measured(ordering::SiteId site);
 
-  /// At the end: says the device of streams that were met before a second device was.
+  /// At the end: says the devices of what was met before a second device was.
   void name_devices();
 
   /// In the order in which they were met; also those that no longer stand.

@@ -26,6 +26,15 @@ trace::TraceBuilder two_contexts(std::uint64_t second) {
   return trace;
 }
 
+/// Work on the second one, a wait for the first one, and a use there.
+Judged wait_for_the_wrong_one(std::uint64_t second) {
+  trace::TraceBuilder trace = two_contexts(second);
+  trace.in_context(kThere).fill_async(kStream, kFar, kBytes);
+  trace.in_context(kHere).sync_context();
+  trace.fill_async(trace::kLegacyStream, kFar, kBytes);
+  return judged(trace);
+}
+
 TEST(TwoDevices, ACopyBetweenThemIsABarrierOfBoth) {
   trace::TraceBuilder trace = two_contexts(1);
   trace.fill_async(trace::kLegacyStream, kNear, kBytes);
@@ -83,11 +92,7 @@ TEST(TwoDevices, WithOneDeviceNobodyNeedsItsName) {
 }
 
 TEST(TwoDevices, AWaitForTheOtherOneIsTold) {
-  trace::TraceBuilder trace = two_contexts(3);
-  trace.in_context(kThere).fill_async(kStream, kFar, kBytes);
-  trace.in_context(kHere).sync_context();
-  trace.fill_async(trace::kLegacyStream, kFar, kBytes);
-  const Judged out = judged(trace);
+  const Judged out = wait_for_the_wrong_one(3);
   ASSERT_EQ(hazards_of(out.findings), std::vector<std::string>{"write-after-write/error/other-device"});
   EXPECT_NE(out.findings[0].explanation.find(" waits for all work of device 0, and "), std::string::npos);
   EXPECT_TRUE(out.findings[0].explanation.ends_with(" runs on device 3.")) << out.findings[0].explanation;
@@ -95,11 +100,7 @@ TEST(TwoDevices, AWaitForTheOtherOneIsTold) {
 }
 
 TEST(TwoDevices, TwoContextsOfOneAreCalledContexts) {
-  trace::TraceBuilder trace = two_contexts(0);
-  trace.in_context(kThere).fill_async(kStream, kFar, kBytes);
-  trace.in_context(kHere).sync_context();
-  trace.fill_async(trace::kLegacyStream, kFar, kBytes);
-  const Judged out = judged(trace);
+  const Judged out = wait_for_the_wrong_one(0);
   ASSERT_EQ(out.findings.size(), 1u);
   EXPECT_NE(out.findings[0].explanation.find(" waits for all work of the current context, and "), std::string::npos);
   EXPECT_TRUE(out.findings[0].explanation.ends_with(" runs in another context.")) << out.findings[0].explanation;
