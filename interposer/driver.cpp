@@ -9,13 +9,14 @@
 #include <cstdint>
 #include <string_view>
 
+#include "interposer/hot.h"
 #include "interposer/loaded_object.h"
 #include "interposer/this_library.h"
 #include "interposer/unmodelled.h"
 
 namespace streamsan::recorder {
 
-constinit std::atomic<void*> g_entry[api::kRowCount] = {};
+STREAMSAN_HOT_TABLE constinit std::atomic<void*> g_entry[api::kRowCount] = {};
 
 namespace {
 
@@ -45,8 +46,8 @@ void* driver_handle() {
   return loaded;
 }
 
-constinit std::atomic<std::uintptr_t> g_driver_begin{0};
-constinit std::atomic<std::uintptr_t> g_driver_end{0};
+STREAMSAN_HOT_DATA constinit std::atomic<std::uintptr_t> g_driver_begin{0};
+STREAMSAN_HOT_DATA constinit std::atomic<std::uintptr_t> g_driver_end{0};
 
 /// For dl_iterate_phdr: remembers the bounds of the object that holds the address.
 int find_bounds(dl_phdr_info* info, std::size_t, void* inside) {
@@ -81,7 +82,7 @@ void resolve_entries() {
   dl_iterate_phdr(find_bounds, driver_entry(api::Index::cuInit));
 }
 
-bool is_in_driver(const void* address) {
+STREAMSAN_HOT_CODE bool is_in_driver(const void* address) {
   auto at = reinterpret_cast<std::uintptr_t>(address);
   return g_driver_begin.load(std::memory_order_relaxed) <= at && at < g_driver_end.load(std::memory_order_relaxed);
 }

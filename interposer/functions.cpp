@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 
@@ -13,6 +14,7 @@
 #include "interposer/driver.h"
 #include "interposer/footprints/agent.h"
 #include "interposer/handle_table.h"
+#include "interposer/hot.h"
 #include "interposer/process.h"
 #include "interposer/writer.h"
 
@@ -23,9 +25,12 @@ constexpr unsigned kMostParameters = 1024;
 constexpr std::size_t kLongestName = kStreamSanLongestName;
 
 constinit HandleTable<const Function*, 1u << 17> g_functions{};
+/// In front of it, each at a place told by its handle.
+constexpr std::size_t kRecent = 256;
+STREAMSAN_HOT_TABLE constinit std::atomic<const Function*> g_recent[kRecent] = {};
 constinit HandleTable<std::uint32_t, 1u << 17> g_kernels{};  // handles that are CUkernel
 constinit std::atomic<std::uint32_t> g_next_id{1};
-constinit std::atomic<std::uint32_t> g_unloads{0};
+STREAMSAN_HOT_DATA constinit std::atomic<std::uint32_t> g_unloads{0};
 constinit std::atomic<bool> g_told_no_layout{false};
 
 constinit std::atomic<bool> g_arena_busy{false};
@@ -94,7 +99,10 @@ bool driver_tells_layouts(bool is_kernel) {
   return tells;
 }
 
-const Function* describe(std::uint64_t handle) {
+std::atomic<const Function*>& recent_place(std::uint64_t handle) { return g_recent[mix_bits(handle) % kRecent]; }
+
+/// `unloads`: how many there had been before the driver was asked.
+const Function* describe(std::uint64_t handle, std::uint32_t unloads) {
   const bool is_kernel = is_kernel_handle(handle);
   Parameter parameters[kMostParameters];
   unsigned count = 0;
@@ -109,11 +117,14 @@ const Function* describe(std::uint64_t handle) {
   auto* own_name = reinterpret_cast<char*>(layout + count);
   std::memcpy(own_name, name, length);
   own_name[length] = '\0';
+  made->handle = handle;
   made->parameters = layout;
   made->name = own_name;
-  made->epoch = g_unloads.load(std::memory_order_relaxed);
+  made->epoch = unloads;
   made->id = g_next_id.fetch_add(1, std::memory_order_relaxed);
   made->count = count;
+  made->bytes = 0;
+  for (unsigned i = 0; i < count; ++i) made->bytes = std::max(made->bytes, parameters[i].offset + parameters[i].size);
   made->layout_known = known;
   std::memcpy(layout, parameters, count * sizeof(Parameter));
   std::uint64_t words[trace::kRecordWords] = {made->id, handle};
@@ -133,22 +144,38 @@ void function_looked_up(std::uint64_t handle, bool is_kernel) {
 
 bool is_kernel_handle(std::uint64_t handle) { return g_kernels.find(handle) != nullptr; }
 
-void kernels_going() { g_unloads.fetch_add(1, std::memory_order_relaxed); }
+void kernels_going() { g_unloads.fetch_add(1, std::memory_order_release); }
 
-const Function* function_info(std::uint64_t handle) {
+STREAMSAN_HOT_CODE const Function* function_info(std::uint64_t handle) {
+  std::atomic<const Function*>& recent = recent_place(handle);
+  const std::uint32_t unloads = g_unloads.load(std::memory_order_acquire);
+  const Function* known = recent.load(std::memory_order_acquire);
+  if (known && known->handle == handle && known->epoch == unloads) [[likely]]
+    return known;
   auto* entry = g_functions.insert(handle);
   if (!entry) return nullptr;
-  const Function* known = entry->value.load(std::memory_order_acquire);
-  if (known && known->epoch == g_unloads.load(std::memory_order_relaxed)) [[likely]]
-    return known;
-  const Function* made = describe(handle);
-  if (!made) return nullptr;
-  // Two threads may describe the same kernel at once: both records are true.
-  entry->value.store(made, std::memory_order_release);
-  return made;
+  known = entry->value.load(std::memory_order_acquire);
+  if (!known || known->epoch != unloads) {
+    known = describe(handle, unloads);
+    if (!known) return nullptr;
+    // Two threads may describe the same kernel at once: both records are true.
+    entry->value.store(known, std::memory_order_release);
+  }
+  recent.store(known, std::memory_order_release);
+  return known;
+}
+
+STREAMSAN_HOT_CODE void expect_function(std::uint64_t handle) { prefetch(&recent_place(handle)); }
+
+STREAMSAN_HOT_CODE void expect_description(std::uint64_t handle) {
+  const Function* known = recent_place(handle).load(std::memory_order_relaxed);
+  if (!known) return;
+  prefetch(known);
+  prefetch(reinterpret_cast<const char*>(known) + kLineBytes);
 }
 
 void forget_functions() {
+  for (std::atomic<const Function*>& place : g_recent) place.store(nullptr, std::memory_order_relaxed);
   g_arena_busy.store(false);
   g_functions.clear();
 }

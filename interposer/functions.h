@@ -17,10 +17,16 @@ struct Parameter {
   std::uint32_t size;    ///< bytes
 };
 
+/// Arguments of more bytes get no record of their own: kernels with tables among them are given new ones all the time,
+/// and little can be proved of those.
+inline constexpr std::uint32_t kMostArgumentBytes = 512;
+
 struct Function {
+  std::uint64_t handle;
   std::uint32_t id;     ///< as in trace records
   std::uint32_t epoch;  ///< of unloads: a description from before the last unload is not trusted
   std::uint32_t count;  ///< number of parameters
+  std::uint32_t bytes;  ///< of all of them, packed
   bool layout_known;    ///< false: the driver did not tell, arguments are not read
   const Parameter* parameters;
   const char* name;  ///< mangled; cut if it is very long
@@ -38,6 +44,11 @@ void kernels_going();
 
 /// Asks the driver on first sight, and writes the Function record. nullptr: no room.
 const Function* function_info(std::uint64_t handle);
+
+/// function_info() will be asked about it: what that needs is fetched meanwhile, in two steps, of which the second waits
+/// for the first.
+void expect_function(std::uint64_t handle);
+void expect_description(std::uint64_t handle);
 
 void forget_functions();
 

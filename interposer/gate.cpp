@@ -11,6 +11,7 @@
 #include <climits>
 
 #include "interposer/clock.h"
+#include "interposer/hot.h"
 
 namespace streamsan::recorder {
 namespace {
@@ -18,7 +19,7 @@ namespace {
 // Whoever enters adds himself and then looks whether it is closed; whoever closes does it the other way round. So, in
 // the single order of these operations, at least one of two sees the other.
 constinit std::atomic<std::uint32_t> g_inside{0};
-constinit std::atomic<std::uint32_t> g_closed{0};  // a futex
+STREAMSAN_HOT_DATA constinit std::atomic<std::uint32_t> g_closed{0};  // a futex
 constinit int g_cancel_state = 0;                  // of the thread that has the gate: it must live to open it
 
 long futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value, const timespec* timeout) {
@@ -27,7 +28,7 @@ long futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value,
 
 }  // namespace
 
-void Gate::enter() {
+STREAMSAN_HOT_CODE void Gate::enter() {
   for (;;) {
     g_inside.fetch_add(1);
     if (g_closed.load() == 0) [[likely]]
@@ -37,7 +38,7 @@ void Gate::enter() {
   }
 }
 
-void Gate::leave() { g_inside.fetch_sub(1); }
+STREAMSAN_HOT_CODE void Gate::leave() { g_inside.fetch_sub(1); }
 
 bool Gate::close(std::uint32_t patience_ms) {
   if (g_closed.exchange(1) != 0) return false;

@@ -179,7 +179,7 @@ struct Hook<kRow, CUresult (*)(Parameters...)> {
       } else if constexpr (is_launch(kEffect.kind)) {
         const LaunchCall what = launch_call<kRow>(arguments);
         Launch launch(what);
-        launch.before();
+        launch.before(frame);
         if (perturbing()) [[unlikely]]
           delay_operation(what.stream, !launch.measured());
         TimedCall<true> timed;

@@ -5,6 +5,7 @@
 #include <atomic>
 
 #include "interposer/handle_table.h"
+#include "interposer/hot.h"
 #include "interposer/process.h"
 
 namespace streamsan::recorder {
@@ -37,8 +38,13 @@ constinit HandleTable<std::uint32_t, 1u << 13> g_late{};  // function -> times i
 /// other bits of the hash. Two hashes that agree in all of these are taken for one: one pair in 2^41.
 constexpr std::size_t kSettled = 512;
 constexpr std::uint64_t kFootprintBits = 0xffffffff;
-constinit std::array<std::atomic<std::uint64_t>, kSettled> g_settled{};
-constinit std::atomic<std::uint32_t> g_learned{0};  // calls of learn(): what was noted before may be wrong
+STREAMSAN_HOT_TABLE constinit std::array<std::atomic<std::uint64_t>, kSettled> g_settled{};
+/// Calls of learn(): what was noted before may be wrong.
+STREAMSAN_HOT_DATA constinit std::atomic<std::uint32_t> g_learned{0};
+
+/// Keys that were met, each at a place told by its hash, in front of the large table.
+constexpr std::size_t kMet = 512;
+STREAMSAN_HOT_TABLE constinit std::array<std::atomic<std::uint64_t>, kMet> g_met{};
 
 std::atomic<std::uint64_t>& settled_place(std::uint64_t hash) { return g_settled[hash % kSettled]; }
 
@@ -98,7 +104,7 @@ void learn(const LaunchHashes& launch, std::uint32_t footprint) {
   forget_settled();
 }
 
-std::uint32_t settled_footprint(const LaunchHashes& launch) {
+STREAMSAN_HOT_CODE std::uint32_t settled_footprint(const LaunchHashes& launch) {
   for (const std::uint64_t hash : {launch.key, launch.buffers}) {
     const std::uint64_t entry = settled_place(hash).load(std::memory_order_relaxed);
     if (entry != 0 && ((entry ^ hash) & ~kFootprintBits) == 0) return static_cast<std::uint32_t>(entry);
@@ -121,7 +127,7 @@ void note_settled(const LaunchHashes& launch) {
   if (g_learned.load() != learned) place.store(0, std::memory_order_relaxed);
 }
 
-std::uint32_t learned_footprint(const LaunchHashes& launch) {
+STREAMSAN_HOT_CODE std::uint32_t learned_footprint(const LaunchHashes& launch) {
   const State key = state_in(g_keys, launch.key);
   if (key.varies) return 0;
   if (key.footprint) return key.footprint;
@@ -133,17 +139,22 @@ std::uint32_t learned_footprint(const LaunchHashes& launch) {
   return holds(family, kEnoughShapes) ? family.footprint : 0;
 }
 
-bool first_of_key(const LaunchHashes& launch) {
+STREAMSAN_HOT_CODE bool first_of_key(const LaunchHashes& launch) {
+  std::atomic<std::uint64_t>& recent = g_met[launch.key % kMet];
+  if (recent.load(std::memory_order_relaxed) == handle_of(launch.key)) return false;
   auto* entry = g_keys.insert(handle_of(launch.key));
   if (!entry) return false;
   State key = entry->value.load(std::memory_order_relaxed);
-  if (key.met) return false;
+  if (key.met) {
+    recent.store(handle_of(launch.key), std::memory_order_relaxed);
+    return false;
+  }
   State met = key;
   met.met = true;
   return entry->value.compare_exchange_strong(key, met, std::memory_order_relaxed);
 }
 
-bool worth_measuring(const LaunchHashes& launch, const Function& function) {
+STREAMSAN_HOT_CODE bool worth_measuring(const LaunchHashes& launch, const Function& function) {
   // The families first: launches of those that are done with are asked about for ever, and each table costs a miss.
   const State family = state_in(g_families, launch.family);
   if (family.measured >= options().footprint_launches || holds(family, kEnoughShapes)) return false;
@@ -173,6 +184,7 @@ bool is_known_to_wait(const Function& function) { return g_late.find(handle_of(f
 
 void forget_knowledge() {
   forget_settled();
+  for (std::atomic<std::uint64_t>& key : g_met) key.store(0, std::memory_order_relaxed);
   g_keys.clear();
   g_shapes.clear();
   g_buffers.clear();

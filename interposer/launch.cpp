@@ -7,14 +7,13 @@
 #include "interposer/gate.h"
 #include "interposer/handle_table.h"
 #include "interposer/host/loans.h"
+#include "interposer/hot.h"
 #include "interposer/process.h"
 #include "interposer/stack.h"
 #include "interposer/writer.h"
 
 namespace streamsan::recorder {
 namespace {
-
-constexpr std::size_t kMostArgumentBytes = 512;  // written for those who compute footprints from code
 
 /// The packed buffer of the `extra` form: {POINTER, buffer, SIZE, &size, END}.
 struct PackedBuffer {
@@ -40,7 +39,7 @@ PackedBuffer find_packed(void** extra) {
 }  // namespace
 
 /// Where the bytes of a parameter are; nullptr: not there.
-const char* Launch::parameter_bytes(unsigned index) const {
+STREAMSAN_HOT_CODE const char* Launch::parameter_bytes(unsigned index) const {
   if (call_.params) return static_cast<const char*>(call_.params[index]);
   const PackedBuffer packed = find_packed(call_.extra);
   const Parameter& parameter = function_->parameters[index];
@@ -48,7 +47,7 @@ const char* Launch::parameter_bytes(unsigned index) const {
   return inside ? packed.bytes + parameter.offset : nullptr;
 }
 
-void Launch::read() {
+STREAMSAN_HOT_CODE void Launch::read() {
   read_ = true;
   if (call_.function > 1) function_ = function_info(call_.function);
   for (std::uint64_t extent : call_.extents) arguments_.extent(extent);
@@ -76,8 +75,11 @@ void Launch::read() {
               .count = arguments_.count()};
 }
 
-void Launch::before() {
-  if (!learning()) return;
+STREAMSAN_HOT_CODE void Launch::before(const void* frame) {
+  expect_function(call_.function);
+  expect_record();
+  expect_stack(frame);
+  if (!learning()) return expect_description(call_.function);
   read();
   measuring_ = begin_measuring(subject_);
   if (!measuring_) {
@@ -86,7 +88,7 @@ void Launch::before() {
   }
 }
 
-bool Launch::wants_retry(bool succeeded) {
+STREAMSAN_HOT_CODE bool Launch::wants_retry(bool succeeded) {
   if (inside_) Gate::leave();
   inside_ = false;
   if (succeeded) return false;
@@ -103,13 +105,7 @@ bool Launch::wants_retry(bool succeeded) {
 
 /// What a program outside needs to compute the launch's bytes from its code.
 void Launch::write_arguments() const {
-  std::size_t bytes = 0;
-  for (unsigned i = 0; i < function_->count; ++i) {
-    const std::size_t end = std::size_t{function_->parameters[i].offset} + function_->parameters[i].size;
-    if (end > bytes) bytes = end;
-  }
-  // Kernels with tables among their arguments are given new ones all the time, and little can be proved of them.
-  if (bytes > kMostArgumentBytes) return;
+  const std::size_t bytes = function_->bytes;
   const std::size_t words = trace::kExtentWords + (bytes + 7) / 8;
   static_assert(trace::kExtentWords + kMostArgumentBytes / 8 <= trace::kMaxContinuations * trace::kContinuationWords);
   Slot slot = reserve(static_cast<unsigned>((words + trace::kContinuationWords - 1) / trace::kContinuationWords));
@@ -129,14 +125,14 @@ void Launch::write_arguments() const {
   publish(slot);
 }
 
-Slot Launch::after(bool succeeded, const void* frame) {
+STREAMSAN_HOT_CODE Slot Launch::after(bool succeeded, const void* frame) {
   if (inside_) Gate::leave();
   LaunchKnowledge known;
   if (!succeeded) return {};
   if (measuring_) known = finish_measuring(subject_, true);
   if (!read_) read();
   if (!measuring_ && function_) known = known_of(subject_);
-  if (known.first && function_->count > 0) write_arguments();
+  if (known.first) write_arguments();
   stack_ = capture_stack(frame);
   const unsigned pointers = arguments_.count();
   const unsigned words = pointers + (known.footprint ? 1 : 0);

@@ -31,7 +31,7 @@ class Launch {
   explicit Launch(const LaunchCall& call) : call_(call) {}
   /// Before the real call: has the launch measured, if that is wanted. The arguments are read only then: a call the
   /// driver refuses need not have valid ones.
-  void before();
+  void before(const void* frame);
   /// After before(): this very launch is measured.
   [[nodiscard]] bool measured() const { return measuring_; }
   /// Right after the real call. True: it failed, and may have because it was to be measured; that is over, so the call
@@ -51,7 +51,7 @@ class Launch {
 
   const LaunchCall& call_;
   const Function* function_ = nullptr;
-  LaunchSubject subject_{};
+  LaunchSubject subject_;  ///< once read_
   LaunchArguments arguments_;
   std::uint64_t hash_ = 0;  ///< of all arguments
   bool read_ = false;

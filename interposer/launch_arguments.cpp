@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "interposer/handle_table.h"
+#include "interposer/hot.h"
 #include "interposer/pointer_regions.h"
 #include "interposer/trace/format.h"
 
@@ -27,7 +28,7 @@ inline std::uint64_t LaunchArguments::plain(std::uint64_t word, unsigned index, 
   return kAnyPointer;
 }
 
-void LaunchArguments::parameter(unsigned index, const char* bytes, std::uint32_t size) {
+STREAMSAN_HOT_CODE void LaunchArguments::parameter(unsigned index, const char* bytes, std::uint32_t size) {
   const bool in_structure = size > 8;
   const auto next = [&](std::uint64_t word) {
     std::uint64_t& chain = chains_[turn_++ % kChains];
@@ -52,7 +53,7 @@ void LaunchArguments::parameter(unsigned index, const char* bytes, std::uint32_t
   next(rest);
 }
 
-ArgumentHashes LaunchArguments::hashes() const {
+STREAMSAN_HOT_CODE ArgumentHashes LaunchArguments::hashes() const {
   std::uint64_t shape = extents_;
   for (const std::uint64_t chain : chains_) shape = add_word(shape, chain);
   const std::uint64_t buffers = add_word(extents_, addresses_);

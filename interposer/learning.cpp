@@ -13,6 +13,7 @@
 #include "interposer/footprint_records.h"
 #include "interposer/gate.h"
 #include "interposer/handle_table.h"
+#include "interposer/hot.h"
 #include "interposer/pieces.h"
 #include "interposer/process.h"
 #include "interposer/writer.h"
@@ -30,16 +31,16 @@ constexpr std::uint32_t kSettlePatience = 20;  // ms
 constexpr unsigned kPatientAttempt = 10;  // every so many attempts to settle one waits as long as a measurement may
 
 constinit HandleTable<std::uint32_t, 1u << 13> g_asked{};  // function -> launches still to be measured for the judge
-constinit std::atomic<std::uint32_t> g_answers_left{0};    // of all functions together, at least
-constinit std::atomic<const StreamSanAgent*> g_agent{nullptr};
-constinit std::atomic<bool> g_knows{false};  // something was learned
-constinit std::atomic<int> g_captures{0};
-constinit std::atomic<std::uint64_t> g_spent_ns{0};
-constinit std::atomic<std::uint64_t> g_pause_until_ns{0};
+STREAMSAN_HOT_DATA constinit std::atomic<std::uint32_t> g_answers_left{0};  // of all functions together, at least
+STREAMSAN_HOT_DATA constinit std::atomic<const StreamSanAgent*> g_agent{nullptr};
+STREAMSAN_HOT_DATA constinit std::atomic<bool> g_knows{false};  // something was learned
+STREAMSAN_HOT_DATA constinit std::atomic<int> g_captures{0};
+STREAMSAN_HOT_DATA constinit std::atomic<std::uint64_t> g_spent_ns{0};
+STREAMSAN_HOT_DATA constinit std::atomic<std::uint64_t> g_pause_until_ns{0};
 constinit std::atomic<unsigned> g_reasons{0};
 /// A kernel that did not end in time has left something behind: when the last attempt was made to settle that; 0:
 /// nothing.
-constinit std::atomic<std::uint64_t> g_unsettled_ns{0};
+STREAMSAN_HOT_DATA constinit std::atomic<std::uint64_t> g_unsettled_ns{0};
 
 /// One measurement at a time: whoever has closed the gate owns what follows until it is open again.
 constinit const StreamSanAgent* g_measuring_agent = nullptr;
@@ -79,7 +80,7 @@ void stop_learning(const char* reason) {
 }
 
 /// Did the judge ask for this kernel? Takes the question, and answers it with a few launches.
-bool is_asked(const Function& function) {
+STREAMSAN_HOT_CODE bool is_asked(const Function& function) {
   trace::FileHeader* head = header();
   if (!head || !head->asks.load(std::memory_order_acquire)) return false;
   const std::uint64_t bit = function.id % (trace::kAskedWords * 64);
@@ -99,7 +100,7 @@ bool is_asked(const Function& function) {
   return true;
 }
 
-bool is_wanted(const LaunchSubject& subject) {
+STREAMSAN_HOT_CODE bool is_wanted(const LaunchSubject& subject) {
   const std::uint64_t budget = options().footprint_seconds * kNanosecondsPerSecond;
   const std::uint64_t spent = g_spent_ns.load(std::memory_order_relaxed);
   if (is_asked(*subject.function) && !is_hopeless(subject.hashes, *subject.function)) return spent < 2 * budget;
@@ -210,7 +211,7 @@ void start_learning() {
   }
 }
 
-bool learning() { return g_agent.load(std::memory_order_relaxed) != nullptr; }
+STREAMSAN_HOT_CODE bool learning() { return g_agent.load(std::memory_order_relaxed) != nullptr; }
 
 void capture_begins() { g_captures.fetch_add(1, std::memory_order_relaxed); }
 
@@ -222,7 +223,7 @@ void capture_ended() {
   }
 }
 
-bool begin_measuring(const LaunchSubject& subject) {
+STREAMSAN_HOT_CODE bool begin_measuring(const LaunchSubject& subject) {
   const StreamSanAgent* agent = g_agent.load(std::memory_order_acquire);
   if (!agent || !subject.function) return false;
   if (g_unsettled_ns.load(std::memory_order_relaxed)) [[unlikely]]
@@ -272,14 +273,15 @@ LaunchKnowledge finish_measuring(const LaunchSubject& subject, bool succeeded) {
   return known.footprint ? known : known_of(subject);
 }
 
-LaunchKnowledge known_of(const LaunchSubject& subject) {
+STREAMSAN_HOT_CODE LaunchKnowledge known_of(const LaunchSubject& subject) {
   LaunchKnowledge known;
   if (g_knows.load(std::memory_order_relaxed)) {
     known.footprint = settled_footprint(subject.hashes);
     if (!known.footprint && (known.footprint = learned_footprint(subject.hashes))) note_settled(subject.hashes);
   }
   if (known.footprint) return known;
-  known.first = first_of_key(subject.hashes);
+  const std::uint32_t bytes = subject.function->bytes;
+  known.first = bytes > 0 && bytes <= kMostArgumentBytes && first_of_key(subject.hashes);
   known.waits = learning() && is_known_to_wait(*subject.function);
   return known;
 }

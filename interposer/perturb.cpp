@@ -8,13 +8,14 @@
 #include <cerrno>
 
 #include "interposer/driver.h"
+#include "interposer/hot.h"
 #include "interposer/process.h"
 #include "interposer/trace/format.h"
 
 namespace streamsan::recorder {
 
 namespace detail {
-constinit std::atomic<std::uint32_t> g_delay_ms{0};
+STREAMSAN_HOT_DATA constinit std::atomic<std::uint32_t> g_delay_ms{0};
 }
 
 namespace {

@@ -21,6 +21,7 @@
 #include "interposer/host/faults.h"
 #include "interposer/host/host_hash.h"
 #include "interposer/host/loans.h"
+#include "interposer/hot.h"
 #include "interposer/learning.h"
 #include "interposer/perturb.h"
 #include "interposer/poison.h"
@@ -36,11 +37,11 @@ namespace streamsan::recorder {
 constinit thread_local ThreadState t_thread __attribute__((tls_model("initial-exec"))) = {};
 
 namespace detail {
-constinit std::atomic<Mode> g_mode{Mode::Cold};
+STREAMSAN_HOT_DATA constinit std::atomic<Mode> g_mode{Mode::Cold};
 namespace {
 constinit const std::uint32_t g_always = 1;
 }
-constinit std::atomic<const volatile std::uint32_t*> g_same_process{&g_always};
+STREAMSAN_HOT_DATA constinit std::atomic<const volatile std::uint32_t*> g_same_process{&g_always};
 }  // namespace detail
 
 namespace {
@@ -48,8 +49,8 @@ namespace {
 using detail::g_mode;
 using detail::Mode;
 
-constinit Options g_options{};
-constinit std::atomic<std::uint32_t> g_epoch{1};
+STREAMSAN_HOT_TABLE constinit Options g_options{};
+STREAMSAN_HOT_DATA constinit std::atomic<std::uint32_t> g_epoch{1};
 constinit std::atomic<std::uint32_t> g_threads{0};
 constinit std::atomic<bool> g_fork_handlers{false};
 constinit std::atomic<bool> g_exiting{false};
@@ -279,19 +280,20 @@ void disable_recording(const char* why, int error) {
 
 bool is_exiting() { return g_exiting.load(std::memory_order_relaxed); }
 
-std::uint32_t process_epoch() { return g_epoch.load(std::memory_order_relaxed); }
+STREAMSAN_HOT_CODE std::uint32_t process_epoch() { return g_epoch.load(std::memory_order_relaxed); }
 
-std::uint16_t thread_number() {
+STREAMSAN_HOT_CODE std::uint16_t thread_number() {
   ThreadState& me = t_thread;
   if (me.epoch == process_epoch() && me.number) [[likely]]
     return me.number;
   me.epoch = process_epoch();
+  me.stream = 0;
   std::uint32_t number = g_threads.fetch_add(1, std::memory_order_relaxed) + 1;
   me.number = static_cast<std::uint16_t>(number < 0xffff ? number : 0xffff);
   return me.number;
 }
 
-const Options& options() { return g_options; }
+STREAMSAN_HOT_CODE const Options& options() { return g_options; }
 
 void say(const char* format, ...) {
   char line[1024];

@@ -40,6 +40,7 @@ struct PythonLayout {
   std::uint16_t code_file;          ///< in a code object: str
   std::uint16_t code_function;      ///< str; up to 3.10 without the class
   std::uint16_t code_first_line;    ///< int
+  std::uint16_t code_version;       ///< a number that no other code object of the interpreter has had, or 0; or kNone
   std::uint16_t code_lines;         ///< bytes
   std::uint16_t code_instructions;  ///< where they begin; up to 3.10 kNone
   std::uint16_t code_size;          ///< tp_basicsize of the type
@@ -61,6 +62,11 @@ inline constexpr std::uint16_t kTextState = 32;
 inline constexpr std::uint16_t kBytesData = 32;
 inline constexpr std::uint16_t kTypeBasicSize = 32;
 
+/// From 3.12 on five numbers stand between the two, and a pointer behind them. No description has the second, but one
+/// that has the pointer where it must be then is believed.
+inline constexpr std::uint16_t kFirstLineToVersion = 24;
+inline constexpr std::uint16_t kFirstLineToVariables = 28;
+
 inline constexpr unsigned kOldestPython = 9;   ///< minor versions of Python 3
 inline constexpr unsigned kNewestPython = 14;  ///< 3.13 and later tell their offsets
 
@@ -75,6 +81,7 @@ inline constexpr PythonLayout kPythonLayouts[] = {
      .code_file = 104,
      .code_function = 112,
      .code_first_line = 40,
+     .code_version = PythonLayout::kNone,
      .code_lines = 120,
      .code_instructions = PythonLayout::kNone,
      .code_size = 176,
@@ -93,6 +100,7 @@ inline constexpr PythonLayout kPythonLayouts[] = {
      .code_file = 104,
      .code_function = 112,
      .code_first_line = 40,
+     .code_version = PythonLayout::kNone,
      .code_lines = 120,
      .code_instructions = PythonLayout::kNone,
      .code_size = 176,
@@ -111,6 +119,7 @@ inline constexpr PythonLayout kPythonLayouts[] = {
      .code_file = 112,
      .code_function = 128,
      .code_first_line = 72,
+     .code_version = PythonLayout::kNone,
      .code_lines = 136,
      .code_instructions = 184,
      .code_size = 184,
@@ -129,6 +138,7 @@ inline constexpr PythonLayout kPythonLayouts[] = {
      .code_file = 112,
      .code_function = 128,
      .code_first_line = 68,
+     .code_version = 68 + kFirstLineToVersion,
      .code_lines = 136,
      .code_instructions = 192,
      .code_size = 192,
@@ -143,7 +153,7 @@ inline constexpr PythonLayout kPythonLayouts[] = {
 struct DebugOffsetWords {
   std::uint8_t current_frame;
   std::uint8_t previous, executable, instr_ptr, owner;
-  std::uint8_t filename, qualname, linetable, firstlineno, co_code_adaptive;
+  std::uint8_t filename, qualname, linetable, firstlineno, localsplusnames, co_code_adaptive;
   std::uint8_t ob_type;
   std::uint8_t text_kind;  ///< no offset: what PythonLayout calls so
 };
@@ -159,6 +169,7 @@ inline constexpr DebugOffsetWords kDebugOffsetWords[] = {
      .qualname = 37,
      .linetable = 38,
      .firstlineno = 39,
+     .localsplusnames = 41,
      .co_code_adaptive = 43,
      .ob_type = 45,
      .text_kind = 2},
@@ -172,6 +183,7 @@ inline constexpr DebugOffsetWords kDebugOffsetWords[] = {
      .qualname = 42,
      .linetable = 43,
      .firstlineno = 44,
+     .localsplusnames = 46,
      .co_code_adaptive = 48,
      .ob_type = 51,
      .text_kind = 16},
@@ -194,6 +206,10 @@ inline bool described_layout(const void* runtime, unsigned minor, PythonLayout& 
     small = small && word[index] < kMostOffset;
     return static_cast<std::uint16_t>(word[index]);
   };
+  const bool as_expected = word[at.localsplusnames] == word[at.firstlineno] + kFirstLineToVariables;
+  const std::uint16_t version = as_expected
+                                    ? static_cast<std::uint16_t>(offset(at.firstlineno) + kFirstLineToVersion)
+                                    : PythonLayout::kNone;
   out = {.thread_frame = offset(at.current_frame),
          .frame_in_hop = PythonLayout::kNone,
          .frame_previous = offset(at.previous),
@@ -203,6 +219,7 @@ inline bool described_layout(const void* runtime, unsigned minor, PythonLayout& 
          .code_file = offset(at.filename),
          .code_function = offset(at.qualname),
          .code_first_line = offset(at.firstlineno),
+         .code_version = version,
          .code_lines = offset(at.linetable),
          .code_instructions = offset(at.co_code_adaptive),
          .code_size = offset(at.co_code_adaptive),

@@ -12,6 +12,7 @@
 #include "interposer/driver.h"
 #include "interposer/handle_table.h"
 #include "interposer/host/raw_syscall.h"
+#include "interposer/hot.h"
 #include "interposer/process.h"
 #include "interposer/python_layout.h"
 #include "interposer/python_lines.h"
@@ -23,7 +24,7 @@ namespace streamsan::recorder {
 using detail::PythonState;
 
 namespace detail {
-constinit std::atomic<PythonState> g_python_state{PythonState::Absent};
+STREAMSAN_HOT_DATA constinit std::atomic<PythonState> g_python_state{PythonState::Absent};
 }  // namespace detail
 
 namespace {
@@ -42,7 +43,7 @@ struct Interpreter {
   std::uint64_t text_type;
   std::uint64_t bytes_type;
 };
-constinit Interpreter g_python{};
+STREAMSAN_HOT_TABLE constinit Interpreter g_python{};
 constinit std::atomic<bool> g_looking{false};
 constinit std::atomic<unsigned long long> g_loads{0};  // modules that had come when it was looked last
 
@@ -216,7 +217,7 @@ Walk each_frame(std::uint64_t frame, Visit visit) {
 
 /// 0: this thread is not in Python.
 template <Care kCare>
-Walk find_innermost(std::uint64_t& frame) {
+STREAMSAN_HOT_CODE Walk find_innermost(std::uint64_t& frame) {
   frame = 0;
   if (g_python.is_finalizing()) return Walk::Whole;
   if (g_python.newest_interpreter && g_python.newest_interpreter() != g_python.main_interpreter()) return Walk::Whole;
@@ -359,10 +360,18 @@ std::uint32_t frame_id(std::uint64_t code, std::uint64_t instruction) {
 
 }  // namespace
 
-std::uint64_t detail::hash_chain() {
+STREAMSAN_HOT_CODE std::uint64_t detail::hash_chain() {
   if (g_python_state.load(std::memory_order_relaxed) == PythonState::Untried && !first_walk_succeeds()) return 0;
   std::uint64_t hash = 0;
-  each_frame_of_mine([&hash](std::uint64_t code, std::uint64_t instruction) {
+  const std::uint16_t version_at = g_python.layout.code_version;
+  each_frame_of_mine([&hash, version_at](std::uint64_t code, std::uint64_t instruction) {
+    const auto version = version_at == PythonLayout::kNone ? 0 : load_at<std::uint32_t>(code + version_at);
+    if (version != 0) [[likely]] {
+      hash = (hash ^ code ^ std::uint64_t{version} << 32) * 0x9e3779b97f4a7c15ull;
+      hash = (hash ^ hash >> 32 ^ instruction) * 0x94d049bb133111ebull;
+      hash ^= hash >> 31;
+      return;
+    }
     // Its first line and its table of lines as well, and how that begins and ends: a code object may have gone, and
     // another one be where it was. (A table is never shorter than what is read: it has a head, and a zero behind it.)
     const auto lines = load_at<std::uint64_t>(code + g_python.layout.code_lines);

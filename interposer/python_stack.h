@@ -16,9 +16,11 @@
 // COST. A process without Python pays for one test of a byte. One with Python reads four or five words a frame, and
 // makes a hash of them (python_chain), which says whether the stack is a known one; stack.cpp asks that for every call.
 // Names and lines are read once for each place in the program: a place is known again by its code object, instruction,
-// its names and its table of lines, so that a new code object at an old address is not taken for the old one. (The hash
-// of a chain takes of that table only where it is, how long, and both its ends: a function that is made again with other
-// lines in its middle only, at the same addresses, while its callers stay where they were, may get its old lines.)
+// its names and its table of lines, so that a new code object at an old address is not taken for the old one. The hash of
+// a chain does not read tables, which nobody else does: each would come from far away (hot.h). From 3.12 on a code object
+// has a number that no other one of its interpreter had. (Where it has none, the hash takes of the table where it is, how long, and both
+// its ends: a function that is made again with other lines in its middle only, at the same addresses, while its callers
+// stay where they were, may get its old lines.)
 //
 // TRUST. The layout (python_layout.h) is that of the interpreter's minor version, its type of code objects has the size
 // that goes with it, and the first walk asks the kernel of each word whether it can be read. Later walks check that
@@ -58,13 +60,14 @@ extern constinit std::atomic<PythonState> g_python_state;
 std::uint64_t hash_chain();
 }  // namespace detail
 
-/// A hash of the calling thread's chain of frames; 0: it is not in Python.
-inline std::uint64_t python_chain() {
+/// Is there an interpreter whose frames are read?
+inline bool may_be_in_python() {
   const detail::PythonState state = detail::g_python_state.load(std::memory_order_acquire);
-  if (state != detail::PythonState::Ready && state != detail::PythonState::Untried) [[likely]]
-    return 0;
-  return detail::hash_chain();
+  return state == detail::PythonState::Ready || state == detail::PythonState::Untried;
 }
+
+/// A hash of the calling thread's chain of frames; 0: it is not in Python.
+inline std::uint64_t python_chain() { return may_be_in_python() ? detail::hash_chain() : 0; }
 
 /// The frames of that chain, described in the trace. Only right after a python_chain() that was not 0.
 void capture_python(PythonStack& out);

@@ -8,8 +8,10 @@
 
 #include <atomic>
 #include <cstring>
+#include <limits>
 
 #include "interposer/handle_table.h"
+#include "interposer/hot.h"
 #include "interposer/modules.h"
 #include "interposer/process.h"
 #include "interposer/python_stack.h"
@@ -38,17 +40,16 @@ struct CallStack {
 
 }  // namespace
 
-/// A whole stack that was met before. In one piece: in a program that does much else between two calls, each line of
-/// the table of steps has to come from far away.
-struct KnownStack {
-  static constexpr unsigned kMost = 31;  // deeper ones are walked
+/// A whole stack that was met before. In one piece, and a small one: in a program that does much else between two
+/// calls, each line of it has to come from far away (hot.h).
+struct alignas(kLineBytes) KnownStack {
+  static constexpr unsigned kMost = 30;  // deeper ones are walked
   std::uint32_t id;
-  std::uint32_t count;   // 0: none
-  std::uint64_t python;  // python_chain()
-  struct Place {
-    std::uint64_t slot;
-    std::uint64_t pc;
-  } places[kMost];
+  std::uint16_t count;
+  struct [[gnu::packed]] Frame {
+    std::uint16_t place;  // of its return address, in words above the innermost one
+    std::uint32_t lower;  // half of the address: by chance one in 2^32 others has the same
+  } frames[kMost];
 };
 constexpr std::size_t kSets = 64;
 constexpr std::size_t kWays = 8;  // as many callers may stand behind one place
@@ -56,6 +57,8 @@ constexpr std::size_t kWays = 8;  // as many callers may stand behind one place
 struct StackCache {
   std::uint32_t epoch;
   std::uint32_t next_victim;
+  /// Of each known stack a hash of its innermost return address, where that stands, and the Python chain; 0: none.
+  alignas(kLineBytes) std::uint64_t tags[kSets][kWays];
   KnownStack known[kSets][kWays];
   Step steps[kSteps];
 };
@@ -160,24 +163,25 @@ void learn(StackCache& cache, const CallStack& stack, unsigned most) {
   }
 }
 
-/// Of an interpreter one native stack stands for many of Python's.
-KnownStack* set_of(StackCache& cache, std::uint64_t slot, std::uint64_t pc, std::uint64_t python) {
-  return cache.known[mix_bits((slot * 31 + pc) ^ python) % kSets];
+/// Not 0. Of an interpreter one native stack stands for many of Python's.
+std::uint64_t tag_of(std::uint64_t slot, std::uint64_t pc, std::uint64_t python) {
+  const std::uint64_t tag = mix_bits((slot * 31 + pc) ^ python);
+  return tag ? tag : 1;
 }
 
 /// Id of the stack whose innermost return address stands at `slot`, if that was met before; else 0.
-std::uint32_t find_known(StackCache& cache, std::uint64_t slot, std::uint64_t python) {
-  const auto stands_there = [](const KnownStack::Place& place) {
-    return *reinterpret_cast<const std::uint64_t*>(place.slot) == place.pc;
-  };
-  const std::uint64_t pc = *reinterpret_cast<const std::uint64_t*>(slot);
-  const KnownStack* set = set_of(cache, slot, pc, python);
+STREAMSAN_HOT_CODE std::uint32_t find_known(StackCache& cache, std::uint64_t slot, std::uint64_t python) {
+  const auto* innermost = reinterpret_cast<const std::uint64_t*>(slot);
+  const std::uint64_t tag = tag_of(slot, *innermost, python);
+  const std::size_t set = tag % kSets;
   for (std::size_t way = 0; way < kWays; ++way) {
-    const KnownStack& known = set[way];
-    if (known.count == 0 || known.python != python || known.places[0].slot != slot || known.places[0].pc != pc)
-      continue;
-    unsigned same = 1;
-    while (same < known.count && stands_there(known.places[same])) ++same;
+    if (cache.tags[set][way] != tag) continue;
+    const KnownStack& known = cache.known[set][way];
+    // Outwards, and no farther than it is the same: only then the next place is on this stack.
+    unsigned same = 0;
+    while (same < known.count &&
+           static_cast<std::uint32_t>(innermost[known.frames[same].place]) == known.frames[same].lower)
+      ++same;
     if (same == known.count) return known.id;
   }
   return 0;
@@ -185,18 +189,23 @@ std::uint32_t find_known(StackCache& cache, std::uint64_t slot, std::uint64_t py
 
 void remember(StackCache& cache, const CallStack& stack, std::uint64_t python, std::uint32_t id) {
   if (id == 0 || stack.count == 0 || stack.count > KnownStack::kMost) return;
+  const std::uint64_t innermost = stack.slot[0];
+  KnownStack made{.id = id, .count = static_cast<std::uint16_t>(stack.count)};
   for (std::uint32_t i = 0; i < stack.count; ++i) {
-    if (stack.slot[i] == 0) return;
+    // 0, where it is not known, is far below.
+    const std::uint64_t distance = (stack.slot[i] - innermost) / sizeof(std::uint64_t);
+    if (distance > std::numeric_limits<std::uint16_t>::max()) return;
+    made.frames[i] = {static_cast<std::uint16_t>(distance), static_cast<std::uint32_t>(stack.pc[i])};
   }
-  KnownStack& known = set_of(cache, stack.slot[0], stack.pc[0], python)[cache.next_victim++ % kWays];
+  const std::uint64_t tag = tag_of(innermost, stack.pc[0], python);
+  const std::size_t way = cache.next_victim++ % kWays;
+  std::uint64_t& tag_there = cache.tags[tag % kSets][way];
   // A signal handler of the guest may come here in between.
-  known.count = 0;
+  tag_there = 0;
   std::atomic_signal_fence(std::memory_order_seq_cst);
-  known.id = id;
-  known.python = python;
-  for (std::uint32_t i = 0; i < stack.count; ++i) known.places[i] = {stack.slot[i], stack.pc[i]};
+  cache.known[tag % kSets][way] = made;
   std::atomic_signal_fence(std::memory_order_seq_cst);
-  known.count = stack.count;
+  tag_there = tag;
 }
 
 /// Walks by known steps. False: a place that was never seen.
@@ -253,7 +262,16 @@ std::uint32_t intern(const CallStack& stack) {
 
 }  // namespace
 
-std::uint32_t capture_stack(const void* frame_address) {
+STREAMSAN_HOT_CODE void expect_stack(const void* frame_address) {
+  const StackCache* cache = t_thread.stack_cache;
+  if (!cache) return;
+  prefetch(cache);
+  if (may_be_in_python()) return;  // the tag is not known before that stack was read
+  const std::uint64_t slot = reinterpret_cast<std::uint64_t>(frame_address) + sizeof(void*);
+  prefetch(cache->tags[tag_of(slot, *reinterpret_cast<const std::uint64_t*>(slot), 0) % kSets]);
+}
+
+STREAMSAN_HOT_CODE std::uint32_t capture_stack(const void* frame_address) {
   if (!options().stacks) return 0;
   StackCache* cache = my_cache();
   if (!cache) return 0;

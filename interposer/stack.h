@@ -26,6 +26,9 @@ namespace streamsan::recorder {
 /// `frame` is __builtin_frame_address(0) of the wrapper.
 std::uint32_t capture_stack(const void* frame);
 
+/// capture_stack() will be called: what it needs is fetched meanwhile.
+void expect_stack(const void* frame);
+
 /// The same for a fault handler: id of the call stack at the instruction `pc` that it has interrupted.
 std::uint32_t capture_interrupted_stack(std::uint64_t pc);
 

@@ -6,6 +6,7 @@
 
 #include "interposer/driver.h"
 #include "interposer/handle_table.h"
+#include "interposer/hot.h"
 #include "interposer/perturb.h"
 #include "interposer/process.h"
 #include "interposer/writer.h"
@@ -18,12 +19,39 @@ Function entry_of(std::size_t row) {
   return reinterpret_cast<Function>(driver_entry(row));
 }
 
-/// The context of the stream, an aligned address; its lowest bit: the stream is non-blocking.
+/// The context of the stream, an aligned address, and in its lowest bits:
 constexpr std::uint64_t kNonBlocking = 1;
+constexpr std::uint64_t kIsKnown = 2;  // always, lest it be zero
+constexpr std::uint64_t kBits = kNonBlocking | kIsKnown;
+constexpr unsigned kChangesShift = 20;  // handles and contexts differ in other bits than small numbers do
 constinit HandleTable<std::uint64_t, 1u << 16> g_known{};
 
-constinit HandleTable<std::uint32_t, 256> g_contexts{};    // ordinal of the device + 1, as last recorded
-constinit std::atomic<std::uint32_t> g_context_deaths{0};  // after one, an address may be that of another context
+constinit HandleTable<std::uint32_t, 256> g_contexts{};  // ordinal of the device + 1, as last recorded
+/// After one, an address may be that of another context.
+STREAMSAN_HOT_DATA constinit std::atomic<std::uint32_t> g_context_deaths{0};
+
+/// Births and deaths in g_known. On a line of its own: there are programs that make a stream for each request.
+STREAMSAN_HOT_TABLE constinit std::atomic<std::uint64_t> g_stream_changes{0};
+
+/// What g_known has about the stream, for the most part without a look at that table, which is large; 0: nothing.
+/// Between any two of its steps a signal handler of the guest may come here for another stream: what it leaves and what
+/// is left of ours pass the check together only if both streams are alike, or by a rare chance.
+STREAMSAN_HOT_CODE std::uint64_t known(std::uint64_t handle) {
+  if (handle <= trace::kPerThreadStream) return 0;
+  ThreadState& me = t_thread;
+  const std::uint64_t changes = g_stream_changes.load(std::memory_order_acquire) << kChangesShift;
+  const std::uint64_t last = std::atomic_ref(me.stream_known).load(std::memory_order_relaxed);  // once
+  if (me.stream == handle && me.stream_check == (handle ^ last ^ changes) && me.epoch == process_epoch()) [[likely]]
+    return last;
+  const auto* entry = g_known.find(handle);
+  const std::uint64_t found = entry ? entry->value.load(std::memory_order_relaxed) : 0;
+  if (found == 0) return 0;
+  thread_number();  // forgets what is of another epoch
+  me.stream = handle;
+  me.stream_known = found;
+  me.stream_check = handle ^ found ^ changes;
+  return found;
+}
 
 void meet_context(std::uint64_t context) {
   t_thread.context = context;
@@ -44,11 +72,6 @@ void meet_context(std::uint64_t context) {
   publish(slot);
 }
 
-std::uint64_t known(std::uint64_t handle) {
-  const auto* entry = handle > trace::kPerThreadStream ? g_known.find(handle) : nullptr;
-  return entry ? entry->value.load(std::memory_order_relaxed) : 0;
-}
-
 std::uint64_t ask_for_context(CUstream stream) {
   CUcontext context = nullptr;
   auto get = entry_of<decltype(&::cuStreamGetCtx)>(api::Index::cuStreamGetCtx);
@@ -57,7 +80,7 @@ std::uint64_t ask_for_context(CUstream stream) {
 
 }  // namespace
 
-std::uint64_t current_context() {
+STREAMSAN_HOT_CODE std::uint64_t current_context() {
   CUcontext current = nullptr;
   auto get = entry_of<decltype(&::cuCtxGetCurrent)>(api::Index::cuCtxGetCurrent);
   if (!get || get(&current) != CUDA_SUCCESS) return 0;
@@ -87,7 +110,8 @@ void stream_created(std::uint64_t handle, std::uint16_t api, std::uint32_t stack
   const bool non_blocking = (flags & CU_STREAM_NON_BLOCKING) != 0;
   const std::uint64_t context = ask_for_context(stream);
   if (auto* entry = g_known.insert(handle))
-    entry->value.store(context | (non_blocking ? kNonBlocking : 0), std::memory_order_relaxed);
+    entry->value.store(context | (non_blocking ? kNonBlocking : 0) | kIsKnown, std::memory_order_relaxed);
+  g_stream_changes.fetch_add(1, std::memory_order_release);  // there may have been an earlier one of the same handle
   if (perturbing()) number_stream(handle);
   Slot slot = reserve(0);
   if (!slot) return;
@@ -104,12 +128,13 @@ void stream_created(std::uint64_t handle, std::uint16_t api, std::uint32_t stack
 
 bool is_non_blocking(std::uint64_t handle) { return (known(handle) & kNonBlocking) != 0; }
 
-std::uint64_t context_of(const StreamArgument& stream) {
-  return stream.context ? stream.context : known(stream.handle) & ~kNonBlocking;
+STREAMSAN_HOT_CODE std::uint64_t context_of(const StreamArgument& stream) {
+  return stream.context ? stream.context : known(stream.handle) & ~kBits;
 }
 
 void stream_going(std::uint64_t handle) {
   g_known.erase(handle);
+  g_stream_changes.fetch_add(1, std::memory_order_release);
   if (perturbing()) forget_number(handle);
 }
 
@@ -119,7 +144,7 @@ void forget_streams() {
   t_thread.context = 0;
 }
 
-StreamArgument resolve_stream(std::uint64_t handle, api::DefaultStream meaning_of_zero) {
+STREAMSAN_HOT_CODE StreamArgument resolve_stream(std::uint64_t handle, api::DefaultStream meaning_of_zero) {
   std::uint16_t flags = 0;
   if (handle == 0) {
     handle = meaning_of_zero == api::DefaultStream::PerThread ? trace::kPerThreadStream : trace::kLegacyStream;
@@ -127,13 +152,13 @@ StreamArgument resolve_stream(std::uint64_t handle, api::DefaultStream meaning_o
   }
   if (handle <= trace::kPerThreadStream) return {handle, current_context(), flags};
   // The rows that create streams know them already; this one was made behind our back.
-  if (!g_known.find(handle)) [[unlikely]]
+  if (known(handle) == 0) [[unlikely]]
     stream_created(handle, api::Index::cuStreamGetFlags, 0);
   return {handle, 0, flags};
 }
 
 StreamArgument known_stream(std::uint64_t handle, api::DefaultStream meaning_of_zero) {
-  if (handle > trace::kPerThreadStream && !g_known.find(handle)) return {};
+  if (handle > trace::kPerThreadStream && known(handle) == 0) return {};
   return resolve_stream(handle, meaning_of_zero);
 }
 

@@ -9,12 +9,13 @@
 #include "interposer/agent_host.h"
 #include "interposer/driver.h"
 #include "interposer/host/clock_reads.h"
+#include "interposer/hot.h"
 #include "interposer/process.h"
 
 namespace streamsan::recorder {
 
 namespace detail {
-constinit std::atomic<const StreamSanTimings*> g_timings{nullptr};
+STREAMSAN_HOT_DATA constinit std::atomic<const StreamSanTimings*> g_timings{nullptr};
 }
 
 namespace {

@@ -16,6 +16,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "interposer/hot.h"
 #include "interposer/process.h"
 #include "ordering/api/row.h"
 
@@ -32,7 +33,7 @@ constinit int g_file = -1;
 constinit dev_t g_device = 0;
 constinit ino_t g_inode = 0;
 constinit char* g_windows[trace::kMaxChunks / kWindowChunks] = {};  // guarded by g_growing
-constinit std::atomic<trace::FileHeader*> g_header{nullptr};
+STREAMSAN_HOT_DATA constinit std::atomic<trace::FileHeader*> g_header{nullptr};
 constinit std::atomic<trace::Record*> g_chunks[trace::kMaxChunks] = {};
 constinit std::atomic<bool> g_growing{false};
 constinit std::atomic<std::size_t> g_chunk_limit{0};  // all mapped chunks have a smaller index
@@ -183,6 +184,28 @@ trace::Record* chunk(std::size_t index) {
   return chunk_slow(index);
 }
 
+/// The chunk that some thread has come to last, which answers for the most part without a look at the table, which is
+/// large. In one word, so that both halves are of one chunk: in the lowest kNumberBits its number plus one, above them
+/// its address without the bits that are zero in a page's.
+constexpr unsigned kNumberBits = 20;
+static_assert(trace::kMaxChunks < std::size_t{1} << kNumberBits);
+STREAMSAN_HOT_DATA constinit std::atomic<std::uint64_t> g_newest{0};
+
+trace::Record* newest_chunk(std::size_t index) {
+  constexpr unsigned kPageBits = 12;
+  constexpr std::uint64_t kNumbers = (std::uint64_t{1} << kNumberBits) - 1;
+  constexpr unsigned kShift = kNumberBits - kPageBits;
+  const std::uint64_t newest = g_newest.load(std::memory_order_acquire);
+  if ((newest & kNumbers) == index + 1) [[likely]]
+    return reinterpret_cast<trace::Record*>((newest & ~kNumbers) >> kShift);
+  trace::Record* found = chunk(index);
+  const auto address = reinterpret_cast<std::uint64_t>(found);
+  const std::uint64_t word = address << kShift | (index + 1);
+  if (found && address % (1u << kPageBits) == 0 && (word & ~kNumbers) >> kShift == address)
+    g_newest.store(word, std::memory_order_release);
+  return found;
+}
+
 void pad(std::uint64_t from, std::uint64_t to) {
   for (std::uint64_t at = from; at < to; ++at) {
     trace::Record* base = chunk(at / trace::kChunkSlots);
@@ -220,7 +243,7 @@ void fill_header(trace::FileHeader& head) {
 
 }  // namespace
 
-trace::FileHeader* header() { return g_header.load(std::memory_order_acquire); }
+STREAMSAN_HOT_CODE trace::FileHeader* header() { return g_header.load(std::memory_order_acquire); }
 
 int open_trace(const char* path) {
   char partial[1100];
@@ -277,6 +300,7 @@ void abandon_trace() {
   // The mappings are not inherited (MADV_DONTFORK); only our memory of them is.
   for (std::size_t i = 0; i < g_chunk_limit.load(); ++i) g_chunks[i].store(nullptr, std::memory_order_relaxed);
   g_chunk_limit.store(0);
+  g_newest.store(0);
   for (char*& window : g_windows) {
     if (window) window = nullptr;
   }
@@ -285,25 +309,36 @@ void abandon_trace() {
   g_file = -1;
 }
 
-Slot reserve(unsigned continuations) {
+STREAMSAN_HOT_CODE void expect_record() {
+  constexpr std::size_t kLaunchBytes = 4 * trace::kSlotBytes;  // of most launches
+  const trace::FileHeader* head = g_header.load(std::memory_order_relaxed);
+  if (!head) return;
+  prefetch_to_write(&head->reserved);
+  const char* next = t_thread.next_record;
+  if (!next) return;
+  for (std::size_t at = 0; at < kLaunchBytes; at += kLineBytes) prefetch_to_write(next + at);
+}
+
+STREAMSAN_HOT_CODE Slot reserve(unsigned continuations) {
   const std::uint64_t count = 1 + continuations;
   for (;;) {
     trace::FileHeader* head = g_header.load(std::memory_order_acquire);
     if (!head || !recording()) return {};
     std::uint64_t at = head->reserved.fetch_add(count, std::memory_order_acq_rel);
-    trace::Record* base = chunk(at / trace::kChunkSlots);
+    trace::Record* base = newest_chunk(at / trace::kChunkSlots);
     if (!base) return {};
     std::uint64_t within = at % trace::kChunkSlots;
     if (within + count <= trace::kChunkSlots) [[likely]] {
       trace::Record* record = base + within;
       record->continuations = static_cast<std::uint8_t>(continuations);
+      t_thread.next_record = reinterpret_cast<const char*>(record + count);
       return {record, at};
     }
     pad(at, at + count);
   }
 }
 
-void publish(Slot slot, trace::State state) {
+STREAMSAN_HOT_CODE void publish(Slot slot, trace::State state) {
   if (slot) slot.record->state.store(static_cast<std::uint32_t>(state), std::memory_order_release);
 }
 

@@ -31,6 +31,9 @@ int open_trace(const char* path);
 /// Forgets the trace without touching it: for the child of a fork.
 void abandon_trace();
 
+/// A record will be written soon: the lines it will need are fetched meanwhile.
+void expect_record();
+
 /// Takes the next 1 + continuations slots. The header fields of the record are zero.
 Slot reserve(unsigned continuations);
 

@@ -11,6 +11,7 @@
 #include "interposer/host/address_filter.h"
 #include "interposer/host/guards.h"
 #include "interposer/host/loans.h"
+#include "interposer/hot.h"
 
 namespace streamsan::recorder {
 
@@ -128,7 +129,7 @@ void guard_no_more(std::uint64_t begin, std::uint64_t bytes) {
   }
 }
 
-bool near_host_memory(std::uint64_t address) { return g_near.may_hold(address); }
+STREAMSAN_HOT_CODE bool near_host_memory(std::uint64_t address) { return g_near.may_hold(address); }
 
 HostRegion* find_host_region(std::uint64_t address) {
   const std::size_t at = first_ending_after(address);

@@ -290,6 +290,33 @@ TEST_F(Knowledge, TheFirstOfAKeyIsFirstOnce) {
   EXPECT_FALSE(first_of_key(launch(1, 1, 1))) << "and is not forgotten when there is a result";
 }
 
+TEST_F(Knowledge, ManyKeysAreEachFirstOnce) {
+  constexpr std::uint64_t kKeys = 5'000;  // more than are kept where it is looked first
+  for (int time = 0; time < 3; ++time) {
+    for (std::uint64_t key = 10; key < kKeys; ++key) {
+      ASSERT_EQ(first_of_key(launch(1, 1, key)), time == 0) << key;
+      ASSERT_FALSE(first_of_key(launch(1, 1, key))) << key;
+    }
+  }
+}
+
+TEST_F(Knowledge, TheFirstOfAKeyIsFirstAlsoBesideOthers) {
+  // What another thread learns of the key in between must not take the answer away for good.
+  constexpr std::uint64_t kKeys = 20'000;
+  std::atomic<std::uint64_t> at{10};
+  std::thread other([&] {
+    for (std::uint64_t key = 0; key < kKeys; key = at.load()) give_up(launch(1, 1, key));
+  });
+  std::uint64_t lost = 0;
+  for (std::uint64_t key = 10; key < kKeys; at.store(++key)) {
+    bool first = false;
+    for (int time = 0; time < 4; ++time) first |= first_of_key(launch(1, 1, key));
+    lost += !first;
+  }
+  other.join();
+  EXPECT_EQ(lost, 0u);
+}
+
 TEST_F(Knowledge, TheFirstOfAKeyIsOneThread) {
   constexpr std::uint64_t kKeys = 20'000;
   constexpr int kThreads = 4;
