@@ -11,7 +11,7 @@
 // patching and unpatching take some 0.2 ms, a patched kernel runs at a fraction of its speed (measured on an H200 with
 // driver 580: 28 times slower where memory bounds it), an unpatched one at full speed again.
 //
-// What the mere subscription costs at every call of the run-time library is undone: runtime_callbacks.h.
+// What the mere subscription costs at every call of the driver and of the run-time library is undone: api_callbacks.h.
 //
 // What was learned on the way about the library of CUDA 13.0:
 //   * The subscription must be there before the context is made; modules of earlier contexts cannot be patched.
@@ -37,7 +37,7 @@
 
 #include "interposer/clock.h"
 #include "interposer/footprints/device_marks.h"
-#include "interposer/footprints/runtime_callbacks.h"
+#include "interposer/footprints/api_callbacks.h"
 #include "interposer/footprints/sanitizer_api.h"
 #include "interposer/footprints/tensor_code.h"
 #include "interposer/footprints/worker.h"
@@ -100,7 +100,7 @@ constinit StreamSanHost g_host{};
 constinit SanitizerApi g_api{};
 constinit DriverCalls g_driver{};
 constinit Sanitizer_SubscriberHandle g_subscriber{};
-constinit RuntimeCallbacks g_runtime_callbacks{};
+constinit ApiCallbacks g_api_callbacks{};
 Context g_contexts[kMostContexts];
 Current g_current;
 Runs g_runs;
@@ -286,10 +286,10 @@ const char* start(const StreamSanHost* host) {
   g_host = *host;
   if (!g_driver.find(g_host)) return "the driver is too old (CUDA 12.4 or later is needed)";
   if (const char* problem = load_sanitizer(g_host.sanitizer_library, g_api)) return problem;
-  g_runtime_callbacks.remember(
+  g_api_callbacks.remember(
       reinterpret_cast<decltype(&::cuGetExportTable)>(g_host.driver_entry("cuGetExportTable")));
   const SanitizerResult subscribed = g_api.subscribe(&g_subscriber, on_callback, nullptr);
-  g_runtime_callbacks.restore();  // at once: somebody else may subscribe from here on
+  g_api_callbacks.restore();  // at once: somebody else may subscribe from here on
   if (subscribed != SANITIZER_SUCCESS) return sanitizer_problem("subscribing to the Sanitizer", subscribed);
   g_api.enable_callback(1, g_subscriber, SANITIZER_CB_DOMAIN_RESOURCE, SANITIZER_CBID_RESOURCE_MODULE_LOADED);
   return nullptr;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "interposer/footprints/runtime_callbacks.h"
+#include "interposer/footprints/api_callbacks.h"
 
 #include <dlfcn.h>
+
+#include <algorithm>
 
 namespace streamsan::footprints {
 namespace {
@@ -26,7 +28,7 @@ std::uint32_t load(const std::uint32_t& flag) { return __atomic_load_n(&flag, __
 
 }  // namespace
 
-void RuntimeCallbacks::remember(decltype(&::cuGetExportTable) get_table) {
+void ApiCallbacks::remember(decltype(&::cuGetExportTable) get_table) {
   flags_ = nullptr;
   CUuuid id;
   __builtin_memcpy(&id, kTableId, sizeof id);
@@ -40,19 +42,22 @@ void RuntimeCallbacks::remember(decltype(&::cuGetExportTable) get_table) {
   std::size_t count = 0;
   table.get_flags(&found, &count);
   auto* flags = static_cast<std::uint32_t*>(found);
-  if (!flags || count != kFlags || object_of(flags) != driver || object_of(flags + kFlags - 1) != driver) return;
-  for (std::size_t i = 0; i < kFlags; ++i) {
-    const std::uint32_t flag = load(flags[i]);
-    if (flag > 1) return;
-    were_set_[i] = flag != 0;
-  }
+  const auto lies_in_driver = [driver](const std::uint32_t* flag) { return object_of(flag) == driver; };
+  if (!flags || count != kOfRuntime || !lies_in_driver(flags) || !lies_in_driver(flags + kOfRuntime - 1)) return;
+  count_ = kOfRuntime + (lies_in_driver(flags + kOfRuntime + kMostOfDriver - 1) ? kMostOfDriver : 0);
+  for (std::size_t i = 0; i < count_; ++i) before_[i] = load(flags[i]);
+  if (std::any_of(before_, before_ + kOfRuntime, [](std::uint32_t flag) { return flag > 1; })) return;
   flags_ = flags;
 }
 
-void RuntimeCallbacks::restore() {
+void ApiCallbacks::restore() {
   if (!flags_) return;
-  for (std::size_t i = 0; i < kFlags; ++i) {
-    if (!were_set_[i] && load(flags_[i]) == 1) __atomic_store_n(&flags_[i], 0, __ATOMIC_RELAXED);
+  const auto was_set = [this](std::size_t i) { return before_[i] == 0 && load(flags_[i]) == 1; };
+  std::size_t end = kOfRuntime;
+  while (end < count_ && was_set(end)) ++end;
+  if (end - kOfRuntime < kFewestOfDriver) end = kOfRuntime;
+  for (std::size_t i = 0; i < end; ++i) {
+    if (was_set(i)) __atomic_store_n(&flags_[i], 0, __ATOMIC_RELAXED);
   }
 }
 
