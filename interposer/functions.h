@@ -45,8 +45,8 @@ void kernels_going();
 /// Asks the driver on first sight, and writes the Function record. nullptr: no room.
 const Function* function_info(std::uint64_t handle);
 
-/// function_info() will be asked about it: what that needs is fetched meanwhile, in two steps, of which the second waits
-/// for the first.
+/// function_info() will be asked about it: what that needs is fetched meanwhile, in two steps, of which the second
+/// waits for the first.
 void expect_function(std::uint64_t handle);
 void expect_description(std::uint64_t handle);
 

@@ -20,7 +20,7 @@ namespace {
 // the single order of these operations, at least one of two sees the other.
 constinit std::atomic<std::uint32_t> g_inside{0};
 STREAMSAN_HOT_DATA constinit std::atomic<std::uint32_t> g_closed{0};  // a futex
-constinit int g_cancel_state = 0;                  // of the thread that has the gate: it must live to open it
+constinit int g_cancel_state = 0;  // of the thread that has the gate: it must live to open it
 
 long futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value, const timespec* timeout) {
   return syscall(SYS_futex, &word, operation | FUTEX_PRIVATE_FLAG, value, timeout, nullptr, 0);

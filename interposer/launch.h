@@ -30,7 +30,7 @@ class Launch {
  public:
   explicit Launch(const LaunchCall& call) : call_(call) {}
   /// Before the real call: has the launch measured, if that is wanted. The arguments are read only then: a call the
-  /// driver refuses need not have valid ones.
+  /// driver refuses need not have valid ones. `frame`: __builtin_frame_address(0) of the wrapper.
   void before(const void* frame);
   /// After before(): this very launch is measured.
   [[nodiscard]] bool measured() const { return measuring_; }

@@ -207,9 +207,8 @@ inline bool described_layout(const void* runtime, unsigned minor, PythonLayout& 
     return static_cast<std::uint16_t>(word[index]);
   };
   const bool as_expected = word[at.localsplusnames] == word[at.firstlineno] + kFirstLineToVariables;
-  const std::uint16_t version = as_expected
-                                    ? static_cast<std::uint16_t>(offset(at.firstlineno) + kFirstLineToVersion)
-                                    : PythonLayout::kNone;
+  const std::uint16_t version =
+      as_expected ? static_cast<std::uint16_t>(offset(at.firstlineno) + kFirstLineToVersion) : PythonLayout::kNone;
   out = {.thread_frame = offset(at.current_frame),
          .frame_in_hop = PythonLayout::kNone,
          .frame_previous = offset(at.previous),

@@ -16,11 +16,11 @@
 // COST. A process without Python pays for one test of a byte. One with Python reads four or five words a frame, and
 // makes a hash of them (python_chain), which says whether the stack is a known one; stack.cpp asks that for every call.
 // Names and lines are read once for each place in the program: a place is known again by its code object, instruction,
-// its names and its table of lines, so that a new code object at an old address is not taken for the old one. The hash of
-// a chain does not read tables, which nobody else does: each would come from far away (hot.h). From 3.12 on a code object
-// has a number that no other one of its interpreter had. (Where it has none, the hash takes of the table where it is, how long, and both
-// its ends: a function that is made again with other lines in its middle only, at the same addresses, while its callers
-// stay where they were, may get its old lines.)
+// its names and its table of lines, so that a new code object at an old address is not taken for the old one. The hash
+// of a chain does not read tables, which nobody else does: each would come from far away (hot.h). From 3.12 on a code
+// object has a number that no other one of its interpreter had. (Where it has none, the hash takes of the table where
+// it is, how long, and both its ends: a function that is made again with other lines in its middle only, at the same
+// addresses, while its callers stay where they were, may get its old lines.)
 //
 // TRUST. The layout (python_layout.h) is that of the interpreter's minor version, its type of code objects has the size
 // that goes with it, and the first walk asks the kernel of each word whether it can be read. Later walks check that

@@ -16,16 +16,12 @@
 // What was learned on the way about the library of CUDA 13.0:
 //   * The subscription must be there before the context is made; modules of earlier contexts cannot be patched.
 //   * Adding or patching inside a launch callback deadlocks for any stream but the default one. Outside it waits until
-//   the
-//     context has no work left, like loading a module does.
+//     the context has no work left, like loading a module does.
 //   * Another subscriber (CUPTI: Nsight, torch.profiler) means silence: every call succeeds, no callback comes. Seen
-//   here
-//     as patches that cannot be added or a launch that was never announced. Unsubscribing then crashes.
-//
+//     here as patches that cannot be added or a launch that was never announced. Unsubscribing then crashes.
 //   * Code must not be patched or unpatched under a running kernel of the module (illegal instruction). So patching
-//   happens
-//     when the GPU is idle, and the recorder holds back other launches until the module is unpatched. A kernel that
-//     does not end in time leaves its module patched, which is slow and right, until settle() finds the GPU idle.
+//     happens when the GPU is idle, and the recorder holds back other launches until the module is unpatched. A kernel
+//     that does not end in time leaves its module patched, which is slow and right, until settle() finds the GPU idle.
 #include "interposer/footprints/agent.h"
 
 #include <time.h>
@@ -36,8 +32,8 @@
 #include <new>
 
 #include "interposer/clock.h"
-#include "interposer/footprints/device_marks.h"
 #include "interposer/footprints/api_callbacks.h"
+#include "interposer/footprints/device_marks.h"
 #include "interposer/footprints/sanitizer_api.h"
 #include "interposer/footprints/tensor_code.h"
 #include "interposer/footprints/worker.h"
@@ -286,8 +282,7 @@ const char* start(const StreamSanHost* host) {
   g_host = *host;
   if (!g_driver.find(g_host)) return "the driver is too old (CUDA 12.4 or later is needed)";
   if (const char* problem = load_sanitizer(g_host.sanitizer_library, g_api)) return problem;
-  g_api_callbacks.remember(
-      reinterpret_cast<decltype(&::cuGetExportTable)>(g_host.driver_entry("cuGetExportTable")));
+  g_api_callbacks.remember(reinterpret_cast<decltype(&::cuGetExportTable)>(g_host.driver_entry("cuGetExportTable")));
   const SanitizerResult subscribed = g_api.subscribe(&g_subscriber, on_callback, nullptr);
   g_api_callbacks.restore();  // at once: somebody else may subscribe from here on
   if (subscribed != SANITIZER_SUCCESS) return sanitizer_problem("subscribing to the Sanitizer", subscribed);

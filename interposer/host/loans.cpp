@@ -196,7 +196,8 @@ void lend(std::uint64_t begin, std::uint64_t bytes, LoanUse use, StreamArgument 
   add(begin, end, use, stream, region, operation);
 }
 
-STREAMSAN_HOT_CODE void lend_from(const std::uint64_t* pointers, unsigned count, StreamArgument stream, std::uint64_t position) {
+STREAMSAN_HOT_CODE void lend_from(const std::uint64_t* pointers, unsigned count, StreamArgument stream,
+                                  std::uint64_t position) {
   std::uint64_t far = ~std::uint64_t{0};  // the part last found to hold nothing: lists of tensors lie close together
   for (unsigned i = 0; i < count; ++i) {
     const std::uint64_t pointer = trace::word_address(pointers[i]);
