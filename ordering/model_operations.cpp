@@ -24,7 +24,7 @@ std::vector<Lane*> Model::Impl::peers_of(const Lane& lane, Address dst, Address 
     known &= allocation->info.context.has_value();
     if (known) between.push_back(contexts.index_of(*allocation->info.context));
   }
-  // Within one device, in its own stream. In that of another device it was not measured: taken for a barrier.
+  // Within one device, in its own stream. In that of another device it is a barrier for both (measured).
   if (known && between[0] == between[1] && between[0] == lane.context) return {};
   if (!known) {  // on any device
     between.resize(contexts.size());
