@@ -21,16 +21,12 @@
 
 #include <cstring>
 
+#include "first_device.h"
 #include "must.h"
 #include "sleeps.h"
 
 static void work() {
-  CUdevice device;
-  CUcontext context;
-  must(cuInit(0));
-  must(cuDeviceGet(&device, 0));
-  must(cuDevicePrimaryCtxRetain(&context, device));
-  must(cuCtxSetCurrent(context));
+  use_first_device();
   CUstream stream;
   must(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
   CUdeviceptr buffer, other;

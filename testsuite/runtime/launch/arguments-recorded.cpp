@@ -15,6 +15,7 @@
 // CHECK-NOT: Arguments
 #include <cuda.h>
 
+#include "first_device.h"
 #include "must.h"
 
 static const char kModule[] = R"(
@@ -28,12 +29,7 @@ static const char kModule[] = R"(
 )";
 
 int main() {
-  must(cuInit(0));
-  CUdevice device;
-  must(cuDeviceGet(&device, 0));
-  CUcontext context;
-  must(cuDevicePrimaryCtxRetain(&context, device));
-  must(cuCtxSetCurrent(context));
+  use_first_device();
   CUmodule module;
   must(cuModuleLoadData(&module, kModule));
   const auto launch = [module](const char* name, void* argument) {

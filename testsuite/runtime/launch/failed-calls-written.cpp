@@ -43,6 +43,7 @@
 
 #include <cstring>
 
+#include "first_device.h"
 #include "must.h"
 
 static CUevent destroyed_event() {
@@ -52,22 +53,13 @@ static CUevent destroyed_event() {
   return event;
 }
 
-static void start() {
-  CUdevice device;
-  CUcontext context;
-  must(cuInit(0));
-  must(cuDeviceGet(&device, 0));
-  must(cuDevicePrimaryCtxRetain(&context, device));
-  must(cuCtxSetCurrent(context));
-}
-
 static void fails(CUresult result) {
   if (result == CUDA_SUCCESS) std::_Exit(98);
 }
 
 int main(int argc, char** argv) {
   const char* mode = argc > 1 ? argv[1] : "";
-  start();
+  use_first_device();
   CUstream stream;
   must(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
   if (!std::strcmp(mode, "often")) {
@@ -79,7 +71,7 @@ int main(int argc, char** argv) {
     CUevent gone = destroyed_event();
     for (int i = 0; i < 130; ++i) fails(cuEventRecord(gone, stream));
     if (fork() == 0) {
-      start();
+      use_first_device();
       CUstream own;
       must(cuStreamCreate(&own, CU_STREAM_NON_BLOCKING));
       fails(cuEventRecord(destroyed_event(), own));

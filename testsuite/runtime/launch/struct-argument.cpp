@@ -16,6 +16,7 @@
 // CHECK: main{{.*}}[[CLEAR]]
 #include <cuda.h>
 
+#include "first_device.h"
 #include "must.h"
 
 struct Job {
@@ -36,12 +37,7 @@ static const char kModule[] = R"(
 )";
 
 int main() {
-  must(cuInit(0));
-  CUdevice device;
-  must(cuDeviceGet(&device, 0));
-  CUcontext context;
-  must(cuDevicePrimaryCtxRetain(&context, device));
-  must(cuCtxSetCurrent(context));
+  use_first_device();
   CUmodule module;
   must(cuModuleLoadData(&module, kModule));
   CUfunction transform;

@@ -11,15 +11,11 @@
 // CHECK: {{cuGraphAddEmptyNode.*3|3.*cuGraphAddEmptyNode}}
 #include <cuda.h>
 
+#include "first_device.h"
 #include "must.h"
 
 int main() {
-  must(cuInit(0));
-  CUdevice device;
-  must(cuDeviceGet(&device, 0));
-  CUcontext context;
-  must(cuDevicePrimaryCtxRetain(&context, device));
-  must(cuCtxSetCurrent(context));
+  use_first_device();
   CUgraph graph;
   must(cuGraphCreate(&graph, 0));
 #ifndef MODELLED

@@ -21,6 +21,7 @@
 
 #include <cstring>
 
+#include "first_device.h"
 #include "must.h"
 
 static CUdeviceptr buffer;
@@ -29,12 +30,7 @@ static bool racy;
 
 __attribute__((constructor(101))) static void before_main(int argc, char** argv) {
   racy = argc > 1 && !std::strcmp(argv[1], "race");
-  CUdevice device;
-  CUcontext context;
-  must(cuInit(0));
-  must(cuDeviceGet(&device, 0));
-  must(cuDevicePrimaryCtxRetain(&context, device));
-  must(cuCtxSetCurrent(context));
+  use_first_device();
   must(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
   must(cuMemAlloc(&buffer, 4096));
   must(cuMemsetD8Async(buffer, 1, 4096, stream));

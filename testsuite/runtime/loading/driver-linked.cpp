@@ -15,15 +15,11 @@
 // CHECK: allocated by cuMemAlloc
 #include <cuda.h>
 
+#include "first_device.h"
 #include "must.h"
 
 int main() {
-  must(cuInit(0));
-  CUdevice device;
-  must(cuDeviceGet(&device, 0));
-  CUcontext context;
-  must(cuDevicePrimaryCtxRetain(&context, device));
-  must(cuCtxSetCurrent(context));
+  use_first_device();
   void* host;
   must(cuMemHostAlloc(&host, 4096, 0));
   CUdeviceptr buffer;

@@ -16,15 +16,11 @@
 // CHECK: allocated by cuMemMap
 #include <cuda.h>
 
+#include "first_device.h"
 #include "must.h"
 
 int main() {
-  must(cuInit(0));
-  CUdevice device;
-  must(cuDeviceGet(&device, 0));
-  CUcontext context;
-  must(cuDevicePrimaryCtxRetain(&context, device));
-  must(cuCtxSetCurrent(context));
+  const CUdevice device = use_first_device();
   CUmemAllocationProp properties = {};
   properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
   properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
