@@ -3,6 +3,7 @@
 
 #include <array>
 #include <atomic>
+#include <initializer_list>
 
 #include "interposer/handle_table.h"
 #include "interposer/hot.h"

@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 
+#include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 
@@ -38,10 +39,12 @@ void write_times(const StreamSanTime* times, std::uint64_t count) {
 }
 
 /// Into the report: whoever reads the trace is told, once.
-template <typename... Values>
-void tell(const char* format, Values... values) {
+[[gnu::format(printf, 1, 2)]] void tell(const char* format, ...) {
   char line[1024];
-  const int length = std::snprintf(line, sizeof line, format, values...);
+  va_list values;
+  va_start(values, format);
+  const int length = std::vsnprintf(line, sizeof line, format, values);
+  va_end(values);
   if (length <= 0) return;
   const auto bytes =
       static_cast<std::size_t>(length) < sizeof line ? static_cast<std::size_t>(length) : sizeof line - 1;

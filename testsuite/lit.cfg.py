@@ -76,14 +76,13 @@ include = quote(os.path.join(config.source_root, "include"))
 # program of the suite calls: with them nvcc takes half as long again for a small program. They count as included.
 nvcc = (f"{quote(config.nvcc)} -g -std=c++17 -D_GLIBCXX_BITS_SPECFUN_H -arch=sm_90 "
         f"-I{quote(os.path.join(tools, '..', 'runtime', 'inputs'))} -I{include}")
-stubs = os.path.join(config.cuda_library_dir, "stubs")
 if gpu:
     static, shared = "-cudart static", "-cudart shared"
-    driver_library = f"-L{quote(stubs)} -lcuda"
+    driver_library = f"-L{quote(os.path.join(config.cuda_library_dir, 'stubs'))} -lcuda"
     shared_library = f"-Xlinker -rpath={quote(config.cuda_library_dir)}"
 else:
     static = shared = "-cudart none"
-    driver_library = f"-L{quote(stubs)} -lcuda"
+    driver_library = f"-L{quote(config.null_dir)} -lcuda"
     shared_library = f"-L{quote(config.null_dir)} -lcudart"
 static_library = "" if gpu else quote(os.path.join(config.null_dir, "libnullcudart.a"))
 

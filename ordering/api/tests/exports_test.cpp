@@ -15,6 +15,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "ordering/api/row.h"
 
@@ -64,7 +65,10 @@ std::string output_of(const char* command) {
   return out;
 }
 
+constexpr std::string_view kStub = STREAMSAN_LIBCUDA_STUB;
+
 TEST(ApiExports, every_export_has_a_row) {
+  if (kStub.empty()) GTEST_SKIP() << "this toolkit has no stubs/libcuda.so";
   const auto exports = exported_functions(contents(STREAMSAN_LIBCUDA_STUB));
   ASSERT_GT(exports.size(), 600u) << STREAMSAN_LIBCUDA_STUB << " is not a 64-bit libcuda";
   for (const std::string& symbol : exports) {
@@ -73,6 +77,7 @@ TEST(ApiExports, every_export_has_a_row) {
 }
 
 TEST(ApiExports, every_row_is_exported) {
+  if (kStub.empty()) GTEST_SKIP() << "this toolkit has no stubs/libcuda.so";
   const auto exports = exported_functions(contents(STREAMSAN_LIBCUDA_STUB));
   for (const Row& row : kRows) {
     EXPECT_TRUE(exports.contains(std::string(row.symbol))) << row.symbol << " has a row and is not exported";

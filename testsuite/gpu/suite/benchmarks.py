@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Callable, Optional
 
 from suite import cases_syncs, machine, measure, sync_advice
-from suite.build import BuildError
+from suite.build import BuildError, libcuda_folder
 from suite.case import MEASURED
 from suite.pairs import Failed, Rule, Unavailable, take
 from suite.results import BENCHMARK, FAIL, SKIP, TIME_LIMIT
@@ -156,7 +156,7 @@ class Benchmarks:
         self.results.benchmark("sync-advice", pairs=ADVICE_PAIRS, **sync_advice.numbers(pairs))
 
     def driver_call(self):
-        program = self.built("driver_call.cpp", "-cudart", "none", f"-L{machine.toolkit()}/lib64/stubs", "-lcuda")
+        program = self.built("driver_call.cpp", "-cudart", "none", f"-L{libcuda_folder(self.runner.null)}", "-lcuda")
 
         def means(taken, options):
             """Added to a call, by pair."""

@@ -27,13 +27,18 @@ def output_path(folder, target):
     return Path(folder) / f"{Path(target.source).stem}-{digest}{suffix}"
 
 
+def libcuda_folder(null=None):
+    """Where -lcuda is found when a program is linked. A toolkit made of Python wheels has no stub, the null driver is one."""
+    return null or machine.toolkit() / "lib64" / "stubs"
+
+
 def command(target, output, null=None):
     root = machine.toolkit()
     flags = list(target.flags)
     libraries = []
     if "-lcuda" in flags:
         flags.remove("-lcuda")
-        libraries += [f"-L{root}/lib64/stubs", "-lcuda"]
+        libraries += [f"-L{libcuda_folder(null)}", "-lcuda"]
     shared_cudart = "shared" in flags
     if null and "-ptx" not in flags:
         if "-cudart" in flags:

@@ -19,7 +19,7 @@ def output_of(*command):
 @functools.cache
 def toolkit():
     """The folder of the CUDA toolkit, the one whose nvcc is on the path first."""
-    for candidate in (os.environ.get("CUDA_HOME"), "/usr/local/cuda"):
+    for candidate in (os.environ.get("CUDA_PATH"), os.environ.get("CUDA_HOME"), "/usr/local/cuda"):
         if candidate and (Path(candidate) / "bin" / "nvcc").exists():
             return Path(candidate)
     nvcc = shutil.which("nvcc")
