@@ -47,7 +47,7 @@ config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".cu", ".cpp", ".test"]
 config.test_source_root = os.path.dirname(os.path.abspath(__file__))
 # Folders of other test runners, and what tests include or compile beside themselves.
-config.excludes = ["nulldriver", "nullcudart", "gpu", "html", "benchmarks", "analyzer", "unit", "inputs", "programs", "tools"]
+config.excludes = ["nulldriver", "nullcudart", "gpu", "html", "benchmarks", "analyzer", "unit", "inputs", "programs", "scripts", "tools"]
 
 gpu = lit_config.params.get("gpu", "0") not in ("", "0")
 config.available_features.add("gpu" if gpu else "nulldriver")
