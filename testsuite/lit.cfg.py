@@ -11,7 +11,7 @@ with -DFIXED from the same source:
 
 Two modes. By default the programs run on the null driver: calls succeed, nothing is computed, kernels do not run; the
 order of the calls, which is all StreamSan judges, is that of a real run. The code of kernels is not read either: most
-of them have none (tools/without-code); those of runtime/code have. `--param gpu=1` builds and runs the same files
+of them have none; those of runtime/code have. `--param gpu=1` builds and runs the same files
 with the real cudart and driver. Only a test that asks the null driver itself something REQUIRES: nulldriver.
 
     %build          nvcc, cudart linked statically (the default of nvcc, and so what most programs are)
@@ -39,6 +39,7 @@ with the real cudart and driver. Only a test that asks the null driver itself so
 """
 import os
 import shlex
+import subprocess
 
 import lit.formats
 
@@ -51,6 +52,10 @@ config.excludes = ["nulldriver", "nullcudart", "gpu", "html", "benchmarks", "ana
 
 gpu = lit_config.params.get("gpu", "0") not in ("", "0")
 config.available_features.add("gpu" if gpu else "nulldriver")
+# Tests of a machine without a driver cannot run where there is one.
+find_driver = [config.python, "-c", "import ctypes; ctypes.CDLL('libcuda.so.1')"]
+if subprocess.run(find_driver, env={"LD_LIBRARY_PATH": ""}, capture_output=True, check=False).returncode != 0:
+    config.available_features.add("no-driver")
 if os.geteuid() == 0:
     config.available_features.add("root")
 
@@ -67,7 +72,7 @@ for name in ("HOME", "TMPDIR"):
 config.environment["NO_COLOR"] = "1"
 if not gpu:
     config.environment["LD_LIBRARY_PATH"] = config.null_dir
-    # Nothing can be measured there, and StreamSan's own agent need not find that out in every test.
+    # For programs that are run without the launcher; see `defaults` for the others.
     config.environment["STREAMSAN_OPTIONS"] = "footprints=inferred"
 
 # -O0 keeps every line of a program where the report is to find it; one test builds with -O2.
@@ -89,7 +94,11 @@ static_library = "" if gpu else quote(os.path.join(config.null_dir, "libnullcuda
 # nvcc wants the library behind the sources that use it, and a test names its sources last.
 build = f"{quote(os.path.join(tools, 'build'))}"
 # A program that hangs fails its test and not the whole suite. (lit's own time limit needs a package that may be absent.)
-streamsan = f"{quote(os.path.join(tools, 'without-code'))} timeout -k 5 120 {quote(config.streamsan)}"
+# Most kernels of the suite have no body: they stand for any kernel of their signature. Their code would say that they
+# touch nothing. On the null driver nothing can be measured either, and StreamSan's own agent, on a machine that has
+# NVIDIA's library, need not find that out in every test.
+defaults = "kernel_code=0" if gpu else "kernel_code=0 footprints=inferred"
+streamsan = f"{quote(os.path.join(tools, 'default-options'))} {defaults} -- timeout -k 5 120 {quote(config.streamsan)}"
 run = f"{streamsan} run --"
 expect = quote(os.path.join(tools, "expect-exit"))
 footprints = "" if gpu else "footprints=inferred,kernel_code=1,"

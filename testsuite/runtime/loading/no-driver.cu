@@ -2,7 +2,7 @@
 //
 // A machine without a driver: the program meets the same failure as without StreamSan, and says the same.
 //
-// REQUIRES: nulldriver
+// REQUIRES: nulldriver, no-driver
 // RUN: %build %s -o %t
 // RUN: env LD_LIBRARY_PATH= %expect 3 %t > %t.plain 2>&1
 // RUN: env LD_LIBRARY_PATH= %expect 3 %run %t > %t.under 2>&1
