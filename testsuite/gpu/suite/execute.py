@@ -20,12 +20,14 @@ from suite.expect import Outcome
 
 
 def find_product(tree):
-    """(launcher, preload library) of a build tree or of an installation; None for what is not there."""
+    """(launcher, preload library) of a build tree, of an installation, or of a virtual environment with the wheel; None
+    for what is not there."""
     def first(*places):
-        return next((Path(tree) / place for place in places if (Path(tree) / place).exists()), None)
+        return next((found for place in places for found in sorted(Path(tree).glob(place))), None)
 
     return (first("bin/streamsan", "cli/streamsan"),
-            first("lib/libstreamsan.so", "lib/streamsan/libstreamsan.so", "interposer/libstreamsan.so"))
+            first("lib/libstreamsan.so", "lib/streamsan/libstreamsan.so", "interposer/libstreamsan.so",
+                  "lib/python3*/site-packages/streamsan/**/libstreamsan.so"))
 
 
 class Runner:

@@ -114,6 +114,13 @@ class Execute(unittest.TestCase):
         self.assertEqual(find_product(self.folder),
                          (self.folder / "cli/streamsan", self.folder / "lib/streamsan/libstreamsan.so"))
 
+    def test_a_product_is_found_in_a_virtual_environment(self):
+        library = "lib/python3.12/site-packages/streamsan/lib/libstreamsan.so"
+        for place in ("bin/streamsan", library):
+            (self.folder / place).parent.mkdir(parents=True)
+            (self.folder / place).touch()
+        self.assertEqual(find_product(self.folder), (self.folder / "bin/streamsan", self.folder / library))
+
     def test_a_report_cut_short_is_none(self):
         path = self.folder / "report.json"
         self.assertIsNone(read_report(path))
