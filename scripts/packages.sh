@@ -163,7 +163,7 @@ install_cuda_wheels() {
   say "Installing the CUDA compiler from PyPI into .cache/cuda"
   local version=13.0 part
   local wheels=()
-  for part in cuda-nvcc cuda-crt nvvm cuda-runtime cuda-cccl cuda-cupti nvtx cuda-sanitizer-api; do
+  for part in cuda-nvcc cuda-crt nvvm cuda-runtime cuda-profiler-api cuda-cccl cuda-cupti nvtx cuda-sanitizer-api; do
     wheels+=("nvidia-$part==$version.*")
   done
   "$python_tools/bin/pip" install --quiet --upgrade --target "$cache/cuda" "${wheels[@]}" ||
