@@ -11,7 +11,7 @@
 #include <system_error>
 
 #include "cli/trace_judge.h"
-#include "interposer/trace/format.h"
+#include "trace/format.h"
 
 namespace streamsan::cli {
 bool is_trace(const std::string& path) {

@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "cli/trace_judge.h"
-#include "interposer/trace/reader.h"
+#include "trace/reader.h"
 #include "judge/footprints.h"
 #include "judge/hazards.h"
 #include "judge/judge.h"

@@ -11,7 +11,7 @@
 #include <mutex>
 #include <string>
 
-#include "interposer/trace/format.h"
+#include "trace/format.h"
 
 namespace streamsan::cli {
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "interposer/trace/reader.h"
+#include "trace/reader.h"
 #include "judge/explain_syncs.h"
 #include "judge/symbolizer.h"
 #include "judge/sync_replay.h"

@@ -12,7 +12,7 @@
 
 #include "cli/options.h"
 #include "cli/trace_judge.h"
-#include "interposer/trace/reader.h"
+#include "trace/reader.h"
 #include "judge/syncs.h"
 
 namespace streamsan::judge {

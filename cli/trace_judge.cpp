@@ -11,7 +11,7 @@
 #include "cli/liveness.h"
 #include "cli/outputs.h"
 #include "cli/sync_judge.h"
-#include "interposer/trace/reader.h"
+#include "trace/reader.h"
 #include "judge/explain.h"
 #include "judge/hazards.h"
 #include "judge/hints.h"

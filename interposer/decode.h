@@ -11,7 +11,7 @@
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>
 
-#include "interposer/trace/format.h"
+#include "trace/format.h"
 #include "ordering/api/row.h"
 #include "ordering/types.h"
 

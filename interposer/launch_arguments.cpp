@@ -6,7 +6,7 @@
 #include "interposer/handle_table.h"
 #include "interposer/hot.h"
 #include "interposer/pointer_regions.h"
-#include "interposer/trace/format.h"
+#include "trace/format.h"
 
 namespace streamsan::recorder {
 namespace {

@@ -10,7 +10,7 @@
 #include "interposer/driver.h"
 #include "interposer/hot.h"
 #include "interposer/process.h"
-#include "interposer/trace/format.h"
+#include "trace/format.h"
 
 namespace streamsan::recorder {
 

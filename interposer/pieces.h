@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "interposer/footprints/agent.h"
-#include "interposer/trace/format.h"
+#include "trace/format.h"
 
 namespace streamsan::recorder {
 

@@ -10,7 +10,7 @@
 #include "interposer/handle_table.h"
 #include "interposer/learning.h"
 #include "interposer/process.h"
-#include "interposer/trace/format.h"
+#include "trace/format.h"
 
 namespace streamsan::recorder {
 

@@ -232,7 +232,13 @@ void fill_header(trace::FileHeader& head) {
   head.chunk_bytes = trace::kChunkBytes;
   head.pid = static_cast<std::uint32_t>(getpid());
   head.api_rows = static_cast<std::uint32_t>(api::kRowCount);
-  head.api_hash = api::api_table_hash();
+  static constexpr std::uint64_t kTableHash = api::api_table_hash();
+  head.api_hash = kTableHash;
+  head.header_bytes = trace::kHeaderBytes;
+  head.functions_at = sizeof(trace::FileHeader);
+  head.functions_bytes = api::kSymbolBytes;
+  static_assert(sizeof(trace::FileHeader) + api::kSymbolBytes <= trace::kHeaderBytes);
+  std::memcpy(reinterpret_cast<char*>(&head) + head.functions_at, api::kSymbols, api::kSymbolBytes);
   head.start_time_ns =
       static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(now.tv_nsec);
   head.recorded_with = trace::kOptionsTold | (options().syncs ? std::uint32_t{trace::kWithSyncs} : 0) |

@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "interposer/trace/format.h"
+#include "trace/format.h"
 
 namespace streamsan::recorder {
 

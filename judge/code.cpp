@@ -7,7 +7,7 @@
 #include <cstring>
 #include <utility>
 
-#include "interposer/trace/format.h"
+#include "trace/format.h"
 #include "judge/build_id.h"
 
 namespace streamsan::judge {

@@ -29,7 +29,7 @@
 #include <utility>
 #include <vector>
 
-#include "interposer/trace/reader.h"
+#include "trace/reader.h"
 #include "judge/places.h"
 #include "judge/ptx/evaluate.h"
 #include "judge/ptx/library.h"

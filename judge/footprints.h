@@ -21,7 +21,7 @@
 #include <span>
 #include <vector>
 
-#include "interposer/trace/reader.h"
+#include "trace/reader.h"
 #include "ordering/flat_map.h"
 #include "ordering/model.h"
 

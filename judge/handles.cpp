@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "interposer/trace/format.h"
+#include "trace/format.h"
 
 namespace streamsan::judge {
 

@@ -21,7 +21,7 @@
 #include <string>
 #include <vector>
 
-#include "interposer/trace/reader.h"
+#include "trace/reader.h"
 #include "judge/judge.h"
 #include "judge/site_reader.h"
 #include "judge/symbolizer.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// See judge.h. Word positions are those of interposer/trace/format.h; the reader has checked all lengths.
+// See judge.h. Word positions are those of trace/format.h; the reader has checked all lengths.
 #include "judge/judge.h"
 
 #include <algorithm>
@@ -29,8 +29,6 @@ bool is_remark(Kind kind) { return kind == Kind::HostIdle || kind == Kind::GpuTi
 bool makes_calls(Kind kind) { return kind < Kind::Footprint && !trace::is_definition(kind); }
 
 }  // namespace
-
-const api::Row& Judge::row_of(const Record& record) { return api::kRows[record.api < api::kRowCount ? record.api : 0]; }
 
 void Judge::hazard(const ordering::Hazard& hazard) {
   if (probing_) {
@@ -63,14 +61,23 @@ void Judge::note_hidden_order(std::string_view what) {
   if (hidden_order_.empty()) hidden_order_ = what;
 }
 
-void Judge::unmodelled(const Item& item) {
-  std::string_view symbol = trace::payload_text(item.payload, 0, item.record->w[1]);
+Judge::Unmodelled& Judge::unmodelled_function(std::string_view symbol) {
   auto known = std::find_if(unmodelled_.begin(), unmodelled_.end(),
                             [symbol](const Unmodelled& each) { return each.symbol == symbol; });
   if (known == unmodelled_.end()) known = unmodelled_.insert(unmodelled_.end(), {std::string(symbol), 0});
-  known->calls = item.record->w[0];
+  return *known;
+}
+
+void Judge::unmodelled(const Item& item) {
+  std::string_view symbol = trace::payload_text(item.payload, 0, item.record->w[1]);
+  unmodelled_function(symbol).calls = item.record->w[0];
   const api::Row* row = api::find_row(symbol);
   if (row && row->effect.hides_order) note_hidden_order(symbol);
+}
+
+void Judge::foreign_call(const Item& item) {
+  places_.add_foreign(item.record->api, item.foreign);
+  if (makes_calls(item.record->kind) && item.record->kind != Kind::CallEnd) ++unmodelled_function(item.foreign).calls;
 }
 
 std::vector<std::string> Judge::unmodelled() const {
@@ -231,6 +238,7 @@ void Judge::take(const Item& item) {
   const Record& record = *item.record;
   const auto& w = record.w;
   ThreadId thread{record.thread};
+  if (!item.foreign.empty()) foreign_call(item);
   if (record.kind == Kind::CallEnd) return call_end(item);
   if (record.kind == Kind::GpuTime) return;  // of no thread
   // Definitions may be written in the middle of a blocking call; any other call of the thread means that it is over.

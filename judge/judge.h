@@ -12,6 +12,8 @@
 //   * ORDER THAT IS NOT SEEN. A few functions order work and are not modelled (api::Effect::hides_order), and captured
 //     events that a graph records or waits for (CU_EVENT_RECORD_EXTERNAL) are order made by a graph. From the first
 //     such call on a hazard may be an edge that was missed, so all of them are passed on as at most possible.
+//   * UNKNOWN FUNCTIONS. The trace may come from a recorder with a larger table (trace/functions.h). Their records say what
+//     they did; such calls are counted and named like those of functions that are not modelled.
 //   * FOOTPRINTS. A launch with a complete footprint (footprints.h) has the bytes that says, and no inferred accesses.
 //     Of one without, the kernel's code may tell some or all of the bytes (code.h).
 //     When a hazard is only possible and measuring would decide it, the judge asks for its kernels (asking.h).
@@ -27,7 +29,7 @@
 #include <utility>
 #include <vector>
 
-#include "interposer/trace/reader.h"
+#include "trace/reader.h"
 #include "judge/asking.h"
 #include "judge/code.h"
 #include "judge/event_misuse.h"
@@ -114,7 +116,9 @@ class Judge : private ordering::HazardSink {
   void ask_about(const ordering::Hazard& hazard);
   void note_hidden_order(std::string_view what);
   void unmodelled(const trace::Item& item);
-  static const api::Row& row_of(const trace::Record& record);
+  void foreign_call(const trace::Item& item);
+  Unmodelled& unmodelled_function(std::string_view symbol);
+  const api::Row& row_of(const trace::Record& record) const { return places_.row_of(record.api); }
   ordering::Call call(const trace::Record& record, std::uint32_t kernel = 0);
   void take(const trace::Item& item);
   void blocks(const trace::Item& item);

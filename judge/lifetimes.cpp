@@ -2,7 +2,7 @@
 //
 // The records that say what becomes of memory: allocations and blocks of pools, their ends, and what the host itself
 // does to bytes that the GPU may be using. See judge.h; the words of the records are those of
-// interposer/trace/format.h.
+// trace/format.h.
 //
 // WHAT THE HOST IS NOT BLAMED FOR. The recorder sees who touched memory, not on whose behalf:
 //   * inside of a blocking call of the driver the driver touches what the call was given; the call's own record says

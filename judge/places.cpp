@@ -17,6 +17,15 @@ constexpr std::size_t kMostFunctions = 1000;  // libc has fewer that matter; a d
 
 constexpr api::Row kNoCall{};
 
+/// The name a program writes: without the suffix for its default stream and the version.
+std::string_view base_of(std::string_view symbol) {
+  if (symbol.ends_with("_ptds") || symbol.ends_with("_ptsz")) symbol.remove_suffix(5);
+  const std::size_t version = symbol.rfind("_v");
+  const bool has_one = version != std::string_view::npos && version + 2 < symbol.size() &&
+                       symbol.find_first_not_of("0123456789", version + 2) == std::string_view::npos;
+  return has_one ? symbol.substr(0, version) : symbol;
+}
+
 }  // namespace
 
 Places::Places() : kernels_(1), functions_(1), sites_(1) {}
@@ -58,13 +67,30 @@ void Places::add_kernel(const trace::Item& item) {
   kernels_.push_back(std::move(kernel));
 }
 
+void Places::add_foreign(std::uint16_t api, std::string_view symbol) {
+  if (api < api::kRowCount || api >= kNoApi) return;
+  if (std::any_of(foreign_.begin(), foreign_.end(), [api](const auto& each) { return each->api == api; })) return;
+  Foreign& added = *foreign_.emplace_back(std::make_unique<Foreign>());
+  added.api = api;
+  added.symbol = symbol;
+  added.row.symbol = added.symbol;
+  added.row.base = base_of(added.symbol);
+}
+
+const api::Row& Places::row_of(std::uint16_t api) const {
+  if (api < api::kRowCount) return api::kRows[api];
+  const auto known =
+      std::find_if(foreign_.begin(), foreign_.end(), [api](const auto& each) { return each->api == api; });
+  return known == foreign_.end() ? api::kRows[0] : (*known)->row;
+}
+
 std::uint32_t Places::kernel_index(std::uint64_t function_id) const {
   const std::uint32_t* index = kernel_by_id_.find(function_id);
   return index ? *index : 0;
 }
 
 ordering::SiteId Places::site(std::uint16_t api, std::uint32_t kernel, std::uint32_t stack) {
-  if (api >= api::kRowCount) api = 0;
+  if (api >= kNoApi) api = 0;
   std::uint64_t key = std::uint64_t{api} << 52 | std::uint64_t{kernel} << 32 | stack;
   std::uint32_t& site = site_by_key_[key];
   if (site == 0) {
@@ -96,8 +122,7 @@ const Site& Places::at(ordering::SiteId site) const {
 
 const api::Row& Places::row(ordering::SiteId site) const {
   if (at(site).doer != Doer::Driver) return kNoCall;
-  std::uint16_t index = at(site).api;
-  return api::kRows[index < api::kRowCount ? index : 0];
+  return row_of(at(site).api);
 }
 
 std::vector<RawFrame> Places::frames(ordering::SiteId site) const {

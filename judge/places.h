@@ -14,11 +14,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "interposer/trace/reader.h"
+#include "trace/reader.h"
 #include "judge/pointer_roles.h"
 #include "ordering/api/row.h"
 #include "ordering/flat_map.h"
@@ -84,6 +85,8 @@ class Places {
   void add_stack(const trace::Item& item);
   void add_python_frame(const trace::Item& item);
   void add_kernel(const trace::Item& item);
+  /// A driver function of the trace that the table does not have, under the number that records have for it.
+  void add_foreign(std::uint16_t api, std::string_view symbol);
 
   /// Index of the kernel with the trace's function id; 0: not known.
   [[nodiscard]] std::uint32_t kernel_index(std::uint64_t function_id) const;
@@ -93,8 +96,10 @@ class Places {
   /// A site that no driver function was called at. `function`: its name, for Doer::Function.
   ordering::SiteId site_outside(Doer doer, std::string_view function, std::uint32_t stack);
   [[nodiscard]] const Site& at(ordering::SiteId site) const;
-  /// The table's row of the call; the row of an absurd number is the first one, and that of no call is empty.
+  /// The row of the call, and that of no call is empty.
   [[nodiscard]] const api::Row& row(ordering::SiteId site) const;
+  /// The table's row of the function, or one with nothing but its names; of an absurd number the table's first.
+  [[nodiscard]] const api::Row& row_of(std::uint16_t api) const;
   /// The function of libc that was called; else empty.
   [[nodiscard]] const std::string& function_of(ordering::SiteId site) const { return functions_[at(site).function]; }
   [[nodiscard]] const Kernel& kernel_of(ordering::SiteId site) const { return kernels_[at(site).kernel]; }
@@ -115,7 +120,14 @@ class Places {
     std::uint32_t modules = 0;  ///< known when it was defined
   };
 
+  struct Foreign {
+    std::uint16_t api = 0;
+    std::string symbol;
+    api::Row row;
+  };
+
   std::vector<Module> modules_;
+  std::vector<std::unique_ptr<Foreign>> foreign_;  ///< few, and rows stay where they are
   std::vector<std::uint64_t> addresses_;
   ordering::FlatMap<Stack> stacks_;
   std::vector<PythonFrame> python_;

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "interposer/trace/format.h"
+#include "trace/format.h"
 #include "judge/signature.h"
 
 namespace streamsan::judge {

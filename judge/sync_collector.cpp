@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// See sync_collector.h. Word positions are those of interposer/trace/format.h.
+// See sync_collector.h. Word positions are those of trace/format.h.
 #include "judge/sync_collector.h"
 
 #include <algorithm>

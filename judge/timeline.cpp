@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What each record becomes in the picture. Word positions are those of interposer/trace/format.h.
+// What each record becomes in the picture. Word positions are those of trace/format.h.
 #include "judge/timeline.h"
 
 #include <algorithm>

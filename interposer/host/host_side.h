@@ -4,7 +4,7 @@
 // of the call, so that nothing is decoded twice.
 #pragma once
 
-#include "interposer/trace/format.h"
+#include "trace/format.h"
 #include "interposer/writer.h"
 
 namespace streamsan::recorder {

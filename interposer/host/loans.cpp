@@ -10,7 +10,7 @@
 #include "interposer/hot.h"
 #include "interposer/process.h"
 #include "interposer/stack.h"
-#include "interposer/trace/format.h"
+#include "trace/format.h"
 #include "interposer/writer.h"
 
 namespace streamsan::recorder {

@@ -39,7 +39,7 @@
 
 #include "interposer/host/host_memory.h"
 #include "interposer/streams.h"
-#include "interposer/trace/format.h"
+#include "trace/format.h"
 
 namespace streamsan::recorder {
 

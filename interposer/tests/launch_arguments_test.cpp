@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "interposer/pointer_regions.h"
-#include "interposer/trace/format.h"
+#include "trace/format.h"
 
 namespace streamsan::recorder {
 namespace {

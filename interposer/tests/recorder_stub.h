@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "interposer/trace/format.h"
+#include "trace/format.h"
 
 namespace streamsan::testing {
 

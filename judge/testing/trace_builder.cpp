@@ -11,14 +11,15 @@
 #include "ordering/api/row.h"
 
 namespace streamsan::trace {
-namespace {
 
-std::uint16_t api_index(std::string_view symbol) {
+std::uint16_t TraceBuilder::api_index(std::string_view symbol) const {
+  if (!functions_.empty()) {
+    const auto found = std::find(functions_.begin(), functions_.end(), symbol);
+    return found == functions_.end() ? std::uint16_t{0} : static_cast<std::uint16_t>(found - functions_.begin());
+  }
   const api::Row* row = api::find_row(symbol);
-  return row ? static_cast<std::uint16_t>(row - api::kRows) : 0;
+  return row ? static_cast<std::uint16_t>(row - api::kRows) : std::uint16_t{0};
 }
-
-}  // namespace
 
 TraceBuilder::TraceBuilder() { slots_.reserve(4096); }
 
@@ -273,8 +274,13 @@ std::string TraceBuilder::bytes() const {
   header.slot_bytes = kSlotBytes;
   header.chunk_bytes = kChunkBytes;
   header.pid = pid_;
-  header.api_rows = static_cast<std::uint32_t>(api::kRowCount);
-  header.api_hash = api::api_table_hash();
+  std::string names(functions_.empty() ? std::string_view(api::kSymbols, api::kSymbolBytes) : std::string_view());
+  for (const std::string& name : functions_) (names += name) += '\0';
+  header.api_rows = static_cast<std::uint32_t>(functions_.empty() ? api::kRowCount : functions_.size());
+  header.api_hash = api::table_hash(names);
+  header.header_bytes = kHeaderBytes;
+  header.functions_at = sizeof header;
+  header.functions_bytes = static_cast<std::uint32_t>(names.size());
   header.start_time_ns = 1'700'000'000'000'000'000u;
   header.reserved = slots();
   header.end = static_cast<std::uint32_t>(end_);
@@ -282,6 +288,7 @@ std::string TraceBuilder::bytes() const {
   std::strcpy(header.executable, "/opt/app/demo");
   std::strcpy(header.command_line, "./demo");
   std::memcpy(out.data(), static_cast<const void*>(&header), sizeof header);
+  std::memcpy(out.data() + sizeof header, names.data(), names.size());
   std::memcpy(out.data() + kHeaderBytes, slots_.data(), slots_.size() * sizeof(std::uint64_t));
   return out;
 }

@@ -21,9 +21,10 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
-#include "interposer/trace/format.h"
+#include "trace/format.h"
 #include "ordering/types.h"
 
 namespace streamsan::trace {
@@ -133,6 +134,8 @@ class TraceBuilder {
   std::uint64_t add_text(Kind kind, Words words, std::string_view text, std::string_view symbol = {});
   std::uint64_t call_end(std::uint64_t position, bool ok);
 
+  /// A recorder with another table of driver functions: these, in this order. Before the first record.
+  void set_functions(std::vector<std::string> names) { functions_ = std::move(names); }
   void set_pid(std::uint32_t pid) { pid_ = pid; }
   void set_end(End end) { end_ = end; }
   [[nodiscard]] std::uint64_t slots() const { return slots_.size() / kContinuationWords; }
@@ -142,7 +145,10 @@ class TraceBuilder {
   [[nodiscard]] bool save(const std::string& path) const;
 
  private:
-  std::vector<std::uint64_t> slots_;  ///< eight words for each slot
+  [[nodiscard]] std::uint16_t api_index(std::string_view symbol) const;
+
+  std::vector<std::string> functions_;  ///< empty: those of the table
+  std::vector<std::uint64_t> slots_;    ///< eight words for each slot
   std::uint64_t context_ = kContext;
   std::uint32_t stack_ = 0;
   std::map<std::vector<std::uint64_t>, std::uint32_t> stacks_;

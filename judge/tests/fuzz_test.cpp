@@ -9,7 +9,7 @@
 
 #include <random>
 
-#include "interposer/trace/reader.h"
+#include "trace/reader.h"
 #include "judge/explain.h"
 #include "judge/hazards.h"
 #include "judge/judge.h"

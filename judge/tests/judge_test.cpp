@@ -584,5 +584,52 @@ TEST(Judge, LinesOfPythonTellStacksApart) {
   EXPECT_EQ(findings[2].accesses[0].stack.size(), 1u);
 }
 
+/// Two streams, an event without effect and a race: the copy is called `copy`, in a trace with these functions.
+TraceBuilder racy_with(std::vector<std::string> functions, std::string_view copy = "cuMemcpyHtoDAsync_v2") {
+  TraceBuilder trace;
+  trace.set_functions(std::move(functions));
+  trace.function(kConsume, "_Z7consumePKf");
+  trace.stream_create(kA, NonBlocking::Yes);
+  trace.stream_create(kB, NonBlocking::Yes);
+  trace.event_create(kEvent);
+  trace.alloc(kBuffer, kBytes);
+  trace.event_record(kA, kEvent);
+  trace.copy_async(copy, kA, kBuffer, kHost, kBytes);
+  trace.event_wait(kB, kEvent);
+  consume(trace);
+  return trace;
+}
+
+const std::vector<std::string> kCalled = {"cuEventCreate",  "cuEventRecord",        "cuLaunchKernel",   "cuMemAlloc_v2",
+                                          "cuStreamCreate", "cuMemcpyHtoDAsync_v2", "cuStreamWaitEvent"};
+
+TEST(Judge, ATraceWithAnotherTableOfFunctionsIsJudgedAlike) {
+  const Judged own = judged(racy_with({}));
+  ASSERT_EQ(hazards_of(own.findings), (HazardList{"read-after-write/error/event-recorded-too-early"}));
+  std::vector<std::string> reversed(kCalled.rbegin(), kCalled.rend());
+  std::vector<std::string> more = {"cuAaa"};
+  for (const std::string& name : kCalled) more.insert(more.end(), {name, name + "_v77"});
+  for (const std::vector<std::string>& functions : {kCalled, reversed, more}) {
+    const Judged other = judged(racy_with(functions));
+    ASSERT_EQ(hazards_of(other.findings), hazards_of(own.findings));
+    for (int i : {0, 1}) {
+      EXPECT_EQ(other.findings[0].accesses[i].api, own.findings[0].accesses[i].api);
+      EXPECT_EQ(other.findings[0].accesses[i].what, own.findings[0].accesses[i].what);
+    }
+    EXPECT_EQ(other.findings[0].fingerprint, own.findings[0].fingerprint);
+    EXPECT_EQ(other.unmodelled, std::vector<std::string>{});
+  }
+}
+
+TEST(Judge, AFunctionThatTheTableDoesNotHaveIsNamedAndItsRecordStillCounts) {
+  std::vector<std::string> functions = kCalled;
+  functions.push_back("cuMemcpyAnywhereAsync_v3_ptsz");
+  const Judged out = judged(racy_with(functions, "cuMemcpyAnywhereAsync_v3_ptsz"));
+  ASSERT_EQ(hazards_of(out.findings), (HazardList{"read-after-write/error/event-recorded-too-early"}));
+  EXPECT_EQ(out.findings[0].accesses[1].api, "cuMemcpyAnywhereAsync_v3_ptsz");
+  EXPECT_EQ(out.findings[0].accesses[1].what, "cuMemcpyAnywhereAsync");
+  EXPECT_EQ(out.unmodelled, std::vector<std::string>{"cuMemcpyAnywhereAsync_v3_ptsz (1 call)"});
+}
+
 }  // namespace
 }  // namespace streamsan::judge

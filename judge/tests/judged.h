@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "interposer/trace/reader.h"
+#include "trace/reader.h"
 #include "judge/explain.h"
 #include "judge/hazards.h"
 #include "judge/judge.h"
@@ -23,6 +23,7 @@ struct Judged {
   std::vector<report::Finding> misuses;   ///< of events
   std::string failed_calls;
   std::vector<std::uint64_t> asked;  ///< functions that the judge wanted measured, in order
+  std::vector<std::string> unmodelled;
   std::uint64_t refuted = 0;
   std::uint64_t dropped = 0;
 };
@@ -49,6 +50,7 @@ inline Judged judged(const trace::TraceBuilder& trace, std::size_t most = 1000, 
   out.findings = explain(hazards.kept(), judge.places(), none);
   out.misuses = explain(judge.event_misuse(), hazards.kept(), judge.failed_calls(), judge.places(), none);
   out.failed_calls = judge.failed_calls().summary();
+  out.unmodelled = judge.unmodelled();
   out.refuted = hazards.refuted();
   out.dropped = hazards.dropped();
   return out;

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "interposer/trace/format.h"
+#include "trace/format.h"
 
 namespace streamsan::judge {
 namespace {

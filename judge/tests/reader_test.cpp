@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The reader against whole, cut, overwritten, running and punched traces.
-#include "interposer/trace/reader.h"
+#include "trace/reader.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -14,6 +14,7 @@
 
 #include "judge/testing/trace_builder.h"
 #include "judge/tests/temporary_file.h"
+#include "ordering/api/row.h"
 
 namespace streamsan::trace {
 namespace {
@@ -92,6 +93,32 @@ TEST(Reader, YieldsRecordsInSlotOrderWithTheirPayload) {
   EXPECT_EQ(reader->end(), End::Exited);
 }
 
+TEST(Reader, FunctionsAreFoundByTheNamesThatTheTraceCarries) {
+  TraceBuilder trace;
+  trace.set_functions({"cuStreamDestroy_v2", "cuNobodyKnows", "cuStreamCreate"});
+  trace.stream_create(0x1000, NonBlocking::Yes);
+  trace.add(Kind::StreamAction, "cuNobodyKnows", {0x1000});
+  trace.stream_destroy(0x1000);
+  std::string bytes = trace.bytes();
+  poke(bytes, slot_at(2) + offsetof(Record, api), std::uint16_t{3});
+  TemporaryFile file(bytes);
+  std::string error;
+  auto reader = Reader::open(file.path(), {}, error);
+  ASSERT_TRUE(reader) << error;
+  Item item;
+  ASSERT_EQ(reader->next(item), Step::Record);
+  EXPECT_EQ(item.record->api, api::Index::cuStreamCreate);
+  EXPECT_EQ(item.record->w[0], 0x1000u);
+  EXPECT_EQ(item.foreign, "");
+  ASSERT_EQ(reader->next(item), Step::Record);
+  EXPECT_GE(item.record->api, api::kRowCount);
+  EXPECT_EQ(item.record->kind, Kind::StreamAction);
+  EXPECT_EQ(item.foreign, "cuNobodyKnows");
+  ASSERT_EQ(reader->next(item), Step::Record);
+  EXPECT_EQ(item.record->api, kNoFunction) << "a number in no table";
+  EXPECT_EQ(item.foreign, "");
+}
+
 TEST(Reader, SkipsCancelledRecordsButNotTheEndOfAFailedCall) {
   TraceBuilder trace;
   trace.add(Kind::EventDestroy, "cuEventDestroy_v2", {1}, {}, 0, State::Cancelled);
@@ -145,11 +172,19 @@ TEST(Reader, RefusesWhatIsNoTrace) {
   bytes = whole;
   poke(bytes, offsetof(FileHeader, slot_bytes), std::uint32_t{63});
   EXPECT_EQ(read(bytes).open_error, "its header is corrupt");
-  for (std::size_t at : {offsetof(FileHeader, api_rows), offsetof(FileHeader, api_hash)}) {
-    bytes = whole;
-    poke(bytes, at, std::uint32_t{1});
-    EXPECT_NE(read(bytes).open_error.find("another version of StreamSan"), std::string::npos);
+  for (std::size_t at :
+       {offsetof(FileHeader, api_rows), offsetof(FileHeader, api_hash), offsetof(FileHeader, header_bytes),
+        offsetof(FileHeader, functions_at), offsetof(FileHeader, functions_bytes)}) {
+    for (const std::uint32_t value : {0u, 1u, 0xfffff000u, 0xffffffffu}) {
+      bytes = whole;
+      poke(bytes, at, value);
+      EXPECT_EQ(read(bytes).open_error, "its header is corrupt") << at << " " << value;
+    }
   }
+  bytes = whole;
+  poke(bytes, offsetof(FileHeader, version), kCarriesFunctionsSince - 1);
+  poke(bytes, offsetof(FileHeader, api_hash), std::uint64_t{1});
+  EXPECT_NE(read(bytes).open_error.find("unknown version of StreamSan"), std::string::npos);
   std::string error;
   EXPECT_FALSE(Reader::open("/no/such/file", {}, error));
   EXPECT_EQ(error, "No such file or directory");

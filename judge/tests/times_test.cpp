@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "interposer/trace/reader.h"
+#include "trace/reader.h"
 #include "judge/hazards.h"
 #include "judge/testing/trace_builder.h"
 #include "judge/tests/temporary_file.h"

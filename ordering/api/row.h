@@ -12,9 +12,10 @@
 // defined, which declares every version and every _ptds/_ptsz variant.
 //
 // HOW TO ADD A FUNCTION
-//   1. Add one SS_API row to cuda_api.def, in alphabetical order of the symbol.
+//   1. Add one SS_API row to cuda_api.def, in alphabetical order of the symbol. Traces carry the names of the rows: those
+//      that exist are read as before.
 //   2. Pick the effect builder below. If none fits, decide first whether the semantics are new: a new EffectKind needs
-//      a decoder in interposer/, a record kind in interposer/trace/format.h, and a rule in ordering/.
+//      a decoder in interposer/, a record kind in trace/format.h, and a rule in ordering/.
 //   3. A function that orders or touches memory but is not modelled yet gets `later("...")`: it is forwarded, counted
 //      and named at the end of a run. If it may order work in a way that is then not seen, it gets `later_order("...")`:
 //      once it was called, findings are at most possible. A function without order and memory gets `pass("why")`.
@@ -325,17 +326,22 @@ struct Index {
   };
 };
 
-/// FNV-1a over the symbols in table order. A trace carries it: its row numbers mean nothing to a reader that has
-/// other rows.
-constexpr std::uint64_t api_table_hash() {
+/// The symbols in table order, each ended by a NUL: what a trace carries, so that its row numbers have a meaning for a
+/// reader with other rows.
+inline constexpr char kSymbols[] =
+#define SS_API(symbol_, ...) #symbol_ "\0"
+#include "ordering/api/cuda_api.def"
+#undef SS_API
+    ;
+inline constexpr std::size_t kSymbolBytes = sizeof kSymbols - 1;  // without the NUL of the literal itself
+
+/// FNV-1a over such symbols.
+constexpr std::uint64_t table_hash(std::string_view symbols) {
   std::uint64_t hash = 0xcbf29ce484222325ull;
-  const auto add = [&hash](unsigned char byte) { hash = (hash ^ byte) * 0x100000001b3ull; };
-  for (const Row& row : kRows) {
-    for (const char c : row.symbol) add(static_cast<unsigned char>(c));
-    add(0);
-  }
+  for (const char c : symbols) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ull;
   return hash;
 }
+constexpr std::uint64_t api_table_hash() { return table_hash({kSymbols, kSymbolBytes}); }
 
 /// The enumerator's name, for the coverage page and messages.
 std::string_view name(EffectKind kind);

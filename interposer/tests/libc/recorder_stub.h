@@ -7,7 +7,7 @@
 
 #include <cstddef>
 
-#include "interposer/trace/format.h"
+#include "trace/format.h"
 
 namespace streamsan::testing {
 

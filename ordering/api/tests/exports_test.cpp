@@ -3,7 +3,10 @@
 // The table and the world around it: the exports of the toolkit's libcuda, and the page printed from the table.
 //
 // The ELF file is read here rather than by nm: .dynsym of the stub, defined global functions whose name begins with
-// "cu". A toolkit newer than the table has functions without a row; the test then names them, which is its purpose.
+// "cu". A newer toolkit may export more than the table has: such functions are forwarded, counted and named at run time,
+// and named here. Of the toolkit that the table was written for, each export has a row.
+#define __CUDA_API_VERSION_INTERNAL
+#include <cuda.h>
 #include <elf.h>
 #include <gtest/gtest.h>
 
@@ -66,14 +69,40 @@ std::string output_of(const char* command) {
 }
 
 constexpr std::string_view kStub = STREAMSAN_LIBCUDA_STUB;
+constexpr int kToolkitOfTheTable = 13000;
+
+/// The debugger's entry points, and those of OpenGL, EGL and VDPAU, whose headers need headers of other systems. The stub
+/// of a whole toolkit has them; a program that calls one calls the driver itself.
+bool is_of_another_system(std::string_view symbol) {
+  for (const std::string_view prefix : {"cudbg", "cuEGL", "cuGL", "cuVDPAU", "cuGraphicsEGL", "cuGraphicsGL",
+                                        "cuGraphicsVDPAU", "cuGraphicsResourceGetMappedEglFrame"}) {
+    if (symbol.starts_with(prefix)) return true;
+  }
+  return false;
+}
+
+std::string without_a_row(const std::set<std::string>& exports) {
+  std::string out;
+  for (const std::string& symbol : exports) {
+    if (!find_row(symbol) && !is_of_another_system(symbol)) out += " " + symbol;
+  }
+  return out;
+}
 
 TEST(ApiExports, every_export_has_a_row) {
   if (kStub.empty()) GTEST_SKIP() << "this toolkit has no stubs/libcuda.so";
   const auto exports = exported_functions(contents(STREAMSAN_LIBCUDA_STUB));
   ASSERT_GT(exports.size(), 600u) << STREAMSAN_LIBCUDA_STUB << " is not a 64-bit libcuda";
-  for (const std::string& symbol : exports) {
-    EXPECT_TRUE(find_row(symbol)) << symbol << " is exported and has no row in cuda_api.def";
+  const std::string missing = without_a_row(exports);
+  if (CUDA_VERSION > kToolkitOfTheTable) {
+    std::printf("Toolkit %d, exported and without a row in cuda_api.def:%s\n", CUDA_VERSION, missing.c_str());
+  } else {
+    EXPECT_EQ(missing, "") << "exported, and no row in cuda_api.def";
   }
+}
+
+TEST(ApiExports, a_missing_row_is_named) {
+  EXPECT_EQ(without_a_row({"cuGLInit", "cuInit", "cuNobodyKnows", "cuZ"}), " cuNobodyKnows cuZ");
 }
 
 TEST(ApiExports, every_row_is_exported) {

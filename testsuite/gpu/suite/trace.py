@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Reads as much of a trace file as the suite needs: its used length, and how often each driver function was recorded.
 
-Written from interposer/trace/format.h and not shared with the product, so that the comparison with CUPTI does not rest
+Written from trace/format.h and not shared with the product, so that the comparison with CUPTI does not rest
 on the judge's own reader. tests/test_trace.py compares the constants here with that header.
 """
 
@@ -11,8 +11,9 @@ import struct
 from pathlib import Path
 
 MAGIC = 0x3165636172747353
-VERSION = 6
-HEADER_BYTES = 4096
+VERSION = 7
+HEADER_BYTES = 65536
+OLD_HEADER_BYTES = 4096  # up to format 6
 SLOT_BYTES = 64
 PUBLISHED = 1
 KINDS = (
@@ -27,6 +28,8 @@ _HEADER = struct.Struct("<QIIQIIQQQQ")
 _RECORD = struct.Struct("<IBBH")
 _EXECUTABLE, _EXECUTABLE_BYTES = 80, 1024
 _COMMAND_LINE, _COMMAND_LINE_BYTES = 1104, 2048
+_CARRIED = 3436  # header_bytes, functions_at, functions_bytes; from format 7 on
+_OLD_FUNCTIONS = Path(__file__).resolve().parents[3] / "trace" / "old_functions.def"
 
 # Which kind of record the call itself makes, by the effect builder of its row in cuda_api.def. A call may write others
 # besides (a definition, a stream it meets for the first time); they carry its row too and are not counted. Functions
@@ -73,22 +76,33 @@ def compared_names(rows):
 
 
 def read_header(data):
-    if len(data) < HEADER_BYTES:
+    """(format, where records begin, slots of records)."""
+    if len(data) < OLD_HEADER_BYTES:
         raise TraceError("shorter than a header")
-    magic, version, slot_bytes, _, _, api_rows, _, _, reserved, _ = _HEADER.unpack_from(data)
-    if (magic, version, slot_bytes) != (MAGIC, VERSION, SLOT_BYTES):
-        raise TraceError("not a trace of this version")
-    return api_rows, reserved
+    magic, version, slot_bytes, _, _, _, _, _, reserved, _ = _HEADER.unpack_from(data)
+    if magic != MAGIC or slot_bytes != SLOT_BYTES or not 1 <= version <= VERSION:
+        raise TraceError("not a trace of these versions")
+    begin = struct.unpack_from("<I", data, _CARRIED)[0] if version >= 7 else OLD_HEADER_BYTES
+    return version, begin, reserved
+
+
+def function_names(data):
+    """The symbols that the rows in records count: the trace carries them, or is so old that there was one table."""
+    if read_header(data)[0] < 7:
+        return re.findall(r"^SS_OLD_FUNCTION\((\w+)", _OLD_FUNCTIONS.read_text(), re.MULTILINE)
+    _, at, size = struct.unpack_from("<III", data, _CARRIED)
+    return data[at : at + size].decode().split("\0")[:-1]
 
 
 def used_bytes(data):
     """Length of the part that holds records: the rest of the last chunk is allocated ahead."""
-    return min(len(data), HEADER_BYTES + read_header(data)[1] * SLOT_BYTES)
+    _, begin, reserved = read_header(data)
+    return min(len(data), begin + reserved * SLOT_BYTES)
 
 
 def records(data):
     """(position in the file, state, kind, row, slots) of each record."""
-    position, end = HEADER_BYTES, used_bytes(data)
+    position, end = read_header(data)[1], used_bytes(data)
     while position + SLOT_BYTES <= end:
         state, kind, continuations, row = _RECORD.unpack_from(data, position)
         # A slot that was reserved and never filled in says nothing about its length; it is one slot or zeros follow.
@@ -124,13 +138,14 @@ def without_places(data):
 
 def count_calls(data, rows):
     """{base name: number of successful calls recorded}."""
-    api_rows, _ = read_header(data)
-    if api_rows != len(rows):
-        raise TraceError(f"recorded with a table of {api_rows} rows, this one has {len(rows)}")
-    kinds = [KIND_OF_EFFECT.get(effect) for _, effect in rows]
-    names = [base_name(symbol) for symbol, _ in rows]
+    effects = dict(rows)
+    names = function_names(data)
+    unknown = sorted(set(names) - effects.keys())
+    if unknown:
+        raise TraceError(f"recorded with functions this table does not have: {', '.join(unknown[:3])}")
+    kinds = [KIND_OF_EFFECT.get(effects[symbol]) for symbol in names]
     counts = collections.Counter()
     for _, state, kind, row, _ in records(data):
         if state == PUBLISHED and kinds[row] == KINDS[kind]:
-            counts[names[row]] += 1
+            counts[base_name(names[row])] += 1
     return counts

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+import lzma
 import re
 import struct
 import unittest
@@ -7,7 +8,7 @@ from pathlib import Path
 from suite import coverage, trace
 
 ROOT = Path(__file__).resolve().parents[3]
-FORMAT = (ROOT / "interposer" / "trace" / "format.h").read_text()
+FORMAT = (ROOT / "trace" / "format.h").read_text()
 ROWS = [("cuMemcpyHtoDAsync_v2", "copy_async"), ("cuMemcpyHtoDAsync_v2_ptsz", "copy_async"), ("cuInit", "init"),
         ("cuEventRecord", "event_record")]
 
@@ -18,10 +19,14 @@ def record(kind, row, state=trace.PUBLISHED, continuations=0):
     return head.ljust(trace.SLOT_BYTES, b"\0") + b"\1" * (trace.SLOT_BYTES * continuations)
 
 
-def made(records, rows=len(ROWS), ahead=0):
+def made(records, names=tuple(symbol for symbol, _ in ROWS), ahead=0):
     body = b"".join(records)
     slots = len(body) // trace.SLOT_BYTES
-    header = struct.pack("<QIIQIIQQQQ", trace.MAGIC, trace.VERSION, trace.SLOT_BYTES, 4 << 20, 1, rows, 0, 0, slots, 0)
+    header = struct.pack("<QIIQIIQQQQ", trace.MAGIC, trace.VERSION, trace.SLOT_BYTES, 4 << 20, 1, len(names), 0, 0, slots,
+                         0)
+    table = b"".join(name.encode() + b"\0" for name in names)
+    at = trace._CARRIED + 12
+    header = header.ljust(trace._CARRIED, b"\0") + struct.pack("<III", trace.HEADER_BYTES, at, len(table)) + table
     return header.ljust(trace.HEADER_BYTES, b"\0") + body + b"\0" * ahead
 
 
@@ -34,7 +39,9 @@ class Format(unittest.TestCase):
     def test_numbers(self):
         self.assertEqual(int(self.constant("kMagic").replace("'", "").removesuffix("ull"), 16), trace.MAGIC)
         self.assertEqual(int(self.constant("kVersion")), trace.VERSION)
-        self.assertEqual(int(self.constant("kHeaderBytes")), trace.HEADER_BYTES)
+        self.assertEqual(self.constant("kHeaderBytes"), f"std::size_t{{{trace.HEADER_BYTES >> 10}}} << 10")
+        self.assertEqual(int(self.constant("kOldHeaderBytes")), trace.OLD_HEADER_BYTES)
+        self.assertIn(f"offsetof(FileHeader, header_bytes) == {trace._CARRIED}", FORMAT)
         self.assertEqual(int(self.constant("kSlotBytes")), trace.SLOT_BYTES)
 
     def test_kinds(self):
@@ -106,9 +113,21 @@ class Count(unittest.TestCase):
     def test_used_length(self):
         self.assertEqual(trace.used_bytes(made([record("Copy", 0)], ahead=640)), trace.HEADER_BYTES + trace.SLOT_BYTES)
 
-    def test_another_table(self):
-        with self.assertRaisesRegex(trace.TraceError, "9 rows"):
-            trace.count_calls(made([], rows=9), ROWS)
+    def test_rows_are_found_by_their_names(self):
+        names = ["cuInit", "cuEventRecord", "cuMemcpyHtoDAsync_v2"]
+        data = made([record("Copy", 2), record("EventRecord", 1), record("Init", 0)], names)
+        self.assertEqual(trace.count_calls(data, ROWS), {"cuMemcpyHtoDAsync": 1, "cuEventRecord": 1})
+
+    def test_a_function_without_a_row(self):
+        with self.assertRaisesRegex(trace.TraceError, "cuNew"):
+            trace.count_calls(made([], ["cuInit", "cuNew"]), ROWS)
+
+    def test_an_old_trace(self):
+        (packed,) = (ROOT / "testsuite" / "traces").glob("null-driver-pipeline.trace.xz")
+        data = lzma.decompress(packed.read_bytes())
+        self.assertEqual(trace.read_header(data)[0], 1)
+        counts = trace.count_calls(data, trace.read_rows(ROOT / "ordering" / "api" / "cuda_api.def"))
+        self.assertEqual(counts["cuMemcpyHtoDAsync"], 4)
 
     def test_not_a_trace(self):
         self.assertRaises(trace.TraceError, trace.used_bytes, b"\0" * 5000)

@@ -12,7 +12,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "../../../interposer/trace/format.h"
+#include "../../../trace/format.h"
 
 inline void until_asked(int kernels = 1) {
   const std::string options = std::getenv("STREAMSAN_OPTIONS");

@@ -4,7 +4,7 @@
 //
 // Cost matters here: a step on the fast path is one bounds test, one acquire load and one switch. File size and the
 // `reserved` counter are read again only when the last known values are used up.
-#include "interposer/trace/reader.h"
+#include "trace/reader.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -61,23 +61,54 @@ bool lengths_fit(const Record& record) {
   }
 }
 
-/// Why this is no trace that this program can read; empty: it is one.
+constexpr char kCorruptHeader[] = "its header is corrupt";
+
+/// Why the fields that all formats have make this no trace for this program; empty: they do not.
 std::string header_fault(const FileHeader& header) {
   if (header.magic != kMagic) return "it is not a StreamSan trace";
   if (header.version < kOldestVersion || header.version > kVersion) {
     return "it has trace format " + std::to_string(header.version) + ", this version reads " +
            std::to_string(kOldestVersion) + " to " + std::to_string(kVersion);
   }
-  if (header.slot_bytes != kSlotBytes || header.chunk_bytes != kChunkBytes) return "its header is corrupt";
-  if (header.api_rows != api::kRowCount || header.api_hash != api::api_table_hash()) {
-    return "it was recorded by another version of StreamSan (its table of driver functions is different); check it "
-           "with "
-           "the version that recorded it";
-  }
+  if (header.slot_bytes != kSlotBytes || header.chunk_bytes != kChunkBytes) return kCorruptHeader;
   return {};
 }
 
 }  // namespace
+
+/// Maps the header and reads what stands in it once and for all. What is wrong with it; empty: nothing.
+std::string Reader::read_header() {
+  struct stat status{};
+  if (fstat(file_, &status) != 0 || !S_ISREG(status.st_mode)) return "it is not a regular file";
+  const auto file_bytes = static_cast<std::uint64_t>(status.st_size);
+  if (file_bytes < kOldHeaderBytes) return "it is too short to be a StreamSan trace";
+  const auto map = [this](std::size_t bytes) {
+    void* at = mmap(nullptr, bytes, PROT_READ | (writable_ ? PROT_WRITE : 0), MAP_SHARED, file_, 0);
+    if (at == MAP_FAILED) return false;
+    header_ = static_cast<FileHeader*>(at);
+    header_bytes_ = bytes;
+    return true;
+  };
+  if (!map(kOldHeaderBytes)) return errno_text(errno);
+  if (std::string fault = header_fault(*header_); !fault.empty()) return fault;
+  if (header_->version < kCarriesFunctionsSince) {
+    functions_ = Functions::of_old_trace(header_->api_rows, header_->api_hash);
+    if (!functions_) return "it was recorded by an unknown version of StreamSan, whose driver functions are not known";
+    return {};
+  }
+  const std::uint64_t bytes = header_->header_bytes;
+  const std::uint64_t names_at = header_->functions_at;
+  const std::uint64_t names_bytes = header_->functions_bytes;
+  if (bytes < kOldHeaderBytes || bytes % kOldHeaderBytes != 0 || bytes > kChunkBytes) return kCorruptHeader;
+  if (names_at < sizeof(FileHeader) || names_at > bytes || names_bytes > bytes - names_at) return kCorruptHeader;
+  if (file_bytes < bytes) return "it is too short to be a StreamSan trace";
+  munmap(header_, header_bytes_);
+  header_ = nullptr;
+  if (!map(bytes)) return errno_text(errno);
+  functions_ = Functions::carried({reinterpret_cast<const char*>(header_) + names_at, names_bytes}, header_->api_rows,
+                                  header_->api_hash);
+  return functions_ ? std::string() : kCorruptHeader;
+}
 
 std::string_view payload_text(std::span<const std::uint64_t> words, std::uint64_t offset, std::uint64_t length) {
   return {reinterpret_cast<const char*>(words.data()) + offset, length};
@@ -91,23 +122,7 @@ std::unique_ptr<Reader> Reader::open(const std::string& path, Options options, s
     error = errno_text(errno);
     return nullptr;
   }
-  struct stat status{};
-  if (fstat(reader->file_, &status) != 0 || !S_ISREG(status.st_mode)) {
-    error = "it is not a regular file";
-    return nullptr;
-  }
-  if (static_cast<std::uint64_t>(status.st_size) < kHeaderBytes) {
-    error = "it is too short to be a StreamSan trace";
-    return nullptr;
-  }
-  void* map =
-      mmap(nullptr, kHeaderBytes, PROT_READ | (reader->writable_ ? PROT_WRITE : 0), MAP_SHARED, reader->file_, 0);
-  if (map == MAP_FAILED) {
-    error = errno_text(errno);
-    return nullptr;
-  }
-  reader->header_ = static_cast<FileHeader*>(map);
-  error = header_fault(*reader->header_);
+  error = reader->read_header();
   if (!error.empty()) return nullptr;
   reader->live_ = options.live;
   reader->was_live_ = options.live;
@@ -119,10 +134,10 @@ std::unique_ptr<Reader> Reader::open(const std::string& path, Options options, s
 }
 
 Reader::~Reader() {
-  if (chunk_) munmap(const_cast<Record*>(chunk_), kChunkBytes);
+  if (mapped_) munmap(mapped_, mapped_bytes_);
   if (header_) {
     if (writable_) header_->judge_attached.store(0, std::memory_order_release);
-    munmap(header_, kHeaderBytes);
+    munmap(header_, header_bytes_);
   }
   if (file_ >= 0) close(file_);
 }
@@ -148,29 +163,40 @@ bool Reader::refresh_size() {
   struct stat status{};
   if (fstat(file_, &status) != 0) return false;
   file_bytes_ = static_cast<std::uint64_t>(status.st_size);
-  std::uint64_t slots = file_bytes_ < kHeaderBytes ? 0 : (file_bytes_ - kHeaderBytes) / kSlotBytes;
+  std::uint64_t slots = file_bytes_ < header_bytes_ ? 0 : (file_bytes_ - header_bytes_) / kSlotBytes;
   bool grown = slots > slots_available_;
   slots_available_ = slots;
   return grown;
 }
 
+off_t Reader::chunk_offset(std::size_t index) const {
+  return static_cast<off_t>(header_bytes_ + index * kChunkBytes);
+}
+
 bool Reader::map_chunk(std::size_t index) {
+  // Chunks of traces up to format 6 do not begin with a page everywhere.
+  static const auto page = static_cast<off_t>(sysconf(_SC_PAGESIZE));
+  const off_t offset = chunk_offset(index);
+  const off_t before = offset % page;
   // The last chunk of a truncated file is mapped in full; slots_available_ keeps us away from the part without pages.
-  void* map =
-      mmap(nullptr, kChunkBytes, PROT_READ, MAP_SHARED, file_, static_cast<off_t>(kHeaderBytes + index * kChunkBytes));
+  const std::size_t bytes = kChunkBytes + static_cast<std::size_t>(before);
+  void* map = mmap(nullptr, bytes, PROT_READ, MAP_SHARED, file_, offset - before);
   if (map == MAP_FAILED) return false;
-  chunk_ = static_cast<const Record*>(map);
+  mapped_ = static_cast<char*>(map);
+  mapped_bytes_ = bytes;
+  chunk_ = reinterpret_cast<const Record*>(mapped_ + before);
   chunk_index_ = index;
   return true;
 }
 
 void Reader::leave_chunk() {
-  munmap(const_cast<Record*>(chunk_), kChunkBytes);
+  munmap(mapped_, mapped_bytes_);
+  mapped_ = nullptr;
   chunk_ = nullptr;
   if (!consume_) return;
   // A file system without holes keeps the file whole: it costs disk space, nothing else.
-  fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-            static_cast<off_t>(kHeaderBytes + chunk_index_ * kChunkBytes), static_cast<off_t>(kChunkBytes));
+  fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, chunk_offset(chunk_index_),
+            static_cast<off_t>(kChunkBytes));
   header_->consumed.store((chunk_index_ + 1) * kChunkSlots, std::memory_order_release);
 }
 
@@ -197,6 +223,14 @@ Step Reader::missing_slot() {
   problem_ = "the trace is truncated: " + std::to_string(missing) + " of " + std::to_string(reserved()) +
              " slots are missing at its end";
   return Step::End;
+}
+
+/// The record with the function's number here.
+const Record* Reader::renumber(const Record& record, std::string_view& foreign) {
+  std::memcpy(static_cast<void*>(&renumbered_), static_cast<const void*>(&record), sizeof record);
+  renumbered_.api = functions_->here(record.api);
+  foreign = functions_->foreign(renumbered_.api);
+  return &renumbered_;
 }
 
 Step Reader::next(Item& item) {
@@ -260,6 +294,8 @@ Step Reader::next(Item& item) {
     if (!lengths_fit(record)) return corrupt("its lengths do not fit");
     item.position = position_;
     item.record = &record;
+    item.foreign = {};
+    if (!functions_->same()) item.record = renumber(record, item.foreign);
     item.payload = {reinterpret_cast<const std::uint64_t*>(&record + 1),
                     slots * kContinuationWords - kContinuationWords};
     item.cancelled = state == State::Cancelled;

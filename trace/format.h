@@ -3,12 +3,17 @@
 // The trace: what the recorder in the guest writes and the judge reads. One file for one process.
 //
 //   +--------------------+ 0
-//   | FileHeader, 4 KiB  |   written by the recorder; `consumed` and `judge_attached` by the judge
-//   +--------------------+ kHeaderBytes
+//   | FileHeader         |   written by the recorder; `consumed` and `judge_attached` by the judge
+//   | driver functions   |   their names, in the order of Record::api (format 7)
+//   +--------------------+ kHeaderBytes; up to format 6 kOldHeaderBytes
 //   | chunk 0, 1 MiB     |   16,384 slots of 64 bytes
 //   | chunk 1            |
 //   | ...                |   a chunk is allocated on disk before it is used, so a full disk is an error code and
 //   +--------------------+   never a SIGBUS in the guest
+//
+// FUNCTIONS. Record::api is a row of the recorder's own table of driver functions, so a trace carries the names of that
+// table. A reader finds its own row by the name (functions.h); its table may have more rows, fewer, or others. Before
+// format 7 there was one table only, which functions.h knows by its hash.
 //
 // The file is mapped shared by both sides. It is a ring in effect: a judge that keeps up punches consumed chunks out of
 // the file, so disk use stays at a few chunks; a judge that falls behind, or is absent, leaves them in the file, which
@@ -41,9 +46,11 @@
 namespace streamsan::trace {
 
 inline constexpr std::uint64_t kMagic = 0x31656361'72747353ull;  // "Sstrace1"
-inline constexpr std::uint32_t kVersion = 6;
+inline constexpr std::uint32_t kVersion = 7;
 inline constexpr std::uint32_t kOldestVersion = 1;  ///< still read: it lacks what is marked "format 2" below
-inline constexpr std::size_t kHeaderBytes = 4096;
+inline constexpr std::size_t kHeaderBytes = std::size_t{64} << 10;  ///< whole pages wherever CUDA runs
+inline constexpr std::uint32_t kCarriesFunctionsSince = 7;
+inline constexpr std::size_t kOldHeaderBytes = 4096;                ///< up to format 6
 inline constexpr std::size_t kSlotBytes = 64;
 inline constexpr std::size_t kChunkBytes = std::size_t{1} << 20;
 inline constexpr std::size_t kChunkSlots = kChunkBytes / kSlotBytes;
@@ -86,8 +93,8 @@ struct FileHeader {
   std::uint32_t slot_bytes;
   std::uint64_t chunk_bytes;
   std::uint32_t pid;
-  std::uint32_t api_rows;       ///< api::kRowCount of the recorder; row numbers in records mean nothing otherwise
-  std::uint64_t api_hash;       ///< hash of the row names, see api_table_hash()
+  std::uint32_t api_rows;       ///< api::kRowCount of the recorder
+  std::uint64_t api_hash;       ///< hash of the names of its rows, see api::table_hash()
   std::uint64_t start_time_ns;  ///< CLOCK_REALTIME
   std::atomic<std::uint64_t> reserved;  ///< slots handed out
   std::atomic<std::uint64_t> consumed;  ///< slots the judge has read; only for statistics
@@ -109,8 +116,14 @@ struct FileHeader {
   std::atomic<std::uint64_t> measuring_ns;  ///< time launches took longer because they were measured
 
   std::uint32_t recorded_with;  ///< RecordedWith, when recording began; 0 in traces of format 3 and of older recorders
+
+  // Format 7: the names of the driver functions, `api_rows` of them, each ended by a NUL.
+  std::uint32_t header_bytes;     ///< where chunk 0 begins
+  std::uint32_t functions_at;     ///< offset of the names in the file
+  std::uint32_t functions_bytes;  ///< with the NULs
 };
-static_assert(sizeof(FileHeader) <= kHeaderBytes);
+static_assert(sizeof(FileHeader) <= kOldHeaderBytes);
+static_assert(offsetof(FileHeader, header_bytes) == 3436);  // other readers know it
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
 enum class State : std::uint32_t {
@@ -317,7 +330,7 @@ struct Record {
   std::atomic<std::uint32_t> state;  ///< State
   Kind kind;
   std::uint8_t continuations;  ///< slots that follow and belong to this record
-  std::uint16_t api;           ///< row that was called, api::Index
+  std::uint16_t api;           ///< function that was called: its place among the names of the header
   std::uint16_t flags;
   std::uint16_t thread;  ///< small number of the host thread, from 1; 0: none; 0xffff: 65,535th and later
   std::uint32_t stack;   ///< id of a Stack record; 0: not captured

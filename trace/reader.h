@@ -16,25 +16,33 @@
 // which a caller must ask is: is the process gone?, then finish(), then read on until End; the other way round loses
 // records that were published in between.
 //
+// FUNCTIONS. The recorder may have another table of driver functions than the reader has. What is yielded names functions
+// by the reader's own rows; functions.h says what stands for those that have none.
+//
 // CONSUMED CHUNKS. With Options::consume, a chunk that has been read is given back: unmapped, and punched out of the
 // file. A trace that was consumed this way and is then read again has holes at its start; they are counted, not
 // reported as calls in progress.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
-#include "interposer/trace/format.h"
+#include "trace/format.h"
+#include "trace/functions.h"
 
 namespace streamsan::trace {
 
 /// One record. The pointers are valid until the next call of Reader::next().
 struct Item {
   std::uint64_t position = 0;
-  const Record* record = nullptr;
+  const Record* record = nullptr;          ///< its `api` is a row of api::kRows, or see Functions::here()
+  std::string_view foreign;                ///< the function that was called, if it has no row here; else empty
   std::span<const std::uint64_t> payload;  ///< the words of its continuation slots
   bool cancelled = false;                  ///< only CallEnd is yielded when cancelled: the blocking call failed
 };
@@ -81,11 +89,17 @@ class Reader {
   bool map_chunk(std::size_t index);
   void leave_chunk();
   bool refresh_size();
+  std::string read_header();
+  [[nodiscard]] off_t chunk_offset(std::size_t index) const;
+  const Record* renumber(const Record& record, std::string_view& foreign);
   Step missing_slot();
   Step corrupt(const std::string& what);
 
   int file_ = -1;
   FileHeader* header_ = nullptr;
+  std::size_t header_bytes_ = 0;
+  std::optional<Functions> functions_;
+  Record renumbered_{};  ///< the record just yielded, when the trace's table is another one
   bool writable_ = false;
   bool live_ = false;
   bool was_live_ = false;  ///< opened while it was being written
@@ -97,6 +111,8 @@ class Reader {
   std::uint64_t known_reserved_ = 0;
   bool rested_ = true;                       ///< Wait was returned since known_reserved_ was read up to its end
   std::uint64_t limit_ = ~std::uint64_t{0};  ///< set by finish()
+  char* mapped_ = nullptr;  ///< whole pages with the chunk
+  std::size_t mapped_bytes_ = 0;
   const Record* chunk_ = nullptr;
   std::size_t chunk_index_ = 0;
   std::uint64_t unpublished_ = 0;
