@@ -18,6 +18,7 @@
 
 #include "interposer/hot.h"
 #include "interposer/process.h"
+#include "interposer/trace/map_file.h"
 #include "ordering/api/row.h"
 
 namespace streamsan::recorder {
@@ -85,10 +86,10 @@ int allocate_blocks(int file, off_t offset, off_t length) {
 }
 
 void* map_blocks(int file, off_t offset, std::size_t length) {
-  void* at = mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_SHARED, file, offset);
-  if (at == MAP_FAILED) return nullptr;
+  void* at = trace::map_file(file, offset, length, PROT_READ | PROT_WRITE);
+  if (!at) return nullptr;
   // A forked child must not write into its parent's trace.
-  madvise(at, length, MADV_DONTFORK);
+  trace::advise_pages(at, length, MADV_DONTFORK);
   return at;
 }
 
@@ -133,7 +134,7 @@ trace::Record* make_chunk(std::size_t index, int& error) {
   char* made = window + index % kWindowChunks * trace::kChunkBytes;
   // Its pages now, in one go: otherwise each costs a fault in the middle of a call of the guest's. A kernel that cannot
   // (before Linux 5.14) leaves it at that.
-  madvise(made, trace::kChunkBytes, kPopulateForWriting);
+  trace::advise_pages(made, trace::kChunkBytes, kPopulateForWriting);
   return reinterpret_cast<trace::Record*>(made);
 }
 
@@ -257,7 +258,7 @@ int open_trace(const char* path) {
   void* first = head ? map_blocks(file, static_cast<off_t>(trace::kHeaderBytes), kWindowBytes) : nullptr;
   if (!first) {
     if (!error) error = errno;
-    if (head) munmap(head, trace::kHeaderBytes);
+    if (head) trace::unmap_file(head, trace::kHeaderBytes);
     unlink(partial);
     close(file);
     return error;
@@ -277,8 +278,8 @@ int open_trace(const char* path) {
     error = renameat2(AT_FDCWD, partial, AT_FDCWD, path, RENAME_NOREPLACE) == 0 ? 0 : errno;
   unlink(partial);
   if (error) {
-    munmap(head, trace::kHeaderBytes);
-    munmap(first, kWindowBytes);
+    trace::unmap_file(head, trace::kHeaderBytes);
+    trace::unmap_file(first, kWindowBytes);
     close(file);
     return error;
   }

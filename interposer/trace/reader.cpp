@@ -7,7 +7,6 @@
 #include "interposer/trace/reader.h"
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,6 +16,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "interposer/trace/map_file.h"
 #include "ordering/api/row.h"
 
 namespace streamsan::trace {
@@ -100,9 +100,8 @@ std::unique_ptr<Reader> Reader::open(const std::string& path, Options options, s
     error = "it is too short to be a StreamSan trace";
     return nullptr;
   }
-  void* map =
-      mmap(nullptr, kHeaderBytes, PROT_READ | (reader->writable_ ? PROT_WRITE : 0), MAP_SHARED, reader->file_, 0);
-  if (map == MAP_FAILED) {
+  void* map = map_file(reader->file_, 0, kHeaderBytes, PROT_READ | (reader->writable_ ? PROT_WRITE : 0));
+  if (!map) {
     error = errno_text(errno);
     return nullptr;
   }
@@ -119,10 +118,10 @@ std::unique_ptr<Reader> Reader::open(const std::string& path, Options options, s
 }
 
 Reader::~Reader() {
-  if (chunk_) munmap(const_cast<Record*>(chunk_), kChunkBytes);
+  if (chunk_) unmap_file(const_cast<Record*>(chunk_), kChunkBytes);
   if (header_) {
     if (writable_) header_->judge_attached.store(0, std::memory_order_release);
-    munmap(header_, kHeaderBytes);
+    unmap_file(header_, kHeaderBytes);
   }
   if (file_ >= 0) close(file_);
 }
@@ -156,16 +155,15 @@ bool Reader::refresh_size() {
 
 bool Reader::map_chunk(std::size_t index) {
   // The last chunk of a truncated file is mapped in full; slots_available_ keeps us away from the part without pages.
-  void* map =
-      mmap(nullptr, kChunkBytes, PROT_READ, MAP_SHARED, file_, static_cast<off_t>(kHeaderBytes + index * kChunkBytes));
-  if (map == MAP_FAILED) return false;
+  void* map = map_file(file_, static_cast<off_t>(kHeaderBytes + index * kChunkBytes), kChunkBytes, PROT_READ);
+  if (!map) return false;
   chunk_ = static_cast<const Record*>(map);
   chunk_index_ = index;
   return true;
 }
 
 void Reader::leave_chunk() {
-  munmap(const_cast<Record*>(chunk_), kChunkBytes);
+  unmap_file(const_cast<Record*>(chunk_), kChunkBytes);
   chunk_ = nullptr;
   if (!consume_) return;
   // A file system without holes keeps the file whole: it costs disk space, nothing else.
