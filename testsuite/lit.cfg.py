@@ -52,6 +52,7 @@ config.excludes = ["nulldriver", "nullcudart", "gpu", "html", "benchmarks", "ana
 
 gpu = lit_config.params.get("gpu", "0") not in ("", "0")
 config.available_features.add("gpu" if gpu else "nulldriver")
+config.available_features.add(config.processor)
 if os.geteuid() == 0:
     config.available_features.add("root")
 
@@ -67,6 +68,8 @@ if config.emulated:
     # Where the emulator looks for the libraries of what it runs, and our own among them for files of theirs.
     config.environment["QEMU_LD_PREFIX"] = config.sysroot
     lit_config.params.setdefault("python", os.path.join(config.sysroot, "usr", "bin", "python3"))
+    # Shells and the like as guests: the recorder cannot be preloaded into those of this machine.
+    config.environment["PATH"] = os.path.join(config.sysroot, "guests") + os.pathsep + config.environment["PATH"]
 
 # The tests decide about every setting that reaches the tools and the programs.
 for name in list(config.environment):
