@@ -11,6 +11,7 @@
 
 #include "interposer/hot.h"
 #include "interposer/loaded_object.h"
+#include "interposer/machine.h"
 #include "interposer/this_library.h"
 #include "interposer/unmodelled.h"
 
@@ -24,10 +25,17 @@ using Dlsym = void* (*)(void*, const char*);
 constinit std::atomic<Dlsym> g_dlsym{nullptr};
 constinit std::atomic<void*> g_driver{nullptr};
 
+/// Of glibc's functions that were there when it came to the processor.
+#if defined __x86_64__
+constexpr const char* kFirstVersion = "GLIBC_2.2.5";
+#else
+constexpr const char* kFirstVersion = "GLIBC_2.17";
+#endif
+
 Dlsym find_dlsym() {
   // dlsym moved from libdl to libc in glibc 2.34 and got a new version there.
   void* found = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.34");
-  if (!found) found = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5");
+  if (!found) found = dlvsym(RTLD_NEXT, "dlsym", kFirstVersion);
   auto function = reinterpret_cast<Dlsym>(found);
   g_dlsym.store(function, std::memory_order_release);
   return function;
@@ -168,20 +176,15 @@ __attribute__((visibility("hidden"))) void* streamsan_find_dlsym() {
 }
 
 // dlsym(RTLD_NEXT, ...) finds "the next object after the caller", and glibc takes the caller from the return address.
-// So every look-up that is none of our business must reach the real dlsym by a jump, with the guest's return address on
-// the stack: this cannot be written in C++. Ours are names that look like "cuX..." on a handle other than RTLD_NEXT
-// (-1).
-#ifndef __x86_64__
-#error "the dlsym hook is written for x86-64"
-#endif
-asm(R"(
-  .text
-  .p2align 4
-  .globl dlsym
-  .type dlsym, @function
-dlsym:
-  .cfi_startproc
-  endbr64
+// So every look-up that is none of our business must reach the real dlsym by a jump, with the guest's return address
+// where a call leaves it: this cannot be written in C++. Ours are names that look like "cuX..." on a handle other than
+// RTLD_NEXT (-1).
+#define SS_DLSYM_BEGIN \
+  "  .text\n  .p2align 4\n  .globl dlsym\n  .type dlsym, %function\ndlsym:\n  .cfi_startproc\n" SS_ASM_ENTRY
+#define SS_DLSYM_END "  .cfi_endproc\n  .size dlsym, .-dlsym\n"
+
+#if defined __x86_64__
+asm(SS_DLSYM_BEGIN R"(
   testq %rsi, %rsi
   je 1f
   cmpq $-1, %rdi
@@ -229,6 +232,54 @@ dlsym:
   popq %rdi
   .cfi_adjust_cfa_offset -8
   jmp *%rax
-  .cfi_endproc
-  .size dlsym, .-dlsym
-)");
+)" SS_DLSYM_END);
+#else
+asm(R"(
+  .macro streamsan_save
+  stp x29, x30, [sp, #-32]!
+  .cfi_adjust_cfa_offset 32
+  .cfi_rel_offset x29, 0
+  .cfi_rel_offset x30, 8
+  stp x0, x1, [sp, #16]
+  mov x29, sp
+  .endm
+  .macro streamsan_restore
+  ldp x0, x1, [sp, #16]
+  ldp x29, x30, [sp], #32
+  .cfi_adjust_cfa_offset -32
+  .cfi_restore x29
+  .cfi_restore x30
+  .endm
+)" SS_DLSYM_BEGIN R"(
+  cbz x1, 1f
+  cmn x0, #1
+  b.eq 1f
+  ldrb w9, [x1]
+  cmp w9, #99                 // 'c'
+  b.ne 1f
+  ldrb w9, [x1, #1]
+  cmp w9, #117                // 'u'
+  b.ne 1f
+  ldrb w9, [x1, #2]
+  sub w9, w9, #65             // 'A'..'Z'
+  cmp w9, #25
+  b.hi 1f
+  cbnz x0, 2f                 // RTLD_DEFAULT
+  streamsan_save
+  mov x0, x1
+  bl streamsan_answers_default_scope
+  mov w9, w0
+  streamsan_restore
+  tbz w9, #0, 1f
+2:
+  b streamsan_dlsym_driver
+1:
+  streamsan_save
+  bl streamsan_find_dlsym
+  mov x16, x0
+  streamsan_restore
+  br x16
+  .purgem streamsan_save
+  .purgem streamsan_restore
+)" SS_DLSYM_END);
+#endif

@@ -23,6 +23,7 @@
 #include "interposer/host/libc_frames.h"
 #include "interposer/launch_call.h"
 #include "interposer/learning.h"
+#include "interposer/machine.h"
 #include "interposer/process.h"
 #include "interposer/stack.h"
 #include "interposer/streams.h"
@@ -149,7 +150,7 @@ struct Hook<kRow, CUresult (*)(Parameters...)> {
       const void* frame = __builtin_frame_address(0);
       const InCall in_call(frame);
       if constexpr (!leaves_all_as_it_was(kEffect.kind)) forget_wait();
-      check_frames(frame);
+      check_frames(SS_CALLERS_STACK());
       const Arguments arguments(parameters...);
       if constexpr (kEffect.point == RecordPoint::Begin) {
         Slot slot = CallRecord<kRow, Arguments>(arguments, capture_stack(frame)).fill();
@@ -166,7 +167,7 @@ struct Hook<kRow, CUresult (*)(Parameters...)> {
         if constexpr (kBlocks) times.returned = monotonic_ns();
         bool succeeded = result == CUDA_SUCCESS;
         if (succeeded) timed.became(slot);
-        if (succeeded) host_side_after(words, frame);
+        if (succeeded) host_side_after(words, SS_CALLERS_STACK());
         if constexpr (!kAtOnce) publish(slot, succeeded ? trace::State::Published : trace::State::Cancelled);
         if constexpr (kBlocks) {
           if (slot) record_return(slot.position, static_cast<std::uint16_t>(kRow), succeeded, times);
@@ -212,7 +213,7 @@ struct Hook<kRow, CUresult (*)(Parameters...)> {
           const CallWords words(slot);
           publish(slot);
           timed.became(slot);
-          host_side_after(words, frame);
+          host_side_after(words, SS_CALLERS_STACK());
         }
         return result;
       }

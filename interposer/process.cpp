@@ -23,6 +23,7 @@
 #include "interposer/host/loans.h"
 #include "interposer/hot.h"
 #include "interposer/learning.h"
+#include "interposer/pages.h"
 #include "interposer/perturb.h"
 #include "interposer/poison.h"
 #include "interposer/python_stack.h"
@@ -90,10 +91,10 @@ int open_numbered_trace(char (&path)[1060]) {
 void mark_process() {
   static constinit std::uint32_t* page = nullptr;
   if (!page) {
-    void* made = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void* made = mmap(nullptr, page_bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (made == MAP_FAILED) return;
-    if (madvise(made, 4096, MADV_WIPEONFORK) != 0) {
-      munmap(made, 4096);
+    if (madvise(made, page_bytes(), MADV_WIPEONFORK) != 0) {
+      munmap(made, page_bytes());
       return;
     }
     page = static_cast<std::uint32_t*>(made);

@@ -13,6 +13,7 @@
 #include "interposer/handle_table.h"
 #include "interposer/host/raw_syscall.h"
 #include "interposer/hot.h"
+#include "interposer/machine.h"
 #include "interposer/process.h"
 #include "interposer/python_layout.h"
 #include "interposer/python_lines.h"
@@ -156,8 +157,7 @@ bool examine(void* handle) {
 
 bool can_be_pointer(std::uint64_t address) {
   constexpr std::uint64_t kLowest = 4096;
-  constexpr std::uint64_t kHighest = std::uint64_t{1} << 47;
-  return address >= kLowest && address < kHighest && address % sizeof(void*) == 0;
+  return address >= kLowest && address >> kAddressBits == 0 && address % sizeof(void*) == 0;
 }
 
 /// The kernel is asked to read eight bytes there, as a mask of signals for a request that it does not know.

@@ -12,19 +12,22 @@
 
 #include "interposer/handle_table.h"
 #include "interposer/hot.h"
+#include "interposer/machine.h"
 #include "interposer/modules.h"
 #include "interposer/process.h"
 #include "interposer/python_stack.h"
+#include "interposer/return_places.h"
 #include "interposer/this_library.h"
 #include "interposer/writer.h"
 
 namespace streamsan::recorder {
 namespace {
 
-/// "The return address `pc` stands at `slot`; the next one outwards stands at `next`." next 0: this is the outermost.
+/// "The return address in `word` stands at `slot`; the next one outwards stands at `next`." next 0: this is the
+/// outermost.
 struct Step {
   std::uint64_t slot;
-  std::uint64_t pc;
+  std::uint64_t word;
   std::uint64_t next;
 };
 
@@ -109,44 +112,45 @@ struct Unwinding {
   CallStack* out;
   unsigned most;
   std::uint64_t begins_at = 0;  // frames before this one are those of the handler
+  ReturnPlaces places{};
 };
 
 _Unwind_Reason_Code visit(_Unwind_Context* context, void* argument) {
   auto& walk = *static_cast<Unwinding*>(argument);
   std::uint64_t pc = _Unwind_GetIP(context);
   if (pc == 0) return _URC_END_OF_STACK;
+  const std::uint64_t slot = walk.places.of(context);
   if (walk.begins_at) {
     if (pc != walk.begins_at) return _URC_NO_REASON;
     walk.begins_at = 0;
   }
   if (is_in_this_library(reinterpret_cast<const void*>(pc))) return _URC_NO_REASON;
   if (walk.out->count == walk.most) return _URC_END_OF_STACK;
-  // The context's CFA is where the callee's frame ended: the return address stands just below.
-  std::uint64_t slot = _Unwind_GetCFA(context) - sizeof(void*);
-  if (slot % sizeof(void*) != 0 || *reinterpret_cast<const std::uint64_t*>(slot) != pc) slot = 0;
   walk.out->slot[walk.out->count] = slot;
   walk.out->pc[walk.out->count] = pc;
   ++walk.out->count;
   return _URC_NO_REASON;
 }
 
-std::size_t home(std::uint64_t slot, std::uint64_t pc) { return mix_bits(slot * 31 + pc) % kSteps; }
+std::uint64_t word_at(std::uint64_t place) { return *reinterpret_cast<const std::uint64_t*>(place); }
 
-const Step* find_step(const StackCache& cache, std::uint64_t slot, std::uint64_t pc) {
-  std::size_t at = home(slot, pc);
+std::size_t home(std::uint64_t slot, std::uint64_t word) { return mix_bits(slot * 31 + word) % kSteps; }
+
+const Step* find_step(const StackCache& cache, std::uint64_t slot, std::uint64_t word) {
+  std::size_t at = home(slot, word);
   for (std::size_t probe = 0; probe < kProbes; ++probe) {
     const Step& step = cache.steps[(at + probe) % kSteps];
-    if (step.slot == slot && step.pc == pc) return &step;
+    if (step.slot == slot && step.word == word) return &step;
   }
   return nullptr;
 }
 
 void learn_step(StackCache& cache, const Step& step) {
-  std::size_t at = home(step.slot, step.pc);
+  std::size_t at = home(step.slot, step.word);
   std::size_t place = (at + cache.next_victim++ % kProbes) % kSteps;
   for (std::size_t probe = 0; probe < kProbes; ++probe) {
     const Step& there = cache.steps[(at + probe) % kSteps];
-    const bool same = there.slot == step.slot && there.pc == step.pc;
+    const bool same = there.slot == step.slot && there.word == step.word;
     if (!same && there.slot != 0) continue;
     place = (at + probe) % kSteps;
     if (same) break;
@@ -159,13 +163,13 @@ void learn(StackCache& cache, const CallStack& stack, unsigned most) {
     const bool last = i + 1 == stack.count;
     // A stack that was cut does not tell what comes after its last frame.
     if (stack.slot[i] == 0 || (last && stack.count == most) || (!last && stack.slot[i + 1] == 0)) continue;
-    learn_step(cache, {stack.slot[i], stack.pc[i], last ? 0 : stack.slot[i + 1]});
+    learn_step(cache, {stack.slot[i], word_at(stack.slot[i]), last ? 0 : stack.slot[i + 1]});
   }
 }
 
 /// Not 0. Of an interpreter one native stack stands for many of Python's.
-std::uint64_t tag_of(std::uint64_t slot, std::uint64_t pc, std::uint64_t python) {
-  const std::uint64_t tag = mix_bits((slot * 31 + pc) ^ python);
+std::uint64_t tag_of(std::uint64_t slot, std::uint64_t word, std::uint64_t python) {
+  const std::uint64_t tag = mix_bits((slot * 31 + word) ^ python);
   return tag ? tag : 1;
 }
 
@@ -197,7 +201,7 @@ void remember(StackCache& cache, const CallStack& stack, std::uint64_t python, s
     if (distance > std::numeric_limits<std::uint16_t>::max()) return;
     made.frames[i] = {static_cast<std::uint16_t>(distance), static_cast<std::uint32_t>(stack.pc[i])};
   }
-  const std::uint64_t tag = tag_of(innermost, stack.pc[0], python);
+  const std::uint64_t tag = tag_of(innermost, word_at(innermost), python);
   const std::size_t way = cache.next_victim++ % kWays;
   std::uint64_t& tag_there = cache.tags[tag % kSets][way];
   // A signal handler of the guest may come here in between.
@@ -212,11 +216,11 @@ void remember(StackCache& cache, const CallStack& stack, std::uint64_t python, s
 bool walk_known(const StackCache& cache, std::uint64_t slot, unsigned most, CallStack& out) {
   out.count = 0;
   for (;;) {
-    std::uint64_t pc = *reinterpret_cast<const std::uint64_t*>(slot);
+    const std::uint64_t word = word_at(slot);
     out.slot[out.count] = slot;
-    out.pc[out.count++] = pc;
+    out.pc[out.count++] = return_address_in(word);
     if (out.count == most) return true;
-    const Step* step = find_step(cache, slot, pc);
+    const Step* step = find_step(cache, slot, word);
     if (!step) return false;
     if (step->next == 0) return true;
     slot = step->next;
@@ -267,23 +271,22 @@ STREAMSAN_HOT_CODE void expect_stack(const void* frame_address) {
   if (!cache) return;
   prefetch(cache);
   if (may_be_in_python()) return;  // the tag is not known before that stack was read
-  const std::uint64_t slot = reinterpret_cast<std::uint64_t>(frame_address) + sizeof(void*);
-  prefetch(cache->tags[tag_of(slot, *reinterpret_cast<const std::uint64_t*>(slot), 0) % kSets]);
+  const std::uint64_t slot = return_place_of(frame_address);
+  prefetch(cache->tags[tag_of(slot, word_at(slot), 0) % kSets]);
 }
 
 STREAMSAN_HOT_CODE std::uint32_t capture_stack(const void* frame_address) {
   if (!options().stacks) return 0;
   StackCache* cache = my_cache();
   if (!cache) return 0;
-  // The return address of the wrapper stands above its saved frame pointer.
-  const std::uint64_t slot = reinterpret_cast<std::uint64_t>(frame_address) + sizeof(void*);
+  const std::uint64_t slot = return_place_of(frame_address);
   std::uint64_t python = python_chain();
   if (const std::uint32_t id = find_known(*cache, slot, python)) return id;
   const unsigned most = options().stack_depth;
   CallStack stack;
   if (!walk_known(*cache, slot, most, stack)) {
     stack.count = 0;
-    Unwinding walk{&stack, most};
+    Unwinding walk{.out = &stack, .most = most};
     _Unwind_Backtrace(visit, &walk);
     learn(*cache, stack, most);
     // Nobody is called from Python for the first time without a place that was never seen.
@@ -304,7 +307,7 @@ std::uint32_t capture_interrupted_stack(std::uint64_t pc) {
   const bool cramped =
       sigaltstack(nullptr, &alternate) == 0 && (alternate.ss_flags & SS_ONSTACK) && alternate.ss_size < kRoomToUnwind;
   if (!cramped) {
-    Unwinding walk{&stack, options().stack_depth, pc};
+    Unwinding walk{.out = &stack, .most = options().stack_depth, .begins_at = pc};
     _Unwind_Backtrace(visit, &walk);
   }
   if (stack.count == 0) stack.pc[stack.count++] = pc;

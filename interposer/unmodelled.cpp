@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "interposer/machine.h"
 #include "interposer/process.h"
 #include "interposer/writer.h"
 #include "ordering/api/row.h"
@@ -54,9 +55,11 @@ void* counting_entry(const char* name, void* address) {
         continue;
       if (!found) std::strncpy(entry.name, name, sizeof entry.name - 1);
       found = address;
-      streamsan_unknown_targets[i].store(address, std::memory_order_release);
     }
-    if (found == address) return const_cast<char*>(streamsan_unknown_entries + i * kEntryBytes);
+    if (found != address) continue;
+    // By all who find it: the thread that took the place may not have come so far.
+    streamsan_unknown_targets[i].store(address, std::memory_order_release);
+    return const_cast<char*>(streamsan_unknown_entries + i * kEntryBytes);
   }
   return address;
 }
@@ -79,22 +82,47 @@ void forget_unmodelled() {
 
 }  // namespace streamsan::recorder
 
-asm(R"(
-  .text
-  .p2align 5
-  .globl streamsan_unknown_entries
-  .hidden streamsan_unknown_entries
-  .type streamsan_unknown_entries, @function
-streamsan_unknown_entries:
-  .cfi_startproc
-  .set streamsan_unknown_index, 0
-  .rept 256
-  .p2align 5
-  endbr64
+#define SS_ENTRIES_BEGIN                           \
+  "  .text\n"                                      \
+  "  .p2align 5\n"                                 \
+  "  .globl streamsan_unknown_entries\n"           \
+  "  .hidden streamsan_unknown_entries\n"          \
+  "  .type streamsan_unknown_entries, %function\n" \
+  "streamsan_unknown_entries:\n"                   \
+  "  .cfi_startproc\n"                             \
+  "  .set streamsan_unknown_index, 0\n"            \
+  "  .rept 256\n"                                  \
+  "  .p2align 5\n" SS_ASM_ENTRY
+#define SS_ENTRIES_END \
+  "  .cfi_endproc\n"   \
+  "  .size streamsan_unknown_entries, . - streamsan_unknown_entries\n"
+
+#if defined __x86_64__
+asm(SS_ENTRIES_BEGIN R"(
   lock incq streamsan_unknown_counts + 8 * streamsan_unknown_index(%rip)
   jmp *streamsan_unknown_targets + 8 * streamsan_unknown_index(%rip)
   .set streamsan_unknown_index, streamsan_unknown_index + 1
   .endr
-  .cfi_endproc
-  .size streamsan_unknown_entries, . - streamsan_unknown_entries
-)");
+)" SS_ENTRIES_END);
+#else
+// What all of them do comes after the last.
+asm(SS_ENTRIES_BEGIN R"(
+  mov x17, #streamsan_unknown_index
+  b 1f
+  .set streamsan_unknown_index, streamsan_unknown_index + 1
+  .endr
+1:
+  adrp x16, streamsan_unknown_counts
+  add x16, x16, #:lo12:streamsan_unknown_counts
+  add x16, x16, x17, lsl #3
+2:
+  ldxr x9, [x16]
+  add x9, x9, #1
+  stxr w10, x9, [x16]
+  cbnz w10, 2b
+  adrp x16, streamsan_unknown_targets
+  add x16, x16, #:lo12:streamsan_unknown_targets
+  ldr x16, [x16, x17, lsl #3]
+  br x16
+)" SS_ENTRIES_END);
+#endif

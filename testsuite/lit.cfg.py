@@ -40,6 +40,7 @@ with the real cudart and driver. Only a test that asks the null driver itself so
 import os
 import shlex
 import subprocess
+import sys
 
 import lit.formats
 
@@ -56,11 +57,24 @@ config.available_features.add("gpu" if gpu else "nulldriver")
 find_driver = [config.python, "-c", "import ctypes; ctypes.CDLL('libcuda.so.1')"]
 if subprocess.run(find_driver, env={"LD_LIBRARY_PATH": ""}, capture_output=True, check=False).returncode != 0:
     config.available_features.add("no-driver")
+config.available_features.add(config.processor)
 if os.geteuid() == 0:
     config.available_features.add("root")
 
 tools = os.path.join(config.test_source_root, "tools")
 quote = shlex.quote
+
+if config.emulated:
+    sys.path.insert(0, tools)  # of the workers, too
+    from emulated import Emulated
+
+    config.test_format = Emulated(os.path.join(config.test_source_root, "emulated.txt"))
+    config.available_features.add("emulated")
+    # Where the emulator looks for the libraries of what it runs, and our own among them for files of theirs.
+    config.environment["QEMU_LD_PREFIX"] = config.sysroot
+    lit_config.params.setdefault("python", os.path.join(config.sysroot, "usr", "bin", "python3"))
+    # Shells and the like as guests: the recorder cannot be preloaded into those of this machine.
+    config.environment["PATH"] = os.path.join(config.sysroot, "guests") + os.pathsep + config.environment["PATH"]
 
 # The tests decide about every setting that reaches the tools and the programs.
 for name in list(config.environment):
@@ -81,6 +95,10 @@ include = quote(os.path.join(config.source_root, "include"))
 # program of the suite calls: with them nvcc takes half as long again for a small program. They count as included.
 nvcc = (f"{quote(config.nvcc)} -g -std=c++17 -D_GLIBCXX_BITS_SPECFUN_H -arch=sm_90 "
         f"-I{quote(os.path.join(tools, '..', 'runtime', 'inputs'))} -I{include}")
+if config.emulated:
+    # The headers of the toolkit's own processor: those of the programs' differ in nothing that counts here.
+    nvcc += (f" -ccbin {quote(config.cxx)} -I{quote(config.cuda_include)}"
+             f" -isystem {quote(os.path.join(config.cuda_include, 'cccl'))}")
 if gpu:
     static, shared = "-cudart static", "-cudart shared"
     driver_library = f"-L{quote(os.path.join(config.cuda_library_dir, 'stubs'))} -lcuda"
@@ -93,12 +111,13 @@ static_library = "" if gpu else quote(os.path.join(config.null_dir, "libnullcuda
 
 # nvcc wants the library behind the sources that use it, and a test names its sources last.
 build = f"{quote(os.path.join(tools, 'build'))}"
-# A program that hangs fails its test and not the whole suite. (lit's own time limit needs a package that may be absent.)
 # Most kernels of the suite have no body: they stand for any kernel of their signature. Their code would say that they
 # touch nothing. On the null driver nothing can be measured either, and StreamSan's own agent, on a machine that has
 # NVIDIA's library, need not find that out in every test.
 defaults = "kernel_code=0" if gpu else "kernel_code=0 footprints=inferred"
-streamsan = f"{quote(os.path.join(tools, 'default-options'))} {defaults} -- timeout -k 5 120 {quote(config.streamsan)}"
+# A program that hangs fails its test and not the whole suite. (lit's own time limit needs a package that may be absent.)
+patience = 900 if config.emulated else 120
+streamsan = f"{quote(os.path.join(tools, 'default-options'))} {defaults} -- timeout -k 5 {patience} {quote(config.streamsan)}"
 run = f"{streamsan} run --"
 expect = quote(os.path.join(tools, "expect-exit"))
 footprints = "" if gpu else "footprints=inferred,kernel_code=1,"

@@ -7,7 +7,6 @@
 #include "trace/reader.h"
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,6 +16,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "trace/map_file.h"
 #include "ordering/api/row.h"
 
 namespace streamsan::trace {
@@ -134,7 +134,7 @@ std::unique_ptr<Reader> Reader::open(const std::string& path, Options options, s
 }
 
 Reader::~Reader() {
-  if (mapped_) munmap(mapped_, mapped_bytes_);
+  if (chunk_) unmap_file(const_cast<Record*>(chunk_), kChunkBytes);
   if (header_) {
     if (writable_) header_->judge_attached.store(0, std::memory_order_release);
     munmap(header_, header_bytes_);
@@ -174,24 +174,16 @@ off_t Reader::chunk_offset(std::size_t index) const {
 }
 
 bool Reader::map_chunk(std::size_t index) {
-  // Chunks of traces up to format 6 do not begin with a page everywhere.
-  static const auto page = static_cast<off_t>(sysconf(_SC_PAGESIZE));
-  const off_t offset = chunk_offset(index);
-  const off_t before = offset % page;
   // The last chunk of a truncated file is mapped in full; slots_available_ keeps us away from the part without pages.
-  const std::size_t bytes = kChunkBytes + static_cast<std::size_t>(before);
-  void* map = mmap(nullptr, bytes, PROT_READ, MAP_SHARED, file_, offset - before);
-  if (map == MAP_FAILED) return false;
-  mapped_ = static_cast<char*>(map);
-  mapped_bytes_ = bytes;
-  chunk_ = reinterpret_cast<const Record*>(mapped_ + before);
+  void* map = map_file(file_, chunk_offset(index), kChunkBytes, PROT_READ);
+  if (!map) return false;
+  chunk_ = static_cast<const Record*>(map);
   chunk_index_ = index;
   return true;
 }
 
 void Reader::leave_chunk() {
-  munmap(mapped_, mapped_bytes_);
-  mapped_ = nullptr;
+  unmap_file(const_cast<Record*>(chunk_), kChunkBytes);
   chunk_ = nullptr;
   if (!consume_) return;
   // A file system without holes keeps the file whole: it costs disk space, nothing else.

@@ -111,8 +111,6 @@ class Reader {
   std::uint64_t known_reserved_ = 0;
   bool rested_ = true;                       ///< Wait was returned since known_reserved_ was read up to its end
   std::uint64_t limit_ = ~std::uint64_t{0};  ///< set by finish()
-  char* mapped_ = nullptr;  ///< whole pages with the chunk
-  std::size_t mapped_bytes_ = 0;
   const Record* chunk_ = nullptr;
   std::size_t chunk_index_ = 0;
   std::uint64_t unpublished_ = 0;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <bit>
 #include <cstring>
 
 #include "interposer/handle_table.h"
 #include "interposer/host/host_hash.h"
+#include "interposer/pages.h"
 
 namespace streamsan::recorder {
 namespace {
@@ -31,10 +31,10 @@ std::uint64_t hash_bytes(const char* at, std::size_t bytes) {
 
 /// A buggy program may have unmapped its source while the copy was on its way.
 bool is_mapped(std::uint64_t begin, std::uint64_t bytes) {
-  const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  const std::uint64_t page = page_bytes();
   const std::uint64_t end = begin + bytes;
   unsigned char resident[256];
-  for (std::uint64_t at = begin & ~(page - 1); at < end; at += page * sizeof resident) {
+  for (std::uint64_t at = page_below(begin); at < end; at += page * sizeof resident) {
     std::uint64_t length = end - at;
     if (length > page * sizeof resident) length = page * sizeof resident;
     if (mincore(reinterpret_cast<void*>(at), length, resident) != 0) return false;

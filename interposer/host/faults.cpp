@@ -3,12 +3,12 @@
 
 #include <pthread.h>
 #include <sys/syscall.h>
-#include <ucontext.h>
 #include <unistd.h>
 
 #include <cerrno>
 
 #include "interposer/driver.h"
+#include "interposer/host/fault_site.h"
 #include "interposer/host/guards.h"
 #include "interposer/host/loans.h"
 #include "interposer/host/next.h"
@@ -21,8 +21,6 @@ namespace streamsan::recorder {
 namespace {
 
 using Action = struct sigaction;
-
-constexpr greg_t kWroteBit = 2;  // of the page-fault error code
 
 constinit Next<int(int, const Action*, Action*)> g_sigaction{"sigaction"};
 constinit Next<int(int, const sigset_t*, sigset_t*)> g_sigmask{"pthread_sigmask"};
@@ -42,9 +40,14 @@ __attribute__((constructor)) void find_functions() {
   g_sigmask.get();
 }
 
-/// A signal's stack on which ours can run, without a walk of the stack. Measured: 7 KiB are too few, of which the
-/// kernel takes 3.5 for its frame.
+/// A signal's stack on which ours can run, without a walk of the stack. Measured on x86-64: 7 KiB are too few, of which
+/// the kernel takes 3.5 for its frame. On AArch64 it takes 4.5 and more (the vector registers), and SIGSTKSZ is as
+/// much.
+#if defined __x86_64__
 constexpr std::size_t kLeastSignalStack = 8192;
+#else
+constexpr std::size_t kLeastSignalStack = 16384;
+#endif
 constinit std::atomic<bool> g_small_stacks{false};
 
 /// Is this the child of vfork()? It shares our memory, but not the actions for signals.
@@ -116,15 +119,12 @@ void forward(int signal, siginfo_t* info, void* context) {
 
 void on_fault(int signal, siginfo_t* info, void* context) {
   const int saved = errno;
-  const auto& registers = static_cast<const ucontext_t*>(context)->uc_mcontext.gregs;
-  const auto pc = static_cast<std::uint64_t>(registers[REG_RIP]);
-  const auto* at = reinterpret_cast<const void*>(pc);
   if (info->si_code == SEGV_ACCERR) {
+    const FaultSite site = fault_site(context);
+    const auto* at = reinterpret_cast<const void*>(site.pc);
     // The driver may touch what it likes, and so may we.
-    const bool counts = recording() && !is_in_call(reinterpret_cast<const void*>(registers[REG_RSP])) &&
-                        !is_in_driver(at) && !is_in_this_library(at);
-    const bool wrote = (registers[REG_ERR] & kWroteBit) != 0;
-    if (host_touched(reinterpret_cast<std::uint64_t>(info->si_addr), wrote, counts, pc)) {
+    const bool counts = recording() && !is_in_call(site.stack) && !is_in_driver(at) && !is_in_this_library(at);
+    if (host_touched(reinterpret_cast<std::uint64_t>(info->si_addr), site.wrote, counts, site.pc)) {
       errno = saved;
       return;
     }

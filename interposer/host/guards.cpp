@@ -25,23 +25,21 @@ bool is_affordable(std::uint64_t now) {
 
 }  // namespace
 
-GuardedPages choose_pages(const HostRegion& region, std::uint64_t begin, std::uint64_t end) {
-  std::uint64_t low = begin / kPageBytes * kPageBytes;
-  std::uint64_t high = (end + kPageBytes - 1) / kPageBytes * kPageBytes;
+GuardedPages choose_pages(const HostRegion& region, std::uint64_t begin, std::uint64_t end, std::uint64_t page) {
+  std::uint64_t low = page_below(begin, page);
+  std::uint64_t high = page_above(end, page);
   if (region.kind == ordering::MemoryKind::Registered) {
     // The rest of a page at the edge is other people's memory.
-    const std::uint64_t first = (region.begin + kPageBytes - 1) / kPageBytes * kPageBytes;
-    const std::uint64_t last = region.end / kPageBytes * kPageBytes;
+    const std::uint64_t first = page_above(region.begin, page);
+    const std::uint64_t last = page_below(region.end, page);
     if (low < first) low = first;
     if (high > last) high = last;
   }
   GuardedPages out;
   if (low >= high) return out;
-  const std::uint64_t pages = (high - low) / kPageBytes;
+  const std::uint64_t pages = (high - low) / page;
   const auto guard = [&out](std::uint64_t from, std::uint64_t to) { out.run[out.count++] = {from, to}; };
-  const auto guard_page = [&](std::uint64_t number) {
-    guard(low + number * kPageBytes, low + (number + 1) * kPageBytes);
-  };
+  const auto guard_page = [&](std::uint64_t number) { guard(low + number * page, low + (number + 1) * page); };
   if (options().syncs && high - low <= kMostWhole) {
     guard(low, high);
     out.all = low <= begin && end <= high;

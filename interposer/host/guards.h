@@ -17,10 +17,10 @@
 #include <cstdint>
 
 #include "interposer/host/host_memory.h"
+#include "interposer/pages.h"
 
 namespace streamsan::recorder {
 
-inline constexpr std::uint64_t kPageBytes = 4096;
 inline constexpr unsigned kMostGuarded = 4;
 /// A loan that is no longer is guarded as a whole (option syncs): by one system call, but the kernel goes by its pages.
 inline constexpr std::uint64_t kMostWhole = std::uint64_t{4} << 20;
@@ -46,8 +46,9 @@ struct GuardedPages {
 
 enum class Protection : std::uint8_t { None, ReadOnly, Free };
 
-/// Which pages of [begin, end), a part of the region, are to be guarded.
-GuardedPages choose_pages(const HostRegion& region, std::uint64_t begin, std::uint64_t end);
+/// Which pages of [begin, end), a part of the region, are to be guarded. `page`: their size.
+GuardedPages choose_pages(const HostRegion& region, std::uint64_t begin, std::uint64_t end,
+                          std::uint64_t page = page_bytes());
 /// Of whole pages. False: the kernel refused.
 bool set_protection(std::uint64_t begin, std::uint64_t end, Protection protection);
 

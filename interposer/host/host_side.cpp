@@ -29,13 +29,13 @@ std::uint64_t extent(const CallWords& call, std::uint64_t pitch, std::uint64_t s
 }
 
 void lend_side(const CallWords& call, std::uint64_t begin, std::uint64_t bytes, LoanUse use, bool pageable,
-               const void* frame) {
+               const void* callers_stack) {
   // Between the rows of a shape lie bytes that it does not touch.
   lend(begin, bytes, use, stream_of(call), pageable, {.position = call.position, .touches_all = call.w[5] == 0});
-  if (pageable && options().host_frees) note_stack_loan(reinterpret_cast<const void*>(begin), bytes, frame);
+  if (pageable && options().host_frees) note_stack_loan(reinterpret_cast<const void*>(begin), bytes, callers_stack);
 }
 
-void note_copy(const CallWords& call, const void* frame) {
+void note_copy(const CallWords& call, const void* callers_stack) {
   const auto direction = static_cast<api::Direction>(call.flags >> trace::kDirectionShift & 7);
   const bool host_dst = direction == api::Direction::DeviceToHost;
   const bool host_src = direction == api::Direction::HostToDevice;
@@ -48,9 +48,9 @@ void note_copy(const CallWords& call, const void* frame) {
   // Where the call does not tell the side, what no allocation was ever near to is pageable.
   const bool by_address = direction == api::Direction::ByAddress || direction == api::Direction::Array;
   lend_side(call, call.w[2], extent(call, call.shape[0], call.shape[3]), LoanUse::Writes,
-            host_dst || (by_address && !may_be_pointer(call.w[2])), frame);
+            host_dst || (by_address && !may_be_pointer(call.w[2])), callers_stack);
   lend_side(call, call.w[3], extent(call, call.shape[1], call.shape[4]), LoanUse::Reads,
-            host_src || (by_address && !may_be_pointer(call.w[3])), frame);
+            host_src || (by_address && !may_be_pointer(call.w[3])), callers_stack);
 }
 
 void note_fill(const CallWords& call) {
@@ -99,11 +99,11 @@ void host_side_before(const CallWords& call) {
   }
 }
 
-void host_side_after(const CallWords& call, const void* frame) {
+void host_side_after(const CallWords& call, const void* callers_stack) {
   if (call.empty) return;
   switch (call.kind) {
     case Kind::Copy:
-      return note_copy(call, frame);
+      return note_copy(call, callers_stack);
     case Kind::Fill:
       return note_fill(call);
     case Kind::Alloc:

@@ -24,7 +24,7 @@ struct CallWords {
 
 /// Before the real call: memory that goes away is no longer guarded.
 void host_side_before(const CallWords& call);
-/// The real call has succeeded. `frame`: __builtin_frame_address(0) of the wrapper.
-void host_side_after(const CallWords& call, const void* frame);
+/// The real call has succeeded. `callers_stack`: SS_CALLERS_STACK() of the wrapper.
+void host_side_after(const CallWords& call, const void* callers_stack);
 
 }  // namespace streamsan::recorder

@@ -5,9 +5,9 @@
 #include <signal.h>
 #include <sys/syscall.h>
 
-#include "interposer/host/guards.h"
 #include "interposer/host/host_memory.h"
 #include "interposer/host/raw_syscall.h"
+#include "interposer/pages.h"
 #include "interposer/process.h"
 
 namespace streamsan::recorder {
@@ -43,7 +43,7 @@ bool is_readable(const void* begin, std::size_t bytes) {
   const auto from = reinterpret_cast<std::uintptr_t>(begin);
   const std::uintptr_t to = from + bytes;
   if (to < from) return false;
-  for (std::uintptr_t at = from; at < to; at = (at / kPageBytes + 1) * kPageBytes) {
+  for (std::uintptr_t at = from; at < to; at = page_below(at) + page_bytes()) {
     if (!is_word_readable(at)) return false;
   }
   return true;

@@ -32,6 +32,7 @@
 
 #include "interposer/driver.h"
 #include "interposer/host/loans.h"
+#include "interposer/machine.h"
 #include "interposer/this_library.h"
 
 namespace streamsan::recorder {
@@ -139,40 +140,40 @@ auto signature(Result (*)(Parameters...)) -> Result (*)(Parameters...);
 
 }  // namespace streamsan::recorder
 
-#ifndef __x86_64__
-#error "the entries are written for x86-64"
-#endif
-
 /// Exports `name`, of the pointer type `type`, wrapped as `Row` says. At file scope.
 #define SS_LIBC_EXPORT(name, type, Row) SS_LIBC_EXPORT_WHILE(7g_loans, name, type, Row)
 
 /// The same, while a counter of loans.h is not 0: its mangled name in streamsan::recorder::detail.
 #define SS_LIBC_EXPORT_WHILE(counter, name, type, Row) SS_LIBC_EXPORT_IF(SS_LIBC_IF_COUNTER(counter), name, type, Row)
 
-/// What an entry compares, as assembly that leaves "not equal" if the call is to be looked at: a counter as above, or a
+/// What an entry looks at, as assembly that goes to label 1 if the call is to be looked at: a counter as above, or a
 /// word of the thread's, named in the same way.
-#define SS_LIBC_IF_COUNTER(counter) "  cmpl $0, _ZN9streamsan8recorder6detail" #counter "E(%rip)\n"
+#define SS_LIBC_DETAIL(word) "_ZN9streamsan8recorder6detail" #word "E"
+#if defined __x86_64__
+#define SS_LIBC_IF_COUNTER(counter) "  cmpl $0, " SS_LIBC_DETAIL(counter) "(%rip)\n  jne 1f\n"
 #define SS_LIBC_IF_THREAD(word) \
-  "  movq _ZN9streamsan8recorder6detail" #word "E@gottpoff(%rip), %r11\n  cmpl $0, %fs:(%r11)\n"
+  "  movq " SS_LIBC_DETAIL(word) "@gottpoff(%rip), %r11\n  cmpl $0, %fs:(%r11)\n  jne 1f\n"
+#else
+#define SS_LIBC_IF_COUNTER(counter) \
+  "  adrp x16, " SS_LIBC_DETAIL(counter) "\n  ldr w16, [x16, #:lo12:" SS_LIBC_DETAIL(counter) "]\n  cbnz w16, 1f\n"
+#define SS_LIBC_IF_THREAD(word) \
+  "  adrp x16, :gottprel:" SS_LIBC_DETAIL(word) "\n  ldr x16, [x16, #:gottprel_lo12:" SS_LIBC_DETAIL(word) "]\n" \
+  "  mrs x17, tpidr_el0\n  ldr w16, [x17, x16]\n  cbnz w16, 1f\n"
+#endif
 
-#define SS_LIBC_EXPORT_IF(comparison, name, type, Row)                                               \
-  extern "C" {                                                                                       \
-  extern std::atomic<type> streamsan_next_##name __attribute__((visibility("hidden")));              \
-  extern const type streamsan_lent_##name __attribute__((visibility("hidden")));                     \
-  }                                                                                                  \
-  using streamsan_code_##name = streamsan::recorder::LibcFunction<Row, type, streamsan_next_##name>; \
-  constinit std::atomic<type> streamsan_next_##name{streamsan_code_##name::first};                   \
-  constinit const type streamsan_lent_##name = streamsan_code_##name::lent;                          \
-  [[gnu::constructor]] static void streamsan_find_##name() { streamsan_code_##name::find(); }        \
-  asm("  .text\n  .p2align 4\n  .globl " #name "\n  .type " #name ", @function\n" #name              \
-      ":\n"                                                                                          \
-      "  .cfi_startproc\n  endbr64\n" comparison                                                     \
-      "  jne 1f\n"                                                                                   \
-      "  jmp *streamsan_next_" #name                                                                 \
-      "(%rip)\n"                                                                                     \
-      "1:\n  jmp *streamsan_lent_" #name                                                             \
-      "(%rip)\n"                                                                                     \
-      "  .cfi_endproc\n  .size " #name ", .-" #name "\n")
+#define SS_LIBC_EXPORT_IF(comparison, name, type, Row)                                                      \
+  extern "C" {                                                                                              \
+  extern std::atomic<type> streamsan_next_##name __attribute__((visibility("hidden")));                     \
+  extern const type streamsan_lent_##name __attribute__((visibility("hidden")));                            \
+  }                                                                                                         \
+  using streamsan_code_##name = streamsan::recorder::LibcFunction<Row, type, streamsan_next_##name>;        \
+  constinit std::atomic<type> streamsan_next_##name{streamsan_code_##name::first};                          \
+  constinit const type streamsan_lent_##name = streamsan_code_##name::lent;                                 \
+  [[gnu::constructor]] static void streamsan_find_##name() { streamsan_code_##name::find(); }               \
+  asm("  .text\n  .p2align 4\n  .globl " #name "\n  .type " #name ", %function\n" #name                     \
+      ":\n"                                                                                                 \
+      "  .cfi_startproc\n" SS_ASM_ENTRY comparison SS_ASM_JUMP("streamsan_next_" #name) "1:\n" SS_ASM_JUMP( \
+          "streamsan_lent_" #name) "  .cfi_endproc\n  .size " #name ", .-" #name "\n")
 
 /// The same for a function that is no more than what it does to the memory in its `parameters`: statements about
 /// `call`.

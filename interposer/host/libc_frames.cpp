@@ -3,11 +3,13 @@
 
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unwind.h>
 
 #include <atomic>
 
 #include "interposer/host/loans.h"
+#include "interposer/return_places.h"
 #include "interposer/this_library.h"
 
 extern "C" void* __libc_stack_end;
@@ -18,7 +20,8 @@ namespace {
 
 constexpr std::size_t kMostLoans = 32;  // of one thread at a time; the oldest gives way
 
-/// The kernel keeps this much below the main thread's stack free of other mappings, whatever the limit of the stack is.
+/// The kernel keeps this much below the main thread's stack free of other mappings, whatever the limit of the stack is;
+/// an emulator no more than the limit.
 constexpr std::uint64_t kMainStack = std::uint64_t{128} << 20;
 
 }  // namespace
@@ -42,9 +45,6 @@ using detail::t_stack_loans;
 constinit pthread_key_t g_key{};
 constinit std::atomic<std::uint32_t> g_key_state{0};  // 0 none, 1 being made, 2 ready, 3 there are no more
 
-/// Where the caller's part of the stack begins: above its return address and our saved frame pointer.
-std::uint64_t live_from(const void* frame) { return reinterpret_cast<std::uint64_t>(frame) + 2 * sizeof(void*); }
-
 /// Without a stack: who has returned stands in the stack of the copy. Where it is noticed has nothing to do with it.
 void tell(const StackLoan& loan) {
   before_host_free(reinterpret_cast<const void*>(loan.begin), loan.end - loan.begin, trace::HostFreeWay::Frame, "",
@@ -62,7 +62,9 @@ void thread_ends(void* stack_loans) {
 void find_stack(StackLoans& mine, std::uint64_t here) {
   const auto main_high = reinterpret_cast<std::uint64_t>(__libc_stack_end);
   if (main_high - kMainStack <= here && here < main_high) {
-    mine.low = main_high - kMainStack;
+    rlimit limit{};
+    const bool limited = getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur < kMainStack;
+    mine.low = main_high - (limited ? limit.rlim_cur : kMainStack);
     mine.high = main_high;
     return;
   }
@@ -94,19 +96,21 @@ StackLoans* make_loans(std::uint64_t here) {
 struct Search {
   StackLoan* loan;
   std::uint64_t high;
+  ReturnPlaces places{};
 };
 
 _Unwind_Reason_Code visit(_Unwind_Context* context, void* argument) {
   auto& search = *static_cast<Search*>(argument);
   const std::uint64_t address = _Unwind_GetIP(context);
-  // The context's CFA is where the callee's frame ended: the return address stands just below.
-  const std::uint64_t place = _Unwind_GetCFA(context) - sizeof(void*);
-  if (address == 0 || place + sizeof(void*) > search.high) return _URC_END_OF_STACK;
-  if (place < search.loan->end || is_in_this_library(reinterpret_cast<const void*>(address))) return _URC_NO_REASON;
+  const std::uint64_t callee_end = _Unwind_GetCFA(context);
+  if (address == 0 || callee_end > search.high) return _URC_END_OF_STACK;
+  const std::uint64_t place = search.places.of(context);
+  if (callee_end < search.loan->end || is_in_this_library(reinterpret_cast<const void*>(address)))
+    return _URC_NO_REASON;
   // Nothing is concluded from a frame that is not entered by a call (a signal's).
-  if (place % sizeof(void*) == 0 && *reinterpret_cast<const std::uint64_t*>(place) == address) {
+  if (place != 0) {
     search.loan->return_place = place;
-    search.loan->return_address = address;
+    search.loan->return_word = *reinterpret_cast<const std::uint64_t*>(place);
   }
   return _URC_END_OF_STACK;
 }
@@ -114,7 +118,7 @@ _Unwind_Reason_Code visit(_Unwind_Context* context, void* argument) {
 /// Unwinds as far as the variable. The steps that stack.cpp remembers may be stale in rare cases: good enough for a
 /// stack in a report, not for the claim that a frame is gone.
 void find_return_place(StackLoan& loan, std::uint64_t high) {
-  Search search{&loan, high};
+  Search search{.loan = &loan, .high = high};
   _Unwind_Backtrace(visit, &search);
 }
 
@@ -123,14 +127,14 @@ bool is_on_stack(const StackLoans& mine, std::uint64_t at) { return mine.low <= 
 bool is_gone(const StackLoan& loan, std::uint64_t live) {
   if (loan.end <= live) return true;
   if (loan.return_place == 0) return false;
-  return loan.return_place < live || *reinterpret_cast<const std::uint64_t*>(loan.return_place) != loan.return_address;
+  return loan.return_place < live || *reinterpret_cast<const std::uint64_t*>(loan.return_place) != loan.return_word;
 }
 
 }  // namespace
 
-void detail::look_at_frames(const void* frame) {
+void detail::look_at_frames(const void* callers_stack) {
   StackLoans& mine = *t_stack_loans;
-  const std::uint64_t live = live_from(frame);
+  const auto live = reinterpret_cast<std::uint64_t>(callers_stack);
   if (!is_on_stack(mine, live)) return;
   for (std::size_t i = 0; i < mine.count;) {
     const StackLoan loan = mine.loans[i];
@@ -143,9 +147,9 @@ void detail::look_at_frames(const void* frame) {
   }
 }
 
-void note_stack_loan(const void* begin, std::size_t bytes, const void* frame) {
+void note_stack_loan(const void* begin, std::size_t bytes, const void* callers_stack) {
   const auto from = reinterpret_cast<std::uint64_t>(begin);
-  const std::uint64_t live = live_from(frame);
+  const auto live = reinterpret_cast<std::uint64_t>(callers_stack);
   // Most memory is far from any stack, and a thread that lends none of its own needs no bounds.
   StackLoans* mine = t_stack_loans;
   if (bytes == 0 || from < live) return;

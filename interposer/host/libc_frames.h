@@ -20,29 +20,30 @@
 
 namespace streamsan::recorder {
 
-/// A variable that was lent, [begin, end), and the place of its function's return address (0: not known).
+/// A variable that was lent, [begin, end), and the place of its function's return address (0: not known) and what stood
+/// there.
 struct StackLoan {
   std::uint64_t begin;
   std::uint64_t end;
   std::uint64_t return_place;
-  std::uint64_t return_address;
+  std::uint64_t return_word;
 };
 struct StackLoans;
 
 namespace detail {
 /// Null until the thread lends a variable of its stack.
 extern constinit thread_local StackLoans* t_stack_loans __attribute__((tls_model("initial-exec")));
-void look_at_frames(const void* frame);
+void look_at_frames(const void* callers_stack);
 }  // namespace detail
 
 /// A copy that may still run when the call returns was given [begin, begin + bytes) of host memory. Remembers it if it
-/// lies in a live frame of the calling thread. `frame`: __builtin_frame_address(0) of the wrapper.
-void note_stack_loan(const void* begin, std::size_t bytes, const void* frame);
+/// lies in a live frame of the calling thread. `callers_stack`: SS_CALLERS_STACK() of the wrapper.
+void note_stack_loan(const void* begin, std::size_t bytes, const void* callers_stack);
 
 /// The thread makes a driver call. Variables that are gone are told to before_host_free(), once.
-inline void check_frames(const void* frame) {
+inline void check_frames(const void* callers_stack) {
   if (detail::t_stack_loans) [[unlikely]]
-    detail::look_at_frames(frame);
+    detail::look_at_frames(callers_stack);
 }
 
 }  // namespace streamsan::recorder

@@ -184,7 +184,10 @@ struct SyscallRow {
   static long instead(const streamsan::recorder::HostCall& call, Syscall next, long number, long a, long b, long c,
                       long d, long e, long f) {
     // The child of these comes back through this very frame; where it shares the stack, the frame must be gone.
-    if (number == SYS_vfork || number == SYS_clone || number == SYS_clone3) return next(number, a, b, c, d, e, f);
+#ifdef SYS_vfork
+    if (number == SYS_vfork) return next(number, a, b, c, d, e, f);
+#endif
+    if (number == SYS_clone || number == SYS_clone3) return next(number, a, b, c, d, e, f);
     before(call, number, a, b, c, d);
     long result = next(number, a, b, c, d, e, f);
     if (result != -1 || errno != EFAULT || !streamsan::recorder::any_loans()) return result;

@@ -20,14 +20,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "interposer/host/guards.h"
 #include "interposer/host/libc_call.h"
+#include "interposer/pages.h"
 
 namespace {
 
 using streamsan::recorder::find_next;
 using streamsan::recorder::HostCall;
-using streamsan::recorder::kPageBytes;
 using streamsan::trace::HostFreeWay;
 
 using UsableSize = std::size_t (*)(void*);
@@ -57,9 +56,12 @@ std::size_t block_size(void* block) {
 }
 
 /// What the kernel makes of a length.
-std::size_t whole_pages(std::size_t bytes) { return (bytes + kPageBytes - 1) / kPageBytes * kPageBytes; }
+std::size_t whole_pages(std::size_t bytes) { return streamsan::page_above(bytes); }
 
-bool is_page(const void* address) { return reinterpret_cast<std::uintptr_t>(address) % kPageBytes == 0; }
+bool is_page(const void* address) {
+  const auto at = reinterpret_cast<std::uintptr_t>(address);
+  return streamsan::page_below(at) == at;
+}
 
 struct ReallocRow {
   static constexpr const char* kName = "realloc";

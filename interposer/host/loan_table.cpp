@@ -176,7 +176,7 @@ void guard(Loan& loan, HostRegion& region) {
 }
 
 bool is_guarded(std::uint64_t page) {
-  std::uint64_t end = page + kPageBytes;
+  std::uint64_t end = page + page_bytes();
   return wanted(page, end, nullptr) != Protection::Free;
 }
 

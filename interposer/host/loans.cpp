@@ -121,7 +121,7 @@ void add(std::uint64_t begin, std::uint64_t end, LoanUse use, const StreamArgume
 
 /// Takes the guards of everything that has a guarded page in [begin, end) away. What is settled ends by that.
 void unguard_pages(std::uint64_t begin, std::uint64_t end) {
-  const std::uint64_t first = begin / kPageBytes * kPageBytes;
+  const std::uint64_t first = page_below(begin);
   visit_loans([&](Loan& loan) {
     if (!loan.guarded.has_in(first, end)) return;
     if (loan.settled) {
@@ -134,7 +134,7 @@ void unguard_pages(std::uint64_t begin, std::uint64_t end) {
 
 /// The same for a touch, by the program or by the driver. True: some of the range is lent so that it matters.
 bool make_accessible(std::uint64_t begin, std::uint64_t end, bool writes, bool by_program) {
-  const std::uint64_t first = begin / kPageBytes * kPageBytes;
+  const std::uint64_t first = page_below(begin);
   bool matters = false;
   visit_loans([&](Loan& loan) {
     const bool conflicts =
@@ -299,7 +299,7 @@ void before_host_mapping(const void* begin, std::size_t bytes) {
 }
 
 bool host_touched(std::uint64_t address, bool wrote, bool counts, std::uint64_t pc) {
-  const std::uint64_t page = address / kPageBytes * kPageBytes;
+  const std::uint64_t page = page_below(address);
   bool matters = false;
   {
     const IdleMemory idle;
@@ -308,12 +308,12 @@ bool host_touched(std::uint64_t address, bool wrote, bool counts, std::uint64_t 
     // page must be accessible for it to go on.
     if (!holding) {
       note_lapse();
-      return near_host_memory(address) && set_protection(page, page + kPageBytes, Protection::Free);
+      return near_host_memory(address) && set_protection(page, page + page_bytes(), Protection::Free);
     }
     if (!is_guarded(page)) {
       // Another thread was faster, or the process is a copy. Or it is none of our business.
       const HostRegion* region = find_host_region(address);
-      return region && region->guardable && set_protection(page, page + kPageBytes, Protection::Free);
+      return region && region->guardable && set_protection(page, page + page_bytes(), Protection::Free);
     }
     matters = make_accessible(address, address + 1, wrote, counts);
   }

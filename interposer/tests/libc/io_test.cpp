@@ -28,6 +28,7 @@
 #include <string>
 #include <thread>
 
+#include "interposer/pages.h"
 #include "interposer/tests/libc/recorder_stub.h"
 
 extern "C" {
@@ -43,7 +44,8 @@ size_t __fread_unlocked_chk(void*, size_t, size_t, size_t, FILE*);
 namespace streamsan::testing {
 namespace {
 
-constexpr std::size_t kBytes = 8192;
+const std::size_t kPage = page_bytes();
+const std::size_t kBytes = 2 * kPage;
 
 /// Two pages with a fixed content, and things to read them from and write them to.
 class World {
@@ -133,14 +135,14 @@ const Function kFunctions[] = {
     {"getrandom", true, VECTOR(getrandom(w.buffer, kBytes, 0))},
     {"process_vm_readv", true,
      [](World& w) -> long {
-       static char other[kBytes];
-       iovec mine = w.part(), theirs{other, kBytes};
+       static std::string other(kBytes, 0);
+       iovec mine = w.part(), theirs{other.data(), kBytes};
        return process_vm_readv(getpid(), &mine, 1, &theirs, 1, 0);
      }},
     {"process_vm_writev", false,
      [](World& w) -> long {
-       static char other[kBytes];
-       iovec mine = w.part(), theirs{other, kBytes};
+       static std::string other(kBytes, 0);
+       iovec mine = w.part(), theirs{other.data(), kBytes};
        return process_vm_writev(getpid(), &mine, 1, &theirs, 1, 0);
      }},
     {"__read_chk", true, VECTOR(__read_chk(w.file, w.buffer, kBytes, kBytes))},
@@ -171,9 +173,13 @@ class EachFunction : public LibcIo, public ::testing::WithParamInterface<Functio
 TEST_P(EachFunction, WorksOnAGuardedPageAsWithout) {
   const Function& function = GetParam();
   long without;
+  int error_without;  // libc may try one system call and make another
   {
     World world;
+    errno = 77;
     without = function.call(world);
+    error_without = errno;
+    if (without == -1 && errno == ENOSYS) GTEST_SKIP() << "this kernel (or what plays one) has no such call";
     ASSERT_GT(without, 0);
   }
   {
@@ -190,7 +196,7 @@ TEST_P(EachFunction, WorksOnAGuardedPageAsWithout) {
   const int error = errno;
   set_lent(false);  // before the test itself frees something
   EXPECT_EQ(lent, without);
-  EXPECT_EQ(error, 77);
+  EXPECT_EQ(error, error_without);
   // What the recorder is told of the buffer; a vector is asked whether it can be read besides.
   std::size_t calls = 0;
   for (std::size_t i = 0; i < told_count(); ++i) {
@@ -284,11 +290,11 @@ TEST_F(LibcIo, AWildVectorIsTheKernelsToRefuse) {
   EXPECT_EQ(recvmsg(world.sockets[0], reinterpret_cast<msghdr*>(8), 0), -1);
   EXPECT_EQ(errno, EFAULT);
   // The first page of the vector can be read, the second cannot.
-  auto* two = static_cast<char*>(mmap(nullptr, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-  mprotect(two + 4096, 4096, PROT_NONE);
-  EXPECT_EQ(writev(world.file, reinterpret_cast<iovec*>(two + 4096 - sizeof(iovec)), 2), -1);
+  auto* two = static_cast<char*>(mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  mprotect(two + kPage, kPage, PROT_NONE);
+  EXPECT_EQ(writev(world.file, reinterpret_cast<iovec*>(two + kPage - sizeof(iovec)), 2), -1);
   EXPECT_EQ(errno, EFAULT);
-  munmap(two, 8192);
+  munmap(two, kBytes);
 }
 #endif
 
@@ -406,14 +412,14 @@ TEST_F(LibcIo, ChildrenWriteToo) {
 
 TEST_F(LibcIo, SystemCallsKeepAllSixArguments) {
   World world;
-  ASSERT_EQ(pwrite(world.file, "second page", 11, 4096), 11);
+  ASSERT_EQ(pwrite(world.file, "second page", 11, static_cast<off_t>(kPage)), 11);
   for (bool lent : {false, true}) {
     set_lent(lent);
-    const long at = syscall(SYS_mmap, 0L, 4096L, static_cast<long>(PROT_READ), static_cast<long>(MAP_PRIVATE),
-                            static_cast<long>(world.file), 4096L);
+    const long at = syscall(SYS_mmap, 0L, kPage, static_cast<long>(PROT_READ), static_cast<long>(MAP_PRIVATE),
+                            static_cast<long>(world.file), kPage);
     ASSERT_NE(at, -1);
     EXPECT_EQ(std::memcmp(reinterpret_cast<void*>(at), "second page", 11), 0);
-    munmap(reinterpret_cast<void*>(at), 4096);
+    munmap(reinterpret_cast<void*>(at), kPage);
   }
 }
 

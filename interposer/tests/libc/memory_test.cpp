@@ -15,6 +15,8 @@
 #include <thread>
 #include <vector>
 
+#include "interposer/machine.h"
+#include "interposer/pages.h"
 #include "interposer/tests/libc/recorder_stub.h"
 
 namespace streamsan::testing {
@@ -22,7 +24,7 @@ namespace {
 
 using trace::HostFreeWay;
 
-constexpr std::size_t kPage = 4096;
+const std::size_t kPage = page_bytes();
 
 class LibcMemory : public ::testing::Test {
  protected:
@@ -204,7 +206,7 @@ TEST_F(LibcMemory, MappingsThatChangeAreNoAccess) {
 /// A driver call, as far as frames go: whether any were told to be gone.
 [[gnu::noinline]] bool driver_call() {
   forget_told();
-  check_frames(__builtin_frame_address(0));
+  check_frames(SS_CALLERS_STACK());
   return told_count() != 0;
 }
 
@@ -218,7 +220,7 @@ TEST_F(LibcMemory, MappingsThatChangeAreNoAccess) {
 }
 
 [[gnu::noinline]] void copy_from(const void* begin, std::size_t bytes) {
-  note_stack_loan(begin, bytes, __builtin_frame_address(0));
+  note_stack_loan(begin, bytes, SS_CALLERS_STACK());
 }
 
 [[gnu::noinline]] const void* lends_its_variable(bool& gone_inside) {
@@ -270,6 +272,7 @@ TEST_F(LibcMemory, AVariableOfTheCallerStays) {
 }
 
 TEST_F(LibcMemory, OtherMemoryHasNoFrame) {
+  deep_driver_call();  // variables of the tests before have gone
   auto block = std::make_unique<char[]>(64);
   char* mapped = map(kPage);
   copy_from(block.get(), 64);

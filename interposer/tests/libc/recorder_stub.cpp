@@ -97,10 +97,10 @@ long write_from_recorder(int descriptor, const void* bytes, std::size_t count) {
   asm volatile("" : "+r"(done));
   return done;
 }
-void note_stack_loan(const void* begin, std::size_t bytes, const void* frame) {
-  recorder::note_stack_loan(begin, bytes, frame);
+void note_stack_loan(const void* begin, std::size_t bytes, const void* callers_stack) {
+  recorder::note_stack_loan(begin, bytes, callers_stack);
 }
-void check_frames(const void* frame) { recorder::check_frames(frame); }
+void check_frames(const void* callers_stack) { recorder::check_frames(callers_stack); }
 
 }  // namespace testing
 }  // namespace streamsan

@@ -40,7 +40,7 @@ SS_FROM_LIBRARY const Told& told(std::size_t index);
 /// write(), called from inside the library.
 SS_FROM_LIBRARY long write_from_recorder(int descriptor, const void* bytes, std::size_t count);
 
-SS_FROM_LIBRARY void note_stack_loan(const void* begin, std::size_t bytes, const void* frame);
-SS_FROM_LIBRARY void check_frames(const void* frame);
+SS_FROM_LIBRARY void note_stack_loan(const void* begin, std::size_t bytes, const void* callers_stack);
+SS_FROM_LIBRARY void check_frames(const void* callers_stack);
 
 }  // namespace streamsan::testing
