@@ -10,10 +10,11 @@ struct RuleRow {
   const char* id;
   RuleStatus status;
   const char* text;
+  const char* source;
 };
 
 constexpr RuleRow kRules[] = {
-#define SS_RULE(enumerator, id, status, sentence) {id, RuleStatus::status, sentence},
+#define SS_RULE(enumerator, id, status, sentence, source) {id, RuleStatus::status, sentence, source},
 #include "ordering/rules.def"
 #undef SS_RULE
 };
@@ -26,5 +27,6 @@ const RuleRow& row(Rule rule) { return kRules[static_cast<std::size_t>(rule)]; }
 const char* rule_id(Rule rule) { return row(rule).id; }
 const char* rule_text(Rule rule) { return row(rule).text; }
 RuleStatus rule_status(Rule rule) { return row(rule).status; }
+const char* rule_source(Rule rule) { return row(rule).source; }
 
 }  // namespace streamsan::ordering

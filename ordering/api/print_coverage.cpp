@@ -159,7 +159,7 @@ void print(std::ostream& out) {
       << " are modelled, " << passed << " are passed through for the reason given, and " << later
       << " are not modelled yet: they are forwarded and counted, and those that a program called are named at the end "
          "of its run. Functions of a newer driver that are not listed here are treated like the last.\n\n"
-         "Names such as R-EVT-17 are rules of order, see [model.md](model.md). A symbol that ends in `_ptds` or "
+         "Names such as R-EVT-17 are rules of order, see [rules.md](rules.md). A symbol that ends in `_ptds` or "
          "`_ptsz` "
          "means the calling thread's per-thread default stream where the plain symbol means the legacy one.\n\n"
          "| effect | functions |\n|---|---:|\n";

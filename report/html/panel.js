@@ -22,7 +22,7 @@ export function findingPanel(data, finding, go) {
   const figure = run && figureOf(run, finding, marks);
   return [
     h('header', {class: 'finding-head'},
-        h('p', {class: 'meta'}, chip(finding), h('span', {}, finding.sync ? 'synchronisation' : finding.title), finding.rule && h('span', {title: 'What the driver of today does though no document promises it: docs/model.md has the rule'}, `leans on ${finding.rule}`),
+        h('p', {class: 'meta'}, chip(finding), h('span', {}, finding.sync ? 'synchronisation' : finding.title), finding.rule && h('span', {title: 'What the driver of today does though no document promises it: docs/rules.md has the rule'}, `leans on ${finding.rule}`),
             finding.count > 1 && h('span', {}, `met ${counted(finding.count, 'time')}`), finding.suppressed && h('span', {}, 'suppressed'),
             data.runs.length > 1 && h('span', {}, `process ${finding.pid}`)),
         h('h2', {}, sentence(finding.message || finding.title))),
