@@ -24,6 +24,7 @@
 #include <atomic>
 #include <cstdio>
 #include <cstring>
+#include <initializer_list>
 
 #include "interposer/clock.h"
 #include "interposer/timings/buffers.h"
