@@ -11,7 +11,16 @@
 
 namespace streamsan {
 
-/// The moment so many milliseconds from now, for pthread_cond_clockwait() with CLOCK_MONOTONIC.
+/// Before the first wait: deadlines are of CLOCK_MONOTONIC. (pthread_cond_clockwait() could do without, from glibc 2.30.)
+inline void use_monotonic_clock(pthread_cond_t& condition) {
+  pthread_condattr_t attributes;
+  pthread_condattr_init(&attributes);
+  pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+  pthread_cond_init(&condition, &attributes);
+  pthread_condattr_destroy(&attributes);
+}
+
+/// The moment so many milliseconds from now, for pthread_cond_timedwait() after use_monotonic_clock().
 inline timespec deadline_in(std::uint32_t milliseconds) {
   timespec time{};
   clock_gettime(CLOCK_MONOTONIC, &time);

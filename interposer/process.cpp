@@ -33,6 +33,9 @@
 #include "interposer/unmodelled.h"
 #include "interposer/writer.h"
 
+/// Of glibc 2.32. strerror() and strerror_r() translate, for which they may allocate.
+extern "C" [[gnu::weak]] const char* strerrordesc_np(int error) noexcept;
+
 namespace streamsan::recorder {
 
 constinit thread_local ThreadState t_thread __attribute__((tls_model("initial-exec"))) = {};
@@ -56,6 +59,14 @@ constinit std::atomic<std::uint32_t> g_threads{0};
 constinit std::atomic<bool> g_fork_handlers{false};
 constinit std::atomic<bool> g_exiting{false};
 constinit std::atomic<bool> g_observed{false};  // calls were seen, in this process or before it was forked
+
+/// What an error number means, or in `room` the number.
+const char* describe_error(int error, char (&room)[32]) {
+  const char* words = strerrordesc_np ? strerrordesc_np(error) : nullptr;
+  if (words) return words;
+  std::snprintf(room, sizeof room, "error %d", error);
+  return room;
+}
 
 void expand_path(char (&out)[1060], const char* pattern, int attempt) {
   std::size_t used = 0;
@@ -110,7 +121,8 @@ void leave_reason(const char* path, int error) {
   char* suffix = std::strstr(link, "/streamsan.") ? std::strrchr(link, '.') : nullptr;
   if (!suffix || std::strcmp(suffix, ".trace") != 0) return;
   std::strcpy(suffix, ".failed");
-  [[maybe_unused]] int done = symlink(strerrordesc_np(error), link);
+  char room[32];
+  [[maybe_unused]] int done = symlink(describe_error(error, room), link);
 }
 
 /// In the child of a fork: the parent's trace is not ours, and the threads whose work it holds do not exist here.
@@ -273,7 +285,8 @@ void disable_recording(const char* why, int error) {
   end_all_loans();
   if (!why) return;
   if (error) {
-    say("disabled: %s: %s; the program goes on unchecked from here", why, strerrordesc_np(error));
+    char room[32];
+    say("disabled: %s: %s; the program goes on unchecked from here", why, describe_error(error, room));
   } else {
     say("disabled: %s; the program goes on unchecked from here", why);
   }

@@ -14,6 +14,9 @@ order of the calls, which is all StreamSan judges, is that of a real run. The co
 of them have none; those of runtime/code have. `--param gpu=1` builds and runs the same files
 with the real cudart and driver. Only a test that asks the null driver itself something REQUIRES: nulldriver.
 
+`--param streamsan=PATH` tests another streamsan than the one that was built, such as that of an installed package, with
+the recorder that belongs to it; `--param preload=PATH` names another recorder.
+
     %build          nvcc, cudart linked statically (the default of nvcc, and so what most programs are)
     %build_shared   ... cudart as a shared library
     %build_ptds     ... static, and --default-stream per-thread
@@ -60,6 +63,15 @@ if subprocess.run(find_driver, env={"LD_LIBRARY_PATH": ""}, capture_output=True,
 config.available_features.add(config.processor)
 if os.geteuid() == 0:
     config.available_features.add("root")
+
+streamsan_param = lit_config.params.get("streamsan")
+if streamsan_param:
+    config.streamsan = os.path.abspath(streamsan_param)
+    config.preload = os.path.normpath(os.path.join(config.streamsan, "../../lib/streamsan/libstreamsan.so"))
+config.preload = os.path.abspath(lit_config.params.get("preload", config.preload))
+for program in (config.streamsan, config.preload):
+    if not os.path.isfile(program):
+        lit_config.fatal(f"there is no {program}")
 
 tools = os.path.join(config.test_source_root, "tools")
 quote = shlex.quote

@@ -27,7 +27,7 @@ void* Worker::loop(void* self) {
 bool Worker::wait_locked(std::uint32_t patience_ms) {
   const timespec deadline = deadline_in(patience_ms);
   int waited = 0;
-  while (busy_ && waited != ETIMEDOUT) waited = pthread_cond_clockwait(&changed_, &mutex_, CLOCK_MONOTONIC, &deadline);
+  while (busy_ && waited != ETIMEDOUT) waited = pthread_cond_timedwait(&changed_, &mutex_, &deadline);
   return !busy_;
 }
 
@@ -44,7 +44,10 @@ bool Worker::run(Job job, void* argument, std::uint32_t patience_ms) {
     pthread_mutex_unlock(&mutex_);
     return false;
   }
-  if (!started_) started_ = start_own_thread(loop, this);
+  if (!started_) {
+    use_monotonic_clock(changed_);
+    started_ = start_own_thread(loop, this);
+  }
   bool done = false;
   if (started_) {
     busy_ = true;

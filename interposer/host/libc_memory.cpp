@@ -34,10 +34,11 @@ using UsableSize = std::size_t (*)(void*);
 constinit std::atomic<UsableSize> g_usable_size{nullptr};
 
 bool are_in_one_object(void* one, void* other) {
-  dl_find_object first;
-  dl_find_object second;
-  return _dl_find_object(one, &first) == 0 && _dl_find_object(other, &second) == 0 &&
-         first.dlfo_link_map == second.dlfo_link_map;
+  Dl_info unused{};
+  void* first = nullptr;
+  void* second = nullptr;
+  return dladdr1(one, &unused, &first, RTLD_DL_LINKMAP) != 0 && dladdr1(other, &unused, &second, RTLD_DL_LINKMAP) != 0 &&
+         first == second;
 }
 
 /// libc's malloc_usable_size, asked about another allocator's block, would read what is no header of a block.

@@ -15,7 +15,7 @@ void* Flusher::loop(void* self) {
     const timespec deadline = deadline_in(flusher.period_ms_);
     int waited = 0;
     while (!flusher.ending_ && waited != ETIMEDOUT) {
-      waited = pthread_cond_clockwait(&flusher.changed_, &flusher.mutex_, CLOCK_MONOTONIC, &deadline);
+      waited = pthread_cond_timedwait(&flusher.changed_, &flusher.mutex_, &deadline);
     }
     last = flusher.ending_;
     pthread_mutex_unlock(&flusher.mutex_);
@@ -31,6 +31,7 @@ void* Flusher::loop(void* self) {
 bool Flusher::start(Flush flush, std::uint32_t period_ms) {
   flush_ = flush;
   period_ms_ = period_ms;
+  use_monotonic_clock(changed_);
   running_ = start_own_thread(loop, this);
   return running_;
 }
@@ -41,8 +42,7 @@ bool Flusher::finish(std::uint32_t patience_ms) {
   ending_ = true;
   pthread_cond_broadcast(&changed_);
   int waited = 0;
-  while (running_ && waited != ETIMEDOUT)
-    waited = pthread_cond_clockwait(&changed_, &mutex_, CLOCK_MONOTONIC, &deadline);
+  while (running_ && waited != ETIMEDOUT) waited = pthread_cond_timedwait(&changed_, &mutex_, &deadline);
   const bool done = !running_;
   pthread_mutex_unlock(&mutex_);
   return done;
