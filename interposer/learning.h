@@ -2,11 +2,10 @@
 //
 // Measuring launches, and what is known of each launch in the end.
 //
-//   measured  this launch itself was measured                  the judge may convict on it
-//   learned   earlier launches like it were (knowledge.h)      disjoint launches stay silent, a conflict is possible
-//   until
-//                                                              a measured launch decides
-//   unknown   else: its pointers tell what they can (inferred)
+//   measured  this launch itself was measured              a conflict is certain
+//   learned   earlier launches like it were (knowledge.h)  disjoint launches stay silent; a conflict is possible until a
+//                                                          measured launch decides
+//   unknown   neither                                      its bytes are inferred from its pointers
 //
 // Under the policy "first" a launch is measured if that would teach anything, until footprint_seconds were spent in
 // all. Under any policy a few launches are measured when the judge has asked for their kernel; as much time again is

@@ -3,21 +3,18 @@
 // Events used so that they do nothing, or less than they seem to: seen from the calls alone, whatever memory is
 // touched.
 //
-//   NeverRecorded     a wait (of a stream or of the host) for an event that nothing records in its whole life. Such a
-//   wait
-//                     does nothing (R-EVT-04). Latent, if no wait at that place ever waited for anything; else a note,
-//                     as a loop over slots of which some stay unused does just this.
-//   WaitedTooEarly    a wait before the event's first record. It binds to nothing (R-EVT-03). A note: in the first turn
-//   of
-//                     a loop that is common and right.
-//   RecordLost        recorded in one stream and then in another, nothing having looked at it in between, and then
-//   waited
-//                     for: what the first record captured is not waited for (R-EVT-03), unless the second comes after
-//                     it in any case. A note.
-//   RecordedTooEarly  all its records were made in streams that held no work and were after nothing, and it was waited
-//                     for elsewhere when its stream had got work: the wait covers none of it (R-EVT-01). A note. An
-//                     event that is recorded once so that the first wait for it passes is recorded again later, with
-//                     work.
+//   NeverRecorded     A stream or the host waits for an event that nothing records in its whole life: the wait does
+//                     nothing (R-EVT-04). Latent if no wait at that place ever waited for anything; else a note, as a
+//                     loop over slots of which some stay unused does just this.
+//   WaitedTooEarly    A wait before the event's first record: it waits for nothing (R-EVT-03). A note, as this is common
+//                     and right in the first turn of a loop.
+//   RecordLost        An event is recorded in one stream and then in another, nothing looks at it in between, and it is
+//                     waited for then: what the first record captured is not waited for (R-EVT-03), unless the second
+//                     comes after it in any case. A note.
+//   RecordedTooEarly  All records of the event were made in streams that held no work and were after nothing, and it is
+//                     waited for elsewhere when its stream has got work: the wait covers none of it (R-EVT-01). A note.
+//                     (An event that is recorded once so that the first wait for it passes is recorded again later,
+//                     with work.)
 //
 // Nothing is said about events that somebody we cannot see may record (foreign, captured, recorded by a graph), and
 // nothing at all when order is made that is not seen.

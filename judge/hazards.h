@@ -10,9 +10,9 @@
 // Later launches may settle it. Between the same earlier and the same later site:
 //   * a certain hazard, as bad in its order, takes its place: one bug, one report;
 //   * it is refuted when, since the two sites last met in any hazard, each kernel side that was in doubt has been
-//   measured
-//     at its site: the bytes were looked at, and they did not meet. A conflict that comes up again brings it back,
-//     unless that went so kEnoughRefutations times: a kernel that reads what data tells it cannot be measured for ever.
+//     measured at its site: the bytes were looked at, and they did not meet. A conflict that comes up again brings it
+//     back, unless that went so kEnoughRefutations times: a kernel whose bytes depend on data cannot be measured for
+//     ever.
 // A BLOCK that goes back to its pool too early does harm only when the pool hands it out again. So a release that is
 // not after a use gives way to a reuse that is not after it either.
 //

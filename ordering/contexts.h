@@ -9,8 +9,7 @@
 // A program that uses the default stream does this for every kernel, with every blocking stream, mostly idle ones. Here
 // both loops are lazy:
 //   * a blocking stream that has done something since it was last gathered is on a list; an action gathers the list
-//   into
-//     one clock and joins that, so a run of legacy actions costs O(1) each;
+//     into one clock and joins that, so a run of legacy actions costs O(1) each;
 //   * an action only counts up the barrier; a blocking stream that is behind joins C_L at its next operation.
 // Joining late is only right while C_L stands as the action left it. The legacy stream also runs operations that are no
 // actions (R-STR-17: a stream-ordered allocation; a wait on a never-recorded event): before the first of those C_L is

@@ -13,19 +13,19 @@ namespace streamsan::ordering {
 
 enum class AccessMode : std::uint8_t {
   Read,
-  Write,      ///< also read-modify-write
-  Atomic,     ///< only by atomic operations of the GPU: no conflict with one another
-  Unknown,    ///< inferred: may write, may only read
-  Doubtful,   ///< inferred from a word inside a structure that may be left over from earlier: may not be used at all
+  Write,     ///< also read-modify-write
+  Atomic,    ///< only by atomic operations of the GPU: no conflict with one another
+  Unknown,   ///< inferred: may write, may only read
+  Doubtful,  ///< inferred from a word inside a structure that may be left over from earlier: may not be used at all
 };
 
 enum class AccessSource : std::uint8_t {
-  Copy,       ///< a side of a copy
+  Copy,  ///< a side of a copy
   Fill,
-  Kernel,     ///< inferred from a kernel argument, unless exact
-  Allocate,   ///< the start of a stream-ordered allocation: a write of all its bytes
-  Free,       ///< the end of an allocation: a write of all its bytes
-  Host,       ///< a touch by the host, or the host side of a copy that is done during the call
+  Kernel,    ///< inferred from a kernel argument, unless exact
+  Allocate,  ///< the start of a stream-ordered allocation: a write of all its bytes
+  Free,      ///< the end of an allocation: a write of all its bytes
+  Host,      ///< a touch by the host, or the host side of a copy that is done during the call
 };
 
 /// May two accesses of these modes to the same bytes go wrong when nothing orders them?
@@ -37,18 +37,19 @@ constexpr bool conflict(AccessMode a, AccessMode b) {
 struct Access {
   OpId op{};
   SiteId site{};
-  StreamId stream{};           ///< meaningless for a Host access and for a classic free
-  ThreadId thread{};           ///< who submitted it
+  StreamId stream{};  ///< meaningless for a Host access and for a classic free
+  ThreadId thread{};  ///< who submitted it
   AccessMode mode = AccessMode::Read;
   AccessSource source = AccessSource::Copy;
-  bool exact = true;           ///< the bytes are known
-  bool learned = false;        ///< exact, Kernel: known from an earlier launch with the same arguments, which may have met other data
-  bool widened = false;        ///< exact, Kernel: an upper bound; it touches some of the bytes, not surely all
-  bool on_stream = true;       ///< false: done by the host thread, not in a stream
-  Range range;                 ///< exact: the bytes; inferred: from the pointer to the end of the allocation
-  FunctionId function{};       ///< Kernel
-  std::uint64_t device_threads = 0;   ///< Kernel
-  std::uint64_t arguments_hash = 0;   ///< Kernel
+  bool exact = true;  ///< the bytes are known
+  bool learned =
+      false;  ///< exact, Kernel: known from an earlier launch with the same arguments, which may have met other data
+  bool widened = false;              ///< exact, Kernel: an upper bound; it touches some of the bytes, not surely all
+  bool on_stream = true;             ///< false: done by the host thread, not in a stream
+  Range range;                       ///< exact: the bytes; inferred: from the pointer to the end of the allocation
+  FunctionId function{};             ///< Kernel
+  std::uint64_t device_threads = 0;  ///< Kernel
+  std::uint64_t arguments_hash = 0;  ///< Kernel
 };
 
 /// How the bytes of an access are known. Of the last three a later one convicts wherever an earlier one does.
@@ -65,54 +66,54 @@ enum class HazardKind : std::uint8_t {
   ReadAfterWrite,
   WriteAfterRead,
   WriteAfterWrite,
-  UseBeforeAllocate,   ///< not after the stream-ordered allocation
-  UseAfterFree,        ///< submitted after the memory was freed (R-SOA-04): `earlier` is the free. A second free, too.
-                       ///< Whatever the order of the two: always Order::Unordered
-  FreeWhileInUse,      ///< the free is not after an earlier access
-  ReleaseWhileInUse,   ///< a block went back to its pool, and that is not after an earlier access
-  ReuseWhileInUse,     ///< a pool handed a block out again, and that is not after an access of its earlier life; or what
-                       ///< is done with it is not, if the pool did not tell for which stream it was
+  UseBeforeAllocate,  ///< not after the stream-ordered allocation
+  UseAfterFree,       ///< submitted after the memory was freed (R-SOA-04): `earlier` is the free. A second free, too.
+                      ///< Whatever the order of the two: always Order::Unordered
+  FreeWhileInUse,     ///< the free is not after an earlier access
+  ReleaseWhileInUse,  ///< a block went back to its pool, and that is not after an earlier access
+  ReuseWhileInUse,    ///< a pool handed a block out again, and that is not after an access of its earlier life; or what
+                      ///< is done with it is not, if the pool did not tell for which stream it was
 };
 
 enum class Certainty : std::uint8_t {
-  Certain,    ///< the accesses overlap if the programs does what its arguments say
-  Possible,   ///< they may be disjoint parts of one allocation, or a host function may have made order between them
+  Certain,   ///< the accesses overlap if the program does what its arguments say
+  Possible,  ///< they may be disjoint parts of one allocation, or a host function may have made order between them
 };
 
 enum class Order : std::uint8_t {
-  Unordered,   ///< by both clocks: an error
-  Latent,      ///< ordered by the assumed clock only: Hazard::leaned_on names the rule
+  Unordered,  ///< by both clocks: an error
+  Latent,     ///< ordered by the assumed clock only: Hazard::leaned_on names the rule
 };
 
 /// Why nothing orders the pair: the edge that comes nearest to doing so, seen from the later access.
 enum class NearestEdge : std::uint8_t {
-  None,                  ///< the later lane has never waited for the earlier one
-  EventRecordedTooEarly, ///< it waited for `event`, recorded before the earlier access
-  EventNeverRecorded,    ///< it waited for `event`, which had not been recorded: the wait did nothing
-  EventNotWaitedFor,     ///< `event` was recorded after the earlier access, and the later lane does not wait for it
-  SyncTooEarly,          ///< the host synchronised with the earlier lane, but before the earlier access
-  NonBlockingStream,     ///< one side is the legacy stream, the other a non-blocking one: no implicit order (R-STR-12)
-  OtherDevice,           ///< after the earlier access the host waited for all work of another device, `waited_for`
+  None,                   ///< the later lane has never waited for the earlier one
+  EventRecordedTooEarly,  ///< it waited for `event`, recorded before the earlier access
+  EventNeverRecorded,     ///< it waited for `event`, which had not been recorded: the wait did nothing
+  EventNotWaitedFor,      ///< `event` was recorded after the earlier access, and the later lane does not wait for it
+  SyncTooEarly,           ///< the host synchronised with the earlier lane, but before the earlier access
+  NonBlockingStream,      ///< one side is the legacy stream, the other a non-blocking one: no implicit order (R-STR-12)
+  OtherDevice,            ///< after the earlier access the host waited for all work of another device, `waited_for`
 };
 
 struct Explanation {
   NearestEdge nearest = NearestEdge::None;
-  EventId event{};            ///< for the three event cases
-  OpId record{};              ///< number of the record
+  EventId event{};  ///< for the three event cases
+  OpId record{};    ///< number of the record
   SiteId record_site{};
-  OpId wait{};                ///< number of the wait
-  SiteId wait_site{};         ///< OtherDevice: of the host's wait
-  ContextId waited_for{};     ///< OtherDevice
+  OpId wait{};             ///< number of the wait
+  SiteId wait_site{};      ///< OtherDevice: of the host's wait
+  ContextId waited_for{};  ///< OtherDevice
 };
 
 struct AllocationInfo {
   AllocationId id{};
   Range range;
   MemoryKind kind = MemoryKind::Device;
-  SiteId site{};              ///< where it was allocated
-  OpId op{};                  ///< DeviceAsync: the allocating operation
+  SiteId site{};  ///< where it was allocated
+  OpId op{};      ///< DeviceAsync: the allocating operation
   ThreadId thread{};
-  bool block = false;         ///< handed out by a pool of the program
+  bool block = false;  ///< handed out by a pool of the program
   /// Where it was allocated or registered, if that is known. It stands for the device, which holds the memory or, of
   /// managed and host memory, whose work a free waits for (measured).
   std::optional<ContextId> context{};
@@ -121,15 +122,15 @@ struct AllocationInfo {
 struct Hazard {
   HazardKind kind{};
   Certainty certainty = Certainty::Certain;
-  bool perhaps_told = false;       ///< Possible, and Certain but for a host function behind `earlier` (R-HST-06)
-  bool order_known = true;         ///< false: the program makes order that the model was not told of. Never by the model
+  bool perhaps_told = false;  ///< Possible, and Certain but for a host function behind `earlier` (R-HST-06)
+  bool order_known = true;    ///< false: the program makes order that the model was not told of. Never by the model
   Order order = Order::Unordered;
-  std::optional<Rule> leaned_on;   ///< Latent: the assumed rule that orders the pair today
-  Access earlier;                  ///< earlier in submission order
+  std::optional<Rule> leaned_on;  ///< Latent: the assumed rule that orders the pair today
+  Access earlier;                 ///< earlier in submission order
   Access later;
-  Range overlap;                   ///< bytes both may touch
+  Range overlap;  ///< bytes both may touch
   AllocationInfo allocation;
-  SiteId freed{};              ///< UseAfterFree, ReuseWhileInUse: where `allocation`, the earlier life, ended
+  SiteId freed{};  ///< UseAfterFree, ReuseWhileInUse: where `allocation`, the earlier life, ended
   Explanation explanation;
 };
 
@@ -144,28 +145,28 @@ class HazardSink {
 ///
 /// An inferred access says: a kernel was given pointer p into an allocation. It says nothing about how far the kernel
 /// reaches, and slicing one allocation among streams by an index argument is common (pipelines, halo exchange). Nor
-/// need a pointer to non-const be written through: two streams that read the same weights do no harm. So:
-///   exact/exact        certain: the bytes overlap.
-///   learned, widened   possible: what an earlier launch did, or what it may have done at most, is a reason to look
-///   (the
-///                      judge asks for a measurement) and not to accuse. One exception: learned bytes of an allocation
-///                      that begins or ends unordered are certain, as inferred ones are. That is a matter of the
-///                      allocation's life and not of bytes, and the last launch before a free cannot be measured later.
-///   any other          possible, unless one of the two surely writes (AccessMode::Write) and none is Doubtful, and
-///   then: exact/inferred     certain if the exact range is the whole allocation; or if it holds p and is at least one
-///   byte for
-///                      each device thread (a kernel with more threads than bytes copied works on more than the range,
-///                      e.g. the interior kernel beside a halo-row copy). Nothing at all if it ends at or before p.
-///                      Possible if the exact one is a launch of the same function with other arguments, which may be
-///                      another slice: the one was measured and the other was not; and if it is a touch by the host,
-///                      of which often only the first byte is known.
-///   inferred/inferred  certain if both got the very same p, the kernels are different functions, and their thread
-///   counts
-///                      differ by at most a factor 32 (a pack or boundary kernel has far fewer threads than the
-///                      interior kernel beside it). One function launched twice with the same p may slice by another
-///                      argument: possible, unless the argument hashes are equal too.
-///   atomic/inferred    as above if the other side surely reads, or its writes are known; a kernel that is inferred to write
-///                      may do so by atomics itself: possible.
+/// need a pointer to non-const be written through: two streams that read the same weights do no harm. The first row that
+/// fits decides:
+///
+///   widened, anything   Possible: what a launch did at most is a reason to look and not to accuse.
+///   learned, anything   Possible, for the same reason: an earlier launch did it, and the judge asks for a measurement.
+///                       But certain if the other one is the start or the end of the allocation: that is a matter of its
+///                       life and not of bytes, and the last launch before a free cannot be measured later.
+///   exact, exact        Certain: the bytes overlap.
+///   no certain write    Possible: neither surely writes (AccessMode::Write), or one of them is Doubtful.
+///   exact, inferred     Nothing at all if the exact range ends at or before p. Certain if it is the whole allocation.
+///                       Else possible if the exact one is a touch by the host, of which often only the first byte is
+///                       known, or a launch of the same function with other arguments, which may be another slice.
+///                       Else certain if it holds p and has at least one byte for each device thread: a kernel with more
+///                       threads than bytes copied works on more than the range, as the interior kernel beside a
+///                       halo-row copy. Else possible.
+///   inferred, inferred  Certain if both got the very same p, the kernels are different functions, and their thread
+///                       counts differ by at most a factor 32 (a pack or boundary kernel has far fewer threads than the
+///                       interior kernel beside it). One function launched twice with the same p may slice by another
+///                       argument: possible, unless the argument hashes are equal too.
+///   atomic, inferred    As above if the other side surely reads, or its writes are known. A kernel that is inferred to
+///                       write may do so by atomics itself: possible.
+///
 /// Frees and allocations are exact and whole. Measured footprints make accesses exact and this question moot.
 /// This looks at the bytes alone. The model lowers a certain conflict to possible where a host function may have told
 /// the host that the earlier access is done (model.h, HOST THREADS). Returns nothing when the two cannot meet.

@@ -64,8 +64,8 @@ class HostMarks {
 
  private:
   std::vector<Mark> marks_;
-  std::size_t next_ = 0;  ///< the oldest, once it is full
-  Mark forgotten_;        ///< the newest of those that were overwritten
+  std::size_t next_ = 0;        ///< the oldest, once it is full
+  Mark forgotten_;              ///< the newest of those that were overwritten
   Epoch oldest_forgotten_ = 0;  ///< 0: none
 };
 

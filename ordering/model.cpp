@@ -212,10 +212,9 @@ void Model::Impl::report(const Actor& actor) {
     hazard.overlap = conflict.overlap;
     hazard.allocation = conflict.allocation;
     hazard.freed = conflict.freed;
-    hazard.explanation = explain(
-        {conflict.lane, conflict.epoch, actor.lane, conflict.earlier, conflict.later, actor.host.clock.documented,
-         thread(conflict.later.thread).device_wait},
-        lanes);
+    hazard.explanation = explain({conflict.lane, conflict.epoch, actor.lane, conflict.earlier, conflict.later,
+                                  actor.host.clock.documented, thread(conflict.later.thread).device_wait},
+                                 lanes);
     ++hazards;
     sink.hazard(hazard);
   }

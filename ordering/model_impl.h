@@ -281,7 +281,7 @@ struct Model::Impl {
   void add_part(std::span<const Piece> pieces);
   void touch_pieces(const Access& access, const Actor& actor);
 
-  std::vector<Conflict> conflicts_;  // scratch
+  std::vector<Conflict> conflicts_;     // scratch
   std::vector<InVariant> in_variants_;  // scratch of tell_pair()
   std::vector<Piece> pieces_;           // scratch of touch_footprint() and touch_known()
   std::vector<Part> parts_;             // scratch of touch_pieces()

@@ -5,11 +5,10 @@
 // What makes a use certain? That the address has not been given out again unseen, and that the bytes are touched.
 //   * A pointer that a kernel was given may never be followed, and programs leave stale ones in structures and argument
 //     lists: possible, and nothing at all for a word that may not even be an argument. Known bytes of a kernel are
-//     certain. A launch does not check its pointers, so that it succeeded says nothing.
-//   * Copies, fills and frees do check theirs. On ordinary memory they fail after its free, and a failed call never
-//   gets
-//     here. That one succeeded means rather that the address was given out again in a way that cannot be seen:
-//     possible. Stream-ordered memory stays with its pool, which keeps its addresses: certain.
+//     certain. A launch does not check its pointers, so its success says nothing.
+//   * Copies, fills and frees do check their addresses. On ordinary memory they fail after its free, and a failed call
+//     never gets here. So a call that succeeded suggests that the address was given out again in a way that cannot be
+//     seen: possible. Stream-ordered memory stays with its pool, which keeps its addresses: certain.
 #include "ordering/model_impl.h"
 
 namespace streamsan::ordering {

@@ -20,7 +20,8 @@ std::vector<Lane*> Model::Impl::peers_of(const Lane& lane, Address dst, Address 
   for (const Address address : {dst, src}) {
     // An array is taken to be where the other side is. What is not there, or not of a kind a device holds, is the host's.
     const Allocation* allocation = address ? allocations.find(address) : nullptr;
-    if (!allocation || !(is_on_device(allocation->info.kind) || allocation->info.kind == MemoryKind::Managed)) return {};
+    if (!allocation || !(is_on_device(allocation->info.kind) || allocation->info.kind == MemoryKind::Managed))
+      return {};
     known &= allocation->info.context.has_value();
     if (known) between.push_back(contexts.index_of(*allocation->info.context));
   }

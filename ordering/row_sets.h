@@ -59,11 +59,11 @@ class RowSets {
 
  private:
   struct Set {
-    std::vector<Footprint> pieces;   ///< by base
-    std::vector<Address> ends;       ///< of the pieces up to each, the furthest
+    std::vector<Footprint> pieces;  ///< by base
+    std::vector<Address> ends;      ///< of the pieces up to each, the furthest
     Range hull;
     std::uint64_t hash = 0;
-    std::uint32_t serial = 0;        ///< never used again, unlike the id
+    std::uint32_t serial = 0;  ///< never used again, unlike the id
     std::uint32_t count = 0;
   };
   struct Answer {

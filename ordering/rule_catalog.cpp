@@ -121,8 +121,7 @@ std::vector<CatalogRule> rule_catalog() {
     rules.push_back({rule_id(rule), Treatment::Modelled, rule_text(rule), rule_source(rule)});
   }
   const auto key = [](const CatalogRule& rule) { return std::pair(position(area_of(rule.id)), rule.id); };
-  std::sort(rules.begin(), rules.end(),
-            [&](const CatalogRule& a, const CatalogRule& b) { return key(a) < key(b); });
+  std::sort(rules.begin(), rules.end(), [&](const CatalogRule& a, const CatalogRule& b) { return key(a) < key(b); });
   return rules;
 }
 
@@ -141,8 +140,10 @@ void print_rules_page(std::ostream& out) {
          "| | rules | meaning |\n|---|---:|---|\n";
   for (const auto& [treatment, number] : count)
     out << "| " << name(treatment) << " | " << number << " | " << meaning(treatment) << " |\n";
-  out << "\nThe source names a document of NVIDIA or the function whose description says it. *Inferred*: it follows from "
-         "other rules, and no document says it. *Measured*: an H200 with driver 580 and CUDA 13.0 did it. *Reported*: by "
+  out << "\nThe source names a document of NVIDIA or the function whose description says it. *Inferred*: it follows "
+         "from "
+         "other rules, and no document says it. *Measured*: an H200 with driver 580 and CUDA 13.0 did it. *Reported*: "
+         "by "
          "others, not checked here. *Not said*: general knowledge, without a source.\n";
 
   for (const Area& area : kAreas) {

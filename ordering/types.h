@@ -20,8 +20,9 @@ enum class EventId : std::uint32_t {};       ///< One life of an event.
 enum class ThreadId : std::uint32_t {};      ///< A host thread.
 enum class AllocationId : std::uint64_t {};  ///< One generation of an allocation: a recycled address gets a new id.
 enum class OpId : std::uint64_t {};          ///< Number of an operation, in submission order, from 1. Shown in reports.
-enum class SiteId : std::uint32_t {};        ///< What and where: API, kernel, call stack. Interned by the caller, opaque here.
-enum class FunctionId : std::uint32_t {};    ///< A kernel.
+enum class SiteId : std::uint32_t {
+};  ///< What and where: API, kernel, call stack. Interned by the caller, opaque here.
+enum class FunctionId : std::uint32_t {};  ///< A kernel.
 
 inline constexpr OpId kNoOp{0};
 inline constexpr SiteId kNoSite{0};
@@ -46,7 +47,7 @@ constexpr Range intersection(Range a, Range b) {
 /// Bytes touched by one side of a copy, by a fill, or by a kernel: `slices` times `rows` runs of `width` bytes, the rows `pitch`
 /// apart and the slices `slice_pitch`. Linear: rows = slices = 1.
 struct Footprint {
-  Address base = 0;   ///< 0: a side that is not addressable memory (an array): no access
+  Address base = 0;  ///< 0: a side that is not addressable memory (an array): no access
   Bytes width = 0;
   Bytes pitch = 0;
   std::uint64_t rows = 1;

@@ -49,8 +49,8 @@ void VectorClock::join_lane(LaneSlot lane, std::span<const Deviation> mine, std:
   std::span<const VariantId> others = among.others;
   for (;;) {
     const VariantId variant =
-        std::min({mine.empty() ? kNoVariant : mine.front().variant, theirs.empty() ? kNoVariant : theirs.front().variant,
-                  others.empty() ? kNoVariant : others.front()});
+        std::min({mine.empty() ? kNoVariant : mine.front().variant,
+                  theirs.empty() ? kNoVariant : theirs.front().variant, others.empty() ? kNoVariant : others.front()});
     if (variant == kNoVariant) break;
     Epoch known = own, learns = given;
     bool takes_part = among.base;

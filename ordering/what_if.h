@@ -109,17 +109,17 @@ struct Exposure {
     HostFunction,  ///< a host function may have told the host anything
     Kernel,        ///< the kernel may use memory that its pointers and bytes do not lead to
     Print,         ///< the kernel prints; that comes out where the host waits
-    Action,        ///< the operation changes what the host may do, or tells it something: an attachment, a written value
-    End,           ///< nothing waits for the operation any more before the trace ends
+    Action,  ///< the operation changes what the host may do, or tells it something: an attachment, a written value
+    End,     ///< nothing waits for the operation any more before the trace ends
   };
   VariantId variant = kBase;
   Why why{};
   OpId op{};
-  SiteId site{};         ///< of the operation
+  SiteId site{};  ///< of the operation
   StreamId stream{};
   bool also_assumed = true;  ///< false: today's driver lets the host know all the same, though nothing promises it
   bool comes_after = false;  ///< the operation is not waited for: it comes after the wait, and may need what is before
-  Range range;           ///< of host memory; empty: none
+  Range range;               ///< of host memory; empty: none
   MemoryKind memory = MemoryKind::Pageable;
 };
 

@@ -98,20 +98,20 @@ struct SyncReport {
   std::string waits;    ///< "device", "stream", "event", "barrier", "copy", "fill", "free": what the call does, stable
   std::string what;     ///< "cudaDeviceSynchronize"
   std::string api;
-  Stream stream;        ///< that it waits for; no name: all
+  Stream stream;  ///< that it waits for; no name: all
   std::uint64_t calls = 0;
-  std::uint64_t idle_calls = 0;        ///< of these, calls that had nothing to wait for
+  std::uint64_t idle_calls = 0;  ///< of these, calls that had nothing to wait for
   std::vector<Frame> stack;
-  std::string library;                 ///< the call is made inside of this library; empty: by the program
-  std::vector<OrderedPair> orders;     ///< needed, narrower: what it alone orders; the most important first
-  std::vector<std::string> reasons;    ///< unknown, needed, timing: what else speaks for it, one sentence each
-  std::string replacement;             ///< narrower: what would do instead, concrete
-  std::string evidence;                ///< "measured" or "inferred": how the bytes of the kernels it waited for are known
-  std::uint32_t group = 0;             ///< unneeded one by one, but not all of the same group; 0: none
-  bool removable = false;              ///< unneeded: all that are removable were left out together, and the replay was clean
-  std::optional<double> blocked_ms;    ///< the host stood still in it
-  std::optional<double> gpu_idle_ms;   ///< the GPU had nothing to do because of it
-  std::optional<double> overlap_ms;    ///< GPU work that could have run beside other work but for it
+  std::string library;               ///< the call is made inside of this library; empty: by the program
+  std::vector<OrderedPair> orders;   ///< needed, narrower: what it alone orders; the most important first
+  std::vector<std::string> reasons;  ///< unknown, needed, timing: what else speaks for it, one sentence each
+  std::string replacement;           ///< narrower: what would do instead, concrete
+  std::string evidence;              ///< "measured" or "inferred": how the bytes of the kernels it waited for are known
+  std::uint32_t group = 0;           ///< unneeded one by one, but not all of the same group; 0: none
+  bool removable = false;  ///< unneeded: all that are removable were left out together, and the replay was clean
+  std::optional<double> blocked_ms;   ///< the host stood still in it
+  std::optional<double> gpu_idle_ms;  ///< the GPU had nothing to do because of it
+  std::optional<double> overlap_ms;   ///< GPU work that could have run beside other work but for it
 };
 
 struct Finding {
@@ -130,9 +130,9 @@ struct Finding {
   std::string explanation;  ///< why nothing orders the two
   std::vector<RelatedOp> related;
   std::optional<SyncReport> sync;  ///< UnneededSync
-  std::string fix;          ///< concrete
-  std::string fingerprint;  ///< 16 hex digits; the same for the same pair of places in another run
-  std::uint64_t count = 1;  ///< equal findings folded into this one
+  std::string fix;                 ///< concrete
+  std::string fingerprint;         ///< 16 hex digits; the same for the same pair of places in another run
+  std::uint64_t count = 1;         ///< equal findings folded into this one
   bool suppressed = false;
 };
 

@@ -221,11 +221,12 @@ TEST_F(Check, CallsInProgressAreSaidWhenNobodyKnowsHowTheProcessEnded) {
 TEST(Command, AnUnknownCommandIsNamed) {
   Result result = streamsan({"no-such-command"});
   EXPECT_EQ(result.code, 2);
-  EXPECT_EQ(result.error,
-            "streamsan: unknown command no-such-command: the commands are run, check, report, diff, footprints, doctor and "
-            "help "
-            "(streamsan run "
-            "no-such-command would run a program of this name)\n");
+  EXPECT_EQ(
+      result.error,
+      "streamsan: unknown command no-such-command: the commands are run, check, report, diff, footprints, doctor and "
+      "help "
+      "(streamsan run "
+      "no-such-command would run a program of this name)\n");
   EXPECT_TRUE(has(streamsan({"checks", "x.trace"}).error, "unknown command checks: ")) << "whatever follows";
   EXPECT_EQ(streamsan({"help"}).code, 0);
 }

@@ -10,8 +10,7 @@
 //     (libc_signals.cpp). A runtime that sets its handler by the system call itself (Go) takes ours away; that is
 //     looked for before each guard, and ours is put in front of it again.
 //   * A fault while SIGSEGV is blocked kills the process. Programs that block all signals in their threads are common,
-//   so
-//     SIGSEGV is left out of every mask that goes through libc, and put back into what the guest is told of its mask.
+//     so SIGSEGV is left out of every mask that goes through libc, and put back into what the guest sees as its mask.
 //     A handler of the guest's that jumps out without restoring the mask leaves it blocked until the thread's next
 //     guard.
 //   * The guest's handler is called with its own mask and flags: SA_SIGINFO, SA_NODEFER, SA_RESETHAND, SA_ONSTACK.

@@ -13,8 +13,7 @@
 //   streamsan_null_register_function(image, name)
 //   streamsan_null_register_global(image, name, bytes, managed)
 //   streamsan_null_register_kernel_body(name, body): `body` runs, with the kernelParams, whenever a kernel of this
-//   mangled
-//     name is launched; without one a kernel does nothing
+//     mangled name is launched; without one a kernel does nothing
 #pragma once
 
 #include "testsuite/nulldriver/memory.h"

@@ -3,11 +3,9 @@
 // Stream-ordered memory with more than one user.
 //
 //   async_lifetime two-users    R-SOA-03: two streams use it, and the free waits for one of them only. One finding,
-//   about
-//                               the other
+//                               about the other
 //   async_lifetime after-free   R-SOA-04: a kernel that is submitted after the free, in the very stream of the free:
-//   order
-//                               does not help, the memory is gone
+//                               order does not help, the memory is gone
 #include <cstring>
 
 #include "kernels.cuh"
