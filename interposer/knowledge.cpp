@@ -123,7 +123,8 @@ void note_settled(const LaunchHashes& launch) {
   if (!by_buffers && (key.footprint == 0 || key.measured < kEnoughMeasurements)) return;
   const std::uint64_t hash = by_buffers ? launch.buffers : launch.key;
   std::atomic<std::uint64_t>& place = settled_place(hash);
-  place.store((hash & ~kFootprintBits) | (by_buffers ? buffers.footprint : key.footprint), std::memory_order_relaxed);
+  // In one order with the count, which is looked at after it: whoever counts first, and wipes then, wipes this, too.
+  place.store((hash & ~kFootprintBits) | (by_buffers ? buffers.footprint : key.footprint));
   // Somebody has learned something in between, perhaps about this.
   if (g_learned.load() != learned) place.store(0, std::memory_order_relaxed);
 }

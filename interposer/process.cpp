@@ -20,6 +20,7 @@
 #include "interposer/functions.h"
 #include "interposer/host/faults.h"
 #include "interposer/host/host_hash.h"
+#include "interposer/host/host_side.h"
 #include "interposer/host/loans.h"
 #include "interposer/hot.h"
 #include "interposer/learning.h"
@@ -266,6 +267,7 @@ bool start_recording() {
     return false;
   }
   resolve_entries();
+  look_at_devices();
   mark_process();
   start_perturbing();
   start_poisoning();

@@ -84,9 +84,12 @@ if config.emulated:
     config.available_features.add("emulated")
     # Where the emulator looks for the libraries of what it runs, and our own among them for files of theirs.
     config.environment["QEMU_LD_PREFIX"] = config.sysroot
+    config.environment["ASAN_OPTIONS"] = "detect_leaks=0"  # which stops the process's threads to look
     lit_config.params.setdefault("python", os.path.join(config.sysroot, "usr", "bin", "python3"))
-    # Shells and the like as guests: the recorder cannot be preloaded into those of this machine.
-    config.environment["PATH"] = os.path.join(config.sysroot, "guests") + os.pathsep + config.environment["PATH"]
+    # Shells and the like as guests: the recorder cannot be preloaded into those of this machine. And tools for programs
+    # of the other processor (objcopy), by their plain names.
+    config.environment["PATH"] = os.pathsep.join([os.path.join(config.sysroot, "guests"), "/usr/aarch64-linux-gnu/bin",
+                                                  config.environment["PATH"]])
 
 # The tests decide about every setting that reaches the tools and the programs.
 for name in list(config.environment):

@@ -22,6 +22,7 @@ namespace {
 constexpr std::size_t kMostRegions = 8192;
 constinit HostRegion g_regions[kMostRegions] = {};  // by address, not overlapping
 constinit std::size_t g_count = 0;
+constinit std::atomic<bool> g_guards{true};
 
 // A bit for each part that ever held some, found by hash. Bits are never taken back.
 constinit AddressFilter<kNearShift, std::uint64_t{1} << 20> g_near{};
@@ -87,7 +88,7 @@ bool is_plain_memory(std::uint64_t begin, std::uint64_t end, bool& shared) {
 void host_memory_given(ordering::MemoryKind kind, std::uint64_t begin, std::uint64_t bytes, std::uint64_t context) {
   if (bytes == 0) return;
   using ordering::MemoryKind;
-  bool guardable = options().host_guard != 0;
+  bool guardable = options().host_guard != 0 && g_guards.load(std::memory_order_relaxed);
   bool shared = false;
   if (guardable && kind == MemoryKind::Registered) {
     const auto here = reinterpret_cast<std::uint64_t>(__builtin_frame_address(0));
@@ -117,6 +118,8 @@ void host_memory_going(std::uint64_t begin) {
   end_loans(g_regions[at].begin, g_regions[at].end, true);
   remove_at(at);
 }
+
+void guard_nothing() { g_guards.store(false, std::memory_order_relaxed); }
 
 void guard_no_more(std::uint64_t begin, std::uint64_t bytes) {
   if (bytes > ~begin) return;

@@ -28,6 +28,8 @@ extern constinit OwnedLock g_host_lock;
 void host_memory_given(ordering::MemoryKind kind, std::uint64_t begin, std::uint64_t bytes, std::uint64_t context = 0);
 /// It is about to be freed or unregistered: nothing of it is lent or protected any more.
 void host_memory_going(std::uint64_t begin);
+/// No page of any is to be guarded.
+void guard_nothing();
 /// The program changes the protection of some of it itself, or maps something else there: hands off from now on.
 void guard_no_more(std::uint64_t begin, std::uint64_t bytes);
 

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "interposer/host/host_side.h"
 
+#define __CUDA_API_VERSION_INTERNAL
+#include <cuda.h>
+
 #include <cstring>
 #include <string_view>
 
+#include "interposer/driver.h"
 #include "interposer/host/libc_frames.h"
 #include "interposer/host/loans.h"
 #include "interposer/pointer_regions.h"
@@ -86,6 +90,22 @@ CallWords::CallWords(const Slot& slot) : empty(!slot) {
   position = slot.position;
   std::memcpy(w, slot.record->w, sizeof w);
   if (kind == Kind::Copy && w[5]) std::memcpy(shape, slot.continuation(), sizeof shape);
+}
+
+void look_at_devices() {
+  const auto count_devices = reinterpret_cast<decltype(&::cuDeviceGetCount)>(driver_entry(api::Index::cuDeviceGetCount));
+  const auto ask =
+      reinterpret_cast<decltype(&::cuDeviceGetAttribute)>(driver_entry(api::Index::cuDeviceGetAttribute));
+  int devices = 0;
+  if (!options().host_guard || !count_devices || !ask || count_devices(&devices) != CUDA_SUCCESS) return;
+  for (CUdevice device = 0; device < devices; ++device) {
+    int uses = 0;
+    if (ask(&uses, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES, device) != CUDA_SUCCESS || !uses)
+      continue;
+    guard_nothing();
+    if (options().verbosity >= 1) say("no page of host memory is guarded: device %d uses the host's page tables", device);
+    return;
+  }
 }
 
 void host_side_before(const CallWords& call) {

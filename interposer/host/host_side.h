@@ -22,6 +22,10 @@ struct CallWords {
   std::uint64_t shape[trace::kContinuationWords] = {};  ///< of a Copy
 };
 
+/// After cuInit: may pages be protected from the host without the devices noticing? Not where a device goes by the host's
+/// page tables (address translation services, as on Grace): a page that the host cannot access it cannot either, perhaps.
+void look_at_devices();
+
 /// Before the real call: memory that goes away is no longer guarded.
 void host_side_before(const CallWords& call);
 /// The real call has succeeded. `callers_stack`: SS_CALLERS_STACK() of the wrapper.

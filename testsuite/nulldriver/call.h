@@ -9,6 +9,7 @@
 //                                       several, separated by commas
 //   STREAMSAN_NULL_LATENCY_US=n         calls that wait for the device block n microseconds
 //   STREAMSAN_NULL_DEVICES=n            there are n devices, 1 to 8; 1 when not set
+//   STREAMSAN_NULL_HOST_PAGES=1         devices go by the host's page tables, as on Grace
 // Exports are named as libcuda names them, with version and suffix: what a test counts is the entry point that was
 // really used, not the name the program wrote.
 //

@@ -37,6 +37,12 @@ CUresult lock_and_check(CUdevice device) {
   return check_device(device);
 }
 
+/// As on Grace: the device reads the page tables of the host.
+bool uses_host_page_tables() {
+  static const bool uses = std::getenv("STREAMSAN_NULL_HOST_PAGES") != nullptr;
+  return uses;
+}
+
 std::string bus_id(CUdevice device) { return "0000:0" + std::to_string(device) + ":00.0"; }
 
 int attribute(CUdevice_attribute which, CUdevice device) {
@@ -108,6 +114,9 @@ int attribute(CUdevice_attribute which, CUdevice device) {
     case CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS:
     case CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR:
       return 1;
+    case CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS:
+    case CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES:
+      return uses_host_page_tables() ? 1 : 0;
     default:
       return 0;
   }
