@@ -7,6 +7,7 @@
 #include <set>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 namespace streamsan::cli {
 namespace {
@@ -97,6 +98,12 @@ class Search {
     }
     return {};
   }
+  /// The same for what a user types, which may be a path.
+  [[nodiscard]] fs::path command(const std::string& typed) const {
+    std::error_code error;
+    if (typed.find('/') == std::string::npos) return typed.empty() ? fs::path() : program(typed.c_str());
+    return is_file(typed) ? fs::absolute(typed, error).lexically_normal() : fs::path();
+  }
   [[nodiscard]] std::vector<fs::path> list(const char* variable) const {
     std::vector<fs::path> out;
     std::string text = surroundings_.environment(variable);
@@ -154,6 +161,10 @@ FoundFile find_library(const Library& library, const Surroundings& surroundings)
   for (const char* variable : {"CUDA_HOME", "CUDA_PATH"}) search.toolkit(surroundings.environment(variable));
   for (const fs::path& root : roots_of(search.program("nvcc"))) search.toolkit(root);
 
+  for (const fs::path& root : roots_of(search.command(surroundings.program))) search.python(root);
+  for (fs::path folder = surroundings.self.parent_path(); folder.has_relative_path(); folder = folder.parent_path()) {
+    if (folder.filename() == "site-packages" || folder.filename() == "dist-packages") search.packages(folder);
+  }
   for (const char* variable : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
     fs::path prefix = surroundings.environment(variable);
     search.toolkit(prefix);
@@ -188,11 +199,15 @@ FoundFile beside(const std::string& preload, const char* name) {
 
 }  // namespace
 
-Surroundings::Surroundings()
+Surroundings::Surroundings(std::string program)
     : environment([](const char* name) {
         const char* value = std::getenv(name);
         return std::string(value ? value : "");
-      }) {}
+      }),
+      program(std::move(program)) {
+  std::error_code error;
+  self = fs::read_symlink("/proc/self/exe", error);
+}
 
 FoundFile find_agent(const Options& options, const std::string& preload) {
   return options.agent_path.empty() ? beside(preload, kAgent) : named(options.agent_path);

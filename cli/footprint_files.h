@@ -7,7 +7,8 @@
 // Files are only looked at, and nothing is run or loaded: a python3 that would be asked where its packages are may take
 // seconds, and a library that is loaded to try it may want a driver. So places are guessed from the environment,
 // nearest to the user first: what was named by an option, the toolkit that CUDA_HOME names, that of the nvcc in PATH,
-// the active Python environment, and last the usual directories of the system.
+// the Python environments of the program that is run, of StreamSan's own package and the active one, and last the usual
+// directories of the system.
 //
 // Whether the library can be used is found out in the program under test, by the agent.
 #pragma once
@@ -27,8 +28,13 @@ struct Surroundings {
   std::function<std::string(const char* name)> environment;
   /// Under which /usr/local and /opt are looked for.
   std::filesystem::path root = "/";
+  /// This executable: it may lie in a Python package, with others beside it.
+  std::filesystem::path self;
+  /// What is to be run, as the user has named it; empty: nothing. An environment that is not active may be meant:
+  /// .venv/bin/python.
+  std::string program;
 
-  Surroundings();
+  explicit Surroundings(std::string program = "");
 };
 
 struct FoundFile {
@@ -40,13 +46,13 @@ struct FoundFile {
 FoundFile find_agent(const Options& options, const std::string& preload);
 
 /// libsanitizer-public.so: sanitizer_library, or the first of the places above.
-FoundFile find_sanitizer(const Options& options, const Surroundings& surroundings = {});
+FoundFile find_sanitizer(const Options& options, const Surroundings& surroundings = Surroundings());
 
 /// libstreamsan_timings.so, beside the recorder.
 FoundFile find_timings_agent(const std::string& preload);
 
 /// libcupti.so: cupti_library, or the first of the places above.
-FoundFile find_cupti(const Options& options, const Surroundings& surroundings = {});
+FoundFile find_cupti(const Options& options, const Surroundings& surroundings = Surroundings());
 
 /// What a run is to do about times (docs/timings.md).
 struct TimingPlan {
@@ -55,7 +61,7 @@ struct TimingPlan {
   std::string obstacle;  ///< a clause: why there will be no times; empty: nothing is in the way, or they are not wanted
 };
 
-TimingPlan plan_timings(const Options& options, const std::string& preload, const Surroundings& surroundings = {});
+TimingPlan plan_timings(const Options& options, const std::string& preload, const Surroundings& surroundings = Surroundings());
 
 /// What a run is to do about footprints.
 struct FootprintPlan {
@@ -66,6 +72,6 @@ struct FootprintPlan {
 };
 
 FootprintPlan plan_footprints(const Options& options, const std::string& preload,
-                              const Surroundings& surroundings = {});
+                              const Surroundings& surroundings = Surroundings());
 
 }  // namespace streamsan::cli

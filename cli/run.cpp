@@ -195,14 +195,15 @@ int run(const Options& options, const std::vector<std::string>& command) {
   }
 
   const bool must_measure = options.footprints == "measured";
-  FootprintPlan footprints = plan_footprints(options, preload);
+  const Surroundings surroundings(command[0]);
+  FootprintPlan footprints = plan_footprints(options, preload, surroundings);
   if (!footprints.obstacle.empty()) {
     session.say("kernels cannot be measured: " + footprints.obstacle +
                     "; their bytes are computed from their code, or inferred",
                 must_measure ? 0 : 1);
   }
 
-  TimingPlan timings = plan_timings(options, preload);
+  TimingPlan timings = plan_timings(options, preload, surroundings);
   if (!timings.obstacle.empty()) session.say("operations on the GPU will have no times: " + timings.obstacle);
   if (timings.take && options.footprints == "auto") {
     session.say("kernels are not measured while times are taken; their bytes are computed from their code, or inferred",

@@ -113,6 +113,30 @@ TEST_F(FootprintFiles, ThePackagesOfThePythonInThePath) {
   EXPECT_EQ(sanitizer(), own) << "the environment it was found in comes first";
 }
 
+TEST_F(FootprintFiles, ThePackageOfThePythonThatIsRun) {
+  make("usr/bin/python3.11");
+  link("venv/bin/python", directory_ / "usr/bin/python3.11");
+  const std::string active = make("active/lib/python3.11/site-packages/nvidia/cu13/lib/libsanitizer-public.so");
+  environment_ = {{"VIRTUAL_ENV", directory_ / "active"}, {"PATH", directory_ / "venv/bin"}};
+  const std::string own = make("venv/lib/python3.11/site-packages/nvidia/cu13/lib/libsanitizer-public.so");
+  surroundings_.program = directory_ / "venv/bin/missing";
+  EXPECT_EQ(sanitizer(), active) << "there is no such program";
+  surroundings_.program = directory_ / "venv/bin/python";
+  EXPECT_EQ(sanitizer(), own) << "named by its path";
+  surroundings_.program = "python";
+  EXPECT_EQ(sanitizer(), own) << "found in PATH";
+  surroundings_.program = "python3";
+  EXPECT_EQ(sanitizer(), active) << "not in PATH";
+}
+
+TEST_F(FootprintFiles, ThePackagesBesideOurOwn) {
+  const std::string library = make("env/lib/python3.9/site-packages/nvidia/cuda_sanitizer_api/libsanitizer-public.so");
+  surroundings_.self = directory_ / "env/lib/python3.9/other-packages/streamsan/bin/streamsan";
+  EXPECT_EQ(sanitizer(), "") << "not a place for packages";
+  surroundings_.self = directory_ / "env/lib/python3.9/site-packages/streamsan/bin/streamsan";
+  EXPECT_EQ(sanitizer(), library);
+}
+
 TEST_F(FootprintFiles, PackagesOfTheUserAndDirectoriesOfTheLoader) {
   environment_ = {{"HOME", directory_ / "me"}, {"LD_LIBRARY_PATH", ":" + (directory_ / "lib")}};
   std::string listed = make("lib/libsanitizer-public.so");
