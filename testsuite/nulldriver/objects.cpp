@@ -96,7 +96,7 @@ CUresult add_captured(CUstream stream, CUgraphNodeType type, Work work) {
   node->type = type;
   node->work = std::move(work);
   node->after = stream->tail;
-  stream->tail = {node.get()};
+  stream->tail.assign(1, node.get());
   capture.graph->nodes.push_back(std::move(node));
   return CUDA_SUCCESS;
 }
