@@ -44,7 +44,7 @@ class FoldedFindings {
 };
 
 /// Of those that stand, in the order in which they were met. `measuring`: kernels are measured in this process, so that
-/// nobody need be told that they could be.
+/// no report advises it.
 std::vector<report::Finding> explain(std::span<const KeptHazard> hazards, const Places& places, Symbolizer& symbolizer,
                                      bool measuring = false);
 

@@ -3,7 +3,7 @@
 // Collects, while a trace is judged, what a picture of the run needs (report/run_view.h).
 //
 // It hears of each record after the judge has, and so has the judge's streams, sites and numbers of operations. The
-// edges it keeps are for the eye: what a wait waited for, found by simple books (where each event was last recorded,
+// edges it keeps are for the eye: what a wait waited for, found from simple notes (where each event was last recorded,
 // what was last submitted to each stream), not by the model's clocks. They are never used to judge anything. A barrier
 // of the legacy stream is an edge only from and to streams that did something in between; where one stream is used, as
 // PyTorch does, there is none.

@@ -25,7 +25,7 @@ namespace streamsan::ordering {
 struct RetiredBlock {
   AllocationInfo info;
   Shadow shadow;
-  TwoClocks waited;  ///< what the pool waits for by itself: the work of streams that it was told of
+  TwoClocks waited;  ///< what the pool waits for by itself: the work of streams that it knows of
   SiteId freed{};
 };
 
