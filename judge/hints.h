@@ -2,14 +2,13 @@
 //
 // Hints: what a program does that costs time, proved by numbers of the very run (docs/hints.md).
 //
-// A hint is no bug, and nobody has to act on it. So it must earn its place twice: what it says is seen in the trace,
-// with counts, bytes and times; and it is said only where it adds up, beyond thresholds that stand beside each source.
-// What a program does once, or before its work begins, is no hint, nor what a library of CUDA's does inside of itself,
-// which is one line of the details.
+// A hint is no bug, and nobody has to act on it. So two things are required: the trace proves it, with counts, bytes
+// and times; and the cost exceeds a threshold, which stands beside each source. What a program does once, or before its
+// work begins, is no hint, nor what a library of CUDA's does internally, which is one line of the details.
 //
 // Each SOURCE watches the records for one or two kinds of hints and keeps a tally for each place of the program:
 // hints_copies.h, hints_lives.h, hints_pieces.h,
-// hints_legacy.h, hints_overlap.h, hints_events.h. Here they are fed, asked, and ranked.
+// hints_legacy.h, hints_overlap.h, hints_events.h. This file feeds them records, collects their hints and ranks them.
 //
 // Bounded: by the places of the program, by its live allocations, streams and events, and by
 // OverlapHints::kMostStreams.

@@ -16,7 +16,7 @@
 // EXACTNESS. Clock[lane] of a variant is what a replay of the variant would have. A remembered access is forgotten only
 // when it is ordered in every variant before what takes its place; otherwise the pair that prevented it was reported.
 // So for each variant, whether it has a pair that its base has not is exact (with what model.h loses on purpose, and
-// with the host's own deeds as they were: nobody can replay what the host would have read).
+// with the host's own actions as they were: what it would have read otherwise cannot be replayed).
 //
 // What pairs cannot express is reported as an EXPOSURE: when a cut call was the first to let the host know that an
 // operation on host memory, a graph or a host function is complete, the host may have gone on because of it, unseen.
