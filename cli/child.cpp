@@ -39,7 +39,7 @@ void forward_signals() {
   for (int number : kForwarded) {
     struct sigaction action{};
     sigaction(number, nullptr, &action);
-    // What we were told to ignore (nohup, a background job) stays ignored.
+    // Signals that were ignored when we started (nohup, a background job) stay ignored.
     if (action.sa_handler == SIG_IGN) continue;
     action = {};
     action.sa_sigaction = on_signal;

@@ -4,7 +4,7 @@
 // which are judged with the options given.
 //
 // Exit code, for gates: 2 if a file could not be read, the second one is not whole, or the output cannot be written;
-// else `exitcode` (66) if there is something new, or worse, of the severity of --fail-on or a graver one; else 0.
+// else `exitcode` (66) if there is something new, or worse, of the severity of --fail-on or a higher one; else 0.
 #pragma once
 
 #include <string>

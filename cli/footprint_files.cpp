@@ -82,7 +82,7 @@ class Search {
     }
   }
 
-  /// A directory that the loader was told of.
+  /// A directory that the loader is configured to search.
   void in(const fs::path& directory) {
     if (done() || directory.empty()) return;
     found_.tried.push_back(directory.string());

@@ -32,7 +32,7 @@ class Liveness {
 
   /// Waits up to `patience` for the end of the process. True: it is over, nothing will be written any more.
   bool ended_within(std::chrono::milliseconds patience);
-  /// A signal ended it. False for a process that is not our child: only its parent is told.
+  /// A signal ended it. False for a process that is not our child: only its parent learns that.
   [[nodiscard]] bool killed() const;
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the user is told about footprints: how the bytes of kernels were found, how many launches were measured for it,
+// What the user learns about footprints: how the bytes of kernels were found, how many launches were measured for it,
 // and what that cost. The numbers are the recorder's, out of FileHeader.
 #pragma once
 

@@ -24,7 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kLibrary = "libstreamsan.so";
-/// Names the one library that is told what programs say by NVTX.
+/// Names the one library that receives the program's NVTX calls.
 constexpr const char* kNvtxListener = "NVTX_INJECTION64_PATH";
 /// What /dev/shm must have free to be used: traces are punched as they are read, so this is for a judge that falls
 /// behind.

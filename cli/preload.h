@@ -27,7 +27,7 @@ std::uint64_t free_bytes(const std::string& directory);
 /// none could be made.
 std::string make_trace_directory(const Options& options, std::string& error);
 
-/// The library that the user has chosen to be told what programs say by NVTX (NVTX_INJECTION64_PATH, perhaps empty), if
+/// The library that the user has chosen to receive the program's NVTX calls (NVTX_INJECTION64_PATH, perhaps empty), if
 /// it is not the recorder.
 std::optional<std::string> other_nvtx_listener();
 

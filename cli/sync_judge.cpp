@@ -25,7 +25,7 @@ void SyncNotes::keep(const trace::Item& item) {
 }
 
 std::vector<judge::IdleMemory> SyncNotes::take() {
-  // Touches by threads that may run host functions are not told to the model (judge/lifetimes.cpp).
+  // Touches by threads that may run host functions do not reach the model (judge/lifetimes.cpp).
   if (host_code_) std::erase_if(idle_, [](const judge::IdleMemory& each) { return each.until_touched; });
   std::stable_sort(idle_.begin(), idle_.end(), [](const auto& a, const auto& b) { return a.position < b.position; });
   return std::move(idle_);

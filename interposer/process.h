@@ -34,8 +34,8 @@ struct ThreadState {
   std::uint64_t context;         ///< current to it when that was last asked for
   std::uint32_t context_deaths;  ///< and how many contexts had ended then
   std::uint64_t stream;          ///< the last one that was looked up, see streams.cpp
-  std::uint64_t stream_known;    ///< what was found
-  std::uint64_t stream_check;    ///< and whether these two are of each other, and still true
+  std::uint64_t stream_known;    ///< what the look-up found
+  std::uint64_t stream_check;    ///< whether stream_known belongs to stream, and is still valid
   const char* next_record;       ///< in the trace, unless other threads write as well
 };
 extern constinit thread_local ThreadState t_thread __attribute__((tls_model("initial-exec")));

@@ -67,7 +67,7 @@ std::vector<std::size_t> words_of(const ptx::KnownKernel& code, std::uint64_t po
 
 }  // namespace
 
-/// Stricter than standing_of(): what cannot be told is no proof.
+/// Stricter than standing_of(): what is unknown proves nothing.
 bool Code::is_recorded(const std::string& path, const std::string& build_id) const {
   if (!build_id.empty()) return build_id_of(path) == build_id;
   struct stat status{};

@@ -68,9 +68,9 @@ class EventMisuse {
 
   /// The stream was given work.
   void work(ordering::StreamId stream);
-  /// After the model was told. `previous`: where the event was recorded before.
+  /// After the model's call. `previous`: where the event was recorded before.
   void recorded(ordering::EventId event, const EventUse& record, std::optional<ordering::Moment> previous);
-  /// By a stream or by the host; after the model was told.
+  /// By a stream or by the host; after the model's call.
   void waited(ordering::EventId event, const EventUse& wait);
   /// The host has looked at the event.
   void queried(ordering::EventId event);

@@ -7,8 +7,8 @@
 // program of the run-time API, cuStreamWaitEvent for one of the driver API).
 //
 // SEVERITY. Certain and unordered is an error. Certain and ordered by an assumed rule is latent, and so is a block that
-// goes back to its pool too early. A conflict that may be
-// two disjoint parts of one buffer is possible, whatever its order.
+// goes back to its pool too early. A conflict that may be two disjoint parts of one buffer is possible, whatever its
+// order.
 //
 // FINGERPRINT. From the kind of hazard and, for both accesses, the function called, the kernel and the places in the
 // program's own modules as (module, offset): equal in every run of one build, with or without a symbolizer. Hazards of
@@ -44,7 +44,7 @@ class FoldedFindings {
 };
 
 /// Of those that stand, in the order in which they were met. `measuring`: kernels are measured in this process, so that
-/// nobody need be told that they could be.
+/// no report advises it.
 std::vector<report::Finding> explain(std::span<const KeptHazard> hazards, const Places& places, Symbolizer& symbolizer,
                                      bool measuring = false);
 

@@ -4,7 +4,7 @@
 //
 // The driver function recorded in a trace is rarely what the program wrote: `cudaMemcpyAsync` arrives as
 // cuMemcpyHtoDAsync_v2, below a dozen frames of a run-time that nvcc links statically into the program itself. So
-// frames are told apart by module (libcuda, libcublas, the loader, libc) and by function name (the static run-time,
+// frames are distinguished by module (libcuda, libcublas, the loader, libc) and by function name (the static run-time,
 // nvcc's launch stubs), and the outermost function of CUDA's run-time or libraries gives the name that reports use.
 //
 // Where the thread was in Python, the frames of the interpreter (CPython, libffi, ctypes) say nothing that Python's own

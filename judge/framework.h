@@ -3,11 +3,11 @@
 // Which framework the program uses CUDA through: PyTorch, CuPy or Numba.
 //
 // Who writes Python repairs it in Python: there the driver's functions are out of reach, and a stream is an object of
-// the framework. So a repair is told in the framework's words where both operations were submitted by it
+// the framework. So a repair is described in the framework's words where both operations were submitted by it
 // (framework_words.h), and in CUDA's everywhere else: in programs of C++, also where they use libtorch, in Python that
 // calls the driver by ctypes or by an extension of its own, and where two frameworks meet.
 //
-// It is told from the call stack alone, from its innermost frame outwards. The first frame that belongs to a framework
+// It is found from the call stack alone, from its innermost frame outwards. The first frame that belongs to a framework
 // decides, and the first frame of the program's own ends the search: that torch/nn/modules/module.py called a module of
 // the user's does not make the launch in it PyTorch's. Frames of other packages tell nothing and are passed over, so
 // that an operator of torchvision is PyTorch's. A native stack without any line of Python counts where PyTorch's own

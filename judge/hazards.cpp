@@ -116,7 +116,7 @@ void Hazards::add(const ordering::Hazard& hazard, const FailedCall* failed) {
     if (kept.superseded || !takes_the_place_of(hazard, kept.hazard)) return;
     supersede(kept);
   });
-  // A certain one between the same sites has been told already; nobody misses this one.
+  // A certain one between the same sites is kept already, so this one is not needed.
   if (superseded || kept_.size() - superseded_ >= most_) {
     index = kNotKept;
     dropped_ += !superseded;

@@ -101,7 +101,7 @@ class Hazards : public ordering::HazardSink {
 
   [[nodiscard]] std::string name_of(const ordering::AllocationInfo& allocation) const;
   void supersede(KeptHazard& kept);
-  /// Release and reuse of one block after one use: is the one at hand told by the other already?
+  /// Release and reuse of one block after one use: does the other one report it already?
   bool release_or_reuse(const ordering::Hazard& hazard);
 
   std::size_t most_;

@@ -2,14 +2,13 @@
 //
 // Hints: what a program does that costs time, proved by numbers of the very run (docs/hints.md).
 //
-// A hint is no bug, and nobody has to act on it. So it must earn its place twice: what it says is seen in the trace,
-// with counts, bytes and times; and it is said only where it adds up, beyond thresholds that stand beside each source.
-// What a program does once, or before its work begins, is no hint, nor what a library of CUDA's does inside of itself,
-// which is told in one line to those who ask for details.
+// A hint is no bug, and nobody has to act on it. So two things are required: the trace proves it, with counts, bytes
+// and times; and the cost exceeds a threshold, which stands beside each source. What a program does once, or before its
+// work begins, is no hint, nor what a library of CUDA's does internally, which is one line of the details.
 //
 // Each SOURCE watches the records for one or two kinds of hints and keeps a tally for each place of the program:
 // hints_copies.h, hints_lives.h, hints_pieces.h,
-// hints_legacy.h, hints_overlap.h, hints_events.h. Here they are fed, asked, and ranked.
+// hints_legacy.h, hints_overlap.h, hints_events.h. This file feeds them records, collects their hints and ranks them.
 //
 // Bounded: by the places of the program, by its live allocations, streams and events, and by
 // OverlapHints::kMostStreams.
@@ -56,7 +55,7 @@ std::string deed_of(SiteReader& sites, ordering::SiteId site);
 
 /// "512 bytes", "64 KiB", "1.5 MiB".
 std::string bytes_text(std::uint64_t bytes);
-/// Is the thread waiting for something of its own accord, or told that it is done?
+/// Does the thread wait for something itself, or learn that it is done?
 bool waits(const trace::Record& record);
 /// "45 us", "12.3 ms", "1.5 s".
 std::string time_text(std::uint64_t nanoseconds);
@@ -64,7 +63,7 @@ std::string time_text(std::uint64_t nanoseconds);
 /// An operation to be shown with its stack.
 struct Shown {
   ordering::SiteId site{};
-  std::optional<StreamLife> stream{};  ///< none: not to be told
+  std::optional<StreamLife> stream{};  ///< none: not known
   ordering::OpId op{};                 ///< kNoOp: none
 };
 
@@ -92,13 +91,13 @@ class HintSource {
 /// How long blocking calls took: remembers which call a thread is in.
 class BlockedCalls {
  public:
-  /// The record is a call whose end will be told; `owner` is any number.
+  /// The record is a call whose end will be recorded; `owner` is any number.
   void began(const trace::Item& item, std::uint32_t owner);
   struct Ended {
     std::uint32_t owner = 0;
     std::uint64_t nanoseconds = 0;
   };
-  /// A CallEnd: whose, if it is that of a call that began here and its times are told.
+  /// A CallEnd: the owner, if the call began here and its times are recorded.
   std::optional<Ended> ended(const trace::Item& item);
 
  private:

@@ -46,14 +46,14 @@ class CopyHints : public HintSource {
     std::uint64_t turns = 0;         ///< of these, with kernels since the one before
     std::uint64_t last_kernels = 0;  ///< Seen::kernels at the last large one
     std::uint64_t waits = 0;
-    std::uint64_t timed_bytes = 0;  ///< of copies whose time on the GPU is told
+    std::uint64_t timed_bytes = 0;  ///< of copies whose time on the GPU is known
     std::uint64_t gpu_time = 0;     ///< nanoseconds
 
     [[nodiscard]] bool many_bytes() const { return turns >= kFewestTurns && large_bytes >= kLeastBytes; }
     [[nodiscard]] bool many_waits() const { return waits >= kFewestWaits; }
   };
 
-  /// A copy whose time may be told later.
+  /// A copy whose time may become known later.
   struct Untimed {
     std::uint32_t tally = 0;
     std::uint64_t bytes = 0;

@@ -5,16 +5,18 @@
 // An action in the legacy stream is after all earlier work of the blocking streams and before all their later work
 // (R-STR-10). So a kernel launched without a stream between work of streams A and B ends their concurrency:
 //
-//     A: before ---+                 Told of the place of the legacy action, if it stands kFewest times between work of
-//     two
-//   legacy:        +-- action --+    blocking streams, and each time
-//     B:                        +-- after
+//        A:  before ---+
+//   legacy:            +-- action --+
+//        B:                         +-- after
+//
+// Reported for the call site of the legacy action, if it stands kFewest times between work of two blocking streams, and
+// each time
 //   * the host had not learned that A's work is complete, neither when the action nor when B's work was submitted;
 //   * A's and B's work touch no common allocation, and the action shares none with one of the two, so that nothing
 //     depends on the order, through the action either;
-//   * B and the legacy stream have waited for no event in between, by which the program would say that it wants order.
-// Actions with no work of blocking streams in between count as one. Where it is not known what
-// was touched (hints_memory.h), nothing is counted.
+//   * B and the legacy stream have waited for no event in between, which would show that the program wants order.
+// Actions with no work of blocking streams in between count as one. Where it is not known what was touched
+// (hints_memory.h), nothing is counted.
 #pragma once
 
 #include <optional>

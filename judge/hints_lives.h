@@ -33,7 +33,7 @@ class LifeHints : public HintSource {
  private:
   enum class Thing : std::uint8_t { Memory, Managed, Pinned, Registered, Stream, Event };
 
-  /// Of one place of the program where such things are made; streams of which that is not told: where they end.
+  /// One call site where such things are created; for streams whose creation was not recorded, where they end.
   struct Tally {
     ordering::SiteId site{};
     Thing thing{};

@@ -3,15 +3,15 @@
 // `streams-never-overlap`: streams that take turns, so that one of them would do as well.
 //
 // Two pieces of work may overlap if neither is ordered before the other. A stream that in the whole run has no piece of
-// work that may overlap with any of another stream (the default streams included) buys nothing. Told of a group of
-// streams that the program created and that take turns with one another, each kFewestTurns times or more: streams of
-// two phases of a program, or of fork-join with rare branches, are not told. A turn is a piece of work in a stream when
-// the one before, of the group, was in another; what ordered the two is remembered: the host has waited in between, the
-// stream has waited for an event, or the legacy stream stands between them.
+// work that may overlap with any of another stream (the default streams included) gains nothing. Reported for a group
+// of streams that the program created and that take turns with one another, each kFewestTurns times or more: streams of
+// two phases of a program, or of fork-join with rare branches, are not reported. A turn is a piece of work in a stream
+// when the one before, of the group, was in another; what ordered the two is remembered: the host has waited in
+// between, the stream has waited for an event, or the legacy stream stands between them.
 //
 // Only documented order counts (docs/model.md), so what orders two pieces by accident today counts as overlap. Only
 // streams are looked at whose work comes from one and the same host thread: what one thread waits for counts as known
-// to all others, and that two threads took turns, or that one was told in time by another that waits, may be chance. So
+// to all others, and two threads may take turns, or one may learn in time from another that waits, by chance. So
 // nobody else may wait for anything. Past kMostStreams streams nothing is said.
 #pragma once
 

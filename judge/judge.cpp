@@ -25,7 +25,7 @@ Form form_of(const Record& record) { return record.flags & trace::kAsyncForm ? F
 /// Is the record no call, and may so be written in the middle of one?
 bool is_remark(Kind kind) { return kind == Kind::HostIdle || kind == Kind::GpuTime; }
 
-/// Does such a record say that its thread has called CUDA? What is not: definitions, the host's own deeds, annotations.
+/// Does such a record say that its thread has called CUDA? Definitions, accesses by the host and annotations do not.
 bool makes_calls(Kind kind) { return kind < Kind::Footprint && !trace::is_definition(kind); }
 
 }  // namespace

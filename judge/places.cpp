@@ -9,7 +9,7 @@ namespace streamsan::judge {
 namespace {
 
 // A site's key packs its three numbers: 12 bits of API, 20 of kernel, 32 of stack. The last API is none: its kernel is
-// 4 bits of doer and 16 of function.
+// 4 bits of Doer and 16 of function.
 constexpr std::uint32_t kMostKernels = 1u << 20;
 constexpr std::uint64_t kNoApi = 0xfff;
 static_assert(api::kRowCount <= kNoApi);

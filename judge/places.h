@@ -4,8 +4,8 @@
 //
 // A site is (driver function, kernel, call stack), interned to one small number, so that the model carries four bytes
 // for it and equal operations of a loop have equal sites. Their number is bounded by the program's code, not by its
-// run. What the host does by itself calls no driver function: such a site has a doer, and a function of libc if one was
-// called.
+// run. What the host does by itself calls no driver function: such a site has a Doer (who acts), and a function of libc
+// if one was called.
 //
 // Addresses mean nothing outside their process and little inside it, once a module was unloaded and another one mapped
 // in its place. So a stack remembers how many modules were known when it was defined, and is resolved to (module,

@@ -108,7 +108,7 @@ class SyncCollector final : public ordering::WhatIfSink, public Observer {
   ordering::FlatMap<Blocking> blocking_;       ///< thread -> its last blocking call
   ordering::FlatMap<bool> untimed_;            ///< raw handles of events that measure no time
   std::deque<ordering::EventId> open_events_;  ///< recorded, and not known to be complete
-  ordering::FlatMap<std::uint32_t> known_by_;  ///< event -> site of the call that told the host
+  ordering::FlatMap<std::uint32_t> known_by_;  ///< event -> site of the call from which the host learned of it
   std::uint64_t inferred_launches_ = 0;
 };
 

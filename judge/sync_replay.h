@@ -6,7 +6,7 @@
 //   pass 2   the ladders of all that are needed (sync_ladder.h), and in one more variant all that are unneeded left out
 //            together: narrower; and if that variant is clean, all of them are removable;
 //   else     at most kMostRounds times: which of them must be put back (sync_groups.h), and one replay that must be
-//   clean.
+//            clean.
 //
 // Each pass reads the whole trace; together they cost a few plain replays, whatever the number of sites.
 //

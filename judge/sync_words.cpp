@@ -104,7 +104,7 @@ std::string SyncWords::reason(const SyncExposure& exposure) {
       return "the host waits for a host function (" + what + "), which may tell the host anything.";
     case Why::Print:
       return what + " prints, which comes out where the host waits.";
-    case Why::Kernel:  // told for all together
+    case Why::Kernel:  // one sentence for all of them
       return "";
     case Why::Action:
       return "the host waits for " + what + ", after which it may touch memory or read what was written.";

@@ -26,7 +26,7 @@ class SyncWords {
   std::string subject(const SyncSite& site);
   /// "A (x.cu:3) on stream 1 and B (x.cu:5) on stream 2, and 3 more pairs"; empty: no pairs.
   std::string between(const SyncSite& site);
-  /// A whole sentence; empty for kernels, which are told together.
+  /// A whole sentence; empty for kernels, which share one.
   std::string reason(const SyncExposure& exposure);
   /// Those of which it is not known what they use; empty: none.
   std::string kernels(const SyncSite& site);

@@ -2,8 +2,8 @@
 //
 // Collects, while a trace is judged, what a picture of the run needs (report/run_view.h).
 //
-// It hears of each record after the judge has, and so has the judge's streams, sites and numbers of operations. The
-// edges it keeps are for the eye: what a wait waited for, found by simple books (where each event was last recorded,
+// It sees each record after the judge, and so can use the judge's streams, sites and numbers of operations. The
+// edges it keeps are for the eye: what a wait waited for, found from simple notes (where each event was last recorded,
 // what was last submitted to each stream), not by the model's clocks. They are never used to judge anything. A barrier
 // of the legacy stream is an edge only from and to streams that did something in between; where one stream is used, as
 // PyTorch does, there is none.
@@ -14,7 +14,7 @@
 //   2. the calls at which the host waits, the first kCallsOfSite of each place, and what they waited for;
 //   3. the neighbours of both, kAround on each side;
 //   4. the beginning of the run.
-// An operation that a later finding is about may be gone by then. The finding tells of it all the same, and the page
+// An operation that a later finding is about may be gone by then. The finding is complete nevertheless, and the page
 // says how many operations are missing.
 #pragma once
 

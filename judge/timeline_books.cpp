@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The books behind the picture's lanes, edges and buffers. See timeline.h.
+// What the timeline remembers of lanes, edges and buffers. See timeline.h.
 //
 // An allocation's life has one index however often it is met. Blocks of a program's pools come before the memory that
 // holds them: they are what a finding about a block names.

@@ -123,7 +123,7 @@ struct Hazard {
   HazardKind kind{};
   Certainty certainty = Certainty::Certain;
   bool perhaps_told = false;  ///< Possible, and Certain but for a host function behind `earlier` (R-HST-06)
-  bool order_known = true;    ///< false: the program makes order that the model was not told of. Never by the model
+  bool order_known = true;    ///< false: the program makes order that the model does not see. Never set by the model
   Order order = Order::Unordered;
   std::optional<Rule> leaned_on;  ///< Latent: the assumed rule that orders the pair today
   Access earlier;                 ///< earlier in submission order
@@ -145,8 +145,8 @@ class HazardSink {
 ///
 /// An inferred access says: a kernel was given pointer p into an allocation. It says nothing about how far the kernel
 /// reaches, and slicing one allocation among streams by an index argument is common (pipelines, halo exchange). Nor
-/// need a pointer to non-const be written through: two streams that read the same weights do no harm. The first row that
-/// fits decides:
+/// need a pointer to non-const be written through: two streams that read the same weights do no harm. The first row
+/// that fits decides:
 ///
 ///   widened, anything   Possible: what a launch did at most is a reason to look and not to accuse.
 ///   learned, anything   Possible, for the same reason: an earlier launch did it, and the judge asks for a measurement.
@@ -168,8 +168,9 @@ class HazardSink {
 ///                       write may do so by atomics itself: possible.
 ///
 /// Frees and allocations are exact and whole. Measured footprints make accesses exact and this question moot.
-/// This looks at the bytes alone. The model lowers a certain conflict to possible where a host function may have told
-/// the host that the earlier access is done (model.h, HOST THREADS). Returns nothing when the two cannot meet.
+/// This looks at the bytes alone. The model lowers a certain conflict to possible where a host function may have
+/// signalled to the host that the earlier access is done (model.h, HOST THREADS). Returns nothing when the two cannot
+/// meet.
 std::optional<Certainty> certainty(const Access& earlier, const Access& later, Range allocation);
 
 }  // namespace streamsan::ordering

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Operations of a stream whose end the host may be waiting for, for reasons the model does not see: they read or write
-// host memory, or are graphs or host functions. Kept only for a what-if, which tells a wait that first makes such an end
-// known to the host as an exposure.
+// host memory, or are graphs or host functions. Kept only for a what-if, which reports a wait that
+// first makes such an end known to the host as an exposure.
 //
-// Bounded: the last kMostMarks of a stream between two waits. What is forgotten beyond them stays as one mark for all of
-// it, of which no memory is known.
+// Bounded: the last kMostMarks of a stream between two waits. What is forgotten beyond them stays as one mark for all
+// of it, of which no memory is known.
 #pragma once
 
 #include <cstddef>

@@ -10,7 +10,7 @@
 // with x (else it would be ordered after e through x) and conflicts with x. So the removal loses no byte, only which of
 // two racing accesses is named. It is FastTrack's rule, except that unordered writes are all kept, so a first race does
 // not hide a second one; that an atomic access replaces neither a read nor a write, since it does not conflict with
-// another atomic one; and that bytes known by hearsay (learned, widened) do not replace what is sure, or an error would
+// another atomic one; and that uncertain bytes (learned, widened) do not replace certain ones, or an error would
 // become merely possible.
 //
 // Bytes with the same accesses form a segment. Remembering an access splits segments at its ends, fills the gaps and

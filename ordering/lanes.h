@@ -55,7 +55,7 @@ struct Lane {
 class Lanes {
  public:
   static constexpr std::size_t kMostRetired = 64;
-  /// With variants, of which few know old work to be complete.
+  /// The same with variants: in few of them is old work known to be complete, so more lanes stay in use.
   static constexpr std::size_t kMostRetiredOfVariants = 4096;
 
   void keep_retired(std::size_t most) { most_retired_ = most; }

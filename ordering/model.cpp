@@ -153,7 +153,7 @@ void Model::Impl::collect(const Past& past, Shadow::Later later, bool also_infer
   past.shadow.for_each_unordered(
       later, also_inferred, actor.clock.documented, pool,
       [&](LaneSlot lane, Epoch epoch, const Access& remembered, const Meeting& meeting) {
-        // Of many rows those are told that meet.
+        // Of many rows the hazard names those that meet.
         Access earlier = remembered;
         earlier.range = meeting.first;
         Access access = later.access;

@@ -43,8 +43,9 @@
 // (LaunchShape::programmatic), stream memory operations (stream_joins_all).
 //
 // SEVERAL DEVICES. A context stands for its device: streams of two contexts are ordered by events, by the host, and by
-// copies between their memories in a legacy stream (R-CPY-40), which are actions of both legacy streams; of all, where it is
-// not known which device holds the memory. Two contexts of one device are taken for two devices. Either may miss a race.
+// copies between their memories in a legacy stream (R-CPY-40), which are actions of both legacy streams; of all, where
+// it is not known which device holds the memory. Two contexts of one device are taken for two devices. Either may miss
+// a race.
 //
 // Cost: memory is bounded by live streams x live allocations, never by the length of the trace.
 // Threads: a Model is used by one thread at a time.
@@ -116,14 +117,14 @@ struct Statistics {
 
 class Model {
  public:
-  /// With a `what_if`, which must outlive the model, its variants are kept as well; the sink then gets the hazards of the
-  /// base.
+  /// With a `what_if`, which must outlive the model, its variants are kept as well; the sink then gets the hazards of
+  /// the base.
   Model(Options options, HazardSink& sink, const WhatIf* what_if = nullptr);
   ~Model();
   Model(const Model&) = delete;
   Model& operator=(const Model&) = delete;
 
-  // ---- streams and events ----------------------------------------------------------------------------------------------
+  // ---- streams and events -------------------------------------------------------------------------------------------
   /// A blocking or non-blocking stream. Legacy and per-thread streams are made on demand by the two functions below.
   StreamId create_stream(ContextId context, StreamKind kind);
   StreamId legacy_stream(ContextId context);
@@ -135,7 +136,7 @@ class Model {
   EventId create_event();
   void destroy_event(EventId event);  ///< R-EVT-11: waits already enqueued stay valid
 
-  // ---- memory ----------------------------------------------------------------------------------------------------------
+  // ---- memory -------------------------------------------------------------------------------------------------------
   /// A classic allocation: usable by everybody at once; of that context (see AllocationInfo), if it is known. A live
   /// allocation that overlaps `range` is ended first, without a hazard (its free was not seen).
   AllocationId allocate(Call call, Range range, MemoryKind kind, std::optional<ContextId> context = std::nullopt);
@@ -148,8 +149,8 @@ class Model {
   /// No-op when nothing lives at `base`. Ends in returned().
   void free(Call call, ContextId context, Address base);
   /// R-SOA-03: an operation of `stream`; every access must be before it.
-  /// R-SOA-04, for this and free(): what a later call does with the memory is a UseAfterFree, a second free too, until the
-  /// range is allocated again. The call that submits it must have succeeded.
+  /// R-SOA-04, for this and free(): what a later call does with the memory is a UseAfterFree, a second free too, until
+  /// the range is allocated again. The call that submits it must have succeeded.
   OpId free_async(Call call, StreamId stream, Address base);
   /// R-VMM-01: ends every allocation inside the range. Like free() without the assumed wait.
   void unmap(Call call, ContextId context, Range range);
@@ -157,7 +158,7 @@ class Model {
   /// the next non-const call.
   [[nodiscard]] const AllocationInfo* find_allocation(Address address) const;
 
-  // ---- operations: each is one step of its stream and returns its number ----------------------------------------------
+  // ---- operations: each is one step of its stream and returns its number --------------------------------------------
   /// `pointers` become inferred accesses, `bytes` exact ones (learned ones if the shape says so).
   OpId launch(Call call, StreamId stream, const LaunchShape& shape, std::span<const PointerArgument> pointers,
               std::span<const KernelBytes> bytes = {});
@@ -173,17 +174,19 @@ class Model {
   OpId stream_action(Call call, StreamId stream, bool for_host = false);
   /// As stream_action, and taken to be after everything submitted so far anywhere (see api::EffectKind).
   OpId stream_joins_all(Call call, StreamId stream);
-  /// R-GRF-35: after earlier launches of the same executable graph, in any stream. `exec` is any key unique for its life.
+  /// R-GRF-35: after earlier launches of the same executable graph, in any stream. `exec` is any key unique for its
+  /// life.
   OpId graph_launch(Call call, StreamId stream, std::uint64_t exec);
 
-  // ---- order -----------------------------------------------------------------------------------------------------------
+  // ---- order --------------------------------------------------------------------------------------------------------
   OpId record_event(Call call, StreamId stream, EventId event);
   OpId wait_event(Call call, StreamId stream, EventId event);
   /// The three below take the snapshot; the edge to the host is made by returned().
   void sync_stream(Call call, StreamId stream);
   void sync_event(Call call, EventId event);
   void sync_context(Call call, ContextId context);
-  /// For something that was recorded where nobody saw it (an event of another process): taken for all work of the context.
+  /// For something that was recorded where nobody saw it (an event of another process): taken for all work of the
+  /// context.
   void sync_unseen(Call call, ContextId context);
   /// A query of the stream or event succeeded: edge to the host at once.
   void query_stream_succeeded(Call call, StreamId stream);
@@ -192,29 +195,29 @@ class Model {
   /// Must be called after every copy, fill, free, unmap and sync_*, once the real call has returned.
   void returned(ThreadId thread, bool ok);
 
-  // ---- what the host does to memory ------------------------------------------------------------------------------------
+  // ---- what the host does to memory ---------------------------------------------------------------------------------
   /// The host itself touches the bytes now.
   void host_access(Call call, Range range, AccessMode mode);
   /// Host memory that no CUDA function gave goes away now (free, munmap, a stack frame): an end of whatever registered
   /// memory lies inside, and of pageable memory that copies were given. Pageable memory has no allocation; an
-  /// asynchronous copy from or to it borrows the range until the host knows the copy to be complete. That today's driver
-  /// has read (R-CPY-13) or written (R-CPY-14) it when the call returns counts in the assumed clock only.
+  /// asynchronous copy from or to it borrows the range until the host knows the copy to be complete. That today's
+  /// driver has read (R-CPY-13) or written (R-CPY-14) it when the call returns counts in the assumed clock only.
   void host_free(Call call, Range range);
-  /// Something that the model is not told of lives in the range from now on: what was freed there is no more.
+  /// Something that the model does not know lives in the range from now on: what was freed there is forgotten.
   void forget_freed(Range range);
 
-  // ---- blocks of the program's own pools (annotations) -----------------------------------------------------------------
-  /// A pool hands out a block of memory that it holds, for use in `stream`; without one (nullopt) for use by everybody at
-  /// once. R-ANN-01: every access of the block's earlier lives must be before that, or before the work of a stream that
-  /// block_use() declared, which makes it the pool's own business: else a ReuseWhileInUse. From here on the block is an
-  /// allocation of its own inside of the one that holds it, and ends with it. A block of memory that the model does not
-  /// know counts as pageable. A live block that overlaps is ended first, without a hazard.
+  // ---- blocks of the program's own pools (annotations) --------------------------------------------------------------
+  /// A pool hands out a block of memory that it holds, for use in `stream`; without one (nullopt) for use by everybody
+  /// at once. R-ANN-01: every access of the block's earlier lives must be before that, or before the work of a stream
+  /// that block_use() declared, which makes it the pool's own business: else a ReuseWhileInUse. From here on the block
+  /// is an allocation of its own inside of the one that holds it, and ends with it. A block of memory that the model
+  /// does not know counts as pageable. A live block that overlaps is ended first, without a hazard.
   AllocationId block_allocate(Call call, std::optional<StreamId> stream, Range range);
   /// The block goes back: its bytes may be handed out again to work that follows in `stream`, or at once (nullopt).
-  /// R-ANN-02: what is not before that is a ReleaseWhileInUse: a promise broken, and no harm until the block is handed out again.
-  /// No-op when no block begins at `base`.
+  /// R-ANN-02: what is not before that is a ReleaseWhileInUse: a promise broken, and no harm until the block is handed
+  /// out again. No-op when no block begins at `base`.
   void block_free(Call call, std::optional<StreamId> stream, Address base);
-  /// The pool was told that `stream` uses the block, too, and waits for what is submitted there up to the block's free.
+  /// The pool knows that `stream` uses the block, too, and waits for what is submitted there up to the block's free.
   void block_use(Call call, StreamId stream, Address base);
   /// The two for pools that tell neither a stream nor that the host has waited. A block begins, which promises nothing:
   /// what earlier lives of its bytes did is compared with each access in this life as if it belonged to it, and an
@@ -225,13 +228,13 @@ class Model {
   /// The live block that begins at the address, or nullptr. Valid until the next non-const call.
   [[nodiscard]] const AllocationInfo* find_block(Address base) const;
 
-  // ---- order that the program makes by other means (annotations) -------------------------------------------------------
-  /// R-ANN-03: what the stream was given up to now, or what the calling thread knows (nullopt), is before everything after a later
-  /// await() of the object. Signals add up, unlike records of an event. `object` is any key.
+  // ---- order that the program makes by other means (annotations) ----------------------------------------------------
+  /// R-ANN-03: what the stream was given up to now, or what the calling thread knows (nullopt), is before everything
+  /// after a later await() of the object. Signals add up, unlike records of an event. `object` is any key.
   void signal(Call call, std::optional<StreamId> stream, std::uint64_t object);
   void await(Call call, std::optional<StreamId> stream, std::uint64_t object);
 
-  // ---- questions about order, of the base, for advice; they change nothing ------------------------------------------------
+  // ---- questions about order, of the base, for advice; they change nothing ------------------------------------------
   /// Where the event was last recorded; nullopt: nowhere.
   [[nodiscard]] std::optional<Moment> last_record(EventId event) const;
   /// The last operation of the stream; nullopt: it had none.

@@ -10,7 +10,7 @@
 // behind it at that moment. Coming back is checked in the same way, against the stream for which the pool may hand the
 // block out next without a wait: nothing has gone wrong yet, but it will when the block is handed out.
 //
-// A stream that the pool was told of is one that the pool waits for itself, up to the block's return. So whatever is
+// A stream that the pool knows of is one that the pool waits for itself, up to the block's return. So whatever is
 // before the work of that stream, as of then, is no hazard: also what the stream itself had waited for.
 //
 // A pool that tells neither a stream nor that the host has waited (NVTX's regions) has promised nothing at either

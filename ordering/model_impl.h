@@ -6,9 +6,10 @@
 //   touch()  an access is compared with the shadow of its allocation, hazards go to the sink, and it is remembered;
 //   learn()  a host thread gets to know that something is complete.
 // The public calls are in model_streams.cpp, model_memory.cpp, model_operations.cpp, model_order.cpp, model_host.cpp
-// and model_blocks.cpp; the bytes of copies and kernels in model_pieces.cpp; what is done with memory after its end in model_lifetimes.cpp.
+// and model_blocks.cpp; the bytes of copies and kernels in model_pieces.cpp; what is done with memory after its end in
+// model_lifetimes.cpp.
 //
-// A stream, event or address the model was not told of is not an error: the call came from a program that may do
+// A stream, event or address that the model does not know is not an error: the call came from a program that may do
 // anything, and the trace may start late. It has no effect, and nothing is reported for it.
 #pragma once
 
@@ -124,7 +125,7 @@ struct Model::Impl {
   AccessPool pool;
   ShadowCounters shadow;
   Assumptions assumptions;
-  VectorClock told;  ///< R-HST-06: what host functions submitted so far may have told the host
+  VectorClock told;  ///< R-HST-06: work of which host functions submitted so far may have signalled the end
 
   std::uint32_t last_stream = 0;
   std::uint32_t last_event = 0;
@@ -163,7 +164,8 @@ struct Model::Impl {
     if (variants) make_moved_waits(call);
   }
   void make_moved_waits(const Call& call);
-  /// Did the base know all that before? Then that a query succeeded in it says nothing of a program that had not waited.
+  /// Did the base know all that before? Then that a query succeeded in it says nothing of a program that had not
+  /// waited.
   [[nodiscard]] bool knew(const HostClock& host, const TwoClocks& clocks) const;
   /// As learn(), of what the call at the site makes known.
   void learn_at(SiteId site, HostClock& host, const TwoClocks& learns);
@@ -253,7 +255,7 @@ struct Model::Impl {
     SiteId freed{};
     std::optional<Rule> leaned_on{};  ///< known already
   };
-  /// Earlier accesses, and how a hazard with one of them is told.
+  /// Earlier accesses, and how a hazard with one of them is reported.
   struct Past {
     const Shadow& shadow;
     const AllocationInfo& allocation;
@@ -269,7 +271,7 @@ struct Model::Impl {
   Conflict* place_of(LaneSlot lane, Order order, Certainty certainty, OpId earlier);
   /// The same for what one operation touches of an allocation. Changes the access's range, mode and width.
   void collect_parts(const Past& past, Access& access, std::span<const Part> parts, const Actor& actor);
-  /// What an untold block's earlier lives did.
+  /// Accesses of the earlier lives of a block for which the pool named no stream.
   void collect_earlier_lives(Allocation& block, Access& access, std::span<const Part> parts, const Actor& actor);
   void report(const Actor& actor);
   void stay_bounded();

@@ -27,7 +27,7 @@ std::optional<Rule> free_waits_by(MemoryKind kind) {
   return std::nullopt;
 }
 
-/// Can a pointer to such memory, once it was freed, be told from one that was handed out again? See freed_lives.h.
+/// Can a pointer to such memory, once freed, be distinguished from one that was handed out again? See freed_lives.h.
 bool leaves_a_stale_pointer(MemoryKind kind) { return is_on_device(kind); }
 
 Access free_access(Call call, OpId op, Range range) {

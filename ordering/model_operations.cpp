@@ -18,7 +18,8 @@ std::vector<Lane*> Model::Impl::peers_of(const Lane& lane, Address dst, Address 
   std::vector<std::uint32_t> between;
   bool known = true;
   for (const Address address : {dst, src}) {
-    // An array is taken to be where the other side is. What is not there, or not of a kind a device holds, is the host's.
+    // An array is taken to be where the other side is. What is not there, or not of a kind a device holds, is the
+    // host's.
     const Allocation* allocation = address ? allocations.find(address) : nullptr;
     if (!allocation || !(is_on_device(allocation->info.kind) || allocation->info.kind == MemoryKind::Managed))
       return {};
@@ -166,7 +167,7 @@ OpId Model::host_function(Call call, StreamId stream) {
   Lane* lane = impl_->lane(stream);
   if (!lane) return kNoOp;
   const OpId op = impl_->begin(call, *lane, LegacyRole::Action);
-  // The assumed clock holds the documented one: what may only work today may still have been told.
+  // The assumed clock contains the documented one: the function may signal whatever is complete today.
   impl_->told.join(lane->clock.assumed);
   if (impl_->variants) impl_->mark_unbounded(*lane, op, call.site, Exposure::Why::HostFunction);
   return op;

@@ -4,8 +4,8 @@
 // again.
 //
 // A block that goes back to its pool leaves its shadow behind, unless the host knows everything in it to be complete.
-// The next block over the same bytes is compared with it. The shadow stays also after that: that one stream was right
-// to take the bytes says nothing about the stream that takes them next.
+// The next block over the same bytes is compared with it. The shadow stays also after that: the stream that takes the
+// bytes next may be ordered differently.
 //
 // Programs that seldom wait hand out the same blocks in the same stream over and over. A later life of the same bytes
 // stands for an earlier one if each lane that used the earlier reached all bytes of it in the later: who is after the
@@ -25,7 +25,7 @@ namespace streamsan::ordering {
 struct RetiredBlock {
   AllocationInfo info;
   Shadow shadow;
-  TwoClocks waited;  ///< what the pool waits for by itself: the work of streams that it was told of
+  TwoClocks waited;  ///< what the pool waits for by itself: the work of streams that it knows of
   SiteId freed{};
 };
 

@@ -10,8 +10,8 @@
 //     on a row of the other? That is a question as old as Euclid's algorithm, and answered like it.
 // Slices are gone through one by one, those that can meet only; slices of one pitch as rows of one pitch.
 //
-// Nothing is lost: what is told to meet has common bytes, and the other way round. What is long is told by the caller's
-// budget of steps; when that is used up the answer is "do not meet", and the budget is 0.
+// Nothing is lost: what is said to meet has common bytes, and the other way round. What is long is decided by the
+// caller's budget of steps; when that is used up the answer is "do not meet", and the budget is 0.
 #pragma once
 
 #include <cstdint>

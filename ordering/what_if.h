@@ -4,26 +4,27 @@
 //
 // Which synchronisation is needed could be found by leaving one out, judging the trace again, and so for each: five
 // hundred calls, five hundred replays. Here one replay answers for all. A VARIANT is the run with some of its waits cut
-// out, and perhaps some narrower order put in instead. All variants do the same operations, so all have the same epochs;
-// they differ only in what is known to be complete where. A vector clock therefore holds one number for each lane, as
-// ever, and beside it the few DEVIATIONS: "in variant v this lane is known up to epoch e only" (vector_clock.h).
+// out, and perhaps some narrower order put in instead. All variants do the same operations, so all have the same
+// epochs; they differ only in what is known to be complete where. A vector clock therefore holds one number for each
+// lane, as ever, and beside it the few DEVIATIONS: "in variant v this lane is known up to epoch e only"
+// (vector_clock.h).
 //
 // They are few because a deviation lives only as long as a cut is the sole source of what is known. When the host waits
 // for a lane at sites A and then B, variant "without A" catches up at B. So what is kept for a lane is about the last
 // site that waited for it, however many sites there are.
 //
 // EXACTNESS. Clock[lane] of a variant is what a replay of the variant would have. A remembered access is forgotten only
-// when it is ordered in every variant before what takes its place; otherwise the pair that hindered it was told. So for
-// each variant, whether it has a pair that its base has not is exact (with what model.h loses on purpose, and with the
-// host's own deeds as they were: nobody can replay what the host would have read).
+// when it is ordered in every variant before what takes its place; otherwise the pair that prevented it was reported.
+// So for each variant, whether it has a pair that its base has not is exact (with what model.h loses on purpose, and
+// with the host's own actions as they were: what it would have read otherwise cannot be replayed).
 //
-// What cannot be told by pairs is told as an EXPOSURE: when a cut call was the first to let the host know that an
-// operation on host memory, a graph or a host function is complete, the host may have gone on because of it, unseen. And
-// when an operation that may touch anything, a graph, a host function or a kernel that is not confined to what its
+// What pairs cannot express is reported as an EXPOSURE: when a cut call was the first to let the host know that an
+// operation on host memory, a graph or a host function is complete, the host may have gone on because of it, unseen.
+// And when an operation that may touch anything, a graph, a host function or a kernel that is not confined to what its
 // arguments lead to, comes after less than in the base, it may need what is missing.
 //
-// Every variant of a plan is compared with the plan's base, which is itself a program: the run (nothing cut), or the run
-// with a set of waits cut, whose variants then put one back each. Variants are numbered from 1; 0 is the base.
+// Every variant of a plan is compared with the plan's base, which is itself a program: the run (nothing cut), or the
+// run with a set of waits cut, whose variants then put one back each. Variants are numbered from 1; 0 is the base.
 #pragma once
 
 #include <cstdint>
@@ -106,10 +107,10 @@ struct Exposure {
     HostRead,      ///< the operation wrote host memory: the host may read it
     HostWrite,     ///< the operation read host memory: the host may overwrite or free it
     Graph,         ///< what a graph did is not known
-    HostFunction,  ///< a host function may have told the host anything
+    HostFunction,  ///< a host function may have signalled anything to the host
     Kernel,        ///< the kernel may use memory that its pointers and bytes do not lead to
     Print,         ///< the kernel prints; that comes out where the host waits
-    Action,  ///< the operation changes what the host may do, or tells it something: an attachment, a written value
+    Action,  ///< the operation changes what the host may do, or shows it something: an attachment, a written value
     End,     ///< nothing waits for the operation any more before the trace ends
   };
   VariantId variant = kBase;
@@ -127,14 +128,14 @@ struct Exposure {
 class WhatIfSink {
  public:
   virtual ~WhatIfSink() = default;
-  /// With Plan::each: the variant cuts this. Before everything else that is told of the variant.
+  /// With Plan::each: the variant cuts this. Called before everything else about the variant.
   virtual void variant(VariantId variant, const Cut& cut) = 0;
   /// A call that the variant has cut and the base has not (or the other way round) taught the host something, or the
   /// barrier ordered something, that it would not have otherwise. `call`: number of the operation, kNoOp for a wait.
   virtual void mattered(VariantId variant, OpId call) = 0;
   virtual void pair(const Pair& pair) = 0;
   virtual void exposed(const Exposure& exposure) = 0;
-  /// Enough is known: nothing more need be told of the variant, which saves the cost of keeping it.
+  /// Enough is known: the variant need not be kept any longer, which saves its cost.
   [[nodiscard]] virtual bool settled(VariantId variant) const = 0;
 };
 

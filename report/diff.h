@@ -11,9 +11,9 @@
 //   3. races between the same two places that came in the other order this time.
 // What is suppressed counts as not there.
 //
-// A synchronising call has a finding whatever is said about it, so its coming and going is no news, but what is said
-// is: the calls that could go or do less, and could not before. Calls are compared only if both runs were asked about
-// them.
+// Every synchronising call has a finding, so that one appears or disappears means nothing. What counts are the
+// verdicts: calls that could now be removed or do less, and could not before. Calls are compared only if both runs were
+// asked about them.
 #pragma once
 
 #include <cstdint>

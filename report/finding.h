@@ -24,7 +24,8 @@ enum class Evidence : std::uint8_t {
   Inferred,  ///< a kernel: from a pointer argument
 };
 
-/// "race", "premature-free", "host-race", "event-misuse", "unneeded-sync", "hint": stable, used in JSON and suppressions.
+/// "race", "premature-free", "host-race", "event-misuse", "unneeded-sync", "hint": stable, used in JSON and
+/// suppressions.
 const char* name(Kind kind);
 /// "error", "latent", "possible", "note": stable.
 const char* name(Severity severity);
@@ -78,7 +79,7 @@ struct BufferReport {
 struct RelatedOp {
   std::string what;  ///< "cudaEventRecord", "freed by cudaFreeAsync"
   std::string api;   ///< the function called, as AccessReport::api
-  Stream stream;     ///< misuse of an event only; no name: not told
+  Stream stream;     ///< misuse of an event only; no name: not known
   std::uint64_t op = 0;
   std::vector<Frame> stack;
 };

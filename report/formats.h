@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What the formats for CI services have in common (sarif.h, junit.h, github.h): which findings they list, and what they
-// are told besides the findings.
+// are given besides the findings.
 //
 // They list what a person is to look at, and so, unlike the JSON file, which has all: findings of the severities that
 // are shown as text, what was asked for (hints), and of the calls that synchronise those that could go or do less. A

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A file of results is there as a whole, or the old one is, and somebody was told.
+// Replaces a file of results as a whole: on failure the old file stays, and the caller gets the reason.
 //
 // The new file is written beside the old one and takes its place when it is complete, so that a full disk or a kill in
 // between leaves no half of it for the next program to read. What is no ordinary file (a pipe, a device), and the file

@@ -36,7 +36,7 @@ class Reader {
   void field(const char* name, T& member) {
     if (auto it = value_.find(name); it != value_.end()) return read(*it, at(name), member);
     if constexpr (std::same_as<T, Evidence>) {
-      // The first versions told only whether it was exact.
+      // The first versions only said whether it was exact.
       bool exact = true;
       field("exact", exact);
       member = exact ? Evidence::Exact : Evidence::Inferred;

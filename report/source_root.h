@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Where a finding stands in the sources, as the services that show it beside the code want to be told: by a path
+// Where a finding stands in the sources, in the form that services which show it beside the code expect: a path
 // relative to the root of the repository.
 //
 // Debug information has absolute paths, those of the machine that compiled. The root is, in this order, what the user

@@ -35,7 +35,7 @@ int rank(const Finding& finding) {
   return 4;
 }
 
-/// Is it told only when everything is? Copies that the host waits for, because it wants to use them, are many.
+/// Is it shown only when everything is? There are many copies that the host waits for because it needs the data.
 /// `stands_for_others`: what could go in its place does.
 bool folded(const Finding& finding, bool stands_for_others) {
   const SyncReport& sync = *finding.sync;

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # shellcheck shell=bash
+# shellcheck disable=SC2034,SC2154 # shared with the scripts that source this file, and with common.sh
 #
 # Sourced by scripts/demo and scripts/test: installs what this machine lacks, and names what cannot be had and what is
 # left out because of it.
@@ -18,9 +19,10 @@ cuda_wheels=$cache/cuda/nvidia/cu13
 packages_to_run=(g++ cmake ninja-build libcli11-dev nlohmann-json3-dev libzstd-dev liblz4-dev)
 # What the tests need on top.
 packages_to_test=(python3 libgtest-dev binutils)
-# Parts that can be left out: streamsan-tidy and its tests, and the tests of the HTML report.
+# Parts that can be left out: streamsan-tidy and its tests, the tests of the HTML report, and those of the scripts' style.
 packages_of_analyzer=(libclang-22-dev llvm-22-dev clang-22 clang-tidy-22 clang-tools-22)
 packages_of_browser=(chromium fonts-dejavu-core)
+packages_to_lint=(shellcheck)
 
 as_root() {
   if [ "$(id -u)" = 0 ]; then
@@ -144,7 +146,7 @@ find_cuda() {
     die "CUDA_PATH or CUDA_HOME is $named, and there is no $named/bin/nvcc"
   fi
   for candidate in "$named" "$(dirname "$(dirname "$(command -v nvcc || echo /none/none/nvcc)")")" /usr/local/cuda "$cuda_wheels"; do
-    [ -n "$candidate" ] && [ -x "$candidate/bin/nvcc" ] || continue
+    if [ -z "$candidate" ] || [ ! -x "$candidate/bin/nvcc" ]; then continue; fi
     major=$(nvcc_major "$candidate/bin/nvcc") || die "$candidate/bin/nvcc --version did not tell a version"
     if [ "$major" -lt 13 ]; then
       [ -z "$named" ] || die "nvcc of $named is of CUDA $major; CUDA 13.0 or later is needed"

@@ -14,7 +14,7 @@
 //     StreamSan each function is one load and one comparison; -DSTREAMSAN_NO_ANNOTATIONS removes even those.
 //   * All functions may be called from any thread, with any lock held; they take none and call no CUDA function that
 //     waits. They do not own what they are given: strings are copied, pointers only named. None of them can fail.
-//   * Before CUDA is initialised there is no work to order and no memory to hand out: what is told then does not count
+//   * Before CUDA is initialised there is no work to order and no memory to hand out: annotations then do not count
 //     (`streamsan run -v 1` says how much that was).
 //   * The recorder may be older or newer than this header.
 #ifndef STREAMSAN_ANNOTATE_H
@@ -37,15 +37,14 @@ extern "C" {
 #define STREAMSAN_POINTER_(type, value) ((type)(value))
 #endif
 
-// The address alone is told: a compiler need not warn that the memory is not initialised.
+// Only the address is passed on: a compiler need not warn that the memory is not initialised.
 #if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__) && __GNUC__ >= 11
 #define STREAMSAN_NOT_READ_ __attribute__((access(none, 1)))
 #else
 #define STREAMSAN_NOT_READ_
 #endif
 
-// ---- streams
-// ------------------------------------------------------------------------------------------------------------
+// ---- streams --------------------------------------------------------------------------------------------------------
 //
 // Every `stream` below is a CUstream or cudaStream_t that lives, or one of these:
 //   * NULL, the default stream: the legacy one, or the calling thread's own in a file that is compiled with
@@ -59,8 +58,7 @@ extern "C" {
 /// For streamsan_block_freed(): the stream that the block was handed out for.
 #define STREAMSAN_SAME_STREAM STREAMSAN_POINTER_(void*, UINTPTR_MAX - 1)
 
-// ---- the recorder's side
-// ------------------------------------------------------------------------------------------------
+// ---- the recorder's side --------------------------------------------------------------------------------------------
 //
 // The recorder exports one object of this type, `streamsan_annotations`. It only ever grows, at its end: a function
 // that is not in the first version is there if the table's `bytes` reach behind it, and the header has to look; an
@@ -125,8 +123,7 @@ static inline void* streamsan_stream_(void* stream) {
 #endif
 }
 
-// ---- blocks of a pool
-// ---------------------------------------------------------------------------------------------------
+// ---- blocks of a pool -----------------------------------------------------------------------------------------------
 //
 // A block is memory that a pool hands out of a CUDA allocation (of any kind) which the pool keeps. Live blocks do not
 // overlap: of pools in pools, annotate the innermost. What the CUDA allocation itself becomes (cudaMalloc, cudaFree) is
@@ -157,7 +154,7 @@ STREAMSAN_NOT_READ_ static inline void streamsan_block_freed(const void* block, 
   STREAMSAN_TELL_(block_freed, (block, streamsan_stream_(stream)));
 }
 
-/// The pool is told that the block is used in one more stream, and will not hand it out again before what is submitted
+/// The pool knows that the block is used in one more stream, and will not hand it out again before what is submitted
 /// there up to the block's free is done. This is what PyTorch calls record_stream. It is a promise of the pool:
 /// StreamSan then leaves that stream's use of this block to the pool. `block` is the address that was handed out.
 STREAMSAN_NOT_READ_ static inline void streamsan_block_used(const void* block, void* stream) {
@@ -165,8 +162,7 @@ STREAMSAN_NOT_READ_ static inline void streamsan_block_used(const void* block, v
   STREAMSAN_TELL_(block_used, (block, streamsan_stream_(stream)));
 }
 
-// ---- names
-// --------------------------------------------------------------------------------------------------------------
+// ---- names ----------------------------------------------------------------------------------------------------------
 
 /// Reports call what begins at this address, a block or an allocation of CUDA's, by this name, until it is freed. A
 /// later name replaces an earlier one. At most 255 bytes of the name are kept. An empty name or NULL is ignored.
@@ -181,8 +177,7 @@ static inline void streamsan_name_stream(void* stream, const char* name) {
   STREAMSAN_TELL_(name_stream, (streamsan_stream_(stream), name));
 }
 
-// ---- order that CUDA calls do not show
-// ----------------------------------------------------------------------------------
+// ---- order that CUDA calls do not show ------------------------------------------------------------------------------
 //
 // For order made by flags in memory, by stream memory operations, or between host threads (with
 // --host_threads=separate). The object is any address that both sides know: the flag, the queue, the mutex. It is never
@@ -198,7 +193,7 @@ STREAMSAN_NOT_READ_ static inline void streamsan_happens_before(const void* obje
   STREAMSAN_TELL_(happens_before, (object, streamsan_stream_(stream)));
 }
 
-/// What is submitted to `stream` from now on starts after everything that was told by streamsan_happens_before() of the
+/// What is submitted to `stream` from now on starts after everything that streamsan_happens_before() announced for the
 /// same object up to now. With STREAMSAN_HOST: the calling thread now knows it to be complete. Call it after the signal
 /// was seen, or for a stream that waits for it on the GPU: after the wait is submitted.
 STREAMSAN_NOT_READ_ static inline void streamsan_happens_after(const void* object, void* stream) {

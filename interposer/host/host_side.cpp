@@ -49,7 +49,7 @@ void note_copy(const CallWords& call, const void* callers_stack) {
       stream_waited_for(stream_of(call));
     return;
   }
-  // Where the call does not tell the side, what no allocation was ever near to is pageable.
+  // Where the call does not say which side is on the host: an address far from every allocation is pageable.
   const bool by_address = direction == api::Direction::ByAddress || direction == api::Direction::Array;
   lend_side(call, call.w[2], extent(call, call.shape[0], call.shape[3]), LoanUse::Writes,
             host_dst || (by_address && !may_be_pointer(call.w[2])), callers_stack);

@@ -25,8 +25,8 @@
 // away, too: silence instead of a wrong claim. Memory that is mapped shared makes none; nor does what the driver itself
 // has touched, but for the copy it touches it for: that is lent again before the call returns.
 //
-// A loan hands over to a later one only if whoever must wait for the first must, with the same conflict, wait for the
-// second: same stream, all of its bytes, and a use at least as strong. Otherwise both are kept.
+// A later loan replaces an earlier one only if every access that conflicts with the earlier one conflicts with the
+// later one in the same way: same stream, all of its bytes, and a use at least as strong. Otherwise both are kept.
 //
 // The table is of fixed size: when it is full the oldest is given back, settled ones first, and less is seen. All
 // functions may be called from any thread and from signal handlers; no lock is held across a call of the guest's or the

@@ -6,13 +6,13 @@
 //   the call:     CUPTI announces it to our callback, with the number it gives to the call
 //   end:          number -> record (meeting.h)
 //   much later:   CUPTI hands out a buffer of records with number, start and end; those that meet a record are
-//   delivered
+//                 delivered
 //
 // CUPTI's external correlation would need no callback, but CUPTI makes its records only where it also records every
 // call of the driver. Callbacks are asked for those entry points only that make operations.
 //
 // Times are CLOCK_MONOTONIC, as those of the recorder: CUPTI asks us for the time when it relates the GPU's clock to
-// the host's. A CUPTI that cannot (before CUDA 11.6) tells times of its own clock, and the difference is measured for
+// the host's. A CUPTI that cannot (before CUDA 11.6) uses its own clock, and the difference is measured for
 // each buffer.
 //
 // Only one client of CUPTI can receive callbacks: where a profiler runs already there are no times, and a profiler that

@@ -3,9 +3,9 @@
 // Numbers that all threads of a box compute at once.
 //
 // The threads of a launch are the points of a box: one coordinate for each dimension of the grid and of the block. What
-// a thread computes from its coordinates and from the launch's arguments is, in kernels whose bytes can be told at all,
-// mostly c0 + c1 x1 + ... + c6 x6. Registers wrap around, so a form is first of all a congruence modulo 2^bits: sums,
-// differences and products with constants never need a proof. Where the number itself matters (a comparison, a
+// a thread computes from its coordinates and from the launch's arguments is, in kernels whose bytes can be found at
+// all, mostly c0 + c1 x1 + ... + c6 x6. Registers wrap around, so a form is first of all a congruence modulo 2^bits:
+// sums, differences and products with constants never need a proof. Where the number itself matters (a comparison, a
 // widening, an address) value_in() finds the one representative that lies in the type's range over the whole box, or
 // says that there is none: the box must then be cut where the number wraps.
 #pragma once

@@ -18,7 +18,7 @@ class Flow {
   explicit Flow(const Kernel& kernel);
 
   /// Index of the instruction all paths from the branch at `instruction` come through next; the number of instructions
-  /// for the end of the kernel; kNowhere: some path never ends, or jumps where it cannot be told.
+  /// for the end of the kernel; kNowhere: some path never ends, or jumps to an unknown place.
   [[nodiscard]] int meeting_point(int instruction) const;
   /// The instructions that may run after the branch and before its meeting point; includes the branch itself if it is
   /// part of a loop that it may stay in.

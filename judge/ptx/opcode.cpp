@@ -163,7 +163,7 @@ bool compare_of(std::string_view word, Instruction& out) {
   return true;
 }
 
-/// cp.async and its bulk forms. `async.bulk.tensor`, `async.bulk.prefetch`, the groups and the rest are told apart
+/// cp.async and its bulk forms. `async.bulk.tensor`, `async.bulk.prefetch`, the groups and the rest are distinguished
 /// here.
 Op copy_op(const std::vector<std::string_view>& words) {
   const auto has = [&](std::string_view word) { return std::ranges::find(words, word) != words.end(); };

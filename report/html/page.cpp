@@ -158,7 +158,7 @@ Json Data::finding(const Finding& finding) {
           {"suppressed", finding.suppressed}};
 }
 
-/// Times are told from the first one of the run on.
+/// Times are relative to the first one of the run.
 std::uint64_t first_time(const RunView& view) {
   std::uint64_t out = std::numeric_limits<std::uint64_t>::max();
   for (const ViewOp& op : view.ops) {

@@ -9,7 +9,7 @@
 # Each test runs in a process of its own: in a function that is called as a condition, bash goes on after a command that
 # failed, and only the last one would count.
 set -euo pipefail
-sources=$1
+sources=$(cd "$1" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
