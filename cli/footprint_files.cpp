@@ -27,7 +27,11 @@ struct Library {
 };
 const Library kSanitizer{{"libsanitizer-public.so"}, {"compute-sanitizer", "extras/Sanitizer"}, "cuda_sanitizer_api"};
 const Library kCupti{{"libcupti.so", "libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8"},
+#if defined __aarch64__
+                     {"extras/CUPTI/lib64", "lib64", "lib", "targets/sbsa-linux/lib", "targets/aarch64-linux/lib"},
+#else
                      {"extras/CUPTI/lib64", "lib64", "lib", "targets/x86_64-linux/lib"},
+#endif
                      "cuda_cupti"};
 
 bool is_file(const fs::path& path) {

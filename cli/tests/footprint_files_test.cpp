@@ -193,7 +193,11 @@ TEST_F(FootprintFiles, CuptiInTheOrderOfItsNearness) {
   make("usr/local/cuda-13.0/compute-sanitizer/libsanitizer-public.so");
   fs::create_directories(directory_ / "opt/cuda/lib64/libcupti.so");  // a directory
   EXPECT_EQ(cupti(), "");
+#if defined __aarch64__
+  const std::string of_loader = make("usr/local/cuda-13.0/targets/sbsa-linux/lib/libcupti.so.13");
+#else
   const std::string of_loader = make("usr/local/cuda-13.0/targets/x86_64-linux/lib/libcupti.so.13");
+#endif
   EXPECT_EQ(cupti(), of_loader);
   const std::string extras = make("usr/local/cuda-13.0/extras/CUPTI/lib64/libcupti.so.12");
   EXPECT_EQ(cupti(), extras) << "where toolkits have kept it from the first";
