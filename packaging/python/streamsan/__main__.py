@@ -45,12 +45,10 @@ def run(arguments):
         return 0 if arguments else 2
     options, program = split(arguments)
     if "--version" in options:
-        options, command = ["--version"], []
-    elif program:
-        command = ["--", sys.executable, *own_options(), *program]
+        sys.argv[1:] = ["--version"]
     else:
-        command = ["--"]
-    sys.argv[1:] = ["run", *options, *command] if command else options
+        python = [sys.executable, *own_options()] if program else []
+        sys.argv[1:] = ["run", *options, "--", *python, *program]
     return main()
 
 
