@@ -10,12 +10,12 @@
 #include <string_view>
 
 #include "cli/trace_judge.h"
-#include "trace/reader.h"
 #include "judge/footprints.h"
 #include "judge/hazards.h"
 #include "judge/judge.h"
 #include "judge/signature.h"
 #include "report/text.h"
+#include "trace/reader.h"
 
 namespace streamsan::cli {
 namespace {
@@ -101,7 +101,7 @@ class Trace {
   }
 
   void launch(const trace::Item& item) {
-    const std::uint32_t index = judge_.places().kernel_index(item.record->w[2]);
+    const std::uint32_t index = judge_.places().kernel_index(item.record->as<trace::Kind::Launch>().function);
     const judge::Kernel& kernel = judge_.places().kernel(index);
     const LaunchBytes& launch = judge_.bytes_of(item);
     if (json_) *json_ << json_of(kernel, launch).dump(-1, ' ', false, Json::error_handler_t::replace) << "\n";

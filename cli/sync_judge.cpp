@@ -5,11 +5,11 @@
 #include <optional>
 #include <utility>
 
-#include "trace/reader.h"
 #include "judge/explain_syncs.h"
 #include "judge/symbolizer.h"
 #include "judge/sync_replay.h"
 #include "judge/times.h"
+#include "trace/reader.h"
 
 namespace streamsan::cli {
 namespace {
@@ -20,8 +20,9 @@ constexpr std::uint32_t kTimingSince = 4;      // trace format that tells where 
 }  // namespace
 
 void SyncNotes::keep(const trace::Item& item) {
-  const auto& w = item.record->w;
-  idle_.push_back({.position = w[2], .range = {w[0], w[0] + w[1]}, .until_touched = w[3] != 0});
+  const auto& w = item.record->as<trace::Kind::HostIdle>();
+  idle_.push_back(
+      {.position = w.position, .range = {w.address, w.address + w.bytes}, .until_touched = w.until_touched != 0});
 }
 
 std::vector<judge::IdleMemory> SyncNotes::take() {

@@ -12,8 +12,8 @@
 
 #include "cli/options.h"
 #include "cli/trace_judge.h"
-#include "trace/reader.h"
 #include "judge/syncs.h"
+#include "trace/reader.h"
 
 namespace streamsan::judge {
 class Symbolizer;

@@ -11,7 +11,6 @@
 #include "cli/liveness.h"
 #include "cli/outputs.h"
 #include "cli/sync_judge.h"
-#include "trace/reader.h"
 #include "judge/explain.h"
 #include "judge/hazards.h"
 #include "judge/hints.h"
@@ -19,6 +18,7 @@
 #include "judge/timeline.h"
 #include "judge/times.h"
 #include "report/text.h"
+#include "trace/reader.h"
 
 namespace streamsan::cli {
 namespace {

@@ -52,26 +52,28 @@ Slot start(Kind kind, const Place& place, const void* frame) {
 void write_block(Kind kind, std::uint64_t address, std::uint64_t bytes, const Place& place, const void* frame) {
   Slot slot = start(kind, place, frame);
   if (!slot) return;
-  slot.record->w[0] = address;
-  slot.record->w[1] = bytes;
-  slot.record->w[2] = place.stream.handle;
-  slot.record->w[3] = place.stream.context;
+  auto& w = slot.record->as<Kind::BlockAlloc>();
+  w.address = address;
+  w.bytes = bytes;
+  w.stream = place.stream.handle;
+  w.context = place.stream.context;
   publish(slot);
 }
 
 void write_order(Kind kind, const void* object, const Place& place, const void* frame) {
   Slot slot = start(kind, place, frame);
   if (!slot) return;
-  slot.record->w[0] = place.stream.handle;
-  slot.record->w[1] = place.stream.context;
-  slot.record->w[2] = word(object);
+  auto& w = slot.record->as<Kind::Signal>();
+  w.stream = place.stream.handle;
+  w.context = place.stream.context;
+  w.object = word(object);
   publish(slot);
 }
 
-void write_name(Kind kind, std::uint64_t subject, const char* name) {
+template <Kind kKind>
+void write_name(std::uint64_t subject, const char* name) {
   const std::size_t length = strnlen(name, kLongestName);
-  const std::uint64_t words[trace::kRecordWords] = {subject};
-  if (length > 0) write_text_record(kind, words, 1, name, length);
+  if (length > 0) write_text<kKind>({subject}, &trace::Words<kKind>::name_bytes, name, length);
 }
 
 constexpr Place kUntoldPlace{{}, trace::kUntold};
@@ -170,12 +172,12 @@ void block_ended(std::uint64_t address, const void* frame) {
   write_block(Kind::BlockFree, address, 0, kUntoldPlace, frame);
 }
 
-void name_memory(std::uint64_t address, const char* name) { write_name(Kind::NameMemory, address, name); }
+void name_memory(std::uint64_t address, const char* name) { write_name<Kind::NameMemory>(address, name); }
 
 void name_stream(std::uint64_t handle, const char* name) {
   const auto stream = reinterpret_cast<void*>(handle);
   if (stream == STREAMSAN_HOST || stream == STREAMSAN_SAME_STREAM) return;
-  write_name(Kind::NameStream, place_of(stream).stream.handle, name);
+  write_name<Kind::NameStream>(place_of(stream).stream.handle, name);
 }
 
 void report_early_annotations() {

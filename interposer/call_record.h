@@ -127,24 +127,26 @@ class CallRecord {
     Slot slot = start(kind, continuations);
     if (!slot) return slot;
     slot.record->flags = at.flags;
-    slot.record->w[0] = at.handle;
-    slot.record->w[1] = at.context;
+    slot.record->in_stream().stream = at.handle;
+    slot.record->in_stream().context = at.context;
     return slot;
   }
 
   Slot fill_transfer() const {
     Slot slot = on_stream(kKind == api::EffectKind::Copy ? trace::Kind::Copy : trace::Kind::Fill, stream());
     if (!slot) return slot;
-    std::uint64_t* w = slot.record->w;
     slot.record->flags |= copy_flags(kEffect);
-    w[2] = arg<kEffect.dst>();
     if constexpr (kKind == api::EffectKind::Copy) {
-      w[3] = arg<kEffect.src>();
-      w[4] = arg<kEffect.bytes>();
+      auto& w = slot.record->as<trace::Kind::Copy>();
+      w.dst = arg<kEffect.dst>();
+      w.src = arg<kEffect.src>();
+      w.width = arg<kEffect.bytes>();
     } else {
-      w[3] = arg<kEffect.bytes>() * kEffect.unit;
-      w[4] = arg<kEffect.pitch>();
-      w[5] = kKind == api::EffectKind::Fill2D ? arg<kEffect.height>() : 1;
+      auto& w = slot.record->as<trace::Kind::Fill>();
+      w.dst = arg<kEffect.dst>();
+      w.width = arg<kEffect.bytes>() * kEffect.unit;
+      w.pitch = arg<kEffect.pitch>();
+      w.height = kKind == api::EffectKind::Fill2D ? arg<kEffect.height>() : 1;
     }
     return slot;
   }
@@ -155,10 +157,12 @@ class CallRecord {
     Slot slot = on_stream(trace::Kind::Copy, stream(), 1);
     if (!slot) return slot;
     slot.record->flags |= copy_flags(kEffect);
+    auto& w = slot.record->as<trace::Kind::Copy>();
+    auto& shape = *reinterpret_cast<trace::Shape*>(slot.continuation());
     if constexpr (kKind == api::EffectKind::Copy2D) {
-      decode_copy_2d(*descriptor, slot.record->w, slot.continuation());
+      decode_copy_2d(*descriptor, w, shape);
     } else {
-      decode_copy_3d(*descriptor, slot.record->w, slot.continuation());
+      decode_copy_3d(*descriptor, w, shape);
     }
     return slot;
   }
@@ -205,15 +209,14 @@ class CallRecord {
     Slot slot = start(trace::Kind::Alloc);
     if (!slot) return slot;
     slot.record->flags = static_cast<std::uint16_t>(at.flags | (kLookup ? trace::kVariable : 0));
-    std::uint64_t* w = slot.record->w;
-    w[0] = address;
-    w[1] = bytes;
+    auto& w = slot.record->as<trace::Kind::Alloc>();
+    w.address = address;
+    w.bytes = bytes;
     // A __managed__ variable is looked up like any other.
-    const bool managed =
-        kRow == api::Index::cuLibraryGetManaged || (kKind == api::EffectKind::GlobalLookup && is_managed(address));
-    w[2] = static_cast<std::uint64_t>(managed ? ordering::MemoryKind::Managed : memory_kind(kKind));
-    w[3] = at.handle;
-    w[4] = current_context();
+    const bool managed = kEffect.managed || (kKind == api::EffectKind::GlobalLookup && is_managed(address));
+    w.memory = managed ? ordering::MemoryKind::Managed : memory_kind(kKind);
+    w.stream = at.handle;
+    w.context = current_context();
     return slot;
   }
 
@@ -224,12 +227,12 @@ class CallRecord {
     Slot slot = start(trace::Kind::Free);
     if (!slot) return slot;
     slot.record->flags = at.flags;
-    std::uint64_t* w = slot.record->w;
-    w[0] = address;
-    w[1] = arg<kEffect.bytes>();
-    w[2] = static_cast<std::uint64_t>(free_kind(kKind));
-    w[3] = at.handle;
-    w[4] = current_context();
+    auto& w = slot.record->as<trace::Kind::Free>();
+    w.address = address;
+    w.bytes = arg<kEffect.bytes>();
+    w.way = free_kind(kKind);
+    w.stream = at.handle;
+    w.context = current_context();
     return slot;
   }
 
@@ -238,44 +241,50 @@ class CallRecord {
     if constexpr (kKind == api::EffectKind::EventRecord || kKind == api::EffectKind::EventWait) {
       slot = on_stream(kKind == api::EffectKind::EventRecord ? trace::Kind::EventRecord : trace::Kind::EventWait,
                        stream());
-      if (slot) slot.record->w[2] = arg<kEffect.event>(), slot.record->w[3] = arg<kEffect.flags>();
+      if (slot)
+        slot.record->as<trace::Kind::EventRecord>().event = arg<kEffect.event>(),
+        slot.record->as<trace::Kind::EventRecord>().call_flags = arg<kEffect.flags>();
     } else if constexpr (kKind == api::EffectKind::CaptureEnd) {
       slot = on_stream(trace::Kind::CaptureEnd, stream());
-      if (slot) slot.record->w[2] = out<kEffect.object>();
+      if (slot) slot.record->as<trace::Kind::CaptureEnd>().graph = out<kEffect.object>();
     } else if constexpr (kKind == api::EffectKind::GraphLaunch) {
       slot = on_stream(trace::Kind::GraphLaunch, stream());
-      if (slot) slot.record->w[2] = arg<kEffect.object>();
+      if (slot) slot.record->as<trace::Kind::GraphLaunch>().exec = arg<kEffect.object>();
     } else if constexpr (kKind == api::EffectKind::GraphInstantiate) {
       slot = start(trace::Kind::GraphInstantiate);
-      if (slot) slot.record->w[0] = out<kEffect.object>(), slot.record->w[1] = arg<kEffect.src>();
+      if (slot)
+        slot.record->as<trace::Kind::GraphInstantiate>().exec = out<kEffect.object>(),
+        slot.record->as<trace::Kind::GraphInstantiate>().graph = arg<kEffect.src>();
     } else if constexpr (kKind == api::EffectKind::EventCreate) {
       slot = start(trace::Kind::EventCreate);
-      if (slot) slot.record->w[0] = out<kEffect.object>(), slot.record->w[1] = arg<kEffect.flags>();
+      if (slot)
+        slot.record->as<trace::Kind::EventCreate>().handle = out<kEffect.object>(),
+        slot.record->as<trace::Kind::EventCreate>().creation_flags = arg<kEffect.flags>();
     } else if constexpr (kKind == api::EffectKind::SyncContext) {
       std::uint64_t context = arg<kEffect.object>();
       if (!context) context = current_context();
       slot = start(trace::Kind::SyncContext);
-      if (slot) slot.record->w[0] = context;
+      if (slot) slot.record->as<trace::Kind::SyncContext>().context = context;
     } else if constexpr (kKind == api::EffectKind::SyncEvent || kKind == api::EffectKind::QueryEvent) {
       slot = start(kKind == api::EffectKind::SyncEvent ? trace::Kind::SyncEvent : trace::Kind::QueryEvent);
-      if (slot) slot.record->w[0] = arg<kEffect.event>();
+      if (slot) slot.record->as<trace::Kind::SyncEvent>().event = arg<kEffect.event>();
     } else if constexpr (kKind == api::EffectKind::EventDestroy) {
       slot = start(trace::Kind::EventDestroy);
-      if (slot) slot.record->w[0] = arg<kEffect.object>();
+      if (slot) slot.record->as<trace::Kind::EventDestroy>().handle = arg<kEffect.object>();
     } else if constexpr (kKind == api::EffectKind::StreamDestroy) {
       stream_going(arg<kEffect.object>());
       slot = start(trace::Kind::StreamDestroy);
-      if (slot) slot.record->w[0] = arg<kEffect.object>();
+      if (slot) slot.record->as<trace::Kind::StreamDestroy>().handle = arg<kEffect.object>();
     } else if constexpr (kKind == api::EffectKind::Unload || kKind == api::EffectKind::ContextDestroy) {
       kernels_going();
       if constexpr (kKind == api::EffectKind::Unload) {
         module_going();
       } else {
-        context_going(kRow == api::Index::cuCtxDestroy_v2 ? arg<kEffect.object>() : 0);
+        context_going(kEffect.ends == api::ContextEnd::Given ? arg<kEffect.object>() : 0);
         context_dies();
       }
       slot = start(kKind == api::EffectKind::Unload ? trace::Kind::Unload : trace::Kind::ContextDestroy);
-      if (slot) slot.record->w[0] = arg<kEffect.object>();
+      if (slot) slot.record->as<trace::Kind::Unload>().handle = arg<kEffect.object>();
     } else {
       static_assert(kKind == api::EffectKind::Init, "an api::EffectKind without a decoder");
       if (trace::FileHeader* head = header()) head->cuda_initialised.store(1, std::memory_order_relaxed);

@@ -11,9 +11,9 @@
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>
 
-#include "trace/format.h"
 #include "ordering/api/row.h"
 #include "ordering/types.h"
+#include "trace/format.h"
 
 namespace streamsan::recorder {
 
@@ -66,40 +66,40 @@ std::uint64_t side_base(CUmemorytype type, const void* host, Device device, std:
   return 0;
 }
 
-/// Words w2..w4 and the shape of a Copy record from CUDA_MEMCPY2D*, all versions. A pitch of 0 means "packed".
+/// Sides, width and shape of a Copy record from CUDA_MEMCPY2D*, all versions. A pitch of 0 means "packed".
 template <class Descriptor>
-void decode_copy_2d(const Descriptor& d, std::uint64_t* w, std::uint64_t* shape) {
+void decode_copy_2d(const Descriptor& d, trace::Words<trace::Kind::Copy>& w, trace::Shape& shape) {
   std::uint64_t dst_pitch = d.dstPitch ? d.dstPitch : d.WidthInBytes;
   std::uint64_t src_pitch = d.srcPitch ? d.srcPitch : d.WidthInBytes;
-  w[2] = side_base(d.dstMemoryType, d.dstHost, d.dstDevice, d.dstY * dst_pitch + d.dstXInBytes);
-  w[3] = side_base(d.srcMemoryType, d.srcHost, d.srcDevice, d.srcY * src_pitch + d.srcXInBytes);
-  w[4] = d.WidthInBytes;
-  w[5] = 1;
-  shape[0] = dst_pitch;
-  shape[1] = src_pitch;
-  shape[2] = d.Height;
-  shape[3] = dst_pitch * d.Height;
-  shape[4] = src_pitch * d.Height;
-  shape[5] = 1;
+  w.dst = side_base(d.dstMemoryType, d.dstHost, d.dstDevice, d.dstY * dst_pitch + d.dstXInBytes);
+  w.src = side_base(d.srcMemoryType, d.srcHost, d.srcDevice, d.srcY * src_pitch + d.srcXInBytes);
+  w.width = d.WidthInBytes;
+  w.shaped = 1;
+  shape.dst_pitch = dst_pitch;
+  shape.src_pitch = src_pitch;
+  shape.height = d.Height;
+  shape.dst_slice = dst_pitch * d.Height;
+  shape.src_slice = src_pitch * d.Height;
+  shape.depth = 1;
 }
 
 /// The same from CUDA_MEMCPY3D* and CUDA_MEMCPY3D_PEER*.
 template <class Descriptor>
-void decode_copy_3d(const Descriptor& d, std::uint64_t* w, std::uint64_t* shape) {
+void decode_copy_3d(const Descriptor& d, trace::Words<trace::Kind::Copy>& w, trace::Shape& shape) {
   std::uint64_t dst_pitch = d.dstPitch ? d.dstPitch : d.WidthInBytes;
   std::uint64_t src_pitch = d.srcPitch ? d.srcPitch : d.WidthInBytes;
   std::uint64_t dst_slice = dst_pitch * (d.dstHeight ? d.dstHeight : d.Height);
   std::uint64_t src_slice = src_pitch * (d.srcHeight ? d.srcHeight : d.Height);
-  w[2] = side_base(d.dstMemoryType, d.dstHost, d.dstDevice, d.dstZ * dst_slice + d.dstY * dst_pitch + d.dstXInBytes);
-  w[3] = side_base(d.srcMemoryType, d.srcHost, d.srcDevice, d.srcZ * src_slice + d.srcY * src_pitch + d.srcXInBytes);
-  w[4] = d.WidthInBytes;
-  w[5] = 1;
-  shape[0] = dst_pitch;
-  shape[1] = src_pitch;
-  shape[2] = d.Height;
-  shape[3] = dst_slice;
-  shape[4] = src_slice;
-  shape[5] = d.Depth;
+  w.dst = side_base(d.dstMemoryType, d.dstHost, d.dstDevice, d.dstZ * dst_slice + d.dstY * dst_pitch + d.dstXInBytes);
+  w.src = side_base(d.srcMemoryType, d.srcHost, d.srcDevice, d.srcZ * src_slice + d.srcY * src_pitch + d.srcXInBytes);
+  w.width = d.WidthInBytes;
+  w.shaped = 1;
+  shape.dst_pitch = dst_pitch;
+  shape.src_pitch = src_pitch;
+  shape.height = d.Height;
+  shape.dst_slice = dst_slice;
+  shape.src_slice = src_slice;
+  shape.depth = d.Depth;
 }
 
 constexpr std::uint16_t copy_flags(const api::Effect& effect) {

@@ -26,10 +26,11 @@ void write_failed_call(const FailedCall& call, const void* frame) {
   slot.record->flags = at.flags;
   slot.record->thread = thread_number();
   slot.record->stack = stack;
-  slot.record->w[0] = at.handle;
-  slot.record->w[1] = at.context ? at.context : current_context();
-  slot.record->w[2] = call.object;
-  slot.record->w[3] = static_cast<std::uint64_t>(call.result);
+  auto& w = slot.record->as<trace::Kind::CallFailed>();
+  w.stream = at.handle;
+  w.context = at.context ? at.context : current_context();
+  w.object = call.object;
+  w.result = static_cast<std::uint64_t>(call.result);
   publish(slot);
 }
 

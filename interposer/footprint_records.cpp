@@ -29,10 +29,11 @@ void define_memory(const trace::Piece& piece) {
   slot.record->api = static_cast<std::uint16_t>(api::Index::cuModuleGetGlobal_v2);
   slot.record->flags = trace::kVariable;
   slot.record->thread = thread_number();
-  slot.record->w[0] = begin;
-  slot.record->w[1] = end - begin;
-  slot.record->w[2] = static_cast<std::uint64_t>(ordering::MemoryKind::Device);
-  slot.record->w[4] = current_context();
+  auto& w = slot.record->as<trace::Kind::Alloc>();
+  w.address = begin;
+  w.bytes = end - begin;
+  w.memory = ordering::MemoryKind::Device;
+  w.context = current_context();
   publish(slot);
 }
 
@@ -46,10 +47,10 @@ void write_pieces(std::uint32_t id, const PieceList& list, bool incomplete) {
     if (!slot) return;
     slot.record->kind = trace::Kind::Footprint;
     slot.record->thread = thread_number();
-    slot.record->w[0] = id;
-    slot.record->w[1] = count;
-    slot.record->w[2] = incomplete ? std::uint64_t{trace::kIncomplete} : 0;
-    slot.record->w[3] = first + count < list.count ? 1 : 0;
+    slot.record->as<trace::Kind::Footprint>().id = id;
+    slot.record->as<trace::Kind::Footprint>().pieces = count;
+    slot.record->as<trace::Kind::Footprint>().footprint_flags = incomplete ? std::uint64_t{trace::kIncomplete} : 0;
+    slot.record->as<trace::Kind::Footprint>().more = first + count < list.count ? 1 : 0;
     if (count) std::memcpy(slot.continuation(), list.pieces + first, count * sizeof(trace::Piece));
     publish(slot);
     first += count;

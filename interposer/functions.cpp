@@ -127,8 +127,8 @@ const Function* describe(std::uint64_t handle, std::uint32_t unloads) {
   for (unsigned i = 0; i < count; ++i) made->bytes = std::max(made->bytes, parameters[i].offset + parameters[i].size);
   made->layout_known = known;
   std::memcpy(layout, parameters, count * sizeof(Parameter));
-  std::uint64_t words[trace::kRecordWords] = {made->id, handle};
-  write_text_record(trace::Kind::Function, words, 2, own_name, length);
+  using Words = trace::Words<trace::Kind::Function>;
+  write_text<trace::Kind::Function>({.id = made->id, .handle = handle}, &Words::name_bytes, own_name, length);
   return made;
 }
 

@@ -64,7 +64,7 @@ void record_special(const Arguments& arguments, const void* frame) {
     stream_created(result_word<kEffect.object>(arguments), static_cast<std::uint16_t>(kRow), capture_stack(frame));
   } else {
     static_assert(kEffect.kind == EffectKind::FunctionLookup);
-    function_looked_up(result_word<kEffect.object>(arguments), kRow == api::Index::cuLibraryGetKernel);
+    function_looked_up(result_word<kEffect.object>(arguments), kEffect.makes_kernel);
   }
 }
 
@@ -84,9 +84,10 @@ void record_return(std::uint64_t position, std::uint16_t api, bool succeeded, Ca
   slot.record->kind = Kind::CallEnd;
   slot.record->api = api;
   slot.record->thread = thread_number();
-  slot.record->w[0] = position;
-  slot.record->w[1] = times.made;
-  slot.record->w[2] = times.returned;
+  auto& w = slot.record->as<Kind::CallEnd>();
+  w.position = position;
+  w.made = times.made;
+  w.returned = times.returned;
   publish(slot, succeeded ? trace::State::Published : trace::State::Cancelled);
 }
 
@@ -98,8 +99,9 @@ void record_event_time(std::uint16_t api, std::uint64_t first, std::uint64_t sec
   slot.record->api = api;
   slot.record->thread = thread_number();
   slot.record->stack = stack;
-  slot.record->w[0] = first;
-  slot.record->w[1] = second;
+  auto& w = slot.record->as<Kind::EventTime>();
+  w.first = first;
+  w.second = second;
   publish(slot);
 }
 
@@ -138,7 +140,7 @@ struct Hook<kRow, CUresult (*)(Parameters...)> {
       CUresult result = real(parameters...);
       if (gated) Gate::leave();
       return result;
-    } else if constexpr (is_event_time(api::kRows[kRow])) {
+    } else if constexpr (kEffect.asks_event_time) {
       const void* frame = __builtin_frame_address(0);
       const InCall in_call(frame);
       const Arguments arguments(parameters...);

@@ -112,12 +112,16 @@ void Launch::write_arguments() const {
   if (!slot) return;
   slot.record->kind = trace::Kind::Arguments;
   slot.record->thread = thread_number();
-  slot.record->w[0] = hash_;
-  slot.record->w[1] = function_->id;
-  slot.record->w[2] = bytes;
-  std::uint64_t* out = slot.continuation();
-  for (unsigned i = 0; i < trace::kExtentWords; ++i) out[i] = call_.extents[2 * i] | call_.extents[2 * i + 1] << 32;
-  auto* packed = reinterpret_cast<char*>(out + trace::kExtentWords);
+  auto& w = slot.record->as<trace::Kind::Arguments>();
+  w.hash = hash_;
+  w.function = function_->id;
+  w.argument_bytes = bytes;
+  auto& extent = *reinterpret_cast<trace::Extent*>(slot.continuation());
+  for (unsigned i = 0; i < 3; ++i) {
+    extent.grid[i] = static_cast<std::uint32_t>(call_.extents[i]);
+    extent.block[i] = static_cast<std::uint32_t>(call_.extents[3 + i]);
+  }
+  auto* packed = reinterpret_cast<char*>(&extent + 1);
   for (unsigned i = 0; i < function_->count; ++i) {
     const char* from = parameter_bytes(i);
     if (from) std::memcpy(packed + function_->parameters[i].offset, from, function_->parameters[i].size);
@@ -149,12 +153,13 @@ STREAMSAN_HOT_CODE Slot Launch::after(bool succeeded, const void* frame) {
                                  (known.measured ? trace::kMeasured : 0) | (known.waits ? trace::kWaits : 0));
   record.thread = thread_number();
   record.stack = stack_;
-  record.w[0] = call_.stream.handle;
-  record.w[1] = call_.stream.context;
-  record.w[2] = function_ ? function_->id : 0;
-  record.w[3] = threads;
-  record.w[4] = hash_;
-  record.w[5] = pointers;
+  auto& w = record.as<trace::Kind::Launch>();
+  w.stream = call_.stream.handle;
+  w.context = call_.stream.context;
+  w.function = function_ ? function_->id : 0;
+  w.threads = threads;
+  w.hash = hash_;
+  w.pointers = pointers;
   if (pointers) std::memcpy(slot.continuation(), arguments_.pointers(), pointers * sizeof(std::uint64_t));
   if (known.footprint) slot.continuation()[pointers] = known.footprint;
   publish(slot);
@@ -171,10 +176,11 @@ void Launch::recorded_event(std::uint64_t event, std::uint64_t flags) const {
   record.flags = call_.stream.flags;
   record.thread = thread_number();
   record.stack = stack_;
-  record.w[0] = call_.stream.handle;
-  record.w[1] = call_.stream.context;
-  record.w[2] = event;
-  record.w[3] = flags;
+  auto& w = record.as<trace::Kind::EventRecord>();
+  w.stream = call_.stream.handle;
+  w.context = call_.stream.context;
+  w.event = event;
+  w.call_flags = flags;
   publish(slot);
 }
 

@@ -57,10 +57,8 @@ void tell(const char* format, Values... values) {
   char line[1024];
   const int length = std::snprintf(line, sizeof line, format, values...);
   if (length <= 0) return;
-  const std::uint64_t words[trace::kRecordWords] = {};
-  write_text_record(
-      trace::Kind::Message, words, 0, line,
-      static_cast<std::size_t>(length) < sizeof line ? static_cast<std::size_t>(length) : sizeof line - 1);
+  write_message(line,
+                static_cast<std::size_t>(length) < sizeof line ? static_cast<std::size_t>(length) : sizeof line - 1);
 }
 
 void say_reason(const char* kernel, const char* reason) {

@@ -92,8 +92,9 @@ int visit(dl_phdr_info* info, std::size_t, void* first) {
   }
   if (!path || !*path) return 0;
   BuildId id = find_build_id(*info);
-  std::uint64_t words[trace::kRecordWords] = {info->dlpi_addr, low, high, 0, id.length};
-  write_text_record(trace::Kind::Module, words, 3, path, std::strlen(path), id.bytes, id.length);
+  using Words = trace::Words<trace::Kind::Module>;
+  const Words words = {.bias = info->dlpi_addr, .low = low, .high = high, .path_bytes = 0, .build_id_bytes = id.length};
+  write_text<trace::Kind::Module>(words, &Words::path_bytes, path, std::strlen(path), id.bytes, id.length);
   return 0;
 }
 

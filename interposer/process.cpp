@@ -328,8 +328,7 @@ void warn(const char* format, ...) {
   va_end(arguments);
   write_line(line, length);
   const char* body = std::strchr(line, ':') + 2;
-  std::uint64_t words[trace::kRecordWords] = {};
-  write_text_record(trace::Kind::Message, words, 0, body, length - static_cast<std::size_t>(body - line) - 1);
+  write_message(body, length - static_cast<std::size_t>(body - line) - 1);
 }
 
 }  // namespace streamsan::recorder

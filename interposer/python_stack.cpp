@@ -99,10 +99,7 @@ unsigned minor_of(const char* version) {
 }
 
 /// A line in the report, and none on stderr now: nothing is wrong.
-void note(const char* text) {
-  const std::uint64_t words[trace::kRecordWords] = {};
-  write_text_record(trace::Kind::Message, words, 0, text, std::strlen(text));
-}
+void note(const char* text) { write_message(text, std::strlen(text)); }
 
 #define SS_NO_LINES "call stacks have no lines of Python: "
 
@@ -306,10 +303,11 @@ void describe(std::uint32_t id, const PythonText& function, const PythonText& fi
   const std::size_t of_file = file.write(payload + of_function, trace::kMostPythonFile, true);
   slot.record->kind = trace::Kind::PythonFrame;
   slot.record->thread = thread_number();
-  slot.record->w[0] = id;
-  slot.record->w[1] = line;
-  slot.record->w[2] = of_function;
-  slot.record->w[3] = of_file;
+  auto& w = slot.record->as<trace::Kind::PythonFrame>();
+  w.id = id;
+  w.line = line;
+  w.function_bytes = of_function;
+  w.file_bytes = of_file;
   publish(slot);
 }
 

@@ -235,9 +235,10 @@ void describe(std::uint32_t id, const CallStack& stack) {
   if (!slot) return;
   slot.record->kind = trace::Kind::Stack;
   slot.record->thread = thread_number();
-  slot.record->w[0] = id;
-  slot.record->w[1] = stack.count;
-  slot.record->w[2] = stack.python.count;
+  auto& w = slot.record->as<trace::Kind::Stack>();
+  w.id = id;
+  w.frames = stack.count;
+  w.python_frames = stack.python.count;
   std::memcpy(slot.continuation(), stack.pc, stack.count * sizeof stack.pc[0]);
   for (unsigned i = 0; i < stack.python.count; ++i) slot.continuation()[stack.count + i] = stack.python.frame[i];
   publish(slot);

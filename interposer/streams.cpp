@@ -67,8 +67,9 @@ void meet_context(std::uint64_t context) {
   if (!slot) return;
   slot.record->kind = trace::Kind::Context;
   slot.record->thread = thread_number();
-  slot.record->w[0] = context;
-  slot.record->w[1] = static_cast<std::uint64_t>(device);
+  auto& w = slot.record->as<trace::Kind::Context>();
+  w.context = context;
+  w.device = static_cast<std::uint64_t>(device);
   publish(slot);
 }
 
@@ -119,10 +120,11 @@ void stream_created(std::uint64_t handle, std::uint16_t api, std::uint32_t stack
   slot.record->api = api;
   slot.record->thread = thread_number();
   slot.record->stack = stack;
-  slot.record->w[0] = handle;
-  slot.record->w[1] = non_blocking;
-  slot.record->w[2] = context;
-  slot.record->w[3] = id;
+  auto& w = slot.record->as<trace::Kind::StreamCreate>();
+  w.handle = handle;
+  w.non_blocking = non_blocking;
+  w.context = context;
+  w.id = id;
   publish(slot);
 }
 

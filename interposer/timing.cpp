@@ -31,9 +31,9 @@ void write_times(const StreamSanTime* times, std::uint64_t count) {
     Slot slot = reserve(0);
     if (!slot) return;
     slot.record->kind = trace::Kind::GpuTime;
-    slot.record->w[0] = times[i].position;
-    slot.record->w[1] = times[i].start;
-    slot.record->w[2] = times[i].end;
+    slot.record->as<trace::Kind::GpuTime>().position = times[i].position;
+    slot.record->as<trace::Kind::GpuTime>().start = times[i].start;
+    slot.record->as<trace::Kind::GpuTime>().end = times[i].end;
     publish(slot);
   }
 }
@@ -48,8 +48,7 @@ void write_times(const StreamSanTime* times, std::uint64_t count) {
   if (length <= 0) return;
   const auto bytes =
       static_cast<std::size_t>(length) < sizeof line ? static_cast<std::size_t>(length) : sizeof line - 1;
-  const std::uint64_t words[trace::kRecordWords] = {};
-  write_text_record(trace::Kind::Message, words, 0, line, bytes);
+  write_message(line, bytes);
 }
 
 const char* load(const StreamSanTimings*& agent) {

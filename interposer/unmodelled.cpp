@@ -32,8 +32,9 @@ constexpr std::size_t kMostUnknown = 256;  // as in the assembly below
 constinit Unknown g_unknown[kMostUnknown] = {};
 
 void write_count(const char* name, std::size_t length, std::uint64_t count, bool unknown) {
-  std::uint64_t words[trace::kRecordWords] = {count, 0, unknown ? 1u : 0u};
-  write_text_record(trace::Kind::Unmodelled, words, 1, name, length);
+  using Words = trace::Words<trace::Kind::Unmodelled>;
+  const Words words = {.calls = count, .name_bytes = 0, .unknown = unknown ? 1u : 0u};
+  write_text<trace::Kind::Unmodelled>(words, &Words::name_bytes, name, length);
 }
 
 }  // namespace

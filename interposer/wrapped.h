@@ -8,12 +8,8 @@
 
 namespace streamsan::recorder {
 
-/// Asks for the time between two events (arguments 1 and 2). It is no order (R-EVT-10), so its row is passed through;
-/// but it tells that whoever waits in front of it may wait for the time only.
-constexpr bool is_event_time(const api::Row& row) { return row.base == "cuEventElapsedTime"; }
-
 constexpr bool is_wrapped(const api::Row& row) {
-  return row.effect.kind != api::EffectKind::Pass || is_event_time(row);
+  return row.effect.kind != api::EffectKind::Pass || row.effect.asks_event_time;
 }
 
 /// Does the host have the same knowledge and the GPU the same work after such a call? A clock that is read then may

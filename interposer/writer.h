@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "trace/format.h"
 
@@ -40,11 +41,27 @@ Slot reserve(unsigned continuations);
 /// Makes the record visible to the judge.
 void publish(Slot slot, trace::State state = trace::State::Published);
 
-/// A record followed by text (cut at what a record can hold): definitions and messages.
-/// The text goes to the continuation; word `length_word` of the record is set to its length.
+/// As write_text(), of words without names: the one at `length_word` is set to the length of the text.
 void write_text_record(trace::Kind kind, const std::uint64_t* words, unsigned length_word, const char* text,
                        std::size_t length, const void* tail = nullptr, std::size_t tail_length = 0,
                        std::uint32_t stack = 0);
+
+/// A record followed by text (cut at what a record can hold): definitions and messages. The text goes to the
+/// continuation, and the word `length` of the record is set to its length; `tail` follows the text.
+template <trace::Kind kKind>
+void write_text(trace::Words<kKind> words, std::uint64_t trace::Words<kKind>::*length, const char* text,
+                std::size_t bytes, const void* tail = nullptr, std::size_t tail_bytes = 0, std::uint32_t stack = 0) {
+  std::uint64_t raw[trace::kRecordWords] = {};
+  static_assert(sizeof words <= sizeof raw);
+  std::memcpy(raw, &words, sizeof words);
+  const auto at = reinterpret_cast<const char*>(&(words.*length)) - reinterpret_cast<const char*>(&words);
+  write_text_record(kKind, raw, static_cast<unsigned>(at) / 8, text, bytes, tail, tail_bytes, stack);
+}
+
+/// A line for the report.
+inline void write_message(const char* text, std::size_t bytes) {
+  write_text<trace::Kind::Message>({}, &trace::Words<trace::Kind::Message>::text_bytes, text, bytes);
+}
 
 /// The header, or nullptr when no trace is open.
 trace::FileHeader* header();

@@ -7,8 +7,8 @@
 #include <cstring>
 #include <utility>
 
-#include "trace/format.h"
 #include "judge/build_id.h"
+#include "trace/format.h"
 
 namespace streamsan::judge {
 namespace {
@@ -84,15 +84,19 @@ void Code::add_module(const Module& module) {
 }
 
 void Code::add_arguments(const trace::Item& item) {
-  const auto& w = item.record->w;
-  if (!enabled_ || arguments_.size() >= kMostLaunches || argument_bytes_ + w[2] > kMostArgumentBytes) return;
-  const auto low = [&](std::size_t i) { return static_cast<std::uint32_t>(item.payload[i]); };
-  const auto high = [&](std::size_t i) { return static_cast<std::uint32_t>(item.payload[i] >> 32); };
-  Arguments& arguments = arguments_[{w[1], w[0]}];
-  arguments = {.grid = {low(0), high(0), low(1)}, .block = {high(1), low(2), high(2)}};
-  arguments.bytes.resize(w[2]);
-  if (w[2]) std::memcpy(arguments.bytes.data(), item.payload.data() + trace::kExtentWords, w[2]);
-  argument_bytes_ += w[2];
+  const auto& w = item.record->as<trace::Kind::Arguments>();
+  if (!enabled_ || arguments_.size() >= kMostLaunches || argument_bytes_ + w.argument_bytes > kMostArgumentBytes)
+    return;
+  trace::Extent extent;
+  std::memcpy(&extent, item.payload.data(), sizeof extent);
+  Arguments& arguments = arguments_[{w.function, w.hash}];
+  arguments = {.grid = {extent.grid[0], extent.grid[1], extent.grid[2]},
+               .block = {extent.block[0], extent.block[1], extent.block[2]}};
+  arguments.bytes.resize(w.argument_bytes);
+  if (w.argument_bytes) {
+    std::memcpy(arguments.bytes.data(), item.payload.data() + trace::kExtentWords, w.argument_bytes);
+  }
+  argument_bytes_ += w.argument_bytes;
 }
 
 const ptx::KnownKernel* Code::find(std::uint32_t index, const Kernel& kernel) {

@@ -29,11 +29,11 @@
 #include <utility>
 #include <vector>
 
-#include "trace/reader.h"
 #include "judge/places.h"
 #include "judge/ptx/evaluate.h"
 #include "judge/ptx/library.h"
 #include "ordering/model.h"
+#include "trace/reader.h"
 
 namespace streamsan::judge {
 

@@ -19,10 +19,11 @@ constexpr std::uint64_t kEventExternal = 1;  // CU_EVENT_RECORD_EXTERNAL, CU_EVE
 
 void Judge::record_event(const Record& record) {
   StreamId stream = stream_of(record);
-  EventId event = handles_.event(record.w[2]);
+  const auto& w = record.as<trace::Kind::EventRecord>();
+  EventId event = handles_.event(w.event);
   if (!handles_.recorded(event, stream)) {
     event_misuse_.exempt(event);
-    if (record.w[3] & kEventExternal) note_hidden_order("an event that a graph records");
+    if (w.call_flags & kEventExternal) note_hidden_order("an event that a graph records");
     return;
   }
   const std::optional<ordering::Moment> previous = model_.last_record(event);
@@ -33,10 +34,11 @@ void Judge::record_event(const Record& record) {
 
 void Judge::wait_event(const Record& record) {
   StreamId stream = stream_of(record);
-  EventId event = handles_.event(record.w[2]);
+  const auto& w = record.as<trace::Kind::EventWait>();
+  EventId event = handles_.event(w.event);
   if (!handles_.waits(event, stream)) {
     event_misuse_.exempt(event);
-    if (record.w[3] & kEventExternal) note_hidden_order("an event that a graph waits for");
+    if (w.call_flags & kEventExternal) note_hidden_order("an event that a graph waits for");
     return;
   }
   const ordering::Call call = this->call(record);
@@ -53,7 +55,7 @@ void Judge::wait_event(const Record& record) {
 
 void Judge::sync_event(const Item& item) {
   const Record& record = *item.record;
-  EventId event = handles_.event(record.w[0]);
+  EventId event = handles_.event(record.as<trace::Kind::SyncEvent>().event);
   const EventLife* life = handles_.life(event);
   const ordering::Call call = this->call(record);
   if (life && life->foreign) {
@@ -67,7 +69,7 @@ void Judge::sync_event(const Item& item) {
 }
 
 void Judge::query_event(const Record& record) {
-  EventId event = handles_.event(record.w[0]);
+  EventId event = handles_.event(record.as<trace::Kind::QueryEvent>().event);
   event_misuse_.queried(event);
   if (!handles_.life(event)->foreign) return model_.query_event_succeeded(call(record), event);
   model_.sync_unseen(call(record), handles_.context(0, ThreadId{record.thread}));
@@ -78,17 +80,18 @@ void Judge::call_failed(const Record& record) {
   FailedCall failed;
   failed.site = call(record).site;
   failed.row = &row_of(record);
-  failed.result = static_cast<std::uint32_t>(record.w[3]);
+  const auto& w = record.as<trace::Kind::CallFailed>();
+  failed.result = static_cast<std::uint32_t>(w.result);
   failed.operations = model_.statistics().operations;
-  if (record.w[0] == trace::kLegacyStream || record.w[0] == trace::kPerThreadStream) {
+  if (w.stream == trace::kLegacyStream || w.stream == trace::kPerThreadStream) {
     failed.stream = stream_of(record);
   } else {
-    failed.stream = handles_.known_stream(record.w[0]);
+    failed.stream = handles_.known_stream(w.stream);
   }
   const api::EffectKind kind = failed.row->effect.kind;
   const bool of_event =
       kind == api::EffectKind::EventRecord || kind == api::EffectKind::EventWait || kind == api::EffectKind::SyncEvent;
-  if (of_event) failed.event = handles_.known_event(record.w[2]);
+  if (of_event) failed.event = handles_.known_event(w.object);
   if (failed.event) failed.event_life = *handles_.life(*failed.event);
   failed_calls_.add(std::move(failed));
 }

@@ -144,8 +144,8 @@ std::string SyncExplainer::fix(const SyncSite& site, const report::SyncReport& r
       break;
     case SyncKind::Free: {
       out = "free it where no work is under way";
-      const std::string called = sites_.function(site.cut.site);
-      if (!called.starts_with("cuMemFree") || called.starts_with("cuMemFreeHost")) break;
+      const api::EffectKind called = sites_.places().row(site.cut.site).effect.kind;
+      if (called != api::EffectKind::Free && called != api::EffectKind::FreeAsync) break;
       out += std::string(", or use memory of ") +
              (runtime ? "cudaMallocAsync and cudaFreeAsync" : "cuMemAllocAsync and cuMemFreeAsync") +
              ", which does not wait";

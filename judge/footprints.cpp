@@ -52,11 +52,11 @@ bool mode_of(const Piece& piece, AccessMode& mode) {
 }  // namespace
 
 void Footprints::add(const trace::Item& item) {
-  const auto& w = item.record->w;
-  std::uint32_t& index = index_[w[0]];
+  const auto& w = item.record->as<trace::Kind::Footprint>();
+  std::uint32_t& index = index_[w.id];
   if (index == 0) {
     if (entries_.size() == kMostFootprints) {
-      index_.erase(w[0]);
+      index_.erase(w.id);
       return;
     }
     entries_.emplace_back();
@@ -68,9 +68,9 @@ void Footprints::add(const trace::Item& item) {
     pieces_ -= footprint.pieces.size();
     entry = {};
   }
-  entry.open = w[3] == 1;
-  footprint.incomplete |= (w[2] & trace::kIncomplete) != 0;
-  const auto given = static_cast<std::size_t>(w[1]);
+  entry.open = w.more == 1;
+  footprint.incomplete |= (w.footprint_flags & trace::kIncomplete) != 0;
+  const auto given = static_cast<std::size_t>(w.pieces);
   const std::size_t count = std::min(given, kMostPieces - footprint.pieces.size());
   footprint.incomplete |= count < given;
   entry.lost |= count > kMostPiecesInAll - pieces_;
@@ -94,7 +94,9 @@ const KernelFootprint* Footprints::find(std::uint64_t id) const {
 }
 
 const KernelFootprint* Footprints::of_launch(const trace::Item& launch) const {
-  return launch.record->flags & trace::kHasFootprint ? find(launch.payload[launch.record->w[5]]) : nullptr;
+  return launch.record->flags & trace::kHasFootprint
+             ? find(launch.payload[launch.record->as<trace::Kind::Launch>().pointers])
+             : nullptr;
 }
 
 void resolve(const KernelFootprint& footprint, std::span<const std::uint64_t> pointer_words, bool measured,

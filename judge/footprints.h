@@ -21,9 +21,9 @@
 #include <span>
 #include <vector>
 
-#include "trace/reader.h"
 #include "ordering/flat_map.h"
 #include "ordering/model.h"
+#include "trace/reader.h"
 
 namespace streamsan::judge {
 

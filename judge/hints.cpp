@@ -34,7 +34,8 @@ std::string scaled(double value, const char* unit) {
 ordering::SiteId site_of(const Seen& seen) {
   const trace::Record& record = seen.record();
   const bool launch = record.kind == trace::Kind::Launch;
-  return seen.judge.site_of(record, launch ? seen.judge.places().kernel_index(record.w[2]) : 0);
+  return seen.judge.site_of(record,
+                            launch ? seen.judge.places().kernel_index(record.as<trace::Kind::Launch>().function) : 0);
 }
 
 std::string deed_of(SiteReader& sites, ordering::SiteId site) {
@@ -80,10 +81,11 @@ void BlockedCalls::began(const trace::Item& item, std::uint32_t owner) {
 std::optional<BlockedCalls::Ended> BlockedCalls::ended(const trace::Item& item) {
   const trace::Record& record = *item.record;
   Call* call = calls_.find(record.thread);
-  if (!call || call->position != record.w[0] + 1) return std::nullopt;
+  const auto& w = record.as<trace::Kind::CallEnd>();
+  if (!call || call->position != w.position + 1) return std::nullopt;
   call->position = 0;
-  if (item.cancelled || record.w[1] == 0 || record.w[2] < record.w[1]) return std::nullopt;
-  return Ended{call->owner, record.w[2] - record.w[1]};
+  if (item.cancelled || w.made == 0 || w.returned < w.made) return std::nullopt;
+  return Ended{call->owner, w.returned - w.made};
 }
 
 Hints::Hints(Judge& judge, bool event_times_told) : judge_(judge) {

@@ -20,11 +20,11 @@
 #include <string>
 #include <vector>
 
-#include "trace/reader.h"
 #include "judge/judge.h"
 #include "judge/site_reader.h"
 #include "judge/symbolizer.h"
 #include "report/finding.h"
+#include "trace/reader.h"
 
 namespace streamsan::judge {
 

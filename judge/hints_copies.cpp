@@ -25,8 +25,9 @@ Way pageable_way(const Record& record, const ordering::Model& model) {
     const ordering::AllocationInfo* known = model.find_allocation(address);
     return known ? known->kind : MemoryKind::Pageable;
   };
-  const MemoryKind to = kind_at(record.w[2]);
-  const MemoryKind from = kind_at(record.w[3]);
+  const auto& w = record.as<Kind::Copy>();
+  const MemoryKind to = kind_at(w.dst);
+  const MemoryKind from = kind_at(w.src);
   const auto direction = static_cast<api::Direction>(record.flags >> trace::kDirectionShift & 7);
   const bool any = direction == api::Direction::ByAddress || direction == api::Direction::Array;
   if (from == MemoryKind::Pageable && is_on_device(to) && (any || direction == api::Direction::HostToDevice)) {
@@ -72,7 +73,8 @@ void CopyHints::copy(const Seen& seen) {
     if (const StreamLife* life = seen.judge.handles().life(seen.judge.stream_of(record))) fresh.stream = *life;
   }
   Tally& tally = tallies_[index - 1];
-  const std::uint64_t bytes = record.w[4] * (record.w[5] ? seen.item.payload[2] * seen.item.payload[5] : 1);
+  const auto& w = record.as<Kind::Copy>();
+  const std::uint64_t bytes = w.width * (w.shaped ? seen.item.shape().height * seen.item.shape().depth : 1);
   ++tally.copies;
   tally.bytes += bytes;
   if (bytes > kStagedAtOnce) {
@@ -85,12 +87,13 @@ void CopyHints::copy(const Seen& seen) {
 }
 
 void CopyHints::timed(const Record& record) {
-  const Untimed* copy = untimed_.find(record.w[0]);
-  if (!copy || record.w[2] < record.w[1]) return;
+  const auto& w = record.as<Kind::GpuTime>();
+  const Untimed* copy = untimed_.find(w.position);
+  if (!copy || w.end < w.start) return;
   Tally& tally = tallies_[copy->tally];
   tally.timed_bytes += copy->bytes;
-  tally.gpu_time += record.w[2] - record.w[1];
-  untimed_.erase(record.w[0]);
+  tally.gpu_time += w.end - w.start;
+  untimed_.erase(w.position);
 }
 
 void CopyHints::observe(const Seen& seen) {

@@ -16,10 +16,11 @@ EventHints::Tally* EventHints::of(std::uint64_t event) {
 
 void EventHints::created(const Seen& seen) {
   const Record& record = seen.record();
-  events_.erase(record.w[0]);
+  const auto& w = record.as<Kind::EventCreate>();
+  events_.erase(w.handle);
   const bool by_program =
       record.api < api::kRowCount && api::kRows[record.api].effect.kind == api::EffectKind::EventCreate;
-  if (!by_program || (record.w[1] & (kEventDisableTiming | kEventInterprocess)) != 0) return;
+  if (!by_program || (w.creation_flags & (kEventDisableTiming | kEventInterprocess)) != 0) return;
   const ordering::SiteId site = site_of(seen);
   std::uint32_t& index = by_site_[static_cast<std::uint64_t>(site)];
   if (index == 0) {
@@ -27,7 +28,7 @@ void EventHints::created(const Seen& seen) {
     index = static_cast<std::uint32_t>(tallies_.size());
   }
   ++tallies_[index - 1].created;
-  events_[record.w[0]] = index;
+  events_[w.handle] = index;
 }
 
 void EventHints::observe(const Seen& seen) {
@@ -36,22 +37,22 @@ void EventHints::observe(const Seen& seen) {
     case Kind::EventCreate:
       return created(seen);
     case Kind::EventDestroy:
-      events_.erase(record.w[0]);
+      events_.erase(record.as<Kind::EventCreate>().handle);
       return;
     case Kind::EventRecord:
-      if (Tally* tally = of(record.w[2]); tally && seen.made_operation()) {
+      if (Tally* tally = of(record.as<Kind::EventRecord>().event); tally && seen.made_operation()) {
         if (tally->records++ == 0) tally->record = site_of(seen);
       }
       return;
     case Kind::EventWait:
-      if (Tally* tally = of(record.w[2]); tally && seen.made_operation()) ++tally->stream_waits;
+      if (Tally* tally = of(record.as<Kind::EventWait>().event); tally && seen.made_operation()) ++tally->stream_waits;
       return;
     case Kind::SyncEvent:
     case Kind::QueryEvent:
-      if (Tally* tally = of(record.w[0])) ++tally->host_waits;
+      if (Tally* tally = of(record.as<Kind::SyncEvent>().event)) ++tally->host_waits;
       return;
     case Kind::EventTime:
-      for (const std::uint64_t event : {record.w[0], record.w[1]}) {
+      for (const std::uint64_t event : {record.as<Kind::EventTime>().first, record.as<Kind::EventTime>().second}) {
         if (Tally* tally = of(event)) tally->timed = true;
       }
       return;

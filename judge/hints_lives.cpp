@@ -81,8 +81,9 @@ void LifeHints::ended(const Seen& seen, ordering::FlatMap<std::uint32_t>& lives,
 }
 
 void LifeHints::stream_destroyed(const Seen& seen) {
-  const std::uint64_t* created = placeless_streams_.find(seen.record().w[0]);
-  if (!created) return ended(seen, streams_, seen.record().w[0]);
+  const auto& w = seen.record().as<Kind::StreamDestroy>();
+  const std::uint64_t* created = placeless_streams_.find(w.handle);
+  if (!created) return ended(seen, streams_, w.handle);
   std::uint32_t index = 0;
   Tally& tally = tally_of(seen, Thing::Stream, index);
   if (tally.made++ != 0 && *created > tally.streams_made && seen.kernels != tally.last_kernels) ++tally.turns;
@@ -90,26 +91,27 @@ void LifeHints::stream_destroyed(const Seen& seen) {
   tally.end = tally.site;
   tally.streams_made = streams_made_;
   tally.last_kernels = seen.kernels;
-  placeless_streams_.erase(seen.record().w[0]);
+  placeless_streams_.erase(w.handle);
 }
 
 void LifeHints::allocated(const Seen& seen) {
   const Record& record = seen.record();
   const std::uint64_t row = record.api;
   if (row >= api::kRowCount || (record.flags & trace::kVariable) != 0) return;
+  const auto& w = record.as<Kind::Alloc>();
   switch (api::kRows[row].effect.kind) {
     case api::EffectKind::Alloc:
     case api::EffectKind::AllocPitch:
-      return made(seen, Thing::Memory, record.w[1], memory_, record.w[0]);
+      return made(seen, Thing::Memory, w.bytes, memory_, w.address);
     case api::EffectKind::AllocManaged:
-      return made(seen, Thing::Managed, record.w[1], memory_, record.w[0]);
+      return made(seen, Thing::Managed, w.bytes, memory_, w.address);
     case api::EffectKind::AllocHost:
-      return made(seen, Thing::Pinned, record.w[1], memory_, record.w[0]);
+      return made(seen, Thing::Pinned, w.bytes, memory_, w.address);
     case api::EffectKind::Register:
-      return made(seen, Thing::Registered, record.w[1], memory_, record.w[0]);
+      return made(seen, Thing::Registered, w.bytes, memory_, w.address);
     default:
       // Something else lives there now.
-      memory_.erase(record.w[0]);
+      memory_.erase(w.address);
       return;
   }
 }
@@ -126,19 +128,20 @@ void LifeHints::observe(const Seen& seen) {
     case Kind::Alloc:
       return allocated(seen);
     case Kind::Free:
-      return ended(seen, memory_, record.w[0]);
+      return ended(seen, memory_, record.as<Kind::Free>().address);
     case Kind::StreamCreate:
       if (!called(api::EffectKind::StreamCreate)) return;
-      if (record.stack != 0) return made(seen, Thing::Stream, 0, streams_, record.w[0]);
-      placeless_streams_[record.w[0]] = ++streams_made_;
+      if (record.stack != 0) return made(seen, Thing::Stream, 0, streams_, record.as<Kind::StreamCreate>().handle);
+      placeless_streams_[record.as<Kind::StreamCreate>().handle] = ++streams_made_;
       return;
     case Kind::StreamDestroy:
       return stream_destroyed(seen);
     case Kind::EventCreate:
-      if (called(api::EffectKind::EventCreate)) made(seen, Thing::Event, 0, events_, record.w[0]);
+      if (called(api::EffectKind::EventCreate))
+        made(seen, Thing::Event, 0, events_, record.as<Kind::EventCreate>().handle);
       return;
     case Kind::EventDestroy:
-      return ended(seen, events_, record.w[0]);
+      return ended(seen, events_, record.as<Kind::EventDestroy>().handle);
     default:
       return;
   }

@@ -47,12 +47,12 @@ TouchedMemory touched_by(const Seen& seen) {
       return out;
     }
     case Kind::Copy:
-      out.unknown = record.w[2] == 0 || record.w[3] == 0;  // an array
-      touch(record.w[2]);
-      touch(record.w[3]);
+      out.unknown = record.as<Kind::Copy>().dst == 0 || record.as<Kind::Copy>().src == 0;  // an array
+      touch(record.as<Kind::Copy>().dst);
+      touch(record.as<Kind::Copy>().src);
       return out;
     case Kind::Fill:
-      touch(record.w[2]);
+      touch(record.as<Kind::Fill>().dst);
       return out;
     case Kind::EventRecord:
       return out;

@@ -24,7 +24,7 @@ bool created(const StreamLife& life) {
 
 /// As waits(), and frees.
 bool makes_host_wait(const Record& record) {
-  const bool frees = record.kind == Kind::Free && static_cast<trace::FreeKind>(record.w[2]) != trace::FreeKind::Async;
+  const bool frees = record.kind == Kind::Free && record.as<Kind::Free>().way != trace::FreeKind::Async;
   return frees || waits(record);
 }
 
@@ -116,7 +116,7 @@ void OverlapHints::observe(const Seen& seen) {
   if (record.kind == Kind::StreamDestroy) {
     // Its lane may be another stream's from now on. What it holds may still be under way.
     for (Use& use : uses_) {
-      if (use.ended || use.life.handle != record.w[0]) continue;
+      if (use.ended || use.life.handle != record.as<Kind::StreamDestroy>().handle) continue;
       use.ended = true;
       const bool complete = use.works == 0 || seen.judge.model().is_after(ordering::ThreadId{record.thread}, use.last);
       if (!complete) use.overlaps = true;

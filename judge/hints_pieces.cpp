@@ -36,8 +36,9 @@ void PieceHints::end(Run& run) {
 void PieceHints::copy(const Seen& seen) {
   const Record& record = seen.record();
   Run& run = runs_[record.thread];
-  const std::uint64_t dst = record.w[2], src = record.w[3], bytes = record.w[4];
-  const bool plain = record.w[5] == 0 && dst != 0 && src != 0 && bytes <= kLargestPiece;
+  const auto& w = record.as<Kind::Copy>();
+  const std::uint64_t dst = w.dst, src = w.src, bytes = w.width;
+  const bool plain = w.shaped == 0 && dst != 0 && src != 0 && bytes <= kLargestPiece;
   if (!plain) return end(run);
   const ordering::SiteId site = site_of(seen);
   const ordering::StreamId stream = seen.judge.stream_of(record);

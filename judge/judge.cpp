@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// See judge.h. Word positions are those of trace/format.h; the reader has checked all lengths.
+// See judge.h. The reader has checked all lengths.
 #include "judge/judge.h"
 
 #include <algorithm>
@@ -69,8 +69,9 @@ Judge::Unmodelled& Judge::unmodelled_function(std::string_view symbol) {
 }
 
 void Judge::unmodelled(const Item& item) {
-  std::string_view symbol = trace::payload_text(item.payload, 0, item.record->w[1]);
-  unmodelled_function(symbol).calls = item.record->w[0];
+  const auto& w = item.record->as<Kind::Unmodelled>();
+  std::string_view symbol = trace::payload_text(item.payload, 0, w.name_bytes);
+  unmodelled_function(symbol).calls = w.calls;
   const api::Row* row = api::find_row(symbol);
   if (row && row->effect.hides_order) note_hidden_order(symbol);
 }
@@ -93,7 +94,7 @@ ordering::Call Judge::call(const Record& record, std::uint32_t kernel) {
 }
 
 StreamId Judge::stream_of(const Record& record) {
-  return handles_.stream(record.w[0], record.w[1], ThreadId{record.thread});
+  return handles_.stream(record.in_stream().stream, record.in_stream().context, ThreadId{record.thread});
 }
 
 /// The record just given to the model is a blocking call: its host edge waits for CallEnd.
@@ -114,16 +115,17 @@ void Judge::finish_pending(ThreadId thread) {
 
 void Judge::call_end(const Item& item) {
   std::uint64_t* pending = pending_.find(item.record->thread);
-  if (!pending || *pending != item.record->w[0] + 1) return;
+  if (!pending || *pending != item.record->as<Kind::CallEnd>().position + 1) return;
   *pending = 0;
   model_.returned(ThreadId{item.record->thread}, !item.cancelled);
 }
 
 const LaunchBytes& Judge::bytes_of(const Item& launch) {
   const Record& record = *launch.record;
-  const std::uint32_t index = places_.kernel_index(record.w[2]);
+  const auto& w = record.as<Kind::Launch>();
+  const std::uint32_t index = places_.kernel_index(w.function);
   const Kernel& kernel = places_.kernel(index);
-  const std::span<const std::uint64_t> words = launch.payload.first(record.w[5]);
+  const std::span<const std::uint64_t> words = launch.payload.first(w.pointers);
   LaunchBytes& out = launch_bytes_;
   out.known = Known::Inferred;
   out.exact.bytes.clear();
@@ -139,7 +141,7 @@ const LaunchBytes& Judge::bytes_of(const Item& launch) {
   read_pointers(kernel.roles, words, out.pointers);
   // Nothing is proved of a kernel that waits for what others write.
   if (out.known == Known::Inferred && !(record.flags & trace::kWaits)) {
-    const Code::Conclusion concluded = code_.conclude(index, kernel, record.w[4], words, out.pointers, out.exact.bytes);
+    const Code::Conclusion concluded = code_.conclude(index, kernel, w.hash, words, out.pointers, out.exact.bytes);
     out.exact.complete = concluded.complete;
     out.confined = concluded.confined;
     if (out.exact.complete || !out.exact.bytes.empty()) out.known = Known::Computed;
@@ -151,7 +153,8 @@ void Judge::launch(const Item& item) {
   const Record& record = *item.record;
   StreamId stream = stream_of(record);
   if (!handles_.executes(stream)) return;
-  const std::uint32_t index = places_.kernel_index(record.w[2]);
+  const auto& w = record.as<Kind::Launch>();
+  const std::uint32_t index = places_.kernel_index(w.function);
   ordering::Call call = this->call(record, index);
   const LaunchBytes& bytes = bytes_of(item);
   // A kernel that waits for what others write has an order of its own with them, which is not seen.
@@ -164,8 +167,8 @@ void Judge::launch(const Item& item) {
   }
   const Code::Besides besides = compares_ ? code_.besides(index, places_.kernel(index)) : Code::Besides{};
   ordering::LaunchShape shape{.function = ordering::FunctionId{index},
-                              .threads = record.w[3],
-                              .arguments_hash = record.w[4],
+                              .threads = w.threads,
+                              .arguments_hash = w.hash,
                               .programmatic = (record.flags & trace::kProgrammatic) != 0,
                               .confined = (bytes.exact.complete || bytes.confined) && !besides.uses_constants,
                               .prints = besides.prints,
@@ -178,17 +181,18 @@ void Judge::copy(const Item& item) {
   const Record& record = *item.record;
   StreamId stream = stream_of(record);
   if (!handles_.executes(stream)) return;
-  Footprint dst{.base = record.w[2], .width = record.w[4]};
-  Footprint src{.base = record.w[3], .width = record.w[4]};
-  if (record.w[5]) {
+  const auto& w = record.as<Kind::Copy>();
+  Footprint dst{.base = w.dst, .width = w.width};
+  Footprint src{.base = w.src, .width = w.width};
+  if (w.shaped) {
     auto shape = [&](Footprint& side, std::uint64_t pitch, std::uint64_t slice_pitch) {
       side.pitch = pitch;
-      side.rows = item.payload[2];
-      side.slices = item.payload[5];
+      side.rows = item.shape().height;
+      side.slices = item.shape().depth;
       side.slice_pitch = slice_pitch;
     };
-    shape(dst, item.payload[0], item.payload[3]);
-    shape(src, item.payload[1], item.payload[4]);
+    shape(dst, item.shape().dst_pitch, item.shape().dst_slice);
+    shape(src, item.shape().src_pitch, item.shape().src_slice);
   }
   event_misuse_.work(stream);
   model_.copy(call(record), stream, dst, src, form_of(record));
@@ -199,7 +203,8 @@ void Judge::fill(const Item& item) {
   const Record& record = *item.record;
   StreamId stream = stream_of(record);
   if (!handles_.executes(stream)) return;
-  Footprint dst{.base = record.w[2], .width = record.w[3], .pitch = record.w[4], .rows = record.w[4] ? record.w[5] : 1};
+  const auto& w = record.as<Kind::Fill>();
+  Footprint dst{.base = w.dst, .width = w.width, .pitch = w.pitch, .rows = w.pitch ? w.height : 1};
   event_misuse_.work(stream);
   model_.fill(call(record), stream, dst, form_of(record));
   form_of(record) == Form::Synchronous ? blocks(item) : model_.returned(ThreadId{record.thread}, true);
@@ -216,11 +221,11 @@ void Judge::stream_operation(const Record& record) {
     model_.host_function(call, stream);
   } else if (record.kind == Kind::StreamAction) {
     // A prefetch only moves what everybody may touch as before.
-    model_.stream_action(call, stream, !row_of(record).base.starts_with("cuMemPrefetch"));
+    model_.stream_action(call, stream, !row_of(record).effect.prefetch);
   } else if (record.kind == Kind::StreamJoinsAll) {
     model_.stream_joins_all(call, stream);
   } else {
-    std::uint64_t& graph = graphs_[record.w[2]];
+    std::uint64_t& graph = graphs_[record.as<Kind::GraphLaunch>().exec];
     if (graph == 0) graph = next_graph_++;
     model_.graph_launch(call, stream, graph);
   }
@@ -236,14 +241,13 @@ void Judge::consume(const Item& item) {
 
 void Judge::take(const Item& item) {
   const Record& record = *item.record;
-  const auto& w = record.w;
   ThreadId thread{record.thread};
   if (!item.foreign.empty()) foreign_call(item);
   if (record.kind == Kind::CallEnd) return call_end(item);
   if (record.kind == Kind::GpuTime) return;  // of no thread
   // Definitions may be written in the middle of a blocking call; any other call of the thread means that it is over.
   if (record.kind == Kind::HostAccess) {
-    const bool unseen = w[2] == static_cast<std::uint64_t>(trace::AccessWay::Content);
+    const bool unseen = record.as<Kind::HostAccess>().way == trace::AccessWay::Content;
     if (unseen || !inside_blocking_call(record)) host_access(item);
     return;
   }
@@ -261,7 +265,7 @@ void Judge::take(const Item& item) {
     case Kind::PythonFrame:
       return places_.add_python_frame(item);
     case Kind::Context:
-      return handles_.place_context(w[0], w[1], thread);
+      return handles_.place_context(record.as<Kind::Context>().context, record.as<Kind::Context>().device, thread);
     case Kind::Function:
       return places_.add_kernel(item);
     case Kind::Unmodelled:
@@ -271,7 +275,7 @@ void Judge::take(const Item& item) {
     case Kind::Arguments:
       return code_.add_arguments(item);
     case Kind::Message:
-      messages_.emplace_back(trace::payload_text(item.payload, 0, w[0]));
+      messages_.emplace_back(trace::payload_text(item.payload, 0, record.as<Kind::Message>().text_bytes));
       return;
 
     case Kind::Launch:
@@ -295,21 +299,27 @@ void Judge::take(const Item& item) {
     case Kind::GraphLaunch:
       return stream_operation(record);
     case Kind::GraphInstantiate:
-      graphs_[w[0]] = next_graph_++;
+      graphs_[record.as<Kind::GraphInstantiate>().exec] = next_graph_++;
       return;
 
     case Kind::StreamCreate:
-      return handles_.create_stream(w[0], w[1] == 1, w[2], w[3], thread, call(record).site);
+      return handles_.create_stream(
+          record.as<Kind::StreamCreate>().handle, record.as<Kind::StreamCreate>().non_blocking == 1,
+          record.as<Kind::StreamCreate>().context, record.as<Kind::StreamCreate>().id, thread, call(record).site);
     case Kind::StreamDestroy:
-      return handles_.destroy_stream(w[0]);
+      return handles_.destroy_stream(record.as<Kind::StreamDestroy>().handle);
     case Kind::NameStream:
-      return handles_.name_stream(w[0], std::string(trace::payload_text(item.payload, 0, w[1])));
+      return handles_.name_stream(
+          record.as<Kind::NameStream>().handle,
+          std::string(trace::payload_text(item.payload, 0, record.as<Kind::NameStream>().name_bytes)));
     case Kind::EventCreate:
-      return handles_.create_event(w[0],
-                                   (w[1] & kEventInterprocess) != 0 || row_of(record).base == "cuIpcOpenEventHandle");
+      return handles_.create_event(
+          record.as<Kind::EventCreate>().handle,
+          (record.as<Kind::EventCreate>().creation_flags & kEventInterprocess) != 0 || row_of(record).effect.imported);
     case Kind::EventDestroy:
-      if (std::optional<ordering::EventId> event = handles_.known_event(w[0])) event_misuse_.destroyed(*event);
-      return handles_.destroy_event(w[0]);
+      if (std::optional<ordering::EventId> event = handles_.known_event(record.as<Kind::EventDestroy>().handle))
+        event_misuse_.destroyed(*event);
+      return handles_.destroy_event(record.as<Kind::EventDestroy>().handle);
 
     case Kind::EventRecord:
       return record_event(record);
@@ -317,7 +327,7 @@ void Judge::take(const Item& item) {
       model_.sync_stream(call(record), stream_of(record));
       return blocks(item);
     case Kind::SyncContext:
-      model_.sync_context(call(record), handles_.context(w[0], thread));
+      model_.sync_context(call(record), handles_.context(record.as<Kind::SyncContext>().context, thread));
       return blocks(item);
     case Kind::QueryStream:
       model_.query_stream_succeeded(call(record), stream_of(record));
@@ -330,7 +340,9 @@ void Judge::take(const Item& item) {
       return handles_.end_capture(stream_of(record));
     case Kind::ContextDestroy:
       // Releasing a primary context need not end it; its streams and events are kept.
-      if (row_of(record).base == "cuCtxDestroy") handles_.destroy_context(w[0]);
+      if (row_of(record).effect.ends == api::ContextEnd::Given) {
+        handles_.destroy_context(record.as<Kind::ContextDestroy>().context);
+      }
       return;
 
     case Kind::HostFree:
@@ -340,8 +352,10 @@ void Judge::take(const Item& item) {
     case Kind::BlockFree:
       return block_free(record);
     case Kind::BlockUse:
-      if (StreamId stream = handles_.stream(w[2], w[3], thread); handles_.executes(stream)) {
-        model_.block_use(pool_call(record), stream, w[0]);
+      if (StreamId stream =
+              handles_.stream(record.as<Kind::BlockUse>().stream, record.as<Kind::BlockUse>().context, thread);
+          handles_.executes(stream)) {
+        model_.block_use(pool_call(record), stream, record.as<Kind::BlockUse>().address);
       }
       return;
     case Kind::Signal:

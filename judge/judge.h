@@ -29,7 +29,6 @@
 #include <utility>
 #include <vector>
 
-#include "trace/reader.h"
 #include "judge/asking.h"
 #include "judge/code.h"
 #include "judge/event_misuse.h"
@@ -39,6 +38,7 @@
 #include "judge/hazards.h"
 #include "judge/places.h"
 #include "ordering/model.h"
+#include "trace/reader.h"
 
 namespace streamsan::judge {
 

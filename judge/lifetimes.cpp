@@ -27,23 +27,24 @@ using trace::Record;
 
 void Judge::allocate(const Record& record) {
   ThreadId thread{record.thread};
-  ordering::Range range{record.w[0], record.w[0] + record.w[1]};
-  if (range.empty() || record.w[2] > static_cast<std::uint64_t>(MemoryKind::Pageable)) return;
-  auto kind = static_cast<MemoryKind>(record.w[2]);
+  const auto& w = record.as<Kind::Alloc>();
+  ordering::Range range{w.address, w.address + w.bytes};
+  if (range.empty() || w.memory.raw > static_cast<std::uint64_t>(MemoryKind::Pageable)) return;
+  auto kind = static_cast<MemoryKind>(w.memory);
   if (kind == MemoryKind::DeviceAsync) {
-    StreamId stream = handles_.stream(record.w[3], record.w[4], thread);
+    StreamId stream = handles_.stream(w.stream, w.context, thread);
     // Memory allocated during a capture belongs to the graph (R-GRF-40): its life is not modelled.
     if (!handles_.executes(stream)) return model_.forget_freed(range);
     event_misuse_.work(stream);
     // A pool may be another device's.
-    model_.allocate_async(call(record), stream, range, row_of(record).base != "cuMemAllocFromPoolAsync");
+    model_.allocate_async(call(record), stream, range, !row_of(record).effect.given_pool);
     return;
   }
   if (record.flags & trace::kVariable) {
     const ordering::AllocationInfo* known = model_.find_allocation(range.begin);
     if (known && known->range.contains(range)) return;
   }
-  const ordering::ContextId context = handles_.context(record.w[4], thread);
+  const ordering::ContextId context = handles_.context(w.context, thread);
   // What is mapped or imported may lie on another device than the current one, and a __managed__ variable is one for all.
   const api::EffectKind effect = row_of(record).effect.kind;
   const bool here = effect != api::EffectKind::Map && effect != api::EffectKind::Import &&
@@ -54,28 +55,29 @@ void Judge::allocate(const Record& record) {
 void Judge::free(const Item& item) {
   const Record& record = *item.record;
   ThreadId thread{record.thread};
-  ordering::Address base = record.w[0];
-  switch (static_cast<trace::FreeKind>(record.w[2])) {
+  const auto& w = record.as<Kind::Free>();
+  ordering::Address base = w.address;
+  switch (static_cast<trace::FreeKind>(w.way)) {
     case trace::FreeKind::Async: {
-      StreamId stream = handles_.stream(record.w[3], record.w[4], thread);
+      StreamId stream = handles_.stream(w.stream, w.context, thread);
       if (!handles_.executes(stream)) return;
       event_misuse_.work(stream);
       model_.free_async(call(record), stream, base);
       return;
     }
     case trace::FreeKind::Unmap: {
-      ordering::Range range{base, base + record.w[1]};
-      const ordering::AllocationInfo* known = record.w[1] ? nullptr : model_.find_allocation(base);
+      ordering::Range range{base, base + w.bytes};
+      const ordering::AllocationInfo* known = w.bytes ? nullptr : model_.find_allocation(base);
       if (known) range = known->range;
       if (range.empty()) return;
-      model_.unmap(call(record), handles_.context(record.w[4], thread), range);
+      model_.unmap(call(record), handles_.context(w.context, thread), range);
       blocks(item);
       return;
     }
     case trace::FreeKind::Device:
     case trace::FreeKind::Host:
     case trace::FreeKind::Unregister:
-      model_.free(call(record), handles_.context(record.w[4], thread), base);
+      model_.free(call(record), handles_.context(w.context, thread), base);
       blocks(item);
       return;
   }
@@ -83,17 +85,18 @@ void Judge::free(const Item& item) {
 
 ordering::SiteId Judge::site_outside(const Item& item) {
   const Record& record = *item.record;
-  const auto& w = record.w;
   if (record.kind == Kind::HostFree) {
-    if (w[2] == static_cast<std::uint64_t>(trace::HostFreeWay::Frame)) {
+    const auto& w = record.as<Kind::HostFree>();
+    if (w.way == trace::HostFreeWay::Frame) {
       return places_.site_outside(Doer::Return, "", record.stack);
     }
-    return places_.site_outside(Doer::Function, trace::payload_text(item.payload, 0, w[3]), record.stack);
+    return places_.site_outside(Doer::Function, trace::payload_text(item.payload, 0, w.name_bytes), record.stack);
   }
   if (record.kind != Kind::HostAccess) return pool_call(record).site;
-  switch (static_cast<trace::AccessWay>(w[2])) {
+  const auto& w = record.as<Kind::HostAccess>();
+  switch (static_cast<trace::AccessWay>(w.way)) {
     case trace::AccessWay::Call:
-      return places_.site_outside(Doer::Function, trace::payload_text(item.payload, 0, w[4]), record.stack);
+      return places_.site_outside(Doer::Function, trace::payload_text(item.payload, 0, w.name_bytes), record.stack);
     case trace::AccessWay::Content:
       return places_.site_outside(Doer::Unseen, "", 0);
     case trace::AccessWay::Instruction:
@@ -118,21 +121,21 @@ bool Judge::gpu_may_write(ordering::Range range, ThreadId thread) {
 
 void Judge::host_access(const Item& item) {
   const Record& record = *item.record;
-  const auto& w = record.w;
-  const ordering::Range range{w[0], w[0] + w[1]};
-  if (range.empty() || w[2] > static_cast<std::uint64_t>(trace::AccessWay::Content)) return;
-  const auto way = static_cast<trace::AccessWay>(w[2]);
+  const auto& w = record.as<Kind::HostAccess>();
+  const ordering::Range range{w.address, w.address + w.bytes};
+  if (range.empty() || w.way.raw > static_cast<std::uint64_t>(trace::AccessWay::Content)) return;
+  const auto way = static_cast<trace::AccessWay>(w.way);
   const bool unseen = way == trace::AccessWay::Content;
   if (host_code_in_streams_ && (unseen || !calls_cuda(record.thread))) return;
   if (unseen && gpu_may_write(range, ThreadId{record.thread})) return;
   model_.host_access({ThreadId{record.thread}, site_outside(item)}, range,
-                     w[3] ? ordering::AccessMode::Write : ordering::AccessMode::Read);
+                     w.writes ? ordering::AccessMode::Write : ordering::AccessMode::Read);
 }
 
 void Judge::host_free(const Item& item) {
   const Record& record = *item.record;
-  const auto& w = record.w;
-  const ordering::Range range{w[0], w[0] + w[1]};
+  const auto& w = record.as<Kind::HostFree>();
+  const ordering::Range range{w.address, w.address + w.bytes};
   if (range.empty()) return;
   model_.host_free({ThreadId{record.thread}, site_outside(item)}, range);
 }
@@ -142,7 +145,8 @@ ordering::Call Judge::pool_call(const Record& record) {
 }
 
 void Judge::block_allocate(const Record& record) {
-  const ordering::Range range{record.w[0], record.w[0] + record.w[1]};
+  const auto& w = record.as<Kind::BlockAlloc>();
+  const ordering::Range range{w.address, w.address + w.bytes};
   if (range.empty()) return;
   if (record.flags & trace::kUntold) {
     model_.block_allocate_untold(pool_call(record), range);
@@ -153,37 +157,41 @@ void Judge::block_allocate(const Record& record) {
     return;
   }
   // A block handed out during a capture belongs to the graph: its life is not modelled.
-  const StreamId stream = handles_.stream(record.w[2], record.w[3], ThreadId{record.thread});
+  const StreamId stream = handles_.stream(w.stream, w.context, ThreadId{record.thread});
   if (handles_.executes(stream)) model_.block_allocate(pool_call(record), stream, range);
 }
 
 void Judge::block_free(const Record& record) {
-  const ordering::Address base = record.w[0];
+  const auto& w = record.as<Kind::BlockFree>();
+  const ordering::Address base = w.address;
   if (record.flags & trace::kOnHost) return model_.block_free(pool_call(record), std::nullopt, base);
   if (record.flags & trace::kUntold) return model_.block_free_untold(pool_call(record), base);
-  const StreamId stream = handles_.stream(record.w[2], record.w[3], ThreadId{record.thread});
+  const StreamId stream = handles_.stream(w.stream, w.context, ThreadId{record.thread});
   if (handles_.executes(stream)) model_.block_free(pool_call(record), stream, base);
 }
 
 void Judge::signal(const Record& record) {
   const ordering::Call call{ThreadId{record.thread}, ordering::kNoSite};
-  if (record.flags & trace::kOnHost) return model_.signal(call, std::nullopt, record.w[2]);
-  if (const StreamId stream = stream_of(record); handles_.executes(stream)) model_.signal(call, stream, record.w[2]);
+  const auto& w = record.as<Kind::Signal>();
+  if (record.flags & trace::kOnHost) return model_.signal(call, std::nullopt, w.object);
+  if (const StreamId stream = stream_of(record); handles_.executes(stream)) model_.signal(call, stream, w.object);
 }
 
 void Judge::await(const Record& record) {
   const ordering::Call call{ThreadId{record.thread}, ordering::kNoSite};
-  if (record.flags & trace::kOnHost) return model_.await(call, std::nullopt, record.w[2]);
-  if (const StreamId stream = stream_of(record); handles_.executes(stream)) model_.await(call, stream, record.w[2]);
+  const auto& w = record.as<Kind::Await>();
+  if (record.flags & trace::kOnHost) return model_.await(call, std::nullopt, w.object);
+  if (const StreamId stream = stream_of(record); handles_.executes(stream)) model_.await(call, stream, w.object);
 }
 
 void Judge::name_memory(const Item& item) {
-  const ordering::Address address = item.record->w[0];
+  const auto& w = item.record->as<Kind::NameMemory>();
+  const ordering::Address address = w.address;
   const ordering::AllocationInfo* known = model_.find_block(address);
   if (!known) known = model_.find_allocation(address);
   if (known && known->range.begin != address) return;  // a part has no life of its own
   hazards_.name_memory(address, known ? known->id : ordering::AllocationId{},
-                       std::string(trace::payload_text(item.payload, 0, item.record->w[1])));
+                       std::string(trace::payload_text(item.payload, 0, w.name_bytes)));
 }
 
 }  // namespace streamsan::judge

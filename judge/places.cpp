@@ -31,39 +31,39 @@ std::string_view base_of(std::string_view symbol) {
 Places::Places() : kernels_(1), functions_(1), sites_(1) {}
 
 void Places::add_module(const trace::Item& item) {
-  const auto& w = item.record->w;
-  modules_.push_back({.path = std::string(trace::payload_text(item.payload, 0, w[3])),
-                      .bias = w[0],
-                      .low = w[1],
-                      .high = w[2],
-                      .build_id = std::string(trace::payload_text(item.payload, w[3], w[4]))});
+  const auto& w = item.record->as<trace::Kind::Module>();
+  modules_.push_back({.path = std::string(trace::payload_text(item.payload, 0, w.path_bytes)),
+                      .bias = w.bias,
+                      .low = w.low,
+                      .high = w.high,
+                      .build_id = std::string(trace::payload_text(item.payload, w.path_bytes, w.build_id_bytes))});
 }
 
 void Places::add_stack(const trace::Item& item) {
-  const auto& w = item.record->w;
-  stacks_[w[0]] = {addresses_.size(), static_cast<std::uint32_t>(w[1]), static_cast<std::uint32_t>(w[2]),
+  const auto& w = item.record->as<trace::Kind::Stack>();
+  stacks_[w.id] = {addresses_.size(), static_cast<std::uint32_t>(w.frames), static_cast<std::uint32_t>(w.python_frames),
                    static_cast<std::uint32_t>(modules_.size())};
   addresses_.insert(addresses_.end(), item.payload.begin(),
-                    item.payload.begin() + static_cast<std::ptrdiff_t>(w[1] + w[2]));
+                    item.payload.begin() + static_cast<std::ptrdiff_t>(w.frames + w.python_frames));
 }
 
 void Places::add_python_frame(const trace::Item& item) {
-  const auto& w = item.record->w;
-  python_.push_back({.function = std::string(trace::payload_text(item.payload, 0, w[2])),
-                     .file = std::string(trace::payload_text(item.payload, w[2], w[3])),
-                     .line = static_cast<std::uint32_t>(w[1])});
-  python_by_id_[w[0]] = static_cast<std::uint32_t>(python_.size());
+  const auto& w = item.record->as<trace::Kind::PythonFrame>();
+  python_.push_back({.function = std::string(trace::payload_text(item.payload, 0, w.function_bytes)),
+                     .file = std::string(trace::payload_text(item.payload, w.function_bytes, w.file_bytes)),
+                     .line = static_cast<std::uint32_t>(w.line)});
+  python_by_id_[w.id] = static_cast<std::uint32_t>(python_.size());
 }
 
 void Places::add_kernel(const trace::Item& item) {
   if (kernels_.size() == kMostKernels) return;
-  const auto& w = item.record->w;
+  const auto& w = item.record->as<trace::Kind::Function>();
   Kernel kernel;
-  kernel.trace_id = w[0];
-  kernel.mangled = trace::payload_text(item.payload, 0, w[2]);
+  kernel.trace_id = w.id;
+  kernel.mangled = trace::payload_text(item.payload, 0, w.name_bytes);
   kernel.demangled = demangle(kernel.mangled);
   kernel.roles = pointer_roles(kernel.mangled);
-  kernel_by_id_[w[0]] = static_cast<std::uint32_t>(kernels_.size());
+  kernel_by_id_[w.id] = static_cast<std::uint32_t>(kernels_.size());
   kernels_.push_back(std::move(kernel));
 }
 

@@ -19,12 +19,12 @@
 #include <string_view>
 #include <vector>
 
-#include "trace/reader.h"
 #include "judge/pointer_roles.h"
 #include "ordering/api/row.h"
 #include "ordering/flat_map.h"
 #include "ordering/hazard.h"
 #include "ordering/types.h"
+#include "trace/reader.h"
 
 namespace streamsan::judge {
 

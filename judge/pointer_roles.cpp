@@ -7,8 +7,8 @@
 #include <string>
 #include <utility>
 
-#include "trace/format.h"
 #include "judge/signature.h"
+#include "trace/format.h"
 
 namespace streamsan::judge {
 namespace {

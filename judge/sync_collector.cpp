@@ -193,10 +193,11 @@ void SyncCollector::blocks(const Item& item, SyncKind kind) {
 void SyncCollector::call_end(const Item& item) {
   const Record& record = *item.record;
   const Blocking* call = blocking_.find(record.thread);
-  if (!call || call->position != record.w[0]) return;
+  const auto& w = record.as<Kind::CallEnd>();
+  if (!call || call->position != w.position) return;
   Seen& seen = seen_[static_cast<std::uint64_t>(call->site)];
-  if (record.w[1] != 0 && record.w[2] >= record.w[1]) {
-    seen.blocked_ns += record.w[2] - record.w[1];
+  if (w.made != 0 && w.returned >= w.made) {
+    seen.blocked_ns += w.returned - w.made;
     seen.timed = true;
   }
   if (item.cancelled) return;
@@ -210,7 +211,8 @@ void SyncCollector::call_end(const Item& item) {
 }
 
 void SyncCollector::event_time(const Record& record) {
-  for (const std::uint64_t handle : {record.w[0], record.w[1]}) {
+  const auto& w = record.as<Kind::EventTime>();
+  for (const std::uint64_t handle : {w.first, w.second}) {
     const std::optional<ordering::EventId> event = judge_->handles().known_event(handle);
     if (!event) continue;
     const auto id = static_cast<std::uint64_t>(*event);
@@ -233,8 +235,8 @@ void SyncCollector::observe(const Item& item, OpId first, OpId last) {
     case Kind::Launch:
       if (!executed) return;
       if (!judge_->last_launch().exact.complete) ++inferred_launches_;
-      if (record.w[0] == trace::kLegacyStream) {
-        see(record, SyncKind::Barrier, judge_->places().kernel_index(record.w[2]));
+      if (record.as<Kind::Launch>().stream == trace::kLegacyStream) {
+        see(record, SyncKind::Barrier, judge_->places().kernel_index(record.as<Kind::Launch>().function));
       }
       return;
     case Kind::Copy:
@@ -251,11 +253,11 @@ void SyncCollector::observe(const Item& item, OpId first, OpId last) {
     case Kind::HostFunction:
     case Kind::StreamAction:
     case Kind::GraphLaunch:
-      if (executed && record.w[0] == trace::kLegacyStream) see(record, SyncKind::Barrier);
+      if (executed && record.in_stream().stream == trace::kLegacyStream) see(record, SyncKind::Barrier);
       return;
     case Kind::Free:
-      if (record.w[2] == static_cast<std::uint64_t>(trace::FreeKind::Async)) {
-        if (executed && record.w[3] == trace::kLegacyStream) see(record, SyncKind::Barrier);
+      if (record.as<Kind::Free>().way == trace::FreeKind::Async) {
+        if (executed && record.as<Kind::Free>().stream == trace::kLegacyStream) see(record, SyncKind::Barrier);
       } else {
         blocks(item, SyncKind::Free);
       }
@@ -269,19 +271,20 @@ void SyncCollector::observe(const Item& item, OpId first, OpId last) {
     case Kind::CallEnd:
       return call_end(item);
     case Kind::EventCreate:
-      if (record.w[1] & kEventDisableTiming) {
-        untimed_[record.w[0]] = true;
+      if (record.as<Kind::EventCreate>().creation_flags & kEventDisableTiming) {
+        untimed_[record.as<Kind::EventCreate>().handle] = true;
       } else {
-        untimed_.erase(record.w[0]);
+        untimed_.erase(record.as<Kind::EventCreate>().handle);
       }
       return;
     case Kind::EventRecord: {
       if (!executed) return;
-      if (record.w[0] == trace::kLegacyStream) see(record, SyncKind::Barrier);
-      const std::optional<ordering::EventId> event = judge_->handles().known_event(record.w[2]);
-      if (!event || untimed_.find(record.w[2])) return;
+      if (record.as<Kind::EventRecord>().stream == trace::kLegacyStream) see(record, SyncKind::Barrier);
+      const std::optional<ordering::EventId> event =
+          judge_->handles().known_event(record.as<Kind::EventRecord>().event);
+      if (!event || untimed_.find(record.as<Kind::EventRecord>().event)) return;
       known_by_.erase(static_cast<std::uint64_t>(*event));
-      if (record.w[0] == trace::kLegacyStream) {
+      if (record.as<Kind::EventRecord>().stream == trace::kLegacyStream) {
         recorded_at_[static_cast<std::uint64_t>(*event)] = static_cast<std::uint32_t>(judge_->site_of(record));
       } else {
         recorded_at_.erase(static_cast<std::uint64_t>(*event));
@@ -292,15 +295,17 @@ void SyncCollector::observe(const Item& item, OpId first, OpId last) {
       return;
     }
     case Kind::EventWait:
-      if (executed && record.w[0] == trace::kLegacyStream) see(record, SyncKind::Barrier);
+      if (executed && record.as<Kind::EventWait>().stream == trace::kLegacyStream) see(record, SyncKind::Barrier);
       return;
     case Kind::ClockRead:
       if (const Blocking* call = blocking_.find(record.thread)) {
         Seen& seen = seen_[static_cast<std::uint64_t>(call->site)];
-        if (seen.clock_reads++ == 0) seen.clock = trace::payload_text(item.payload, 0, record.w[0]);
+        if (seen.clock_reads++ == 0)
+          seen.clock = trace::payload_text(item.payload, 0, record.as<Kind::ClockRead>().name_bytes);
         for (const ordering::SiteId before : call->before) {
           Seen& earlier = seen_[static_cast<std::uint64_t>(before)];
-          if (earlier.clock_reads++ == 0) earlier.clock = trace::payload_text(item.payload, 0, record.w[0]);
+          if (earlier.clock_reads++ == 0)
+            earlier.clock = trace::payload_text(item.payload, 0, record.as<Kind::ClockRead>().name_bytes);
         }
       }
       return;

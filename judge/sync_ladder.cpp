@@ -240,7 +240,8 @@ void SyncTrial::observe(const trace::Item& item, ordering::OpId first, ordering:
   switch (record.kind) {
     case Kind::Launch:
       if (executed) {
-        operation(judge_->site_of(record, judge_->places().kernel_index(record.w[2])), judge_->stream_of(record));
+        operation(judge_->site_of(record, judge_->places().kernel_index(record.as<Kind::Launch>().function)),
+                  judge_->stream_of(record));
       }
       return;
     case Kind::Copy:
@@ -261,7 +262,7 @@ void SyncTrial::observe(const trace::Item& item, ordering::OpId first, ordering:
     case Kind::SyncEvent:
       return synchronises(judge_->site_of(record), ordering::StreamId{});
     case Kind::Free:
-      if (record.w[2] != static_cast<std::uint64_t>(trace::FreeKind::Async)) reached(judge_->site_of(record));
+      if (record.as<Kind::Free>().way != trace::FreeKind::Async) reached(judge_->site_of(record));
       return;
     case Kind::EventRecord:
     case Kind::EventDestroy:

@@ -34,7 +34,7 @@ std::vector<std::string> doubts_of(const Judge& judge, const std::vector<std::st
   if (!judge.hidden_order().empty()) out.push_back("the order made by " + judge.hidden_order() + " is not seen");
   for (const std::string& function : judge.unmodelled()) {
     // What a graph does is doubted where one is launched.
-    if (!function.starts_with("cuGraph")) out.push_back("not modelled by this version: " + function);
+    if (!api::is_of_graphs(function)) out.push_back("not modelled by this version: " + function);
   }
   for (const Module& module : judge.places().modules()) {
     const std::string_view name = std::string_view(module.path).substr(module.path.rfind('/') + 1);

@@ -68,11 +68,12 @@ void Timeline::observe(const Item& item, OpId first, OpId last) {
       if (works) block(item, last);
       break;
     case Kind::HostFree:
-      if (works) add(item, last, thread_lane(record.thread), OpClass::Free).bytes = record.w[1];
+      if (works) add(item, last, thread_lane(record.thread), OpClass::Free).bytes = record.as<Kind::HostFree>().bytes;
       break;
     case Kind::HostAccess:
       if (works)
-        touch(add(item, last, thread_lane(record.thread), OpClass::HostAccess), record.w[0], !record.w[3], record.w[3]);
+        touch(add(item, last, thread_lane(record.thread), OpClass::HostAccess), record.as<Kind::HostAccess>().address,
+              !record.as<Kind::HostAccess>().writes, record.as<Kind::HostAccess>().writes);
       break;
     case Kind::EventRecord:
     case Kind::EventWait:
@@ -92,7 +93,7 @@ void Timeline::observe(const Item& item, OpId first, OpId last) {
       gpu_time(item);
       break;
     case Kind::NameStream:
-      if (const auto stream = judge_.handles().known_stream(record.w[0])) {
+      if (const auto stream = judge_.handles().known_stream(record.as<Kind::NameStream>().handle)) {
         const StreamLife* life = judge_.handles().life(*stream);
         if (life) streams_[stream_lane(*stream) - kStreams].life = *life;
       }
@@ -121,7 +122,7 @@ Timeline::Op& Timeline::add(const Item& item, OpId last, std::uint32_t lane, OpC
 void Timeline::launch(const Item& item, OpId last) {
   const Record& record = *item.record;
   Op& op = add(item, last, stream_lane(judge_.stream_of(record)), OpClass::Kernel,
-               judge_.places().kernel_index(record.w[2]));
+               judge_.places().kernel_index(record.as<Kind::Launch>().function));
   const LaunchBytes& bytes = judge_.bytes_of(item);
   const std::size_t pieces = std::min(bytes.exact.bytes.size(), kPiecesLookedAt);
   for (std::size_t i = 0; i < pieces; ++i) {
@@ -139,11 +140,12 @@ void Timeline::launch(const Item& item, OpId last) {
 void Timeline::copy(const Item& item, OpId last) {
   const Record& record = *item.record;
   Op& op = add(item, last, stream_lane(judge_.stream_of(record)), OpClass::Copy);
-  op.bytes = record.w[4];
-  if (record.w[5])
-    op.bytes *= std::max<std::uint64_t>(item.payload[2], 1) * std::max<std::uint64_t>(item.payload[5], 1);
-  touch(op, record.w[2], false, true);
-  touch(op, record.w[3], true, false);
+  const auto& w = record.as<Kind::Copy>();
+  op.bytes = w.width;
+  if (w.shaped)
+    op.bytes *= std::max<std::uint64_t>(item.shape().height, 1) * std::max<std::uint64_t>(item.shape().depth, 1);
+  touch(op, w.dst, false, true);
+  touch(op, w.src, true, false);
   submitted(op);
   if (!(record.flags & trace::kAsyncForm)) host_waits(item, op);
 }
@@ -151,8 +153,9 @@ void Timeline::copy(const Item& item, OpId last) {
 void Timeline::fill(const Item& item, OpId last) {
   const Record& record = *item.record;
   Op& op = add(item, last, stream_lane(judge_.stream_of(record)), OpClass::Fill);
-  op.bytes = record.w[3] * (record.w[4] ? std::max<std::uint64_t>(record.w[5], 1) : 1);
-  touch(op, record.w[2], false, true);
+  const auto& w = record.as<Kind::Fill>();
+  op.bytes = w.width * (w.pitch ? std::max<std::uint64_t>(w.height, 1) : 1);
+  touch(op, w.dst, false, true);
   submitted(op);
   if (!(record.flags & trace::kAsyncForm)) host_waits(item, op);
 }
@@ -161,47 +164,50 @@ void Timeline::allocate(const Item& item, OpId last) {
   const Record& record = *item.record;
   // Variables are looked up again and again.
   if (record.flags & trace::kVariable) return;
-  const bool in_stream = record.w[2] == static_cast<std::uint64_t>(ordering::MemoryKind::DeviceAsync);
+  const auto& w = record.as<Kind::Alloc>();
+  const bool in_stream = w.memory == ordering::MemoryKind::DeviceAsync;
   if (in_stream && last == ordering::kNoOp) return;
   const std::uint32_t lane =
-      in_stream ? stream_lane(judge_.stream_of(record.w[3], record.w[4], record.thread)) : thread_lane(record.thread);
+      in_stream ? stream_lane(judge_.stream_of(w.stream, w.context, record.thread)) : thread_lane(record.thread);
   Op& op = add(item, last, lane, OpClass::Alloc);
-  op.bytes = record.w[1];
-  touch(op, record.w[0], false, true);
+  op.bytes = w.bytes;
+  touch(op, w.address, false, true);
   if (in_stream) submitted(op);
 }
 
 void Timeline::free(const Item& item, OpId last) {
   const Record& record = *item.record;
-  const bool in_stream = record.w[2] == static_cast<std::uint64_t>(trace::FreeKind::Async);
+  const auto& w = record.as<Kind::Free>();
+  const bool in_stream = w.way == trace::FreeKind::Async;
   const std::uint32_t lane =
-      in_stream ? stream_lane(judge_.stream_of(record.w[3], record.w[4], record.thread)) : thread_lane(record.thread);
+      in_stream ? stream_lane(judge_.stream_of(w.stream, w.context, record.thread)) : thread_lane(record.thread);
   Op& op = add(item, last, lane, OpClass::Free);
   // The allocation is gone by now.
-  if (const std::uint32_t* buffer = buffer_at_.find(record.w[0])) touch(op, *buffer - 1, false, true);
+  if (const std::uint32_t* buffer = buffer_at_.find(w.address)) touch(op, *buffer - 1, false, true);
   if (in_stream) return submitted(op);
   pending_[record.thread] = {op.seq, item.position};
   op.nth_of_site = calls_[static_cast<std::uint64_t>(op.site)]++;
-  waited_for_all(op.seq, judge_.context_of(record.w[4], record.thread));
+  waited_for_all(op.seq, judge_.context_of(w.context, record.thread));
 }
 
 void Timeline::block(const Item& item, OpId last) {
   const Record& record = *item.record;
   const bool in_stream = !(record.flags & (trace::kOnHost | trace::kUntold));
   const bool begins = record.kind == Kind::BlockAlloc;
+  const auto& w = record.as<Kind::BlockAlloc>();
   const std::uint32_t lane =
-      in_stream ? stream_lane(judge_.stream_of(record.w[2], record.w[3], record.thread)) : thread_lane(record.thread);
+      in_stream ? stream_lane(judge_.stream_of(w.stream, w.context, record.thread)) : thread_lane(record.thread);
   Op& op = add(item, last, lane, begins ? OpClass::Alloc : OpClass::Free);
   if (begins) {
-    op.bytes = record.w[1];
-    if (const ordering::AllocationInfo* info = judge_.model().find_block(record.w[0])) {
+    op.bytes = w.bytes;
+    if (const ordering::AllocationInfo* info = judge_.model().find_block(w.address)) {
       const std::uint32_t buffer = buffer_of(*info);
-      if (buffer != 0) blocks_[record.w[0]] = {record.w[0] + record.w[1], buffer - 1};
+      if (buffer != 0) blocks_[w.address] = {w.address + w.bytes, buffer - 1};
     }
-    touch(op, record.w[0], false, true);
+    touch(op, w.address, false, true);
   } else {
-    touch(op, record.w[0], false, true);
-    blocks_.erase(record.w[0]);
+    touch(op, w.address, false, true);
+    blocks_.erase(w.address);
   }
   if (in_stream) submitted(op);
 }
@@ -210,7 +216,7 @@ void Timeline::event(const Item& item, OpId last) {
   const Record& record = *item.record;
   const bool records = record.kind == Kind::EventRecord;
   Op& op = add(item, last, stream_lane(judge_.stream_of(record)), records ? OpClass::Event : OpClass::Wait);
-  if (const auto event = judge_.handles().known_event(record.w[2])) {
+  if (const auto event = judge_.handles().known_event(record.as<Kind::EventRecord>().event)) {
     const EventLife* life = judge_.handles().life(*event);
     op.event = life ? life->number : 0;
     Seq& recorded = records_[static_cast<std::uint64_t>(*event)];
@@ -236,7 +242,7 @@ void Timeline::sync(const Item& item) {
     }
     case Kind::SyncEvent:
     case Kind::QueryEvent:
-      if (const auto event = judge_.handles().known_event(record.w[0])) {
+      if (const auto event = judge_.handles().known_event(record.as<Kind::SyncEvent>().event)) {
         const EventLife* life = judge_.handles().life(*event);
         op.event = life ? life->number : 0;
         if (const Seq* recorded = records_.find(static_cast<std::uint64_t>(*event))) {
@@ -245,7 +251,7 @@ void Timeline::sync(const Item& item) {
       }
       break;
     default:
-      waited_for_all(op.seq, judge_.context_of(record.w[0], record.thread));
+      waited_for_all(op.seq, judge_.context_of(record.as<Kind::SyncContext>().context, record.thread));
       break;
   }
   if (record.kind != Kind::QueryStream && record.kind != Kind::QueryEvent) {
@@ -266,22 +272,23 @@ void Timeline::host_waits(const Item& item, const Op& work) {
 
 void Timeline::call_end(const Item& item) {
   Pending* pending = pending_.find(item.record->thread);
-  if (!pending || pending->op == 0 || pending->position != item.record->w[0]) return;
+  const auto& w = item.record->as<Kind::CallEnd>();
+  if (!pending || pending->op == 0 || pending->position != w.position) return;
   const std::size_t index = index_of(pending->op);
   pending->op = 0;
   if (index == ops_.size()) return;
   ops_[index].until = next_;
-  ops_[index].start_ns = item.record->w[1];
-  ops_[index].end_ns = item.record->w[2];
+  ops_[index].start_ns = w.made;
+  ops_[index].end_ns = w.returned;
 }
 
 void Timeline::gpu_time(const Item& item) {
-  const auto& w = item.record->w;
-  auto op = std::lower_bound(ops_.begin(), ops_.end(), w[0],
+  const auto& w = item.record->as<Kind::GpuTime>();
+  auto op = std::lower_bound(ops_.begin(), ops_.end(), w.position,
                              [](const Op& each, std::uint64_t position) { return each.position < position; });
-  if (op == ops_.end() || op->position != w[0] || op->lane < kStreams || w[2] < w[1]) return;
-  op->start_ns = w[1];
-  op->end_ns = w[2];
+  if (op == ops_.end() || op->position != w.position || op->lane < kStreams || w.end < w.start) return;
+  op->start_ns = w.start;
+  op->end_ns = w.end;
 }
 
 }  // namespace streamsan::judge

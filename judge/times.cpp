@@ -85,11 +85,12 @@ void Times::begin_call(const trace::Item& item) {
 void Times::end_call(const trace::Item& item) {
   const Record& record = *item.record;
   auto found = threads_.find(record.thread);
-  if (found == threads_.end() || found->second.position != record.w[0]) return;
+  const auto& w = record.as<Kind::CallEnd>();
+  if (found == threads_.end() || found->second.position != w.position) return;
   Pending& pending = found->second;
   pending.position = UINT64_MAX;
-  const std::uint64_t begin = record.w[1];
-  const std::uint64_t end = record.w[2];
+  const std::uint64_t begin = w.made;
+  const std::uint64_t end = w.returned;
   if (item.cancelled || begin == 0 || end < begin) return;
   note_moment(begin);
   note_moment(end);
@@ -99,7 +100,7 @@ void Times::end_call(const trace::Item& item) {
   ++totals_.calls;
   totals_.blocked_ms += ms(end - begin);
   if (pending.last_sync != UINT64_MAX && pending.last_sync >= judged_)
-    syncs_[pending.last_sync - judged_].until = record.w[0];
+    syncs_[pending.last_sync - judged_].until = w.position;
   pending.last_sync = judged_ + syncs_.size();
   syncs_.push_back(
       {.position = item.position, .begin = begin, .end = end, .site = pending.site, .thread = record.thread});
@@ -123,11 +124,12 @@ std::size_t Times::first_after(std::uint64_t position) const {
 }
 
 void Times::add_time(const Record& record) {
-  const std::uint64_t start = record.w[1];
-  const std::uint64_t end = record.w[2];
+  const auto& w = record.as<Kind::GpuTime>();
+  const std::uint64_t start = w.start;
+  const std::uint64_t end = w.end;
   if (start == 0 || end < start) return;
-  const std::size_t after = first_after(record.w[0]);
-  if (after == 0 || ops_[after - 1].position != record.w[0]) {
+  const std::size_t after = first_after(w.position);
+  if (after == 0 || ops_[after - 1].position != w.position) {
     ++totals_.late;
     return;
   }

@@ -43,6 +43,10 @@
 #include <cstddef>
 #include <cstdint>
 
+namespace streamsan::ordering {
+enum class MemoryKind : std::uint8_t;
+}
+
 namespace streamsan::trace {
 
 inline constexpr std::uint64_t kMagic = 0x31656361'72747353ull;  // "Sstrace1"
@@ -132,116 +136,10 @@ enum class State : std::uint32_t {
   Cancelled = 2,  ///< the real call failed: it had no effect
 };
 
-/// What a record says. `w` below are Record::w; "ctx" is the raw CUcontext current at the call (0: unknown or not
-/// needed); "stream" is the raw handle as passed, with 0 already resolved by the symbol to 1 (legacy) or 2
-/// (per-thread). Sizes are bytes, addresses raw.
+/// What a record says: see records.def, which has the words of each kind.
 enum class Kind : std::uint8_t {
-  Pad = 0,  ///< filler before a chunk boundary
-  // Definitions: made before the first record that refers to them, by the same thread.
-  Module,    ///< w0 load bias, w1 lowest mapped address, w2 highest; continuation: path, then build-id bytes
-             ///< w3 length of path, w4 length of build-id
-  Stack,     ///< w0 stack id, w1 number of frames, w2 number of Python frames (0 before format 5); continuation: return
-             ///< addresses, innermost first, then the ids of the Python frames, innermost first. They come behind and
-             ///< not in between: where a frame of the interpreter stands for one of Python's the recorder does not know
-  Function,  ///< w0 function id, w1 raw CUfunction, w2 length of name; continuation: mangled name (cut at 2,000 bytes)
-  Unmodelled,  ///< w0 calls counted so far (a later record of the same symbol replaces it); w1 length; w2 1 if the
-               ///< table does not have the name; continuation: symbol. Written when the count of a function with
-               ///< EffectKind::Later reaches a power of two, and at exit for each of them that was called, and for each
-               ///< function called that the table does not have
-  Message,     ///< w0 length; continuation: text of a warning of the recorder
-
-  // Operations and their neighbours.
-  Launch,  ///< w0 stream, w1 ctx, w2 function id, w3 number of device threads, w4 hash of all argument bytes and
-           ///< of grid and block, w5 number of pointer words; continuation: pointer words, see pointer_word(), and
-           ///< with kHasFootprint one word more: the id of a Footprint
-           ///< flags: kProgrammatic, kHasFootprint, kMeasured, kWaits
-  Copy,    ///< w0 stream, w1 ctx, w2 dst, w3 src, w4 width in bytes, w5 1 if a shape follows, else 0
-           ///< flags: direction and form; continuation if w5 != 0: dst pitch, src pitch, height, dst slice bytes,
-           ///< src slice bytes, depth, unused, unused. A side that is an array has address 0
-  Fill,    ///< w0 stream, w1 ctx, w2 dst, w3 width in bytes, w4 pitch, w5 height; flags: form
-  HostFunction,    ///< w0 stream, w1 ctx
-  StreamAction,    ///< w0 stream, w1 ctx
-  StreamJoinsAll,  ///< w0 stream, w1 ctx
-  Alloc,           ///< w0 address, w1 bytes, w2 ordering::MemoryKind, w3 stream (DeviceAsync), w4 ctx
-                   ///< flags: kVariable
-  Free,            ///< w0 address, w1 bytes or 0, w2 FreeKind, w3 stream (FreeKind::Async), w4 ctx
-  StreamCreate,   ///< w0 handle, w1 1 if non-blocking, w2 ctx, w3 unique id (cuStreamGetId); also written when a handle
-                  ///< is met whose creation was not seen
-  StreamDestroy,  ///< w0 handle
-  EventCreate,    ///< w0 handle, w1 flags
-  EventDestroy,   ///< w0 handle
-  EventRecord,    ///< w0 stream, w1 ctx, w2 event, w3 flags
-  EventWait,      ///< w0 stream, w1 ctx, w2 event, w3 flags
-  SyncStream,     ///< w0 stream, w1 ctx; the snapshot: the edge to the host is at CallEnd
-  SyncEvent,      ///< w0 event
-  SyncContext,    ///< w0 ctx
-  CallEnd,        ///< a blocking call of this thread has returned: w0 position of its record. Cancelled: it failed
-                  ///< format 4: w1 and w2 when it was made and when it had returned, CLOCK_MONOTONIC nanoseconds; 0: not
-                  ///< told
-  QueryStream,    ///< w0 stream, w1 ctx: the query succeeded
-  QueryEvent,     ///< w0 event: the query succeeded
-  CaptureBegin,   ///< w0 stream, w1 ctx
-  CaptureEnd,     ///< w0 stream, w1 ctx, w2 graph handle or 0
-  GraphInstantiate,  ///< w0 exec handle, w1 graph handle
-  GraphLaunch,       ///< w0 stream, w1 ctx, w2 exec handle
-  Unload,            ///< w0 module or library handle
-  ContextDestroy,    ///< w0 ctx
-  Init,              ///< cuInit succeeded
-  NameStream,        ///< w0 handle, w1 length; continuation: name
-
-  // Definitions again; trace format 2.
-  Footprint,  ///< the bytes a launch touched: w0 footprint id, w1 number of pieces here, w2 FootprintFlags, w3 1 if
-              ///< more pieces follow in a further record of the same id; continuation: the pieces, kPieceWords each,
-              ///< see Piece
-  Arguments,  ///< what a launch was given, for those who can compute its bytes from its code: w0 hash (w4 of the
-              ///< Launch), w1 function id, w2 number of argument bytes; continuation: 3 words grid x | y << 32, grid z
-              ///< | block x << 32, block y | block z << 32, then the bytes, each parameter at its offset
-
-  // What the host does to memory that is lent to the GPU, and what the program tells by annotations; trace format 3.
-  HostAccess,  ///< the host touched memory while an operation that uses it was perhaps under way: w0 address, w1 bytes,
-               ///< w2 AccessWay, w3 1 if it wrote, w4 length of name; continuation: for AccessWay::Call the function of
-               ///< libc that was called. The stack ends where the access is made. Written before the access
-  HostFree,    ///< host memory that is not CUDA's to free goes away: w0 address, w1 bytes, w2 HostFreeWay, w3 length of
-               ///< name; continuation: the function of libc that was called. Written before it goes
-  BlockAlloc,  ///< a pool of the program hands out a block: w0 address, w1 bytes, w2 stream, w3 ctx; flags: kOnHost,
-               ///< kUntold
-  BlockFree,   ///< a block goes back to its pool: w0 address, w1 bytes or 0, w2 stream, w3 ctx; flags: kOnHost, kUntold
-  BlockUse,    ///< the pool knows that the block is used in one more stream (record_stream): w0 address, w1 unused,
-               ///< w2 stream, w3 ctx
-  Signal,      ///< what was submitted to the stream up to now comes before what follows the next Await of the object:
-               ///< w0 stream, w1 ctx, w2 object; flags: kOnHost
-  Await,       ///< w0 stream, w1 ctx, w2 object; flags: kOnHost
-  NameMemory,  ///< w0 address, w1 length; continuation: name
-  CallFailed,  ///< a call that would have made work or order did not: w0 stream, or 0 if it has none or none that is
-               ///< known, w1 ctx, w2 event, executable graph, kernel handle (CUfunction or CUkernel) or address (what a
-               ///< copy or fill writes, what FreeAsync frees) or 0, w3 CUresult. The row is that of the call. Follows
-               ///< what the call itself left: a cancelled record, a cancelled CallEnd. Not all are written of a row
-               ///< that fails often
-
-  // For those who ask which synchronisation is needed, and what it costs; trace format 4. ClockRead and HostIdle only
-  // with the option syncs, GpuTime only with timings.
-  ClockRead,  ///< the thread read a clock right after a blocking call, with no call of CUDA's in between: w0 length of
-              ///< name; continuation: the function of libc that was called
-  EventTime,  ///< the time between two events was asked for: w0 first event, w1 second event
-  HostIdle,   ///< the host has not touched memory that an operation used (if the operation only reads it: has not
-              ///< written it) since that was submitted; the whole range was protected: w0 address, w1 bytes, w2 position
-              ///< of the operation's record, w3 0: written when an operation has taken the memory over that whoever
-              ///< needs the first to be done must wait for as well, when it ends, or when the process does: no touch of
-              ///< the host's needs to wait for that operation. w3 1: until now; the HostAccess that follows is the first
-              ///< touch, none before it was missed, and those after it may be. At most one of each for an operation and a
-              ///< range, no more after w3 0. No call: may stand in the middle of one of its thread
-  GpuTime,    ///< when an operation ran on the GPU: w0 position of its record, w1 start, w2 end, CLOCK_MONOTONIC
-              ///< nanoseconds. Written long after the operation, by no thread of the program (thread 0); of some there
-              ///< is none, of a call that made several operations perhaps several: from the first start to the last end
-
-  // A definition; trace format 5.
-  PythonFrame,  ///< a line of Python that a call stack goes through: w0 id, w1 line or 0, w2 length of the function's
-                ///< name (with its class from Python 3.11 on; cut at its end at kMostPythonFunction bytes), w3 length
-                ///< of the file's name (cut at its beginning at kMostPythonFile bytes); continuation: both, in UTF-8
-
-  // A definition; trace format 6.
-  Context,  ///< a context was current to a thread for the first time: w0 ctx, w1 ordinal of its device. Perhaps behind
-            ///< the first record that refers to it
+#define SS_RECORD(kind_, ...) kind_,
+#include "records.def"
 };
 
 inline constexpr std::size_t kMostPythonFunction = 1000;
@@ -260,13 +158,18 @@ enum class HostFreeWay : std::uint32_t {
   Frame,  ///< the function whose local variable it was has returned
 };
 
-inline constexpr Kind kLastKind = Kind::Context;
+enum class Role : std::uint8_t {
+  Definition,  ///< no operation, but something later records refer to
+  Call,        ///< a call of the driver
+  Remark,      ///< anything else
+};
+inline constexpr Role kRoles[] = {
+#define SS_RECORD(kind_, role_, ...) Role::role_,
+#include "records.def"
+};
+inline constexpr std::size_t kKinds = sizeof kRoles / sizeof kRoles[0];
 
-/// Is the record no operation, but something later records refer to?
-constexpr bool is_definition(Kind kind) {
-  return (kind >= Kind::Module && kind <= Kind::Message) || kind == Kind::Footprint || kind == Kind::Arguments ||
-         kind == Kind::PythonFrame || kind == Kind::Context;
-}
+constexpr bool is_definition(Kind kind) { return kRoles[static_cast<std::size_t>(kind)] == Role::Definition; }
 
 /// A set of bytes that a kernel touches in one way: `slices` times `rows` runs of `width` bytes, the rows `pitch`
 /// apart, the slices `slice_pitch`. As it stands in the continuation of a Footprint record: six words, in this order.
@@ -297,10 +200,26 @@ inline constexpr std::size_t kPieceWords = 6;
 static_assert(sizeof(Piece) == kPieceWords * 8);
 inline constexpr std::size_t kMostPiecesPerRecord = kMaxContinuations * kContinuationWords / kPieceWords;
 
-/// Words in front of the bytes of an Arguments record.
-inline constexpr std::size_t kExtentWords = 3;
+/// Form of a copy whose bytes are not in one run: the continuation of a Copy record.
+struct [[gnu::may_alias]] Shape {
+  std::uint64_t dst_pitch;  ///< bytes from row to row
+  std::uint64_t src_pitch;
+  std::uint64_t height;
+  std::uint64_t dst_slice;  ///< bytes from slice to slice
+  std::uint64_t src_slice;
+  std::uint64_t depth;
+  std::uint64_t unused[2];
+};
+static_assert(sizeof(Shape) == kSlotBytes);
 
-/// w2 of a Footprint record.
+/// Grid and block of a launch, in front of the bytes of an Arguments record.
+struct [[gnu::may_alias]] Extent {
+  std::uint32_t grid[3];
+  std::uint32_t block[3];
+};
+inline constexpr std::size_t kExtentWords = sizeof(Extent) / 8;
+
+/// Footprint: footprint_flags.
 enum FootprintFlags : std::uint64_t {
   kIncomplete = 1,  ///< the kernel may have touched more: its pointers count as inferred accesses beside the pieces
 };
@@ -326,6 +245,44 @@ inline constexpr std::uint16_t kUntold = 2;    ///< BlockFree: the stream was no
                                                ///< the BlockFree of such a block
 inline constexpr std::uint16_t kImplicitStream = 16;  ///< the program passed 0 or the function has no stream argument
 
+/// A word of a record that holds a value of an enumeration.
+template <class Enum>
+struct [[gnu::may_alias]] WordOf {
+  std::uint64_t raw;  ///< of a damaged trace any number
+
+  WordOf() = default;
+  // It is the value: NOLINTBEGIN(google-explicit-constructor)
+  constexpr WordOf(Enum value) : raw(static_cast<std::uint64_t>(value)) {}
+  constexpr operator Enum() const { return static_cast<Enum>(raw); }
+  // NOLINTEND(google-explicit-constructor)
+};
+template <class Type>
+struct WordType {
+  using type = WordOf<Type>;
+};
+template <>
+struct WordType<std::uint64_t> {
+  using type = std::uint64_t;
+};
+
+/// The words of a kind of record by their names. They lie on Record::w, which is what may_alias allows.
+template <Kind kKind>
+struct Words;
+#define SS_RECORD(kind_, ...) \
+  template <>                 \
+  struct [[gnu::may_alias]] Words<Kind::kind_> {
+#define SS_WORD(type_, name_, ...) WordType<type_>::type name_;
+#define SS_END(...) \
+  }                 \
+  ;
+#include "records.def"
+
+/// What all kinds begin with that are of a stream.
+struct [[gnu::may_alias]] InStream {
+  std::uint64_t stream;
+  std::uint64_t context;
+};
+
 struct Record {
   std::atomic<std::uint32_t> state;  ///< State
   Kind kind;
@@ -335,6 +292,21 @@ struct Record {
   std::uint16_t thread;  ///< small number of the host thread, from 1; 0: none; 0xffff: 65,535th and later
   std::uint32_t stack;   ///< id of a Stack record; 0: not captured
   std::uint64_t w[kRecordWords];
+
+  /// The words by the names that the kind has for them. The caller knows the kind.
+  template <Kind kKind>
+  Words<kKind>& as() {
+    static_assert(sizeof(Words<kKind>) <= sizeof w);
+    return *reinterpret_cast<Words<kKind>*>(w);
+  }
+  template <Kind kKind>
+  const Words<kKind>& as() const {
+    static_assert(sizeof(Words<kKind>) <= sizeof w);
+    return *reinterpret_cast<const Words<kKind>*>(w);
+  }
+  /// Of the kinds that begin with stream and context.
+  InStream& in_stream() { return *reinterpret_cast<InStream*>(w); }
+  const InStream& in_stream() const { return *reinterpret_cast<const InStream*>(w); }
 };
 static_assert(sizeof(Record) == kSlotBytes);
 

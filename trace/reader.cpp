@@ -24,41 +24,27 @@ namespace {
 
 std::string errno_text(int error) { return std::generic_category().message(error); }
 
+/// Is there room for all these? No sum is formed that could wrap around.
+template <class... Lengths>
+bool fits(std::uint64_t room, Lengths... lengths) {
+  return ((lengths <= room && (room -= lengths, true)) && ...);
+}
+
 /// Do the lengths a record states fit in its continuation? Also the place where absurd counts are caught.
 bool lengths_fit(const Record& record) {
-  const std::uint64_t words = std::uint64_t{record.continuations} * kContinuationWords;
-  const std::uint64_t bytes = words * sizeof(std::uint64_t);
+  const std::uint64_t bytes = std::uint64_t{record.continuations} * kSlotBytes;
   switch (record.kind) {
-    case Kind::Module:
-      return record.w[3] <= bytes && record.w[4] <= bytes - record.w[3];
-    case Kind::Stack:
-      return record.w[1] <= words && record.w[2] <= words - record.w[1];
-    case Kind::PythonFrame:
-      return record.w[2] <= bytes && record.w[3] <= bytes - record.w[2];
-    case Kind::Function:
-      return record.w[2] <= bytes;
-    case Kind::Unmodelled:
-    case Kind::NameStream:
-    case Kind::NameMemory:
-      return record.w[1] <= bytes;
-    case Kind::HostAccess:
-      return record.w[4] <= bytes;
-    case Kind::HostFree:
-      return record.w[3] <= bytes;
-    case Kind::Message:
-    case Kind::ClockRead:
-      return record.w[0] <= bytes;
-    case Kind::Launch:
-      return record.w[5] + (record.flags & kHasFootprint ? 1 : 0) <= words && record.w[5] <= words;
-    case Kind::Footprint:
-      return record.w[1] <= kMostPiecesPerRecord && record.w[1] * kPieceWords <= words;
-    case Kind::Arguments:
-      return words >= kExtentWords && record.w[2] <= bytes - kExtentWords * sizeof(std::uint64_t);
-    case Kind::Copy:
-      return record.w[5] <= 1 && record.w[5] * kContinuationWords <= words;
-    default:
-      return true;
+#define SS_RECORD(kind_, ...)  \
+  case Kind::kind_: {          \
+    [[maybe_unused]] const Words<Kind::kind_>& w = record.as<Kind::kind_>();
+#define SS_TAIL(text_, fits_) \
+    if (!(fits_)) return false;
+#define SS_END(...) \
+    return true;    \
   }
+#include "trace/records.def"
+  }
+  return true;
 }
 
 constexpr char kCorruptHeader[] = "its header is corrupt";
@@ -269,7 +255,7 @@ Step Reader::next(Item& item) {
       continue;
     }
     if (state != State::Published && state != State::Cancelled) return corrupt("unknown state");
-    if (record.kind > kLastKind) return corrupt("unknown kind");
+    if (static_cast<std::size_t>(record.kind) >= kKinds) return corrupt("unknown kind");
     std::uint64_t slots = 1u + record.continuations;
     if (within + slots > kChunkSlots) return corrupt("it reaches over the end of its chunk");
     if (position_ + slots > slots_available_) {

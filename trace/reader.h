@@ -44,6 +44,9 @@ struct Item {
   const Record* record = nullptr;          ///< its `api` is a row of api::kRows, or see Functions::here()
   std::string_view foreign;                ///< the function that was called, if it has no row here; else empty
   std::span<const std::uint64_t> payload;  ///< the words of its continuation slots
+  /// A Copy's, if it has one.
+  [[nodiscard]] const Shape& shape() const { return *reinterpret_cast<const Shape*>(payload.data()); }
+
   bool cancelled = false;                  ///< only CallEnd is yielded when cancelled: the blocking call failed
 };
 

@@ -43,15 +43,16 @@ void CUDA_CB compare_content(void* data) {
   auto& watched = *static_cast<Watched*>(data);
   const ContentHash::Piece changed = watched.content.first_changed();
   Slot slot = changed.bytes && watched.epoch == process_epoch() ? reserve(0) : Slot{};
+  auto& w = slot.record->as<trace::Kind::HostAccess>();
   if (slot) {
     slot.record->kind = trace::Kind::HostAccess;
     slot.record->api = watched.api;
     slot.record->thread = watched.thread;
     slot.record->stack = watched.stack;
-    slot.record->w[0] = changed.begin;
-    slot.record->w[1] = changed.bytes;
-    slot.record->w[2] = static_cast<std::uint64_t>(trace::AccessWay::Content);
-    slot.record->w[3] = 1;
+    w.address = changed.begin;
+    w.bytes = changed.bytes;
+    w.way = trace::AccessWay::Content;
+    w.writes = 1;
     publish(slot);
   }
   watched.taken.store(false, std::memory_order_release);

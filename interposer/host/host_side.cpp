@@ -5,7 +5,6 @@
 #include <cuda.h>
 
 #include <cstring>
-#include <string_view>
 
 #include "interposer/driver.h"
 #include "interposer/host/libc_frames.h"
@@ -20,22 +19,24 @@ namespace {
 
 using trace::Kind;
 
-StreamArgument stream_of(const CallWords& call) { return {call.w[0], call.w[1], 0}; }
+StreamArgument stream_of(const CallWords& call) { return {call.in_stream().stream, call.in_stream().context, 0}; }
 
 bool is_asynchronous(const CallWords& call) { return (call.flags & trace::kAsyncForm) != 0; }
 
 /// Bytes from the first to behind the last that one side of a copy touches.
 std::uint64_t extent(const CallWords& call, std::uint64_t pitch, std::uint64_t slice) {
-  if (call.w[5] == 0) return call.w[4];
-  const std::uint64_t rows = call.shape[2];
-  const std::uint64_t slices = call.shape[5];
-  return call.w[4] + (rows > 1 ? (rows - 1) * pitch : 0) + (slices > 1 ? (slices - 1) * slice : 0);
+  const auto& w = call.as<Kind::Copy>();
+  if (w.shaped == 0) return w.width;
+  const std::uint64_t rows = call.shape.height;
+  const std::uint64_t slices = call.shape.depth;
+  return w.width + (rows > 1 ? (rows - 1) * pitch : 0) + (slices > 1 ? (slices - 1) * slice : 0);
 }
 
 void lend_side(const CallWords& call, std::uint64_t begin, std::uint64_t bytes, LoanUse use, bool pageable,
                const void* callers_stack) {
   // Between the rows of a shape lie bytes that it does not touch.
-  lend(begin, bytes, use, stream_of(call), pageable, {.position = call.position, .touches_all = call.w[5] == 0});
+  lend(begin, bytes, use, stream_of(call), pageable,
+       {.position = call.position, .touches_all = call.as<Kind::Copy>().shaped == 0});
   if (pageable && options().host_frees) note_stack_loan(reinterpret_cast<const void*>(begin), bytes, callers_stack);
 }
 
@@ -43,41 +44,42 @@ void note_copy(const CallWords& call, const void* callers_stack) {
   const auto direction = static_cast<api::Direction>(call.flags >> trace::kDirectionShift & 7);
   const bool host_dst = direction == api::Direction::DeviceToHost;
   const bool host_src = direction == api::Direction::HostToDevice;
+  const auto& w = call.as<Kind::Copy>();
   if (!is_asynchronous(call)) {
     // R-CPY-01..05: where the host takes part it has waited for the stream.
-    if (host_dst || host_src || near_host_memory(call.w[2]) || near_host_memory(call.w[3]))
-      stream_waited_for(stream_of(call));
+    if (host_dst || host_src || near_host_memory(w.dst) || near_host_memory(w.src)) stream_waited_for(stream_of(call));
     return;
   }
   // Where the call does not say which side is on the host: an address far from every allocation is pageable.
   const bool by_address = direction == api::Direction::ByAddress || direction == api::Direction::Array;
-  lend_side(call, call.w[2], extent(call, call.shape[0], call.shape[3]), LoanUse::Writes,
-            host_dst || (by_address && !may_be_pointer(call.w[2])), callers_stack);
-  lend_side(call, call.w[3], extent(call, call.shape[1], call.shape[4]), LoanUse::Reads,
-            host_src || (by_address && !may_be_pointer(call.w[3])), callers_stack);
+  lend_side(call, w.dst, extent(call, call.shape.dst_pitch, call.shape.dst_slice), LoanUse::Writes,
+            host_dst || (by_address && !may_be_pointer(w.dst)), callers_stack);
+  lend_side(call, w.src, extent(call, call.shape.src_pitch, call.shape.src_slice), LoanUse::Reads,
+            host_src || (by_address && !may_be_pointer(w.src)), callers_stack);
 }
 
 void note_fill(const CallWords& call) {
-  const std::uint64_t rows = call.w[4] ? call.w[5] : 1;
-  const std::uint64_t bytes = call.w[3] + (rows > 1 ? (rows - 1) * call.w[4] : 0);
+  const auto& w = call.as<Kind::Fill>();
+  const std::uint64_t rows = w.pitch ? w.height : 1;
+  const std::uint64_t bytes = w.width + (rows > 1 ? (rows - 1) * w.pitch : 0);
   // The synchronous form does not wait either, except for pinned memory (R-CPY-50), where it costs nothing to ask.
-  lend(call.w[2], bytes, LoanUse::Writes, stream_of(call), false,
-       {.position = call.position, .touches_all = rows <= 1});
+  lend(w.dst, bytes, LoanUse::Writes, stream_of(call), false, {.position = call.position, .touches_all = rows <= 1});
 }
 
 /// The context whose memory goes away with the call; 0: it may live on.
 std::uint64_t dying_context(const CallWords& call) {
-  const std::string_view base = api::kRows[call.api].base;
-  if (base == "cuCtxDestroy") return call.w[0];
+  const api::ContextEnd ends = api::kRows[call.api].effect.ends;
+  if (ends == api::ContextEnd::Given) return call.as<Kind::ContextDestroy>().context;
   // Of a device: of the one whose primary context is current, as cudaDeviceReset() is used.
-  return base == "cuDevicePrimaryCtxReset" || is_exiting() ? current_context() : 0;
+  return ends == api::ContextEnd::Primary || is_exiting() ? current_context() : 0;
 }
 
 void note_allocation(const CallWords& call) {
   using ordering::MemoryKind;
-  const auto kind = static_cast<MemoryKind>(call.w[2]);
+  const auto& w = call.as<Kind::Alloc>();
+  const MemoryKind kind = w.memory;
   if (kind == MemoryKind::Pinned || kind == MemoryKind::Registered || kind == MemoryKind::Managed)
-    host_memory_given(kind, call.w[0], call.w[1], call.w[4]);
+    host_memory_given(kind, w.address, w.bytes, w.context);
 }
 
 }  // namespace
@@ -89,7 +91,7 @@ CallWords::CallWords(const Slot& slot) : empty(!slot) {
   api = slot.record->api;
   position = slot.position;
   std::memcpy(w, slot.record->w, sizeof w);
-  if (kind == Kind::Copy && w[5]) std::memcpy(shape, slot.continuation(), sizeof shape);
+  if (kind == Kind::Copy && as<Kind::Copy>().shaped) std::memcpy(&shape, slot.continuation(), sizeof shape);
 }
 
 void look_at_devices() {
@@ -110,8 +112,8 @@ void look_at_devices() {
 
 void host_side_before(const CallWords& call) {
   if (call.empty) return;
-  if (call.kind == Kind::Free && static_cast<trace::FreeKind>(call.w[2]) != trace::FreeKind::Async) {
-    host_memory_going(call.w[0]);
+  if (call.kind == Kind::Free && call.as<Kind::Free>().way != trace::FreeKind::Async) {
+    host_memory_going(call.as<Kind::Free>().address);
   } else if (call.kind == Kind::ContextDestroy) {
     end_loans_with_context(dying_context(call));
   } else if (call.kind == Kind::Unload) {
@@ -129,15 +131,15 @@ void host_side_after(const CallWords& call, const void* callers_stack) {
     case Kind::Alloc:
       return note_allocation(call);
     case Kind::EventRecord:
-      return event_recorded(call.w[2], stream_of(call));
+      return event_recorded(call.as<Kind::EventRecord>().event, stream_of(call));
     case Kind::SyncStream:
     case Kind::QueryStream:
       return stream_waited_for(stream_of(call));
     case Kind::SyncEvent:
     case Kind::QueryEvent:
-      return event_waited_for(call.w[0]);
+      return event_waited_for(call.as<Kind::SyncEvent>().event);
     case Kind::SyncContext:
-      return context_waited_for(call.w[0]);
+      return context_waited_for(call.as<Kind::SyncContext>().context);
     default:
       return;
   }

@@ -4,8 +4,8 @@
 // of the call, so that nothing is decoded twice.
 #pragma once
 
-#include "trace/format.h"
 #include "interposer/writer.h"
+#include "trace/format.h"
 
 namespace streamsan::recorder {
 
@@ -19,7 +19,14 @@ struct CallWords {
   std::uint64_t position = 0;
   std::uint16_t flags = 0;
   std::uint64_t w[trace::kRecordWords] = {};
-  std::uint64_t shape[trace::kContinuationWords] = {};  ///< of a Copy
+  trace::Shape shape{};  ///< of a Copy
+
+  /// As in the record itself.
+  template <trace::Kind kKind>
+  [[nodiscard]] const trace::Words<kKind>& as() const {
+    return *reinterpret_cast<const trace::Words<kKind>*>(w);
+  }
+  [[nodiscard]] const trace::InStream& in_stream() const { return *reinterpret_cast<const trace::InStream*>(w); }
 };
 
 /// After cuInit: may pages be protected from the host without the devices noticing? Not where a device goes by the host's

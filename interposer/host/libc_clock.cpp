@@ -27,9 +27,9 @@ void clock_was_read(const char* function, const void* frame) {
   forget_wait();
   if (!recording()) return;
   const int kept = errno;
-  const std::uint64_t words[trace::kRecordWords] = {};
-  write_text_record(trace::Kind::ClockRead, words, 0, function, std::strlen(function), nullptr, 0,
-                    capture_stack(frame));
+  using Words = trace::Words<trace::Kind::ClockRead>;
+  write_text<trace::Kind::ClockRead>({}, &Words::name_bytes, function, std::strlen(function), nullptr, 0,
+                                     capture_stack(frame));
   errno = kept;
 }
 

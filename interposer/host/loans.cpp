@@ -10,8 +10,8 @@
 #include "interposer/hot.h"
 #include "interposer/process.h"
 #include "interposer/stack.h"
-#include "trace/format.h"
 #include "interposer/writer.h"
+#include "trace/format.h"
 
 namespace streamsan::recorder {
 
@@ -155,9 +155,9 @@ bool make_accessible(std::uint64_t begin, std::uint64_t end, bool writes, bool b
   return matters;
 }
 
-void write_record(trace::Kind kind, const std::uint64_t (&words)[trace::kRecordWords], unsigned length_word,
-                  const char* name, std::uint32_t stack) {
-  write_text_record(kind, words, length_word, name, std::strlen(name), nullptr, 0, stack);
+template <trace::Kind kKind>
+void write_record(const trace::Words<kKind>& words, const char* name, std::uint32_t stack) {
+  write_text<kKind>(words, &trace::Words<kKind>::name_bytes, name, std::strlen(name), nullptr, 0, stack);
 }
 
 }  // namespace
@@ -173,10 +173,10 @@ void IdleMemory::write() {
     if (!slot) continue;
     slot.record->kind = trace::Kind::HostIdle;
     slot.record->thread = thread_number();
-    slot.record->w[0] = idle.begin;
-    slot.record->w[1] = idle.end - idle.begin;
-    slot.record->w[2] = idle.position;
-    slot.record->w[3] = idle.until_touched;
+    slot.record->as<trace::Kind::HostIdle>().address = idle.begin;
+    slot.record->as<trace::Kind::HostIdle>().bytes = idle.end - idle.begin;
+    slot.record->as<trace::Kind::HostIdle>().position = idle.position;
+    slot.record->as<trace::Kind::HostIdle>().until_touched = idle.until_touched;
     publish(slot);
   }
 }
@@ -265,9 +265,9 @@ void before_host_call(const void* begin, std::size_t bytes, bool writes, const c
     matters = make_accessible(address, address + bytes, writes, by_program);
   }
   if (!matters || !recording() || !by_program) return;
-  write_record(trace::Kind::HostAccess,
-               {address, bytes, static_cast<std::uint64_t>(trace::AccessWay::Call), writes ? 1u : 0u}, 4, function,
-               capture_stack(frame));
+  write_record<trace::Kind::HostAccess>(
+      {.address = address, .bytes = bytes, .way = trace::AccessWay::Call, .writes = writes ? 1u : 0u}, function,
+      capture_stack(frame));
 }
 
 void before_host_free(const void* begin, std::size_t bytes, trace::HostFreeWay way, const char* function,
@@ -286,8 +286,8 @@ void before_host_free(const void* begin, std::size_t bytes, trace::HostFreeWay w
     unguard_pages(address, address + bytes);
   }
   if (!lent || !recording() || (frame && is_in_call(frame))) return;
-  write_record(trace::Kind::HostFree, {address, bytes, static_cast<std::uint64_t>(way)}, 3, function,
-               frame ? capture_stack(frame) : 0);
+  write_record<trace::Kind::HostFree>({.address = address, .bytes = bytes, .way = way}, function,
+                                      frame ? capture_stack(frame) : 0);
 }
 
 void before_host_mapping(const void* begin, std::size_t bytes) {
@@ -318,9 +318,9 @@ bool host_touched(std::uint64_t address, bool wrote, bool counts, std::uint64_t 
     matters = make_accessible(address, address + 1, wrote, counts);
   }
   if (!matters || !counts) return true;
-  write_record(trace::Kind::HostAccess,
-               {address, 1, static_cast<std::uint64_t>(trace::AccessWay::Instruction), wrote ? 1u : 0u}, 4, "",
-               capture_interrupted_stack(pc));
+  write_record<trace::Kind::HostAccess>(
+      {.address = address, .bytes = 1, .way = trace::AccessWay::Instruction, .writes = wrote ? 1u : 0u}, "",
+      capture_interrupted_stack(pc));
   return true;
 }
 

@@ -80,7 +80,7 @@ TEST_F(SettledLoans, AKernelTakesNothingOver) {
   end_loans_with_process();
   const auto records = take_records();
   ASSERT_EQ(records.size(), 1u);
-  EXPECT_EQ(records[0].w[2], 8u);
+  EXPECT_EQ(records[0].as<trace::Kind::HostIdle>().position, 8u);
 }
 
 TEST_F(SettledLoans, ALargeOneIsSeenButNotIdle) {
@@ -180,7 +180,7 @@ TEST_F(SettledLoans, StandBackWhenTheTableIsFull) {
     lend(address(memory_) + (8 + i / 32) * kPageBytes + 8 * i, 4, LoanUse::Reads, kOther, false);
   EXPECT_TRUE(readable(memory_));
   end_loans_with_process();
-  for (const auto& record : take_records()) EXPECT_NE(record.w[2], kFirst.position);
+  for (const auto& record : take_records()) EXPECT_NE(record.as<trace::Kind::HostIdle>().position, kFirst.position);
 }
 
 }  // namespace

@@ -139,10 +139,10 @@ class SettledLoans : public Loans {
   }
   void expect_idle(const testing::KeptRecord& record, const Operation& operation, bool until_touched) {
     EXPECT_EQ(record.kind, trace::Kind::HostIdle);
-    EXPECT_EQ(record.w[0], address(memory_) + 16);
-    EXPECT_EQ(record.w[1], 3 * kPageBytes);
-    EXPECT_EQ(record.w[2], operation.position);
-    EXPECT_EQ(record.w[3], until_touched ? 1u : 0u);
+    EXPECT_EQ(record.as<trace::Kind::HostIdle>().address, address(memory_) + 16);
+    EXPECT_EQ(record.as<trace::Kind::HostIdle>().bytes, 3 * kPageBytes);
+    EXPECT_EQ(record.as<trace::Kind::HostIdle>().position, operation.position);
+    EXPECT_EQ(record.as<trace::Kind::HostIdle>().until_touched, until_touched ? 1u : 0u);
   }
   void expect_silence() { EXPECT_TRUE(take_records().empty()); }
 };

@@ -12,6 +12,12 @@ namespace streamsan::testing {
 struct KeptRecord {
   trace::Kind kind;
   std::uint64_t w[trace::kRecordWords];
+
+  /// As in the record itself.
+  template <trace::Kind kKind>
+  [[nodiscard]] const trace::Words<kKind>& as() const {
+    return *reinterpret_cast<const trace::Words<kKind>*>(w);
+  }
 };
 
 /// What was published since the last call.

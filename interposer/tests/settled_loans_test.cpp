@@ -22,8 +22,8 @@ TEST_F(SettledLoans, StayGuardedUntilTheFirstTouch) {
   ASSERT_EQ(records.size(), 2u);
   expect_idle(records[0], kFirst, true);
   EXPECT_EQ(records[1].kind, trace::Kind::HostAccess);
-  EXPECT_EQ(records[1].w[0], address(memory_ + 40));
-  EXPECT_EQ(records[1].w[3], 0u);
+  EXPECT_EQ(records[1].as<trace::Kind::HostAccess>().address, address(memory_ + 40));
+  EXPECT_EQ(records[1].as<trace::Kind::HostAccess>().writes, 0u);
   EXPECT_FALSE(any_loans());
   EXPECT_TRUE(writable(memory_) && writable(memory_ + 3 * kPageBytes));
   end_loans_with_process();
@@ -49,7 +49,7 @@ TEST_F(SettledLoans, ASourceMayBeReadOn) {
   const auto records = take_records();
   ASSERT_EQ(records.size(), 2u);
   expect_idle(records[0], kFirst, true);
-  EXPECT_EQ(records[1].w[3], 1u);
+  EXPECT_EQ(records[1].as<trace::Kind::HostAccess>().writes, 1u);
 }
 
 TEST_F(SettledLoans, ACallOfLibcIsATouch) {
@@ -58,7 +58,7 @@ TEST_F(SettledLoans, ACallOfLibcIsATouch) {
   const auto records = take_records();
   ASSERT_EQ(records.size(), 2u);
   expect_idle(records[0], kFirst, true);
-  EXPECT_EQ(records[1].w[2], static_cast<std::uint64_t>(trace::AccessWay::Call));
+  EXPECT_EQ(records[1].as<trace::Kind::HostAccess>().way, trace::AccessWay::Call);
   for (std::size_t page = 0; page < 4; ++page) EXPECT_TRUE(writable(memory_ + page * kPageBytes));
 }
 

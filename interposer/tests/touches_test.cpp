@@ -23,10 +23,10 @@ TEST_F(Loans, ATouchIsRecordedOnceAndGoesOn) {
   const auto records = take_records();
   ASSERT_EQ(records.size(), 1u);
   EXPECT_EQ(records[0].kind, trace::Kind::HostAccess);
-  EXPECT_EQ(records[0].w[0], address(memory_ + 40));
-  EXPECT_EQ(records[0].w[1], 1u);
-  EXPECT_EQ(records[0].w[2], static_cast<std::uint64_t>(trace::AccessWay::Instruction));
-  EXPECT_EQ(records[0].w[3], 1u);
+  EXPECT_EQ(records[0].as<trace::Kind::HostAccess>().address, address(memory_ + 40));
+  EXPECT_EQ(records[0].as<trace::Kind::HostAccess>().bytes, 1u);
+  EXPECT_EQ(records[0].as<trace::Kind::HostAccess>().way, trace::AccessWay::Instruction);
+  EXPECT_EQ(records[0].as<trace::Kind::HostAccess>().writes, 1u);
   // The next operation that uses it makes it worth a look again.
   lend_all(LoanUse::Writes);
   EXPECT_FALSE(readable(memory_));
@@ -55,11 +55,11 @@ TEST_F(Loans, SystemCallsFindTheirPages) {
   for (std::size_t page = 0; page < kPages; ++page) EXPECT_TRUE(writable(memory_ + page * kPageBytes));
   const auto records = take_records();
   ASSERT_EQ(records.size(), 1u);
-  EXPECT_EQ(records[0].w[0], address(memory_));
-  EXPECT_EQ(records[0].w[1], kBytes);
-  EXPECT_EQ(records[0].w[2], static_cast<std::uint64_t>(trace::AccessWay::Call));
-  EXPECT_EQ(records[0].w[3], 0u);
-  EXPECT_EQ(records[0].w[4], 5u);
+  EXPECT_EQ(records[0].as<trace::Kind::HostAccess>().address, address(memory_));
+  EXPECT_EQ(records[0].as<trace::Kind::HostAccess>().bytes, kBytes);
+  EXPECT_EQ(records[0].as<trace::Kind::HostAccess>().way, trace::AccessWay::Call);
+  EXPECT_EQ(records[0].as<trace::Kind::HostAccess>().writes, 0u);
+  EXPECT_EQ(records[0].as<trace::Kind::HostAccess>().name_bytes, 5u);
   before_host_call(memory_, kBytes, false, "write", __builtin_frame_address(0));
   EXPECT_TRUE(take_records().empty()) << "told already";
 }
@@ -84,7 +84,7 @@ TEST_F(Loans, PageableMemoryIsNotGuardedButItsEndIsTold) {
   const auto records = take_records();
   ASSERT_EQ(records.size(), 1u);
   EXPECT_EQ(records[0].kind, trace::Kind::HostFree);
-  EXPECT_EQ(records[0].w[1], kBytes);
+  EXPECT_EQ(records[0].as<trace::Kind::HostFree>().bytes, kBytes);
   EXPECT_FALSE(any_loans());
   lend(address(heap), kBytes, LoanUse::Reads, kStream, true);
   stream_waited_for(kStream);

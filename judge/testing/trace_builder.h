@@ -24,8 +24,8 @@
 #include <utility>
 #include <vector>
 
-#include "trace/format.h"
 #include "ordering/types.h"
+#include "trace/format.h"
 
 namespace streamsan::trace {
 

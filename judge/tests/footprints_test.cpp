@@ -110,16 +110,17 @@ TEST(Footprints, TheTableIsBounded) {
   trace::Record record{};
   const std::vector<std::uint64_t> payload(trace::kMostPiecesPerRecord * trace::kPieceWords);
   record.kind = trace::Kind::Footprint;
-  record.w[1] = trace::kMostPiecesPerRecord;
+  auto& w = record.as<trace::Kind::Footprint>();
+  w.pieces = trace::kMostPiecesPerRecord;
   const std::uint64_t fit = Footprints::kMostPiecesInAll / trace::kMostPiecesPerRecord;
-  for (record.w[0] = 0; record.w[0] < fit + 10; ++record.w[0]) table.add({.record = &record, .payload = payload});
+  for (w.id = 0; w.id < fit + 10; ++w.id) table.add({.record = &record, .payload = payload});
   EXPECT_TRUE(table.find(fit - 1));
   EXPECT_FALSE(table.find(fit + 5)) << "no room: the launch's pointers count";
-  record.w[0] = record.w[1] = 0;
+  w.id = w.pieces = 0;
   table.add({.record = &record, .payload = payload});
   EXPECT_TRUE(table.find(0)->pieces.empty());
-  record.w[0] = fit + 5;
-  record.w[1] = 1;
+  w.id = fit + 5;
+  w.pieces = 1;
   table.add({.record = &record, .payload = payload});
   EXPECT_TRUE(table.find(fit + 5)) << "what was replaced made room";
 }

@@ -9,13 +9,13 @@
 
 #include <random>
 
-#include "trace/reader.h"
 #include "judge/explain.h"
 #include "judge/hazards.h"
 #include "judge/judge.h"
 #include "judge/testing/trace_builder.h"
 #include "judge/tests/temporary_file.h"
 #include "judge/timeline.h"
+#include "trace/reader.h"
 
 namespace streamsan::judge {
 namespace {

@@ -9,12 +9,12 @@
 #include <string_view>
 #include <vector>
 
-#include "trace/reader.h"
 #include "judge/explain.h"
 #include "judge/hazards.h"
 #include "judge/judge.h"
 #include "judge/testing/trace_builder.h"
 #include "judge/tests/temporary_file.h"
+#include "trace/reader.h"
 
 namespace streamsan::judge {
 

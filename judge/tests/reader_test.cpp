@@ -69,11 +69,11 @@ TEST(Reader, YieldsRecordsInSlotOrderWithTheirPayload) {
   Item item;
   ASSERT_EQ(reader->next(item), Step::Record);
   EXPECT_EQ(item.record->kind, Kind::StreamCreate);
-  EXPECT_EQ(item.record->w[0], 0x1000u);
+  EXPECT_EQ(item.record->as<Kind::StreamCreate>().handle, 0x1000u);
   EXPECT_TRUE(item.payload.empty());
   ASSERT_EQ(reader->next(item), Step::Record);
   EXPECT_EQ(item.record->kind, Kind::Function);
-  EXPECT_EQ(payload_text(item.payload, 0, item.record->w[2]), "_Z1kPf");
+  EXPECT_EQ(payload_text(item.payload, 0, item.record->as<Kind::Function>().name_bytes), "_Z1kPf");
   ASSERT_EQ(reader->next(item), Step::Record);
   EXPECT_EQ(item.record->kind, Kind::Launch);
   EXPECT_EQ(item.record->thread, 1);
@@ -84,7 +84,7 @@ TEST(Reader, YieldsRecordsInSlotOrderWithTheirPayload) {
   std::uint64_t sync = item.position;
   ASSERT_EQ(reader->next(item), Step::Record);
   EXPECT_EQ(item.record->kind, Kind::CallEnd);
-  EXPECT_EQ(item.record->w[0], sync);
+  EXPECT_EQ(item.record->as<Kind::CallEnd>().position, sync);
   EXPECT_FALSE(item.cancelled);
   EXPECT_EQ(reader->next(item), Step::End);
   EXPECT_EQ(reader->next(item), Step::End) << "the end stays the end";
@@ -108,7 +108,7 @@ TEST(Reader, FunctionsAreFoundByTheNamesThatTheTraceCarries) {
   Item item;
   ASSERT_EQ(reader->next(item), Step::Record);
   EXPECT_EQ(item.record->api, api::Index::cuStreamCreate);
-  EXPECT_EQ(item.record->w[0], 0x1000u);
+  EXPECT_EQ(item.record->as<Kind::StreamCreate>().handle, 0x1000u);
   EXPECT_EQ(item.foreign, "");
   ASSERT_EQ(reader->next(item), Step::Record);
   EXPECT_GE(item.record->api, api::kRowCount);

@@ -8,10 +8,10 @@
 #include <memory>
 #include <string>
 
-#include "trace/reader.h"
 #include "judge/hazards.h"
 #include "judge/testing/trace_builder.h"
 #include "judge/tests/temporary_file.h"
+#include "trace/reader.h"
 
 namespace streamsan::judge {
 namespace {

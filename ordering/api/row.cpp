@@ -23,6 +23,8 @@ const Row* find_row(std::string_view symbol) {
   return row != std::end(kRows) && row->symbol == symbol ? row : nullptr;
 }
 
+bool is_of_graphs(std::string_view symbol) { return symbol.starts_with("cuGraph"); }
+
 std::string_view name(EffectKind kind) {
   switch (kind) {
     case EffectKind::Pass:

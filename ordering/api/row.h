@@ -15,7 +15,8 @@
 //   1. Add one SS_API row to cuda_api.def, in alphabetical order of the symbol. Traces carry the names of the rows: those
 //      that exist are read as before.
 //   2. Pick the effect builder below. If none fits, decide first whether the semantics are new: a new EffectKind needs
-//      a decoder in interposer/, a record kind in trace/format.h, and a rule in ordering/.
+//      a decoder in interposer/, a record kind in trace/records.def, and a rule in ordering/. What code outside of this
+//      folder asks of one function (does it prefetch? which context ends?) is a field of Effect, never its name.
 //   3. A function that orders or touches memory but is not modelled yet gets `later("...")`: it is forwarded, counted
 //      and named at the end of a run. If it may order work in a way that is then not seen, it gets `later_order("...")`:
 //      once it was called, findings are at most possible. A function without order and memory gets `pass("why")`.
@@ -109,6 +110,13 @@ enum class CallForm : std::uint8_t { Synchronous, Asynchronous };
 /// driver, which may hand it to another thread before we return (frees, destroys), or because it blocks.
 enum class RecordPoint : std::uint8_t { End, Begin };
 
+/// ContextDestroy: which context ends with the call.
+enum class ContextEnd : std::uint8_t {
+  Counted,  ///< the last of its references ends it: after this call it may live on
+  Given,    ///< the one that is given
+  Primary,  ///< that of the device that is given
+};
+
 struct Effect {
   EffectKind kind = EffectKind::Pass;
   Position object = kAbsent;  ///< the handle or pointer made (an out-parameter), destroyed, synchronised, launched or freed
@@ -128,6 +136,14 @@ struct Effect {
   RecordPoint point = RecordPoint::End;
   bool hides_order = false;   ///< Later: may make order that is not seen; a process that calls it has no certain findings
                               ///< from then on
+  ContextEnd ends = ContextEnd::Counted;
+  bool imported = false;      ///< EventCreate: another process has the event, too; what it does with it is not seen
+  bool prefetch = false;      ///< StreamAction: it only moves what everybody may touch as before
+  bool given_pool = false;    ///< AllocAsync: of a pool that is given, which may be another device's
+  bool managed = false;       ///< GlobalLookup: the variable is a __managed__ one; else the driver must be asked
+  bool makes_kernel = false;  ///< FunctionLookup: a CUkernel; else a CUfunction
+  bool asks_event_time = false;  ///< Pass: asks for the time between the events that are arguments 1 and 2. It is no
+                                 ///< order (R-EVT-10), but whoever waits in front of it may wait for the time only
   std::string_view why{};     ///< for Pass and Later: one clause, printed in the coverage page; else a remark, see noted()
 };
 
@@ -142,6 +158,9 @@ struct Row {
 // ---- effect builders, one for each kind --------------------------------------------------------------------------------
 
 constexpr Effect pass(std::string_view why) { return {.kind = EffectKind::Pass, .why = why}; }
+constexpr Effect event_time(std::string_view why) {
+  return {.kind = EffectKind::Pass, .asks_event_time = true, .why = why};
+}
 constexpr Effect later(std::string_view why) { return {.kind = EffectKind::Later, .why = why}; }
 /// Not modelled, and a program may rely on the order it makes.
 constexpr Effect later_order(std::string_view why) {
@@ -217,6 +236,9 @@ constexpr Effect alloc_managed(Position out, Position bytes) {
 constexpr Effect alloc_async(Position out, Position bytes, Position stream) {
   return {.kind = EffectKind::AllocAsync, .object = out, .bytes = bytes, .stream = stream};
 }
+constexpr Effect alloc_from_pool(Position out, Position bytes, Position stream) {
+  return {.kind = EffectKind::AllocAsync, .object = out, .bytes = bytes, .stream = stream, .given_pool = true};
+}
 constexpr Effect register_host(Position pointer, Position bytes) {
   return {.kind = EffectKind::Register, .object = pointer, .bytes = bytes};
 }
@@ -226,6 +248,10 @@ constexpr Effect map(Position address, Position bytes) {
 constexpr Effect import_memory(Position out) { return {.kind = EffectKind::Import, .object = out}; }
 constexpr Effect global_lookup(Position out, Position bytes_out) {
   return {.kind = EffectKind::GlobalLookup, .object = out, .bytes = bytes_out};
+}
+
+constexpr Effect managed_lookup(Position out, Position bytes_out) {
+  return {.kind = EffectKind::GlobalLookup, .object = out, .bytes = bytes_out, .managed = true};
 }
 
 constexpr Effect free_device(Position pointer) {
@@ -254,6 +280,10 @@ constexpr Effect stream_destroy(Position stream) {
 constexpr Effect event_create(Position out, Position flags) {
   return {.kind = EffectKind::EventCreate, .object = out, .flags = flags};
 }
+/// An event of another process.
+constexpr Effect event_import(Position out) {
+  return {.kind = EffectKind::EventCreate, .object = out, .imported = true};
+}
 constexpr Effect event_destroy(Position event) {
   return {.kind = EffectKind::EventDestroy, .object = event, .point = RecordPoint::Begin};
 }
@@ -281,6 +311,9 @@ constexpr Effect host_function(Position stream) {
   return {.kind = EffectKind::HostFunction, .stream = stream, .point = RecordPoint::Begin};
 }
 constexpr Effect stream_action(Position stream) { return {.kind = EffectKind::StreamAction, .stream = stream}; }
+constexpr Effect prefetch(Position stream) {
+  return {.kind = EffectKind::StreamAction, .stream = stream, .prefetch = true};
+}
 constexpr Effect stream_joins_all(Position stream) { return {.kind = EffectKind::StreamJoinsAll, .stream = stream}; }
 
 constexpr Effect capture_begin(Position stream) { return {.kind = EffectKind::CaptureBegin, .stream = stream}; }
@@ -298,12 +331,15 @@ constexpr Effect graph_launch(Position exec, Position stream) {
 constexpr Effect function_lookup(Position out, Position name, Position named_after = kAbsent) {
   return {.kind = EffectKind::FunctionLookup, .object = out, .src = named_after, .params = name};
 }
+constexpr Effect kernel_lookup(Position out, Position name) {
+  return {.kind = EffectKind::FunctionLookup, .object = out, .params = name, .makes_kernel = true};
+}
 constexpr Effect unload(Position handle) {
   return {.kind = EffectKind::Unload, .object = handle, .form = CallForm::Synchronous, .point = RecordPoint::Begin};
 }
-constexpr Effect context_destroy(Position handle) {
+constexpr Effect context_destroy(Position handle, ContextEnd ends = ContextEnd::Counted) {
   return {.kind = EffectKind::ContextDestroy, .object = handle, .form = CallForm::Synchronous,
-          .point = RecordPoint::Begin};
+          .point = RecordPoint::Begin, .ends = ends};
 }
 
 // ---- the table ----------------------------------------------------------------------------------------------------------
@@ -345,6 +381,9 @@ constexpr std::uint64_t api_table_hash() { return table_hash({kSymbols, kSymbolB
 
 /// The enumerator's name, for the coverage page and messages.
 std::string_view name(EffectKind kind);
+
+/// Does the function make or change graphs? Answered by the name, so also for one without a row.
+bool is_of_graphs(std::string_view symbol);
 
 /// Row of an export, or nullptr. Binary search: the table is sorted by symbol (checked by a static_assert in row.cpp).
 const Row* find_row(std::string_view symbol);

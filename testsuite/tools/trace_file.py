@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A second reader of trace/format.h, written from its text and not from its code, so that the suite does not
-ask the tool under test what the tool under test has recorded.
+"""A second reader of traces, so that the suite does not ask the tool under test what the tool under test has recorded.
+Only the words of the records and their names come from the same place, trace/records.def.
 """
 import collections
 import re
 import struct
 import sys
+import types
 
 HEADER, OLD_HEADER, SLOT = 65536, 4096, 64
 CARRIED = 3436  # FileHeader::header_bytes, functions_at, functions_bytes
 MAGIC = 0x3165636172747353
 PUBLISHED = 1
 
-Record = collections.namedtuple("Record", "kind api flags thread stack words payload")
+# `words` has the words by their names, `values` all six.
+Record = collections.namedtuple("Record", "kind api flags thread stack words values payload")
 
 
 def symbols(root, data):
@@ -31,11 +33,11 @@ def header_bytes(data):
     return struct.unpack_from("<I", data, CARRIED)[0] if version >= 7 else OLD_HEADER
 
 
-def kinds(root):
-    """The enumerators of trace::Kind, in order."""
-    with open(f"{root}/trace/format.h", encoding="utf-8") as text:
-        body = re.search(r"enum class Kind[^{]*\{(.*?)\n\};", text.read(), re.S).group(1)
-    return re.findall(r"^\s*(\w+)", re.sub(r"//.*", "", body).replace("= 0", ""), re.M)
+def layouts(root):
+    """[(kind, names of its words)] in the order of the kinds' numbers."""
+    with open(f"{root}/trace/records.def", encoding="utf-8") as text:
+        entries = re.findall(r"^SS_RECORD\((\w+), \w+, \d(.*?)^SS_END", text.read(), re.M | re.S)
+    return [(kind, re.findall(r"^SS_WORD\([\w:]+, (\w+)", words, re.M)) for kind, words in entries]
 
 
 def read(name):
@@ -62,9 +64,11 @@ def places(data):
 
 def records(root, name):
     """The published records of the trace, in order."""
-    names, data = kinds(root), read(name)
+    kinds, data = layouts(root), read(name)
     functions = symbols(root, data)
     for at in places(data):
         _, kind, continuations, api, flags, thread, stack = struct.unpack_from("<IBBHHHI", data, at)
-        yield Record(names[kind], functions[api], flags, thread, stack, struct.unpack_from("<6Q", data, at + 16),
+        name, words = kinds[kind]
+        values = struct.unpack_from("<6Q", data, at + 16)
+        yield Record(name, functions[api], flags, thread, stack, types.SimpleNamespace(**dict(zip(words, values))), values,
                      data[at + SLOT:at + SLOT * (1 + continuations)])

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Reads as much of a trace file as the suite needs: its used length, and how often each driver function was recorded.
 
-Written from trace/format.h and not shared with the product, so that the comparison with CUPTI does not rest
-on the judge's own reader. tests/test_trace.py compares the constants here with that header.
+Not shared with the product, so that the comparison with CUPTI does not rest on the judge's own reader. Only the words
+of the records come from the same place, trace/records.def; tests/test_trace.py compares the constants here with
+trace/format.h.
 """
 
 import collections
@@ -16,20 +17,17 @@ HEADER_BYTES = 65536
 OLD_HEADER_BYTES = 4096  # up to format 6
 SLOT_BYTES = 64
 PUBLISHED = 1
-KINDS = (
-    "Pad", "Module", "Stack", "Function", "Unmodelled", "Message", "Launch", "Copy", "Fill", "HostFunction",
-    "StreamAction", "StreamJoinsAll", "Alloc", "Free", "StreamCreate", "StreamDestroy", "EventCreate", "EventDestroy",
-    "EventRecord", "EventWait", "SyncStream", "SyncEvent", "SyncContext", "CallEnd", "QueryStream", "QueryEvent",
-    "CaptureBegin", "CaptureEnd", "GraphInstantiate", "GraphLaunch", "Unload", "ContextDestroy", "Init", "NameStream",
-    "Footprint", "Arguments", "HostAccess", "HostFree", "BlockAlloc", "BlockFree", "BlockUse", "Signal", "Await",
-    "NameMemory", "CallFailed", "ClockRead", "EventTime", "HostIdle", "GpuTime", "PythonFrame", "Context")
+_TRACE = Path(__file__).resolve().parents[3] / "trace"
+_ENTRIES = re.findall(r"^SS_RECORD\((\w+), \w+, \d(.*?)^SS_END", (_TRACE / "records.def").read_text(), re.M | re.S)
+KINDS = tuple(kind for kind, _ in _ENTRIES)
+WORDS = {kind: re.findall(r"^SS_WORD\([\w:]+, (\w+)", words, re.M) for kind, words in _ENTRIES}
 
 _HEADER = struct.Struct("<QIIQIIQQQQ")
 _RECORD = struct.Struct("<IBBH")
 _EXECUTABLE, _EXECUTABLE_BYTES = 80, 1024
 _COMMAND_LINE, _COMMAND_LINE_BYTES = 1104, 2048
 _CARRIED = 3436  # header_bytes, functions_at, functions_bytes; from format 7 on
-_OLD_FUNCTIONS = Path(__file__).resolve().parents[3] / "trace" / "old_functions.def"
+_OLD_FUNCTIONS = _TRACE / "old_functions.def"
 
 # Which kind of record the call itself makes, by the effect builder of its row in cuda_api.def. A call may write others
 # besides (a definition, a stream it meets for the first time); they carry its row too and are not counted. Functions
@@ -38,14 +36,15 @@ KIND_OF_EFFECT = {
     "launch": "Launch", "launch_config": "Launch", "copy": "Copy", "copy_async": "Copy", "copy_2d": "Copy",
     "copy_2d_async": "Copy", "copy_3d": "Copy", "copy_3d_async": "Copy", "fill": "Fill", "fill_async": "Fill",
     "fill_2d": "Fill", "fill_2d_async": "Fill", "alloc": "Alloc", "alloc_pitch": "Alloc", "alloc_host": "Alloc",
-    "alloc_managed": "Alloc", "alloc_async": "Alloc", "register_host": "Alloc", "free_device": "Free",
-    "free_host": "Free", "free_async": "Free", "unregister_host": "Free", "unmap": "Free", "map": "Alloc",
-    "stream_action": "StreamAction", "stream_joins_all": "StreamJoinsAll", "stream_create": "StreamCreate",
-    "stream_destroy": "StreamDestroy", "event_create": "EventCreate", "event_destroy": "EventDestroy",
-    "event_record": "EventRecord", "event_wait": "EventWait", "sync_stream": "SyncStream",
-    "sync_event": "SyncEvent", "sync_context": "SyncContext", "query_stream": "QueryStream",
-    "query_event": "QueryEvent", "host_function": "HostFunction", "capture_begin": "CaptureBegin",
-    "capture_end": "CaptureEnd", "graph_instantiate": "GraphInstantiate", "graph_launch": "GraphLaunch"}
+    "alloc_managed": "Alloc", "alloc_async": "Alloc", "alloc_from_pool": "Alloc", "register_host": "Alloc",
+    "free_device": "Free", "free_host": "Free", "free_async": "Free", "unregister_host": "Free", "unmap": "Free",
+    "map": "Alloc", "stream_action": "StreamAction", "prefetch": "StreamAction", "stream_joins_all": "StreamJoinsAll",
+    "stream_create": "StreamCreate", "stream_destroy": "StreamDestroy", "event_create": "EventCreate",
+    "event_import": "EventCreate", "event_destroy": "EventDestroy", "event_record": "EventRecord",
+    "event_wait": "EventWait", "sync_stream": "SyncStream", "sync_event": "SyncEvent", "sync_context": "SyncContext",
+    "query_stream": "QueryStream", "query_event": "QueryEvent", "host_function": "HostFunction",
+    "capture_begin": "CaptureBegin", "capture_end": "CaptureEnd", "graph_instantiate": "GraphInstantiate",
+    "graph_launch": "GraphLaunch"}
 
 
 class TraceError(Exception):
@@ -111,6 +110,11 @@ def records(data):
         position += SLOT_BYTES * slots
 
 
+def word_at(position, kind, name):
+    """Where a word of the record at `position` stands."""
+    return position + 16 + 8 * WORDS[kind].index(name)
+
+
 def without_places(data):
     """The used part of a trace, with the names of files in place of their paths: where the recording machine keeps its
     files and the user's command line are nobody's business, and no report needs them."""
@@ -127,12 +131,13 @@ def without_places(data):
     for position, state, kind, _, _ in records(data):
         if state != PUBLISHED or KINDS[kind] != "Module":
             continue
-        length, build_id = struct.unpack_from("<QQ", out, position + 16 + 3 * 8)
+        length, build_id = (struct.unpack_from("<Q", out, word_at(position, "Module", name))[0]
+                            for name in ("path_bytes", "build_id_bytes"))
         path = position + SLOT_BYTES
         identity = bytes(out[path + length : path + length + build_id])
         shorter = shorten(path, length)
         out[path + shorter : path + length + build_id] = identity.ljust(length + build_id - shorter, b"\0")
-        struct.pack_into("<Q", out, position + 16 + 3 * 8, shorter)
+        struct.pack_into("<Q", out, word_at(position, "Module", "path_bytes"), shorter)
     return bytes(out)
 
 

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What records.def makes: numbers that never change, views that lie on the words, and the page about the format.
+#include "trace/format.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace streamsan::trace {
+namespace {
+
+using Names = std::vector<std::string>;
+
+/// The names of each kind's words, by kind.
+std::vector<Names> layouts() {
+  std::vector<Names> out;
+#define SS_RECORD(...) out.emplace_back();
+#define SS_WORD(type_, name_, ...) out.back().push_back(#name_);
+#include "trace/records.def"
+  return out;
+}
+
+Names names(Kind kind) { return layouts()[static_cast<std::size_t>(kind)]; }
+
+// Traces that exist count by them.
+TEST(Format, TheNumbersOfKindsStay) {
+  EXPECT_EQ(static_cast<int>(Kind::Pad), 0);
+  EXPECT_EQ(static_cast<int>(Kind::Message), 5);
+  EXPECT_EQ(static_cast<int>(Kind::Copy), 7);
+  EXPECT_EQ(static_cast<int>(Kind::CallEnd), 23);
+  EXPECT_EQ(static_cast<int>(Kind::Footprint), 34);
+  EXPECT_EQ(static_cast<int>(Kind::CallFailed), 44);
+  EXPECT_EQ(static_cast<int>(Kind::Context), 50);
+  EXPECT_GE(kKinds, 51u);
+}
+
+TEST(Format, ARecordHasSixWordsAtMost) {
+  ASSERT_EQ(layouts().size(), kKinds);
+  for (const Names& each : layouts()) EXPECT_LE(each.size(), kRecordWords);
+}
+
+TEST(Format, ViewsLieOnTheWordsInTheirOrder) {
+  Record record{};
+  for (std::uint64_t i = 0; i < kRecordWords; ++i) record.w[i] = 10 + i;
+  const auto& copy = record.as<Kind::Copy>();
+  EXPECT_EQ(copy.stream, 10u);
+  EXPECT_EQ(copy.context, 11u);
+  EXPECT_EQ(copy.dst, 12u);
+  EXPECT_EQ(copy.src, 13u);
+  EXPECT_EQ(copy.width, 14u);
+  EXPECT_EQ(copy.shaped, 15u);
+  EXPECT_EQ(record.in_stream().context, 11u);
+  record.as<Kind::HostAccess>().way = AccessWay::Content;
+  EXPECT_EQ(record.w[2], static_cast<std::uint64_t>(AccessWay::Content));
+  EXPECT_EQ(record.as<Kind::HostAccess>().way, AccessWay::Content);
+}
+
+TEST(Format, WhatIsOfAStreamBeginsWithIt) {
+  for (const Kind kind :
+       {Kind::Launch, Kind::Copy, Kind::Fill, Kind::HostFunction, Kind::StreamAction, Kind::StreamJoinsAll,
+        Kind::EventRecord, Kind::EventWait, Kind::SyncStream, Kind::QueryStream, Kind::CaptureBegin, Kind::CaptureEnd,
+        Kind::GraphLaunch, Kind::Signal, Kind::Await, Kind::CallFailed}) {
+    const Names words = names(kind);
+    ASSERT_GE(words.size(), 2u);
+    EXPECT_EQ(words[0], "stream") << static_cast<int>(kind);
+    EXPECT_EQ(words[1], "context") << static_cast<int>(kind);
+  }
+}
+
+// One function writes or reads both.
+TEST(Format, PairsHaveTheSameWords) {
+  EXPECT_EQ(names(Kind::EventRecord), names(Kind::EventWait));
+  EXPECT_EQ(names(Kind::SyncEvent), names(Kind::QueryEvent));
+  EXPECT_EQ(names(Kind::BlockAlloc), names(Kind::BlockFree));
+  EXPECT_EQ(names(Kind::BlockAlloc), names(Kind::BlockUse));
+  EXPECT_EQ(names(Kind::Signal), names(Kind::Await));
+  EXPECT_EQ(names(Kind::Unload).size(), names(Kind::ContextDestroy).size());
+}
+
+TEST(Format, DefinitionsAreThoseThatLaterRecordsReferTo) {
+  for (const Kind kind : {Kind::Module, Kind::Stack, Kind::Function, Kind::Unmodelled, Kind::Message, Kind::Footprint,
+                          Kind::Arguments, Kind::PythonFrame, Kind::Context}) {
+    EXPECT_TRUE(is_definition(kind)) << static_cast<int>(kind);
+  }
+  for (const Kind kind : {Kind::Pad, Kind::Launch, Kind::NameStream, Kind::HostAccess, Kind::GpuTime}) {
+    EXPECT_FALSE(is_definition(kind)) << static_cast<int>(kind);
+  }
+}
+
+std::string contents(const char* path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::string output_of(const char* command) {
+  std::string out;
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> pipe(popen(command, "r"), pclose);
+  std::array<char, 4096> buffer;
+  for (std::size_t n; pipe && (n = std::fread(buffer.data(), 1, buffer.size(), pipe.get())) > 0;) {
+    out.append(buffer.data(), n);
+  }
+  return out;
+}
+
+TEST(Format, ThePageIsWhatTheDefinitionsPrint) {
+  const std::string printed = output_of("'" STREAMSAN_FORMAT_PRINTER "'");
+  ASSERT_FALSE(printed.empty());
+  EXPECT_TRUE(contents(STREAMSAN_FORMAT_PAGE) == printed)
+      << STREAMSAN_FORMAT_PAGE << " is not what records.def prints now: run `ninja trace-format`";
+}
+
+}  // namespace
+}  // namespace streamsan::trace

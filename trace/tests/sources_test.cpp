@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the sources must not do: index the words of a record by a number outside of trace/, and compare the name of a
+// driver function outside of ordering/api/.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <regex>
+#include <string>
+#include <vector>
+
+namespace streamsan {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// "file:line: text" of each line in the folders that the expression is found in.
+std::vector<std::string> lines_with(const std::regex& wanted, const std::vector<std::string>& folders,
+                                    bool with_tests = true) {
+  std::vector<std::string> out;
+  for (const std::string& folder : folders) {
+    for (const auto& entry : fs::recursive_directory_iterator(fs::path(STREAMSAN_SOURCE_DIR) / folder)) {
+      const std::string extension = entry.path().extension();
+      if (extension != ".cpp" && extension != ".h") continue;
+      const std::string name = entry.path();
+      if (!with_tests && (name.find("/tests/") != name.npos || name.find("/testing/") != name.npos)) continue;
+      std::ifstream file(entry.path());
+      std::string line;
+      for (int number = 1; std::getline(file, line); ++number) {
+        if (!std::regex_search(line, wanted)) continue;
+        out.push_back(entry.path().string() + ":" + std::to_string(number) + ": " + line);
+      }
+    }
+  }
+  return out;
+}
+
+std::string joined(const std::vector<std::string>& lines) {
+  std::string out;
+  for (const std::string& line : lines) out += line + "\n";
+  return out;
+}
+
+const std::regex kWordIndex(R"((^|[^\w])w\[\s*\d)");
+
+TEST(Sources, WordsOfRecordsHaveNames) {
+  EXPECT_EQ(joined(lines_with(kWordIndex, {"interposer", "judge", "cli", "report", "ordering"})), "")
+      << "use Record::as<Kind>()";
+}
+
+const std::regex kComparedName(
+    R"re([!=]= ?"cu[A-Z]|(starts_with|find|contains|compare)\("(cu[A-Z]|Ipc)|(kRow|row|api) [!=]= (api::)?Index::)re");
+
+// What is asked of a function is a field of its row.
+TEST(Sources, FunctionsAreNotToldApartByTheirNames) {
+  EXPECT_EQ(joined(lines_with(kComparedName, {"interposer", "judge", "cli", "report", "trace"}, false)), "")
+      << "add a field to api::Effect";
+}
+
+TEST(Sources, TheExpressionsFindWhatTheyLookFor) {
+  for (const char* line : {"row.base == \"cuCtxDestroy\"", "base != \"cuMemFree\"", "name.find(\"IpcOpen\")",
+                           "base.starts_with(\"cuGraph\")", "kRow == api::Index::cuLibraryGetKernel"}) {
+    EXPECT_TRUE(std::regex_search(line, kComparedName)) << line;
+  }
+  for (const char* line :
+       {"runtime ? \"cudaFree\" : \"cuMemFree\"", "name.starts_with(\"cuda\")", "driver_entry(api::Index::cuInit)"}) {
+    EXPECT_FALSE(std::regex_search(line, kComparedName)) << line;
+  }
+  EXPECT_NE(joined(lines_with(kComparedName, {"ordering/api"})), "") << "the table's own code may";
+  for (const char* line : {"x = record.w[0];", "w[ 3 ] = 1;", "item.record->w[5]"}) {
+    EXPECT_TRUE(std::regex_search(line, kWordIndex)) << line;
+  }
+  for (const char* line : {"row[0]", "w[length_word]", "view[2]"}) {
+    EXPECT_FALSE(std::regex_search(line, kWordIndex)) << line;
+  }
+  EXPECT_NE(joined(lines_with(kWordIndex, {"trace"})), "") << "the tests of trace/ may";
+}
+
+}  // namespace
+}  // namespace streamsan
