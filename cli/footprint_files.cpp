@@ -203,12 +203,12 @@ FoundFile beside(const std::string& preload, const char* name) {
 
 }  // namespace
 
-Surroundings::Surroundings(std::string program)
+Surroundings::Surroundings(std::string run)
     : environment([](const char* name) {
         const char* value = std::getenv(name);
         return std::string(value ? value : "");
       }),
-      program(std::move(program)) {
+      program(std::move(run)) {
   std::error_code error;
   self = fs::read_symlink("/proc/self/exe", error);
 }

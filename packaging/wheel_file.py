@@ -7,10 +7,26 @@ wheel: the time in it is that of SOURCE_DATE_EPOCH, or the first one that zip ca
 import base64
 import hashlib
 import os
+import re
 import stat
+import subprocess
 import time
 import zipfile
 from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def run(*command, **options):
+    print("+", *command, flush=True)
+    return subprocess.run([str(word) for word in command], check=True, **options)
+
+
+def project_version():
+    """As the CMake project has it, the only place."""
+    text = (ROOT / "CMakeLists.txt").read_text()
+    return re.search(r"project\(StreamSan VERSION ([0-9.]+)", text).group(1)
+
 
 
 class WheelFile:
@@ -30,6 +46,11 @@ class WheelFile:
             if file.is_symlink() or file.is_file():  # a zip has no links: their target is taken
                 executable = bool(file.stat().st_mode & stat.S_IXUSR)
                 self.add(Path(to) / file.relative_to(folder), file.read_bytes(), executable)
+
+    def add_package(self, folder):
+        """Python sources, with @VERSION@ replaced."""
+        for source in sorted(Path(folder).glob("*.py")):
+            self.add_text(f"{Path(folder).name}/{source.name}", source.read_text().replace("@VERSION@", self.version))
 
     def add_metadata(self, template, commands, licences):
         """`template`: METADATA with @VERSION@. `commands`: name to module:function. `licences`: name to file."""
