@@ -11,6 +11,11 @@ namespace streamsan::analyzer {
 
 using ir::OpKind;
 
+void Inspector::tell_belief(Hazard& hazard, ValueId one, ValueId other) const {
+  if (beliefs_ == nullptr || values_.proved_different(one, other)) return;
+  if (auto evidence = beliefs_->why(one, other)) hazard.evidence.push_back(std::move(*evidence));
+}
+
 void Inspector::tell_event(Hazard& hazard, OpIndex edge, ValueId event) const {
   const ir::Op& op = values_.op(edge);
   hazard.event = witness_.event(event, op.event, edge);

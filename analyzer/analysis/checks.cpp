@@ -45,6 +45,8 @@ const char* name(Level level) {
   switch (level) {
     case Level::Definite:
       return "definite";
+    case Level::Likely:
+      return "likely";
     case Level::Latent:
       return "latent";
     case Level::Maybe:

@@ -5,7 +5,9 @@
 // First what places hold (store.h), then what is pending (order.h), each over the blocks in reverse postorder until
 // nothing changes. The order is computed with the final stores: a value that turns out to be merged at a loop's head is
 // so from the first visit on, and no access is left in the state under a name that was right only for the first guess.
-// Then each op is looked at with the state before it (inspector.h).
+// Then each op is looked at with the state before it (inspector.h). Where accesses are kept from being a conflict only
+// by two names that may mean one stream, the order is computed again under what is believed of them (beliefs.h), and
+// looked at again.
 //
 // Ops age the state before they run (values.h): whatever an op in a loop made before becomes an older one. An edge to a
 // block ages what is merged there and comes with another value this time.
@@ -21,7 +23,9 @@
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <tuple>
 
+#include "analyzer/analysis/beliefs.h"
 #include "analyzer/analysis/inspector.h"
 #include "analyzer/analysis/order.h"
 #include "analyzer/analysis/store.h"
@@ -32,8 +36,12 @@ namespace {
 
 class Engine {
  public:
-  Engine(const ir::Function& function, const ir::Program& program, const EngineOptions& options)
-      : function_(function), options_(options), values_(function, program), states_(function.blocks.size()) {}
+  Engine(const ir::Function& function, const ir::Program& program, const EngineOptions& options, const Roles* roles)
+      : function_(function),
+        options_(options),
+        roles_(roles),
+        values_(function, program),
+        states_(function.blocks.size()) {}
 
   Verdict run() {
     number_blocks();
@@ -41,7 +49,14 @@ class Engine {
     order_to_fix_point();
     Verdict verdict;
     verdict.gave_up = gave_up_;
-    if (gave_up_.empty()) verdict.hazards = inspect();
+    if (gave_up_.empty()) {
+      std::optional<Beliefs> beliefs;
+      if (roles_ != nullptr) beliefs.emplace(values_, *roles_);
+      Inspector inspector(values_, sets_);
+      inspect(inspector, beliefs ? &*beliefs : nullptr);
+      verdict.hazards = inspector.take();
+      if (beliefs && inspector.undecided()) under(*beliefs, verdict.hazards);
+    }
     verdict.steps = steps_;
     return verdict;
   }
@@ -186,8 +201,50 @@ class Engine {
     return false;
   }
 
-  std::vector<Hazard> inspect() {
-    Inspector inspector(values_, sets_);
+  /// Adds what is found, and was not, where two streams are taken for two that nothing proves to be.
+  void under(Beliefs& beliefs, std::vector<Hazard>& hazards) {
+    beliefs.conclude();
+    values_.believe(&beliefs);
+    for (State& state : states_) {
+      state.ordered = false;
+      state.order = {};
+    }
+    ignores_ = false;
+    ignored_.clear();
+    order_to_fix_point();
+    if (gave_up_.empty()) {
+      Inspector inspector(values_, sets_, &beliefs);
+      inspect(inspector, nullptr);
+      add(inspector.take(), beliefs, hazards);
+    }
+    gave_up_.clear();
+    values_.believe(nullptr);
+  }
+
+  static void add(std::vector<Hazard> believed, const Beliefs& beliefs, std::vector<Hazard>& hazards) {
+    const auto same_site = [](const Where& a, const Where& b) {
+      return std::tie(a.site.file, a.site.line, a.site.column, a.site.begin) ==
+             std::tie(b.site.file, b.site.line, b.site.column, b.site.begin);
+    };
+    for (Hazard& hazard : believed) {
+      if (hazard.level == Level::Maybe || group(hazard.check) != Group::Correctness) continue;
+      const auto same = [&](const Hazard& known) {
+        return same_site(known.later.where, hazard.later.where) &&
+               known.earlier.has_value() == hazard.earlier.has_value() &&
+               (!known.earlier || same_site(known.earlier->where, hazard.earlier->where));
+      };
+      const auto sure = [&](const Hazard& known) { return same(known) && known.level != Level::Maybe; };
+      if (std::ranges::any_of(hazards, sure)) continue;
+      if (hazard.level == Level::Definite) hazard.level = Level::Likely;
+      if (hazard.evidence.empty())
+        if (auto evidence = beliefs.any()) hazard.evidence.push_back(std::move(*evidence));
+      if (hazard.evidence.empty()) continue;
+      std::erase_if(hazards, same);
+      hazards.push_back(std::move(hazard));
+    }
+  }
+
+  void inspect(Inspector& inspector, Beliefs* beliefs) {
     for (std::uint32_t block : sequence_) {
       if (!states_[block].ordered) continue;
       Store store = states_[block].store;
@@ -196,17 +253,18 @@ class Engine {
       for (std::uint32_t i = 0; i < function_.blocks[block].ops.size(); ++i) {
         const OpIndex index = values_.first_op(block) + i;
         age(store, &order, index);
+        if (beliefs != nullptr) beliefs->see(values_, store, index);
         inspector.at(store, order, block, i);
         order.apply(values_, sets_, store, index);
         if (ignores_) order.drop(ignored_);
         store.apply(values_, index);
       }
     }
-    return inspector.take();
   }
 
   const ir::Function& function_;
   const EngineOptions& options_;
+  const Roles* roles_;
   Values values_;
   Sets sets_;
   std::vector<State> states_;
@@ -221,10 +279,11 @@ class Engine {
 
 }  // namespace
 
-Verdict analyze(const ir::Function& function, const ir::Program& program, const EngineOptions& options) {
+Verdict analyze(const ir::Function& function, const ir::Program& program, const EngineOptions& options,
+                const Roles* roles) {
   if (function.blocks.empty()) return {};
   if (!function.incomplete.empty()) return {.hazards = {}, .gave_up = function.incomplete};
-  return Engine(function, program, options).run();
+  return Engine(function, program, options, roles).run();
 }
 
 }  // namespace streamsan::analyzer

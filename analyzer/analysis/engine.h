@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analyzer/analysis/hazard.h"
+#include "analyzer/analysis/roles.h"
 #include "analyzer/ir/ir.h"
 
 namespace streamsan::analyzer {
@@ -28,6 +29,8 @@ struct Verdict {
 inline constexpr const char* kNoStepsLeft = "the steps that one file may take are used up";
 
 /// `function` is closed: the inliner has removed every Call and Return (inline.h).
-Verdict analyze(const ir::Function& function, const ir::Program& program, const EngineOptions& options = {});
+/// `roles`: what the program does with its streams; nullptr: nothing is believed and nothing is Likely.
+Verdict analyze(const ir::Function& function, const ir::Program& program, const EngineOptions& options = {},
+                const Roles* roles = nullptr);
 
 }  // namespace streamsan::analyzer

@@ -36,10 +36,12 @@ Group group(Check check);
 /// How sure a hazard is.
 enum class Level : std::uint8_t {
   Definite,  ///< on no path that leads here is there an order
+  Likely,    ///< the same, if two handles are two that the code treats as two: `evidence` says where
   Latent,    ///< only behaviour that today's driver shows and no document promises makes an order (docs/model.md)
   Maybe,     ///< on some path there is no order, or two names may mean one thing
 };
-const char* name(Level level);  ///< "definite", "latent", "maybe": stable; values of the option Levels
+inline constexpr Level kLevels[] = {Level::Definite, Level::Likely, Level::Latent, Level::Maybe};
+const char* name(Level level);  ///< "definite", "likely", "latent", "maybe": stable; values of the option Levels
 
 /// A site with the way to it, outermost call last, copied out of the Function.
 struct Where {
@@ -62,6 +64,12 @@ struct Deed {
   ir::Mode mode = ir::Mode::Unknown;
   ir::Work work = ir::Work::Other;
   Thing stream;
+};
+
+/// What speaks for something that is not certain.
+struct Evidence {
+  std::string what;  ///< a sentence: "stream 'copy' waits for work of stream 'compute' here"
+  Where where;
 };
 
 /// Why there is no order between `earlier` and `later`.
@@ -87,17 +95,22 @@ enum class Cause : std::uint8_t {
 ///   AsyncCopyLifetime        later: the end; detail: how, "goes out of scope", "is resized", "is freed by free";
 ///                            buffer.name empty: a temporary
 ///   PrematureFree            later: the free (stream, if it has one); earlier: the use. With detail "use after free":
-///                            later: the use; earlier: the free
+///                            later: the use; earlier: the free. "captured": the use is part of a graph
 ///   MissingRecordStream      later: the release, later.stream: the stream the tensor was allocated on;
 ///                            earlier: the use
 ///   EventWaitWithoutRecord   without `earlier`: later: a wait or synchronisation; event; later.stream: who waits, if
-///                            any. detail "another device": edge is a record that fails
+///                            any. detail "another device": edge is a record that fails; "nowhere": nothing records
+///                            it; "own stream": the waiter has recorded it itself at edge, and the work that it seems
+///                            to be meant for is evidence
+///   EventNeverWaited         later: the record, with stream; event
 ///   EventRerecord            later: the second record; earlier: the first, both with streams; event; edge: later wait
 ///   HandleUseAfterDestroy    later: the use; earlier: the destruction; event.name, or else later.stream.name: the
 ///                            handle
 ///   CaptureUnsafeCall        later: the call; earlier: the begin of the capture, with the captured stream;
-///                            detail: a clause why, "it synchronises the host"; may be empty
+///                            detail: a clause why, "it synchronises the host"; may be empty; "not joined": the end of
+///                            a capture that work on another stream, edge, does not come back to
 ///   EventTimingMisuse        later: the call; event; detail: "no timing", "not recorded" or "not complete"
+///   OmittedStream          later: the work; detail: the name of the stream that the function works on; evidence
 ///   ImplicitDefaultStream    later: the work; detail: the name of the stream in scope; edge: its creation
 ///   DeviceWideSync           later: the synchronisation; later.stream: the only stream with work that can be in
 ///   flight;
@@ -119,6 +132,7 @@ struct Hazard {
   std::optional<Where> edge;  ///< the misplaced, missing or useless edge that exists, see Cause
   std::string rule;       ///< Latent: id of the ordering rule leaned on, "R-ALC-02". Definite race: the one by which
                           ///< `earlier`, a synchronous call, returns before it is done
+  std::vector<Evidence> evidence;  ///< Likely: at least one
   std::string condition;  ///< Maybe: under what, "'a' and 'b' are one buffer"; empty: on some path
   std::string detail;     ///< what a check needs besides, see below
   std::string function;   ///< name of the function analysed, and its USR

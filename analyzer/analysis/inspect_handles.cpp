@@ -65,6 +65,37 @@ void Inspector::wait() {
     hazard.earlier = witness_.deed(state->record, state->stream);
     hazard.event = witness_.event(event, op_->event, index_);
     raise({.hazard = std::move(hazard), .later = index_, .earlier = state->record});
+    missed_join(event, waiter, *state);
+  }
+}
+
+void Inspector::missed_join(ValueId event, ValueId waiter, const EventState& state) {
+  // Another stream was made to wait for this one, has worked since, and this one never waits for it.
+  for (const auto& [fork, work] : order_->busy()) {
+    if (fork == kUnknown || !values_.precise(fork) || values_.must_equal(fork, waiter)) continue;
+    OpIndex forked = kNoOp;
+    bool joined = false;
+    for (const auto& [op, edge] : order_->edges()) {
+      if (values_.must_equal(edge.stream, fork) && values_.must_equal(edge.recorded_on, waiter)) forked = op;
+      joined = joined || (values_.may_equal(edge.stream, waiter) && values_.may_equal(edge.recorded_on, fork));
+    }
+    if (forked == kNoOp || work < forked) continue;
+    if (!values_.certainly_different(fork, waiter)) {
+      undecided_ = true;
+      continue;
+    }
+    if (joined) continue;
+    Hazard hazard = start(Check::EventWaitWithoutRecord, Level::Definite);
+    hazard.later = witness_.deed(index_, waiter);
+    hazard.event = witness_.event(event, op_->event, index_);
+    hazard.detail = "own stream";
+    hazard.edge = witness_.where(state.record);
+    const std::string name = witness_.stream(fork, values_.op(work).stream, work).name;
+    hazard.evidence.push_back(
+        {"this work" + (name.empty() ? std::string() : " on stream '" + name + "'") + " is not waited for",
+         witness_.where(work)});
+    tell_belief(hazard, fork, waiter);
+    return raise({.hazard = std::move(hazard), .later = index_});
   }
 }
 
@@ -138,6 +169,20 @@ void Inspector::capture() {
     return values_.op(known.second).detail == "relaxed";
   });
   switch (op_->kind) {
+    case OpKind::CaptureEnd: {
+      if (order_->capturing() != Tri::All || all.size() < 2) return;
+      const auto begin = std::ranges::find_if(
+          all, [this](const auto& known) { return values_.op(known.second).kind == OpKind::CaptureBegin; });
+      if (begin == all.end() || order_->unjoined().empty()) return;
+      const auto& [fork, work] = *order_->unjoined().begin();
+      Hazard hazard = start(Check::CaptureUnsafeCall, Level::Definite);
+      hazard.later = witness_.deed(index_, fork);
+      hazard.later.stream = witness_.stream(fork, values_.op(work).stream, work);
+      hazard.detail = "not joined";
+      hazard.earlier = witness_.deed(begin->second, begin->first);
+      hazard.edge = witness_.where(work);
+      return raise({.hazard = std::move(hazard), .later = index_, .earlier = begin->second});
+    }
     case OpKind::SyncDevice:
       return unsafe("it synchronises the device");
     case OpKind::SyncStream:

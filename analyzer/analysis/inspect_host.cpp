@@ -9,6 +9,7 @@
 // A tensor returns to its allocator at the end of its last owner and is given out again in the order of the stream it
 // was allocated on. What other streams do to it must be known to the allocator (record_stream) or be over.
 #include "analyzer/analysis/inspector.h"
+#include "analyzer/ir/walk.h"
 
 namespace streamsan::analyzer {
 
@@ -25,7 +26,10 @@ void Inspector::host_access() {
     if (op_->name.empty() && (kind == MemoryKind::Device || kind == MemoryKind::DeviceAsync)) continue;
     for (const Pending& earlier : order_->pending()) {
       if (earlier.access >= kEventRecord || !related(values_, earlier.memory, mine->memory)) continue;
-      if (sets_.has(earlier.must, kHost)) continue;
+      if (sets_.has(earlier.must, kHost)) {
+        note_calm(earlier);
+        continue;
+      }
       const Sure meet = host_overlap(values_, earlier, *mine);
       const Sure fight = conflict(earlier.mode, access.mode);
       if (meet == Sure::No || fight == Sure::No) continue;
@@ -40,6 +44,7 @@ void Inspector::host_access() {
       hazard.buffer = witness_.memory(mine->memory, access.memory, index_);
       hazard.buffer.memory_kind = kind;
       explain(hazard, earlier, kUnknown);
+      undecided_ = undecided_ || hazard.level == Level::Maybe;
       if (hazard.level == Level::Maybe && !sets_.has(earlier.may, kHost))
         hazard.condition = "both use the same part of '" + hazard.buffer.name + "'";
       raise({.hazard = std::move(hazard),
@@ -55,6 +60,9 @@ void Inspector::host_access() {
 void Inspector::end_of_memory() {
   const ValueId memory = span_of(values_, store_->evaluate(values_, op_->source)).memory;
   if (memory == kUnknown || memory == kNull) return;
+  if (const auto captured = order_->captured_memory().find(memory);
+      captured != order_->captured_memory().end() && graph_survives())
+    release_captured(memory, captured->second);
   if (op_->tensor) return release_tensor(memory);
   std::optional<MemoryKind> kind = op_->memory;
   const auto made_as = values_.memory_kind(memory);
@@ -65,13 +73,37 @@ void Inspector::end_of_memory() {
   release_by_host(memory, kind);
 }
 
+bool Inspector::graph_survives() const {
+  const ir::Function& function = values_.function();
+  for (const ir::Block& block : function.blocks)
+    for (const ir::Op& op : block.ops) {
+      if (op.kind != ir::OpKind::Fresh || op.target == ir::kNoPlace) continue;
+      if (function[op.target].type != ir::TypeKind::Graph) continue;
+      const ir::Root root = ir::root(function, op.target);
+      if (root.through_pointer || !ir::is_own(function[root.place])) return true;
+    }
+  return false;
+}
+
+void Inspector::release_captured(ValueId memory, OpIndex use) {
+  Hazard hazard = start(Check::PrematureFree, Level::Definite);
+  hazard.detail = "captured";
+  hazard.later = witness_.deed(index_, kUnknown);
+  hazard.earlier = witness_.deed(use, kUnknown);
+  hazard.buffer = witness_.memory(memory, op_->source, index_);
+  raise({.hazard = std::move(hazard), .later = index_, .earlier = use, .memory = memory});
+}
+
 void Inspector::release_tensor(ValueId memory) {
   const ValueId home = store_->stream(values_, op_->stream);
   if (home == kUnknown) return;
   const SetId kept = order_->kept(memory);
   for (const Pending& earlier : order_->pending()) {
     if (earlier.access >= kEventRecord || !related(values_, earlier.memory, memory)) continue;
-    if (values_.must_equal(earlier.stream, home) || Order::surely_before(values_, sets_, earlier.must, home)) continue;
+    if (values_.must_equal(earlier.stream, home) || Order::surely_before(values_, sets_, earlier.must, home)) {
+      note_calm(earlier);
+      continue;
+    }
     const auto keeps = [&](std::uint32_t stream) { return values_.may_equal(ValueId{stream}, earlier.stream); };
     if (std::any_of(sets_[kept].begin(), sets_[kept].end(), keeps)) continue;
     const bool definite =
@@ -81,6 +113,8 @@ void Inspector::release_tensor(ValueId memory) {
     hazard.earlier = witness_.deed(earlier);
     hazard.buffer = witness_.memory(memory, op_->source, index_);
     explain(hazard, earlier, home);
+    tell_belief(hazard, earlier.stream, home);
+    undecided_ = undecided_ || !definite;
     raise({.hazard = std::move(hazard),
            .later = index_,
            .earlier = earlier.op,
@@ -96,8 +130,10 @@ void Inspector::release_in_order(ValueId memory) {
   if (stream == kUnknown) return;
   for (const Pending& earlier : order_->pending()) {
     if (earlier.access == kEventRecord || !related(values_, earlier.memory, memory)) continue;
-    if (values_.must_equal(earlier.stream, stream) || Order::surely_before(values_, sets_, earlier.must, stream))
+    if (values_.must_equal(earlier.stream, stream) || Order::surely_before(values_, sets_, earlier.must, stream)) {
+      note_calm(earlier);
       continue;
+    }
     const bool definite = values_.certainly_different(earlier.stream, stream) &&
                           !Order::perhaps_before(values_, sets_, earlier.may, stream);
     Hazard hazard = start(Check::PrematureFree, !definite       ? Level::Maybe
@@ -108,6 +144,8 @@ void Inspector::release_in_order(ValueId memory) {
     hazard.earlier = witness_.deed(earlier);
     hazard.buffer = witness_.memory(memory, op_->source, index_);
     explain(hazard, earlier, stream);
+    tell_belief(hazard, earlier.stream, stream);
+    undecided_ = undecided_ || !definite;
     raise({.hazard = std::move(hazard),
            .later = index_,
            .earlier = earlier.op,
@@ -131,7 +169,11 @@ void Inspector::release_by_host(ValueId memory, std::optional<MemoryKind> kind) 
   }
   for (const Pending& earlier : order_->pending()) {
     if (earlier.access >= kRelease || earlier.access == kEventRecord || earlier.access == kAllocation) continue;
-    if (!related(values_, earlier.memory, memory) || sets_.has(earlier.must, kHost)) continue;
+    if (!related(values_, earlier.memory, memory)) continue;
+    if (sets_.has(earlier.must, kHost)) {
+      note_calm(earlier);
+      continue;
+    }
     const std::optional<Rule> rule = leans ? leans : earlier.leans;
     Hazard hazard = start(ends_quietly ? Check::AsyncCopyLifetime : Check::PrematureFree, sets_.has(earlier.may, kHost)
                                                                                               ? Level::Maybe
@@ -150,6 +192,7 @@ void Inspector::release_by_host(ValueId memory, std::optional<MemoryKind> kind) 
       if (temporary) hazard.buffer.name.clear();
     }
     explain(hazard, earlier, kUnknown);
+    undecided_ = undecided_ || hazard.level == Level::Maybe;
     raise({.hazard = std::move(hazard),
            .later = index_,
            .earlier = earlier.op,

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "analyzer/analysis/inspector.h"
+#include "analyzer/ir/polynomial.h"
 
 namespace streamsan::analyzer {
 
@@ -25,7 +26,7 @@ bool Inspector::one_kernel_on_parts(const Pending& mine, const Pending& earlier)
   const ir::Op &now = *op_, &before = values_.op(earlier.op);
   if (now.work != ir::Work::Kernel || before.work != ir::Work::Kernel || now.name != before.name) return false;
   if (mine.arguments != earlier.arguments) return true;
-  const bool same_op = mine.op == earlier.op;
+  const bool same_op = values_.origin(mine.op) == values_.origin(earlier.op);
   // Equal texts are equal values only within one run of one function.
   const bool one_run = !same_op && !values_.of_a_callee(index_) && !values_.of_a_callee(earlier.op);
   if (!values_.precise(mine.arguments) && !one_run) return true;
@@ -34,6 +35,32 @@ bool Inspector::one_kernel_on_parts(const Pending& mine, const Pending& earlier)
     if (same_op ? offset != ir::kNoExpr && !values_.function()[offset].constant
                 : offset != before.accesses[i].memory.offset)
       return true;
+  }
+  return false;
+}
+
+bool Inspector::begins_at_base(const Pending& earlier) const {
+  // `buf + i * n` of a loop that counts from 0: its first round is at the begin of the buffer.
+  const Key& offset = values_[earlier.offset];
+  for (std::size_t i = 0; i < offset.values.size(); ++i) {
+    const Value& counter = values_[offset.values[i]];
+    if (counter.kind != Value::Kind::Merge) continue;
+    const Location& variable = values_[counter.location];
+    if (variable.kind != Location::Kind::Root) continue;
+    bool from_zero = false;
+    for (OpIndex op = 0; op < values_.op_count(); ++op) {
+      const ir::Op& set = values_.op(op);
+      if (set.kind != ir::OpKind::Assign || set.target != variable.root) continue;
+      if (set.source.kind == ir::Operand::Kind::Number && values_.function()[set.source.offset].constant == 0)
+        from_zero = true;
+    }
+    if (!from_zero) continue;
+    const std::string name = "$" + std::to_string(i);
+    const auto steps = ir::Polynomial::parse(offset.text, [](std::string_view word) { return std::string(word); });
+    if (!steps || steps->terms().empty()) continue;
+    const bool vanishes = std::ranges::all_of(
+        steps->terms(), [&](const auto& term) { return std::ranges::find(term.first, name) != term.first.end(); });
+    if (vanishes) return true;
   }
   return false;
 }
@@ -53,9 +80,12 @@ void Inspector::race(const ir::Access& access, const Pending& mine, const Pendin
   if (values_.must_equal(earlier.stream, mine.stream) ||
       Order::surely_before(values_, sets_, earlier.must, mine.stream)) {
     if (earlier.access == kRelease) use_after_free(access, mine, earlier);
-    return;
+    return note_calm(earlier);
   }
-  const Sure meet = overlap(values_, earlier, mine);
+  Sure meet = overlap(values_, earlier, mine);
+  if (meet == Sure::Maybe && mine.offset == kWhole && earlier.memory == mine.memory && !inside_same_loop(earlier) &&
+      begins_at_base(earlier))
+    meet = Sure::Yes;
   const Sure fight = conflict(earlier.mode, mine.mode);
   if (meet == Sure::No || fight == Sure::No) return;
 
@@ -74,6 +104,8 @@ void Inspector::race(const ir::Access& access, const Pending& mine, const Pendin
   hazard.earlier = witness_.deed(earlier);
   hazard.buffer = witness_.memory(mine.memory, access.memory, index_);
   explain(hazard, earlier, mine.stream);
+  tell_belief(hazard, earlier.stream, mine.stream);
+  undecided_ = undecided_ || (hazard.level == Level::Maybe && meet == Sure::Yes && fight == Sure::Yes);
   if (!differ && !ordered_somewhere) {
     hazard.condition = "'" + hazard.later.stream.name + "' and '" + hazard.earlier->stream.name + "' are two streams";
   } else if (perhaps_ordered && !ordered_somewhere) {

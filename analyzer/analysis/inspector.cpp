@@ -17,6 +17,7 @@ void Inspector::at(const Store& store, const Order& order, std::uint32_t block, 
   position_ = position;
   index_ = values_.first_op(block) + position;
   op_ = &values_.op(index_);
+  if (values_.has_copies(index_)) visited_copies_[values_.origin(index_)].insert(index_);
   handles();
   if (order.capturing() != Tri::No) return capture();
   switch (op_->kind) {
@@ -57,7 +58,10 @@ bool Inspector::ordered_on_some_path(const Pending& earlier, ValueId later) cons
 }
 
 bool Inspector::of_earlier_iteration(const Pending& earlier) const {
-  if (!earlier.earlier_iteration) return false;
+  return earlier.earlier_iteration && inside_same_loop(earlier);
+}
+
+bool Inspector::inside_same_loop(const Pending& earlier) const {
   const auto& blocks = values_.function().blocks;
   std::vector<bool> seen(blocks.size());
   std::vector<std::uint32_t> work{block_};
@@ -112,6 +116,39 @@ Hazard Inspector::start(Check check, Level level) const {
 
 void Inspector::raise(Raised raised) { raised_.push_back(std::move(raised)); }
 
+void Inspector::note_calm(const Pending& earlier) {
+  if (values_.has_copies(index_)) calm_.emplace(values_.origin(index_), values_.origin(earlier.op));
+}
+
+void Inspector::weigh_copies() {
+  using Which = std::tuple<Check, std::uint32_t, std::uint32_t>;
+  const auto which = [this](const Raised& r) {
+    return Which(r.hazard.check, values_.origin(r.later), r.earlier == kNoOp ? kNoOp : values_.origin(r.earlier));
+  };
+  std::map<Which, std::set<OpIndex>> raising;
+  for (const Raised& r : raised_)
+    if (r.later != kNoOp) raising[which(r)].insert(r.later);
+  std::erase_if(raised_, [&](Raised& r) {
+    if (r.later == kNoOp || !values_.has_copies(r.later) || r.hazard.level == Level::Maybe) return false;
+    const Which one = which(r);
+    // In the other copies the earlier side has not happened, or they are not in order either.
+    const bool all = r.memory != kUnknown ? !calm_.contains({std::get<1>(one), std::get<2>(one)})
+                                          : raising[one].size() == visited_copies_[std::get<1>(one)].size();
+    if (!all) r.hazard.level = Level::Maybe;
+    return !all && group(r.hazard.check) != Group::Correctness;
+  });
+  // Copies are one op to those who read of it.
+  for (Raised& r : raised_) {
+    const auto first = [this](OpIndex op) {
+      const auto copies = op == kNoOp ? visited_copies_.end() : visited_copies_.find(values_.origin(op));
+      return copies == visited_copies_.end() ? op : *copies->second.begin();
+    };
+    if (r.later != kNoOp && !values_.has_copies(r.later)) continue;
+    r.later = first(r.later);
+    r.earlier = first(r.earlier);
+  }
+}
+
 std::vector<Hazard> Inspector::take() {
   for (std::size_t i = 0; i < rerecords_.size(); ++i) {
     const auto [event, op] = rerecord_events_[i];
@@ -134,6 +171,7 @@ std::vector<Hazard> Inspector::take() {
            r.hazard.cause == Cause::NeverRecorded && !useless_waits_.empty();
   });
 
+  weigh_copies();
   // The most certain first, then the nearest pair.
   std::stable_sort(raised_.begin(), raised_.end(), [](const Raised& a, const Raised& b) {
     const auto rank = [](const Raised& r) { return std::tuple(r.hazard.level, r.other_iteration, r.later); };

@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "analyzer/analysis/beliefs.h"
 #include "analyzer/analysis/hazard.h"
 #include "analyzer/analysis/order.h"
 #include "analyzer/analysis/overlap.h"
@@ -31,10 +32,14 @@ Sure conflict(ir::Mode a, ir::Mode b);
 
 class Inspector {
  public:
-  Inspector(Values& values, Sets& sets) : values_(values), sets_(sets), witness_(values) {}
+  /// `beliefs`: those that the order was computed under; nullptr: none.
+  Inspector(Values& values, Sets& sets, const Beliefs* beliefs = nullptr)
+      : values_(values), sets_(sets), witness_(values), beliefs_(beliefs) {}
 
   void at(const Store& store, const Order& order, std::uint32_t block, std::uint32_t position);
   std::vector<Hazard> take();
+  /// Some hazard is Maybe because two streams are not known to be two.
+  [[nodiscard]] bool undecided() const { return undecided_; }
 
  private:
   /// A hazard with the ops that it is about, to choose between hazards of one cause.
@@ -55,11 +60,18 @@ class Inspector {
   void use_after_free(const ir::Access& access, const Pending& mine, const Pending& free);
   /// The rule by which a synchronous copy or fill may still run when it has returned; empty: none, or more than one.
   [[nodiscard]] std::string returns_early(const Pending& earlier) const;
+  /// In one of the rounds that are over it has touched the begin of the buffer.
+  [[nodiscard]] bool begins_at_base(const Pending& earlier) const;
+  /// The present op can lead to the other one again.
+  [[nodiscard]] bool inside_same_loop(const Pending& earlier) const;
   [[nodiscard]] bool one_kernel_on_parts(const Pending& mine, const Pending& earlier) const;
 
   // inspect_host.cpp
   void host_access();
   void end_of_memory();
+  /// A graph is instantiated here into what outlives this function.
+  [[nodiscard]] bool graph_survives() const;
+  void release_captured(ValueId memory, OpIndex use);
   void release_tensor(ValueId memory);
   void release_in_order(ValueId memory);
   void release_by_host(ValueId memory, std::optional<ordering::MemoryKind> kind);
@@ -68,6 +80,8 @@ class Inspector {
   void handles();
   void destroyed(const ir::Operand& written, ValueId value, bool event);
   void wait();
+  /// A stream waits for its own event, where it has forked another one off and not joined it.
+  void missed_join(ValueId event, ValueId waiter, const EventState& state);
   void record();
   void elapsed();
   void capture();
@@ -82,6 +96,8 @@ class Inspector {
   /// Fills cause, edge, event. `later` kUnknown: the host.
   void explain(Hazard& hazard, const Pending& earlier, ValueId later) const;
   [[nodiscard]] OpIndex too_late(const Pending& earlier, ValueId later) const;
+  /// Why the two are taken for two, if that is not proved.
+  void tell_belief(Hazard& hazard, ValueId one, ValueId other) const;
   void tell_event(Hazard& hazard, OpIndex edge, ValueId event) const;
 
   /// Some path has an order, whether or not the two streams are one. `later` kUnknown: the host.
@@ -92,10 +108,18 @@ class Inspector {
   [[nodiscard]] bool always_after(const Pending& earlier) const;
   Hazard start(Check check, Level level) const;
   void raise(Raised raised);
+  /// The two are in order: another copy of the same ops may not be.
+  void note_calm(const Pending& earlier);
+  /// What not all copies of an op show is true on some paths.
+  void weigh_copies();
 
   Values& values_;
   Sets& sets_;
   Witness witness_;
+  const Beliefs* beliefs_;
+  bool undecided_ = false;
+  std::map<std::uint32_t, std::set<OpIndex>> visited_copies_;  ///< by origin
+  std::set<std::pair<std::uint32_t, std::uint32_t>> calm_;     ///< origins: later, earlier
   const Store* store_ = nullptr;
   const Order* order_ = nullptr;
   const ir::Op* op_ = nullptr;

@@ -204,6 +204,10 @@ void Order::age(Values& values, Sets& sets, const Aging& aging) {
   destroyed_ = aged_keys(values, std::move(destroyed_), aging);
   quiet_ = aged_keys(values, std::move(quiet_), aging);
   kept_ = aged_keys(values, std::move(kept_), aging);
+  unjoined_ = aged_keys(values, std::move(unjoined_), aging);
+  captured_memory_ = aged_keys(values, std::move(captured_memory_), aging);
+  capture_records_ = aged_keys(values, std::move(capture_records_), aging);
+  for (auto& [event, stream] : capture_records_) stream = values.aged(stream, aging);
   for (auto& [memory, streams] : kept_)
     streams = sets.map(
         streams, [&](std::uint32_t stream) { return static_cast<std::uint32_t>(values.aged(ValueId{stream}, aging)); });
@@ -317,6 +321,18 @@ bool Order::join(const Values& values, Sets& sets, const Order& other, bool back
   std::set_union(registered_.begin(), registered_.end(), other.registered_.begin(), other.registered_.end(),
                  std::back_inserter(registered));
   set(registered_, registered);
+  // Only what is so on both sides is told.
+  const auto keep_common = [&changed](auto& mine, const auto& theirs) {
+    changed = std::erase_if(mine, [&](const auto& entry) { return !theirs.contains(entry.first); }) != 0 || changed;
+  };
+  keep_common(unjoined_, other.unjoined_);
+  keep_common(captured_memory_, other.captured_memory_);
+  changed = std::erase_if(capture_records_,
+                          [&](const auto& entry) {
+                            const auto theirs = other.capture_records_.find(entry.first);
+                            return theirs == other.capture_records_.end() || theirs->second != entry.second;
+                          }) != 0 ||
+            changed;
   for (const auto& [memory, streams] : other.kept_) set(kept_[memory], sets.unite(kept_[memory], streams));
   join_thread(values, sets, other, back_edge, changed);
   return changed;

@@ -153,6 +153,10 @@ class Order {
   [[nodiscard]] const std::vector<Pending>& released() const;
   [[nodiscard]] Tri capturing() const { return capturing_; }
   [[nodiscard]] const std::map<ValueId, OpIndex>& captured() const { return captured_; }
+  /// Captured streams that the capture did not begin with, and their work that no such stream has waited for.
+  [[nodiscard]] const std::map<ValueId, OpIndex>& unjoined() const { return unjoined_; }
+  /// Memory that work of a capture uses, and that work.
+  [[nodiscard]] const std::map<ValueId, OpIndex>& captured_memory() const { return captured_memory_; }
 
   /// Streams with work since the host last waited for them.
   [[nodiscard]] const std::map<ValueId, OpIndex>& busy() const { return busy_; }
@@ -185,6 +189,9 @@ class Order {
   std::map<ValueId, std::pair<OpIndex, bool>> destroyed_;
   std::map<ValueId, OpIndex> captured_;
   Tri capturing_ = Tri::No;
+  std::map<ValueId, OpIndex> unjoined_;
+  std::map<ValueId, ValueId> capture_records_;  ///< event, stream
+  std::map<ValueId, OpIndex> captured_memory_;
   std::map<ValueId, OpIndex> busy_;
   bool strangers_ = false;
   std::map<ValueId, OpIndex> quiet_;

@@ -32,6 +32,7 @@ void OrderStep::allocate() {
 }
 
 void OrderStep::forget_memory(ValueId memory) {
+  order_.captured_memory_.erase(memory);
   const auto of_memory = [&](const Pending& p) {
     return p.access != kEventRecord && related(values_, p.memory, memory);
   };

@@ -49,6 +49,8 @@ void OrderStep::run() {
     case OpKind::CaptureBegin:
       order_.capturing_ = Tri::All;
       order_.captured_ = {{store_.stream(values_, op_.stream), index_}};
+      order_.unjoined_.clear();
+      order_.capture_records_.clear();
       return;
     case OpKind::CaptureEnd:
       order_.capturing_ = Tri::No;
@@ -142,6 +144,7 @@ void OrderStep::record() {
   if (order_.capturing_ != Tri::No || event == kUnknown) {
     if (event == kUnknown) order_.events_.clear();
     order_.events_.erase(event);
+    if (order_.capturing_ != Tri::No) order_.capture_records_[event] = stream;
     for (Pending& p : order_.pending_)
       if (event == kUnknown) p.must = sets_.without(p.must, is_event);
     return;
@@ -172,6 +175,7 @@ void OrderStep::wait() {
   disturb(stream);
   use(event);
   if (order_.capturing_ != Tri::No) {
+    capture_wait(stream, event);
     order_.captured_.try_emplace(stream, index_);
     return;
   }
@@ -183,6 +187,21 @@ void OrderStep::wait() {
     if (perhaps_recorded(p, event) || event == kUnknown) p.may = sets_.add(p.may, stream_token(stream));
     note_edge(p);
   }
+}
+
+void OrderStep::capture_wait(ValueId stream, ValueId event) {
+  const auto record = order_.capture_records_.find(event);
+  if (event == kUnknown || stream == kUnknown || record == order_.capture_records_.end() || !values_.precise(event)) {
+    order_.unjoined_.clear();
+    return;
+  }
+  const auto work = order_.unjoined_.find(record->second);
+  if (work == order_.unjoined_.end()) return;
+  const OpIndex op = work->second;
+  order_.unjoined_.erase(work);
+  const auto known = order_.captured_.find(stream);
+  if (known == order_.captured_.end() || values_.op(known->second).kind != OpKind::CaptureBegin)
+    order_.unjoined_[stream] = op;
 }
 
 void OrderStep::remember(ValueId stream, ValueId event) {

@@ -51,6 +51,9 @@ class OrderStep {
   /// An access of this op without an ir::Access.
   Pending fresh(std::uint16_t access, ValueId pointer, ValueId stream);
   void enqueue();
+  /// What is captured: not run, but part of a graph.
+  void capture_work(ValueId stream);
+  void capture_wait(ValueId stream, ValueId event);
   bool complete_at_return();
   /// A synchronous call waits for earlier work of its stream, or may.
   void host_waits_for_earlier(ValueId stream);

@@ -72,7 +72,7 @@ void OrderStep::enqueue() {
   const ValueId stream = store_.stream(values_, op_.stream);
   if (order_.holds_back(op_)) return hold_back(stream);
   disturb(stream);
-  if (order_.capturing_ != Tri::No) return;
+  if (order_.capturing_ != Tri::No) return capture_work(stream);
   // Memory of a graph's allocation nodes has one address for all launches: freed between two, it lives again.
   if (op_.work == ir::Work::GraphLaunch)
     std::erase_if(order_.pending_, [](const Pending& p) { return p.access == kRelease; });
@@ -96,6 +96,16 @@ void OrderStep::enqueue() {
     host_side(*added, op_.accesses[i]);
     insert(*added);
   }
+}
+
+void OrderStep::capture_work(ValueId stream) {
+  if (order_.capturing_ != Tri::All) return;
+  const auto known = order_.captured_.find(stream);
+  if (known == order_.captured_.end() || !values_.precise(stream)) return;
+  if (values_.op(known->second).kind != ir::OpKind::CaptureBegin) order_.unjoined_[stream] = index_;
+  for (std::uint16_t i = 0; i < op_.accesses.size(); ++i)
+    if (const std::optional<Pending> touched = touch(values_, store_, index_, i))
+      order_.captured_memory_.try_emplace(touched->memory, index_);
 }
 
 bool OrderStep::complete_at_return() {

@@ -15,6 +15,21 @@ using ir::Place;
 using ir::TypeKind;
 using LKind = Location::Kind;
 
+/// A handle or a pointer.
+bool is_tracked(const Values& values, LocationId location) {
+  const ir::PlaceId seen = values.seen(location);
+  const TypeKind type = seen == ir::kNoPlace ? TypeKind::Other : values.function()[seen].type;
+  return type == TypeKind::Stream || type == TypeKind::Event || type == TypeKind::Pointer;
+}
+
+/// What was read from where it cannot be named any more: a value of its own is all that can be said of it. Not of
+/// handles of which the maker is known.
+bool is_nameless(const Values& values, ValueId id) {
+  const Value& value = values[id];
+  return value.kind == Value::Kind::Content && !values.precise(id) && value.makers == kNoMakers &&
+         !values.stream_kind(id) && !values.timing(id) && values.handle(id) == nullptr;
+}
+
 }  // namespace
 
 LocationId Store::locate(Values& values, ir::PlaceId id) const {
@@ -50,6 +65,10 @@ ValueId Store::since(Values& values, LocationId location) const {
       const auto it = stamp(star, values.constant_path(at) ? kWhole : kSomewhere);
       if (it != held_.end()) return it->second;
     }
+    // The same field of an object that may be this one by another name.
+    if (values[at].kind == LKind::Field && values.may_have_alias(at))
+      for (const LocationId written : values.alias_stamps(at))
+        if (const auto it = held_.find(written); it != held_.end()) return it->second;
     const Location& here = values[at];
     if (here.kind != LKind::Field && here.kind != LKind::Index) return kUnknown;
     at = here.base;
@@ -80,6 +99,8 @@ ValueId Store::evaluate(Values& values, const Operand& operand) const {
       return kLegacy;
     case Operand::Kind::PerThreadStream:
       return kPerThread;
+    case Operand::Kind::Number:
+      return values.constant(key(values, operand.offset)).value_or(kUnknown);
     case Operand::Kind::None:
     case Operand::Kind::Unknown:
       return kUnknown;
@@ -171,6 +192,8 @@ void Store::put(Values& values, LocationId location, ValueId value, OpIndex op) 
     }
   }
   held_[location] = value;
+  if (values[location].kind == LKind::Field && values.may_have_alias(location) && is_tracked(values, location))
+    held_[values.alias_stamp(location)] = values.version(op);
 }
 
 void Store::forget(Values& values, LocationId location, OpIndex op) {
@@ -216,7 +239,9 @@ void Store::apply(Values& values, OpIndex index) {
         const bool stream = values.function()[op.target].type == TypeKind::Stream;
         const ValueId value = stream && op.source.kind != Operand::Kind::Null ? this->stream(values, op.source)
                                                                               : evaluate(values, op.source);
-        put(values, locate(values, op.target), value == kUnknown ? values.version(index) : value, index);
+        const bool moves_on = values[value].kind == Value::Kind::Constant && !values.written_once(op.target);
+        const bool nameless = value == kUnknown || moves_on || is_nameless(values, value);
+        put(values, locate(values, op.target), nameless ? values.version(index) : value, index);
       } else {
         const LocationId source = op.source.kind == Operand::Kind::Value || op.source.kind == Operand::Kind::Address
                                       ? locate(values, op.source.place)
@@ -285,6 +310,9 @@ Store Store::join(Values& values, std::uint32_t block, const std::vector<Store>&
     if (it == ends[end].held_.end() || it->first != location) return std::nullopt;
     return it->second;
   };
+  const auto note = [&](LocationId location) {
+    return values[location].kind == LKind::Stamp || values[location].kind == LKind::Alias;
+  };
   const auto merge = [&](LocationId location) {
     const ir::PlaceId seen = values.seen(location);
     const bool pointer = seen != ir::kNoPlace && values.function()[seen].type == TypeKind::Pointer;
@@ -295,8 +323,7 @@ Store Store::join(Values& values, std::uint32_t block, const std::vector<Store>&
         joined = earlier->second;
     for (std::size_t end = 0; end < ends.size(); ++end) {
       std::optional<ValueId> value = held_at(end, location);
-      if (!value && !values.local(location))
-        value = values[location].kind == LKind::Stamp ? kUnknown : ends[end].load(values, location);
+      if (!value && !values.local(location)) value = note(location) ? kUnknown : ends[end].load(values, location);
       if (!value || is_merge(*value, location)) continue;
       // Nothing is reached through a null pointer: where the other path has memory, that is what uses of it mean.
       if (pointer && joined && !is_merge(*joined, location) && (*value == kNull || *joined == kNull)) {

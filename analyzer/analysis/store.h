@@ -15,8 +15,9 @@
 // of the paths has the value of the other: reading it on the first would be undefined. A pointer that is null on one of
 // the paths likewise: nothing is reached through it there, and freeing it does nothing.
 //
-// Assumed: two pointers that are not known to be related point to different objects. Errs by missing stores through
-// them.
+// Assumed: memory behind two pointers that are not known to be related is not one. But a class that keeps a reference
+// to an object, and a function that is given the same one, have two names for it: where a handle or pointer is stored
+// into a field of what came from outside, the same field of every other such object holds something else from then on.
 #pragma once
 
 #include <vector>

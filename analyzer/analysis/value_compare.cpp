@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What names certainly mean different things, and which may mean one. The essay is in values.h.
-#include "analyzer/analysis/values.h"
-
 #include <algorithm>
 #include <iterator>
+
+#include "analyzer/analysis/beliefs.h"
+#include "analyzer/analysis/values.h"
 
 namespace streamsan::analyzer {
 namespace {
@@ -71,7 +72,10 @@ bool Values::counts(std::uint32_t head, ir::PlaceId place) const {
   if (condition == ir::kNoExpr) return false;
   const std::string& text = function_[condition].text;
   const std::string counted = function_.spell(place);
-  if (text.find_first_of("%&|^?(") != std::string::npos || std::ranges::count(function_[condition].uses, place) != 1)
+  // What `i` is compared with may be a call; `i` itself may be in no part of it.
+  const bool alone = text.starts_with(counted + " <") || text.starts_with(counted + " !=");
+  if (text.find_first_of(alone ? "%&|^?" : "%&|^?(") != std::string::npos ||
+      std::ranges::count(function_[condition].uses, place) != 1)
     return false;
   const bool bounded = text.starts_with(counted + " <") || text.starts_with(counted + " >") ||
                        text.starts_with(counted + " !=") || text.ends_with("< " + counted) ||
@@ -87,8 +91,9 @@ bool Values::counts(std::uint32_t head, ir::PlaceId place) const {
       const bool escapes = op->kind == ir::OpKind::Escape && op->source.place == place;
       if (op->target != place && !escapes) continue;
       // Set to zero again by an outer loop, or changed in the body.
-      const bool step =
-          leads_back && std::all_of(op, here.ops.end(), [](const ir::Op& o) { return o.kind == ir::OpKind::Fresh; });
+      const bool step = leads_back && std::all_of(op, here.ops.end(), [](const ir::Op& o) {
+                          return o.kind == ir::OpKind::Fresh || o.source.kind == ir::Operand::Kind::Number;
+                        });
       if (!step || ++steps > 1) return false;
     }
   }
@@ -121,7 +126,9 @@ bool Values::created_in_place(MakersId makers) const {
 
 bool Values::different_iterations(const Value& left, const Value& right) const {
   if (left.kind != VKind::Content || right.kind != VKind::Content || left.since != right.since) return false;
-  if (left.makers == kNoMakers || left.makers != right.makers) return false;
+  const ir::HandleField *mine = handle_field(left.location), *theirs = handle_field(right.location);
+  const bool owned = mine != nullptr && mine == theirs && mine->owned;
+  if (!owned && (left.makers == kNoMakers || left.makers != right.makers)) return false;
   if (left.since != kUnknown && !precise(left.since)) return false;
   const Location &x = (*this)[left.location], &y = (*this)[right.location];
   if (x.kind != LKind::Index || y.kind != LKind::Index || x.base != y.base || !precise(x.base)) return false;
@@ -131,13 +138,29 @@ bool Values::different_iterations(const Value& left, const Value& right) const {
   if (first.kind != VKind::Merge || second.kind != VKind::Merge || first.older == second.older) return false;
   if (first.site != second.site || first.location != second.location) return false;
   const Location& counter = (*this)[first.location];
-  return counter.kind == LKind::Root && counts(first.site, counter.root) && created_in_place(left.makers);
+  return counter.kind == LKind::Root && counts(first.site, counter.root) && (owned || created_in_place(left.makers));
+}
+
+bool Values::from_outside(ValueId id) const {
+  const Value* held_by = &(*this)[id];
+  while (true) {
+    if (held_by->kind != VKind::Content || held_by->since != kUnknown || local(held_by->location)) return false;
+    const Location* at = &(*this)[held_by->location];
+    while (at->kind == LKind::Field || at->kind == LKind::Index || at->kind == LKind::Stamp) at = &(*this)[at->base];
+    if (at->kind != LKind::Target) return at->kind == LKind::Root;
+    held_by = &(*this)[at->pointer];
+  }
 }
 
 bool Values::certainly_different(ValueId a, ValueId b) const {
+  return proved_different(a, b) || (beliefs_ != nullptr && beliefs_->two(a, b));
+}
+
+bool Values::proved_different(ValueId a, ValueId b) const {
   if (a == b || a == kUnknown || b == kUnknown) return false;
-  const Value *left = &(*this)[a], *right = &(*this)[b];
-  if (static_cast<int>(left->kind) > static_cast<int>(right->kind)) std::swap(left, right);
+  ValueId left_id = a, right_id = b;
+  if (static_cast<int>((*this)[a].kind) > static_cast<int>((*this)[b].kind)) std::swap(left_id, right_id);
+  const Value *left = &(*this)[left_id], *right = &(*this)[right_id];
   const auto held = [](const Value& v) { return v.kind == VKind::Content || v.kind == VKind::Merge; };
   const auto owner = [this, held](const Value& v) -> const ir::HandleField* {
     const ir::HandleField* field = held(v) ? handle_field(v.location) : nullptr;
@@ -147,25 +170,18 @@ bool Values::certainly_different(ValueId a, ValueId b) const {
     if (default_stream(*right) || right->kind == VKind::Null || created_here(*right)) return true;
     return right->makers != kNoMakers || owner(*right) != nullptr;
   }
-  // Held when the function was entered, so before anything was created here. What a pointer points to counts only if
-  // the pointer itself came from outside: one made here may point to a handle made here.
-  const auto initial = [this](const Value& v) {
-    const Value* held_by = &v;
-    while (true) {
-      if (held_by->kind != VKind::Content || held_by->since != kUnknown || local(held_by->location)) return false;
-      const Location* at = &(*this)[held_by->location];
-      while (at->kind == LKind::Field || at->kind == LKind::Index || at->kind == LKind::Stamp) at = &(*this)[at->base];
-      if (at->kind != LKind::Target) return at->kind == LKind::Root;
-      held_by = &(*this)[at->pointer];
-    }
-  };
   if (created_here(*left)) {
     if (created_here(*right)) return left->site != right->site || left->older != right->older;
     if (right->makers != kNoMakers) {
       const std::vector<OpIndex>& ops = (*this)[right->makers];
       return !std::binary_search(ops.begin(), ops.end(), left->site);
     }
-    return initial(*right);
+    const ir::HandleField* field = owner(*right);
+    const LocationId home = homes_[left->site];
+    // Created for another field than the one that keeps what it creates.
+    if (field != nullptr && home != kNowhere && (*this)[home].kind == LKind::Field && handle_field(home) != field)
+      return true;
+    return from_outside(right_id);
   }
   if (!held(*left) || !held(*right)) return false;
   if (left->makers != kNoMakers && right->makers != kNoMakers) {
@@ -173,10 +189,13 @@ bool Values::certainly_different(ValueId a, ValueId b) const {
     const std::vector<OpIndex>&x = (*this)[left->makers], &y = (*this)[right->makers];
     std::set_intersection(x.begin(), x.end(), y.begin(), y.end(), std::back_inserter(common));
     if (common.empty()) return true;
-  } else if ((left->makers != kNoMakers && initial(*right)) || (right->makers != kNoMakers && initial(*left))) {
+  } else if ((left->makers != kNoMakers && from_outside(right_id)) ||
+             (right->makers != kNoMakers && from_outside(left_id))) {
     return true;
   }
   if (different_iterations(*left, *right)) return true;
+  // Each handle is created for one field of one class, of whatever object.
+  if (owner(*left) != nullptr && owner(*right) != nullptr && owner(*left) != owner(*right)) return true;
   if (!precise(a) || !precise(b)) return false;
   if (owner(*left) != nullptr && owner(*right) != nullptr) return different_slots(left->location, right->location);
   // Elements of one array of handles: nobody keeps one handle twice in it.

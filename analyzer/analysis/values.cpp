@@ -7,9 +7,11 @@
 #include "analyzer/analysis/values.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "analyzer/ir/polynomial.h"
+#include "analyzer/ir/range.h"
 
 namespace streamsan::analyzer {
 namespace {
@@ -42,6 +44,14 @@ Values::Values(const ir::Function& function, const ir::Program& program) : funct
   minted_.resize(ops_.size());
   homes_.resize(ops_.size());
   parts_.resize(function.places.size());
+  writes_.resize(function.places.size());
+  std::set<std::pair<ir::PlaceId, std::uint32_t>> copies;
+  for (const ir::Op* op : ops_) {
+    if (op->target == ir::kNoPlace) continue;
+    if (op->origin != ir::Op::kNoOrigin && !copies.emplace(op->target, op->origin).second) continue;
+    std::uint8_t& writes = writes_[static_cast<std::size_t>(op->target)];
+    writes = writes == 0 ? 1 : 2;
+  }
   exprs_.resize(function.exprs.size());
   field_of_.resize(function.places.size());
   std::unordered_map<std::string, FieldId> fields;
@@ -112,7 +122,7 @@ LocationId Values::location(const Location& location) {
   if (added) {
     KnownLocation made{.location = location, .precise = is_precise(location), .top = it->second};
     const bool part = location.kind == LKind::Field || location.kind == LKind::Index;
-    if (part || location.kind == LKind::Stamp) {
+    if (part || location.kind == LKind::Stamp || location.kind == LKind::Alias) {
       made.top = top(location.base);
       made.mentions = known(location.base).mentions;
     }
@@ -148,6 +158,7 @@ bool Values::is_precise(const Value& value) const {
     case VKind::PerThread:
     case VKind::Object:
     case VKind::Version:
+    case VKind::Constant:
       return true;
   }
   return false;
@@ -166,6 +177,7 @@ bool Values::is_precise(const Location& location) const {
     case LKind::Target:
       return precise(location.pointer);
     case LKind::Stamp:
+    case LKind::Alias:
       return true;
   }
   return false;
@@ -194,6 +206,11 @@ ValueId Values::shifted(ValueId pointer, KeyId offset) {
 ValueId Values::content(LocationId location, ValueId since, MakersId makers) {
   if (location == kNowhere) return kUnknown;
   return value({.kind = VKind::Content, .location = location, .since = since, .makers = makers});
+}
+
+std::optional<ValueId> Values::constant(KeyId number) {
+  if (!(*this)[number].constant) return std::nullopt;
+  return value({.kind = VKind::Constant, .key = number});
 }
 
 LocationId Values::root(ir::PlaceId place, ir::PlaceId seen) {
@@ -235,6 +252,42 @@ LocationId Values::stamp(LocationId base, KeyId flavour) {
   return id;
 }
 
+LocationId Values::alias_stamp(LocationId field) {
+  const FieldId name = (*this)[field].field;
+  const LocationId id = location({.kind = LKind::Alias, .field = name, .base = top(field)});
+  std::vector<LocationId>& all = alias_stamps_[name];
+  if (std::ranges::find(all, id) == all.end()) all.push_back(id);
+  return id;
+}
+
+std::vector<LocationId> Values::alias_stamps(LocationId field) const {
+  std::vector<LocationId> result;
+  const auto known = alias_stamps_.find((*this)[field].field);
+  if (known == alias_stamps_.end()) return result;
+  const auto is_global = [this](LocationId top) {
+    const Location& at = (*this)[top];
+    return at.kind == LKind::Root && function_[at.root].kind == ir::Place::Kind::Global;
+  };
+  for (const LocationId stamp : known->second) {
+    const LocationId written = (*this)[stamp].base;
+    if (written != top(field) && !(is_global(written) && is_global(top(field)))) result.push_back(stamp);
+  }
+  return result;
+}
+
+bool Values::may_have_alias(LocationId id) const {
+  const Location& at = (*this)[top(id)];
+  if (at.kind == LKind::Target) {
+    // What was made here, by new, has one name.
+    const Value::Kind pointer = (*this)[at.pointer].kind;
+    return pointer != VKind::Object;
+  }
+  if (at.kind != LKind::Root) return false;
+  const ir::Place& place = function_[at.root];
+  using Kind = ir::Place::Kind;
+  return place.kind == Kind::This || place.kind == Kind::Global || (place.kind == Kind::Parameter && place.reference);
+}
+
 KeyId Values::key(Key key) {
   if (key.constant) {
     std::int64_t bytes = 0;
@@ -255,6 +308,21 @@ KeyId Values::key(Key key) {
   return it->second;
 }
 
+std::optional<std::int64_t> Values::number_of(const std::string& text, const std::vector<ValueId>& values) const {
+  const bool constants = !values.empty() && std::ranges::all_of(values, [this](ValueId value) {
+    return (*this)[value].kind == VKind::Constant;
+  });
+  if (!constants) return std::nullopt;
+  return ir::evaluate(text,
+                      [&](std::string_view word) -> std::optional<ir::Range> {
+                        for (std::size_t i = 0; i < values.size(); ++i)
+                          if (word == "$" + std::to_string(i))
+                            return ir::Range::one(*(*this)[(*this)[values[i]].key].constant);
+                        return std::nullopt;
+                      })
+      .number();
+}
+
 KeyId Values::key(ir::ExprId id, std::vector<ValueId> values) {
   NamedExpr& named = exprs_[static_cast<std::size_t>(id)];
   const ir::Expr& expr = function_[id];
@@ -267,6 +335,9 @@ KeyId Values::key(ir::ExprId id, std::vector<ValueId> values) {
     }
   }
   if (const auto made = named.keys.find(values); made != named.keys.end()) return made->second;
+  if (const auto number = number_of(named.text, values); !expr.constant && number)
+    return named.keys[std::move(values)] =
+               key({.text = {}, .values = {}, .constant = number, .precise = true, .unit = expr.unit});
   Key name{
       .text = named.text, .values = values, .constant = expr.constant, .precise = named.precise, .unit = expr.unit};
   return named.keys[std::move(values)] = key(std::move(name));

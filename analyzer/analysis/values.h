@@ -72,11 +72,11 @@ struct Key {
 };
 
 struct Location {
-  enum class Kind : std::uint8_t { Nowhere, Root, Field, Index, Target, Stamp };
+  enum class Kind : std::uint8_t { Nowhere, Root, Field, Index, Target, Stamp, Alias };
   Kind kind = Kind::Nowhere;
   ir::PlaceId root = ir::kNoPlace;  ///< Root
-  FieldId field{};                  ///< Field: "Class::name"
-  LocationId base = kNowhere;       ///< Field, Index, Stamp
+  FieldId field{};                  ///< Field, Alias: "Class::name"
+  LocationId base = kNowhere;       ///< Field, Index, Stamp; Alias: the top of what was written
   KeyId key = kWhole;               ///< Index; Stamp: kWhole or kSomewhere, see store.h
   ValueId pointer = kUnknown;       ///< Target: of which pointer
   friend bool operator==(const Location&, const Location&) = default;
@@ -88,12 +88,13 @@ struct Value {
     Null,
     Legacy,
     PerThread,
-    Object,   ///< made by op `site`: a stream, event, allocation
-    Version,  ///< an unnamed value that op `site` stored
-    Content,  ///< what `location` holds since `since` (kUnknown: since the function was entered)
-    Address,  ///< of `location`
-    Merge,    ///< of different values, at the start of block `site`, in `location`
-    Shifted,  ///< pointer `since` plus `key` steps
+    Object,    ///< made by op `site`: a stream, event, allocation
+    Version,   ///< an unnamed value that op `site` stored
+    Content,   ///< what `location` holds since `since` (kUnknown: since the function was entered)
+    Address,   ///< of `location`
+    Merge,     ///< of different values, at the start of block `site`, in `location`
+    Shifted,   ///< pointer `since` plus `key` steps
+    Constant,  ///< the integer that `key` is
   };
   Kind kind = Kind::Unknown;
   std::uint32_t site = 0;
@@ -112,6 +113,8 @@ struct Aging {
   std::vector<LocationId> locations;  ///< sorted
 };
 
+class Beliefs;
+
 class Values {
  public:
   Values(const ir::Function& function, const ir::Program& program);
@@ -123,6 +126,11 @@ class Values {
     const ir::SiteId site = op(index).site;
     return site != ir::kNoSite && function_[site].call != ir::kNoSite;
   }
+  /// Equal for copies of one op (ir/paths.h).
+  [[nodiscard]] std::uint32_t origin(OpIndex index) const {
+    return op(index).origin == ir::Op::kNoOrigin ? index : op(index).origin;
+  }
+  [[nodiscard]] bool has_copies(OpIndex index) const { return op(index).origin != ir::Op::kNoOrigin; }
   [[nodiscard]] OpIndex first_op(std::uint32_t block) const { return first_op_[block]; }
   [[nodiscard]] OpIndex op_count() const { return static_cast<OpIndex>(ops_.size()); }
 
@@ -132,6 +140,8 @@ class Values {
   ValueId address(LocationId location);
   ValueId merge(std::uint32_t block, LocationId location);
   ValueId shifted(ValueId pointer, KeyId offset);
+  /// Absent: the key is no number.
+  std::optional<ValueId> constant(KeyId number);
   ValueId content(LocationId location, ValueId since, MakersId makers);
   LocationId location(const Location& location);
   LocationId root(ir::PlaceId place, ir::PlaceId seen);
@@ -141,6 +151,10 @@ class Values {
   LocationId target(ValueId pointer, ir::PlaceId seen);
   /// Where the last store into `base` is noted, see store.h. `flavour`: kWhole or kSomewhere.
   LocationId stamp(LocationId base, KeyId flavour);
+  /// Where it is noted that `field`, a location of kind Field, was stored to: it may be a field of another object, too.
+  LocationId alias_stamp(LocationId field);
+  /// All of them, of the same field of objects that may be the one that `field` is of.
+  [[nodiscard]] std::vector<LocationId> alias_stamps(LocationId field) const;
   KeyId key(Key key);
   /// The name of an expression, the variables in it holding `values`.
   KeyId key(ir::ExprId expr, std::vector<ValueId> values);
@@ -154,6 +168,9 @@ class Values {
   [[nodiscard]] const std::vector<OpIndex>& operator[](MakersId id) const {
     return makers_[static_cast<std::size_t>(id)];
   }
+  /// One op of the function stores into it, copies of the op aside: what it holds does not depend on the round of a
+  /// loop.
+  [[nodiscard]] bool written_once(ir::PlaceId place) const { return writes_[static_cast<std::size_t>(place)] == 1; }
   /// The places whose base is `place`.
   [[nodiscard]] const std::vector<ir::PlaceId>& parts(ir::PlaceId place) const {
     return parts_[static_cast<std::size_t>(place)];
@@ -180,11 +197,16 @@ class Values {
   /// A local variable or temporary of the function, or inside of one.
   [[nodiscard]] bool local(LocationId id) const { return known(known(id).top).local; }
   [[nodiscard]] bool inside(LocationId inner, LocationId outer) const;
+  /// In an object that others may have a name for, too.
+  [[nodiscard]] bool may_have_alias(LocationId id) const;
   /// Two locations that may be one: equal but for indices that are not certainly different.
   [[nodiscard]] bool may_overlap(LocationId a, LocationId b) const;
 
   [[nodiscard]] bool must_equal(ValueId a, ValueId b) const { return a == b && precise(a); }
+  /// Proved, or believed where the analysis runs under beliefs.
   [[nodiscard]] bool certainly_different(ValueId a, ValueId b) const;
+  [[nodiscard]] bool proved_different(ValueId a, ValueId b) const;
+  void believe(const Beliefs* beliefs) { beliefs_ = beliefs; }
   [[nodiscard]] bool may_equal(ValueId a, ValueId b) const { return !certainly_different(a, b); }
 
   /// True if op `op` has made anything yet; there is nothing to age if not.
@@ -202,6 +224,23 @@ class Values {
   [[nodiscard]] std::optional<bool> timing(ValueId event) const;
   /// Of the block that a pointer points into.
   [[nodiscard]] std::optional<ordering::MemoryKind> memory_kind(ValueId memory) const;
+  /// What is known of the field that it is held in; nullptr: it is in none, or nothing is.
+  [[nodiscard]] const ir::HandleField* handle(ValueId id) const {
+    return (*this)[id].location == kNowhere ? nullptr : handle_field((*this)[id].location);
+  }
+  /// "Class::field", of a location of kind Field.
+  [[nodiscard]] const std::string& field_name(LocationId id) const {
+    return fields_[static_cast<std::size_t>((*this)[id].field)].name;
+  }
+  /// Held when the function was entered, so before anything was created here. What a pointer points to counts only if
+  /// the pointer itself came from outside: one made here may point to a handle made here.
+  [[nodiscard]] bool from_outside(ValueId id) const;
+  /// Held in a place of that type.
+  [[nodiscard]] bool is_stream(ValueId id) const {
+    const LocationId at = (*this)[id].location;
+    const ir::PlaceId place = at == kNowhere ? ir::kNoPlace : seen(at);
+    return place != ir::kNoPlace && function_[place].type == ir::TypeKind::Stream;
+  }
   /// The one op that created it, where that is known.
   [[nodiscard]] OpIndex maker(ValueId id) const;
 
@@ -219,6 +258,10 @@ class Values {
   [[nodiscard]] std::vector<bool> reachable(std::uint32_t block) const;
   bool is_precise(const Value& value) const;
   bool is_precise(const Location& location) const;
+
+  /// What a text is worth where all variables in it hold constants.
+  [[nodiscard]] std::optional<std::int64_t> number_of(const std::string& text,
+                                                      const std::vector<ValueId>& values) const;
 
   /// A set of ops and blocks that may say yes too often.
   using Filter = std::uint64_t;
@@ -267,15 +310,18 @@ class Values {
   [[nodiscard]] Filter mentions(KeyId key) const { return key_mentions_[static_cast<std::size_t>(key)]; }
 
   const ir::Function& function_;
+  const Beliefs* beliefs_ = nullptr;
   std::vector<const ir::Op*> ops_;
   std::vector<OpIndex> first_op_;
   std::vector<bool> minted_;
   std::vector<std::vector<ir::PlaceId>> parts_;
+  std::vector<std::uint8_t> writes_;  ///< by place: no op, one, more
   std::vector<ir::PlaceId> elements_;
   std::vector<KnownValue> values_;
   std::vector<KnownLocation> locations_;
   std::vector<Field> fields_;
   std::vector<FieldId> field_of_;  ///< by place
+  std::map<FieldId, std::vector<LocationId>> alias_stamps_;
   std::vector<NamedExpr> exprs_;
   std::vector<LocationId> homes_;
   std::vector<Key> keys_;

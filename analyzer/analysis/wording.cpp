@@ -33,12 +33,14 @@ Finding word(const Hazard& hazard) {
     case Check::MissingRecordStream:
       wording::word_host(draft);
       break;
+    case Check::EventNeverWaited:
     case Check::EventRerecord:
     case Check::HandleUseAfterDestroy:
     case Check::CaptureUnsafeCall:
     case Check::EventTimingMisuse:
       wording::word_handle(draft);
       break;
+    case Check::OmittedStream:
     case Check::ImplicitDefaultStream:
     case Check::DeviceWideSync:
     case Check::RedundantSync:
@@ -160,6 +162,7 @@ std::vector<ir::Site> Draft::stripped(const Where& where) const {
 void Draft::say(std::string message) {
   switch (hazard_.level) {
     case Level::Definite:
+    case Level::Likely:
       break;
     case Level::Latent:
       message += "; only undocumented behaviour of today's driver prevents it";
@@ -260,7 +263,8 @@ void Draft::repair(Fix::Kind kind, std::string text, std::vector<std::string> na
                                             hazard_.earlier->where.site.function != hazard_.later.where.site.function));
   // A whole statement is put in or taken out also around a macro; within one nothing is certain.
   const bool in_statement = kind == Fix::Kind::ReplaceCall || kind == Fix::Kind::PassStream;
-  if (inlined || hazard_.level == Level::Maybe || (in_statement && hazard_.later.where.site.in_macro)) {
+  if (inlined || hazard_.level == Level::Maybe || hazard_.level == Level::Likely ||
+      (in_statement && hazard_.later.where.site.in_macro)) {
     return;
   }
   finding_.fixes.push_back({kind, hazard_.later.where.site, std::move(text), std::move(names)});
@@ -268,6 +272,9 @@ void Draft::repair(Fix::Kind kind, std::string text, std::vector<std::string> na
 
 Finding Draft::take() {
   const std::vector<ir::Site> way = stripped(hazard_.later.where);
+  for (const Evidence& evidence : hazard_.evidence) {
+    note(evidence.where, evidence.what);
+  }
   for (std::size_t i = 0; i < context_.size(); ++i) {
     add_note(context_[i], in_call(context_[i], i == 0 ? way.back() : context_[i - 1]), "host");
   }

@@ -18,6 +18,13 @@ void word_implicit_stream(Draft& draft) {
   }
 }
 
+void word_omitted_stream(Draft& draft) {
+  const Thing given{.name = draft.hazard().detail, .stream_kind = {}, .memory_kind = {}, .origin = {}};
+  const std::string name = named_stream(given, "the stream that the function is given");
+  draft.say(what(draft.later()) + " goes to the default stream, not to " + name + ": its stream argument is left out");
+  draft.advise("pass " + name + "; if the default stream is meant, write 0");
+}
+
 void word_device_sync(Draft& draft) {
   const Hazard& hazard = draft.hazard();
   const std::string one = stream(draft.later().stream);
@@ -108,6 +115,8 @@ void word_self_wait(Draft& draft) {
 
 void word_advice(Draft& draft) {
   switch (draft.hazard().check) {
+    case Check::OmittedStream:
+      return word_omitted_stream(draft);
     case Check::ImplicitDefaultStream:
       return word_implicit_stream(draft);
     case Check::DeviceWideSync:

@@ -11,6 +11,18 @@ void word_wait(Draft& draft) {
   const Hazard& hazard = draft.hazard();
   const std::string waiter = stream(draft.later().stream);
   const std::string name = event(hazard.event);
+  if (hazard.detail == "own stream") {
+    draft.say((waiter.empty() ? "a stream" : waiter) + " waits for " + name +
+              ", which it recorded itself: work on another stream, which it seems to be meant for, is not waited for");
+    draft.note_edge(name + " is recorded here");
+    return draft.advise("record " + name + " in the stream whose work is to be waited for, after that work");
+  }
+  if (hazard.detail == "nowhere") {
+    draft.say((waiter.empty() ? what(draft.later()) : waiter) + " waits for " + name +
+              ", which nothing ever records: the wait does nothing");
+    return draft.advise("record " + name + " with " + draft.dialect().record_event +
+                        " behind the work that is to be waited for");
+  }
   draft.say(waiter.empty() ? what(draft.later()) + " waits for nothing: " + name + " was never recorded"
                            : waiter + " waits for " + name + ", which was never recorded: the wait does nothing");
   if (hazard.detail == "another device") {
@@ -21,6 +33,14 @@ void word_wait(Draft& draft) {
   draft.note_edge(name + " is recorded only here, after the wait");
   draft.note_origin(hazard.event, "event");
   draft.advise("record " + name + " with " + draft.dialect().record_event + " before the wait");
+}
+
+void word_never_waited(Draft& draft) {
+  const std::string name = event(draft.hazard().event);
+  draft.say(name + " is recorded" + on_stream(draft.later().stream) +
+            ", but nothing ever waits for it: what should come after the work before it does not");
+  draft.advise("wait for " + name + " with " + draft.dialect().wait_event + " or " + draft.dialect().synchronize_event +
+               " where the work is used, or its memory is written again");
 }
 
 void word_rerecord(Draft& draft) {
@@ -52,6 +72,15 @@ void word_destroyed(Draft& draft) {
 void word_capture(Draft& draft) {
   const Hazard& hazard = draft.hazard();
   const std::string captured = hazard.earlier ? stream(draft.earlier().stream) : std::string{};
+  if (hazard.detail == "not joined") {
+    const std::string fork = named_stream(draft.later().stream, "another stream");
+    draft.say("the capture" + (captured.empty() ? "" : " of " + captured) + " ends while work on " + fork +
+              " is part of it that " + (captured.empty() ? "the stream" : captured) + " has not waited for");
+    draft.note_edge("this work is not joined", lane(draft.later().stream));
+    draft.note(draft.earlier().where, "the capture begins here", lane(draft.earlier().stream));
+    return draft.advise("record an event in " + fork + " after its last work, and let " +
+                        (captured.empty() ? "the captured stream" : captured) + " wait for it before the end");
+  }
   draft.say(what(draft.later()) + " is not allowed while " + (captured.empty() ? "a stream" : captured) +
             " is captured" + (hazard.detail.empty() ? "" : ": " + hazard.detail));
   if (hazard.earlier) {
@@ -91,6 +120,8 @@ void word_timing(Draft& draft) {
 
 void word_handle(Draft& draft) {
   switch (draft.hazard().check) {
+    case Check::EventNeverWaited:
+      return word_never_waited(draft);
     case Check::EventRerecord:
       return word_rerecord(draft);
     case Check::HandleUseAfterDestroy:

@@ -97,6 +97,14 @@ void word_lifetime(Draft& draft) {
 void word_free(Draft& draft) {
   const Hazard& hazard = draft.hazard();
   const std::string memory = buffer(hazard.buffer);
+  if (hazard.detail == "captured") {
+    draft.say(memory + " is freed by " + what(draft.later()) +
+              ", but a graph that was captured with it lives on: " + what(draft.earlier()) + " uses it at each launch");
+    draft.note(draft.earlier().where, memory + " becomes part of the graph here", lane(draft.earlier().stream));
+    draft.note_origin(hazard.buffer, "");
+    draft.advise("keep the memory as long as the graph can be launched");
+    return;
+  }
   if (hazard.detail == "use after free") {
     draft.say(what(draft.later()) + on_stream(draft.later().stream) + " " + may_do(draft.later().mode) + " " + memory +
               " after " + what(draft.earlier()) + on_stream(draft.earlier().stream) + " has freed it");

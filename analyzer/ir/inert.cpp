@@ -25,6 +25,7 @@ namespace {
 bool is_inert_return(const Function& function, const Variables& variables, const Operand& source) {
   switch (source.kind) {
     case Operand::Kind::None:
+    case Operand::Kind::Number:
     case Operand::Kind::Unknown:
       return true;
     case Operand::Kind::Value: {

@@ -173,7 +173,7 @@ class Splicer {
 
   void forget(PlaceId target, const Op& call, BlockId current) {
     if (target != kNoPlace) {
-      at(current).ops.push_back({.kind = OpKind::Fresh, .site = call.site, .target = target});
+      at(current).ops.push_back({.kind = OpKind::Fresh, .site = call.site, .target = target, .name = call.name});
     }
   }
 

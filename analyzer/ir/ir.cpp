@@ -124,6 +124,8 @@ std::string Function::spell(const Operand& operand) const {
       return "cudaStreamLegacy";
     case Operand::Kind::PerThreadStream:
       return "cudaStreamPerThread";
+    case Operand::Kind::Number:
+      return operand.offset == kNoExpr ? "(unknown)" : (*this)[operand.offset].text;
     case Operand::Kind::Unknown:
       return "(unknown)";
   }

@@ -102,6 +102,7 @@ struct Operand {
     DefaultStream,    ///< stream 0 as this translation unit means it (Function::per_thread_default_stream)
     LegacyStream,     ///< cudaStreamLegacy
     PerThreadStream,  ///< cudaStreamPerThread
+    Number,           ///< the integer that `offset` is worth: only what is assigned, passed or returned
     Unknown,          ///< something the lowering could not name
   };
   Kind kind = Kind::None;
@@ -214,6 +215,10 @@ struct Op {
   std::string callee;              ///< Call: USR
   std::vector<Operand> arguments;  ///< Call: by position, references as Address; a kernel: its integers, as offsets
   Operand object;                  ///< Call: what `this` is, as Address
+
+  /// Copies of one op (paths.h) have the same, their number in the function as it was; kNoOrigin: it has no copies.
+  std::uint32_t origin = kNoOrigin;
+  static constexpr std::uint32_t kNoOrigin = UINT32_MAX;
 };
 
 struct Block {
@@ -264,6 +269,10 @@ struct HandleField {
   bool owned = false;  ///< every store seen creates, destroys or clears it
   std::optional<ordering::StreamKind> stream_kind;
   std::optional<bool> timing;
+  bool perhaps_null = false;  ///< it creates it, but perhaps not before each use
+  bool passed_on = false;     ///< its value is returned, copied or given to code that is no model's
+  bool pooled = false;  ///< not owned, but every store seen takes it from a function that gives out streams of its own
+  Site made;            ///< where it is created or taken first; line 0: not known
 };
 
 /// All functions known to an analysis: this translation unit's and those read from summaries.

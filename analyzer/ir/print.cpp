@@ -29,7 +29,8 @@
 //              them against its shape
 //            accesses, at the end: (reads | writes | updates | atomics | touches) X [bytes EXPR] [pinned] [pageable]
 //              [on_host | on_device], with or without commas
-//   X S E    none, null, default (stream), legacy, per_thread, ?, PATH: the value held, &PATH: its address; + EXPR
+//   X S E    none, null, default (stream), legacy, per_thread, ?, PATH: the value held, &PATH: its address; + EXPR;
+//            number + EXPR: an integer
 //   T        none or PATH
 //   PATH     like C++: s1, i#2, p@0 (parameter by position), %t (temporary), ::g (global), this, *p, (*p).x, p->x,
 //            this.Class::x, a[i], a[@] (index not known), $ in names. `this` is the object: this->x reads as this.x.

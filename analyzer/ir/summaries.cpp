@@ -33,6 +33,14 @@ Json to_json(const HandleField& field) {
   if (field.timing) {
     json["timing"] = *field.timing;
   }
+  for (const auto& [name, value] : {std::pair("perhaps_null", field.perhaps_null), {"passed_on", field.passed_on}}) {
+    if (value) {
+      json[name] = true;
+    }
+  }
+  if (field.pooled) {
+    json["pooled"] = true;
+  }
   return json;
 }
 
@@ -45,6 +53,9 @@ HandleField field_from(const Json& json) {
   if (const auto timing = json.find("timing"); timing != json.end()) {
     field.timing = timing->get<bool>();
   }
+  field.pooled = json.value("pooled", false);
+  field.perhaps_null = json.value("perhaps_null", false);
+  field.passed_on = json.value("passed_on", false);
   return field;
 }
 
@@ -81,6 +92,9 @@ bool read(const Json& json, Program& program, std::string& error) {
 }
 
 void merge(HandleField& known, const HandleField& other) {
+  known.perhaps_null = known.perhaps_null || other.perhaps_null;
+  known.passed_on = known.passed_on || other.passed_on;
+  known.pooled = (known.owned || known.pooled) && (other.owned || other.pooled) && (known.pooled || other.pooled);
   known.owned = known.owned && other.owned;
   known.stream_kind = known.stream_kind == other.stream_kind ? known.stream_kind : std::nullopt;
   known.timing = known.timing == other.timing ? known.timing : std::nullopt;

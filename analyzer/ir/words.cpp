@@ -98,6 +98,8 @@ const char* name(Operand::Kind kind) {
       return "legacy";
     case Operand::Kind::PerThreadStream:
       return "per_thread";
+    case Operand::Kind::Number:
+      return "number";
     case Operand::Kind::Unknown:
       return "?";
     case Operand::Kind::Value:

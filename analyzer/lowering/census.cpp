@@ -132,6 +132,14 @@ void Census::visit(const clang::FunctionDecl& function) {
   Node& node = *nodes_.back();
   known = &node;
   node.definition = definition;
+  if (const auto* method = llvm::dyn_cast<clang::CXXMethodDecl>(definition)) {
+    std::vector<const clang::CXXMethodDecl*> above{method};
+    for (std::size_t i = 0; i < above.size(); ++i)
+      for (const clang::CXXMethodDecl* overridden : above[i]->overridden_methods()) {
+        above.push_back(overridden);
+        overrides_[canonical(*overridden)].push_back(definition);
+      }
+  }
   if (const auto* constructor = llvm::dyn_cast<clang::CXXConstructorDecl>(definition))
     for (const clang::CXXCtorInitializer* initializer : constructor->inits()) walk(initializer->getInit(), node);
   if (llvm::isa<clang::CXXDestructorDecl>(definition)) {
@@ -238,13 +246,31 @@ void Census::walk(const clang::Stmt* statement, Node& node) {
   for (const clang::Stmt* child : statement->children()) walk(child, node);
 }
 
+std::vector<Census::Node*> Census::run_by(const clang::FunctionDecl* callee) const {
+  std::vector<Node*> result;
+  const auto add = [&](const clang::FunctionDecl* function) {
+    if (const auto found = by_function_.find(canonical(*function)); found != by_function_.end())
+      result.push_back(found->second);
+  };
+  add(callee);
+  if (const auto overriding = overrides_.find(callee); overriding != overrides_.end())
+    for (const clang::FunctionDecl* function : overriding->second) add(function);
+  return result;
+}
+
+const clang::FunctionDecl* Census::only_override(const clang::FunctionDecl& method) const {
+  const std::vector<Node*> all = run_by(canonical(method));
+  if (all.size() != 1 || llvm::isa<clang::CXXDestructorDecl>(method)) return nullptr;
+  const clang::FunctionDecl* only = all.front()->definition;
+  return lowered(*only);
+}
+
 void Census::choose() {
   llvm::DenseMap<const Node*, std::vector<Node*>> callers;
   std::vector<Node*> work;
   for (const auto& node : nodes_) {
     for (const clang::FunctionDecl* callee : node->callees)
-      if (const auto found = by_function_.find(callee); found != by_function_.end())
-        callers[found->second].push_back(node.get());
+      for (Node* run : run_by(callee)) callers[run].push_back(node.get());
     if (node->direct) work.push_back(node.get());
   }
   while (!work.empty()) {
@@ -261,7 +287,7 @@ void Census::choose() {
     if (!lowered_.insert(canonical(*node->definition)).second) continue;
     chosen_.push_back(node->definition);
     for (const clang::FunctionDecl* callee : node->callees)
-      if (const auto found = by_function_.find(callee); found != by_function_.end()) work.push_back(found->second);
+      for (Node* run : run_by(callee)) work.push_back(run);
   }
   const clang::SourceManager& sources = symbols_.context().getSourceManager();
   llvm::DenseMap<const clang::FunctionDecl*, std::size_t> order;

@@ -27,6 +27,8 @@ class Census {
   [[nodiscard]] bool is_root(const clang::FunctionDecl& function) const { return roots_.contains(canonical(function)); }
   /// The definition that is lowered for a callee, or nullptr.
   [[nodiscard]] const clang::FunctionDecl* lowered(const clang::FunctionDecl& function) const;
+  /// What a virtual call of `method` can run, if that is one function that is lowered; else nullptr.
+  [[nodiscard]] const clang::FunctionDecl* only_override(const clang::FunctionDecl& method) const;
   /// Somewhere in the translation unit: &variable, an array used as a pointer, a reference bound to it.
   [[nodiscard]] bool address_taken(const clang::ValueDecl& variable) const { return addressed_.contains(&variable); }
   [[nodiscard]] std::uint32_t functions_seen() const { return static_cast<std::uint32_t>(nodes_.size()); }
@@ -47,8 +49,11 @@ class Census {
   void walk_type(clang::QualType type, Node& node);
   void call(const clang::FunctionDecl& callee, Node& node);
   void choose();
+  /// The functions that a call of `callee` may run.
+  [[nodiscard]] std::vector<Node*> run_by(const clang::FunctionDecl* callee) const;
 
   Symbols& symbols_;
+  llvm::DenseMap<const clang::FunctionDecl*, std::vector<const clang::FunctionDecl*>> overrides_;  ///< definitions
   std::vector<std::unique_ptr<Node>> nodes_;
   llvm::DenseMap<const clang::FunctionDecl*, Node*> by_function_;
   llvm::DenseSet<const clang::FunctionDecl*> roots_;

@@ -11,6 +11,7 @@
 #include <string>
 #include <utility>
 
+#include "analyzer/ir/naming.h"
 #include "analyzer/lowering/fields.h"
 #include "analyzer/lowering/spot_visitor.h"
 #include "clang/AST/ASTContext.h"
@@ -71,7 +72,7 @@ class Collect : public SpotVisitor<Collect> {
   FieldUses found_;
   std::map<const clang::ValueDecl*, Uses>& uses_ = found_.uses;
   std::map<const clang::VarDecl*, const clang::ValueDecl*> aliases_;
-  std::set<const clang::Expr*> claimed_, overlooked_;
+  std::set<const clang::Expr*> claimed_, overlooked_, given_to_model_;
   const clang::Stmt* block_ = nullptr;
 };
 
@@ -271,6 +272,11 @@ void Collect::store(const clang::ValueDecl& where, const clang::Expr* value, con
     const clang::Expr* from = exchange ? leaf(call->getArg(0)) : nullptr;
     const bool leaves_empty = call->isCallToStdMove() ? moves(record) : exchange && is_empty(*call->getArg(1));
     if (from != nullptr && owner_of(from) == &where && leaves_empty) return claim(from);
+    const clang::FunctionDecl* callee = call->getDirectCallee();
+    if (!exchange && callee != nullptr && ir::gives_new(callee->getNameAsString())) {
+      uses.taken.push_back(call->getBeginLoc().getRawEncoding());
+      return;
+    }
   } else if (const clang::Expr* from = leaf(plain)) {
     if (owner_of(from) == &where && record != nullptr && moves(record)) return;
     const auto* local = dyn_cast<clang::VarDecl>(owner_of(from));
@@ -304,6 +310,8 @@ bool Collect::make(const clang::CallExpr& call) {
                                      .name = callee->getNameAsString(),
                                      .in_system_header = true,
                                      .arguments = call.getNumArgs()});
+  if (model != nullptr)
+    for (const clang::Expr* argument : call.arguments()) given_to_model_.insert(leaf(argument));
   if (model == nullptr || model->deed != DeedKind::Effect) return false;
   if (destroy(call, *model)) return true;
   const api::Effect& effect = model->effect;
@@ -318,7 +326,7 @@ bool Collect::make(const clang::CallExpr& call) {
   const clang::Expr* made = leaf(out);
   if (made == nullptr) return true;
   claim(made);
-  Making making{model->stream_kind, model->timing, made_here(made)};
+  Making making{model->stream_kind, model->timing, made_here(made), call.getBeginLoc().getRawEncoding()};
   clang::Expr::EvalResult flags;
   if (effect.flags >= 0 && static_cast<unsigned>(effect.flags) < call.getNumArgs() &&
       call.getArg(static_cast<unsigned>(effect.flags))->EvaluateAsInt(flags, context_)) {
@@ -408,7 +416,9 @@ bool Collect::VisitImplicitCastExpr(clang::ImplicitCastExpr* cast) {
   if (read || made_const) {
     if (const clang::Expr* named = leaf(cast->getSubExpr())) {
       claim(named);
-      if (!overlooked_.contains(named)) uses_[owner_of(named)].readings.push_back(here());
+      if (overlooked_.contains(named)) return true;
+      uses_[owner_of(named)].readings.push_back(here());
+      uses_[owner_of(named)].passed_on |= !given_to_model_.contains(named);
     }
   }
   return true;

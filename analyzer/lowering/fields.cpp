@@ -13,7 +13,10 @@
 //   moved     from the same field of another object in a move constructor, a move assignment, std::swap or
 //             std::exchange
 //   read      by value, or by const reference
+//   taken     from a function whose name says that it gives out new ones (ir/naming.h)
 //   foreign   everything else: a value from outside, a reference or address that escapes
+//
+// Taken from elsewhere each time is pooled: believed to be the object's own (analysis/beliefs.h).
 //
 // Owned is what is made and never foreign, in a class whose objects are nowhere copied field by field, and what is
 // certainly made before it is used and not open to others (field_ownership.h). It errs to not owned.
@@ -87,12 +90,19 @@ std::map<std::string, ir::HandleField> handle_fields(clang::ASTContext& context,
     if (handle_kind(field->getType(), models) == ir::TypeKind::Stream) {
       together.foreign |= !uses.makings.empty() && !made_before_use(*field, uses, calls);
     }
+    together.passed_on |= uses.passed_on;
     together.makings.insert(together.makings.end(), uses.makings.begin(), uses.makings.end());
+    together.taken.insert(together.taken.end(), uses.taken.begin(), uses.taken.end());
   }
   std::map<std::string, ir::HandleField> fields;
   for (const auto& [key, uses] : by_key) {
     ir::HandleField& field = fields[key];
-    field.owned = !uses.foreign && !uses.makings.empty();
+    field.owned = !uses.foreign && !uses.makings.empty() && uses.taken.empty();
+    field.perhaps_null = !field.owned && !uses.makings.empty();
+    field.passed_on = uses.passed_on;
+    field.pooled = !uses.foreign && !uses.taken.empty();
+    if (field.owned || field.pooled)
+      field.made.begin = field.owned ? uses.makings.front().location : uses.taken.front();
     if (!field.owned) continue;
     const Making& first = uses.makings.front();
     const bool same_kind =

@@ -77,6 +77,8 @@ struct Unit {
   const std::string& usr(const clang::FunctionDecl& function);
 };
 
+class Integers;
+
 class Body {
  public:
   Body(Unit& unit, const clang::FunctionDecl& definition);
@@ -157,6 +159,8 @@ class Body {
   /// An address, as a pointer or as an integer that holds one.
   bool points(const clang::Expr* expression);
   ir::Operand stream(const clang::Expr* expression);
+  /// A variable's value or a number; else unknown.
+  ir::Operand integer(const clang::Expr* expression);
   ir::Operand memory(const clang::Expr* expression);
   ir::Operand memory_of(ir::PlaceId place);
   /// What a pointer points to, if `place` is a member of it; else `place`.
@@ -201,6 +205,10 @@ class Body {
   void assign_trivially(const Call& call);
   bool dispatches(const Call& call) const;
   void fresh_arguments(const Call& call);
+  /// Objects that are moved into code that is not seen: it has what they held.
+  void hand_over_moved(const Call& call);
+  /// It is given a text and plain numbers: it prints, throws or ends the program, and waits for nothing.
+  bool reports_only(const Call& call) const;
   void escape_arguments(const Call& call);
   ir::Op start(ir::OpKind kind, const Call& call);
   void set_result(const Call& call, ir::Operand value, ir::PlaceId place = ir::kNoPlace);
@@ -281,6 +289,7 @@ class Body {
   void drop_dead_ends();
   void drop_idle_touches();
   void drop_idle_integers();
+  void read_flags(Integers& read);
   void outline();
   std::vector<ir::Op> without_paths(const std::vector<std::size_t>& blocks, bool in_loop);
 

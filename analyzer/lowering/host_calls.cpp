@@ -4,13 +4,14 @@
 //
 // In this order: a launch; a function that a model knows; a function of the standard library that only moves values; a
 // function with a body, or of another translation unit, which stays a Call for the inliner; a function that certainly
-// does nothing to streams; and the rest, which may do anything: its arguments escape, and everything may have been
-// synchronised.
+// does nothing to streams, like one that is given a text and numbers to report; and the rest, which may do anything:
+// its arguments escape, and everything may have been synchronised.
 //
-// Virtual functions are called by the class that the object is declared with only where the object cannot be of a class
-// derived from it.
+// Virtual functions are called by the class that the object is declared with where the object cannot be of a class
+// derived from it; else by the only override that there is, if there is but one.
 #include "analyzer/lowering/host_body.h"
 
+#include "analyzer/ir/naming.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/Attr.h"
 #include "clang/AST/ExprCXX.h"
@@ -100,7 +101,15 @@ void Body::call(const clang::Expr& expression) {
   if (call.model != nullptr) return apply(call);
   const bool assigns = method != nullptr && (method->isCopyAssignmentOperator() || method->isMoveAssignmentOperator());
   if (assigns && method->isTrivial() && call.arguments.size() == 1) return assign_trivially(call);
+  if (dispatches(call)) {
+    if (const clang::FunctionDecl* only = unit_.census.only_override(*call.callee)) {
+      call.callee = only;
+      call.known = &unit_.symbols.known(*only);
+      return call_body(call, unit_.usr(*only));
+    }
+  }
   const bool known_body = unit_.census.lowered(*call.callee) != nullptr;
+  if (!known_body && !call.callee->hasBody() && reports_only(call)) return call_harmless(call);
   const bool foreign = !call.callee->hasBody() && !call.known->callee.in_system_header && !call.known->harmless;
   if ((known_body || foreign) && !dispatches(call)) return call_body(call, unit_.usr(*call.callee));
   if (call.known->harmless || call.callee->getBuiltinID() != 0) return call_harmless(call);
@@ -201,7 +210,12 @@ void Body::call_unknown(const Call& call) {
     set_result(call, value(referent), referent);
   } else if (!llvm::isa<clang::CXXConstructExpr>(call.expression) && kind(type) != TypeKind::Other &&
              kind(type) != TypeKind::Integer) {
-    emit_fresh(result_place(call), call.site);
+    const ir::PlaceId made = result_place(call);
+    emit_fresh(made, call.site);
+    // What a handle is may follow from who gave it.
+    auto& ops = function_.blocks[block_].ops;
+    if (call.known != nullptr && !ops.empty() && ops.back().target == made)
+      ops.back().name = call.known->callee.qualified;
   }
 }
 
@@ -222,11 +236,36 @@ void Body::fresh_arguments(const Call& call) {
   }
 }
 
+void Body::hand_over_moved(const Call& call) {
+  for (std::size_t i = 0; i < call.arguments.size() && i < call.callee->getNumParams(); ++i) {
+    const clang::QualType parameter = call.callee->getParamDecl(static_cast<unsigned>(i))->getType();
+    const clang::Expr* given = call.arguments[i];
+    const bool moved = parameter->isRValueReferenceType() && given->isXValue();
+    if (!moved || kind(given->getType()) != TypeKind::Object) continue;
+    if (const ir::PlaceId from = place(given); from != ir::kNoPlace)
+      emit({.kind = OpKind::Escape, .site = call.site, .source = address(from)});
+  }
+}
+
+bool Body::reports_only(const Call& call) const {
+  if (call.callee == nullptr || call.object_expression != nullptr || call.arguments.empty()) return false;
+  if (ir::may_wait(call.known->callee.name) || call.callee->getReturnType()->isPointerType()) return false;
+  bool text = false;
+  for (const clang::Expr* given : call.arguments) {
+    const clang::Expr* at = strip(given);
+    text = text || llvm::isa<clang::StringLiteral, clang::PredefinedExpr>(at);
+    const bool plain = given->getType()->isArithmeticType() || given->getType()->isEnumeralType();
+    if (!plain && !llvm::isa<clang::StringLiteral, clang::PredefinedExpr>(at)) return false;
+  }
+  return text;
+}
+
 void Body::call_harmless(const Call& call) {
   for (const clang::Expr* given : call.arguments)
     if (const clang::FunctionDecl* body = closure_body(given); body != nullptr && unit_.census.is_root(*body))
       return call_unknown(call);
   fresh_arguments(call);
+  hand_over_moved(call);
   const clang::QualType type = call.callee->getReturnType();
   if (llvm::isa<clang::CXXConstructExpr>(call.expression) || type->isVoidType()) return;
   const TypeKind of = kind(type);

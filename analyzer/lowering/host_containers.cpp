@@ -180,6 +180,12 @@ void Body::grow_container(const Call& call) {
       const ir::PlaceId size = field(call.object, "$size", "", TypeKind::Integer);
       emit_fresh(size, call.site);
       initialize(element(call.object, index_of(size), given->getType()), given);
+      // The element has it now.
+      const ir::PlaceId from = of == TypeKind::Object && given->isXValue() ? place(given) : ir::kNoPlace;
+      if (from != ir::kNoPlace && unit_.symbols.points(given->getType()))
+        emit_assign(data(from), {.kind = Operand::Kind::Null}, call.site);
+      else if (from != ir::kNoPlace)
+        emit_fresh(from, call.site);
     }
   }
   if (!moves) return emit_fresh(block, call.site);
@@ -241,6 +247,9 @@ void Body::reset_container(const Call& call) {
   if (steals && from != ir::kNoPlace) {
     emit_assign(data(call.object), value(data(from)), call.site);
     emit_assign(data(from), {.kind = Operand::Kind::Null}, call.site);
+  } else if (unit_.symbols.points(type)) {
+    // shared_ptr: both point to one thing.
+    emit_assign(data(call.object), from == ir::kNoPlace ? unknown() : value(data(from)), call.site);
   } else {
     ir::Op op = start(OpKind::Allocate, call);
     op.target = data(call.object);

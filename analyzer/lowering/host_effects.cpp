@@ -271,6 +271,7 @@ void Body::apply_effect(const Call& call) {
       emit(start(OpKind::MaySync, call));
       return;
     case EffectKind::Later:
+      hand_over_events(call);
       if (effect.hides_order) emit(start(OpKind::MaySync, call));
       return;
     case EffectKind::Pass:

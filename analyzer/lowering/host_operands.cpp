@@ -336,14 +336,19 @@ Operand Body::memory(const clang::Expr* expression) {
   return address(object);
 }
 
+Operand Body::integer(const clang::Expr* expression) {
+  const clang::Expr* at = strip(expression);
+  if (const auto known = constant(expression)) return {.kind = Operand::Kind::Number, .offset = number(*known)};
+  const ir::PlaceId from = at->isGLValue() ? place(at) : ir::kNoPlace;
+  const bool equal = from != ir::kNoPlace && kind(from) == TypeKind::Integer && !narrows(expression, unit_.context);
+  return equal ? value(from) : unknown();
+}
+
 Operand Body::argument_operand(const clang::Expr* argument, bool by_reference) {
   if (!by_reference) {
     switch (kind(argument->getType())) {
-      case TypeKind::Integer: {
-        const clang::Expr* at = strip(argument);
-        const ir::PlaceId from = at->isGLValue() ? place(at) : ir::kNoPlace;
-        return from != ir::kNoPlace && kind(from) == TypeKind::Integer ? value(from) : unknown();
-      }
+      case TypeKind::Integer:
+        return integer(argument);
       case TypeKind::Object: {
         const ir::PlaceId object = place(argument);
         return object == ir::kNoPlace ? unknown() : value(object);

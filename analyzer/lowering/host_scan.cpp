@@ -10,9 +10,9 @@
 // stepped.
 //
 // Here it is also found out what cannot be lowered at all: an expression that Clang could not understand may have been
-// a launch or a synchronisation, code in an OpenMP parallel region is run by several host threads at once, and a
-// coroutine or a longjmp does not go where the CFG says. Such a function is given up, by name, and nothing is said of
-// it.
+// a launch or a synchronisation, an OpenMP task is run at another time by another thread, and a coroutine or a longjmp
+// does not go where the CFG says. Such a function is given up, by name, and nothing is said of it. What an OpenMP
+// parallel region does is what one of its threads does.
 #include "analyzer/lowering/host_scan.h"
 
 #include <algorithm>
@@ -202,9 +202,7 @@ void Scan::walk(const clang::Stmt* statement, const clang::Stmt* enclosing) {
   if (const auto* recovery = llvm::dyn_cast<clang::RecoveryExpr>(statement)) {
     if (!recovery->getType()->isDependentType() || incomplete.empty()) incomplete = "an expression could not be parsed";
   } else if (const auto* directive = llvm::dyn_cast<clang::OMPExecutableDirective>(statement)) {
-    if (clang::isOpenMPParallelDirective(directive->getDirectiveKind()) ||
-        clang::isOpenMPTaskingDirective(directive->getDirectiveKind()))
-      incomplete = "omp parallel: host threads are not modelled";
+    if (clang::isOpenMPTaskingDirective(directive->getDirectiveKind())) incomplete = "omp tasks are not modelled";
   } else if (llvm::isa<clang::CoroutineBodyStmt, clang::CoreturnStmt, clang::CoroutineSuspendExpr>(statement)) {
     incomplete = "coroutines are not modelled";
   } else if (const auto* assembly = llvm::dyn_cast<clang::GCCAsmStmt>(statement)) {

@@ -2,11 +2,11 @@
 //
 // Declarations, assignments, and values that change.
 //
-// Handles and pointers are copied, integers get a new version with every write, unless they are a copy of another
-// integer. A reference is the place it is bound to, named at its declaration: `auto& s = streams[i]` is `streams[i]`,
-// also after i has changed. That is wrong for a loop that keeps such a reference over its `++i`; nobody writes that,
-// and it would make the analysis take two elements for one, or one for two. What a reference cannot be resolved to is a
-// pointer that is followed at each use.
+// Handles and pointers are copied; integers get a new version with every write, unless they are a copy of another
+// integer, a constant, or one more than before. A reference is the place it is bound to, named at its declaration:
+// `auto& s = streams[i]` is `streams[i]`, also after i has changed. That is wrong for a loop that keeps such a
+// reference over its `++i`; nobody writes that, and it would make the analysis take two elements for one, or one for
+// two. What a reference cannot be resolved to is a pointer that is followed at each use.
 //
 // The hidden iterator of a range-for is an index: `for (auto& s : streams)` names `streams[each]`.
 #include "clang/AST/ASTContext.h"
@@ -69,6 +69,14 @@ void Body::evaluate(const clang::Expr& expression) {
       if (kind(target) == TypeKind::Pointer)
         return emit_assign(target, moved(value(target), steps(number(unary.isIncrementOp() ? 1 : -1), unary.getType())),
                            site(expression));
+      // A step of one variable keeps what is known of it: that this is not the first round.
+      if (function_[target].base == ir::kNoPlace && kind(target) == TypeKind::Integer) {
+        ir::Expr next{.text = function_.spell(target) + (unary.isIncrementOp() ? " + 1" : " - 1"),
+                      .uses = {target},
+                      .constant = {}};
+        return emit_assign(target, {.kind = Operand::Kind::Number, .offset = function_.add(std::move(next))},
+                           site(expression));
+      }
       return emit_fresh(target, site(expression));
     }
     case clang::Stmt::CompoundAssignOperatorClass:
@@ -154,11 +162,8 @@ void Body::assign(ir::PlaceId target, const clang::Expr* source) {
   switch (kind(target)) {
     case TypeKind::Other:
       return;
-    case TypeKind::Integer: {
-      const ir::PlaceId from = value->isGLValue() ? place(value) : ir::kNoPlace;
-      const bool equal = from != ir::kNoPlace && kind(from) == TypeKind::Integer && !narrows(source, unit_.context);
-      return emit_assign(target, equal ? this->value(from) : unknown(), site(*source));
-    }
+    case TypeKind::Integer:
+      return emit_assign(target, integer(source), site(*source));
     case TypeKind::Stream:
     case TypeKind::Event:
     case TypeKind::Graph:
@@ -263,11 +268,9 @@ void Body::return_value(const clang::ReturnStmt& statement) {
       }
       return;
     }
-    case TypeKind::Integer: {
-      const ir::PlaceId from = strip(value)->isGLValue() ? place(value) : ir::kNoPlace;
-      returned_ = from == ir::kNoPlace ? unknown() : this->value(from);
+    case TypeKind::Integer:
+      returned_ = integer(value);
       return;
-    }
     default:
       returned_ = operand(value);
   }

@@ -18,6 +18,7 @@
 #include <set>
 
 #include "analyzer/lowering/host_body.h"
+#include "clang/AST/StmtCXX.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 
@@ -47,6 +48,8 @@ void for_each_operand(ir::Op& op, Use use) {
   for (ir::Access& access : op.accesses) use(access.memory);
 }
 
+}  // namespace
+
 /// The integers that an op reads: in its operands and in the indices on the way to its places.
 class Integers {
  public:
@@ -61,6 +64,7 @@ class Integers {
     });
     for (const ir::Access& access : op.accesses) expr(access.bytes);
   }
+  void keep(ir::PlaceId id) { place(id, true); }
   [[nodiscard]] bool has(ir::PlaceId id) const { return ids_.contains(static_cast<std::uint32_t>(id)); }
 
  private:
@@ -78,8 +82,6 @@ class Integers {
   const ir::Function& function_;
   llvm::DenseSet<std::uint32_t> ids_;
 };
-
-}  // namespace
 
 void Body::trim() {
   drop_dead_ends();
@@ -173,6 +175,31 @@ void Body::drop_idle_touches() {
   }
 }
 
+/// Marks what decides branches and is known: given constants, or stepped, and asked for by more than a loop's head.
+void Body::read_flags(host::Integers& read) {
+  llvm::DenseSet<std::uint32_t> given, unknown;
+  for (const ir::Block& block : function_.blocks)
+    for (const ir::Op& op : block.ops) {
+      if (op.target == ir::kNoPlace) continue;
+      const auto target = static_cast<std::uint32_t>(op.target);
+      const bool assigned = op.kind == OpKind::Assign;
+      const bool number = assigned && op.source.kind == Operand::Kind::Number;
+      if (number && function_[op.source.offset].constant) given.insert(target);
+      if (!number && !(assigned && op.source.kind == Operand::Kind::Value)) unknown.insert(target);
+    }
+  for (std::size_t i = 0; i < function_.blocks.size(); ++i) {
+    const ir::ExprId condition = function_.blocks[i].condition;
+    const clang::Stmt* asks = i < terminators_.size() ? terminators_[i] : nullptr;
+    const bool counts_rounds =
+        asks != nullptr && llvm::isa<clang::ForStmt, clang::WhileStmt, clang::DoStmt, clang::CXXForRangeStmt>(asks);
+    if (condition == ir::kNoExpr || counts_rounds) continue;
+    for (const ir::PlaceId use : function_[condition].uses) {
+      const auto id = static_cast<std::uint32_t>(use);
+      if (given.contains(id) && !unknown.contains(id)) read.keep(use);
+    }
+  }
+}
+
 void Body::drop_idle_integers() {
   const auto writes_own_integer = [this](const ir::Op& op) {
     return (op.kind == OpKind::Fresh || op.kind == OpKind::Assign) && op.target != ir::kNoPlace &&
@@ -180,6 +207,7 @@ void Body::drop_idle_integers() {
   };
   // An integer that is only copied into idle integers is idle.
   Integers read(function_);
+  read_flags(read);
   for (std::size_t before = SIZE_MAX, now = 0; before != now;) {
     before = now;
     now = 0;

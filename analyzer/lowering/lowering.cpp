@@ -43,6 +43,8 @@ Lowered lower(clang::ASTContext& context, const Models& models, const LoweringOp
     lowered.program.functions.emplace(std::move(usr), std::move(function));
   }
   lowered.program.fields = handle_fields(context, models);
+  for (auto& [key, field] : lowered.program.fields)
+    if (field.made.begin != 0) field.made = unit.sites.at(clang::SourceLocation::getFromRawEncoding(field.made.begin));
   return lowered;
 }
 

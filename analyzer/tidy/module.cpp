@@ -93,6 +93,10 @@ class StreamCheck : public clang::tidy::ClangTidyCheck {
       for (const std::string& error : known->analysis.errors) {
         configurationDiag(escaped(error), DiagnosticIDs::Error);
       }
+      std::erase_if(known->analysis.untold, [this](const Finding& finding) {
+        return group(finding.check) != Group::Correctness ||
+               !context_.isCheckEnabled(std::string("streamsan-") + id(finding.check));
+      });
       note_analysed(known->analysis);
     }
     return known->analysis;

@@ -47,14 +47,14 @@ std::optional<std::vector<Level>> read_levels(llvm::StringRef option, llvm::Stri
   std::vector<Level> result;
   for (const std::string& word : split(value)) {
     std::optional<Level> known;
-    for (const Level level : {Level::Definite, Level::Latent, Level::Maybe}) {
+    for (const Level level : kLevels) {
       if (word == name(level)) {
         known = level;
       }
     }
     if (!known) {
       complaints.push_back("option '" + option.str() + "': unknown level '" + word +
-                           "', known are definite, latent and maybe");
+                           "', known are definite, likely, latent and maybe");
       return std::nullopt;
     }
     result.push_back(*known);
@@ -74,11 +74,6 @@ Settings read_settings(const clang::tidy::ClangTidyOptions::OptionMap& options, 
 
   if (const auto levels = value("streamsan.Levels")) {
     settings.levels = read_levels("streamsan.Levels", *levels, complaints).value_or(settings.levels);
-  }
-  // That cudaFree waits is promised nowhere, and every driver does it and every second program leans on it (R-ALC-02):
-  // told to those who ask.
-  if (!value("streamsan.Levels")) {
-    settings.levels_of[Check::PrematureFree] = {Level::Definite};
   }
   for (const Check check : kChecks) {
     const std::string option = own_levels(check);

@@ -6,6 +6,7 @@
 //       for each diagnostic handed to clang-tidy, which may still drop it (NOLINT, filters): join on check, file,
 //       offset
 //   {"known": {"check", "fingerprint"}}         a finding that the baseline has
+//   {"untold": {"check", "fingerprint"}}        a latent finding, where that level is not shown
 //   {"skipped": {"function", "file", "line", "reason"}}
 //   {"error": "..."}                            a file that could not be read or written
 //   {"counts": {"functions_seen", "functions_analyzed", "with_streams"}}
@@ -65,6 +66,10 @@ void note_analysed(const Analysis& analysis) {
   for (const Finding& known : analysis.known) {
     append("known", llvm::json::Object{{"check", std::string("streamsan-") + id(known.check)},
                                        {"fingerprint", known.fingerprint}});
+  }
+  for (const Finding& untold : analysis.untold) {
+    append("untold", llvm::json::Object{{"check", std::string("streamsan-") + id(untold.check)},
+                                        {"fingerprint", untold.fingerprint}});
   }
   for (const std::string& error : analysis.errors) {
     append("error", utf8(error));

@@ -21,8 +21,11 @@
 #include <tuple>
 
 #include "analyzer/analysis/engine.h"
+#include "analyzer/analysis/event_protocols.h"
+#include "analyzer/analysis/omitted_stream.h"
 #include "analyzer/analysis/structure.h"
 #include "analyzer/ir/inline.h"
+#include "analyzer/ir/paths.h"
 #include "analyzer/ir/text.h"
 #include "analyzer/tidy/fingerprint.h"
 #include "clang/AST/ASTContext.h"
@@ -159,6 +162,7 @@ Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& se
   }
 
   ir::Inliner inliner(lowered.program);
+  const Roles roles(lowered.program);
   EngineOptions limits;
   limits.most_steps = settings.most_steps;
   struct Root {
@@ -185,7 +189,8 @@ Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& se
     Verdict verdict{.hazards = {}, .gave_up = kNoStepsLeft};
     if (limits.most_steps > 0) {
       closed = inliner.close(usr);
-      verdict = analyze(closed, lowered.program, limits);
+      ir::tell_paths_apart(closed);
+      verdict = analyze(closed, lowered.program, limits, &roles);
       limits.most_steps -= std::min(limits.most_steps, verdict.steps);
     }
     root->gave_up = verdict.gave_up;
@@ -194,7 +199,8 @@ Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& se
     }
     ++result.functions_analyzed;
     result.with_streams += has_stream_operations(closed) ? 1 : 0;
-    for (const std::vector<Hazard>& hazards : {verdict.hazards, structural_hazards(function)}) {
+    for (const std::vector<Hazard>& hazards :
+         {verdict.hazards, omitted_streams(function), structural_hazards(function)}) {
       std::ranges::transform(hazards, std::back_inserter(root->findings), word);
     }
   }
@@ -206,6 +212,16 @@ Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& se
       const ir::Function& function = lowered.program.functions.at(root.usr);
       const ir::Site site = function.site == ir::kNoSite ? ir::Site{} : function[function.site];
       result.skipped.push_back({function.name, site.file, site.line, root.gave_up});
+    }
+  }
+  // What a function shows with certainty is not told again as what its class does.
+  std::set<std::pair<Check, Position>> told;
+  for (const Finding& finding : findings) {
+    told.emplace(finding.check, position(finding.site));
+  }
+  for (const Hazard& hazard : event_protocols(lowered.program, lowered.roots)) {
+    if (Finding finding = word(hazard); !told.contains({finding.check, position(finding.site)})) {
+      findings.push_back(std::move(finding));
     }
   }
   findings = without_duplicates(std::move(findings));
@@ -221,6 +237,8 @@ Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& se
   for (Finding& finding : findings) {
     if (settings.shows(finding.check, finding.level)) {
       (known.contains(finding.fingerprint) ? result.known : result.findings).push_back(std::move(finding));
+    } else if (finding.level == Level::Latent && !known.contains(finding.fingerprint)) {
+      result.untold.push_back(std::move(finding));
     }
   }
   return result;

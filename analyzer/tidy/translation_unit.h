@@ -17,9 +17,9 @@ class ASTContext;
 
 namespace streamsan::analyzer {
 
-/// Settings, from clang-tidy's CheckOptions (`streamsan.Levels: definite;latent`), see settings.cpp.
+/// Settings, from clang-tidy's CheckOptions (`streamsan.Levels: definite;likely`), see settings.cpp.
 struct Settings {
-  std::vector<Level> levels{Level::Definite, Level::Latent};
+  std::vector<Level> levels{Level::Definite, Level::Likely};
   std::map<Check, std::vector<Level>> levels_of;  ///< `streamsan-cross-stream-race.Levels`
   std::vector<std::string> model_files;           ///< YAML
   std::string summaries_in;                       ///< folder of *.json, read
@@ -39,6 +39,7 @@ struct Settings {
 struct Analysis {
   std::vector<Finding> findings;  ///< of the levels asked for, in source order, without duplicates
   std::vector<Finding> known;     ///< those that the baseline has already
+  std::vector<Finding> untold;    ///< latent ones that were not asked for: counted
   std::vector<Skipped> skipped;
   std::uint32_t functions_seen = 0;
   std::uint32_t functions_analyzed = 0;

@@ -175,8 +175,8 @@ CheckSelection::CheckSelection(const CommandLine& line, std::string& error) : li
     }
   }
   for (const std::string& level : items_of(line.levels)) {
-    if (level != "definite" && level != "latent" && level != "maybe") {
-      error = "--levels: unknown level '" + level + "' (there are definite, latent and maybe)";
+    if (std::ranges::none_of(kLevels, [&](Level known) { return level == name(known); })) {
+      error = "--levels: unknown level '" + level + "' (there are definite, likely, latent and maybe)";
       return;
     }
   }

@@ -113,7 +113,7 @@ std::optional<CommandLine> read_command_line(int argc, char** argv, int& exit_co
   app.add_option("--warnings-as-errors", line.warnings_as_errors, "checks whose findings are errors")
       ->type_name("GLOBS")
       ->group(selection);
-  app.add_option("--levels", line.levels, "of definite, latent and maybe; default: definite,latent")
+  app.add_option("--levels", line.levels, "of definite, likely, latent and maybe; default: definite,likely")
       ->type_name("LIST")
       ->group(selection);
   std::string header_filter;

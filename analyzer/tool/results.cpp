@@ -85,6 +85,8 @@ std::vector<Told> read_sidecar(const std::string& path, FileResults& out) {
                              text_of(*skipped, "reason")});
     } else if (const llvm::json::Object* known = object->getObject("known")) {
       out.known_fingerprints.push_back(text_of(*known, "fingerprint"));
+    } else if (const llvm::json::Object* untold = object->getObject("untold")) {
+      out.untold.emplace_back(text_of(*untold, "check"), text_of(*untold, "fingerprint"));
     } else if (const auto error = object->getString("error")) {
       out.errors.push_back(error->str());
     } else if (const llvm::json::Object* counts = object->getObject("counts")) {

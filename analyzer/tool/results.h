@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analyzer/analysis/hazard.h"
@@ -33,7 +34,7 @@ struct Remark {
 
 struct Result {
   std::string check;  ///< "streamsan-cross-stream-race", or a compiler warning that was asked for
-  std::string level;  ///< "definite", "latent", "maybe"; empty: not one of ours
+  std::string level;  ///< "definite", "likely", "latent", "maybe"; empty: not one of ours
   std::string function;
   std::string fingerprint;
   Remark site;
@@ -61,6 +62,7 @@ struct FileResults {
   std::vector<Remark> compile_errors;
   std::vector<Unanalysed> skipped;
   std::vector<std::string> known_fingerprints;  ///< findings that a baseline in the configuration kept back
+  std::vector<std::pair<std::string, std::string>> untold;  ///< latent findings not shown: check, fingerprint
   std::vector<std::string> errors;              ///< of the checks: a model file that cannot be read
   std::uint32_t functions_analyzed = 0;
   bool analysed = false;  ///< the checks ran

@@ -19,6 +19,7 @@ Summary::Summary(const std::vector<FileResults>& files) : files_(files) {
     relevant_ += file.functions_analyzed + file.skipped.size();
     looked_at_ += file.analysed ? 1 : 0;
     known_ += file.known_fingerprints.size();
+    untold_.insert(file.untold.begin(), file.untold.end());
     if (!file.problem.empty()) {
       problems_.push_back(shown_path(file.file));
     }
@@ -44,12 +45,15 @@ std::string Summary::text(const Baseline* baseline) const {
   text << plural(shown_, "finding");
   if (shown_ > 0) {
     std::string parts;
-    for (const char* level : {"definite", "latent", "maybe"}) {
+    for (const char* level : {"definite", "likely", "latent", "maybe"}) {
       if (const auto count = levels_.find(level); count != levels_.end()) {
         parts += (parts.empty() ? "" : ", ") + std::to_string(count->second) + " " + level;
       }
     }
     text << (parts.empty() ? "" : " (" + parts + ")") << " in " << plural(with_findings_, "file");
+  }
+  if (!untold_.empty()) {
+    text << "; " << untold_.size() << " latent not shown (--levels=definite,likely,latent)";
   }
   if (baseline != nullptr) {
     text << "; baseline: " << shown_ << " new, " << known_ << " known, " << baseline->fixed(files_) << " fixed";

@@ -5,7 +5,9 @@
 
 #include <cstddef>
 #include <map>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analyzer/tool/baseline.h"
@@ -33,6 +35,7 @@ class Summary {
   std::size_t looked_at_ = 0;
   std::size_t with_findings_ = 0;
   std::map<std::string, std::size_t> levels_;
+  std::set<std::pair<std::string, std::string>> untold_;  ///< latent findings that are not shown
   std::vector<std::string> problems_;
   bool counts_ = false;
 };

@@ -149,9 +149,9 @@ TEST(Lowering, LaunchThroughTheRuntimesFunctions) {
 TEST(Lowering, Indices) {
   EXPECT_EQ(ops_of("void f(cudaStream_t* s, float** b) {\n"
                    "  for (int i = 0; i < 2; ++i) k<<<1, 1, 0, s[i]>>>(b[i], b[i + 1], 0); }"),
-            "fresh i\ngoto bb1\nbb1: loop\nbranch {i < 2} bb2 bb3\nbb2:\n"
-            "enqueue kernel k on s[i] arguments (none + {0}) writes b[i], reads b[i + 1]\nfresh i\ngoto "
-            "bb1\nbb3:\nreturn none\n");
+            "assign i = number + {0}\ngoto bb1\nbb1: loop\nbranch {i < 2} bb2 bb3\nbb2:\n"
+            "enqueue kernel k on s[i] arguments (none + {0}) writes b[i], reads b[i + 1]\n"
+            "assign i = number + {i + 1}\ngoto bb1\nbb3:\nreturn none\n");
 }
 
 TEST(Lowering, ReferencesAreThePlaceTheyAreBoundTo) {
@@ -251,7 +251,12 @@ TEST(Lowering, UnknownCallsMaySynchronise) {
 
 TEST(Lowering, VirtualFunctionsAreNotGuessed) {
   const std::string base = "struct B { virtual void go(float* d) { k<<<1, 1>>>(d, d, 0); } };\n";
-  EXPECT_EQ(ops_of(base + "void f(B& b, float* d) { b.go(d); }"), "escape d\nescape &b\nmay_sync\nreturn none\n");
+  const std::string other = "struct C : B { void go(float* d) override { k<<<1, 1>>>(d, d, 1); } };\n";
+  EXPECT_EQ(ops_of(base + other + "void f(B& b, float* d) { b.go(d); }"),
+            "escape d\nescape &b\nmay_sync\nreturn none\n");
+  // Where there is but one to run, it is that.
+  EXPECT_EQ(ops_of(base + "void f(B& b, float* d) { b.go(d); }"),
+            "call \"c:@S@B@F@go#*f#\"(d) object &b\nreturn none\n");
   EXPECT_EQ(
       closed(base + "void f(float* d) { B b; b.go(d); }"),
       "assign d#1 = d\nenqueue kernel k on default arguments (none + {0}) implicit_stream writes d#1, reads d#1\n");
@@ -429,10 +434,12 @@ TEST(Lowering, WhatClangDidNotUnderstandIsNamed) {
   EXPECT_EQ(find(lowered, "g")->incomplete, "");
 }
 
-TEST(Lowering, ParallelRegionsAreGivenUp) {
+TEST(Lowering, ParallelRegionsAreOneThreadsCodeAndTasksAreGivenUp) {
   const std::string source = kKernel + "void f(float* d) {\n#pragma omp parallel\n  { k<<<1, 1>>>(d, d, 0); }\n}";
-  EXPECT_EQ(lower_source(source, {"-fopenmp"}).skipped.size(), 1u);
-  EXPECT_EQ(lower_source(source).skipped.size(), 0u);
+  EXPECT_EQ(lower_source(source, {"-fopenmp"}).skipped.size(), 0u);
+  const std::string task = kKernel + "void f(float* d) {\n#pragma omp task\n  { k<<<1, 1>>>(d, d, 0); }\n}";
+  EXPECT_EQ(lower_source(task, {"-fopenmp"}).skipped.size(), 1u);
+  EXPECT_EQ(lower_source(task).skipped.size(), 0u);
 }
 
 TEST(Lowering, JumpsOutOfTheOrderOfStatements) {

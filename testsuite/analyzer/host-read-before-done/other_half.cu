@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: %check host-read-before-done %s
 // RUN: %check host-read-before-done %s -- -DFIXED
+// OPTIONS: streamsan.Levels: definite;likely;latent
 //
 // While one half of a buffer is copied the host works on the other one, in loops that do not begin at 0.
 #include <cuda_runtime.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: %check host-write-before-done %s
+// OPTIONS: streamsan.Levels: definite;likely;latent
 //
 // Loops of which it is not known that they meet what is being copied: where they begin, whether they touch every
 // element from there on, and in every round. Silent, but for the last.

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the methods of a class do with an event that it keeps for itself.
+//
+// An event is two halves: somebody records it, somebody waits for it, asks about it, or takes the time from it. Where
+// the whole translation unit shows only one half, the order that the event was made for is missing, whatever calls the
+// methods in what order:
+//
+//   * waited for and never recorded: each wait does nothing (event-wait-without-record);
+//   * recorded and never waited for: what should have waited does not (event-never-waited).
+//
+// Only events are judged of which all uses are in sight: fields that the translation unit creates (HandleField::owned),
+// and that no code passes on, copies or returns, be it lowered or not. Errs to say nothing: one function that
+// could not be lowered ends it for all.
+#include "analyzer/analysis/event_protocols.h"
+
+#include <algorithm>
+#include <map>
+
+#include "analyzer/ir/walk.h"
+
+namespace streamsan::analyzer {
+namespace {
+
+using ir::Op;
+using ir::Operand;
+using ir::OpKind;
+using ir::Place;
+
+/// A use, and where.
+struct Use {
+  const ir::Function* function = nullptr;
+  const Op* op = nullptr;
+};
+
+struct Uses {
+  std::vector<Use> records, waits;
+  bool created = false;
+  bool asked = false;    ///< queried, timed
+  bool escapes = false;  ///< somebody else may do anything with it
+};
+
+class Protocols {
+ public:
+  Protocols(const ir::Program& program, const std::vector<std::string>& functions)
+      : program_(program), told_(functions.begin(), functions.end()) {}
+
+  std::vector<Hazard> find() {
+    for (const auto& [usr, function] : program_.functions) {
+      if (!function.incomplete.empty()) return {};
+      for (const ir::Block& block : function.blocks)
+        for (const Op& op : block.ops) read(function, op);
+    }
+    for (const auto& [key, uses] : uses_) {
+      if (uses.escapes || !in_sight(key, uses)) continue;
+      if (uses.records.empty() && !uses.asked) {
+        for (const Use& wait : uses.waits) raise(Check::EventWaitWithoutRecord, key, wait);
+      } else if (uses.waits.empty() && !uses.asked) {
+        for (const Use& record : uses.records) raise(Check::EventNeverWaited, key, record);
+      }
+    }
+    return std::move(hazards_);
+  }
+
+ private:
+  /// "Class::field" of an event that is a field or in one; empty: it is none.
+  static std::string key_of(const ir::Function& function, ir::PlaceId place) {
+    for (; place != ir::kNoPlace; place = function[place].base) {
+      const Place& at = function[place];
+      if (at.kind == Place::Kind::Index) continue;
+      const bool field =
+          at.kind == Place::Kind::Field && at.owner != "lambda" && at.name.find('$') == std::string::npos;
+      return field ? at.owner + "::" + at.name : std::string();
+    }
+    return {};
+  }
+
+  /// Created by the code that is seen, and given to nobody.
+  [[nodiscard]] bool in_sight(const std::string& key, const Uses& uses) const {
+    const auto field = program_.fields.find(key);
+    return uses.created && field != program_.fields.end() && field->second.owned && !field->second.passed_on;
+  }
+
+  void read(const ir::Function& function, const Op& op) {
+    const auto is_event = [&](const Operand& operand) {
+      return operand.place != ir::kNoPlace && function[operand.place].type == ir::TypeKind::Event;
+    };
+    const auto of = [&](const Operand& operand) -> Uses* {
+      if (!is_event(operand)) return nullptr;
+      const std::string key = key_of(function, operand.place);
+      return key.empty() ? nullptr : &uses_[key];
+    };
+    const Use use{&function, &op};
+    if (op.target != ir::kNoPlace && function[op.target].type == ir::TypeKind::Event) {
+      const std::string key = key_of(function, op.target);
+      if (!key.empty()) {
+        const bool cleared = op.kind == OpKind::Assign && op.source.kind == Operand::Kind::Null;
+        if (op.kind == OpKind::CreateEvent) {
+          uses_[key].created = true;
+        } else if (!cleared) {
+          uses_[key].escapes = true;
+        }
+      }
+    }
+    switch (op.kind) {
+      case OpKind::Record:
+        if (Uses* uses = of(op.event)) uses->records.push_back(use);
+        return;
+      case OpKind::Wait:
+      case OpKind::SyncEvent:
+        if (Uses* uses = of(op.event)) uses->waits.push_back(use);
+        return;
+      case OpKind::QueryEvent:
+      case OpKind::Elapsed:
+        for (const Operand* operand : {&op.event, &op.event2})
+          if (Uses* uses = of(*operand)) uses->asked = true;
+        return;
+      case OpKind::DestroyHandle:
+        return;
+      default:
+        // An object that holds it, given to code without a body, is given with it: but its methods are seen.
+        ir::for_each_operand(op, [&](const Operand& operand) {
+          if (Uses* uses = of(operand)) uses->escapes = true;
+        });
+    }
+  }
+
+  void raise(Check check, const std::string& key, const Use& use) {
+    if (!told_.contains(use.function->usr)) return;
+    const ir::Function& function = *use.function;
+    Hazard& hazard = hazards_.emplace_back();
+    hazard.check = check;
+    hazard.level = Level::Likely;
+    hazard.function = function.name;
+    hazard.usr = function.usr;
+    const ir::Site site = use.op->site == ir::kNoSite ? ir::Site{} : function[use.op->site];
+    hazard.later.where.site = site;
+    hazard.later.what = site.text.empty() ? use.op->name : site.text;
+    hazard.later.work = use.op->work;
+    if (use.op->kind != OpKind::SyncEvent && use.op->stream.place != ir::kNoPlace)
+      hazard.later.stream.name = function.spell(use.op->stream);
+    hazard.event.name = function.spell(use.op->event);
+    hazard.cause = Cause::NeverRecorded;
+    hazard.detail = "nowhere";
+    const auto field = program_.fields.find(key);
+    if (field != program_.fields.end() && field->second.made.line != 0)
+      hazard.evidence.push_back({"event '" + key.substr(key.rfind(':') + 1) + "' is created here, for its class alone",
+                                 Where{field->second.made, {}}});
+  }
+
+  const ir::Program& program_;
+  std::set<std::string> told_;
+  std::map<std::string, Uses> uses_;
+  std::vector<Hazard> hazards_;
+};
+
+}  // namespace
+
+std::vector<Hazard> event_protocols(const ir::Program& program, const std::vector<std::string>& functions) {
+  return Protocols(program, functions).find();
+}
+
+}  // namespace streamsan::analyzer

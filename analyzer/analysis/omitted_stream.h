@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Work whose stream was forgotten, in a function that is given one. See omitted_stream.cpp for the essay.
+#pragma once
+
+#include <vector>
+
+#include "analyzer/analysis/hazard.h"
+#include "analyzer/ir/ir.h"
+
+namespace streamsan::analyzer {
+
+/// `function` is raw, not closed: it is told where it is written.
+std::vector<Hazard> omitted_streams(const ir::Function& function);
+
+}  // namespace streamsan::analyzer

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the code believes of its streams.
+//
+// Two streams that come from outside may be one: two parameters, a parameter and a field. But code that makes one of
+// them wait for an event of the other, or synchronises each for itself, was written for two, and has to be right for
+// two. Such code anywhere in the translation unit speaks for it, also in another method than the one that lacks an
+// order.
+//
+// Code can speak against it: a comparison of the two (`if (a != b)`), an assignment of one to the other, one value that
+// is given to both, a caller that passes the one for the other. Then nothing is believed, whatever speaks for it.
+//
+// A slot is a field by its class and name, of whatever object; a parameter of a function; a global variable. What a
+// local variable holds is what it was given, if that happens once; a call of a getter is the field.
+//
+// All of it is read off the functions as they are lowered, before anything is inlined, in one pass.
+#include "analyzer/analysis/roles.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <vector>
+
+namespace streamsan::analyzer {
+
+using ir::Operand;
+using ir::OpKind;
+using ir::Place;
+
+Slot slot_of_field(const std::string& class_and_name) { return "f:" + class_and_name; }
+Slot slot_of_global(const std::string& name) { return "g:" + name; }
+Slot slot_of_parameter(const std::string& usr, std::uint32_t number) {
+  return "p:" + usr + "#" + std::to_string(number);
+}
+
+const Roles::Reason* Roles::two(const Slot& a, const Slot& b) const {
+  if (a.empty() || b.empty() || a == b || perhaps_one(a, b)) return nullptr;
+  const auto found = two_.find(pair(a, b));
+  return found == two_.end() ? nullptr : &found->second;
+}
+
+bool Roles::perhaps_one(const Slot& a, const Slot& b) const { return perhaps_one_.contains(pair(a, b)); }
+
+/// Reads one program.
+class RoleCollector {
+ public:
+  RoleCollector(Roles& roles, const ir::Program& program) : roles_(roles), program_(program) {
+    for (const auto& [usr, function] : program.functions) returns_.emplace(usr, returned(function));
+    for (const auto& [usr, function] : program.functions) read(function);
+    for (const Use& wait : waits_)
+      for (const Use& record : records_)
+        if (wait.event == record.event) speak_for(wait.stream, record.stream, "waits here for work of", *wait.site);
+  }
+
+ private:
+  struct Use {
+    std::string event;
+    Slot stream;
+    const ir::Site* site;
+  };
+
+  static const ir::Site& site(const ir::Function& function, const ir::Op& op) {
+    static const ir::Site kNone;
+    return op.site == ir::kNoSite ? kNone : function[op.site];
+  }
+
+  void speak_for(const Slot& a, const Slot& b, const char* what, const ir::Site& site) {
+    if (!a.empty() && !b.empty() && a != b) roles_.two_.try_emplace(Roles::pair(a, b), Roles::Reason{what, site});
+  }
+  void speak_against(const Slot& a, const Slot& b) {
+    if (!a.empty() && !b.empty() && a != b) roles_.perhaps_one_.insert(Roles::pair(a, b));
+  }
+
+  /// Of a place as it is written.
+  static Slot plain(const ir::Function& function, ir::PlaceId place) {
+    if (place == ir::kNoPlace) return {};
+    const Place& at = function[place];
+    if (at.name.find('$') != std::string::npos) return {};
+    switch (at.kind) {
+      case Place::Kind::Field:
+        return at.owner == "lambda" ? Slot() : slot_of_field(at.owner + "::" + at.name);
+      case Place::Kind::Global:
+        return slot_of_global(at.name);
+      case Place::Kind::Parameter:
+        return slot_of_parameter(function.usr, at.number);
+      default:
+        return {};
+    }
+  }
+
+  /// What a getter gives.
+  static Slot returned(const ir::Function& function) {
+    Slot all;
+    for (const ir::Block& block : function.blocks)
+      for (const ir::Op& op : block.ops) {
+        if (op.kind != OpKind::Return || op.source.kind == Operand::Kind::None) continue;
+        const Slot one = op.source.kind == Operand::Kind::Value || op.source.kind == Operand::Kind::Address
+                             ? plain(function, op.source.place)
+                             : Slot();
+        if (one.empty() || one.starts_with("p:") || (!all.empty() && all != one)) return {};
+        all = one;
+      }
+    return all;
+  }
+
+  using Locals = std::unordered_map<std::uint32_t, Slot>;
+
+  /// Local variables and temporaries that are given one thing, once.
+  Locals locals(const ir::Function& function) const {
+    Locals result;
+    for (const ir::Block& block : function.blocks)
+      for (const ir::Op& op : block.ops) {
+        if (op.target == ir::kNoPlace || function[op.target].base != ir::kNoPlace) continue;
+        Slot given;
+        if (op.kind == OpKind::Assign && op.source.kind == Operand::Kind::Value)
+          given = slot(function, result, op.source.place);
+        if (op.kind == OpKind::Call)
+          if (const auto known = returns_.find(op.callee); known != returns_.end()) given = known->second;
+        const auto [entry, is_new] = result.try_emplace(static_cast<std::uint32_t>(op.target), given);
+        if (!is_new && entry->second != given) entry->second.clear();
+      }
+    return result;
+  }
+
+  static Slot slot(const ir::Function& function, const Locals& locals, ir::PlaceId place) {
+    if (place == ir::kNoPlace) return {};
+    if (Slot known = plain(function, place); !known.empty()) return known;
+    // What a returned reference points to.
+    const ir::PlaceId of = function[place].kind == Place::Kind::Deref ? function[place].base : place;
+    const auto local = locals.find(static_cast<std::uint32_t>(of));
+    return local == locals.end() ? Slot() : local->second;
+  }
+
+  void read(const ir::Function& function) {
+    const Locals given = locals(function);
+    const auto stream = [&](const Operand& operand) {
+      const bool named = operand.kind == Operand::Kind::Value || operand.kind == Operand::Kind::Address;
+      return named ? slot(function, given, operand.place) : Slot();
+    };
+    const auto event = [&](const Operand& operand) {
+      if (operand.place == ir::kNoPlace) return std::string();
+      const Slot known = slot(function, given, operand.place);
+      // An event of this call alone is known by its place.
+      return known.empty() || known.starts_with("p:")
+                 ? "l:" + function.usr + "#" + std::to_string(static_cast<std::uint32_t>(operand.place))
+                 : known;
+    };
+    std::vector<std::pair<Slot, const ir::Site*>> synchronised;
+    std::map<Slot, std::vector<Slot>> receivers;
+    for (const ir::Block& block : function.blocks) {
+      if (block.condition != ir::kNoExpr) compare(function, given, function[block.condition]);
+      for (const ir::Op& op : block.ops) {
+        if (op.kind == OpKind::Record) records_.push_back({event(op.event), stream(op.stream), &site(function, op)});
+        if (op.kind == OpKind::Wait) waits_.push_back({event(op.event), stream(op.stream), &site(function, op)});
+        if (op.kind == OpKind::SyncStream && op.work != ir::Work::Library)
+          synchronised.emplace_back(stream(op.stream), &site(function, op));
+        if (op.kind == OpKind::Assign && op.target != ir::kNoPlace &&
+            function[op.target].type == ir::TypeKind::Stream) {
+          const Slot from = stream(op.source), to = slot(function, given, op.target);
+          speak_against(from, to);
+          if (!from.empty() && !to.empty()) receivers[from].push_back(to);
+        }
+        if (op.kind == OpKind::Call) pass(function, op, stream);
+      }
+    }
+    for (const auto& [from, to] : receivers)
+      for (const Slot& one : to)
+        for (const Slot& other : to) speak_against(one, other);
+    constexpr std::size_t kMost = 6;
+    if (synchronised.size() > kMost) return;
+    for (const auto& [one, at] : synchronised)
+      for (const auto& [other, there] : synchronised) speak_for(one, other, "is synchronised for itself, beside", *at);
+  }
+
+  /// `a != b`
+  void compare(const ir::Function& function, const Locals& given, const ir::Expr& condition) {
+    if (condition.text.find("==") == std::string::npos && condition.text.find("!=") == std::string::npos) return;
+    for (const ir::PlaceId one : condition.uses)
+      for (const ir::PlaceId other : condition.uses)
+        if (function[one].type == ir::TypeKind::Stream && function[other].type == ir::TypeKind::Stream)
+          speak_against(slot(function, given, one), slot(function, given, other));
+  }
+
+  template <typename SlotOf>
+  void pass(const ir::Function& function, const ir::Op& call, SlotOf stream) {
+    std::vector<std::pair<Slot, Slot>> passed;  // parameter, what it is given
+    for (std::uint32_t i = 0; i < call.arguments.size(); ++i) {
+      const Operand& argument = call.arguments[i];
+      const bool is_stream = argument.place != ir::kNoPlace && function[argument.place].type == ir::TypeKind::Stream;
+      const Slot from = is_stream ? stream(argument) : Slot();
+      if (from.empty()) continue;
+      const Slot parameter = slot_of_parameter(call.callee, i);
+      if (!from.starts_with("p:")) speak_against(parameter, from);
+      for (const auto& [other, its] : passed)
+        if (its == from) speak_against(parameter, other);
+      passed.emplace_back(parameter, from);
+    }
+  }
+
+  Roles& roles_;
+  const ir::Program& program_;
+  std::unordered_map<std::string, Slot> returns_;
+  std::vector<Use> records_, waits_;
+};
+
+Roles::Roles(const ir::Program& program) { RoleCollector(*this, program); }
+
+}  // namespace streamsan::analyzer

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Which streams of a translation unit its own code treats as two. See roles.cpp for the essay.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "analyzer/ir/ir.h"
+
+namespace streamsan::analyzer {
+
+/// A variable that holds a stream from elsewhere: "f:Class::field", "g:name", "p:USR#2". Empty: none.
+using Slot = std::string;
+Slot slot_of_field(const std::string& class_and_name);
+Slot slot_of_global(const std::string& name);
+Slot slot_of_parameter(const std::string& usr, std::uint32_t number);
+
+class Roles {
+ public:
+  explicit Roles(const ir::Program& program);
+
+  struct Reason {
+    std::string what;  ///< "one waits for the work of the other here"
+    ir::Site site;
+  };
+  /// Code that makes no sense if both hold one stream.
+  [[nodiscard]] const Reason* two(const Slot& a, const Slot& b) const;
+  /// Code by which both may hold one stream: one is assigned to the other, they are compared, one value is given to
+  /// both.
+  [[nodiscard]] bool perhaps_one(const Slot& a, const Slot& b) const;
+
+ private:
+  friend class RoleCollector;
+  using Pair = std::pair<Slot, Slot>;
+  static Pair pair(const Slot& a, const Slot& b) { return a < b ? Pair{a, b} : Pair{b, a}; }
+
+  std::map<Pair, Reason> two_;
+  std::set<Pair> perhaps_one_;
+};
+
+}  // namespace streamsan::analyzer

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: %check omitted-stream %s
+// RUN: %check omitted-stream %s -- -DFIXED
+//
+// A function that is given a stream leaves it out of one call.
+#include <cuda_runtime.h>
+
+__global__ void clear(float* p) { p[threadIdx.x] = 0.0f; }
+__global__ void add(float* p, const float* x) { p[threadIdx.x] += x[threadIdx.x]; }
+
+static void scale(float* p, cudaStream_t stream = nullptr) { clear<<<1, 32, 0, stream>>>(p); }
+
+void launch(float* p, const float* x, cudaStream_t stream) {
+#ifdef FIXED
+  clear<<<1, 32, 0, stream>>>(p);
+  scale(p, stream);
+#else
+  clear<<<1, 32>>>(p);  // FIRES: omitted-stream
+  scale(p);             // FIRES: omitted-stream
+#endif
+  add<<<1, 32, 0, stream>>>(p, x);
+}
+
+void copy(float* to, const float* from, size_t bytes, cudaStream_t stream) {
+#ifdef FIXED
+  cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream);
+#else
+  cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice);  // FIRES: omitted-stream
+#endif
+}
+
+// Who writes 0 has chosen; who asks knows; who has two streams says which.
+void chosen(float* p, cudaStream_t stream) {
+  clear<<<1, 32, 0, 0>>>(p);
+  cudaStreamSynchronize(stream);
+}
+void asked(float* p, cudaStream_t stream) {
+  if (stream == nullptr) {
+    clear<<<1, 32>>>(p);
+  } else {
+    clear<<<1, 32, 0, stream>>>(p);
+  }
+}
+void unused(float* p, cudaStream_t) { clear<<<1, 32>>>(p); }
