@@ -14,7 +14,7 @@
 // RUN: env STREAMSAN_NULL_HOST_PAGES=1 %silent %t.fixed write
 //
 // READ: ERROR: streamsan: read-after-write host race on pinned host memory
-// READ-NEXT: Read {{.*}}on the host
+// READ-NEXT: Read by the host
 // READ-NEXT: main{{.*}}[[TOUCH]]
 // CALL: ERROR: streamsan: read-after-write host race on pinned host memory
 // CALL-NEXT: Read by write() on the host
