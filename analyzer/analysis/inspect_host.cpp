@@ -79,8 +79,10 @@ bool Inspector::graph_survives() const {
     for (const ir::Op& op : block.ops) {
       if (op.kind != ir::OpKind::Fresh || op.target == ir::kNoPlace) continue;
       if (function[op.target].type != ir::TypeKind::Graph) continue;
-      const ir::Root root = ir::root(function, op.target);
-      if (root.through_pointer || !ir::is_own(function[root.place])) return true;
+      // A local pointer mostly leads to a local graph, of the function that this one is inlined into.
+      const ir::Place::Kind root = function[ir::root(function, op.target).place].kind;
+      if (root == ir::Place::Kind::This || root == ir::Place::Kind::Global || root == ir::Place::Kind::Parameter)
+        return true;
     }
   return false;
 }

@@ -46,3 +46,20 @@ void once(float* out, cudaStream_t stream) {
   cudaGraphExecDestroy(exec);
   cudaFree(work);
 }
+
+static void instantiate(cudaGraph_t graph, cudaGraphExec_t* exec) { cudaGraphInstantiate(exec, graph, 0); }
+
+void by_pointer(float* out, cudaStream_t stream) {
+  float* work = nullptr;
+  cudaMalloc(&work, 1024);
+  cudaGraph_t graph;
+  cudaGraphExec_t exec;
+  cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed);
+  step<<<1, 32, 0, stream>>>(work, out);
+  cudaStreamEndCapture(stream, &graph);
+  instantiate(graph, &exec);
+  cudaGraphLaunch(exec, stream);
+  cudaStreamSynchronize(stream);
+  cudaGraphExecDestroy(exec);
+  cudaFree(work);
+}
