@@ -29,7 +29,7 @@ config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".cu", ".hip", ".cpp", ".test"]
 config.test_source_root = os.path.dirname(os.path.abspath(__file__))
 # What tests include or work on.
-config.excludes = ["inputs"]
+config.excludes = ["inputs", "exam"]
 
 quote = shlex.quote
 root = config.test_source_root
