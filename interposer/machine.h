@@ -17,7 +17,7 @@
 // too.
 //
 // Elsewhere: system calls (host/raw_syscall.h), the registers of a fault (host/fault_site.h), places of return
-// addresses (return_places.h), the hook of dlsym (driver.cpp), sizes of pages (host/guards.h).
+// addresses (return_places.h), the hook of dlsym (driver.cpp), sizes of pages (pages.h).
 #pragma once
 
 #if !defined __x86_64__ && !defined __aarch64__

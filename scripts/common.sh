@@ -25,5 +25,11 @@ die() {
 # configure OPTION...: the build tree, with these options on top of the preset's.
 configure() {
   # A preset names its build tree; -B takes another one.
-  (cd "$root" && cmake --preset "$preset" -B "$build" "$@")
+  # What CMake found of one toolkit is not mixed with what it finds of another.
+  local toolkit=()
+  if [ "$(cat "$build/toolkit" 2>/dev/null || true)" != "${CUDA_PATH:-}" ]; then
+    toolkit=(-UCUDAToolkit_* -UCUDA_* -USTREAMSAN_NVCC -USTREAMSAN_*_INCLUDE -USTREAMSAN_LIBCUDA_STUB)
+  fi
+  (cd "$root" && cmake --preset "$preset" -B "$build" "${toolkit[@]}" "$@")
+  printf '%s\n' "${CUDA_PATH:-}" >"$build/toolkit"
 }

@@ -24,14 +24,13 @@ packages_of_analyzer=(libclang-22-dev llvm-22-dev clang-22 clang-tidy-22 clang-t
 packages_of_browser=(chromium fonts-dejavu-core)
 packages_to_lint=(shellcheck)
 
+# Whether packages can be installed at all: with apt-get, by root or with sudo.
+can_install_packages() {
+  command -v apt-get >/dev/null && { [ "$(id -u)" = 0 ] || command -v sudo >/dev/null; }
+}
+
 as_root() {
-  if [ "$(id -u)" = 0 ]; then
-    "$@"
-  elif command -v sudo >/dev/null; then
-    sudo "$@"
-  else
-    die "installing packages needs root or sudo; missing: ${to_install[*]}"
-  fi
+  if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi
 }
 
 have_package() {
@@ -57,21 +56,23 @@ package_lists_read=false
 read_package_lists() {
   ! $package_lists_read || return 0
   package_lists_read=true
-  command -v apt-get >/dev/null || return 0
   as_root apt-get update -q || echo "warning: apt-get update failed; going on with the package lists that are here" >&2
 }
 
 # Wanted by the caller; installed at once by install_wanted.
 to_install=()
 
-# want PURPOSE PACKAGE...: all of them or the end. PURPOSE completes "... is needed to".
+# want PURPOSE PACKAGE...: all of them or the end. PURPOSE completes "... is needed to". Where packages cannot be installed
+# what they bring may be there all the same, from other packages or built by hand: CMake names what is not.
 want() {
   local purpose=$1 missing package
   shift
   mapfile -t missing < <(missing_of "$@")
   [ ${#missing[@]} -gt 0 ] || return 0
-  command -v apt-get >/dev/null ||
-    die "this script installs packages with apt-get, which this machine lacks. To $purpose, install what Debian calls: ${missing[*]}"
+  if ! can_install_packages; then
+    echo "warning: cannot install packages here (that takes apt-get, and root or sudo). Needed to $purpose, by Debian's names: ${missing[*]}" >&2
+    return 0
+  fi
   read_package_lists
   for package in "${missing[@]}"; do
     can_install "$package" || die "no package $package for this system, which is needed to $purpose"
@@ -85,7 +86,7 @@ want_if_there() {
   shift
   mapfile -t missing < <(missing_of "$@")
   [ ${#missing[@]} -gt 0 ] || return 0
-  if ! command -v apt-get >/dev/null; then
+  if ! can_install_packages; then
     left_out "$consequence (not installed: ${missing[*]})"
     return 1
   fi
@@ -123,7 +124,7 @@ install_wanted() {
 python_tools=$cache/tools
 need_python_tools() {
   [ ! -x "$python_tools/bin/pip" ] || return 0
-  if ! python3 -c 'import ensurepip, venv' 2>/dev/null; then
+  if ! python3 -c 'import ensurepip, venv' 2>/dev/null && can_install_packages; then
     want "get from PyPI what no package has" python3 python3-venv
     install_wanted
   fi
@@ -146,6 +147,7 @@ find_cuda() {
     die "CUDA_PATH or CUDA_HOME is $named, and there is no $named/bin/nvcc"
   fi
   for candidate in "$named" "$(dirname "$(dirname "$(command -v nvcc || echo /none/none/nvcc)")")" /usr/local/cuda "$cuda_wheels"; do
+    [ "$candidate" != "$cuda_wheels" ] || [ "$(cat "$cache/cuda/made-of" 2>/dev/null)" = "${cuda_parts[*]}" ] || continue
     if [ -z "$candidate" ] || [ ! -x "$candidate/bin/nvcc" ]; then continue; fi
     major=$(nvcc_major "$candidate/bin/nvcc") || die "$candidate/bin/nvcc --version did not tell a version"
     if [ "$major" -lt 13 ]; then
@@ -159,20 +161,21 @@ find_cuda() {
   return 1
 }
 
-# The parts of the toolkit that are used here, as wheels: 0.4 GB instead of 5.
+# The parts of the toolkit that are used here, as wheels: 0.4 GB instead of 5. `made-of` is written last: a folder without
+# it, or of other parts, is made again.
+cuda_parts=(cuda-nvcc cuda-crt nvvm cuda-runtime cuda-profiler-api cuda-cccl cuda-cupti nvtx cuda-sanitizer-api)
 install_cuda_wheels() {
   need_python_tools
   say "Installing the CUDA compiler from PyPI into .cache/cuda"
-  local version=13.0 part
-  local wheels=()
-  for part in cuda-nvcc cuda-crt nvvm cuda-runtime cuda-profiler-api cuda-cccl cuda-cupti nvtx cuda-sanitizer-api; do
-    wheels+=("nvidia-$part==$version.*")
-  done
-  "$python_tools/bin/pip" install --quiet --upgrade --target "$cache/cuda" "${wheels[@]}" ||
+  rm -rf "$cache/cuda"
+  local wheels=("${cuda_parts[@]/#/nvidia-}")
+  wheels=("${wheels[@]/%/==13.0.*}")
+  "$python_tools/bin/pip" install --quiet --target "$cache/cuda" "${wheels[@]}" ||
     die "could not install the CUDA compiler; install CUDA Toolkit 13.0 or later and set CUDA_PATH"
   # The wheels lack the links that compilers and CMake look for.
   ln -sfn lib "$cuda_wheels/lib64"
   ln -sf libcudart.so.13 "$cuda_wheels/lib/libcudart.so"
+  echo "${cuda_parts[*]}" >"$cache/cuda/made-of"
 }
 
 need_cuda() {
@@ -225,7 +228,7 @@ have_program() {
 
 want_filecheck() {
   ! have_program FileCheck || return 0
-  command -v apt-get >/dev/null || die "FileCheck is needed to run the tests; it comes with LLVM's tools"
+  can_install_packages || die "FileCheck is needed to run the tests; it comes with LLVM's tools"
   read_package_lists
   local version
   for version in 22 21 20 19 18 17 16 15 14; do

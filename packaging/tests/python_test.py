@@ -67,6 +67,12 @@ class ModuleTest(unittest.TestCase):
     def test_options_of_this_python_are_handed_on(self):
         self.assertEqual(self.given("train.py", of_python=("-X", "dev")), ["run", "--", "PYTHON", "-X", "dev", "train.py"])
 
+    @unittest.skipIf(sys.version_info < (3, 10), "Python tells its own options since 3.10")
+    def test_options_in_one_word_with_m_are_handed_on(self):
+        ran = subprocess.run([sys.executable, "-Wmost", "-sm", "streamsan", "t.py"], stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": self.folder})
+        self.assertEqual(json.loads(ran.stdout), ["run", "--", sys.executable, "-Wmost", "-s", "t.py"], ran.stderr)
+
     def test_unknown_options_reach_the_program_which_refuses_them(self):
         self.assertEqual(self.given("--no-such", "train.py"), ["run", "--no-such", "--", "PYTHON", "train.py"])
 

@@ -111,6 +111,38 @@ test_a_part_that_can_be_had_is_installed() {
   [ -z "$(say_left_out)" ]
 }
 
+test_without_root_a_needed_package_is_named_and_the_rest_goes_on() {
+  machine "g++" "cmake"
+  # shellcheck disable=SC2317 # called by the functions under test
+  can_install_packages() { return 1; }
+  local output
+  output=$(want "build streamsan" g++ cmake 2>&1)
+  contains "$output" "Needed to build streamsan, by Debian's names: cmake"
+  [ ! -s log ]
+}
+
+test_without_root_an_optional_package_is_left_out() {
+  machine "g++" "shellcheck"
+  # shellcheck disable=SC2317 # called by the functions under test
+  can_install_packages() { return 1; }
+  fails want_if_there "the scripts are not checked" shellcheck
+  contains "$(say_left_out)" "left out: the scripts are not checked (not installed: shellcheck)"
+  [ ! -s log ]
+}
+
+test_an_incomplete_toolkit_of_wheels_is_passed_over() {
+  machine "" ""
+  unset CUDA_PATH CUDA_HOME
+  cache=$PWD/cache cuda_wheels=$PWD/cache/cuda/nvidia/cu13
+  mkdir -p "$cuda_wheels/bin"
+  printf '#!/bin/sh\necho "Cuda compilation tools, release 13.0, V13.0.88"\n' >"$cuda_wheels/bin/nvcc"
+  chmod +x "$cuda_wheels/bin/nvcc"
+  ! find_cuda || [ "$CUDA_PATH" != "$cuda_wheels" ]
+  echo "${cuda_parts[*]}" >"$cache/cuda/made-of"
+  # Where the machine has a toolkit of its own that one comes first.
+  find_cuda
+}
+
 test_an_old_nvcc_that_was_asked_for_is_refused() {
   machine "" ""
   mkdir -p old/bin

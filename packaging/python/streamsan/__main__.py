@@ -31,11 +31,13 @@ def split(arguments):
 
 
 def own_options():
-    """What this Python was given before -m streamsan."""
+    """What this Python was given before -m streamsan, also in one word with other letters: `-Im streamsan`."""
     words = list(getattr(sys, "orig_argv", []))[1:]
     for at, word in enumerate(words):
-        if word.startswith("-m"):
-            return words[:at]
+        letters, is_module, _ = word[1:].partition("m")
+        # What stands behind these three in one word is their value.
+        if word.startswith("-") and is_module and not set(letters) & set("WXc"):
+            return words[:at] + (["-" + letters] if letters else [])
     return []
 
 
