@@ -81,7 +81,14 @@ const api::Row& Places::row_of(std::uint16_t api) const {
   if (api < api::kRowCount) return api::kRows[api];
   const auto known =
       std::find_if(foreign_.begin(), foreign_.end(), [api](const auto& each) { return each->api == api; });
-  return known == foreign_.end() ? api::kRows[0] : (*known)->row;
+  if (known != foreign_.end()) return (*known)->row;
+  // A record of a damaged trace: no function's name or meaning is lent to it.
+  static const api::Row unknown = [] {
+    api::Row row{};
+    row.symbol = row.base = "unknown function";
+    return row;
+  }();
+  return unknown;
 }
 
 std::uint32_t Places::kernel_index(std::uint64_t function_id) const {
@@ -90,7 +97,7 @@ std::uint32_t Places::kernel_index(std::uint64_t function_id) const {
 }
 
 ordering::SiteId Places::site(std::uint16_t api, std::uint32_t kernel, std::uint32_t stack) {
-  if (api >= kNoApi) api = 0;
+  if (api >= kNoApi) api = static_cast<std::uint16_t>(kNoApi - 1);  // in no table, see row_of()
   std::uint64_t key = std::uint64_t{api} << 52 | std::uint64_t{kernel} << 32 | stack;
   std::uint32_t& site = site_by_key_[key];
   if (site == 0) {
