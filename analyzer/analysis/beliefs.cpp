@@ -7,6 +7,7 @@
 #include <string>
 
 #include "analyzer/ir/naming.h"
+#include "analyzer/ir/walk.h"
 
 namespace streamsan::analyzer {
 namespace {
@@ -19,15 +20,20 @@ using VKind = Value::Kind;
 
 void Beliefs::see(Values& values, const Store& store, OpIndex index) {
   const ir::Op& op = values.op(index);
+  if (op.kind != OpKind::Record && op.kind != OpKind::Wait) return;
+  // What stands under a condition speaks of the streams under that condition alone.
+  const ir::Function& function = values.function();
+  for (std::uint32_t block = 0; op.kind == OpKind::Wait && block < function.blocks.size(); ++block) {
+    const std::uint32_t at = index - values.first_op(block);
+    if (index < values.first_op(block) || at >= function.blocks[block].ops.size()) continue;
+    if (!ir::always_runs(function, block, at)) return;
+  }
   switch (op.kind) {
     case OpKind::Record:
       records_.push_back({store.evaluate(values, op.event), store.stream(values, op.stream), index});
       return;
     case OpKind::Wait:
       waits_.push_back({store.evaluate(values, op.event), store.stream(values, op.stream), index});
-      return;
-    case OpKind::SyncStream:
-      if (op.work != ir::Work::Library) syncs_.push_back({kUnknown, store.stream(values, op.stream), index});
       return;
     default:
       return;
@@ -42,10 +48,6 @@ void Beliefs::conclude() {
     for (const Use& record : records_)
       if (values_.must_equal(wait.event, record.event))
         add(wait.stream, record.stream, "waits here for work of", wait.op);
-  constexpr std::size_t kMost = 8;
-  if (syncs_.size() > kMost) return;
-  for (const Use& one : syncs_)
-    for (const Use& other : syncs_) add(one.stream, other.stream, "is synchronised for itself, beside", one.op);
 }
 
 Beliefs::Origin Beliefs::origin(ValueId stream) const {
@@ -90,6 +92,14 @@ std::optional<Evidence> Beliefs::find(ValueId a, ValueId b) const {
   if (!one.empty() && (one == other || roles_.perhaps_one(one, other))) return std::nullopt;
   const Origin mine = origin(a), theirs = origin(b);
   if (mine == Origin::Other || theirs == Origin::Other) return std::nullopt;
+  // A class that gives its stream out may be given it back.
+  const auto given_out = [&](ValueId stream) {
+    const ir::HandleField* field = values_.handle(stream);
+    return field != nullptr && field->passed_on;
+  };
+  if ((mine == Origin::Own && theirs == Origin::Outside && given_out(a)) ||
+      (theirs == Origin::Own && mine == Origin::Outside && given_out(b)))
+    return std::nullopt;
   const bool both_outside = mine == Origin::Outside && theirs == Origin::Outside;
   if (!both_outside && (mine != Origin::Own || theirs != Origin::Own)) {
     // The one that is new says why.

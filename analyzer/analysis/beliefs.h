@@ -4,10 +4,11 @@
 //
 // Proved is what values.h says. Believed, besides, are:
 //
-//   * a stream that a class creates for itself, or takes from a pool, and one that came from outside;
+//   * a stream that a class creates for itself, or takes from a pool, and never gives out, and one that came from
+//     outside;
 //   * a stream that is got from a function that gives out new ones by its name, and one that came from outside;
 //   * two streams from outside that the code treats as two (roles.h): in this function, with its callees, one waits
-//     for the other, or each is synchronised for itself; or somewhere in the translation unit.
+//     for the other, under no condition; or somewhere in the translation unit.
 //
 // Nothing is believed of two that may be one by what the translation unit does with them (Roles::perhaps_one).
 //
@@ -65,7 +66,7 @@ class Beliefs {
   const Values& values_;
   const Roles& roles_;
   Witness witness_;
-  std::vector<Use> records_, waits_, syncs_;
+  std::vector<Use> records_, waits_;
   std::map<Pair, std::pair<const char*, OpIndex>> here_;
   mutable std::map<Pair, bool> known_;
   mutable std::optional<Pair> used_;

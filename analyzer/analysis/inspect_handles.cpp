@@ -85,7 +85,8 @@ void Inspector::missed_join(ValueId event, ValueId waiter, const EventState& sta
       continue;
     }
     if (joined) continue;
-    Hazard hazard = start(Check::EventWaitWithoutRecord, Level::Definite);
+    // Code that treats all its streams alike lets this one wait for itself, too, and joins the other later.
+    Hazard hazard = start(Check::EventWaitWithoutRecord, Level::Maybe);
     hazard.later = witness_.deed(index_, waiter);
     hazard.event = witness_.event(event, op_->event, index_);
     hazard.detail = "own stream";

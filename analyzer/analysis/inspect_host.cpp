@@ -88,7 +88,8 @@ bool Inspector::graph_survives() const {
 }
 
 void Inspector::release_captured(ValueId memory, OpIndex use) {
-  Hazard hazard = start(Check::PrematureFree, Level::Definite);
+  // Whether the graph is launched again after this is not followed.
+  Hazard hazard = start(Check::PrematureFree, Level::Maybe);
   hazard.detail = "captured";
   hazard.later = witness_.deed(index_, kUnknown);
   hazard.earlier = witness_.deed(use, kUnknown);

@@ -8,12 +8,16 @@
 // the work of the same function on a stream that it got elsewhere (the current stream of a framework), if it shares
 // memory with the call.
 //
-// Silent: a parameter without a name, or that the function asks about (`if (stream == nullptr)`); a stream that this
-// function creates, since the engine knows what kind it is and what follows; event records, which are mostly for
-// timing; a call before which, and after which, the host waits for everything.
+// Silent: a parameter without a name, by reference, or without another use, or that the function asks about
+// (`if (stream == nullptr)`); a stream that this function creates, since the engine knows what kind it is and what
+// follows; event records, which are mostly for timing; a call after which the host waits for everything before other
+// work is enqueued; a function that orders the default stream with an event; a call of an own function of which no body
+// that enqueues on its stream is in sight.
 #include "analyzer/analysis/omitted_stream.h"
 
 #include <algorithm>
+
+#include "analyzer/ir/walk.h"
 
 namespace streamsan::analyzer {
 namespace {
@@ -25,12 +29,14 @@ using ir::Place;
 
 class Omitted {
  public:
-  explicit Omitted(const ir::Function& function) : function_(function) {}
+  Omitted(const ir::Function& function, const ir::Program& program) : function_(function), program_(program) {}
 
   std::vector<Hazard> find() {
+    if (orders_default_stream()) return {};
     for (const ir::Block& block : function_.blocks)
       for (const Op& op : block.ops) {
-        if (!leaves_out(op)) continue;
+        if (!leaves_out(op) || (op.kind == OpKind::Call && !enqueues_on_parameter(op.callee))) continue;
+        if (waited_for(block, op)) continue;
         if (const ir::PlaceId parameter = stream_parameter(); parameter != ir::kNoPlace) {
           raise(op, parameter, function_.site, "is what '" + function_.name + "' is given to work on");
         } else if (const Op* other = companion(op)) {
@@ -43,6 +49,70 @@ class Omitted {
  private:
   static bool leaves_out(const Op& op) {
     return op.implicit_stream && (op.kind == OpKind::Enqueue || op.kind == OpKind::Call) && op.site != ir::kNoSite;
+  }
+
+  static bool is_default(const Operand& stream) {
+    return stream.kind == Operand::Kind::DefaultStream || stream.kind == Operand::Kind::LegacyStream;
+  }
+
+  [[nodiscard]] bool orders_default_stream() const {
+    return std::ranges::any_of(function_.blocks, [](const ir::Block& block) {
+      return std::ranges::any_of(block.ops, [](const Op& op) {
+        return (op.kind == OpKind::Record || op.kind == OpKind::Wait) && is_default(op.stream);
+      });
+    });
+  }
+
+  [[nodiscard]] bool enqueues_on_parameter(const std::string& callee) const {
+    const auto found = program_.functions.find(callee);
+    if (found == program_.functions.end()) return false;
+    const ir::Function& body = found->second;
+    return std::ranges::any_of(body.blocks, [&](const ir::Block& block) {
+      return std::ranges::any_of(block.ops, [&](const Op& op) {
+        return op.kind == OpKind::Enqueue && op.stream.place != ir::kNoPlace &&
+               body[op.stream.place].kind == Place::Kind::Parameter;
+      });
+    });
+  }
+
+  /// On some way on, the host waits for everything before other work is enqueued.
+  [[nodiscard]] bool waited_for(const ir::Block& block, const Op& op) const {
+    enum class Met : std::uint8_t { Nothing, Sync, Work };
+    const auto meet = [](const Op& later) {
+      if (later.kind == OpKind::SyncDevice) return Met::Sync;
+      const bool work = later.kind == OpKind::Enqueue || later.kind == OpKind::Call;
+      return work && !later.implicit_stream && !is_default(later.stream) ? Met::Work : Met::Nothing;
+    };
+    const auto meet_in = [&](auto from, auto end) {
+      for (; from != end; ++from)
+        if (const Met met = meet(*from); met != Met::Nothing) return met;
+      return Met::Nothing;
+    };
+    const Met here = meet_in(block.ops.begin() + (&op - block.ops.data()) + 1, block.ops.end());
+    if (here != Met::Nothing) return here == Met::Sync;
+    std::vector<bool> seen(function_.blocks.size());
+    std::vector<ir::BlockId> ways = block.successors;
+    while (!ways.empty()) {
+      const auto next = static_cast<std::size_t>(ways.back());
+      ways.pop_back();
+      if (seen[next]) continue;
+      seen[next] = true;
+      const ir::Block& on = function_.blocks[next];
+      const Met met = meet_in(on.ops.begin(), on.ops.end());
+      if (met == Met::Sync) return true;
+      if (met == Met::Nothing) ways.insert(ways.end(), on.successors.begin(), on.successors.end());
+    }
+    return false;
+  }
+
+  [[nodiscard]] bool used(ir::PlaceId place) const {
+    bool result = false;
+    for (const ir::Block& block : function_.blocks)
+      for (const Op& op : block.ops) {
+        result = result || op.target == place;
+        ir::for_each_operand(op, [&](const Operand& operand) { result = result || operand.place == place; });
+      }
+    return result;
   }
 
   [[nodiscard]] bool asked_about(ir::PlaceId place) const {
@@ -61,6 +131,7 @@ class Omitted {
         return ir::kNoPlace;
       only = place;
     }
+    if (only != ir::kNoPlace && (function_[only].reference || !used(only))) return ir::kNoPlace;
     return only;
   }
 
@@ -114,13 +185,14 @@ class Omitted {
   }
 
   const ir::Function& function_;
+  const ir::Program& program_;
   std::vector<Hazard> hazards_;
 };
 
 }  // namespace
 
-std::vector<Hazard> omitted_streams(const ir::Function& function) {
-  return function.incomplete.empty() ? Omitted(function).find() : std::vector<Hazard>();
+std::vector<Hazard> omitted_streams(const ir::Function& function, const ir::Program& program) {
+  return function.incomplete.empty() ? Omitted(function, program).find() : std::vector<Hazard>();
 }
 
 }  // namespace streamsan::analyzer

@@ -11,6 +11,6 @@
 namespace streamsan::analyzer {
 
 /// `function` is raw, not closed: it is told where it is written.
-std::vector<Hazard> omitted_streams(const ir::Function& function);
+std::vector<Hazard> omitted_streams(const ir::Function& function, const ir::Program& program);
 
 }  // namespace streamsan::analyzer

@@ -3,12 +3,13 @@
 // What the code believes of its streams.
 //
 // Two streams that come from outside may be one: two parameters, a parameter and a field. But code that makes one of
-// them wait for an event of the other, or synchronises each for itself, was written for two, and has to be right for
-// two. Such code anywhere in the translation unit speaks for it, also in another method than the one that lacks an
-// order.
+// them wait for an event of the other was written for two, and has to be right for two. Such code anywhere in the
+// translation unit speaks for it, also in another method than the one that lacks an order. Not so under a condition,
+// which may be that they are two; nor does a sync of each, which is right for one stream too.
 //
-// Code can speak against it: a comparison of the two (`if (a != b)`), an assignment of one to the other, one value that
-// is given to both, a caller that passes the one for the other. Then nothing is believed, whatever speaks for it.
+// Code can speak against it: a comparison of the two (`if (a != b)`, also in a callee), an assignment of one to the
+// other, one value that is given to both, a caller that passes the one for the other. Then nothing is believed,
+// whatever speaks for it.
 //
 // A slot is a field by its class and name, of whatever object; a parameter of a function; a global variable. What a
 // local variable holds is what it was given, if that happens once; a call of a getter is the field.
@@ -19,6 +20,8 @@
 #include <algorithm>
 #include <unordered_map>
 #include <vector>
+
+#include "analyzer/ir/walk.h"
 
 namespace streamsan::analyzer {
 
@@ -46,6 +49,15 @@ class RoleCollector {
   RoleCollector(Roles& roles, const ir::Program& program) : roles_(roles), program_(program) {
     for (const auto& [usr, function] : program.functions) returns_.emplace(usr, returned(function));
     for (const auto& [usr, function] : program.functions) read(function);
+    // What a callee says of its parameters holds for what they are given.
+    for (bool changed = true; changed;) {
+      const std::size_t before = roles_.perhaps_one_.size();
+      for (const auto& given : passed_)
+        for (const auto& [one, from] : given)
+          for (const auto& [other, its] : given)
+            if (one != other && roles_.perhaps_one(one, other)) speak_against(from, its);
+      changed = roles_.perhaps_one_.size() != before;
+    }
     for (const Use& wait : waits_)
       for (const Use& record : records_)
         if (wait.event == record.event) speak_for(wait.stream, record.stream, "waits here for work of", *wait.site);
@@ -144,15 +156,16 @@ class RoleCollector {
                  ? "l:" + function.usr + "#" + std::to_string(static_cast<std::uint32_t>(operand.place))
                  : known;
     };
-    std::vector<std::pair<Slot, const ir::Site*>> synchronised;
+    // In a condition, an assignment, a returned value.
+    for (const ir::Expr& expr : function.exprs) compare(function, given, expr);
     std::map<Slot, std::vector<Slot>> receivers;
-    for (const ir::Block& block : function.blocks) {
-      if (block.condition != ir::kNoExpr) compare(function, given, function[block.condition]);
-      for (const ir::Op& op : block.ops) {
+    for (std::size_t number = 0; number < function.blocks.size(); ++number) {
+      const ir::Block& block = function.blocks[number];
+      for (std::size_t at = 0; at < block.ops.size(); ++at) {
+        const ir::Op& op = block.ops[at];
         if (op.kind == OpKind::Record) records_.push_back({event(op.event), stream(op.stream), &site(function, op)});
-        if (op.kind == OpKind::Wait) waits_.push_back({event(op.event), stream(op.stream), &site(function, op)});
-        if (op.kind == OpKind::SyncStream && op.work != ir::Work::Library)
-          synchronised.emplace_back(stream(op.stream), &site(function, op));
+        if (op.kind == OpKind::Wait && ir::always_runs(function, number, at))
+          waits_.push_back({event(op.event), stream(op.stream), &site(function, op)});
         if (op.kind == OpKind::Assign && op.target != ir::kNoPlace &&
             function[op.target].type == ir::TypeKind::Stream) {
           const Slot from = stream(op.source), to = slot(function, given, op.target);
@@ -165,10 +178,6 @@ class RoleCollector {
     for (const auto& [from, to] : receivers)
       for (const Slot& one : to)
         for (const Slot& other : to) speak_against(one, other);
-    constexpr std::size_t kMost = 6;
-    if (synchronised.size() > kMost) return;
-    for (const auto& [one, at] : synchronised)
-      for (const auto& [other, there] : synchronised) speak_for(one, other, "is synchronised for itself, beside", *at);
   }
 
   /// `a != b`
@@ -194,12 +203,14 @@ class RoleCollector {
         if (its == from) speak_against(parameter, other);
       passed.emplace_back(parameter, from);
     }
+    if (passed.size() > 1) passed_.push_back(std::move(passed));
   }
 
   Roles& roles_;
   const ir::Program& program_;
   std::unordered_map<std::string, Slot> returns_;
   std::vector<Use> records_, waits_;
+  std::vector<std::vector<std::pair<Slot, Slot>>> passed_;  ///< by call: parameter, what it is given
 };
 
 Roles::Roles(const ir::Program& program) { RoleCollector(*this, program); }

@@ -7,9 +7,11 @@
 
 namespace streamsan::analyzer::ir {
 
-/// It gives out something for the caller alone: acquireStream(), pool.next(), makeSideStream().
+/// It gives out something for the caller alone: acquireStream(), getStreamFromPool(). Whole words count.
 bool gives_new(std::string_view function);
 /// It may wait for something: flush(), waitForAll(), finish().
 bool may_wait(std::string_view function);
+/// It tells of something that happened, by a whole word of its name: logError(), check_failed().
+bool reports(std::string_view function);
 
 }  // namespace streamsan::analyzer::ir

@@ -12,7 +12,8 @@
 // an inlined callee goes the same way.
 //
 // Known are intervals (range.h) of variables, after a constant was assigned, and the outcome of a condition that is
-// asked again before anything in it has changed. Nothing is known of what unknown code may have written. From round to
+// asked again before anything in it has changed. Nothing is known of what unknown code may have written, nor of a
+// variable whose address is somewhere. From round to
 // round only "0" and "at least 1" are kept apart, so the first round is, and no other.
 //
 // What is known is forgotten where no later branch asks for it. A block has at most kMostCopies, the last of which is
@@ -74,13 +75,14 @@ using Live = std::bitset<kMostKeys>;
 class Questions {
  public:
   explicit Questions(const Function& function) : function_(function), asked_(function.blocks.size()) {
+    find_exposed();
     std::map<std::pair<std::string, std::vector<PlaceId>>, std::size_t> times;
     for (std::size_t block = 0; block < function.blocks.size(); ++block) {
       const Block& here = function.blocks[block];
       if (here.condition == kNoExpr || here.successors.size() != 2) continue;
       const Expr& condition = function[here.condition];
       if (has_effects_or_calls(condition.text) ||
-          !std::ranges::all_of(condition.uses, [&](PlaceId use) { return stays_put(use); }))
+          !std::ranges::all_of(condition.uses, [&](PlaceId use) { return stays_put(use) && !others_may_write(use); }))
         continue;
       Question question{numbered(function, condition), condition.uses};
       while (question.text.starts_with('!') && is_simple(question.text.substr(1))) {
@@ -116,6 +118,30 @@ class Questions {
     }
     return std::ranges::all_of(text,
                                [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '$'; });
+  }
+
+  /// Variables whose address is somewhere: who has it may write them where no op shows it.
+  void find_exposed() {
+    exposed_.resize(function_.places.size());
+    for (const Block& block : function_.blocks)
+      for (const Op& op : block.ops)
+        for_each_operand(op, [&](const Operand& operand) {
+          if (operand.kind != Operand::Kind::Address || operand.place == kNoPlace) return;
+          const bool is_touch = op.kind == OpKind::HostAccess || op.kind == OpKind::EndOfLife;
+          const bool is_integer = function_[operand.place].type == TypeKind::Integer;
+          const Root of = root(function_, operand.place);
+          if (is_integer || (!is_touch && !of.through_pointer && is_own(function_[of.place])))
+            exposed_[at(operand.place)] = true;
+        });
+  }
+  [[nodiscard]] bool others_may_write(PlaceId place) const {
+    // What a pointer to integers points to may be written by work, by other threads and under other names.
+    const Place& of = function_[place];
+    if (of.kind == Place::Kind::Deref || (of.kind == Place::Kind::Index && root(function_, place).through_pointer))
+      return true;
+    for (; place != kNoPlace; place = function_[place].base)
+      if (exposed_[at(place)]) return true;
+    return false;
   }
 
   /// A path that means one place: no index that moves.
@@ -167,11 +193,12 @@ class Questions {
       for (const Block& block : function_.blocks)
         for (const Op& op : block.ops) {
           if (op.kind != OpKind::Assign || op.target != wanted[i]) continue;
-          if (op.source.kind == Operand::Kind::Value && constant[at(op.source.place)] && stays_put(op.source.place))
+          if (op.source.kind == Operand::Kind::Value && constant[at(op.source.place)] && stays_put(op.source.place) &&
+              !others_may_write(op.source.place))
             wanted.push_back(op.source.place);
           if (op.source.kind != Operand::Kind::Number) continue;
           for (const PlaceId use : function_[op.source.offset].uses)
-            if (constant[at(use)] && stays_put(use)) wanted.push_back(use);
+            if (constant[at(use)] && stays_put(use) && !others_may_write(use)) wanted.push_back(use);
         }
     }
   }
@@ -180,6 +207,7 @@ class Questions {
   std::vector<Question> asked_;  ///< by block
   std::vector<Key> keys_;
   std::map<PlaceId, std::size_t> by_place_;
+  std::vector<bool> exposed_;  ///< by place
 };
 
 class Splitter {
@@ -343,7 +371,10 @@ class Splitter {
     if (key != SIZE_MAX && op.kind == OpKind::Assign) {
       if (op.source.kind == Operand::Kind::Number) {
         const Expr& expr = function_[op.source.offset];
-        now = expr.constant ? Range::one(*expr.constant) : evaluate(numbered(function_, expr), expr.uses, known);
+        // The type is not known: below 0, it may be a great number.
+        now = !expr.constant        ? evaluate(numbered(function_, expr), expr.uses, known)
+              : *expr.constant >= 0 ? Range::one(*expr.constant)
+                                    : Range{};
       } else if (op.source.kind == Operand::Kind::Value && op.source.offset == kNoExpr) {
         if (const Range* from = get(known, questions_.of(op.source.place))) now = *from;
       }

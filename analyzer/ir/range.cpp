@@ -81,6 +81,13 @@ Range compared(std::string_view sign, const Range& a, const Range& b) {
   return sign == "<=" ? not_less(compared("<", b, a)) : not_less(compared("<", a, b));
 }
 
+/// The types are not known here: a result below 0 may be a great number, and one that is too great for a narrow type a
+/// small one. Counting up without a known end is taken to end in time.
+Range fitting(const Range& range) {
+  constexpr std::int64_t kSmall = 127;
+  return range.low >= 0 && (range.high <= kSmall || range.high == Range::kMost) ? range : Range{};
+}
+
 class Reader {
  public:
   Reader(std::string_view text, const RangeOf& range_of) : text_(text), range_of_(range_of) {}
@@ -150,12 +157,12 @@ class Reader {
       return truth_of(a == true || b == true ? std::optional(true) : a && b ? std::optional(false) : std::nullopt);
     if (sign == "&&")
       return truth_of(a == false || b == false ? std::optional(false) : a && b ? std::optional(true) : std::nullopt);
-    if (sign == "+") return plus(left, right);
-    if (sign == "-") return plus(left, negative(right));
-    if (sign == "*") return times(left, right);
+    if (sign == "+") return fitting(plus(left, right));
+    if (sign == "-") return fitting(plus(left, negative(right)));
+    if (sign == "*") return fitting(times(left, right));
     if (sign.front() == '=' || sign.front() == '!' || sign == "<" || sign == ">" || sign == "<=" || sign == ">=")
       return compared(sign, left, right);
-    return exactly(sign, left, right);
+    return fitting(exactly(sign, left, right));
   }
 
   Range unary() {
@@ -163,10 +170,9 @@ class Reader {
       const auto inner = unary().truth();
       return truth_of(inner ? std::optional(!*inner) : std::nullopt);
     }
-    if (take("-")) return negative(unary());
-    if (take("~")) {
-      const auto inner = unary().number();
-      return inner ? Range::one(~*inner) : Range{};
+    if (take("-") || take("~")) {
+      unary();
+      return {};
     }
     if (take("(")) {
       const Range inner = choice();

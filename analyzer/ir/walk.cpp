@@ -15,6 +15,62 @@ Root root(const Function& function, PlaceId path) {
   return root;
 }
 
+namespace {
+
+/// Blocks that ways from `from` come through; those in `without` end them. `next`: which successors of a block count.
+template <typename Next>
+std::vector<bool> reached(const Function& function, std::vector<std::size_t> from, const std::vector<bool>& without,
+                          Next next) {
+  std::vector<bool> result(function.blocks.size());
+  while (!from.empty()) {
+    const std::size_t block = from.back();
+    from.pop_back();
+    if (result[block] || without[block]) continue;
+    result[block] = true;
+    for (const BlockId to : function.blocks[block].successors)
+      if (next(block, static_cast<std::size_t>(to))) from.push_back(static_cast<std::size_t>(to));
+  }
+  return result;
+}
+
+}  // namespace
+
+bool always_runs(const Function& function, std::size_t block, std::size_t op) {
+  const std::size_t count = function.blocks.size();
+  const Op& wanted = function.blocks[block].ops[op];
+  std::vector<bool> holds(count), none(count);
+  holds[block] = true;
+  for (std::size_t i = 0; i < count && wanted.origin != Op::kNoOrigin; ++i)
+    for (const Op& other : function.blocks[i].ops) holds[i] = holds[i] || other.origin == wanted.origin;
+  if (holds[0]) return true;
+
+  const auto any = [](std::size_t, std::size_t) { return true; };
+  std::vector<std::size_t> behind_it;
+  for (std::size_t i = 0; i < count; ++i)
+    if (holds[i])
+      for (const BlockId to : function.blocks[i].successors) behind_it.push_back(static_cast<std::size_t>(to));
+  const std::vector<bool> behind = reached(function, behind_it, none, any);
+  std::vector<bool> before = holds;
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (std::size_t i = count; i-- > 0;)
+      for (const BlockId to : function.blocks[i].successors)
+        if (!before[i] && before[static_cast<std::size_t>(to)]) before[i] = changed = true;
+  }
+  // A loop around it is not left before its first round.
+  const auto into_loops = [&](std::size_t from, std::size_t to) {
+    return !function.blocks[from].loop_head || !behind[from] || before[to];
+  };
+  const std::vector<bool> around = reached(function, {0}, holds, into_loops);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!around[i] || before[i]) continue;
+    if (behind[i] && !function.blocks[i].successors.empty()) return false;
+    for (const Op& other : function.blocks[i].ops)
+      if (other.kind == OpKind::Enqueue || other.kind == OpKind::Call || other.kind == OpKind::MaySync) return false;
+  }
+  return true;
+}
+
 bool is_own(const Place& variable) {
   return variable.kind == Place::Kind::Local || variable.kind == Place::Kind::Temporary ||
          (variable.kind == Place::Kind::Parameter && !variable.reference);

@@ -34,6 +34,11 @@ struct Root {
 
 Root root(const Function& function, PlaceId path);
 
+/// The block is no choice of the function: no way through it that does other work, or that goes on behind the block,
+/// leaves out all blocks that hold a copy of its op number `op`. A loop is taken to run at least once; leaving early
+/// without work, as after an error, is no way.
+bool always_runs(const Function& function, std::size_t block, std::size_t op);
+
 /// A variable that dies with the call: local, temporary, parameter by value.
 bool is_own(const Place& variable);
 

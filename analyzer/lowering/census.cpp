@@ -259,9 +259,16 @@ std::vector<Census::Node*> Census::run_by(const clang::FunctionDecl* callee) con
 }
 
 const clang::FunctionDecl* Census::only_override(const clang::FunctionDecl& method) const {
+  const auto* declared = llvm::dyn_cast<clang::CXXMethodDecl>(&method);
+  if (declared == nullptr || llvm::isa<clang::CXXDestructorDecl>(method)) return nullptr;
+  // Other files may override what they can see.
+  const clang::CXXRecordDecl* record = declared->getParent();
+  const bool final = declared->hasAttr<clang::FinalAttr>() || record->isEffectivelyFinal();
+  if (!final && record->isLocalClass() == nullptr && !record->isInAnonymousNamespace()) return nullptr;
   const std::vector<Node*> all = run_by(canonical(method));
-  if (all.size() != 1 || llvm::isa<clang::CXXDestructorDecl>(method)) return nullptr;
+  if (all.size() != 1) return nullptr;
   const clang::FunctionDecl* only = all.front()->definition;
+  if (!final && canonical(*only) == canonical(method)) return nullptr;
   return lowered(*only);
 }
 

@@ -160,4 +160,39 @@ bool open_to_others(const clang::FieldDecl& field, const Uses& uses) {
   });
 }
 
+namespace {
+
+bool is_written_whole(const clang::CXXRecordDecl& record) {
+  if (record.hasFriends() || record.isDependentContext()) return false;
+  if (isa<clang::ClassTemplateSpecializationDecl>(record)) return false;
+  for (const clang::Decl* member : record.decls()) {
+    if (isa<clang::FunctionTemplateDecl, clang::ClassTemplateDecl>(member)) return false;
+    if (const auto* nested = dyn_cast<clang::CXXRecordDecl>(member);
+        nested != nullptr && !nested->isImplicit() &&
+        (!nested->hasDefinition() || !is_written_whole(*nested->getDefinition())))
+      return false;
+    const auto* method = dyn_cast<clang::CXXMethodDecl>(member);
+    if (method == nullptr || method->isImplicit() || method->isDeleted() || method->isDefaulted()) continue;
+    if (!method->isDefined()) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool all_uses_in_sight(const clang::FieldDecl& field) {
+  const auto* record = dyn_cast<clang::CXXRecordDecl>(field.getParent());
+  if (record == nullptr) return false;
+  const clang::SourceManager& sources = field.getASTContext().getSourceManager();
+  if (!sources.isInMainFile(sources.getExpansionLoc(field.getLocation()))) return false;
+  // A helper class of one function or one file is as good as private.
+  const bool own = record->isLocalClass() != nullptr || record->isInAnonymousNamespace();
+  if (!own && field.getAccess() != clang::AS_private) return false;
+  // What encloses the class sees the field, too.
+  for (const auto* around = record; around != nullptr;
+       around = dyn_cast<clang::CXXRecordDecl>(around->getDeclContext()))
+    if (!is_written_whole(*around)) return false;
+  return true;
+}
+
 }  // namespace streamsan::analyzer

@@ -31,4 +31,8 @@ bool made_before_use(const clang::FieldDecl& field, const Uses& uses, const Call
 /// class makes it.
 bool open_to_others(const clang::FieldDecl& field, const Uses& uses);
 
+/// All code that can use the field is in the main file: the field is private, and its class is no template, is written
+/// there with the bodies of all its functions, and lets no friend or member template in.
+bool all_uses_in_sight(const clang::FieldDecl& field);
+
 }  // namespace streamsan::analyzer

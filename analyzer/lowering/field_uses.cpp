@@ -305,6 +305,8 @@ bool Collect::make(const clang::CallExpr& call) {
   const clang::FunctionDecl* callee = call.getDirectCallee();
   if (callee == nullptr || callee->getIdentifier() == nullptr) return false;
   const std::string qualified = callee->getQualifiedNameAsString();
+  if (qualified == "__cudaPushCallConfiguration" || qualified == "__hipPushCallConfiguration")
+    for (const clang::Expr* argument : call.arguments()) given_to_model_.insert(leaf(argument));
   const Model* model = models_.find({.qualified = qualified,
                                      .class_name = {},
                                      .name = callee->getNameAsString(),

@@ -91,6 +91,8 @@ std::map<std::string, ir::HandleField> handle_fields(clang::ASTContext& context,
       together.foreign |= !uses.makings.empty() && !made_before_use(*field, uses, calls);
     }
     together.passed_on |= uses.passed_on;
+    // Code that is not seen may use it.
+    if (handle_kind(field->getType(), models) == ir::TypeKind::Event) together.passed_on |= !all_uses_in_sight(*field);
     together.makings.insert(together.makings.end(), uses.makings.begin(), uses.makings.end());
     together.taken.insert(together.taken.end(), uses.taken.begin(), uses.taken.end());
   }

@@ -249,7 +249,8 @@ void Body::hand_over_moved(const Call& call) {
 
 bool Body::reports_only(const Call& call) const {
   if (call.callee == nullptr || call.object_expression != nullptr || call.arguments.empty()) return false;
-  if (ir::may_wait(call.known->callee.name) || call.callee->getReturnType()->isPointerType()) return false;
+  if (ir::may_wait(call.known->callee.name) || !ir::reports(call.known->callee.name)) return false;
+  if (!call.callee->getReturnType()->isVoidType() && !call.callee->isNoReturn()) return false;
   bool text = false;
   for (const clang::Expr* given : call.arguments) {
     const clang::Expr* at = strip(given);

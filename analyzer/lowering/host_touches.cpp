@@ -63,6 +63,8 @@ bool Body::worth_a_touch(ir::PlaceId place) const {
 void Body::touch_read(const clang::Expr& lvalue, const clang::Expr& where) {
   const clang::QualType type = lvalue.getType();
   const TypeKind of = kind(type);
+  // Who reads a volatile looks whether somebody has written it yet.
+  if (type.isVolatileQualified()) return;
   // Handles are values, and so are the pointers in an array of pointers.
   if (of == TypeKind::Stream || of == TypeKind::Event || of == TypeKind::Graph || of == TypeKind::Pointer) return;
   const clang::Expr* at = strip(&lvalue);

@@ -200,7 +200,7 @@ Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& se
     ++result.functions_analyzed;
     result.with_streams += has_stream_operations(closed) ? 1 : 0;
     for (const std::vector<Hazard>& hazards :
-         {verdict.hazards, omitted_streams(function), structural_hazards(function)}) {
+         {verdict.hazards, omitted_streams(function, lowered.program), structural_hazards(function)}) {
       std::ranges::transform(hazards, std::back_inserter(root->findings), word);
     }
   }
@@ -235,9 +235,11 @@ Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& se
     }
   }
   for (Finding& finding : findings) {
-    if (settings.shows(finding.check, finding.level)) {
-      (known.contains(finding.fingerprint) ? result.known : result.findings).push_back(std::move(finding));
-    } else if (finding.level == Level::Latent && !known.contains(finding.fingerprint)) {
+    if (known.contains(finding.fingerprint)) {
+      result.known.push_back(std::move(finding));  // also where its level is not shown: it is not fixed
+    } else if (settings.shows(finding.check, finding.level)) {
+      result.findings.push_back(std::move(finding));
+    } else if (finding.level == Level::Latent) {
       result.untold.push_back(std::move(finding));
     }
   }

@@ -29,6 +29,7 @@ open(path, "w").write(text) if "-i" in sys.argv else print(text, end="")
 """
 
 
+@unittest.skipUnless(shutil.which("git"), "scripts/format asks git what has changed")
 class Format(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()

@@ -2,11 +2,13 @@
 // RUN: %check cross-stream-race %s
 // RUN: %check cross-stream-race %s -- -DFIXED
 //
-// A virtual call runs the only override that there is.
+// A virtual call runs the only override that there is, where no other file can have another.
 #include <cuda_runtime.h>
 
 __global__ void fill(float* p) { p[threadIdx.x] = 1.0f; }
 __global__ void use(float* p) { p[threadIdx.x] += 1.0f; }
+
+namespace {
 
 class Backend {
  public:
@@ -24,11 +26,36 @@ class Device : public Backend {
   }
 };
 
+}  // namespace
+
 void run(Backend& backend, float* p) {
   cudaStream_t a, b;
   cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking);
   cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking);
   backend.produce(p, a);
   use<<<1, 32, 0, b>>>(p);  // FIRES: cross-stream-race
+  cudaStreamSynchronize(b);
+}
+
+// Other files may have an executor that waits.
+class Executor {
+ public:
+  virtual ~Executor() = default;
+  virtual void finish() = 0;
+  virtual void before_use(cudaStream_t) {}
+};
+class Inline : public Executor {
+ public:
+  void finish() override {}
+};
+void run_open(Executor& executor, float* p) {
+  cudaStream_t a, b;
+  cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking);
+  cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking);
+  fill<<<1, 32, 0, a>>>(p);
+  executor.finish();
+  use<<<1, 32, 0, b>>>(p);
+  executor.before_use(b);
+  fill<<<1, 32, 0, a>>>(p);
   cudaStreamSynchronize(b);
 }

@@ -27,7 +27,37 @@ void copy(float* to, const float* from, size_t bytes, cudaStream_t stream) {
 #else
   cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice);  // FIRES: omitted-stream
 #endif
+  add<<<1, 32, 0, stream>>>(to, from);
 }
+
+// The host waits for the default stream; a helper enqueues nothing; an event orders it; the stream is made here.
+static float* grab(size_t bytes, cudaStream_t stream = nullptr) {
+  float* p = nullptr;
+  cudaMalloc(&p, bytes);
+  cudaStreamSynchronize(stream);
+  return p;
+}
+void set_up(float* p, const float* x, cudaStream_t stream) {
+  clear<<<1, 32>>>(p);
+  cudaDeviceSynchronize();
+  add<<<1, 32, 0, stream>>>(p, x);
+}
+float* grabbed(const float* x, cudaStream_t stream) {
+  float* p = grab(128);
+  add<<<1, 32, 0, stream>>>(p, x);
+  return p;
+}
+void joined(float* p, const float* x, cudaStream_t stream, cudaEvent_t ready) {
+  clear<<<1, 32>>>(p);
+  cudaEventRecord(ready);
+  cudaStreamWaitEvent(stream, ready, 0);
+  add<<<1, 32, 0, stream>>>(p, x);
+}
+void made(float* p, cudaStream_t& stream) {
+  cudaStreamCreate(&stream);
+  clear<<<1, 32>>>(p);
+}
+void never_used(float* p, [[maybe_unused]] cudaStream_t stream) { clear<<<1, 32>>>(p); }
 
 // Who writes 0 has chosen; who asks knows; who has two streams says which.
 void chosen(float* p, cudaStream_t stream) {

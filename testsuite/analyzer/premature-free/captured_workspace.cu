@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// RUN: %check premature-free %s
-// RUN: %check premature-free %s -- -DFIXED
+// RUN: %check premature-free %s --levels=definite,maybe
+// RUN: %check premature-free %s --levels=definite,maybe -- -DFIXED
 //
 // The address of a buffer is part of the graph that was captured with it.
 #include <cuda_runtime.h>
