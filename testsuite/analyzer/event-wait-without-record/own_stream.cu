@@ -8,6 +8,7 @@
 class Migrator {
  public:
   Migrator() {
+    cudaStreamCreateWithFlags(&main_, cudaStreamNonBlocking);
     cudaStreamCreateWithFlags(&side_, cudaStreamNonBlocking);
     cudaEventCreateWithFlags(&start_, cudaEventDisableTiming);
     cudaEventCreateWithFlags(&done_, cudaEventDisableTiming);
@@ -17,20 +18,21 @@ class Migrator {
     cudaEventDestroy(start_);
     cudaEventDestroy(done_);
     cudaStreamDestroy(side_);
+    cudaStreamDestroy(main_);
   }
-  void migrate(float* to, const float* from, cudaStream_t stream) {
-    cudaEventRecord(start_, stream);
+  void migrate(float* to, const float* from) {
+    cudaEventRecord(start_, main_);
     cudaStreamWaitEvent(side_, start_, 0);
     cudaMemcpyAsync(to, from, 1024, cudaMemcpyDeviceToDevice, side_);
 #ifdef FIXED
     cudaEventRecord(done_, side_);
 #else
-    cudaEventRecord(done_, stream);
+    cudaEventRecord(done_, main_);
 #endif
-    cudaStreamWaitEvent(stream, done_, 0);  // FIRES: event-wait-without-record
+    cudaStreamWaitEvent(main_, done_, 0);  // FIRES: event-wait-without-record
   }
 
  private:
-  cudaStream_t side_ = nullptr;
+  cudaStream_t main_ = nullptr, side_ = nullptr;
   cudaEvent_t start_ = nullptr, done_ = nullptr;
 };
