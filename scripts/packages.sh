@@ -18,7 +18,7 @@ cuda_wheels=$cache/cuda/nvidia/cu13
 # What `streamsan run` is built with.
 packages_to_run=(g++ cmake ninja-build libcli11-dev nlohmann-json3-dev libzstd-dev liblz4-dev)
 # What the tests need on top.
-packages_to_test=(python3 libgtest-dev binutils)
+packages_to_test=(python3 libgtest-dev binutils make)
 # Parts that can be left out: streamsan-tidy and its tests, the tests of the HTML report, and those of the scripts' style.
 packages_of_analyzer=(libclang-22-dev llvm-22-dev clang-22 clang-tidy-22 clang-tools-22)
 packages_of_browser=(chromium fonts-dejavu-core)
@@ -163,13 +163,15 @@ find_cuda() {
 
 # The parts of the toolkit that are used here, as wheels: 0.4 GB instead of 5. `made-of` is written last: a folder without
 # it, or of other parts, is made again.
-cuda_parts=(cuda-nvcc cuda-crt nvvm cuda-runtime cuda-profiler-api cuda-cccl cuda-cupti nvtx cuda-sanitizer-api)
+# curand is for its headers, which clang includes in every CUDA source.
+cuda_parts=(cuda-nvcc cuda-crt nvvm cuda-runtime cuda-profiler-api cuda-cccl cuda-cupti nvtx cuda-sanitizer-api curand)
 install_cuda_wheels() {
   need_python_tools
   say "Installing the CUDA compiler from PyPI into .cache/cuda"
   rm -rf "$cache/cuda"
   local wheels=("${cuda_parts[@]/#/nvidia-}")
   wheels=("${wheels[@]/%/==13.0.*}")
+  wheels=("${wheels[@]/nvidia-curand==13.0/nvidia-curand==10.4}")
   "$python_tools/bin/pip" install --quiet --target "$cache/cuda" "${wheels[@]}" ||
     die "could not install the CUDA compiler; install CUDA Toolkit 13.0 or later and set CUDA_PATH"
   # The wheels lack the links that compilers and CMake look for.
