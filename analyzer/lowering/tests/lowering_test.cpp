@@ -254,8 +254,10 @@ TEST(Lowering, VirtualFunctionsAreNotGuessed) {
   const std::string other = "struct C : B { void go(float* d) override { k<<<1, 1>>>(d, d, 1); } };\n";
   EXPECT_EQ(ops_of(base + other + "void f(B& b, float* d) { b.go(d); }"),
             "escape d\nescape &b\nmay_sync\nreturn none\n");
-  // Where there is but one to run, it is that.
-  EXPECT_EQ(ops_of(base + "void f(B& b, float* d) { b.go(d); }"),
+  // Another file may override it, too.
+  EXPECT_EQ(ops_of(base + "void f(B& b, float* d) { b.go(d); }"), "escape d\nescape &b\nmay_sync\nreturn none\n");
+  const std::string last = "struct B final { virtual void go(float* d) { k<<<1, 1>>>(d, d, 0); } };\n";
+  EXPECT_EQ(ops_of(last + "void f(B& b, float* d) { b.go(d); }"),
             "call \"c:@S@B@F@go#*f#\"(d) object &b\nreturn none\n");
   EXPECT_EQ(
       closed(base + "void f(float* d) { B b; b.go(d); }"),
