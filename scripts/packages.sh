@@ -208,10 +208,13 @@ need_sanitizer_header() {
 
 # ---- lit and FileCheck
 
+# Whose lit and FileCheck will do, newest first.
+llvm_versions=(22 21 20 19 18 17 16 15 14)
+
 # The folders of LLVM's programs, newest first.
 llvm_folders() {
   local version
-  for version in 22 21 20 19 18 17 16 15 14; do
+  for version in "${llvm_versions[@]}"; do
     printf '/usr/lib/llvm-%s/bin\n' "$version"
   done
 }
@@ -233,7 +236,7 @@ want_filecheck() {
   can_install_packages || die "FileCheck is needed to run the tests; it comes with LLVM's tools"
   read_package_lists
   local version
-  for version in 22 21 20 19 18 17 16 15 14; do
+  for version in "${llvm_versions[@]}"; do
     if can_install "llvm-$version-tools"; then
       to_install+=("llvm-$version-tools")
       return 0

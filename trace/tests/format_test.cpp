@@ -5,17 +5,16 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
-#include <cstdio>
-#include <fstream>
-#include <iterator>
-#include <memory>
 #include <string>
 #include <vector>
+
+#include "ordering/api/tests/printed_page.h"
 
 namespace streamsan::trace {
 namespace {
 
+using testing_pages::contents;
+using testing_pages::output_of;
 using Names = std::vector<std::string>;
 
 /// The names of each kind's words, by kind.
@@ -92,21 +91,6 @@ TEST(Format, DefinitionsAreThoseThatLaterRecordsReferTo) {
   for (const Kind kind : {Kind::Pad, Kind::Launch, Kind::NameStream, Kind::HostAccess, Kind::GpuTime}) {
     EXPECT_FALSE(is_definition(kind)) << static_cast<int>(kind);
   }
-}
-
-std::string contents(const char* path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-std::string output_of(const char* command) {
-  std::string out;
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> pipe(popen(command, "r"), pclose);
-  std::array<char, 4096> buffer;
-  for (std::size_t n; pipe && (n = std::fread(buffer.data(), 1, buffer.size(), pipe.get())) > 0;) {
-    out.append(buffer.data(), n);
-  }
-  return out;
 }
 
 TEST(Format, ThePageIsWhatTheDefinitionsPrint) {

@@ -10,25 +10,20 @@
 #include <elf.h>
 #include <gtest/gtest.h>
 
-#include <array>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
-#include <iterator>
-#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
 
 #include "ordering/api/row.h"
+#include "ordering/api/tests/printed_page.h"
 
 namespace streamsan::api {
 namespace {
 
-std::string contents(const char* path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
+using testing_pages::contents;
+using testing_pages::output_of;
 
 template <typename T>
 T at(const std::string& image, std::size_t offset) {
@@ -54,16 +49,6 @@ std::set<std::string> exported_functions(const std::string& image) {
       std::string name = image.c_str() + name_at;
       if (name.starts_with("cu")) out.insert(std::move(name));
     }
-  }
-  return out;
-}
-
-std::string output_of(const char* command) {
-  std::string out;
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> pipe(popen(command, "r"), pclose);
-  std::array<char, 4096> buffer;
-  for (std::size_t n; pipe && (n = std::fread(buffer.data(), 1, buffer.size(), pipe.get())) > 0;) {
-    out.append(buffer.data(), n);
   }
   return out;
 }
