@@ -179,6 +179,9 @@ std::vector<std::string> Preparation::command(const Source& source, const Compil
   if (line_.default_stream == "per-thread" && !translation.per_thread_default_stream) {
     add({"-DCUDA_API_PER_THREAD_DEFAULT_STREAM=1"});
   }
+  // Clang gives a file up after 20 errors, and code written for nvcc has that many from one header. What lies behind them
+  // can be analysed all the same.
+  add({"-ferror-limit=0"});
   words.insert(words.end(), line_.extra_args.begin(), line_.extra_args.end());
   add({"-Wno-unused-command-line-argument", "-Wno-unknown-warning-option", "-fsyntax-only", source.file});
   return words;
