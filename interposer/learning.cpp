@@ -275,7 +275,10 @@ STREAMSAN_HOT_CODE LaunchKnowledge known_of(const LaunchSubject& subject) {
   LaunchKnowledge known;
   if (g_knows.load(std::memory_order_relaxed)) {
     known.footprint = settled_footprint(subject.hashes);
-    if (!known.footprint && (known.footprint = learned_footprint(subject.hashes))) note_settled(subject.hashes);
+    if (!known.footprint) {
+      known.footprint = learned_footprint(subject.hashes);
+      if (known.footprint) note_settled(subject.hashes);
+    }
   }
   if (known.footprint) return known;
   const std::uint32_t bytes = subject.function->bytes;

@@ -49,7 +49,7 @@ Function entry_of(std::size_t row) {
 template <class Value>
 bool ask_pointer(std::uint64_t address, CUpointer_attribute which, Value& value) {
   auto ask = entry_of<decltype(&::cuPointerGetAttribute)>(api::Index::cuPointerGetAttribute);
-  return ask && ask(&value, which, address) == CUDA_SUCCESS;
+  return ask && ask(static_cast<void*>(&value), which, address) == CUDA_SUCCESS;
 }
 
 /// May work in the current context write to this memory of the device, so that a fill cannot fault? A fault would be

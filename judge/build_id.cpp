@@ -37,7 +37,7 @@ std::string id_among(std::string_view notes, std::uint64_t alignment) {
     notes.remove_prefix(sizeof header);
     std::uint64_t name = padded(header.n_namesz, alignment);
     if (name > notes.size() || header.n_descsz > notes.size() - name) break;
-    bool is_gnu = notes.substr(0, header.n_namesz) == std::string_view("GNU", 4);
+    bool is_gnu = notes.substr(0, header.n_namesz) == std::string_view("GNU\0", 4);
     if (is_gnu && header.n_type == NT_GNU_BUILD_ID) return std::string(notes.substr(name, header.n_descsz));
     notes.remove_prefix(std::min<std::uint64_t>(name + padded(header.n_descsz, alignment), notes.size()));
   }

@@ -93,7 +93,7 @@ void Judge::call_failed(const Record& record) {
       kind == api::EffectKind::EventRecord || kind == api::EffectKind::EventWait || kind == api::EffectKind::SyncEvent;
   if (of_event) failed.event = handles_.known_event(w.object);
   if (failed.event) failed.event_life = *handles_.life(*failed.event);
-  failed_calls_.add(std::move(failed));
+  failed_calls_.add(failed);
 }
 
 }  // namespace streamsan::judge

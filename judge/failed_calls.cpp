@@ -76,7 +76,7 @@ void FailedCalls::add(FailedCall call) {
   ++total_;
   ++counts_[{std::string(call.row->base), call.result}];
   if (last_.size() == kMost) last_.pop_front();
-  last_.push_back(std::move(call));
+  last_.push_back(call);
 }
 
 const FailedCall* FailedCalls::behind(const ordering::Hazard& hazard) const {

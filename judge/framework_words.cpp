@@ -6,7 +6,6 @@
 namespace streamsan::judge {
 namespace {
 
-using ordering::AccessSource;
 using ordering::Hazard;
 using ordering::HazardKind;
 using ordering::NearestEdge;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdio>
 #include <map>
 #include <set>
@@ -23,7 +24,7 @@ namespace {
 /// One decimal where it says something.
 std::string scaled(double value, const char* unit) {
   std::array<char, 32> out{};
-  const auto tenths = static_cast<std::uint64_t>(value * 10 + 0.5);
+  const auto tenths = std::llround(value * 10);
   const bool whole = value >= 100 || tenths % 10 == 0;
   std::snprintf(out.data(), out.size(), whole ? "%.0f %s" : "%.1f %s", value, unit);
   return out.data();
@@ -69,7 +70,7 @@ bool waits(const trace::Record& record) {
 
 std::string time_text(std::uint64_t nanoseconds) {
   const auto value = static_cast<double>(nanoseconds);
-  if (nanoseconds < 1'000'000) return scaled(static_cast<double>(nanoseconds / 1000), "us");
+  if (nanoseconds < 1'000'000) return scaled(std::trunc(value / 1e3), "us");
   if (nanoseconds < 1'000'000'000) return scaled(value / 1e6, "ms");
   return scaled(value / 1e9, "s");
 }

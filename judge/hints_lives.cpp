@@ -8,7 +8,6 @@
 
 namespace streamsan::judge {
 
-using ordering::MemoryKind;
 using trace::Kind;
 using trace::Record;
 

@@ -159,7 +159,7 @@ std::string Symbolizer::find_tool() {
   return found.empty() ? in_path("addr2line") : found;
 }
 
-Symbolizer::Symbolizer(Options options) : enabled_(options.enabled) {
+Symbolizer::Symbolizer(const Options& options) : enabled_(options.enabled) {
   if (!enabled_) return;
   tool_ = options.tool.empty() ? find_tool() : options.tool;
   if (tool_.empty()) {

@@ -29,7 +29,7 @@ class Symbolizer {
     std::string tool;  ///< path; empty: the first that is found
   };
 
-  explicit Symbolizer(Options options);
+  explicit Symbolizer(const Options& options);
 
   /// May the file at `module` be asked about a module recorded with this build id (raw bytes, may be empty)? If not,
   /// warnings() says why. Remembered, so that one run has one answer.

@@ -8,8 +8,6 @@
 namespace streamsan::judge {
 
 using ordering::OpId;
-using ordering::StreamId;
-using ordering::ThreadId;
 using report::OpClass;
 using trace::Item;
 using trace::Kind;

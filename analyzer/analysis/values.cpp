@@ -136,7 +136,7 @@ LocationId Values::location(const Location& location) {
       const ir::Place::Kind kind = function_[location.root].kind;
       made.local = kind == ir::Place::Kind::Local || kind == ir::Place::Kind::Temporary;
     }
-    locations_.push_back(std::move(made));
+    locations_.push_back(made);
   }
   return it->second;
 }

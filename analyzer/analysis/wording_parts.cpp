@@ -99,7 +99,7 @@ std::string named_stream(const Thing& thing, std::string_view otherwise) {
   return words.empty() ? std::string(otherwise) : words;
 }
 
-std::string comma(std::string words) { return words.empty() ? words : "," + words; }
+std::string comma(const std::string& words) { return words.empty() ? words : "," + words; }
 
 std::string buffer(const Thing& thing) { return thing.name.empty() ? "the same memory" : quoted(thing.name); }
 

@@ -23,7 +23,7 @@ std::string on_stream(const Thing& thing, bool with_kind = false);  ///< " on st
 /// As stream(); `otherwise` where the source has no name for it: a stream inside an object.
 std::string named_stream(const Thing& thing, std::string_view otherwise);
 /// ", on stream 's'": nothing for nothing.
-std::string comma(std::string words);
+std::string comma(const std::string& words);
 std::string buffer(const Thing& thing);  ///< "'d_buf'", or "the same memory"
 std::string event(const Thing& thing);   ///< "event 'e'", or "an event"
 std::string what(const Deed& deed);      ///< "kernel 'scale'"; "the host" if it has no name

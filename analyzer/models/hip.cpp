@@ -44,10 +44,10 @@ void add_hip(Catalog& catalog) {
   catalog.add(kHipRows);
   for (const auto& [hip, cuda] : kSame)
     if (const Model* model = catalog.find(cuda, 0)) add_as(catalog, std::string(hip), *model, kAnyArguments);
-  constexpr std::string_view runtime_prefix = "cuda";
+  constexpr std::string_view kRuntimePrefix = "cuda";
   for (const RuntimeRow& row : runtime_rows()) {
-    if (!row.function.starts_with(runtime_prefix)) continue;
-    const std::string name = "hip" + std::string(row.function.substr(runtime_prefix.size()));
+    if (!row.function.starts_with(kRuntimePrefix)) continue;
+    const std::string name = "hip" + std::string(row.function.substr(kRuntimePrefix.size()));
     Model model = model_of(name, row.facts);
     model.driver = row.driver;
     catalog.add(name, model, row.arguments);
@@ -55,10 +55,10 @@ void add_hip(Catalog& catalog) {
     model.per_thread = true;
     catalog.add(name + "_spt", std::move(model), row.arguments);
   }
-  constexpr std::string_view driver_prefix = "cu";
+  constexpr std::string_view kDriverPrefix = "cu";
   for (const api::Row& row : kRows) {
     const std::string base(row.base);
-    const std::string name = "hip" + base.substr(driver_prefix.size());
+    const std::string name = "hip" + base.substr(kDriverPrefix.size());
     if (const Model* model = catalog.find(base, 0)) add_as(catalog, name, *model, kAnyArguments);
   }
 }

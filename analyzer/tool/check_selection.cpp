@@ -22,7 +22,6 @@ namespace streamsan::analyzer {
 namespace {
 
 namespace tidy = clang::tidy;
-namespace fs = std::filesystem;
 
 constexpr const char* kPrefix = "streamsan-";
 /// Warnings of the compiler can be asked for; they are off by default.

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -70,7 +71,9 @@ std::optional<int> named_descriptor(const fs::path& path) {
   if (!all_digits || fs::canonical(path.parent_path(), failed) != fs::canonical("/proc/self/fd", failed) || failed) {
     return std::nullopt;
   }
-  return std::atoi(number.c_str());
+  int descriptor = -1;
+  const auto [end, wrong] = std::from_chars(number.data(), number.data() + number.size(), descriptor);
+  return wrong == std::errc{} ? std::optional<int>(descriptor) : std::nullopt;
 }
 
 std::error_code write_through(const fs::path& path, const std::string& text) {

@@ -84,7 +84,7 @@ class Translator {
   Translator(const Command& command, const ReadFile& read_file)
       : command_(command), response_files_(command.directory, read_file) {}
 
-  Translation run(Dialect dialect, std::string compiler, std::vector<std::string> words) {
+  Translation run(Dialect dialect, std::string compiler, const std::vector<std::string>& words) {
     out_.dialect = dialect;
     out_.compiler = std::move(compiler);
     out_.language = language_of(command_.file);

@@ -16,8 +16,9 @@ std::uint64_t hash_bytes(const char* at, std::size_t bytes) {
   constexpr std::uint64_t kFactor = 0x9e3779b97f4a7c15ull;
   std::uint64_t lanes[4] = {1, 2, 3, 4};
   std::uint64_t words[4];
-  while (bytes >= sizeof words) {
-    std::memcpy(words, at, sizeof words);
+  constexpr std::size_t kBlock = sizeof words;
+  while (bytes >= kBlock) {
+    std::memcpy(words, at, kBlock);
     for (int i = 0; i < 4; ++i) lanes[i] = (std::rotl(lanes[i], 5) ^ words[i]) * kFactor;
     at += sizeof words;
     bytes -= sizeof words;
