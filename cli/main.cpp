@@ -113,7 +113,10 @@ int main(std::vector<std::string> arguments) {
   std::string fail_on = "error";
   CLI::App* diff_command = app.add_subcommand("diff", "Compare the findings of two runs");
   diff_command->footer("BEFORE and AFTER are files of findings, or traces, which are judged first.");
-  diff_command->add_option("BEFORE AFTER", files, "Files of findings, or traces")->required()->expected(2);
+  std::string before;
+  std::string after;
+  diff_command->add_option("BEFORE", before, "Findings of the first run")->required();
+  diff_command->add_option("AFTER", after, "Findings of the second")->required();
   diff_command
       ->add_option("--fail-on,--fail_on", fail_on,
                    "least severity of new findings that makes the exit code: error, latent, possible or none")
@@ -208,7 +211,7 @@ int main(std::vector<std::string> arguments) {
   if (footprints_command->parsed()) return footprints(options, traces, footprints_json);
   if (check_command->parsed()) return check(options, traces);
   if (report_command->parsed()) return convert(options, as_text || !writes_outputs(options), files);
-  if (diff_command->parsed()) return diff(options, fail_on, files);
+  if (diff_command->parsed()) return diff(options, fail_on, {before, after});
   if (program.empty()) {
     complain("no program to run: streamsan run [options] -- program [arguments]");
     return kUsage;

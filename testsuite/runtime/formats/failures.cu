@@ -54,7 +54,7 @@
 // OVER: streamsan: {{.*}}more.json holds results: --sarif={{.*}}more.json writes over them, --sarif=- writes to stdout
 // TRACE: x.trace: a trace, not a file of findings: streamsan check judges it
 // PERFETTO: streamsan: a file of findings has no operations to draw
-// TWO: streamsan: {{.*}}BEFORE AFTER
+// TWO: streamsan: AFTER is required
 // GRAVE: streamsan: {{.*}}fail-on
 #include "must.h"
 
