@@ -17,6 +17,16 @@ TEST(Fingerprint, IsThatOfFnv) {
   EXPECT_NE(ab.text(), a_b.text());
 }
 
+/// Users have them in baselines and in the services that read SARIF: another value makes every finding a new one.
+TEST(LastingFingerprint, IsTheOneThatWasRecorded) {
+  EXPECT_EQ(lasting_fingerprint(sample_race()), "52ee3ba1aceff6d3");
+  EXPECT_EQ(mirrored_fingerprint(sample_race()), "a1f947c57bc81b97");
+  EXPECT_EQ(lasting_fingerprint(sample_misuse()), "131029a390b154ed");
+  EXPECT_EQ(lasting_fingerprint(sample_sync()), "933f6af53ecd7927");
+  EXPECT_EQ(lasting_fingerprint(sample_nasty()), "f13d142c75f8fc5e");
+  EXPECT_EQ(lasting_fingerprint(sample_hint()), "5a158eac6a489ca6");
+}
+
 TEST(LastingFingerprint, DoesNotDependOnWhatAnotherRunOrALineChanges) {
   const std::string before = lasting_fingerprint(sample_race());
   Finding f = sample_race();
