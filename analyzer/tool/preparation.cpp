@@ -176,7 +176,8 @@ std::vector<std::string> Preparation::command(const Source& source, const Compil
   if (nvcc) {
     add({"-idirafter", fallback_folder_});
   }
-  if (line_.default_stream == "per-thread" && !translation.per_thread_default_stream) {
+  if (report::find<report::StreamKind>(line_.default_stream) == report::StreamKind::PerThread &&
+      !translation.per_thread_default_stream) {
     add({"-DCUDA_API_PER_THREAD_DEFAULT_STREAM=1"});
   }
   words.insert(words.end(), line_.extra_args.begin(), line_.extra_args.end());
