@@ -2,7 +2,6 @@
 #include "cli/command_line.h"
 
 #include <algorithm>
-#include <array>
 
 namespace streamsan::cli {
 namespace {
@@ -27,8 +26,11 @@ bool takes_next(std::string_view argument) {
 bool is_flag(std::string_view argument) { return argument.size() > 1 && argument.starts_with('-'); }
 
 bool is_output(std::string_view argument) {
-  constexpr std::array kOutputs{"--json", "--sarif", "--junit", "--html", "--perfetto"};
-  return std::find(kOutputs.begin(), kOutputs.end(), argument) != kOutputs.end();
+  if (!argument.starts_with("--")) return false;
+  const auto rows = option_rows();
+  return std::any_of(rows.begin(), rows.end(), [&](const OptionRow& row) {
+    return row.type == OptionType::Output && row.name == argument.substr(2);
+  });
 }
 
 }  // namespace

@@ -230,7 +230,7 @@ FoundFile find_cupti(const Options& options, const Surroundings& surroundings) {
 FootprintPlan plan_footprints(const Options& options, const std::string& preload, const Surroundings& surroundings) {
   FootprintPlan plan;
   // CUPTI and the Sanitizer exclude each other.
-  if (options.footprints == "inferred" || options.timings) return plan;
+  if (choice<Footprints>(options.footprints) == Footprints::Inferred || options.timings) return plan;
   FoundFile agent = find_agent(options, preload);
   plan.agent = agent.path;
   if (agent.path.empty()) {

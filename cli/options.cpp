@@ -2,7 +2,6 @@
 #include "cli/options.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <numeric>
 
@@ -18,6 +17,7 @@ constexpr OptionRow kRows[] = {
 #define SS_SPELL_Bool(value) spelled(value)
 #define SS_SPELL_Number(value) #value
 #define SS_SPELL_Text(value) value
+#define SS_SPELL_Output(value) value
 #define SS_OPTION(type, name, default_value, where, description) \
   {OptionType::type, #name, SS_SPELL_##type(default_value), where, description},
 #include "cli/options.def"
@@ -25,18 +25,19 @@ constexpr OptionRow kRows[] = {
 #undef SS_SPELL_Bool
 #undef SS_SPELL_Number
 #undef SS_SPELL_Text
+#undef SS_SPELL_Output
 };
 
 struct Choice {
   std::string_view name;
-  std::array<std::string_view, 4> values;
+  std::span<const char* const> words;
 };
-constexpr Choice kChoices[] = {{"color", {"auto", "always", "never", ""}},
-                               {"min_severity", {"error", "latent", "possible", "note"}},
-                               {"python_stacks", {"auto", "0", "1", ""}},
-                               {"host_threads", {"joined", "separate", "", ""}},
-                               {"footprints", {"auto", "measured", "inferred", ""}},
-                               {"footprint_policy", {"first", "asked", "", ""}}};
+constexpr Choice kChoices[] = {{"color", report::Words<Color>::kAll},
+                               {"min_severity", report::Words<report::Severity>::kAll},
+                               {"python_stacks", report::Words<PythonStacks>::kAll},
+                               {"host_threads", report::Words<HostThreads>::kAll},
+                               {"footprints", report::Words<Footprints>::kAll},
+                               {"footprint_policy", report::Words<FootprintPolicy>::kAll}};
 
 /// The largest number of those that have one: an exit code is eight bits, and those of the recorder are cut by it
 /// (interposer/options.h).
@@ -84,11 +85,9 @@ std::string assign(std::uint32_t& target, std::string_view name, std::string_vie
 std::string assign(std::string& target, std::string_view name, std::string_view value) {
   for (const Choice& choice : kChoices) {
     if (choice.name != name) continue;
-    if (!value.empty() && std::find(choice.values.begin(), choice.values.end(), value) != choice.values.end()) break;
+    if (std::find(choice.words.begin(), choice.words.end(), value) != choice.words.end()) break;
     std::string expected;
-    for (std::string_view allowed : choice.values) {
-      if (!allowed.empty()) expected += (expected.empty() ? "" : ", ") + std::string(allowed);
-    }
+    for (const char* word : choice.words) expected += (expected.empty() ? "" : ", ") + std::string(word);
     return std::string(name) + "=" + std::string(value) + ": one of " + expected + " is expected";
   }
   target = value;

@@ -13,10 +13,41 @@
 #include <string_view>
 #include <vector>
 
+#include "report/common/words.h"
+
+namespace streamsan::cli {
+
+#define SS_WORDS(Enum) enum class Enum : std::uint8_t {
+#define SS_WORD(enumerator, word) enumerator,
+#define SS_WORDS_END \
+  }                  \
+  ;
+#include "cli/choices.def"
+#undef SS_WORDS
+#undef SS_WORD
+#undef SS_WORDS_END
+
+}  // namespace streamsan::cli
+
+#define SS_WORDS(Enum)                                    \
+  template <>                                             \
+  struct streamsan::report::Words<streamsan::cli::Enum> { \
+    static constexpr const char* kAll[] = {
+#define SS_WORD(enumerator, word) word,
+#define SS_WORDS_END \
+  }                  \
+  ;                  \
+  }                  \
+  ;
+#include "cli/choices.def"
+#undef SS_WORDS
+#undef SS_WORD
+#undef SS_WORDS_END
+
 namespace streamsan::cli {
 
 enum Where : unsigned { Run = 1, Check = 2, Guest = 4, Report = 8, Diff = 16 };
-enum class OptionType : std::uint8_t { Bool, Number, Text };
+enum class OptionType : std::uint8_t { Bool, Number, Text, Output };
 
 struct OptionRow {
   OptionType type;
@@ -32,10 +63,17 @@ struct Options {
   using Bool = bool;
   using Number = std::uint32_t;
   using Text = std::string;
+  using Output = std::string;  ///< a file to write; see outputs.h
 #define SS_OPTION(type, name, default_value, where, description) type name = default_value;
 #include "cli/options.def"
 #undef SS_OPTION
 };
+
+/// The enumerator of an option that takes one of a few words; set_option() has let no other word in.
+template <report::Worded Enum>
+Enum choice(const std::string& value) {
+  return report::find<Enum>(value).value_or(Enum{});
+}
 
 /// Sets one option from text. Returns what is wrong; empty: nothing.
 std::string set_option(Options& options, std::string_view name, std::string_view value);

@@ -53,18 +53,23 @@ struct Output {
 };
 
 constexpr Output kOutputs[] = {
-    {"json", &Options::json, json}, {"sarif", &Options::sarif, sarif},          {"junit", &Options::junit, junit},
-    {"html", &Options::html, html}, {"perfetto", &Options::perfetto, perfetto},
+// The options of type Output, each with the function above of its name.
+#define SS_IF_OUTPUT_Bool(name)
+#define SS_IF_OUTPUT_Number(name)
+#define SS_IF_OUTPUT_Text(name)
+#define SS_IF_OUTPUT_Output(name) {#name, &Options::name, name},
+#define SS_OPTION(type, name, default_value, where, description) SS_IF_OUTPUT_##type(name)
+#include "cli/options.def"
+#undef SS_OPTION
+#undef SS_IF_OUTPUT_Bool
+#undef SS_IF_OUTPUT_Number
+#undef SS_IF_OUTPUT_Text
+#undef SS_IF_OUTPUT_Output
 };
 
 }  // namespace
 
-Severity least_severity(const Options& options) {
-  for (Severity severity : {Severity::Error, Severity::Latent, Severity::Possible}) {
-    if (options.min_severity == report::name(severity)) return severity;
-  }
-  return Severity::Note;
-}
+Severity least_severity(const Options& options) { return choice<Severity>(options.min_severity); }
 
 std::string outputs_fault(const Options& options) {
   std::string first = options.github ? "github" : "";

@@ -2,7 +2,8 @@
 //
 // What a command leaves for programs beside its text: the files asked for by options, one format each.
 //
-// A format is a function from the results to text, and a row in a list; see outputs.cpp. A file that cannot be written
+// A format is a row of options.def, of type Output, and a function from the results to text of the same name in
+// outputs.cpp. A file that cannot be written
 // does not keep the others from being written.
 #pragma once
 

@@ -172,6 +172,7 @@ std::vector<std::string> guest_environment(const Options& options, const std::st
 #define SS_SET_Bool set_flag
 #define SS_SET_Number set_number
 #define SS_SET_Text set_text
+#define SS_SET_Output set_text
 #define SS_OPTION(type, name, default_value, where, description) \
   if ((where) & Guest) SS_SET_##type(#name, options.name);
 #include "cli/options.def"
@@ -179,13 +180,14 @@ std::vector<std::string> guest_environment(const Options& options, const std::st
 #undef SS_SET_Bool
 #undef SS_SET_Number
 #undef SS_SET_Text
+#undef SS_SET_Output
   set_flag("timings", timings.take);
   set("trace_path=" + trace_directory + "/%p.trace");
   auto set_path = [&](const std::string& key, const std::string& path) {
     if (!path.empty()) set(key + "=" + without(kSeparators, path, trace_directory));
   };
   if (timings.take) set_path("cupti_library", timings.cupti);
-  set("footprints=" + (footprints.measure ? options.footprints : "inferred"));
+  set("footprints=" + (footprints.measure ? options.footprints : report::name(Footprints::Inferred)));
   if (footprints.measure) {
     set("footprint_policy=" + options.footprint_policy);
     set_path("agent_path", footprints.agent);

@@ -171,7 +171,8 @@ void settle(Traces& traces, Session& session) {
 
 int run(const Options& options, const std::vector<std::string>& command) {
   Session session(options);
-  if (options.timings && options.footprints == "measured") {
+  const Footprints asked_for = choice<Footprints>(options.footprints);
+  if (options.timings && asked_for == Footprints::Measured) {
     session.say("--timings and footprints=measured exclude each other: CUPTI and the Sanitizer cannot both be used");
     return kOwnFailure;
   }
@@ -194,7 +195,7 @@ int run(const Options& options, const std::vector<std::string>& command) {
     return kOwnFailure;
   }
 
-  const bool must_measure = options.footprints == "measured";
+  const bool must_measure = asked_for == Footprints::Measured;
   const Surroundings surroundings(command[0]);
   FootprintPlan footprints = plan_footprints(options, preload, surroundings);
   if (!footprints.obstacle.empty()) {
@@ -205,7 +206,7 @@ int run(const Options& options, const std::vector<std::string>& command) {
 
   TimingPlan timings = plan_timings(options, preload, surroundings);
   if (!timings.obstacle.empty()) session.say("operations on the GPU will have no times: " + timings.obstacle);
-  if (timings.take && options.footprints == "auto") {
+  if (timings.take && asked_for == Footprints::Auto) {
     session.say("kernels are not measured while times are taken; their bytes are computed from their code, or inferred",
                 1);
   }

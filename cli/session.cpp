@@ -62,10 +62,11 @@ std::string Session::prepare() {
 }
 
 report::TextOptions Session::text_options(const std::string& path) const {
-  report::TextOptions out{.color = options_.color == "always", .strip_path_prefix = options_.strip_path_prefix};
+  const Color color = choice<Color>(options_.color);
+  report::TextOptions out{.color = color == Color::Always, .strip_path_prefix = options_.strip_path_prefix};
   int file = standard_stream(path);
   const char* no_color = std::getenv("NO_COLOR");
-  if (options_.color == "auto" && file >= 0) out.color = isatty(file) && !(no_color && *no_color);
+  if (color == Color::Auto && file >= 0) out.color = isatty(file) && !(no_color && *no_color);
   return out;
 }
 
@@ -185,12 +186,12 @@ std::string Session::finish(int exit_code) {
   std::string suppression_text;
   for (const report::Suppressions::Entry& entry : suppressions_.entries()) {
     if (entry.hits && options_.print_suppressions) {
-      suppression_text += "streamsan: suppressed " + std::to_string(entry.hits) + ": " + entry.type + ":" +
+      suppression_text += "streamsan: suppressed " + std::to_string(entry.hits) + ": " + entry.type() + ":" +
                           entry.pattern + " (" + entry.origin + ")\n";
     }
     if (!entry.hits && !logs_.empty()) {
-      suppression_text +=
-          "streamsan: WARNING: unused suppression " + entry.type + ":" + entry.pattern + " (" + entry.origin + ")\n";
+      suppression_text += std::string("streamsan: WARNING: unused suppression ") + entry.type() + ":" + entry.pattern +
+                          " (" + entry.origin + ")\n";
     }
   }
   if (reports_hidden_) {

@@ -37,7 +37,8 @@ std::string judge_syncs(Verdict& verdict, const std::string& path, const Options
   if (reader.removed()) return "the start of the trace has been removed";
 
   judge::SyncInput input;
-  if (options.host_threads == "separate") input.options.host_threads = ordering::Options::HostThreads::Separate;
+  if (choice<HostThreads>(options.host_threads) == HostThreads::Separate)
+    input.options.host_threads = ordering::Options::HostThreads::Separate;
   if (!reader.problem().empty()) input.doubts.push_back("the trace is not whole");
   if (reader.header().version < kTimingSince) {
     input.doubts.push_back("the trace is of an older version, which does not tell where a clock is read");

@@ -138,7 +138,8 @@ void judge_into(Verdict& verdict, const std::string& path, const Options& option
   verdict.program = cut(header.executable, sizeof header.executable);
 
   ordering::Options model_options;
-  if (options.host_threads == "separate") model_options.host_threads = ordering::Options::HostThreads::Separate;
+  if (choice<HostThreads>(options.host_threads) == HostThreads::Separate)
+    model_options.host_threads = ordering::Options::HostThreads::Separate;
   judge::Hazards hazards(options.max_findings);
   judge::Judge judge(model_options, hazards);
   hazards.take_names_from(judge.handles());
@@ -236,7 +237,7 @@ void judge_into(Verdict& verdict, const std::string& path, const Options& option
   }
   if (!verdict.findings.empty() && !symbolizer.problem().empty()) verdict.warnings.push_back(symbolizer.problem());
   // Of no interest when only findings that nobody is shown have lost their lines.
-  bool shown = options.min_severity == "possible" || options.min_severity == "note" ||
+  bool shown = choice<report::Severity>(options.min_severity) >= report::Severity::Possible ||
                std::any_of(verdict.findings.begin(), verdict.findings.end(),
                            [](const report::Finding& f) { return f.severity <= report::Severity::Latent; });
   for (const std::string& warning : symbolizer.warnings()) {

@@ -161,8 +161,8 @@ report::Finding Explainer::finding(const KeptHazard& kept) {
       out.kind = report::Kind::PrematureFree;
       break;
   }
-  out.hazard = hazard_name(hazard);
-  out.cause = cause_name(hazard.explanation.nearest);
+  out.hazard = hazard_of(hazard);
+  out.cause = cause_of(hazard.explanation.nearest);
   if (hazard.order == ordering::Order::Latent && hazard.leaned_on) out.rule = ordering::rule_id(*hazard.leaned_on);
   out.accesses.push_back(sites_.access(hazard.later, kept.later_stream));
   out.accesses.push_back(sites_.access(hazard.earlier, kept.earlier_stream));
@@ -177,7 +177,7 @@ report::Finding Explainer::finding(const KeptHazard& kept) {
   out.explanation = explanation(hazard, words);
   out.fix = fix(hazard, words);
   Fingerprint print;
-  print.add(out.hazard);
+  print.add(out.hazard.text());
   sites_.add_to(print, hazard.later.site);
   sites_.add_to(print, hazard.earlier.site);
   out.fingerprint = print.text();

@@ -11,20 +11,21 @@
 namespace streamsan::judge {
 namespace {
 
+using report::Hazard;
 using report::Severity;
 
-const char* hazard_name(MisuseKind kind) {
+Hazard hazard_of(MisuseKind kind) {
   switch (kind) {
     case MisuseKind::NeverRecorded:
-      return "event-never-recorded";
+      return Hazard::EventNeverRecorded;
     case MisuseKind::WaitedTooEarly:
-      return "event-waited-too-early";
+      return Hazard::EventWaitedTooEarly;
     case MisuseKind::RecordLost:
-      return "event-record-lost";
+      return Hazard::EventRecordLost;
     case MisuseKind::RecordedTooEarly:
-      return "event-recorded-too-early";
+      return Hazard::EventRecordedTooEarly;
   }
-  return "unknown";
+  return Hazard::EventNeverRecorded;
 }
 
 std::string op(const EventUse& use) {
@@ -65,7 +66,7 @@ class MisuseExplainer {
 report::RelatedOp MisuseExplainer::related(const EventUse& use, const StreamLife& stream) {
   return {.what = sites_.what(use.site),
           .api = sites_.function(use.site),
-          .stream = use.by_host ? report::Stream{.name = "the host", .kind = "", .handle = 0} : stream_report(stream),
+          .stream = use.by_host ? report::Stream{.name = "the host"} : stream_report(stream),
           .op = static_cast<std::uint64_t>(use.op),
           .stack = sites_.stack(use.site)};
 }
@@ -133,13 +134,14 @@ report::Finding MisuseExplainer::finding(const Misuse& misuse) {
   // What a library does inside of itself nobody can mend, and it knows why.
   const bool in_library = !library_call(sites_.stack(misuse.wait.site)).empty();
   out.severity = certain && !in_library ? Severity::Latent : Severity::Note;
-  out.hazard = out.cause = hazard_name(misuse.kind);
+  out.hazard = hazard_of(misuse.kind);
+  out.cause = report::Word<report::Cause>::of(out.hazard.text());
   out.related.push_back(related(misuse.wait, misuse.wait_stream));
   if (misuse.record.site != ordering::kNoSite) out.related.push_back(related(misuse.record, misuse.record_stream));
   if (misuse.lost.site != ordering::kNoSite) out.related.push_back(related(misuse.lost, misuse.lost_stream));
   tell(misuse, out);
   Fingerprint print;
-  print.add(out.hazard);
+  print.add(out.hazard.text());
   for (const EventUse* use : {&misuse.wait, &misuse.record, &misuse.lost}) sites_.add_to(print, use->site);
   out.fingerprint = print.text();
   out.count = misuse.count;

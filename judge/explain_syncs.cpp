@@ -164,11 +164,11 @@ report::Finding SyncExplainer::finding(const SyncSite& site) {
   report::Finding out;
   out.kind = report::Kind::UnneededSync;
   out.severity = report::Severity::Note;
-  out.hazard = name(site.verdict);
-  out.cause = name(site.verdict);
+  out.hazard = report::Word<report::Hazard>::of(name(site.verdict));
+  out.cause = report::Word<report::Cause>::of(name(site.verdict));
   report::SyncReport& report = out.sync.emplace();
-  report.verdict = name(site.verdict);
-  report.waits = name(site.kind);
+  report.verdict = site.verdict;
+  report.waits = site.kind;
   report.what = sites_.what(site.cut.site);
   report.api = sites_.function(site.cut.site);
   if (site.kind == SyncKind::Stream) report.stream = stream_report(site.stream);
@@ -220,7 +220,7 @@ report::Finding SyncExplainer::finding(const SyncSite& site) {
         "needed.");
   }
   if (site.verdict == SyncVerdict::Narrower) report.replacement = words_.replacement(site);
-  report.evidence = judgement_.inferred_launches == 0 ? "measured" : "inferred";
+  report.evidence = judgement_.inferred_launches == 0 ? report::KernelBytes::Measured : report::KernelBytes::Inferred;
   report.group = site.group;
   report.removable = site.removable;
   if (site.timed) report.blocked_ms = static_cast<double>(site.blocked_ns) / 1e6;
@@ -255,10 +255,10 @@ std::vector<report::Finding> explain(const SyncJudgement& judgement, Symbolizer&
   SyncExplainer explainer(judgement, symbolizer, times);
   for (const SyncSite& site : judgement.sites) explainer.want(site);
   std::vector<report::Finding> out;
-  std::map<std::pair<std::string, std::string>, std::size_t> known;
+  std::map<std::pair<std::string, report::Verdict>, std::size_t> known;
   for (const SyncSite& site : judgement.sites) {
     report::Finding finding = explainer.finding(site);
-    const auto [it, fresh] = known.try_emplace({finding.fingerprint, finding.hazard}, out.size());
+    const auto [it, fresh] = known.try_emplace({finding.fingerprint, finding.sync->verdict}, out.size());
     if (fresh) {
       out.push_back(std::move(finding));
     } else {

@@ -135,18 +135,19 @@ Hinted Hints::explain(Symbolizer& symbolizer, bool whole_run) {
   FoldedFindings out;
   for (const HintText& text : texts) {
     if (std::string library = calling_library(sites.stack(text.where.front().site)); !library.empty()) {
-      ++folded[std::string(text.hazard) + " in " + library];
+      ++folded[std::string(name(text.hazard)) + " in " + library];
       continue;
     }
     report::Finding finding;
     finding.kind = report::Kind::Hint;
     finding.severity = report::Severity::Note;
-    finding.hazard = finding.cause = text.hazard;
+    finding.hazard = text.hazard;
+    finding.cause = report::Word<report::Cause>::of(name(text.hazard));
     finding.message = text.message;
     finding.explanation = text.evidence;
     finding.fix = text.fix;
     Fingerprint print;
-    print.add(text.hazard);
+    print.add(name(text.hazard));
     for (const Shown& shown : text.where) {
       print.add(sites.function(shown.site));
       sites.add_to(print, shown.site);

@@ -69,7 +69,7 @@ struct Shown {
 
 /// A hint in words. `where`: the first one is the place that it is about.
 struct HintText {
-  const char* hazard = "";
+  report::Hazard hazard{};
   double microseconds = 0;  ///< what it costs, roughly; for the ranking only
   std::string message;
   std::string evidence;

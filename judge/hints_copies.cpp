@@ -123,7 +123,7 @@ void CopyHints::tell(SiteReader& sites, std::vector<HintText>& out) const {
     if (!tally.many_bytes() && !tally.many_waits()) continue;
     const std::string side = tally.to_device ? "from" : "to";
     HintText text;
-    text.hazard = "pageable-copy";
+    text.hazard = report::Hazard::PageableCopy;
     text.message = std::to_string(tally.copies) + " asynchronous copies " + side + " pageable host memory, " +
                    bytes_text(tally.bytes) + " in all.";
     if (tally.many_bytes()) {

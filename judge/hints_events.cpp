@@ -74,7 +74,7 @@ void EventHints::tell(SiteReader& sites, std::vector<HintText>& out) const {
     if (!tally.worth_telling()) continue;
     const bool runtime = !runtime_call(sites.stack(tally.site)).empty();
     HintText text;
-    text.hazard = "timing-event";
+    text.hazard = report::Hazard::TimingEvent;
     text.microseconds = static_cast<double>(tally.records) * 1.1;
     text.message = report::counted(tally.created, "event") + (tally.created == 1 ? " is" : " are") +
                    " created with timing here and used for order only.";

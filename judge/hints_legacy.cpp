@@ -133,7 +133,7 @@ void LegacyHints::tell(SiteReader& sites, std::vector<HintText>& out) const {
     const std::string after = stream_report(tally.after_stream).name;
     const bool runtime = !runtime_call(sites.stack(tally.site)).empty();
     HintText text;
-    text.hazard = "legacy-serialisation";
+    text.hazard = report::Hazard::LegacySerialisation;
     text.microseconds = static_cast<double>(tally.times) * kEach;
     text.message = what + " in the legacy default stream makes independent streams wait for each other.";
     text.evidence = report::counted(tally.times, "time") +

@@ -161,7 +161,7 @@ void LifeHints::tell(SiteReader& sites, std::vector<HintText>& out) const {
     const std::string end = sites.what(tally.end);
     const bool runtime = !runtime_call(sites.stack(tally.site)).empty();
     HintText text;
-    text.hazard = "alloc-in-loop";
+    text.hazard = report::Hazard::AllocInLoop;
     const std::string kernels = report::counted(tally.last_kernels - tally.first_kernels, "kernel");
     if (tally.thing == Thing::Stream && tally.site == tally.end) {
       text.message =

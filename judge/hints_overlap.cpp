@@ -198,7 +198,7 @@ void OverlapHints::tell(SiteReader& sites, std::vector<HintText>& out) const {
   constexpr double kEach = 5;  // the GPU has nothing to do for about so long at each turn
   for (const Group& group : groups()) {
     HintText text;
-    text.hazard = "streams-never-overlap";
+    text.hazard = report::Hazard::StreamsNeverOverlap;
     text.microseconds = static_cast<double>(group.turns) * kEach;
     std::string names;
     for (std::size_t i = 0; i < group.streams.size(); ++i) {

@@ -95,7 +95,7 @@ void PieceHints::tell(SiteReader& sites, std::vector<HintText>& out) const {
     if (!tally.worth_telling()) continue;
     const bool runtime = !runtime_call(sites.stack(tally.site)).empty();
     HintText text;
-    text.hazard = "copy-in-pieces";
+    text.hazard = report::Hazard::CopyInPieces;
     text.microseconds = static_cast<double>(tally.copies - tally.runs) * kEach;
     text.message = std::to_string(tally.copies) + " small copies could be " + std::to_string(tally.runs) + ".";
     text.evidence = "they come in " + report::counted(tally.runs, "run") + ", the longest of " +

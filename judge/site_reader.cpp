@@ -77,7 +77,7 @@ const std::vector<Frame>& SiteReader::stack(SiteId site) {
     python.push_back({.function = frame->function,
                       .file = frame->file,
                       .line = frame->line,
-                      .language = "python",
+                      .language = report::Language::Python,
                       .symbolised = true});
   }
   for (const RawFrame& raw : places_.frames(site)) {
@@ -156,7 +156,7 @@ report::AccessReport SiteReader::access(const ordering::Access& access, const St
   const bool kernel = access.source == ordering::AccessSource::Kernel;
   if (kernel) out.kernel = places_.kernel_of(access.site).demangled;
   out.what = what(access.site, kernel);
-  out.stream = access.on_stream ? stream_report(stream) : report::Stream{.name = "the host", .kind = "", .handle = 0};
+  out.stream = access.on_stream ? stream_report(stream) : report::Stream{.name = "the host"};
   out.op = static_cast<std::uint64_t>(access.op);
   out.thread = static_cast<std::uint32_t>(access.thread);
   out.evidence = evidence_of(access);
@@ -230,16 +230,16 @@ report::Stream stream_report(const StreamLife& life) {
   const std::string device = life.device ? " of device " + std::to_string(*life.device) : "";
   switch (life.kind) {
     case ordering::StreamKind::Legacy:
-      return {"the legacy default stream" + device, "legacy", life.handle};
+      return {"the legacy default stream" + device, report::StreamKind::Legacy, life.handle};
     case ordering::StreamKind::PerThread:
       return {
           "the per-thread default stream of thread " + std::to_string(static_cast<std::uint32_t>(life.thread)) + device,
-          "per-thread", life.handle};
+          report::StreamKind::PerThread, life.handle};
     case ordering::StreamKind::Blocking:
-      out.kind = "blocking";
+      out.kind = report::StreamKind::Blocking;
       break;
     case ordering::StreamKind::NonBlocking:
-      out.kind = "non-blocking";
+      out.kind = report::StreamKind::NonBlocking;
       break;
   }
   out.name = life.number == 0    ? "a destroyed stream"

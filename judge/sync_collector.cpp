@@ -36,42 +36,6 @@ bool asynchronous(const Record& record) { return (record.flags & trace::kAsyncFo
 
 }  // namespace
 
-const char* name(SyncVerdict verdict) {
-  switch (verdict) {
-    case SyncVerdict::Unneeded:
-      return "unneeded";
-    case SyncVerdict::Narrower:
-      return "narrower";
-    case SyncVerdict::Timing:
-      return "timing";
-    case SyncVerdict::Unknown:
-      return "unknown";
-    case SyncVerdict::Needed:
-      return "needed";
-  }
-  return "unknown";
-}
-
-const char* name(SyncKind kind) {
-  switch (kind) {
-    case SyncKind::Device:
-      return "device";
-    case SyncKind::Stream:
-      return "stream";
-    case SyncKind::Event:
-      return "event";
-    case SyncKind::Barrier:
-      return "barrier";
-    case SyncKind::Copy:
-      return "copy";
-    case SyncKind::Fill:
-      return "fill";
-    case SyncKind::Free:
-      return "free";
-  }
-  return "unknown";
-}
-
 bool IdleOperations::refutes(const ordering::Exposure& exposure) const {
   using Why = ordering::Exposure::Why;
   if (exposure.why != Why::HostRead && exposure.why != Why::HostWrite) return false;

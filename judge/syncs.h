@@ -23,24 +23,18 @@
 
 #include "judge/handles.h"
 #include "ordering/what_if.h"
+#include "report/common/words.h"
 
 namespace streamsan::judge {
 
-enum class SyncVerdict : std::uint8_t { Unneeded, Narrower, Timing, Unknown, Needed };
-
-/// "unneeded", "narrower", "timing", "unknown", "needed": stable.
-const char* name(SyncVerdict verdict);
-
+using SyncVerdict = report::Verdict;
 /// What a synchronising call is.
-enum class SyncKind : std::uint8_t { Device, Stream, Event, Barrier, Copy, Fill, Free };
+using SyncKind = report::Waits;
 
 /// A call that does nothing but wait.
 constexpr bool is_explicit(SyncKind kind) {
   return kind == SyncKind::Device || kind == SyncKind::Stream || kind == SyncKind::Event;
 }
-
-/// "device", "stream", "event", "barrier", "copy", "fill", "free": stable.
-const char* name(SyncKind kind);
 
 /// Two accesses that the site alone orders; all of the same two places and streams are one.
 struct SyncPair {

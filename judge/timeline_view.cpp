@@ -122,7 +122,7 @@ report::RunView Timeline::view(std::span<const report::Finding> findings, Symbol
   for (std::uint32_t i : thread_order) {
     if (!threads[i]) continue;
     thread_lane[i] = static_cast<std::uint32_t>(out.lanes.size());
-    out.lanes.push_back({"host thread " + std::to_string(threads_[i]), "thread", 0});
+    out.lanes.push_back({.name = "host thread " + std::to_string(threads_[i]), .stream = {}});
   }
   for (std::uint32_t i : stream_order) {
     if (!streams[i]) continue;

@@ -146,46 +146,46 @@ std::string tell_the_pool(const Hazard& hazard, const Nouns& nouns) {
 
 }  // namespace
 
-const char* hazard_name(const Hazard& hazard) {
+report::Hazard hazard_of(const Hazard& hazard) {
   switch (hazard.kind) {
     case HazardKind::ReadAfterWrite:
-      return "read-after-write";
+      return report::Hazard::ReadAfterWrite;
     case HazardKind::WriteAfterRead:
-      return "write-after-read";
+      return report::Hazard::WriteAfterRead;
     case HazardKind::WriteAfterWrite:
-      return "write-after-write";
+      return report::Hazard::WriteAfterWrite;
     case HazardKind::UseBeforeAllocate:
-      return "use-before-alloc";
+      return report::Hazard::UseBeforeAlloc;
     case HazardKind::UseAfterFree:
-      return is_double_free(hazard) ? "double-free" : "use-after-free";
+      return is_double_free(hazard) ? report::Hazard::DoubleFree : report::Hazard::UseAfterFree;
     case HazardKind::FreeWhileInUse:
-      return "free-while-in-use";
+      return report::Hazard::FreeWhileInUse;
     case HazardKind::ReleaseWhileInUse:
-      return "release-while-in-use";
+      return report::Hazard::ReleaseWhileInUse;
     case HazardKind::ReuseWhileInUse:
-      return "reuse-while-in-use";
+      return report::Hazard::ReuseWhileInUse;
   }
-  return "unknown";
+  return report::Hazard::ReadAfterWrite;
 }
 
-const char* cause_name(NearestEdge nearest) {
+report::Cause cause_of(NearestEdge nearest) {
   switch (nearest) {
     case NearestEdge::None:
-      return "no-edge";
+      return report::Cause::NoEdge;
     case NearestEdge::EventRecordedTooEarly:
-      return "event-recorded-too-early";
+      return report::Cause::RecordedTooEarly;
     case NearestEdge::EventNeverRecorded:
-      return "event-never-recorded";
+      return report::Cause::NeverRecorded;
     case NearestEdge::EventNotWaitedFor:
-      return "event-not-waited-for";
+      return report::Cause::NeverWaited;
     case NearestEdge::SyncTooEarly:
-      return "sync-too-early";
+      return report::Cause::SyncTooEarly;
     case NearestEdge::NonBlockingStream:
-      return "nonblocking-vs-legacy";
+      return report::Cause::NonBlocking;
     case NearestEdge::OtherDevice:
-      return "other-device";
+      return report::Cause::OtherDevice;
   }
-  return "unknown";
+  return report::Cause::NoEdge;
 }
 
 const char* memory_name(ordering::MemoryKind kind) {
@@ -206,12 +206,13 @@ const char* memory_name(ordering::MemoryKind kind) {
   return "memory";
 }
 
-std::string verb_of(const Access& access) {
-  if (access.source == AccessSource::Free) return "Free";
-  if (access.source == AccessSource::Allocate) return "Allocation";
-  if (access.mode == AccessMode::Read) return "Read";
-  if (access.mode == AccessMode::Atomic) return "Atomic update";
-  return access.mode == AccessMode::Write ? "Write" : "Use";
+report::Verb verb_of(const Access& access) {
+  using report::Verb;
+  if (access.source == AccessSource::Free) return Verb::Free;
+  if (access.source == AccessSource::Allocate) return Verb::Allocation;
+  if (access.mode == AccessMode::Read) return Verb::Read;
+  if (access.mode == AccessMode::Atomic) return Verb::AtomicUpdate;
+  return access.mode == AccessMode::Write ? Verb::Write : Verb::Use;
 }
 
 bool event_at_hand(const Hazard& hazard, const Nouns& nouns) {

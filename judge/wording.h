@@ -61,13 +61,11 @@ struct Nouns {
   bool memory_of_framework = false;  ///< and allocated the memory
 };
 
-/// Stable.
-const char* hazard_name(const ordering::Hazard& hazard);
-const char* cause_name(ordering::NearestEdge nearest);
+report::Hazard hazard_of(const ordering::Hazard& hazard);
+report::Cause cause_of(ordering::NearestEdge nearest);
 const char* memory_name(ordering::MemoryKind kind);
 
-/// "Read", "Write", "Atomic update", "Use", "Free", "Allocation": stable.
-std::string verb_of(const ordering::Access& access);
+report::Verb verb_of(const ordering::Access& access);
 
 /// Does the host write what a copy may still have to read?
 bool overwrites_source(const ordering::Hazard& hazard);

@@ -90,7 +90,7 @@ std::vector<Match> match(const std::vector<Folded>& before, const std::vector<Fo
 /// 0: the call stays as it is; 1: it can do less; 2: it can go.
 int improvable(const Finding* finding) {
   if (!finding || finding->suppressed || !finding->sync) return 0;
-  return finding->sync->verdict == "unneeded" ? 2 : finding->sync->verdict == "narrower" ? 1 : 0;
+  return finding->sync->verdict == Verdict::Unneeded ? 2 : finding->sync->verdict == Verdict::Narrower ? 1 : 0;
 }
 
 /// A call that is needed in one process of several is needed.

@@ -6,7 +6,8 @@
 // here is written, read and cleaned; it cannot be forgotten in one of them.
 //
 // An archive has
-//   field(name, member)     text, truth values, numbers, enumerators, structs, vectors and optionals of these
+//   field(name, member)     text, truth values, numbers, enumerators and Words (by their words: common/words.h),
+//                           structs, vectors and optionals of these
 //   address(name, member)   a number that is written as "0x7f12": many readers of JSON lose 64-bit numbers
 //   derived(name, value)    what follows from other members: written, never read
 #pragma once

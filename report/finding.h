@@ -2,7 +2,8 @@
 //
 // A finding: one hazard with everything a person needs to understand and repair it, as plain data.
 //
-// The judge fills it in; text.h and json.h print it, with no logic of their own. Equal findings (same fingerprint) are
+// The judge fills it in; text.h and json.h print it, with no logic of their own. What has a meaning is an enumerator, and
+// its word stands in common/words.def alone. Equal findings (same fingerprint) are
 // folded before they come here; `count` says how many.
 #pragma once
 
@@ -11,26 +12,12 @@
 #include <string>
 #include <vector>
 
+#include "report/common/words.h"
+
 namespace streamsan::report {
 
-enum class Kind : std::uint8_t { Race, PrematureFree, HostRace, EventMisuse, UnneededSync, Hint };
-enum class Severity : std::uint8_t { Error, Latent, Possible, Note };  ///< from most to least severe
-
-/// How the bytes of an access are known.
-enum class Evidence : std::uint8_t {
-  Exact,     ///< a copy, a fill, a free; a kernel that was measured in this very launch or whose bytes are proved
-  Learned,   ///< a kernel: measured in an earlier launch with the same arguments
-  Widened,   ///< a kernel: measured, and widened to an upper bound
-  Inferred,  ///< a kernel: from a pointer argument
-};
-
-/// "race", "premature-free", "host-race", "event-misuse", "unneeded-sync", "hint": stable, used in JSON and
-/// suppressions.
-const char* name(Kind kind);
-/// "error", "latent", "possible", "note": stable.
-const char* name(Severity severity);
-/// "exact", "learned", "widened", "inferred": stable.
-const char* name(Evidence evidence);
+/// Can the call go, or do less?
+constexpr bool is_improvable(Verdict verdict) { return verdict == Verdict::Unneeded || verdict == Verdict::Narrower; }
 
 struct Frame {
   std::uint64_t address = 0;  ///< absolute, as captured
@@ -40,19 +27,19 @@ struct Frame {
   std::uint32_t column = 0;
   std::string module;        ///< path of the ELF file
   std::uint64_t offset = 0;  ///< address relative to the module's load bias
-  std::string language;      ///< "python": function, file and line are Python's, and there is no address; empty: native
+  Language language = Language::Native;  ///< Python: function, file and line are Python's, and there is no address
   bool library = false;      ///< inside CUDA's libraries, the loader or libc, or Python's packages: folded in text
   bool symbolised = false;   ///< the module's own file was asked; if it is and file is empty, there is no line there
 };
 
 struct Stream {
-  std::string name;          ///< "stream 2", "the legacy default stream", or a user-given name in quotes
-  std::string kind;          ///< "legacy", "per-thread", "blocking", "non-blocking"; empty: name is "the host"
-  std::uint64_t handle = 0;  ///< raw handle, for matching with a debugger
+  std::string name;                    ///< "stream 2", "the legacy default stream", or a user-given name in quotes
+  StreamKind kind = StreamKind::Host;  ///< Host: name is "the host"
+  std::uint64_t handle = 0;            ///< raw handle, for matching with a debugger
 };
 
 struct AccessReport {
-  std::string verb;    ///< "Read", "Write", "Atomic update", "Free", "Allocation", "Use"
+  Verb verb = Verb::None;
   std::string what;    ///< "kernel consume(float const*)", "cudaMemcpyAsync (host to device)", "write()", "the host"
   std::string api;     ///< the function called, of the driver (cuMemcpyHtoDAsync_v2) or of libc (write); empty: none
   std::string kernel;  ///< demangled kernel name; empty if not a kernel
@@ -95,9 +82,9 @@ struct OrderedPair {
 
 /// What a replay without a synchronising call says about it. One call site.
 struct SyncReport {
-  std::string verdict;  ///< "needed", "narrower", "unneeded", "timing", "unknown": stable, see docs/syncs.md
-  std::string waits;    ///< "device", "stream", "event", "barrier", "copy", "fill", "free": what the call does, stable
-  std::string what;     ///< "cudaDeviceSynchronize"
+  Verdict verdict = Verdict::Unknown;
+  Waits waits = Waits::Device;
+  std::string what;  ///< "cudaDeviceSynchronize"
   std::string api;
   Stream stream;  ///< that it waits for; no name: all
   std::uint64_t calls = 0;
@@ -107,7 +94,7 @@ struct SyncReport {
   std::vector<OrderedPair> orders;   ///< needed, narrower: what it alone orders; the most important first
   std::vector<std::string> reasons;  ///< unknown, needed, timing: what else speaks for it, one sentence each
   std::string replacement;           ///< narrower: what would do instead, concrete
-  std::string evidence;              ///< "measured" or "inferred": how the bytes of the kernels it waited for are known
+  KernelBytes evidence = KernelBytes::Inferred;
   std::uint32_t group = 0;           ///< unneeded one by one, but not all of the same group; 0: none
   bool removable = false;  ///< unneeded: all that are removable were left out together, and the replay was clean
   std::optional<double> blocked_ms;   ///< the host stood still in it
@@ -119,9 +106,8 @@ struct Finding {
   std::uint32_t pid = 0;  ///< process it was found in
   Kind kind = Kind::Race;
   Severity severity = Severity::Error;
-  std::string hazard;   ///< "read-after-write", "use-before-alloc", "double-free", ...: stable, see docs/reports.md
-  std::string cause;    ///< "no-edge", "event-recorded-too-early", "event-never-recorded", "event-not-waited-for",
-                        ///< "sync-too-early", "nonblocking-vs-legacy", "other-device", or as hazard of an event: stable
+  Word<Hazard> hazard;  ///< of a synchronising call the word of its verdict
+  Word<Cause> cause;    ///< of a race; of all else the word of the hazard
   std::string rule;     ///< Latent: "R-ALC-02"; else empty
   std::string message;  ///< one sentence
   std::vector<AccessReport> accesses;  ///< the later one first, then the earlier; none: misuse of an event

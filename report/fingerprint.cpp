@@ -48,7 +48,7 @@ std::string side(std::string_view api, std::string_view kernel, const std::vecto
 std::vector<std::string> sides(const Finding& finding) {
   std::vector<std::string> out;
   for (const AccessReport& access : finding.accesses) out.push_back(side(access.api, access.kernel, access.stack));
-  if (finding.sync) out.push_back(side(finding.sync->api, finding.sync->waits, finding.sync->stack));
+  if (finding.sync) out.push_back(side(finding.sync->api, name(finding.sync->waits), finding.sync->stack));
   // Of a finding with accesses these are only what explains it.
   if (out.empty()) {
     for (const RelatedOp& related : finding.related) out.push_back(side(related.api, "", related.stack));
@@ -58,21 +58,11 @@ std::vector<std::string> sides(const Finding& finding) {
 
 }  // namespace
 
-void Fingerprint::add(std::string_view text) {
-  for (char c : text) hash_ = (hash_ ^ static_cast<unsigned char>(c)) * 0x100000001b3ull;
-  hash_ = (hash_ ^ 0xff) * 0x100000001b3ull;
-}
-
-std::string Fingerprint::text() const {
-  std::string digits = hex(hash_).substr(2);
-  return std::string(16 - digits.size(), '0') + digits;
-}
-
 std::string lasting_fingerprint(const Finding& finding) {
   Fingerprint print;
   print.add(name(finding.kind));
   // Of a synchronising call that is the verdict, which may be another one next time.
-  if (!finding.sync) print.add(finding.hazard);
+  if (!finding.sync) print.add(finding.hazard.text());
   for (const std::string& side : sides(finding)) print.add(side);
   return print.text();
 }

@@ -16,23 +16,14 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "report/common/fingerprint.h"
 #include "report/finding.h"
 
 namespace streamsan::report {
 
-/// A hash of words, the same on every machine.
-class Fingerprint {
- public:
-  void add(std::string_view text);
-  /// 16 hexadecimal digits.
-  [[nodiscard]] std::string text() const;
-
- private:
-  std::uint64_t hash_ = 0xcbf29ce484222325ull;
-};
+using Fingerprint = HashedWords<Fnv1a>;
 
 std::string lasting_fingerprint(const Finding& finding);
 

@@ -6,7 +6,7 @@ namespace streamsan::report {
 bool is_listed(const Finding& finding, Severity least) {
   switch (finding.kind) {
     case Kind::UnneededSync:
-      return finding.sync && (finding.sync->verdict == "unneeded" || finding.sync->verdict == "narrower");
+      return finding.sync && is_improvable(finding.sync->verdict);
     case Kind::Hint:
       return true;
     case Kind::Race:

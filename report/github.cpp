@@ -2,7 +2,9 @@
 #include "report/github.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "report/common/annotation.h"
 #include "report/fingerprint.h"
 #include "report/printable.h"
 #include "report/text.h"
@@ -10,53 +12,17 @@
 namespace streamsan::report {
 namespace {
 
-/// The escapes of workflow commands; in properties also for what separates them.
-std::string escaped(std::string_view text, bool property) {
-  std::string out;
-  for (const char c : utf8(text)) {
-    switch (c) {
-      case '%':
-        out += "%25";
-        break;
-      case '\r':
-        out += "%0D";
-        break;
-      case '\n':
-        out += "%0A";
-        break;
-      case ':':
-        out += property ? "%3A" : ":";
-        break;
-      case ',':
-        out += property ? "%2C" : ",";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
-}
-
-const char* command(Severity severity) {
+AnnotationLevel level(Severity severity) {
   switch (severity) {
     case Severity::Error:
-      return "error";
+      return AnnotationLevel::Error;
     case Severity::Latent:
-      return "warning";
+      return AnnotationLevel::Warning;
     case Severity::Possible:
     case Severity::Note:
-      return "notice";
+      return AnnotationLevel::Notice;
   }
-  return "notice";
-}
-
-std::string place_of(const Finding& finding, const SourceRoot& root) {
-  const Frame* frame = frame_to_show(finding, root);
-  if (!frame) return "";
-  std::string out = "file=" + escaped(one_line(root.relative(frame->file).value_or(frame->file)), true) + ",";
-  if (frame->line) out += "line=" + std::to_string(frame->line) + ",";
-  if (frame->line && frame->column) out += "col=" + std::to_string(frame->column) + ",";
-  return out;
+  return AnnotationLevel::Notice;
 }
 
 }  // namespace
@@ -75,11 +41,17 @@ std::string github(std::span<const Finding> findings, const Summary& summary, co
     std::string body = one_line(finding.message);
     if (!finding.explanation.empty()) body += "\n" + one_line(finding.explanation);
     if (!finding.fix.empty()) body += "\nFix: " + one_line(finding.fix);
-    out += "::" + std::string(command(finding.severity)) + " " + place_of(finding, context.root) +
-           "title=" + escaped("streamsan: " + one_line(title(finding)), true) + "::" + escaped(body, false) + "\n";
+    Annotation annotation{
+        .level = level(finding.severity), .title = "streamsan: " + one_line(title(finding)), .body = std::move(body)};
+    if (const Frame* frame = frame_to_show(finding, context.root)) {
+      annotation.file = one_line(context.root.relative(frame->file).value_or(frame->file));
+      annotation.line = frame->line;
+      annotation.column = frame->column;
+    }
+    out += text(annotation);
   }
   if (!summary.whole) {
-    out += "::error title=streamsan::the run was not judged to its end; findings may be missing\n";
+    out += text(Annotation{.title = "streamsan", .body = "the run was not judged to its end; findings may be missing"});
   }
   return out;
 }

@@ -28,6 +28,8 @@ class JsonWriter {
   static Json value(const T& plain) {
     if constexpr (std::is_enum_v<T>) {
       return report::name(plain);
+    } else if constexpr (requires { plain.known(); }) {
+      return plain.text();
     } else if constexpr (std::is_arithmetic_v<T> || std::same_as<T, std::string>) {
       return plain;
     } else {

@@ -106,7 +106,7 @@ std::string junit(std::span<const Finding> findings, const Summary& summary, con
       cases += element("skipped", "suppressed", "", "");
     } else if (finding.severity == Severity::Error) {
       ++counts.failures;
-      cases += element("failure", one_line(finding.message), finding.hazard, all);
+      cases += element("failure", one_line(finding.message), finding.hazard.text(), all);
     } else {
       ++counts.skipped;
       cases +=

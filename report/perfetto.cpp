@@ -68,9 +68,10 @@ class Run {
     name("process_name", tracks_.empty() ? writer_.next_track : tracks_.front().number, view_.program);
     for (const Track& track : tracks_) {
       const ViewLane& lane = view_.lanes[track.lane];
-      const bool stream = lane.kind != "thread" && !lane.kind.empty();
+      const bool stream = lane.stream && *lane.stream != StreamKind::Host;
       name("thread_name", track.number,
-           lane.name + (stream ? " (" + lane.kind + ")" : "") + (track.further ? ", at the same time" : ""));
+           lane.name + (stream ? std::string(" (") + kind_of(lane) + ")" : "") +
+               (track.further ? ", at the same time" : ""));
       writer_.event({{"ph", "M"},
                      {"pid", view_.pid},
                      {"tid", track.number},

@@ -33,7 +33,9 @@ std::string counts(const std::vector<DiffEntry>& entries, const Finding* DiffEnt
   return out.empty() ? "0" : out;
 }
 
-std::string advice(const Finding* finding) { return finding && finding->sync ? finding->sync->verdict : "not there"; }
+std::string advice(const Finding* finding) {
+  return finding && finding->sync ? name(finding->sync->verdict) : "not there";
+}
 
 using Json = JsonWriter::Json;
 
@@ -57,8 +59,8 @@ Json verdicts(const std::vector<DiffEntry>& entries) {
   Json out = Json::array();
   for (const DiffEntry& entry : entries) {
     Json one{{"before", nullptr}, {"after", nullptr}};
-    if (entry.before) one["before"] = entry.before->sync->verdict;
-    if (entry.after) one["after"] = entry.after->sync->verdict;
+    if (entry.before) one["before"] = name(entry.before->sync->verdict);
+    if (entry.after) one["after"] = name(entry.after->sync->verdict);
     one["finding"] = JsonWriter::value(entry.after ? *entry.after : *entry.before);
     out.push_back(std::move(one));
   }

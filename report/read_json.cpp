@@ -19,13 +19,6 @@ struct Fault {
   std::string text;
 };
 
-template <typename Enum>
-constexpr Enum kLast = Enum::Hint;
-template <>
-constexpr Severity kLast<Severity> = Severity::Note;
-template <>
-constexpr Evidence kLast<Evidence> = Evidence::Inferred;
-
 class Reader {
  public:
   Reader(const Json& value, std::string place) : value_(value), place_(std::move(place)) {
@@ -94,14 +87,17 @@ class Reader {
     for (std::size_t i = 0; i < out.size(); ++i) read(value[i], place + "[" + std::to_string(i) + "]", out[i]);
   }
   template <typename Enum>
+  static void read(const Json& value, const std::string& place, Word<Enum>& out) {
+    std::string word;
+    read(value, place, word);
+    out = Word<Enum>::of(word);
+  }
+  template <typename Enum>
   static void read_name(const Json& value, const std::string& place, Enum& out) {
-    std::string expected;
-    for (unsigned i = 0; i <= static_cast<unsigned>(kLast<Enum>); ++i) {
-      out = static_cast<Enum>(i);
-      if (value == report::name(out)) return;
-      expected += (i == 0 ? "one of " : ", ") + std::string(report::name(out));
-    }
-    fail(place, expected);
+    const std::optional<Enum> found =
+        value.is_string() ? find<Enum>(value.get_ref<const std::string&>()) : std::nullopt;
+    if (!found) fail(place, "one of " + listed<Enum>());
+    out = *found;
   }
 
   const Json& value_;

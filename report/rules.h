@@ -3,6 +3,7 @@
 // The kinds of findings as rules with an identifier and a help text, for formats that want such a list.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,7 +14,7 @@ namespace streamsan::report {
 
 struct Rule {
   Kind kind;
-  std::string_view hazard;  ///< as in Finding; empty: all of the kind
+  std::optional<Hazard> hazard;  ///< nothing: all of the kind
   std::string_view id;      ///< stable
   std::string_view summary;
   std::string_view help;  ///< what it means and what to do

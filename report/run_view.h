@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,30 +16,10 @@
 
 namespace streamsan::report {
 
-/// Colours of the picture; also what a reader filters by.
-enum class OpClass : std::uint8_t {
-  Kernel,
-  Copy,
-  Fill,
-  Alloc,
-  Free,
-  Event,  ///< an event is recorded
-  Wait,   ///< a stream waits for an event
-  Sync,   ///< the host waits, or asks with success whether it would have to
-  Graph,
-  HostFunction,
-  HostAccess,
-  Other,
-};
-inline constexpr unsigned kOpClasses = static_cast<unsigned>(OpClass::Other) + 1;
-
-/// "kernel", "copy", ...: stable, used in the page's data.
-const char* name(OpClass kind);
-
 /// A host thread or a stream: one line of the picture.
 struct ViewLane {
   std::string name;  ///< "host thread 1", "stream 2", "stream \"loader\""
-  std::string kind;  ///< "thread", or as Stream::kind
+  std::optional<StreamKind> stream;  ///< nothing: a host thread
   std::uint64_t handle = 0;
 };
 
@@ -79,13 +60,8 @@ struct ViewOp {
   std::uint32_t touches = 0;
 };
 
-/// How one operation comes before another of another lane. Order within a lane has no edges.
-enum class EdgeKind : std::uint8_t {
-  Event,    ///< a record of an event, and a wait for it
-  Sync,     ///< work, and the host's wait for it
-  Barrier,  ///< work, and an action in the legacy stream, which waits for it; or the other way round
-};
-const char* name(EdgeKind kind);
+/// "thread", or the stream's kind: stable, used in the page's data.
+const char* kind_of(const ViewLane& lane);
 
 /// Indices in RunView::ops.
 struct ViewEdge {

@@ -2,10 +2,8 @@
 #include "report/sarif.h"
 
 #include <algorithm>
-#include <cctype>
-#include <cstring>
-#include <nlohmann/json.hpp>
 
+#include "report/common/sarif_log.h"
 #include "report/fingerprint.h"
 #include "report/printable.h"
 #include "report/rules.h"
@@ -15,43 +13,19 @@
 namespace streamsan::report {
 namespace {
 
-using Json = nlohmann::ordered_json;
+namespace log = sarif_log;
 
-constexpr const char* kBase = "SRCROOT";
-
-/// "text](target)" would be a link in a message.
-Json message(const std::string& text) {
-  std::string out = utf8(text);
-  if (out.find("](") != std::string::npos) {
-    for (std::size_t at = 0; (at = out.find_first_of("[]\\", at)) != std::string::npos; at += 2) out.insert(at, "\\");
-  }
-  return {{"text", std::move(out)}};
-}
-
-std::string uri(std::string_view path) {
-  std::string out;
-  for (const char c : path) {
-    if (c != '\0' && (std::isalnum(static_cast<unsigned char>(c)) != 0 || std::strchr("-._~/", c) != nullptr)) {
-      out += c;
-    } else {
-      constexpr const char* kDigits = "0123456789ABCDEF";
-      out += {'%', kDigits[static_cast<unsigned char>(c) >> 4], kDigits[static_cast<unsigned char>(c) & 15]};
-    }
-  }
-  return out;
-}
-
-const char* level(Severity severity) {
+SarifLevel level(Severity severity) {
   switch (severity) {
     case Severity::Error:
-      return "error";
+      return SarifLevel::Error;
     case Severity::Latent:
-      return "warning";
+      return SarifLevel::Warning;
     case Severity::Possible:
     case Severity::Note:
-      return "note";
+      return SarifLevel::Note;
   }
-  return "none";
+  return SarifLevel::Note;
 }
 
 std::string shown_name(const Frame& frame) {
@@ -68,7 +42,7 @@ struct Side {
   const std::vector<Frame>* stack = nullptr;
 };
 
-std::string access_title(const AccessReport& access) { return access.verb + " by " + access.what; }
+std::string access_title(const AccessReport& access) { return std::string(name(access.verb)) + " by " + access.what; }
 
 std::vector<Side> sides_of(const Finding& finding) {
   std::vector<Side> out;
@@ -86,95 +60,75 @@ std::vector<Side> sides_of(const Finding& finding) {
   return out;
 }
 
-class Printer {
+class Collector {
  public:
-  explicit Printer(const FormatContext& context) : root_(context.root) {}
+  explicit Collector(const SourceRoot& root) : root_(root) {}
 
-  Json result(const Folded& fold);
-  Json base_ids() const { return {{kBase, {{"uri", "file://" + uri(directory(root_.path()))}}}}; }
+  log::Result result(const Folded& fold);
   /// Rules in the order of their numbers.
-  Json rules();
+  std::vector<log::Rule> rules();
 
  private:
-  static std::string directory(const std::string& path) { return path.ends_with('/') ? path : path + "/"; }
-  Json artifact(const std::string& file) const;
-  Json physical(const Frame& frame) const;
-  Json code_flows(const std::vector<Side>& sides) const;
-  Json stacks(const std::vector<Side>& sides) const;
-  Json related(const Finding& finding, const std::vector<Side>& sides) const;
+  [[nodiscard]] std::vector<log::Location> related(const Finding& finding, const std::vector<Side>& sides) const;
   std::size_t rule_index(const Finding& finding);
 
   const SourceRoot& root_;
   std::vector<Finding> odd_;  ///< one finding for each rule that is not in the table
 };
 
-Json Printer::artifact(const std::string& file) const {
-  if (auto relative = root_.relative(file)) return {{"uri", uri(*relative)}, {"uriBaseId", kBase}};
-  return {{"uri", file.starts_with('/') ? "file://" + uri(file) : uri(file)}};
-}
-
 /// Where it is in the sources, or, with line 1, in which module.
-Json Printer::physical(const Frame& frame) const {
-  Json region{{"startLine", frame.file.empty() || frame.line == 0 ? 1 : frame.line}};
-  if (!frame.file.empty() && frame.line != 0 && frame.column != 0) region["startColumn"] = frame.column;
-  return {{"artifactLocation", artifact(frame.file.empty() ? frame.module : frame.file)}, {"region", region}};
+log::Place place(const Frame& frame) {
+  const bool known = !frame.file.empty() && frame.line != 0;
+  return {frame.file.empty() ? frame.module : frame.file,
+          {.line = known ? frame.line : 1, .column = known ? frame.column : 0}};
 }
 
-Json Printer::code_flows(const std::vector<Side>& sides) const {
-  Json threads = Json::array();
+std::vector<log::Lane> lanes(const std::vector<Side>& sides) {
+  std::vector<log::Lane> out;
   std::size_t order = 0;
   // The later access comes first in a finding.
   for (auto side = sides.rbegin(); side != sides.rend(); ++side) {
-    Json locations = Json::array();
     std::vector<const Frame*> shown;
     for (const Frame& frame : *side->stack) {
       if (!frame.library && !frame.file.empty()) shown.push_back(&frame);
     }
-    for (std::size_t level = 0; level < shown.size(); ++level) {
-      const Frame& frame = *shown[shown.size() - 1 - level];
-      const bool innermost = level + 1 == shown.size();
-      locations.push_back({{"location",
-                            {{"physicalLocation", physical(frame)},
-                             {"message", message(shown_name(frame) + (innermost ? ": " + side->title : ""))}}},
-                           {"nestingLevel", level},
-                           {"executionOrder", ++order}});
+    if (shown.empty()) continue;
+    const std::string number = std::to_string(out.size() + 1);
+    log::Lane& lane = out.emplace_back();
+    lane.id = side->lane.empty() ? number : number + ": " + side->lane;
+    lane.message = side->title + (side->lane.empty() ? "" : " on " + side->lane);
+    for (std::size_t depth = 0; depth < shown.size(); ++depth) {
+      const Frame& frame = *shown[shown.size() - 1 - depth];
+      const bool innermost = depth + 1 == shown.size();
+      lane.steps.push_back(
+          {.location = {.place = place(frame), .message = shown_name(frame) + (innermost ? ": " + side->title : "")},
+           .nesting = depth,
+           .order = ++order});
     }
-    if (locations.empty()) continue;
-    const std::string number = std::to_string(threads.size() + 1);
-    threads.push_back({{"id", side->lane.empty() ? number : number + ": " + side->lane},
-                       {"message", message(side->title + (side->lane.empty() ? "" : " on " + side->lane))},
-                       {"locations", std::move(locations)}});
-  }
-  if (threads.empty()) return Json::array();
-  return Json::array({{{"threadFlows", std::move(threads)}}});
-}
-
-Json Printer::stacks(const std::vector<Side>& sides) const {
-  Json out = Json::array();
-  for (const Side& side : sides) {
-    if (side.stack->empty()) continue;
-    Json frames = Json::array();
-    for (const Frame& frame : *side.stack) {
-      Json location{{"logicalLocations", {{{"fullyQualifiedName", shown_name(frame)}, {"kind", "function"}}}}};
-      if (!frame.file.empty()) location["physicalLocation"] = physical(frame);
-      Json one{{"location", std::move(location)}};
-      if (!frame.module.empty()) one["module"] = utf8(base_name(frame.module));
-      frames.push_back(std::move(one));
-    }
-    Json stack{{"message", message(side.title)}, {"frames", std::move(frames)}};
-    // The standard wants no two alike; a place may race with itself.
-    if (std::find(out.begin(), out.end(), stack) == out.end()) out.push_back(std::move(stack));
   }
   return out;
 }
 
-Json Printer::related(const Finding& finding, const std::vector<Side>& sides) const {
-  Json out = Json::array();
-  auto add = [&](const std::vector<Frame>& stack, const std::string& text) {
-    if (const Frame* frame = frame_to_show(stack, root_)) {
-      out.push_back(
-          {{"id", out.size() + 1}, {"physicalLocation", physical(*frame)}, {"message", message(one_line(text))}});
+std::vector<log::Stack> stacks(const std::vector<Side>& sides) {
+  std::vector<log::Stack> out;
+  for (const Side& side : sides) {
+    if (side.stack->empty()) continue;
+    log::Stack& stack = out.emplace_back(log::Stack{side.title, {}});
+    for (const Frame& frame : *side.stack) {
+      log::Location& location = stack.frames.emplace_back();
+      location.function = shown_name(frame);
+      if (!frame.file.empty()) location.place = place(frame);
+      location.module = base_name(frame.module);
     }
+  }
+  return out;
+}
+
+std::vector<log::Location> Collector::related(const Finding& finding, const std::vector<Side>& sides) const {
+  std::vector<log::Location> out;
+  auto add = [&](const std::vector<Frame>& stack, const std::string& text) {
+    const Frame* frame = frame_to_show(stack, root_);
+    if (frame) out.push_back({.place = place(*frame), .message = one_line(text)});
   };
   for (std::size_t i = 1; i < sides.size(); ++i) {
     add(*sides[i].stack, (finding.accesses.empty() ? "" : "Previously: ") + sides[i].title);
@@ -195,42 +149,53 @@ Json Printer::related(const Finding& finding, const std::vector<Side>& sides) co
   return out;
 }
 
-Json rule_json(const Rule& rule, const char* level) {
-  const std::string page(rule.page);
-  const std::string help(rule.help);
-  return {
-      {"id", rule.id},
-      {"name", rule.id},
-      {"shortDescription", {{"text", rule.summary}}},
-      {"fullDescription", {{"text", help}}},
-      {"help",
-       {{"text", help + " See " + page + " of StreamSan."}, {"markdown", help + " See `" + page + "` of StreamSan."}}},
-      {"defaultConfiguration", {{"level", level}}},
-      {"properties", {{"kind", name(rule.kind)}, {"page", page}, {"tags", {"cuda", "concurrency"}}}}};
+log::Rule rule(const Rule& known, SarifLevel level) {
+  const std::string page(known.page);
+  const std::string help(known.help);
+  return {.id = std::string(known.id),
+          .name = std::string(known.id),
+          .summary = std::string(known.summary),
+          .description = help,
+          .help = help + " See " + page + " of StreamSan.",
+          .help_markdown = help + " See `" + page + "` of StreamSan.",
+          .level = level,
+          .properties = {{"kind", name(known.kind)}, {"page", page}, {"tags", {"cuda", "concurrency"}}}};
 }
 
-Json Printer::rules() {
-  Json out = Json::array();
-  for (const Rule& rule : report::rules()) {
-    const bool grave = rule.kind == Kind::Race || rule.kind == Kind::HostRace || rule.kind == Kind::PrematureFree;
-    out.push_back(rule_json(rule, grave ? "error" : rule.kind == Kind::EventMisuse ? "warning" : "note"));
+SarifLevel usual_level(Kind kind) {
+  switch (kind) {
+    case Kind::Race:
+    case Kind::HostRace:
+    case Kind::PrematureFree:
+      return SarifLevel::Error;
+    case Kind::EventMisuse:
+      return SarifLevel::Warning;
+    case Kind::UnneededSync:
+    case Kind::Hint:
+      break;
   }
+  return SarifLevel::Note;
+}
+
+std::vector<log::Rule> Collector::rules() {
+  std::vector<log::Rule> out;
+  for (const Rule& known : report::rules()) out.push_back(rule(known, usual_level(known.kind)));
   for (const Finding& finding : odd_) {
     const bool hint = finding.kind == Kind::Hint;
     const std::string id = utf8(rule_id(finding));
-    const std::string summary = utf8(finding.hazard.empty() ? name(finding.kind) : finding.hazard);
-    out.push_back(rule_json({.kind = finding.kind,
-                             .hazard = finding.hazard,
-                             .id = id,
-                             .summary = summary,
-                             .help = hint ? "Something that costs time." : "A fault of order.",
-                             .page = hint ? "docs/hints.md" : "docs/reports.md"},
-                            hint ? "note" : "warning"));
+    const std::string summary = utf8(finding.hazard.empty() ? name(finding.kind) : finding.hazard.text());
+    out.push_back(rule({.kind = finding.kind,
+                        .hazard = {},
+                        .id = id,
+                        .summary = summary,
+                        .help = hint ? "Something that costs time." : "A fault of order.",
+                        .page = hint ? "docs/hints.md" : "docs/reports.md"},
+                       hint ? SarifLevel::Note : SarifLevel::Warning));
   }
   return out;
 }
 
-std::size_t Printer::rule_index(const Finding& finding) {
+std::size_t Collector::rule_index(const Finding& finding) {
   const std::span<const Rule> known = report::rules();
   if (const Rule* rule = rule_of(finding)) return static_cast<std::size_t>(rule - known.data());
   auto it =
@@ -249,16 +214,16 @@ std::string explained(const Finding& finding) {
   return out.empty() ? title(finding) : out;
 }
 
-Json properties(const Folded& fold) {
+log::Json properties(const Folded& fold) {
   const Finding& finding = *fold.worst;
-  Json out{{"severity", name(finding.severity)},
-           {"kind", name(finding.kind)},
-           {"hazard", utf8(finding.hazard)},
-           {"cause", utf8(finding.cause)},
-           {"pids", fold.pids}};
+  log::Json out{{"severity", name(finding.severity)},
+                {"kind", name(finding.kind)},
+                {"hazard", utf8(finding.hazard.text())},
+                {"cause", utf8(finding.cause.text())},
+                {"pids", fold.pids}};
   if (!finding.rule.empty()) out["rule"] = utf8(finding.rule);
   if (finding.sync) {
-    out["verdict"] = utf8(finding.sync->verdict);
+    out["verdict"] = name(finding.sync->verdict);
     out["calls"] = finding.sync->calls;
     if (finding.sync->blocked_ms) out["blockedMs"] = *finding.sync->blocked_ms;
     if (finding.sync->gpu_idle_ms) out["gpuIdleMs"] = *finding.sync->gpu_idle_ms;
@@ -267,38 +232,39 @@ Json properties(const Folded& fold) {
   return out;
 }
 
-Json Printer::result(const Folded& fold) {
-  const Finding& finding = *fold.worst;
-  const std::vector<Side> sides = sides_of(finding);
-  Json out{{"ruleId", utf8(rule_id(finding))},
-           {"ruleIndex", rule_index(finding)},
-           {"level", level(finding.severity)},
-           {"message", message(explained(finding))}};
-
-  const Frame* place = nullptr;
+/// The frame that the result points at; nullptr: there is none.
+const Frame* frame_of(const std::vector<Side>& sides, const SourceRoot& root) {
+  const Frame* found = nullptr;
   for (const Side& side : sides) {
-    if (!place) place = frame_to_show(*side.stack, root_);
+    if (!found) found = frame_to_show(*side.stack, root);
   }
   for (const Side& side : sides) {
     for (const Frame& frame : *side.stack) {
-      if (!place && !frame.library && !frame.module.empty()) place = &frame;
+      if (!found && !frame.library && !frame.module.empty()) found = &frame;
     }
   }
-  Json location = Json::object();
-  location["physicalLocation"] =
-      place ? physical(*place) : Json{{"artifactLocation", artifact(root_.path())}, {"region", {{"startLine", 1}}}};
-  if (place) {
-    location["logicalLocations"] = Json::array({{{"fullyQualifiedName", shown_name(*place)}, {"kind", "function"}}});
-  }
-  out["locations"] = Json::array({std::move(location)});
-  out["relatedLocations"] = related(finding, sides);
-  if (Json flows = code_flows(sides); !flows.empty()) out["codeFlows"] = std::move(flows);
-  if (Json all = stacks(sides); !all.empty()) out["stacks"] = std::move(all);
-  out["partialFingerprints"] = {{"streamsan/v1", lasting_fingerprint(finding)}};
-  if (!finding.fingerprint.empty()) out["partialFingerprints"]["streamsanBuild/v1"] = utf8(finding.fingerprint);
-  out["occurrenceCount"] = std::max<std::uint64_t>(1, fold.count);
-  if (fold.suppressed()) out["suppressions"] = {{{"kind", "external"}, {"status", "accepted"}}};
-  out["properties"] = properties(fold);
+  return found;
+}
+
+log::Result Collector::result(const Folded& fold) {
+  const Finding& finding = *fold.worst;
+  const std::vector<Side> sides = sides_of(finding);
+  const Frame* frame = frame_of(sides, root_);
+  log::Result out;
+  out.rule_id = rule_id(finding);
+  out.rule_index = rule_index(finding);
+  out.level = level(finding.severity);
+  out.message = explained(finding);
+  out.location.place = frame ? place(*frame) : log::Place{root_.path(), {.line = 1}};
+  if (frame) out.location.function = shown_name(*frame);
+  out.related = related(finding, sides);
+  out.lanes = lanes(sides);
+  out.stacks = stacks(sides);
+  out.fingerprints = {{"streamsan/v1", lasting_fingerprint(finding)}};
+  if (!finding.fingerprint.empty()) out.fingerprints.emplace_back("streamsanBuild/v1", finding.fingerprint);
+  out.occurrences = std::max<std::uint64_t>(1, fold.count);
+  out.suppressed = fold.suppressed();
+  out.properties = properties(fold);
   return out;
 }
 
@@ -309,27 +275,17 @@ std::string sarif(std::span<const Finding> findings, const Summary& summary, con
   for (const Finding& finding : findings) {
     if (is_listed(finding, context.least)) listed.push_back(&finding);
   }
-  Printer printer(context);
-  Json results = Json::array();
-  for (const Folded& fold : folded(listed)) results.push_back(printer.result(fold));
-
-  Json notifications = Json::array();
+  Collector collector(context.root);
+  log::Run run{.tool = "streamsan", .version = STREAMSAN_VERSION};
+  for (const Folded& fold : folded(listed)) run.results.push_back(collector.result(fold));
+  run.rules = collector.rules();
+  run.successful = summary.whole;
+  run.exit_code = context.exit_code;
   for (const std::string& warning : summary.warnings) {
-    notifications.push_back({{"level", "warning"}, {"message", message(one_line(warning))}});
+    run.notifications.push_back({.level = SarifLevel::Warning, .message = one_line(warning), .place = {}});
   }
-  Json invocation{{"executionSuccessful", summary.whole},
-                  {"exitCode", context.exit_code},
-                  {"toolExecutionNotifications", std::move(notifications)}};
-  Json driver{{"name", "streamsan"}, {"version", STREAMSAN_VERSION}, {"rules", printer.rules()}};
-  Json run{{"tool", {{"driver", std::move(driver)}}},
-           {"columnKind", "unicodeCodePoints"},
-           {"originalUriBaseIds", printer.base_ids()},
-           {"invocations", Json::array({std::move(invocation)})},
-           {"results", std::move(results)}};
-  Json log{{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},
-           {"version", "2.1.0"},
-           {"runs", Json::array({std::move(run)})}};
-  return log.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  const log::Root root{context.root.path(), [&](const std::string& file) { return context.root.relative(file); }};
+  return log::text(run, root, log::KeyOrder::OfStandard);
 }
 
 }  // namespace streamsan::report

@@ -2,13 +2,9 @@
 #include "report/suppressions.h"
 
 #include <algorithm>
-#include <array>
 
 namespace streamsan::report {
 namespace {
-
-constexpr std::array kTypes{"race", "premature-free", "host-race", "event-misuse", "unneeded-sync", "hint",
-                            "all",  "kernel",         "stream",    "function",     "called_from",   "lib"};
 
 std::string_view trimmed(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
@@ -39,11 +35,20 @@ bool glob(std::string_view pattern, std::string_view name) {
 
 enum Field : unsigned { kFunctions = 1, kFiles = 2, kModules = 4, kKernels = 8, kStreams = 16, kApis = 32 };
 
-unsigned fields_of(std::string_view type) {
-  if (type == "kernel") return kKernels;
-  if (type == "stream") return kStreams;
-  if (type == "function" || type == "called_from") return kFunctions;
-  if (type == "lib") return kModules;
+unsigned fields_of(SuppressionScope scope) {
+  switch (scope) {
+    case SuppressionScope::All:
+      break;
+    case SuppressionScope::Kernel:
+      return kKernels;
+    case SuppressionScope::Stream:
+      return kStreams;
+    case SuppressionScope::Function:
+    case SuppressionScope::CalledFrom:
+      return kFunctions;
+    case SuppressionScope::Lib:
+      return kModules;
+  }
   return kFunctions | kFiles | kModules | kKernels | kApis;
 }
 
@@ -70,10 +75,8 @@ bool matches(std::string_view pattern, unsigned fields, const Operation& operati
 }
 
 bool matches(const Suppressions::Entry& entry, const Finding& finding) {
-  unsigned fields = fields_of(entry.type);
-  bool of_kind = entry.type == "all" || entry.type == name(finding.kind) ||
-                 !(fields & kFiles);  // function, kernel, stream and lib are for every kind
-  if (!of_kind) return false;
+  if (entry.kind && *entry.kind != finding.kind) return false;
+  const unsigned fields = fields_of(entry.scope);
   auto hit = [&](const auto& operation) { return matches(entry.pattern, fields, operation); };
   if (!finding.accesses.empty()) return std::any_of(finding.accesses.begin(), finding.accesses.end(), hit);
   if (finding.sync) return hit(*finding.sync);
@@ -101,13 +104,15 @@ std::string Suppressions::add(std::string_view text, const std::string& file_nam
     if (content.empty() || content.front() == '#') continue;
     std::string origin = file_name + ":" + std::to_string(line);
     std::size_t colon = content.find(':');
-    std::string type(trimmed(content.substr(0, colon)));
-    if (colon == std::string_view::npos || std::find(kTypes.begin(), kTypes.end(), type) == kTypes.end()) {
+    const std::string_view type = trimmed(content.substr(0, colon));
+    const std::optional<Kind> kind = find<Kind>(type);
+    const std::optional<SuppressionScope> scope = find<SuppressionScope>(type);
+    if (colon == std::string_view::npos || (!kind && !scope)) {
       return origin + ": '" + std::string(content) + "' is not a suppression (type:pattern)";
     }
     std::string_view pattern = trimmed(content.substr(colon + 1));
     if (pattern.empty()) return origin + ": the pattern is empty";
-    entries_.push_back({type, std::string(pattern), origin, 0});
+    entries_.push_back({kind, scope.value_or(SuppressionScope::All), std::string(pattern), origin, 0});
   }
   return {};
 }

@@ -17,6 +17,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,10 +31,13 @@ bool pattern_matches(std::string_view pattern, std::string_view name);
 class Suppressions {
  public:
   struct Entry {
-    std::string type;
+    std::optional<Kind> kind;  ///< findings of this kind; nothing: of every kind
+    SuppressionScope scope = SuppressionScope::All;
     std::string pattern;
     std::string origin;  ///< "file:line"
     std::uint64_t hits = 0;
+    /// "race", "kernel": as it is spelled in the file.
+    [[nodiscard]] const char* type() const { return kind ? name(*kind) : name(scope); }
   };
 
   /// Adds the entries of a file's text. Returns what is wrong with it, with the line; empty: nothing.

@@ -28,10 +28,18 @@ bool never_waited(const SyncReport& sync) { return sync.calls != 0 && sync.idle_
 /// What can be won stands first.
 int rank(const Finding& finding) {
   const SyncReport& sync = *finding.sync;
-  if (sync.verdict == "unneeded") return !never_waited(sync) ? 0 : sync.group != 0 ? 1 : 5;
-  if (sync.verdict == "narrower") return 1;
-  if (sync.verdict == "timing") return 2;
-  if (sync.verdict == "unknown") return 3;
+  switch (sync.verdict) {
+    case Verdict::Unneeded:
+      return !never_waited(sync) ? 0 : sync.group != 0 ? 1 : 5;
+    case Verdict::Narrower:
+      return 1;
+    case Verdict::Timing:
+      return 2;
+    case Verdict::Unknown:
+      return 3;
+    case Verdict::Needed:
+      break;
+  }
   return 4;
 }
 
@@ -39,13 +47,14 @@ int rank(const Finding& finding) {
 /// `stands_for_others`: what could go in its place does.
 bool folded(const Finding& finding, bool stands_for_others) {
   const SyncReport& sync = *finding.sync;
-  if (sync.verdict == "needed" || stands_for_others) return true;
-  if (sync.verdict == "unneeded") return never_waited(sync) && sync.group == 0;
-  return sync.verdict == "unknown" && (sync.waits == "copy" || sync.waits == "fill" || sync.waits == "free");
+  if (sync.verdict == Verdict::Needed || stands_for_others) return true;
+  if (sync.verdict == Verdict::Unneeded) return never_waited(sync) && sync.group == 0;
+  return sync.verdict == Verdict::Unknown &&
+         (sync.waits == Waits::Copy || sync.waits == Waits::Fill || sync.waits == Waits::Free);
 }
 
 std::string in_stream(const AccessReport& access) {
-  return access.stream.kind.empty() ? "" : " on " + access.stream.name;
+  return access.stream.kind == StreamKind::Host ? "" : " on " + access.stream.name;
 }
 
 std::string line_of(const std::vector<Frame>& stack, const TextOptions& options) {
@@ -56,9 +65,7 @@ std::string line_of(const std::vector<Frame>& stack, const TextOptions& options)
 }
 
 std::string access_phrase(const AccessReport& access, const TextOptions& options) {
-  std::string verb = access.verb;
-  if (!verb.empty() && verb[0] >= 'A' && verb[0] <= 'Z') verb[0] = static_cast<char>(verb[0] - 'A' + 'a');
-  return verb + " by " + access.what + in_stream(access) +
+  return in_lower_case(access.verb) + " by " + access.what + in_stream(access) +
          (access.op ? ", op #" + std::to_string(access.op) : std::string()) + line_of(access.stack, options);
 }
 
@@ -73,19 +80,19 @@ std::string numbers(const SyncReport& sync) {
 
 std::string properties(const Finding& finding) {
   const SyncReport& sync = *finding.sync;
-  std::string out = "  [properties] kind=" + std::string(name(finding.kind)) + " verdict=" + sync.verdict +
-                    " waits=" + sync.waits + " calls=" + std::to_string(sync.calls) +
+  std::string out = "  [properties] kind=" + std::string(name(finding.kind)) + " verdict=" + name(sync.verdict) +
+                    " waits=" + name(sync.waits) + " calls=" + std::to_string(sync.calls) +
                     " idle=" + std::to_string(sync.idle_calls) + " pairs=" + std::to_string(sync.orders.size()) +
-                    " evidence=" + sync.evidence;
+                    " evidence=" + name(sync.evidence);
   if (sync.group) out += " group=" + std::to_string(sync.group);
-  if (sync.verdict == "unneeded") out += sync.removable ? " removable=1" : " removable=0";
+  if (sync.verdict == Verdict::Unneeded) out += sync.removable ? " removable=1" : " removable=0";
   return out + " fingerprint=" + finding.fingerprint + "\n";
 }
 
 }  // namespace
 
 double winnable_ms(const SyncReport& sync) {
-  if ((sync.verdict != "unneeded" && sync.verdict != "narrower") || never_waited(sync)) return 0;
+  if (!is_improvable(sync.verdict) || never_waited(sync)) return 0;
   if (sync.gpu_idle_ms || sync.overlap_ms) return sync.gpu_idle_ms.value_or(0) + sync.overlap_ms.value_or(0);
   return sync.blocked_ms.value_or(0);
 }
@@ -115,7 +122,7 @@ std::string sync_text(const Finding& raw, const TextOptions& options) {
   if (sync.orders.size() > kPairsShown) {
     out += "  ... and " + counted(sync.orders.size() - kPairsShown, "more pair") + ", see the JSON report\n";
   }
-  const bool tells_reasons = sync.verdict == "unneeded" || sync.verdict == "narrower";
+  const bool tells_reasons = is_improvable(sync.verdict);
   if (tells_reasons) {
     out += "  Why: " + finding.explanation + "\n";
   } else {
@@ -148,18 +155,18 @@ std::string sync_section(const std::vector<Finding>& findings, const TextOptions
     return x != y ? x > y : rank(*a) < rank(*b);
   });
   std::string out;
-  std::map<std::string, std::uint64_t> counts;
+  std::map<Verdict, std::uint64_t> counts;
   std::uint64_t idle = 0, hidden = 0, changes = 0, kept = 0;
   std::set<std::uint32_t> thinned;  // groups of which some can go
   for (const Finding* finding : order) {
-    if (finding->sync->removable && finding->sync->verdict == "unneeded") thinned.insert(finding->sync->group);
+    if (finding->sync->removable && finding->sync->verdict == Verdict::Unneeded) thinned.insert(finding->sync->group);
   }
   double win = 0;
   for (const Finding* finding : order) {
     const SyncReport& sync = *finding->sync;
     const bool never = rank(*finding) == 5;
     const bool stands =
-        sync.verdict == "unneeded" && !sync.removable && sync.group != 0 && thinned.contains(sync.group);
+        sync.verdict == Verdict::Unneeded && !sync.removable && sync.group != 0 && thinned.contains(sync.group);
     stands ? ++kept : never ? ++idle : ++counts[sync.verdict];
     changes += sync.removable && !never;
     if (sync.removable) win += winnable_ms(sync);
@@ -179,7 +186,7 @@ std::string sync_section(const std::vector<Finding>& findings, const TextOptions
   const auto add = [&parts](std::uint64_t count, const char* what) {
     if (count) parts += (parts.empty() ? "" : ", ") + std::to_string(count) + " " + what;
   };
-  for (const char* verdict : {"unneeded", "narrower", "timing", "unknown", "needed"}) add(counts[verdict], verdict);
+  for (const Verdict verdict : kEach<Verdict>) add(counts[verdict], name(verdict));
   add(kept, "to be kept for others of their group");
   add(idle, "that never had to wait");
   out += parts;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 
 #include "report/printable.h"
@@ -67,7 +68,7 @@ const Frame* first_user_frame(const std::vector<Frame>& stack) {
   return it == stack.end() ? nullptr : &*it;
 }
 
-bool is_python(const Frame& frame) { return frame.language == "python"; }
+bool is_python(const Frame& frame) { return frame.language == Language::Python; }
 
 /// Those of the frames that are meant: the program's, or the first few of libraries.
 template <typename Meant>
@@ -90,7 +91,9 @@ void append_frames(std::string& out, const std::vector<Frame>& stack, const Text
 std::string stream_phrase(const Stream& stream) {
   std::string out = "on " + stream.name;
   // "the legacy default stream (legacy)" would say it twice.
-  if (stream.kind == "blocking" || stream.kind == "non-blocking") out += " (" + stream.kind + ")";
+  if (stream.kind == StreamKind::Blocking || stream.kind == StreamKind::NonBlocking) {
+    out += std::string(" (") + name(stream.kind) + ")";
+  }
   return out;
 }
 
@@ -104,20 +107,17 @@ std::string evidence_phrase(const AccessReport& access) {
     case Evidence::Widened:
       return " (at most these bytes)";
     case Evidence::Inferred:
-      return access.verb == "Use" ? " (a pointer argument; may read or write)" : " (a pointer argument)";
+      return access.verb == Verb::Use ? " (a pointer argument; may read or write)" : " (a pointer argument)";
   }
   return "";
 }
 
 void append_access(std::string& out, const AccessReport& access, bool earlier, const TextOptions& options) {
-  std::string verb = access.verb;
-  if (earlier && !verb.empty()) {
-    verb[0] = static_cast<char>(verb[0] >= 'A' && verb[0] <= 'Z' ? verb[0] - 'A' + 'a' : verb[0]);
-    verb = "Previous " + verb;
-  }
+  const std::string verb =
+      earlier && access.verb != Verb::None ? "Previous " + in_lower_case(access.verb) : name(access.verb);
   out += "  " + painted(options, kBold, verb + " by " + access.what);
   // "by the host on the host" would say it twice.
-  if (!access.stream.kind.empty() || !access.api.empty()) out += " " + stream_phrase(access.stream);
+  if (access.stream.kind != StreamKind::Host || !access.api.empty()) out += " " + stream_phrase(access.stream);
   if (access.op) out += ", op #" + std::to_string(access.op);
   out += evidence_phrase(access) + "\n";
   append_stack(out, access.stack, options);
@@ -132,7 +132,7 @@ std::string property_text(std::string text) {
 std::string properties(const Finding& finding) {
   std::string streams, ops;
   auto add = [&](const Stream& stream, std::uint64_t op) {
-    streams += (streams.empty() ? "" : ",") + property_text(stream.kind.empty() ? "host" : stream.name);
+    streams += (streams.empty() ? "" : ",") + property_text(stream.kind == StreamKind::Host ? "host" : stream.name);
     ops += (ops.empty() ? "" : ",") + std::to_string(op);
   };
   for (auto it = finding.accesses.rbegin(); it != finding.accesses.rend(); ++it) add(it->stream, it->op);
@@ -141,14 +141,20 @@ std::string properties(const Finding& finding) {
       if (!it->stream.name.empty()) add(it->stream, it->op);
     }
   }
-  std::string out = "  [properties] kind=" + std::string(name(finding.kind)) + " hazard=" + finding.hazard +
-                    " severity=" + name(finding.severity) + " cause=" + finding.cause;
+  std::string out = "  [properties] kind=" + std::string(name(finding.kind)) + " hazard=" + finding.hazard.text() +
+                    " severity=" + name(finding.severity) + " cause=" + finding.cause.text();
   if (!finding.rule.empty()) out += " rule=" + finding.rule;
   if (!streams.empty()) out += " streams=" + streams + " ops=" + ops;
   return out + " count=" + std::to_string(finding.count) + " fingerprint=" + finding.fingerprint + "\n";
 }
 
 }  // namespace
+
+std::string in_lower_case(Verb verb) {
+  std::string out = name(verb);
+  if (!out.empty()) out[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(out[0])));
+  return out;
+}
 
 std::string location(const Frame& frame, const TextOptions& options) {
   if (!frame.file.empty()) {
@@ -182,10 +188,10 @@ std::string counted(std::uint64_t count, std::string_view noun) {
 }
 
 std::string title(const Finding& finding) {
-  if (finding.kind == Kind::Race) return finding.hazard + " race";
-  if (finding.kind == Kind::HostRace) return finding.hazard + " host race";
-  if (finding.kind == Kind::UnneededSync) return "sync " + finding.hazard;
-  return finding.hazard;
+  if (finding.kind == Kind::Race) return finding.hazard.text() + " race";
+  if (finding.kind == Kind::HostRace) return finding.hazard.text() + " host race";
+  if (finding.kind == Kind::UnneededSync) return "sync " + finding.hazard.text();
+  return finding.hazard.text();
 }
 
 std::string text(const Finding& raw, const TextOptions& options) {
@@ -217,7 +223,7 @@ std::string text(const Finding& raw, const TextOptions& options) {
                                  : "Not promised: ") +
          finding.explanation + "\n";
   for (const RelatedOp& related : finding.related) {
-    const bool in_stream = !related.stream.kind.empty();
+    const bool in_stream = related.stream.kind != StreamKind::Host;
     out += "    " + related.what + (in_stream ? " " + stream_phrase(related.stream) : "") +
            (related.op ? ", op #" + std::to_string(related.op) : "") + "\n";
     append_stack(out, related.stack, options);

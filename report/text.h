@@ -49,6 +49,9 @@ std::string location(const Frame& frame, const TextOptions& options);
 /// their own behind the others.
 void append_stack(std::string& out, const std::vector<Frame>& stack, const TextOptions& options);
 
+/// "read": inside of a sentence.
+std::string in_lower_case(Verb verb);
+
 /// "0x7f12"
 std::string hex(std::uint64_t value);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The names of checks and levels.
+// The names of checks.
 //
 // All of it comes from checks.def. The strings are part of the program's interface: they stand in command lines, in
 // NOLINT comments and in baselines. A switch without a default lets the compiler tell of a row that was forgotten.
@@ -39,20 +39,6 @@ Group group(Check check) {
 #undef SS_CHECK
   }
   return Group::Correctness;
-}
-
-const char* name(Level level) {
-  switch (level) {
-    case Level::Definite:
-      return "definite";
-    case Level::Likely:
-      return "likely";
-    case Level::Latent:
-      return "latent";
-    case Level::Maybe:
-      return "maybe";
-  }
-  return "";
 }
 
 }  // namespace streamsan::analyzer

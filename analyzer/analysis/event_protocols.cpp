@@ -141,7 +141,7 @@ class Protocols {
       hazard.later.stream.name = function.spell(use.op->stream);
     hazard.event.name = function.spell(use.op->event);
     hazard.cause = Cause::NeverRecorded;
-    hazard.detail = "nowhere";
+    hazard.which = CheckCase::Nowhere;
     const auto field = program_.fields.find(key);
     if (field != program_.fields.end() && field->second.made.line != 0)
       hazard.evidence.push_back({"event '" + key.substr(key.rfind(':') + 1) + "' is created here, for its class alone",

@@ -13,15 +13,23 @@
 #include <vector>
 
 #include "analyzer/ir/ir.h"
+#include "report/common/words.h"
 
 namespace streamsan::analyzer {
+
+using report::Cause;
+using report::CheckCase;
+using report::Group;
+using report::kEach;
+using report::Level;
+using report::name;
+using report::UnnamedStream;
 
 enum class Check : std::uint8_t {
 #define SS_CHECK(enumerator, id, group, summary) enumerator,
 #include "analyzer/analysis/checks.def"
 #undef SS_CHECK
 };
-enum class Group : std::uint8_t { Correctness, Performance, Policy };
 
 inline constexpr Check kChecks[] = {
 #define SS_CHECK(enumerator, id, group, summary) Check::enumerator,
@@ -33,16 +41,6 @@ const char* id(Check check);       ///< "cross-stream-race"
 const char* summary(Check check);  ///< one clause
 Group group(Check check);
 
-/// How sure a hazard is.
-enum class Level : std::uint8_t {
-  Definite,  ///< on no path that leads here is there an order
-  Likely,    ///< the same, if two handles are two that the code treats as two: `evidence` says where
-  Latent,    ///< only behaviour that today's driver shows and no document promises makes an order (docs/model.md)
-  Maybe,     ///< on some path there is no order, or two names may mean one thing
-};
-inline constexpr Level kLevels[] = {Level::Definite, Level::Likely, Level::Latent, Level::Maybe};
-const char* name(Level level);  ///< "definite", "likely", "latent", "maybe": stable; values of the option Levels
-
 /// A site with the way to it, outermost call last, copied out of the Function.
 struct Where {
   ir::Site site;
@@ -52,15 +50,21 @@ struct Where {
 /// A stream, event or buffer as messages name it.
 struct Thing {
   std::string name;  ///< "s1", "this->streams_[i]", "the default stream"; empty: there is none
+  UnnamedStream unnamed = UnnamedStream::None;  ///< its `name` is a description
   std::optional<ordering::StreamKind> stream_kind;
   std::optional<ordering::MemoryKind> memory_kind;
   std::optional<Where> origin;  ///< where it was created, allocated or declared
 };
 
+/// A stream by its description.
+inline Thing unnamed(UnnamedStream stream) {
+  return {.name = name(stream), .unnamed = stream, .stream_kind = {}, .memory_kind = {}, .origin = {}};
+}
+
 /// One side of a conflict.
 struct Deed {
   Where where;
-  std::string what;  ///< "kernel 'scale'", "cudaMemcpyAsync (host to device)", "the host", "cudaFree"
+  std::string what;  ///< "kernel 'scale'", "cudaMemcpyAsync (host to device)", "cudaFree"; empty: the host
   ir::Mode mode = ir::Mode::Unknown;
   ir::Work work = ir::Work::Other;
   Thing stream;
@@ -72,21 +76,6 @@ struct Evidence {
   Where where;
 };
 
-/// Why there is no order between `earlier` and `later`.
-enum class Cause : std::uint8_t {
-  NoEdge,             ///< nothing at all
-  OnlyOnSomePaths,    ///< an edge exists on other paths
-  RecordedTooEarly,   ///< `edge` recorded the event before `earlier` was enqueued
-  NeverRecorded,      ///< `edge` waits for an event without a record
-  RecordedElsewhere,  ///< `edge` recorded the event in another stream than `earlier`'s
-  WaitElsewhere,      ///< `edge` makes another stream wait, not `later`'s
-  WaitAfter,          ///< `edge`, the wait or synchronisation, comes after `later`
-  OtherStreamSynced,  ///< `edge` synchronises another stream
-  NonBlocking,        ///< the default stream orders blocking streams only
-  OtherIteration,     ///< the other side is of an earlier iteration of the loop
-  NeverWaited,        ///< `edge` recorded `event` after `earlier` in its stream on every path; nothing waits for it
-};
-
 /// How each check fills it. `later` is always set: the warning stands there.
 ///   races (CrossStreamRace, NonblockingVsDefault, EventWaitWithoutRecord with `earlier`)
 ///                            earlier, later: the accesses, with mode and stream; buffer; cause, edge, event
@@ -94,23 +83,23 @@ enum class Cause : std::uint8_t {
 ///                            later: the host's access; earlier: the work in flight
 ///   AsyncCopyLifetime        later: the end; detail: how, "goes out of scope", "is resized", "is freed by free";
 ///                            buffer.name empty: a temporary
-///   PrematureFree            later: the free (stream, if it has one); earlier: the use. With detail "use after free":
-///                            later: the use; earlier: the free. "captured": the use is part of a graph
+///   PrematureFree            later: the free (stream, if it has one); earlier: the use. UseAfterFree: later: the use;
+///                            earlier: the free. Captured: the use is part of a graph
 ///   MissingRecordStream      later: the release, later.stream: the stream the tensor was allocated on;
 ///                            earlier: the use
 ///   EventWaitWithoutRecord   without `earlier`: later: a wait or synchronisation; event; later.stream: who waits, if
-///                            any. detail "another device": edge is a record that fails; "nowhere": nothing records
-///                            it; "own stream": the waiter has recorded it itself at edge, and the work that it seems
-///                            to be meant for is evidence
+///                            any. AnotherDevice: edge is a record that fails; Nowhere: nothing records it; OwnStream: the
+///                            waiter has recorded it itself at edge, and the work that it seems to be meant for is
+///                            evidence
 ///   EventNeverWaited         later: the record, with stream; event
 ///   EventRerecord            later: the second record; earlier: the first, both with streams; event; edge: later wait
 ///   HandleUseAfterDestroy    later: the use; earlier: the destruction; event.name, or else later.stream.name: the
 ///                            handle
 ///   CaptureUnsafeCall        later: the call; earlier: the begin of the capture, with the captured stream;
-///                            detail: a clause why, "it synchronises the host"; may be empty; "not joined": the end of
-///                            a capture that work on another stream, edge, does not come back to
-///   EventTimingMisuse        later: the call; event; detail: "no timing", "not recorded" or "not complete"
-///   OmittedStream          later: the work; detail: the name of the stream that the function works on; evidence
+///                            detail: a clause why, "it synchronises the host"; may be empty. NotJoined: the end of a
+///                            capture that work on another stream, edge, does not come back to
+///   EventTimingMisuse        later: the call; event; NoTiming, NotRecorded or NotComplete
+///   OmittedStream            later: the work; detail: the name of the stream that the function works on; evidence
 ///   ImplicitDefaultStream    later: the work; detail: the name of the stream in scope; edge: its creation
 ///   DeviceWideSync           later: the synchronisation; later.stream: the only stream with work that can be in
 ///   flight;
@@ -134,7 +123,8 @@ struct Hazard {
                           ///< `earlier`, a synchronous call, returns before it is done
   std::vector<Evidence> evidence;  ///< Likely: at least one
   std::string condition;  ///< Maybe: under what, "'a' and 'b' are one buffer"; empty: on some path
-  std::string detail;     ///< what a check needs besides, see below
+  CheckCase which = CheckCase::Usual;  ///< of the cases of its check
+  std::string detail;                  ///< text that a check needs besides, see above; nothing is decided by it
   std::string function;   ///< name of the function analysed, and its USR
   std::string usr;
 };
@@ -157,6 +147,9 @@ struct Fix {
   std::string text;
   std::vector<std::string> names;  ///< variables in `text`: each must mean one thing in the function and at the site
 };
+
+/// The lane of what no stream does.
+inline constexpr const char* kHostLane = "host";
 
 struct Finding {
   Check check = Check::CrossStreamRace;

@@ -47,7 +47,7 @@ void Inspector::wait() {
     hazard.event = witness_.event(event, op_->event, index_);
     hazard.cause = Cause::NeverRecorded;
     if (const EventState* state = order_->event(event); state != nullptr && state->failed != kNoOp) {
-      hazard.detail = "another device";
+      hazard.which = CheckCase::AnotherDevice;
       hazard.edge = witness_.where(state->failed);
     }
     const std::vector<ir::Op>& ops = values_.function().blocks[block_].ops;
@@ -89,7 +89,7 @@ void Inspector::missed_join(ValueId event, ValueId waiter, const EventState& sta
     Hazard hazard = start(Check::EventWaitWithoutRecord, Level::Maybe);
     hazard.later = witness_.deed(index_, waiter);
     hazard.event = witness_.event(event, op_->event, index_);
-    hazard.detail = "own stream";
+    hazard.which = CheckCase::OwnStream;
     hazard.edge = witness_.where(state.record);
     const std::string name = witness_.stream(fork, values_.op(work).stream, work).name;
     hazard.evidence.push_back(
@@ -127,15 +127,15 @@ void Inspector::elapsed() {
     hazard.event = witness_.event(event, *operand, index_);
     Raised raised{.hazard = {}, .later = index_};
     if (values_.timing(event) == false) {
-      hazard.detail = "no timing";
+      hazard.which = CheckCase::NoTiming;
     } else if (order_->never_recorded(values_, event)) {
-      hazard.detail = "not recorded";
+      hazard.which = CheckCase::NotRecorded;
     } else if (operand == &op_->event2) {
       const Pending* marker = nullptr;
       for (const Pending& p : order_->pending())
         if (p.access == kEventRecord && values_.must_equal(p.memory, event)) marker = &p;
       if (marker == nullptr || sets_.has(marker->may, kHost)) continue;
-      hazard.detail = "not complete";
+      hazard.which = CheckCase::NotComplete;
       hazard.earlier = witness_.deed(marker->op, marker->stream);
       raised.earlier = marker->op;
     } else {
@@ -179,7 +179,7 @@ void Inspector::capture() {
       Hazard hazard = start(Check::CaptureUnsafeCall, Level::Definite);
       hazard.later = witness_.deed(index_, fork);
       hazard.later.stream = witness_.stream(fork, values_.op(work).stream, work);
-      hazard.detail = "not joined";
+      hazard.which = CheckCase::NotJoined;
       hazard.earlier = witness_.deed(begin->second, begin->first);
       hazard.edge = witness_.where(work);
       return raise({.hazard = std::move(hazard), .later = index_, .earlier = begin->second});

@@ -90,7 +90,7 @@ bool Inspector::graph_survives() const {
 void Inspector::release_captured(ValueId memory, OpIndex use) {
   // Whether the graph is launched again after this is not followed.
   Hazard hazard = start(Check::PrematureFree, Level::Maybe);
-  hazard.detail = "captured";
+  hazard.which = CheckCase::Captured;
   hazard.later = witness_.deed(index_, kUnknown);
   hazard.earlier = witness_.deed(use, kUnknown);
   hazard.buffer = witness_.memory(memory, op_->source, index_);

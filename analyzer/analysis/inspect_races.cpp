@@ -118,7 +118,7 @@ void Inspector::race(const ir::Access& access, const Pending& mine, const Pendin
   const auto kinds = std::pair{values_.stream_kind(earlier.stream), values_.stream_kind(mine.stream)};
   if (earlier.access == kRelease) {
     hazard.check = Check::PrematureFree;
-    hazard.detail = "use after free";
+    hazard.which = CheckCase::UseAfterFree;
   } else if (hazard.cause == Cause::NeverRecorded || hazard.cause == Cause::RecordedTooEarly) {
     hazard.check = Check::EventWaitWithoutRecord;
   } else if (kinds == std::pair{std::optional{StreamKind::Legacy}, std::optional{StreamKind::NonBlocking}} ||
@@ -137,7 +137,7 @@ void Inspector::race(const ir::Access& access, const Pending& mine, const Pendin
 void Inspector::use_after_free(const ir::Access& access, const Pending& mine, const Pending& free) {
   // Code that frees on one path often sets the pointer to null there, and tests it here.
   Hazard hazard = start(Check::PrematureFree, always_after(free) ? Level::Definite : Level::Maybe);
-  hazard.detail = "use after free";
+  hazard.which = CheckCase::UseAfterFree;
   hazard.later = witness_.deed(index_, mine.stream);
   hazard.later.mode = mine.mode;
   hazard.earlier = witness_.deed(free);

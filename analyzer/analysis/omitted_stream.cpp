@@ -176,7 +176,7 @@ class Omitted {
     hazard.later.work = op.work;
     hazard.later.where.site = function_[op.site];
     hazard.later.what = function_[op.site].text.empty() ? op.name : function_[op.site].text;
-    hazard.later.stream.name = "the default stream";
+    hazard.later.stream = unnamed(UnnamedStream::Default);
     hazard.detail = function_.spell(stream);
     const bool shown = hazard.detail.find('$') == std::string::npos;
     if (where != ir::kNoSite)

@@ -196,7 +196,9 @@ class Structure {
         hazard.later.what = function_[op.site].text;
       }
     }
-    if (op.stream.kind != ir::Operand::Kind::None && op.stream.kind != ir::Operand::Kind::Unknown) {
+    if (op.stream.kind == ir::Operand::Kind::DefaultStream) {
+      hazard.later.stream = unnamed(UnnamedStream::Default);
+    } else if (op.stream.kind != ir::Operand::Kind::None && op.stream.kind != ir::Operand::Kind::Unknown) {
       hazard.later.stream.name = function_.spell(op.stream);
     }
     return hazard;
@@ -338,7 +340,7 @@ class Structure {
   void raise_default(const ir::Op& op, const std::vector<ir::PlaceId>& at_hand) {
     Hazard& hazard = raise(Check::ImplicitDefaultStream, op);
     hazard.detail = function_.spell(at_hand.front());
-    hazard.later.stream.name = "the default stream";
+    hazard.later.stream = unnamed(UnnamedStream::Default);
     if (at_hand.size() > 1) {
       hazard.later.where.site.stream_begin = 0;  // no single stream to put there
     }

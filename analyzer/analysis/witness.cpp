@@ -100,9 +100,9 @@ std::string Witness::name(LocationId location) const {
 Thing Witness::stream(ValueId value, const ir::Operand& written, OpIndex op) const {
   Thing result;
   if (value == kLegacy) {
-    result.name = "the default stream";
+    result = unnamed(UnnamedStream::Default);
   } else if (value == kPerThread) {
-    result.name = "the per-thread default stream";
+    result = unnamed(UnnamedStream::PerThread);
   } else {
     result = thing(value, written, op);
   }
@@ -136,7 +136,7 @@ Deed Witness::deed(const Pending& pending) const {
 }
 
 Deed Witness::host(OpIndex op, ir::Mode mode) const {
-  return {.where = where(op), .what = "the host", .mode = mode, .work = ir::Work::Other, .stream = {}};
+  return {.where = where(op), .what = {}, .mode = mode, .work = ir::Work::Other, .stream = {}};
 }
 
 Thing Witness::memory_of(const Pending& pending) const {

@@ -81,13 +81,15 @@ Dialect dialect_of(const Hazard& hazard) {
   };
   for (const std::string_view text : texts) {
     if (text.starts_with("hip") && is_upper(text, 3)) {
-      return {"hipStreamSynchronize", "hipStreamWaitEvent", "hipEventRecord", "hipEventSynchronize", "hip"};
+      return {"hipStreamSynchronize", "hipStreamWaitEvent", "hipEventRecord", "hipEventSynchronize",
+              "hipStreamLegacy",      "hipStreamPerThread", "hipHostMalloc"};
     }
     if (text.starts_with("cuda") && is_upper(text, 4)) {
       return {};
     }
     if (text.starts_with("cu") && is_upper(text, 2)) {
-      return {"cuStreamSynchronize", "cuStreamWaitEvent", "cuEventRecord", "cuEventSynchronize", "CU_STREAM"};
+      return {"cuStreamSynchronize", "cuStreamWaitEvent",    "cuEventRecord", "cuEventSynchronize",
+              "CU_STREAM_LEGACY",    "CU_STREAM_PER_THREAD", "cuMemAllocHost"};
     }
   }
   return {};
@@ -181,9 +183,8 @@ void Draft::say(std::string message) {
   if (stand_ > 0) {
     const bool launched = hazard_.later.work == ir::Work::Kernel || hazard_.later.work == ir::Work::GraphLaunch;
     add_note(way.front(),
-             what(hazard_.later) == "the host"
-                 ? "the host does it here"
-                 : what(hazard_.later) + (launched ? " is launched here" : " is called here"),
+             is_host(hazard_.later) ? "the host does it here"
+                                    : what(hazard_.later) + (launched ? " is launched here" : " is called here"),
              mine);
   }
   for (std::size_t i = 1; i < way.size(); ++i) {
@@ -276,7 +277,7 @@ Finding Draft::take() {
     note(evidence.where, evidence.what);
   }
   for (std::size_t i = 0; i < context_.size(); ++i) {
-    add_note(context_[i], in_call(context_[i], i == 0 ? way.back() : context_[i - 1]), "host");
+    add_note(context_[i], in_call(context_[i], i == 0 ? way.back() : context_[i - 1]), kHostLane);
   }
   return std::move(finding_);
 }

@@ -93,10 +93,7 @@ void word_pageable(Draft& draft) {
             (hazard.buffer.name.empty() ? "" : buffer(hazard.buffer) + " ") +
             "may block the host and does not overlap with other work");
   draft.note_origin(hazard.buffer, "");
-  draft.advise(std::string("use pinned memory, from ") + (draft.dialect().stream_prefix == "hip" ? "hipHostMalloc"
-                                                          : draft.dialect().stream_prefix == "CU_STREAM"
-                                                              ? "cuMemAllocHost"
-                                                              : "cudaMallocHost"));
+  draft.advise("use pinned memory, from " + draft.dialect().allocate_pinned);
 }
 
 void word_self_wait(Draft& draft) {

@@ -11,13 +11,13 @@ void word_wait(Draft& draft) {
   const Hazard& hazard = draft.hazard();
   const std::string waiter = stream(draft.later().stream);
   const std::string name = event(hazard.event);
-  if (hazard.detail == "own stream") {
+  if (hazard.which == CheckCase::OwnStream) {
     draft.say((waiter.empty() ? "a stream" : waiter) + " waits for " + name +
               ", which it recorded itself: work on another stream, which it seems to be meant for, is not waited for");
     draft.note_edge(name + " is recorded here");
     return draft.advise("record " + name + " in the stream whose work is to be waited for, after that work");
   }
-  if (hazard.detail == "nowhere") {
+  if (hazard.which == CheckCase::Nowhere) {
     draft.say((waiter.empty() ? what(draft.later()) : waiter) + " waits for " + name +
               ", which nothing ever records: the wait does nothing");
     return draft.advise("record " + name + " with " + draft.dialect().record_event +
@@ -25,7 +25,7 @@ void word_wait(Draft& draft) {
   }
   draft.say(waiter.empty() ? what(draft.later()) + " waits for nothing: " + name + " was never recorded"
                            : waiter + " waits for " + name + ", which was never recorded: the wait does nothing");
-  if (hazard.detail == "another device") {
+  if (hazard.which == CheckCase::AnotherDevice) {
     draft.note_edge("this record fails: " + name + " was created on another device than the stream");
     draft.note_origin(hazard.event, "event");
     return draft.advise("create " + name + " on the device of the stream that it is recorded in");
@@ -61,8 +61,8 @@ void word_destroyed(Draft& draft) {
   const bool is_event = !hazard.event.name.empty();
   const Thing& handle = is_event ? hazard.event : draft.later().stream;
   const std::string name = is_event ? event(handle) : handle.name.empty() ? "a stream" : stream(handle);
-  const std::string user = what(draft.later());
-  draft.say(name + " is used by " + (user == "the host" ? "this call" : user) + " after it was destroyed");
+  draft.say(name + " is used by " + (is_host(draft.later()) ? "this call" : what(draft.later())) +
+            " after it was destroyed");
   if (hazard.earlier) {
     draft.note(draft.earlier().where, name + " is destroyed here");
   }
@@ -72,7 +72,7 @@ void word_destroyed(Draft& draft) {
 void word_capture(Draft& draft) {
   const Hazard& hazard = draft.hazard();
   const std::string captured = hazard.earlier ? stream(draft.earlier().stream) : std::string{};
-  if (hazard.detail == "not joined") {
+  if (hazard.which == CheckCase::NotJoined) {
     const std::string fork = named_stream(draft.later().stream, "another stream");
     draft.say("the capture" + (captured.empty() ? "" : " of " + captured) + " ends while work on " + fork +
               " is part of it that " + (captured.empty() ? "the stream" : captured) + " has not waited for");
@@ -94,11 +94,11 @@ void word_timing(Draft& draft) {
   const Hazard& hazard = draft.hazard();
   const std::string name = event(hazard.event);
   const std::string call = what(draft.later());
-  if (hazard.detail == "no timing") {
+  if (hazard.which == CheckCase::NoTiming) {
     draft.say(call + " of " + name + ", which was created without timing, fails");
     draft.note_origin(hazard.event, "event");
     draft.advise("create the event without the flag that disables timing");
-  } else if (hazard.detail == "not recorded") {
+  } else if (hazard.which == CheckCase::NotRecorded) {
     draft.say(call + " of " + name + ", which was never recorded, fails");
     draft.note_edge(name + " is recorded only here");
     draft.note_origin(hazard.event, "event");

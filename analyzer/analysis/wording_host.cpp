@@ -47,6 +47,8 @@ void note_other_side(Draft& draft, const std::string& memory) {
       draft.note_edge(event(hazard.event) + " is recorded here, after " + deed + ", but the host does not wait for it",
                       lane(earlier.stream));
       break;
+    case Cause::SyncTooEarly:  // only a run shows these two
+    case Cause::OtherDevice:
     case Cause::NoEdge:
     case Cause::NonBlocking:
     case Cause::OtherIteration:
@@ -97,7 +99,7 @@ void word_lifetime(Draft& draft) {
 void word_free(Draft& draft) {
   const Hazard& hazard = draft.hazard();
   const std::string memory = buffer(hazard.buffer);
-  if (hazard.detail == "captured") {
+  if (hazard.which == CheckCase::Captured) {
     draft.say(memory + " is freed by " + what(draft.later()) +
               ", but a graph that was captured with it lives on: " + what(draft.earlier()) + " uses it at each launch");
     draft.note(draft.earlier().where, memory + " becomes part of the graph here", lane(draft.earlier().stream));
@@ -105,7 +107,7 @@ void word_free(Draft& draft) {
     draft.advise("keep the memory as long as the graph can be launched");
     return;
   }
-  if (hazard.detail == "use after free") {
+  if (hazard.which == CheckCase::UseAfterFree) {
     draft.say(what(draft.later()) + on_stream(draft.later().stream) + " " + may_do(draft.later().mode) + " " + memory +
               " after " + what(draft.earlier()) + on_stream(draft.earlier().stream) + " has freed it");
     draft.note(draft.earlier().where, memory + " is freed here" + on_stream(draft.earlier().stream),

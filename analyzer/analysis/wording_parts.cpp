@@ -113,7 +113,7 @@ std::string event(const Thing& thing) {
 
 /// "cuMemAlloc_v2" is written cuMemAlloc in programs: the header renames it.
 std::string what(const Deed& deed) {
-  if (deed.what.empty()) {
+  if (is_host(deed)) {
     return "the host";
   }
   std::string words = deed.what;
@@ -203,22 +203,22 @@ std::string act(const Deed& deed) {
 }
 
 std::string spelling(const Thing& thing, const Dialect& dialect) {
-  if (thing.name == "the default stream") {
-    return "0";
-  }
-  const bool driver = dialect.stream_prefix == "CU_STREAM";
-  if (thing.name == "the legacy default stream") {
-    return driver ? "CU_STREAM_LEGACY" : dialect.stream_prefix + "StreamLegacy";
-  }
-  if (thing.name == "the per-thread default stream") {
-    return driver ? "CU_STREAM_PER_THREAD" : dialect.stream_prefix + "StreamPerThread";
+  switch (thing.unnamed) {
+    case UnnamedStream::None:
+      break;
+    case UnnamedStream::Default:
+      return "0";
+    case UnnamedStream::Legacy:
+      return dialect.legacy_stream;
+    case UnnamedStream::PerThread:
+      return dialect.per_thread_stream;
   }
   return is_path(thing.name) ? thing.name : std::string{};
 }
 
 std::string lane(const Thing& stream) {
   if (stream.name.empty()) {
-    return "host";
+    return kHostLane;
   }
   const std::string name = quoted(stream.name);
   return name.starts_with("'") ? name.substr(1, name.size() - 2) : name;

@@ -27,6 +27,7 @@ std::string comma(const std::string& words);
 std::string buffer(const Thing& thing);  ///< "'d_buf'", or "the same memory"
 std::string event(const Thing& thing);   ///< "event 'e'", or "an event"
 std::string what(const Deed& deed);      ///< "kernel 'scale'"; "the host" if it has no name
+inline bool is_host(const Deed& deed) { return deed.what.empty(); }
 
 // What a deed does to memory, by its mode; an allocation in stream order, which the IR has as a write, by its name.
 std::string may_do(ir::Mode mode);         ///< "may write"
@@ -40,7 +41,9 @@ struct Dialect {
   std::string wait_event = "cudaStreamWaitEvent";
   std::string record_event = "cudaEventRecord";
   std::string synchronize_event = "cudaEventSynchronize";
-  std::string stream_prefix = "cuda";  ///< of StreamLegacy and StreamPerThread
+  std::string legacy_stream = "cudaStreamLegacy";
+  std::string per_thread_stream = "cudaStreamPerThread";
+  std::string allocate_pinned = "cudaMallocHost";
 };
 
 /// How a program writes this stream, event or buffer; empty if no such text is known to be right.
@@ -58,8 +61,8 @@ class Draft {
 
   /// The message; how sure it is is added.
   void say(std::string message);
-  void note(const Where& where, std::string message, std::string lane = "host");
-  void note_edge(std::string message, std::string lane = "host");  ///< at Hazard::edge, if there is one
+  void note(const Where& where, std::string message, std::string lane = kHostLane);
+  void note_edge(std::string message, std::string lane = kHostLane);  ///< at Hazard::edge, if there is one
   void note_origin(const Thing& thing, const char* noun);          ///< where it was created; noun "stream", "event", ""
   void advise(std::string message);                                ///< where the warning stands
 

@@ -14,6 +14,8 @@
 #include <functional>
 #include <utility>
 
+#include "report/common/words.h"
+
 namespace streamsan::analyzer::ir {
 namespace {
 
@@ -119,7 +121,7 @@ std::string Function::spell(const Operand& operand) const {
     case Operand::Kind::Null:
       return "nullptr";
     case Operand::Kind::DefaultStream:
-      return "the default stream";
+      return report::name(report::UnnamedStream::Default);
     case Operand::Kind::LegacyStream:
       return "cudaStreamLegacy";
     case Operand::Kind::PerThreadStream:

@@ -14,10 +14,10 @@
 #include <filesystem>
 #include <map>
 
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MD5.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "report/common/fingerprint.h"
 
 namespace streamsan::analyzer {
 namespace {
@@ -43,6 +43,23 @@ std::string stable_path(const std::string& file) {
   return relative.empty() || *relative.begin() == ".." ? path.generic_string() : relative.generic_string();
 }
 
+/// The first eight bytes.
+class Md5 {
+ public:
+  static constexpr char kEnd = '\0';
+  void add(std::string_view bytes) { hash_.update(llvm::StringRef(bytes.data(), bytes.size())); }
+  [[nodiscard]] std::uint64_t value() const {
+    llvm::MD5 so_far = hash_;
+    const llvm::MD5::MD5Result bytes = so_far.final();
+    std::uint64_t out = 0;
+    for (std::size_t i = 0; i < 8; ++i) out = out << 8 | bytes[i];
+    return out;
+  }
+
+ private:
+  llvm::MD5 hash_;
+};
+
 /// "copies 4096 bytes to 'h2'" -> "copies # bytes to 'h2'"
 std::string without_numbers(const std::string& message) {
   const auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
@@ -67,24 +84,18 @@ std::string without_numbers(const std::string& message) {
 
 void fingerprint(std::vector<Finding>& findings) {
   std::map<std::string, std::string> paths;
-  std::map<std::string, int> count;
+  report::FingerprintNumbers numbers;
   for (Finding& finding : findings) {
     auto [path, is_new] = paths.try_emplace(finding.site.file);
     if (is_new) {
       path->second = stable_path(finding.site.file);
     }
-    llvm::MD5 hash;
-    for (const std::string& part :
-         {std::string(id(finding.check)), path->second, finding.function, without_numbers(finding.message)}) {
-      hash.update(part);
-      hash.update(llvm::StringRef("\0", 1));
-    }
-    const llvm::MD5::MD5Result bytes = hash.final();
-    finding.fingerprint = llvm::toHex(llvm::ArrayRef<std::uint8_t>(bytes.data(), 8), /*LowerCase=*/true);
-    const int number = ++count[finding.fingerprint];
-    if (number > 1) {
-      finding.fingerprint += "#" + std::to_string(number);
-    }
+    report::HashedWords<Md5> words;
+    words.add(id(finding.check));
+    words.add(path->second);
+    words.add(finding.function);
+    words.add(without_numbers(finding.message));
+    finding.fingerprint = numbers.numbered(words.text());
   }
 }
 

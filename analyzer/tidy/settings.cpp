@@ -46,12 +46,7 @@ std::optional<std::vector<Level>> read_levels(llvm::StringRef option, llvm::Stri
                                               std::vector<std::string>& complaints) {
   std::vector<Level> result;
   for (const std::string& word : split(value)) {
-    std::optional<Level> known;
-    for (const Level level : kLevels) {
-      if (word == name(level)) {
-        known = level;
-      }
-    }
+    const std::optional<Level> known = report::find<Level>(word);
     if (!known) {
       complaints.push_back("option '" + option.str() + "': unknown level '" + word +
                            "', known are definite, likely, latent and maybe");
@@ -89,8 +84,9 @@ Settings read_settings(const clang::tidy::ClangTidyOptions::OptionMap& options, 
   settings.baseline = text("streamsan.Baseline");
 
   const std::string default_stream = value("streamsan.DefaultStream").value_or("legacy").str();
-  settings.per_thread_default_stream = default_stream == "per-thread";
-  if (default_stream != "per-thread" && default_stream != "legacy") {
+  const auto kind = report::find<report::StreamKind>(default_stream);
+  settings.per_thread_default_stream = kind == report::StreamKind::PerThread;
+  if (kind != report::StreamKind::PerThread && kind != report::StreamKind::Legacy) {
     complaints.push_back("option 'streamsan.DefaultStream': unknown value '" + default_stream +
                          "', known are legacy and per-thread");
   }
@@ -119,7 +115,8 @@ void store_settings(const Settings& settings, Check check, clang::tidy::ClangTid
   store("streamsan.SummariesIn", settings.summaries_in);
   store("streamsan.SummariesOut", settings.summaries_out);
   store("streamsan.Baseline", settings.baseline);
-  store("streamsan.DefaultStream", settings.per_thread_default_stream ? "per-thread" : "legacy");
+  store("streamsan.DefaultStream",
+        name(settings.per_thread_default_stream ? report::StreamKind::PerThread : report::StreamKind::Legacy));
   store("streamsan.DumpIr", settings.dump_ir ? "true" : "false");
   const auto own = settings.levels_of.find(check);
   store(own_levels(check), join(own == settings.levels_of.end() ? settings.levels : own->second));

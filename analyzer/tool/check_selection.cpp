@@ -144,18 +144,6 @@ bool is_line_filter(const std::string& text) {
 
 std::string full_name(Check check) { return std::string(kPrefix) + id(check); }
 
-const char* group_name(Group group) {
-  switch (group) {
-    case Group::Correctness:
-      return "correctness";
-    case Group::Performance:
-      return "performance";
-    case Group::Policy:
-      return "policy";
-  }
-  return "";
-}
-
 const Check* find_check(std::string_view full) {
   const auto* found = std::ranges::find_if(kChecks, [&](Check check) { return full_name(check) == full; });
   return found == std::end(kChecks) ? nullptr : found;
@@ -174,7 +162,7 @@ CheckSelection::CheckSelection(const CommandLine& line, std::string& error) : li
     }
   }
   for (const std::string& level : items_of(line.levels)) {
-    if (std::ranges::none_of(kLevels, [&](Level known) { return level == name(known); })) {
+    if (!report::find<Level>(level)) {
       error = "--levels: unknown level '" + level + "' (there are definite, likely, latent and maybe)";
       return;
     }

@@ -39,7 +39,6 @@ class CheckSelection {
 
 /// "streamsan-cross-stream-race"
 std::string full_name(Check check);
-const char* group_name(Group group);
 /// By "streamsan-..." name.
 const Check* find_check(std::string_view full_name);
 

@@ -176,7 +176,8 @@ std::vector<std::string> Preparation::command(const Source& source, const Compil
   if (nvcc) {
     add({"-idirafter", fallback_folder_});
   }
-  if (line_.default_stream == "per-thread" && !translation.per_thread_default_stream) {
+  if (report::find<report::StreamKind>(line_.default_stream) == report::StreamKind::PerThread &&
+      !translation.per_thread_default_stream) {
     add({"-DCUDA_API_PER_THREAD_DEFAULT_STREAM=1"});
   }
   // Clang gives a file up after 20 errors, and code written for nvcc has that many from one header. What lies behind them

@@ -234,7 +234,7 @@ FileResults read_results(const std::string& file, const std::string& export_fixe
     }
     if (Told* one = find_told(told, diagnostic)) {
       one->used = true;
-      result.level = one->level;
+      result.level = report::find<Level>(one->level);
       result.function = one->function;
       result.fingerprint = one->fingerprint;
       for (std::size_t i = 0; i < one->lanes.size() && i <= result.notes.size(); ++i) {

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,7 +35,7 @@ struct Remark {
 
 struct Result {
   std::string check;  ///< "streamsan-cross-stream-race", or a compiler warning that was asked for
-  std::string level;  ///< "definite", "likely", "latent", "maybe"; empty: not one of ours
+  std::optional<Level> level;  ///< nothing: not one of ours
   std::string function;
   std::string fingerprint;
   Remark site;

@@ -32,7 +32,7 @@ Summary::Summary(const std::vector<FileResults>& files) : files_(files) {
         continue;
       }
       ++shown_;
-      ++levels_[result.level];
+      if (result.level) ++levels_[*result.level];
       with_findings.insert(result.site.place.file);
       counts_ = counts_ || result.counts();
     }
@@ -45,10 +45,8 @@ std::string Summary::text(const Baseline* baseline) const {
   text << plural(shown_, "finding");
   if (shown_ > 0) {
     std::string parts;
-    for (const char* level : {"definite", "likely", "latent", "maybe"}) {
-      if (const auto count = levels_.find(level); count != levels_.end()) {
-        parts += (parts.empty() ? "" : ", ") + std::to_string(count->second) + " " + level;
-      }
+    for (const auto& [level, count] : levels_) {
+      parts += (parts.empty() ? "" : ", ") + std::to_string(count) + " " + name(level);
     }
     text << (parts.empty() ? "" : " (" + parts + ")") << " in " << plural(with_findings_, "file");
   }

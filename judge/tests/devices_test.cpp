@@ -112,7 +112,7 @@ TEST(TwoDevices, NotOfOneThatWasMadeBefore) {
   trace.in_context(kHere).sync_context();
   trace.in_context(kThere).fill_async(kStream, kFar, kBytes);
   trace.in_context(kHere).fill_async(trace::kLegacyStream, kFar, kBytes);
-  EXPECT_EQ(judged(trace).findings[0].cause, "no-edge");
+  EXPECT_EQ(judged(trace).findings[0].cause, report::Cause::NoEdge);
 }
 
 TEST(TwoDevices, AFreeWaitsForTheDeviceOfTheMemory) {

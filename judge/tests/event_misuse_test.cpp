@@ -36,7 +36,7 @@ HazardList misuses_of(const TraceBuilder& trace) {
   const Judged out = judged(trace);
   EXPECT_EQ(hazards_of(out.findings), HazardList{});
   HazardList list;
-  for (const Finding& f : out.misuses) list.push_back(f.hazard + "/" + report::name(f.severity));
+  for (const Finding& f : out.misuses) list.push_back(f.hazard.text() + "/" + report::name(f.severity));
   return list;
 }
 
@@ -51,7 +51,7 @@ TEST(EventMisuse, WaitedForAndNeverRecorded) {
     if (fixed) continue;
     const Finding f = judged(trace).misuses[0];
     EXPECT_EQ(f.kind, report::Kind::EventMisuse);
-    EXPECT_EQ(f.cause, "event-never-recorded");
+    EXPECT_EQ(f.cause, report::Cause::NeverRecorded);
     EXPECT_EQ(f.message, "stream 2 waits for event 1, which is never recorded.");
     EXPECT_EQ(f.explanation, "a wait for an event that was never recorded does nothing.");
     EXPECT_EQ(f.fix,
@@ -269,7 +269,7 @@ TEST(FailedCalls, AFailedRecordIsWhyTheEventWasNeverRecorded) {
   const Judged out = with_failed(true, kEvent);
   ASSERT_EQ(out.findings.size(), 1u);
   const Finding& f = out.findings[0];
-  EXPECT_EQ(f.cause, "event-never-recorded");
+  EXPECT_EQ(f.cause, report::Cause::NeverRecorded);
   EXPECT_TRUE(
       f.explanation.ends_with(" cuEventRecord(event 1) failed with invalid resource handle (400): nothing was "
                               "recorded."))

@@ -102,7 +102,7 @@ TEST(Frames, HeaderOfTheRuntimeIsFolded) {
 }
 
 Frame python(std::string function, std::string file) {
-  return {.function = std::move(function), .file = std::move(file), .line = 1, .language = "python"};
+  return {.function = std::move(function), .file = std::move(file), .line = 1, .language = report::Language::Python};
 }
 
 /// "function" or "(function)" of a library, innermost first.

@@ -18,7 +18,7 @@ Frame native(std::string module, std::string function = "") {
 }
 
 Frame python(std::string function, std::string file, std::uint32_t line = 1) {
-  return {.function = std::move(function), .file = std::move(file), .line = line, .language = "python"};
+  return {.function = std::move(function), .file = std::move(file), .line = line, .language = report::Language::Python};
 }
 
 Frame train(std::uint32_t line = 1) { return python("step", "/home/me/train.py", line); }

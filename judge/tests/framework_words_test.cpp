@@ -395,7 +395,7 @@ std::string fix_of_record(std::string_view module, std::string_view method, bool
   const Judged found = judged(trace);
   EXPECT_EQ(found.findings.size(), 1u);
   if (found.findings.empty()) return "";
-  EXPECT_EQ(found.findings[0].cause, "event-not-waited-for");
+  EXPECT_EQ(found.findings[0].cause, report::Cause::NeverWaited);
   return found.findings[0].fix;
 }
 

@@ -39,7 +39,7 @@ inline Hinted hinted(const TraceBuilder& trace, bool event_times_told = true, bo
 
 inline std::vector<std::string> names(const TraceBuilder& trace) {
   std::vector<std::string> out;
-  for (const Finding& f : hinted(trace).findings) out.push_back(f.hazard);
+  for (const Finding& f : hinted(trace).findings) out.push_back(f.hazard.text());
   return out;
 }
 using Names = std::vector<std::string>;

@@ -20,7 +20,7 @@ TEST(PageableCopy, UploadsBetweenKernels) {
     const Finding f = hinted(trace).findings[0];
     EXPECT_EQ(f.kind, report::Kind::Hint);
     EXPECT_EQ(f.severity, report::Severity::Note);
-    EXPECT_EQ(f.cause, "pageable-copy");
+    EXPECT_EQ(f.cause.text(), "pageable-copy");
     EXPECT_EQ(f.message, "4 asynchronous copies from pageable host memory, 16 MiB in all.");
     EXPECT_EQ(
         f.explanation,

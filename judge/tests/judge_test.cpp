@@ -58,15 +58,15 @@ TEST(Judge, CopyThenKernelInAnotherStream) {
     ASSERT_EQ(hazards_of(findings), (HazardList{"read-after-write/error/no-edge"}));
     const Finding& f = findings[0];
     EXPECT_EQ(f.kind, report::Kind::Race);
-    EXPECT_EQ(f.accesses[0].verb, "Read");
+    EXPECT_EQ(f.accesses[0].verb, report::Verb::Read);
     EXPECT_EQ(f.accesses[0].what, "kernel consume(float const*)");
     EXPECT_EQ(f.accesses[0].kernel, "consume(float const*)");
     EXPECT_EQ(f.accesses[0].stream.name, "stream 2");
-    EXPECT_EQ(f.accesses[0].stream.kind, "non-blocking");
+    EXPECT_EQ(f.accesses[0].stream.kind, report::StreamKind::NonBlocking);
     EXPECT_EQ(f.accesses[0].stream.handle, kB);
     EXPECT_EQ(f.accesses[0].op, 2u);
     EXPECT_EQ(f.accesses[0].evidence, report::Evidence::Inferred);
-    EXPECT_EQ(f.accesses[1].verb, "Write");
+    EXPECT_EQ(f.accesses[1].verb, report::Verb::Write);
     EXPECT_EQ(f.accesses[1].what, "cuMemcpyHtoDAsync (host to device)");
     EXPECT_EQ(f.accesses[1].api, "cuMemcpyHtoDAsync_v2");
     ASSERT_EQ(f.accesses[1].stack.size(), 1u);
@@ -247,7 +247,7 @@ TEST(Judge, PerThreadDefaultStreamsAreOnePerThread) {
     ASSERT_EQ(findings.size(), same ? 0u : 1u);
     if (!same) {
       EXPECT_EQ(findings[0].accesses[0].stream.name, "the per-thread default stream of thread 2");
-      EXPECT_EQ(findings[0].accesses[0].stream.kind, "per-thread");
+      EXPECT_EQ(findings[0].accesses[0].stream.kind, report::StreamKind::PerThread);
     }
   }
 }
@@ -325,7 +325,7 @@ TEST(Judge, StreamOrderedMemory) {
     ASSERT_EQ(hazards_of(findings), fixed ? HazardList{} : HazardList{"free-while-in-use/error/no-edge"});
     if (!fixed) {
       EXPECT_EQ(findings[0].kind, report::Kind::PrematureFree);
-      EXPECT_EQ(findings[0].accesses[0].verb, "Free");
+      EXPECT_EQ(findings[0].accesses[0].verb, report::Verb::Free);
       EXPECT_EQ(findings[0].accesses[0].what, "cuMemFreeAsync");
       EXPECT_EQ(findings[0].buffer->memory, "stream-ordered device memory");
     }
@@ -346,9 +346,9 @@ TEST(Judge, ClassicFreeWhileInUseIsLatent) {
     ASSERT_EQ(findings.size(), 1u);
     EXPECT_EQ(findings[0].severity, Severity::Latent);
     EXPECT_EQ(findings[0].rule, "R-ALC-02");
-    EXPECT_EQ(findings[0].hazard, "free-while-in-use");
+    EXPECT_EQ(findings[0].hazard, report::Hazard::FreeWhileInUse);
     EXPECT_EQ(findings[0].accesses[0].stream.name, "the host");
-    EXPECT_EQ(findings[0].accesses[0].stream.kind, "");
+    EXPECT_EQ(findings[0].accesses[0].stream.kind, report::StreamKind::Host);
   }
 }
 
@@ -578,7 +578,7 @@ TEST(Judge, LinesOfPythonTellStacksApart) {
   EXPECT_EQ(stack[0].function, "step");
   EXPECT_EQ(stack[0].file, "/home/me/train.py");
   EXPECT_EQ(stack[0].line, 20u);
-  EXPECT_EQ(stack[0].language, "python");
+  EXPECT_EQ(stack[0].language, report::Language::Python);
   EXPECT_FALSE(stack[0].library);
   EXPECT_EQ(stack[1].function, "<module>");
   EXPECT_EQ(findings[2].accesses[0].stack.size(), 1u);

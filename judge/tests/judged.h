@@ -59,7 +59,9 @@ inline Judged judged(const trace::TraceBuilder& trace, std::size_t most = 1000, 
 /// "read-after-write/error/no-edge" for each finding.
 inline std::vector<std::string> hazards_of(const std::vector<report::Finding>& findings) {
   std::vector<std::string> out;
-  for (const report::Finding& f : findings) out.push_back(f.hazard + "/" + report::name(f.severity) + "/" + f.cause);
+  for (const report::Finding& f : findings) {
+    out.push_back(f.hazard.text() + "/" + report::name(f.severity) + "/" + f.cause.text());
+  }
   return out;
 }
 using HazardList = std::vector<std::string>;

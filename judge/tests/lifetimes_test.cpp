@@ -59,8 +59,8 @@ TEST(HostSide, AReadBeforeTheDownloadIsDone) {
               "cuMemcpyDtoHAsync (device to host), before the host's read.");
     EXPECT_EQ(f.accesses[0].what, "the host");
     EXPECT_EQ(f.accesses[0].api, "");
-    EXPECT_EQ(f.accesses[0].verb, "Read");
-    EXPECT_EQ(f.accesses[0].stream.kind, "");
+    EXPECT_EQ(f.accesses[0].verb, report::Verb::Read);
+    EXPECT_EQ(f.accesses[0].stream.kind, report::StreamKind::Host);
     ASSERT_EQ(f.accesses[0].stack.size(), 1u);
     EXPECT_EQ(f.accesses[0].stack[0].offset, 0x1300u);
     EXPECT_EQ(f.overlap_begin, kPinned + 64);

@@ -94,7 +94,7 @@ TEST(Measured, AtomicsOfTwoKernelsAreSilent) {
   right(trace, kMiddle, Known::Measured);
   const Judged out = judged(trace);
   EXPECT_EQ(hazards_of(out.findings), kError);
-  EXPECT_EQ(out.findings[0].accesses[1].verb, "Atomic update");
+  EXPECT_EQ(out.findings[0].accesses[1].verb, report::Verb::AtomicUpdate);
 }
 
 TEST(Learned, OverlapIsPossibleAndBothKernelsAreAskedFor) {

@@ -93,7 +93,7 @@ std::vector<std::string> verdicts(const Syncs& syncs) {
   std::vector<std::string> out;
   for (const Finding& finding : syncs.findings) {
     const report::SyncReport& sync = *finding.sync;
-    std::string text = sync.waits + " " + sync.verdict;
+    std::string text = std::string(name(sync.waits)) + " " + name(sync.verdict);
     if (sync.idle_calls == sync.calls) text += " idle";
     if (sync.group) text += sync.removable ? " removable" : " kept";
     out.push_back(std::move(text));
@@ -118,10 +118,10 @@ TEST(Syncs, BetweenKernelsOfOneStreamIsUnneeded) {
     const Finding& f = syncs.finding_at(0x1150);
     EXPECT_EQ(f.kind, report::Kind::UnneededSync);
     EXPECT_EQ(f.severity, report::Severity::Note);
-    EXPECT_EQ(f.hazard, "unneeded");
+    EXPECT_EQ(f.hazard.text(), "unneeded");
     EXPECT_EQ(f.message, "cuCtxSynchronize is not needed in this run.");
     EXPECT_EQ(f.fix, "remove it.");
-    EXPECT_EQ(f.sync->evidence, "measured");
+    EXPECT_EQ(f.sync->evidence, report::KernelBytes::Measured);
     EXPECT_TRUE(f.sync->removable);
     EXPECT_EQ(syncs.at(0x1300).reasons,
               List{"nothing else waits for kernel read(float const*) on stream 1 before the program ends."});
@@ -140,9 +140,9 @@ TEST(Syncs, WhatAKernelUsesBesidesItsArgumentsIsUnknown) {
     read(trace, kA, kX);
     trace.at({0x401300}).sync_stream(kA);
     const Syncs syncs = judged_syncs(trace);
-    EXPECT_EQ(syncs.at(0x1150).verdict, measured ? "unneeded" : "unknown");
+    EXPECT_EQ(syncs.at(0x1150).verdict, measured ? report::Verdict::Unneeded : report::Verdict::Unknown);
     if (measured) continue;
-    EXPECT_EQ(syncs.at(0x1150).evidence, "inferred");
+    EXPECT_EQ(syncs.at(0x1150).evidence, report::KernelBytes::Inferred);
     EXPECT_EQ(
         syncs.at(0x1150).reasons,
         List{"it is not known what memory is used by kernel write(float*) besides what the arguments lead to (module "
@@ -193,10 +193,10 @@ TEST(Syncs, OneStreamIsNarrowerThanTheDevice) {
     if (busy) trace.at({0x401170}).sync_stream(kB);
     const Syncs syncs = judged_syncs(trace);
     if (!busy) {
-      EXPECT_EQ(syncs.at(0x1150).verdict, "needed") << "one stream is all there is";
+      EXPECT_EQ(syncs.at(0x1150).verdict, report::Verdict::Needed) << "one stream is all there is";
       continue;
     }
-    EXPECT_EQ(syncs.at(0x1150).verdict, "narrower");
+    EXPECT_EQ(syncs.at(0x1150).verdict, report::Verdict::Narrower);
     EXPECT_EQ(syncs.at(0x1150).replacement, "cuStreamSynchronize(stream 1)");
   }
 }
@@ -211,10 +211,11 @@ TEST(Syncs, AnEventBehindWhatIsNeededIsNarrowerThanTheStream) {
     trace.at({0x401170}).sync_stream(kA);
     const Syncs syncs = judged_syncs(trace);
     if (!behind) {
-      EXPECT_EQ(syncs.at(0x1150).verdict, "needed") << "an event behind the last operation is the whole stream";
+      EXPECT_EQ(syncs.at(0x1150).verdict, report::Verdict::Needed)
+          << "an event behind the last operation is the whole stream";
       continue;
     }
-    EXPECT_EQ(syncs.at(0x1150).verdict, "narrower");
+    EXPECT_EQ(syncs.at(0x1150).verdict, report::Verdict::Narrower);
     EXPECT_EQ(syncs.at(0x1150).replacement,
               "cuEventRecord(event, stream 1) right after kernel write(float*), and cuEventSynchronize(event)");
   }
@@ -230,10 +231,10 @@ TEST(Syncs, ItMayMoveToWhatDependsOnIt) {
     trace.at({0x401170}).sync_context();
     const Syncs syncs = judged_syncs(trace);
     if (!work) {
-      EXPECT_EQ(syncs.at(0x1150).verdict, "needed") << "nothing is won";
+      EXPECT_EQ(syncs.at(0x1150).verdict, report::Verdict::Needed) << "nothing is won";
       continue;
     }
-    EXPECT_EQ(syncs.at(0x1150).verdict, "narrower");
+    EXPECT_EQ(syncs.at(0x1150).verdict, report::Verdict::Narrower);
     EXPECT_EQ(syncs.at(0x1150).replacement, "the same call, moved to right before cuMemFree");
   }
 }
@@ -248,7 +249,7 @@ TEST(Syncs, ItMayMoveToTheHostsTouchWhateverElseTheHostTouches) {
     trace.at({0x401160}).host_access(kPinned, 1, false);
     trace.at({0x401170}).sync_context();
     const Syncs syncs = judged_syncs(trace, {}, {{.position = copy, .range = {kPinned, kPinned + 64}}});
-    EXPECT_EQ(syncs.at(0x1150).verdict, "narrower") << others;
+    EXPECT_EQ(syncs.at(0x1150).verdict, report::Verdict::Narrower) << others;
   }
 }
 
@@ -261,7 +262,7 @@ TEST(Syncs, TwoThatDoTheSameAreAGroup) {
     trace.at({0x401170}).free(kX);
     const Syncs syncs = judged_syncs(trace);
     if (fixed) {
-      EXPECT_EQ(syncs.at(0x1150).verdict, "needed");
+      EXPECT_EQ(syncs.at(0x1150).verdict, report::Verdict::Needed);
       continue;
     }
     EXPECT_EQ(verdicts(syncs), (List{"stream unneeded kept", "device unneeded idle removable", "free unneeded idle"}));
@@ -275,8 +276,8 @@ TEST(Syncs, TheLastWaitStays) {
   trace.at({0x401150}).sync_stream(kA);
   trace.at({0x401160}).sync_context();
   const Syncs syncs = judged_syncs(trace);
-  EXPECT_EQ(syncs.at(0x1150).verdict, "unneeded");
-  EXPECT_EQ(syncs.at(0x1160).verdict, "unneeded");
+  EXPECT_EQ(syncs.at(0x1150).verdict, report::Verdict::Unneeded);
+  EXPECT_EQ(syncs.at(0x1160).verdict, report::Verdict::Unneeded);
   EXPECT_NE(syncs.at(0x1150).removable, syncs.at(0x1160).removable) << "one of the two has to stay";
 }
 
@@ -290,16 +291,16 @@ TEST(Syncs, WhatTheHostReadsIsNotSeen) {
   trace.at({0x401110}).copy_async("cuMemcpyDtoHAsync_v2", kA, kPinned, kX, kBytes);
   trace.at({0x401180}).sync_context();
   Syncs syncs = judged_syncs(trace);
-  EXPECT_EQ(syncs.at(0x1150).verdict, "unknown");
+  EXPECT_EQ(syncs.at(0x1150).verdict, report::Verdict::Unknown);
   EXPECT_EQ(syncs.at(0x1150).reasons,
             List{"the host may read what cuMemcpyDtoHAsync (device to host) has written, once it has waited: what the "
                  "host does with pinned host memory then was not watched (up to 4 MiB are, as far as --host_guard_cost "
                  "allows)."});
-  EXPECT_EQ(syncs.at(0x1160).verdict, "unknown");
+  EXPECT_EQ(syncs.at(0x1160).verdict, report::Verdict::Unknown);
   // It was watched: the host did nothing.
   syncs = judged_syncs(trace, {}, {{.position = copied, .range = {kPinned, kPinned + kBytes}}});
-  EXPECT_EQ(syncs.at(0x1150).verdict, "unknown");
-  EXPECT_EQ(syncs.at(0x1160).verdict, "unneeded");
+  EXPECT_EQ(syncs.at(0x1150).verdict, report::Verdict::Unknown);
+  EXPECT_EQ(syncs.at(0x1160).verdict, report::Verdict::Unneeded);
 }
 
 TEST(Syncs, AReadByTheHostThatIsSeenNeedsTheWait) {
@@ -308,7 +309,7 @@ TEST(Syncs, AReadByTheHostThatIsSeenNeedsTheWait) {
   trace.at({0x401150}).sync_stream(kA);
   trace.at({0x401200}).host_access(kPinned, 8, false);
   const Syncs syncs = judged_syncs(trace);
-  EXPECT_EQ(syncs.at(0x1150).verdict, "needed");
+  EXPECT_EQ(syncs.at(0x1150).verdict, report::Verdict::Needed);
   ASSERT_EQ(syncs.at(0x1150).orders.size(), 1u);
   EXPECT_EQ(syncs.at(0x1150).orders[0].later.what, "the host");
 }
@@ -319,14 +320,14 @@ TEST(Syncs, GraphsAndHostFunctionsAreNotKnown) {
   graph.at({0x401150}).sync_stream(kA);
   write(graph, kB, kX);
   graph.at({0x401170}).sync_context();
-  EXPECT_EQ(judged_syncs(graph).at(0x1150).verdict, "unknown");
+  EXPECT_EQ(judged_syncs(graph).at(0x1150).verdict, report::Verdict::Unknown);
   TraceBuilder function = program();
   function.at({0x401100}).add(trace::Kind::HostFunction, "cuLaunchHostFunc", {kA, TraceBuilder::kContext});
   function.at({0x401150}).sync_stream(kA);
   write(function, kB, kX);
   function.at({0x401170}).sync_context();
   const Syncs syncs = judged_syncs(function);
-  EXPECT_EQ(syncs.at(0x1150).verdict, "unknown");
+  EXPECT_EQ(syncs.at(0x1150).verdict, report::Verdict::Unknown);
   EXPECT_NE(syncs.at(0x1150).reasons[0].find("host function"), std::string::npos);
 }
 
@@ -343,8 +344,8 @@ TEST(Syncs, ClocksAndEventTimes) {
     write(trace, kA, kX, 0x401110);
     trace.at({0x401170}).sync_stream(kA);
     const Syncs syncs = judged_syncs(trace);
-    EXPECT_EQ(syncs.at(0x1150).verdict, read ? "timing" : "unneeded");
-    EXPECT_EQ(syncs.at(0x1160).verdict, read ? "timing" : "unneeded");
+    EXPECT_EQ(syncs.at(0x1150).verdict, read ? report::Verdict::Timing : report::Verdict::Unneeded);
+    EXPECT_EQ(syncs.at(0x1160).verdict, read ? report::Verdict::Timing : report::Verdict::Unneeded);
     if (!read) continue;
     EXPECT_EQ(syncs.at(0x1150).reasons, List{"clock_gettime() is called right after it."});
     EXPECT_EQ(syncs.finding_at(0x1160).message, "cuEventSynchronize is needed for timing only.");
@@ -359,15 +360,16 @@ TEST(Syncs, DoubtsKeepEverything) {
   trace.at({0x401160}).sync_stream(kA);
   read(trace, kB, kX);
   const Syncs syncs = judged_syncs(trace, {"the trace is not whole"});
-  EXPECT_EQ(syncs.at(0x1150).verdict, "unknown");
+  EXPECT_EQ(syncs.at(0x1150).verdict, report::Verdict::Unknown);
   EXPECT_EQ(syncs.at(0x1150).reasons, List{"the trace is not whole."});
-  EXPECT_EQ(syncs.at(0x1160).verdict, "needed") << "nothing narrower is recommended";
+  EXPECT_EQ(syncs.at(0x1160).verdict, report::Verdict::Needed) << "nothing narrower is recommended";
 }
 
 TEST(Syncs, WhatTheRecorderSaysIsADoubtIfItIsAboutOrder) {
   for (const auto& [message, verdict] :
-       {std::pair("call stacks have no lines of Python: why", "unneeded"),
-        std::pair("footprints: they are inferred", "unneeded"), std::pair("the trace is full", "unknown")}) {
+       {std::pair("call stacks have no lines of Python: why", report::Verdict::Unneeded),
+        std::pair("footprints: they are inferred", report::Verdict::Unneeded),
+        std::pair("the trace is full", report::Verdict::Unknown)}) {
     TraceBuilder trace = program();
     trace.message(message);
     write(trace, kA, kX);
@@ -386,7 +388,7 @@ TEST(Syncs, WhatMpiDoesIsNotSeen) {
   write(trace, kA, kX, 0x401110);
   trace.at({0x401160}).sync_context();
   const Syncs syncs = judged_syncs(trace);
-  EXPECT_EQ(syncs.at(0x1150).verdict, "unknown");
+  EXPECT_EQ(syncs.at(0x1150).verdict, report::Verdict::Unknown);
   EXPECT_EQ(syncs.at(0x1150).reasons,
             List{"what libmpi.so.40 does with memory of the device, or pinned memory, is not seen."});
 }
@@ -403,8 +405,8 @@ TEST(Syncs, WhatIsAdvisedGoesTogether) {
   trace.at({0x401170}).free(kX);
   trace.at({0x401180}).sync_context();
   const Syncs syncs = judged_syncs(trace);
-  EXPECT_EQ(syncs.at(0x1150).verdict, "unneeded");
-  EXPECT_EQ(syncs.at(0x1160).verdict, "narrower");
+  EXPECT_EQ(syncs.at(0x1150).verdict, report::Verdict::Unneeded);
+  EXPECT_EQ(syncs.at(0x1160).verdict, report::Verdict::Narrower);
   EXPECT_NE(syncs.at(0x1150).removable, syncs.at(0x1160).removable);
 }
 
@@ -416,8 +418,8 @@ TEST(Syncs, BarriersOfTheLegacyStream) {
     write(trace, kB, kZ, 0x401120);
     trace.at({0x401170}).sync_context();
     const Syncs syncs = judged_syncs(trace);
-    EXPECT_EQ(syncs.at(0x1110).waits, "barrier");
-    EXPECT_EQ(syncs.at(0x1110).verdict, depends ? "needed" : "unneeded");
+    EXPECT_EQ(syncs.at(0x1110).waits, report::Waits::Barrier);
+    EXPECT_EQ(syncs.at(0x1110).verdict, depends ? report::Verdict::Needed : report::Verdict::Unneeded);
   }
   TraceBuilder alone = program();
   write(alone, trace::kLegacyStream, kX);
@@ -432,8 +434,8 @@ TEST(Syncs, AFreeWaitsForAll) {
   read(trace, kA, kX);
   trace.at({0x401170}).sync_context();
   const Syncs syncs = judged_syncs(trace);
-  EXPECT_EQ(syncs.at(0x1150).waits, "free");
-  EXPECT_EQ(syncs.at(0x1150).verdict, "unneeded");
+  EXPECT_EQ(syncs.at(0x1150).waits, report::Waits::Free);
+  EXPECT_EQ(syncs.at(0x1150).verdict, report::Verdict::Unneeded);
 }
 
 TEST(Syncs, TimesAndCalls) {

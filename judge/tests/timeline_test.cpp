@@ -78,7 +78,7 @@ TEST(Timeline, LanesOperationsAndEdges) {
   EXPECT_EQ(view.lanes[0].name, "host thread 1");
   EXPECT_EQ(view.lanes[1].name, "stream \"copies\"");
   EXPECT_EQ(view.lanes[2].name, "stream 2");
-  EXPECT_EQ(view.lanes[2].kind, "non-blocking");
+  EXPECT_EQ(view.lanes[2].stream, report::StreamKind::NonBlocking);
   ASSERT_EQ(view.ops.size(), 6u);
   const OpClass kinds[] = {OpClass::Alloc, OpClass::Copy,   OpClass::Event,
                            OpClass::Wait,  OpClass::Kernel, OpClass::Sync};

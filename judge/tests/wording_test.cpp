@@ -204,7 +204,7 @@ TEST(Wording, AtomicsAreNamed) {
   Hazard hazard = race(NearestEdge::None);
   hazard.kind = HazardKind::WriteAfterWrite;
   hazard.later.mode = AccessMode::Atomic;
-  EXPECT_EQ(verb_of(hazard.later), "Atomic update");
+  EXPECT_EQ(verb_of(hazard.later), report::Verb::AtomicUpdate);
   EXPECT_NE(message(hazard, nouns()).find(" on stream 2 updates by atomics device memory that "), std::string::npos);
 }
 

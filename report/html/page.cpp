@@ -59,7 +59,7 @@ std::size_t Data::stack(const std::vector<Frame>& frames) {
   std::vector<std::size_t> indices;
   for (const Frame& frame : frames) {
     const std::tuple key(text(frame.function), file(frame.file), frame.line, frame.column, text(frame.module),
-                         frame.offset, text(frame.language));
+                         frame.offset, text(name(frame.language)));
     auto [it, fresh] = frame_index_.try_emplace(key, frames_.size());
     if (fresh) {
       const auto& [function, path, line, column, module, offset, language] = key;
@@ -73,11 +73,11 @@ std::size_t Data::stack(const std::vector<Frame>& frames) {
 }
 
 Json lane(const Stream& stream) {
-  return {{"name", stream.name}, {"kind", stream.kind}, {"handle", hex(stream.handle)}};
+  return {{"name", stream.name}, {"kind", name(stream.kind)}, {"handle", hex(stream.handle)}};
 }
 
 Json Data::access(const AccessReport& access) {
-  return {{"verb", access.verb},
+  return {{"verb", name(access.verb)},
           {"what", access.what},
           {"api", access.api},
           {"stream", lane(access.stream)},
@@ -105,8 +105,8 @@ Json Data::sync(const SyncReport& sync) {
                       {"rule", pair.rule},
                       {"count", pair.count}});
   }
-  return {{"verdict", sync.verdict},
-          {"waits", sync.waits},
+  return {{"verdict", name(sync.verdict)},
+          {"waits", name(sync.waits)},
           {"what", sync.what},
           {"api", sync.api},
           {"stream", lane(sync.stream)},
@@ -117,7 +117,7 @@ Json Data::sync(const SyncReport& sync) {
           {"orders", std::move(orders)},
           {"reasons", sync.reasons},
           {"replacement", sync.replacement},
-          {"evidence", sync.evidence},
+          {"evidence", name(sync.evidence)},
           {"group", sync.group},
           {"removable", sync.removable},
           {"blockedMs", time(sync.blocked_ms)},
@@ -141,8 +141,8 @@ Json Data::finding(const Finding& finding) {
           {"severity", name(finding.severity)},
           {"title", title(finding)},
           {"place", place(finding, {.color = false, .strip_path_prefix = options_.strip_path_prefix})},
-          {"hazard", finding.hazard},
-          {"cause", finding.cause},
+          {"hazard", finding.hazard.text()},
+          {"cause", finding.cause.text()},
           {"rule", finding.rule},
           {"message", finding.message},
           {"accesses", std::move(accesses)},
@@ -170,7 +170,7 @@ std::uint64_t first_time(const RunView& view) {
 Json Data::run(const RunView& view) {
   Json lanes = Json::array();
   for (const ViewLane& each : view.lanes) {
-    lanes.push_back({{"name", each.name}, {"kind", each.kind}, {"handle", hex(each.handle)}});
+    lanes.push_back({{"name", each.name}, {"kind", kind_of(each)}, {"handle", hex(each.handle)}});
   }
   Json sites = Json::array();  // [what, api, stack]
   for (const ViewSite& site : view.sites) sites.push_back({text(site.what), text(site.api), stack(site.stack)});
@@ -231,7 +231,7 @@ Json Data::document(std::span<const Finding> findings, const Summary& summary, s
   Json processes = Json::array();
   for (const RunView& view : runs) processes.push_back(run(view));
   Json classes = Json::array(), edge_kinds = Json::array();
-  for (unsigned i = 0; i < kOpClasses; ++i) classes.push_back(name(static_cast<OpClass>(i)));
+  for (const OpClass each : kEach<OpClass>) classes.push_back(name(each));
   for (EdgeKind kind : {EdgeKind::Event, EdgeKind::Sync, EdgeKind::Barrier}) edge_kinds.push_back(name(kind));
   return {{"version", options_.version},
           {"summary",

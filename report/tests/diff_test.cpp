@@ -86,7 +86,7 @@ TEST_F(Compare, ARaceThatCameTheOtherWayRoundIsTheSame) {
   before_ = {race("a()", 10, "1")};
   Finding other = race("a()", 10, "9");
   std::swap(other.accesses[0], other.accesses[1]);
-  other.hazard = "write-after-read";
+  other.hazard = Hazard::WriteAfterRead;
   after_ = {other};
   EXPECT_EQ(compared(), "0 new, 0 gone, 1 unchanged, 0 worse, 0 better, 0 suppressed");
   // But where both orders were met before and only one now, the other is gone.
@@ -130,17 +130,18 @@ TEST_F(Compare, WhatIsSuppressedIsNotThere) {
 }
 
 TEST_F(Compare, Synchronisation) {
-  const auto sync = [](const std::string& function, const std::string& verdict) {
+  const auto sync = [](const std::string& function, Verdict verdict) {
     Finding f = sample_sync();
-    f.sync->verdict = f.hazard = verdict;
+    f.sync->verdict = verdict;
+    f.hazard = Word<Hazard>::of(name(verdict));
     f.sync->stack[0].function = function;
     f.fingerprint = function;
     return f;
   };
-  before_ = {sync("a()", "needed"),   sync("b()", "unneeded"),  sync("c()", "narrower"),
-             sync("d()", "unneeded"), sync("gone()", "needed"), sync("gone2()", "unneeded")};
-  after_ = {moved(sync("a()", "unneeded")), sync("b()", "needed"),     sync("c()", "unneeded"),
-            sync("d()", "unneeded"),        sync("new()", "unneeded"), sync("new2()", "needed")};
+  before_ = {sync("a()", Verdict::Needed),   sync("b()", Verdict::Unneeded),  sync("c()", Verdict::Narrower),
+             sync("d()", Verdict::Unneeded), sync("gone()", Verdict::Needed), sync("gone2()", Verdict::Unneeded)};
+  after_ = {moved(sync("a()", Verdict::Unneeded)), sync("b()", Verdict::Needed),     sync("c()", Verdict::Unneeded),
+            sync("d()", Verdict::Unneeded),        sync("new()", Verdict::Unneeded), sync("new2()", Verdict::Needed)};
   EXPECT_EQ(compared(), "0 new, 0 gone, 0 unchanged, 0 worse, 0 better, 0 suppressed") << "they are no findings";
   ASSERT_TRUE(diff_.syncs);
   ASSERT_EQ(diff_.syncs->improvable.size(), 2u);
@@ -157,12 +158,12 @@ TEST_F(Compare, Synchronisation) {
       << text;
   EXPECT_NE(text.find("could go or do less: 2 new, 2 settled, 2 as before (x -> y)\n"), std::string::npos) << text;
 
-  after_ = {sync("b()", "unneeded"), sync("b()", "needed")};
-  before_ = {sync("b()", "needed")};
+  after_ = {sync("b()", Verdict::Unneeded), sync("b()", Verdict::Needed)};
+  before_ = {sync("b()", Verdict::Needed)};
   compared();
   EXPECT_TRUE(diff_.syncs->improvable.empty()) << "needed in one process is needed";
 
-  after_ = {sync("b()", "unneeded")};
+  after_ = {sync("b()", Verdict::Unneeded)};
   before_.clear();
   compared();
   EXPECT_FALSE(diff_.syncs) << "nobody asked before";

@@ -8,13 +8,14 @@
 namespace streamsan::report {
 namespace {
 
-TEST(Fingerprint, IsThatOfFnv) {
-  EXPECT_EQ(Fingerprint().text(), "cbf29ce484222325");
-  Fingerprint ab, a_b;
-  ab.add("ab");
-  a_b.add("a");
-  a_b.add("b");
-  EXPECT_NE(ab.text(), a_b.text());
+/// Users have them in baselines and in the services that read SARIF: another value makes every finding a new one.
+TEST(LastingFingerprint, IsTheOneThatWasRecorded) {
+  EXPECT_EQ(lasting_fingerprint(sample_race()), "52ee3ba1aceff6d3");
+  EXPECT_EQ(mirrored_fingerprint(sample_race()), "a1f947c57bc81b97");
+  EXPECT_EQ(lasting_fingerprint(sample_misuse()), "131029a390b154ed");
+  EXPECT_EQ(lasting_fingerprint(sample_sync()), "933f6af53ecd7927");
+  EXPECT_EQ(lasting_fingerprint(sample_nasty()), "f13d142c75f8fc5e");
+  EXPECT_EQ(lasting_fingerprint(sample_hint()), "5a158eac6a489ca6");
 }
 
 TEST(LastingFingerprint, DoesNotDependOnWhatAnotherRunOrALineChanges) {
@@ -27,7 +28,7 @@ TEST(LastingFingerprint, DoesNotDependOnWhatAnotherRunOrALineChanges) {
   for (AccessReport& access : f.accesses) {
     access.op += 100;
     access.thread += 1;
-    access.stream = {"stream 77", "blocking", 0x99};
+    access.stream = {"stream 77", StreamKind::Blocking, 0x99};
     access.begin += 4096;
     for (Frame& frame : access.stack) {
       frame.address += 0x1000;
@@ -50,7 +51,7 @@ TEST(LastingFingerprint, DependsOnFunctionsKernelsAndHazard) {
     change(f);
     return lasting_fingerprint(f);
   };
-  EXPECT_NE(changed([](Finding& f) { f.hazard = "write-after-read"; }), before);
+  EXPECT_NE(changed([](Finding& f) { f.hazard = Hazard::WriteAfterRead; }), before);
   EXPECT_NE(changed([](Finding& f) { f.kind = Kind::HostRace; }), before);
   EXPECT_NE(changed([](Finding& f) { f.accesses[0].kernel = "other"; }), before);
   EXPECT_NE(changed([](Finding& f) { f.accesses[0].stack[1].function = "other()"; }), before);
@@ -75,7 +76,7 @@ TEST(LastingFingerprint, OfMisusesAndSynchronisation) {
   other.related[0].stack[0].function = "elsewhere()";
   EXPECT_NE(lasting_fingerprint(misuse), lasting_fingerprint(other));
   Finding sync = sample_sync(), verdict = sample_sync(), place = sample_sync();
-  verdict.sync->verdict = "needed";
+  verdict.sync->verdict = Verdict::Needed;
   verdict.sync->orders.clear();
   place.sync->stack[0].function = "elsewhere()";
   EXPECT_EQ(lasting_fingerprint(sync), lasting_fingerprint(verdict));

@@ -77,7 +77,7 @@ TEST(Github, SynchronisationThatCouldGo) {
   EXPECT_TRUE(annotations({sample_sync()}).starts_with("::notice file=train.cu,line=99,col=3,title="))
       << annotations({sample_sync()});
   Finding needed = sample_sync();
-  needed.sync->verdict = "needed";
+  needed.sync->verdict = Verdict::Needed;
   EXPECT_EQ(annotations({needed}), "");
 }
 

@@ -22,7 +22,7 @@ RunView run_of_two() {
   RunView run;
   run.pid = 4711;
   run.program = "/opt/app/train";
-  run.lanes = {{"host thread 1", "thread", 0}, {"stream 1", "blocking", 0x10}};
+  run.lanes = {{.name = "host thread 1", .stream = {}}, {"stream 1", StreamKind::Blocking, 0x10}};
   run.sites = {{"kernel k()", "cuLaunchKernel", {}}, {"cudaDeviceSynchronize", "cuCtxSynchronize", {}}};
   run.ops = {{.number = 1, .lane = 1, .site = 0, .kind = OpClass::Kernel, .start_ns = 5000, .end_ns = 7000},
              {.lane = 0, .site = 1, .kind = OpClass::Sync}};

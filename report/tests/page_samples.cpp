@@ -44,8 +44,9 @@ RunView small_run(std::uint32_t pid) {
   run.pid = pid;
   run.program = "/opt/app/train";
   run.command = "./train --steps 2";
-  run.lanes = {
-      {"host thread 1", "thread", 0}, {"stream \"copies\"", "non-blocking", 0x10}, {"stream 2", "non-blocking", 0x20}};
+  run.lanes = {{.name = "host thread 1", .stream = {}},
+               {"stream \"copies\"", StreamKind::NonBlocking, 0x10},
+               {"stream 2", StreamKind::NonBlocking, 0x20}};
   run.sites = {{"cudaMemcpyAsync (host to device)", "cuMemcpyHtoDAsync_v2", {frame("load()", "/src/train.cu", 61)}},
                {"kernel consume(float const*)", "cuLaunchKernel", {frame("step()", "/src/train.cu", 88)}},
                {"cudaDeviceSynchronize", "cuCtxSynchronize", {frame("main", "/src/train.cu", 120)}},
@@ -104,38 +105,38 @@ Finding race(std::uint32_t pid) {
   return f;
 }
 
-Finding sync(const char* verdict, const char* fingerprint) {
+Finding sync(Verdict verdict, const char* fingerprint) {
   Finding f;
   f.pid = 4711;
   f.kind = Kind::UnneededSync;
   f.severity = Severity::Note;
-  f.hazard = verdict;
-  f.message = std::string("cudaDeviceSynchronize is ") + verdict + ".";
+  f.hazard = Word<Hazard>::of(name(verdict));
+  f.message = std::string("cudaDeviceSynchronize is ") + name(verdict) + ".";
   f.fingerprint = fingerprint;
   SyncReport s;
   s.verdict = verdict;
-  s.waits = "device";
+  s.waits = Waits::Device;
   s.what = "cudaDeviceSynchronize";
   s.api = "cuCtxSynchronize";
   s.calls = 2;
   s.idle_calls = 1;
   s.stack = {frame("main", "/src/train.cu", 120)};
-  s.evidence = "measured";
+  s.evidence = KernelBytes::Measured;
   s.blocked_ms = 12.5;
   s.gpu_idle_ms = 3.25;
   s.overlap_ms = 1.75;
-  if (f.hazard == "unneeded") {
+  if (verdict == Verdict::Unneeded) {
     s.removable = true;
     f.fix = "remove it";
-  } else if (f.hazard == "unknown") {
+  } else if (verdict == Verdict::Unknown) {
     s.reasons = {"the host may read what cudaMemcpyAsync wrote (op #15): nobody saw whether it does"};
   } else {
     OrderedPair pair;
     pair.earlier = race(4711).accesses[0];
     pair.later = race(4711).accesses[1];
     pair.later.op = 19;
-    pair.later.stream = {"stream \"copies\"", "non-blocking", 0x10};
-    pair.earlier.stream = {"stream 2", "non-blocking", 0x20};
+    pair.later.stream = {"stream \"copies\"", StreamKind::NonBlocking, 0x10};
+    pair.earlier.stream = {"stream 2", StreamKind::NonBlocking, 0x20};
     pair.buffer = race(4711).buffer;
     pair.count = 2;
     s.orders = {pair};
@@ -149,9 +150,9 @@ Finding sync(const char* verdict, const char* fingerprint) {
 RunView big_run(std::size_t count) {
   RunView run = small_run(4711);
   run.lanes.clear();
-  run.lanes.push_back({"host thread 1", "thread", 0});
+  run.lanes.push_back({.name = "host thread 1", .stream = {}});
   for (int i = 1; i <= 12; ++i)
-    run.lanes.push_back({"stream " + std::to_string(i), "non-blocking", static_cast<std::uint64_t>(i)});
+    run.lanes.push_back({"stream " + std::to_string(i), StreamKind::NonBlocking, static_cast<std::uint64_t>(i)});
   run.ops.clear();
   run.touches.clear();
   run.edges.clear();
@@ -203,10 +204,10 @@ std::string sample(const std::string_view name) {
   std::vector<Finding> findings = {race(4711)};
   Summary summary{.errors = 1, .operations = 9, .processes = 1};
   if (name == "syncs" || name == "times") {
-    findings.push_back(sync("unneeded", "00000000000000b1"));
-    findings.push_back(sync("narrower", "00000000000000b2"));
-    findings.push_back(sync("needed", "00000000000000b3"));
-    findings.push_back(sync("unknown", "00000000000000b4"));
+    findings.push_back(sync(Verdict::Unneeded, "00000000000000b1"));
+    findings.push_back(sync(Verdict::Narrower, "00000000000000b2"));
+    findings.push_back(sync(Verdict::Needed, "00000000000000b3"));
+    findings.push_back(sync(Verdict::Unknown, "00000000000000b4"));
     summary.notes = 4;
   }
   if (name == "times") give_times(runs[0]);

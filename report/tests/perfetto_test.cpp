@@ -17,7 +17,9 @@ RunView run_of_three() {
   RunView run;
   run.pid = 4711;
   run.program = "/opt/app/train";
-  run.lanes = {{"host thread 1", "thread", 0}, {"stream 1", "blocking", 0x10}, {"stream 2", "non-blocking", 0x20}};
+  run.lanes = {{.name = "host thread 1", .stream = {}},
+               {"stream 1", StreamKind::Blocking, 0x10},
+               {"stream 2", StreamKind::NonBlocking, 0x20}};
   run.sites = {{"cudaMemcpyAsync", "cuMemcpyHtoDAsync_v2", {}},
                {"kernel k()", "cuLaunchKernel", {}},
                {"cudaDeviceSynchronize", "cuCtxSynchronize", {}}};

@@ -75,6 +75,26 @@ TEST(ReadJson, WhatANewerVersionAddsIsPassedOver) {
   EXPECT_EQ(fault_of(damaged("\"pid\": 4711", "\"later\": null, \"pid\": 4711")), "");
 }
 
+TEST(ReadJson, HazardsAndCausesOfANewerVersionAreKept) {
+  FindingsFile read;
+  ASSERT_EQ(read_json(damaged("\"hazard\": \"read-after-write\"", "\"hazard\": \"one-of-tomorrow\""), read), "");
+  EXPECT_EQ(read.findings.at(0).hazard.text(), "one-of-tomorrow");
+  EXPECT_EQ(read.findings.at(0).hazard.known(), std::nullopt);
+  EXPECT_EQ(read.findings.at(0).cause, Cause::RecordedTooEarly);
+  EXPECT_NE(json(read.findings, read.summary).find("\"hazard\": \"one-of-tomorrow\""), std::string::npos);
+}
+
+TEST(ReadJson, AnyOtherUnknownWordIsAFault) {
+  EXPECT_EQ(fault_of(damaged("\"verdict\": \"narrower\"", "\"verdict\": \"perhaps\"")),
+            "findings[1].sync.verdict: one of unneeded, narrower, timing, unknown, needed is expected");
+  EXPECT_EQ(fault_of(damaged("\"waits\": \"device\"", "\"waits\": \"for ever\"")),
+            "findings[1].sync.waits: one of device, stream, event, barrier, copy, fill, free is expected");
+  EXPECT_EQ(fault_of(damaged("\"evidence\": \"measured\"", "\"evidence\": \"\"")),
+            "findings[1].sync.evidence: one of measured, inferred is expected");
+  EXPECT_EQ(fault_of(damaged("\"kind\": \"blocking\"", "\"kind\": \"blocked\"")),
+            "findings[0].accesses[1].stream.kind: one of legacy, per-thread, blocking, non-blocking is expected");
+}
+
 TEST(ReadJson, TheFirstFaultIsToldWithItsPlace) {
   EXPECT_EQ(fault_of(damaged("\"pid\": 4711", "\"pid\": \"x\"")),
             "findings[0].pid: a whole number up to 4294967295 is expected");

@@ -6,18 +6,18 @@ namespace streamsan::report {
 Finding sample_race() {
   Finding f;
   f.pid = 4711;
-  f.hazard = "read-after-write";
-  f.cause = "event-recorded-too-early";
+  f.hazard = Hazard::ReadAfterWrite;
+  f.cause = Cause::RecordedTooEarly;
   f.message =
       "kernel consume(float const*) on stream 2 reads device memory that cudaMemcpyAsync (host to device) on stream 1 "
       "may "
       "still be writing.";
   AccessReport later;
-  later.verb = "Read";
+  later.verb = Verb::Read;
   later.what = "kernel consume(float const*)";
   later.api = "cuLaunchKernel";
   later.kernel = "consume(float const*)";
-  later.stream = {"stream 2", "non-blocking", 0x5580};
+  later.stream = {"stream 2", StreamKind::NonBlocking, 0x5580};
   later.op = 18;
   later.thread = 1;
   later.evidence = Evidence::Inferred;
@@ -47,10 +47,10 @@ Finding sample_race() {
                   .offset = 0x11,
                   .library = true}};
   AccessReport earlier;
-  earlier.verb = "Write";
+  earlier.verb = Verb::Write;
   earlier.what = "cudaMemcpyAsync (host to device)";
   earlier.api = "cuMemcpyHtoDAsync_v2";
-  earlier.stream = {"stream 1", "blocking", 0x5570};
+  earlier.stream = {"stream 1", StreamKind::Blocking, 0x5570};
   earlier.op = 15;
   earlier.thread = 1;
   earlier.begin = 0x7f000000a000;
@@ -90,12 +90,13 @@ Finding sample_misuse() {
   f.pid = 4711;
   f.kind = Kind::EventMisuse;
   f.severity = Severity::Latent;
-  f.hazard = f.cause = "event-never-recorded";
+  f.hazard = Hazard::EventNeverRecorded;
+  f.cause = Cause::NeverRecorded;
   f.message = "stream 2 waits for event 1, which is never recorded.";
   f.explanation = "such a wait does nothing.";
   f.related = {{.what = "cudaStreamWaitEvent",
                 .api = "cuStreamWaitEvent",
-                .stream = {"stream 2", "blocking", 0x5580},
+                .stream = {"stream 2", StreamKind::Blocking, 0x5580},
                 .op = 3,
                 .stack = {{.address = 0x401700,
                            .function = "step()",
@@ -119,16 +120,16 @@ Finding sample_sync() {
   f.pid = 4711;
   f.kind = Kind::UnneededSync;
   f.severity = Severity::Note;
-  f.hazard = "unneeded-sync";
+  f.hazard = Word<Hazard>::of("unneeded-sync");
   f.message = "cudaDeviceSynchronize is needed only between stream 1 and stream 2.";
   f.fix = "let stream 2 wait for an event.";
   f.fingerprint = "1111111111111111";
   SyncReport sync;
-  sync.verdict = "narrower";
-  sync.waits = "device";
+  sync.verdict = Verdict::Narrower;
+  sync.waits = Waits::Device;
   sync.what = "cudaDeviceSynchronize";
   sync.api = "cuCtxSynchronize";
-  sync.stream = {"stream 1", "blocking", 0x5570};
+  sync.stream = {"stream 1", StreamKind::Blocking, 0x5570};
   sync.calls = 12;
   sync.idle_calls = 2;
   sync.stack = {{.address = 0x401800,
@@ -145,7 +146,7 @@ Finding sample_sync() {
       {.earlier = race.accesses[1], .later = race.accesses[0], .buffer = race.buffer, .rule = "R-ALC-02", .count = 7}};
   sync.reasons = {"the host reads a clock behind it.", "a graph was launched."};
   sync.replacement = "cudaStreamWaitEvent(stream 2, event)";
-  sync.evidence = "measured";
+  sync.evidence = KernelBytes::Measured;
   sync.group = 3;
   sync.removable = true;
   sync.blocked_ms = 1.5;
@@ -174,7 +175,8 @@ Finding sample_hint() {
   Finding f = sample_misuse();
   f.kind = Kind::Hint;
   f.severity = Severity::Note;
-  f.hazard = f.cause = "alloc-in-loop";
+  f.hazard = Hazard::AllocInLoop;
+  f.cause = Word<Cause>::of("alloc-in-loop");
   f.message = "cudaMalloc is called again and again.";
   f.explanation = "100 calls.";
   f.related.resize(1);

@@ -171,7 +171,7 @@ TEST(Sarif, AMisuseAndASynchronisation) {
   EXPECT_EQ(sync.at("properties").at("verdict"), "narrower");
   EXPECT_EQ(sync.at("properties").at("blockedMs"), 1.5);
   Finding needed = sample_sync();
-  needed.sync->verdict = "needed";
+  needed.sync->verdict = Verdict::Needed;
   EXPECT_EQ(run_of({needed}).at("results").size(), 0u);
 }
 
@@ -179,8 +179,8 @@ TEST(Sarif, AHintHasARuleThoughItIsNotInTheTable) {
   Finding hint = sample_race(), other = sample_race();
   hint.kind = other.kind = Kind::Hint;
   hint.severity = other.severity = Severity::Note;
-  hint.hazard = "one-of-tomorrow";
-  other.hazard = "another";
+  hint.hazard = Word<Hazard>::of("one-of-tomorrow");
+  other.hazard = Word<Hazard>::of("another");
   other.fingerprint = "5";
   const Json run = run_of({hint, other, hint});
   ASSERT_EQ(run.at("results").size(), 2u);

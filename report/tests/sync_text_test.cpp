@@ -8,38 +8,38 @@
 namespace streamsan::report {
 namespace {
 
-Finding finding(std::string verdict, std::string what, std::uint64_t calls, std::uint64_t idle) {
+Finding finding(Verdict verdict, std::string what, std::uint64_t calls, std::uint64_t idle) {
   Finding out;
   out.pid = 42;
   out.kind = Kind::UnneededSync;
   out.severity = Severity::Note;
-  out.hazard = verdict;
+  out.hazard = Word<Hazard>::of(name(verdict));
   out.fingerprint = "0123456789abcdef";
   SyncReport& sync = out.sync.emplace();
-  sync.verdict = std::move(verdict);
-  sync.waits = "stream";
+  sync.verdict = verdict;
+  sync.waits = Waits::Stream;
   sync.what = std::move(what);
   sync.calls = calls;
   sync.idle_calls = idle;
-  sync.evidence = "measured";
+  sync.evidence = KernelBytes::Measured;
   return out;
 }
 
 Finding narrower() {
-  Finding out = finding("narrower", "cudaStreamSynchronize", 3, 1);
+  Finding out = finding(Verdict::Narrower, "cudaStreamSynchronize", 3, 1);
   out.message = "cudaStreamSynchronize (a.cu:7) is needed only between x and y.";
   out.explanation = "It was verified.";
   out.fix = "an event.";
   out.sync->removable = true;
   out.sync->stack = {{.function = "step()", .file = "/src/a.cu", .line = 7, .column = 3}};
   OrderedPair& pair = out.sync->orders.emplace_back();
-  pair.later.verb = "Read";
+  pair.later.verb = Verb::Read;
   pair.later.what = "kernel y()";
-  pair.later.stream = {.name = "stream 2", .kind = "non-blocking", .handle = 2};
+  pair.later.stream = {.name = "stream 2", .kind = StreamKind::NonBlocking, .handle = 2};
   pair.later.op = 5;
-  pair.earlier.verb = "Write";
+  pair.earlier.verb = Verb::Write;
   pair.earlier.what = "kernel x()";
-  pair.earlier.stream = {.name = "stream 1", .kind = "non-blocking", .handle = 1};
+  pair.earlier.stream = {.name = "stream 1", .kind = StreamKind::NonBlocking, .handle = 1};
   pair.earlier.op = 4;
   pair.buffer = BufferReport{
       .memory = "device memory", .name = "", .allocator = "cudaMalloc", .address = 1, .bytes = 2, .stack = {}};
@@ -62,14 +62,14 @@ TEST(SyncText, OneSite) {
 }
 
 TEST(SyncText, WhatCanBeWonComesFirst) {
-  Finding unneeded = finding("unneeded", "cudaDeviceSynchronize", 1, 0);
+  Finding unneeded = finding(Verdict::Unneeded, "cudaDeviceSynchronize", 1, 0);
   unneeded.message = "first.";
   unneeded.sync->removable = true;
-  Finding idle = finding("unneeded", "cudaDeviceSynchronize", 2, 2);
+  Finding idle = finding(Verdict::Unneeded, "cudaDeviceSynchronize", 2, 2);
   idle.message = "idle.";
-  Finding needed = finding("needed", "cudaDeviceSynchronize", 1, 0);
+  Finding needed = finding(Verdict::Needed, "cudaDeviceSynchronize", 1, 0);
   needed.message = "needed.";
-  Finding timing = finding("timing", "cudaDeviceSynchronize", 1, 0);
+  Finding timing = finding(Verdict::Timing, "cudaDeviceSynchronize", 1, 0);
   timing.message = "timing.";
   timing.sync->reasons = {"a clock."};
   const std::vector<Finding> all{needed, timing, idle, narrower(), unneeded};
@@ -89,7 +89,7 @@ TEST(SyncText, WhatCanBeWonComesFirst) {
 }
 
 TEST(SyncText, TimeRanks) {
-  Finding unneeded = finding("unneeded", "cudaDeviceSynchronize", 1, 0);
+  Finding unneeded = finding(Verdict::Unneeded, "cudaDeviceSynchronize", 1, 0);
   unneeded.message = "first.";
   unneeded.sync->removable = true;
   unneeded.sync->blocked_ms = 1.5;

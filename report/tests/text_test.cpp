@@ -38,9 +38,9 @@ TEST(Text, FramesOfPythonAreABlockOfTheirOwn) {
       {.function = "Linear.forward",
        .file = "/venv/lib/python3.12/site-packages/torch/nn/linear.py",
        .line = 125,
-       .language = "python",
+       .language = Language::Python,
        .library = true},
-      {.function = "train_step", .file = "/home/me/train.py", .line = 42, .language = "python"}};
+      {.function = "train_step", .file = "/home/me/train.py", .line = 42, .language = Language::Python}};
   std::string out;
   append_stack(out, stack, {});
   EXPECT_EQ(out, R"(      #0 cudaLaunchKernel (libcudart.so.12+0x20)
@@ -107,12 +107,12 @@ TEST(Text, SaysHowTheBytesOfAKernelAreKnown) {
 TEST(Text, HostSideIsNamedAsTheHost) {
   Finding f = sample_race();
   f.kind = Kind::PrematureFree;
-  f.hazard = "free-while-in-use";
-  f.accesses[0].verb = "Free";
+  f.hazard = Hazard::FreeWhileInUse;
+  f.accesses[0].verb = Verb::Free;
   f.accesses[0].what = "cudaFree";
   f.accesses[0].kernel.clear();
   f.accesses[0].evidence = Evidence::Exact;
-  f.accesses[0].stream = {.name = "the host", .kind = "", .handle = 0};
+  f.accesses[0].stream = {.name = "the host", .kind = StreamKind::Host, .handle = 0};
   std::string out = text(f, {});
   EXPECT_TRUE(
       out.starts_with("==4711== ERROR: streamsan: free-while-in-use on device memory 0x7f000000a000 [4096 bytes "
@@ -165,7 +165,7 @@ TEST(Text, TheHostItselfIsNamedOnce) {
   f.accesses[0].api.clear();
   f.accesses[0].kernel.clear();
   f.accesses[0].evidence = Evidence::Exact;
-  f.accesses[0].stream = {.name = "the host", .kind = "", .handle = 0};
+  f.accesses[0].stream = {.name = "the host", .kind = StreamKind::Host, .handle = 0};
   EXPECT_NE(text(f, {}).find("\n  Read by the host, op #18\n"), std::string::npos) << text(f, {});
   f.accesses[0].what = "write()";
   f.accesses[0].api = "write";

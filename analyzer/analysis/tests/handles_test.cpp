@@ -11,21 +11,21 @@ namespace {
 const std::string kTwo = "stream s1 nonblocking\nstream s2 nonblocking\nevent e\n";
 
 TEST(Events, WaitWithoutRecord) {
-  EXPECT_EQ(told(kTwo + "wait s2 e"), "event-wait-without-record definite 4 never-recorded");
+  EXPECT_EQ(told(kTwo + "wait s2 e"), "event-wait-without-record definite 4 event-never-recorded");
   EXPECT_EQ(told(kTwo + "record e s1\nwait s2 e"), "");
   EXPECT_EQ(told("param e\nparam s2\nwait s2 e"), "");
-  EXPECT_EQ(told(kTwo + "syncevent e"), "event-wait-without-record definite 4 never-recorded");
+  EXPECT_EQ(told(kTwo + "syncevent e"), "event-wait-without-record definite 4 event-never-recorded");
 }
 
 TEST(Events, WaitWithoutRecordOnSomePath) {
   EXPECT_EQ(told(kTwo + "goto A B\nA:\nrecord e s1\nB:\nwait s2 e"), "");
   EXPECT_EQ(told(kTwo + "goto A B\nA:\nwait s2 e\nB:\nrecord e s1"),
-            "event-wait-without-record definite 6 never-recorded");
+            "event-wait-without-record definite 6 event-never-recorded");
 }
 
 TEST(Events, UselessWaitIsToldOnce) {
   EXPECT_EQ(told(kTwo + "alloc d\nlaunch p s1 w:d\nwait s2 e\nlaunch q s2 r:d"),
-            "event-wait-without-record definite 6 never-recorded");
+            "event-wait-without-record definite 6 event-never-recorded");
 }
 
 TEST(Events, RecordedAgain) {
@@ -158,7 +158,7 @@ TEST(Handles, EventOfAnotherDevice) {
     return told("setdevice " + first + "\nevent e\nsetdevice " + second +
                 "\nstream s1\nstream s2\nrecord e s1\nwait s2 e\n");
   };
-  EXPECT_EQ(on("0", "1"), "event-wait-without-record definite 7 never-recorded (another device)");
+  EXPECT_EQ(on("0", "1"), "event-wait-without-record definite 7 event-never-recorded (another device)");
   EXPECT_EQ(on("0", "0"), "");
   EXPECT_EQ(on("", "1"), "");
   EXPECT_EQ(on("0", ""), "");

@@ -35,6 +35,7 @@ inline Where at(std::uint32_t line, std::string text = {}, std::string function 
 inline Thing stream(const char* name, std::uint32_t line = 0, std::optional<StreamKind> kind = {}) {
   Thing thing;
   thing.name = name;
+  thing.unnamed = report::find<UnnamedStream>(name).value_or(UnnamedStream::None);
   thing.stream_kind = kind;
   if (line != 0) {
     thing.origin = at(line, "cudaStreamCreate");

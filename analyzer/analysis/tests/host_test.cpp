@@ -53,17 +53,17 @@ TEST(Host, TouchesDeviceMemoryByACallOnly) {
 
 TEST(Host, SynchronisesTheWrongThing) {
   EXPECT_EQ(told(kPinned + "stream s2\ncopy s1 h d d2h\nsync s2\nhost r:h"),
-            "host-read-before-done definite 7<5 other-stream-synced");
+            "host-read-before-done definite 7<5 other-stream-synchronised");
   EXPECT_EQ(told(kPinned + "event e\nrecord e s1\ncopy s1 h d d2h\nsyncevent e\nhost r:h"),
-            "host-read-before-done definite 8<6 recorded-too-early");
+            "host-read-before-done definite 8<6 event-recorded-too-early");
   EXPECT_EQ(told(kPinned + "event e\ncopy s1 h d d2h\nrecord e s1\nsyncevent e\nhost r:h"), "");
   EXPECT_EQ(told(kPinned + "event e\ncopy s1 h d d2h\nrecord e s1\nhost r:h\nsyncevent e"),
-            "host-read-before-done definite 7<5 never-waited");
+            "host-read-before-done definite 7<5 event-not-waited-for");
 }
 
 TEST(Host, SynchronisesTheDefaultStream) {
   EXPECT_EQ(told(kPinned + "copy s1 h d d2h\nsync 0\nhost r:h"),
-            "host-read-before-done definite 6<4 other-stream-synced");
+            "host-read-before-done definite 6<4 other-stream-synchronised");
   EXPECT_EQ(told("stream s1\nalloc d\nalloc h pinned\ncopy s1 h d d2h\nsync 0\nhost r:h"), "");
 }
 
@@ -190,7 +190,7 @@ TEST(Host, TensorUsedOnAnotherStream) {
 TEST(Host, OnePathSynchronises) {
   EXPECT_EQ(told(kPinned + "copy s1 h d d2h\ngoto A B\nA:\nsync s1\nB:\nhost r:h"), "");
   EXPECT_EQ(told_all(kPinned + "copy s1 h d d2h\ngoto A B\nA:\nsync s1\nB:\nhost r:h"),
-            "host-read-before-done maybe 9<4 some-paths");
+            "host-read-before-done maybe 9<4 only-on-some-paths");
 }
 
 }  // namespace

@@ -107,7 +107,7 @@ TEST(Loops, DoubleBufferingWithoutTheWaitInside) {
   EXPECT_EQ(
       told("stream s1 nonblocking\nstream s2 nonblocking\nalloc h pinned\nfresh i\nloop L:\ngoto B X\nB:\nfresh ib\n"
            "copy s1 dbuf[ib] h h2d\nrecord eready[ib] s1\nlaunch k s2 r:dbuf[ib]\nfresh i\ngoto L\nX:"),
-      "cross-stream-race definite 11<9 never-waited");
+      "cross-stream-race definite 11<9 event-not-waited-for");
 }
 
 TEST(Loops, SwappedBuffers) {
@@ -133,12 +133,12 @@ TEST(Loops, WaitBeforeTheFirstRecordOfALoop) {
       "");
   EXPECT_EQ(told("stream s1\nstream s2\nevent e\nevent e2\nloop L:\ngoto B X\nB:\nwait s1 e\nlaunch p s2\nrecord e2 "
                  "s2\ngoto L\nX:"),
-            "event-wait-without-record definite 8 never-recorded");
+            "event-wait-without-record definite 8 event-never-recorded");
 }
 
 TEST(Loops, EventsOfAnArrayNeverRecorded) {
   EXPECT_EQ(told(kArray + "stream s\nfresh i\nloop L:\ngoto B X\nB:\nwait s ev[i]\nfresh i\ngoto L\nX:"),
-            "event-wait-without-record definite 16 never-recorded");
+            "event-wait-without-record definite 16 event-never-recorded");
   EXPECT_EQ(
       told(kArray + "stream s\nrecord ev[0] s\nfresh i\nloop L:\ngoto B X\nB:\nwait s ev[i]\nfresh i\ngoto L\nX:"), "");
   EXPECT_EQ(told(kArray + "stream s\nescape &ev[0]\nfresh i\nloop L:\ngoto B X\nB:\nwait s ev[i]\nfresh i\ngoto L\nX:"),

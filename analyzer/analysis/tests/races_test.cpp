@@ -27,19 +27,19 @@ TEST(Races, AtomicsCommute) {
 
 TEST(Races, EventOrders) {
   EXPECT_EQ(told(kTwoStreams + "event e\nlaunch p s1 w:d\nrecord e s1\nlaunch q s2 r:d\nwait s2 e"),
-            "cross-stream-race definite 7<5 never-waited");
+            "cross-stream-race definite 7<5 event-not-waited-for");
   EXPECT_EQ(told(kTwoStreams + "event e\nlaunch p s1 w:d\nrecord e s1\nwait s2 e\nlaunch q s2 r:d"), "");
 }
 
 TEST(Races, EventRecordedTooEarly) {
   EXPECT_EQ(told(kTwoStreams + "event e\nrecord e s1\nlaunch p s1 w:d\nwait s2 e\nlaunch q s2 r:d"),
-            "event-wait-without-record definite 8<6 recorded-too-early");
+            "event-wait-without-record definite 8<6 event-recorded-too-early");
   EXPECT_EQ(told(kTwoStreams + "event e\nlaunch p s1 w:d\nrecord e s1\nwait s2 e\nlaunch q s2 r:d"), "");
 }
 
 TEST(Races, EventRecordedOnTheOtherStream) {
   EXPECT_EQ(told(kTwoStreams + "event e\nlaunch p s1 w:d\nrecord e s2\nwait s2 e\nlaunch q s2 r:d"),
-            "cross-stream-race definite 8<5 recorded-elsewhere");
+            "cross-stream-race definite 8<5 event-recorded-elsewhere");
 }
 
 TEST(Races, AThirdStreamWaits) {
@@ -61,7 +61,7 @@ TEST(Races, RecordAgainKeepsTheOldWait) {
 
 TEST(Races, HostSynchronisationOrders) {
   EXPECT_EQ(told(kTwoStreams + "launch p s1 w:d\nsync s2\nlaunch q s2 r:d"),
-            "cross-stream-race definite 6<4 other-stream-synced");
+            "cross-stream-race definite 6<4 other-stream-synchronised");
   EXPECT_EQ(told(kTwoStreams + "launch p s1 w:d\nsync s1\nlaunch q s2 r:d"), "");
   EXPECT_EQ(told(kTwoStreams + "launch p s1 w:d\ndevice\nlaunch q s2 r:d"), "");
   EXPECT_EQ(told(kTwoStreams + "event e\nlaunch p s1 w:d\nrecord e s1\nsyncevent e\nlaunch q s2 r:d"), "");
@@ -108,7 +108,7 @@ TEST(Races, BranchOrdersOnOnePath) {
   const std::string branch =
       kTwoStreams + "event e\nlaunch p s1 w:d\nrecord e s1\ngoto A B\nA:\nwait s2 e\nB:\nlaunch q s2 r:d";
   EXPECT_EQ(told(branch), "");
-  EXPECT_EQ(told_all(branch), "cross-stream-race maybe 11<5 some-paths");
+  EXPECT_EQ(told_all(branch), "cross-stream-race maybe 11<5 only-on-some-paths");
 }
 
 TEST(Races, BranchOrdersOnBothPaths) {
@@ -203,9 +203,9 @@ TEST(Races, LegacyStreamIsABarrier) {
 
 TEST(Races, NonBlockingStreamsTakeNoPart) {
   EXPECT_EQ(told("stream s1 nonblocking\nalloc d\nlaunch p s1 w:d\nlaunch q 0 r:d"),
-            "nonblocking-vs-default definite 4<3 non-blocking");
+            "nonblocking-vs-default definite 4<3 nonblocking-vs-legacy");
   EXPECT_EQ(told("stream s1 nonblocking\nalloc d\nlaunch p 0 w:d\nlaunch q s1 r:d"),
-            "nonblocking-vs-default definite 4<3 non-blocking");
+            "nonblocking-vs-default definite 4<3 nonblocking-vs-legacy");
   EXPECT_EQ(told("stream s1 nonblocking\nstream s2\nalloc d\nlaunch p s1 w:d\nlaunch x 0\nlaunch q s2 r:d"),
             "cross-stream-race definite 6<4");
 }
@@ -224,19 +224,19 @@ TEST(Races, PerThreadDefaultStream) {
 TEST(Races, SynchronisingTheLegacyStreamCoversBlockingStreams) {
   EXPECT_EQ(told("stream s1\nstream s2\nalloc d\nlaunch p s1 w:d\nsync 0\nlaunch q s2 r:d"), "");
   EXPECT_EQ(told(kTwoStreams + "launch p s1 w:d\nsync 0\nlaunch q s2 r:d"),
-            "cross-stream-race definite 6<4 other-stream-synced");
+            "cross-stream-race definite 6<4 other-stream-synchronised");
 }
 
 TEST(Races, SynchronousCopyAgainstANonBlockingStream) {
   EXPECT_EQ(told("stream s1 nonblocking\nalloc d\nalloc h pinned\nlaunch p s1 w:d\ncopy 0 h d d2h sync"),
-            "nonblocking-vs-default definite 5<4 non-blocking");
+            "nonblocking-vs-default definite 5<4 nonblocking-vs-legacy");
   EXPECT_EQ(told("stream s1\nalloc d\nalloc h pinned\nlaunch p s1 w:d\ncopy 0 h d d2h sync"), "");
   // Pinned memory has arrived when the call returns; pageable memory may still be on its way (R-CPY-01).
   EXPECT_EQ(told("stream s1 nonblocking\nalloc d\nalloc h pinned\ncopy 0 d h h2d sync\nlaunch p s1 r:d"), "");
   EXPECT_EQ(told("stream s1 nonblocking\nalloc d\nalloc h pageable\ncopy 0 d h h2d sync\nlaunch p s1 r:d"),
-            "nonblocking-vs-default definite 5<4 non-blocking R-CPY-01");
+            "nonblocking-vs-default definite 5<4 nonblocking-vs-legacy R-CPY-01");
   EXPECT_EQ(told("stream s1 nonblocking\nalloc d\nfill 0 d sync\nlaunch p s1 r:d"),
-            "nonblocking-vs-default definite 4<3 non-blocking R-CPY-50");
+            "nonblocking-vs-default definite 4<3 nonblocking-vs-legacy R-CPY-50");
 }
 
 TEST(Races, OwnedFieldsAreTwoStreams) {
@@ -282,15 +282,16 @@ TEST(Races, OneMissingEdgeIsToldOnce) {
 TEST(Races, GroupsHoldBack) {
   const std::string head =
       "stream s1 nonblocking\nstream s2 nonblocking\nevent e\nalloc d\nlaunch k s2 w:d\nrecord e s2\n";
-  EXPECT_EQ(told(head + "send s1 r:d\nwait s1 e"), "cross-stream-race definite 7<5 never-waited");
+  EXPECT_EQ(told(head + "send s1 r:d\nwait s1 e"), "cross-stream-race definite 7<5 event-not-waited-for");
   // The wait comes first, for nothing is enqueued before the group ends.
   EXPECT_EQ(told(head + "group\nsend s1 r:d\nwait s1 e\nendgroup"), "");
-  EXPECT_EQ(told(head + "group\nsend s1 r:d\nendgroup\nwait s1 e"), "cross-stream-race definite 8<5 never-waited");
+  EXPECT_EQ(told(head + "group\nsend s1 r:d\nendgroup\nwait s1 e"),
+            "cross-stream-race definite 8<5 event-not-waited-for");
   EXPECT_EQ(told(head + "group\ngroup\nsend s1 r:d\nendgroup\nwait s1 e\nendgroup"), "");
   // What is recorded inside of the group does not cover it.
   const std::string held = "stream s1 nonblocking\nstream s2 nonblocking\nevent e\nalloc d\ngroup\nsend s1 w:d\n";
   EXPECT_EQ(told(held + "record e s1\nendgroup\nwait s2 e\nlaunch k s2 r:d"),
-            "event-wait-without-record definite 10<6 recorded-too-early");
+            "event-wait-without-record definite 10<6 event-recorded-too-early");
   EXPECT_EQ(told(held + "endgroup\nrecord e s1\nwait s2 e\nlaunch k s2 r:d"), "");
   EXPECT_EQ(told(held + "launch k s2 r:d\nendgroup\n"), "cross-stream-race definite 6<7");
   // Two of one group, and groups that are open on some paths only.

@@ -387,34 +387,6 @@ class Reader {
   bool ended_ = false;
 };
 
-const char* name_of(Cause cause) {
-  switch (cause) {
-    case Cause::NoEdge:
-      return "no-edge";
-    case Cause::OnlyOnSomePaths:
-      return "some-paths";
-    case Cause::RecordedTooEarly:
-      return "recorded-too-early";
-    case Cause::NeverRecorded:
-      return "never-recorded";
-    case Cause::RecordedElsewhere:
-      return "recorded-elsewhere";
-    case Cause::WaitElsewhere:
-      return "wait-elsewhere";
-    case Cause::WaitAfter:
-      return "wait-after";
-    case Cause::OtherStreamSynced:
-      return "other-stream-synced";
-    case Cause::NonBlocking:
-      return "non-blocking";
-    case Cause::OtherIteration:
-      return "other-iteration";
-    case Cause::NeverWaited:
-      return "never-waited";
-  }
-  return "?";
-}
-
 std::string list(const Script& script, bool all) {
   const Verdict verdict = analyze(script.function, script.program);
   if (!verdict.gave_up.empty()) return "gave up: " + verdict.gave_up;
@@ -424,8 +396,9 @@ std::string list(const Script& script, bool all) {
     if (!result.empty()) result += "\n";
     result += std::string(id(h.check)) + " " + name(h.level) + " " + std::to_string(h.later.where.site.line);
     if (h.earlier) result += "<" + std::to_string(h.earlier->where.site.line);
-    if (h.cause != Cause::NoEdge) result += std::string(" ") + name_of(h.cause);
+    if (h.cause != Cause::NoEdge) result += std::string(" ") + name(h.cause);
     if (!h.rule.empty()) result += " " + h.rule;
+    if (h.which != CheckCase::Usual) result += std::string(" (") + name(h.which) + ")";
     if (!h.detail.empty()) result += " (" + h.detail + ")";
   }
   return result;

@@ -40,7 +40,7 @@ struct Script {
 };
 Script read(std::string_view text);
 
-/// What analyze() finds, one hazard on a line: "cross-stream-race definite 5<3 never-waited". told: the definite and
+/// What analyze() finds, one hazard on a line: "cross-stream-race definite 5<3 event-not-waited-for". told: the definite and
 /// latent ones of checks for correctness. told_all: all.
 std::string told(std::string_view text);
 std::string told(const Script& script);

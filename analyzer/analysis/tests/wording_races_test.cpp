@@ -183,7 +183,7 @@ TEST(Race, WaitIsInserted) {
   EXPECT_EQ(spoiled([](Hazard& h) { h.earlier->where.site.begin = h.later.where.site.statement + 1; }), "");
   EXPECT_EQ(spoiled([](Hazard& h) { h.event.name = "this->events_[1]"; }),
             "fix: before 20 cudaStreamWaitEvent(s2, this->events_[1], 0); {s2 this->events_[1]}\n");
-  EXPECT_EQ(spoiled([](Hazard& h) { h.later.stream.name = "the legacy default stream"; }),
+  EXPECT_EQ(spoiled([](Hazard& h) { h.later.stream = unnamed(UnnamedStream::Legacy); }),
             "fix: before 20 cudaStreamWaitEvent(cudaStreamLegacy, e0, 0); {e0}\n");
 }
 

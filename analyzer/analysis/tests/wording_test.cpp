@@ -98,7 +98,7 @@ TEST(Host, Frees) {
 
 TEST(Host, UseAfterFree) {
   Hazard hazard = race(Check::PrematureFree);
-  hazard.detail = "use after free";
+  hazard.which = CheckCase::UseAfterFree;
   hazard.earlier = deed(10, "cudaFreeAsync", ir::Mode::Write, stream("s1"));
   EXPECT_EQ(text(hazard),
             "20: kernel 'consume' on stream 's2' may read 'd_buf' after cudaFreeAsync on stream 's1' has freed it\n"
@@ -183,13 +183,13 @@ TEST(Handle, Capture) {
 
 TEST(Handle, Timing) {
   Hazard hazard = handle(Check::EventTimingMisuse, "cudaEventElapsedTime");
-  hazard.detail = "no timing";
+  hazard.which = CheckCase::NoTiming;
   EXPECT_EQ(message(hazard), "cudaEventElapsedTime of event 'e', which was created without timing, fails");
   EXPECT_TRUE(word(hazard).fixes.empty());
-  hazard.detail = "not recorded";
+  hazard.which = CheckCase::NotRecorded;
   EXPECT_EQ(message(hazard), "cudaEventElapsedTime of event 'e', which was never recorded, fails");
   EXPECT_TRUE(word(hazard).fixes.empty());
-  hazard.detail = "not complete";
+  hazard.which = CheckCase::NotComplete;
   hazard.earlier = deed(10, "cudaEventRecord", ir::Mode::Unknown, stream("s"));
   EXPECT_EQ(text(hazard),
             "20: cudaEventElapsedTime of event 'e', which may not be complete: nothing has waited for it\n"

@@ -79,6 +79,17 @@ TEST_F(Folder, PathsCountFromTheRepository) {
   EXPECT_NE(in("one", "a.cu"), in("three", "a.cu"));
 }
 
+/// Users have them in baselines and in the services that read SARIF: another value makes every finding a new one.
+TEST_F(Folder, FingerprintsAreThoseThatWereRecorded) {
+  fs::create_directories(path_ / ".git");
+  const std::string file = (path_ / "src" / "a.cu").string();
+  EXPECT_EQ(of(finding("'a' may read 16 bytes", file.c_str())), "b4ff5e78c60abaa5");
+  Finding other = finding("stream 's' waits for event 'e', which it recorded itself", file.c_str());
+  other.check = Check::SelfWait;
+  other.function = "Pipeline<float>::step(int, \u00fc)";
+  EXPECT_EQ(of(other), "e68ded5478f99d6a");
+}
+
 TEST_F(Folder, Baseline) {
   std::string error;
   EXPECT_EQ(read_baseline(write(R"({"version": 1, "fingerprints": ["a", "b#2"]})"), error),

@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Nothing is decided by the spelling of a word: meanings are enumerators, and their words stand in one table.
+
+    words_test.py ROOT
+
+Sources of report/, judge/, cli/ and analyzer/, tests left out, may compare text with a literal only in the files below:
+they read what others have written, in which nothing but text is. And nowhere else does a word of the tables with a hyphen
+stand: such a literal is a second spelling of it. The test tests itself first.
+"""
+import pathlib
+import re
+import sys
+import tempfile
+import unittest
+
+FOLDERS = ("report", "judge", "cli", "analyzer")
+TABLES = ("report/common/words.def", "cli/choices.def")
+ROOT = None
+
+# File or folder, and whose text it reads.
+READERS = {
+    "report/output_file.cpp": "the path - is stdout",
+    "report/source_root.cpp": "parts of paths",
+    "report/common/utf8.cpp": "characters of Unicode",
+    "judge/ptx/": "PTX and the sections of ELF files",
+    "judge/frames.cpp": "names of functions in call stacks",
+    "judge/symbolizer.cpp": "what the symbolizer prints",
+    "judge/signature.cpp": "names of types in C++",
+    "cli/main.cpp": "the command line",
+    "cli/command_line.cpp": "the command line",
+    "cli/options.cpp": "truth values in options",
+    "cli/session.cpp": "the paths stdout and stderr",
+    "cli/outputs.cpp": "the path - is stdout",
+    "cli/diff.cpp": "the path - is stdout",
+    "cli/findings_source.cpp": "the path - is stdin",
+    "cli/preload.cpp": "the magic of ELF, names of environment variables",
+    "cli/run.cpp": "extensions of files",
+    "cli/footprint_files.cpp": "names of folders",
+    "analyzer/ir/": "the text form of the IR, and the program's own expressions",
+    "analyzer/models/": "model files, and names of C++ types and functions",
+    "analyzer/lowering/": "names of C++ types, functions and parameters",
+    "analyzer/tidy/fingerprint.cpp": "parts of paths",
+    "analyzer/tidy/repairs.cpp": "the program's own expressions",
+    "analyzer/tidy/settings.cpp": "values of clang-tidy's options",
+    "analyzer/tidy/translation_unit.cpp": "extensions of files",
+    "analyzer/tool/": "the command line, compilers' flags, paths, and what clang-tidy calls its diagnostics",
+    "analyzer/analysis/event_protocols.cpp": "names in the IR",
+    "analyzer/analysis/inspect_handles.cpp": "the detail of an operation, which is text in the IR",
+    "analyzer/analysis/roles.cpp": "names in the IR",
+    "analyzer/analysis/value_compare.cpp": "the program's own expressions",
+    "analyzer/analysis/values.cpp": "the program's own expressions",
+    "analyzer/analysis/witness.cpp": "names in the IR",
+    "analyzer/analysis/wording_parts.cpp": "the program's own expressions",
+}
+
+TOKEN = re.compile(r"""//[^\n]*|/\*.*?\*/|R"(?P<delimiter>[^(\s]*)\(.*?\)(?P=delimiter)"|(?P<text>"(?:[^"\\\n]|\\.)*")"""
+                   r"""|'(?:[^'\\\n]|\\.)+'|(?P<op>[=!]=)|(?P<other>[^\s])""", re.DOTALL)
+
+
+def sources(root):
+    for folder in FOLDERS:
+        for path in sorted((root / folder).rglob("*")):
+            name = path.relative_to(root).as_posix()
+            if path.suffix in (".cpp", ".h") and not re.search(r"/(tests|testing|benchmarks|compat)/", name):
+                yield name, path.read_text()
+
+
+def tokens(text):
+    """(kind, text, line) of literals, of == and !=, and of all else; comments and raw literals are passed over."""
+    line, counted = 1, 0
+    for match in TOKEN.finditer(text):
+        line, counted = line + text.count("\n", counted, match.start()), match.start()
+        if match.lastgroup in ("text", "op", "other"):
+            yield match.lastgroup, match.group(), line
+
+
+def comparisons(text):
+    """Line and literal of each comparison with a literal."""
+    known = list(tokens(text))
+    for before, here, after in zip(known, known[1:], known[2:]):
+        if here[0] != "op":
+            continue
+        for side in (before, after):
+            if side[0] == "text":
+                yield here[2], side[1]
+
+
+def words(root):
+    found = set()
+    for table in TABLES:
+        found.update(re.findall(r'^SS_WORD\(\w+, "([^"]+)"\)', (root / table).read_text(), re.MULTILINE))
+    return found
+
+
+def faults(root):
+    spelled = {f'"{word}"' for word in words(root) if "-" in word}
+    found = []
+    for name, text in sources(root):
+        if name.startswith(tuple(READERS)):
+            continue
+        found += [f"{name}:{line}: compares with {literal}" for line, literal in comparisons(text)]
+        found += [f"{name}:{line}: {literal} is a word of the tables" for kind, literal, line in tokens(text)
+                  if kind == "text" and literal in spelled]
+    return found
+
+
+class WordsTest(unittest.TestCase):
+    def test_faults_are_found(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            for table in TABLES:
+                (root / table).parent.mkdir(parents=True, exist_ok=True)
+                (root / table).write_text((ROOT / table).read_text())
+            (root / "judge/ptx").mkdir(parents=True)
+            (root / "judge/ptx/word.cpp").write_text('bool wide(Text t) { return t == "wide"; }\n')
+            (root / "judge/right.cpp").write_text('// a == "word"\nauto s = "==" + text(x == Verdict::Needed);\n')
+            self.assertEqual(faults(root), [])
+            (root / "judge/wrong.cpp").write_text('int a = verdict == "needed";\nint b = "x" != kind;\nf("other-device");\n')
+            self.assertEqual(faults(root), ['judge/wrong.cpp:1: compares with "needed"', 'judge/wrong.cpp:2: compares with "x"',
+                                            'judge/wrong.cpp:3: "other-device" is a word of the tables'])
+
+    def test_nothing_is_decided_by_spelling(self):
+        self.assertGreater(sum(1 for _, text in sources(ROOT) for _ in comparisons(text)), 100, "the reading is broken")
+        self.assertEqual(faults(ROOT), [])
+
+    def test_every_reader_still_compares(self):
+        for prefix in READERS:
+            with self.subTest(prefix):
+                self.assertTrue(any(name.startswith(prefix) and list(comparisons(text)) for name, text in sources(ROOT)))
+
+
+if __name__ == "__main__":
+    ROOT = pathlib.Path(sys.argv.pop(1)).resolve()
+    unittest.main()
