@@ -11,21 +11,20 @@
 namespace streamsan::judge {
 namespace {
 
-using report::Hazard;
 using report::Severity;
 
-Hazard hazard_of(MisuseKind kind) {
+report::Hazard hazard_of(MisuseKind kind) {
   switch (kind) {
     case MisuseKind::NeverRecorded:
-      return Hazard::EventNeverRecorded;
+      return report::Hazard::EventNeverRecorded;
     case MisuseKind::WaitedTooEarly:
-      return Hazard::EventWaitedTooEarly;
+      return report::Hazard::EventWaitedTooEarly;
     case MisuseKind::RecordLost:
-      return Hazard::EventRecordLost;
+      return report::Hazard::EventRecordLost;
     case MisuseKind::RecordedTooEarly:
-      return Hazard::EventRecordedTooEarly;
+      return report::Hazard::EventRecordedTooEarly;
   }
-  return Hazard::EventNeverRecorded;
+  return report::Hazard::EventNeverRecorded;
 }
 
 std::string op(const EventUse& use) {
