@@ -35,7 +35,7 @@ namespace streamsan::analyzer::host {
 
 namespace {
 
-/// Everybody who lowers one function.
+/// Everybody who lowers one function. The parts all differ in type: in a wrong order they do not compile.
 struct Collaborators {
   Collaborators(Unit& unit, const clang::FunctionDecl& definition)
       : scan(definition),
