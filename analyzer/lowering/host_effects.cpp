@@ -5,10 +5,18 @@
 // Positions are those of the model, in the function as it is called. A stream that was not written is the default
 // stream, and where the function has a place for one the op says so. A handle that is the literal 0 is the default
 // stream too. A kind of copy that is no constant leaves both sides unknown.
+#include "analyzer/lowering/host_effects.h"
+
+#include "analyzer/lowering/host_arguments.h"
+#include "analyzer/lowering/host_builder.h"
+#include "analyzer/lowering/host_expressions.h"
+#include "analyzer/lowering/host_launches.h"
+#include "analyzer/lowering/host_numbers.h"
+#include "analyzer/lowering/host_parts.h"
+#include "analyzer/lowering/host_unit.h"
+#include "analyzer/lowering/host_values.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/ExprCXX.h"
-
-#include "analyzer/lowering/host_body.h"
 
 namespace streamsan::analyzer::host {
 
@@ -16,7 +24,6 @@ using api::EffectKind;
 using ir::Operand;
 using ir::OpKind;
 using ir::TypeKind;
-using ordering::MemoryKind;
 using ordering::StreamKind;
 
 namespace {
@@ -44,11 +51,19 @@ const char* direction(std::int64_t copy_kind) {
 
 }  // namespace
 
-void Body::set_memory_sides(const Call& call, ir::Op& op) {
+Effects::Effects(const Parts& parts)
+    : unit_(parts.unit),
+      out_(parts.out),
+      numbers_(parts.numbers),
+      values_(parts.values),
+      arguments_(parts.arguments),
+      launches_(parts.launches) {}
+
+void Effects::set_sides(const Call& call, ir::Op& op) {
   const api::Effect& effect = call.model->effect;
   std::optional<std::int64_t> copy_kind;
   if (call.model->kind_argument >= 0) {
-    copy_kind = constant(argument(call, call.model->kind_argument));
+    copy_kind = constant(call.argument(call.model->kind_argument), unit_.context);
   } else if (effect.direction == api::Direction::HostToDevice) {
     copy_kind = kHostToDevice;
   } else if (effect.direction == api::Direction::DeviceToHost) {
@@ -57,7 +72,7 @@ void Body::set_memory_sides(const Call& call, ir::Op& op) {
     copy_kind = kDeviceToDevice;
   }
   if (!copy_kind) return;
-  ir::Site& site = function_.sites[static_cast<std::size_t>(call.site)];
+  ir::Site& site = out_.site_of(call.site);
   site.text = call.model->name + direction(*copy_kind);
   if (*copy_kind < kHostToHost || *copy_kind > kDeviceToDevice) return;
   for (ir::Access& access : op.accesses) {
@@ -67,106 +82,103 @@ void Body::set_memory_sides(const Call& call, ir::Op& op) {
   }
 }
 
-void Body::apply_enqueue(const Call& call, ir::Work work) {
+void Effects::apply_enqueue(const Call& call, ir::Work work) {
   const api::Effect& effect = call.model->effect;
   ir::Op op = start(OpKind::Enqueue, call);
   op.work = work;
   op.form = effect.form == api::CallForm::Synchronous ? ir::Form::Synchronous : ir::Form::Asynchronous;
-  op.stream = stream_of(call, &op);
-  add_roles(call, op, 0);
+  op.stream = arguments_.stream_of(call, &op);
+  arguments_.add_roles(call, op, 0);
   if (work == ir::Work::Copy) {
-    set_memory_sides(call, op);
+    set_sides(call, op);
     if (effect.kind != EffectKind::Copy && call.model->roles.empty() && effect.direction != api::Direction::Array)
       op.accesses.push_back({.memory = unknown(), .mode = ir::Mode::Unknown});
-    if (call.model->name.find("Symbol") != std::string::npos && op.accesses.size() == 2) {
-      // (symbol, src, count, offset, kind) and (dst, symbol, count, offset, kind)
-      ir::Access& symbol = op.accesses[call.model->name.find("FromSymbol") == std::string::npos ? 0 : 1];
-      if (const clang::Expr* offset = argument(call, 3))
-        symbol.memory = moved(symbol.memory, stepped(expr(offset), unit_.context.CharTy));
+    if (call.model->symbol_argument >= 0 && op.accesses.size() == 2) {
+      ir::Access& symbol = op.accesses[call.model->symbol_argument == effect.dst ? 0 : 1];
+      if (const clang::Expr* offset = call.argument(call.model->offset_argument))
+        symbol.memory = numbers_.moved(symbol.memory, numbers_.stepped(values_.expr(offset), unit_.context.CharTy));
       symbol.on_host = false;
     }
-
   } else if (work == ir::Work::HostFunction) {
     // The data that the function is given: it reads it when it runs.
     for (std::size_t i = 2; i < call.arguments.size(); ++i)
-      if (kind(call.arguments[i]->getType()) == TypeKind::Pointer) {
-        op.accesses.push_back({.memory = memory(call.arguments[i]), .mode = ir::Mode::Read, .on_host = true});
+      if (out_.kind(call.arguments[i]->getType()) == TypeKind::Pointer) {
+        op.accesses.push_back({.memory = values_.memory(call.arguments[i]), .mode = ir::Mode::Read, .on_host = true});
         break;
       }
   } else if (work == ir::Work::GraphLaunch) {
     op.accesses.push_back({.memory = unknown(), .mode = ir::Mode::Unknown});
   }
-  emit(std::move(op));
+  out_.emit(std::move(op));
 }
 
-void Body::make_handle(const Call& call, OpKind kind) {
+void Effects::make_handle(const Call& call, OpKind kind) {
   const Model& model = *call.model;
   ir::Op op = start(kind, call);
-  op.target = target_at(call, model.effect.object);
-  const clang::Expr* written = argument(call, model.effect.flags);
-  const std::optional<std::int64_t> flags = written == nullptr ? std::nullopt : constant(written);
+  op.target = arguments_.target_at(call, model.effect.object);
+  const clang::Expr* written = call.argument(model.effect.flags);
+  const std::optional<std::int64_t> flags = written == nullptr ? std::nullopt : constant(written, unit_.context);
   if (kind == OpKind::CreateStream) {
     op.stream_kind = model.stream_kind;
     if (flags) op.stream_kind = (*flags & kStreamNonBlocking) != 0 ? StreamKind::NonBlocking : StreamKind::Blocking;
   } else {
     op.timing = model.timing;
     if (flags) op.timing = (*flags & kEventDisableTiming) == 0;
-    if (model.foreign) op.kind = OpKind::Fresh;
   }
-  if (op.target != ir::kNoPlace) emit(std::move(op));
+  if (op.target != ir::kNoPlace) out_.emit(std::move(op));
 }
 
-void Body::apply_allocation(const Call& call) {
+void Effects::apply_allocation(const Call& call) {
   const Model& model = *call.model;
   ir::Op op = start(OpKind::Allocate, call);
   op.memory = model.memory;
   op.tensor = model.caching;
-  if (model.effect.kind == EffectKind::AllocAsync) op.stream = stream_of(call, &op);
+  if (model.effect.kind == EffectKind::AllocAsync) op.stream = arguments_.stream_of(call, &op);
   if (model.effect.kind == EffectKind::Register) {
-    op.source = memory(argument(call, model.effect.object));
+    op.source = values_.memory(call.argument(model.effect.object));
   } else {
-    op.target = target_at(call, model.effect.object);
+    op.target = arguments_.target_at(call, model.effect.object);
     if (op.target == ir::kNoPlace) return;
-    if (kind(op.target) != TypeKind::Pointer) return emit_fresh(op.target, call.site);
+    if (out_.kind(op.target) != TypeKind::Pointer) return out_.emit_fresh(op.target, call.site);
   }
-  emit(std::move(op));
+  out_.emit(std::move(op));
 }
 
-void Body::apply_free(const Call& call) {
+void Effects::apply_free(const Call& call) {
   const Model& model = *call.model;
   ir::Op op = start(OpKind::Free, call);
   op.memory = model.memory;
   op.tensor = model.caching;
-  const clang::Expr* given = argument(call, model.effect.object);
+  const clang::Expr* given = call.argument(model.effect.object);
   if (given == nullptr) return;
-  op.source = memory(given);
-  if (model.effect.kind == EffectKind::FreeAsync) op.stream = stream_of(call, &op);
-  if (op.source.kind != Operand::Kind::Null) emit(std::move(op));
+  op.source = values_.memory(given);
+  if (model.effect.kind == EffectKind::FreeAsync) op.stream = arguments_.stream_of(call, &op);
+  if (op.source.kind != Operand::Kind::Null) out_.emit(std::move(op));
 }
 
-void Body::apply_event(const Call& call) {
+void Effects::apply_event(const Call& call) {
   const Model& model = *call.model;
   const api::Effect& effect = model.effect;
-  const auto event = [&](int position) { return operand_at(call, position); };
+  const auto event = [&](int position) { return arguments_.operand_at(call, position); };
   ir::Op op = start(OpKind::Record, call);
   switch (effect.kind) {
     case EffectKind::EventRecord:
       if (effect.event == kResult || call.expression->getStmtClass() == clang::Stmt::CXXConstructExprClass) {
         ir::Op made = start(OpKind::CreateEvent, call);
-        made.target = target_at(call, effect.event);
-        if (made.target != ir::kNoPlace) emit(std::move(made));
+        made.target = arguments_.target_at(call, effect.event);
+        if (made.target != ir::kNoPlace) out_.emit(std::move(made));
       }
       op.event = event(effect.event);
-      op.stream = stream_of(call, &op);
+      op.stream = arguments_.stream_of(call, &op);
       break;
     case EffectKind::EventWait:
       op.kind = OpKind::Wait;
       op.event = event(effect.event);
-      op.stream = stream_of(call, &op);
+      op.stream = arguments_.stream_of(call, &op);
       break;
     case EffectKind::SyncStream:
       op.kind = OpKind::SyncStream;
-      op.stream = stream_of(call, &op);
+      op.stream = arguments_.stream_of(call, &op);
       break;
     case EffectKind::SyncEvent:
       op.kind = OpKind::SyncEvent;
@@ -174,7 +186,7 @@ void Body::apply_event(const Call& call) {
       break;
     case EffectKind::QueryStream:
       op.kind = OpKind::QueryStream;
-      op.stream = stream_of(call, &op);
+      op.stream = arguments_.stream_of(call, &op);
       break;
     case EffectKind::QueryEvent:
       op.kind = OpKind::QueryEvent;
@@ -184,16 +196,38 @@ void Body::apply_event(const Call& call) {
       op.kind = OpKind::SyncDevice;
       break;
   }
-  emit(std::move(op));
+  out_.emit(std::move(op));
 }
 
-void Body::apply_effect(const Call& call) {
+void Effects::apply_capture(const Call& call) {
+  const api::Effect& effect = call.model->effect;
+  ir::Op op = start(effect.kind == EffectKind::CaptureBegin ? OpKind::CaptureBegin : OpKind::CaptureEnd, call);
+  op.stream = arguments_.stream_of(call, &op);
+  if (op.stream.kind == Operand::Kind::None) op.stream = arguments_.operand_at(call, effect.stream);
+  // The mode follows the stream. A relaxed capture refuses nothing that the thread does outside of it.
+  if (effect.kind == EffectKind::CaptureBegin) {
+    const clang::Expr* written = call.argument(effect.stream + 1);
+    if (written != nullptr && constant(written, unit_.context).value_or(kCaptureRelaxed) == kCaptureRelaxed)
+      op.detail = "relaxed";
+  }
+  out_.emit(std::move(op));
+  if (effect.kind == EffectKind::CaptureEnd && effect.object >= 0)
+    out_.emit_fresh(arguments_.target_at(call, effect.object), call.site);
+}
+
+void Effects::hand_over_events(const Call& call) {
+  for (const clang::Expr* given : call.arguments)
+    if (out_.kind(given->getType()) == TypeKind::Event)
+      out_.emit({.kind = OpKind::Escape, .site = call.site, .source = values_.operand(given)});
+}
+
+void Effects::apply(const Call& call) {
   const Model& model = *call.model;
   const api::Effect& effect = model.effect;
   switch (effect.kind) {
     case EffectKind::Launch:
     case EffectKind::LaunchConfig:
-      return apply_launch(call);
+      return launches_.apply(call);
     case EffectKind::Copy:
     case EffectKind::Copy2D:
     case EffectKind::Copy3D:
@@ -224,13 +258,13 @@ void Body::apply_effect(const Call& call) {
       return make_handle(call, OpKind::CreateStream);
     case EffectKind::EventCreate:
       // An event of another process: recorded there.
-      if (model.name.find("IpcOpen") != std::string::npos) return emit_fresh(target_at(call, effect.object), call.site);
+      if (effect.imported) return out_.emit_fresh(arguments_.target_at(call, effect.object), call.site);
       return make_handle(call, OpKind::CreateEvent);
     case EffectKind::StreamDestroy:
     case EffectKind::EventDestroy: {
       ir::Op op = start(OpKind::DestroyHandle, call);
-      op.source = operand_at(call, effect.object);
-      if (op.source.kind == Operand::Kind::Value) emit(std::move(op));
+      op.source = arguments_.operand_at(call, effect.object);
+      if (op.source.kind == Operand::Kind::Value) out_.emit(std::move(op));
       return;
     }
     case EffectKind::EventRecord:
@@ -243,36 +277,24 @@ void Body::apply_effect(const Call& call) {
       return apply_event(call);
     case EffectKind::StreamJoinsAll: {
       ir::Op op = start(OpKind::Wait, call);
-      op.stream = stream_of(call, &op);
+      op.stream = arguments_.stream_of(call, &op);
       op.event = unknown();
-      emit(std::move(op));
+      out_.emit(std::move(op));
       return;
     }
     case EffectKind::CaptureBegin:
-    case EffectKind::CaptureEnd: {
-      ir::Op op = start(effect.kind == EffectKind::CaptureBegin ? OpKind::CaptureBegin : OpKind::CaptureEnd, call);
-      op.stream = stream_of(call, &op);
-      if (op.stream.kind == Operand::Kind::None) op.stream = operand_at(call, effect.stream);
-      // The mode follows the stream. A relaxed capture refuses nothing that the thread does outside of it.
-      if (effect.kind == EffectKind::CaptureBegin) {
-        const clang::Expr* written = argument(call, effect.stream + 1);
-        if (written != nullptr && constant(written).value_or(kCaptureRelaxed) == kCaptureRelaxed) op.detail = "relaxed";
-      }
-      emit(std::move(op));
-      if (effect.kind == EffectKind::CaptureEnd && effect.object >= 0)
-        emit_fresh(target_at(call, effect.object), call.site);
-      return;
-    }
+    case EffectKind::CaptureEnd:
+      return apply_capture(call);
     case EffectKind::Import:
     case EffectKind::GlobalLookup:
     case EffectKind::GraphInstantiate:
-      return emit_fresh(target_at(call, effect.object), call.site);
+      return out_.emit_fresh(arguments_.target_at(call, effect.object), call.site);
     case EffectKind::ContextDestroy:
-      emit(start(OpKind::MaySync, call));
+      out_.emit(start(OpKind::MaySync, call));
       return;
     case EffectKind::Later:
-      hand_over_events(call);
-      if (effect.hides_order) emit(start(OpKind::MaySync, call));
+      if (effect.exports_event) hand_over_events(call);
+      if (effect.hides_order) out_.emit(start(OpKind::MaySync, call));
       return;
     case EffectKind::Pass:
     case EffectKind::Lookup:

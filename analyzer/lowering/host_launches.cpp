@@ -9,8 +9,15 @@
 //
 // cudaLaunchKernel() and its kin are given pointers to the arguments. An array of them that is a local variable with an
 // initialiser, the only way in which it is written by hand, is looked through; another is unknown.
-#include "analyzer/lowering/host_body.h"
+#include "analyzer/lowering/host_launches.h"
 
+#include "analyzer/lowering/host_arguments.h"
+#include "analyzer/lowering/host_builder.h"
+#include "analyzer/lowering/host_expressions.h"
+#include "analyzer/lowering/host_parts.h"
+#include "analyzer/lowering/host_places.h"
+#include "analyzer/lowering/host_unit.h"
+#include "analyzer/lowering/host_values.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/Attr.h"
 #include "clang/AST/DeclCXX.h"
@@ -20,7 +27,6 @@ namespace streamsan::analyzer::host {
 
 using ir::Operand;
 using ir::OpKind;
-using ir::Place;
 using ir::TypeKind;
 
 namespace {
@@ -38,106 +44,8 @@ ir::Mode mode_of(const PointerEffect& effect) {
 
 bool touches(const PointerEffect& effect) { return effect.reads || effect.writes || effect.atomics || effect.unknown; }
 
-}  // namespace
-
-void Body::kernel_accesses(ir::Op& op, const clang::FunctionDecl* kernel,
-                           llvm::ArrayRef<const clang::Expr*> arguments) {
-  const std::vector<ParameterEffect>* effects = kernel == nullptr ? nullptr : &unit_.kernels.of(*kernel);
-  // Made of constants and variables alone. Another number may differ where all the variables in it are equal.
-  const auto followed = [this](const auto& self, const clang::Expr* expression) -> bool {
-    if (constant(expression)) return true;
-    const clang::Expr* at = strip(expression);
-    if (const auto* binary = llvm::dyn_cast<clang::BinaryOperator>(at))
-      return self(self, binary->getLHS()) && self(self, binary->getRHS());
-    if (const auto* choice = llvm::dyn_cast<clang::ConditionalOperator>(at))
-      return self(self, choice->getCond()) && self(self, choice->getTrueExpr()) && self(self, choice->getFalseExpr());
-    if (const auto* unary = llvm::dyn_cast<clang::UnaryOperator>(at); unary != nullptr && unary->isArithmeticOp())
-      return self(self, unary->getSubExpr());
-    return !scalar(at).uses.empty();
-  };
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const clang::Expr* given = arguments[i];
-    const clang::QualType type = given->getType();
-    const TypeKind of = kind(type);
-    const ParameterEffect* effect = effects != nullptr && i < effects->size() ? &(*effects)[i] : nullptr;
-    if (of == TypeKind::Pointer || type->isArrayType() || kind(strip(given)->getType()) == TypeKind::Pointer) {
-      if (effect != nullptr && !touches(*effect)) continue;
-      const Operand memory = this->memory(given);
-      if (memory.kind == Operand::Kind::Null) continue;
-      op.accesses.push_back(access(memory, effect == nullptr ? ir::Mode::Unknown : mode_of(*effect)));
-    } else if (of == TypeKind::Object) {
-      if (effect != nullptr && effect->members) pass_struct(op, *effect, *given);
-    } else if (!type->isFloatingType()) {
-      ir::Expr number = scalar(given);
-      if (!followed(followed, given)) number.uses.clear();
-      op.arguments.push_back({.kind = Operand::Kind::None, .offset = function_.add(std::move(number))});
-    }
-  }
-}
-
-void Body::pass_struct(ir::Op& op, const ParameterEffect& effect, const clang::Expr& argument) {
-  const ir::PlaceId object = place(&argument);
-  const clang::CXXRecordDecl* record = Symbols::record(argument.getType());
-  if (object == ir::kNoPlace || record == nullptr || effect.by_member.empty()) {
-    if (touches(effect)) op.accesses.push_back({.memory = unknown(), .mode = ir::Mode::Unknown});
-    return;
-  }
-  for (const auto& [path, member_effect] : effect.by_member) {
-    ir::PlaceId at = object;
-    const clang::CXXRecordDecl* in = record;
-    llvm::SmallVector<llvm::StringRef, 4> steps;
-    llvm::StringRef(path).split(steps, '.');
-    for (const llvm::StringRef step : steps) {
-      ir::PlaceId next = ir::kNoPlace;
-      if (in != nullptr && in->isLambda()) {
-        llvm::DenseMap<const clang::ValueDecl*, clang::FieldDecl*> fields;
-        clang::FieldDecl* self = nullptr;
-        in->getCaptureFields(fields, self);
-        for (const auto& [variable, capture] : fields)
-          if (variable->getName() == step) {
-            next = closure_field(at, *variable, capture->getType()->isReferenceType());
-            in = Symbols::record(capture->getType());
-            break;
-          }
-      } else if (in != nullptr) {
-        for (const clang::FieldDecl* candidate : in->fields())
-          if (candidate->getName() == step) {
-            next = member(at, *candidate);
-            in = Symbols::record(candidate->getType());
-            break;
-          }
-      }
-      at = next;
-      if (at == ir::kNoPlace) break;
-    }
-    const bool pointer = kind(at) == TypeKind::Pointer;
-    op.accesses.push_back(
-        {.memory = pointer ? value(at) : unknown(), .mode = pointer ? mode_of(member_effect) : ir::Mode::Unknown});
-  }
-}
-
-void Body::launch(const clang::CUDAKernelCallExpr& launch) {
-  const clang::FunctionDecl* kernel = launch.getDirectCallee();
-  Call call;
-  call.expression = &launch;
-  call.site = site(launch, "kernel '" + kernel_name(kernel) + "'");
-  ir::Op op{.kind = OpKind::Enqueue, .site = call.site, .work = ir::Work::Kernel, .name = kernel_name(kernel)};
-  unit_.sites.add_stream_slot(function_.sites[static_cast<std::size_t>(call.site)], launch);
-  const clang::CallExpr* config = launch.getConfig();
-  if (config == nullptr || config->getNumArgs() < 4) {
-    op.stream = unknown();
-  } else if (llvm::isa<clang::CXXDefaultArgExpr>(config->getArg(3))) {
-    op.stream = {.kind = Operand::Kind::DefaultStream};
-    op.implicit_stream = true;
-  } else {
-    op.stream = stream(config->getArg(3));
-  }
-  llvm::SmallVector<const clang::Expr*, 8> arguments(launch.arg_begin(), launch.arg_end());
-  kernel_accesses(op, kernel, arguments);
-  emit(std::move(op));
-}
-
-const clang::FunctionDecl* Body::kernel_of(const clang::Expr* pointer) const {
+/// The kernel that a pointer to a function names.
+const clang::FunctionDecl* kernel_of(const clang::Expr* pointer) {
   if (pointer == nullptr) return nullptr;
   const clang::Expr* at = strip(pointer);
   if (const auto* unary = llvm::dyn_cast<clang::UnaryOperator>(at); unary && unary->getOpcode() == clang::UO_AddrOf)
@@ -147,7 +55,8 @@ const clang::FunctionDecl* Body::kernel_of(const clang::Expr* pointer) const {
   return kernel != nullptr && kernel->hasAttr<clang::CUDAGlobalAttr>() ? kernel : nullptr;
 }
 
-const clang::InitListExpr* Body::argument_array(const clang::Expr* array) const {
+/// `void* array[] = {&a, &b}`
+const clang::InitListExpr* argument_array(const clang::Expr* array) {
   if (array == nullptr) return nullptr;
   const auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(strip(array));
   const auto* variable = reference == nullptr ? nullptr : llvm::dyn_cast<clang::VarDecl>(reference->getDecl());
@@ -156,15 +65,109 @@ const clang::InitListExpr* Body::argument_array(const clang::Expr* array) const 
   return list != nullptr && variable->getType()->isArrayType() ? list : nullptr;
 }
 
-void Body::apply_launch(const Call& call) {
+}  // namespace
+
+Launches::Launches(const Parts& parts)
+    : unit_(parts.unit), out_(parts.out), places_(parts.places), values_(parts.values), arguments_(parts.arguments) {}
+
+bool Launches::followed(const clang::Expr* number) {
+  if (constant(number, unit_.context)) return true;
+  const clang::Expr* at = strip(number);
+  if (const auto* binary = llvm::dyn_cast<clang::BinaryOperator>(at))
+    return followed(binary->getLHS()) && followed(binary->getRHS());
+  if (const auto* choice = llvm::dyn_cast<clang::ConditionalOperator>(at))
+    return followed(choice->getCond()) && followed(choice->getTrueExpr()) && followed(choice->getFalseExpr());
+  if (const auto* unary = llvm::dyn_cast<clang::UnaryOperator>(at); unary != nullptr && unary->isArithmeticOp())
+    return followed(unary->getSubExpr());
+  return !values_.scalar(at).uses.empty();
+}
+
+void Launches::kernel_accesses(ir::Op& op, const clang::FunctionDecl* kernel,
+                               llvm::ArrayRef<const clang::Expr*> arguments) {
+  const std::vector<ParameterEffect>* effects = kernel == nullptr ? nullptr : &unit_.kernels.of(*kernel);
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const clang::Expr* given = arguments[i];
+    const clang::QualType type = given->getType();
+    const TypeKind of = out_.kind(type);
+    const ParameterEffect* effect = effects != nullptr && i < effects->size() ? &(*effects)[i] : nullptr;
+    if (of == TypeKind::Pointer || type->isArrayType() || out_.kind(strip(given)->getType()) == TypeKind::Pointer) {
+      if (effect != nullptr && !touches(*effect)) continue;
+      const Operand memory = values_.memory(given);
+      if (memory.kind == Operand::Kind::Null) continue;
+      op.accesses.push_back(values_.access(memory, effect == nullptr ? ir::Mode::Unknown : mode_of(*effect)));
+    } else if (of == TypeKind::Object) {
+      if (effect != nullptr && effect->members) pass_struct(op, *effect, *given);
+    } else if (!type->isFloatingType()) {
+      ir::Expr number = values_.scalar(given);
+      if (!followed(given)) number.uses.clear();
+      op.arguments.push_back({.kind = Operand::Kind::None, .offset = out_.add(std::move(number))});
+    }
+  }
+}
+
+Launches::Part Launches::member_named(const Part& of, llvm::StringRef name) {
+  if (of.record != nullptr && of.record->isLambda()) {
+    llvm::DenseMap<const clang::ValueDecl*, clang::FieldDecl*> captures;
+    clang::FieldDecl* self = nullptr;
+    of.record->getCaptureFields(captures, self);
+    for (const auto& [variable, field] : captures)
+      if (variable->getName() == name)
+        return {places_.closure_field(of.place, *variable, field->getType()->isReferenceType()),
+                Symbols::record(field->getType())};
+  } else if (of.record != nullptr) {
+    for (const clang::FieldDecl* field : of.record->fields())
+      if (field->getName() == name) return {places_.member(of.place, *field), Symbols::record(field->getType())};
+  }
+  return {};
+}
+
+void Launches::pass_struct(ir::Op& op, const ParameterEffect& effect, const clang::Expr& argument) {
+  const ir::PlaceId object = places_.place(&argument);
+  const clang::CXXRecordDecl* record = Symbols::record(argument.getType());
+  if (object == ir::kNoPlace || record == nullptr || effect.by_member.empty()) {
+    if (touches(effect)) op.accesses.push_back({.memory = unknown(), .mode = ir::Mode::Unknown});
+    return;
+  }
+  for (const auto& [path, member_effect] : effect.by_member) {
+    Part part{object, record};
+    llvm::SmallVector<llvm::StringRef, 4> steps;
+    llvm::StringRef(path).split(steps, '.');
+    for (const llvm::StringRef step : steps)
+      if (part.place != ir::kNoPlace) part = member_named(part, step);
+    const bool pointer = out_.kind(part.place) == TypeKind::Pointer;
+    op.accesses.push_back({.memory = pointer ? value(part.place) : unknown(),
+                           .mode = pointer ? mode_of(member_effect) : ir::Mode::Unknown});
+  }
+}
+
+void Launches::launch(const clang::CUDAKernelCallExpr& launch) {
+  const clang::FunctionDecl* kernel = launch.getDirectCallee();
+  const ir::SiteId site = out_.site(launch, "kernel '" + kernel_name(kernel) + "'");
+  ir::Op op{.kind = OpKind::Enqueue, .site = site, .work = ir::Work::Kernel, .name = kernel_name(kernel)};
+  unit_.sites.add_stream_slot(out_.site_of(site), launch);
+  const clang::CallExpr* config = launch.getConfig();
+  if (config == nullptr || config->getNumArgs() < 4) {
+    op.stream = unknown();
+  } else if (llvm::isa<clang::CXXDefaultArgExpr>(config->getArg(3))) {
+    op.stream = {.kind = Operand::Kind::DefaultStream};
+    op.implicit_stream = true;
+  } else {
+    op.stream = values_.stream(config->getArg(3));
+  }
+  llvm::SmallVector<const clang::Expr*, 8> arguments(launch.arg_begin(), launch.arg_end());
+  kernel_accesses(op, kernel, arguments);
+  out_.emit(std::move(op));
+}
+
+void Launches::apply(const Call& call) {
   const Model& model = *call.model;
-  const clang::FunctionDecl* kernel = kernel_of(argument(call, model.effect.object));
+  const clang::FunctionDecl* kernel = kernel_of(call.argument(model.effect.object));
   ir::Op op = start(OpKind::Enqueue, call);
   op.work = ir::Work::Kernel;
-  op.stream = stream_of(call, &op);
+  op.stream = arguments_.stream_of(call, &op);
   if (kernel != nullptr) {
     op.name = kernel->getNameAsString();
-    function_.sites[static_cast<std::size_t>(call.site)].text = "kernel '" + op.name + "'";
+    out_.site_of(call.site).text = "kernel '" + op.name + "'";
   }
   llvm::SmallVector<const clang::Expr*, 8> arguments;
   bool known = false;
@@ -172,7 +175,7 @@ void Body::apply_launch(const Call& call) {
     known = true;
     for (std::size_t i = static_cast<std::size_t>(model.first_kernel_argument); i < call.arguments.size(); ++i)
       arguments.push_back(call.arguments[i]);
-  } else if (const clang::InitListExpr* array = argument_array(argument(call, model.effect.params))) {
+  } else if (const clang::InitListExpr* array = argument_array(call.argument(model.effect.params))) {
     known = true;
     for (const clang::Expr* given : array->inits()) {
       const auto* unary = llvm::dyn_cast<clang::UnaryOperator>(strip(given));
@@ -188,7 +191,7 @@ void Body::apply_launch(const Call& call) {
   } else if (model.effect.params >= 0) {
     op.accesses.push_back({.memory = unknown(), .mode = ir::Mode::Unknown});
   }
-  emit(std::move(op));
+  out_.emit(std::move(op));
 }
 
 }  // namespace streamsan::analyzer::host

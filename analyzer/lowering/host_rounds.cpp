@@ -1,27 +1,60 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What an access in a loop of the host touches in all the rounds together.
+// Loops in which only the host works.
 //
-// It begins where the first round touches, if the offset grows with what the loop counts, and if the head of the `for`
-// says what that starts at and how it is stepped: nothing else in the loop may write it, nor what it starts at. It ends
-// where the last round touches if every element between is touched, too: the counter is stepped by one, that is as far
-// as the access is long, and nothing but the head ends the loop. A loop that goes backwards begins where it ends, so
-// this has to be known of it in any case. Of all others only the memory is known, and not where in it.
+// Nothing is enqueued while such a loop runs, so its rounds need not be told apart: `for (i = a; i < b; ++i) h[i] = 0;`
+// is one access that begins at `h + a` and is as long as `b - a` elements. The innermost loop comes first.
+//
+// This holds of an access that every round reaches, if the round begins. One under a condition, that of a loop around
+// it too, or behind a way out of the loop, may be meant for other rounds than those that meet a copy. An inner loop is
+// taken to have a round, like every loop, if what it counts from and to is the same in all rounds of the outer one. A
+// function that is called is taken to do what it does if nothing in it branches.
+//
+// The access begins where the first round touches, if the offset grows with what the loop counts (host_counting.cpp).
+// It ends where the last round touches if every element between is touched, too: the counter is stepped by one, that is
+// as far as the access is long, and nothing but the head ends the loop. A loop that goes backwards begins where it
+// ends, so this has to be known of it in any case. Of an access for which any of this fails only the memory is known,
+// and not where in it.
+#include "analyzer/lowering/host_rounds.h"
+
 #include <algorithm>
 
 #include "analyzer/ir/polynomial.h"
-#include "analyzer/lowering/host_body.h"
+#include "analyzer/lowering/host_counting.h"
+#include "analyzer/lowering/host_numbers.h"
+#include "analyzer/lowering/host_source.h"
+#include "analyzer/lowering/host_unit.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/ExprCXX.h"
 #include "clang/AST/StmtCXX.h"
+#include "llvm/ADT/DenseSet.h"
 
 namespace streamsan::analyzer::host {
 
 using ir::Operand;
 using ir::Place;
-using ir::TypeKind;
 
 namespace {
+
+/// Whether what a function does depends on anything; `deepest` calls are followed.
+bool branches(const clang::FunctionDecl& function, unsigned deepest);
+
+bool branches(const clang::Stmt* statement, unsigned deepest) {
+  if (statement == nullptr) return false;
+  if (llvm::isa<clang::IfStmt, clang::SwitchStmt, clang::ForStmt, clang::WhileStmt, clang::DoStmt,
+                clang::CXXForRangeStmt, clang::AbstractConditionalOperator, clang::IndirectGotoStmt, clang::GotoStmt,
+                clang::CXXTryStmt>(statement))
+    return true;
+  if (const auto* binary = llvm::dyn_cast<clang::BinaryOperator>(statement); binary != nullptr && binary->isLogicalOp())
+    return true;
+  const auto* call = llvm::dyn_cast<clang::CallExpr>(statement);
+  if (const clang::FunctionDecl* callee = call == nullptr ? nullptr : call->getDirectCallee())
+    if (callee->hasBody() && (deepest == 0 || branches(*callee, deepest - 1))) return true;
+  return std::any_of(statement->child_begin(), statement->child_end(),
+                     [deepest](const clang::Stmt* child) { return branches(child, deepest); });
+}
+
+bool branches(const clang::FunctionDecl& function, unsigned deepest) { return branches(function.getBody(), deepest); }
 
 /// How a polynomial changes when a variable grows.
 enum class Slope : std::uint8_t { None, Up, Down, NotKnown };
@@ -63,18 +96,6 @@ std::optional<ir::Polynomial> growth(const ir::Polynomial& of, const std::string
   return result;
 }
 
-/// `map[i]` is another value when i is.
-template <typename Written>
-bool changes(const ir::Function& function, ir::PlaceId place, const Written& written) {
-  if (place == ir::kNoPlace) return false;
-  if (written.contains(static_cast<std::uint32_t>(place))) return true;
-  const Place& at = function[place];
-  if (at.index != ir::kNoExpr)
-    for (const ir::PlaceId use : function[at.index].uses)
-      if (changes(function, use, written)) return true;
-  return changes(function, at.base, written);
-}
-
 std::optional<ir::Polynomial> polynomial(const ir::Function& function, const ir::Expr& expr) {
   return ir::Polynomial::parse(ir::numbered(function, expr), [](std::string_view word) { return std::string(word); });
 }
@@ -91,137 +112,40 @@ std::optional<ir::Polynomial> size_like(const ir::Function& function, const ir::
   });
 }
 
-/// Nothing in it but numbers and variables that are followed.
-bool understood(const ir::Function& function, ir::ExprId expr) {
-  if (expr == ir::kNoExpr) return false;
-  return ir::Polynomial::parse(
-             ir::numbered(function, function[expr]),
-             [](std::string_view word) { return word.starts_with('$') ? std::string(word) : std::string(); })
-      .has_value();
-}
+/// How an op of a loop is reached.
+struct Reached {
+  bool in_all_rounds = false;               ///< in every one that begins
+  bool to_the_end = false;                  ///< and as many begin as the head says
+  llvm::DenseSet<std::uint32_t> uncertain;  ///< places that only some rounds write
+};
 
-bool names(const clang::Expr* expression, const clang::VarDecl& variable) {
-  const auto* name = llvm::dyn_cast<clang::DeclRefExpr>(expression->IgnoreParenImpCasts());
-  return name != nullptr && name->getDecl() == &variable;
-}
+class Rounds {
+ public:
+  Rounds(Unit& unit, ir::Function& function, const Terminators& terminators, Source& source)
+      : unit_(unit),
+        function_(function),
+        numbers_(unit, function),
+        counting_(function, numbers_, source),
+        loops_(natural_loops(function, terminators)) {}
 
-template <typename Use>
-bool all_parts(const clang::Expr* expression, Use use) {
-  const auto* both = llvm::dyn_cast<clang::BinaryOperator>(expression->IgnoreParens());
-  if (both != nullptr && both->isCommaOp()) return all_parts(both->getLHS(), use) && all_parts(both->getRHS(), use);
-  if (const auto* cleanups = llvm::dyn_cast<clang::ExprWithCleanups>(expression))
-    return all_parts(cleanups->getSubExpr(), use);
-  return use(expression->IgnoreParens());
-}
+  void spread_all();
 
-/// What the head of a `for` sets `variable` to.
-const clang::Expr* start_of(const clang::ForStmt& loop, const clang::VarDecl& variable) {
-  const clang::Stmt* init = loop.getInit();
-  if (const auto* declarations = llvm::dyn_cast_or_null<clang::DeclStmt>(init))
-    return llvm::is_contained(declarations->decls(), &variable) ? variable.getInit() : nullptr;
-  const auto* expression = llvm::dyn_cast_or_null<clang::Expr>(init);
-  if (expression == nullptr) return nullptr;
-  const clang::Expr* start = nullptr;
-  // `i = a, a = b`: what one reads another may write.
-  int assignments = 0, constants = 0;
-  const bool plain = all_parts(expression, [&](const clang::Expr* part) {
-    const auto* assigns = llvm::dyn_cast<clang::BinaryOperator>(part);
-    if (assigns == nullptr || assigns->getOpcode() != clang::BO_Assign) return false;
-    if (names(assigns->getLHS(), variable)) start = assigns->getRHS();
-    constants += assigns->getRHS()->isEvaluatable(variable.getASTContext()) ? 1 : 0;
-    ++assignments;
-    return true;
-  });
-  return plain && (assignments == 1 || assignments == constants) ? start : nullptr;
-}
+ private:
+  bool in_all_rounds(std::size_t loop, std::size_t block);
+  void spread(Operand& memory, ir::ExprId* bytes, const Loop& loop, const Reached& reached);
+  /// `value` in place of the variable.
+  ir::ExprId instead(ir::ExprId expr, ir::PlaceId variable, ir::ExprId value);
+  ir::ExprId length(ir::ExprId first, ir::ExprId last, ir::ExprId element);
+  ir::ExprId add_folded(ir::Expr expr);
 
-/// By how much the head of a `for` steps `variable`; 0: not known.
-std::int64_t step_of(const clang::ForStmt& loop, const clang::VarDecl& variable) {
-  std::int64_t step = 0;
-  if (loop.getInc() == nullptr) return 0;
-  all_parts(loop.getInc(), [&](const clang::Expr* part) {
-    if (const auto* unary = llvm::dyn_cast<clang::UnaryOperator>(part)) {
-      if (unary->isIncrementDecrementOp() && names(unary->getSubExpr(), variable))
-        step = unary->isIncrementOp() ? 1 : -1;
-    } else if (const auto* call = llvm::dyn_cast<clang::CXXOperatorCallExpr>(part)) {
-      const bool up = call->getOperator() == clang::OO_PlusPlus, down = call->getOperator() == clang::OO_MinusMinus;
-      if ((up || down) && names(call->getArg(0), variable)) step = up ? 1 : -1;
-    } else if (const auto* binary = llvm::dyn_cast<clang::BinaryOperator>(part)) {
-      const bool up = binary->getOpcode() == clang::BO_AddAssign, down = binary->getOpcode() == clang::BO_SubAssign;
-      clang::Expr::EvalResult by;
-      if ((up || down) && names(binary->getLHS(), variable) &&
-          binary->getRHS()->EvaluateAsInt(by, variable.getASTContext()) && by.Val.getInt().isRepresentableByInt64())
-        step = up ? by.Val.getInt().getExtValue() : -by.Val.getInt().getExtValue();
-    }
-    return true;
-  });
-  return step;
-}
+  Unit& unit_;
+  ir::Function& function_;
+  Numbers numbers_;
+  Counting counting_;
+  std::vector<Loop> loops_;
+};
 
-}  // namespace
-
-bool Body::varies(ir::ExprId expr, const Loop& loop) const {
-  return expr != ir::kNoExpr && std::any_of(function_[expr].uses.begin(), function_[expr].uses.end(),
-                                            [&](ir::PlaceId use) { return changes(function_, use, loop.writes); });
-}
-
-Body::Counted Body::counted(ir::PlaceId variable, const Loop& loop) {
-  const auto written = loop.writes.find(static_cast<std::uint32_t>(variable));
-  const auto declared =
-      std::find_if(variables_.begin(), variables_.end(), [&](const auto& known) { return known.second == variable; });
-  if (written == loop.writes.end() || written->second != 1 || declared == variables_.end()) return {};
-  const auto* declaration = llvm::dyn_cast<clang::VarDecl>(declared->first);
-  if (declaration == nullptr || scan_.not_only_counted.contains(declaration)) return {};
-  const auto begin = iterators_begin_.find(static_cast<std::uint32_t>(variable));
-  const clang::Stmt* stepped_by = terminators_[loop.head];
-  if (const auto* ranged = llvm::dyn_cast_or_null<clang::CXXForRangeStmt>(stepped_by)) {
-    const bool own = begin != iterators_begin_.end() && ranged->getBeginStmt()->getSingleDecl() == declaration;
-    return own ? Counted{.first = begin->second, .grows = true, .by_one = true} : Counted{};
-  }
-  const auto* statement = llvm::dyn_cast_or_null<clang::ForStmt>(stepped_by);
-  if (statement == nullptr) return {};
-  const clang::Expr* start = start_of(*statement, *declaration);
-  const std::int64_t step = step_of(*statement, *declaration);
-  if (start == nullptr || step == 0) return {};
-  Counted result{.grows = step > 0, .by_one = step == 1 || step == -1};
-  if (begin != iterators_begin_.end()) {
-    result.first = begin->second;
-  } else if (kind(variable) == TypeKind::Integer) {
-    result.first = expr(start);
-  }
-  if (result.first == ir::kNoExpr || varies(result.first, loop)) return {};
-  // i < n, n > i, i <= n, i != n: up to where.
-  const auto* condition = llvm::dyn_cast_or_null<clang::BinaryOperator>(statement->getCond());
-  if (condition == nullptr || begin != iterators_begin_.end()) return result;
-  const bool turned = !names(condition->getLHS(), *declaration);
-  if (turned && !names(condition->getRHS(), *declaration)) return result;
-  clang::BinaryOperatorKind compares = condition->getOpcode();
-  if (turned && condition->isRelationalOp()) compares = clang::BinaryOperator::reverseComparisonOp(compares);
-  const bool strict = compares == clang::BO_NE || compares == (result.grows ? clang::BO_LT : clang::BO_GT);
-  if (!strict && compares != (result.grows ? clang::BO_LE : clang::BO_GE)) return result;
-  const ir::ExprId bound = expr(turned ? condition->getLHS() : condition->getRHS());
-  result.last = strict ? sum(bound, number(result.grows ? -1 : 1)) : bound;
-  if (varies(result.last, loop)) result.last = ir::kNoExpr;
-  return result;
-}
-
-bool Body::begins_in_all_rounds(const Loop& inner, const Loop& outer) {
-  const auto* statement = llvm::dyn_cast_or_null<clang::ForStmt>(terminators_[inner.head]);
-  const auto* condition =
-      statement == nullptr ? nullptr : llvm::dyn_cast_or_null<clang::BinaryOperator>(statement->getCond());
-  if (condition == nullptr) return false;
-  for (const clang::Expr* side : {condition->getLHS(), condition->getRHS()}) {
-    const auto* name = llvm::dyn_cast<clang::DeclRefExpr>(side->IgnoreParenImpCasts());
-    const auto variable = name == nullptr ? variables_.end() : variables_.find(name->getDecl());
-    if (variable == variables_.end()) continue;
-    const Counted count = counted(variable->second, inner);
-    if (understood(function_, count.first) && understood(function_, count.last))
-      return !varies(count.first, outer) && !varies(count.last, outer);
-  }
-  return false;
-}
-
-ir::ExprId Body::add_folded(ir::Expr made) {
+ir::ExprId Rounds::add_folded(ir::Expr made) {
   const auto value_of = polynomial(function_, made);
   if (const auto known = value_of ? value_of->constant() : std::nullopt) {
     made.constant = known;
@@ -231,7 +155,7 @@ ir::ExprId Body::add_folded(ir::Expr made) {
   return function_.add(std::move(made));
 }
 
-ir::ExprId Body::instead(ir::ExprId in, ir::PlaceId variable, ir::ExprId value) {
+ir::ExprId Rounds::instead(ir::ExprId in, ir::PlaceId variable, ir::ExprId value) {
   if (in == ir::kNoExpr || value == ir::kNoExpr) return ir::kNoExpr;
   const ir::Expr old = function_[in], by = function_[value];
   // Of nested loops each may count from the sum of what the others do.
@@ -257,25 +181,50 @@ ir::ExprId Body::instead(ir::ExprId in, ir::PlaceId variable, ir::ExprId value) 
   return add_folded(std::move(made));
 }
 
-void Body::spread(Operand& memory, ir::ExprId* bytes, const Loop& loop, const Reached& reached) {
+ir::ExprId Rounds::length(ir::ExprId first, ir::ExprId last, ir::ExprId element) {
+  if (last == ir::kNoExpr || element == ir::kNoExpr || function_[first].unit == 0) return ir::kNoExpr;
+  const ir::Expr from = function_[first], to = function_[last], size = function_[element];
+  ir::Expr made{
+      .text = "((" + to.text + ") - (" + from.text + ")) * " + std::to_string(from.unit) + " + (" + size.text + ")",
+      .uses = to.uses};
+  for (const auto* uses : {&from.uses, &size.uses})
+    for (const ir::PlaceId use : *uses)
+      if (std::find(made.uses.begin(), made.uses.end(), use) == made.uses.end()) made.uses.push_back(use);
+  return add_folded(std::move(made));
+}
+
+bool Rounds::in_all_rounds(std::size_t loop, std::size_t block) {
+  // Small loops come first: the last one that is smaller and has the block is the one directly inside.
+  const Loop& outer = loops_[loop];
+  for (std::size_t i = loop; i-- > 0;) {
+    const Loop& inner = loops_[i];
+    if (inner.head == outer.head || !outer.has(inner.head) || !inner.has(block)) continue;
+    return passes(function_, outer, inner.head) &&
+           (block == inner.head || (counting_.begins_in_all_rounds(inner, outer) && in_all_rounds(i, block)));
+  }
+  return passes(function_, outer, block);
+}
+
+void Rounds::spread(Operand& memory, ir::ExprId* bytes, const Loop& loop, const Reached& reached) {
   // An element of an array is a part of it, too.
   while (memory.kind == Operand::Kind::Address && function_[memory.place].kind == Place::Kind::Index &&
-         kind(function_[memory.place].base) != TypeKind::Pointer && varies(function_[memory.place].index, loop)) {
+         function_[function_[memory.place].base].type != ir::TypeKind::Pointer &&
+         varies(function_, function_[memory.place].index, loop)) {
     const Place element = function_[memory.place];
     memory.place = element.base;
-    memory.offset = memory.offset == ir::kNoExpr ? element.index : sum(element.index, memory.offset);
+    memory.offset = memory.offset == ir::kNoExpr ? element.index : numbers_.sum(element.index, memory.offset);
   }
-  if (bytes != nullptr && varies(*bytes, loop)) *bytes = ir::kNoExpr;
-  const bool moves = changes(function_, memory.place, loop.writes), indexed = varies(memory.offset, loop);
+  if (bytes != nullptr && varies(function_, *bytes, loop)) *bytes = ir::kNoExpr;
+  const bool moves = changes(function_, memory.place, loop.writes), indexed = varies(function_, memory.offset, loop);
   if (!moves && !indexed) return;
   ir::ExprId low = memory.offset, high = moves ? ir::kNoExpr : memory.offset;
   if (!reached.in_all_rounds || changes(function_, memory.place, reached.uncertain)) {
-    low = unknown_number();
+    low = numbers_.unknown_number();
   } else if (!indexed) {
     return;
   }
   ir::ExprId size = bytes == nullptr ? ir::kNoExpr : *bytes;
-  for (bool further = false; varies(low, loop); further = true) {
+  for (bool further = false; varies(function_, low, loop); further = true) {
     const ir::Expr now = function_[low];
     std::size_t number = 0;
     while (!changes(function_, now.uses[number], loop.writes)) ++number;
@@ -283,7 +232,7 @@ void Body::spread(Operand& memory, ir::ExprId* bytes, const Loop& loop, const Re
     const std::string name = "$" + std::to_string(number);
     const auto offset = polynomial(function_, now);
     const Slope way = offset ? slope(*offset, name) : Slope::NotKnown;
-    const Counted count = way == Slope::Up || way == Slope::Down ? counted(variable, loop) : Counted{};
+    const Counted count = way == Slope::Up || way == Slope::Down ? counting_.counted(variable, loop) : Counted{};
     const auto grows_by = offset ? growth(*offset, name) : std::nullopt;
     const auto apart =
         grows_by ? grows_by->times(ir::Polynomial((way == Slope::Up ? 1 : -1) * std::int64_t{now.unit})) : std::nullopt;
@@ -299,21 +248,43 @@ void Body::spread(Operand& memory, ir::ExprId* bytes, const Loop& loop, const Re
       if (high == ir::kNoExpr) low = ir::kNoExpr;
     }
   }
-  if (low == ir::kNoExpr) low = unknown_number();
+  if (low == ir::kNoExpr) low = numbers_.unknown_number();
   if (bytes != nullptr) *bytes = length(low, high, size);
   memory.offset = function_[low].constant == 0 ? ir::kNoExpr : low;
 }
 
-ir::ExprId Body::length(ir::ExprId first, ir::ExprId last, ir::ExprId element) {
-  if (last == ir::kNoExpr || element == ir::kNoExpr || function_[first].unit == 0) return ir::kNoExpr;
-  const ir::Expr from = function_[first], to = function_[last], size = function_[element];
-  ir::Expr made{
-      .text = "((" + to.text + ") - (" + from.text + ")) * " + std::to_string(from.unit) + " + (" + size.text + ")",
-      .uses = to.uses};
-  for (const auto* uses : {&from.uses, &size.uses})
-    for (const ir::PlaceId use : *uses)
-      if (std::find(made.uses.begin(), made.uses.end(), use) == made.uses.end()) made.uses.push_back(use);
-  return add_folded(std::move(made));
+void Rounds::spread_all() {
+  for (std::size_t i = 0; i < loops_.size(); ++i) {
+    const Loop& loop = loops_[i];
+    if (!only_host(unit_, function_, loop)) continue;
+    Reached reached{.in_all_rounds = false, .to_the_end = !leaves_early(function_, loop), .uncertain = {}};
+    std::vector<bool> in_all;
+    for (const std::size_t block : loop.blocks) {
+      const auto& ops = function_.blocks[block].ops;
+      in_all.push_back(!ops.empty() && in_all_rounds(i, block));
+      if (in_all.back()) continue;
+      for (const ir::Op& op : ops)
+        if (op.target != ir::kNoPlace) reached.uncertain.insert(static_cast<std::uint32_t>(op.target));
+    }
+    for (std::size_t number = 0; number < loop.blocks.size(); ++number) {
+      for (ir::Op& op : function_.blocks[loop.blocks[number]].ops) {
+        reached.in_all_rounds = in_all[number];
+        for (ir::Access& access : op.accesses) spread(access.memory, &access.bytes, loop, reached);
+        if (op.arguments.empty()) continue;
+        const auto callee = unit_.usr_owner.find(op.callee);
+        constexpr unsigned kDeepest = 3;
+        reached.in_all_rounds =
+            in_all[number] && callee != unit_.usr_owner.end() && !branches(*callee->second, kDeepest);
+        for (Operand& argument : op.arguments) spread(argument, nullptr, loop, reached);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void spread_accesses(Unit& unit, ir::Function& function, const Terminators& terminators, Source& source) {
+  Rounds(unit, function, terminators, source).spread_all();
 }
 
 }  // namespace streamsan::analyzer::host

@@ -15,7 +15,7 @@
 // parallel region does is what one of its threads does.
 #include "analyzer/lowering/host_scan.h"
 
-#include <algorithm>
+#include "analyzer/lowering/host_expressions.h"
 
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/ExprCXX.h"
@@ -25,76 +25,6 @@
 #include "llvm/ADT/SmallVector.h"
 
 namespace streamsan::analyzer::host {
-
-const clang::Expr* strip(const clang::Expr* expression) {
-  for (const clang::Expr* at = expression; at != nullptr;) {
-    const clang::Expr* next = nullptr;
-    if (const auto* parens = llvm::dyn_cast<clang::ParenExpr>(at)) {
-      next = parens->getSubExpr();
-    } else if (const auto* cast = llvm::dyn_cast<clang::CastExpr>(at)) {
-      next = cast->getSubExpr();
-    } else if (const auto* full = llvm::dyn_cast<clang::FullExpr>(at)) {
-      next = full->getSubExpr();
-    } else if (const auto* temporary = llvm::dyn_cast<clang::MaterializeTemporaryExpr>(at)) {
-      next = temporary->getSubExpr();
-    } else if (const auto* bound = llvm::dyn_cast<clang::CXXBindTemporaryExpr>(at)) {
-      next = bound->getSubExpr();
-    } else if (const auto* replaced = llvm::dyn_cast<clang::SubstNonTypeTemplateParmExpr>(at)) {
-      next = replaced->getReplacement();
-    } else if (const auto* opaque = llvm::dyn_cast<clang::OpaqueValueExpr>(at)) {
-      next = opaque->getSourceExpr();
-    } else if (const auto* pseudo = llvm::dyn_cast<clang::PseudoObjectExpr>(at)) {
-      next = pseudo->getResultExpr();
-    } else if (const auto* argument = llvm::dyn_cast<clang::CXXDefaultArgExpr>(at)) {
-      next = argument->getExpr();
-    } else if (const auto* initializer = llvm::dyn_cast<clang::CXXDefaultInitExpr>(at)) {
-      next = initializer->getExpr();
-    } else if (const auto* list = llvm::dyn_cast<clang::CXXStdInitializerListExpr>(at)) {
-      next = list->getSubExpr();
-    } else if (const auto* chosen = llvm::dyn_cast<clang::GenericSelectionExpr>(at)) {
-      next = chosen->isResultDependent() ? nullptr : chosen->getResultExpr();
-    } else if (const auto* choice = llvm::dyn_cast<clang::ChooseExpr>(at)) {
-      next = choice->getChosenSubExpr();
-    } else if (const auto* comma = llvm::dyn_cast<clang::BinaryOperator>(at); comma && comma->isCommaOp()) {
-      next = comma->getRHS();
-    } else if (const auto* unary = llvm::dyn_cast<clang::UnaryOperator>(at);
-               unary && (unary->getOpcode() == clang::UO_Extension || unary->getOpcode() == clang::UO_Plus)) {
-      next = unary->getSubExpr();
-    } else if (const auto* block = llvm::dyn_cast<clang::StmtExpr>(at)) {
-      const clang::CompoundStmt* body = block->getSubStmt();
-      next = body->body_empty() ? nullptr : llvm::dyn_cast<clang::Expr>(body->body_back());
-    } else if (const auto* construction = llvm::dyn_cast<clang::CXXConstructExpr>(at);
-               construction && construction->isElidable() && construction->getNumArgs() == 1) {
-      next = construction->getArg(0);
-    }
-    if (next == nullptr) return at;
-    at = next;
-  }
-  return expression;
-}
-
-bool narrows(const clang::Expr* expression, const clang::ASTContext& context) {
-  const clang::Expr* last = strip(expression);
-  for (const clang::Expr* at = expression; at != nullptr && at != last;) {
-    if (const auto* cast = llvm::dyn_cast<clang::CastExpr>(at)) {
-      const clang::QualType to = cast->getType(), from = cast->getSubExpr()->getType();
-      // That `if (i)` asks for a bool says nothing of i.
-      const bool asked = llvm::isa<clang::ImplicitCastExpr>(cast) && to->isBooleanType();
-      if (!asked && to->isIntegralOrEnumerationType() && from->isIntegralOrEnumerationType() &&
-          !to->isDependentType() && !from->isDependentType() &&
-          context.getIntWidth(to) < std::min(context.getIntWidth(from), context.getIntWidth(context.IntTy)))
-        return true;
-      at = cast->getSubExpr();
-    } else if (const auto* parens = llvm::dyn_cast<clang::ParenExpr>(at)) {
-      at = parens->getSubExpr();
-    } else if (const auto* full = llvm::dyn_cast<clang::FullExpr>(at)) {
-      at = full->getSubExpr();
-    } else {
-      return false;
-    }
-  }
-  return false;
-}
 
 namespace {
 

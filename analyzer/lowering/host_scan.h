@@ -63,9 +63,4 @@ struct Scan {
   llvm::DenseSet<const clang::Expr*> accounted_for_;
 };
 
-/// What an expression is when everything is taken off that does not change which object or value it means.
-const clang::Expr* strip(const clang::Expr* expression);
-/// What is taken off includes a cast to an integer that is smaller than an int: the value may be another.
-bool narrows(const clang::Expr* expression, const clang::ASTContext& context);
-
 }  // namespace streamsan::analyzer::host

@@ -6,8 +6,16 @@
 // An iterator of a container is an index: `*it` is `v[it]`, and each ++ makes it another. Where it does not come from a
 // container that is known, what it points to is not known. A lambda that works on streams is called by the algorithm
 // that it is given to, in a loop: with each element where the range is a container and it has one parameter.
-#include "analyzer/lowering/host_body.h"
+#include "analyzer/lowering/host_standard.h"
 
+#include "analyzer/lowering/host_assignments.h"
+#include "analyzer/lowering/host_builder.h"
+#include "analyzer/lowering/host_expressions.h"
+#include "analyzer/lowering/host_numbers.h"
+#include "analyzer/lowering/host_parts.h"
+#include "analyzer/lowering/host_places.h"
+#include "analyzer/lowering/host_unit.h"
+#include "analyzer/lowering/host_values.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/DeclTemplate.h"
 #include "clang/AST/ExprCXX.h"
@@ -19,117 +27,15 @@ using ir::Operand;
 using ir::OpKind;
 using ir::TypeKind;
 
-bool Body::call_standard(const Call& call) {
-  const std::string& name = call.known->callee.qualified;
-  if (!llvm::StringRef(name).starts_with("std::")) return false;
-  const clang::Expr* first = argument(call, 0);
-  const auto simple =
-      llvm::StringSwitch<int>(name)
-          .Cases({"std::move", "std::forward", "std::as_const", "std::forward_like", "std::move_if_noexcept"}, 1)
-          .Cases({"std::addressof", "std::__addressof"}, 2)
-          .Case("std::exchange", 3)
-          .Cases({"std::swap", "std::iter_swap"}, 4)
-          .Default(0);
-  if (simple == 0 || first == nullptr) return false;
-  if (simple == 1) {
-    const ir::PlaceId same = place(first);
-    set_result(call, same == ir::kNoPlace ? operand(first) : value(same), same);
-    return true;
-  }
-  if (simple == 2) {
-    set_result(call, address_of(place(first)));
-    return true;
-  }
-  if (call.arguments.size() != 2) return false;
-  const Call at_site = [&] {
-    Call copy = call;
-    copy.site = site(*call.expression, name);
-    return copy;
-  }();
-  const ir::PlaceId left = place(first);
-  if (simple == 4) {
-    swap_places(at_site, left, place(call.arguments[1]));
-    return true;
-  }
-  const ir::PlaceId before = result_place(at_site);
-  if (left == ir::kNoPlace) {
-    emit_fresh(before, at_site.site);
-    return true;
-  }
-  emit_assign(before, value(left), at_site.site);
-  assign(left, call.arguments[1]);
-  return true;
-}
+StandardLibrary::StandardLibrary(const Parts& parts)
+    : unit_(parts.unit),
+      out_(parts.out),
+      numbers_(parts.numbers),
+      places_(parts.places),
+      values_(parts.values),
+      assignments_(parts.assignments) {}
 
-bool Body::call_iterator(const Call& call) {
-  const clang::OverloadedOperatorKind operation = call.callee->getOverloadedOperator();
-  if (operation == clang::OO_None) return false;
-  const clang::Expr* iterator = call.object_expression != nullptr ? call.object_expression : argument(call, 0);
-  if (iterator == nullptr || !unit_.symbols.iterates(iterator->getType())) return false;
-  const clang::Expr* at = strip(iterator);
-  if (const auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(at))
-    if (const auto* variable = llvm::dyn_cast<clang::VarDecl>(reference->getDecl()))
-      if (const auto known = iterated_.find(variable); known != iterated_.end())
-        return call_counted_iterator(call, known->second, variables_[variable]);
-  // v.begin() + n, *v.begin()
-  const Result* made = result(at);
-  if (made == nullptr || made->value.kind == Operand::Kind::Unknown) return false;
-  const Operand given = made->value;
-  const clang::Expr* by = argument(call, call.object_expression == nullptr ? 1 : 0);
-  if (operation == clang::OO_Plus && by != nullptr) {
-    set_result(call, moved(given, stepped(expr(by), element_type(given))));
-    return true;
-  }
-  if (operation != clang::OO_Star) return false;
-  const ir::PlaceId here =
-      given.kind == Operand::Kind::Address
-          ? element(given.place, given.offset == ir::kNoExpr ? number(0) : given.offset, call.expression->getType())
-          : pointee(given, call.expression->getType());
-  set_result(call, here == ir::kNoPlace ? unknown() : value(here), here);
-  return true;
-}
-
-bool Body::call_counted_iterator(const Call& call, ir::PlaceId container, ir::PlaceId each) {
-  const clang::Expr* by = argument(call, call.object_expression == nullptr ? 1 : 0);
-  const clang::QualType type = call.expression->getType();
-  const auto at = [&](ir::ExprId index, clang::QualType of) {
-    return container == ir::kNoPlace ? ir::kNoPlace : element(container, index, of);
-  };
-  switch (call.callee->getOverloadedOperator()) {
-    case clang::OO_Star: {
-      const ir::PlaceId here = at(index_of(each), type);
-      set_result(call, here == ir::kNoPlace ? unknown() : value(here), here);
-      return true;
-    }
-    case clang::OO_Arrow: {
-      const ir::PlaceId here = at(index_of(each), type->getPointeeType());
-      set_result(call, here == ir::kNoPlace ? unknown() : address(here));
-      return true;
-    }
-    case clang::OO_Subscript: {
-      const ir::PlaceId here = at(sum(index_of(each), expr(by)), type);
-      set_result(call, here == ir::kNoPlace ? unknown() : value(here), here);
-      return true;
-    }
-    case clang::OO_Plus: {
-      const ir::PlaceId here = at(sum(index_of(each), expr(by)), {});
-      set_result(call, here == ir::kNoPlace ? unknown() : memory_of(here));
-      return true;
-    }
-    case clang::OO_PlusPlus:
-    case clang::OO_MinusMinus:
-    case clang::OO_PlusEqual:
-    case clang::OO_MinusEqual:
-    case clang::OO_Equal:
-      emit_fresh(each, site(*call.expression));
-      set_result(call, value(each), each);
-      return true;
-    default:
-      return true;
-  }
-}
-
-const clang::FunctionDecl* Body::closure_body(const clang::Expr* argument) const {
+const clang::FunctionDecl* closure_body(const clang::Expr* argument) {
   const clang::CXXRecordDecl* record = Symbols::record(argument->getType());
   if (record == nullptr || !record->isLambda()) return nullptr;
   if (const clang::FunctionTemplateDecl* pattern = record->getDependentLambdaCallOperator()) {
@@ -143,7 +49,112 @@ const clang::FunctionDecl* Body::closure_body(const clang::Expr* argument) const
   return record->getLambdaCallOperator();
 }
 
-bool Body::call_algorithm(const Call& call) {
+bool StandardLibrary::moves_value(const Call& call) {
+  const std::string& name = call.known->callee.qualified;
+  if (!llvm::StringRef(name).starts_with("std::")) return false;
+  const clang::Expr* first = call.argument(0);
+  const auto simple =
+      llvm::StringSwitch<int>(name)
+          .Cases({"std::move", "std::forward", "std::as_const", "std::forward_like", "std::move_if_noexcept"}, 1)
+          .Cases({"std::addressof", "std::__addressof"}, 2)
+          .Case("std::exchange", 3)
+          .Cases({"std::swap", "std::iter_swap"}, 4)
+          .Default(0);
+  if (simple == 0 || first == nullptr) return false;
+  if (simple == 1) {
+    const ir::PlaceId same = places_.place(first);
+    values_.set_result(*call.expression, same == ir::kNoPlace ? values_.operand(first) : value(same), same);
+    return true;
+  }
+  if (simple == 2) {
+    values_.set_result(*call.expression, values_.address_of(places_.place(first)));
+    return true;
+  }
+  if (call.arguments.size() != 2) return false;
+  const ir::SiteId site = out_.site(*call.expression, name);
+  const ir::PlaceId left = places_.place(first);
+  if (simple == 4) {
+    assignments_.swap(left, places_.place(call.arguments[1]), site);
+    return true;
+  }
+  const ir::PlaceId before = values_.result_place(*call.expression);
+  if (left == ir::kNoPlace) {
+    out_.emit_fresh(before, site);
+    return true;
+  }
+  out_.emit_assign(before, value(left), site);
+  assignments_.assign(left, call.arguments[1]);
+  return true;
+}
+
+bool StandardLibrary::steps_iterator(const Call& call) {
+  const clang::OverloadedOperatorKind operation = call.callee->getOverloadedOperator();
+  if (operation == clang::OO_None) return false;
+  const clang::Expr* iterator = call.object_expression != nullptr ? call.object_expression : call.argument(0);
+  if (iterator == nullptr || !unit_.symbols.iterates(iterator->getType())) return false;
+  const clang::Expr* at = strip(iterator);
+  if (const auto known = places_.iterator(at)) return step(call, known->container, known->index);
+  // v.begin() + n, *v.begin()
+  const Values::Result* made = values_.result(at);
+  if (made == nullptr || made->value.kind == Operand::Kind::Unknown) return false;
+  const Operand given = made->value;
+  const clang::Expr* by = call.argument(call.object_expression == nullptr ? 1 : 0);
+  if (operation == clang::OO_Plus && by != nullptr) {
+    values_.set_result(*call.expression,
+                       numbers_.moved(given, numbers_.stepped(values_.expr(by), places_.element_type(given))));
+    return true;
+  }
+  if (operation != clang::OO_Star) return false;
+  const ir::PlaceId here =
+      given.kind == Operand::Kind::Address
+          ? places_.element(given.place, given.offset == ir::kNoExpr ? numbers_.number(0) : given.offset,
+                            call.expression->getType())
+          : places_.pointee(given, call.expression->getType());
+  values_.set_result(*call.expression, here == ir::kNoPlace ? unknown() : value(here), here);
+  return true;
+}
+
+bool StandardLibrary::step(const Call& call, ir::PlaceId container, ir::PlaceId each) {
+  const clang::Expr* by = call.argument(call.object_expression == nullptr ? 1 : 0);
+  const clang::QualType type = call.expression->getType();
+  const auto at = [&](ir::ExprId index, clang::QualType of) {
+    return container == ir::kNoPlace ? ir::kNoPlace : places_.element(container, index, of);
+  };
+  switch (call.callee->getOverloadedOperator()) {
+    case clang::OO_Star: {
+      const ir::PlaceId here = at(numbers_.index_of(each), type);
+      values_.set_result(*call.expression, here == ir::kNoPlace ? unknown() : value(here), here);
+      return true;
+    }
+    case clang::OO_Arrow: {
+      const ir::PlaceId here = at(numbers_.index_of(each), type->getPointeeType());
+      values_.set_result(*call.expression, here == ir::kNoPlace ? unknown() : address(here));
+      return true;
+    }
+    case clang::OO_Subscript: {
+      const ir::PlaceId here = at(numbers_.sum(numbers_.index_of(each), values_.expr(by)), type);
+      values_.set_result(*call.expression, here == ir::kNoPlace ? unknown() : value(here), here);
+      return true;
+    }
+    case clang::OO_Plus: {
+      const ir::PlaceId here = at(numbers_.sum(numbers_.index_of(each), values_.expr(by)), {});
+      values_.set_result(*call.expression, here == ir::kNoPlace ? unknown() : values_.memory_of(here));
+      return true;
+    }
+    case clang::OO_PlusPlus:
+    case clang::OO_MinusMinus:
+    case clang::OO_PlusEqual:
+    case clang::OO_MinusEqual:
+    case clang::OO_Equal:
+      out_.emit_fresh(each, out_.site(*call.expression));
+      values_.set_result(*call.expression, value(each), each);
+      return true;
+    default:
+      return true;
+  }
+}
+
+bool StandardLibrary::runs_algorithm(const Call& call) {
   const std::string& name = call.known->callee.qualified;
   const bool once = name == "std::invoke" || name == "std::call_once" || name == "std::apply";
   const bool touches_host = call.model != nullptr && call.model->deed == DeedKind::HostTouch;
@@ -161,35 +172,32 @@ bool Body::call_algorithm(const Call& call) {
   return false;
 }
 
-void Body::call_closure(const Call& call, const clang::Expr& closure, const clang::FunctionDecl& body) {
-  const std::size_t before = block_;
-  const std::size_t head = new_block(), inside = new_block(), after = new_block();
-  const auto go = [&](std::size_t from, std::size_t to) {
-    function_.blocks[from].successors.push_back(ir::BlockId{static_cast<std::uint32_t>(to)});
-  };
-  go(before, head);
-  go(head, inside);
-  go(head, after);
-  go(inside, head);
-  block_ = inside;
+void StandardLibrary::call_closure(const Call& call, const clang::Expr& closure, const clang::FunctionDecl& body) {
+  const std::size_t before = out_.block();
+  const std::size_t head = out_.new_block(), inside = out_.new_block(), after = out_.new_block();
+  out_.link(before, head);
+  out_.link(head, inside);
+  out_.link(head, after);
+  out_.link(inside, head);
+  out_.go_on_in(inside);
   ir::Op op = start(OpKind::Call, call);
   op.callee = unit_.usr(body);
   op.name = unit_.symbols.shown(body);
-  const ir::PlaceId object = place(&closure);
+  const ir::PlaceId object = places_.place(&closure);
   op.object = object == ir::kNoPlace ? unknown() : address(object);
   // An algorithm over a container calls it with each element.
-  const Operand range = call.arguments.empty() ? unknown() : memory(call.arguments.front());
-  if (body.getNumParams() == 1 && range.kind == Operand::Kind::Value && function_[range.place].name == "$data") {
-    const ir::PlaceId each = new_local("each", TypeKind::Integer);
-    emit_fresh(each, call.site);
+  const Operand range = call.arguments.empty() ? unknown() : values_.memory(call.arguments.front());
+  if (body.getNumParams() == 1 && range.kind == Operand::Kind::Value && out_[range.place].name == "$data") {
+    const ir::PlaceId each = out_.new_local("each", TypeKind::Integer);
+    out_.emit_fresh(each, call.site);
     const clang::QualType type = body.getParamDecl(0)->getType();
-    const ir::PlaceId at = element(function_[range.place].base, index_of(each), type.getNonReferenceType());
+    const ir::PlaceId at = places_.element(out_[range.place].base, numbers_.index_of(each), type.getNonReferenceType());
     op.arguments.push_back(type->isReferenceType() ? address(at) : value(at));
   } else {
     op.arguments.assign(body.getNumParams(), unknown());
   }
-  emit(std::move(op));
-  block_ = after;
+  out_.emit(std::move(op));
+  out_.go_on_in(after);
 }
 
 }  // namespace streamsan::analyzer::host

@@ -2,26 +2,35 @@
 //
 // Declarations, assignments, and values that change.
 //
-// Handles and pointers are copied; integers get a new version with every write, unless they are a copy of another
-// integer, a constant, or one more than before. A reference is the place it is bound to, named at its declaration:
-// `auto& s = streams[i]` is `streams[i]`, also after i has changed. That is wrong for a loop that keeps such a
-// reference over its `++i`; nobody writes that, and it would make the analysis take two elements for one, or one for
-// two. What a reference cannot be resolved to is a pointer that is followed at each use.
+// A step by one keeps what is known of an integer; any other change makes it another.
+//
+// A reference is the place it is bound to, named at its declaration: `auto& s = streams[i]` is `streams[i]`, also after
+// i has changed. That is wrong for a loop that keeps such a reference over its `++i`; nobody writes that, and it would
+// make the analysis take two elements for one, or one for two. A reference to what has no place is a variable.
 //
 // The hidden iterator of a range-for is an index: `for (auto& s : streams)` names `streams[each]`.
+#include "analyzer/lowering/host_walk.h"
+
+#include "analyzer/lowering/host_assignments.h"
+#include "analyzer/lowering/host_builder.h"
+#include "analyzer/lowering/host_calls.h"
+#include "analyzer/lowering/host_expressions.h"
+#include "analyzer/lowering/host_lifetimes.h"
+#include "analyzer/lowering/host_numbers.h"
+#include "analyzer/lowering/host_places.h"
+#include "analyzer/lowering/host_scan.h"
+#include "analyzer/lowering/host_touches.h"
+#include "analyzer/lowering/host_unit.h"
+#include "analyzer/lowering/host_values.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/ExprCXX.h"
-
-#include "analyzer/lowering/host_body.h"
 
 namespace streamsan::analyzer::host {
 
 using ir::Operand;
-using ir::OpKind;
-using ir::Place;
 using ir::TypeKind;
 
-void Body::statement(const clang::Stmt& statement) {
+void Walk::statement(const clang::Stmt& statement) {
   switch (statement.getStmtClass()) {
     case clang::Stmt::DeclStmtClass:
       for (const clang::Decl* declared : llvm::cast<clang::DeclStmt>(statement).decls())
@@ -35,269 +44,154 @@ void Body::statement(const clang::Stmt& statement) {
   const auto* expression = llvm::dyn_cast<clang::Expr>(&statement);
   if (expression == nullptr) return;
   evaluate(*expression);
-  if (const auto branch = scan_.branches.find(expression); branch != scan_.branches.end()) branch_result(*expression);
+  if (scan_.branches.contains(expression)) assignments_.choose(*expression);
 }
 
-void Body::evaluate(const clang::Expr& expression) {
-  if (llvm::isa<clang::CallExpr>(expression)) return call(expression);
+void Walk::evaluate(const clang::Expr& expression) {
+  if (llvm::isa<clang::CallExpr>(expression)) return calls_.lower(expression);
   switch (expression.getStmtClass()) {
     case clang::Stmt::CXXConstructExprClass:
     case clang::Stmt::CXXTemporaryObjectExprClass:
-      return construct(llvm::cast<clang::CXXConstructExpr>(expression));
+      return lifetimes_.construct(llvm::cast<clang::CXXConstructExpr>(expression));
     case clang::Stmt::CXXDeleteExprClass:
-      return delete_object(llvm::cast<clang::CXXDeleteExpr>(expression));
+      return lifetimes_.delete_object(llvm::cast<clang::CXXDeleteExpr>(expression));
     case clang::Stmt::LambdaExprClass:
-      return make_closure(llvm::cast<clang::LambdaExpr>(expression));
+      return assignments_.make_closure(llvm::cast<clang::LambdaExpr>(expression));
     case clang::Stmt::CXXDefaultArgExprClass: {
       // Not part of the CFG, and evaluated anew for each call: `stream = get_default_stream()`.
       const clang::Expr* value = strip(&expression);
-      results_.erase(value);
+      values_.forget_result(*value);
       if (llvm::isa<clang::CallExpr, clang::CXXConstructExpr>(value)) evaluate(*value);
       return;
     }
     case clang::Stmt::ImplicitCastExprClass: {
       const auto& cast = llvm::cast<clang::ImplicitCastExpr>(expression);
-      if (cast.getCastKind() == clang::CK_LValueToRValue) touch_read(*cast.getSubExpr(), expression);
+      if (cast.getCastKind() == clang::CK_LValueToRValue) touches_.touch_read(*cast.getSubExpr(), expression);
       return;
     }
-    case clang::Stmt::UnaryOperatorClass: {
-      const auto& unary = llvm::cast<clang::UnaryOperator>(expression);
-      if (!unary.isIncrementDecrementOp()) return;
-      const ir::PlaceId target = place(unary.getSubExpr());
-      if (target == ir::kNoPlace) return;
-      touch(target, ir::Mode::ReadWrite, expression);
-      if (kind(target) == TypeKind::Pointer)
-        return emit_assign(target, moved(value(target), steps(number(unary.isIncrementOp() ? 1 : -1), unary.getType())),
-                           site(expression));
-      // A step of one variable keeps what is known of it: that this is not the first round.
-      if (function_[target].base == ir::kNoPlace && kind(target) == TypeKind::Integer) {
-        ir::Expr next{.text = function_.spell(target) + (unary.isIncrementOp() ? " + 1" : " - 1"),
-                      .uses = {target},
-                      .constant = {}};
-        return emit_assign(target, {.kind = Operand::Kind::Number, .offset = function_.add(std::move(next))},
-                           site(expression));
-      }
-      return emit_fresh(target, site(expression));
-    }
+    case clang::Stmt::UnaryOperatorClass:
+      return step(llvm::cast<clang::UnaryOperator>(expression));
     case clang::Stmt::CompoundAssignOperatorClass:
-    case clang::Stmt::BinaryOperatorClass: {
-      const auto& binary = llvm::cast<clang::BinaryOperator>(expression);
-      if (!binary.isAssignmentOp()) return;
-      const ir::PlaceId target = place(binary.getLHS());
-      if (target == ir::kNoPlace) return;
-      touch(target, binary.isCompoundAssignmentOp() ? ir::Mode::ReadWrite : ir::Mode::Write, expression);
-      if (!binary.isCompoundAssignmentOp()) return assign(target, binary.getRHS());
-      if (kind(target) != TypeKind::Pointer) return emit_fresh(target, site(expression));
-      const bool forward = binary.getOpcode() == clang::BO_AddAssign;
-      if (!forward && binary.getOpcode() != clang::BO_SubAssign)
-        return emit_assign(target, unknown(), site(expression));
-      const ir::ExprId by = forward ? expr(binary.getRHS()) : negative(binary.getRHS());
-      return emit_assign(target, moved(value(target), steps(by, binary.getLHS()->getType())), site(expression));
-    }
+    case clang::Stmt::BinaryOperatorClass:
+      return assign(llvm::cast<clang::BinaryOperator>(expression));
     default:
       return;
   }
 }
 
-void Body::declare(const clang::VarDecl& variable) {
+void Walk::step(const clang::UnaryOperator& step) {
+  if (!step.isIncrementDecrementOp()) return;
+  const ir::PlaceId target = places_.place(step.getSubExpr());
+  if (target == ir::kNoPlace) return;
+  touches_.touch(target, ir::Mode::ReadWrite, step);
+  if (out_.kind(target) == TypeKind::Pointer) {
+    const ir::ExprId by = numbers_.steps(numbers_.number(step.isIncrementOp() ? 1 : -1), step.getType());
+    return out_.emit_assign(target, numbers_.moved(value(target), by), out_.site(step));
+  }
+  // A step of one variable keeps what is known of it: that this is not the first round.
+  if (out_[target].base == ir::kNoPlace && out_.kind(target) == TypeKind::Integer) {
+    ir::Expr next{
+        .text = out_.spell(target) + (step.isIncrementOp() ? " + 1" : " - 1"), .uses = {target}, .constant = {}};
+    return out_.emit_assign(target, {.kind = Operand::Kind::Number, .offset = out_.add(std::move(next))},
+                            out_.site(step));
+  }
+  out_.emit_fresh(target, out_.site(step));
+}
+
+void Walk::assign(const clang::BinaryOperator& assignment) {
+  if (!assignment.isAssignmentOp()) return;
+  const ir::PlaceId target = places_.place(assignment.getLHS());
+  if (target == ir::kNoPlace) return;
+  const bool compound = assignment.isCompoundAssignmentOp();
+  touches_.touch(target, compound ? ir::Mode::ReadWrite : ir::Mode::Write, assignment);
+  if (!compound) return assignments_.assign(target, assignment.getRHS());
+  if (out_.kind(target) != TypeKind::Pointer) return out_.emit_fresh(target, out_.site(assignment));
+  const bool forward = assignment.getOpcode() == clang::BO_AddAssign;
+  if (!forward && assignment.getOpcode() != clang::BO_SubAssign)
+    return out_.emit_assign(target, unknown(), out_.site(assignment));
+  const ir::ExprId by = forward ? values_.expr(assignment.getRHS()) : values_.negative(assignment.getRHS());
+  const Operand there = numbers_.moved(value(target), numbers_.steps(by, assignment.getLHS()->getType()));
+  out_.emit_assign(target, there, out_.site(assignment));
+}
+
+void Walk::declare(const clang::VarDecl& variable) {
   if (const auto range = scan_.iterators.find(&variable); range != scan_.iterators.end()) {
-    const ir::PlaceId each = new_local("each", TypeKind::Integer);
-    variables_[&variable] = each;
-    iterated_[&variable] = place(range->second->getInit());
-    iterators_begin_[static_cast<std::uint32_t>(each)] = number(0);
-    return emit_fresh(each, ir::kNoSite);
+    Places::Iterator hidden{.index = out_.new_local("each", TypeKind::Integer)};
+    hidden.container = places_.place(range->second->getInit());
+    hidden.first = numbers_.number(0);
+    places_.declare_iterator(variable, hidden);
+    return out_.emit_fresh(hidden.index, ir::kNoSite);
   }
   if (variable.isImplicit() && variable.getName().starts_with("__end")) return;
   if (variable.getType()->isReferenceType()) return bind(variable);
   if (!variable.hasInit()) return;
-  // auto it = v.begin()
-  if (unit_.symbols.iterates(variable.getType())) {
-    const Result* made = result(variable.getInit());
-    const bool known =
-        made != nullptr && (made->value.kind == Operand::Kind::Address ||
-                            (made->value.kind == Operand::Kind::Value && function_[made->value.place].name == "$data"));
-    const ir::PlaceId each = new_local(variable.getNameAsString(), TypeKind::Integer);
-    variables_[&variable] = each;
-    iterated_[&variable] = !known                                       ? ir::kNoPlace
-                           : made->value.kind == Operand::Kind::Address ? made->value.place
-                                                                        : function_[made->value.place].base;
-    if (known)
-      iterators_begin_[static_cast<std::uint32_t>(each)] =
-          made->value.offset == ir::kNoExpr ? number(0) : made->value.offset;
-    return emit_fresh(each, site(*variable.getInit()));
-  }
-  if (const ir::PlaceId target = this->variable(variable); target != ir::kNoPlace)
-    initialize(target, variable.getInit());
+  if (unit_.symbols.iterates(variable.getType())) return declare_iterator(variable);
+  if (const ir::PlaceId target = places_.variable(variable); target != ir::kNoPlace)
+    assignments_.initialize(target, variable.getInit());
 }
 
-void Body::bind(const clang::VarDecl& reference) {
+/// auto it = v.begin()
+void Walk::declare_iterator(const clang::VarDecl& variable) {
+  Places::Iterator made{.index = out_.new_local(variable.getNameAsString(), TypeKind::Integer)};
+  if (const Values::Result* start = values_.result(variable.getInit())) {
+    const Operand& at = start->value;
+    const bool in_block = at.kind == Operand::Kind::Value && out_[at.place].name == "$data";
+    if (in_block || at.kind == Operand::Kind::Address) {
+      made.container = in_block ? out_[at.place].base : at.place;
+      made.first = at.offset == ir::kNoExpr ? numbers_.number(0) : at.offset;
+    }
+  }
+  places_.declare_iterator(variable, made);
+  out_.emit_fresh(made.index, out_.site(*variable.getInit()));
+}
+
+void Walk::bind(const clang::VarDecl& reference) {
   if (!reference.hasInit() || !reference.hasLocalStorage()) return;
   const clang::Expr* referent = strip(reference.getInit());
-  ir::PlaceId bound = place(referent);
-  if (bound == ir::kNoPlace && !referent->isGLValue() && kind(reference.getType()) != TypeKind::Other) {
-    // A temporary that lives as long as the reference.
-    bound = typed(new_local(reference.getNameAsString(), kind(reference.getType())), reference.getType());
-    initialize(bound, reference.getInit());
-  }
+  ir::PlaceId bound = places_.place(referent);
   if (bound == ir::kNoPlace) {
-    bound = typed(new_local(reference.getNameAsString(), kind(reference.getType())), reference.getType());
-    emit_fresh(bound, site(*reference.getInit()));
-  }
-  aliases_[&reference] = bound;
-}
-
-void Body::initialize(ir::PlaceId target, const clang::Expr* value) {
-  if (target == ir::kNoPlace || value == nullptr) return;
-  // A member of reference type is a pointer.
-  if (value->isGLValue() && kind(target) == TypeKind::Pointer && !value->getType()->isArrayType() &&
-      kind(value->getType()) != TypeKind::Pointer) {
-    const ir::PlaceId referent = place(value);
-    return emit_assign(target, referent == ir::kNoPlace ? unknown() : address_of(referent), site(*value));
-  }
-  assign(target, value);
-}
-
-void Body::assign(ir::PlaceId target, const clang::Expr* source) {
-  const clang::Expr* value = strip(source);
-  switch (kind(target)) {
-    case TypeKind::Other:
-      return;
-    case TypeKind::Integer:
-      return emit_assign(target, integer(source), site(*source));
-    case TypeKind::Stream:
-    case TypeKind::Event:
-    case TypeKind::Graph:
-    case TypeKind::Pointer:
-      return emit_assign(target, operand(source), site(*source));
-    case TypeKind::Object:
-      break;
-  }
-  if (const auto* list = llvm::dyn_cast<clang::InitListExpr>(value)) return initialize_parts(target, *list);
-  const ir::PlaceId from = place(value);
-  if (from == target) return;
-  if (from == ir::kNoPlace) return emit_fresh(target, site(*source));
-  copy_object(target, from, value->getType());
-}
-
-void Body::copy_object(ir::PlaceId target, ir::PlaceId source, clang::QualType type) {
-  if (target == source) return;
-  if (const auto owner = unit_.symbols.owner(type); owner && owner->tensor)
-    return share_tensor(target, source, /*moves=*/false, ir::kNoSite);
-  emit_assign(target, value(source), ir::kNoSite);
-  // What only library code ever names is copied by name: the engine copies the parts that the function mentions.
-  if (unit_.symbols.points(type) || unit_.symbols.has_block(type))
-    emit_assign(data(target), value(data(source)), ir::kNoSite);
-}
-
-void Body::initialize_parts(ir::PlaceId target, const clang::InitListExpr& list) {
-  if (list.getNumInits() == 1 && list.isTransparent()) return assign(target, list.getInit(0));
-  if (const clang::CXXRecordDecl* record = Symbols::record(list.getType())) {
-    unsigned next = 0;
-    for (const clang::CXXBaseSpecifier& base : record->bases()) {
-      (void)base;
-      if (next < list.getNumInits()) initialize(target, list.getInit(next++));
-    }
-    for (const clang::FieldDecl* field : record->fields()) {
-      if (field->isUnnamedBitField()) continue;
-      if (next >= list.getNumInits()) return;
-      const clang::Expr* value = list.getInit(next++);
-      const TypeKind of = kind(field->getType());
-      if (of != TypeKind::Other && of != TypeKind::Integer) initialize(member(target, *field), value);
-    }
-    return;
-  }
-  // Long tables are data; arrays of handles are short.
-  constexpr unsigned kMostElements = 64;
-  const clang::QualType type = list.getType();
-  if (!type->isArrayType() || list.getNumInits() > kMostElements) return;
-  const clang::QualType inner(type->getArrayElementTypeNoTypeQual(), 0);
-  const TypeKind of = kind(inner);
-  if (of == TypeKind::Other || of == TypeKind::Integer) return;
-  for (unsigned i = 0; i < list.getNumInits(); ++i) {
-    const clang::Expr* value = list.getInit(i);
-    if (of == TypeKind::Pointer && llvm::isa<clang::StringLiteral>(strip(value))) continue;
-    initialize(element(target, number(i), inner), value);
-  }
-}
-
-void Body::branch_result(const clang::Expr& branch) {
-  const clang::AbstractConditionalOperator* choice = scan_.branches[&branch];
-  const clang::QualType type = choice->getType();
-  const bool reference = choice->isGLValue() && !scan_.values.contains(choice);
-  const TypeKind of = reference ? TypeKind::Pointer : kind(type);
-  if (of == TypeKind::Other || of == TypeKind::Integer) return;
-  const auto [entry, fresh] = choices_.try_emplace(choice, ir::kNoPlace);
-  if (fresh) {
-    entry->second = reference ? temporary(of) : destination(*choice, type);
-    const ir::PlaceId chosen = entry->second;
-    if (reference) {
-      const ir::PlaceId referent = pointee(value(chosen), type);
-      results_[choice] = {value(referent), referent};
+    const TypeKind of = out_.kind(reference.getType());
+    bound = out_.typed(out_.new_local(reference.getNameAsString(), of), reference.getType());
+    // A temporary that lives as long as the reference; or an object that is not known.
+    if (!referent->isGLValue() && of != TypeKind::Other) {
+      assignments_.initialize(bound, reference.getInit());
     } else {
-      results_[choice] = {value(chosen), chosen};
+      out_.emit_fresh(bound, out_.site(*reference.getInit()));
     }
   }
-  const ir::PlaceId target = choices_[choice];
-  if (!reference) return assign(target, &branch);
-  const ir::PlaceId referent = place(&branch);
-  emit_assign(target, referent == ir::kNoPlace ? unknown() : address_of(referent), site(branch));
+  places_.bind(reference, bound);
 }
 
-void Body::return_value(const clang::ReturnStmt& statement) {
+void Walk::return_value(const clang::ReturnStmt& statement) {
   returned_ = Operand{};
   const clang::Expr* value = statement.getRetValue();
   const clang::QualType type = definition_.getReturnType();
-  if (value == nullptr || kind(type) == TypeKind::Other) return;
+  if (value == nullptr || out_.kind(type) == TypeKind::Other) return;
   const bool reference = type->isReferenceType();
-  if (result_ == ir::kNoPlace)
-    result_ = reference ? new_local("$result", TypeKind::Pointer) : typed(new_local("$result", kind(type)), type);
+  const ir::PlaceId result = places_.returned();
   returned_variable_ = statement.getNRVOCandidate();
   if (reference) {
-    const ir::PlaceId referent = place(value);
-    returned_ = referent == ir::kNoPlace ? unknown() : address_of(referent);
+    const ir::PlaceId referent = places_.place(value);
+    returned_ = referent == ir::kNoPlace ? unknown() : values_.address_of(referent);
     return;
   }
-  switch (kind(type)) {
+  switch (out_.kind(type)) {
     case TypeKind::Object: {
-      if (const ir::PlaceId from = returned_variable_ ? variable(*returned_variable_) : place(value);
+      if (const ir::PlaceId from = returned_variable_ ? places_.variable(*returned_variable_) : places_.place(value);
           from == ir::kNoPlace) {
-        assign(result_, value);
-        returned_ = this->value(result_);
+        assignments_.assign(result, value);
+        returned_ = host::value(result);
       } else {
-        returned_ = this->value(from);
+        returned_ = host::value(from);
       }
       return;
     }
     case TypeKind::Integer:
-      returned_ = integer(value);
+      returned_ = values_.integer(value);
       return;
     default:
-      returned_ = operand(value);
+      returned_ = values_.operand(value);
   }
-}
-
-void Body::make_closure(const clang::LambdaExpr& lambda) {
-  const ir::PlaceId closure = destination(lambda, lambda.getType());
-  auto initializer = lambda.capture_init_begin();
-  for (const clang::LambdaCapture& capture : lambda.captures()) {
-    const clang::Expr* value = *initializer++;
-    if (capture.capturesThis()) {
-      const ir::PlaceId target = field(closure, "$this", "lambda", TypeKind::Pointer);
-      const bool copy = capture.getCaptureKind() == clang::LCK_StarThis;
-      emit_assign(target, copy ? unknown() : address(this_place()), site(lambda));
-    } else if (capture.capturesVariable() && value != nullptr) {
-      const clang::ValueDecl* variable = capture.getCapturedVar();
-      const bool reference = capture.getCaptureKind() == clang::LCK_ByRef;
-      const ir::PlaceId target = closure_field(closure, *variable, reference);
-      if (!reference) {
-        initialize(target, value);
-      } else {
-        const ir::PlaceId referent = this->variable(*variable);
-        emit_assign(target, referent == ir::kNoPlace ? unknown() : address_of(referent), site(lambda));
-      }
-    }
-  }
-  results_[&lambda] = {value(closure), closure};
 }
 
 }  // namespace streamsan::analyzer::host

@@ -7,10 +7,18 @@
 // block goes back to the allocator in the order of that stream, whatever streams still use it. Owners are not
 // counted: a tensor of which a copy was made anywhere is taken to live on, which may hide a missing record_stream() and
 // never invents one.
+#include "analyzer/lowering/host_tensors.h"
+
+#include "analyzer/lowering/host_arguments.h"
+#include "analyzer/lowering/host_builder.h"
+#include "analyzer/lowering/host_expressions.h"
+#include "analyzer/lowering/host_libraries.h"
+#include "analyzer/lowering/host_parts.h"
+#include "analyzer/lowering/host_places.h"
+#include "analyzer/lowering/host_unit.h"
+#include "analyzer/lowering/host_values.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/ExprCXX.h"
-
-#include "analyzer/lowering/host_body.h"
 
 namespace streamsan::analyzer::host {
 
@@ -19,78 +27,86 @@ using ir::OpKind;
 using ir::TypeKind;
 using ordering::MemoryKind;
 
-void Body::make_current(const Call& call) {
-  const ir::PlaceId current = current_stream();
-  const auto previous = [&] { return field(call.object, "$previous", "", TypeKind::Stream); };
+Tensors::Tensors(const Parts& parts)
+    : unit_(parts.unit),
+      out_(parts.out),
+      places_(parts.places),
+      values_(parts.values),
+      arguments_(parts.arguments),
+      libraries_(parts.libraries) {}
+
+void Tensors::make_current(const Call& call) {
+  const ir::PlaceId current = places_.current_stream();
+  const auto previous = [&] { return out_.field(call.object, "$previous", "", TypeKind::Stream); };
   switch (call.model->member) {
     case Member::Make:
-      if (call.object != ir::kNoPlace) emit_assign(previous(), value(current), call.site);
+      if (call.object != ir::kNoPlace) out_.emit_assign(previous(), value(current), call.site);
       break;
     case Member::End:
-      return emit_assign(current, call.object == ir::kNoPlace ? unknown() : value(previous()), call.site);
+      return out_.emit_assign(current, call.object == ir::kNoPlace ? unknown() : value(previous()), call.site);
     default:
       break;
   }
-  emit_assign(current, stream_of(call), call.site);
+  out_.emit_assign(current, arguments_.stream_of(call), call.site);
 }
 
-void Body::tensor_make(const Call& call) {
-  const ir::PlaceId tensor = result_place(call);
-  const Operand home = stream_of(call);
+void Tensors::tensor_make(const Call& call) {
+  const ir::PlaceId tensor = values_.result_place(*call.expression);
+  const Operand home = arguments_.stream_of(call);
   ir::Op op = start(OpKind::Allocate, call);
-  op.target = data(tensor);
+  op.target = places_.data(tensor);
   op.memory = tensor_memory(call);
   op.tensor = op.memory == MemoryKind::Device;
   op.stream = home;
-  emit(std::move(op));
-  emit_assign(field(tensor, "$stream", "", TypeKind::Stream), home, call.site);
+  out_.emit(std::move(op));
+  out_.emit_assign(out_.field(tensor, "$stream", "", TypeKind::Stream), home, call.site);
 }
 
-MemoryKind Body::tensor_memory(const Call& call) const {
+MemoryKind Tensors::tensor_memory(const Call& call) const {
   // Options are built by calls without a body: what they say is read as it is written.
   for (const clang::Expr* given : call.arguments) {
     if (llvm::isa<clang::CXXDefaultArgExpr>(given)) continue;
-    const llvm::StringRef options = source_text(given);
+    const llvm::StringRef options = source_text(given, unit_.context);
     if (options.contains("pinned_memory(true)")) return MemoryKind::Pinned;
     if (options.contains("kCPU")) return MemoryKind::Pageable;
   }
   return MemoryKind::Device;
 }
 
-void Body::tensor_work(const Call& call) {
+void Tensors::tensor_work(const Call& call) {
   const Model& model = *call.model;
   ir::Op op = start(OpKind::Enqueue, call);
   op.work = ir::Work::Library;
-  op.stream = stream_of(call);
-  add_roles(call, op, 0);
+  op.stream = arguments_.stream_of(call);
+  arguments_.add_roles(call, op, 0);
   const Operand on = op.stream;
-  emit(std::move(op));
-  if (model.effect.form == api::CallForm::Synchronous) wait_for_results(call, on);
+  out_.emit(std::move(op));
+  if (model.effect.form == api::CallForm::Synchronous) libraries_.wait_for_results(call, on);
   const clang::QualType type = call.callee->getReturnType();
   const auto owner = unit_.symbols.owner(type);
   if (type->isReferenceType()) {
-    if (call.object != ir::kNoPlace) set_result(call, value(call.object), call.object);
+    if (call.object != ir::kNoPlace) values_.set_result(*call.expression, value(call.object), call.object);
   } else if (owner && owner->tensor) {
     if (model.may_alias) {
-      emit_fresh(result_place(call), call.site);
-      emit_fresh(data(result_place(call)), call.site);
+      out_.emit_fresh(values_.result_place(*call.expression), call.site);
+      out_.emit_fresh(places_.data(values_.result_place(*call.expression)), call.site);
     } else {
       tensor_make(call);
     }
   }
 }
 
-void Body::tensor_copy(const Call& call) {
+void Tensors::tensor_copy(const Call& call) {
   const Model& model = *call.model;
   ir::Op op = start(OpKind::Enqueue, call);
-  op.stream = stream_of(call);
-  add_roles(call, op, 0);
-  const clang::Expr* non_blocking = argument(call, model.non_blocking_argument);
-  const bool asynchronous = non_blocking != nullptr && constant(non_blocking).value_or(0) == 1;
+  op.stream = arguments_.stream_of(call);
+  arguments_.add_roles(call, op, 0);
+  const clang::Expr* non_blocking = call.argument(model.non_blocking_argument);
+  const bool asynchronous = non_blocking != nullptr && constant(non_blocking, unit_.context).value_or(0) == 1;
   // Told not to wait, it is work like other work: what pageable memory would make of it is not documented.
   op.work = asynchronous ? ir::Work::Library : ir::Work::Copy;
   const Operand on = op.stream;
-  emit(std::move(op));
+  out_.emit(std::move(op));
   // copy_() between tensors of the device does not wait; which it is is not known here.
   ir::Op wait = start(OpKind::MaySync, call);
   if (call.known->callee.name == "cpu") {
@@ -98,36 +114,36 @@ void Body::tensor_copy(const Call& call) {
     wait.work = ir::Work::Library;
     wait.stream = on;
   }
-  if (!asynchronous) emit(std::move(wait));
+  if (!asynchronous) out_.emit(std::move(wait));
   const clang::QualType type = call.callee->getReturnType();
   if (type->isReferenceType()) {
-    if (call.object != ir::kNoPlace) set_result(call, value(call.object), call.object);
+    if (call.object != ir::kNoPlace) values_.set_result(*call.expression, value(call.object), call.object);
     return;
   }
-  const ir::PlaceId copy = result_place(call);
-  emit_fresh(copy, call.site);
-  emit_fresh(data(copy), call.site);
+  const ir::PlaceId copy = values_.result_place(*call.expression);
+  out_.emit_fresh(copy, call.site);
+  out_.emit_fresh(places_.data(copy), call.site);
 }
 
-void Body::share_tensor(ir::PlaceId target, ir::PlaceId from, bool moves, ir::SiteId site) {
-  const auto home = [this](ir::PlaceId tensor) { return field(tensor, "$stream", "", TypeKind::Stream); };
-  emit_assign(data(target), value(data(from)), site);
-  emit_assign(home(target), value(home(from)), site);
-  if (moves) return emit_assign(data(from), {.kind = Operand::Kind::Null}, site);
+void Tensors::share_tensor(ir::PlaceId target, ir::PlaceId from, bool moves, ir::SiteId site) {
+  const auto home = [this](ir::PlaceId tensor) { return out_.field(tensor, "$stream", "", TypeKind::Stream); };
+  out_.emit_assign(places_.data(target), value(places_.data(from)), site);
+  out_.emit_assign(home(target), value(home(from)), site);
+  if (moves) return out_.emit_assign(places_.data(from), {.kind = Operand::Kind::Null}, site);
   // From now on somebody else keeps it, for any stream.
   ir::Op op{.kind = OpKind::KeepAlive, .site = site};
-  op.source = value(data(target));
+  op.source = value(places_.data(target));
   op.stream = unknown();
-  emit(std::move(op));
+  out_.emit(std::move(op));
 }
 
-void Body::free_tensor(ir::PlaceId tensor, ir::SiteId site) {
+void Tensors::free_tensor(ir::PlaceId tensor, ir::SiteId site) {
   ir::Op op{.kind = OpKind::Free, .site = site};
-  op.source = value(data(tensor));
-  op.stream = value(field(tensor, "$stream", "", TypeKind::Stream));
+  op.source = value(places_.data(tensor));
+  op.stream = value(out_.field(tensor, "$stream", "", TypeKind::Stream));
   op.memory = MemoryKind::Device;
   op.tensor = true;
-  emit(std::move(op));
+  out_.emit(std::move(op));
 }
 
 }  // namespace streamsan::analyzer::host

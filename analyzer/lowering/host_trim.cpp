@@ -8,18 +8,15 @@
 //     process ends concerns no stream.
 //   * Host accesses of memory that was never given to anything but the host's own accesses, and new versions of
 //     integers that no index, offset or size reads.
-//   * In a function that does nothing to streams, nor do its callees: the paths. `fill(h, n)` is a list of what it
-//     touches, in the order of its blocks, each once. A pointer that was set in several places is unknown, and so is
-//     what is returned in several ways. That an access stands on some paths only is lost: it is taken to happen, as on
-//     the path where it does. The same of loops in which only the host works (host_loops.cpp).
-#include <algorithm>
-#include <iterator>
-#include <map>
-#include <set>
+//   * The paths of a function that does nothing to streams, nor do its callees, and of loops in which only the host
+//     works (host_paths.cpp). Before that, an access of such a loop becomes one for all rounds (host_rounds.cpp).
+#include "analyzer/lowering/host_trim.h"
 
-#include "analyzer/lowering/host_body.h"
+#include <algorithm>
+
+#include "analyzer/lowering/host_paths.h"
+#include "analyzer/lowering/host_rounds.h"
 #include "clang/AST/StmtCXX.h"
-#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 
 namespace streamsan::analyzer::host {
@@ -30,11 +27,6 @@ using ir::Place;
 using ir::TypeKind;
 
 namespace {
-
-ir::PlaceId root_of(const ir::Function& function, ir::PlaceId place) {
-  while (place != ir::kNoPlace && function[place].base != ir::kNoPlace) place = function[place].base;
-  return place;
-}
 
 bool own(const ir::Function& function, ir::PlaceId place) {
   const Place::Kind kind = function[place].kind;
@@ -47,8 +39,6 @@ void for_each_operand(ir::Op& op, Use use) {
   for (Operand& operand : op.arguments) use(operand);
   for (ir::Access& access : op.accesses) use(access.memory);
 }
-
-}  // namespace
 
 /// The integers that an op reads: in its operands and in the indices on the way to its places.
 class Integers {
@@ -83,21 +73,8 @@ class Integers {
   llvm::DenseSet<std::uint32_t> ids_;
 };
 
-void Body::trim() {
-  drop_dead_ends();
-  drop_idle_touches();
-  spread_accesses();
-  if (!unit_.census.is_root(definition_)) {
-    outline();
-  } else {
-    flatten_loops();
-    drop_dead_ends();
-  }
-  drop_idle_integers();
-}
-
-void Body::drop_dead_ends() {
-  auto& blocks = function_.blocks;
+void drop_dead_ends(ir::Function& function, Terminators& terminators) {
+  auto& blocks = function.blocks;
   std::vector<bool> dead(blocks.size());
   for (bool changed = true; changed;) {
     changed = false;
@@ -137,20 +114,20 @@ void Body::drop_dead_ends() {
     if (!reached[i]) continue;
     renamed[i] = ir::BlockId{static_cast<std::uint32_t>(kept.size())};
     kept.push_back(std::move(blocks[i]));
-    kept_terminators.push_back(terminators_[i]);
+    kept_terminators.push_back(terminators[i]);
   }
   for (ir::Block& block : kept)
     for (ir::BlockId& next : block.successors) next = renamed[static_cast<std::size_t>(next)];
   blocks = std::move(kept);
-  terminators_ = std::move(kept_terminators);
+  terminators = std::move(kept_terminators);
 }
 
-void Body::drop_idle_touches() {
+void drop_idle_touches(ir::Function& function) {
   llvm::DenseSet<std::uint32_t> used;
   const auto use = [&](ir::PlaceId place) {
-    if (place != ir::kNoPlace) used.insert(static_cast<std::uint32_t>(root_of(function_, place)));
+    if (place != ir::kNoPlace) used.insert(static_cast<std::uint32_t>(root_of(function, place)));
   };
-  for (ir::Block& block : function_.blocks) {
+  for (ir::Block& block : function.blocks) {
     for (ir::Op& op : block.ops) {
       if (op.kind == OpKind::HostAccess || op.kind == OpKind::EndOfLife || op.kind == OpKind::Fresh) continue;
       // Memory that is only made here, by new or malloc, is not yet used.
@@ -160,11 +137,11 @@ void Body::drop_idle_touches() {
     }
   }
   const auto idle = [&](const Operand& memory) {
-    const ir::PlaceId root = root_of(function_, memory.place);
+    const ir::PlaceId root = root_of(function, memory.place);
     if (root == ir::kNoPlace) return true;
-    return own(function_, root) && !used.contains(static_cast<std::uint32_t>(root));
+    return own(function, root) && !used.contains(static_cast<std::uint32_t>(root));
   };
-  for (ir::Block& block : function_.blocks) {
+  for (ir::Block& block : function.blocks) {
     for (ir::Op& op : block.ops)
       if (op.kind == OpKind::HostAccess)
         std::erase_if(op.accesses, [&](const ir::Access& access) { return idle(access.memory); });
@@ -176,111 +153,68 @@ void Body::drop_idle_touches() {
 }
 
 /// Marks what decides branches and is known: given constants, or stepped, and asked for by more than a loop's head.
-void Body::read_flags(host::Integers& read) {
+void read_flags(const ir::Function& function, const Terminators& terminators, Integers& read) {
   llvm::DenseSet<std::uint32_t> given, unknown;
-  for (const ir::Block& block : function_.blocks)
+  for (const ir::Block& block : function.blocks)
     for (const ir::Op& op : block.ops) {
       if (op.target == ir::kNoPlace) continue;
       const auto target = static_cast<std::uint32_t>(op.target);
       const bool assigned = op.kind == OpKind::Assign;
       const bool number = assigned && op.source.kind == Operand::Kind::Number;
-      if (number && function_[op.source.offset].constant) given.insert(target);
+      if (number && function[op.source.offset].constant) given.insert(target);
       if (!number && !(assigned && op.source.kind == Operand::Kind::Value)) unknown.insert(target);
     }
-  for (std::size_t i = 0; i < function_.blocks.size(); ++i) {
-    const ir::ExprId condition = function_.blocks[i].condition;
-    const clang::Stmt* asks = i < terminators_.size() ? terminators_[i] : nullptr;
+  for (std::size_t i = 0; i < function.blocks.size(); ++i) {
+    const ir::ExprId condition = function.blocks[i].condition;
+    const clang::Stmt* asks = i < terminators.size() ? terminators[i] : nullptr;
     const bool counts_rounds =
         asks != nullptr && llvm::isa<clang::ForStmt, clang::WhileStmt, clang::DoStmt, clang::CXXForRangeStmt>(asks);
     if (condition == ir::kNoExpr || counts_rounds) continue;
-    for (const ir::PlaceId use : function_[condition].uses) {
+    for (const ir::PlaceId use : function[condition].uses) {
       const auto id = static_cast<std::uint32_t>(use);
       if (given.contains(id) && !unknown.contains(id)) read.keep(use);
     }
   }
 }
 
-void Body::drop_idle_integers() {
-  const auto writes_own_integer = [this](const ir::Op& op) {
+void drop_idle_integers(ir::Function& function, const Terminators& terminators) {
+  const auto writes_own_integer = [&](const ir::Op& op) {
     return (op.kind == OpKind::Fresh || op.kind == OpKind::Assign) && op.target != ir::kNoPlace &&
-           kind(op.target) == TypeKind::Integer && own(function_, op.target);
+           function[op.target].type == TypeKind::Integer && own(function, op.target);
   };
   // An integer that is only copied into idle integers is idle.
-  Integers read(function_);
-  read_flags(read);
+  Integers read(function);
+  read_flags(function, terminators, read);
   for (std::size_t before = SIZE_MAX, now = 0; before != now;) {
     before = now;
     now = 0;
-    for (ir::Block& block : function_.blocks)
+    for (ir::Block& block : function.blocks)
       for (ir::Op& op : block.ops)
         if (!writes_own_integer(op) || read.has(op.target)) read.read(op), ++now;
   }
-  for (ir::Block& block : function_.blocks) {
+  for (ir::Block& block : function.blocks) {
     std::erase_if(block.ops, [&](const ir::Op& op) { return writes_own_integer(op) && !read.has(op.target); });
     if (block.condition == ir::kNoExpr) continue;
-    const auto& uses = function_[block.condition].uses;
+    const auto& uses = function[block.condition].uses;
     // A condition on what is no longer followed says nothing.
-    if (std::any_of(uses.begin(), uses.end(), [&](ir::PlaceId use) { return own(function_, use) && !read.has(use); }))
+    if (std::any_of(uses.begin(), uses.end(), [&](ir::PlaceId use) { return own(function, use) && !read.has(use); }))
       block.condition = ir::kNoExpr;
   }
 }
 
-std::vector<ir::Op> Body::without_paths(const std::vector<std::size_t>& blocks, bool in_loop) {
-  const auto writes_place = [](const ir::Op& op) { return op.target != ir::kNoPlace && op.kind != OpKind::Call; };
-  llvm::DenseMap<std::uint32_t, unsigned> writes;
-  for (const std::size_t block : blocks)
-    for (const ir::Op& op : function_.blocks[block].ops)
-      if (op.target != ir::kNoPlace) ++writes[static_cast<std::uint32_t>(op.target)];
-  std::vector<ir::Op> list, moved_on;
-  llvm::DenseSet<std::uint32_t> unknown_now;
-  for (const std::size_t block : blocks) {
-    for (ir::Op& op : function_.blocks[block].ops) {
-      if (op.kind == OpKind::HostAccess) {
-        const bool known = std::any_of(list.begin(), list.end(), [&](const ir::Op& before) {
-          return before.kind == OpKind::HostAccess && before.accesses.size() == 1 && op.accesses.size() == 1 &&
-                 before.accesses.front().memory == op.accesses.front().memory &&
-                 before.accesses.front().bytes == op.accesses.front().bytes &&
-                 before.accesses.front().mode == op.accesses.front().mode;
-        });
-        if (!known) list.push_back(std::move(op));
-        continue;
-      }
-      // On which path it is set is lost: then it is not known which.
-      if (op.kind == OpKind::SetDevice) op.detail.clear();
-      // What is made from something that moves on has another value in the end.
-      if (op.kind == OpKind::Assign && op.source.place != ir::kNoPlace &&
-          writes.contains(static_cast<std::uint32_t>(root_of(function_, op.source.place))))
-        moved_on.push_back({.kind = OpKind::Fresh, .site = op.site, .target = op.target});
-      if (writes_place(op) && writes[static_cast<std::uint32_t>(op.target)] > 1) {
-        if (unknown_now.insert(static_cast<std::uint32_t>(op.target)).second)
-          list.push_back({.kind = OpKind::Fresh, .site = op.site, .target = op.target});
-        continue;
-      }
-      list.push_back(std::move(op));
-    }
-  }
-  if (in_loop) std::move(moved_on.begin(), moved_on.end(), std::back_inserter(list));
-  return list;
-}
+}  // namespace
 
-void Body::outline() {
-  std::vector<Operand> returned;
-  std::vector<std::size_t> all;
-  for (std::size_t i = 0; i < function_.blocks.size(); ++i) {
-    all.push_back(i);
-    std::erase_if(function_.blocks[i].ops, [&](const ir::Op& op) {
-      if (op.kind != OpKind::Return) return false;
-      if (std::find(returned.begin(), returned.end(), op.source) == returned.end()) returned.push_back(op.source);
-      return true;
-    });
+void trim(Unit& unit, ir::Function& function, Terminators terminators, Source& source, bool root) {
+  drop_dead_ends(function, terminators);
+  drop_idle_touches(function);
+  spread_accesses(unit, function, terminators, source);
+  if (root) {
+    flatten_loops(unit, function, terminators);
+    drop_dead_ends(function, terminators);
+  } else {
+    outline(function);
   }
-  ir::Op last{.kind = OpKind::Return, .site = function_.site};
-  if (returned.size() == 1) last.source = returned.front();
-  if (returned.size() > 1) last.source = unknown();
-  std::vector<ir::Op> list = without_paths(all, /*in_loop=*/false);
-  list.push_back(std::move(last));
-  function_.blocks.assign(1, {});
-  function_.blocks[0].ops = std::move(list);
+  drop_idle_integers(function, terminators);
 }
 
 }  // namespace streamsan::analyzer::host

@@ -2,7 +2,7 @@
 //
 // From a translation unit to a Program.
 //
-// The Census chooses the functions, a Body lowers each of them, alone and without looking at the others; what a call
+// The Census chooses the functions, each of them is lowered, alone and without looking at the others; what a call
 // means is found out when it is inlined. So the cost is that of the chosen functions, and a function of another
 // translation unit takes part in the same way as soon as its IR is read from a file.
 //
@@ -15,7 +15,8 @@
 
 #include "analyzer/lowering/census.h"
 #include "analyzer/lowering/fields.h"
-#include "analyzer/lowering/host_body.h"
+#include "analyzer/lowering/host_lowering.h"
+#include "analyzer/lowering/host_unit.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/Decl.h"
 
@@ -33,7 +34,7 @@ Lowered lower(clang::ASTContext& context, const Models& models, const LoweringOp
   lowered.functions_seen = census.functions_seen();
   if (census.chosen().empty()) return lowered;
   for (const clang::FunctionDecl* definition : census.chosen()) {
-    ir::Function function = host::Body(unit, *definition).lower();
+    ir::Function function = host::lower(unit, *definition);
     if (!function.incomplete.empty()) {
       const ir::Site& site = function[function.site];
       lowered.skipped.push_back({function.name, site.file, site.line, function.incomplete});

@@ -131,6 +131,8 @@ Model model_of(std::string name, const Facts& facts) {
   model.config_argument = facts.config_argument;
   model.value_argument = facts.value_argument;
   model.kind_argument = facts.kind_argument;
+  model.symbol_argument = facts.symbol_argument;
+  model.offset_argument = facts.offset_argument;
   model.non_blocking_argument = facts.non_blocking_argument;
   model.null_argument = facts.null_argument;
   model.first_kernel_argument = facts.first_kernel_argument;
@@ -144,7 +146,6 @@ Model model_of(std::string name, const Facts& facts) {
   model.timing = facts.timing;
   model.caching = facts.caching;
   model.may_alias = facts.may_alias;
-  model.foreign = facts.foreign;
   return model;
 }
 

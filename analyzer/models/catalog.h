@@ -39,6 +39,8 @@ struct Facts {
   int config_argument = -1;
   int value_argument = -1;
   int kind_argument = -1;
+  int symbol_argument = -1;
+  int offset_argument = -1;
   int non_blocking_argument = -1;
   int null_argument = -1;
   int first_kernel_argument = -1;
@@ -50,7 +52,6 @@ struct Facts {
   std::optional<bool> timing{};
   bool caching = false;
   bool may_alias = false;
-  bool foreign = false;
 };
 
 struct ModelRow {

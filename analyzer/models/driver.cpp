@@ -5,7 +5,6 @@
 // cuda.h turns the name a program writes into that of its newest version (cuMemcpyHtoDAsync -> cuMemcpyHtoDAsync_v2),
 // or into the _ptsz spelling where per-thread default streams are asked for. So each export has a model, shown under
 // the name that was written, and the written name itself stands for the newest version (a header without the defines).
-#include <algorithm>
 #include <charconv>
 
 #include "analyzer/models/catalog.h"
@@ -41,16 +40,14 @@ void add_driver(Catalog& catalog) {
     model.effect = row.effect;
     model.driver = row.base;
     model.per_thread = row.default_stream == api::DefaultStream::PerThread;
-    model.foreign = row.base == "cuIpcOpenEventHandle";
-    if (row.base == "cuEventElapsedTime") {
+    if (row.effect.asks_event_time) {
       // The run-time half needs nothing of it; the check event-timing-misuse does.
       model.deed = DeedKind::Elapsed;
       model.effect.event = 1;
       model.effect.object = 2;
     }
-    if (row.base == "cuThreadExchangeStreamCaptureMode") model.deed = DeedKind::SwapCaptureMode;
-    constexpr std::string_view kSwitches[] = {"cuCtxCreate", "cuCtxSetCurrent", "cuCtxPushCurrent", "cuCtxPopCurrent"};
-    if (std::ranges::find(kSwitches, row.base) != std::end(kSwitches)) model.deed = DeedKind::SetDevice;
+    if (row.effect.swaps_capture_mode) model.deed = DeedKind::SwapCaptureMode;
+    if (row.effect.switches_context) model.deed = DeedKind::SetDevice;
     // An unversioned symbol is an older function than the name that a program writes.
     if (row.symbol != row.base) catalog.add(row.symbol, model);
     const api::Row*& best = newest[row.base];

@@ -9,7 +9,7 @@
 // Deed.
 //
 // HOW TO ADD A FUNCTION: one row in the .def file of its library; a new Deed only if its meaning is new, together with
-// its lowering in lowering/host_effects.cpp.
+// its lowering in lowering/host_models.cpp.
 #pragma once
 
 #include <memory>
@@ -106,6 +106,8 @@ struct Model {
   int config_argument = -1;
   int value_argument = -1;         ///< Wrapper; -1: the object
   int kind_argument = -1;          ///< cudaMemcpyKind
+  int symbol_argument = -1;        ///< the side of a copy that is a variable of the device
+  int offset_argument = -1;        ///< and where in it, in bytes
   int non_blocking_argument = -1;  ///< TensorCopy: a bool; versions of to() differ: kFirstBool
   int null_argument = -1;  ///< if this argument is null, the call only asks for a size (CUB's temporary storage)
   int first_kernel_argument = -1;  ///< launches that are given the kernel's arguments one by one, from this position
@@ -121,7 +123,6 @@ struct Model {
   bool caching = false;             ///< memory of a caching allocator: ir::Op::tensor
   bool may_alias = false;           ///< the value may share memory with the object (contiguous, reshape)
   std::string driver;               ///< the driver export this runtime function is made of; empty: none
-  bool foreign = false;             ///< EventCreate: another process records the event too; nothing is known of it
   bool unsafe_in_capture = false;   ///< refused while this thread captures a stream in global mode, or not captured
                                     ///< though it looks so: synchronisation, queries, synchronous copies, allocation
 };

@@ -138,6 +138,11 @@ struct Effect {
                               ///< from then on
   ContextEnd ends = ContextEnd::Counted;
   bool imported = false;      ///< EventCreate: another process has the event, too; what it does with it is not seen
+  bool exports_event =
+      false;  ///< Later: the event that is an argument is given to other processes, which may record it
+  bool switches_context = false;  ///< Pass: another context, perhaps of another device, becomes the current one
+  bool swaps_capture_mode =
+      false;                  ///< Pass: the thread's capture mode and the one that argument 0 points to change places
   bool prefetch = false;      ///< StreamAction: it only moves what everybody may touch as before
   bool given_pool = false;    ///< AllocAsync: of a pool that is given, which may be another device's
   bool managed = false;       ///< GlobalLookup: the variable is a __managed__ one; else the driver must be asked
@@ -160,6 +165,15 @@ struct Row {
 constexpr Effect pass(std::string_view why) { return {.kind = EffectKind::Pass, .why = why}; }
 constexpr Effect event_time(std::string_view why) {
   return {.kind = EffectKind::Pass, .asks_event_time = true, .why = why};
+}
+constexpr Effect context_switch(std::string_view why) {
+  return {.kind = EffectKind::Pass, .switches_context = true, .why = why};
+}
+constexpr Effect capture_mode_swap(std::string_view why) {
+  return {.kind = EffectKind::Pass, .swaps_capture_mode = true, .why = why};
+}
+constexpr Effect event_export(std::string_view why) {
+  return {.kind = EffectKind::Later, .exports_event = true, .why = why};
 }
 constexpr Effect later(std::string_view why) { return {.kind = EffectKind::Later, .why = why}; }
 /// Not modelled, and a program may rely on the order it makes.

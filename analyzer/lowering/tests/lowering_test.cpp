@@ -120,6 +120,19 @@ TEST(Lowering, CopyKindSaysWhichSideIsHost) {
             "return none\n");
 }
 
+TEST(Lowering, EventsOfOtherProcesses) {
+  EXPECT_EQ(ops_of("void f(cudaIpcEventHandle_t* h, cudaEvent_t e) { cudaIpcGetEventHandle(h, e);\n"
+                   "  cudaEventSynchronize(e); }"),
+            "escape e\nsync_event e\nreturn none\n");
+  EXPECT_EQ(ops_of("void f(cudaEvent_t e) { cudaEventSynchronize(e); }"), "sync_event e\nreturn none\n");
+  const std::string wait = "cudaStreamWaitEvent(s, e, 0); }";
+  EXPECT_EQ(
+      ops_of("void f(cudaStream_t s, cudaIpcEventHandle_t h) { cudaEvent_t e; cudaIpcOpenEventHandle(&e, h);" + wait),
+      "fresh e\nwait s for e\nreturn none\n");
+  EXPECT_EQ(ops_of("void f(cudaStream_t s) { cudaEvent_t e; cudaEventCreate(&e);" + wait),
+            "create_event e timing\nwait s for e\nreturn none\n");
+}
+
 TEST(Lowering, KernelsThatDoNotTouchAParameterSaySo) {
   EXPECT_EQ(ops_of("__global__ void idle(float* a, float* b) { b[0] = 1; }\n"
                    "void f(float* a, float* b) { idle<<<1, 1>>>(a, b); }"),

@@ -48,6 +48,30 @@ const Model& get(const std::string& qualified, unsigned arguments = 99) {
   return found == nullptr ? none : *found;
 }
 
+TEST(Models, EventsOfOtherProcesses) {
+  for (const char* name : {"cudaIpcOpenEventHandle", "hipIpcOpenEventHandle", "cuIpcOpenEventHandle"})
+    EXPECT_TRUE(get(name).effect.imported) << name;
+  for (const char* name : {"cudaIpcGetEventHandle", "hipIpcGetEventHandle", "cuIpcGetEventHandle"})
+    EXPECT_TRUE(get(name).effect.exports_event) << name;
+  EXPECT_FALSE(get("cudaEventCreate").effect.imported);
+  EXPECT_FALSE(get("cuIpcGetMemHandle").effect.exports_event);
+}
+
+TEST(Models, ASideOfACopyIsAVariableOfTheDevice) {
+  EXPECT_EQ(get("cudaMemcpyToSymbolAsync").symbol_argument, get("cudaMemcpyToSymbolAsync").effect.dst);
+  EXPECT_EQ(get("hipMemcpyFromSymbol").symbol_argument, get("hipMemcpyFromSymbol").effect.src);
+  EXPECT_EQ(get("cudaMemcpyFromSymbol").offset_argument, 3);
+  EXPECT_EQ(get("cudaMemcpyAsync").symbol_argument, -1);
+}
+
+TEST(Models, ContextsAndCaptureModesOfTheDriver) {
+  for (const char* name : {"cuCtxCreate", "cuCtxCreate_v2", "cuCtxSetCurrent", "cuCtxPushCurrent", "cuCtxPopCurrent"})
+    EXPECT_EQ(get(name).deed, DeedKind::SetDevice) << name;
+  EXPECT_EQ(get("cuCtxGetCurrent").deed, DeedKind::Nothing);
+  EXPECT_EQ(get("cuThreadExchangeStreamCaptureMode").deed, DeedKind::SwapCaptureMode);
+  EXPECT_EQ(get("cuEventElapsedTime").deed, DeedKind::Elapsed);
+}
+
 TEST(Models, AsynchronousCopyOfTheRuntime) {
   const Model& copy = get("cudaMemcpyAsync");
   EXPECT_EQ(copy.name, "cudaMemcpyAsync");

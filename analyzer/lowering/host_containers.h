@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Containers and smart pointers; see host_containers.cpp.
+#pragma once
+
+#include "analyzer/ir/ir.h"
+#include "analyzer/lowering/host_call.h"
+
+namespace streamsan::analyzer::host {
+
+class Arguments;
+class Assignments;
+class Ends;
+class FunctionBuilder;
+class Lifetimes;
+class Numbers;
+class Places;
+class Tensors;
+class Values;
+struct Parts;
+struct Unit;
+
+class Containers {
+ public:
+  explicit Containers(const Parts& parts);
+
+  void apply(const Call& call);
+  void make_shared(const Call& call);
+
+ private:
+  void make(const Call& call);
+  void get_data(const Call& call);
+  void get_element(const Call& call);
+  /// rmm::device_scalar(value, stream): the copy of what it is made from.
+  void enqueue_first_copy(const Call& call, ir::PlaceId object);
+  void grow(const Call& call);
+  void append(const Call& call);
+  void reset(const Call& call);
+
+  Unit& unit_;
+  FunctionBuilder& out_;
+  Numbers& numbers_;
+  Places& places_;
+  Values& values_;
+  Assignments& assignments_;
+  Ends& ends_;
+  Lifetimes& lifetimes_;
+  Arguments& arguments_;
+  Tensors& tensors_;
+};
+
+}  // namespace streamsan::analyzer::host

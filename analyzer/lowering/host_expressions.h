@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What an expression of the source is by itself, whatever was lowered before it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace clang {
+class ASTContext;
+class Expr;
+}  // namespace clang
+
+namespace streamsan::analyzer::host {
+
+/// What an expression is when everything is taken off that does not change which object or value it means.
+const clang::Expr* strip(const clang::Expr* expression);
+/// What is taken off includes a cast to an integer that is smaller than an int: the value may be another.
+bool narrows(const clang::Expr* expression, const clang::ASTContext& context);
+/// The integer that it is, also where that is cast to a handle: (cudaStream_t)2.
+std::optional<std::int64_t> constant(const clang::Expr* expression_or_null, const clang::ASTContext& context);
+/// As it is written, white space normalised, cut off where it is long.
+std::string source_text(const clang::Expr* expression, const clang::ASTContext& context);
+
+}  // namespace streamsan::analyzer::host

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Kernel launches; see host_launches.cpp.
+#pragma once
+
+#include "analyzer/ir/ir.h"
+#include "analyzer/lowering/host_call.h"
+#include "analyzer/lowering/kernel_effects.h"
+#include "llvm/ADT/ArrayRef.h"
+
+namespace clang {
+class CUDAKernelCallExpr;
+class CXXRecordDecl;
+class Expr;
+class FunctionDecl;
+}  // namespace clang
+
+namespace streamsan::analyzer::host {
+
+class Arguments;
+class FunctionBuilder;
+class Places;
+class Values;
+struct Parts;
+struct Unit;
+
+class Launches {
+ public:
+  explicit Launches(const Parts& parts);
+
+  /// <<<...>>>
+  void launch(const clang::CUDAKernelCallExpr& launch);
+  /// A function that a model says to launch a kernel.
+  void apply(const Call& call);
+
+ private:
+  void kernel_accesses(ir::Op& op, const clang::FunctionDecl* kernel, llvm::ArrayRef<const clang::Expr*> arguments);
+  /// A member of a struct or closure that is passed.
+  struct Part {
+    ir::PlaceId place = ir::kNoPlace;
+    const clang::CXXRecordDecl* record = nullptr;  ///< its class, if it has one
+  };
+  Part member_named(const Part& of, llvm::StringRef name);
+  void pass_struct(ir::Op& op, const ParameterEffect& effect, const clang::Expr& argument);
+  /// Made of constants and variables alone. Another number may differ where all the variables in it are equal.
+  bool followed(const clang::Expr* number);
+
+  Unit& unit_;
+  FunctionBuilder& out_;
+  Places& places_;
+  Values& values_;
+  Arguments& arguments_;
+};
+
+}  // namespace streamsan::analyzer::host

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Libraries that enqueue work.
+//
+// A library handle is a value; the stream it was given is kept behind it, in `$stream`, so that all copies of the
+// handle see it. A handle that was just made works on the default stream. An algorithm of Thrust works on the stream of
+// its policy; without one, on the default stream, or it is the host's work if the iterators are.
+#include "analyzer/lowering/host_libraries.h"
+
+#include "analyzer/lowering/host_arguments.h"
+#include "analyzer/lowering/host_builder.h"
+#include "analyzer/lowering/host_expressions.h"
+#include "analyzer/lowering/host_parts.h"
+#include "analyzer/lowering/host_places.h"
+#include "analyzer/lowering/host_unit.h"
+#include "analyzer/lowering/host_values.h"
+#include "clang/AST/ASTContext.h"
+#include "clang/AST/ExprCXX.h"
+
+namespace streamsan::analyzer::host {
+
+using ir::Operand;
+using ir::OpKind;
+using ir::TypeKind;
+using ordering::MemoryKind;
+
+Libraries::Libraries(const Parts& parts)
+    : unit_(parts.unit), out_(parts.out), places_(parts.places), values_(parts.values), arguments_(parts.arguments) {}
+
+void Libraries::set_handle_stream(const Call& call) {
+  const int position = call.model->handle_argument >= 0 ? call.model->handle_argument : kObject;
+  out_.emit_assign(arguments_.handle_stream(call, position), arguments_.stream_of(call), call.site);
+}
+
+void Libraries::make_handles(const Call& call) {
+  const llvm::StringRef name = call.known->callee.name;
+  if (!name.contains("Create") && !name.contains("Plan")) return;
+  const clang::Expr* out = call.argument(0);
+  if (out == nullptr || !out->getType()->isPointerType()) return;
+  const ir::PlaceId handle = places_.target_of(out);
+  const TypeKind of = out_.kind(handle);
+  if (of != TypeKind::Pointer && of != TypeKind::Integer) return;
+  out_.emit_assign(places_.stream_of(places_.pointee(value(handle), {})), {.kind = Operand::Kind::DefaultStream},
+                   call.site);
+}
+
+void Libraries::work(const Call& call) {
+  const Model& model = *call.model;
+  if (model.null_argument >= 0)
+    if (const clang::Expr* storage = call.argument(model.null_argument)) {
+      if (values_.operand(storage).kind == Operand::Kind::Null) return arguments_.fresh_arguments(call);
+    }
+  ir::Op op = start(OpKind::Enqueue, call);
+  op.work = model.deed == DeedKind::Communication ? ir::Work::Communication : ir::Work::Library;
+  bool waits = model.effect.form == api::CallForm::Synchronous;
+  int shift = 0;
+  if (model.after_policy) {
+    op.stream = {.kind = Operand::Kind::DefaultStream};
+    // The algorithms take it as a reference to a base class that knows no stream.
+    const clang::Expr* first = call.arguments.empty() ? nullptr : strip(call.arguments.front());
+    const Policy policy = first == nullptr ? Policy::None : unit_.symbols.policy(first->getType());
+    if (policy != Policy::None) {
+      shift = 1;
+      if (policy == Policy::Host) return arguments_.fresh_arguments(call);
+      waits = policy == Policy::Waits;
+      const Operand given = values_.operand(first);
+      const bool bare = given.kind != Operand::Kind::Value || out_[given.place].kind == ir::Place::Kind::Global;
+      if (!bare) op.stream = given;
+    } else if (first != nullptr) {
+      // Without a policy the iterators decide: of host memory, the host does the work.
+      const auto on_host = [&](clang::QualType of) {
+        const auto owner = unit_.symbols.owner(of);
+        return owner && owner->memory == MemoryKind::Pageable;
+      };
+      const Operand given = values_.memory(first);
+      const bool host_block = given.kind == Operand::Kind::Value && out_[given.place].name == "$data" &&
+                              on_host(out_.type_of(out_[given.place].base));
+      if (on_host(first->getType()) || host_block) return arguments_.host_touch(call);
+    }
+  } else {
+    op.stream = arguments_.stream_of(call, &op);
+  }
+  arguments_.add_roles(call, op, shift);
+  const Operand on = op.stream;
+  const bool none = op.accesses.empty();
+  if (none) op.accesses.push_back({.memory = unknown(), .mode = ir::Mode::Unknown});
+  out_.emit(std::move(op));
+  if (!waits) return;
+  wait_for_results(call, on);
+}
+
+void Libraries::wait_for_results(const Call& call, const Operand& stream) {
+  ir::Op sync = start(OpKind::SyncStream, call);
+  sync.work = ir::Work::Library;
+  sync.stream = stream;
+  out_.emit(std::move(sync));
+}
+
+}  // namespace streamsan::analyzer::host

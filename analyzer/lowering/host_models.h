@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Calls that a model describes: who lowers which deed. The small ones are lowered here.
+#pragma once
+
+#include "analyzer/ir/ir.h"
+#include "analyzer/lowering/host_call.h"
+
+namespace streamsan::analyzer::host {
+
+class Arguments;
+class Assignments;
+class Containers;
+class Effects;
+class Ends;
+class FunctionBuilder;
+class Libraries;
+class Places;
+class Tensors;
+class Values;
+struct Parts;
+struct Scan;
+struct Unit;
+
+class ModelledCalls {
+ public:
+  explicit ModelledCalls(const Parts& parts);
+
+  void apply(const Call& call);
+
+ private:
+  /// What the call is worth where its deed did not say.
+  void give_result(const Call& call);
+  void wrapper(const Call& call);
+  void keep_alive(const Call& call);
+  void elapsed(const Call& call);
+  void throw_away(const Call& call);
+  void sync_object(const Call& call);
+  void set_device(const Call& call);
+  void swap_capture_mode(const Call& call);
+
+  Unit& unit_;
+  const Scan& scan_;
+  FunctionBuilder& out_;
+  Places& places_;
+  Values& values_;
+  Assignments& assignments_;
+  Ends& ends_;
+  Arguments& arguments_;
+  Effects& effects_;
+  Libraries& libraries_;
+  Containers& containers_;
+  Tensors& tensors_;
+};
+
+}  // namespace streamsan::analyzer::host

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Paths that nobody needs: what is left is a list of ops, in the order of their blocks, each once.
+//
+// That an access stands on some paths only is lost: it is taken to happen, as on the path where it does. A pointer that
+// was set in several places is unknown, and so is what is returned in several ways. In a loop, what is made from
+// something that moves on has another value in the end.
+#include "analyzer/lowering/host_paths.h"
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+
+#include "llvm/ADT/DenseSet.h"
+
+namespace streamsan::analyzer::host {
+
+using ir::Operand;
+using ir::OpKind;
+
+ir::PlaceId root_of(const ir::Function& function, ir::PlaceId place) {
+  while (place != ir::kNoPlace && function[place].base != ir::kNoPlace) place = function[place].base;
+  return place;
+}
+
+namespace {
+
+std::vector<ir::Op> without_paths(ir::Function& function, const std::vector<std::size_t>& blocks, bool in_loop) {
+  const auto writes_place = [](const ir::Op& op) { return op.target != ir::kNoPlace && op.kind != OpKind::Call; };
+  llvm::DenseMap<std::uint32_t, unsigned> writes;
+  for (const std::size_t block : blocks)
+    for (const ir::Op& op : function.blocks[block].ops)
+      if (op.target != ir::kNoPlace) ++writes[static_cast<std::uint32_t>(op.target)];
+  std::vector<ir::Op> list, moved_on;
+  llvm::DenseSet<std::uint32_t> unknown_now;
+  for (const std::size_t block : blocks) {
+    for (ir::Op& op : function.blocks[block].ops) {
+      if (op.kind == OpKind::HostAccess) {
+        const bool known = std::any_of(list.begin(), list.end(), [&](const ir::Op& before) {
+          return before.kind == OpKind::HostAccess && before.accesses.size() == 1 && op.accesses.size() == 1 &&
+                 before.accesses.front().memory == op.accesses.front().memory &&
+                 before.accesses.front().bytes == op.accesses.front().bytes &&
+                 before.accesses.front().mode == op.accesses.front().mode;
+        });
+        if (!known) list.push_back(std::move(op));
+        continue;
+      }
+      // On which path it is set is lost: then it is not known which.
+      if (op.kind == OpKind::SetDevice) op.detail.clear();
+      // What is made from something that moves on has another value in the end.
+      if (op.kind == OpKind::Assign && op.source.place != ir::kNoPlace &&
+          writes.contains(static_cast<std::uint32_t>(root_of(function, op.source.place))))
+        moved_on.push_back({.kind = OpKind::Fresh, .site = op.site, .target = op.target});
+      if (writes_place(op) && writes[static_cast<std::uint32_t>(op.target)] > 1) {
+        if (unknown_now.insert(static_cast<std::uint32_t>(op.target)).second)
+          list.push_back({.kind = OpKind::Fresh, .site = op.site, .target = op.target});
+        continue;
+      }
+      list.push_back(std::move(op));
+    }
+  }
+  if (in_loop) std::move(moved_on.begin(), moved_on.end(), std::back_inserter(list));
+  return list;
+}
+
+}  // namespace
+
+void flatten_loops(const Unit& unit, ir::Function& function, const Terminators& terminators) {
+  for (bool changed = true; changed;) {
+    changed = false;
+    const auto loops = natural_loops(function, terminators);
+    for (const Loop& loop : loops) {
+      const std::vector<std::size_t>& body = loop.blocks;
+      std::optional<ir::BlockId> exit;
+      bool simple = only_host(unit, function, loop);
+      for (const std::size_t block : body) {
+        for (const ir::BlockId next : function.blocks[block].successors) {
+          if (loop.has(static_cast<std::size_t>(next))) continue;
+          simple = simple && (!exit || *exit == next);
+          exit = next;
+        }
+      }
+      if (!simple || !exit) continue;
+      std::vector<ir::Op> list = without_paths(function, body, /*in_loop=*/true);
+      for (const std::size_t block : body) function.blocks[block] = {};
+      function.blocks[loop.head] = {.ops = std::move(list), .successors = {*exit}};
+      changed = true;
+      break;
+    }
+  }
+}
+
+void outline(ir::Function& function) {
+  std::vector<Operand> returned;
+  std::vector<std::size_t> all;
+  for (std::size_t i = 0; i < function.blocks.size(); ++i) {
+    all.push_back(i);
+    std::erase_if(function.blocks[i].ops, [&](const ir::Op& op) {
+      if (op.kind != OpKind::Return) return false;
+      if (std::find(returned.begin(), returned.end(), op.source) == returned.end()) returned.push_back(op.source);
+      return true;
+    });
+  }
+  ir::Op last{.kind = OpKind::Return, .site = function.site};
+  if (returned.size() == 1) last.source = returned.front();
+  if (returned.size() > 1) last.source = {.kind = Operand::Kind::Unknown};
+  std::vector<ir::Op> list = without_paths(function, all, /*in_loop=*/false);
+  list.push_back(std::move(last));
+  function.blocks.assign(1, {});
+  function.blocks[0].ops = std::move(list);
+}
+
+}  // namespace streamsan::analyzer::host

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The walk over a function's CFG.
+//
+// Blocks become blocks. The CFG holds every subexpression in the order of evaluation; of most nothing is kept, a call
+// leaves its result to be found by the expression around it. Blocks are visited so that all predecessors but back edges
+// come first, because of results that a later block uses (c ? a : b).
+//
+// A return is followed, in the CFG, by the destructors of what is left: the value is kept aside and the Return put at
+// the end. A block that calls a function that does not return, or throws, has no successors and no Return: nobody sees
+// what happens after it. Handlers of exceptions are reached by throw alone; exceptions out of calls are not followed.
+#include "analyzer/lowering/host_walk.h"
+
+#include <algorithm>
+
+#include "analyzer/lowering/host_assignments.h"
+#include "analyzer/lowering/host_builder.h"
+#include "analyzer/lowering/host_ends.h"
+#include "analyzer/lowering/host_lifetimes.h"
+#include "analyzer/lowering/host_parts.h"
+#include "analyzer/lowering/host_places.h"
+#include "analyzer/lowering/host_scan.h"
+#include "analyzer/lowering/host_unit.h"
+#include "analyzer/lowering/host_values.h"
+#include "clang/AST/ASTContext.h"
+#include "clang/AST/ExprCXX.h"
+#include "clang/Analysis/CFG.h"
+
+namespace streamsan::analyzer::host {
+
+using ir::Operand;
+using ir::OpKind;
+using ir::Place;
+
+namespace {
+
+/// Where control goes on. The initialiser of a static local variable runs once, in the first of all calls: here it has
+/// run, and what the variable holds is what it held when the function was entered.
+std::vector<const clang::CFGBlock*> next_blocks(const clang::CFGBlock& block) {
+  std::vector<const clang::CFGBlock*> result;
+  for (const clang::CFGBlock::AdjacentBlock& next : block.succs()) result.push_back(next.getReachableBlock());
+  const clang::Stmt* branch = block.getTerminatorStmt();
+  if (branch != nullptr && llvm::isa<clang::DeclStmt>(branch) && result.size() == 2) result.pop_back();
+  std::erase(result, nullptr);
+  return result;
+}
+
+/// Blocks that can be reached, all predecessors but back edges before each.
+std::vector<const clang::CFGBlock*> reverse_post_order(const clang::CFG& graph) {
+  std::vector<const clang::CFGBlock*> order;
+  std::vector<bool> seen(graph.getNumBlockIDs());
+  struct Open {
+    const clang::CFGBlock* block;
+    std::vector<const clang::CFGBlock*> next;
+    std::size_t entered = 0;
+  };
+  std::vector<Open> open;
+  const auto enter = [&](const clang::CFGBlock* block) {
+    if (seen[block->getBlockID()]) return;
+    seen[block->getBlockID()] = true;
+    open.push_back({block, next_blocks(*block)});
+  };
+  enter(&graph.getEntry());
+  while (!open.empty()) {
+    if (Open& last = open.back(); last.entered == last.next.size()) {
+      order.push_back(last.block);
+      open.pop_back();
+    } else {
+      enter(last.next[last.entered++]);
+    }
+  }
+  std::reverse(order.begin(), order.end());
+  return order;
+}
+
+bool leaves_for_good(const clang::CFGBlock& block) {
+  if (block.hasNoReturnElement()) return true;
+  return std::any_of(block.begin(), block.end(), [](const clang::CFGElement& element) {
+    const auto statement = element.getAs<clang::CFGStmt>();
+    return statement && llvm::isa<clang::CXXThrowExpr>(statement->getStmt());
+  });
+}
+
+}  // namespace
+
+Walk::Walk(const Parts& parts)
+    : unit_(parts.unit),
+      definition_(parts.definition),
+      scan_(parts.scan),
+      out_(parts.out),
+      numbers_(parts.numbers),
+      places_(parts.places),
+      values_(parts.values),
+      assignments_(parts.assignments),
+      touches_(parts.touches),
+      ends_(parts.ends),
+      lifetimes_(parts.lifetimes),
+      calls_(parts.calls) {}
+
+void Walk::walk(const clang::CFG& graph) {
+  constexpr std::size_t kNone = SIZE_MAX;
+  first_.assign(graph.getNumBlockIDs(), kNone);
+  last_.assign(graph.getNumBlockIDs(), kNone);
+  const std::vector<const clang::CFGBlock*> order = reverse_post_order(graph);
+  for (const clang::CFGBlock* block : order)
+    first_[block->getBlockID()] = last_[block->getBlockID()] = out_.new_block();
+  for (const clang::CFGBlock* block : order) walk_block(*block);
+  terminators_.resize(out_.function().blocks.size());
+  for (const clang::CFGBlock* block : order) finish_block(*block);
+  if (const std::size_t exit = last_[graph.getExit().getBlockID()]; exit != kNone) {
+    ir::Op op{.kind = OpKind::Return, .site = out_.declaration()};
+    if (places_.returned_if_any() != ir::kNoPlace) op.source = value(places_.returned_if_any());
+    out_.go_on_in(exit);
+    out_.emit(std::move(op));
+  }
+}
+
+void Walk::walk_block(const clang::CFGBlock& block) {
+  out_.go_on_in(first_[block.getBlockID()]);
+  returned_.reset();
+  returned_variable_ = nullptr;
+  for (const clang::CFGElement& element : block) walk_element(element);
+  if (returned_ && !leaves_for_good(block)) {
+    const bool leaves =
+        block.succ_size() == 1 && block.succ_begin()->getReachableBlock() == &block.getParent()->getExit();
+    if (leaves) {
+      out_.emit({.kind = OpKind::Return, .site = out_.declaration(), .source = *returned_});
+    } else if (returned_->kind != Operand::Kind::None) {
+      out_.emit_assign(places_.returned_if_any(), *returned_, out_.declaration());
+    }
+  }
+  last_[block.getBlockID()] = out_.block();
+}
+
+void Walk::finish_block(const clang::CFGBlock& block) {
+  const std::size_t from = last_[block.getBlockID()];
+  out_.go_on_in(from);
+  if (!out_.ops().empty() && out_.ops().back().kind == OpKind::Return) return;
+  const std::vector<const clang::CFGBlock*> next = next_blocks(block);
+  for (const clang::CFGBlock* to : next) {
+    if (leaves_for_good(block) && to == &block.getParent()->getExit()) continue;
+    out_.link(from, first_[to->getBlockID()]);
+  }
+  const clang::CFGTerminator terminator = block.getTerminator();
+  terminators_[from] = terminator.getStmt();
+  if (next.size() != 2 || block.succ_size() != 2 || !terminator.isStmtBranch()) return;
+  const auto* condition = llvm::dyn_cast_or_null<clang::Expr>(block.getTerminatorCondition());
+  if (condition == nullptr || llvm::isa<clang::SwitchStmt>(terminator.getStmt())) return;
+  ir::Expr known = values_.scalar(condition);
+  if (known.uses.empty() && !known.constant) return;
+  const ir::ExprId id = out_.add(std::move(known));
+  out_.function().blocks[from].condition = id;
+}
+
+void Walk::walk_element(const clang::CFGElement& element) {
+  switch (element.getKind()) {
+    case clang::CFGElement::Statement:
+    case clang::CFGElement::Constructor:
+    case clang::CFGElement::CXXRecordTypedCall:
+      return statement(*element.castAs<clang::CFGStmt>().getStmt());
+    case clang::CFGElement::Initializer: {
+      const clang::CXXCtorInitializer* initializer = element.castAs<clang::CFGInitializer>().getInitializer();
+      if (const clang::FieldDecl* field = initializer->getAnyMember())
+        assignments_.initialize(places_.member(places_.this_place(), *field), initializer->getInit());
+      return;
+    }
+    case clang::CFGElement::NewAllocator:
+      return lifetimes_.allocate_new(*element.castAs<clang::CFGNewAllocator>().getAllocatorExpr());
+    case clang::CFGElement::LifetimeEnds: {
+      const auto end = element.castAs<clang::CFGLifetimeEnds>();
+      if (end.getVarDecl() != returned_variable_) ends_.end_of_scope(*end.getVarDecl(), end.getTriggerStmt());
+      return;
+    }
+    case clang::CFGElement::AutomaticObjectDtor: {
+      const auto end = element.castAs<clang::CFGAutomaticObjDtor>();
+      const clang::VarDecl* variable = end.getVarDecl();
+      if (variable == returned_variable_) return;
+      return lifetimes_.destroy(places_.variable(*variable), variable->getType(), ends_.scope_end(end.getTriggerStmt()),
+                                variable);
+    }
+    case clang::CFGElement::MemberDtor: {
+      const clang::FieldDecl* field = element.castAs<clang::CFGMemberDtor>().getFieldDecl();
+      return lifetimes_.destroy(places_.member(places_.this_place(), *field), field->getType(),
+                                ends_.scope_end(nullptr));
+    }
+    case clang::CFGElement::BaseDtor: {
+      const clang::CXXBaseSpecifier* base = element.castAs<clang::CFGBaseDtor>().getBaseSpecifier();
+      return lifetimes_.destroy(places_.this_place(), base->getType(), ends_.scope_end(nullptr));
+    }
+    case clang::CFGElement::TemporaryDtor: {
+      const clang::CXXBindTemporaryExpr* bound = element.castAs<clang::CFGTemporaryDtor>().getBindTemporaryExpr();
+      const ir::PlaceId object = places_.place(bound->getSubExpr());
+      // What was returned, or became a variable, is no temporary that ends here.
+      if (object != ir::kNoPlace && out_[object].kind == Place::Kind::Temporary)
+        lifetimes_.destroy(object, bound->getType(), out_.site(*bound));
+      return;
+    }
+    default:
+      return;
+  }
+}
+
+}  // namespace streamsan::analyzer::host

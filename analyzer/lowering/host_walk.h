@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The walk over a function's CFG: which block is written, and which statement is lowered by whom.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "analyzer/ir/ir.h"
+
+namespace clang {
+class BinaryOperator;
+class CFG;
+class CFGBlock;
+class CFGElement;
+class Expr;
+class FunctionDecl;
+class ReturnStmt;
+class Stmt;
+class UnaryOperator;
+class VarDecl;
+}  // namespace clang
+
+namespace streamsan::analyzer::host {
+
+class Assignments;
+class Calls;
+class Ends;
+class FunctionBuilder;
+class Lifetimes;
+class Numbers;
+class Places;
+class Touches;
+class Values;
+struct Parts;
+struct Scan;
+struct Unit;
+
+class Walk {
+ public:
+  explicit Walk(const Parts& parts);
+
+  void walk(const clang::CFG& graph);
+  /// By block: the statement that decides what comes next, or nullptr.
+  [[nodiscard]] const std::vector<const clang::Stmt*>& terminators() const { return terminators_; }
+
+ private:
+  void walk_block(const clang::CFGBlock& block);
+  void walk_element(const clang::CFGElement& element);
+  void finish_block(const clang::CFGBlock& block);
+
+  // Statements (host_statements.cpp).
+  void statement(const clang::Stmt& statement);
+  void evaluate(const clang::Expr& expression);
+  void step(const clang::UnaryOperator& step);
+  void assign(const clang::BinaryOperator& assignment);
+  void declare(const clang::VarDecl& variable);
+  void declare_iterator(const clang::VarDecl& variable);
+  void bind(const clang::VarDecl& reference);
+  void return_value(const clang::ReturnStmt& statement);
+
+  Unit& unit_;
+  const clang::FunctionDecl& definition_;
+  const Scan& scan_;
+  FunctionBuilder& out_;
+  Numbers& numbers_;
+  Places& places_;
+  Values& values_;
+  Assignments& assignments_;
+  Touches& touches_;
+  Ends& ends_;
+  Lifetimes& lifetimes_;
+  Calls& calls_;
+
+  std::vector<std::size_t> first_;               ///< by CFG block: its first block in the IR
+  std::vector<std::size_t> last_;                ///< by CFG block: its last
+  std::vector<const clang::Stmt*> terminators_;  ///< by block of the IR
+  std::optional<ir::Operand> returned_;          ///< by the block that is walked
+  const clang::VarDecl* returned_variable_ = nullptr;
+};
+
+}  // namespace streamsan::analyzer::host
