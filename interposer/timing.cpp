@@ -12,6 +12,7 @@
 #include "interposer/host/clock_reads.h"
 #include "interposer/hot.h"
 #include "interposer/process.h"
+#include "interposer/writer.h"
 
 namespace streamsan::recorder {
 
