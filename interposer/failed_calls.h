@@ -56,7 +56,5 @@ struct FailedCall {
 /// `frame`: __builtin_frame_address(0) of the wrapper.
 void write_failed_call(const FailedCall& call, const void* frame);
 
-/// In the child of a fork: counts begin anew.
-void forget_failed_calls();
 
 }  // namespace streamsan::recorder

@@ -14,8 +14,6 @@ namespace streamsan::recorder {
 
 /// Loads the agent if the options ask for times; one line if there will be none.
 void start_timing();
-/// In the child of a fork.
-void forget_timing();
 
 namespace detail {
 extern constinit std::atomic<const StreamSanTimings*> g_timings;
