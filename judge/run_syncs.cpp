@@ -14,7 +14,7 @@
 namespace streamsan::judge {
 namespace {
 
-constexpr std::uint64_t kLookEvery = 1 << 14;  // records between two looks at stop
+constexpr std::uint64_t kStopEvery = 1 << 14;  // records between two looks at stop
 constexpr std::uint32_t kTimingSince = 4;      // trace format that tells where clocks are read
 
 }  // namespace
@@ -62,7 +62,7 @@ std::string judge_syncs(Verdict& verdict, const RunOptions& options, const Sinks
     trace::Item item;
     while (again->next(item) == trace::Step::Record) {
       judge.consume(item);
-      if (++records % kLookEvery == 0 && sinks.stop && sinks.stop()) return false;
+      if (++records % kStopEvery == 0 && sinks.stop && sinks.stop()) return false;
     }
     return true;
   };
