@@ -35,13 +35,15 @@ int convert(Options options, bool text, const std::vector<std::string>& files) {
   }
   for (std::size_t i = 0; i < files.size(); ++i) {
     report::Summary& summary = read[i].summary;
-    session.add({.trace = files[i],
-                 .findings = std::move(read[i].findings),
-                 .operations = summary.operations,
-                 .processes = summary.processes,
-                 .warnings = std::move(summary.warnings),
-                 .damage = summary.whole ? "" : "the run was not judged to its end; findings may be missing",
-                 .syncs_judged = summary.syncs});
+    Verdict verdict;
+    verdict.trace = files[i];
+    verdict.processes = summary.processes;
+    verdict.findings = std::move(read[i].findings);
+    verdict.operations = summary.operations;
+    verdict.warnings = std::move(summary.warnings);
+    verdict.damage = summary.whole ? "" : "the run was not judged to its end; findings may be missing";
+    verdict.syncs_judged = summary.syncs;
+    session.add(std::move(verdict));
   }
   const int code = session.has_damage() ? kOwnFailure : session.has_errors() ? static_cast<int>(options.exitcode) : 0;
   fault = session.finish(code);

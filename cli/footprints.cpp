@@ -64,7 +64,7 @@ class Trace {
       judge_.consume(item);
       if (item.record->kind == trace::Kind::Launch) launch(item);
     }
-    return damage_of(*reader);
+    return judge::damage_of(*reader);
   }
 
   [[nodiscard]] std::string text(const std::string& path) const {

@@ -42,6 +42,7 @@ bool beside_this_library(const char* name, char (&path)[1200]) {
 }
 
 const StreamSanAgent* load_agent(const char*& problem) {
+  // A fork keeps why: it is written before it is read.
   static char why[1400];
   problem = nullptr;
   const Options& wanted = options();

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "include/streamsan/annotate.h"
+#include "interposer/fork.h"
 #include "interposer/handle_table.h"
 #include "interposer/pointer_regions.h"
 #include "interposer/poison.h"
@@ -185,6 +186,13 @@ void report_early_annotations() {
   if (early > 0 && options().verbosity >= 1) {
     say("%u annotations came before CUDA was initialised and do not count", early);
   }
+}
+
+void in_child::annotations() {
+  g_early.store(0, std::memory_order_relaxed);
+  if (!poisoning()) return;
+  g_block_bytes.clear();
+  g_block_streams.clear();
 }
 
 }  // namespace streamsan::recorder

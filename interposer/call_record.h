@@ -4,7 +4,7 @@
 //
 // One template, one instance for each row: what the row says about its arguments is resolved at compile time, so what
 // is left of fill() is the code of one kind. The record is reserved first and filled in place; nothing is copied. Its
-// place in the trace is thereby the moment of fill(), which hooks.cpp chooses by RecordPoint.
+// place in the trace is thereby the moment of fill(), which observers/records.h chooses by RecordPoint.
 #pragma once
 
 #include <cstdint>

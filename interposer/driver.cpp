@@ -17,6 +17,7 @@
 
 namespace streamsan::recorder {
 
+// A fork keeps g_entry, g_dlsym, g_driver, g_driver_begin, g_driver_end: libraries lie where they lay.
 STREAMSAN_HOT_TABLE constinit std::atomic<void*> g_entry[api::kRowCount] = {};
 
 namespace {

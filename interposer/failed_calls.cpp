@@ -3,6 +3,7 @@
 
 #include <atomic>
 
+#include "interposer/fork.h"
 #include "interposer/process.h"
 #include "interposer/stack.h"
 #include "interposer/writer.h"
@@ -34,7 +35,7 @@ void write_failed_call(const FailedCall& call, const void* frame) {
   publish(slot);
 }
 
-void forget_failed_calls() {
+void in_child::failed_calls() {
   for (auto& count : g_failures) count.store(0, std::memory_order_relaxed);
 }
 

@@ -15,14 +15,11 @@
 #pragma once
 
 #include <cstdint>
-#include <tuple>
 
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>
 
-#include "interposer/decode.h"
 #include "interposer/launch_call.h"
-#include "interposer/streams.h"
 #include "ordering/api/row.h"
 
 namespace streamsan::recorder {
@@ -59,46 +56,5 @@ struct FailedCall {
 /// `frame`: __builtin_frame_address(0) of the wrapper.
 void write_failed_call(const FailedCall& call, const void* frame);
 
-/// In the child of a fork: counts begin anew.
-void forget_failed_calls();
-
-/// The object of a row's call, as CallFailed has it: what the call is about apart from the stream.
-template <std::size_t kRow, class Arguments>
-std::uint64_t object_of_failure(const Arguments& arguments) {
-  using api::EffectKind;
-  constexpr api::Effect kEffect = api::kRows[kRow].effect;
-  if constexpr (kEffect.event != api::kAbsent) {
-    return word<kEffect.event>(arguments);
-  } else if constexpr (kEffect.kind == EffectKind::Copy || kEffect.kind == EffectKind::Fill ||
-                       kEffect.kind == EffectKind::Fill2D) {
-    return word<kEffect.dst>(arguments);
-  } else if constexpr (kEffect.kind == EffectKind::AllocAsync) {
-    return 0;  // an out-parameter, which a failed call leaves as it was
-  } else {
-    return word<kEffect.object>(arguments);
-  }
-}
-
-/// After every call of a row that makes_work_or_order(). One comparison if the call succeeded.
-template <std::size_t kRow, class Arguments>
-void record_failure(const Arguments& arguments, CUresult result, const void* frame) {
-  using api::EffectKind;
-  constexpr api::Effect kEffect = api::kRows[kRow].effect;
-  if constexpr (makes_work_or_order(kEffect.kind)) {
-    if (is_ordinary(result)) [[likely]]
-      return;
-    FailedCall call{.api = static_cast<std::uint16_t>(kRow),
-                    .result = result,
-                    .in_stream = kEffect.kind != EffectKind::SyncEvent && kEffect.kind != EffectKind::SyncContext,
-                    .stream = word<kEffect.stream>(arguments),
-                    .object = object_of_failure<kRow>(arguments)};
-    if constexpr (kEffect.kind == EffectKind::LaunchConfig) {
-      const CUlaunchConfig* config = std::get<static_cast<std::size_t>(kEffect.src)>(arguments);
-      call.in_stream = config != nullptr;
-      if (config) call.stream = reinterpret_cast<std::uint64_t>(config->hStream);
-    }
-    write_failed_call(call, frame);
-  }
-}
 
 }  // namespace streamsan::recorder

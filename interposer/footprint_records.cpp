@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "interposer/agent_host.h"
+#include "interposer/fork.h"
 #include "interposer/handle_table.h"
 #include "interposer/process.h"
 #include "interposer/streams.h"
@@ -73,7 +74,7 @@ std::uint32_t footprint_id(const PieceList& pieces, bool incomplete) {
   return id;
 }
 
-void forget_footprints() {
+void in_child::footprints() {
   g_ids.clear();
   g_next_id = 1;
 }

@@ -13,6 +13,7 @@
 
 #include "interposer/driver.h"
 #include "interposer/footprints/agent.h"
+#include "interposer/fork.h"
 #include "interposer/handle_table.h"
 #include "interposer/hot.h"
 #include "interposer/process.h"
@@ -29,6 +30,8 @@ constinit HandleTable<const Function*, 1u << 17> g_functions{};
 constexpr std::size_t kRecent = 256;
 STREAMSAN_HOT_TABLE constinit std::atomic<const Function*> g_recent[kRecent] = {};
 constinit HandleTable<std::uint32_t, 1u << 17> g_kernels{};  // handles that are CUkernel
+// A fork keeps g_next_id, g_unloads: they only count up. And g_told_no_layout: the driver is the same. And block,
+// used: the memory is the child's own copy.
 constinit std::atomic<std::uint32_t> g_next_id{1};
 STREAMSAN_HOT_DATA constinit std::atomic<std::uint32_t> g_unloads{0};
 constinit std::atomic<bool> g_told_no_layout{false};
@@ -174,10 +177,11 @@ STREAMSAN_HOT_CODE void expect_description(std::uint64_t handle) {
   prefetch(reinterpret_cast<const char*>(known) + kLineBytes);
 }
 
-void forget_functions() {
+void in_child::functions() {
   for (std::atomic<const Function*>& place : g_recent) place.store(nullptr, std::memory_order_relaxed);
   g_arena_busy.store(false);
   g_functions.clear();
+  g_kernels.clear();
 }
 
 }  // namespace streamsan::recorder

@@ -50,6 +50,5 @@ const Function* function_info(std::uint64_t handle);
 void expect_function(std::uint64_t handle);
 void expect_description(std::uint64_t handle);
 
-void forget_functions();
 
 }  // namespace streamsan::recorder

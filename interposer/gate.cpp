@@ -11,6 +11,7 @@
 #include <climits>
 
 #include "interposer/clock.h"
+#include "interposer/fork.h"
 #include "interposer/hot.h"
 
 namespace streamsan::recorder {
@@ -20,6 +21,7 @@ namespace {
 // the single order of these operations, at least one of two sees the other.
 constinit std::atomic<std::uint32_t> g_inside{0};
 STREAMSAN_HOT_DATA constinit std::atomic<std::uint32_t> g_closed{0};  // a futex
+// A fork keeps g_cancel_state: it belongs to who has closed the gate, and nobody has.
 constinit int g_cancel_state = 0;  // of the thread that has the gate: it must live to open it
 
 long futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value, const timespec* timeout) {
@@ -62,7 +64,7 @@ void Gate::open() {
   pthread_setcancelstate(cancel_state, nullptr);
 }
 
-void Gate::forget() {
+void in_child::gate() {
   g_inside.store(0);
   g_closed.store(0);
 }

@@ -21,8 +21,6 @@ class Gate {
   /// within the time; nothing has changed.
   static bool close(std::uint32_t patience_ms);
   static void open();
-  /// In the child of a fork.
-  static void forget();
 };
 
 }  // namespace streamsan::recorder

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <initializer_list>
 
+#include "interposer/fork.h"
 #include "interposer/handle_table.h"
 #include "interposer/hot.h"
 #include "interposer/process.h"
@@ -41,6 +42,7 @@ constexpr std::size_t kSettled = 512;
 constexpr std::uint64_t kFootprintBits = 0xffffffff;
 STREAMSAN_HOT_TABLE constinit std::array<std::atomic<std::uint64_t>, kSettled> g_settled{};
 /// Calls of learn(): what was noted before may be wrong.
+// A fork keeps g_learned: it only counts up.
 STREAMSAN_HOT_DATA constinit std::atomic<std::uint32_t> g_learned{0};
 
 /// Keys that were met, each at a place told by its hash, in front of the large table.
@@ -184,7 +186,7 @@ void count_late(const Function& function) {
 
 bool is_known_to_wait(const Function& function) { return g_late.find(handle_of(function)) != nullptr; }
 
-void forget_knowledge() {
+void in_child::knowledge() {
   forget_settled();
   for (std::atomic<std::uint64_t>& key : g_met) key.store(0, std::memory_order_relaxed);
   g_keys.clear();

@@ -57,6 +57,5 @@ void count_late(const Function& function);
 /// Did that happen? Such a kernel may wait for what comes after its launch.
 bool is_known_to_wait(const Function& function);
 
-void forget_knowledge();
 
 }  // namespace streamsan::recorder

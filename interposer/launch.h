@@ -34,6 +34,7 @@ class Launch {
   void before(const void* frame);
   /// After before(): this very launch is measured.
   [[nodiscard]] bool measured() const { return measuring_; }
+  [[nodiscard]] const StreamArgument& stream() const { return call_.stream; }
   /// Right after the real call. True: it failed, and may have because it was to be measured; that is over, so the call
   /// must be made once more.
   bool wants_retry(bool succeeded);

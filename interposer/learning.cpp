@@ -11,6 +11,7 @@
 #include "interposer/clock.h"
 #include "interposer/driver.h"
 #include "interposer/footprint_records.h"
+#include "interposer/fork.h"
 #include "interposer/gate.h"
 #include "interposer/handle_table.h"
 #include "interposer/hot.h"
@@ -43,6 +44,8 @@ constinit std::atomic<unsigned> g_reasons{0};
 STREAMSAN_HOT_DATA constinit std::atomic<std::uint64_t> g_unsettled_ns{0};
 
 /// One measurement at a time: whoever has closed the gate owns what follows until it is open again.
+// A fork keeps g_measuring_agent, g_started_ns, g_pieces: whoever measures sets them. And g_pause_ns, g_settle_attempts:
+// the next pause may be a longer one. And g_reasons: the child does not say the same again.
 constinit const StreamSanAgent* g_measuring_agent = nullptr;
 constinit std::uint64_t g_started_ns = 0;
 constinit std::uint64_t g_pause_ns = 0;
@@ -310,10 +313,8 @@ void module_going() {
   Gate::open();
 }
 
-void forget_learning() {
+void in_child::learning() {
   if (const StreamSanAgent* agent = g_agent.exchange(nullptr)) agent->forget();
-  forget_knowledge();
-  forget_footprints();
   g_asked.clear();
   g_answers_left.store(0);
   g_knows.store(false);
@@ -321,7 +322,6 @@ void forget_learning() {
   g_spent_ns.store(0);
   g_pause_until_ns.store(0);
   g_unsettled_ns.store(0);
-  Gate::forget();
 }
 
 }  // namespace streamsan::recorder

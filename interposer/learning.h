@@ -70,7 +70,5 @@ bool settle_after_failure();
 void context_going(std::uint64_t context);
 void module_going();
 
-/// In the child of a fork.
-void forget_learning();
 
 }  // namespace streamsan::recorder

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "interposer/fork.h"
 #include "interposer/handle_table.h"
 #include "interposer/loaded_object.h"
 #include "interposer/process.h"
@@ -22,6 +23,7 @@ struct Seen {
   std::uint64_t key;   // bounds and path, mixed
   std::uint32_t scan;  // the last one that met it
 };
+// A fork keeps g_seen: in_child::modules() sets their number to 0. And g_scan, which only counts up.
 constinit Seen g_seen[kMostModules] = {};  // this and the next two are guarded by g_scanning
 constinit std::uint32_t g_scan = 0;
 constinit std::size_t g_count = 0;
@@ -118,7 +120,7 @@ void note_modules() {
   g_scanning.store(false, std::memory_order_release);
 }
 
-void forget_modules() {
+void in_child::modules() {
   g_count = 0;
   g_changes.store(0);
   g_scanning.store(false);

@@ -10,6 +10,5 @@ namespace streamsan::recorder {
 /// judge looks behind, too.
 void note_modules();
 
-void forget_modules();
 
 }  // namespace streamsan::recorder

@@ -47,6 +47,7 @@ namespace streamsan::recorder {
 namespace {
 
 /// By first address; the value is the number of bytes.
+// A fork keeps g_heaps, g_regions: what the program was told about them is inherited, too.
 constinit HandleTable<std::uint64_t, 1u << 10> g_heaps{};
 constinit HandleTable<std::uint64_t, 1u << 16> g_regions{};
 

@@ -8,6 +8,7 @@
 #include <cerrno>
 
 #include "interposer/driver.h"
+#include "interposer/fork.h"
 #include "interposer/hot.h"
 #include "interposer/process.h"
 #include "trace/format.h"
@@ -15,6 +16,7 @@
 namespace streamsan::recorder {
 
 namespace detail {
+// A fork keeps g_delay_ms: an option.
 STREAMSAN_HOT_DATA constinit std::atomic<std::uint32_t> g_delay_ms{0};
 }
 
@@ -98,7 +100,7 @@ void say_delays() {
       detail::g_delay_ms.load(), options().perturb_seed);
 }
 
-void forget_perturbing() {
+void in_child::delays() {
   if (!perturbing()) return;
   g_counts.clear();
   g_streams.store(0);

@@ -77,7 +77,5 @@ void delay_operation(StreamArgument stream, bool may_delay = true);
 /// At exit: with verbosity 1 says how many operations were delayed.
 void say_delays();
 
-/// In the child of a fork.
-void forget_perturbing();
 
 }  // namespace streamsan::recorder

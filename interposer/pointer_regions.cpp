@@ -3,6 +3,7 @@
 
 namespace streamsan::recorder {
 
+// A fork keeps g_regions: it may say yes too often.
 constinit std::atomic<std::uint64_t> detail::g_regions[detail::kRegions / 64] = {};
 
 void mark_region(std::uint64_t begin, std::uint64_t bytes) {

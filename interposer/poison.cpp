@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "interposer/driver.h"
+#include "interposer/fork.h"
 #include "interposer/handle_table.h"
 #include "interposer/learning.h"
 #include "interposer/process.h"
@@ -15,6 +16,7 @@
 namespace streamsan::recorder {
 
 namespace detail {
+// A fork keeps g_poison: an option.
 constinit std::atomic<bool> g_poison{false};
 }
 
@@ -165,5 +167,7 @@ void poison_block(std::uint64_t address, std::uint64_t bytes, StreamArgument str
 void forget_poison() {
   if (poisoning()) g_live.clear();
 }
+
+void in_child::poison() { forget_poison(); }
 
 }  // namespace streamsan::recorder

@@ -58,7 +58,7 @@ void poison_before_free_host(std::uint64_t address);
 /// ordered that itself, on the host. 0 bytes: nothing is done.
 void poison_block(std::uint64_t address, std::uint64_t bytes, StreamArgument stream);
 
-/// In the child of a fork; when a context, with all that was allocated in it, may go.
+/// When a context, with all that was allocated in it, may go.
 void forget_poison();
 
 }  // namespace streamsan::recorder

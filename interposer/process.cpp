@@ -16,8 +16,7 @@
 
 #include "interposer/annotations.h"
 #include "interposer/driver.h"
-#include "interposer/failed_calls.h"
-#include "interposer/functions.h"
+#include "interposer/fork.h"
 #include "interposer/host/faults.h"
 #include "interposer/host/host_hash.h"
 #include "interposer/host/host_side.h"
@@ -39,6 +38,8 @@ extern "C" [[gnu::weak]] const char* strerrordesc_np(int error) noexcept;
 
 namespace streamsan::recorder {
 
+// A fork keeps t_thread: what it remembers belongs to an epoch. And g_same_process, page: the kernel wipes the page.
+// And g_fork_handlers, g_observed: inherited.
 constinit thread_local ThreadState t_thread __attribute__((tls_model("initial-exec"))) = {};
 
 namespace detail {
@@ -126,26 +127,16 @@ void leave_reason(const char* path, int error) {
   [[maybe_unused]] int done = symlink(describe_error(error, room), link);
 }
 
-/// In the child of a fork: the parent's trace is not ours, and the threads whose work it holds do not exist here.
-void become_child() {
+}  // namespace
+
+void in_child::process() {
   g_exiting.store(false);
-  forget_loans();
-  forget_faults();
-  abandon_trace();
-  forget_stacks();
-  forget_functions();
-  forget_learning();
-  forget_streams();
-  forget_unmodelled();
-  forget_failed_calls();
-  forget_perturbing();
-  forget_poison();
-  forget_hashes();
-  forget_timing();
   g_epoch.fetch_add(1, std::memory_order_relaxed);
   g_threads.store(0, std::memory_order_relaxed);
   if (g_mode.load() != Mode::Off) g_mode.store(g_options.follow_children ? Mode::Cold : Mode::Off);
 }
+
+namespace {
 
 void write_line(const char* text, std::size_t length) {
   while (length > 0) {
@@ -243,7 +234,7 @@ void note_observed() {
 
 bool start_recording() {
   // A copy of the process that ran no fork handlers.
-  if (g_mode.load() == Mode::On && !recording()) become_child();
+  if (g_mode.load() == Mode::On && !recording()) in_child::renew();
   for (;;) {
     Mode cold = Mode::Cold;
     if (g_mode.compare_exchange_strong(cold, Mode::Starting, std::memory_order_acq_rel)) break;
@@ -254,7 +245,7 @@ bool start_recording() {
   }
   read_options(g_options);
   if (!g_fork_handlers.exchange(true)) {
-    pthread_atfork(loans_are_copied, nullptr, become_child);
+    pthread_atfork(loans_are_copied, nullptr, in_child::renew);
     if (g_options.syncs) std::atexit([] { g_exiting.store(true); });
   }
   char path[1060];

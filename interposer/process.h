@@ -43,21 +43,6 @@ extern constinit thread_local ThreadState t_thread __attribute__((tls_model("ini
 /// Is code whose stack pointer is this inside of a driver call that came through us?
 inline bool is_in_call(const void* stack_pointer) { return t_thread.call_frame && stack_pointer < t_thread.call_frame; }
 
-/// The thread is inside of a driver call, from the construction of this to its destruction.
-class InCall {
- public:
-  explicit InCall(const void* frame) : before_(t_thread.call_frame) {
-    t_thread.call_frame = frame;
-    ++t_thread.calls;
-  }
-  ~InCall() { t_thread.call_frame = before_; }
-  InCall(const InCall&) = delete;
-  InCall& operator=(const InCall&) = delete;
-
- private:
-  const void* before_;
-};
-
 namespace detail {
 enum class Mode : std::uint8_t { Cold, Starting, On, Off };
 extern constinit std::atomic<Mode> g_mode;

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "interposer/driver.h"
+#include "interposer/fork.h"
 #include "interposer/handle_table.h"
 #include "interposer/host/raw_syscall.h"
 #include "interposer/hot.h"
@@ -46,6 +47,7 @@ struct Interpreter {
 };
 STREAMSAN_HOT_TABLE constinit Interpreter g_python{};
 constinit std::atomic<bool> g_looking{false};
+// A fork keeps g_python_state, g_python, g_loads: the interpreter lies where it lay.
 constinit std::atomic<unsigned long long> g_loads{0};  // modules that had come when it was looked last
 
 /// All places in Python code, by what they are called: the id of one is its place here plus one.
@@ -421,7 +423,7 @@ void say_if_no_python() {
   note("python_stacks=1, but there is no Python in this process");
 }
 
-void forget_python_frames() {
+void in_child::python() {
   for (std::uint64_t& frame : g_frames) {
     if (frame) frame = 0;
   }

@@ -79,7 +79,5 @@ bool look_for_python();
 /// At the end of the process: the user has asked for what there was none of.
 void say_if_no_python();
 
-/// Ids belong to a trace.
-void forget_python_frames();
 
 }  // namespace streamsan::recorder

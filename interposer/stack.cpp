@@ -10,6 +10,7 @@
 #include <cstring>
 #include <limits>
 
+#include "interposer/fork.h"
 #include "interposer/handle_table.h"
 #include "interposer/hot.h"
 #include "interposer/machine.h"
@@ -68,6 +69,7 @@ struct StackCache {
 
 namespace {
 
+// A fork keeps g_cache_key, g_key_state: keys are inherited.
 constinit pthread_key_t g_cache_key{};
 constinit std::atomic<std::uint32_t> g_key_state{0};  // 0 none, 1 being made, 2 ready
 
@@ -318,13 +320,11 @@ std::uint32_t capture_interrupted_stack(std::uint64_t pc) {
   return intern(stack);
 }
 
-void forget_stacks() {
+void in_child::stacks() {
   // In the child of a fork, which has one thread. Pages that were never written stay untouched.
   for (std::uint64_t& stack : g_stacks) {
     if (stack) stack = 0;
   }
-  forget_python_frames();
-  forget_modules();
 }
 
 }  // namespace streamsan::recorder

@@ -32,7 +32,5 @@ void expect_stack(const void* frame);
 /// The same for a fault handler: id of the call stack at the instruction `pc` that it has interrupted.
 std::uint32_t capture_interrupted_stack(std::uint64_t pc);
 
-/// Ids belong to a trace: after a fork they start afresh.
-void forget_stacks();
 
 }  // namespace streamsan::recorder

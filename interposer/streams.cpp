@@ -5,6 +5,7 @@
 #include <cuda.h>
 
 #include "interposer/driver.h"
+#include "interposer/fork.h"
 #include "interposer/handle_table.h"
 #include "interposer/hot.h"
 #include "interposer/perturb.h"
@@ -27,6 +28,7 @@ constexpr unsigned kChangesShift = 20;  // handles and contexts differ in other 
 constinit HandleTable<std::uint64_t, 1u << 16> g_known{};
 
 constinit HandleTable<std::uint32_t, 256> g_contexts{};  // ordinal of the device + 1, as last recorded
+// A fork keeps g_context_deaths, g_stream_changes: they only count up.
 /// After one, an address may be that of another context.
 STREAMSAN_HOT_DATA constinit std::atomic<std::uint32_t> g_context_deaths{0};
 
@@ -140,7 +142,7 @@ void stream_going(std::uint64_t handle) {
   if (perturbing()) forget_number(handle);
 }
 
-void forget_streams() {
+void in_child::streams() {
   g_known.clear();
   g_contexts.clear();
   t_thread.context = 0;

@@ -9,9 +9,11 @@
 
 #include "interposer/agent_host.h"
 #include "interposer/driver.h"
+#include "interposer/fork.h"
 #include "interposer/host/clock_reads.h"
 #include "interposer/hot.h"
 #include "interposer/process.h"
+#include "interposer/writer.h"
 
 namespace streamsan::recorder {
 
@@ -52,6 +54,7 @@ void write_times(const StreamSanTime* times, std::uint64_t count) {
 }
 
 const char* load(const StreamSanTimings*& agent) {
+  // A fork keeps why: it is written before it is read.
   static char why[1400];
   char path[1200];
   if (!beside_this_library(kTimingsName, path)) return "the folder of libstreamsan.so is not known";
@@ -105,7 +108,7 @@ void start_timing() {
   std::atexit(finish_timing);
 }
 
-void forget_timing() {
+void in_child::timing() {
   const StreamSanTimings* agent = detail::g_timings.exchange(nullptr);
   if (agent) agent->forget();
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "interposer/fork.h"
 #include "interposer/machine.h"
 #include "interposer/process.h"
 #include "interposer/writer.h"
@@ -29,6 +30,7 @@ struct Unknown {
   char name[96];
 };
 constexpr std::size_t kMostUnknown = 256;  // as in the assembly below
+// A fork keeps g_unknown: the entries were handed out, and the program has them in both.
 constinit Unknown g_unknown[kMostUnknown] = {};
 
 void write_count(const char* name, std::size_t length, std::uint64_t count, bool unknown) {
@@ -76,7 +78,7 @@ void write_unmodelled_counts() {
   }
 }
 
-void forget_unmodelled() {
+void in_child::unmodelled() {
   for (auto& count : g_later) count.store(0, std::memory_order_relaxed);
   for (auto& count : streamsan_unknown_counts) count.store(0, std::memory_order_relaxed);
 }

@@ -20,6 +20,5 @@ void* counting_entry(const char* name, void* address);
 
 /// Final counts into the trace, at exit.
 void write_unmodelled_counts();
-void forget_unmodelled();
 
 }  // namespace streamsan::recorder

@@ -16,6 +16,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "interposer/fork.h"
 #include "interposer/hot.h"
 #include "interposer/process.h"
 #include "ordering/api/row.h"
@@ -300,7 +301,7 @@ int open_trace(const char* path) {
   return 0;
 }
 
-void abandon_trace() {
+void in_child::trace() {
   trace::FileHeader* head = g_header.exchange(nullptr);
   if (!head) return;
   // The mappings are not inherited (MADV_DONTFORK); only our memory of them is.

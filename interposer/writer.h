@@ -29,8 +29,6 @@ struct Slot {
 /// On failure returns an errno value and changes nothing.
 int open_trace(const char* path);
 
-/// Forgets the trace without touching it: for the child of a fork.
-void abandon_trace();
 
 /// A record will be written soon: the lines it will need are fetched meanwhile.
 void expect_record();

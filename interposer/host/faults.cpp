@@ -8,6 +8,7 @@
 #include <cerrno>
 
 #include "interposer/driver.h"
+#include "interposer/fork.h"
 #include "interposer/host/fault_site.h"
 #include "interposer/host/guards.h"
 #include "interposer/host/loans.h"
@@ -25,6 +26,8 @@ using Action = struct sigaction;
 constinit Next<int(int, const Action*, Action*)> g_sigaction{"sigaction"};
 constinit Next<int(int, const sigset_t*, sigset_t*)> g_sigmask{"pthread_sigmask"};
 constinit OwnedLock g_action_lock;
+// A fork keeps g_guest, g_installed, t_in_guest_handler, g_small_stacks: the child inherits actions, handlers that
+// run and signal stacks.
 constinit Action g_guest{};  // what the guest believes to be its action; under g_action_lock
 constinit std::atomic<bool> g_installed{false};
 constinit std::atomic<pid_t> g_process{0};  // that the table is about
@@ -179,7 +182,7 @@ void signal_stack_given(std::size_t bytes) {
   end_all_loans();
 }
 
-void forget_faults() {
+void in_child::faults() {
   g_action_lock.forget();
   if (g_process.load(std::memory_order_relaxed) != 0) g_process.store(getpid(), std::memory_order_relaxed);
 }

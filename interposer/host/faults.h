@@ -39,6 +39,5 @@ void unblock_faults();
 /// guarded from now on.
 void signal_stack_given(std::size_t bytes);
 
-void forget_faults();
 
 }  // namespace streamsan::recorder

@@ -15,6 +15,7 @@ constexpr std::uint64_t kFree = 5'000'000;  // ns a process may always spend: so
 constexpr std::uint64_t kUnseen = 400;      // ns a measured stretch costs beside: page walks, a lock, a fault's entry
 constexpr std::uint64_t kLongPages = 8;     // from here on, pages in between are guarded, too
 
+// A fork keeps g_started_ns, g_spent_ns, g_turn: the child goes on with the budget.
 constinit std::uint64_t g_started_ns = 0;
 constinit std::uint64_t g_spent_ns = 0;
 constinit std::uint64_t g_turn = 0;

@@ -5,6 +5,7 @@
 #include <cuda.h>
 
 #include "interposer/driver.h"
+#include "interposer/fork.h"
 #include "interposer/host/host_memory.h"
 #include "interposer/process.h"
 #include "interposer/stack.h"
@@ -27,6 +28,7 @@ struct Watched {
   ContentHash content;
 };
 constinit Watched g_watched[kMostHashed] = {};
+// A fork keeps g_host_hash: an option. And g_next: any place to begin the search from will do.
 constinit std::atomic<unsigned> g_next{0};
 
 Watched* take_place() {
@@ -94,7 +96,7 @@ void hash_source(std::uint64_t begin, std::uint64_t bytes, StreamArgument stream
     watched->taken.store(false, std::memory_order_release);
 }
 
-void forget_hashes() {
+void in_child::hashes() {
   if (!hashing()) return;
   for (Watched& watched : g_watched) watched.taken.store(false, std::memory_order_relaxed);
 }

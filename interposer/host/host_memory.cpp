@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "interposer/fork.h"
 #include "interposer/host/address_filter.h"
 #include "interposer/host/guards.h"
 #include "interposer/host/loans.h"
@@ -19,6 +20,8 @@ constinit OwnedLock g_host_lock;
 
 namespace {
 
+// A fork keeps g_regions: in_child::host_memory() sets their number to 0. And g_guards: the devices are the same. And
+// g_near: it may say yes too often. The lock g_host_lock is made anew by in_child::loans(), which needs it.
 constexpr std::size_t kMostRegions = 8192;
 constinit HostRegion g_regions[kMostRegions] = {};  // by address, not overlapping
 constinit std::size_t g_count = 0;
@@ -146,6 +149,6 @@ bool can_be_guarded(std::uint64_t address) {
   return region && region->guardable;
 }
 
-void forget_host_memory() { g_count = 0; }
+void in_child::host_memory() { g_count = 0; }
 
 }  // namespace streamsan::recorder

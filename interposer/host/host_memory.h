@@ -44,6 +44,5 @@ HostRegion* find_host_region(std::uint64_t address);
 /// Is the address in memory whose pages are guarded when it is lent?
 bool can_be_guarded(std::uint64_t address);
 
-void forget_host_memory();
 
 }  // namespace streamsan::recorder

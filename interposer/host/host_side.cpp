@@ -84,7 +84,7 @@ void note_allocation(const CallWords& call) {
 
 }  // namespace
 
-CallWords::CallWords(const Slot& slot) : empty(!slot) {
+CallWords::CallWords(Slot slot) : empty(!slot) {
   if (empty) return;
   kind = slot.record->kind;
   flags = slot.record->flags;

@@ -11,7 +11,7 @@ namespace streamsan::recorder {
 
 /// The record of a call, kept beyond its publication: the judge may have punched it out of the file by then.
 struct CallWords {
-  explicit CallWords(const Slot& slot);
+  explicit CallWords(Slot slot);
 
   bool empty;
   trace::Kind kind{};

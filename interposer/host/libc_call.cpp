@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::size_t kMostParts = 1024;  // the kernel's: with more it refuses a vector, and cuts a list of messages
 
+// A fork keeps t_finding: the thread is where it was.
 constinit thread_local bool t_finding __attribute__((tls_model("initial-exec"))) = false;
 
 /// The guest must not find the errno of what we do between its calls.

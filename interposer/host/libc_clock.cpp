@@ -18,6 +18,7 @@
 
 namespace streamsan::recorder {
 
+// A fork keeps t_has_waited: only a thread that records looks at it, and its first call clears it.
 constinit thread_local std::uint32_t detail::t_has_waited __attribute__((tls_model("initial-exec"))) = 0;
 
 void clock_was_read(const char* function, const void* frame) {

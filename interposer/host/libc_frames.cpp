@@ -42,6 +42,8 @@ namespace {
 
 using detail::t_stack_loans;
 
+// A fork keeps t_stack_loans: nothing is lent any more in the child, so telling of a frame says nothing. And g_key,
+// g_key_state: keys are inherited.
 constinit pthread_key_t g_key{};
 constinit std::atomic<std::uint32_t> g_key_state{0};  // 0 none, 1 being made, 2 ready, 3 there are no more
 

@@ -31,6 +31,7 @@ using streamsan::trace::HostFreeWay;
 
 using UsableSize = std::size_t (*)(void*);
 /// Of the allocator that free() goes to; null if that has none.
+// A fork keeps g_usable_size: a function of libc.
 constinit std::atomic<UsableSize> g_usable_size{nullptr};
 
 bool are_in_one_object(void* one, void* other) {

@@ -41,6 +41,7 @@ constinit Next<int(void*, std::size_t, int)> g_mprotect{"mprotect"};
 constinit Next<int(void*, std::size_t, int, int)> g_pkey_mprotect{"pkey_mprotect"};
 
 /// The calling thread has blocked SIGSEGV, as it believes.
+// A fork keeps t_blocked: masks are inherited.
 constinit thread_local bool t_blocked __attribute__((tls_model("initial-exec"))) = false;
 
 int change_action(int signal, const Action* action, Action* old) {

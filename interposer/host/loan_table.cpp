@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "interposer/host/loan_table.h"
 
+#include "interposer/fork.h"
 #include "interposer/host/address_filter.h"
 #include "interposer/host/faults.h"
 #include "interposer/host/other_readers.h"
@@ -12,6 +13,9 @@ namespace {
 constexpr std::uint16_t kNoNumber = 0xffff;  // of a thread: many have it
 constexpr std::uint32_t kMostIdle = 2 * kMostLoans;
 
+// A fork keeps g_table, g_count, g_freeable_stale, g_freeable_begin, g_freeable_end, g_freeable_parts:
+// in_child::loans() has ended all loans by their own way. And g_lapses, which only counts up, and g_idle, of which
+// none counts.
 constinit Loan g_table[kMostLoans] = {};
 constinit std::size_t g_count = 0;
 constinit std::atomic<std::uint32_t> g_lapses{0};
@@ -193,6 +197,6 @@ bool take_idle(Idle& idle) {
   return true;
 }
 
-void forget_idle() { g_idle_count.store(0, std::memory_order_relaxed); }
+void in_child::loan_table() { g_idle_count.store(0, std::memory_order_relaxed); }
 
 }  // namespace streamsan::recorder

@@ -15,7 +15,7 @@
 // WHAT WAS NOT TOUCHED is claimed under the lock and written when it is free (IdleMemory).
 //
 // All functions here are called under g_host_lock, but for may_be_freeable(), note_lapse(), any_idle() and, in the
-// child of a fork, forget_idle().
+// child of a fork, in_child::loan_table().
 #pragma once
 
 #include <cstddef>
@@ -99,6 +99,5 @@ struct Idle {
 bool any_idle();
 /// False: nothing any more.
 bool take_idle(Idle& idle);
-void forget_idle();
 
 }  // namespace streamsan::recorder

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "interposer/fork.h"
 #include "interposer/handle_table.h"
 #include "interposer/host/faults.h"
 #include "interposer/host/loan_table.h"
@@ -26,6 +27,7 @@ struct Recorded {
   std::uint32_t number;
 };
 
+// A fork keeps detail::g_loans, detail::g_mappings, which follow the table, and g_last, which only counts up.
 constinit std::uint64_t g_last = 0;
 constinit HandleTable<Recorded, 1u << 14> g_events{};
 
@@ -378,12 +380,10 @@ void end_loans_of_variables() {
 
 void loans_are_copied() { note_lapse(); }
 
-void forget_loans() {
+void in_child::loans() {
   g_host_lock.forget();
   end_all_loans();
-  forget_idle();
   g_events.clear();
-  forget_host_memory();
 }
 
 }  // namespace streamsan::recorder

@@ -121,7 +121,5 @@ class IdleMemory {
 
 /// The process is about to be forked: its copy may read what nobody here touches.
 void loans_are_copied();
-/// In the child of a fork: nothing is lent, nothing is protected.
-void forget_loans();
 
 }  // namespace streamsan::recorder

@@ -18,6 +18,7 @@ constexpr std::uint64_t kPause = 100 * kNanosecondsPerMillisecond;
 constexpr const char* kNames[] = {
     "anon_inode:[io_uring]", "/dev/infiniband/", "/dev/hfi", "/dev/cxi", "/dev/knem", "/dev/xpmem"};
 
+// A fork keeps g_found, g_next_look: what may touch our memory is inherited with its descriptor.
 constinit std::atomic<bool> g_found{false};
 constinit std::atomic<std::uint64_t> g_next_look{0};
 

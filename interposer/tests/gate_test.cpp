@@ -11,6 +11,8 @@
 #include <thread>
 #include <vector>
 
+#include "interposer/fork.h"
+
 namespace streamsan::recorder {
 namespace {
 
@@ -271,9 +273,9 @@ TEST(Gate, WhoIsRefusedCanBeCancelled) {
 
 TEST(Gate, ForgetsThoseWhoAreGone) {
   Gate::enter();
-  Gate::forget();  // as in a child, where nobody will ever leave
+  in_child::gate();  // as in a child, where nobody will ever leave
   EXPECT_TRUE(Gate::close(kLong));
-  Gate::forget();
+  in_child::gate();
   Gate::enter();
   Gate::leave();
   EXPECT_TRUE(Gate::close(kLong));

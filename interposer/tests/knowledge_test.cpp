@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "interposer/fork.h"
 #include "interposer/tests/options_stub.h"
 
 namespace streamsan::recorder {
@@ -30,10 +31,10 @@ LaunchHashes launch_on(std::uint64_t buffers, std::uint64_t scalars) {
 class Knowledge : public ::testing::Test {
  protected:
   Knowledge() {
-    forget_knowledge();
+    in_child::knowledge();
     testing::test_options().footprint_launches = kLaunches;
   }
-  ~Knowledge() override { forget_knowledge(); }
+  ~Knowledge() override { in_child::knowledge(); }
 
   Function kernel_{.id = 0};
   Function other_kernel_{.id = 1};
@@ -351,7 +352,7 @@ TEST_F(Knowledge, IsForgottenInAChild) {
   give_up(launch(1, 1, 2));
   count_late(kernel_);
   first_of_key(launch(1, 1, 1));
-  forget_knowledge();
+  in_child::knowledge();
   EXPECT_EQ(learned_footprint(launch(1, 1, 1)), 0u);
   EXPECT_FALSE(is_hopeless(launch(1, 1, 2), kernel_));
   EXPECT_FALSE(is_known_to_wait(kernel_));

@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "interposer/fork.h"
 #include "interposer/host/guards.h"
 #include "interposer/host/loans.h"
 #include "interposer/process.h"
@@ -32,6 +33,13 @@ inline constexpr StreamArgument kNonBlocking{17, 0, 0};
 inline constexpr StreamArgument kLegacy{trace::kLegacyStream, 7, 0};
 inline constexpr std::uint64_t kContext = 7;
 inline constexpr StreamArgument kElsewhere{4096, 0, 0};  // a stream of another device
+
+/// As in the child of a fork: nothing is lent, nothing is protected.
+inline void renew_loans() {
+  in_child::loans();
+  in_child::loan_table();
+  in_child::host_memory();
+}
 
 /// A pipe that one byte goes through: the kernel reads or writes the memory, and says whether it can.
 class Probe {
@@ -77,7 +85,7 @@ class Loans : public ::testing::Test {
     take_records();
   }
   ~Loans() override {
-    forget_loans();
+    renew_loans();
     munmap(memory_, kBytes);
   }
 
@@ -121,7 +129,7 @@ class SettledLoans : public Loans {
  protected:
   SettledLoans() { testing::test_options().syncs = 1; }
   ~SettledLoans() override {
-    forget_loans();
+    renew_loans();
     testing::test_options().syncs = 0;
   }
   void lend_few(LoanUse use, Operation operation = kFirst, StreamArgument stream = kStream) {

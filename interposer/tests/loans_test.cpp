@@ -169,7 +169,7 @@ TEST_F(Loans, OnlyWholePagesOfRegisteredMemory) {
   EXPECT_TRUE(readable(heap));
   EXPECT_FALSE(readable(heap + kPageBytes));
   EXPECT_TRUE(readable(heap + 2 * kPageBytes));
-  forget_loans();
+  renew_loans();
   mprotect(heap, kPageBytes, PROT_READ);
   host_memory_given(MemoryKind::Registered, address(heap), kBytes);
   lend(address(heap), kBytes, LoanUse::Writes, kStream, false);
@@ -193,7 +193,7 @@ TEST_F(Loans, OptionsTurnItOff) {
   EXPECT_TRUE(readable(memory_));
   testing::test_options().host_frees = 0;
   char heap[64];
-  forget_loans();
+  renew_loans();
   lend(address(heap), sizeof heap, LoanUse::Reads, kStream, true);
   EXPECT_FALSE(any_loans());
 }

@@ -123,7 +123,7 @@ TEST_F(SettledLoans, AChildTouchesItsCopyOfThem) {
   const pid_t child = fork();
   if (child == 0) {
     *static_cast<volatile char*>(memory_) = 1;
-    forget_loans();
+    renew_loans();
     _exit(writable(memory_ + 3 * kPageBytes) ? 7 : 8);
   }
   int status = 0;

@@ -130,7 +130,7 @@ TEST_F(Loans, AChildTouchesItsCopy) {
   if (child == 0) {
     // As a child that ran no fork handlers.
     *static_cast<volatile char*>(memory_) = 1;
-    forget_loans();
+    renew_loans();
     _exit(writable(last()) ? 7 : 8);
   }
   int status = 0;

@@ -1,48 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Traces through the judge: each racy one beside the same trace repaired, which must be silent. What orders what is
-// tested in ordering/; here it is that records become the right calls of the model.
-#include "judge/judge.h"
-
+// tested in ordering/; here it is that records become the right calls of the model. Which bytes they touch:
+// judge_memory_test.cpp; what the findings say: judge_findings_test.cpp.
 #include <gtest/gtest.h>
 
-#include "judge/tests/judged.h"
+#include "judge/judge.h"
+#include "judge/tests/two_streams.h"
 
-namespace streamsan::judge {
+namespace streamsan::judge::two_stream_tests {
 namespace {
 
 using ordering::MemoryKind;
-using report::Finding;
-using report::Severity;
-using trace::NonBlocking;
-using trace::pointer_word;
-using trace::TraceBuilder;
-
-constexpr std::uint64_t kA = 0x1000, kB = 0x2000, kEvent = 0xE0, kEvent2 = 0xE1;
-constexpr std::uint64_t kBuffer = 0x7000'0000'0000, kOther = 0x7000'0010'0000, kHost = 0x5000;
-constexpr std::uint64_t kBytes = 8192;
-constexpr std::uint64_t kConsume = 1;  // consume(float const*)
-
-std::vector<Finding> judge(const TraceBuilder& trace, std::size_t most = 1000) { return judged(trace, most).findings; }
-
-/// Two non-blocking streams, an event, a buffer, a kernel that reads.
-TraceBuilder two_streams(NonBlocking kind = NonBlocking::Yes) {
-  TraceBuilder trace;
-  trace.module("/opt/app/demo", 0x400000, 0x400000, 0x500000);
-  trace.function(kConsume, "_Z7consumePKf");
-  trace.stream_create(kA, kind);
-  trace.stream_create(kB, kind);
-  trace.event_create(kEvent);
-  trace.at({0x401000}).alloc(kBuffer, kBytes);
-  return trace;
-}
-
-void produce(TraceBuilder& trace, std::uint64_t stream = kA) {
-  trace.at({0x401100}).copy_async("cuMemcpyHtoDAsync_v2", stream, kBuffer, kHost, kBytes);
-}
-void consume(TraceBuilder& trace, std::uint64_t stream = kB) {
-  trace.at({0x401200}).launch(stream, kConsume, {pointer_word(0, kBuffer)}, kBytes);
-}
 
 TEST(Judge, CopyThenKernelInAnotherStream) {
   for (bool fixed : {false, true}) {
@@ -332,72 +301,6 @@ TEST(Judge, StreamOrderedMemory) {
   }
 }
 
-TEST(Judge, ClassicFreeWhileInUseIsLatent) {
-  for (bool fixed : {false, true}) {
-    TraceBuilder trace = two_streams();
-    consume(trace);
-    if (fixed) trace.sync_stream(kB);
-    trace.free(kBuffer);
-    std::vector<Finding> findings = judge(trace);
-    if (fixed) {
-      EXPECT_EQ(findings.size(), 0u);
-      continue;
-    }
-    ASSERT_EQ(findings.size(), 1u);
-    EXPECT_EQ(findings[0].severity, Severity::Latent);
-    EXPECT_EQ(findings[0].rule, "R-ALC-02");
-    EXPECT_EQ(findings[0].hazard, report::Hazard::FreeWhileInUse);
-    EXPECT_EQ(findings[0].accesses[0].stream.name, "the host");
-    EXPECT_EQ(findings[0].accesses[0].stream.kind, report::StreamKind::Host);
-  }
-}
-
-TEST(Judge, ShapedCopiesTouchTheirRowsOnly) {
-  auto race_with_fill_at = [](std::uint64_t address) {
-    TraceBuilder trace = two_streams();
-    std::uint64_t shape[8] = {256, 64, 4, 1024, 256, 1, 0, 0};  // 4 rows of 64 bytes, 256 apart
-    trace.add(trace::Kind::Copy, "cuMemcpy2DAsync_v2", {kA, 0, kBuffer, kHost, 64, 1}, shape, trace::kAsyncForm);
-    trace.fill_async(kB, address, 64);
-    return judge(trace).size();
-  };
-  EXPECT_EQ(race_with_fill_at(kBuffer + 256), 1u);
-  EXPECT_EQ(race_with_fill_at(kBuffer + 64), 0u) << "between two rows";
-  EXPECT_EQ(race_with_fill_at(kBuffer + 3 * 256 + 32), 1u);
-  EXPECT_EQ(race_with_fill_at(kBuffer + 1024), 0u);
-}
-
-TEST(Judge, ACopyOfNoSlicesOrNoRowsTouchesNothing) {
-  auto races = [](std::uint64_t height, std::uint64_t depth) {
-    TraceBuilder trace = two_streams();
-    std::uint64_t shape[8] = {128, 64, height, 512, 128, depth, 0, 0};
-    trace.add(trace::Kind::Copy, "cuMemcpy3DAsync_v2", {kA, 0, kBuffer, kHost, 64, 1}, shape, trace::kAsyncForm);
-    trace.fill_async(kB, kBuffer, 64);
-    return judge(trace).size();
-  };
-  EXPECT_EQ(races(2, 1), 1u);
-  EXPECT_EQ(races(2, 0), 0u);
-  EXPECT_EQ(races(0, 3), 0u);
-}
-
-TEST(Judge, SubBoxesOfAVolumeMayInterleave) {
-  // Two rows of 64 bytes in each of three slices; a row is 128 bytes, a slice four rows.
-  auto copy_box = [](TraceBuilder& trace, std::uint64_t stream, std::uint64_t address) {
-    std::uint64_t shape[8] = {128, 64, 2, 512, 128, 3, 0, 0};
-    trace.add(trace::Kind::Copy, "cuMemcpy3DAsync_v2", {stream, 0, address, kHost, 64, 1}, shape, trace::kAsyncForm);
-  };
-  auto race_with_box_at = [&](std::uint64_t address) {
-    TraceBuilder trace = two_streams();
-    copy_box(trace, kA, kBuffer);
-    copy_box(trace, kB, address);
-    return judge(trace).size();
-  };
-  EXPECT_EQ(race_with_box_at(kBuffer + 64), 0u) << "beside it";
-  EXPECT_EQ(race_with_box_at(kBuffer + 256), 0u) << "below it, in every slice";
-  EXPECT_EQ(race_with_box_at(kBuffer + 128), 1u) << "one row of each slice is common";
-  EXPECT_EQ(race_with_box_at(kBuffer + 2 * 512), 1u) << "one slice is common";
-  EXPECT_EQ(race_with_box_at(kBuffer + 3 * 512), 0u);
-}
-
 HazardList after_call_of(const char* symbol) {
   TraceBuilder trace = two_streams();
   trace.unmodelled(symbol, 1);
@@ -457,179 +360,5 @@ TEST(Judge, AnEventThatALaunchRecordsOrders) {
   }
 }
 
-TEST(Judge, SlicesOfOneBufferByKernelsAreAtMostPossible) {
-  TraceBuilder trace = two_streams();
-  trace.function(2, "_Z4workPfi");
-  for (std::uint64_t i = 0; i < 4; ++i) {
-    trace.stream_create(0x3000 + i, NonBlocking::Yes);
-    trace.launch(0x3000 + i, 2, {pointer_word(0, kBuffer + i * 2048)}, 512, i);
-  }
-  for (const Finding& f : judge(trace)) EXPECT_EQ(f.severity, Severity::Possible);
-}
-
-TEST(Judge, ModuleVariablesLookedUpTwiceAreOneAllocation) {
-  for (bool variable : {true, false}) {
-    TraceBuilder trace = two_streams();
-    auto look_up = [&] {
-      trace.add(trace::Kind::Alloc, "cuModuleGetGlobal_v2", {kOther, 4096, 0, 0, TraceBuilder::kContext}, {},
-                variable ? trace::kVariable : std::uint16_t{0});
-    };
-    look_up();
-    trace.copy_async("cuMemcpyHtoDAsync_v2", kA, kOther, kHost, 4096);
-    look_up();
-    trace.launch(kB, kConsume, {pointer_word(0, kOther)}, 4096);
-    EXPECT_EQ(judge(trace).size(), variable ? 1u : 0u);
-  }
-}
-
-TEST(Judge, LoopsFoldIntoOneFindingWithACount) {
-  TraceBuilder trace = two_streams();
-  for (int i = 0; i < 10; ++i) {
-    trace.copy_async("cuMemcpyHtoDAsync_v2", kA, kBuffer, kHost, kBytes);
-    trace.launch(kB, kConsume, {pointer_word(0, kBuffer)}, kBytes);
-    trace.sync_context();
-  }
-  std::vector<Finding> findings = judge(trace);
-  ASSERT_EQ(findings.size(), 1u);
-  EXPECT_EQ(findings[0].count, 10u);
-}
-
-TEST(Judge, FindingsBeyondTheLimitAreCounted) {
-  TraceBuilder trace = two_streams();
-  for (std::uint64_t i = 0; i < 5; ++i) {
-    trace.at({0x401000 + i}).copy_async("cuMemcpyHtoDAsync_v2", kA, kBuffer, kHost, kBytes);
-    trace.at({0x402000 + i}).launch(kB, kConsume, {pointer_word(0, kBuffer)}, kBytes);
-    trace.sync_context();
-  }
-  EXPECT_EQ(judge(trace).size(), 5u);
-  EXPECT_EQ(judge(trace, 3).size(), 3u);
-}
-
-TEST(Judge, FingerprintIsTheSameWhereverTheModuleIsLoaded) {
-  auto run = [](std::uint64_t bias, std::uint64_t offset) {
-    TraceBuilder trace;
-    trace.module("/opt/app/demo", bias, bias, bias + 0x100000);
-    trace.function(kConsume, "_Z7consumePKf");
-    trace.stream_create(kA, NonBlocking::Yes);
-    trace.stream_create(kB, NonBlocking::Yes);
-    trace.alloc(kBuffer + bias, kBytes);
-    trace.at({bias + 0x1100}).copy_async("cuMemcpyHtoDAsync_v2", kA, kBuffer + bias, kHost, kBytes);
-    trace.at({bias + offset}).launch(kB, kConsume, {pointer_word(0, kBuffer + bias)}, kBytes);
-    std::vector<Finding> findings = judge(trace);
-    return findings.size() == 1 ? findings[0].fingerprint : "";
-  };
-  EXPECT_EQ(run(0x400000, 0x1200), run(0x55550000, 0x1200));
-  EXPECT_NE(run(0x400000, 0x1200), run(0x400000, 0x1204));
-}
-
-TEST(Judge, StreamsAreNamedByTheProgramsNames) {
-  TraceBuilder trace = two_streams();
-  trace.name_stream(kB, "compute");
-  produce(trace);
-  consume(trace);
-  std::vector<Finding> findings = judge(trace);
-  ASSERT_EQ(findings.size(), 1u);
-  EXPECT_EQ(findings[0].accesses[0].stream.name, "stream \"compute\"");
-}
-
-TEST(Judge, AModuleMayBeRecordedAfterItsFirstStack) {
-  TraceBuilder trace = two_streams();
-  trace.at({0x900010}).copy_async("cuMemcpyHtoDAsync_v2", kA, kBuffer, kHost, kBytes);
-  trace.module("/opt/app/plugin1.so", 0x900000, 0x900000, 0x910000);
-  trace.module("/opt/app/plugin2.so", 0x8ff000, 0x8ff000, 0x918000);  // long after, when the first one was unmapped
-  trace.at({0x700010}).launch(kB, kConsume, {pointer_word(0, kBuffer)}, kBytes);
-  std::vector<Finding> findings = judge(trace);
-  ASSERT_EQ(findings.size(), 1u);
-  EXPECT_EQ(findings[0].accesses[0].stack[0].module, "") << "in no module at all";
-  EXPECT_EQ(findings[0].accesses[1].stack[0].module, "/opt/app/plugin1.so");
-  EXPECT_EQ(findings[0].accesses[1].stack[0].offset, 0x10u);
-}
-
-TEST(Judge, AddressesResolveInTheModulesOfTheirTime) {
-  TraceBuilder trace = two_streams();
-  trace.module("/opt/app/plugin1.so", 0x900000, 0x900000, 0x910000);
-  trace.at({0x900010}).copy_async("cuMemcpyHtoDAsync_v2", kA, kBuffer, kHost, kBytes);
-  trace.module("/opt/app/plugin2.so", 0x908000, 0x908000, 0x918000);  // mapped where the first one was
-  trace.at({0x908010}).launch(kB, kConsume, {pointer_word(0, kBuffer)}, kBytes);
-  std::vector<Finding> findings = judge(trace);
-  ASSERT_EQ(findings.size(), 1u);
-  EXPECT_EQ(findings[0].accesses[0].stack[0].module, "/opt/app/plugin2.so");
-  EXPECT_EQ(findings[0].accesses[0].stack[0].offset, 0x10u);
-  EXPECT_EQ(findings[0].accesses[1].stack[0].module, "/opt/app/plugin1.so");
-}
-
-TEST(Judge, LinesOfPythonTellStacksApart) {
-  TraceBuilder trace = two_streams();
-  trace.module("/usr/bin/python3.12", 0x900000, 0x900000, 0x910000);
-  trace.python_frame(1, "load", "/home/me/train.py", 10);
-  trace.python_frame(2, "step", "/home/me/train.py", 20);
-  trace.python_frame(3, "step", "/home/me/train.py", 21);
-  trace.python_frame(4, "<module>", "/home/me/train.py", 30);
-  trace.at({0x900010}, {1, 4}).copy_async("cuMemcpyHtoDAsync_v2", kA, kBuffer, kHost, kBytes);
-  trace.at({0x900010}, {2, 4}).launch(kB, kConsume, {pointer_word(0, kBuffer)}, kBytes);
-  trace.at({0x900010}, {3, 4}).launch(kB, kConsume, {pointer_word(0, kBuffer)}, kBytes);
-  trace.at({0x900010}, {3, 99}).launch(kB, kConsume, {pointer_word(0, kBuffer)}, kBytes);  // 99: not known
-  std::vector<Finding> findings = judge(trace);
-  ASSERT_EQ(findings.size(), 3u);
-  EXPECT_NE(findings[0].fingerprint, findings[1].fingerprint);
-  EXPECT_NE(findings[1].fingerprint, findings[2].fingerprint);
-  const std::vector<report::Frame>& stack = findings[0].accesses[0].stack;
-  ASSERT_EQ(stack.size(), 2u) << "the interpreter's own frames are left out";
-  EXPECT_EQ(stack[0].function, "step");
-  EXPECT_EQ(stack[0].file, "/home/me/train.py");
-  EXPECT_EQ(stack[0].line, 20u);
-  EXPECT_EQ(stack[0].language, report::Language::Python);
-  EXPECT_FALSE(stack[0].library);
-  EXPECT_EQ(stack[1].function, "<module>");
-  EXPECT_EQ(findings[2].accesses[0].stack.size(), 1u);
-}
-
-/// Two streams, an event without effect and a race: the copy is called `copy`, in a trace with these functions.
-TraceBuilder racy_with(std::vector<std::string> functions, std::string_view copy = "cuMemcpyHtoDAsync_v2") {
-  TraceBuilder trace;
-  trace.set_functions(std::move(functions));
-  trace.function(kConsume, "_Z7consumePKf");
-  trace.stream_create(kA, NonBlocking::Yes);
-  trace.stream_create(kB, NonBlocking::Yes);
-  trace.event_create(kEvent);
-  trace.alloc(kBuffer, kBytes);
-  trace.event_record(kA, kEvent);
-  trace.copy_async(copy, kA, kBuffer, kHost, kBytes);
-  trace.event_wait(kB, kEvent);
-  consume(trace);
-  return trace;
-}
-
-const std::vector<std::string> kCalled = {"cuEventCreate",  "cuEventRecord",        "cuLaunchKernel",   "cuMemAlloc_v2",
-                                          "cuStreamCreate", "cuMemcpyHtoDAsync_v2", "cuStreamWaitEvent"};
-
-TEST(Judge, ATraceWithAnotherTableOfFunctionsIsJudgedAlike) {
-  const Judged own = judged(racy_with({}));
-  ASSERT_EQ(hazards_of(own.findings), (HazardList{"read-after-write/error/event-recorded-too-early"}));
-  std::vector<std::string> reversed(kCalled.rbegin(), kCalled.rend());
-  std::vector<std::string> more = {"cuAaa"};
-  for (const std::string& name : kCalled) more.insert(more.end(), {name, name + "_v77"});
-  for (const std::vector<std::string>& functions : {kCalled, reversed, more}) {
-    const Judged other = judged(racy_with(functions));
-    ASSERT_EQ(hazards_of(other.findings), hazards_of(own.findings));
-    for (int i : {0, 1}) {
-      EXPECT_EQ(other.findings[0].accesses[i].api, own.findings[0].accesses[i].api);
-      EXPECT_EQ(other.findings[0].accesses[i].what, own.findings[0].accesses[i].what);
-    }
-    EXPECT_EQ(other.findings[0].fingerprint, own.findings[0].fingerprint);
-    EXPECT_EQ(other.unmodelled, std::vector<std::string>{});
-  }
-}
-
-TEST(Judge, AFunctionThatTheTableDoesNotHaveIsNamedAndItsRecordStillCounts) {
-  std::vector<std::string> functions = kCalled;
-  functions.push_back("cuMemcpyAnywhereAsync_v3_ptsz");
-  const Judged out = judged(racy_with(functions, "cuMemcpyAnywhereAsync_v3_ptsz"));
-  ASSERT_EQ(hazards_of(out.findings), (HazardList{"read-after-write/error/event-recorded-too-early"}));
-  EXPECT_EQ(out.findings[0].accesses[1].api, "cuMemcpyAnywhereAsync_v3_ptsz");
-  EXPECT_EQ(out.findings[0].accesses[1].what, "cuMemcpyAnywhereAsync");
-  EXPECT_EQ(out.unmodelled, std::vector<std::string>{"cuMemcpyAnywhereAsync_v3_ptsz (1 call)"});
-}
-
 }  // namespace
-}  // namespace streamsan::judge
+}  // namespace streamsan::judge::two_stream_tests

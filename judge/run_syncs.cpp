@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "cli/sync_judge.h"
+#include "judge/run_syncs.h"
 
 #include <algorithm>
 #include <optional>
@@ -11,10 +11,10 @@
 #include "judge/times.h"
 #include "trace/reader.h"
 
-namespace streamsan::cli {
+namespace streamsan::judge {
 namespace {
 
-constexpr std::uint64_t kLookEvery = 1 << 14;  // records between two looks at stop
+constexpr std::uint64_t kStopEvery = 1 << 14;  // records between two looks at stop
 constexpr std::uint32_t kTimingSince = 4;      // trace format that tells where clocks are read
 
 }  // namespace
@@ -25,20 +25,19 @@ void SyncNotes::keep(const trace::Item& item) {
       {.position = w.position, .range = {w.address, w.address + w.bytes}, .until_touched = w.until_touched != 0});
 }
 
-std::vector<judge::IdleMemory> SyncNotes::take() {
+std::vector<IdleMemory> SyncNotes::take() {
   // Touches by threads that may run host functions do not reach the model (judge/lifetimes.cpp).
-  if (host_code_) std::erase_if(idle_, [](const judge::IdleMemory& each) { return each.until_touched; });
+  if (host_code_) std::erase_if(idle_, [](const IdleMemory& each) { return each.until_touched; });
   std::stable_sort(idle_.begin(), idle_.end(), [](const auto& a, const auto& b) { return a.position < b.position; });
   return std::move(idle_);
 }
 
-std::string judge_syncs(Verdict& verdict, const std::string& path, const Options& options, const TraceControl& control,
-                        const trace::Reader& reader, SyncNotes notes, judge::Symbolizer& symbolizer) {
+std::string judge_syncs(Verdict& verdict, const RunOptions& options, const Sinks& sinks, const trace::Reader& reader,
+                        SyncNotes notes, Symbolizer& symbolizer) {
   if (reader.removed()) return "the start of the trace has been removed";
 
-  judge::SyncInput input;
-  if (choice<HostThreads>(options.host_threads) == HostThreads::Separate)
-    input.options.host_threads = ordering::Options::HostThreads::Separate;
+  SyncInput input;
+  if (options.separate_threads) input.options.host_threads = ordering::Options::HostThreads::Separate;
   if (!reader.problem().empty()) input.doubts.push_back("the trace is not whole");
   if (reader.header().version < kTimingSince) {
     input.doubts.push_back("the trace is of an older version, which does not tell where a clock is read");
@@ -52,30 +51,30 @@ std::string judge_syncs(Verdict& verdict, const std::string& path, const Options
         "then is not known");
   }
   input.idle = notes.take();
-  std::optional<judge::Times> times;
-  if (options.timings) input.observe = [&times](judge::Judge& judge) { judge.add_observer(times.emplace(judge)); };
+  std::optional<Times> times;
+  if (options.timings) input.observe = [&times](Judge& judge) { judge.add_observer(times.emplace(judge)); };
   std::string problem;
-  input.feed = [&](judge::Judge& judge) {
-    auto again = trace::Reader::open(path, {}, problem);
+  input.feed = [&](Judge& judge) {
+    auto again = trace::Reader::open(options.trace, {}, problem);
     if (!again) return false;
     judge.code().enable(options.kernel_code, again->header().start_time_ns);
     std::uint64_t records = 0;
     trace::Item item;
     while (again->next(item) == trace::Step::Record) {
       judge.consume(item);
-      if (++records % kLookEvery == 0 && control.stop && *control.stop) return false;
+      if (++records % kStopEvery == 0 && sinks.stop && sinks.stop()) return false;
     }
     return true;
   };
-  judge::SyncJudgement judgement = judge::judge_syncs(input);
+  const SyncJudgement judgement = judge_syncs(input);
   if (!judgement.complete) return problem.empty() ? "interrupted" : problem;
   verdict.syncs_judged = true;
   if (times) times->finish();
-  for (report::Finding& finding : judge::explain(judgement, symbolizer, times ? &*times : nullptr)) {
+  for (report::Finding& finding : explain(judgement, symbolizer, times ? &*times : nullptr)) {
     finding.pid = verdict.pid;
     verdict.findings.push_back(std::move(finding));
   }
   return {};
 }
 
-}  // namespace streamsan::cli
+}  // namespace streamsan::judge

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Calls that would have made work or order and returned an error (failed_calls.h). Nothing if the call succeeded.
+#pragma once
+
+#include <cstdint>
+#include <tuple>
+
+#include "interposer/call.h"
+#include "interposer/decode.h"
+#include "interposer/failed_calls.h"
+
+namespace streamsan::recorder {
+
+template <class Call>
+class Failures {
+ public:
+  static constexpr bool kWatches = makes_work_or_order(Call::kKind);
+
+  SS_OBSERVER void after(Call&) {}
+  SS_OBSERVER void failed(Call& call) {
+    using api::EffectKind;
+    if (is_ordinary(call.result)) [[likely]]
+      return;
+    FailedCall failure{.api = Call::kApi,
+                       .result = call.result,
+                       .in_stream = Call::kKind != EffectKind::SyncEvent && Call::kKind != EffectKind::SyncContext,
+                       .stream = word<Call::kEffect.stream>(call.arguments),
+                       .object = object(call.arguments)};
+    if constexpr (Call::kKind == EffectKind::LaunchConfig) {
+      const CUlaunchConfig* config = std::get<static_cast<std::size_t>(Call::kEffect.src)>(call.arguments);
+      failure.in_stream = config != nullptr;
+      if (config) failure.stream = reinterpret_cast<std::uint64_t>(config->hStream);
+    }
+    write_failed_call(failure, call.frame);
+  }
+
+ private:
+  /// What the call is about apart from the stream, as CallFailed has it.
+  static std::uint64_t object(const typename Call::Arguments& arguments) {
+    using api::EffectKind;
+    constexpr api::Effect kEffect = Call::kEffect;
+    if constexpr (kEffect.event != api::kAbsent) {
+      return word<kEffect.event>(arguments);
+    } else if constexpr (kEffect.kind == EffectKind::Copy || kEffect.kind == EffectKind::Fill ||
+                         kEffect.kind == EffectKind::Fill2D) {
+      return word<kEffect.dst>(arguments);
+    } else if constexpr (kEffect.kind == EffectKind::AllocAsync) {
+      return 0;  // an out-parameter, which a failed call leaves as it was
+    } else {
+      return word<kEffect.object>(arguments);
+    }
+  }
+};
+
+}  // namespace streamsan::recorder

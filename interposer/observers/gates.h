@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Calls that must not meet a launch that is measured: other threads must not launch kernels while these are patched, nor
+// begin a capture while one is measured. Launches themselves mind the gate in launch.cpp.
+#pragma once
+
+#include "interposer/call.h"
+#include "interposer/gate.h"
+#include "interposer/learning.h"
+
+namespace streamsan::recorder {
+
+/// An EndCapture that fails ends the capture all the same, unless the call was no end of it (R-GRF-10).
+constexpr bool ends_capture(CUresult result) {
+  return result != CUDA_ERROR_ILLEGAL_STATE && result != CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD &&
+         result != CUDA_ERROR_INVALID_VALUE && result != CUDA_ERROR_INVALID_HANDLE &&
+         result != CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
+}
+
+template <class Call>
+class Gates {
+  static constexpr bool kBegins = Call::kKind == api::EffectKind::CaptureBegin;
+  static constexpr bool kEnds = Call::kKind == api::EffectKind::CaptureEnd;
+
+ public:
+  /// Of the rows that are not modelled some launch kernels.
+  static constexpr bool kWatches =
+      kBegins || kEnds || Call::kKind == api::EffectKind::GraphLaunch || Call::kKind == api::EffectKind::Later;
+
+  SS_OBSERVER void before(Call&) {
+    gated_ = !kEnds && learning();
+    if (gated_) Gate::enter();
+    if constexpr (kBegins) capture_begins();
+  }
+  SS_OBSERVER void after(Call& call) {
+    if (kBegins && call.result != CUDA_SUCCESS) capture_ended();
+    if (gated_) Gate::leave();
+    if (kEnds && ends_capture(call.result)) capture_ended();
+  }
+  SS_OBSERVER void failed(Call& call) { after(call); }
+
+ private:
+  bool gated_ = false;
+};
+
+}  // namespace streamsan::recorder

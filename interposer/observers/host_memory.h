@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Host memory that calls lend, give back or wait for (host/host_side.h).
+#pragma once
+
+#include "interposer/call.h"
+#include "interposer/host/host_side.h"
+#include "interposer/observers/records.h"
+
+namespace streamsan::recorder {
+
+template <class Call>
+class HostMemory {
+ public:
+  static constexpr bool kWatches = BeginRecords<Call>::kWatches || EndRecords<Call>::kWatches;
+  SS_OBSERVER void before(Call& call) {
+    if constexpr (BeginRecords<Call>::kWatches) host_side_before(*call.words);
+  }
+  SS_OBSERVER void after(Call& call) {
+    if constexpr (!is_noted(Call::kKind)) host_side_after(*call.words, call.callers_stack);
+  }
+  SS_OBSERVER void failed(Call&) {}
+};
+
+}  // namespace streamsan::recorder

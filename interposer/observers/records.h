@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Calls become records, in the trace or, where a record is not what follows from a call, in tables of ours.
+//
+// A record of a Begin row is reserved and filled before the call, and published after it: until then the judge, which
+// reads in order, does not go past it. One of an End row is made after the call, and only if that succeeded.
+#pragma once
+
+#include <cstdint>
+
+#include "interposer/call.h"
+#include "interposer/call_record.h"
+#include "interposer/clock.h"
+#include "interposer/functions.h"
+#include "interposer/launch_call.h"
+#include "interposer/process.h"
+#include "interposer/stack.h"
+#include "interposer/streams.h"
+#include "interposer/unmodelled.h"
+#include "interposer/wrapped.h"
+
+namespace streamsan::recorder {
+
+/// Calls that block for long and say nothing but "I wait": their records are published at once, lest the judge wait
+/// too. Whether they succeeded is told by the CallEnd.
+constexpr bool is_published_at_once(api::EffectKind kind) {
+  using api::EffectKind;
+  return kind == EffectKind::SyncStream || kind == EffectKind::SyncEvent || kind == EffectKind::SyncContext;
+}
+
+/// End rows from which something is noted that is not one record made by CallRecord.
+constexpr bool is_noted(api::EffectKind kind) {
+  return kind == api::EffectKind::StreamCreate || kind == api::EffectKind::FunctionLookup;
+}
+
+/// Reserves and fills the call's record; not of launches.
+template <class Call>
+SS_OBSERVER inline void fill_record(Call& call, Room<CallWords>& words) {
+  const Slot slot = CallRecord<Call::kRow, typename Call::Arguments>(call.arguments, capture_stack(call.frame)).fill();
+  call.slot = slot;
+  call.words = &words.make(slot);
+}
+
+/// A blocking call has returned, which is where the host learns something.
+inline void record_return(std::uint64_t position, std::uint16_t api, bool succeeded, std::uint64_t made,
+                          std::uint64_t returned) {
+  Slot slot = reserve(0);
+  if (!slot) return;
+  slot.record->kind = trace::Kind::CallEnd;
+  slot.record->api = api;
+  slot.record->thread = thread_number();
+  auto& w = slot.record->as<trace::Kind::CallEnd>();
+  w.position = position;
+  w.made = made;
+  w.returned = returned;
+  publish(slot, succeeded ? trace::State::Published : trace::State::Cancelled);
+}
+
+template <class Call>
+class BeginRecords {
+  static constexpr bool kAtOnce = is_published_at_once(Call::kKind);
+
+ public:
+  static constexpr bool kWatches = is_modelled(Call::kKind) && Call::kEffect.point == api::RecordPoint::Begin;
+
+  SS_OBSERVER void before(Call& call) {
+    fill_record(call, words_);
+    if constexpr (kAtOnce) publish(call.slot);
+  }
+  SS_OBSERVER void after(Call& call) { finish(call, true); }
+  SS_OBSERVER void failed(Call& call) { finish(call, false); }
+
+ private:
+  SS_OBSERVER void finish(Call& call, bool succeeded) {
+    if constexpr (!kAtOnce) publish(call.slot, succeeded ? trace::State::Published : trace::State::Cancelled);
+    if constexpr (is_blocking(Call::kEffect)) {
+      if (call.slot) record_return(call.slot.position, Call::kApi, succeeded, call.made, call.returned);
+    }
+  }
+
+  Room<CallWords> words_;
+};
+
+template <class Call>
+class EndRecords {
+ public:
+  static constexpr bool kWatches =
+      is_modelled(Call::kKind) && !is_launch(Call::kKind) && Call::kEffect.point == api::RecordPoint::End;
+
+  SS_OBSERVER void after(Call& call) {
+    if constexpr (Call::kKind == api::EffectKind::StreamCreate) {
+      stream_created(result_word<Call::kEffect.object>(call.arguments), Call::kApi, capture_stack(call.frame));
+    } else if constexpr (Call::kKind == api::EffectKind::FunctionLookup) {
+      function_looked_up(result_word<Call::kEffect.object>(call.arguments), Call::kEffect.makes_kernel);
+    } else {
+      fill_record(call, words_);
+      publish(call.slot);
+    }
+  }
+  /// A failed EndCapture ends the capture all the same (R-GRF-10).
+  SS_OBSERVER void failed(Call& call) {
+    if constexpr (Call::kKind == api::EffectKind::CaptureEnd) after(call);
+  }
+
+ private:
+  Room<CallWords> words_;
+};
+
+/// When a call that blocks was made, and when it had returned.
+template <class Call>
+class Clock {
+ public:
+  static constexpr bool kWatches = BeginRecords<Call>::kWatches && is_blocking(Call::kEffect);
+  SS_OBSERVER void before(Call& call) { call.made = monotonic_ns(); }
+  SS_OBSERVER void after(Call& call) { call.returned = monotonic_ns(); }
+  SS_OBSERVER void failed(Call& call) { after(call); }
+};
+
+/// Who asks for the time between two events.
+template <class Call>
+class EventTimes {
+ public:
+  static constexpr bool kWatches = Call::kEffect.asks_event_time;
+  SS_OBSERVER void after(Call& call) {
+    const std::uint32_t stack = capture_stack(call.frame);
+    Slot slot = reserve(0);
+    if (!slot) return;
+    slot.record->kind = trace::Kind::EventTime;
+    slot.record->api = Call::kApi;
+    slot.record->thread = thread_number();
+    slot.record->stack = stack;
+    auto& w = slot.record->template as<trace::Kind::EventTime>();
+    w.first = word<1>(call.arguments);
+    w.second = word<2>(call.arguments);
+    publish(slot);
+  }
+  SS_OBSERVER void failed(Call&) {}
+};
+
+/// Rows that are counted only.
+template <class Call>
+class Unmodelled {
+ public:
+  static constexpr bool kWatches = Call::kKind == api::EffectKind::Later;
+  SS_OBSERVER void before(Call&) { note_later(Call::kRow); }
+};
+
+}  // namespace streamsan::recorder

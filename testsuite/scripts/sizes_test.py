@@ -1,0 +1,161 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""No file and no class grows beyond what one can hold in the head.
+
+    sizes_test.py ROOT            the tests: a file over 500 lines, or a class whose methods are in more than four files
+    sizes_test.py --print ROOT    the numbers of any tree of sources, with the length of functions
+
+A class is in a file if the file defines one of its methods out of line (`Type::method(` from the left margin); classes of
+one name in different top-level folders are different ones. A function is as long as from its first line to its closing
+brace. Lists say what may be larger, and why.
+"""
+import collections
+import math
+import os
+import pathlib
+import re
+import statistics
+import sys
+import tempfile
+import unittest
+
+MOST_LINES = 500
+MOST_FILES = 4
+
+LONG_FILES = {
+    "docs/api-coverage.md": "made from the table of driver functions",
+    "docs/trace-format.md": "made from the table of records",
+    "ordering/api/cuda_api.def": "a table: a row for each function of the driver",
+    "trace/old_functions.def": "a table: the functions of traces that were written before they named their own",
+}
+# To be split; the list is empty when that is done. Entries may outlive their class.
+WIDE_CLASSES = {
+    "analyzer: Body": "host::Body, the transfer functions of host code",
+    "ordering: Model": "the face of Model::Impl, beside it in its files",
+    "ordering: Model::Impl": "the rules of order, a file for each subject",
+    "analyzer: Inspector": "finds the calls of one function that hazards are about, a file for each subject",
+}
+
+TEXTS = {".cpp", ".h", ".cu", ".S", ".def", ".inc", ".c", ".py", ".sh", ".js", ".css", ".html", ".cmake", ".md", ".txt"}
+CODE = {".cpp", ".h", ".cu"}
+# The name before the first parenthesis of a line that begins at the left margin.
+METHOD = re.compile(r"^(?=[A-Za-z_])[^(;=\n]*?(?:\n[^(;=\n]*?)?\b((?:\w+::)+)(?:~?\w+|operator[^\s\w(]+)\(", re.MULTILINE)
+NO_FUNCTION = re.compile(r"\s*(?:if|for|while|switch|else|do|return|namespace|class|struct|enum|union|case|catch|try|using|"
+                         r"extern|static_assert|typedef|goto|throw|new|delete)\b")
+ROOT = None
+
+
+def sources(root, suffixes):
+    """Path and text of the files, build trees and hidden folders left out."""
+    for folder, folders, files in os.walk(root):
+        here = pathlib.Path(folder)
+        folders[:] = [f for f in sorted(folders) if not f.startswith(".") and not (here / f / "CMakeCache.txt").exists()]
+        for name in sorted(files):
+            if (here / name).suffix in suffixes:
+                yield here.relative_to(root) / name, (here / name).read_text(errors="replace")
+
+
+def long_files(root):
+    """{path: lines} of those over MOST_LINES."""
+    lines = {path.as_posix(): text.count("\n") for path, text in sources(root, TEXTS)}
+    return {path: count for path, count in lines.items() if count > MOST_LINES}
+
+
+def wide_classes(root):
+    """{"folder: Type": files} of those with methods in more than MOST_FILES."""
+    files = collections.defaultdict(set)
+    for path, text in sources(root, {".cpp"}):
+        for found in METHOD.finditer(text):
+            # Namespaces are written small.
+            owner = [name for name in found[1].split("::") if name[:1].isupper()]
+            if owner:
+                files[f"{path.parts[0]}: {'::'.join(owner)}"].add(path.as_posix())
+    return {name: len(of) for name, of in files.items() if len(of) > MOST_FILES}
+
+
+def function_lengths(text):
+    """Of the functions that begin at most four columns in: those of namespaces, classes, and classes in these."""
+    lines, lengths, at = text.splitlines(), [], 0
+    while at < len(lines):
+        line = lines[at]
+        indent = len(line) - len(line.lstrip())
+        if indent > 4 or not re.match(r"[A-Za-z_~\[]", line.lstrip()) or "(" not in line or NO_FUNCTION.match(line):
+            at += 1
+            continue
+        end = at
+        while end < len(lines) - 1 and end < at + 12 and not re.search(r"[;{}]", lines[end]):
+            end += 1
+        head = " ".join(lines[at:end + 1])
+        if not re.search(r"\)[^;{}()]*(?:\([^()]*\)[^;{}()]*)*\{", head) or re.match(r"\s*TEST\w*\(.*;", head):
+            at = end + 1
+            continue
+        if lines[end].count("{") > lines[end].count("}"):
+            closing = " " * indent + "}"
+            while end < len(lines) - 1 and not lines[end].startswith(closing):
+                end += 1
+        lengths.append(end - at + 1)
+        at = end + 1
+    return lengths
+
+
+def report(root):
+    lengths = sorted(length for _, text in sources(root, CODE) for length in function_lengths(text))
+    out = [f"files over {MOST_LINES} lines: {len(long_files(root))}"]
+    out += [f"  {count:5} {path}" for path, count in sorted(long_files(root).items(), key=lambda each: -each[1])]
+    out += [f"classes with methods in more than {MOST_FILES} files: {len(wide_classes(root))}"]
+    out += [f"  {count:5} {name}" for name, count in sorted(wide_classes(root).items(), key=lambda each: -each[1])]
+    out += [f"functions of C++: {len(lengths)}, lines: median {statistics.median(lengths):g}, "
+            f"90th percentile {lengths[math.ceil(0.9 * len(lengths)) - 1]}, longest {lengths[-1]}"]
+    return "\n".join(out)
+
+
+class Sizes(unittest.TestCase):
+    def made(self, files):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        for name, text in files.items():
+            path = pathlib.Path(folder.name) / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        return pathlib.Path(folder.name)
+
+    def test_a_long_file_is_found(self):
+        root = self.made({"a/long.cpp": "\n" * (MOST_LINES + 1), "a/fits.cpp": "\n" * MOST_LINES, "a/data.json": "\n" * 999})
+        self.assertEqual(long_files(root), {"a/long.cpp": MOST_LINES + 1})
+
+    def test_a_wide_class_is_found(self):
+        method = "std::vector<int> Wide::part{}(int a) const {{\n  return Other::use(a);\n}}\n"
+        files = {f"a/{i}.cpp": method.format(i) + "void names::known() {}\nint Narrow::one() {}\n" for i in range(5)}
+        files["a/0.cpp"] += "Deep::Inner::Answer Deep::Inner::ask() {}\nbool Deep::Inner::operator==(int) {}\n"
+        files["b/0.cpp"] = method.format(9)
+        for i in range(1, 5):
+            files[f"a/{i}.cpp"] = files[f"a/{i}.cpp"].replace("int Narrow::one() {}", f"Deep::Inner::~Inner() {{}}  // {i}")
+        self.assertEqual(wide_classes(self.made(files)), {"a: Wide": 5, "a: Deep::Inner": 5})
+
+    def test_functions_are_measured(self):
+        self.assertEqual(function_lengths("int one() { return 1; }\n"
+                                          "int declared(int);\n"
+                                          "bool two(const A& a,\n         const B& b) {\n  if (a) {\n    f();\n  }\n}\n"
+                                          "struct S {\n  int get() const { return 1; }\n"
+                                          "  void set() {\n    for (;;) {\n    }\n  }\n};\n"
+                                          "const int kTable[] = {1, 2};\n"), [1, 6, 1, 4])
+
+    def test_files_are_not_too_long(self):
+        self.assertEqual({path: count for path, count in long_files(ROOT).items() if path not in LONG_FILES}, {})
+        self.assertEqual(sorted(set(LONG_FILES) - set(long_files(ROOT))), [], "need no exception any more")
+
+    def test_classes_are_not_too_wide(self):
+        self.assertEqual({name: files for name, files in wide_classes(ROOT).items() if name not in WIDE_CLASSES}, {})
+
+    def test_the_numbers_are_those_of_a_large_tree(self):
+        lengths = [length for _, text in sources(ROOT, CODE) for length in function_lengths(text)]
+        self.assertGreater(len(lengths), 3000)
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "--print":
+        print(report(pathlib.Path(sys.argv[2]).resolve()))
+        sys.exit()
+    ROOT = pathlib.Path(sys.argv.pop(1)).resolve()
+    print(report(ROOT))
+    unittest.main()
