@@ -81,6 +81,8 @@ class ReferenceModel {
 
   /// Every unordered or latent pair, in the order of the later operations.
   [[nodiscard]] const std::vector<Pair>& pairs() const { return pairs_; }
+  /// The number that the last operation got; kNoOp: there was none.
+  [[nodiscard]] OpId last_operation() const { return OpId{operations_}; }
 
  private:
   using Node = std::size_t;
