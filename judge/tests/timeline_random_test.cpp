@@ -58,8 +58,7 @@ class RandomRun {
         streams_.push_back(model_.per_thread_stream(kContext, kThread));
       } else {
         trace_.stream_create(handle, blocking ? trace::NonBlocking::No : trace::NonBlocking::Yes);
-        streams_.push_back(
-            model_.create_stream(kContext, blocking ? StreamKind::Blocking : StreamKind::NonBlocking));
+        streams_.push_back(model_.create_stream(kContext, blocking ? StreamKind::Blocking : StreamKind::NonBlocking));
       }
     }
     for (unsigned i = 0; i < kEvents; ++i) {
@@ -165,8 +164,8 @@ class RandomRun {
           model_.free_async(kCall, id, to.base);
           done(position, true, "freeasync " + std::to_string(dst) + on);
         } else {
-          position = trace_.free(to.base, kKinds[dst] == MemoryKind::Pinned ? trace::FreeKind::Host
-                                                                          : trace::FreeKind::Device);
+          position =
+              trace_.free(to.base, kKinds[dst] == MemoryKind::Pinned ? trace::FreeKind::Host : trace::FreeKind::Device);
           model_.free(kCall, kContext, to.base);
           done(position, false, "free " + std::to_string(dst));
         }
@@ -235,8 +234,8 @@ class RandomRun {
   ReferenceModel model_{ordering::Options{}};
   std::vector<ordering::StreamId> streams_;
   std::vector<ordering::EventId> events_;
-  std::map<std::uint64_t, OpId> operations_;         ///< by the position of the record
-  std::map<std::uint64_t, std::set<OpId>> known_;    ///< to the host when the call had returned
+  std::map<std::uint64_t, OpId> operations_;       ///< by the position of the record
+  std::map<std::uint64_t, std::set<OpId>> known_;  ///< to the host when the call had returned
   std::ostringstream program_, out_;
 };
 
