@@ -144,8 +144,12 @@ void Timeline::copy(const Item& item, OpId last) {
     op.bytes *= std::max<std::uint64_t>(item.shape().height, 1) * std::max<std::uint64_t>(item.shape().depth, 1);
   touch(op, w.dst, false, true);
   touch(op, w.src, true, false);
+  const std::vector<Seq> prior = last_of(op.lane);
   submitted(op);
-  if (!(record.flags & trace::kAsyncForm)) host_waits(item, op);
+  const bool waits = !(record.flags & trace::kAsyncForm);
+  const ordering::CopyRule rule = ordering::copy_rule(
+      kind_at(w.dst), kind_at(w.src), waits ? ordering::Form::Synchronous : ordering::Form::Asynchronous);
+  host_waits(item, op, waits ? rule.assumed : rule.documented, prior);
 }
 
 void Timeline::fill(const Item& item, OpId last) {
@@ -155,7 +159,8 @@ void Timeline::fill(const Item& item, OpId last) {
   op.bytes = w.width * (w.pitch ? std::max<std::uint64_t>(w.height, 1) : 1);
   touch(op, w.dst, false, true);
   submitted(op);
-  if (!(record.flags & trace::kAsyncForm)) host_waits(item, op);
+  if (!(record.flags & trace::kAsyncForm))
+    host_waits(item, op, ordering::fill_rule(kind_at(w.dst), ordering::Form::Synchronous).assumed, {});
 }
 
 void Timeline::allocate(const Item& item, OpId last) {
@@ -170,7 +175,7 @@ void Timeline::allocate(const Item& item, OpId last) {
   Op& op = add(item, last, lane, OpClass::Alloc);
   op.bytes = w.bytes;
   touch(op, w.address, false, true);
-  if (in_stream) submitted(op);
+  if (in_stream) submitted(op, false);  // R-STR-17
 }
 
 void Timeline::free(const Item& item, OpId last) {
@@ -181,8 +186,10 @@ void Timeline::free(const Item& item, OpId last) {
       in_stream ? stream_lane(judge_.stream_of(w.stream, w.context, record.thread)) : thread_lane(record.thread);
   Op& op = add(item, last, lane, OpClass::Free);
   // The allocation is gone by now.
-  if (const std::uint32_t* buffer = buffer_at_.find(w.address)) touch(op, *buffer - 1, false, true);
+  const std::uint32_t* buffer = buffer_at_.find(w.address);
+  if (buffer) touch(op, *buffer - 1, false, true);
   if (in_stream) return submitted(op);
+  if (buffer && buffers_[*buffer - 1].kind == ordering::MemoryKind::DeviceAsync) return;  // R-ALC-03
   pending_[record.thread] = {op.seq, item.position};
   op.nth_of_site = calls_[static_cast<std::uint64_t>(op.site)]++;
   waited_for_all(op.seq, judge_.context_of(w.context, record.thread));
@@ -214,6 +221,7 @@ void Timeline::event(const Item& item, OpId last) {
   const Record& record = *item.record;
   const bool records = record.kind == Kind::EventRecord;
   Op& op = add(item, last, stream_lane(judge_.stream_of(record)), records ? OpClass::Event : OpClass::Wait);
+  bool action = records;
   if (const auto event = judge_.handles().known_event(record.as<Kind::EventRecord>().event)) {
     const EventLife* life = judge_.handles().life(*event);
     op.event = life ? life->number : 0;
@@ -222,9 +230,10 @@ void Timeline::event(const Item& item, OpId last) {
       recorded = op.seq;
     } else {
       edge(recorded, op.seq, report::EdgeKind::Event);
+      action = recorded != 0;  // R-EVT-04
     }
   }
-  submitted(op);
+  submitted(op, action);
 }
 
 void Timeline::sync(const Item& item) {
@@ -257,14 +266,19 @@ void Timeline::sync(const Item& item) {
   }
 }
 
-/// The call that made the work returns when it is done: a box of its own on the host's line.
-void Timeline::host_waits(const Item& item, const Op& work) {
+/// The call that made the work returns when that is done, or the work before it: a box of its own on the host's line.
+void Timeline::host_waits(const Item& item, const Op& work, ordering::HostEffect effect,
+                          const std::vector<Seq>& prior) {
+  if (effect == ordering::HostEffect::None) return;
+  const bool complete = effect == ordering::HostEffect::Complete;
   const Seq from = work.seq;
   const std::uint32_t lane = work.lane;
   Op& op = add(item, ordering::kNoOp, thread_lane(item.record->thread), OpClass::Sync);
   op.nth_of_site = calls_[static_cast<std::uint64_t>(op.site)]++;
-  edge(from, op.seq, report::EdgeKind::Sync);
-  streams_[lane - kStreams].since_sync = false;
+  if (complete) edge(from, op.seq, report::EdgeKind::Sync);
+  if (!complete)
+    for (const Seq before : prior) edge(before, op.seq, report::EdgeKind::Sync);
+  if (complete) streams_[lane - kStreams].since_sync = false;
   pending_[item.record->thread] = {op.seq, item.position};
 }
 

@@ -37,7 +37,7 @@ void Timeline::edge(Seq from, Seq to, EdgeKind kind) {
 }
 
 /// The operation is the last one of its stream now.
-void Timeline::submitted(const Op& op) {
+void Timeline::submitted(const Op& op, bool action) {
   const std::uint32_t index = op.lane - kStreams;
   StreamLane& lane = streams_[index];
   Context& context = contexts_[static_cast<std::uint64_t>(lane.life.context)];
@@ -47,6 +47,7 @@ void Timeline::submitted(const Op& op) {
     context.since_sync.push_back(index);
   }
   if (lane.life.kind == StreamKind::Legacy) {
+    if (!action) return;
     for (std::uint32_t other : context.since_legacy) {
       edge(streams_[other].last, op.seq, EdgeKind::Barrier);
       streams_[other].since_legacy = false;
@@ -63,15 +64,19 @@ void Timeline::submitted(const Op& op) {
   }
 }
 
-void Timeline::waited_for(Seq host, std::uint32_t lane) {
-  StreamLane& stream = streams_[lane - kStreams];
-  edge(stream.last, host, EdgeKind::Sync);
-  if (stream.life.kind != StreamKind::Legacy) return;
+std::vector<Timeline::Seq> Timeline::last_of(std::uint32_t lane) {
+  const StreamLane& stream = streams_[lane - kStreams];
+  std::vector<Seq> result{stream.last};
+  if (stream.life.kind != StreamKind::Legacy) return result;
   // What waits for the legacy stream waits for all that a barrier there would.
-  std::uint32_t drawn = 0;
   for (std::uint32_t other : contexts_[static_cast<std::uint64_t>(stream.life.context)].since_legacy) {
-    if (drawn++ < kMostEdgesOfSync) edge(streams_[other].last, host, EdgeKind::Sync);
+    if (result.size() <= kMostEdgesOfSync) result.push_back(streams_[other].last);
   }
+  return result;
+}
+
+void Timeline::waited_for(Seq host, std::uint32_t lane) {
+  for (const Seq last : last_of(lane)) edge(last, host, EdgeKind::Sync);
 }
 
 void Timeline::waited_for_all(Seq host, ordering::ContextId context) {
@@ -83,6 +88,12 @@ void Timeline::waited_for_all(Seq host, ordering::ContextId context) {
     stream.since_sync = false;
   }
   lanes.clear();
+}
+
+ordering::MemoryKind Timeline::kind_at(ordering::Address address) const {
+  if (address == 0) return ordering::MemoryKind::Device;  // an array
+  const ordering::AllocationInfo* info = judge_.model().find_allocation(address);
+  return info ? info->kind : ordering::MemoryKind::Pageable;
 }
 
 /// Index + 1; 0: there are too many.

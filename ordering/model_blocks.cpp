@@ -40,131 +40,69 @@ Allocation* block_at(const Allocations& blocks, Address base) {
   return block && block->info.range.begin == base ? block : nullptr;
 }
 
-}  // namespace
-
-void Model::Impl::end_blocks(Range range) {
-  if (blocks.live() == 0) return;
-  for (Allocation* block = blocks.find_first_ending_after(range.begin); block && block->info.range.overlaps(range);
-       block = blocks.find_first_ending_after(range.begin)) {
-    block->shadow.clear(pool, shadow);
-    blocks.remove(*block);
-  }
-}
-
-std::optional<Point> Model::Impl::point(Call call, std::optional<StreamId> stream) {
-  const HostClock& known = host(call.thread);
-  if (!stream) return Point{next_op(), known.lane, known.clock};
-  Lane* in = lane(*stream);
-  if (!in) return std::nullopt;
-  const OpId op = begin(call, *in, LegacyRole::NoAction);
-  return Point{op, in->slot, in->clock};
-}
-
-void Model::Impl::prune_retired(const HostClock& host) {
-  if (!joined() || retired_pruned_at == host.version) return;
-  retired_pruned_at = host.version;
-  retired.drop_if(
-      [&](const RetiredBlock& life) { return life.shadow.all_before(AccessMode::Write, host.clock.documented); }, pool,
-      shadow);
-}
-
-TwoClocks Model::Impl::waited_for(const Allocation& block) {
+/// What the pool waits for by itself before it hands the block out again.
+TwoClocks waited_for(Progress& progress, const Allocation& block) {
   TwoClocks waited = block.waited;
   for (const StreamId stream : block.declared) {
-    if (const Lane* in = lane(stream)) waited.join(in->clock);
+    if (const Lane* in = progress.lane(stream)) waited.join(in->clock);
   }
   return waited;
 }
 
-void Model::Impl::retire(Allocation& block, const TwoClocks& waited, SiteId freed_at, const HostClock& host) {
-  if (joined()) block.shadow.clear_if_covered(host.clock.documented, pool, shadow);
-  if (!block.shadow.empty()) retired.add({block.info, std::move(block.shadow), waited, freed_at}, pool, shadow);
-  blocks.remove(block);
-}
-
-void Model::Impl::check_release(const Allocation& block, const TwoClocks& waited, const Access& access,
-                                const Actor& actor) {
-  if (block.shadow.all_before(AccessMode::Write, actor.clock.documented)) return;
-  TwoClocks clock = actor.clock;
-  clock.join(waited);
-  collect({.shadow = block.shadow, .allocation = block.info, .released = true}, {access}, true,
-          {actor.lane, actor.epoch, clock, actor.host});
-  report(actor);
-}
-
-void Model::Impl::collect_retired(const RetiredBlock& life, const AllocationInfo& named, const Access& access,
-                                  const Actor& actor) {
-  if (life.shadow.all_before(AccessMode::Write, actor.clock.documented)) return;
-  TwoClocks clock = actor.clock;
-  clock.join(life.waited);
-  collect({.shadow = life.shadow, .allocation = named, .freed = life.freed}, {access}, true,
-          {actor.lane, actor.epoch, clock, actor.host, actor.waits_by});
-}
-
-void Model::Impl::check_reuse(const Access& access, const Actor& actor) {
-  retired.for_each_in(access.range, [&](const RetiredBlock& life) { collect_retired(life, life.info, access, actor); });
-  report(actor);
-}
-
-Allocation& Model::Impl::begin_block(Call call, Range range) {
-  Allocation& block = blocks.add(next_allocation(), range, kind_at(range.begin));
-  block.info.site = call.site;
-  block.info.thread = call.thread;
-  block.info.block = true;
-  return block;
-}
+}  // namespace
 
 AllocationId Model::block_allocate(Call call, std::optional<StreamId> stream, Range range) {
   if (range.empty()) return {};
-  const HostClock& host = impl_->host(call.thread);
-  impl_->end_blocks(range);
-  impl_->freed.reused(range);
-  impl_->prune_retired(host);
-  if (const std::optional<Point> at = impl_->point(call, stream)) {
-    impl_->check_reuse(at_point(call, at->op, stream, AccessSource::Allocate, range), {at->lane, 0, at->clock, host});
+  const HostClock& host = impl_->progress.host(call.thread);
+  impl_->lives.end_blocks(range);
+  impl_->lives.freed.reused(range);
+  impl_->lives.prune_retired(host);
+  if (const std::optional<Point> at = impl_->progress.point(call, stream)) {
+    impl_->checks.check_reuse(at_point(call, at->op, stream, AccessSource::Allocate, range),
+                              {at->lane, 0, at->clock, host});
   }
-  Allocation& block = impl_->begin_block(call, range);
+  Allocation& block = impl_->lives.begin_block(call, range);
   block.handed_to = stream;
   return block.info.id;
 }
 
 AllocationId Model::block_allocate_untold(Call call, Range range) {
   if (range.empty()) return {};
-  impl_->end_blocks(range);
-  impl_->prune_retired(impl_->host(call.thread));
-  Allocation& block = impl_->begin_block(call, range);
+  impl_->lives.end_blocks(range);
+  impl_->lives.prune_retired(impl_->progress.host(call.thread));
+  Allocation& block = impl_->lives.begin_block(call, range);
   block.untold = true;
   // No other life can end here before this one does.
-  impl_->retired.for_each([&](const RetiredBlock& life) { block.inherits |= life.info.range.overlaps(range); });
+  impl_->lives.retired.for_each([&](const RetiredBlock& life) { block.inherits |= life.info.range.overlaps(range); });
   return block.info.id;
 }
 
 void Model::block_free(Call call, std::optional<StreamId> stream, Address base) {
-  Allocation* block = block_at(impl_->blocks, base);
+  Allocation* block = block_at(impl_->lives.blocks, base);
   if (!block) return;
-  const HostClock& host = impl_->host(call.thread);
-  const TwoClocks waited = impl_->waited_for(*block);
-  if (const std::optional<Point> at = impl_->point(call, stream)) {
-    impl_->check_release(*block, waited, at_point(call, at->op, stream, AccessSource::Free, block->info.range),
-                         {at->lane, 0, at->clock, host});
+  const HostClock& host = impl_->progress.host(call.thread);
+  const TwoClocks waited = waited_for(impl_->progress, *block);
+  if (const std::optional<Point> at = impl_->progress.point(call, stream)) {
+    impl_->checks.check_release(*block, waited, at_point(call, at->op, stream, AccessSource::Free, block->info.range),
+                                {at->lane, 0, at->clock, host});
   }
-  impl_->retire(*block, waited, call.site, host);
+  impl_->lives.retire(*block, waited, call.site, host);
 }
 
 void Model::block_free_untold(Call call, Address base) {
-  Allocation* block = block_at(impl_->blocks, base);
+  Allocation* block = block_at(impl_->lives.blocks, base);
   if (!block) return;
   if (!block->untold) return block_free(call, block->handed_to, base);
-  impl_->retire(*block, impl_->waited_for(*block), call.site, impl_->host(call.thread));
+  impl_->lives.retire(*block, waited_for(impl_->progress, *block), call.site, impl_->progress.host(call.thread));
 }
 
 const AllocationInfo* Model::find_block(Address base) const {
-  const Allocation* block = block_at(impl_->blocks, base);
+  const Allocation* block = block_at(impl_->lives.blocks, base);
   return block ? &block->info : nullptr;
 }
 
 void Model::block_use(Call, StreamId stream, Address base) {
-  Allocation* block = block_at(impl_->blocks, base);
+  Allocation* block = block_at(impl_->lives.blocks, base);
   if (!block) return;
   std::vector<StreamId>& declared = block->declared;
   if (std::find(declared.begin(), declared.end(), stream) == declared.end()) declared.push_back(stream);

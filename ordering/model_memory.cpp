@@ -6,6 +6,12 @@
 // operation of the stream for a stream-ordered free. Everything earlier must be before it by the documented clock; what
 // cudaFree is known to wait for counts in the assumed clock only (R-ALC-02, R-ALC-05), so relying on it is latent.
 // Blocks that a pool handed out of the allocation end with it.
+//
+// What the host does to memory: touches it, and frees memory that no CUDA function gave.
+//
+// A touch is an access of the host thread, at what the thread knows. Of most touches only the first byte is known.
+// A free of memory that is registered, or that copies borrowed, must come after their end like every free. libc knows
+// nothing of GPUs and waits for nothing, so nothing is assumed but what copies themselves are known to do.
 #include "ordering/model_impl.h"
 
 namespace streamsan::ordering {
@@ -42,60 +48,24 @@ Access free_access(Call call, OpId op, Range range) {
 
 }  // namespace
 
-void Model::Impl::check_end(Allocation& allocation, const Access& free, const Actor& actor) {
-  const Range whole = allocation.info.range;
-  const Part all{&allocation, whole, AccessMode::Write};
-  check(free, {&all, 1}, actor);
-  if (blocks.live() > 0) {
-    for (Allocation* block = blocks.find_first_ending_after(whole.begin); block && block->info.range.overlaps(whole);
-         block = blocks.find_first_ending_after(block->info.range.end)) {
-      const Part part{block, block->info.range, AccessMode::Write};
-      check(free, {&part, 1}, actor);
-    }
-  }
-  if (retired.empty()) return;
-  Access of_all = free;
-  of_all.range = whole;
-  retired.for_each_in(whole, [&](const RetiredBlock& life) { collect_retired(life, allocation.info, of_all, actor); });
-  report(actor);
-}
-
-void Model::Impl::end(Allocation& allocation) {
-  const Range whole = allocation.info.range;
-  end_blocks(whole);
-  retired.drop_if([&](const RetiredBlock& life) { return life.info.range.overlaps(whole); }, pool, shadow);
-  allocation.shadow.clear(pool, shadow);
-  allocations.remove(allocation);
-}
-
-void Model::Impl::end_overlapping(Range range) {
-  for (Allocation* old = allocations.find_first_ending_after(range.begin); old && old->info.range.overlaps(range);
-       old = allocations.find_first_ending_after(range.begin)) {
-    end(*old);
-  }
-  end_blocks(range);
-  retired.drop_if([&](const RetiredBlock& life) { return life.info.range.overlaps(range); }, pool, shadow);
-  freed.reused(range);
-}
-
 AllocationId Model::allocate(Call call, Range range, MemoryKind kind, std::optional<ContextId> context) {
   if (range.empty()) return {};
-  impl_->end_overlapping(range);
-  Allocation& allocation = impl_->allocations.add(impl_->next_allocation(), range, kind);
+  impl_->lives.end_overlapping(range);
+  Allocation& allocation = impl_->lives.allocations.add(impl_->lives.next_allocation(), range, kind);
   allocation.info.site = call.site;
   allocation.info.thread = call.thread;
   allocation.info.context = context;
-  if (context) impl_->contexts.index_of(*context);  // it is there
+  if (context) impl_->progress.contexts.index_of(*context);  // it is there
   return allocation.info.id;
 }
 
 AllocationId Model::allocate_async(Call call, StreamId stream, Range range, bool on_its_device) {
-  Lane* lane = impl_->lane(stream);
+  Lane* lane = impl_->progress.lane(stream);
   if (!lane || range.empty()) return {};
-  const OpId op = impl_->begin(call, *lane, LegacyRole::NoAction);
-  const std::optional<ContextId> context = impl_->contexts[lane->context].id;
+  const OpId op = impl_->progress.begin(call, *lane, LegacyRole::NoAction);
+  const std::optional<ContextId> context = impl_->progress.contexts[lane->context].id;
   const AllocationId id = allocate(call, range, MemoryKind::DeviceAsync, on_its_device ? context : std::nullopt);
-  Allocation& allocation = *impl_->allocations.find(range.begin);
+  Allocation& allocation = *impl_->lives.allocations.find(range.begin);
   allocation.info.op = op;
   allocation.shadow.born({lane->slot, lane->last,
                           Access{.op = op,
@@ -105,27 +75,27 @@ AllocationId Model::allocate_async(Call call, StreamId stream, Range range, bool
                                  .mode = AccessMode::Write,
                                  .source = AccessSource::Allocate,
                                  .range = range}});
-  ++impl_->accesses;
+  ++impl_->checks.accesses;
   return id;
 }
 
 void Model::free(Call call, ContextId context, Address base) {
-  HostThread& thread = impl_->calling(call);
-  impl_->arrive(call);
-  Allocation* allocation = impl_->allocations.find(base);
+  HostThread& thread = impl_->progress.calling(call);
+  impl_->progress.arrive(call);
+  Allocation* allocation = impl_->lives.allocations.find(base);
   if (!allocation || allocation->info.range.begin != base) {
-    const FreedLife* life = allocation ? nullptr : impl_->freed.find(base);
+    const FreedLife* life = allocation ? nullptr : impl_->lives.freed.find(base);
     if (life && life->info.range.begin == base) {
-      thread.pending.second_free = free_access(call, impl_->next_op(), life->info.range);
+      thread.pending.second_free = free_access(call, impl_->progress.next_op(), life->info.range);
     }
     return;
   }
-  const OpId op = impl_->next_op();
+  const OpId op = impl_->progress.next_op();
   TwoClocks clock = thread.host->clock;
   const std::optional<Rule> waits_by = free_waits_by(allocation->info.kind);
   if (waits_by) {
     const ContextId waited_for = allocation->info.context.value_or(context);
-    const TwoClocks& everything = impl_->contexts.everything(impl_->contexts.index_of(waited_for));
+    const TwoClocks& everything = impl_->progress.contexts.everything(impl_->progress.contexts.index_of(waited_for));
     clock.assumed.join(everything.assumed);
     thread.pending.active = true;
     thread.pending.leaned_on = waits_by;
@@ -133,48 +103,110 @@ void Model::free(Call call, ContextId context, Address base) {
     thread.pending.learns.assumed = everything.assumed;
   }
   const Access access = free_access(call, op, allocation->info.range);
-  impl_->check_end(*allocation, access, {thread.host->lane, 0, clock, *thread.host, waits_by});
+  impl_->checks.check_end(*allocation, access, {thread.host->lane, 0, clock, *thread.host, waits_by});
   if (leaves_a_stale_pointer(allocation->info.kind)) thread.pending.ended = {allocation->info, access};
-  impl_->end(*allocation);
+  impl_->lives.end(*allocation);
 }
 
 OpId Model::free_async(Call call, StreamId stream, Address base) {
-  Lane* lane = impl_->lane(stream);
+  Lane* lane = impl_->progress.lane(stream);
   if (!lane) return kNoOp;
-  const OpId op = impl_->begin(call, *lane, LegacyRole::Action);
-  Allocation* allocation = impl_->allocations.find(base);
+  const OpId op = impl_->progress.begin(call, *lane, LegacyRole::Action);
+  Allocation* allocation = impl_->lives.allocations.find(base);
   Access access = free_access(call, op, {base, base + 1});
   access.stream = stream;
   access.on_stream = true;
-  if (!allocation) impl_->report_second_free(access);
+  if (!allocation) impl_->checks.report_second_free(access);
   if (!allocation || allocation->info.range.begin != base) return op;
   access.range = allocation->info.range;
-  impl_->check_end(*allocation, access, {lane->slot, lane->last, lane->clock, impl_->host(call.thread)});
+  impl_->checks.check_end(*allocation, access,
+                          {lane->slot, lane->last, lane->clock, impl_->progress.host(call.thread)});
   const AllocationInfo info = allocation->info;
-  impl_->end(*allocation);
-  if (leaves_a_stale_pointer(info.kind)) impl_->freed.add(info, access);
+  impl_->lives.end(*allocation);
+  if (leaves_a_stale_pointer(info.kind)) impl_->lives.freed.add(info, access);
   return op;
 }
 
 void Model::unmap(Call call, ContextId, Range range) {
-  HostThread& thread = impl_->calling(call);
-  impl_->arrive(call);
-  const OpId op = impl_->next_op();
-  Allocation* allocation = impl_->allocations.find_first_ending_after(range.begin);
+  HostThread& thread = impl_->progress.calling(call);
+  impl_->progress.arrive(call);
+  const OpId op = impl_->progress.next_op();
+  Allocation* allocation = impl_->lives.allocations.find_first_ending_after(range.begin);
   while (allocation && allocation->info.range.begin < range.end) {
     const Range whole = allocation->info.range;
     if (range.contains(whole)) {
-      impl_->check_end(*allocation, free_access(call, op, whole),
-                       {thread.host->lane, 0, thread.host->clock, *thread.host});
-      impl_->end(*allocation);
+      impl_->checks.check_end(*allocation, free_access(call, op, whole),
+                              {thread.host->lane, 0, thread.host->clock, *thread.host});
+      impl_->lives.end(*allocation);
     }
-    allocation = impl_->allocations.find_first_ending_after(whole.end);
+    allocation = impl_->lives.allocations.find_first_ending_after(whole.end);
   }
 }
 
+void Model::host_access(Call call, Range range, AccessMode mode) {
+  impl_->progress.arrive(call);
+  HostClock& host = impl_->progress.host(call.thread);
+  Lane& lane = impl_->progress.lanes[host.lane];
+  const Access access{.op = impl_->progress.next_op(),
+                      .site = call.site,
+                      .thread = call.thread,
+                      .mode = mode,
+                      .source = AccessSource::Host,
+                      .on_stream = false};
+  // With joined threads everything later starts after this: nothing to remember.
+  if (!impl_->progress.joined()) {
+    host.clock.set(lane.slot, ++lane.last);
+    ++host.version;
+  }
+  impl_->lives.freed.reused(range);
+  impl_->lives.for_each_held(range, [&](Allocation& held_by, Range bytes) {
+    if (held_by.info.kind == MemoryKind::Pageable) return;
+    const Part part{&held_by, bytes, mode};
+    const Actor actor{lane.slot, lane.last, host.clock, host};
+    if (impl_->progress.joined()) {
+      impl_->checks.check(access, {&part, 1}, actor);
+    } else {
+      impl_->checks.touch(access, {&part, 1}, actor);
+    }
+  });
+}
+
+void Model::host_free(Call call, Range range) {
+  if (range.empty()) return;
+  impl_->progress.arrive(call);
+  const HostClock& host = impl_->progress.host(call.thread);
+  const Actor actor{host.lane, 0, host.clock, host};
+  const Access access{.op = impl_->progress.next_op(),
+                      .site = call.site,
+                      .thread = call.thread,
+                      .mode = AccessMode::Write,
+                      .source = AccessSource::Free,
+                      .on_stream = false,
+                      .range = range};
+  impl_->lives.freed.reused(range);
+  Allocation* next = impl_->lives.allocations.find_first_ending_after(range.begin);
+  while (next && next->info.range.overlaps(range)) {
+    const Range whole = next->info.range;
+    if (next->info.kind == MemoryKind::Registered || next->info.kind == MemoryKind::Pinned) {
+      if (range.contains(whole)) {
+        impl_->checks.check_end(*next, access, actor);
+      } else {
+        const Part gone{next, intersection(range, whole), AccessMode::Write};
+        impl_->checks.check(access, {&gone, 1}, actor);
+      }
+      // Pinned memory has a free of its own, which may be what this is part of.
+      if (range.contains(whole) && next->info.kind == MemoryKind::Registered) impl_->lives.end(*next);
+    }
+    next = impl_->lives.allocations.find_first_ending_after(whole.end);
+  }
+  impl_->checks.check_loans(access, actor);
+}
+
+void Model::forget_freed(Range range) { impl_->lives.freed.reused(range); }
+
 const AllocationInfo* Model::find_allocation(Address address) const {
-  const Allocation* allocation = impl_->allocations.find_uncached(address);
-  if (!allocation) allocation = impl_->blocks.find_uncached(address);
+  const Allocation* allocation = impl_->lives.allocations.find_uncached(address);
+  if (!allocation) allocation = impl_->lives.blocks.find_uncached(address);
   return allocation ? &allocation->info : nullptr;
 }
 

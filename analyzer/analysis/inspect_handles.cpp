@@ -30,7 +30,8 @@ void Inspector::destroyed(const ir::Operand& written, ValueId value, bool event)
 void Inspector::handles() {
   for (const ir::Operand* operand : {&op_->event, &op_->event2})
     if (operand->kind == ir::Operand::Kind::Value) destroyed(*operand, store_->evaluate(values_, *operand), true);
-  if (op_->stream.kind == ir::Operand::Kind::Value) destroyed(op_->stream, store_->stream(values_, op_->stream), false);
+  if (op_->stream.kind == ir::Operand::Kind::Value)
+    destroyed(op_->stream, order_->stream_of(values_, *store_, index_), false);
   if (op_->kind == OpKind::DestroyHandle && op_->source.kind == ir::Operand::Kind::Value) {
     const bool event = values_.function()[op_->source.place].type == ir::TypeKind::Event;
     destroyed(op_->source, store_->evaluate(values_, op_->source), event);
@@ -39,7 +40,7 @@ void Inspector::handles() {
 
 void Inspector::wait() {
   const ValueId event = store_->evaluate(values_, op_->event);
-  const ValueId waiter = op_->kind == OpKind::Wait ? store_->stream(values_, op_->stream) : kUnknown;
+  const ValueId waiter = op_->kind == OpKind::Wait ? order_->stream_of(values_, *store_, index_) : kUnknown;
   waited_events_.emplace_back(event, index_);
   if (order_->never_recorded(values_, event)) {
     Hazard hazard = start(Check::EventWaitWithoutRecord, Level::Definite);
@@ -101,14 +102,14 @@ void Inspector::missed_join(ValueId event, ValueId waiter, const EventState& sta
 }
 
 void Inspector::record() {
-  const ValueId event = store_->evaluate(values_, op_->event), stream = store_->stream(values_, op_->stream);
+  const ValueId event = store_->evaluate(values_, op_->event), stream = order_->stream_of(values_, *store_, index_);
   const EventState* state = values_.precise(event) ? order_->event(event) : nullptr;
   if (state == nullptr || state->used || state->record == kNoOp) return;
   if (!values_.certainly_different(state->stream, stream)) return;
   // What the first record covered is known to be over, or comes before the second record anyway: nothing is lost.
   for (const Pending& p : order_->pending())
     if (p.access == kEventRecord && p.op == state->record && values_.may_equal(p.memory, event) &&
-        Order::perhaps_before(values_, sets_, p.may, stream))
+        order_->perhaps_before(values_, sets_, p.may, stream))
       return;
   Hazard hazard = start(Check::EventRerecord, Level::Definite);
   hazard.later = witness_.deed(index_, stream);
@@ -162,7 +163,7 @@ void Inspector::capture() {
     return false;
   };
   if (order_->captured().empty()) return;
-  const ValueId stream = store_->stream(values_, op_->stream);
+  const ValueId stream = order_->stream_of(values_, *store_, index_);
   // R-GRF-09: a relaxed capture, or one whose mode is not known, refuses only what concerns the captured streams. So
   // does a thread that has exchanged its mode.
   const auto& all = order_->captured();
@@ -189,10 +190,12 @@ void Inspector::capture() {
     case OpKind::SyncStream:
       // A library that waits for its results outside of a capture may well not do so inside.
       if (op_->work == ir::Work::Library) return;
-      if (captured(stream) || stream == kLegacy) return unsafe("it synchronises a stream whose work is not running");
+      if (captured(stream) || values_.is_legacy(stream))
+        return unsafe("it synchronises a stream whose work is not running");
       return;
     case OpKind::QueryStream:
-      if (captured(stream) || stream == kLegacy) return unsafe("it asks about a stream whose work is not running");
+      if (captured(stream) || values_.is_legacy(stream))
+        return unsafe("it asks about a stream whose work is not running");
       return;
     case OpKind::SyncEvent:
       if (relaxed) return;
@@ -217,10 +220,10 @@ void Inspector::capture() {
         if (relaxed && !blocking) return;
         return unsafe("it is synchronous");
       }
-      if (stream == kLegacy) return unsafe("it goes to the default stream, which is not captured");
+      if (values_.is_legacy(stream)) return unsafe("it goes to the default stream, which is not captured");
       return;
     case OpKind::Record:
-      if (stream == kLegacy) return unsafe("it goes to the default stream, which is not captured");
+      if (values_.is_legacy(stream)) return unsafe("it goes to the default stream, which is not captured");
       return;
     default:
       return;

@@ -98,19 +98,19 @@ void Inspector::release_captured(ValueId memory, OpIndex use) {
 }
 
 void Inspector::release_tensor(ValueId memory) {
-  const ValueId home = store_->stream(values_, op_->stream);
+  const ValueId home = order_->stream_of(values_, *store_, index_);
   if (home == kUnknown) return;
   const SetId kept = order_->kept(memory);
   for (const Pending& earlier : order_->pending()) {
     if (earlier.access >= kEventRecord || !related(values_, earlier.memory, memory)) continue;
-    if (values_.must_equal(earlier.stream, home) || Order::surely_before(values_, sets_, earlier.must, home)) {
+    if (Order::one_stream(values_, earlier.stream, home) || order_->surely_before(values_, sets_, earlier.must, home)) {
       note_calm(earlier);
       continue;
     }
     const auto keeps = [&](std::uint32_t stream) { return values_.may_equal(ValueId{stream}, earlier.stream); };
     if (std::any_of(sets_[kept].begin(), sets_[kept].end(), keeps)) continue;
     const bool definite =
-        values_.certainly_different(earlier.stream, home) && !Order::perhaps_before(values_, sets_, earlier.may, home);
+        values_.certainly_different(earlier.stream, home) && !order_->perhaps_before(values_, sets_, earlier.may, home);
     Hazard hazard = start(Check::MissingRecordStream, definite ? Level::Definite : Level::Maybe);
     hazard.later = witness_.deed(index_, home);
     hazard.earlier = witness_.deed(earlier);
@@ -129,16 +129,17 @@ void Inspector::release_tensor(ValueId memory) {
 }
 
 void Inspector::release_in_order(ValueId memory) {
-  const ValueId stream = store_->stream(values_, op_->stream);
+  const ValueId stream = order_->stream_of(values_, *store_, index_);
   if (stream == kUnknown) return;
   for (const Pending& earlier : order_->pending()) {
     if (earlier.access == kEventRecord || !related(values_, earlier.memory, memory)) continue;
-    if (values_.must_equal(earlier.stream, stream) || Order::surely_before(values_, sets_, earlier.must, stream)) {
+    if (Order::one_stream(values_, earlier.stream, stream) ||
+        order_->surely_before(values_, sets_, earlier.must, stream)) {
       note_calm(earlier);
       continue;
     }
     const bool definite = values_.certainly_different(earlier.stream, stream) &&
-                          !Order::perhaps_before(values_, sets_, earlier.may, stream);
+                          !order_->perhaps_before(values_, sets_, earlier.may, stream);
     Hazard hazard = start(Check::PrematureFree, !definite       ? Level::Maybe
                                                 : earlier.leans ? Level::Latent
                                                                 : Level::Definite);

@@ -75,10 +75,19 @@ std::string Inspector::returns_early(const Pending& earlier) const {
   return std::ranges::all_of(rules, same) && !rules.empty() ? ordering::rule_id(rules.front().documented_rule) : "";
 }
 
+void Inspector::tell_devices(Hazard& hazard, ValueId earlier, ValueId later) const {
+  if (!order_->on_two_devices(values_, earlier, later)) return;
+  const auto tell = [this](Thing& stream, ValueId value) {
+    if (const std::string* device = values_.default_stream_device(value)) stream.name += " of device " + *device;
+  };
+  tell(hazard.earlier->stream, earlier);
+  tell(hazard.later.stream, later);
+}
+
 void Inspector::race(const ir::Access& access, const Pending& mine, const Pending& earlier) {
   if (earlier.access == kEventRecord || !related(values_, earlier.memory, mine.memory)) return;
-  if (values_.must_equal(earlier.stream, mine.stream) ||
-      Order::surely_before(values_, sets_, earlier.must, mine.stream)) {
+  if (Order::one_stream(values_, earlier.stream, mine.stream) ||
+      order_->surely_before(values_, sets_, earlier.must, mine.stream)) {
     if (earlier.access == kRelease) use_after_free(access, mine, earlier);
     return note_calm(earlier);
   }
@@ -90,10 +99,12 @@ void Inspector::race(const ir::Access& access, const Pending& mine, const Pendin
   if (meet == Sure::No || fight == Sure::No) return;
 
   const bool differ = values_.certainly_different(earlier.stream, mine.stream);
-  const bool perhaps_ordered = Order::perhaps_before(values_, sets_, earlier.may, mine.stream);
+  const bool perhaps_ordered = order_->perhaps_before(values_, sets_, earlier.may, mine.stream);
   const bool ordered_somewhere = ordered_on_some_path(earlier, mine.stream);
   const bool definite = meet == Sure::Yes && fight == Sure::Yes && differ && !perhaps_ordered &&
                         !one_kernel_on_parts(mine, earlier) && (earlier.access != kRelease || always_after(earlier));
+  // R-SOA-04: in whatever order the two run.
+  if (earlier.access == kRelease && (!definite || earlier.leans)) return use_after_free(access, mine, earlier);
   Hazard hazard = start(Check::CrossStreamRace, !definite       ? Level::Maybe
                                                 : earlier.leans ? Level::Latent
                                                                 : Level::Definite);
@@ -103,14 +114,15 @@ void Inspector::race(const ir::Access& access, const Pending& mine, const Pendin
   hazard.later.mode = mine.mode;
   hazard.earlier = witness_.deed(earlier);
   hazard.buffer = witness_.memory(mine.memory, access.memory, index_);
+  tell_devices(hazard, earlier.stream, mine.stream);
   explain(hazard, earlier, mine.stream);
   tell_belief(hazard, earlier.stream, mine.stream);
   undecided_ = undecided_ || (hazard.level == Level::Maybe && meet == Sure::Yes && fight == Sure::Yes);
   if (!differ && !ordered_somewhere) {
     hazard.condition = "'" + hazard.later.stream.name + "' and '" + hazard.earlier->stream.name + "' are two streams";
   } else if (perhaps_ordered && !ordered_somewhere) {
-    hazard.condition =
-        "'" + (mine.stream == kLegacy ? *hazard.earlier : hazard.later).stream.name + "' is a non-blocking stream";
+    hazard.condition = "'" + (values_.is_legacy(mine.stream) ? *hazard.earlier : hazard.later).stream.name +
+                       "' is a non-blocking stream";
   } else if (hazard.level == Level::Maybe && !ordered_somewhere) {
     hazard.condition = "both use the same part of '" + hazard.buffer.name + "'";
   }
@@ -152,7 +164,7 @@ void Inspector::use_after_free(const ir::Access& access, const Pending& mine, co
 }
 
 void Inspector::races() {
-  const ValueId stream = store_->stream(values_, op_->stream);
+  const ValueId stream = order_->stream_of(values_, *store_, index_);
   if (stream == kUnknown) return;
   for (std::uint16_t i = 0; i < op_->accesses.size(); ++i) {
     std::optional<Pending> mine = touch(values_, *store_, index_, i);

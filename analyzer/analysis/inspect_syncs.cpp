@@ -22,8 +22,7 @@ void Inspector::device_sync() {
   if (values_.of_a_callee(index_)) return;
   if (order_->strangers() || order_->busy().empty() || order_->busy().size() > 3) return;
   for (const auto& [stream, op] : order_->busy())
-    if (!values_.precise(stream) || stream == kLegacy || stream == kPerThread ||
-        !order_->on_current_device(values_, stream))
+    if (!values_.precise(stream) || values_.is_default_stream(stream) || !order_->on_current_device(values_, stream))
       return;
   Hazard hazard = start(Check::DeviceWideSync, Level::Definite);
   hazard.later = witness_.deed(index_, kUnknown);
@@ -48,14 +47,14 @@ void Inspector::device_sync() {
 void Inspector::redundant_sync() {
   if (values_.of_a_callee(index_)) return;
   const bool device = op_->kind == OpKind::SyncDevice;
-  const ValueId stream = device ? kUnknown : store_->stream(values_, op_->stream);
+  const ValueId stream = device ? kUnknown : order_->stream_of(values_, *store_, index_);
   if (!device && (!values_.precise(stream) || op_->work == ir::Work::Library)) return;
   const bool covered = device || order_->on_current_device(values_, stream);
   OpIndex before = covered ? order_->quiet_since(kUnknown) : kNoOp;
   if (before == kNoOp && !device) before = order_->quiet_since(stream);
   const auto kind = values_.stream_kind(stream);
   if (before == kNoOp && !device && covered && (kind == StreamKind::Blocking || kind == StreamKind::PerThread))
-    before = order_->quiet_since(kLegacy);
+    before = order_->quiet_since(order_->of_current_device(values_, kLegacy));
   if (before != kNoOp) {
     Hazard hazard = start(Check::RedundantSync, Level::Definite);
     hazard.later = witness_.deed(index_, stream);
@@ -72,7 +71,7 @@ void Inspector::redundant_sync() {
   if (!copies_or_fills(ops[next]) || ops[next].site == ir::kNoSite || op_->site == ir::kNoSite) return;
   const ir::Site &here = values_.function()[op_->site], &there = values_.function()[ops[next].site];
   if (there.line > here.line + 1 || there.file != here.file) return;
-  const ValueId copied_on = store_->stream(values_, ops[next].stream);
+  const ValueId copied_on = order_->stream_of(values_, *store_, copy);
   if (device) {
     if (order_->strangers() || order_->busy().empty()) return;
     for (const auto& [busy, op] : order_->busy())
@@ -128,7 +127,7 @@ void Inspector::pageable_copy() {
   }
   if (pageable == nullptr || op_->accesses.size() < 2) return;
   Hazard hazard = start(Check::PageableAsyncCopy, Level::Definite);
-  hazard.later = witness_.deed(index_, store_->stream(values_, op_->stream));
+  hazard.later = witness_.deed(index_, order_->stream_of(values_, *store_, index_));
   hazard.buffer = witness_.memory(store_->evaluate(values_, pageable->memory), pageable->memory, index_);
   hazard.buffer.memory_kind = MemoryKind::Pageable;
   raise({.hazard = std::move(hazard), .later = index_});

@@ -54,7 +54,7 @@ void Inspector::at(const Store& store, const Order& order, std::uint32_t block, 
 bool Inspector::ordered_on_some_path(const Pending& earlier, ValueId later) const {
   if (later == kUnknown) return sets_.has(earlier.may, kHost);
   const SetId others = sets_.without(earlier.may, [&](std::uint32_t t) { return t == stream_token(earlier.stream); });
-  return Order::perhaps_before(values_, sets_, others, later);
+  return order_->perhaps_before(values_, sets_, others, later);
 }
 
 bool Inspector::of_earlier_iteration(const Pending& earlier) const {

@@ -58,6 +58,8 @@ class Inspector {
   void released_races();
   void race(const ir::Access& access, const Pending& mine, const Pending& earlier);
   void use_after_free(const ir::Access& access, const Pending& mine, const Pending& free);
+  /// Which default stream, where the two are of two devices.
+  void tell_devices(Hazard& hazard, ValueId earlier, ValueId later) const;
   /// The rule by which a synchronous copy or fill may still run when it has returned; empty: none, or more than one.
   [[nodiscard]] std::string returns_early(const Pending& earlier) const;
   /// In one of the rounds that are over it has touched the begin of the buffer.

@@ -63,26 +63,37 @@ bool related(const Values& values, ValueId a, ValueId b) {
   return values.inside(left.location, right.location) || values.inside(right.location, left.location);
 }
 
-bool Order::surely_before(const Values& values, const Sets& sets, SetId must, ValueId stream) {
+bool Order::one_stream(const Values& values, ValueId a, ValueId b) {
+  if (values.must_equal(a, b)) return true;
+  return values.is_default_stream(a) && values[a].kind == values[b].kind && !values.proved_different(a, b);
+}
+
+bool Order::surely_meet(const Values& values, ValueId legacy, ValueId other) const {
+  return values.is_legacy(legacy) && surely_blocking(values, other) && !on_two_devices(values, legacy, other);
+}
+
+bool Order::perhaps_meet(const Values& values, ValueId legacy, ValueId other) const {
+  return values.is_legacy(legacy) && perhaps_blocking(values, other) && !on_two_devices(values, legacy, other);
+}
+
+bool Order::surely_before(const Values& values, const Sets& sets, SetId must, ValueId stream) const {
   for (std::uint32_t token : sets[must]) {
     if (token == kHost) return true;
     if (!is_stream(token)) continue;
     const ValueId before = value_of(token);
-    if (values.must_equal(before, stream)) return true;
-    if (stream == kLegacy && surely_blocking(values, before)) return true;
-    if (before == kLegacy && surely_blocking(values, stream)) return true;
+    if (one_stream(values, before, stream)) return true;
+    if (surely_meet(values, stream, before) || surely_meet(values, before, stream)) return true;
   }
   return false;
 }
 
-bool Order::perhaps_before(const Values& values, const Sets& sets, SetId may, ValueId stream) {
+bool Order::perhaps_before(const Values& values, const Sets& sets, SetId may, ValueId stream) const {
   for (std::uint32_t token : sets[may]) {
     if (token == kHost) return true;
     if (!is_stream(token)) continue;
     const ValueId before = value_of(token);
     if (values.may_equal(before, stream)) return true;
-    if (stream == kLegacy && perhaps_blocking(values, before)) return true;
-    if (before == kLegacy && perhaps_blocking(values, stream)) return true;
+    if (perhaps_meet(values, stream, before) || perhaps_meet(values, before, stream)) return true;
   }
   return false;
 }

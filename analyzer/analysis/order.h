@@ -22,6 +22,9 @@
 //
 // A pending access whose memory has no precise name any more can meet nothing and is dropped.
 //
+// The random test (tests/random_test.cpp) drives this and the definition of the order (ordering/tests/reference_model.h)
+// with the same programs. Where the two differ on purpose is listed in tests/reference_differences.def.
+//
 // Besides, what the host thread has set and later calls depend on: the current device, the mode in which captures
 // refuse calls, an open group of a library (order_thread.cpp).
 #pragma once
@@ -128,8 +131,14 @@ class Order {
   void drop(const std::vector<bool>& ops);
 
   /// Does an op enqueued on `stream` now come after the access?
-  static bool surely_before(const Values& values, const Sets& sets, SetId must, ValueId stream);
-  static bool perhaps_before(const Values& values, const Sets& sets, SetId may, ValueId stream);
+  bool surely_before(const Values& values, const Sets& sets, SetId must, ValueId stream) const;
+  bool perhaps_before(const Values& values, const Sets& sets, SetId may, ValueId stream) const;
+  /// The stream that the op names, a default stream as that of the current device.
+  ValueId stream_of(Values& values, const Store& store, OpIndex index) const;
+  /// A default stream as that of the current device.
+  ValueId of_current_device(Values& values, ValueId stream) const;
+  /// One stream, or default streams of which it is not known that their devices are two.
+  [[nodiscard]] static bool one_stream(const Values& values, ValueId a, ValueId b);
 
   [[nodiscard]] const std::vector<Pending>& pending() const { return pending_; }
   [[nodiscard]] const std::map<OpIndex, Edge>& edges() const { return edges_; }
@@ -143,6 +152,8 @@ class Order {
   [[nodiscard]] bool on_two_devices(const Values& values, ValueId a, ValueId b) const;
   /// A synchronisation of the current device covers the stream.
   [[nodiscard]] bool on_current_device(const Values& values, ValueId stream) const;
+  /// It certainly does not.
+  [[nodiscard]] bool on_another_device(const Values& values, ValueId stream) const;
   /// The thread's capture mode is what it was when the function was entered.
   [[nodiscard]] bool own_capture_mode() const { return thread_.modes.empty(); }
   /// Work that a group holds back: nothing of it is enqueued yet.
@@ -177,6 +188,11 @@ class Order {
   friend class OrderStep;
   /// A value that stands for a device.
   [[nodiscard]] ValueId device_of(const Values& values, ValueId handle) const;
+  /// Its number; nullptr: not known.
+  [[nodiscard]] const std::string* device_number(const Values& values, ValueId handle) const;
+  /// The legacy barrier is between the two.
+  [[nodiscard]] bool surely_meet(const Values& values, ValueId legacy, ValueId other) const;
+  [[nodiscard]] bool perhaps_meet(const Values& values, ValueId legacy, ValueId other) const;
   void join_events(const Values& values, const Order& other, bool back_edge, bool& changed);
   void age_thread(Values& values, Sets& sets, const Aging& aging);
   void join_thread(const Values& values, Sets& sets, const Order& other, bool back_edge, bool& changed);

@@ -23,9 +23,9 @@ void OrderStep::allocate() {
     return;
   }
   if (op_.tensor || op_.memory != MemoryKind::DeviceAsync || order_.capturing_ != Tri::No) return;
-  const ValueId stream = store_.stream(values_, op_.stream);
+  const ValueId stream = this->stream();
   // R-STR-17: in the legacy stream the allocation makes no order, but nobody counts on that being a fault.
-  if (stream == kUnknown || stream == kLegacy) return;
+  if (stream == kUnknown || values_.is_legacy(stream)) return;
   Pending added = fresh(kAllocation, made, stream);  // R-SOA-01
   added.mode = ir::Mode::Write;
   insert(added);
@@ -47,7 +47,7 @@ void OrderStep::lean_all(Rule rule) {
 
 void OrderStep::free() {
   const ValueId memory = span_of(values_, store_.evaluate(values_, op_.source)).memory;
-  const ValueId stream = store_.stream(values_, op_.stream);
+  const ValueId stream = this->stream();
   if (op_.tensor) return forget_memory(memory);
   if (op_.memory == MemoryKind::DeviceAsync && op_.stream.kind != ir::Operand::Kind::None) {
     if (order_.capturing_ != Tri::No) return;
@@ -72,7 +72,7 @@ void OrderStep::free() {
 void OrderStep::keep_alive() {
   const ValueId memory = span_of(values_, store_.evaluate(values_, op_.source)).memory;
   SetId& streams = order_.kept_[memory];
-  streams = sets_.add(streams, static_cast<std::uint32_t>(store_.stream(values_, op_.stream)));
+  streams = sets_.add(streams, static_cast<std::uint32_t>(stream()));
 }
 
 void OrderStep::escape() {

@@ -18,7 +18,7 @@ void OrderStep::run() {
     case OpKind::Wait:
       return wait();
     case OpKind::SyncStream:
-      return sync_stream(store_.stream(values_, op_.stream));
+      return sync_stream(stream());
     case OpKind::SyncEvent:
       return sync_event();
     case OpKind::SyncDevice:
@@ -48,7 +48,7 @@ void OrderStep::run() {
       return keep_alive();
     case OpKind::CaptureBegin:
       order_.capturing_ = Tri::All;
-      order_.captured_ = {{store_.stream(values_, op_.stream), index_}};
+      order_.captured_ = {{stream(), index_}};
       order_.unjoined_.clear();
       order_.capture_records_.clear();
       return;
@@ -87,11 +87,11 @@ bool OrderStep::perhaps_recorded(const Pending& p, ValueId event) const {
 }
 
 void OrderStep::barrier(ValueId stream) {
-  if (stream != kLegacy) return;
+  if (!values_.is_legacy(stream)) return;
   for (Pending& p : order_.pending_) {
     if (over(p)) continue;
-    if (surely(p, kLegacy)) p.must = sets_.add(p.must, stream_token(kLegacy));
-    if (perhaps(p, kLegacy)) p.may = sets_.add(p.may, stream_token(kLegacy));
+    if (surely(p, stream)) p.must = sets_.add(p.must, stream_token(stream));
+    if (perhaps(p, stream)) p.may = sets_.add(p.may, stream_token(stream));
   }
 }
 
@@ -100,12 +100,10 @@ void OrderStep::disturb(ValueId stream) {
     order_.quiet_.clear();
     return;
   }
-  const bool blocking = values_.stream_kind(stream) != ordering::StreamKind::NonBlocking;
   std::erase_if(order_.quiet_, [&](const auto& entry) {
     const ValueId quiet = entry.first;
     if (quiet == kUnknown || values_.may_equal(quiet, stream)) return true;
-    if (quiet == kLegacy) return blocking;
-    return stream == kLegacy && values_.stream_kind(quiet) != ordering::StreamKind::NonBlocking;
+    return order_.perhaps_meet(values_, quiet, stream) || order_.perhaps_meet(values_, stream, quiet);
   });
 }
 
@@ -133,7 +131,7 @@ void OrderStep::recorded(ValueId event) {
 }
 
 void OrderStep::record() {
-  const ValueId stream = store_.stream(values_, op_.stream), event = store_.evaluate(values_, op_.event);
+  const ValueId stream = this->stream(), event = store_.evaluate(values_, op_.event);
   if (order_.on_two_devices(values_, event, stream)) {
     // The call fails, and the event stays as it was.
     if (const auto it = order_.events_.find(event); it != order_.events_.end()) it->second.failed = index_;
@@ -141,6 +139,7 @@ void OrderStep::record() {
   }
   disturb(stream);
   recorded(event);
+  if (order_.capturing_ == Tri::No) barrier(stream);  // R-STR-15
   if (order_.capturing_ != Tri::No || event == kUnknown) {
     if (event == kUnknown) order_.events_.clear();
     order_.events_.erase(event);
@@ -171,7 +170,7 @@ void OrderStep::record() {
 }
 
 void OrderStep::wait() {
-  const ValueId stream = store_.stream(values_, op_.stream), event = store_.evaluate(values_, op_.event);
+  const ValueId stream = this->stream(), event = store_.evaluate(values_, op_.event);
   disturb(stream);
   use(event);
   if (order_.capturing_ != Tri::No) {
@@ -179,7 +178,7 @@ void OrderStep::wait() {
     order_.captured_.try_emplace(stream, index_);
     return;
   }
-  barrier(stream);
+  if (!order_.never_recorded(values_, event)) barrier(stream);  // R-EVT-04
   remember(stream, event);
   for (Pending& p : order_.pending_) {
     if (over(p)) continue;
@@ -230,8 +229,7 @@ void OrderStep::sync_stream(ValueId stream) {
   if (op_.work == ir::Work::Library) return;
   std::erase_if(order_.busy_, [&](const auto& entry) {
     if (values_.must_equal(entry.first, stream)) return true;
-    const auto kind = values_.stream_kind(entry.first);
-    return stream == kLegacy && (kind == ordering::StreamKind::Blocking || kind == ordering::StreamKind::PerThread);
+    return order_.surely_meet(values_, stream, entry.first);
   });
   if (values_.precise(stream) && order_.capturing_ == Tri::No) order_.quiet_[stream] = index_;
 }
@@ -255,8 +253,12 @@ void OrderStep::sync_device() {
   order_.edges_[index_] = {};
   for (Pending& p : order_.pending_) {
     if (over(p)) continue;
-    if (p.access == kEventRecord && !order_.on_current_device(values_, p.stream)) {
-      p.may = sets_.add(p.may, kHost);
+    const auto covered = [&](std::uint32_t token) {
+      return is_stream(token) && !order_.on_another_device(values_, value_of(token));
+    };
+    if (p.access == kEventRecord ? !order_.on_current_device(values_, p.stream)
+                                 : std::ranges::none_of(sets_[p.must], covered)) {
+      if (p.access == kEventRecord || std::ranges::any_of(sets_[p.may], covered)) p.may = sets_.add(p.may, kHost);
     } else {
       surely_host(p);
     }
@@ -269,7 +271,7 @@ void OrderStep::sync_device() {
 }
 
 void OrderStep::query() {
-  const ValueId event = store_.evaluate(values_, op_.event), stream = store_.stream(values_, op_.stream);
+  const ValueId event = store_.evaluate(values_, op_.event), stream = this->stream();
   if (op_.kind == OpKind::QueryEvent) {
     use(event);
     perhaps_host([&](const Pending& p) { return event == kUnknown || perhaps_recorded(p, event); });

@@ -29,9 +29,10 @@ class OrderStep {
   /// The host stands for all tokens: a tombstone has no other.
   void surely_host(Pending& p) { p.must = p.may = sets_.one(kHost); }
   [[nodiscard]] bool over(const Pending& p) const { return sets_.has(p.must, kHost); }
-  bool surely(const Pending& p, ValueId stream) const { return Order::surely_before(values_, sets_, p.must, stream); }
+  ValueId stream() { return order_.stream_of(values_, store_, index_); }
+  bool surely(const Pending& p, ValueId stream) const { return order_.surely_before(values_, sets_, p.must, stream); }
   bool perhaps(const Pending& p, ValueId stream) const {
-    return stream == kUnknown || Order::perhaps_before(values_, sets_, p.may, stream);
+    return stream == kUnknown || order_.perhaps_before(values_, sets_, p.may, stream);
   }
   bool surely_recorded(const Pending& p, ValueId event) const {
     return values_.precise(event) && sets_.has(p.must, event_token(event));
@@ -57,6 +58,8 @@ class OrderStep {
   bool complete_at_return();
   /// A synchronous call waits for earlier work of its stream, or may.
   void host_waits_for_earlier(ValueId stream);
+  /// An asynchronous copy may wait all the same, and then for earlier work of its stream, too.
+  void copy_waits(ValueId stream);
   /// What the host knows of the new access when the call returns.
   void host_side(Pending& p, const ir::Access& access);
   /// From now on the event may have been recorded: here, or by code that has got hold of it.

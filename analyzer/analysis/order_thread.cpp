@@ -5,11 +5,14 @@
 // THE DEVICE. A value stands for it: the version that a SetDevice made, or kFirstDevice. Two values are one device if
 // they are equal and precise, or were set from equal constants; they are two devices only if from different constants.
 // A handle belongs to the device that was current when it was created; so it is kept by the op that created it. Of
-// handles from outside nothing is known, but where no device was ever set all are taken to be of one. Used for two
-// things: a synchronisation of "the device" does not cover the streams of another, so that neither makes the other
-// superfluous (accesses it does take to be over: order between devices is not doubted); and an event is not recorded in
-// a stream of another device: the call fails. The default streams of two devices are one value, so order between them
-// may be seen where there is none: it may miss a race.
+// handles from outside nothing is known, but where no device was ever set all are taken to be of one. Used for three
+// things: a synchronisation of "the device" does not cover the streams of another; an event is not recorded in a stream
+// of another device: the call fails; and each device has its own default streams (R-STR-22), which blocking streams of
+// another take no part in.
+//
+// A DEFAULT STREAM is bound to the device at the call that names it, if that device was set from a constant. Else it is
+// one value for all devices, which is in order with each of them: order may be seen where there is none, and a race be
+// missed. So is a copy of the legacy stream that may be one between the memories of two devices (R-CPY-40).
 //
 // THE CAPTURE MODE. An exchange puts a variable's mode in place of the thread's, and the thread's into the variable; a
 // second one with the same variable puts both back. Which mode it is is not followed: in between, it may be relaxed.
@@ -44,7 +47,6 @@ ValueId joined_device(const Values& values, ValueId a, ValueId b) { return one_d
 }  // namespace
 
 ValueId Order::device_of(const Values& values, ValueId handle) const {
-  if (handle == kLegacy || handle == kPerThread) return thread_.device;
   const Value& value = values[handle];
   std::vector<OpIndex> made;
   if (value.kind == Value::Kind::Object) {
@@ -61,17 +63,49 @@ ValueId Order::device_of(const Values& values, ValueId handle) const {
   return result;
 }
 
+const std::string* Order::device_number(const Values& values, ValueId handle) const {
+  if (values.is_default_stream(handle)) return values.default_stream_device(handle);
+  return number(values, device_of(values, handle));
+}
+
+ValueId Order::stream_of(Values& values, const Store& store, OpIndex index) const {
+  const ir::Op& op = values.op(index);
+  const ValueId stream = store.stream(values, op.stream);
+  if (stream == kLegacy && op.work == ir::Work::Copy) {
+    const auto on_host = [&](const ir::Access& access) {
+      const auto known = kind(values, access, store.evaluate(values, access.memory));
+      if (!known) return access.on_host.value_or(false);
+      return *known != ordering::MemoryKind::Managed && !ordering::is_on_device(*known);
+    };
+    if (std::ranges::none_of(op.accesses, on_host)) return stream;
+  }
+  return of_current_device(values, stream);
+}
+
+ValueId Order::of_current_device(Values& values, ValueId stream) const {
+  const std::string* device = number(values, thread_.device);
+  if (device == nullptr || (stream != kLegacy && stream != kPerThread)) return stream;
+  return values.default_stream_of(stream, *device);
+}
+
 bool Order::on_two_devices(const Values& values, ValueId a, ValueId b) const {
-  const std::string* first = number(values, device_of(values, a));
-  const std::string* second = number(values, device_of(values, b));
+  const std::string *first = device_number(values, a), *second = device_number(values, b);
   return first != nullptr && second != nullptr && *first != *second;
 }
 
 bool Order::on_current_device(const Values& values, ValueId stream) const {
-  if (stream == kLegacy || stream == kPerThread) return true;
+  if (values.is_default_stream(stream)) {
+    const std::string *bound = device_number(values, stream), *current = number(values, thread_.device);
+    return bound == nullptr ? current == nullptr : current != nullptr && *bound == *current;
+  }
   const ValueId device = device_of(values, stream);
   if (thread_.device == kFirstDevice) return device == kFirstDevice || device == kUnknown;
   return one_device(values, device, thread_.device);
+}
+
+bool Order::on_another_device(const Values& values, ValueId stream) const {
+  const std::string *its = device_number(values, stream), *current = number(values, thread_.device);
+  return its != nullptr && current != nullptr && *its != *current;
 }
 
 const std::vector<Pending>& Order::released() const {

@@ -69,7 +69,7 @@ Pending OrderStep::fresh(std::uint16_t access, ValueId pointer, ValueId stream) 
 }
 
 void OrderStep::enqueue() {
-  const ValueId stream = store_.stream(values_, op_.stream);
+  const ValueId stream = this->stream();
   if (order_.holds_back(op_)) return hold_back(stream);
   disturb(stream);
   if (order_.capturing_ != Tri::No) return capture_work(stream);
@@ -83,7 +83,11 @@ void OrderStep::enqueue() {
   barrier(stream);
   // R-HST-06: it may tell a host thread that the work before it is done.
   if (op_.work == ir::Work::HostFunction) perhaps_host([&](const Pending& p) { return perhaps(p, stream); });
-  if (op_.form == ir::Form::Synchronous) host_waits_for_earlier(stream);
+  if (op_.form == ir::Form::Synchronous) {
+    host_waits_for_earlier(stream);
+  } else if (copies_or_fills(op_)) {
+    copy_waits(stream);
+  }
   if (!complete_at_return()) {
     disturb(stream);
     order_.busy_[stream] = index_;
@@ -129,6 +133,17 @@ void OrderStep::host_waits_for_earlier(ValueId stream) {
   }
 }
 
+void OrderStep::copy_waits(ValueId stream) {
+  const std::vector<ordering::CopyRule> rules = copy_rules(values_, store_, order_, index_);
+  const bool all = std::ranges::all_of(rules, [](const auto& r) { return r.documented == HostEffect::Complete; });
+  if (all && !rules.empty()) return sync_stream(stream);  // R-CPY-17
+  for (const ordering::CopyRule& rule : rules) {
+    if (!rule.leans() || rule.assumed == HostEffect::None) continue;
+    for (Pending& p : order_.pending_)
+      if (!over(p) && !p.leans && perhaps(p, stream)) p.leans = rule.assumed_rule;
+  }
+}
+
 void OrderStep::host_side(Pending& p, const ir::Access& access) {
   if (!copies_or_fills(op_)) {
     if (op_.form == ir::Form::Synchronous) surely_host(p);
@@ -136,6 +151,9 @@ void OrderStep::host_side(Pending& p, const ir::Access& access) {
   }
   const auto kind = order_.kind(values_, access, p.memory);
   const bool pageable = kind == MemoryKind::Pageable;
+  // Such a copy borrows nothing: the host itself writes what is pageable.
+  if (pageable && access.mode == ir::Mode::Write && op_.form == ir::Form::Synchronous && op_.work == ir::Work::Copy)
+    return surely_host(p);
   const bool perhaps_pageable = !kind && access.on_host.value_or(true);
   if (access.mode == ir::Mode::Read && (pageable || perhaps_pageable)) {
     // R-CPY-01: staged before a synchronous copy returns. R-CPY-13: an asynchronous one may stage it, or may not.

@@ -153,7 +153,12 @@ bool Values::from_outside(ValueId id) const {
 }
 
 bool Values::certainly_different(ValueId a, ValueId b) const {
-  return proved_different(a, b) || (beliefs_ != nullptr && beliefs_->two(a, b));
+  if (proved_different(a, b)) return true;
+  if (beliefs_ == nullptr) return false;
+  const auto of_any_device = [this](ValueId stream) {
+    return !is_default_stream(stream) ? stream : is_legacy(stream) ? kLegacy : kPerThread;
+  };
+  return beliefs_->two(of_any_device(a), of_any_device(b));
 }
 
 bool Values::proved_different(ValueId a, ValueId b) const {
@@ -166,6 +171,8 @@ bool Values::proved_different(ValueId a, ValueId b) const {
     const ir::HandleField* field = held(v) ? handle_field(v.location) : nullptr;
     return field != nullptr && field->owned ? field : nullptr;
   };
+  if (default_stream(*left) && right->kind == left->kind)
+    return left->key != kWhole && right->key != kWhole;  // R-STR-22
   if (default_stream(*left) || left->kind == VKind::Null) {
     if (default_stream(*right) || right->kind == VKind::Null || created_here(*right)) return true;
     return right->makers != kNoMakers || owner(*right) != nullptr;

@@ -91,6 +91,10 @@ ValueId Values::value(const Value& value) {
   return it->second;
 }
 
+ValueId Values::default_stream_of(ValueId stream, const std::string& device) {
+  return value({.kind = (*this)[stream].kind, .key = key({.text = device})});
+}
+
 std::size_t Values::Hash::operator()(const Value& value) const {
   std::size_t seed = mix(static_cast<std::size_t>(value.kind) * 2 + (value.older ? 1 : 0), value.site);
   seed = mix(seed, static_cast<std::size_t>(value.location));

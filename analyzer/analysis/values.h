@@ -54,8 +54,8 @@ inline constexpr OpIndex kNoOp = UINT32_MAX;
 
 inline constexpr ValueId kUnknown{0};     ///< equal to nothing, not even to itself
 inline constexpr ValueId kNull{1};        ///< nullptr
-inline constexpr ValueId kLegacy{2};      ///< the legacy default stream
-inline constexpr ValueId kPerThread{3};   ///< the per-thread default stream
+inline constexpr ValueId kLegacy{2};      ///< the legacy default stream, it is not known of which device
+inline constexpr ValueId kPerThread{3};   ///< the per-thread default stream, likewise
 inline constexpr LocationId kNowhere{0};  ///< a location that could not be named
 inline constexpr KeyId kWhole{0};         ///< no index, no offset
 inline constexpr KeyId kSomewhere{1};     ///< an index that could not be named
@@ -86,15 +86,15 @@ struct Value {
   enum class Kind : std::uint8_t {
     Unknown,
     Null,
-    Legacy,
-    PerThread,
-    Object,    ///< made by op `site`: a stream, event, allocation
-    Version,   ///< an unnamed value that op `site` stored
-    Content,   ///< what `location` holds since `since` (kUnknown: since the function was entered)
-    Address,   ///< of `location`
-    Merge,     ///< of different values, at the start of block `site`, in `location`
-    Shifted,   ///< pointer `since` plus `key` steps
-    Constant,  ///< the integer that `key` is
+    Legacy,     ///< the default stream of device `key`; kWhole: it is not known which
+    PerThread,  ///< likewise
+    Object,     ///< made by op `site`: a stream, event, allocation
+    Version,    ///< an unnamed value that op `site` stored
+    Content,    ///< what `location` holds since `since` (kUnknown: since the function was entered)
+    Address,    ///< of `location`
+    Merge,      ///< of different values, at the start of block `site`, in `location`
+    Shifted,    ///< pointer `since` plus `key` steps
+    Constant,   ///< the integer that `key` is
   };
   Kind kind = Kind::Unknown;
   std::uint32_t site = 0;
@@ -143,6 +143,8 @@ class Values {
   /// Absent: the key is no number.
   std::optional<ValueId> constant(KeyId number);
   ValueId content(LocationId location, ValueId since, MakersId makers);
+  /// `stream`: kLegacy or kPerThread; `device`: its number.
+  ValueId default_stream_of(ValueId stream, const std::string& device);
   LocationId location(const Location& location);
   LocationId root(ir::PlaceId place, ir::PlaceId seen);
   /// `field`: a place of kind Field.
@@ -201,6 +203,16 @@ class Values {
   [[nodiscard]] bool may_have_alias(LocationId id) const;
   /// Two locations that may be one: equal but for indices that are not certainly different.
   [[nodiscard]] bool may_overlap(LocationId a, LocationId b) const;
+
+  [[nodiscard]] bool is_legacy(ValueId stream) const { return (*this)[stream].kind == Value::Kind::Legacy; }
+  [[nodiscard]] bool is_default_stream(ValueId stream) const {
+    return is_legacy(stream) || (*this)[stream].kind == Value::Kind::PerThread;
+  }
+  /// Of a default stream; nullptr: not known.
+  [[nodiscard]] const std::string* default_stream_device(ValueId stream) const {
+    const KeyId device = (*this)[stream].key;
+    return is_default_stream(stream) && device != kWhole ? &(*this)[device].text : nullptr;
+  }
 
   [[nodiscard]] bool must_equal(ValueId a, ValueId b) const { return a == b && precise(a); }
   /// Proved, or believed where the analysis runs under beliefs.

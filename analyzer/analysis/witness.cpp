@@ -99,9 +99,9 @@ std::string Witness::name(LocationId location) const {
 
 Thing Witness::stream(ValueId value, const ir::Operand& written, OpIndex op) const {
   Thing result;
-  if (value == kLegacy) {
+  if (values_.is_legacy(value)) {
     result = unnamed(UnnamedStream::Default);
-  } else if (value == kPerThread) {
+  } else if (values_.is_default_stream(value)) {
     result = unnamed(UnnamedStream::PerThread);
   } else {
     result = thing(value, written, op);

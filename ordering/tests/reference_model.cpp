@@ -32,6 +32,7 @@ ReferenceModel::Node ReferenceModel::new_operation(Call call, StreamId id, bool 
                                                    const std::set<ContextId>& also) {
   ++operations_;
   const Node node = new_node();
+  node_of_[OpId{operations_}] = node;
   std::vector<Node>& before = nodes_[node].documented;
   Stream& own = stream(id);
   if (!own.nodes.empty()) before.push_back(own.nodes.back());  // R-CORE-02
@@ -89,6 +90,15 @@ std::vector<bool> ReferenceModel::before(Node node, bool also_assumed) const {
     for (const Node next : edges.assumed) visit(next);
   }
   return reached;
+}
+
+bool ReferenceModel::is_before(OpId earlier, OpId later, bool also_assumed) const {
+  return before(node_of_.at(later), also_assumed)[node_of_.at(earlier)];
+}
+
+bool ReferenceModel::is_known(OpId earlier, ThreadId thread, bool also_assumed) const {
+  const auto host = last_host_node_.find(host_of(thread));
+  return host != last_host_node_.end() && before(host->second, also_assumed)[node_of_.at(earlier)];
 }
 
 std::vector<bool> ReferenceModel::told() const {

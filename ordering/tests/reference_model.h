@@ -81,6 +81,12 @@ class ReferenceModel {
 
   /// Every unordered or latent pair, in the order of the later operations.
   [[nodiscard]] const std::vector<Pair>& pairs() const { return pairs_; }
+  /// The number that the last operation got; kNoOp: there was none.
+  [[nodiscard]] OpId last_operation() const { return OpId{operations_}; }
+  /// Two operations of streams, by documented edges or by assumed ones, too.
+  [[nodiscard]] bool is_before(OpId earlier, OpId later, bool also_assumed) const;
+  /// The host thread has waited for it, or for something after it.
+  [[nodiscard]] bool is_known(OpId earlier, ThreadId thread, bool also_assumed) const;
 
  private:
   using Node = std::size_t;
@@ -187,6 +193,7 @@ class ReferenceModel {
   std::map<std::uint64_t, std::vector<Node>> objects_;
   std::vector<Node> host_functions_;
   std::vector<Pair> pairs_;
+  std::map<OpId, Node> node_of_;  ///< of operations of streams
   std::uint32_t events_made_ = 0;
   std::uint64_t allocations_made_ = 0;
   std::uint64_t operations_ = 0;

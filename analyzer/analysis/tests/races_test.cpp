@@ -262,6 +262,53 @@ TEST(Races, HandleBehindAReference) {
   EXPECT_EQ(told(kTwoStreams + "assign p &s1\nlaunch k *p w:d\nlaunch q s2 r:d"), "cross-stream-race definite 6<5");
 }
 
+TEST(Races, DefaultStreamsOfDevices) {
+  const auto on = [](const std::string& first, const std::string& between, const std::string& second) {
+    return told("alloc d\n" + first + "\nlaunch p 0 w:d\n" + between + "\n" + second + "\nlaunch q 0 r:d");
+  };
+  EXPECT_EQ(on("setdevice 0", "", "setdevice 1"), "cross-stream-race definite 6<3");
+  EXPECT_EQ(on("setdevice 0", "sync 0", "setdevice 1"), "");
+  EXPECT_EQ(on("setdevice 0", "setdevice 1", "setdevice 0"), "");
+  // Which one is not known.
+  EXPECT_EQ(on("setdevice", "", "setdevice 1"), "");
+  EXPECT_EQ(on("setdevice 0", "", "setdevice"), "");
+  EXPECT_EQ(on("", "", "setdevice 1"), "");
+  EXPECT_EQ(on("setdevice 0", "setdevice 1", "maysync"), "");
+  // A synchronisation of the other device, and one of both.
+  EXPECT_EQ(told("alloc d\nsetdevice 0\nlaunch p 0 w:d\nsetdevice 1\ndevice\nlaunch q 0 r:d"),
+            "cross-stream-race definite 6<3");
+  EXPECT_EQ(told("alloc d\nsetdevice 0\nlaunch p 0 w:d\nsetdevice\ndevice\nsetdevice 1\nlaunch q 0 r:d"), "");
+}
+
+TEST(Races, DefaultStreamOfAnotherDevice) {
+  const auto with = [](const std::string& kind, const std::string& second) {
+    return told("alloc d\nsetdevice 0\nstream s1 " + kind + "\nlaunch p s1 w:d\nsetdevice " + second +
+                "\nlaunch q 0 r:d");
+  };
+  EXPECT_EQ(with("blocking", "1"), "cross-stream-race definite 6<4");
+  EXPECT_EQ(with("blocking", "0"), "");
+  EXPECT_EQ(with("blocking", ""), "");
+  EXPECT_EQ(told("alloc d\nsetdevice 0\nlaunch p ptds w:d\nsetdevice 1\nlaunch q ptds r:d"),
+            "cross-stream-race definite 5<3");
+  EXPECT_EQ(told("alloc d\nsetdevice 0\nlaunch p ptds w:d\nsetdevice 0\nlaunch q 0 r:d"), "");
+}
+
+TEST(Races, CopyBetweenDevices) {
+  const std::string head = "alloc d\nalloc t\nalloc h pinned\nsetdevice 0\nlaunch p 0 w:d\n";
+  EXPECT_EQ(told(head + "copy 0 t d\nsetdevice 1\nlaunch q 0 rw:t"), "");
+  // Not one between devices.
+  EXPECT_EQ(told(head + "copy 0 h t d2h\nsetdevice 1\nlaunch q 0 r:d"), "cross-stream-race definite 8<5");
+}
+
+TEST(Races, RecordInTheLegacyStreamIsABarrier) {
+  EXPECT_EQ(told("stream s1\nevent e\nalloc d\nlaunch p s1 w:d\nrecord e 0\nlaunch q ptds r:d"), "");
+  EXPECT_EQ(told("stream s1\nevent e\nalloc d\nlaunch p s1 w:d\nrecord e s1\nlaunch q ptds r:d"),
+            "cross-stream-race definite 6<4 never-waited");
+  // R-EVT-04: a wait for an event that was never recorded is none.
+  EXPECT_EQ(told("stream s1\nevent e\nalloc d\nlaunch p s1 w:d\nwait 0 e\nlaunch q ptds r:d"),
+            "event-wait-without-record definite 5 never-recorded\ncross-stream-race definite 6<4");
+}
+
 TEST(Races, StreamOrderedAllocation) {
   EXPECT_EQ(told("stream s1 nonblocking\nstream s2 nonblocking\nalloc d async s1\nlaunch p s2 w:d"),
             "cross-stream-race definite 4<3");

@@ -10,8 +10,7 @@
 // that.
 #include <algorithm>
 
-#include "ordering/loans.h"
-#include "ordering/model_impl.h"
+#include "ordering/progress.h"
 
 namespace streamsan::ordering {
 namespace {
@@ -35,12 +34,12 @@ PairOrder order_of(bool documented, bool assumed, bool staged) {
 
 }  // namespace
 
-void Model::Impl::expose(Exposure exposure, VariantId variant) {
+void Progress::expose(Exposure exposure, VariantId variant) {
   exposure.variant = variant;
   variants->sink().exposed(exposure);
 }
 
-void Model::Impl::enter_among(const Call& call, Lane& lane, LegacyRole role) {
+void Progress::enter_among(const Call& call, Lane& lane, LegacyRole role) {
   make_moved_waits(call);
   if (lane.kind != StreamKind::Legacy || role != LegacyRole::Action) return contexts.enter(lane, role, Among{});
   const Among among = variants->makes(call.site, Effect::Barrier);
@@ -49,7 +48,7 @@ void Model::Impl::enter_among(const Call& call, Lane& lane, LegacyRole role) {
   tell_barrier(lane, before, among, OpId{last_op + 1});
 }
 
-void Model::Impl::tell_barrier(const Lane& lane, const VectorClock& before, const Among& among, OpId op) {
+void Progress::tell_barrier(const Lane& lane, const VectorClock& before, const Among& among, OpId op) {
   if (among.others.empty() || !among.base || !gains(before, lane.clock.assumed)) return;
   for (const VariantId variant : among.others) variants->sink().mattered(variant, op);
   // What the legacy stream is after now may have touched anything.
@@ -64,7 +63,7 @@ void Model::Impl::tell_barrier(const Lane& lane, const VectorClock& before, cons
   }
 }
 
-void Model::Impl::make_moved_waits(const Call& call) {
+void Progress::make_moved_waits(const Call& call) {
   for (Put* put : variants->moved_to(call.site)) {
     HostClock& knows = host(call.thread);
     knows.clock.join(put->kept, put->among());
@@ -72,7 +71,7 @@ void Model::Impl::make_moved_waits(const Call& call) {
   }
 }
 
-void Model::Impl::apply(Put& put, HostClock& host, const TwoClocks& learns) {
+void Progress::apply(Put& put, HostClock& host, const TwoClocks& learns) {
   Lane* from = lane(put.instead.from);
   switch (put.instead.kind) {
     case Instead::Kind::EventWait:
@@ -94,11 +93,11 @@ void Model::Impl::apply(Put& put, HostClock& host, const TwoClocks& learns) {
   ++host.version;
 }
 
-bool Model::Impl::knew(const HostClock& host, const TwoClocks& clocks) const {
+bool Progress::knew(const HostClock& host, const TwoClocks& clocks) const {
   return variants && !gains(host.clock.documented, clocks.documented) && !gains(host.clock.assumed, clocks.assumed);
 }
 
-void Model::Impl::learn_at(SiteId site, HostClock& host, const TwoClocks& learns) {
+void Progress::learn_at(SiteId site, HostClock& host, const TwoClocks& learns) {
   const Among among = variants->makes(site, Effect::Wait);
   const std::span<Put* const> puts = variants->put_at(site);
   if (among.all() && puts.empty()) return learn(host, learns);
@@ -131,7 +130,7 @@ void Model::Impl::learn_at(SiteId site, HostClock& host, const TwoClocks& learns
   }
 }
 
-PairOrder Model::Impl::tell_pair(LaneSlot lane, Epoch epoch, Pair& pair, bool staged, const TwoClocks& clock) {
+PairOrder Progress::tell_pair(LaneSlot lane, Epoch epoch, Pair& pair, bool staged, const TwoClocks& clock) {
   const VectorClock& documented = clock.documented;
   const VectorClock& assumed = clock.assumed;
   pair.base = order_of(documented[lane] >= epoch, assumed[lane] >= epoch, staged);
@@ -152,18 +151,18 @@ PairOrder Model::Impl::tell_pair(LaneSlot lane, Epoch epoch, Pair& pair, bool st
   return pair.base;
 }
 
-void Model::Impl::mark(Lane& lane, OpId op, SiteId site, Exposure::Why why, Range range, MemoryKind memory) {
+void Progress::mark(Lane& lane, OpId op, SiteId site, Exposure::Why why, Range range, MemoryKind memory) {
   lane.marks.add(lane.last,
                  {.why = why, .op = op, .site = site, .stream = lane.stream, .range = range, .memory = memory});
 }
 
-void Model::Impl::expose_source(const Lane& lane, OpId op, SiteId site, Range source) {
+void Progress::expose_source(const Lane& lane, OpId op, SiteId site, Range source) {
   for (const VariantId variant : variants->makes(site, Effect::Wait).others) {
     expose({.why = Exposure::Why::HostWrite, .op = op, .site = site, .stream = lane.stream, .range = source}, variant);
   }
 }
 
-void Model::Impl::mark_unbounded(Lane& lane, OpId op, SiteId site, Exposure::Why why) {
+void Progress::mark_unbounded(Lane& lane, OpId op, SiteId site, Exposure::Why why) {
   mark(lane, op, site, why);
   for (const VectorClock* clock : {&lane.clock.documented, &lane.clock.assumed}) {
     for (LaneSlot slot = 0; slot < clock->size(); ++slot) {
@@ -177,13 +176,12 @@ void Model::Impl::mark_unbounded(Lane& lane, OpId op, SiteId site, Exposure::Why
   }
 }
 
-void Model::Impl::mark_work(Lane& lane, OpId op, SiteId site) {
+void Progress::mark_work(Lane& lane, OpId op, SiteId site) {
   lane.marks.last_work = {lane.last, {.why = Exposure::Why::End, .op = op, .site = site, .stream = lane.stream}};
 }
 
-void Model::Impl::mark_access(Lane& lane, OpId op, SiteId site, Range range, AccessMode mode) {
+void Progress::mark_access(Lane& lane, OpId op, SiteId site, Range range, AccessMode mode, MemoryKind memory) {
   if (range.empty() || range.begin == 0) return;
-  const MemoryKind memory = kind_at(range.begin);
   // One byte: a pointer of a kernel. Where it leads to nothing it may lead to memory of the host's all the same, since
   // there are devices that reach all of it; but not if it is doubtful that it is one.
   const bool known = memory != MemoryKind::Pageable || range.size() > 1 || mode != AccessMode::Doubtful;
@@ -191,24 +189,24 @@ void Model::Impl::mark_access(Lane& lane, OpId op, SiteId site, Range range, Acc
   mark(lane, op, site, mode == AccessMode::Read ? Exposure::Why::HostWrite : Exposure::Why::HostRead, range, memory);
 }
 
-void Model::end_of_trace() {
-  if (!impl_->variants) return;
+void Progress::end_of_trace() {
+  if (!variants) return;
   const auto known_to_any = [&](LaneSlot lane, VariantId variant) {
     Epoch known = 0;
-    for (const HostClock& host : impl_->hosts) known = std::max(known, host.clock.assumed.in(variant, lane));
+    for (const HostClock& host : hosts) known = std::max(known, host.clock.assumed.in(variant, lane));
     return known;
   };
-  std::vector<std::pair<VariantId, LaneSlot>> told;
-  for (const HostClock& host : impl_->hosts) {
+  std::vector<std::pair<VariantId, LaneSlot>> exposed;
+  for (const HostClock& host : hosts) {
     for (LaneSlot lane = 0; lane < host.clock.assumed.size(); ++lane) {
-      const HostMarks::Mark& work = impl_->lanes[lane].marks.last_work;
+      const HostMarks::Mark& work = lanes[lane].marks.last_work;
       if (work.epoch == 0 || work.epoch > known_to_any(lane, kBase)) continue;
       for (const Deviation& deviation : host.clock.assumed.deviations(lane)) {
         const std::pair who{deviation.variant, lane};
         if (known_to_any(lane, deviation.variant) >= work.epoch) continue;
-        if (std::find(told.begin(), told.end(), who) != told.end()) continue;
-        told.push_back(who);
-        impl_->expose(work.exposure, deviation.variant);
+        if (std::find(exposed.begin(), exposed.end(), who) != exposed.end()) continue;
+        exposed.push_back(who);
+        expose(work.exposure, deviation.variant);
       }
     }
   }

@@ -13,7 +13,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "ordering/model_impl.h"
+#include "ordering/pieces.h"
 
 namespace streamsan::ordering {
 namespace {
@@ -26,39 +26,39 @@ Footprint run(Range range) { return {range.begin, range.size()}; }
 
 }  // namespace
 
-bool Model::Impl::add_pieces(const Footprint& given, AccessMode mode, bool widened) {
+bool Pieces::add_pieces(const Footprint& given, AccessMode mode, bool widened) {
   if (given.base == 0 || bytes_of(given) == 0) return true;
-  Allocation* held_by = holder(given.base);
+  Allocation* held_by = lives_.holder(given.base);
   if (!held_by) return false;
   const Range whole = held_by->info.range;
   if (given.rows == 1 && given.slices == 1 && given.width <= whole.end - given.base && whole.end <= kMostAddress &&
-      blocks.live() == 0 && pieces_.size() < kMostPieces) {
+      lives_.blocks.live() == 0 && pieces_.size() < kMostPieces) {
     pieces_.push_back({held_by, whole.begin, false, {given.base, given.width}, mode, widened});
     return true;
   }
   bool alone = whole.end <= kMostAddress && lies_in(whole, given);
-  if (alone && blocks.live() > 0 && !held_by->info.block) {
-    const Allocation* block = blocks.find_first_ending_after(given.base);
+  if (alone && lives_.blocks.live() > 0 && !held_by->info.block) {
+    const Allocation* block = lives_.blocks.find_first_ending_after(given.base);
     alone = !block || block->info.range.begin >= hull(given).end;
   }
   if (!alone) {
     add_rows(simplified(given), mode, widened);
   } else if (pieces_.size() == kMostPieces) {
-    ++shadow.forgotten;
+    ++lives_.shadow.forgotten;
   } else {
     pieces_.push_back({held_by, whole.begin, held_by->info.block, simplified(given), mode, widened});
   }
   return true;
 }
 
-void Model::Impl::add_rows(const Footprint& footprint, AccessMode mode, bool widened) {
+void Pieces::add_rows(const Footprint& footprint, AccessMode mode, bool widened) {
   const std::uint64_t all = footprint.rows * footprint.slices;
   const std::uint64_t rows = std::min(all, kMostRows);
-  shadow.forgotten += all - rows;
+  lives_.shadow.forgotten += all - rows;
   for (std::uint64_t row = 0; row < rows; ++row) {
-    for_each_held(row_of(footprint, row), [&](Allocation& held_by, Range range) {
+    lives_.for_each_held(row_of(footprint, row), [&](Allocation& held_by, Range range) {
       if (pieces_.size() == kMostPieces) {
-        ++shadow.forgotten;
+        ++lives_.shadow.forgotten;
       } else {
         pieces_.push_back({&held_by, held_by.info.range.begin, held_by.info.block, run(range), mode, widened});
       }
@@ -66,7 +66,7 @@ void Model::Impl::add_rows(const Footprint& footprint, AccessMode mode, bool wid
   }
 }
 
-void Model::Impl::add_part(std::span<const Piece> pieces) {
+void Pieces::add_part(std::span<const Piece> pieces) {
   const auto& [allocation, whole, block, first, mode, widened] = pieces.front();
   if (pieces.size() == 1 && first.rows == 1) {
     parts_.push_back({allocation, {first.base, first.base + first.width}, mode, widened});
@@ -89,11 +89,11 @@ void Model::Impl::add_part(std::span<const Piece> pieces) {
   }
   patterns_.clear();
   for (const Piece& piece : pieces) patterns_.push_back(piece.bytes);
-  const RowSets::Id set = pool.rows.intern(patterns_);
-  parts_.push_back({allocation, pool.rows.hull(set), mode, widened, set});
+  const RowSets::Id set = lives_.pool.rows.intern(patterns_);
+  parts_.push_back({allocation, lives_.pool.rows.hull(set), mode, widened, set});
 }
 
-void Model::Impl::touch_pieces(const Access& access, const Actor& actor) {
+void Pieces::touch_pieces(const Access& access, const Actor& actor) {
   // Reads come first: of two equally bad conflicts with one operation the first is reported, and that a kernel may
   // read what is not there yet says more than that it also writes there.
   const auto way = [](const Piece& piece) {
@@ -112,24 +112,24 @@ void Model::Impl::touch_pieces(const Access& access, const Actor& actor) {
       add_part({pieces_.data() + first, end - first});
       first = end;
     }
-    touch(access, parts_, actor);
+    checks_.touch(access, parts_, actor);
     for (const Part& part : parts_) {
-      if (part.rows != 0) pool.rows.release(part.rows);
+      if (part.rows != 0) lives_.pool.rows.release(part.rows);
     }
   }
 }
 
-void Model::Impl::touch_footprint(const Footprint& footprint, const Access& access, const Actor& actor) {
+void Pieces::touch_footprint(const Footprint& footprint, const Access& access, const Actor& actor) {
   pieces_.clear();
   if (!add_pieces(footprint, access.mode, false)) {
     Access stale = access;
     stale.range = row_of(footprint, 0);
-    touch_freed(stale);
+    checks_.touch_freed(stale);
   }
   touch_pieces(access, actor);
 }
 
-void Model::Impl::touch_known(std::span<const KernelBytes> bytes, const Access& access, const Actor& actor) {
+void Pieces::touch_known(std::span<const KernelBytes> bytes, const Access& access, const Actor& actor) {
   pieces_.clear();
   for (const KernelBytes& known : bytes) {
     if (add_pieces(known.bytes, known.mode, known.widened)) continue;
@@ -137,7 +137,7 @@ void Model::Impl::touch_known(std::span<const KernelBytes> bytes, const Access& 
     stale.range = row_of(known.bytes, 0);
     stale.mode = known.mode;
     stale.widened = known.widened;
-    touch_freed(stale);
+    checks_.touch_freed(stale);
   }
   touch_pieces(access, actor);
 }

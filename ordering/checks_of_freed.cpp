@@ -9,7 +9,7 @@
 //   * Copies, fills and frees do check their addresses. On ordinary memory they fail after its free, and a failed call
 //     never gets here. So a call that succeeded suggests that the address was given out again in a way that cannot be
 //     seen: possible. Stream-ordered memory stays with its pool, which keeps its addresses: certain.
-#include "ordering/model_impl.h"
+#include "ordering/checks.h"
 
 namespace streamsan::ordering {
 namespace {
@@ -23,32 +23,23 @@ std::optional<Certainty> certainty_of_use(const AllocationInfo& freed, const Acc
 
 }  // namespace
 
-void Model::Impl::keep_freed(const Ended& ended) {
-  const Range range = ended.info.range;
-  bool in_use = false;
-  for_each_held(range, [&](const Allocation&, Range) { in_use = true; });
-  if (in_use) return;
-  freed.reused(range);
-  freed.add(ended.info, ended.free);
-}
-
-void Model::Impl::touch_freed(const Access& access) {
-  FreedLife* life = freed.find(access.range.begin);
+void Checks::touch_freed(const Access& access) {
+  FreedLife* life = lives_.freed.find(access.range.begin);
   if (!life) return;
   const std::optional<Certainty> certainty = certainty_of_use(life->info, access);
   if (!certainty || (life->last_user == access.op && life->last_certainty == *certainty)) return;
   report_use(*life, access, *certainty);
 }
 
-void Model::Impl::report_second_free(const Access& access) {
-  FreedLife* life = freed.find(access.range.begin);
+void Checks::report_second_free(const Access& access) {
+  FreedLife* life = lives_.freed.find(access.range.begin);
   if (!life || life->info.range.begin != access.range.begin) return;
   Access whole = access;
   whole.range = life->info.range;
   report_use(*life, whole, *certainty_of_use(life->info, whole));
 }
 
-void Model::Impl::report_use(FreedLife& life, const Access& access, Certainty certainty) {
+void Checks::report_use(FreedLife& life, const Access& access, Certainty certainty) {
   life.last_user = access.op;
   life.last_certainty = certainty;
   Hazard hazard;
@@ -60,9 +51,7 @@ void Model::Impl::report_use(FreedLife& life, const Access& access, Certainty ce
   hazard.allocation = life.info;
   hazard.freed = life.free.site;
   ++hazards;
-  sink.hazard(hazard);
+  sink_.hazard(hazard);
 }
-
-void Model::forget_freed(Range range) { impl_->freed.reused(range); }
 
 }  // namespace streamsan::ordering

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The comparison of accesses: each is compared with the past of its allocation, hazards go to the sink, and it is
+// remembered there.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "ordering/lives.h"
+#include "ordering/progress.h"
+
+namespace streamsan::ordering {
+
+/// Who makes an access, and when.
+struct Actor {
+  LaneSlot lane = 0;
+  Epoch epoch = 0;
+  const TwoClocks& clock;
+  const HostClock& host;
+  /// The rule by which the clock's assumed side knows more than lane and host do: a free that is assumed to wait.
+  std::optional<Rule> waits_by{};
+};
+
+/// Bytes that an access touches in one way. A kernel touches several, in several ways.
+struct Part {
+  Allocation* allocation = nullptr;
+  Range range;
+  AccessMode mode = AccessMode::Read;
+  bool widened = false;
+  RowSets::Id rows = 0;  ///< 0, or the bytes, and the range is their hull
+};
+
+class Checks {
+ public:
+  Checks(HazardSink& sink, Progress& progress, Lives& lives) : sink_(sink), progress_(progress), lives_(lives) {}
+
+  std::uint64_t accesses = 0;
+  std::uint64_t hazards = 0;
+
+  /// Compares with everything earlier, reports, and remembers. The parts are what one operation touches of the
+  /// allocation: for each unordered lane, one hazard is reported, the worst. The access's own range is not used.
+  void touch(Access access, std::span<const Part> parts, const Actor& actor);
+  /// Compares and reports only.
+  void check(Access access, std::span<const Part> parts, const Actor& actor);
+
+  // checks_of_ends.cpp
+  /// The end of an allocation and of the blocks in it: everything before it must be complete.
+  void check_end(Allocation& allocation, const Access& free, const Actor& actor);
+  /// The block goes back, or bytes are handed out again: compares with the accesses of the life that ends, or of those
+  /// that ended before.
+  void check_release(const Allocation& block, const TwoClocks& waited, const Access& access, const Actor& actor);
+  void check_reuse(const Access& access, const Actor& actor);
+  /// The host frees the range: compares with the copies that borrowed from it.
+  void check_loans(const Access& access, const Actor& actor);
+
+  // checks_of_freed.cpp
+  /// Nothing holds the bytes: perhaps something did (R-SOA-04). The access's own range and mode are used.
+  void touch_freed(const Access& access);
+  /// The calls succeeded, so the address leads to something: the free of a life that was kept, if so.
+  void report_second_free(const Access& access);
+
+ private:
+  struct Conflict {
+    LaneSlot lane = 0;
+    Epoch epoch = 0;
+    Access earlier;
+    Access later;
+    Range overlap;
+    Certainty certainty{};
+    bool perhaps_told = false;
+    Order order{};
+    HazardKind kind{};
+    AllocationInfo allocation;
+    SiteId freed{};
+    std::optional<Rule> leaned_on{};  ///< known already
+  };
+  /// Earlier accesses, and how a hazard with one of them is reported.
+  struct Past {
+    const Shadow& shadow;
+    const AllocationInfo& allocation;
+    SiteId freed{};
+    bool released = false;  ///< the later access is a block's return to its pool
+    /// The later access is made in this later life of the bytes, and not at its beginning.
+    const AllocationInfo* reused_by = nullptr;
+  };
+
+  /// Compares the access with what is past and keeps the conflicts for report().
+  void collect(const Past& past, Shadow::Later later, bool also_inferred, const Actor& actor);
+  /// The place of a conflict with the lane, unless one as bad and newer is there.
+  Conflict* place_of(LaneSlot lane, Order order, Certainty certainty, OpId earlier);
+  /// The same for what one operation touches of an allocation. Changes the access's range, mode and width.
+  void collect_parts(const Past& past, Access& access, std::span<const Part> parts, const Actor& actor);
+  /// Accesses of the earlier lives of a block for which the pool named no stream.
+  void collect_earlier_lives(Allocation& block, Access& access, std::span<const Part> parts, const Actor& actor);
+  /// Compares with what is past in an earlier life, of which the hazard names `named`.
+  void collect_retired(const RetiredBlock& life, const AllocationInfo& named, const Access& access, const Actor& actor);
+  void report(const Actor& actor);
+  void report_use(FreedLife& life, const Access& access, Certainty certainty);
+
+  HazardSink& sink_;
+  Progress& progress_;
+  Lives& lives_;
+  std::vector<Conflict> conflicts_;  // scratch
+};
+
+}  // namespace streamsan::ordering

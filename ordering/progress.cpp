@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// begin() and learn(), which every call is made of, and the opening of streams and threads. What variants of a what-if
+// need besides is in progress_what_if.cpp.
+#include "ordering/progress.h"
+
+namespace streamsan::ordering {
+
+Progress::Progress(Options chosen, const WhatIf* what_if) : options(chosen) {
+  if (!what_if) return;
+  variants.emplace(*what_if);
+  lanes.keep_retired(Lanes::kMostRetiredOfVariants);
+}
+
+HostThread& Progress::thread(ThreadId id) {
+  HostThread& thread = threads[static_cast<std::uint64_t>(id)];
+  if (thread.host) return thread;
+  if (joined() && !hosts.empty()) {
+    thread.host = &hosts.front();
+    return thread;
+  }
+  thread.host = &hosts.emplace_back();
+  thread.host->lane = lanes.open({}).slot;
+  return thread;
+}
+
+HostThread& Progress::calling(const Call& call) {
+  HostThread& caller = thread(call.thread);
+  caller.pending.site = call.site;
+  caller.pending.active = false;
+  caller.pending.ended.reset();
+  caller.pending.second_free.reset();
+  return caller;
+}
+
+Lane* Progress::lane(StreamId stream) {
+  const LaneSlot* slot = streams.find(static_cast<std::uint64_t>(stream));
+  return slot ? &lanes[*slot] : nullptr;
+}
+
+void Progress::enter(const Call& call, Lane& lane, LegacyRole role) {
+  if (variants) {
+    enter_among(call, lane, role);
+  } else {
+    contexts.enter(lane, role);
+  }
+}
+
+OpId Progress::begin(Call call, Lane& lane, LegacyRole role) {
+  enter(call, lane, role);
+  const HostClock& known = host(call.thread);
+  if (lane.seen_host != &known || lane.seen_host_version != known.version) {
+    lane.clock.join(known.clock);
+    lane.seen_host = &known;
+    lane.seen_host_version = known.version;
+  }
+  lane.clock.set(lane.slot, ++lane.last);
+  if (variants) {
+    for (Put* put : variants->recorded_behind(call.site)) {
+      if (put->instead.from == lane.stream) put->kept = lane.clock;
+    }
+  }
+  return next_op();
+}
+
+void Progress::learn(HostClock& host, const TwoClocks& clocks) {
+  if (clocks.within(host.clock)) return;
+  host.clock.join(clocks);
+  ++host.version;
+}
+
+void Progress::promise(HostThread& thread, const CopyRule& rule, const Lane& lane, const TwoClocks& prior) {
+  Pending& pending = thread.pending;
+  pending.active = rule.assumed != HostEffect::None;
+  pending.leaned_on.reset();
+  if (!pending.active) return;
+  pending.learns.clear();
+  pending.learns.assumed = rule.assumed == HostEffect::Complete ? lane.clock.assumed : prior.assumed;
+  if (rule.documented == HostEffect::Complete) pending.learns.documented = lane.clock.documented;
+  if (rule.documented == HostEffect::Prior) pending.learns.documented = prior.documented;
+  if (rule.leans()) pending.leaned_on = rule.assumed_rule;
+}
+
+OpId Progress::begin_between(Call call, Lane& lane, std::span<Lane* const> peers) {
+  for (Lane* peer : peers) enter(call, *peer, LegacyRole::Action);
+  const OpId op = begin(call, lane, LegacyRole::Action);
+  const Among among = variants ? variants->makes(call.site, Effect::Barrier) : Among{};
+  const VectorClock before = among.others.empty() ? VectorClock{} : lane.clock.assumed;
+  for (const Lane* peer : peers) lane.clock.join(peer->clock, among);
+  lane.history.last_between = op;
+  if (variants) tell_barrier(lane, before, among, op);
+  // Their blocking streams join this as the barrier of their own context.
+  for (Lane* peer : peers) peer->clock.join(lane.clock, among);
+  return op;
+}
+
+StreamId Progress::open_stream(ContextId context, StreamKind kind, ThreadId thread_id) {
+  const std::uint32_t index = contexts.index_of(context);
+  Lane& lane = lanes.open(joined() && !hosts.empty() ? hosts.front().clock.documented : VectorClock{});
+  lane.is_stream = true;
+  lane.kind = kind;
+  lane.context = index;
+  lane.thread = thread_id;
+  lane.stream = StreamId{++last_stream};
+  streams[last_stream] = lane.slot;
+  if (kind == StreamKind::Legacy) contexts[index].legacy = lane.slot;
+  return lane.stream;
+}
+
+std::optional<Point> Progress::point(Call call, std::optional<StreamId> stream) {
+  const HostClock& known = host(call.thread);
+  if (!stream) return Point{next_op(), known.lane, known.clock};
+  Lane* in = lane(*stream);
+  if (!in) return std::nullopt;
+  const OpId op = begin(call, *in, LegacyRole::NoAction);
+  return Point{op, in->slot, in->clock};
+}
+
+}  // namespace streamsan::ordering
