@@ -104,7 +104,9 @@ class RandomLoans : public Loans {
   std::string disagreement(unsigned seed) {
     std::mt19937 random(seed);
     const auto below = [&](unsigned n) { return static_cast<unsigned>(random() % n); };
-    forget_loans();
+    in_child::loans();
+    in_child::loan_table();
+    in_child::host_memory();
     host_memory_given(MemoryKind::Pinned, address(memory_), kBytes);
     Reading whole(true), without(false);
     std::vector<Lent> lent;

@@ -180,7 +180,7 @@ class RandomRun {
   /// kNoOp: it is of the host.
   [[nodiscard]] OpId operation(const RunView& view, std::uint32_t index) const {
     const report::ViewOp& op = view.ops[index];
-    if (view.lanes[op.lane].kind == "thread") return ordering::kNoOp;
+    if (!view.lanes[op.lane].stream) return ordering::kNoOp;
     const auto found = operations_.find(op.position);
     return found == operations_.end() ? ordering::kNoOp : found->second;
   }
