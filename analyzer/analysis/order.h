@@ -167,8 +167,8 @@ class Order {
   [[nodiscard]] OpIndex quiet_since(ValueId stream) const;
   /// The same memory, pinned by a call (cudaHostRegister).
   [[nodiscard]] bool registered(ValueId memory) const;
-  /// Streams that the memory is kept alive for (record_stream), on some path.
-  [[nodiscard]] SetId kept(ValueId memory) const;
+  /// Streams that the memory is kept alive for (record_stream), on some path; with those that something unknown is.
+  [[nodiscard]] SetId kept(Sets& sets, ValueId memory) const;
   /// Of what an op touches; absent: not known.
   [[nodiscard]] std::optional<ordering::MemoryKind> kind(const Values& values, const ir::Access& access,
                                                          ValueId memory) const;

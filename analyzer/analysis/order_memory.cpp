@@ -71,8 +71,11 @@ void OrderStep::free() {
 
 void OrderStep::keep_alive() {
   const ValueId memory = span_of(values_, store_.evaluate(values_, op_.source)).memory;
+  const ValueId stream = store_.stream(values_, op_.stream);
+  // A copy of a tensor of which nothing is known keeps nothing that is.
+  if (memory == kUnknown && stream == kUnknown) return;
   SetId& streams = order_.kept_[memory];
-  streams = sets_.add(streams, static_cast<std::uint32_t>(store_.stream(values_, op_.stream)));
+  streams = sets_.add(streams, static_cast<std::uint32_t>(stream));
 }
 
 void OrderStep::escape() {

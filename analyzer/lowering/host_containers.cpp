@@ -52,7 +52,9 @@ void Body::container(const Call& call) {
         ir::Expr size{.text = function_.spell(call.object) + ".size()", .uses = {}, .constant = {}};
         block = moved(block, function_.add(std::move(size)));
       }
-      return set_result(call, block);
+      // A tensor's storage is known by the block: storage().data_ptr().
+      const bool same = returned->isReferenceType() && block.kind == Operand::Kind::Value;
+      return set_result(call, block, same ? block.place : ir::kNoPlace);
     }
     case Member::At: {
       const bool pointer_like = unit_.symbols.points(type);
@@ -226,11 +228,25 @@ void Body::reset_container(const Call& call) {
   const auto owner = unit_.symbols.owner(type);
   if (owner && owner->tensor) {
     const ir::PlaceId from = assigned && first != nullptr ? place(first) : ir::kNoPlace;
+    const auto* assignment = llvm::dyn_cast<clang::CXXMethodDecl>(call.callee);
+    if (assignment != nullptr && assignment->getRefQualifier() == clang::RQ_RValue) {
+      // `t[0] = x` writes into what t shares.
+      ir::Op op = start(OpKind::Enqueue, call);
+      op.work = ir::Work::Library;
+      op.stream = value(current_stream());
+      op.accesses.push_back(access(value(data(call.object)), ir::Mode::Write));
+      if (from != ir::kNoPlace) op.accesses.push_back(access(value(data(from)), ir::Mode::Read));
+      emit(std::move(op));
+      return;
+    }
+    if (from != ir::kNoPlace && from == call.object) return;
     free_tensor(call.object, call.site);
     if (from == ir::kNoPlace)
       return emit_assign(data(call.object), assigned ? unknown() : Operand{.kind = Operand::Kind::Null}, call.site);
-    const auto* assignment = llvm::dyn_cast<clang::CXXMethodDecl>(call.callee);
-    return share_tensor(call.object, from, assignment != nullptr && assignment->isMoveAssignmentOperator(), call.site);
+    const bool moves = assignment != nullptr && assignment->getNumParams() == 1 &&
+                       assignment->getParamDecl(0)->getType()->isRValueReferenceType();
+    share_tensor(call.object, from, moves, call.site);
+    return set_result(call, value(call.object), call.object);
   }
   const ir::PlaceId from = first == nullptr ? ir::kNoPlace : place(first);
   if (from == call.object) return;

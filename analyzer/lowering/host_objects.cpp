@@ -52,8 +52,7 @@ void Body::apply(const Call& call) {
       ir::Op op = start(OpKind::KeepAlive, call);
       ir::Op named;
       add_roles(call, named, 0);
-      if (named.accesses.empty()) return;
-      op.source = named.accesses.front().memory;
+      op.source = named.accesses.empty() ? unknown() : named.accesses.front().memory;
       op.stream = stream_of(call);
       emit(std::move(op));
       return;

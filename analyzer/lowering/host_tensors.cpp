@@ -19,6 +19,36 @@ using ir::OpKind;
 using ir::TypeKind;
 using ordering::MemoryKind;
 
+namespace {
+
+/// The tensors that are written in a list: cat({a, b}).
+llvm::SmallVector<const clang::Expr*, 4> listed(const clang::Expr* given) {
+  const clang::InitListExpr* list = nullptr;
+  while (given != nullptr && list == nullptr) {
+    given = given->IgnoreImplicit();
+    if (const auto* standard = llvm::dyn_cast<clang::CXXStdInitializerListExpr>(given)) {
+      given = standard->getSubExpr();
+    } else if (const auto* construction = llvm::dyn_cast<clang::CXXConstructExpr>(given)) {
+      given = construction->getNumArgs() == 0 ? nullptr : construction->getArg(0);
+    } else {
+      list = llvm::dyn_cast<clang::InitListExpr>(given);
+      given = nullptr;
+    }
+  }
+  if (list == nullptr || !list->getType()->isArrayType()) return {};
+  llvm::SmallVector<const clang::Expr*, 4> result;
+  for (const clang::Expr* element : list->inits()) result.push_back(element);
+  return result;
+}
+
+/// to(kFloat): another type on the same device.
+bool converts_only(const clang::Expr* given) {
+  const auto* type = given->getType()->getAs<clang::EnumType>();
+  return type != nullptr && type->getDecl()->getName() == "ScalarType";
+}
+
+}  // namespace
+
 void Body::make_current(const Call& call) {
   const ir::PlaceId current = current_stream();
   const auto previous = [&] { return field(call.object, "$previous", "", TypeKind::Stream); };
@@ -59,29 +89,36 @@ MemoryKind Body::tensor_memory(const Call& call) const {
 
 void Body::tensor_work(const Call& call) {
   const Model& model = *call.model;
+  const clang::QualType type = call.callee->getReturnType();
+  const auto owner = unit_.symbols.owner(type);
+  const bool new_tensor = !type->isReferenceType() && owner && owner->tensor;
+  const bool writes_it = new_tensor && !model.may_alias;
+  // It is there before it is written.
+  if (writes_it) tensor_make(call);
   ir::Op op = start(OpKind::Enqueue, call);
   op.work = ir::Work::Library;
   op.stream = stream_of(call);
   add_roles(call, op, 0);
+  for (const clang::Expr* given : call.arguments)
+    for (const clang::Expr* tensor : listed(given))
+      if (const ir::PlaceId at = place(tensor); at != ir::kNoPlace)
+        op.accesses.push_back(access(value(data(at)), ir::Mode::Read));
+  if (writes_it) op.accesses.push_back(access(value(data(result_place(call))), ir::Mode::Write));
   const Operand on = op.stream;
   emit(std::move(op));
   if (model.effect.form == api::CallForm::Synchronous) wait_for_results(call, on);
-  const clang::QualType type = call.callee->getReturnType();
-  const auto owner = unit_.symbols.owner(type);
   if (type->isReferenceType()) {
     if (call.object != ir::kNoPlace) set_result(call, value(call.object), call.object);
-  } else if (owner && owner->tensor) {
-    if (model.may_alias) {
-      emit_fresh(result_place(call), call.site);
-      emit_fresh(data(result_place(call)), call.site);
-    } else {
-      tensor_make(call);
-    }
+  } else if (new_tensor && model.may_alias) {
+    emit_fresh(result_place(call), call.site);
+    emit_fresh(data(result_place(call)), call.site);
   }
 }
 
 void Body::tensor_copy(const Call& call) {
   const Model& model = *call.model;
+  const bool converts = call.known->callee.name == "to" && !call.arguments.empty() && converts_only(call.arguments[0]);
+  if (converts) return tensor_work(call);
   ir::Op op = start(OpKind::Enqueue, call);
   op.stream = stream_of(call);
   add_roles(call, op, 0);

@@ -24,6 +24,7 @@
 #include "analyzer/analysis/event_protocols.h"
 #include "analyzer/analysis/omitted_stream.h"
 #include "analyzer/analysis/structure.h"
+#include "analyzer/ir/copies.h"
 #include "analyzer/ir/inline.h"
 #include "analyzer/ir/paths.h"
 #include "analyzer/ir/text.h"
@@ -190,6 +191,7 @@ Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& se
     if (limits.most_steps > 0) {
       closed = inliner.close(usr);
       ir::tell_paths_apart(closed);
+      ir::complete_copies(closed);
       verdict = analyze(closed, lowered.program, limits, &roles);
       limits.most_steps -= std::min(limits.most_steps, verdict.steps);
     }
