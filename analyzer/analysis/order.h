@@ -72,6 +72,9 @@ struct Pending {
   friend bool operator==(const Pending&, const Pending&) = default;
 };
 
+/// That the op has run, of which its value is the name: it touches no memory. Only where duties are judged (duties.h).
+inline constexpr std::uint16_t kWork = UINT16_MAX - 3;
+
 /// Memory a pointer points to, and where in it.
 struct Span {
   ValueId memory = kUnknown;
