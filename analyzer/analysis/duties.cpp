@@ -119,7 +119,9 @@ bool Duties::is_private(ValueId stream) const {
     return home != kNowhere && values_.local(home);
   }
   const ir::HandleField* field = values_.handle(stream);
-  return value.kind == VKind::Content && field != nullptr && (field->owned || field->pooled) && !field->passed_on;
+  if (value.kind != VKind::Content || field == nullptr || !(field->owned || field->pooled)) return false;
+  // Who is given it may order it, too. But what a tensor is ready on is known wherever it is used.
+  return !field->passed_on || duty_.tensors;
 }
 
 bool Duties::is_given(const ir::Op& op, const ir::Access& access, ValueId memory) const {
@@ -183,7 +185,7 @@ void Duties::leave(const Order& order) {
   const Pending* given = entry(order);
   if (given == nullptr || order.capturing() != Tri::No) return;
   for (const Pending& work : order.pending()) {
-    if (work.access != kWork || !written_.contains(work.op) || !is_private(work.stream)) continue;
+    if (work.access != kWork || !is_private(work.stream)) continue;
     if (!Order::surely_before(values_, sets_, given->must, work.stream) || sets_.has(given->must, kHost)) continue;
     const Value& stream = values_[work.stream];
     // Kept by somebody, it can be waited for.
@@ -233,8 +235,9 @@ std::vector<Hazard> Duties::take() {
   }
   told.clear();
   for (const OpIndex op : owed_) {
-    if (settled_.contains(op)) continue;
-    const Touched& work = written_.at(op);
+    const auto written = written_.find(op);
+    if (settled_.contains(op) || written == written_.end()) continue;
+    const Touched& work = written->second;
     const Edge* fork = edge(work.stream, caller_);
     if (fork == nullptr || roles_.is_joined_elsewhere(slot(work.stream), duty_.bodies)) continue;
     if (told.insert(work.stream).second) result.push_back(tell(work, *fork, "not joined"));
