@@ -104,9 +104,8 @@ const Pending* Duties::entry(const Order& order) const {
 }
 
 Slot Duties::slot(ValueId stream) const {
-  const ir::HandleField* field = values_.handle(stream);
-  if (field == nullptr) return {};
   LocationId at = values_[stream].location;
+  if (at == kNowhere) return {};
   while (values_[at].kind == LKind::Index) at = values_[at].base;
   return values_[at].kind == LKind::Field ? slot_of_field(values_.field_name(at)) : Slot();
 }
@@ -118,10 +117,11 @@ bool Duties::is_private(ValueId stream) const {
     const LocationId home = values_.home(value.site);
     return home != kNowhere && values_.local(home);
   }
-  const ir::HandleField* field = values_.handle(stream);
-  if (value.kind != VKind::Content || field == nullptr || !(field->owned || field->pooled)) return false;
+  if (value.kind != VKind::Content) return false;
   // Who is given it may order it, too. But what a tensor is ready on is known wherever it is used.
-  return !field->passed_on || duty_.tensors;
+  if (duty_.tensors) return !slot(stream).empty();
+  const ir::HandleField* field = values_.handle(stream);
+  return field != nullptr && (field->owned || field->pooled) && !field->passed_on;
 }
 
 bool Duties::is_given(const ir::Op& op, const ir::Access& access, ValueId memory) const {

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: %check cross-stream-race %s
+// RUN: %check cross-stream-race %s -- -DFIXED
+// RUN: %check cross-stream-race %s -- -DFIXED -DKEPT
+//
+// A stream of the function alone is destroyed at its end, which waits for nothing: nobody can wait for its work then.
+#if defined(FIXED) && !defined(KEPT)
+#define ALONE
+#endif
+#include <cuda_runtime.h>
+
+__global__ void etch(float* plate) { plate[threadIdx.x] *= 2.0f; }
+
+cudaStream_t last;
+
+void press(float* plate, cudaStream_t s) {
+  cudaStream_t side;
+  cudaEvent_t ready;
+  cudaStreamCreateWithFlags(&side, cudaStreamNonBlocking);
+  cudaEventCreateWithFlags(&ready, cudaEventDisableTiming);
+  cudaEventRecord(ready, s);
+  cudaStreamWaitEvent(side, ready, 0);
+  etch<<<1, 32, 0, side>>>(plate);  // FIRES: cross-stream-race
+#ifdef ALONE
+  cudaEventRecord(ready, side);
+  cudaStreamWaitEvent(s, ready, 0);
+#endif
+  cudaEventDestroy(ready);
+#ifdef KEPT
+  last = side;
+#else
+  cudaStreamDestroy(side);
+#endif
+}
