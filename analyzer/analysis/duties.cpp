@@ -214,6 +214,8 @@ Hazard Duties::tell(const Touched& work, const Edge& other, const char* what) co
   hazard.detail = what;
   hazard.later = witness_.deed(work.op, work.stream);
   hazard.later.mode = op.accesses[work.access].mode;
+  // Which of two "current streams": the one that it is.
+  if (const std::string own = witness_.stream(work.stream, {}, kNoOp).name; !own.empty()) hazard.later.stream.name = own;
   Deed caller;
   caller.where = witness_.where(values_.function().site);
   caller.stream = witness_.stream(caller_, values_.op(record_).stream, record_);
@@ -228,6 +230,12 @@ Hazard Duties::tell(const Touched& work, const Edge& other, const char* what) co
 std::vector<Hazard> Duties::take() {
   std::vector<Hazard> result;
   std::set<ValueId> told;
+  // Blocks are not visited in the order of the source: a loop's body comes after what follows the loop.
+  std::ranges::stable_sort(not_forked_, {}, [this](const Touched& work) {
+    const Where where = witness_.where(work.op);
+    const ir::Site& site = where.calls.empty() ? where.site : where.calls.back();
+    return std::pair(site.line, site.column);
+  });
   for (const Touched& work : not_forked_) {
     const Edge* join = edge(caller_, work.stream);
     if (join == nullptr || roles_.waits_elsewhere(slot(work.stream), duty_.bodies)) continue;
