@@ -30,7 +30,9 @@ bool is_tensor_field(const std::string& field) {
 }
 
 bool reads(ir::Mode mode) { return mode == ir::Mode::Read || mode == ir::Mode::ReadWrite; }
-bool writes(ir::Mode mode) { return mode == ir::Mode::Write || mode == ir::Mode::ReadWrite || mode == ir::Mode::Atomic; }
+bool writes(ir::Mode mode) {
+  return mode == ir::Mode::Write || mode == ir::Mode::ReadWrite || mode == ir::Mode::Atomic;
+}
 
 void add_bodies(const ir::Program& program, const std::string& usr, std::set<std::string>& bodies) {
   const auto found = program.functions.find(usr);
@@ -60,8 +62,7 @@ std::optional<Duty> owe(ir::Function& closed, const ir::Program& program) {
     for (const ir::Op& op : block.ops) edges = edges || op.kind == OpKind::Wait;
   if (!edges) return std::nullopt;
   add_bodies(program, closed.usr, duty.bodies);
-  duty.event =
-      closed.add(ir::Place{.kind = ir::Place::Kind::Temporary, .type = ir::TypeKind::Event, .name = "$entry"});
+  duty.event = closed.add(ir::Place{.kind = ir::Place::Kind::Temporary, .type = ir::TypeKind::Event, .name = "$entry"});
   ir::Op create{.kind = OpKind::CreateEvent, .site = closed.site, .target = duty.event};
   ir::Op record{.kind = OpKind::Record, .site = closed.site};
   record.event = {.kind = ir::Operand::Kind::Value, .place = duty.event};
@@ -191,8 +192,8 @@ void Duties::leave(const Order& order) {
     // Kept by somebody, it can be waited for.
     const bool kept = stream.kind == VKind::Object && order.destroyed(work.stream).first == kNoOp &&
                       values_.op(stream.site).name.find("getStreamFromPool") == std::string::npos;
-    const bool settled = kept || Order::perhaps_before(values_, sets_, work.may, caller_) ||
-                         is_left_to_others(order, work);
+    const bool settled =
+        kept || Order::perhaps_before(values_, sets_, work.may, caller_) || is_left_to_others(order, work);
     (settled ? settled_ : owed_).insert(work.op);
   }
 }
@@ -215,7 +216,8 @@ Hazard Duties::tell(const Touched& work, const Edge& other, const char* what) co
   hazard.later = witness_.deed(work.op, work.stream);
   hazard.later.mode = op.accesses[work.access].mode;
   // Which of two "current streams": the one that it is.
-  if (const std::string own = witness_.stream(work.stream, {}, kNoOp).name; !own.empty()) hazard.later.stream.name = own;
+  if (const std::string own = witness_.stream(work.stream, {}, kNoOp).name; !own.empty())
+    hazard.later.stream.name = own;
   Deed caller;
   caller.where = witness_.where(values_.function().site);
   caller.stream = witness_.stream(caller_, values_.op(record_).stream, record_);
