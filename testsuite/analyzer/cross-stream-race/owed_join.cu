@@ -51,7 +51,12 @@ class Porter {
     cudaEventRecord(begin_, s);
     cudaStreamWaitEvent(lift_, begin_, 0);
     for (const Move& m : moves) {
-      cudaMemcpyAsync(m.to, m.from, bytes, cudaMemcpyDeviceToDevice, lift_);  // FIRES: cross-stream-race
+      cudaMemcpyAsync(m.to, m.from, bytes, cudaMemcpyDeviceToDevice, lift_);
+// CHECK-MESSAGES: :[[@LINE-1]]:7: warning: cudaMemcpyAsync (device to device) on stream 'this->lift_' may still write 'moves[each].to' when 'Porter::carry' has returned: nothing lets stream 's' wait for it [streamsan-cross-stream-race]
+// CHECK-NOTES: :[[@LINE-4]]:5: note: stream 'this->lift_' waits here for stream 's': the way there is there
+// CHECK-NOTES: :[[@LINE-8]]:8: note: work that is enqueued on stream 's' after this function does not wait
+// CHECK-NOTES: :[[@LINE-4]]:7: note: record an event in stream 'this->lift_' after cudaMemcpyAsync (device to device) and let stream 's' wait for it with cudaStreamWaitEvent before 'Porter::carry' returns
+// CHECK-NOTES: :[[@LINE-24]]:5: note: stream 'this->lift_' is created by its class here, and stream 's' comes from outside
     }
 #ifdef ALONE
     cudaEventRecord(end_, lift_);

@@ -20,7 +20,12 @@ void press(float* plate, cudaStream_t s) {
   cudaEventCreateWithFlags(&ready, cudaEventDisableTiming);
   cudaEventRecord(ready, s);
   cudaStreamWaitEvent(side, ready, 0);
-  etch<<<1, 32, 0, side>>>(plate);  // FIRES: cross-stream-race
+  etch<<<1, 32, 0, side>>>(plate);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: kernel 'etch' on stream 'side' may still write 'plate' when 'press' has returned: nothing lets stream 's' wait for it [streamsan-cross-stream-race]
+// CHECK-NOTES: :[[@LINE-3]]:3: note: stream 'side' waits here for stream 's': the way there is there
+// CHECK-NOTES: :[[@LINE-10]]:6: note: work that is enqueued on stream 's' after this function does not wait
+// CHECK-NOTES: :[[@LINE-8]]:3: note: stream 'side' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-5]]:3: note: record an event in stream 'side' after kernel 'etch' and let stream 's' wait for it with cudaStreamWaitEvent before 'press' returns
 #ifdef ALONE
   cudaEventRecord(ready, side);
   cudaStreamWaitEvent(s, ready, 0);

@@ -30,7 +30,12 @@ class Scaler {
 #ifdef MOVED_IN
       out.copy_(grad, /*non_blocking=*/true);
 #else
-      out.add_(grad.mul(2));  // FIRES: cross-stream-race
+      out.add_(grad.mul(2));
+// CHECK-MESSAGES: :[[@LINE-1]]:7: warning: at::Tensor::add_ on stream 'this->side_' may read 'out' before it is written: what 'Scaler::scale' is given is ready on the current stream, which stream 'this->side_' does not wait for [streamsan-cross-stream-race]
+// CHECK-NOTES: :[[@LINE-15]]:8: note: work that was enqueued on the current stream before this function may still run
+// CHECK-NOTES: :[[@LINE+6]]:5: note: the current stream waits here for stream 'this->side_': the way back is there
+// CHECK-NOTES: :[[@LINE-4]]:7: note: record an event in the current stream and let stream 'this->side_' wait for it with cudaStreamWaitEvent before at::Tensor::add_
+// CHECK-NOTES: :[[@LINE+4]]:5: note: the two are treated as two streams: one waits here for work of the other
 #endif
       end_.record(side_);
     }

@@ -38,5 +38,12 @@ at::Tensor both(Branch& branch, const at::Tensor& x) {
 #ifdef FIXED
   branch.finish(left);
 #endif
-  return at::cat({left, x}, 1);  // FIRES: cross-stream-race
+  return at::cat({left, x}, 1);
+// CHECK-MESSAGES: :[[@LINE-1]]:10: warning: at::cat on the current stream may read the same memory while at::matmul on stream 'branch.side_' still writes it [streamsan-cross-stream-race]
+// CHECK-NOTES: :[[@LINE-31]]:76: note: the same memory is written here, on stream 'branch.side_'
+// CHECK-NOTES: :[[@LINE-23]]:20: note: in the call to 'project' here
+// CHECK-NOTES: :[[@LINE-8]]:21: note: in the call to 'Branch::start' here
+// CHECK-NOTES: :[[@LINE-24]]:5: note: event 'branch.join_' is recorded here, after the write, but the current stream does not wait for it
+// CHECK-NOTES: :[[@LINE-6]]:10: note: let the current stream wait for event 'branch.join_' with cudaStreamWaitEvent before at::cat
+// CHECK-NOTES: :[[@LINE-29]]:5: note: the two are treated as two streams: one waits here for work of the other
 }

@@ -25,5 +25,9 @@ int first(const at::Tensor& counts, const at::Tensor& pinned) {
   at::Tensor again = exact.to(at::kInt);
 #endif
   const int* values = pinned.data_ptr<int>();
-  return values[0];  // FIRES: host-read-before-done
+  return values[0];
+// CHECK-MESSAGES: :[[@LINE-1]]:10: warning: the host may read 'values' while at::Tensor::copy_ on the current stream still writes it [streamsan-host-read-before-done]
+// CHECK-NOTES: :[[@LINE-13]]:3: note: 'values' is written here, on the current stream
+// CHECK-NOTES: :[[@LINE-13]]:3: note: event 'copied' is recorded here, after the write, but the host does not wait for it
+// CHECK-NOTES: :[[@LINE-4]]:10: note: wait for the current stream with cudaStreamSynchronize before the read
 }
