@@ -97,10 +97,9 @@ std::optional<Evidence> Beliefs::find(ValueId a, ValueId b) const {
     const ir::HandleField* field = values_.handle(stream);
     return field != nullptr && field->passed_on;
   };
-  if ((mine == Origin::Own && theirs == Origin::Outside && given_out(a)) ||
-      (theirs == Origin::Own && mine == Origin::Outside && given_out(b)))
-    return std::nullopt;
-  const bool both_outside = mine == Origin::Outside && theirs == Origin::Outside;
+  const bool may_be_back = (mine == Origin::Own && theirs == Origin::Outside && given_out(a)) ||
+                           (theirs == Origin::Own && mine == Origin::Outside && given_out(b));
+  const bool both_outside = may_be_back || (mine == Origin::Outside && theirs == Origin::Outside);
   if (!both_outside && (mine != Origin::Own || theirs != Origin::Own)) {
     // The one that is new says why.
     const bool first = mine == Origin::Taken || (mine == Origin::Own && theirs != Origin::Taken);

@@ -26,6 +26,7 @@
 #include <tuple>
 
 #include "analyzer/analysis/beliefs.h"
+#include "analyzer/analysis/duties.h"
 #include "analyzer/analysis/inspector.h"
 #include "analyzer/analysis/order.h"
 #include "analyzer/analysis/store.h"
@@ -36,10 +37,12 @@ namespace {
 
 class Engine {
  public:
-  Engine(const ir::Function& function, const ir::Program& program, const EngineOptions& options, const Roles* roles)
+  Engine(const ir::Function& function, const ir::Program& program, const EngineOptions& options, const Roles* roles,
+         const Duty* duty)
       : function_(function),
         options_(options),
         roles_(roles),
+        duty_(duty),
         values_(function, program),
         states_(function.blocks.size()) {}
 
@@ -55,7 +58,7 @@ class Engine {
       Inspector inspector(values_, sets_);
       inspect(inspector, beliefs ? &*beliefs : nullptr);
       verdict.hazards = inspector.take();
-      if (beliefs && inspector.undecided()) under(*beliefs, verdict.hazards);
+      if (beliefs && (inspector.undecided() || duty_ != nullptr)) under(*beliefs, verdict);
     }
     verdict.steps = steps_;
     return verdict;
@@ -202,9 +205,10 @@ class Engine {
   }
 
   /// Adds what is found, and was not, where two streams are taken for two that nothing proves to be.
-  void under(Beliefs& beliefs, std::vector<Hazard>& hazards) {
+  void under(Beliefs& beliefs, Verdict& verdict) {
     beliefs.conclude();
     values_.believe(&beliefs);
+    values_.mark_work(duty_ != nullptr);
     for (State& state : states_) {
       state.ordered = false;
       state.order = {};
@@ -214,11 +218,15 @@ class Engine {
     order_to_fix_point();
     if (gave_up_.empty()) {
       Inspector inspector(values_, sets_, &beliefs);
-      inspect(inspector, nullptr);
-      add(inspector.take(), beliefs, hazards);
+      std::optional<Duties> duties;
+      if (duty_ != nullptr) duties.emplace(values_, sets_, *roles_, beliefs, *duty_);
+      inspect(inspector, nullptr, duties ? &*duties : nullptr);
+      add(inspector.take(), beliefs, verdict.hazards);
+      if (duties) verdict.duties = duties->take();
     }
     gave_up_.clear();
     values_.believe(nullptr);
+    values_.mark_work(false);
   }
 
   static void add(std::vector<Hazard> believed, const Beliefs& beliefs, std::vector<Hazard>& hazards) {
@@ -244,7 +252,7 @@ class Engine {
     }
   }
 
-  void inspect(Inspector& inspector, Beliefs* beliefs) {
+  void inspect(Inspector& inspector, Beliefs* beliefs, Duties* duties = nullptr) {
     for (std::uint32_t block : sequence_) {
       if (!states_[block].ordered) continue;
       Store store = states_[block].store;
@@ -254,6 +262,7 @@ class Engine {
         const OpIndex index = values_.first_op(block) + i;
         age(store, &order, index);
         if (beliefs != nullptr) beliefs->see(values_, store, index);
+        if (duties != nullptr) duties->at(store, order, index);
         inspector.at(store, order, block, i);
         order.apply(values_, sets_, store, index);
         if (ignores_) order.drop(ignored_);
@@ -265,6 +274,7 @@ class Engine {
   const ir::Function& function_;
   const EngineOptions& options_;
   const Roles* roles_;
+  const Duty* duty_;
   Values values_;
   Sets sets_;
   std::vector<State> states_;
@@ -280,10 +290,10 @@ class Engine {
 }  // namespace
 
 Verdict analyze(const ir::Function& function, const ir::Program& program, const EngineOptions& options,
-                const Roles* roles) {
+                const Roles* roles, const Duty* duty) {
   if (function.blocks.empty()) return {};
   if (!function.incomplete.empty()) return {.hazards = {}, .gave_up = function.incomplete};
-  return Engine(function, program, options, roles).run();
+  return Engine(function, program, options, roles, duty).run();
 }
 
 }  // namespace streamsan::analyzer

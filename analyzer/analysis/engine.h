@@ -13,6 +13,9 @@
 
 namespace streamsan::analyzer {
 
+class Roles;
+struct Duty;
+
 struct EngineOptions {
   std::uint32_t most_block_visits = 4000;  ///< per function; past it the function counts as not analysed
   std::uint32_t most_accesses = 400;       ///< pending at one point
@@ -20,6 +23,7 @@ struct EngineOptions {
 };
 
 struct Verdict {
+  std::vector<Hazard> duties;   ///< what it owes to its caller (duties.h)
   std::vector<Hazard> hazards;  ///< all levels and all checks; one per pair of sites; in source order of `later`
   std::string gave_up;          ///< why the function was not analysed; empty: it was
   std::uint64_t steps = 0;      ///< what it cost: ops, each with the entries of the state it was applied to
@@ -28,9 +32,10 @@ struct Verdict {
 /// Verdict::gave_up past EngineOptions::most_steps.
 inline constexpr const char* kNoStepsLeft = "the steps that one file may take are used up";
 
-/// `function` is closed: the inliner has removed every Call and Return (inline.h).
+/// `function` is closed: the inliner has removed every Call, and every Return but its own (inline.h).
 /// `roles`: what the program does with its streams; nullptr: nothing is believed and nothing is Likely.
+/// `duty`: what the function's begin was given by owe(); nullptr: nothing is owed.
 Verdict analyze(const ir::Function& function, const ir::Program& program, const EngineOptions& options = {},
-                const Roles* roles = nullptr);
+                const Roles* roles = nullptr, const Duty* duty = nullptr);
 
 }  // namespace streamsan::analyzer

@@ -78,7 +78,9 @@ struct Evidence {
 
 /// How each check fills it. `later` is always set: the warning stands there.
 ///   races (CrossStreamRace, NonblockingVsDefault, EventWaitWithoutRecord with `earlier`)
-///                            earlier, later: the accesses, with mode and stream; buffer; cause, edge, event
+///                            earlier, later: the accesses, with mode and stream; buffer; cause, edge, event.
+///                            detail "not forked", "not joined" (duties.h): earlier: the function, with the caller's
+///                            stream; edge: the join or fork that is there
 ///   HostReadBeforeDone, HostWriteBeforeDone
 ///                            later: the host's access; earlier: the work in flight
 ///   AsyncCopyLifetime        later: the end; detail: how, "goes out of scope", "is resized", "is freed by free";

@@ -100,7 +100,7 @@ void Inspector::release_captured(ValueId memory, OpIndex use) {
 void Inspector::release_tensor(ValueId memory) {
   const ValueId home = order_->stream_of(values_, *store_, index_);
   if (home == kUnknown) return;
-  const SetId kept = order_->kept(memory);
+  const SetId kept = order_->kept(sets_, memory);
   for (const Pending& earlier : order_->pending()) {
     if (earlier.access >= kEventRecord || !related(values_, earlier.memory, memory)) continue;
     if (Order::one_stream(values_, earlier.stream, home) || order_->surely_before(values_, sets_, earlier.must, home)) {

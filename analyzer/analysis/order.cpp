@@ -127,9 +127,9 @@ bool Order::registered(ValueId memory) const {
   return std::binary_search(registered_.begin(), registered_.end(), memory);
 }
 
-SetId Order::kept(ValueId memory) const {
-  const auto it = kept_.find(memory);
-  return it == kept_.end() ? kEmptySet : it->second;
+SetId Order::kept(Sets& sets, ValueId memory) const {
+  const auto its = kept_.find(memory), any = kept_.find(kUnknown);
+  return sets.unite(its == kept_.end() ? kEmptySet : its->second, any == kept_.end() ? kEmptySet : any->second);
 }
 
 std::optional<ordering::MemoryKind> Order::kind(const Values& values, const ir::Access& access, ValueId memory) const {

@@ -75,6 +75,9 @@ struct Pending {
   friend bool operator==(const Pending&, const Pending&) = default;
 };
 
+/// That the op has run, of which its value is the name: it touches no memory. Only where duties are judged (duties.h).
+inline constexpr std::uint16_t kWork = UINT16_MAX - 3;
+
 /// Memory a pointer points to, and where in it.
 struct Span {
   ValueId memory = kUnknown;
@@ -178,8 +181,8 @@ class Order {
   [[nodiscard]] OpIndex quiet_since(ValueId stream) const;
   /// The same memory, pinned by a call (cudaHostRegister).
   [[nodiscard]] bool registered(ValueId memory) const;
-  /// Streams that the memory is kept alive for (record_stream), on some path.
-  [[nodiscard]] SetId kept(ValueId memory) const;
+  /// Streams that the memory is kept alive for (record_stream), on some path; with those that something unknown is.
+  [[nodiscard]] SetId kept(Sets& sets, ValueId memory) const;
   /// Of what an op touches; absent: not known.
   [[nodiscard]] std::optional<ordering::MemoryKind> kind(const Values& values, const ir::Access& access,
                                                          ValueId memory) const;

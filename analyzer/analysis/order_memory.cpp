@@ -71,8 +71,11 @@ void OrderStep::free() {
 
 void OrderStep::keep_alive() {
   const ValueId memory = span_of(values_, store_.evaluate(values_, op_.source)).memory;
+  const ValueId on = stream();
+  // A copy of a tensor of which nothing is known keeps nothing that is.
+  if (memory == kUnknown && on == kUnknown) return;
   SetId& streams = order_.kept_[memory];
-  streams = sets_.add(streams, static_cast<std::uint32_t>(stream()));
+  streams = sets_.add(streams, static_cast<std::uint32_t>(on));
 }
 
 void OrderStep::escape() {

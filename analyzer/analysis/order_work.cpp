@@ -92,6 +92,11 @@ void OrderStep::enqueue() {
     disturb(stream);
     order_.busy_[stream] = index_;
   }
+  if (values_.marks_work()) {
+    Pending mark = fresh(kWork, values_.object(index_), stream);
+    if (op_.form == ir::Form::Synchronous && !copies_or_fills(op_)) surely_host(mark);
+    insert(mark);
+  }
   for (std::uint16_t i = 0; i < op_.accesses.size(); ++i) {
     std::optional<Pending> added = touch(values_, store_, index_, i);
     if (!added) continue;

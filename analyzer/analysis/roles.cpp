@@ -43,6 +43,21 @@ const Roles::Reason* Roles::two(const Slot& a, const Slot& b) const {
 
 bool Roles::perhaps_one(const Slot& a, const Slot& b) const { return perhaps_one_.contains(pair(a, b)); }
 
+bool Roles::waits_elsewhere(const Slot& stream, const std::set<std::string>& bodies) const {
+  const auto found = waits_.find(stream);
+  return found != waits_.end() &&
+         std::ranges::any_of(found->second, [&](const std::string& usr) { return !bodies.contains(usr); });
+}
+
+bool Roles::is_joined_elsewhere(const Slot& stream, const std::set<std::string>& bodies) const {
+  const auto elsewhere = [&](const std::string& usr) {
+    return !bodies.contains(usr) && usr.find("@F@~") == std::string::npos;
+  };
+  const auto found = joined_.find(stream);
+  return (found != joined_.end() && std::ranges::any_of(found->second, elsewhere)) ||
+         std::ranges::any_of(device_syncs_, elsewhere);
+}
+
 /// Reads one program.
 class RoleCollector {
  public:
@@ -163,6 +178,10 @@ class RoleCollector {
       const ir::Block& block = function.blocks[number];
       for (std::size_t at = 0; at < block.ops.size(); ++at) {
         const ir::Op& op = block.ops[at];
+        if (op.kind == OpKind::Wait) roles_.waits_[stream(op.stream)].insert(function.usr);
+        if (op.kind == OpKind::Record || op.kind == OpKind::SyncStream || op.kind == OpKind::QueryStream)
+          roles_.joined_[stream(op.stream)].insert(function.usr);
+        if (op.kind == OpKind::SyncDevice) roles_.device_syncs_.insert(function.usr);
         if (op.kind == OpKind::Record) records_.push_back({event(op.event), stream(op.stream), &site(function, op)});
         if (op.kind == OpKind::Wait && ir::always_runs(function, number, at))
           waits_.push_back({event(op.event), stream(op.stream), &site(function, op)});

@@ -32,6 +32,11 @@ class Roles {
   /// Code by which both may hold one stream: one is assigned to the other, they are compared, one value is given to
   /// both.
   [[nodiscard]] bool perhaps_one(const Slot& a, const Slot& b) const;
+  /// A function that is none of `bodies` makes the stream wait for something.
+  [[nodiscard]] bool waits_elsewhere(const Slot& stream, const std::set<std::string>& bodies) const;
+  /// A function that is none of `bodies`, and no destructor, records an event behind the stream's work, or lets the host
+  /// wait for it.
+  [[nodiscard]] bool is_joined_elsewhere(const Slot& stream, const std::set<std::string>& bodies) const;
 
  private:
   friend class RoleCollector;
@@ -40,6 +45,8 @@ class Roles {
 
   std::map<Pair, Reason> two_;
   std::set<Pair> perhaps_one_;
+  std::map<Slot, std::set<std::string>> waits_, joined_;  ///< by stream, the functions
+  std::set<std::string> device_syncs_;                    ///< the functions
 };
 
 }  // namespace streamsan::analyzer

@@ -219,6 +219,9 @@ class Values {
   [[nodiscard]] bool certainly_different(ValueId a, ValueId b) const;
   [[nodiscard]] bool proved_different(ValueId a, ValueId b) const;
   void believe(const Beliefs* beliefs) { beliefs_ = beliefs; }
+  /// Enqueued work leaves a mark of its own: kWork.
+  void mark_work(bool on) { marks_work_ = on; }
+  [[nodiscard]] bool marks_work() const { return marks_work_; }
   [[nodiscard]] bool may_equal(ValueId a, ValueId b) const { return !certainly_different(a, b); }
 
   /// True if op `op` has made anything yet; there is nothing to age if not.
@@ -323,6 +326,7 @@ class Values {
 
   const ir::Function& function_;
   const Beliefs* beliefs_ = nullptr;
+  bool marks_work_ = false;
   std::vector<const ir::Op*> ops_;
   std::vector<OpIndex> first_op_;
   std::vector<bool> minted_;

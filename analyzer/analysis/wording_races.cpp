@@ -119,10 +119,38 @@ std::string clause(const Hazard& hazard) {
   }
 }
 
+/// A function that lacks one of the two edges to its caller's stream (duties.h).
+void word_duty(Draft& draft) {
+  const Hazard& hazard = draft.hazard();
+  const std::string mine = named_stream(draft.later().stream, "the function's own stream");
+  const std::string callers = named_stream(draft.earlier().stream, "the caller's stream");
+  const std::string& function = hazard.function;
+  if (hazard.detail == "not forked") {
+    draft.say(what(draft.later()) + on_stream(draft.later().stream) + " may read " + buffer(hazard.buffer) +
+              " before it is written: what '" + function + "' is given is ready on " + callers + ", which " + mine +
+              " does not wait for");
+    draft.note(draft.earlier().where, "work that was enqueued on " + callers + " before this function may still run",
+               lane(draft.earlier().stream));
+    draft.note_edge(callers + " waits here for " + mine + ": the way back is there", lane(draft.earlier().stream));
+    draft.note_origin(draft.later().stream, "stream");
+    return draft.advise("record an event in " + callers + " and let " + mine + " wait for it with " +
+                        draft.dialect().wait_event + " before " + what(draft.later()));
+  }
+  draft.say(what(draft.later()) + on_stream(draft.later().stream) + " may still write " + buffer(hazard.buffer) +
+            " when '" + function + "' has returned: nothing lets " + callers + " wait for it");
+  draft.note_edge(mine + " waits here for " + callers + ": the way there is there", lane(draft.later().stream));
+  draft.note(draft.earlier().where, "work that is enqueued on " + callers + " after this function does not wait",
+             lane(draft.earlier().stream));
+  draft.note_origin(draft.later().stream, "stream");
+  draft.advise("record an event in " + mine + " after " + what(draft.later()) + " and let " + callers +
+               " wait for it with " + draft.dialect().wait_event + " before '" + function + "' returns");
+}
+
 }  // namespace
 
 void word_race(Draft& draft) {
   const Hazard& hazard = draft.hazard();
+  if (hazard.detail == "not forked" || hazard.detail == "not joined") return word_duty(draft);
   const Deed& later = draft.later();
   const Deed& earlier = draft.earlier();
   const bool kinds = hazard.check == Check::NonblockingVsDefault;

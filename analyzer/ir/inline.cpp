@@ -122,7 +122,7 @@ class Splicer {
       call(frame, op, current);
       return;
     }
-    if (op.kind == OpKind::Return) {
+    if (op.kind == OpKind::Return && frame.caller != nullptr) {
       if (frame.result == kNoPlace || op.source.kind == Operand::Kind::None) {
         return;
       }

@@ -21,7 +21,7 @@ class Inliner {
  public:
   explicit Inliner(const Program& program, const InlineOptions& options = {}) : program_(program), options_(options) {}
 
-  /// `usr` with its callees inlined: no Call and no Return is left. A callee that is unknown, recursive, incomplete or
+  /// `usr` with its callees inlined: no Call is left, and no Return but its own. A callee that is unknown, recursive, incomplete or
   /// too big becomes Escape of its arguments and MaySync. Sites of inlined ops carry the call they came through
   /// (Site::call).
   Function close(const std::string& usr);

@@ -101,7 +101,9 @@ void Containers::get_data(const Call& call) {
     ir::Expr size{.text = out_.spell(call.object) + ".size()", .uses = {}, .constant = {}};
     block = numbers_.moved(block, out_.add(std::move(size)));
   }
-  return values_.set_result(*call.expression, block);
+  // A tensor's storage is known by the block: storage().data_ptr().
+  const bool same = returned->isReferenceType() && block.kind == Operand::Kind::Value;
+  return values_.set_result(*call.expression, block, same ? block.place : ir::kNoPlace);
 }
 
 void Containers::get_element(const Call& call) {
@@ -245,13 +247,26 @@ void Containers::reset(const Call& call) {
   const auto owner = unit_.symbols.owner(type);
   if (owner && owner->tensor) {
     const ir::PlaceId from = assigned && first != nullptr ? places_.place(first) : ir::kNoPlace;
+    const auto* assignment = llvm::dyn_cast<clang::CXXMethodDecl>(call.callee);
+    if (assignment != nullptr && assignment->getRefQualifier() == clang::RQ_RValue) {
+      // `t[0] = x` writes into what t shares.
+      ir::Op op = start(OpKind::Enqueue, call);
+      op.work = ir::Work::Library;
+      op.stream = value(places_.current_stream());
+      op.accesses.push_back(values_.access(value(places_.data(call.object)), ir::Mode::Write));
+      if (from != ir::kNoPlace) op.accesses.push_back(values_.access(value(places_.data(from)), ir::Mode::Read));
+      out_.emit(std::move(op));
+      return;
+    }
+    if (from != ir::kNoPlace && from == call.object) return;
     tensors_.free_tensor(call.object, call.site);
     if (from == ir::kNoPlace)
       return out_.emit_assign(places_.data(call.object), assigned ? unknown() : Operand{.kind = Operand::Kind::Null},
                               call.site);
-    const auto* assignment = llvm::dyn_cast<clang::CXXMethodDecl>(call.callee);
-    return tensors_.share_tensor(call.object, from, assignment != nullptr && assignment->isMoveAssignmentOperator(),
-                                 call.site);
+    const bool moves = assignment != nullptr && assignment->getNumParams() == 1 &&
+                       assignment->getParamDecl(0)->getType()->isRValueReferenceType();
+    tensors_.share_tensor(call.object, from, moves, call.site);
+    return values_.set_result(*call.expression, value(call.object), call.object);
   }
   const ir::PlaceId from = first == nullptr ? ir::kNoPlace : places_.place(first);
   if (from == call.object) return;

@@ -122,8 +122,7 @@ void ModelledCalls::keep_alive(const Call& call) {
   ir::Op op = start(OpKind::KeepAlive, call);
   ir::Op named;
   arguments_.add_roles(call, named, 0);
-  if (named.accesses.empty()) return;
-  op.source = named.accesses.front().memory;
+  op.source = named.accesses.empty() ? unknown() : named.accesses.front().memory;
   op.stream = arguments_.stream_of(call);
   out_.emit(std::move(op));
 }

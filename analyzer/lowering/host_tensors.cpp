@@ -27,6 +27,36 @@ using ir::OpKind;
 using ir::TypeKind;
 using ordering::MemoryKind;
 
+namespace {
+
+/// The tensors that are written in a list: cat({a, b}).
+llvm::SmallVector<const clang::Expr*, 4> listed(const clang::Expr* given) {
+  const clang::InitListExpr* list = nullptr;
+  while (given != nullptr && list == nullptr) {
+    given = given->IgnoreImplicit();
+    if (const auto* standard = llvm::dyn_cast<clang::CXXStdInitializerListExpr>(given)) {
+      given = standard->getSubExpr();
+    } else if (const auto* construction = llvm::dyn_cast<clang::CXXConstructExpr>(given)) {
+      given = construction->getNumArgs() == 0 ? nullptr : construction->getArg(0);
+    } else {
+      list = llvm::dyn_cast<clang::InitListExpr>(given);
+      given = nullptr;
+    }
+  }
+  if (list == nullptr || !list->getType()->isArrayType()) return {};
+  llvm::SmallVector<const clang::Expr*, 4> result;
+  for (const clang::Expr* element : list->inits()) result.push_back(element);
+  return result;
+}
+
+/// to(kFloat): another type on the same device.
+bool converts_only(const clang::Expr* given) {
+  const auto* type = given->getType()->getAs<clang::EnumType>();
+  return type != nullptr && type->getDecl()->getName() == "ScalarType";
+}
+
+}  // namespace
+
 Tensors::Tensors(const Parts& parts)
     : unit_(parts.unit),
       out_(parts.out),
@@ -75,29 +105,37 @@ MemoryKind Tensors::tensor_memory(const Call& call) const {
 
 void Tensors::tensor_work(const Call& call) {
   const Model& model = *call.model;
+  const clang::QualType type = call.callee->getReturnType();
+  const auto owner = unit_.symbols.owner(type);
+  const bool new_tensor = !type->isReferenceType() && owner && owner->tensor;
+  const bool writes_it = new_tensor && !model.may_alias;
+  // It is there before it is written.
+  if (writes_it) tensor_make(call);
   ir::Op op = start(OpKind::Enqueue, call);
   op.work = ir::Work::Library;
   op.stream = arguments_.stream_of(call);
   arguments_.add_roles(call, op, 0);
+  for (const clang::Expr* given : call.arguments)
+    for (const clang::Expr* tensor : listed(given))
+      if (const ir::PlaceId at = places_.place(tensor); at != ir::kNoPlace)
+        op.accesses.push_back(values_.access(value(places_.data(at)), ir::Mode::Read));
+  if (writes_it)
+    op.accesses.push_back(values_.access(value(places_.data(values_.result_place(*call.expression))), ir::Mode::Write));
   const Operand on = op.stream;
   out_.emit(std::move(op));
   if (model.effect.form == api::CallForm::Synchronous) libraries_.wait_for_results(call, on);
-  const clang::QualType type = call.callee->getReturnType();
-  const auto owner = unit_.symbols.owner(type);
   if (type->isReferenceType()) {
     if (call.object != ir::kNoPlace) values_.set_result(*call.expression, value(call.object), call.object);
-  } else if (owner && owner->tensor) {
-    if (model.may_alias) {
-      out_.emit_fresh(values_.result_place(*call.expression), call.site);
-      out_.emit_fresh(places_.data(values_.result_place(*call.expression)), call.site);
-    } else {
-      tensor_make(call);
-    }
+  } else if (new_tensor && model.may_alias) {
+    out_.emit_fresh(values_.result_place(*call.expression), call.site);
+    out_.emit_fresh(places_.data(values_.result_place(*call.expression)), call.site);
   }
 }
 
 void Tensors::tensor_copy(const Call& call) {
   const Model& model = *call.model;
+  const bool converts = call.known->callee.name == "to" && !call.arguments.empty() && converts_only(call.arguments[0]);
+  if (converts) return tensor_work(call);
   ir::Op op = start(OpKind::Enqueue, call);
   op.stream = arguments_.stream_of(call);
   arguments_.add_roles(call, op, 0);

@@ -43,6 +43,7 @@ constexpr std::string_view kEvents[] = {
     "struct CUevent_st *",
     "ihipEvent_t *",
     "struct ihipEvent_t *",
+    "c10::cuda::CUDAEvent",
     "at::cuda::CUDAEvent",
     "c10::Event",
     "cuda::event",

@@ -20,10 +20,12 @@
 #include <set>
 #include <tuple>
 
+#include "analyzer/analysis/duties.h"
 #include "analyzer/analysis/engine.h"
 #include "analyzer/analysis/event_protocols.h"
 #include "analyzer/analysis/omitted_stream.h"
 #include "analyzer/analysis/structure.h"
+#include "analyzer/ir/copies.h"
 #include "analyzer/ir/inline.h"
 #include "analyzer/ir/paths.h"
 #include "analyzer/ir/text.h"
@@ -177,6 +179,7 @@ Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& se
       roots.push_back({usr, inliner.weight(usr), {}, {}});
     }
   }
+  std::vector<Hazard> duties;
   std::vector<Root*> smallest_first;
   for (Root& root : roots) {
     smallest_first.push_back(&root);
@@ -185,12 +188,15 @@ Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& se
   for (Root* root : smallest_first) {
     const std::string& usr = root->usr;
     const ir::Function& function = lowered.program.functions.at(usr);
-    ir::Function closed;
-    Verdict verdict{.hazards = {}, .gave_up = kNoStepsLeft};
+    bool with_streams = false;
+    Verdict verdict{.duties = {}, .hazards = {}, .gave_up = kNoStepsLeft};
     if (limits.most_steps > 0) {
-      closed = inliner.close(usr);
+      ir::Function closed = inliner.close(usr);
       ir::tell_paths_apart(closed);
-      verdict = analyze(closed, lowered.program, limits, &roles);
+      ir::complete_copies(closed);
+      with_streams = has_stream_operations(closed);
+      const std::optional<Duty> duty = owe(closed, lowered.program);
+      verdict = analyze(closed, lowered.program, limits, &roles, duty ? &*duty : nullptr);
       limits.most_steps -= std::min(limits.most_steps, verdict.steps);
     }
     root->gave_up = verdict.gave_up;
@@ -198,7 +204,8 @@ Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& se
       continue;
     }
     ++result.functions_analyzed;
-    result.with_streams += has_stream_operations(closed) ? 1 : 0;
+    result.with_streams += with_streams ? 1 : 0;
+    std::ranges::move(verdict.duties, std::back_inserter(duties));
     for (const std::vector<Hazard>& hazards :
          {verdict.hazards, omitted_streams(function, lowered.program), structural_hazards(function)}) {
       std::ranges::transform(hazards, std::back_inserter(root->findings), word);
@@ -219,9 +226,13 @@ Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& se
   for (const Finding& finding : findings) {
     told.emplace(finding.check, position(finding.site));
   }
-  for (const Hazard& hazard : event_protocols(lowered.program, lowered.roots)) {
-    if (Finding finding = word(hazard); !told.contains({finding.check, position(finding.site)})) {
-      findings.push_back(std::move(finding));
+  // Nor is what its caller shows: the caller's work is there to be named.
+  std::ranges::stable_sort(duties, {}, [](const Hazard& hazard) { return hazard.later.where.calls.size(); });
+  for (const std::vector<Hazard>& hazards : {event_protocols(lowered.program, lowered.roots), duties}) {
+    for (const Hazard& hazard : hazards) {
+      if (Finding finding = word(hazard); told.emplace(finding.check, position(finding.site)).second) {
+        findings.push_back(std::move(finding));
+      }
     }
   }
   findings = without_duplicates(std::move(findings));

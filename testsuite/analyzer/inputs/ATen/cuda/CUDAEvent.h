@@ -3,7 +3,7 @@
 
 #include "CUDAContext.h"
 
-namespace at::cuda {
+namespace c10::cuda {
 struct CUDAEvent {
   CUDAEvent() noexcept;
   CUDAEvent(unsigned int flags) noexcept;
@@ -23,4 +23,8 @@ struct CUDAEvent {
   float elapsed_time(const CUDAEvent& other) const;
   void synchronize() const;
 };
+}  // namespace c10::cuda
+
+namespace at::cuda {
+using c10::cuda::CUDAEvent;
 }  // namespace at::cuda

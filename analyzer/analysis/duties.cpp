@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// See duties.h.
+#include "analyzer/analysis/duties.h"
+
+#include <algorithm>
+
+#include "analyzer/ir/walk.h"
+
+namespace streamsan::analyzer {
+namespace {
+
+using ir::OpKind;
+using LKind = Location::Kind;
+using VKind = Value::Kind;
+
+/// The stream that the caller works on; kNoPlace: none, or which of several is not known.
+ir::PlaceId stream_of_caller(const ir::Function& function) {
+  ir::PlaceId only = ir::kNoPlace;
+  for (const ir::PlaceId place : function.parameters) {
+    if (function[place].type != ir::TypeKind::Stream) continue;
+    if (only != ir::kNoPlace) return ir::kNoPlace;
+    only = place;
+  }
+  return only;
+}
+
+bool is_tensor_field(const std::string& field) {
+  return field == "at::Tensor::$data" || field == "at::TensorBase::$data" || field == "torch::Tensor::$data";
+}
+
+bool reads(ir::Mode mode) { return mode == ir::Mode::Read || mode == ir::Mode::ReadWrite; }
+bool writes(ir::Mode mode) {
+  return mode == ir::Mode::Write || mode == ir::Mode::ReadWrite || mode == ir::Mode::Atomic;
+}
+
+void add_bodies(const ir::Program& program, const std::string& usr, std::set<std::string>& bodies) {
+  const auto found = program.functions.find(usr);
+  if (found == program.functions.end() || !bodies.insert(usr).second) return;
+  for (const ir::Block& block : found->second.blocks)
+    for (const ir::Op& op : block.ops)
+      if (op.kind == OpKind::Call) add_bodies(program, op.callee, bodies);
+}
+
+}  // namespace
+
+std::optional<Duty> owe(ir::Function& closed, const ir::Program& program) {
+  if (closed.blocks.empty() || !closed.incomplete.empty()) return std::nullopt;
+  Duty duty;
+  ir::PlaceId stream = stream_of_caller(closed);
+  const bool given_streams = std::ranges::any_of(
+      closed.parameters, [&](ir::PlaceId place) { return closed[place].type == ir::TypeKind::Stream; });
+  if (!given_streams)
+    for (std::size_t id = 0; id < closed.places.size(); ++id)
+      if (closed.places[id].name == "$current_stream") {
+        stream = ir::PlaceId{static_cast<std::uint32_t>(id)};
+        duty.tensors = true;
+      }
+  if (stream == ir::kNoPlace) return std::nullopt;
+  bool edges = false;
+  for (const ir::Block& block : closed.blocks)
+    for (const ir::Op& op : block.ops) edges = edges || op.kind == OpKind::Wait;
+  if (!edges) return std::nullopt;
+  add_bodies(program, closed.usr, duty.bodies);
+  duty.event = closed.add(ir::Place{.kind = ir::Place::Kind::Temporary, .type = ir::TypeKind::Event, .name = "$entry"});
+  ir::Op create{.kind = OpKind::CreateEvent, .site = closed.site, .target = duty.event};
+  ir::Op record{.kind = OpKind::Record, .site = closed.site};
+  record.event = {.kind = ir::Operand::Kind::Value, .place = duty.event};
+  record.stream = {.kind = ir::Operand::Kind::Value, .place = stream};
+  auto& ops = closed.blocks.front().ops;
+  ops.insert(ops.begin(), std::move(record));
+  ops.insert(ops.begin(), std::move(create));
+  return duty;
+}
+
+void Duties::at(const Store& store, const Order& order, OpIndex index) {
+  const ir::Op& op = values_.op(index);
+  switch (op.kind) {
+    case OpKind::Record:
+      if (op.event.place != duty_.event) return;
+      record_ = index;
+      caller_ = store.stream(values_, op.stream);
+      event_ = store.evaluate(values_, op.event);
+      return;
+    case OpKind::Wait: {
+      const ValueId event = store.evaluate(values_, op.event);
+      const EventState* state = values_.precise(event) ? order.event(event) : nullptr;
+      if (state != nullptr && state->record != kNoOp)
+        edges_.push_back({store.stream(values_, op.stream), state->stream, index});
+      return;
+    }
+    case OpKind::Enqueue:
+      return enqueue(store, order, index);
+    case OpKind::Return:
+      return leave(order);
+    default:
+      return;
+  }
+}
+
+const Pending* Duties::entry(const Order& order) const {
+  for (const Pending& p : order.pending())
+    if (p.access == kEventRecord && p.op == record_ && p.memory == event_) return &p;
+  return nullptr;
+}
+
+Slot Duties::slot(ValueId stream) const {
+  LocationId at = values_[stream].location;
+  if (at == kNowhere) return {};
+  while (values_[at].kind == LKind::Index) at = values_[at].base;
+  return values_[at].kind == LKind::Field ? slot_of_field(values_.field_name(at)) : Slot();
+}
+
+bool Duties::is_private(ValueId stream) const {
+  if (stream == kUnknown || !values_.precise(stream) || !values_.certainly_different(stream, caller_)) return false;
+  const Value& value = values_[stream];
+  if (value.kind == VKind::Object) {
+    const LocationId home = values_.home(value.site);
+    return home != kNowhere && values_.local(home);
+  }
+  if (value.kind != VKind::Content) return false;
+  // Who is given it may order it, too. But what a tensor is ready on is known wherever it is used.
+  if (duty_.tensors) return !slot(stream).empty();
+  const ir::HandleField* field = values_.handle(stream);
+  return field != nullptr && (field->owned || field->pooled) && !field->passed_on;
+}
+
+bool Duties::is_given(const ir::Op& op, const ir::Access& access, ValueId memory) const {
+  if (access.pinned || access.pageable || access.on_host.value_or(false)) return false;
+  // Which side of such a copy is on the device is not known.
+  if (copies_or_fills(op) && !access.on_host) return false;
+  for (const char* name : {"::copy_", "::to", "::cuda", "::cpu", "::pin_memory"})
+    if (op.name.ends_with(name)) return false;
+  const Value* held_by = &values_[memory];
+  if (duty_.tensors && (held_by->location == kNowhere || values_[held_by->location].kind != LKind::Field ||
+                        !is_tensor_field(values_.field_name(held_by->location))))
+    return false;
+  while (true) {
+    if (held_by->kind != VKind::Content || held_by->since != kUnknown || values_.local(held_by->location)) return false;
+    const Location* at = &values_[held_by->location];
+    while (at->kind == LKind::Field || at->kind == LKind::Index) at = &values_[at->base];
+    if (at->kind == LKind::Root) {
+      const ir::Place& root = values_.function()[at->root];
+      return root.kind == ir::Place::Kind::Parameter && !root.inlined;
+    }
+    if (at->kind != LKind::Target) return false;
+    held_by = &values_[at->pointer];
+  }
+}
+
+bool Duties::waits_for_unknown(const Order& order, ValueId stream) const {
+  return std::ranges::any_of(order.edges(), [&](const auto& known) {
+    const auto& [op, edge] = known;
+    return values_.op(op).kind == OpKind::Wait && values_.may_equal(edge.stream, stream) && edge.record == kNoOp &&
+           !edge.never;
+  });
+}
+
+void Duties::enqueue(const Store& store, const Order& order, OpIndex index) {
+  const ir::Op& op = values_.op(index);
+  if (caller_ == kUnknown || order.capturing() != Tri::No || order.holds_back(op)) return;
+  const ValueId stream = store.stream(values_, op.stream);
+  const Pending* given = entry(order);
+  if (given == nullptr || !is_private(stream)) return;
+  const bool forked = Order::perhaps_before(values_, sets_, given->may, stream) || waits_for_unknown(order, stream);
+  for (std::uint16_t i = 0; i < op.accesses.size(); ++i) {
+    const ir::Access& access = op.accesses[i];
+    const ValueId memory = span_of(values_, store.evaluate(values_, access.memory)).memory;
+    if (!is_given(op, access, memory)) continue;
+    const Touched touched{index, i, memory, stream};
+    if (reads(access.mode) && !forked) not_forked_.push_back(touched);
+    if (writes(access.mode)) written_.try_emplace(index, touched);
+  }
+}
+
+bool Duties::is_left_to_others(const Order& order, const Pending& work) const {
+  return std::ranges::any_of(sets_[work.may], [&](std::uint32_t token) {
+    if (!is_event(token)) return false;
+    const auto [by, always] = order.destroyed(value_of(token));
+    // Such an object may have been moved to somebody.
+    return by == kNoOp || !always || values_.op(by).name.find("CUDAEvent") != std::string::npos;
+  });
+}
+
+void Duties::leave(const Order& order) {
+  const Pending* given = entry(order);
+  if (given == nullptr || order.capturing() != Tri::No) return;
+  for (const Pending& work : order.pending()) {
+    if (work.access != kWork || !is_private(work.stream)) continue;
+    if (!Order::surely_before(values_, sets_, given->must, work.stream) || sets_.has(given->must, kHost)) continue;
+    const Value& stream = values_[work.stream];
+    // Kept by somebody, it can be waited for.
+    const bool kept = stream.kind == VKind::Object && order.destroyed(work.stream).first == kNoOp &&
+                      values_.op(stream.site).name.find("getStreamFromPool") == std::string::npos;
+    const bool settled =
+        kept || Order::perhaps_before(values_, sets_, work.may, caller_) || is_left_to_others(order, work);
+    (settled ? settled_ : owed_).insert(work.op);
+  }
+}
+
+const Duties::Edge* Duties::edge(ValueId waiter, ValueId worker) const {
+  const auto found = std::ranges::find_if(edges_, [&](const Edge& edge) {
+    return values_.must_equal(edge.waiter, waiter) && values_.must_equal(edge.worker, worker);
+  });
+  return found == edges_.end() ? nullptr : &*found;
+}
+
+Hazard Duties::tell(const Touched& work, const Edge& other, const char* what) const {
+  const ir::Op& op = values_.op(work.op);
+  Hazard hazard;
+  hazard.check = Check::CrossStreamRace;
+  hazard.level = Level::Likely;
+  hazard.function = values_.function().name;
+  hazard.usr = values_.function().usr;
+  hazard.detail = what;
+  hazard.later = witness_.deed(work.op, work.stream);
+  hazard.later.mode = op.accesses[work.access].mode;
+  // Which of two "current streams": the one that it is.
+  if (const std::string own = witness_.stream(work.stream, {}, kNoOp).name; !own.empty())
+    hazard.later.stream.name = own;
+  Deed caller;
+  caller.where = witness_.where(values_.function().site);
+  caller.stream = witness_.stream(caller_, values_.op(record_).stream, record_);
+  if (duty_.tensors) caller.stream.name = "the current stream";
+  hazard.earlier = std::move(caller);
+  hazard.buffer = witness_.memory(work.memory, op.accesses[work.access].memory, work.op);
+  hazard.edge = witness_.where(other.op);
+  if (auto evidence = beliefs_.why(work.stream, caller_)) hazard.evidence.push_back(std::move(*evidence));
+  return hazard;
+}
+
+std::vector<Hazard> Duties::take() {
+  std::vector<Hazard> result;
+  std::set<ValueId> told;
+  // Blocks are not visited in the order of the source: a loop's body comes after what follows the loop.
+  std::ranges::stable_sort(not_forked_, {}, [this](const Touched& work) {
+    const Where where = witness_.where(work.op);
+    const ir::Site& site = where.calls.empty() ? where.site : where.calls.back();
+    return std::pair(site.line, site.column);
+  });
+  for (const Touched& work : not_forked_) {
+    const Edge* join = edge(caller_, work.stream);
+    if (join == nullptr || roles_.waits_elsewhere(slot(work.stream), duty_.bodies)) continue;
+    if (told.insert(work.stream).second) result.push_back(tell(work, *join, "not forked"));
+  }
+  told.clear();
+  for (const OpIndex op : owed_) {
+    const auto written = written_.find(op);
+    if (settled_.contains(op) || written == written_.end()) continue;
+    const Touched& work = written->second;
+    const Edge* fork = edge(work.stream, caller_);
+    if (fork == nullptr || roles_.is_joined_elsewhere(slot(work.stream), duty_.bodies)) continue;
+    if (told.insert(work.stream).second) result.push_back(tell(work, *fork, "not joined"));
+  }
+  return result;
+}
+
+}  // namespace streamsan::analyzer
