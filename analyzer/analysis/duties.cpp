@@ -162,7 +162,7 @@ void Duties::enqueue(const Store& store, const Order& order, OpIndex index) {
   const ValueId stream = store.stream(values_, op.stream);
   const Pending* given = entry(order);
   if (given == nullptr || !is_private(stream)) return;
-  const bool forked = Order::perhaps_before(values_, sets_, given->may, stream) || waits_for_unknown(order, stream);
+  const bool forked = order.perhaps_before(values_, sets_, given->may, stream) || waits_for_unknown(order, stream);
   for (std::uint16_t i = 0; i < op.accesses.size(); ++i) {
     const ir::Access& access = op.accesses[i];
     const ValueId memory = span_of(values_, store.evaluate(values_, access.memory)).memory;
@@ -187,13 +187,13 @@ void Duties::leave(const Order& order) {
   if (given == nullptr || order.capturing() != Tri::No) return;
   for (const Pending& work : order.pending()) {
     if (work.access != kWork || !is_private(work.stream)) continue;
-    if (!Order::surely_before(values_, sets_, given->must, work.stream) || sets_.has(given->must, kHost)) continue;
+    if (!order.surely_before(values_, sets_, given->must, work.stream) || sets_.has(given->must, kHost)) continue;
     const Value& stream = values_[work.stream];
     // Kept by somebody, it can be waited for.
     const bool kept = stream.kind == VKind::Object && order.destroyed(work.stream).first == kNoOp &&
                       values_.op(stream.site).name.find("getStreamFromPool") == std::string::npos;
     const bool settled =
-        kept || Order::perhaps_before(values_, sets_, work.may, caller_) || is_left_to_others(order, work);
+        kept || order.perhaps_before(values_, sets_, work.may, caller_) || is_left_to_others(order, work);
     (settled ? settled_ : owed_).insert(work.op);
   }
 }
