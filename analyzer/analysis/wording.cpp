@@ -38,6 +38,8 @@ Finding word(const Hazard& hazard) {
     case Check::HandleUseAfterDestroy:
     case Check::CaptureUnsafeCall:
     case Check::EventTimingMisuse:
+    case Check::DependentLaunchRace:
+    case Check::UnorderedGridWait:
       wording::word_handle(draft);
       break;
     case Check::OmittedStream:

@@ -221,6 +221,10 @@ class Body {
   void apply_allocation(const Call& call);
   void apply_free(const Call& call);
   void apply_launch(const Call& call);
+  /// A call of a function that launches the kernel it is given. False: it is none.
+  bool call_launch_helper(const Call& call);
+  void set_programmatic(ir::Op& op, ir::Certainty programmatic, const clang::FunctionDecl* kernel);
+  void note_early(const ir::Op& op, ir::Access& access, const PointerEffect& effect);
   void apply_enqueue(const Call& call, ir::Work work);
   void apply_event(const Call& call);
   void make_handle(const Call& call, ir::OpKind kind);

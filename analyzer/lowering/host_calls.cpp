@@ -108,6 +108,7 @@ void Body::call(const clang::Expr& expression) {
       return call_body(call, unit_.usr(*only));
     }
   }
+  if (call_launch_helper(call)) return;
   const bool known_body = unit_.census.lowered(*call.callee) != nullptr;
   if (!known_body && !call.callee->hasBody() && reports_only(call)) return call_harmless(call);
   const bool foreign = !call.callee->hasBody() && !call.known->callee.in_system_header && !call.known->harmless;

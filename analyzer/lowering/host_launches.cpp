@@ -10,6 +10,7 @@
 // cudaLaunchKernel() and its kin are given pointers to the arguments. An array of them that is a local variable with an
 // initialiser, the only way in which it is written by hand, is looked through; another is unknown.
 #include "analyzer/lowering/host_body.h"
+#include "analyzer/lowering/programmatic.h"
 
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/Attr.h"
@@ -65,6 +66,7 @@ void Body::kernel_accesses(ir::Op& op, const clang::FunctionDecl* kernel,
       const Operand memory = this->memory(given);
       if (memory.kind == Operand::Kind::Null) continue;
       op.accesses.push_back(access(memory, effect == nullptr ? ir::Mode::Unknown : mode_of(*effect)));
+      if (effect != nullptr) note_early(op, op.accesses.back(), *effect);
     } else if (of == TypeKind::Object) {
       if (effect != nullptr && effect->members) pass_struct(op, *effect, *given);
     } else if (!type->isFloatingType()) {
@@ -113,6 +115,7 @@ void Body::pass_struct(ir::Op& op, const ParameterEffect& effect, const clang::E
     const bool pointer = kind(at) == TypeKind::Pointer;
     op.accesses.push_back(
         {.memory = pointer ? value(at) : unknown(), .mode = pointer ? mode_of(member_effect) : ir::Mode::Unknown});
+    if (pointer) note_early(op, op.accesses.back(), member_effect);
   }
 }
 
@@ -166,6 +169,8 @@ void Body::apply_launch(const Call& call) {
     op.name = kernel->getNameAsString();
     function_.sites[static_cast<std::size_t>(call.site)].text = "kernel '" + op.name + "'";
   }
+  if (const clang::Expr* config = argument(call, model.config_argument))
+    set_programmatic(op, programmatic(definition_, *call.expression, *config), kernel);
   llvm::SmallVector<const clang::Expr*, 8> arguments;
   bool known = false;
   if (model.first_kernel_argument >= 0) {
@@ -189,6 +194,38 @@ void Body::apply_launch(const Call& call) {
     op.accesses.push_back({.memory = unknown(), .mode = ir::Mode::Unknown});
   }
   emit(std::move(op));
+}
+
+void Body::set_programmatic(ir::Op& op, ir::Certainty programmatic, const clang::FunctionDecl* kernel) {
+  op.programmatic = programmatic;
+  if (programmatic == ir::Certainty::No) return;
+  const GridBehaviour behaviour = kernel == nullptr ? GridBehaviour() : unit_.kernels.behaviour(*kernel);
+  op.waits = behaviour.waits;
+  op.triggers_first = behaviour.triggers_first;
+}
+
+void Body::note_early(const ir::Op& op, ir::Access& access, const PointerEffect& effect) {
+  if (op.programmatic == ir::Certainty::No || effect.before_wait == ir::Certainty::No) return;
+  access.before_wait = effect.before_wait;
+  access.early = effect.early;
+  ir::Site at = unit_.sites.at(clang::SourceLocation::getFromRawEncoding(effect.early_at));
+  at.function = op.name;
+  if (effect.early_at != 0) access.early_site = function_.add(std::move(at));
+}
+
+bool Body::call_launch_helper(const Call& call) {
+  const auto* written = llvm::dyn_cast<clang::CallExpr>(call.expression);
+  const auto launch = written == nullptr ? std::nullopt : helper_launch(*written);
+  if (!launch) return false;
+  ir::Op op = start(OpKind::Enqueue, call);
+  op.work = ir::Work::Kernel;
+  op.name = kernel_name(launch->kernel);
+  function_.sites[static_cast<std::size_t>(call.site)].text = "kernel '" + op.name + "'";
+  op.stream = stream(launch->stream);
+  set_programmatic(op, launch->programmatic, launch->kernel);
+  kernel_accesses(op, launch->kernel, launch->arguments);
+  emit(std::move(op));
+  return true;
 }
 
 }  // namespace streamsan::analyzer::host
