@@ -80,6 +80,7 @@ void Inspector::race(const ir::Access& access, const Pending& mine, const Pendin
   if (values_.must_equal(earlier.stream, mine.stream) ||
       Order::surely_before(values_, sets_, earlier.must, mine.stream)) {
     if (earlier.access == kRelease) use_after_free(access, mine, earlier);
+    if (overtakes(access, mine, earlier)) return;
     return note_calm(earlier);
   }
   Sure meet = overlap(values_, earlier, mine);

@@ -38,9 +38,11 @@ Finding word(const Hazard& hazard) {
     case Check::HandleUseAfterDestroy:
     case Check::CaptureUnsafeCall:
     case Check::EventTimingMisuse:
+      wording::word_handle(draft);
+      break;
     case Check::DependentLaunchRace:
     case Check::UnorderedGridWait:
-      wording::word_handle(draft);
+      wording::word_dependent(draft);
       break;
     case Check::OmittedStream:
     case Check::ImplicitDefaultStream:

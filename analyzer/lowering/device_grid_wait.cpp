@@ -62,15 +62,18 @@ class Reader {
 /// The parts of a function that only one architecture has: what is called there is not seen.
 class Regions {
  public:
-  /// A directive's name, with the line behind it.
-  void directive(llvm::StringRef name, llvm::StringRef line) {
-    if (name.starts_with("if")) {
+  /// `text` begins with the hash of a directive.
+  void directive(llvm::StringRef text) {
+    const llvm::StringRef line = text.drop_front().take_until([](char c) { return c == '\n'; }).ltrim();
+    if (line.starts_with("if")) {
       open_.push_back(line.contains("__CUDA_ARCH"));
-    } else if (name == "endif" && !open_.empty()) {
+    } else if (line.starts_with("endif") && !open_.empty()) {
       open_.pop_back();
     }
   }
   [[nodiscard]] bool unseen() const { return std::ranges::find(open_, true) != open_.end(); }
+  /// And under no other condition: that one may leave it out everywhere.
+  [[nodiscard]] bool unseen_only() const { return unseen() && std::ranges::find(open_, false) == open_.end(); }
 
  private:
   std::vector<bool> open_;
@@ -116,9 +119,7 @@ std::vector<Mark> marks_in(const clang::FunctionDecl& definition) {
   unsigned name_at = 0;
   for (Token token; reader.next(token);) {
     if (token.is(clang::tok::hash) && token.isAtStartOfLine()) {
-      const llvm::StringRef line = text.drop_front(reader.at() - begin).take_until([](char c) { return c == '\n'; });
-      const llvm::StringRef directive = line.drop_front().ltrim();
-      regions.directive(directive.take_while([](char c) { return llvm::isAlpha(c); }), directive);
+      regions.directive(text.drop_front(reader.at() - begin));
     } else if (clang::tok::isStringLiteral(token.getKind())) {
       const GridCall call = grid_assembly(reader.spelling(token));
       if (call != GridCall::None) marks.push_back({reader.at(), call});
@@ -136,39 +137,62 @@ std::vector<Mark> marks_in(const clang::FunctionDecl& definition) {
   return marks;
 }
 
-std::vector<clang::SourceLocation> unfenced_waits(const clang::SourceManager& sources,
-                                                  const clang::LangOptions& options) {
-  std::vector<clang::SourceLocation> found;
-  for (auto entry = sources.fileinfo_begin(); entry != sources.fileinfo_end(); ++entry) {
-    const clang::FileID file = sources.translateFile(entry->first);
-    if (file.isInvalid() || sources.isInSystemHeader(sources.getLocForStartOfFile(file))) continue;
-    const llvm::StringRef text = sources.getBufferData(file);
-    if (!text.contains(kWait)) continue;
-    Reader reader(sources, options, file, 0, static_cast<unsigned>(text.size()));
-    clang::SourceLocation statement, wait;
+namespace {
+
+void visible_unfenced(const clang::Stmt* statement, std::vector<clang::SourceLocation>& found) {
+  if (statement == nullptr) return;
+  if (const auto* assembly = llvm::dyn_cast<clang::GCCAsmStmt>(statement);
+      assembly != nullptr && llvm::StringRef(assembly->getAsmString()).contains(kWait)) {
     bool fenced = false;
-    unsigned deep = 0;
-    for (Token token; reader.next(token);) {
-      const llvm::StringRef spelled = reader.spelling(token);
-      if (deep == 0) {
-        if (token.is(clang::tok::raw_identifier) &&
-            (spelled == "asm" || spelled == "__asm__" || spelled == "__asm")) {
-          statement = token.getLocation();
-          wait = {};
-          fenced = false;
-        } else if (token.is(clang::tok::l_paren) && statement.isValid()) {
-          deep = 1;
-        } else if (spelled != "volatile" && spelled != "__volatile__" && spelled != "__volatile") {
-          statement = {};
-        }
-        continue;
-      }
-      if (token.is(clang::tok::l_paren)) ++deep;
-      if (token.is(clang::tok::r_paren) && --deep == 0) {
-        if (wait.isValid() && !fenced) found.push_back(wait);
+    for (unsigned i = 0; i < assembly->getNumClobbers(); ++i) fenced |= assembly->getClobber(i) == "memory";
+    if (!fenced) found.push_back(assembly->getAsmLoc());
+  }
+  for (const clang::Stmt* child : statement->children()) visible_unfenced(child, found);
+}
+
+}  // namespace
+
+std::vector<clang::SourceLocation> unfenced_waits(const clang::FunctionDecl& definition) {
+  std::vector<clang::SourceLocation> found;
+  const clang::Stmt* body = definition.getBody();
+  if (body == nullptr) return found;
+  const clang::SourceManager& sources = definition.getASTContext().getSourceManager();
+  const auto [file, begin] = sources.getDecomposedExpansionLoc(body->getBeginLoc());
+  const auto [end_file, end] = sources.getDecomposedExpansionLoc(body->getEndLoc());
+  if (file != end_file || end <= begin) return found;
+  const llvm::StringRef text = sources.getBufferData(file).slice(begin, end);
+  if (!text.contains("grid") && !text.contains("GRID") && !text.contains("asm")) return found;
+  visible_unfenced(body, found);
+  if (!text.contains(kWait) || !text.contains("__CUDA_ARCH")) return found;
+
+  // In the parts for one architecture.
+  Reader reader(sources, definition.getASTContext().getLangOpts(), file, begin, end);
+  Regions regions;
+  clang::SourceLocation statement, wait;
+  bool fenced = false;
+  unsigned deep = 0;
+  for (Token token; reader.next(token);) {
+    const llvm::StringRef spelled = reader.spelling(token);
+    if (token.is(clang::tok::hash) && token.isAtStartOfLine()) {
+      regions.directive(text.drop_front(reader.at() - begin));
+    } else if (deep == 0) {
+      if (token.is(clang::tok::raw_identifier) && (spelled == "asm" || spelled == "__asm__" || spelled == "__asm")) {
+        statement = token.getLocation();
+        wait = {};
+        fenced = false;
+      } else if (token.is(clang::tok::l_paren) && statement.isValid()) {
+        deep = 1;
+      } else if (spelled != "volatile" && spelled != "__volatile__" && spelled != "__volatile") {
         statement = {};
       }
-      if (!clang::tok::isStringLiteral(token.getKind())) continue;
+    } else if (token.is(clang::tok::l_paren)) {
+      ++deep;
+    } else if (token.is(clang::tok::r_paren)) {
+      if (--deep != 0) continue;
+      if (wait.isValid() && !fenced && regions.unseen_only() && std::ranges::find(found, wait) == found.end())
+        found.push_back(wait);
+      statement = {};
+    } else if (clang::tok::isStringLiteral(token.getKind())) {
       if (spelled.contains(kWait)) wait = statement;
       fenced = fenced || spelled == "\"memory\"";
     }

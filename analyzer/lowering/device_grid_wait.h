@@ -4,7 +4,8 @@
 //
 // Both are mostly written so that only a device compilation sees them: under `#if __CUDA_ARCH__ >= 900`, in a macro
 // that is empty on the host. The syntax tree is the host's. So the text of a function is read as well: what stands there
-// and not in the tree is a Mark at its offset. Marks err towards a wait: what looks like one is one.
+// and not in the tree is a Mark at its offset. Marks err towards a wait: what looks like one is one, under whatever
+// condition of the preprocessor it stands.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +15,7 @@
 #include "llvm/ADT/StringRef.h"
 
 namespace clang {
-class ASTContext;
 class FunctionDecl;
-class SourceManager;
-class LangOptions;
 }  // namespace clang
 
 namespace streamsan::analyzer::device {
@@ -55,8 +53,7 @@ struct Mark {
 /// In the text of the function, in order; its file must be that of its body.
 std::vector<Mark> marks_in(const clang::FunctionDecl& definition);
 
-/// Assembly statements that wait and do not say that they touch memory: the compiler may move accesses over them.
-std::vector<clang::SourceLocation> unfenced_waits(const clang::SourceManager& sources,
-                                                  const clang::LangOptions& options);
+/// Assembly statements in it that wait and do not say that they touch memory: the compiler may move accesses over them.
+std::vector<clang::SourceLocation> unfenced_waits(const clang::FunctionDecl& definition);
 
 }  // namespace streamsan::analyzer::device
