@@ -8,7 +8,7 @@ namespace {
 
 constexpr const char* kWait = "cudaGridDependencySynchronize()";
 
-void word_race(Draft& draft) {
+void word_launch(Draft& draft) {
   const Hazard& hazard = draft.hazard();
   const Deed &later = draft.later(), &earlier = draft.earlier();
   const bool passed_on = hazard.detail != "not passed on";
@@ -49,7 +49,7 @@ void word_wait(Draft& draft) {
 }  // namespace
 
 void word_dependent(Draft& draft) {
-  draft.hazard().check == Check::DependentLaunchRace ? word_race(draft) : word_wait(draft);
+  draft.hazard().check == Check::DependentLaunchRace ? word_launch(draft) : word_wait(draft);
 }
 
 }  // namespace streamsan::analyzer::wording

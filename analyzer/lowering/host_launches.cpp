@@ -161,7 +161,9 @@ const clang::InitListExpr* Body::argument_array(const clang::Expr* array) const 
 
 void Body::apply_launch(const Call& call) {
   const Model& model = *call.model;
-  const clang::FunctionDecl* kernel = kernel_of(argument(call, model.effect.object));
+  const clang::Expr* pointer = argument(call, model.effect.object);
+  const clang::FunctionDecl* kernel = kernel_of(pointer);
+  if (kernel == nullptr && pointer != nullptr) kernel = kernel_in_variable(definition_, *pointer);
   ir::Op op = start(OpKind::Enqueue, call);
   op.work = ir::Work::Kernel;
   op.stream = stream_of(call, &op);

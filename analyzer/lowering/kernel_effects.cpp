@@ -47,8 +47,6 @@ ParameterEffect by_type(clang::QualType type) {
   effect.members = type->isRecordType();
   const bool reads = type->isPointerType() && type->getPointeeType().isConstQualified();
   (reads ? effect.reads : effect.unknown) = true;
-  effect.before_wait = ir::Certainty::Perhaps;
-  effect.early = reads ? ir::Mode::Read : ir::Mode::Unknown;
   return effect;
 }
 

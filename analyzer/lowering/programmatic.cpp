@@ -115,20 +115,21 @@ class Settings {
   Settings(const clang::ASTContext& context, const clang::Stmt* until) : context_(context), until_(until) {}
 
   void collect(const clang::Stmt* body) { walk(body); }
-  [[nodiscard]] const std::vector<const clang::Stmt*>& at_launch() const { return launch_conditions_; }
 
-  /// What `part` of the variable is at the launch.
+  /// What `part` of the variable is at the launch. `perhaps` is set if a condition decides about that.
   [[nodiscard]] const Setting* last(const clang::ValueDecl* variable, Part part, bool& perhaps) const {
     const Setting* result = nullptr;
+    bool under_condition = false;
     for (const Setting& setting : settings_) {
       if (setting.variable != variable || setting.part != part) continue;
       const bool surely = std::ranges::all_of(setting.conditions, [&](const clang::Stmt* condition) {
         return std::ranges::find(launch_conditions_, condition) != launch_conditions_.end();
       });
       if (part == Part::Id && setting.value == Certainty::No && result != nullptr) continue;  // another attribute's
-      perhaps = surely ? false : perhaps || result == nullptr || result->value != setting.value;
+      under_condition = !surely && (under_condition || result == nullptr || result->value != setting.value);
       result = &setting;
     }
+    perhaps = perhaps || under_condition;
     return result;
   }
 
@@ -320,6 +321,16 @@ void find_launches(const clang::Stmt* statement, std::vector<const clang::CallEx
   for (const clang::Stmt* child : statement->children()) find_launches(child, found);
 }
 
+bool is_assigned(const clang::Stmt* statement, const clang::VarDecl& variable) {
+  if (statement == nullptr) return false;
+  if (const auto* binary = dyn_cast<clang::BinaryOperator>(statement); binary != nullptr && binary->isAssignmentOp())
+    if (const auto* named = dyn_cast<clang::DeclRefExpr>(binary->getLHS()->IgnoreParenImpCasts());
+        named != nullptr && named->getDecl() == &variable)
+      return true;
+  return std::any_of(statement->child_begin(), statement->child_end(),
+                     [&](const clang::Stmt* child) { return is_assigned(child, variable); });
+}
+
 /// What is assigned to `config.stream`.
 const clang::Expr* stream_of(const clang::Stmt* statement, const clang::ValueDecl* config, bool& twice) {
   const clang::Expr* found = nullptr;
@@ -364,6 +375,17 @@ Certainty programmatic(const clang::FunctionDecl& function, const clang::Expr& l
   Certainty result = std::min(allowed->value, count->value);
   if (id->value == Certainty::No) result = Certainty::No;
   return perhaps ? std::min(result, Certainty::Perhaps) : result;
+}
+
+const clang::FunctionDecl* kernel_in_variable(const clang::FunctionDecl& function, const clang::Expr& pointer) {
+  const auto* reference = dyn_cast_or_null<clang::DeclRefExpr>(plain(&pointer));
+  const auto* variable = reference == nullptr ? nullptr : dyn_cast<clang::VarDecl>(reference->getDecl());
+  if (variable == nullptr || !variable->hasLocalStorage() || !variable->hasInit() || !function.hasBody() ||
+      is_assigned(function.getBody(), *variable))
+    return nullptr;
+  const auto* named = dyn_cast_or_null<clang::DeclRefExpr>(plain(variable->getInit()));
+  const auto* kernel = named == nullptr ? nullptr : dyn_cast<clang::FunctionDecl>(named->getDecl());
+  return kernel != nullptr && kernel->hasAttr<clang::CUDAGlobalAttr>() ? kernel : nullptr;
 }
 
 std::optional<HelperLaunch> helper_launch(const clang::CallExpr& call) {

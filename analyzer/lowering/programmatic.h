@@ -19,6 +19,9 @@ namespace streamsan::analyzer::host {
 /// Has `config`, an argument of `launch` in `function`, the attribute of programmatic stream serialisation?
 ir::Certainty programmatic(const clang::FunctionDecl& function, const clang::Expr& launch, const clang::Expr& config);
 
+/// The kernel that `pointer` is, if that is a local variable of `function` that holds one kernel for good; or nullptr.
+const clang::FunctionDecl* kernel_in_variable(const clang::FunctionDecl& function, const clang::Expr& pointer);
+
 /// A call of a function that is given a kernel and launches it.
 struct HelperLaunch {
   const clang::FunctionDecl* kernel = nullptr;
