@@ -46,7 +46,9 @@ bool Order::perhaps_before(const Values& values, const Sets& sets, SetId may, Va
 
 void OrderStep::full_edge(ValueId stream) {
   if (!values_.launches_programmatically() || order_.capturing_ != Tri::No) return;
-  const auto both = [this](SetId set, ValueId of) { return sets_.add(sets_.add(set, start_token(of)), waited_token(of)); };
+  const auto both = [this](SetId set, ValueId of) {
+    return sets_.add(sets_.add(set, start_token(of)), waited_token(of));
+  };
   for (Pending& p : order_.pending_) {
     if (over(p)) continue;
     if (stream == kUnknown) {
@@ -78,8 +80,7 @@ void OrderStep::overtake(ValueId stream) {
     }
     if (op_.waits == Certainty::No && op_.programmatic == Certainty::Yes) {
       if (!perhaps_started && values_.must_equal(p.stream, stream)) p.may = sets_.without(p.may, is_wait);
-    } else if (op_.programmatic == Certainty::Perhaps ||
-               (perhaps_waited && op_.triggers_first != Certainty::Yes)) {
+    } else if (op_.programmatic == Certainty::Perhaps || (perhaps_waited && op_.triggers_first != Certainty::Yes)) {
       p.may = sets_.add(sets_.add(p.may, start_token(stream)), waited_token(stream));
     }
   }

@@ -108,8 +108,8 @@ std::vector<Mark> marks_in(const clang::FunctionDecl& definition) {
   if (file != end_file || end <= begin) return {};
   const llvm::StringRef text = sources.getBufferData(file).slice(begin, end);
   const auto mentions = [&](llvm::StringRef word) { return text.contains_insensitive(word); };
-  constexpr std::array kWords = {"__CUDA_ARCH", "griddep", "grid_dep", "dependentgrid", "dependent_grid", "pdl",
-                                 "gdc",         "pregrid", "pre_grid", "programmatic"};
+  constexpr std::array kWords = {"__CUDA_ARCH", "griddep", "grid_dep", "dependentgrid", "dependent_grid",
+                                 "pdl",         "gdc",     "pregrid",  "pre_grid",      "programmatic"};
   if (std::none_of(kWords.begin(), kWords.end(), mentions)) return {};
 
   std::vector<Mark> marks;

@@ -164,7 +164,7 @@ GridBehaviour KernelEffects::behaviour(const clang::FunctionDecl& kernel) {
   const auto summary = summaries_->of(kernel);
   if (summary == nullptr || summary->unknown) return {};
   const device::Flow exits = summary->exits;
-  const ir::Certainty waits = !exits.after    ? ir::Certainty::No
+  const ir::Certainty waits = !exits.after   ? ir::Certainty::No
                               : exits.before ? ir::Certainty::Perhaps
                                              : ir::Certainty::Yes;
   return {.waits = waits, .triggers_first = summary->triggers_first};

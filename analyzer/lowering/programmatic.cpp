@@ -44,9 +44,9 @@ const clang::Expr* plain(const clang::Expr* expression) {
     if (const auto* unary = dyn_cast<clang::UnaryOperator>(inner);
         unary != nullptr && (unary->getOpcode() == clang::UO_AddrOf || unary->getOpcode() == clang::UO_Deref)) {
       inner = unary->getSubExpr();
-    } else if (const auto* call = dyn_cast<clang::CallExpr>(inner);
-               call != nullptr && call->getNumArgs() == 1 && call->getDirectCallee() != nullptr &&
-               call->getDirectCallee()->isInStdNamespace()) {
+    } else if (const auto* call = dyn_cast<clang::CallExpr>(inner); call != nullptr && call->getNumArgs() == 1 &&
+                                                                    call->getDirectCallee() != nullptr &&
+                                                                    call->getDirectCallee()->isInStdNamespace()) {
       inner = call->getArg(0);  // std::forward, std::move, std::addressof
     } else if (const auto* made = dyn_cast<clang::CXXConstructExpr>(inner);
                made != nullptr && made->getNumArgs() == 1) {
@@ -105,7 +105,7 @@ struct Setting {
   const clang::ValueDecl* variable = nullptr;
   Part part = Part::Id;
   Certainty value = Certainty::No;
-  const clang::ValueDecl* target = nullptr;     ///< Attributes: the variable pointed to
+  const clang::ValueDecl* target = nullptr;      ///< Attributes: the variable pointed to
   std::vector<const clang::Stmt*> conditions{};  ///< that it stands under
 };
 
@@ -228,8 +228,8 @@ class Settings {
 
   void parts(const clang::ValueDecl* variable, const clang::InitListExpr& list) {
     if (variable == nullptr) return;
-    const clang::InitListExpr& all = list.isSemanticForm() || list.getSemanticForm() == nullptr ? list
-                                                                                               : *list.getSemanticForm();
+    const clang::InitListExpr& all =
+        list.isSemanticForm() || list.getSemanticForm() == nullptr ? list : *list.getSemanticForm();
     const auto* record = all.getType()->getAsRecordDecl();
     if (record == nullptr) {
       for (const clang::Expr* item : all.inits())
@@ -295,7 +295,8 @@ class Settings {
 
 bool is_launch(const clang::FunctionDecl& callee) {
   const clang::IdentifierInfo* name = callee.getIdentifier();
-  return name != nullptr && (name->getName().starts_with("cudaLaunchKernelEx") || name->getName() == "cuLaunchKernelEx");
+  return name != nullptr &&
+         (name->getName().starts_with("cudaLaunchKernelEx") || name->getName() == "cuLaunchKernelEx");
 }
 
 /// The helper does nothing else in streams: its other calls of the API ask for errors.
@@ -305,7 +306,8 @@ bool only_launches(const clang::Stmt* statement) {
   if (const auto* call = dyn_cast<clang::CallExpr>(statement))
     if (const clang::FunctionDecl* callee = call->getDirectCallee(); callee != nullptr && callee->getIdentifier()) {
       const llvm::StringRef name = callee->getName();
-      const bool api = name.starts_with("cuda") || (name.starts_with("cu") && name.size() > 2 && llvm::isUpper(name[2]));
+      const bool api =
+          name.starts_with("cuda") || (name.starts_with("cu") && name.size() > 2 && llvm::isUpper(name[2]));
       const bool asks = name.contains("Error") || name.contains("Get") || name.contains("FuncSetAttribute") ||
                         name.contains("Occupancy");
       if (api && !asks && !is_launch(*callee)) return false;

@@ -25,8 +25,8 @@ const clang::FunctionDecl* kernel_in_variable(const clang::FunctionDecl& functio
 /// A call of a function that is given a kernel and launches it.
 struct HelperLaunch {
   const clang::FunctionDecl* kernel = nullptr;
-  const clang::Expr* stream = nullptr;                    ///< in the caller
-  llvm::SmallVector<const clang::Expr*, 8> arguments;     ///< in the caller
+  const clang::Expr* stream = nullptr;                 ///< in the caller
+  llvm::SmallVector<const clang::Expr*, 8> arguments;  ///< in the caller
   ir::Certainty programmatic = ir::Certainty::No;
 };
 /// Absent: it is none, or more than that happens in it.

@@ -86,8 +86,10 @@ const Case kCases[] = {
     {"BothBranches", "__global__ void k(int* a, int n) { if (n) { W } else { W } a[0] = 1; }", "waits"},
     {"OtherBranch", "__global__ void k(int* a, int n) { if (n) { W } else { a[0] = 1; } }", "a:w waits?"},
     {"EarlyReturn", "__global__ void k(int* a, int n) { if (n) return; W a[0] = 1; }", "waits?"},
-    {"Constant", "template <bool kWait> __global__ void k(int* a) { if constexpr (kWait) { W } a[0] = 1; }"
-                 " template __global__ void k<true>(int*);", "waits"},
+    {"Constant",
+     "template <bool kWait> __global__ void k(int* a) { if constexpr (kWait) { W } a[0] = 1; }"
+     " template __global__ void k<true>(int*);",
+     "waits"},
     {"OneThreadAndBarrier", "__global__ void k(int* a) { if (threadIdx.x == 0) { W } __syncthreads(); a[0] = 1; }",
      "waits"},
     {"InALoop", "__global__ void k(int* a, int n) { for (int i = 0; i < n; ++i) { W a[i] = 1; } }", "waits?"},
@@ -97,19 +99,25 @@ const Case kCases[] = {
     {"SwitchWithoutDefault", "__global__ void k(int* a, int n) { switch (n) { case 0: W break; } a[0] = 1; }",
      "a:w? waits?"},
     {"InAFunction", "__device__ void f() { W } __global__ void k(int* a) { f(); a[0] = 1; }", "waits"},
-    {"AccessInAFunction", "__device__ int f(int* p) { return *p; } __global__ void k(int* a) { int x = f(a); W a[0] = x; }",
-     "a:r waits"},
+    {"AccessInAFunction",
+     "__device__ int f(int* p) { return *p; } __global__ void k(int* a) { int x = f(a); W a[0] = x; }", "a:r waits"},
     {"AccessBehindTheWaitOfAFunction", "__device__ int f(int* p) { W return *p; } __global__ void k(int* a) { f(a); }",
      "waits"},
-    {"Constructor", "struct S { int x; __device__ S(const int* p) : x(*p) {} };"
-                    "__global__ void k(const int* b, int* a) { S s(b); W a[0] = s.x; }", "b:r waits"},
+    {"Constructor",
+     "struct S { int x; __device__ S(const int* p) : x(*p) {} };"
+     "__global__ void k(const int* b, int* a) { S s(b); W a[0] = s.x; }",
+     "b:r waits"},
     {"Lambda", "__global__ void k(const int* b, int* a) { auto f = [=] { return b[0]; }; int x = f(); W a[0] = x; }",
      "b:r waits"},
     {"UnknownCode", "__device__ void f(); __global__ void k(int* a) { f(); a[0] = 1; }", "a:w? waits?"},
-    {"ForOneArchitecture", "__global__ void k(int* a) {\n#if __CUDA_ARCH__ >= 900\n W\n"
-                           " asm volatile(\"griddepcontrol.wait;\" ::: \"memory\");\n#endif\n a[0] = 1; }", "waits"},
-    {"UnknownForOneArchitecture", "__device__ void f(int*); __global__ void k(int* a) {\n#if __CUDA_ARCH__ >= 900\n f(a);\n"
-                                  "#endif\n a[0] = 1; }", "a:w? waits?"},
+    {"ForOneArchitecture",
+     "__global__ void k(int* a) {\n#if __CUDA_ARCH__ >= 900\n W\n"
+     " asm volatile(\"griddepcontrol.wait;\" ::: \"memory\");\n#endif\n a[0] = 1; }",
+     "waits"},
+    {"UnknownForOneArchitecture",
+     "__device__ void f(int*); __global__ void k(int* a) {\n#if __CUDA_ARCH__ >= 900\n f(a);\n"
+     "#endif\n a[0] = 1; }",
+     "a:w? waits?"},
     {"Trigger", "__global__ void k(int* a) { T W a[0] = 1; }", "waits triggers"},
     {"TriggerBehind", "__global__ void k(int* a) { W T a[0] = 1; }", "waits"},
     {"SharedMemory", "__global__ void k(int* a) { __shared__ int x[32]; x[threadIdx.x] = 1; W a[0] = x[0]; }", "waits"},
