@@ -37,5 +37,8 @@ void run(float* data, float* unrelated, float* out, cudaStream_t stream) {
   config.attrs = attribute;
   config.numAttrs = 1;
   cudaLaunchKernelEx(&config, other, unrelated);
-  cudaLaunchKernelEx(&config, consume, static_cast<const float*>(data), out);  // FIRES: dependent-launch-race
+  cudaLaunchKernelEx(&config, consume, static_cast<const float*>(data), out);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: kernel 'consume' on stream 'config.stream' may read 'data' while kernel 'produce' in front of it still writes it: a kernel between them does not wait for it, so waiting for that one is not enough [streamsan-dependent-launch-race]
+// CHECK-NOTES: :[[@LINE-13]]:3: note: 'data' is written here, on stream 'stream'
+// CHECK-NOTES: :[[@LINE-3]]:3: note: call cudaGridDependencySynchronize() in the kernel between them, too, or launch one of the two without the attribute
 }

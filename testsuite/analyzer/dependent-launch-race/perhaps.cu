@@ -24,7 +24,11 @@ void branch(float* data, float* out, cudaStream_t stream) {
   config.stream = stream;
   config.attrs = attribute;
   config.numAttrs = 1;
-  cudaLaunchKernelEx(&config, on_some_paths, static_cast<const float*>(data), out, true);  // FIRES: dependent-launch-race
+  cudaLaunchKernelEx(&config, on_some_paths, static_cast<const float*>(data), out, true);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: kernel 'on_some_paths' on stream 'config.stream' may read 'data' while kernel 'produce' in front of it still writes it: its launch lets them overlap, and it does so before it waits for it, on some path [streamsan-dependent-launch-race]
+// CHECK-NOTES: :[[@LINE-12]]:3: note: 'data' is written here, on stream 'stream'
+// CHECK-NOTES: :[[@LINE-18]]:22: note: the kernel reads it here, before its wait
+// CHECK-NOTES: :[[@LINE-4]]:3: note: call cudaGridDependencySynchronize() in the kernel before that, or launch it without the attribute
 }
 
 void variable(float* data, float* out, bool overlap, cudaStream_t stream) {
@@ -38,5 +42,9 @@ void variable(float* data, float* out, bool overlap, cudaStream_t stream) {
   config.stream = stream;
   config.attrs = attribute;
   config.numAttrs = 1;
-  cudaLaunchKernelEx(&config, consume, static_cast<const float*>(data), out);  // FIRES: dependent-launch-race
+  cudaLaunchKernelEx(&config, consume, static_cast<const float*>(data), out);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: kernel 'consume' on stream 'config.stream' may read 'data' while kernel 'produce' in front of it still writes it: its launch lets them overlap, and it never waits for it, if the launch is a programmatic one [streamsan-dependent-launch-race]
+// CHECK-NOTES: :[[@LINE-12]]:3: note: 'data' is written here, on stream 'stream'
+// CHECK-NOTES: :[[@LINE-34]]:75: note: the kernel reads it here
+// CHECK-NOTES: :[[@LINE-4]]:3: note: call cudaGridDependencySynchronize() in the kernel before that, or launch it without the attribute
 }

@@ -32,5 +32,9 @@ void run(float* data, float* out, const float* from, cudaStream_t stream) {
   config.stream = stream;
   config.attrs = attribute;
   config.numAttrs = 1;
-  cudaLaunchKernelEx(&config, refill, data, from);  // FIRES: dependent-launch-race
+  cudaLaunchKernelEx(&config, refill, data, from);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: kernel 'refill' on stream 'config.stream' may write 'data' while kernel 'sum' in front of it still reads it: its launch lets them overlap, and it does so before it waits for it [streamsan-dependent-launch-race]
+// CHECK-NOTES: :[[@LINE-12]]:3: note: 'data' is read here, on stream 'stream'
+// CHECK-NOTES: :[[@LINE-19]]:21: note: the kernel writes it here, before its wait
+// CHECK-NOTES: :[[@LINE-4]]:3: note: call cudaGridDependencySynchronize() in the kernel before that, or launch it without the attribute
 }

@@ -24,8 +24,12 @@ __global__ void consume(Arguments arguments, float* out) {
   const int count = arguments.count;
   kept[threadIdx.x] = 0;
   WAIT_FIRST;
-  const float mine = arguments.in[threadIdx.x];  // FIRES: unordered-grid-wait
-  out[threadIdx.x] = 0;  // FIRES: unordered-grid-wait
+  const float mine = arguments.in[threadIdx.x];
+// CHECK-MESSAGES: :[[@LINE-1]]:22: warning: kernel 'consume' reads 'arguments.in' before it waits for the grid in front of it, if a kernel in front writes it [streamsan-unordered-grid-wait]
+// CHECK-NOTES: :[[@LINE-2]]:22: note: nothing orders it behind that grid: move it behind the wait, unless no kernel in front writes that memory
+  out[threadIdx.x] = 0;
+// CHECK-MESSAGES: :[[@LINE-1]]:20: warning: kernel 'consume' writes 'out' before it waits for the grid in front of it, if a kernel in front uses it [streamsan-unordered-grid-wait]
+// CHECK-NOTES: :[[@LINE-2]]:20: note: nothing orders it behind that grid: move it behind the wait, unless no kernel in front uses that memory
   cudaGridDependencySynchronize();
   out[threadIdx.x] += mine + kept[0] + count;
 }

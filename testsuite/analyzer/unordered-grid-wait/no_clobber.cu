@@ -9,7 +9,9 @@ __device__ inline void wait_for_grid() {
 #ifdef FIXED
   asm volatile("griddepcontrol.wait;" ::: "memory");
 #else
-  asm volatile("griddepcontrol.wait;");  // FIRES: unordered-grid-wait
+  asm volatile("griddepcontrol.wait;");
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: 'griddepcontrol.wait' does not tell the compiler that it touches memory: reads behind it may be moved in front of it [streamsan-unordered-grid-wait]
+// CHECK-NOTES: :[[@LINE-2]]:3: note: add a "memory" clobber: asm volatile("griddepcontrol.wait;" ::: "memory")
 #endif
 }
 

@@ -6,7 +6,9 @@
 
 __global__ void consume(const float* in, float* out) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  asm volatile("griddepcontrol.wait;" :::);  // FIRES: unordered-grid-wait
+  asm volatile("griddepcontrol.wait;" :::);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: 'griddepcontrol.wait' does not tell the compiler that it touches memory: reads behind it may be moved in front of it [streamsan-unordered-grid-wait]
+// CHECK-NOTES: :[[@LINE-2]]:3: note: add a "memory" clobber: asm volatile("griddepcontrol.wait;" ::: "memory")
 #endif
   out[threadIdx.x] = in[threadIdx.x];
 }
