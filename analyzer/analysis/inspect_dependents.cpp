@@ -29,7 +29,7 @@ bool Inspector::overtakes(const ir::Access& access, const Pending& mine, const P
     certain = !Order::perhaps_before(values_, sets_, earlier.may, mine.stream, Part::Waited);
   }
   const Sure fight = conflict(earlier.mode, mode), meet = overlap(values_, earlier, mine);
-  if (fight == Sure::No || meet == Sure::No) return false;
+  if (fight == Sure::No || meet == Sure::No || (!covered && fight != Sure::Yes)) return false;
   const bool perhaps_ordered = Order::perhaps_before(values_, sets_, earlier.may, mine.stream, Part::Start);
   const bool definite = certain && op_->programmatic == Certainty::Yes && !perhaps_ordered && fight == Sure::Yes &&
                         meet == Sure::Yes && !one_kernel_on_parts(mine, earlier);

@@ -123,7 +123,7 @@ const Case kCases[] = {
     {"SharedMemory", "__global__ void k(int* a) { __shared__ int x[32]; x[threadIdx.x] = 1; W a[0] = x[0]; }", "waits"},
 };
 INSTANTIATE_TEST_SUITE_P(Kernels, GridBehaviourTest, testing::ValuesIn(kCases),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const auto& one) { return std::string(one.param.name); });
 
 }  // namespace
 }  // namespace streamsan::analyzer
