@@ -125,8 +125,8 @@ struct Access {
   std::optional<bool> on_host;  ///< what the call itself says (cudaMemcpyKind, cuMemcpyDtoH)
   /// Of a programmatic launch: what of it the kernel does before it has waited for the grid in front.
   Certainty before_wait = Certainty::No;
-  Mode early = Mode::Unknown;    ///< unless before_wait is No
-  SiteId early_site = kNoSite;   ///< where, in the kernel; not part of the text form
+  Mode early = Mode::Unknown;   ///< unless before_wait is No
+  SiteId early_site = kNoSite;  ///< where, in the kernel; not part of the text form
 };
 
 /// What an Enqueue is. The words of messages follow from it.
