@@ -103,6 +103,11 @@ struct Evidence {
 ///   EventTimingMisuse        later: the call; event; NoTiming, NotRecorded or NotComplete
 ///   OmittedStream            later: the work; detail: the name of the stream that the function works on; evidence
 ///   ImplicitDefaultStream    later: the work; detail: the name of the stream in scope; edge: its creation
+///   DependentLaunchRace      later: the launch, with what it does early as mode; earlier: the kernel in front; buffer;
+///                            edge: where the kernel does it; detail: "never waits", "before the wait", or "not passed
+///                            on": the kernel between the two did not wait
+///   UnorderedGridWait        later: the access in the kernel, with mode; buffer: its parameter. detail "no clobber":
+///                            later: a wait in assembly that does not say that it touches memory
 ///   DeviceWideSync           later: the synchronisation; later.stream: the only stream with work that can be in
 ///   flight;
 ///                            detail: the call that would do, "cudaStreamSynchronize(s)"; or, where no later.stream,

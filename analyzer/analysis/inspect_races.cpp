@@ -89,6 +89,7 @@ void Inspector::race(const ir::Access& access, const Pending& mine, const Pendin
   if (Order::one_stream(values_, earlier.stream, mine.stream) ||
       order_->surely_before(values_, sets_, earlier.must, mine.stream)) {
     if (earlier.access == kRelease) use_after_free(access, mine, earlier);
+    if (overtakes(access, mine, earlier)) return;
     return note_calm(earlier);
   }
   Sure meet = overlap(values_, earlier, mine);

@@ -2,7 +2,8 @@
 //
 // Looks at each op with the state that holds before it, and raises hazards. It changes no state.
 //
-// By family: inspect_races.cpp (work against work), inspect_host.cpp (the host and the ends of memory against work),
+// By family: inspect_races.cpp (work against work), inspect_dependents.cpp (a programmatic launch against the kernel
+// in front of it), inspect_host.cpp (the host and the ends of memory against work),
 // inspect_handles.cpp (events, destroyed handles, captures), inspect_syncs.cpp (what is right but slow), and cause.cpp
 // (why there is no order).
 //
@@ -60,6 +61,11 @@ class Inspector {
   void use_after_free(const ir::Access& access, const Pending& mine, const Pending& free);
   /// Which default stream, where the two are of two devices.
   void tell_devices(Hazard& hazard, ValueId earlier, ValueId later) const;
+
+  // inspect_dependents.cpp
+  /// A programmatic launch against a kernel in front of it in its stream. False: they are in order.
+  bool overtakes(const ir::Access& access, const Pending& mine, const Pending& earlier);
+
   /// The rule by which a synchronous copy or fill may still run when it has returned; empty: none, or more than one.
   [[nodiscard]] std::string returns_early(const Pending& earlier) const;
   /// In one of the rounds that are over it has touched the begin of the buffer.

@@ -146,6 +146,7 @@ void age_all(Values& values, Sets& sets, std::vector<Pending>& pending, const Ag
   const auto aged_token = [&](std::uint32_t token) {
     if (token == kHost) return token;
     const ValueId now = values.aged(value_of(token), aging);
+    if (token >= kDependents) return token % 2 == 0 ? start_token(now) : waited_token(now);
     return is_event(token) ? event_token(now) : stream_token(now);
   };
   bool renamed = false;

@@ -46,9 +46,14 @@ namespace streamsan::analyzer {
 inline constexpr std::uint32_t kHost = UINT32_MAX;
 constexpr std::uint32_t stream_token(ValueId stream) { return static_cast<std::uint32_t>(stream) * 2; }
 constexpr std::uint32_t event_token(ValueId event) { return static_cast<std::uint32_t>(event) * 2 + 1; }
-constexpr bool is_event(std::uint32_t token) { return token != kHost && token % 2 == 1; }
-constexpr bool is_stream(std::uint32_t token) { return token % 2 == 0; }
-constexpr ValueId value_of(std::uint32_t token) { return ValueId{token / 2}; }
+/// Of a stream, too: its programmatic launches, as a whole; what they do after their wait for the grid in front. Only
+/// in functions that have such launches (order_dependents.cpp).
+inline constexpr std::uint32_t kDependents = 1U << 31U;
+constexpr std::uint32_t start_token(ValueId stream) { return kDependents | stream_token(stream); }
+constexpr std::uint32_t waited_token(ValueId stream) { return kDependents | event_token(stream); }
+constexpr bool is_event(std::uint32_t token) { return token < kDependents && token % 2 == 1; }
+constexpr bool is_stream(std::uint32_t token) { return token < kDependents && token % 2 == 0; }
+constexpr ValueId value_of(std::uint32_t token) { return ValueId{(token & ~kDependents) / 2}; }
 
 /// Accesses that no ir::Access stands for.
 inline constexpr std::uint16_t kAllocation = UINT16_MAX;   ///< by a stream-ordered allocation
@@ -142,6 +147,11 @@ class Order {
   ValueId of_current_device(Values& values, ValueId stream) const;
   /// One stream, or default streams of which it is not known that their devices are two.
   [[nodiscard]] static bool one_stream(const Values& values, ValueId a, ValueId b);
+
+  /// For programmatic launches in `stream`: does all of one come after the access, or what it does after its wait?
+  enum class Dependent : std::uint8_t { Start, Waited };
+  static bool surely_before(const Values& values, const Sets& sets, SetId must, ValueId stream, Dependent part);
+  static bool perhaps_before(const Values& values, const Sets& sets, SetId may, ValueId stream, Dependent part);
 
   [[nodiscard]] const std::vector<Pending>& pending() const { return pending_; }
   [[nodiscard]] const std::map<OpIndex, Edge>& edges() const { return edges_; }

@@ -14,9 +14,11 @@ void OrderStep::run() {
     case OpKind::Enqueue:
       return enqueue();
     case OpKind::Record:
-      return record();
+      record();
+      return full_edge(store_.stream(values_, op_.stream));
     case OpKind::Wait:
-      return wait();
+      wait();
+      return full_edge(store_.stream(values_, op_.stream));
     case OpKind::SyncStream:
       return sync_stream(stream());
     case OpKind::SyncEvent:
@@ -39,8 +41,10 @@ void OrderStep::run() {
     case OpKind::DestroyHandle:
       return destroy();
     case OpKind::Allocate:
+      if (op_.stream.kind != ir::Operand::Kind::None) full_edge(store_.stream(values_, op_.stream));
       return allocate();
     case OpKind::Free:
+      if (op_.stream.kind != ir::Operand::Kind::None) full_edge(store_.stream(values_, op_.stream));
       return free();
     case OpKind::EndOfLife:
       return forget_memory(span_of(values_, store_.evaluate(values_, op_.source)).memory);

@@ -89,6 +89,10 @@ class OrderStep {
   void free();
   void keep_alive();
   void escape();
+  /// Programmatic launches behind this op come after all that comes before it in the stream.
+  void full_edge(ValueId stream);
+  /// A programmatic launch in the stream.
+  void overtake(ValueId stream);
 
   Values& values_;
   Sets& sets_;

@@ -76,6 +76,11 @@ void OrderStep::enqueue() {
   // Memory of a graph's allocation nodes has one address for all launches: freed between two, it lives again.
   if (op_.work == ir::Work::GraphLaunch)
     std::erase_if(order_.pending_, [](const Pending& p) { return p.access == kRelease; });
+  if (op_.programmatic == ir::Certainty::No) {
+    full_edge(stream);
+  } else {
+    overtake(stream);
+  }
   if (stream == kUnknown) {
     order_.strangers_ = true;
     return;
@@ -102,6 +107,12 @@ void OrderStep::enqueue() {
     if (!added) continue;
     added->stream = stream;
     added->must = added->may = sets_.one(stream_token(stream));
+    if (values_.launches_programmatically()) {
+      // R-LCH-02f: behind anything but a kernel a programmatic launch is an ordinary one.
+      added->must = sets_.add(added->must, waited_token(stream));
+      if (op_.work != ir::Work::Kernel) added->must = sets_.add(added->must, start_token(stream));
+      added->may = added->must;
+    }
     host_side(*added, op_.accesses[i]);
     insert(*added);
   }

@@ -39,7 +39,10 @@ bool has_effects_or_calls(const std::string& text) {
 Values::Values(const ir::Function& function, const ir::Program& program) : function_(function) {
   for (const ir::Block& block : function.blocks) {
     first_op_.push_back(static_cast<OpIndex>(ops_.size()));
-    for (const ir::Op& op : block.ops) ops_.push_back(&op);
+    for (const ir::Op& op : block.ops) {
+      ops_.push_back(&op);
+      launches_programmatically_ = launches_programmatically_ || op.programmatic != ir::Certainty::No;
+    }
   }
   minted_.resize(ops_.size());
   homes_.resize(ops_.size());

@@ -120,6 +120,8 @@ class Values {
   Values(const ir::Function& function, const ir::Program& program);
 
   [[nodiscard]] const ir::Function& function() const { return function_; }
+  /// Some launch may begin before the kernel in front of it ends.
+  [[nodiscard]] bool launches_programmatically() const { return launches_programmatically_; }
   [[nodiscard]] const ir::Op& op(OpIndex index) const { return *ops_[index]; }
   /// The op came in with an inlined callee.
   [[nodiscard]] bool of_a_callee(OpIndex index) const {
@@ -324,6 +326,7 @@ class Values {
   [[nodiscard]] Filter mentions(const Value& value) const;
   [[nodiscard]] Filter mentions(KeyId key) const { return key_mentions_[static_cast<std::size_t>(key)]; }
 
+  bool launches_programmatically_ = false;
   const ir::Function& function_;
   const Beliefs* beliefs_ = nullptr;
   bool marks_work_ = false;

@@ -40,6 +40,10 @@ Finding word(const Hazard& hazard) {
     case Check::EventTimingMisuse:
       wording::word_handle(draft);
       break;
+    case Check::DependentLaunchRace:
+    case Check::UnorderedGridWait:
+      wording::word_dependent(draft);
+      break;
     case Check::OmittedStream:
     case Check::ImplicitDefaultStream:
     case Check::DeviceWideSync:

@@ -91,5 +91,6 @@ void word_race(Draft& draft);
 void word_host(Draft& draft);    ///< host accesses and lifetimes
 void word_handle(Draft& draft);  ///< events, destroyed handles, captures
 void word_advice(Draft& draft);  ///< performance and policy
+void word_dependent(Draft& draft);  ///< programmatic launches
 
 }  // namespace streamsan::analyzer::wording

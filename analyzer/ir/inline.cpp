@@ -117,6 +117,9 @@ class Splicer {
       if (access.bytes != kNoExpr) {
         access.bytes = expr(frame, access.bytes);
       }
+      if (access.early_site != kNoSite) {
+        access.early_site = site(frame, access.early_site);
+      }
     }
     if (op.kind == OpKind::Call) {
       call(frame, op, current);

@@ -113,6 +113,8 @@ struct Operand {
 
 enum class Mode : std::uint8_t { Read, Write, ReadWrite, Atomic, Unknown };  ///< Unknown: may do anything
 
+enum class Certainty : std::uint8_t { No, Perhaps, Yes };
+
 /// Memory touched by an enqueued operation, or by the host.
 struct Access {
   Operand memory;
@@ -121,6 +123,10 @@ struct Access {
   bool pinned = false;          ///< the memory is known by type or call to be pinned host memory
   bool pageable = false;        ///< the same of pageable host memory: the block of a std::vector
   std::optional<bool> on_host;  ///< what the call itself says (cudaMemcpyKind, cuMemcpyDtoH)
+  /// Of a programmatic launch: what of it the kernel does before it has waited for the grid in front.
+  Certainty before_wait = Certainty::No;
+  Mode early = Mode::Unknown;   ///< unless before_wait is No
+  SiteId early_site = kNoSite;  ///< where, in the kernel; not part of the text form
 };
 
 /// What an Enqueue is. The words of messages follow from it.
@@ -211,6 +217,11 @@ struct Op {
   bool tensor = false;  ///< Allocate, Free: memory of a caching allocator, reused in the order of its own stream
   bool implicit_stream = false;  ///< Enqueue, Record...: no stream was written and the API has a place for one
   bool unchecked = false;        ///< the call's error code is dropped
+  /// Enqueue of a kernel that may begin before the kernel in front of it in its stream ends (R-LCH-02). What it does
+  /// about that: it waits for the grid in front; it lets its own dependents begin before it has waited.
+  Certainty programmatic = Certainty::No;
+  Certainty waits = Certainty::No;
+  Certainty triggers_first = Certainty::No;
 
   std::string callee;              ///< Call: USR
   std::vector<Operand> arguments;  ///< Call: by position, references as Address; a kernel: its integers, as offsets

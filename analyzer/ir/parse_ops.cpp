@@ -49,6 +49,12 @@ bool flag(const std::string& word, Op& op) {
     op.implicit_stream = true;
   } else if (word == "unchecked") {
     op.unchecked = true;
+  } else if (word == "programmatic" || word == "perhaps_programmatic") {
+    op.programmatic = word == "programmatic" ? Certainty::Yes : Certainty::Perhaps;
+  } else if (word == "waits" || word == "perhaps_waits") {
+    op.waits = word == "waits" ? Certainty::Yes : Certainty::Perhaps;
+  } else if (word == "triggers_first" || word == "perhaps_triggers_first") {
+    op.triggers_first = word == "triggers_first" ? Certainty::Yes : Certainty::Perhaps;
   } else {
     return false;
   }
@@ -177,6 +183,14 @@ void OpReader::access(Cursor& line, Op& op, Mode mode) {
       access.on_host = true;
     } else if (line.take_word("on_device")) {
       access.on_host = false;
+    } else if (const bool surely = line.peek_word() == "early"; surely || line.peek_word() == "perhaps_early") {
+      access.before_wait = surely ? Certainty::Yes : Certainty::Perhaps;
+      line.word("early");
+      const auto early = find<Mode>(line.word("mode"));
+      if (!early) {
+        line.fail("'early' wants what is done");
+      }
+      access.early = early.value_or(Mode::Unknown);
     } else {
       break;
     }

@@ -25,10 +25,10 @@
 //              call [T =] "usr"(X, X)
 //            attributes, in any order: on S (stream), for E (event), object X (of a call), api NAME, detail "...",
 //              nonblocking ... (kind of a stream), pinned ... (kind of memory), timing, no_timing, tensor, synchronous,
-//              implicit_stream, unchecked; target, source, to (second event), work, callee, arguments where the op has
-//              them against its shape
+//              implicit_stream, unchecked, [perhaps_](programmatic | waits | triggers_first); target, source, to
+//              (second event), work, callee, arguments where the op has them against its shape
 //            accesses, at the end: (reads | writes | updates | atomics | touches) X [bytes EXPR] [pinned] [pageable]
-//              [on_host | on_device], with or without commas
+//              [on_host | on_device] [early MODE | perhaps_early MODE], with or without commas
 //   X S E    none, null, default (stream), legacy, per_thread, ?, PATH: the value held, &PATH: its address; + EXPR;
 //            number + EXPR: an integer
 //   T        none or PATH
@@ -261,6 +261,12 @@ class Printer {
     flag(op.form == Form::Synchronous, "synchronous");
     flag(op.implicit_stream, "implicit_stream");
     flag(op.unchecked, "unchecked");
+    flag(op.programmatic == Certainty::Yes, "programmatic");
+    flag(op.programmatic == Certainty::Perhaps, "perhaps_programmatic");
+    flag(op.waits == Certainty::Yes, "waits");
+    flag(op.waits == Certainty::Perhaps, "perhaps_waits");
+    flag(op.triggers_first == Certainty::Yes, "triggers_first");
+    flag(op.triggers_first == Certainty::Perhaps, "perhaps_triggers_first");
     return text;
   }
 
@@ -277,6 +283,9 @@ class Printer {
     }
     if (access.on_host) {
       text += *access.on_host ? " on_host" : " on_device";
+    }
+    if (access.before_wait != Certainty::No) {
+      text += std::string(access.before_wait == Certainty::Yes ? " early " : " perhaps_early ") + name(access.early);
     }
     return text;
   }

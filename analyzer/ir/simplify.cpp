@@ -292,6 +292,7 @@ class Packer {
         });
         for (Access& access : op.accesses) {
           expr(access.bytes);
+          site(access.early_site);
         }
       }
     }

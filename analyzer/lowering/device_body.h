@@ -6,6 +6,7 @@
 //   device_statements.cpp   statements and what is an access
 //   device_expressions.cpp  which place an expression names, where a pointer points, what depends on memory
 //   device_calls.cpp        calls: with a summary, by name, or unknown
+//   device_flow.cpp         on which paths the kernel has waited for the grid in front of it
 #pragma once
 
 #include <map>
@@ -17,6 +18,7 @@
 namespace clang {
 class ASTContext;
 class CallExpr;
+class CompoundStmt;
 class CXXConstructExpr;
 class Expr;
 class FieldDecl;
@@ -78,6 +80,24 @@ class Body {
   void escape_argument(const clang::Expr& argument, clang::QualType type, bool data);
   [[nodiscard]] Paths translate(const Call& call, const Path& path) const;
 
+  // Flow. Where a statement leaves a loop or a switch, and where the cases of a switch come from.
+  struct Ways {
+    Flow breaks = kNowhere;
+    Flow continues = kNowhere;
+    Flow cases = kNowhere;
+    bool has_default = false;
+  };
+  void pass(GridCall call);
+  void pass_barrier(llvm::StringRef name);
+  /// The marks at `from` up to, not including, `to`.
+  void pass_marks(unsigned from, unsigned to);
+  void walk_block(const clang::CompoundStmt& block, bool data);
+  void walk_loop(const clang::Stmt& loop, bool data);
+  bool walk_jump(const clang::Stmt& statement);
+  void note_early(Effect& effect, ir::Mode mode) const;
+  /// What an access, early as said in a callee's summary, is here.
+  [[nodiscard]] static Flow flow_in(const Flow& here, const Effect& effect, std::uint8_t bit);
+
   Summaries& summaries_;
   const clang::FunctionDecl& function_;
   const clang::ASTContext& context_;
@@ -91,6 +111,12 @@ class Body {
   clang::FieldDecl* captured_this_ = nullptr;
   bool learned_ = false;
   bool unknown_ = false;
+  Flow flow_;
+  Flow exits_ = kNowhere;
+  ir::Certainty triggers_first_ = ir::Certainty::No;
+  clang::SourceLocation at_;  ///< of the access that is being looked at
+  std::vector<Ways*> breaks_, continues_;
+  std::vector<Mark> marks_;
 };
 
 }  // namespace streamsan::analyzer::device

@@ -14,6 +14,7 @@
 #include "clang/AST/DeclCXX.h"
 #include "clang/AST/ExprCXX.h"
 #include "clang/AST/Type.h"
+#include "clang/Basic/SourceManager.h"
 
 namespace streamsan::analyzer::device {
 namespace {
@@ -144,9 +145,16 @@ void Body::walk_call(const clang::CallExpr& expression, bool data) {
     return;
   }
   if (call_by_name(call) || call_atomic_object(call)) return;
+  const clang::IdentifierInfo* identifier = call.callee->getIdentifier();
+  const llvm::StringRef name = identifier == nullptr ? llvm::StringRef() : identifier->getName();
+  if (const GridCall grid = grid_call(name); grid != GridCall::None) pass(grid);
   const auto summary = summaries_.of(*call.callee);
-  if (summary == nullptr || summary->unknown) return call_unknown(call);
-  call_with_summary(call, *summary);
+  if (summary == nullptr || summary->unknown) {
+    call_unknown(call);
+  } else {
+    call_with_summary(call, *summary);
+  }
+  pass_barrier(name);
 }
 
 bool Body::call_by_name(const Call& call) {
@@ -238,16 +246,31 @@ void Body::call_with_summary(const Call& call, const Summary& summary) {
     if (position >= call.arguments.size() || call.arguments[position]->getType()->isPointerType()) continue;
     decided |= decides(call.arguments[position]);
   }
+  const Flow here = flow_;
+  const clang::SourceLocation at = call.expression.getExprLoc();
+  const clang::SourceManager& files = context_.getSourceManager();
   for (const auto& [path, effect] : summary.effects) {
     const Paths places = translate(call, path);
     const bool data = decided || !effect.always;
+    at_ = effect.early_at.isInvalid() || files.isInSystemHeader(effect.early_at) ? at : effect.early_at;
+    flow_ = flow_in(here, effect, kEarlyRead);
     if (effect.reads) touch(places, ir::Mode::Read, data);
+    flow_ = flow_in(here, effect, kEarlyWrite);
     if (effect.writes) touch(places, ir::Mode::Write, data);
+    flow_ = flow_in(here, effect, kEarlyAtomic);
     if (effect.atomics) touch(places, ir::Mode::Atomic, data);
+    flow_ = flow_in(here, effect, kEarlyUnknown);
     if (effect.unknown) {
       if (path.depth() != 0) touch(places, ir::Mode::Unknown, data);
       escape(places, data);
     }
+  }
+  flow_ = here;
+  if (here.before) {
+    const ir::Certainty most = here.after ? ir::Certainty::Perhaps : ir::Certainty::Yes;
+    triggers_first_ = std::max(triggers_first_, std::min(most, summary.triggers_first));
+    flow_ = summary.exits;
+    flow_.after |= here.after;
   }
   const auto translate_all = [&](const Paths& paths) {
     Paths result;
@@ -288,6 +311,7 @@ void Body::escape_argument(const clang::Expr& argument, clang::QualType type, bo
 }
 
 void Body::call_unknown(const Call& call) {
+  at_ = call.expression.getExprLoc();
   Paths reached;
   for (std::size_t i = 0; i < call.arguments.size(); ++i) {
     const clang::Expr& argument = *call.arguments[i];
@@ -306,6 +330,12 @@ void Body::call_unknown(const Call& call) {
   if (call.callee != nullptr && call.callee->getReturnType()->isPointerType()) {
     results_[&call.expression] = std::move(reached);
   }
+  // The compiler's and the toolkit's own functions without a body are instructions, and none of them waits.
+  const auto is_instruction = [&](const clang::FunctionDecl& callee) {
+    return !callee.hasBody() && (callee.getBuiltinID() != 0 || callee.getLocation().isInvalid() ||
+                                 context_.getSourceManager().isInSystemHeader(callee.getLocation()));
+  };
+  if (call.callee == nullptr || !is_instruction(*call.callee)) pass(GridCall::PerhapsWait);
 }
 
 }  // namespace streamsan::analyzer::device

@@ -48,6 +48,7 @@ std::shared_ptr<const Summary> Summaries::of(const clang::FunctionDecl& function
 
 Body::Body(Summaries& summaries, const clang::FunctionDecl& definition)
     : summaries_(summaries), function_(definition), context_(definition.getASTContext()) {
+  marks_ = marks_in(definition);
   for (const clang::ParmVarDecl* parameter : definition.parameters()) memory_.add_parameter(parameter);
   memory_.add_parameter(&kThis);
   if (const auto* method = llvm::dyn_cast<clang::CXXMethodDecl>(&definition);
@@ -59,8 +60,11 @@ Body::Body(Summaries& summaries, const clang::FunctionDecl& definition)
 bool Body::round() {
   effects_.clear();
   learned_ = false;
+  flow_ = {};
+  exits_ = kNowhere;
   walk_initializers(false);
   walk(function_.getBody(), false);
+  exits_ |= flow_;
   if (memory_.overflowed()) unknown_ = true;
   const bool grew = memory_.grew();
   return grew || learned_;
@@ -70,6 +74,8 @@ Summary Body::summary() const {
   Summary result;
   result.effects = effects_;
   result.unknown = unknown_;
+  result.exits = exits_;
+  result.triggers_first = triggers_first_;
   const auto of_caller = [&](const Paths& paths) {
     Paths kept;
     for (const Path& path : paths) {

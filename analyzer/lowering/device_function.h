@@ -13,7 +13,9 @@
 #include <vector>
 
 #include "analyzer/ir/ir.h"
+#include "analyzer/lowering/device_grid_wait.h"
 #include "analyzer/lowering/device_memory.h"
+#include "clang/Basic/SourceLocation.h"
 
 namespace clang {
 class FunctionDecl;
@@ -21,12 +23,18 @@ class FunctionDecl;
 
 namespace streamsan::analyzer::device {
 
+inline constexpr std::uint8_t kEarlyRead = 1, kEarlyWrite = 2, kEarlyAtomic = 4, kEarlyUnknown = 8;
+
 struct Effect {
   bool reads = false;
   bool writes = false;
   bool atomics = false;
   bool unknown = false;
   bool always = false;  ///< at least one access is at a place and under conditions that no memory decides
+  // Before the function, or what it was called from, has waited for the grid in front: bits of kEarly*.
+  std::uint8_t early = 0;          ///< where no path that leads there has waited
+  std::uint8_t perhaps_early = 0;  ///< where some path has
+  clang::SourceLocation early_at;  ///< one of the former, or else of the latter
   friend bool operator==(const Effect&, const Effect&) = default;
 };
 
@@ -39,6 +47,8 @@ struct Summary {
   std::map<std::vector<const clang::FieldDecl*>, Paths> returned_fields;  ///< pointers in a returned object
   std::set<unsigned> deciders;  ///< parameters whose value decides whether or where there are accesses
   bool unknown = false;         ///< too big to be followed: anything may happen to what it reaches
+  Flow exits = kNowhere;        ///< where it returns, called before any wait for the grid in front
+  ir::Certainty triggers_first = ir::Certainty::No;  ///< lets dependents begin before it has waited
   friend bool operator==(const Summary&, const Summary&) = default;
 };
 

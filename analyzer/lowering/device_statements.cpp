@@ -7,6 +7,8 @@
 // a row of a sparse matrix) from those that only the launch decides about (`if (i < n)`), which a launch with a sane
 // size performs.
 #include <algorithm>
+#include <string>
+#include <utility>
 
 #include "analyzer/lowering/device_body.h"
 #include "clang/AST/ASTContext.h"
@@ -14,6 +16,7 @@
 #include "clang/AST/ExprCXX.h"
 #include "clang/AST/StmtCXX.h"
 #include "clang/AST/Type.h"
+#include "clang/Basic/SourceManager.h"
 
 namespace streamsan::analyzer::device {
 namespace {
@@ -41,6 +44,7 @@ void Body::touch(const Paths& places, ir::Mode mode, bool data) {
     effect.atomics |= mode == ir::Mode::Atomic;
     effect.unknown |= mode == ir::Mode::Unknown;
     effect.always |= !data;
+    note_early(effect, mode);
   }
 }
 
@@ -77,6 +81,25 @@ void Body::assign_fields(const clang::Expr& list) {
   }
 }
 
+void Body::walk_block(const clang::CompoundStmt& block, bool data) {
+  const clang::SourceManager& sources = context_.getSourceManager();
+  const auto offset = [&](clang::SourceLocation location) { return sources.getFileOffset(location); };
+  unsigned reached = marks_.empty() ? 0 : offset(sources.getExpansionLoc(block.getBeginLoc()));
+  for (const clang::Stmt* child : block.body()) {
+    if (!marks_.empty()) {
+      // A macro that is nothing on the host is one with all that is written in it.
+      const auto range = sources.getExpansionRange(child->getSourceRange());
+      const bool written = child->getBeginLoc().isFileID();
+      pass_marks(reached, offset(written ? range.getBegin() : range.getEnd()) + 1);
+      reached = offset(range.getEnd()) + 1;
+    }
+    walk(child, data);
+    const auto* condition = dyn_cast<clang::IfStmt>(child);
+    if (condition != nullptr && jumps(condition) && on_data(condition->getCond())) data = true;
+  }
+  if (!marks_.empty()) pass_marks(reached, offset(sources.getExpansionLoc(block.getEndLoc())));
+}
+
 void Body::walk_children(const clang::Stmt& statement, bool data) {
   for (const clang::Stmt* child : statement.children()) walk(child, data);
 }
@@ -90,15 +113,8 @@ void Body::walk(const clang::Stmt* statement, bool data) {
     return;
   }
   if (isa<clang::UnaryExprOrTypeTraitExpr, clang::CXXNoexceptExpr, clang::CXXTypeidExpr>(statement)) return;
-  if (const auto* block = dyn_cast<clang::CompoundStmt>(statement)) {
-    for (const clang::Stmt* child : block->body()) {
-      walk(child, data);
-      const auto* condition = dyn_cast<clang::IfStmt>(child);
-      if (condition != nullptr && jumps(condition) && on_data(condition->getCond())) data = true;
-    }
-    return;
-  }
-  if (walk_control(*statement, data)) return;
+  if (const auto* block = dyn_cast<clang::CompoundStmt>(statement)) return walk_block(*block, data);
+  if (walk_control(*statement, data) || walk_jump(*statement)) return;
   if (const auto* declarations = dyn_cast<clang::DeclStmt>(statement)) {
     for (const clang::Decl* declaration : declarations->decls()) {
       if (const auto* value_declaration = dyn_cast<clang::VarDecl>(declaration))
@@ -130,8 +146,12 @@ bool Body::walk_control(const clang::Stmt& statement, bool data) {
     bool holds = false;
     const bool known = condition->getCond()->EvaluateAsBooleanCondition(holds, context_);
     const bool inside = decides(condition->getCond()) || data;
+    const Flow asked = flow_;
     if (!known || holds) walk(condition->getThen(), inside);
-    if (!known || !holds) walk(condition->getElse(), inside);
+    if (known && holds) return true;
+    const Flow then = known ? kNowhere : std::exchange(flow_, asked);
+    walk(condition->getElse(), inside);
+    flow_ |= then;
     return true;
   }
   if (const auto* choice = dyn_cast<clang::AbstractConditionalOperator>(&statement)) {
@@ -139,35 +159,36 @@ bool Body::walk_control(const clang::Stmt& statement, bool data) {
     bool holds = false;
     const bool known = choice->getCond()->EvaluateAsBooleanCondition(holds, context_);
     const bool inside = decides(choice->getCond()) || data;
+    const Flow asked = flow_;
     if (!known || holds) walk(choice->getTrueExpr(), inside);
-    if (!known || !holds) walk(choice->getFalseExpr(), inside);
+    if (known && holds) return true;
+    const Flow then = known ? kNowhere : std::exchange(flow_, asked);
+    walk(choice->getFalseExpr(), inside);
+    flow_ |= then;
     return true;
   }
   if (const auto* logical = dyn_cast<clang::BinaryOperator>(&statement); logical && logical->isLogicalOp()) {
     walk(logical->getLHS(), data);
+    const Flow asked = flow_;
     walk(logical->getRHS(), decides(logical->getLHS()) || data);
+    flow_ |= asked;
     return true;
   }
-  if (const auto* loop = dyn_cast<clang::ForStmt>(&statement)) {
-    walk(loop->getInit(), data);
-    walk(loop->getConditionVariableDeclStmt(), data);
-    walk(loop->getCond(), data);
-    const bool inside = decides(loop->getCond()) || data;
-    walk(loop->getBody(), inside);
-    walk(loop->getInc(), inside);
-    return true;
-  }
-  if (const auto* loop = dyn_cast<clang::WhileStmt>(&statement)) {
-    walk(loop->getConditionVariableDeclStmt(), data);
-    walk(loop->getCond(), data);
-    walk(loop->getBody(), decides(loop->getCond()) || data);
+  if (isa<clang::ForStmt, clang::WhileStmt, clang::DoStmt, clang::CXXForRangeStmt>(statement)) {
+    walk_loop(statement, data);
     return true;
   }
   if (const auto* choice = dyn_cast<clang::SwitchStmt>(&statement)) {
     walk(choice->getInit(), data);
     walk(choice->getConditionVariableDeclStmt(), data);
     walk(choice->getCond(), data);
+    Ways ways{.cases = flow_};
+    breaks_.push_back(&ways);
+    const Flow asked = std::exchange(flow_, kNowhere);
     walk(choice->getBody(), decides(choice->getCond()) || data);
+    breaks_.pop_back();
+    flow_ |= ways.breaks;
+    if (!ways.has_default) flow_ |= asked;
     return true;
   }
   return false;
@@ -198,6 +219,11 @@ void Body::walk_initializers(bool data) {
 void Body::walk_assembly(const clang::Stmt& statement, bool data) {
   const auto* assembly = dyn_cast<clang::GCCAsmStmt>(&statement);
   if (assembly == nullptr) return;
+  at_ = statement.getBeginLoc();
+  const std::string text = assembly->getAsmString();
+  pass(grid_assembly(text));
+  pass_barrier(text);
+  if (llvm::StringRef(text).ltrim().starts_with("prefetch")) return;
   for (const clang::Expr* output : assembly->outputs()) touch(place(output), ir::Mode::Unknown, data);
   for (const clang::Expr* input : assembly->inputs()) {
     // Operands are not converted to values: a glvalue is read, and a pointer read may be followed.
@@ -208,14 +234,17 @@ void Body::walk_assembly(const clang::Stmt& statement, bool data) {
 }
 
 void Body::walk_return(const clang::Expr* given, bool data) {
-  if (given == nullptr) return;
-  walk(given, data);
-  const clang::QualType type = function_.getReturnType();
-  returns_.merge(type->isReferenceType() || type->isRecordType() ? place(given) : value(given));
+  if (given != nullptr) {
+    walk(given, data);
+    const clang::QualType type = function_.getReturnType();
+    returns_.merge(type->isReferenceType() || type->isRecordType() ? place(given) : value(given));
+  }
+  exits_ |= std::exchange(flow_, kNowhere);
 }
 
 /// What `expression` itself does; its operands were walked before.
 void Body::access(const clang::Expr& expression, bool data) {
+  at_ = expression.getExprLoc();
   if (const auto* cast = dyn_cast<clang::CastExpr>(&expression)) {
     if (cast->getCastKind() != clang::CK_LValueToRValue) return;
     return touch(place(cast->getSubExpr()), ir::Mode::Read, decides_address(cast->getSubExpr()) || data);

@@ -86,6 +86,7 @@ void Calls::lower(const clang::Expr& expression) {
       return call_body(call, unit_.usr(*only));
     }
   }
+  if (launches_.apply_helper(call)) return;
   const bool known_body = unit_.census.lowered(*call.callee) != nullptr;
   if (!known_body && !call.callee->hasBody() && reports_only(call)) return call_harmless(call);
   const bool foreign = !call.callee->hasBody() && !call.known->callee.in_system_header && !call.known->harmless;

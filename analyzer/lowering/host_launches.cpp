@@ -18,6 +18,7 @@
 #include "analyzer/lowering/host_places.h"
 #include "analyzer/lowering/host_unit.h"
 #include "analyzer/lowering/host_values.h"
+#include "analyzer/lowering/programmatic.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/Attr.h"
 #include "clang/AST/DeclCXX.h"
@@ -68,7 +69,12 @@ const clang::InitListExpr* argument_array(const clang::Expr* array) {
 }  // namespace
 
 Launches::Launches(const Parts& parts)
-    : unit_(parts.unit), out_(parts.out), places_(parts.places), values_(parts.values), arguments_(parts.arguments) {}
+    : unit_(parts.unit),
+      definition_(parts.definition),
+      out_(parts.out),
+      places_(parts.places),
+      values_(parts.values),
+      arguments_(parts.arguments) {}
 
 bool Launches::followed(const clang::Expr* number) {
   if (constant(number, unit_.context)) return true;
@@ -95,6 +101,7 @@ void Launches::kernel_accesses(ir::Op& op, const clang::FunctionDecl* kernel,
       const Operand memory = values_.memory(given);
       if (memory.kind == Operand::Kind::Null) continue;
       op.accesses.push_back(values_.access(memory, effect == nullptr ? ir::Mode::Unknown : mode_of(*effect)));
+      if (effect != nullptr) note_early(op, op.accesses.back(), *effect);
     } else if (of == TypeKind::Object) {
       if (effect != nullptr && effect->members) pass_struct(op, *effect, *given);
     } else if (!type->isFloatingType()) {
@@ -137,6 +144,7 @@ void Launches::pass_struct(ir::Op& op, const ParameterEffect& effect, const clan
     const bool pointer = out_.kind(part.place) == TypeKind::Pointer;
     op.accesses.push_back({.memory = pointer ? value(part.place) : unknown(),
                            .mode = pointer ? mode_of(member_effect) : ir::Mode::Unknown});
+    if (pointer) note_early(op, op.accesses.back(), member_effect);
   }
 }
 
@@ -161,7 +169,9 @@ void Launches::launch(const clang::CUDAKernelCallExpr& launch) {
 
 void Launches::apply(const Call& call) {
   const Model& model = *call.model;
-  const clang::FunctionDecl* kernel = kernel_of(call.argument(model.effect.object));
+  const clang::Expr* pointer = call.argument(model.effect.object);
+  const clang::FunctionDecl* kernel = kernel_of(pointer);
+  if (kernel == nullptr && pointer != nullptr) kernel = kernel_in_variable(definition_, *pointer);
   ir::Op op = start(OpKind::Enqueue, call);
   op.work = ir::Work::Kernel;
   op.stream = arguments_.stream_of(call, &op);
@@ -169,6 +179,8 @@ void Launches::apply(const Call& call) {
     op.name = kernel->getNameAsString();
     out_.site_of(call.site).text = "kernel '" + op.name + "'";
   }
+  if (const clang::Expr* config = call.argument(model.config_argument))
+    set_programmatic(op, programmatic(definition_, *call.expression, *config), kernel);
   llvm::SmallVector<const clang::Expr*, 8> arguments;
   bool known = false;
   if (model.first_kernel_argument >= 0) {
@@ -192,6 +204,38 @@ void Launches::apply(const Call& call) {
     op.accesses.push_back({.memory = unknown(), .mode = ir::Mode::Unknown});
   }
   out_.emit(std::move(op));
+}
+
+void Launches::set_programmatic(ir::Op& op, ir::Certainty programmatic, const clang::FunctionDecl* kernel) {
+  op.programmatic = programmatic;
+  if (programmatic == ir::Certainty::No) return;
+  const GridBehaviour behaviour = kernel == nullptr ? GridBehaviour() : unit_.kernels.behaviour(*kernel);
+  op.waits = behaviour.waits;
+  op.triggers_first = behaviour.triggers_first;
+}
+
+void Launches::note_early(const ir::Op& op, ir::Access& access, const PointerEffect& effect) {
+  if (op.programmatic == ir::Certainty::No || effect.before_wait == ir::Certainty::No) return;
+  access.before_wait = effect.before_wait;
+  access.early = effect.early;
+  ir::Site at = unit_.sites.at(clang::SourceLocation::getFromRawEncoding(effect.early_at));
+  at.function = op.name;
+  if (effect.early_at != 0) access.early_site = out_.add(std::move(at));
+}
+
+bool Launches::apply_helper(const Call& call) {
+  const auto* written = llvm::dyn_cast<clang::CallExpr>(call.expression);
+  const auto launch = written == nullptr ? std::nullopt : helper_launch(*written);
+  if (!launch) return false;
+  ir::Op op = start(OpKind::Enqueue, call);
+  op.work = ir::Work::Kernel;
+  op.name = kernel_name(launch->kernel);
+  out_.site_of(call.site).text = "kernel '" + op.name + "'";
+  op.stream = values_.stream(launch->stream);
+  set_programmatic(op, launch->programmatic, launch->kernel);
+  kernel_accesses(op, launch->kernel, launch->arguments);
+  out_.emit(std::move(op));
+  return true;
 }
 
 }  // namespace streamsan::analyzer::host

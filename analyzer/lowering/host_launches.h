@@ -32,6 +32,8 @@ class Launches {
   void launch(const clang::CUDAKernelCallExpr& launch);
   /// A function that a model says to launch a kernel.
   void apply(const Call& call);
+  /// A call of a function that launches the kernel it is given. False: it is none.
+  bool apply_helper(const Call& call);
 
  private:
   void kernel_accesses(ir::Op& op, const clang::FunctionDecl* kernel, llvm::ArrayRef<const clang::Expr*> arguments);
@@ -41,11 +43,14 @@ class Launches {
     const clang::CXXRecordDecl* record = nullptr;  ///< its class, if it has one
   };
   Part member_named(const Part& of, llvm::StringRef name);
+  void set_programmatic(ir::Op& op, ir::Certainty programmatic, const clang::FunctionDecl* kernel);
+  void note_early(const ir::Op& op, ir::Access& access, const PointerEffect& effect);
   void pass_struct(ir::Op& op, const ParameterEffect& effect, const clang::Expr& argument);
   /// Made of constants and variables alone. Another number may differ where all the variables in it are equal.
   bool followed(const clang::Expr* number);
 
   Unit& unit_;
+  const clang::FunctionDecl& definition_;
   FunctionBuilder& out_;
   Places& places_;
   Values& values_;

@@ -50,6 +50,36 @@ ParameterEffect by_type(clang::QualType type) {
   return effect;
 }
 
+ir::Mode mode_of(std::uint8_t early) {
+  const bool reads = (early & device::kEarlyRead) != 0, writes = (early & device::kEarlyWrite) != 0;
+  const bool atomics = (early & device::kEarlyAtomic) != 0;
+  if ((early & device::kEarlyUnknown) != 0 && !writes) return ir::Mode::Unknown;
+  if (writes) return reads || atomics ? ir::Mode::ReadWrite : ir::Mode::Write;
+  return !atomics ? ir::Mode::Read : reads ? ir::Mode::ReadWrite : ir::Mode::Atomic;
+}
+
+/// What happens of the accesses to one pointer before the wait. Certain ones hide the others.
+class Early {
+ public:
+  void add(const device::Effect& what) {
+    if (surely_ == 0 && what.early != 0) at_ = what.early_at;
+    if (at_.isInvalid()) at_ = what.early_at;
+    surely_ |= what.early;
+    perhaps_ |= what.perhaps_early;
+  }
+  void tell(PointerEffect& effect) const {
+    if ((surely_ | perhaps_) == 0) return;
+    effect.before_wait = surely_ != 0 ? ir::Certainty::Yes : ir::Certainty::Perhaps;
+    effect.early = mode_of(surely_ != 0 ? surely_ : perhaps_);
+    effect.early_at = at_.getRawEncoding();
+  }
+
+ private:
+  std::uint8_t surely_ = 0;
+  std::uint8_t perhaps_ = 0;
+  clang::SourceLocation at_;
+};
+
 /// `always`: an access counted so far is decided by no memory.
 void add(PointerEffect& to, bool& always, const device::Effect& what) {
   to.reads |= what.reads;
@@ -82,10 +112,13 @@ ParameterEffect charge(const clang::ParmVarDecl& parameter, const device::Summar
   if (!pointee.isNull() && pointee.isVolatileQualified()) return effect;
   effect.members = parameter.getType()->isRecordType() && holds_pointer(parameter.getType());
   bool always = false;
+  Early early;
   std::map<std::string, std::pair<PointerEffect, bool>> members;
+  std::map<std::string, Early> early_members;
   for (const auto& [path, what] : summary.effects) {
     if (path.base != &parameter || path.depth() > 1) continue;
     add(effect, always, what);
+    early.add(what);
     std::string member;
     for (const clang::FieldDecl* step : path.steps) {
       if (step == nullptr) break;
@@ -94,9 +127,12 @@ ParameterEffect charge(const clang::ParmVarDecl& parameter, const device::Summar
     }
     auto& [member_effect, member_always] = members[member];
     add(member_effect, member_always, what);
+    early_members[member].add(what);
   }
+  early.tell(effect);
   if (!effect.members) return effect;
   for (auto& [name, member] : members) {
+    early_members[name].tell(member.first);
     if (!name.empty()) effect.by_member.emplace_back(name, member.first);
   }
   return effect;
@@ -122,6 +158,16 @@ const std::vector<ParameterEffect>& KernelEffects::of(const clang::FunctionDecl&
       effects.push_back(charge(*parameter, *summary));
   }
   return known_.emplace(canonical, std::move(effects)).first->second;
+}
+
+GridBehaviour KernelEffects::behaviour(const clang::FunctionDecl& kernel) {
+  const auto summary = summaries_->of(kernel);
+  if (summary == nullptr || summary->unknown) return {};
+  const device::Flow exits = summary->exits;
+  const ir::Certainty waits = !exits.after   ? ir::Certainty::No
+                              : exits.before ? ir::Certainty::Perhaps
+                                             : ir::Certainty::Yes;
+  return {.waits = waits, .triggers_first = summary->triggers_first};
 }
 
 }  // namespace streamsan::analyzer

@@ -24,6 +24,10 @@ struct PointerEffect {
   bool atomics = false;          ///< atomic read-modify-writes; not counted in reads and writes
   bool unknown = false;          ///< it escapes to code without a body: the other members say only what was seen
   bool depends_on_data = false;  ///< accesses happen only under a condition on memory, or at indices read from memory
+  /// Before the kernel has waited for the grid in front of it: on all paths that lead to such an access, or on some.
+  ir::Certainty before_wait = ir::Certainty::No;
+  ir::Mode early = ir::Mode::Unknown;  ///< what is done then
+  unsigned early_at = 0;               ///< where: raw clang::SourceLocation
   friend bool operator==(const PointerEffect&, const PointerEffect&) = default;
 };
 
@@ -32,6 +36,12 @@ struct ParameterEffect : PointerEffect {
   bool members = false;
   /// The same apart, by "field" or "field.field"; a captured variable goes by its name. Only pointers that are used.
   std::vector<std::pair<std::string, PointerEffect>> by_member;
+};
+
+/// What a kernel does about the grid in front of it in its stream.
+struct GridBehaviour {
+  ir::Certainty waits = ir::Certainty::Perhaps;           ///< for it to end
+  ir::Certainty triggers_first = ir::Certainty::Perhaps;  ///< lets its own dependents begin before that
 };
 
 namespace device {
@@ -48,6 +58,8 @@ class KernelEffects {
   /// By parameter. Without a body: by type (pointer to const reads, other pointers are unknown). The result is cached
   /// by canonical declaration and valid as long as this object.
   const std::vector<ParameterEffect>& of(const clang::FunctionDecl& kernel);
+  /// Without a body nothing is certain.
+  GridBehaviour behaviour(const clang::FunctionDecl& kernel);
 
  private:
   std::unique_ptr<device::Summaries> summaries_;

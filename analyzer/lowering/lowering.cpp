@@ -32,6 +32,7 @@ Lowered lower(clang::ASTContext& context, const Models& models, const LoweringOp
   host::Unit unit(symbols, census, settled);
   Lowered lowered;
   lowered.functions_seen = census.functions_seen();
+  lowered.grid_waits = grid_waits(context, unit.sites, unit.kernels);
   if (census.chosen().empty()) return lowered;
   for (const clang::FunctionDecl* definition : census.chosen()) {
     ir::Function function = host::lower(unit, *definition);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analyzer/ir/ir.h"
+#include "analyzer/lowering/grid_waits.h"
 #include "analyzer/models/model.h"
 
 namespace clang {
@@ -35,6 +36,7 @@ struct Lowered {
                         ///< memory in flight, and whatever those call
   std::vector<std::string> roots;  ///< USRs of the functions to analyse, in source order
   std::vector<Skipped> skipped;
+  std::vector<GridWait> grid_waits;
   std::uint32_t functions_seen = 0;
 };
 

@@ -111,6 +111,21 @@ bool has_stream_operations(const ir::Function& function) {
   return false;
 }
 
+Hazard hazard_of(const GridWait& wait) {
+  Hazard hazard;
+  hazard.check = Check::UnorderedGridWait;
+  hazard.level = wait.no_clobber ? Level::Definite : Level::Maybe;
+  hazard.function = wait.kernel;
+  hazard.later = {.where = {.site = wait.site, .calls = {}}, .what = "kernel '" + wait.kernel + "'", .mode = wait.mode};
+  hazard.buffer.name = wait.parameter;
+  if (wait.no_clobber) {
+    hazard.detail = "no clobber";
+  } else {
+    hazard.condition = std::string("a kernel in front ") + (wait.mode == ir::Mode::Read ? "writes" : "uses") + " it";
+  }
+  return hazard;
+}
+
 using Position = std::tuple<std::string, std::uint32_t, std::uint32_t, std::uint32_t>;
 
 Position position(const ir::Site& site) { return {site.file, site.line, site.column, site.begin}; }
@@ -235,6 +250,8 @@ Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& se
       }
     }
   }
+  std::ranges::transform(lowered.grid_waits, std::back_inserter(findings),
+                         [](const GridWait& wait) { return word(hazard_of(wait)); });
   findings = without_duplicates(std::move(findings));
   fingerprint(findings);
   std::set<std::string> known;

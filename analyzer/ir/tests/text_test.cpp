@@ -92,6 +92,10 @@ TEST(IrText, EveryKindOfOpHasAForm) {
     op.memory = ordering::MemoryKind::Registered;
     op.timing = false;
     op.tensor = op.implicit_stream = op.unchecked = true;
+    op.programmatic = op.triggers_first = Certainty::Yes;
+    op.waits = Certainty::Perhaps;
+    op.accesses[0].before_wait = Certainty::Yes;
+    op.accesses[0].early = Mode::Read;
     function.blocks.push_back({.ops = {op}});
     const std::string text = print(function);
     const Function again = parsed(text);
@@ -119,6 +123,11 @@ TEST(IrText, EveryKindOfOpHasAForm) {
     EXPECT_EQ(read.memory, op.memory);
     EXPECT_EQ(read.timing, op.timing);
     EXPECT_TRUE(read.tensor && read.implicit_stream && read.unchecked);
+    EXPECT_EQ(read.programmatic, Certainty::Yes);
+    EXPECT_EQ(read.waits, Certainty::Perhaps);
+    EXPECT_EQ(read.triggers_first, Certainty::Yes);
+    EXPECT_EQ(read.accesses[0].before_wait, Certainty::Yes);
+    EXPECT_EQ(read.accesses[0].early, Mode::Read);
     EXPECT_EQ(read.site, kNoSite);
   }
 }

@@ -195,9 +195,23 @@ typedef struct cudaGraphExecUpdateResultInfo_st {
   int result;
   cudaGraphNode_t errorNode;
 } cudaGraphExecUpdateResultInfo;
+typedef enum cudaLaunchAttributeID {
+  cudaLaunchAttributeCooperative = 2,
+  cudaLaunchAttributeClusterDimension = 4,
+  cudaLaunchAttributeProgrammaticStreamSerialization = 6
+} cudaLaunchAttributeID;
+typedef union cudaLaunchAttributeValue {
+  char pad[64];
+  int cooperative;
+  struct {
+    unsigned int x, y, z;
+  } clusterDim;
+  int programmaticStreamSerializationAllowed;
+} cudaLaunchAttributeValue;
 typedef struct cudaLaunchAttribute_st {
-  int id;
-  int val;
+  cudaLaunchAttributeID id;
+  char pad[8 - sizeof(cudaLaunchAttributeID)];
+  cudaLaunchAttributeValue val;
 } cudaLaunchAttribute;
 typedef struct cudaLaunchConfig_st {
   dim3 gridDim;

@@ -53,6 +53,10 @@ extern const __device__ dim3 gridDim;
 extern const __device__ int warpSize;
 
 __device__ void __syncthreads();
+static inline __device__ void cudaTriggerProgrammaticLaunchCompletion() {
+  asm volatile("griddepcontrol.launch_dependents;" :::);
+}
+static inline __device__ void cudaGridDependencySynchronize() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
 __device__ void __syncwarp(unsigned int mask = 0xffffffff);
 __device__ void __threadfence();
 __device__ void __threadfence_block();

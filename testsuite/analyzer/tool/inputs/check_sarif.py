@@ -22,7 +22,7 @@ assert log["version"] == "2.1.0" and "sarif-2.1.0" in log["$schema"]
 (run,) = log["runs"]
 driver = run["tool"]["driver"]
 assert driver["name"] == "streamsan-tidy" and driver["version"]
-assert len({rule["id"] for rule in driver["rules"]}) == len(driver["rules"]) == 21
+assert len({rule["id"] for rule in driver["rules"]}) == len(driver["rules"]) == 23
 for rule in driver["rules"]:
     assert rule["shortDescription"]["text"] and "docs/checks/" in rule["help"]["text"], rule
     assert rule["defaultConfiguration"]["level"] in ("error", "warning", "note"), rule

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: %check dependent-launch-race %s
+// RUN: %check dependent-launch-race %s -- -DFIXED
+//
+// Each round reads what the round before has written.
+#include <cuda_runtime.h>
+
+// A condition inside of a kernel hides nothing: what stands there is read, too.
+#ifdef FIXED
+#define WAIT_FIRST cudaGridDependencySynchronize()
+#else
+#define WAIT_FIRST
+#endif
+
+__global__ void step(const float* in, float* out) {
+  WAIT_FIRST;
+  out[threadIdx.x] = in[threadIdx.x];
+}
+__global__ void clear(float* in) {
+  cudaGridDependencySynchronize();
+  in[threadIdx.x] = 0;
+}
+
+void run(float* a, float* b, int rounds, cudaStream_t stream) {
+  cudaLaunchAttribute attribute[1];
+  attribute[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attribute[0].val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config = {};
+  config.gridDim = dim3(1);
+  config.blockDim = dim3(256);
+  config.stream = stream;
+  config.attrs = attribute;
+  config.numAttrs = 1;
+  for (int i = 0; i < rounds; ++i) {
+    clear<<<1, 256, 0, stream>>>(a);
+    cudaLaunchKernelEx(&config, step, static_cast<const float*>(a), b);
+// CHECK-MESSAGES: :[[@LINE-1]]:5: warning: kernel 'step' on stream 'config.stream' may read 'a' while kernel 'clear' in front of it still writes it: its launch lets them overlap, and it never waits for it [streamsan-dependent-launch-race]
+// CHECK-NOTES: :[[@LINE-3]]:5: note: 'a' is written here, on stream 'stream'
+// CHECK-NOTES: :[[@LINE-22]]:22: note: the kernel reads it here
+// CHECK-NOTES: :[[@LINE-4]]:5: note: call cudaGridDependencySynchronize() in the kernel before that, or launch it without the attribute
+  }
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: %check dependent-launch-race %s
+// OPTIONS: streamsan.Levels: definite;likely;latent;maybe
+//
+// Told as possible: a wait on some paths, an attribute that is a variable. At the default levels both are silent.
+#include <cuda_runtime.h>
+
+__global__ void produce(float* out) { out[threadIdx.x] = 1.0f; }
+
+__global__ void on_some_paths(const float* in, float* out, bool wait) {
+  if (wait) cudaGridDependencySynchronize();
+  out[threadIdx.x] = in[threadIdx.x];
+}
+__global__ void consume(const float* in, float* out) { out[threadIdx.x] = in[threadIdx.x]; }
+
+void branch(float* data, float* out, cudaStream_t stream) {
+  produce<<<1, 256, 0, stream>>>(data);
+  cudaLaunchAttribute attribute[1];
+  attribute[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attribute[0].val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config = {};
+  config.gridDim = dim3(1);
+  config.blockDim = dim3(256);
+  config.stream = stream;
+  config.attrs = attribute;
+  config.numAttrs = 1;
+  cudaLaunchKernelEx(&config, on_some_paths, static_cast<const float*>(data), out, true);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: kernel 'on_some_paths' on stream 'config.stream' may read 'data' while kernel 'produce' in front of it still writes it: its launch lets them overlap, and it does so before it waits for it, on some path [streamsan-dependent-launch-race]
+// CHECK-NOTES: :[[@LINE-12]]:3: note: 'data' is written here, on stream 'stream'
+// CHECK-NOTES: :[[@LINE-18]]:22: note: the kernel reads it here, before its wait
+// CHECK-NOTES: :[[@LINE-4]]:3: note: call cudaGridDependencySynchronize() in the kernel before that, or launch it without the attribute
+}
+
+void variable(float* data, float* out, bool overlap, cudaStream_t stream) {
+  produce<<<1, 256, 0, stream>>>(data);
+  cudaLaunchAttribute attribute[1];
+  attribute[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attribute[0].val.programmaticStreamSerializationAllowed = overlap ? 1 : 0;
+  cudaLaunchConfig_t config = {};
+  config.gridDim = dim3(1);
+  config.blockDim = dim3(256);
+  config.stream = stream;
+  config.attrs = attribute;
+  config.numAttrs = 1;
+  cudaLaunchKernelEx(&config, consume, static_cast<const float*>(data), out);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: kernel 'consume' on stream 'config.stream' may read 'data' while kernel 'produce' in front of it still writes it: its launch lets them overlap, and it never waits for it, if the launch is a programmatic one [streamsan-dependent-launch-race]
+// CHECK-NOTES: :[[@LINE-12]]:3: note: 'data' is written here, on stream 'stream'
+// CHECK-NOTES: :[[@LINE-34]]:75: note: the kernel reads it here
+// CHECK-NOTES: :[[@LINE-4]]:3: note: call cudaGridDependencySynchronize() in the kernel before that, or launch it without the attribute
+}
