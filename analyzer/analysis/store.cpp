@@ -239,7 +239,7 @@ void Store::apply(Values& values, OpIndex index) {
         const bool stream = values.function()[op.target].type == TypeKind::Stream;
         const ValueId value = stream && op.source.kind != Operand::Kind::Null ? this->stream(values, op.source)
                                                                               : evaluate(values, op.source);
-        const bool moves_on = values[value].kind == Value::Kind::Constant && !values.written_once(op.target);
+        const bool moves_on = values[value].kind == Value::Kind::Constant && !values.same_in_all_rounds(op.target);
         const bool nameless = value == kUnknown || moves_on || is_nameless(values, value);
         put(values, locate(values, op.target), nameless ? values.version(index) : value, index);
       } else {

@@ -39,6 +39,9 @@ Root root(const Function& function, PlaceId path);
 /// without work, as after an error, is no way.
 bool always_runs(const Function& function, std::size_t block, std::size_t op);
 
+/// By block: a way leads from its end to its start again.
+std::vector<bool> blocks_in_loops(const Function& function);
+
 /// A variable that dies with the call: local, temporary, parameter by value.
 bool is_own(const Place& variable);
 

@@ -37,6 +37,7 @@
 #include "llvm/ADT/ArrayRef.h"
 
 namespace clang {
+class BinaryOperator;
 class CFG;
 class CFGBlock;
 class CFGElement;
@@ -122,6 +123,7 @@ class Body {
   void initialize(ir::PlaceId target, const clang::Expr* value);
   void initialize_parts(ir::PlaceId target, const clang::InitListExpr& list);
   void assign(ir::PlaceId target, const clang::Expr* value);
+  void assign_step(ir::PlaceId target, const clang::BinaryOperator& step);
   void copy_object(ir::PlaceId target, ir::PlaceId source, clang::QualType type);
   void branch_result(const clang::Expr& branch);
   void return_value(const clang::ReturnStmt& statement);

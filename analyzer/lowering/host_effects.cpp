@@ -95,6 +95,7 @@ void Body::apply_enqueue(const Call& call, ir::Work work) {
       }
   } else if (work == ir::Work::GraphLaunch) {
     op.accesses.push_back({.memory = unknown(), .mode = ir::Mode::Unknown});
+    if (!call.arguments.empty()) op.arguments.push_back(operand(call.arguments.front()));  // which graph
   }
   emit(std::move(op));
 }
@@ -275,6 +276,11 @@ void Body::apply_effect(const Call& call) {
       if (effect.hides_order) emit(start(OpKind::MaySync, call));
       return;
     case EffectKind::Pass:
+      // A graph that is gone is not launched again.
+      if (call.model->name.find("GraphExecDestroy") != std::string::npos && call.arguments.size() == 1)
+        if (const ir::PlaceId graph = place(call.arguments.front()); kind(graph) == ir::TypeKind::Graph)
+          emit_assign(graph, {.kind = Operand::Kind::Null}, call.site);
+      return;
     case EffectKind::Lookup:
     case EffectKind::Map:
     case EffectKind::FunctionLookup:

@@ -87,6 +87,7 @@ void Body::evaluate(const clang::Expr& expression) {
       if (target == ir::kNoPlace) return;
       touch(target, binary.isCompoundAssignmentOp() ? ir::Mode::ReadWrite : ir::Mode::Write, expression);
       if (!binary.isCompoundAssignmentOp()) return assign(target, binary.getRHS());
+      if (kind(target) == TypeKind::Integer) return assign_step(target, binary);
       if (kind(target) != TypeKind::Pointer) return emit_fresh(target, site(expression));
       const bool forward = binary.getOpcode() == clang::BO_AddAssign;
       if (!forward && binary.getOpcode() != clang::BO_SubAssign)
@@ -97,6 +98,19 @@ void Body::evaluate(const clang::Expr& expression) {
     default:
       return;
   }
+}
+
+void Body::assign_step(ir::PlaceId target, const clang::BinaryOperator& step) {
+  // `slot ^= 1`: what a constant becomes. A sum may be one of many rounds.
+  const auto by = constant(step.getRHS());
+  const auto opcode = clang::BinaryOperator::getOpForCompoundAssignment(step.getOpcode());
+  if (!by || *by < 0 || (opcode != clang::BO_Xor && opcode != clang::BO_Rem && opcode != clang::BO_And))
+    return emit_fresh(target, site(step));
+  ir::Expr next{
+      .text = function_.spell(target) + " " + clang::BinaryOperator::getOpcodeStr(opcode).str() + " " + std::to_string(*by),
+      .uses = {target},
+      .constant = {}};
+  emit_assign(target, {.kind = Operand::Kind::Number, .offset = function_.add(std::move(next))}, site(step));
 }
 
 void Body::declare(const clang::VarDecl& variable) {

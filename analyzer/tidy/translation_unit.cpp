@@ -20,6 +20,7 @@
 #include <set>
 #include <tuple>
 
+#include "analyzer/analysis/class_protocols.h"
 #include "analyzer/analysis/engine.h"
 #include "analyzer/analysis/event_protocols.h"
 #include "analyzer/analysis/omitted_stream.h"
@@ -172,6 +173,7 @@ Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& se
     std::vector<Finding> findings;
   };
   std::vector<Root> roots;
+  std::vector<Hazard> captured;
   for (const std::string& usr : lowered.roots) {
     if (lowered.program.functions.at(usr).incomplete.empty()) {  // else the lowering has said why
       roots.push_back({usr, inliner.weight(usr), {}, {}});
@@ -199,6 +201,8 @@ Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& se
     }
     ++result.functions_analyzed;
     result.with_streams += has_stream_operations(closed) ? 1 : 0;
+    std::ranges::copy_if(verdict.hazards, std::back_inserter(captured),
+                         [](const Hazard& hazard) { return hazard.detail == "captured"; });
     for (const std::vector<Hazard>& hazards :
          {verdict.hazards, omitted_streams(function, lowered.program), structural_hazards(function)}) {
       std::ranges::transform(hazards, std::back_inserter(root->findings), word);
@@ -215,12 +219,23 @@ Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& se
     }
   }
   // What a function shows with certainty is not told again as what its class does.
-  std::set<std::pair<Check, Position>> told;
+  std::set<std::pair<Check, Position>> told, shown;
   for (const Finding& finding : findings) {
     told.emplace(finding.check, position(finding.site));
+    if (finding.level == Level::Definite || finding.level == Level::Likely) {
+      shown.emplace(finding.check, position(finding.site));
+    }
   }
   for (const Hazard& hazard : event_protocols(lowered.program, lowered.roots)) {
     if (Finding finding = word(hazard); !told.contains({finding.check, position(finding.site)})) {
+      findings.push_back(std::move(finding));
+    }
+  }
+  std::vector<Hazard> of_classes = launches_after_free(captured, lowered.program, inliner);
+  std::ranges::move(class_protocols(lowered.classes, lowered.program, inliner, roles, limits.most_steps),
+                    std::back_inserter(of_classes));
+  for (const Hazard& hazard : of_classes) {
+    if (Finding finding = word(hazard); !shown.contains({finding.check, position(finding.site)})) {
       findings.push_back(std::move(finding));
     }
   }

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Which classes keep streams of their own, and how to make, use and end an object of each. See class_harness.cpp.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "analyzer/ir/class_harness.h"
+#include "analyzer/lowering/host_body.h"
+
+namespace streamsan::analyzer {
+
+/// In source order. `fields`: of the translation unit (fields.h).
+std::vector<ir::ClassHarness> class_harnesses(host::Unit& unit, const std::map<std::string, ir::HandleField>& fields);
+
+}  // namespace streamsan::analyzer
