@@ -11,10 +11,10 @@
 //
 // WHAT IS TOLD
 // Between two calls the caller may have waited. So a conflict of two calls is told only if no caller can:
-//   * the work in flight is on a stream that the class creates for itself and shows nobody;
-//   * no public method waits, or could by its name or because its body is not in sight; or else the class itself makes
-//     the one stream wait for the other somewhere: then it does not rely on its callers to do so;
+//   * the work in flight is on a non-blocking stream that the class creates for itself and shows nobody;
+//   * no public method waits, or could by its name or because its body is not in sight;
 //   * no caller in sight, outside of the class, waits for anything.
+// Or else the class itself makes the one stream wait for the other somewhere: then it does not rely on its callers.
 // The memory must be the object's: what a caller gives it may have more owners. Levels above Likely are not given: that
 // the one method is called after the other is itself a belief.
 //
@@ -23,6 +23,9 @@
 //
 // A graph that a method instantiates from work on memory which the same method frees, and another one launches, is told
 // at the launch (launches_after_free).
+//
+// What is so on some paths only may be so for all objects that are made for one mode: where a branch asks about an
+// integer of the object that only constructors write, the life is analysed again for either answer.
 //
 // What an ordinary function shows is not told again; see tidy/translation_unit.cpp. Cost: classes without an owned
 // stream have no lives, and there is a limit to the pairs of a class and to the steps of all.
@@ -50,6 +53,7 @@ using ir::Place;
 constexpr std::size_t kMostLives = 24;
 constexpr std::uint64_t kMostWeight = 1500;  ///< ops of one life
 constexpr std::int64_t kMostSlots = 4;
+constexpr std::size_t kMostModes = 4;
 constexpr const char* kLeg = "leg ";
 constexpr const char* kUsr = "the life of an object";
 
@@ -187,7 +191,7 @@ class Lives {
           if (op.kind == OpKind::Call) calls = calls || members.contains(op.callee);
           const bool here = op.kind == OpKind::SyncStream || op.kind == OpKind::SyncEvent ||
                             op.kind == OpKind::SyncDevice || op.kind == OpKind::MaySync;
-          waits = waits || here || (op.kind == OpKind::Call && !members.contains(op.callee) && deeds(op.callee).waits);
+          waits = waits || here || (op.kind == OpKind::Call && !inside.contains(op.callee) && deeds(op.callee).waits);
         }
       if (calls && waits) return true;
     }
@@ -275,16 +279,78 @@ class Lives {
     life.blocks.push_back(std::move(block));
 
     program_.functions[kUsr] = std::move(life);
-    ir::Function closed = inliner_.close(kUsr);
+    const ir::Function closed = inliner_.close(kUsr);
     program_.functions.erase(kUsr);
+    mode_.clear();
+    if (!analyze_once(closed)) return true;
+    // What depends on how the object was made: the two kinds of objects, one after the other.
+    for (const auto& [text, place] : modes(closed))
+      for (const bool holds : {true, false}) {
+        mode_ = ", where '" + text + "' " + (holds ? "holds" : "does not hold");
+        analyze_once(decided(closed, text, place, holds));
+      }
+    mode_.clear();
+    return true;
+  }
+
+  /// True if something is so on some paths only, and would be told otherwise.
+  bool analyze_once(ir::Function closed) {
     ir::tell_paths_apart(closed);
     EngineOptions options;
     options.most_steps = most_steps_;
     Verdict verdict = analyze(closed, program_, options, &roles_);
     most_steps_ -= std::min(most_steps_, verdict.steps);
-    if (!verdict.gave_up.empty()) return true;
-    for (Hazard& hazard : verdict.hazards) consider(std::move(hazard));
-    return true;
+    bool undecided = false;
+    if (verdict.gave_up.empty())
+      for (Hazard& hazard : verdict.hazards) undecided = consider(std::move(hazard)) || undecided;
+    return undecided;
+  }
+
+  /// Questions about one integer of the object that only constructors write: the mode that an object is made for.
+  std::vector<std::pair<std::string, ir::PlaceId>> modes(const ir::Function& closed) {
+    std::vector<std::pair<std::string, ir::PlaceId>> result;
+    for (const ir::Block& block : closed.blocks) {
+      if (block.condition == ir::kNoExpr || block.successors.size() != 2 || result.size() == kMostModes) continue;
+      const ir::Expr& condition = closed[block.condition];
+      if (condition.uses.size() != 1 || ir::root(closed, condition.uses[0]).place != class_->object) continue;
+      const std::string key = key_of(closed, condition.uses[0]);
+      if (key.empty() || closed[condition.uses[0]].type != ir::TypeKind::Integer || changes(key)) continue;
+      const std::pair<std::string, ir::PlaceId> mode{condition.text, condition.uses[0]};
+      if (std::ranges::find(result, mode) == result.end()) result.push_back(mode);
+    }
+    return result;
+  }
+
+  /// Written elsewhere than in constructors.
+  [[nodiscard]] bool changes(const std::string& key) const {
+    std::set<std::string> constructors;
+    for (const auto& constructor : class_->constructors) constructors.insert(constructor.usr);
+    for (const auto& [usr, function] : program_.functions) {
+      if (constructors.contains(usr)) continue;
+      for (const ir::Block& block : function.blocks)
+        for (const Op& op : block.ops) {
+          if (op.target != ir::kNoPlace && key_of(function, op.target) == key) return true;
+          bool given = false;
+          ir::for_each_operand(op, [&](const Operand& operand) {
+            given = given || (operand.kind == Operand::Kind::Address && op.kind != OpKind::HostAccess &&
+                              operand.place != ir::kNoPlace && key_of(function, operand.place) == key);
+          });
+          if (given) return true;
+        }
+    }
+    return false;
+  }
+
+  static ir::Function decided(ir::Function closed, const std::string& text, ir::PlaceId place, bool holds) {
+    for (ir::Block& block : closed.blocks) {
+      if (block.condition == ir::kNoExpr || block.successors.size() != 2) continue;
+      const ir::Expr& condition = closed[block.condition];
+      if (condition.text != text || condition.uses != std::vector{place}) continue;
+      block.successors = {block.successors[holds ? 0 : 1]};
+      block.condition = ir::kNoExpr;
+    }
+    ir::join_blocks(closed);
+    return closed;
   }
 
   // What is told.
@@ -300,6 +366,24 @@ class Lives {
 
   [[nodiscard]] std::string leg_name(std::size_t leg) const {
     return leg == members_.size() ? "the end of the object" : "'" + members_[leg]->name + "'";
+  }
+
+  /// "if 'a' is followed by 'b'"
+  [[nodiscard]] std::string order_of(std::size_t earlier, std::size_t later) const {
+    if (earlier == members_.size()) return "whenever an object of '" + class_->name + "' ends";
+    if (later == members_.size() || members_[later] != members_[earlier])
+      return "if " + leg_name(earlier) + " is followed by " + leg_name(later);
+    const std::size_t rounds = later - earlier + 1;
+    if (rounds == 2) return "if " + leg_name(earlier) + " is called twice";
+    if (members_[earlier + 1] == members_[earlier])
+      return "if " + leg_name(earlier) + " is called " + std::to_string(rounds) + " times";
+    return "if " + leg_name(earlier) + " is followed by " + leg_name(earlier + 1) + " and called again";
+  }
+
+  /// Nothing that a caller does on the default stream waits for it.
+  [[nodiscard]] bool non_blocking(const std::string& field) const {
+    const auto known = program_.fields.find(field);
+    return known != program_.fields.end() && known->second.stream_kind == ordering::StreamKind::NonBlocking;
   }
 
   /// Which field of the object holds the stream.
@@ -320,12 +404,12 @@ class Lives {
     if (name.starts_with(kObject)) name = "this->" + name.substr(kObject.size());
   }
 
-  void consider(Hazard hazard) {
-    if (hazard.level != Level::Definite && hazard.level != Level::Likely) return;
-    if (!hazard.earlier) return;
+  /// Tells it, if it is to be told. True if only its level keeps it from that.
+  bool consider(Hazard hazard) {
+    if (hazard.level == Level::Latent || !hazard.earlier) return false;
     const bool of_the_object = hazard.buffer.name.starts_with("object.") || hazard.buffer.origin;
     const std::size_t later = leg_of(hazard.later.where), earlier = leg_of(hazard.earlier->where);
-    if (later == earlier && later < members_.size()) return;  // what one call shows, it shows without an object
+    if (later == earlier && later < members_.size()) return false;  // what one call shows, it shows without an object
     const std::string before = field_of(hazard.earlier->stream), after = field_of(hazard.later.stream);
     for (Thing* thing : {&hazard.buffer, &hazard.event, &hazard.later.stream, &hazard.earlier->stream}) {
       rename(thing->name);
@@ -333,18 +417,14 @@ class Lives {
     }
     if (hazard.edge) leg_of(*hazard.edge);
     for (Evidence& evidence : hazard.evidence) leg_of(evidence.where);
-    const std::string order = later == members_.size() && earlier == members_.size()
-                                  ? "whenever an object of '" + class_->name + "' ends"
-                              : later == earlier + 1 && members_.size() > later && members_[later] == members_[earlier]
-                                  ? "if " + leg_name(earlier) + " is called twice"
-                                  : "if " + leg_name(earlier) + " is followed by " + leg_name(later);
+    const std::string order = order_of(earlier, later);
     switch (hazard.check) {
       case Check::HandleUseAfterDestroy:
-        if (earlier != 0 && earlier != members_.size()) return;
+        if (earlier != 0 && earlier != members_.size()) return false;
         break;
       case Check::PrematureFree:
         if (hazard.detail == "use after free") {
-          if (earlier != 0 && earlier != members_.size()) return;
+          if (earlier != 0 && earlier != members_.size()) return false;
           break;
         }
         [[fallthrough]];
@@ -353,28 +433,31 @@ class Lives {
       case Check::HostReadBeforeDone:
       case Check::HostWriteBeforeDone:
       case Check::AsyncCopyLifetime:
-        if (!of_the_object || hazard.detail == "captured") return;
-        if (before.empty() || class_->exposed.contains(before)) return;
-        if (trusts_callers_ && !edges_.contains({before, after})) return;
+        if (!of_the_object || hazard.detail == "captured") return false;
+        if (before.empty() || class_->exposed.contains(before)) return false;
+        if ((trusts_callers_ || !non_blocking(before)) && !edges_.contains({before, after})) return false;
         break;
       default:
-        return;
+        return false;
     }
     const auto place = [](const ir::Site& site) { return std::tie(site.file, site.line, site.column, site.begin); };
     if (std::ranges::any_of(hazards_, [&](const Hazard& known) {
           return known.check == hazard.check && place(known.later.where.site) == place(hazard.later.where.site);
         }))
-      return;
+      return false;
+    if (hazard.level == Level::Maybe) return true;
     hazard.function = class_->name;
     hazard.level = later == members_.size() && earlier == members_.size() ? Level::Definite : Level::Likely;
-    std::string told = order;
+    std::string told = order + mode_;
     if (hazard.check != Check::HandleUseAfterDestroy && hazard.detail != "use after free") {
-      told += trusts_callers_ ? ": the class makes the one stream wait for the other, but not for this work"
-                              : ": no caller can wait in between, for the stream is the class's own";
+      told += edges_.contains({before, after})
+                  ? ": the class makes the one stream wait for the other elsewhere, but not for this work"
+                  : ": no method waits in between, and the stream is the class's own";
     }
     const ir::Site& where = later < members_.size() ? members_[later]->site : class_->site;
     hazard.evidence.insert(hazard.evidence.begin(), Evidence{told, Where{where, {}}});
     hazards_.push_back(std::move(hazard));
+    return false;
   }
 
   ir::Program& program_;
@@ -386,6 +469,7 @@ class Lives {
   const ClassHarness* class_ = nullptr;
   const ClassHarness::Member* constructor_ = nullptr;
   bool trusts_callers_ = false;
+  std::string mode_;  ///< of the objects looked at, as a clause
   std::vector<const ClassHarness::Member*> members_;  ///< of this life, in the order of the calls
   std::map<std::pair<std::string, std::size_t>, ir::PlaceId> streams_;
   std::vector<Hazard> hazards_;

@@ -44,7 +44,7 @@ bool speaks_of_waiting(llvm::StringRef name) {
 
 class Builder {
  public:
-  Builder(host::Unit& unit, const std::map<std::string, ir::HandleField>& fields) : unit_(unit), fields_(fields) {}
+  Builder(host::Unit& unit, ir::Program& program) : unit_(unit), program_(program), fields_(program.fields) {}
 
   std::vector<ClassHarness> build() {
     std::vector<ClassHarness> result;
@@ -210,7 +210,16 @@ class Builder {
     harness.offers_wait = harness.offers_wait || speaks_of_waiting(function.getNameAsString()) ||
                           (!function.hasBody() && !function.isPureVirtual());
     if (method == nullptr || method->isStatic()) return;
-    if (const clang::FunctionDecl* body = unit_.census.lowered(function)) harness.methods.push_back(member(*body));
+    const clang::FunctionDecl* body = unit_.census.lowered(function);
+    // Code that has nothing to do with streams, and reads what they write.
+    if (body == nullptr && function.hasBody(body)) {
+      if (body->isDependentContext() || unit_.symbols.in_system_header(*body)) return;
+      ir::Function lowered = host::Body(unit_, *body).lower();
+      if (!lowered.incomplete.empty()) return;
+      std::string usr = lowered.usr;
+      program_.functions.try_emplace(std::move(usr), std::move(lowered));
+    }
+    if (body != nullptr) harness.methods.push_back(member(*body));
   }
 
   /// The destructor, or what takes its place: members and bases, the last one first.
@@ -257,14 +266,15 @@ class Builder {
   }
 
   host::Unit& unit_;
+  ir::Program& program_;
   const std::map<std::string, ir::HandleField>& fields_;
   ir::Function* frame_ = nullptr;
 };
 
 }  // namespace
 
-std::vector<ir::ClassHarness> class_harnesses(host::Unit& unit, const std::map<std::string, ir::HandleField>& fields) {
-  return Builder(unit, fields).build();
+std::vector<ir::ClassHarness> class_harnesses(host::Unit& unit, ir::Program& program) {
+  return Builder(unit, program).build();
 }
 
 }  // namespace streamsan::analyzer

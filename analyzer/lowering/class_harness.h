@@ -3,7 +3,6 @@
 // Which classes keep streams of their own, and how to make, use and end an object of each. See class_harness.cpp.
 #pragma once
 
-#include <map>
 #include <string>
 #include <vector>
 
@@ -12,7 +11,7 @@
 
 namespace streamsan::analyzer {
 
-/// In source order. `fields`: of the translation unit (fields.h).
-std::vector<ir::ClassHarness> class_harnesses(host::Unit& unit, const std::map<std::string, ir::HandleField>& fields);
+/// In source order. `program`: with its fields; public methods that nothing in it calls are added.
+std::vector<ir::ClassHarness> class_harnesses(host::Unit& unit, ir::Program& program);
 
 }  // namespace streamsan::analyzer

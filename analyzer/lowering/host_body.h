@@ -120,6 +120,10 @@ class Body {
   void statement(const clang::Stmt& statement);
   void declare(const clang::VarDecl& variable);
   void bind(const clang::VarDecl& reference);
+  /// The same place, whatever its indices count to later.
+  ir::PlaceId frozen(ir::PlaceId place);
+  /// `(slot + 1) % 3`: what comes next in a ring.
+  std::optional<ir::Expr> ring_step(const clang::Expr* source);
   void initialize(ir::PlaceId target, const clang::Expr* value);
   void initialize_parts(ir::PlaceId target, const clang::InitListExpr& list);
   void assign(ir::PlaceId target, const clang::Expr* value);

@@ -157,7 +157,41 @@ void Body::bind(const clang::VarDecl& reference) {
     bound = typed(new_local(reference.getNameAsString(), kind(reference.getType())), reference.getType());
     emit_fresh(bound, site(*reference.getInit()));
   }
-  aliases_[&reference] = bound;
+  aliases_[&reference] = frozen(bound);
+}
+
+ir::PlaceId Body::frozen(ir::PlaceId at) {
+  if (at == ir::kNoPlace) return at;
+  const Place held = function_[at];
+  if (held.kind != Place::Kind::Field && held.kind != Place::Kind::Index) return at;
+  Place same = held;
+  same.base = frozen(held.base);
+  if (held.kind == Place::Kind::Index && held.index != ir::kNoExpr) {
+    ir::Expr index = function_[held.index];
+    for (ir::PlaceId& use : index.uses) {
+      // What others than this function count has a value of its own from here on.
+      if (function_[use].base == ir::kNoPlace || function_[use].type != TypeKind::Integer) continue;
+      const ir::PlaceId now = new_local(function_.spell(use), TypeKind::Integer);
+      emit_assign(now, value(use), ir::kNoSite);
+      use = now;
+    }
+    if (index.uses != function_[held.index].uses) same.index = function_.add(std::move(index));
+  }
+  if (same.base == held.base && same.index == held.index) return at;
+  const clang::QualType type = type_of(at);
+  return typed(function_.add(std::move(same)), type);
+}
+
+std::optional<ir::Expr> Body::ring_step(const clang::Expr* source) {
+  const auto* binary = llvm::dyn_cast<clang::BinaryOperator>(strip(source));
+  if (binary == nullptr || constant(source)) return std::nullopt;
+  const auto opcode = binary->getOpcode();
+  const bool turns = (opcode == clang::BO_Rem || opcode == clang::BO_Xor) && constant(binary->getRHS()).value_or(0) > 0;
+  const bool flips = opcode == clang::BO_Sub && constant(binary->getLHS()) == 1;
+  if (!turns && !flips) return std::nullopt;
+  ir::Expr next = scalar(strip(source));
+  if (next.uses.empty()) return std::nullopt;
+  return next;
 }
 
 void Body::initialize(ir::PlaceId target, const clang::Expr* value) {
@@ -177,6 +211,9 @@ void Body::assign(ir::PlaceId target, const clang::Expr* source) {
     case TypeKind::Other:
       return;
     case TypeKind::Integer:
+      if (auto next = ring_step(source))
+        return emit_assign(target, {.kind = Operand::Kind::Number, .offset = function_.add(std::move(*next))},
+                           site(*source));
       return emit_assign(target, integer(source), site(*source));
     case TypeKind::Stream:
     case TypeKind::Event:

@@ -47,7 +47,7 @@ Lowered lower(clang::ASTContext& context, const Models& models, const LoweringOp
   lowered.program.fields = handle_fields(context, models);
   for (auto& [key, field] : lowered.program.fields)
     if (field.made.begin != 0) field.made = unit.sites.at(clang::SourceLocation::getFromRawEncoding(field.made.begin));
-  lowered.classes = class_harnesses(unit, lowered.program.fields);
+  lowered.classes = class_harnesses(unit, lowered.program);
   return lowered;
 }
 
