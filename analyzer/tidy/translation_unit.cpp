@@ -114,6 +114,12 @@ using Position = std::tuple<std::string, std::uint32_t, std::uint32_t, std::uint
 
 Position position(const ir::Site& site) { return {site.file, site.line, site.column, site.begin}; }
 
+/// What the two sides do, in the order of the source.
+std::pair<Position, Position> two_sides(const Finding& finding) {
+  const std::size_t other = finding.sites.size() > 2 ? 2 : finding.sites.size() - 1;
+  return std::minmax(position(finding.sites.front()), position(finding.sites[other]));
+}
+
 /// One finding for a pair of sites; in source order.
 std::vector<Finding> without_duplicates(std::vector<Finding> findings) {
   const auto key = [](const Finding& finding) {
@@ -220,10 +226,12 @@ Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& se
   }
   // What a function shows with certainty is not told again as what its class does.
   std::set<std::pair<Check, Position>> told, shown;
+  std::set<std::pair<Position, Position>> pairs;  // in flight together, whichever comes first
   for (const Finding& finding : findings) {
     told.emplace(finding.check, position(finding.site));
     if (finding.level == Level::Definite || finding.level == Level::Likely) {
       shown.emplace(finding.check, position(finding.site));
+      pairs.insert(two_sides(finding));
     }
   }
   for (const Hazard& hazard : event_protocols(lowered.program, lowered.roots)) {
@@ -235,7 +243,8 @@ Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& se
   std::ranges::move(class_protocols(lowered.classes, lowered.program, inliner, roles, limits.most_steps),
                     std::back_inserter(of_classes));
   for (const Hazard& hazard : of_classes) {
-    if (Finding finding = word(hazard); !shown.contains({finding.check, position(finding.site)})) {
+    Finding finding = word(hazard);
+    if (!shown.contains({finding.check, position(finding.site)}) && pairs.insert(two_sides(finding)).second) {
       findings.push_back(std::move(finding));
     }
   }

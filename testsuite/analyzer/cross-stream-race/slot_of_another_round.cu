@@ -22,7 +22,14 @@ class Halves {
   Halves(const Halves&) = delete;
   void put(const float* part) {
     cudaMemcpyAsync(half_[turn_], part, 1024, cudaMemcpyDeviceToDevice, fill_);
-// CHECK-MESSAGES: :[[@LINE-1]]:5: warning: cudaMemcpyAsync (device to device) on stream 'this->fill_' may write 'this->half_[this->turn_]' while kernel 'add' on stream 'this->reduce_' still reads it [streamsan-cross-stream-race]
+// CHECK-MESSAGES: :[[@LINE-1]]:5: warning: cudaMemcpyAsync (device to device) on stream 'this->fill_' may write 'this->half_[0]' while kernel 'add' on stream 'this->reduce_' still reads it [streamsan-cross-stream-race]
+// CHECK-NOTES: :[[@LINE+11]]:5: note: 'this->half_[0]' is read here, on stream 'this->reduce_'
+// CHECK-NOTES: :[[@LINE+11]]:5: note: event 'this->reduced_[0]' is recorded here, after the read, but stream 'this->fill_' does not wait for it
+// CHECK-NOTES: :[[@LINE-13]]:5: note: stream 'this->reduce_' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-15]]:5: note: stream 'this->fill_' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-12]]:7: note: 'this->half_[0]' is allocated here
+// CHECK-NOTES: :[[@LINE-7]]:5: note: let stream 'this->fill_' wait for event 'this->reduced_[0]' with cudaStreamWaitEvent before cudaMemcpyAsync (device to device)
+// CHECK-NOTES: :[[@LINE-9]]:8: note: if 'Halves::reduce' is followed by 'Halves::put': the class makes the one stream wait for the other elsewhere, but not for this work
   }
   void reduce() {
     cudaEventRecord(filled_, fill_);

@@ -23,6 +23,12 @@ class Scratch {
   ~Scratch() {
     if (data_ != nullptr) cudaFreeAsync(data_, stream_);
 // CHECK-MESSAGES: :[[@LINE-1]]:27: warning: stream 'this->lane_.handle_' is used by cudaFreeAsync after it was destroyed [streamsan-handle-use-after-destroy]
+// CHECK-NOTES: :[[@LINE+29]]:11: note: 'scratch_' goes out of scope here
+// CHECK-NOTES: :[[@LINE-15]]:13: note: stream 'this->lane_.handle_' is destroyed here
+// CHECK-NOTES: :[[@LINE+28]]:8: note: 'lane_' goes out of scope here
+// CHECK-NOTES: :[[@LINE-18]]:12: note: stream 'this->lane_.handle_' is created here
+// CHECK-NOTES: :[[@LINE+17]]:3: note: in the call to 'Lane::Lane' here
+// CHECK-NOTES: :[[@LINE+14]]:7: note: whenever an object of 'Index' ends
   }
   Scratch(const Scratch&) = delete;
   void open(unsigned long bytes, cudaStream_t stream) {
@@ -48,6 +54,5 @@ class Index {
 #else
   Scratch scratch_;
   Lane lane_;
-// CHECK-NOTES: :[[@LINE-1]]:8: note: x
 #endif
 };
