@@ -469,7 +469,7 @@ class Lives {
   const ClassHarness* class_ = nullptr;
   const ClassHarness::Member* constructor_ = nullptr;
   bool trusts_callers_ = false;
-  std::string mode_;  ///< of the objects looked at, as a clause
+  std::string mode_;                                  ///< of the objects looked at, as a clause
   std::vector<const ClassHarness::Member*> members_;  ///< of this life, in the order of the calls
   std::map<std::pair<std::string, std::size_t>, ir::PlaceId> streams_;
   std::vector<Hazard> hazards_;
@@ -511,7 +511,8 @@ std::vector<Hazard> launches_after_free(const std::vector<Hazard>& captured, con
           hazard.level = Level::Likely;
           hazard.detail = "use after free";
           hazard.earlier = freed.later;
-          hazard.later = {.where = {function[op.site], {}}, .what = op.name, .mode = ir::Mode::Unknown, .work = op.work};
+          hazard.later = {
+              .where = {function[op.site], {}}, .what = op.name, .mode = ir::Mode::Unknown, .work = op.work};
           if (op.stream.place != ir::kNoPlace) hazard.later.stream.name = function.spell(op.stream);
           hazard.function = function.name;
           hazard.usr = usr;

@@ -181,7 +181,10 @@ std::string numbered(const Function& function, const Expr& expr) {
   for (std::size_t number = 0; number < expr.uses.size(); ++number) {
     const std::string with = "$" + std::to_string(number);
     if (replace(function.spell(expr.uses[number]), with)) continue;
-    // Of an inlined method: what it calls `this->ring.next` is `object.feeder.ring.next` here.
+    // Of an inlined method: what it calls `this->ring.next` is `object.feeder.ring.next` here. Not `other.next`.
+    const Place& used = function[expr.uses[number]];
+    const auto same_name = [&](PlaceId use) { return function[use].name == used.name; };
+    if (std::ranges::count_if(expr.uses, same_name) > 1) continue;
     std::string path;
     for (PlaceId at = expr.uses[number]; at != kNoPlace && function[at].kind == Place::Kind::Field;
          at = function[at].base) {

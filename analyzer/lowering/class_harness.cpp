@@ -87,8 +87,8 @@ class Builder {
     harness.object =
         harness.frame.add(Place{.kind = Place::Kind::Local, .type = ir::TypeKind::Object, .name = "object"});
     const clang::CXXDestructorDecl* destructor = record.getDestructor();
-    clang::SourceLocation where = destructor != nullptr && !destructor->isImplicit() ? destructor->getLocation()
-                                                                                     : record.getLocation();
+    clang::SourceLocation where =
+        destructor != nullptr && !destructor->isImplicit() ? destructor->getLocation() : record.getLocation();
     end(harness.object, record, harness, harness.frame.add(site(where, "an object of '" + harness.name + "' ends")));
     frame_ = nullptr;
     return harness;
@@ -158,9 +158,8 @@ class Builder {
           return true;
       return false;
     }
-    return std::ranges::any_of(record->fields(), [&](const clang::FieldDecl* field) {
-      return contains_stream(field->getType(), depth + 1);
-    });
+    return std::ranges::any_of(
+        record->fields(), [&](const clang::FieldDecl* field) { return contains_stream(field->getType(), depth + 1); });
   }
 
   /// `return field;`: that field; else nullptr.
@@ -242,7 +241,8 @@ class Builder {
       const clang::CXXRecordDecl* inner = type->getAsCXXRecordDecl();
       if (inner == nullptr || !inner->hasDefinition() || unit_.symbols.in_system_header(*inner)) continue;
       inner = inner->getDefinition();
-      const ir::SiteId place = frame_->add(site(field->getLocation(), "'" + field->getNameAsString() + "' goes out of scope"));
+      const ir::SiteId place =
+          frame_->add(site(field->getLocation(), "'" + field->getNameAsString() + "' goes out of scope"));
       const ir::PlaceId part = frame_->add(Place{.kind = Place::Kind::Field,
                                                  .type = ir::TypeKind::Object,
                                                  .name = field->getNameAsString(),
@@ -253,14 +253,14 @@ class Builder {
         continue;
       }
       for (std::uint64_t i = std::min(array->getSize().getLimitedValue(), kMostElements); i-- > 0;) {
-        const ir::ExprId index = frame_->add(
-            ir::Expr{.text = std::to_string(i), .uses = {}, .constant = static_cast<std::int64_t>(i)});
-        end(frame_->add(
-                Place{.kind = Place::Kind::Index, .type = ir::TypeKind::Object, .base = part, .index = index}),
+        const ir::ExprId index =
+            frame_->add(ir::Expr{.text = std::to_string(i), .uses = {}, .constant = static_cast<std::int64_t>(i)});
+        end(frame_->add(Place{.kind = Place::Kind::Index, .type = ir::TypeKind::Object, .base = part, .index = index}),
             *inner, harness, place);
       }
     }
-    for (const clang::CXXBaseSpecifier& base : llvm::reverse(llvm::ArrayRef(record.bases_begin(), record.getNumBases())))
+    for (const clang::CXXBaseSpecifier& base :
+         llvm::reverse(llvm::ArrayRef(record.bases_begin(), record.getNumBases())))
       if (const auto* inner = base.getType()->getAsCXXRecordDecl(); inner != nullptr && inner->hasDefinition())
         if (!unit_.symbols.in_system_header(*inner)) end(object, *inner->getDefinition(), harness, at);
   }

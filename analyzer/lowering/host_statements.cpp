@@ -106,10 +106,10 @@ void Body::assign_step(ir::PlaceId target, const clang::BinaryOperator& step) {
   const auto opcode = clang::BinaryOperator::getOpForCompoundAssignment(step.getOpcode());
   if (!by || *by < 0 || (opcode != clang::BO_Xor && opcode != clang::BO_Rem && opcode != clang::BO_And))
     return emit_fresh(target, site(step));
-  ir::Expr next{
-      .text = function_.spell(target) + " " + clang::BinaryOperator::getOpcodeStr(opcode).str() + " " + std::to_string(*by),
-      .uses = {target},
-      .constant = {}};
+  ir::Expr next{.text = function_.spell(target) + " " + clang::BinaryOperator::getOpcodeStr(opcode).str() + " " +
+                        std::to_string(*by),
+                .uses = {target},
+                .constant = {}};
   emit_assign(target, {.kind = Operand::Kind::Number, .offset = function_.add(std::move(next))}, site(step));
 }
 
