@@ -174,6 +174,14 @@ class Builder {
   }
 
   void expose(const clang::FunctionDecl& method, ClassHarness& harness) {
+    for (const clang::ParmVarDecl* parameter : method.parameters()) {
+      // `void stream(cudaStream_t* out)`
+      const clang::QualType type = parameter->getType();
+      const bool out = type->isPointerType() || type->isReferenceType();
+      if (out && !type->getPointeeType().isConstQualified() &&
+          handle_kind(type->getPointeeType(), unit_.symbols.models()) == ir::TypeKind::Stream)
+        harness.exposed = harness.streams;
+    }
     if (!contains_stream(method.getReturnType())) return;
     if (const clang::FieldDecl* field = returned_field(method))
       if (const std::string key = field_key(*field); harness.streams.contains(key)) {

@@ -3,6 +3,7 @@
 // RUN: %check cross-stream-race %s -- -DFIXED
 // RUN: %check cross-stream-race %s -- -DFIXED -DWAITS
 // RUN: %check cross-stream-race %s -- -DFIXED -DEXPOSED
+// RUN: %check cross-stream-race %s -- -DFIXED -DGIVEN
 // RUN: %check cross-stream-race %s -- -DFIXED -DPUBLIC
 // RUN: %check cross-stream-race %s -- -DFIXED -DCALLER
 //
@@ -10,7 +11,7 @@
 // wait in between: a method, whoever gets the stream, a caller in sight that does.
 #include <cuda_runtime.h>
 
-#if defined(FIXED) && !defined(WAITS) && !defined(EXPOSED) && !defined(PUBLIC) && !defined(CALLER)
+#if defined(FIXED) && !defined(WAITS) && !defined(EXPOSED) && !defined(GIVEN) && !defined(PUBLIC) && !defined(CALLER)
 #define REPAIRED
 #endif
 
@@ -53,6 +54,10 @@ class Plate {
 #ifdef EXPOSED
   cudaStream_t ink_stream() const { return ink_; }
   cudaStream_t press_stream() const { return press_; }
+#endif
+
+#ifdef GIVEN
+  void streams(cudaStream_t* ink, cudaStream_t* press) const { *ink = ink_, *press = press_; }
 #endif
 
 #ifndef PUBLIC
