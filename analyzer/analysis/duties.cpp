@@ -205,14 +205,14 @@ const Duties::Edge* Duties::edge(ValueId waiter, ValueId worker) const {
   return found == edges_.end() ? nullptr : &*found;
 }
 
-Hazard Duties::tell(const Touched& work, const Edge& other, const char* what) const {
+Hazard Duties::tell(const Touched& work, const Edge& other, CheckCase what) const {
   const ir::Op& op = values_.op(work.op);
   Hazard hazard;
   hazard.check = Check::CrossStreamRace;
   hazard.level = Level::Likely;
   hazard.function = values_.function().name;
   hazard.usr = values_.function().usr;
-  hazard.detail = what;
+  hazard.which = what;
   hazard.later = witness_.deed(work.op, work.stream);
   hazard.later.mode = op.accesses[work.access].mode;
   // Which of two "current streams": the one that it is.
@@ -241,7 +241,7 @@ std::vector<Hazard> Duties::take() {
   for (const Touched& work : not_forked_) {
     const Edge* join = edge(caller_, work.stream);
     if (join == nullptr || roles_.waits_elsewhere(slot(work.stream), duty_.bodies)) continue;
-    if (told.insert(work.stream).second) result.push_back(tell(work, *join, "not forked"));
+    if (told.insert(work.stream).second) result.push_back(tell(work, *join, CheckCase::NotForked));
   }
   told.clear();
   for (const OpIndex op : owed_) {
@@ -250,7 +250,7 @@ std::vector<Hazard> Duties::take() {
     const Touched& work = written->second;
     const Edge* fork = edge(work.stream, caller_);
     if (fork == nullptr || roles_.is_joined_elsewhere(slot(work.stream), duty_.bodies)) continue;
-    if (told.insert(work.stream).second) result.push_back(tell(work, *fork, "not joined"));
+    if (told.insert(work.stream).second) result.push_back(tell(work, *fork, CheckCase::NotJoined));
   }
   return result;
 }

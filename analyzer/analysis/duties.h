@@ -83,7 +83,7 @@ class Duties {
   [[nodiscard]] bool is_left_to_others(const Order& order, const Pending& work) const;
   [[nodiscard]] Slot slot(ValueId stream) const;
   [[nodiscard]] const Edge* edge(ValueId waiter, ValueId worker) const;
-  [[nodiscard]] Hazard tell(const Touched& work, const Edge& other, const char* what) const;
+  [[nodiscard]] Hazard tell(const Touched& work, const Edge& other, CheckCase what) const;
 
   Values& values_;
   Sets& sets_;

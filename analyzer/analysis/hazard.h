@@ -79,7 +79,7 @@ struct Evidence {
 /// How each check fills it. `later` is always set: the warning stands there.
 ///   races (CrossStreamRace, NonblockingVsDefault, EventWaitWithoutRecord with `earlier`)
 ///                            earlier, later: the accesses, with mode and stream; buffer; cause, edge, event.
-///                            detail "not forked", "not joined" (duties.h): earlier: the function, with the caller's
+///                            NotForked, NotJoined (duties.h): earlier: the function, with the caller's
 ///                            stream; edge: the join or fork that is there
 ///   HostReadBeforeDone, HostWriteBeforeDone
 ///                            later: the host's access; earlier: the work in flight
@@ -104,10 +104,8 @@ struct Evidence {
 ///   OmittedStream            later: the work; detail: the name of the stream that the function works on; evidence
 ///   ImplicitDefaultStream    later: the work; detail: the name of the stream in scope; edge: its creation
 ///   DependentLaunchRace      later: the launch, with what it does early as mode; earlier: the kernel in front; buffer;
-///                            edge: where the kernel does it; detail: "never waits", "before the wait", or "not passed
-///                            on": the kernel between the two did not wait
-///   UnorderedGridWait        later: the access in the kernel, with mode; buffer: its parameter. detail "no clobber":
-///                            later: a wait in assembly that does not say that it touches memory
+///                            edge: where the kernel does it; NeverWaits, BeforeWait or NotPassedOn
+///   UnorderedGridWait        later: the access in the kernel, with mode; buffer: its parameter. NoClobber: later: a wait in assembly that does not say that it touches memory
 ///   DeviceWideSync           later: the synchronisation; later.stream: the only stream with work that can be in
 ///   flight;
 ///                            detail: the call that would do, "cudaStreamSynchronize(s)"; or, where no later.stream,

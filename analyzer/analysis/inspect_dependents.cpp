@@ -38,7 +38,9 @@ bool Inspector::overtakes(const ir::Access& access, const Pending& mine, const P
   hazard.later.mode = mode;
   hazard.earlier = witness_.deed(earlier);
   hazard.buffer = witness_.memory(mine.memory, access.memory, index_);
-  hazard.detail = !covered ? "not passed on" : op_->waits == Certainty::No ? "never waits" : "before the wait";
+  hazard.which = !covered                      ? CheckCase::NotPassedOn
+                 : op_->waits == Certainty::No ? CheckCase::NeverWaits
+                                               : CheckCase::BeforeWait;
   if (covered && access.early_site != ir::kNoSite) hazard.edge = witness_.where(access.early_site);
   if (!definite && op_->programmatic == Certainty::Perhaps && certain && meet == Sure::Yes)
     hazard.condition = "the launch is a programmatic one";

@@ -239,7 +239,7 @@ void Store::apply(Values& values, OpIndex index) {
         const bool stream = values.function()[op.target].type == TypeKind::Stream;
         const ValueId value = stream && op.source.kind != Operand::Kind::Null ? this->stream(values, op.source)
                                                                               : evaluate(values, op.source);
-        const bool moves_on = values[value].kind == Value::Kind::Constant && !values.written_once(op.target);
+        const bool moves_on = values[value].kind == Value::Kind::Constant && !values.same_in_all_rounds(op.target);
         const bool nameless = value == kUnknown || moves_on || is_nameless(values, value);
         put(values, locate(values, op.target), nameless ? values.version(index) : value, index);
       } else {
@@ -324,6 +324,9 @@ Store Store::join(Values& values, std::uint32_t block, const std::vector<Store>&
     for (std::size_t end = 0; end < ends.size(); ++end) {
       std::optional<ValueId> value = held_at(end, location);
       if (!value && !values.local(location)) value = note(location) ? kUnknown : ends[end].load(values, location);
+      // An element of a local array that was stored to under a name that may mean it: `slots[i]` in a loop.
+      if (!value && !note(location) && ends[end].since(values, location) != kUnknown)
+        value = ends[end].load(values, location);
       if (!value || is_merge(*value, location)) continue;
       // Nothing is reached through a null pointer: where the other path has memory, that is what uses of it mean.
       if (pointer && joined && !is_merge(*joined, location) && (*value == kNull || *joined == kNull)) {

@@ -12,6 +12,7 @@
 
 #include "analyzer/ir/polynomial.h"
 #include "analyzer/ir/range.h"
+#include "analyzer/ir/walk.h"
 
 namespace streamsan::analyzer {
 namespace {
@@ -48,13 +49,17 @@ Values::Values(const ir::Function& function, const ir::Program& program) : funct
   homes_.resize(ops_.size());
   parts_.resize(function.places.size());
   writes_.resize(function.places.size());
+  moves_.resize(function.places.size());
+  const std::vector<bool> in_loop = ir::blocks_in_loops(function);
   std::set<std::pair<ir::PlaceId, std::uint32_t>> copies;
-  for (const ir::Op* op : ops_) {
-    if (op->target == ir::kNoPlace) continue;
-    if (op->origin != ir::Op::kNoOrigin && !copies.emplace(op->target, op->origin).second) continue;
-    std::uint8_t& writes = writes_[static_cast<std::size_t>(op->target)];
-    writes = writes == 0 ? 1 : 2;
-  }
+  for (std::size_t block = 0; block < function.blocks.size(); ++block)
+    for (const ir::Op& op : function.blocks[block].ops) {
+      if (op.target == ir::kNoPlace) continue;
+      if (in_loop[block]) moves_[static_cast<std::size_t>(op.target)] = true;
+      if (op.origin != ir::Op::kNoOrigin && !copies.emplace(op.target, op.origin).second) continue;
+      std::uint8_t& writes = writes_[static_cast<std::size_t>(op.target)];
+      writes = writes == 0 ? 1 : 2;
+    }
   exprs_.resize(function.exprs.size());
   field_of_.resize(function.places.size());
   std::unordered_map<std::string, FieldId> fields;

@@ -172,9 +172,11 @@ class Values {
   [[nodiscard]] const std::vector<OpIndex>& operator[](MakersId id) const {
     return makers_[static_cast<std::size_t>(id)];
   }
-  /// One op of the function stores into it, copies of the op aside: what it holds does not depend on the round of a
-  /// loop.
-  [[nodiscard]] bool written_once(ir::PlaceId place) const { return writes_[static_cast<std::size_t>(place)] == 1; }
+  /// What it holds does not depend on the round of a loop: one op of the function stores into it, copies of the op
+  /// aside, or none that is in a loop.
+  [[nodiscard]] bool same_in_all_rounds(ir::PlaceId place) const {
+    return writes_[static_cast<std::size_t>(place)] == 1 || !moves_[static_cast<std::size_t>(place)];
+  }
   /// The places whose base is `place`.
   [[nodiscard]] const std::vector<ir::PlaceId>& parts(ir::PlaceId place) const {
     return parts_[static_cast<std::size_t>(place)];
@@ -335,6 +337,7 @@ class Values {
   std::vector<bool> minted_;
   std::vector<std::vector<ir::PlaceId>> parts_;
   std::vector<std::uint8_t> writes_;  ///< by place: no op, one, more
+  std::vector<bool> moves_;           ///< by place: an op in a loop stores into it
   std::vector<ir::PlaceId> elements_;
   std::vector<KnownValue> values_;
   std::vector<KnownLocation> locations_;

@@ -84,7 +84,13 @@ std::string Witness::name(LocationId location) const {
       const Key& index = values_[known.key];
       const ir::PlaceId seen = values_.seen(location);
       if (array.empty()) return {};
-      if (index.constant) return array + "[" + std::to_string(*index.constant) + "]";
+      if (index.constant) {
+        const bool spelled = seen != ir::kNoPlace && function[seen].kind == ir::Place::Kind::Index;
+        const ir::ExprId written = spelled ? function[seen].index : ir::kNoExpr;
+        const std::int64_t step = written == ir::kNoExpr || index.unit != 1 ? 1 : function[written].unit;
+        const bool whole = step > 1 && *index.constant % step == 0;
+        return array + "[" + std::to_string(whole ? *index.constant / step : *index.constant) + "]";
+      }
       if (seen == ir::kNoPlace || root_of(seen).inlined) return array + "[...]";
       return function.spell(seen);
     }

@@ -11,12 +11,12 @@ constexpr const char* kWait = "cudaGridDependencySynchronize()";
 void word_launch(Draft& draft) {
   const Hazard& hazard = draft.hazard();
   const Deed &later = draft.later(), &earlier = draft.earlier();
-  const bool passed_on = hazard.detail != "not passed on";
+  const bool passed_on = hazard.which != CheckCase::NotPassedOn;
   const std::string first = what(earlier);
-  const std::string why = hazard.detail == "never waits" ? ": its launch lets them overlap, and it never waits for it"
-                          : passed_on
-                              ? ": its launch lets them overlap, and it does so before it waits for it"
-                              : ": a kernel between them does not wait for it, so waiting for that one is not enough";
+  const std::string why =
+      hazard.which == CheckCase::NeverWaits ? ": its launch lets them overlap, and it never waits for it"
+      : passed_on                           ? ": its launch lets them overlap, and it does so before it waits for it"
+                  : ": a kernel between them does not wait for it, so waiting for that one is not enough";
   draft.say(what(later) + on_stream(later.stream) + " " + may_do(later.mode) + " " + buffer(hazard.buffer) + " while " +
             first + " in front of it " + still_does(earlier) + " it" + why);
   draft.note(earlier.where, buffer(hazard.buffer) + " " + is_done(earlier) + " here" + comma(on_stream(earlier.stream)),
@@ -24,8 +24,9 @@ void word_launch(Draft& draft) {
   const std::string early = later.mode == ir::Mode::Read      ? "reads"
                             : later.mode == ir::Mode::Unknown ? "uses"
                                                               : "writes";
-  draft.note_edge("the kernel " + early + " it here" + (hazard.detail == "never waits" ? "" : ", before its wait"),
-                  lane(later.stream));
+  draft.note_edge(
+      "the kernel " + early + " it here" + (hazard.which == CheckCase::NeverWaits ? "" : ", before its wait"),
+      lane(later.stream));
   draft.note_origin(hazard.buffer, "");
   if (passed_on) {
     draft.advise(std::string("call ") + kWait + " in the kernel before that, or launch it without the attribute");
@@ -37,7 +38,7 @@ void word_launch(Draft& draft) {
 
 void word_wait(Draft& draft) {
   const Hazard& hazard = draft.hazard();
-  if (hazard.detail == "no clobber") {
+  if (hazard.which == CheckCase::NoClobber) {
     draft.say(
         "'griddepcontrol.wait' does not tell the compiler that it touches memory: reads behind it may be moved in "
         "front of it");

@@ -125,7 +125,7 @@ void word_duty(Draft& draft) {
   const std::string mine = named_stream(draft.later().stream, "the function's own stream");
   const std::string callers = named_stream(draft.earlier().stream, "the caller's stream");
   const std::string& function = hazard.function;
-  if (hazard.detail == "not forked") {
+  if (hazard.which == CheckCase::NotForked) {
     draft.say(what(draft.later()) + on_stream(draft.later().stream) + " may read " + buffer(hazard.buffer) +
               " before it is written: what '" + function + "' is given is ready on " + callers + ", which " + mine +
               " does not wait for");
@@ -150,7 +150,7 @@ void word_duty(Draft& draft) {
 
 void word_race(Draft& draft) {
   const Hazard& hazard = draft.hazard();
-  if (hazard.detail == "not forked" || hazard.detail == "not joined") return word_duty(draft);
+  if (hazard.which == CheckCase::NotForked || hazard.which == CheckCase::NotJoined) return word_duty(draft);
   const Deed& later = draft.later();
   const Deed& earlier = draft.earlier();
   const bool kinds = hazard.check == Check::NonblockingVsDefault;

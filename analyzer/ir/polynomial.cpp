@@ -164,8 +164,8 @@ std::optional<std::int64_t> Polynomial::constant() const {
 
 std::string numbered(const Function& function, const Expr& expr) {
   std::string text = expr.text;
-  for (std::size_t number = 0; number < expr.uses.size(); ++number) {
-    const std::string what = function.spell(expr.uses[number]), with = "$" + std::to_string(number);
+  const auto replace = [&](const std::string& what, const std::string& with) {
+    bool any = false;
     for (std::size_t at = text.find(what); !what.empty() && at != std::string::npos;) {
       const std::size_t end = at + what.size();
       const char before = at > 0 ? text[at - 1] : ' ';
@@ -173,7 +173,23 @@ std::string numbered(const Function& function, const Expr& expr) {
                                (end < text.size() && in_word(text[end]) && in_word(what.back()));
       // `n` is neither `count` nor `p.n` nor `p->n`.
       if (!inside_word) text.replace(at, what.size(), with);
+      any = any || !inside_word;
       at = text.find(what, inside_word ? end : at + with.size());
+    }
+    return any;
+  };
+  for (std::size_t number = 0; number < expr.uses.size(); ++number) {
+    const std::string with = "$" + std::to_string(number);
+    if (replace(function.spell(expr.uses[number]), with)) continue;
+    // Of an inlined method: what it calls `this->ring.next` is `object.feeder.ring.next` here. Not `other.next`.
+    const Place& used = function[expr.uses[number]];
+    const auto same_name = [&](PlaceId use) { return function[use].name == used.name; };
+    if (std::ranges::count_if(expr.uses, same_name) > 1) continue;
+    std::string path;
+    for (PlaceId at = expr.uses[number]; at != kNoPlace && function[at].kind == Place::Kind::Field;
+         at = function[at].base) {
+      path = path.empty() ? function[at].name : function[at].name + "." + path;
+      if (replace("this->" + path, with)) break;
     }
   }
   return text;

@@ -4,6 +4,9 @@
 // What is called own is own on all paths; a variable that is assigned once counts as assigned everywhere.
 #include "analyzer/ir/walk.h"
 
+#include <algorithm>
+#include <utility>
+
 namespace streamsan::analyzer::ir {
 
 Root root(const Function& function, PlaceId path) {
@@ -71,6 +74,49 @@ bool always_runs(const Function& function, std::size_t block, std::size_t op) {
   return true;
 }
 
+std::vector<bool> blocks_in_loops(const Function& function) {
+  // Strongly connected components, by Tarjan without recursion.
+  const std::size_t count = function.blocks.size();
+  std::vector<bool> result(count), on_stack(count);
+  std::vector<std::size_t> number(count), low(count), stack;
+  std::vector<std::pair<std::size_t, std::size_t>> open;
+  std::size_t next_number = 0;
+  const auto enter = [&](std::size_t block) {
+    number[block] = low[block] = ++next_number;
+    stack.push_back(block);
+    on_stack[block] = true;
+    open.emplace_back(block, 0);
+  };
+  for (std::size_t start = 0; start < count; ++start) {
+    if (number[start] == 0) enter(start);
+    while (!open.empty()) {
+      const std::size_t block = open.back().first;
+      const auto& successors = function.blocks[block].successors;
+      if (open.back().second < successors.size()) {
+        const auto to = static_cast<std::size_t>(successors[open.back().second++]);
+        if (to == block) result[block] = true;
+        if (number[to] == 0) {
+          enter(to);
+        } else if (on_stack[to]) {
+          low[block] = std::min(low[block], number[to]);
+        }
+        continue;
+      }
+      open.pop_back();
+      if (!open.empty()) low[open.back().first] = std::min(low[open.back().first], low[block]);
+      if (low[block] != number[block]) continue;
+      const bool circle = stack.back() != block;
+      for (std::size_t member = count; member != block;) {
+        member = stack.back();
+        stack.pop_back();
+        on_stack[member] = false;
+        if (circle) result[member] = true;
+      }
+    }
+  }
+  return result;
+}
+
 bool is_own(const Place& variable) {
   return variable.kind == Place::Kind::Local || variable.kind == Place::Kind::Temporary ||
          (variable.kind == Place::Kind::Parameter && !variable.reference);
@@ -108,6 +154,12 @@ bool Variables::is_own_bytes(OpKind kind, const Operand& operand) const {
     default:
       return false;
   }
+}
+
+std::string field_key(const Function& function, PlaceId place) {
+  while (place != kNoPlace && function[place].kind == Place::Kind::Index) place = function[place].base;
+  if (place == kNoPlace || function[place].kind != Place::Kind::Field) return {};
+  return function[place].owner + "::" + function[place].name;
 }
 
 }  // namespace streamsan::analyzer::ir

@@ -39,6 +39,9 @@ Root root(const Function& function, PlaceId path);
 /// without work, as after an error, is no way.
 bool always_runs(const Function& function, std::size_t block, std::size_t op);
 
+/// By block: a way leads from its end to its start again.
+std::vector<bool> blocks_in_loops(const Function& function);
+
 /// A variable that dies with the call: local, temporary, parameter by value.
 bool is_own(const Place& variable);
 
@@ -59,5 +62,8 @@ class Variables {
   const Function& function_;
   std::vector<bool> assigned_;
 };
+
+/// "Class::field" of a place that is a field or an element of one; empty: it is none.
+std::string field_key(const Function& function, PlaceId place);
 
 }  // namespace streamsan::analyzer::ir

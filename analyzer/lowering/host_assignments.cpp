@@ -43,12 +43,28 @@ void Assignments::initialize(ir::PlaceId target, const clang::Expr* value) {
   assign(target, value);
 }
 
+std::optional<ir::Expr> Assignments::ring_step(const clang::Expr* source) {
+  const auto* binary = llvm::dyn_cast<clang::BinaryOperator>(strip(source));
+  if (binary == nullptr || constant(source, unit_.context)) return std::nullopt;
+  const auto opcode = binary->getOpcode();
+  const bool turns =
+      (opcode == clang::BO_Rem || opcode == clang::BO_Xor) && constant(binary->getRHS(), unit_.context).value_or(0) > 0;
+  const bool flips = opcode == clang::BO_Sub && constant(binary->getLHS(), unit_.context) == 1;
+  if (!turns && !flips) return std::nullopt;
+  ir::Expr next = values_.scalar(strip(source));
+  if (next.uses.empty()) return std::nullopt;
+  return next;
+}
+
 void Assignments::assign(ir::PlaceId target, const clang::Expr* source) {
   const clang::Expr* value = strip(source);
   switch (out_.kind(target)) {
     case TypeKind::Other:
       return;
     case TypeKind::Integer:
+      if (auto next = ring_step(source))
+        return out_.emit_assign(target, {.kind = ir::Operand::Kind::Number, .offset = out_.add(std::move(*next))},
+                                out_.site(*source));
       return out_.emit_assign(target, values_.integer(source), out_.site(*source));
     case TypeKind::Stream:
     case TypeKind::Event:

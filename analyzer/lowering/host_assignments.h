@@ -39,6 +39,9 @@ class Assignments {
   void make_closure(const clang::LambdaExpr& lambda);
 
  private:
+  /// `(slot + 1) % 3`: what comes next in a ring.
+  std::optional<ir::Expr> ring_step(const clang::Expr* source);
+
   Unit& unit_;
   const Scan& scan_;
   FunctionBuilder& out_;

@@ -46,6 +46,7 @@ class FunctionBuilder {
   ir::Function& function() { return function_; }
 
   // Places.
+  ir::PlaceId add(ir::Place place) { return function_.add(std::move(place)); }
   ir::PlaceId parameter(const std::string& name, clang::QualType type);
   ir::PlaceId temporary(ir::TypeKind type, const std::string& name = {});
   ir::PlaceId object_temporary(clang::QualType type);

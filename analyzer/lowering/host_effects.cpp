@@ -13,6 +13,7 @@
 #include "analyzer/lowering/host_launches.h"
 #include "analyzer/lowering/host_numbers.h"
 #include "analyzer/lowering/host_parts.h"
+#include "analyzer/lowering/host_places.h"
 #include "analyzer/lowering/host_unit.h"
 #include "analyzer/lowering/host_values.h"
 #include "clang/AST/ASTContext.h"
@@ -55,6 +56,7 @@ Effects::Effects(const Parts& parts)
     : unit_(parts.unit),
       out_(parts.out),
       numbers_(parts.numbers),
+      places_(parts.places),
       values_(parts.values),
       arguments_(parts.arguments),
       launches_(parts.launches) {}
@@ -108,6 +110,7 @@ void Effects::apply_enqueue(const Call& call, ir::Work work) {
       }
   } else if (work == ir::Work::GraphLaunch) {
     op.accesses.push_back({.memory = unknown(), .mode = ir::Mode::Unknown});
+    if (!call.arguments.empty()) op.arguments.push_back(values_.operand(call.arguments.front()));  // which graph
   }
   out_.emit(std::move(op));
 }
@@ -297,6 +300,11 @@ void Effects::apply(const Call& call) {
       if (effect.hides_order) out_.emit(start(OpKind::MaySync, call));
       return;
     case EffectKind::Pass:
+      // A graph that is gone is not launched again.
+      if (const clang::Expr* graph = effect.destroys_graph ? call.argument(0) : nullptr)
+        if (const ir::PlaceId at = places_.place(graph); out_.kind(at) == ir::TypeKind::Graph)
+          out_.emit_assign(at, {.kind = Operand::Kind::Null}, call.site);
+      return;
     case EffectKind::Lookup:
     case EffectKind::Map:
     case EffectKind::FunctionLookup:

@@ -12,6 +12,7 @@ class Arguments;
 class FunctionBuilder;
 class Launches;
 class Numbers;
+class Places;
 class Values;
 struct Parts;
 struct Unit;
@@ -37,6 +38,7 @@ class Effects {
   Unit& unit_;
   FunctionBuilder& out_;
   Numbers& numbers_;
+  Places& places_;
   Values& values_;
   Arguments& arguments_;
   Launches& launches_;

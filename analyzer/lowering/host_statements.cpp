@@ -105,6 +105,7 @@ void Walk::assign(const clang::BinaryOperator& assignment) {
   const bool compound = assignment.isCompoundAssignmentOp();
   touches_.touch(target, compound ? ir::Mode::ReadWrite : ir::Mode::Write, assignment);
   if (!compound) return assignments_.assign(target, assignment.getRHS());
+  if (out_.kind(target) == TypeKind::Integer) return assign_step(target, assignment);
   if (out_.kind(target) != TypeKind::Pointer) return out_.emit_fresh(target, out_.site(assignment));
   const bool forward = assignment.getOpcode() == clang::BO_AddAssign;
   if (!forward && assignment.getOpcode() != clang::BO_SubAssign)
@@ -112,6 +113,19 @@ void Walk::assign(const clang::BinaryOperator& assignment) {
   const ir::ExprId by = forward ? values_.expr(assignment.getRHS()) : values_.negative(assignment.getRHS());
   const Operand there = numbers_.moved(value(target), numbers_.steps(by, assignment.getLHS()->getType()));
   out_.emit_assign(target, there, out_.site(assignment));
+}
+
+void Walk::assign_step(ir::PlaceId target, const clang::BinaryOperator& step) {
+  // `slot ^= 1`: what a constant becomes. A sum may be one of many rounds.
+  const auto by = constant(step.getRHS(), unit_.context);
+  const auto opcode = clang::BinaryOperator::getOpForCompoundAssignment(step.getOpcode());
+  if (!by || *by < 0 || (opcode != clang::BO_Xor && opcode != clang::BO_Rem && opcode != clang::BO_And))
+    return out_.emit_fresh(target, out_.site(step));
+  ir::Expr next{
+      .text = out_.spell(target) + " " + clang::BinaryOperator::getOpcodeStr(opcode).str() + " " + std::to_string(*by),
+      .uses = {target},
+      .constant = {}};
+  out_.emit_assign(target, {.kind = Operand::Kind::Number, .offset = out_.add(std::move(next))}, out_.site(step));
 }
 
 void Walk::declare(const clang::VarDecl& variable) {
@@ -159,7 +173,29 @@ void Walk::bind(const clang::VarDecl& reference) {
       out_.emit_fresh(bound, out_.site(*reference.getInit()));
     }
   }
-  places_.bind(reference, bound);
+  places_.bind(reference, frozen(bound));
+}
+
+ir::PlaceId Walk::frozen(ir::PlaceId at) {
+  if (at == ir::kNoPlace) return at;
+  const ir::Place held = out_[at];
+  if (held.kind != ir::Place::Kind::Field && held.kind != ir::Place::Kind::Index) return at;
+  ir::Place same = held;
+  same.base = frozen(held.base);
+  if (held.kind == ir::Place::Kind::Index && held.index != ir::kNoExpr) {
+    ir::Expr index = out_[held.index];
+    for (ir::PlaceId& use : index.uses) {
+      // What others than this function count has a value of its own from here on.
+      if (out_[use].base == ir::kNoPlace || out_[use].type != TypeKind::Integer) continue;
+      const ir::PlaceId now = out_.new_local(out_.spell(use), TypeKind::Integer);
+      out_.emit_assign(now, value(use), ir::kNoSite);
+      use = now;
+    }
+    if (index.uses != out_[held.index].uses) same.index = out_.add(std::move(index));
+  }
+  if (same.base == held.base && same.index == held.index) return at;
+  const clang::QualType type = out_.type_of(at);
+  return out_.typed(out_.add(std::move(same)), type);
 }
 
 void Walk::return_value(const clang::ReturnStmt& statement) {

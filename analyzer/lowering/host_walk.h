@@ -54,9 +54,12 @@ class Walk {
   void evaluate(const clang::Expr& expression);
   void step(const clang::UnaryOperator& step);
   void assign(const clang::BinaryOperator& assignment);
+  void assign_step(ir::PlaceId target, const clang::BinaryOperator& step);
   void declare(const clang::VarDecl& variable);
   void declare_iterator(const clang::VarDecl& variable);
   void bind(const clang::VarDecl& reference);
+  /// The same place, whatever its indices count to later.
+  ir::PlaceId frozen(ir::PlaceId place);
   void return_value(const clang::ReturnStmt& statement);
 
   Unit& unit_;

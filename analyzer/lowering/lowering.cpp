@@ -9,11 +9,13 @@
 //   symbols        names and kinds of types, as the models know them
 //   census         which functions
 //   host_*         one function
+//   class_harness  one class: what its objects go through
 //   sites          where in the file
 //   kernel_effects, device_*   what kernels do with their arguments
 #include "analyzer/lowering/lowering.h"
 
 #include "analyzer/lowering/census.h"
+#include "analyzer/lowering/class_harness.h"
 #include "analyzer/lowering/fields.h"
 #include "analyzer/lowering/host_lowering.h"
 #include "analyzer/lowering/host_unit.h"
@@ -47,6 +49,7 @@ Lowered lower(clang::ASTContext& context, const Models& models, const LoweringOp
   lowered.program.fields = handle_fields(context, models);
   for (auto& [key, field] : lowered.program.fields)
     if (field.made.begin != 0) field.made = unit.sites.at(clang::SourceLocation::getFromRawEncoding(field.made.begin));
+  lowered.classes = class_harnesses(unit, lowered.program);
   return lowered;
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/ir/class_harness.h"
 #include "analyzer/ir/ir.h"
 #include "analyzer/lowering/grid_waits.h"
 #include "analyzer/models/model.h"
@@ -35,6 +36,7 @@ struct Lowered {
   ir::Program program;  ///< every function with a body outside system headers that touches streams, events or
                         ///< memory in flight, and whatever those call
   std::vector<std::string> roots;  ///< USRs of the functions to analyse, in source order
+  std::vector<ir::ClassHarness> classes;  ///< those that keep streams of their own
   std::vector<Skipped> skipped;
   std::vector<GridWait> grid_waits;
   std::uint32_t functions_seen = 0;

@@ -20,9 +20,11 @@
 #include <set>
 #include <tuple>
 
+#include "analyzer/analysis/class_protocols.h"
 #include "analyzer/analysis/duties.h"
 #include "analyzer/analysis/engine.h"
 #include "analyzer/analysis/event_protocols.h"
+#include "analyzer/analysis/kept_graphs.h"
 #include "analyzer/analysis/omitted_stream.h"
 #include "analyzer/analysis/structure.h"
 #include "analyzer/ir/copies.h"
@@ -119,7 +121,7 @@ Hazard hazard_of(const GridWait& wait) {
   hazard.later = {.where = {.site = wait.site, .calls = {}}, .what = "kernel '" + wait.kernel + "'", .mode = wait.mode};
   hazard.buffer.name = wait.parameter;
   if (wait.no_clobber) {
-    hazard.detail = "no clobber";
+    hazard.which = CheckCase::NoClobber;
   } else {
     hazard.condition = std::string("a kernel in front ") + (wait.mode == ir::Mode::Read ? "writes" : "uses") + " it";
   }
@@ -129,6 +131,12 @@ Hazard hazard_of(const GridWait& wait) {
 using Position = std::tuple<std::string, std::uint32_t, std::uint32_t, std::uint32_t>;
 
 Position position(const ir::Site& site) { return {site.file, site.line, site.column, site.begin}; }
+
+/// What the two sides do, in the order of the source.
+std::pair<Position, Position> two_sides(const Finding& finding) {
+  const std::size_t other = finding.sites.size() > 2 ? 2 : finding.sites.size() - 1;
+  return std::minmax(position(finding.sites.front()), position(finding.sites[other]));
+}
 
 /// One finding for a pair of sites; in source order.
 std::vector<Finding> without_duplicates(std::vector<Finding> findings) {
@@ -189,6 +197,7 @@ Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& se
     std::vector<Finding> findings;
   };
   std::vector<Root> roots;
+  std::vector<Hazard> captured;
   for (const std::string& usr : lowered.roots) {
     if (lowered.program.functions.at(usr).incomplete.empty()) {  // else the lowering has said why
       roots.push_back({usr, inliner.weight(usr), {}, {}});
@@ -221,6 +230,8 @@ Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& se
     ++result.functions_analyzed;
     result.with_streams += with_streams ? 1 : 0;
     std::ranges::move(verdict.duties, std::back_inserter(duties));
+    std::ranges::copy_if(verdict.hazards, std::back_inserter(captured),
+                         [](const Hazard& hazard) { return hazard.which == CheckCase::Captured; });
     for (const std::vector<Hazard>& hazards :
          {verdict.hazards, omitted_streams(function, lowered.program), structural_hazards(function)}) {
       std::ranges::transform(hazards, std::back_inserter(root->findings), word);
@@ -237,9 +248,14 @@ Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& se
     }
   }
   // What a function shows with certainty is not told again as what its class does.
-  std::set<std::pair<Check, Position>> told;
+  std::set<std::pair<Check, Position>> told, shown;
+  std::set<std::pair<Position, Position>> pairs;  // in flight together, whichever comes first
   for (const Finding& finding : findings) {
     told.emplace(finding.check, position(finding.site));
+    if (finding.level == Level::Definite || finding.level == Level::Likely) {
+      shown.emplace(finding.check, position(finding.site));
+      pairs.insert(two_sides(finding));
+    }
   }
   // Nor is what its caller shows: the caller's work is there to be named.
   std::ranges::stable_sort(duties, {}, [](const Hazard& hazard) { return hazard.later.where.calls.size(); });
@@ -252,6 +268,15 @@ Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& se
   }
   std::ranges::transform(lowered.grid_waits, std::back_inserter(findings),
                          [](const GridWait& wait) { return word(hazard_of(wait)); });
+  std::vector<Hazard> of_classes = launches_after_free(captured, lowered.program, inliner);
+  std::ranges::move(class_protocols(lowered.classes, lowered.program, inliner, roles, limits.most_steps),
+                    std::back_inserter(of_classes));
+  for (const Hazard& hazard : of_classes) {
+    Finding finding = word(hazard);
+    if (!shown.contains({finding.check, position(finding.site)}) && pairs.insert(two_sides(finding)).second) {
+      findings.push_back(std::move(finding));
+    }
+  }
   findings = without_duplicates(std::move(findings));
   fingerprint(findings);
   std::set<std::string> known;

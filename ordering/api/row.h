@@ -143,6 +143,7 @@ struct Effect {
   bool switches_context = false;  ///< Pass: another context, perhaps of another device, becomes the current one
   bool swaps_capture_mode =
       false;                  ///< Pass: the thread's capture mode and the one that argument 0 points to change places
+  bool destroys_graph = false;  ///< Pass: the executable graph that is argument 0 is gone
   bool prefetch = false;      ///< StreamAction: it only moves what everybody may touch as before
   bool given_pool = false;    ///< AllocAsync: of a pool that is given, which may be another device's
   bool managed = false;       ///< GlobalLookup: the variable is a __managed__ one; else the driver must be asked
@@ -171,6 +172,9 @@ constexpr Effect context_switch(std::string_view why) {
 }
 constexpr Effect capture_mode_swap(std::string_view why) {
   return {.kind = EffectKind::Pass, .swaps_capture_mode = true, .why = why};
+}
+constexpr Effect graph_end(std::string_view why) {
+  return {.kind = EffectKind::Pass, .destroys_graph = true, .why = why};
 }
 constexpr Effect event_export(std::string_view why) {
   return {.kind = EffectKind::Later, .exports_event = true, .why = why};

@@ -303,10 +303,10 @@ TEST(Races, CopyBetweenDevices) {
 TEST(Races, RecordInTheLegacyStreamIsABarrier) {
   EXPECT_EQ(told("stream s1\nevent e\nalloc d\nlaunch p s1 w:d\nrecord e 0\nlaunch q ptds r:d"), "");
   EXPECT_EQ(told("stream s1\nevent e\nalloc d\nlaunch p s1 w:d\nrecord e s1\nlaunch q ptds r:d"),
-            "cross-stream-race definite 6<4 never-waited");
+            "cross-stream-race definite 6<4 event-not-waited-for");
   // R-EVT-04: a wait for an event that was never recorded is none.
   EXPECT_EQ(told("stream s1\nevent e\nalloc d\nlaunch p s1 w:d\nwait 0 e\nlaunch q ptds r:d"),
-            "event-wait-without-record definite 5 never-recorded\ncross-stream-race definite 6<4");
+            "event-wait-without-record definite 5 event-never-recorded\ncross-stream-race definite 6<4");
 }
 
 TEST(Races, StreamOrderedAllocation) {

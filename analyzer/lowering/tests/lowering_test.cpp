@@ -236,14 +236,15 @@ TEST(Lowering, RaiiIsSeenThrough) {
                    "  operator cudaStream_t() const { return s_; } cudaStream_t s_; };\n"
                    "void f(float* d) { Stream s; k<<<1, 1, 0, s>>>(d, d, 0); }"),
             "create_stream s.Stream::s_ blocking\nassign %``#1 = s.Stream::s_\n"
-            "enqueue kernel k on %``#1 arguments (none + {0}) writes d, reads d\ndestroy s.Stream::s_\n");
+            "enqueue kernel k on %``#1 arguments (none + {0}) writes d, reads d\ndestroy s.Stream::s_\nreturn none\n");
 }
 
 TEST(Lowering, LambdasCaptureTheirPlaces) {
   EXPECT_EQ(closed("void f(float* d) { cudaStream_t s; cudaStreamCreate(&s);\n"
                    "  auto go = [&] { k<<<1, 1, 0, s>>>(d, d, 0); }; go(); }"),
             "create_stream s blocking\nassign go.lambda::s = &s\nassign go.lambda::d = &d\n"
-            "enqueue kernel k on *go.lambda::s arguments (none + {0}) writes *go.lambda::d, reads *go.lambda::d\n");
+            "enqueue kernel k on *go.lambda::s arguments (none + {0}) writes *go.lambda::d, reads "
+            "*go.lambda::d\nreturn none\n");
 }
 
 TEST(Lowering, LambdaGivenToAnAlgorithmIsCalledInALoop) {
@@ -272,9 +273,9 @@ TEST(Lowering, VirtualFunctionsAreNotGuessed) {
   const std::string last = "struct B final { virtual void go(float* d) { k<<<1, 1>>>(d, d, 0); } };\n";
   EXPECT_EQ(ops_of(last + "void f(B& b, float* d) { b.go(d); }"),
             "call \"c:@S@B@F@go#*f#\"(d) object &b\nreturn none\n");
-  EXPECT_EQ(
-      closed(base + "void f(float* d) { B b; b.go(d); }"),
-      "assign d#1 = d\nenqueue kernel k on default arguments (none + {0}) implicit_stream writes d#1, reads d#1\n");
+  EXPECT_EQ(closed(base + "void f(float* d) { B b; b.go(d); }"),
+            "assign d#1 = d\nenqueue kernel k on default arguments (none + {0}) implicit_stream writes d#1, reads d#1\n"
+            "return none\n");
 }
 
 TEST(Lowering, Instantiations) {

@@ -1,0 +1,479 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Objects live here: constructor, a few methods, destructor, written as one function, closed and analysed like any
+// other. Work that one method leaves in flight meets the free, the overwrite or the host's read of the next.
+//
+// THE LIVES
+//   (nothing)        members that end in the wrong order
+//   a, b, a          for each pair of methods of which the first enqueues work
+//   a, a, ... a      a method that counts through K slots, `next = (next + 1) % K`, comes back to the first one
+// Parameters are unknown, others in each call, but streams: these are the same for all calls of one method.
+//
+// WHAT IS TOLD
+// Between two calls the caller may have waited. So a conflict of two calls is told only if no caller can:
+//   * the work in flight is on a non-blocking stream that the class creates for itself and shows nobody;
+//   * no public method waits, or could by its name or because its body is not in sight;
+//   * no caller in sight, outside of the class, waits for anything.
+// Or else the class itself makes the one stream wait for the other somewhere: then it does not rely on its callers.
+// The memory must be the object's: what a caller gives it may have more owners. Levels above Likely are not given: that
+// the one method is called after the other is itself a belief.
+//
+// Use after free, and handles used after they were destroyed, need no ordering to be wrong. They are told if the end
+// came from the constructor or the destructor: after `close()` a caller is to blame.
+//
+// What is so on some paths only may be so for all objects that are made for one mode: where a branch asks about an
+// integer of the object that only constructors write, the life is analysed again for either answer.
+//
+// What an ordinary function shows is not told again; see tidy/translation_unit.cpp. Cost: classes without an owned
+// stream have no lives, and there is a limit to the pairs of a class and to the steps of all.
+#include "analyzer/analysis/class_protocols.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <tuple>
+
+#include "analyzer/analysis/engine.h"
+#include "analyzer/ir/paths.h"
+#include "analyzer/ir/walk.h"
+
+namespace streamsan::analyzer {
+namespace {
+
+using ir::ClassHarness;
+using ir::Op;
+using ir::Operand;
+using ir::OpKind;
+using ir::Place;
+
+constexpr std::size_t kMostLives = 24;
+constexpr std::uint64_t kMostWeight = 1500;  ///< ops of one life
+constexpr std::int64_t kMostSlots = 4;
+constexpr std::size_t kMostModes = 4;
+constexpr const char* kLeg = "leg ";
+constexpr const char* kUsr = "the life of an object";
+
+/// What a function does, its callees included.
+struct Deeds {
+  bool enqueues = false;
+  bool meets = false;  ///< what work in flight could be in the way of: enqueues, frees, touches
+  bool waits = false;
+  std::int64_t slots = 1;  ///< it counts through so many
+  std::set<std::string> callees;
+};
+
+/// K of `x % K`, 2 of `x ^ 1`; else 1.
+std::int64_t slots_of(const std::string& text) {
+  const auto number_behind = [&](const char* sign) -> std::int64_t {
+    const std::size_t at = text.rfind(sign);
+    if (at == std::string::npos) return 0;
+    const std::string rest = text.substr(at + 3);
+    if (rest.empty() || rest.size() > 2 || !std::ranges::all_of(rest, [](char c) { return c >= '0' && c <= '9'; }))
+      return 0;
+    return std::stoll(rest);
+  };
+  if (const std::int64_t count = number_behind(" % "); count > 1) return count;
+  return number_behind(" ^ ") == 1 ? 2 : 1;
+}
+
+class Lives {
+ public:
+  Lives(ir::Program& program, ir::Inliner& inliner, const Roles& roles, std::uint64_t& most_steps)
+      : program_(program), inliner_(inliner), roles_(roles), most_steps_(most_steps) {
+    find_edges();
+  }
+
+  void live(const ClassHarness& harness) {
+    class_ = &harness;
+    const ClassHarness::Member* constructor = nullptr;
+    for (const auto& candidate : harness.constructors)
+      if (constructor == nullptr || inliner_.weight(candidate.usr) > inliner_.weight(constructor->usr))
+        constructor = &candidate;
+    constructor_ = constructor;
+    trusts_callers_ = harness.offers_wait || callers_wait() ||
+                      std::ranges::any_of(harness.methods, [&](const auto& m) { return only_waits(m.usr); });
+    std::size_t left = kMostLives;
+    // Conflicts of two calls are of no interest where nothing could be told of them.
+    const bool closed = !trusts_callers_ || orders_itself();
+    bool lived = false;
+    if (closed) {
+      for (const auto& first : harness.methods) {
+        if (!deeds(first.usr).enqueues) continue;
+        const std::int64_t slots = deeds(first.usr).slots;
+        std::vector<const ClassHarness::Member*> rounds(
+            static_cast<std::size_t>(slots > 1 && slots <= kMostSlots ? slots + 1 : 2), &first);
+        lived = live_once(rounds, left) || lived;
+        for (const auto& second : harness.methods)
+          if (&first != &second && deeds(second.usr).meets) lived = live_once({&first, &second, &first}, left) || lived;
+      }
+    }
+    if (!lived) live_once({}, left);
+  }
+
+  std::vector<Hazard> take() { return std::move(hazards_); }
+
+ private:
+  // What is known of functions.
+
+  const Deeds& deeds(const std::string& usr) {
+    const auto [entry, is_new] = deeds_.try_emplace(usr);
+    if (!is_new) return entry->second;
+    const auto found = program_.functions.find(usr);
+    if (found == program_.functions.end()) return entry->second;
+    const ir::Function& function = found->second;
+    Deeds all;
+    for (const ir::Block& block : function.blocks)
+      for (const Op& op : block.ops) {
+        switch (op.kind) {
+          case OpKind::Enqueue:
+            all.enqueues = true;
+            all.meets = true;
+            break;
+          case OpKind::Free:
+          case OpKind::EndOfLife:
+          case OpKind::HostAccess:
+          case OpKind::DestroyHandle:
+            all.meets = true;
+            break;
+          case OpKind::SyncStream:
+          case OpKind::SyncEvent:
+          case OpKind::SyncDevice:
+          case OpKind::QueryStream:
+          case OpKind::QueryEvent:
+            all.waits = true;
+            break;
+          case OpKind::Assign:
+            if (op.source.kind == Operand::Kind::Number)
+              all.slots = std::max(all.slots, slots_of(function[op.source.offset].text));
+            break;
+          case OpKind::Call: {
+            all.callees.insert(op.callee);
+            const Deeds inner = deeds(op.callee);
+            all.enqueues = all.enqueues || inner.enqueues;
+            all.meets = all.meets || inner.meets;
+            all.waits = all.waits || inner.waits;
+            all.slots = std::max(all.slots, inner.slots);
+            break;
+          }
+          default:
+            break;
+        }
+      }
+    return deeds_[usr] = std::move(all);
+  }
+
+  /// There to be called between two others.
+  bool only_waits(const std::string& usr) { return deeds(usr).waits && !deeds(usr).enqueues; }
+
+  /// Somebody outside of the class calls its methods, and waits.
+  bool callers_wait() {
+    std::set<std::string> members;
+    for (const auto& member : class_->methods) members.insert(member.usr);
+    std::set<std::string> inside = members;
+    for (const auto& member : class_->constructors) inside.insert(member.usr);
+    for (const Op& op : class_->end) inside.insert(op.callee);
+    for (const auto& [usr, function] : program_.functions) {
+      if (inside.contains(usr)) continue;
+      bool calls = false, waits = false;
+      for (const ir::Block& block : function.blocks)
+        for (const Op& op : block.ops) {
+          if (op.kind == OpKind::Call) calls = calls || members.contains(op.callee);
+          const bool here = op.kind == OpKind::SyncStream || op.kind == OpKind::SyncEvent ||
+                            op.kind == OpKind::SyncDevice || op.kind == OpKind::MaySync;
+          waits = waits || here || (op.kind == OpKind::Call && !inside.contains(op.callee) && deeds(op.callee).waits);
+        }
+      if (calls && waits) return true;
+    }
+    return false;
+  }
+
+  /// Streams that the code itself makes wait for each other: (waited for, waiting).
+  void find_edges() {
+    std::map<std::string, std::set<std::string>> recorded;
+    std::vector<std::pair<std::string, std::string>> waits;
+    for (const auto& [usr, function] : program_.functions)
+      for (const ir::Block& block : function.blocks)
+        for (const Op& op : block.ops) {
+          if (op.kind != OpKind::Record && op.kind != OpKind::Wait) continue;
+          const std::string event = ir::field_key(function, op.event.place),
+                            stream = ir::field_key(function, op.stream.place);
+          if (event.empty() || stream.empty()) continue;
+          if (op.kind == OpKind::Record) {
+            recorded[event].insert(stream);
+          } else {
+            waits.emplace_back(event, stream);
+          }
+        }
+    for (const auto& [event, waiter] : waits)
+      for (const std::string& stream : recorded[event])
+        if (stream != waiter) edges_.emplace(stream, waiter);
+  }
+
+  bool orders_itself() const {
+    return std::ranges::any_of(edges_, [&](const auto& edge) {
+      return class_->streams.contains(edge.first) && class_->streams.contains(edge.second);
+    });
+  }
+
+  // One life.
+
+  ir::SiteId leg_site(ir::Function& life, const ir::Site& place, std::size_t leg) {
+    ir::Site site = place;
+    site.text = kLeg + std::to_string(leg);
+    return life.add(std::move(site));
+  }
+
+  Op call(ir::Function& life, const ClassHarness::Member& member, ir::SiteId site) {
+    Op op{.kind = OpKind::Call, .site = site, .name = member.name};
+    op.callee = member.usr;
+    op.object = {.kind = Operand::Kind::Address, .place = class_->object};
+    for (std::size_t i = 0; i < member.parameters.size(); ++i) {
+      Place place = member.parameters[i];
+      if (place.name.empty()) place.name = "argument";
+      ir::PlaceId& stream = streams_.try_emplace({member.usr, i}, ir::kNoPlace).first->second;
+      const bool is_stream = place.type == ir::TypeKind::Stream;
+      place.number = static_cast<std::uint32_t>(life.parameters.size());
+      const bool known = is_stream && stream != ir::kNoPlace;
+      const ir::PlaceId id = known ? stream : life.add(place);
+      if (!known) life.parameters.push_back(id);
+      if (is_stream) stream = id;
+      if (place.reference) {
+        op.arguments.push_back({.kind = Operand::Kind::Address, .place = id});
+      } else if (place.type == ir::TypeKind::Other) {
+        op.arguments.push_back({.kind = Operand::Kind::Unknown});
+      } else {
+        op.arguments.push_back({.kind = Operand::Kind::Value, .place = id});
+      }
+    }
+    return op;
+  }
+
+  /// False: it is too much.
+  bool live_once(const std::vector<const ClassHarness::Member*>& methods, std::size_t& left) {
+    std::uint64_t weight = inliner_.weight(constructor_->usr);
+    for (const auto* method : methods) weight += inliner_.weight(method->usr);
+    for (const Op& op : class_->end) weight += inliner_.weight(op.callee);
+    if (left == 0 || weight > kMostWeight || most_steps_ == 0) return false;
+    --left;
+
+    ir::Function life = class_->frame;
+    life.usr = kUsr;
+    streams_.clear();
+    members_ = {constructor_};
+    members_.insert(members_.end(), methods.begin(), methods.end());
+    ir::Block block;
+    for (std::size_t leg = 0; leg < members_.size(); ++leg)
+      block.ops.push_back(call(life, *members_[leg], leg_site(life, members_[leg]->site, leg)));
+    block.ops.insert(block.ops.end(), class_->end.begin(), class_->end.end());
+    block.ops.push_back({.kind = OpKind::Return, .site = life.site});
+    life.blocks.push_back(std::move(block));
+
+    program_.functions[kUsr] = std::move(life);
+    const ir::Function closed = inliner_.close(kUsr);
+    program_.functions.erase(kUsr);
+    mode_.clear();
+    if (!analyze_once(closed)) return true;
+    // What depends on how the object was made: the two kinds of objects, one after the other.
+    for (const auto& [text, place] : modes(closed))
+      for (const bool holds : {true, false}) {
+        mode_ = ", where '" + text + "' " + (holds ? "holds" : "does not hold");
+        analyze_once(decided(closed, text, place, holds));
+      }
+    mode_.clear();
+    return true;
+  }
+
+  /// True if something is so on some paths only, and would be told otherwise.
+  bool analyze_once(ir::Function closed) {
+    ir::tell_paths_apart(closed);
+    EngineOptions options;
+    options.most_steps = most_steps_;
+    Verdict verdict = analyze(closed, program_, options, &roles_);
+    most_steps_ -= std::min(most_steps_, verdict.steps);
+    bool undecided = false;
+    if (verdict.gave_up.empty())
+      for (Hazard& hazard : verdict.hazards) undecided = consider(std::move(hazard)) || undecided;
+    return undecided;
+  }
+
+  /// Questions about one integer of the object that only constructors write: the mode that an object is made for.
+  std::vector<std::pair<std::string, ir::PlaceId>> modes(const ir::Function& closed) {
+    std::vector<std::pair<std::string, ir::PlaceId>> result;
+    for (const ir::Block& block : closed.blocks) {
+      if (block.condition == ir::kNoExpr || block.successors.size() != 2 || result.size() == kMostModes) continue;
+      const ir::Expr& condition = closed[block.condition];
+      if (condition.uses.size() != 1 || ir::root(closed, condition.uses[0]).place != class_->object) continue;
+      const std::string key = ir::field_key(closed, condition.uses[0]);
+      if (key.empty() || closed[condition.uses[0]].type != ir::TypeKind::Integer || changes(key)) continue;
+      const std::pair<std::string, ir::PlaceId> mode{condition.text, condition.uses[0]};
+      if (std::ranges::find(result, mode) == result.end()) result.push_back(mode);
+    }
+    return result;
+  }
+
+  /// Written elsewhere than in constructors.
+  [[nodiscard]] bool changes(const std::string& key) const {
+    std::set<std::string> constructors;
+    for (const auto& constructor : class_->constructors) constructors.insert(constructor.usr);
+    for (const auto& [usr, function] : program_.functions) {
+      if (constructors.contains(usr)) continue;
+      for (const ir::Block& block : function.blocks)
+        for (const Op& op : block.ops) {
+          if (op.target != ir::kNoPlace && ir::field_key(function, op.target) == key) return true;
+          bool given = false;
+          ir::for_each_operand(op, [&](const Operand& operand) {
+            given = given || (operand.kind == Operand::Kind::Address && op.kind != OpKind::HostAccess &&
+                              operand.place != ir::kNoPlace && ir::field_key(function, operand.place) == key);
+          });
+          if (given) return true;
+        }
+    }
+    return false;
+  }
+
+  static ir::Function decided(ir::Function closed, const std::string& text, ir::PlaceId place, bool holds) {
+    for (ir::Block& block : closed.blocks) {
+      if (block.condition == ir::kNoExpr || block.successors.size() != 2) continue;
+      const ir::Expr& condition = closed[block.condition];
+      if (condition.text != text || condition.uses != std::vector{place}) continue;
+      block.successors = {block.successors[holds ? 0 : 1]};
+      block.condition = ir::kNoExpr;
+    }
+    ir::join_blocks(closed);
+    return closed;
+  }
+
+  // What is told.
+
+  /// The number of the call that it was in, which is taken off its way; the number of all: the end.
+  std::size_t leg_of(Where& where) const {
+    const ir::Site& outermost = where.calls.empty() ? where.site : where.calls.back();
+    if (!outermost.text.starts_with(kLeg)) return members_.size();
+    const std::size_t leg = std::stoul(outermost.text.substr(std::string(kLeg).size()));
+    if (!where.calls.empty()) where.calls.pop_back();
+    return leg;
+  }
+
+  [[nodiscard]] std::string leg_name(std::size_t leg) const {
+    return leg == members_.size() ? "the end of the object" : "'" + members_[leg]->name + "'";
+  }
+
+  /// "if 'a' is followed by 'b'"
+  [[nodiscard]] std::string order_of(std::size_t earlier, std::size_t later) const {
+    if (earlier == members_.size()) return "whenever an object of '" + class_->name + "' ends";
+    if (later == members_.size() || members_[later] != members_[earlier])
+      return "if " + leg_name(earlier) + " is followed by " + leg_name(later);
+    const std::size_t rounds = later - earlier + 1;
+    if (rounds == 2) return "if " + leg_name(earlier) + " is called twice";
+    if (members_[earlier + 1] == members_[earlier])
+      return "if " + leg_name(earlier) + " is called " + std::to_string(rounds) + " times";
+    return "if " + leg_name(earlier) + " is followed by " + leg_name(earlier + 1) + " and called again";
+  }
+
+  /// Nothing that a caller does on the default stream waits for it.
+  [[nodiscard]] bool non_blocking(const std::string& field) const {
+    const auto known = program_.fields.find(field);
+    return known != program_.fields.end() && known->second.stream_kind == ordering::StreamKind::NonBlocking;
+  }
+
+  /// Which field of the object holds the stream.
+  [[nodiscard]] std::string field_of(const Thing& stream) const {
+    if (!stream.origin) return {};
+    const ir::Site& made = stream.origin->site;
+    for (const std::string& key : class_->streams) {
+      const auto field = program_.fields.find(key);
+      if (field == program_.fields.end() || !field->second.owned) continue;
+      const ir::Site& site = field->second.made;
+      if (site.file == made.file && site.line == made.line && site.column == made.column) return key;
+    }
+    return {};
+  }
+
+  static void rename(std::string& name) {
+    constexpr std::string_view kObject = "object.";
+    if (name.starts_with(kObject)) name = "this->" + name.substr(kObject.size());
+  }
+
+  /// Tells it, if it is to be told. True if only its level keeps it from that.
+  bool consider(Hazard hazard) {
+    if (hazard.level == Level::Latent || !hazard.earlier) return false;
+    const bool of_the_object = hazard.buffer.name.starts_with("object.") || hazard.buffer.origin;
+    const std::size_t later = leg_of(hazard.later.where), earlier = leg_of(hazard.earlier->where);
+    if (later == earlier && later < members_.size()) return false;  // what one call shows, it shows without an object
+    const std::string before = field_of(hazard.earlier->stream), after = field_of(hazard.later.stream);
+    for (Thing* thing : {&hazard.buffer, &hazard.event, &hazard.later.stream, &hazard.earlier->stream}) {
+      rename(thing->name);
+      if (thing->origin) leg_of(*thing->origin);
+    }
+    if (hazard.edge) leg_of(*hazard.edge);
+    for (Evidence& evidence : hazard.evidence) leg_of(evidence.where);
+    const std::string order = order_of(earlier, later);
+    switch (hazard.check) {
+      case Check::HandleUseAfterDestroy:
+        if (earlier != 0 && earlier != members_.size()) return false;
+        break;
+      case Check::PrematureFree:
+        if (hazard.which == CheckCase::UseAfterFree) {
+          if (earlier != 0 && earlier != members_.size()) return false;
+          break;
+        }
+        [[fallthrough]];
+      case Check::CrossStreamRace:
+      case Check::NonblockingVsDefault:
+      case Check::HostReadBeforeDone:
+      case Check::HostWriteBeforeDone:
+      case Check::AsyncCopyLifetime:
+        if (!of_the_object || hazard.which == CheckCase::Captured) return false;
+        if (before.empty() || class_->exposed.contains(before)) return false;
+        if ((trusts_callers_ || !non_blocking(before)) && !edges_.contains({before, after})) return false;
+        break;
+      default:
+        return false;
+    }
+    const auto place = [](const ir::Site& site) { return std::tie(site.file, site.line, site.column, site.begin); };
+    if (std::ranges::any_of(hazards_, [&](const Hazard& known) {
+          return known.check == hazard.check && place(known.later.where.site) == place(hazard.later.where.site);
+        }))
+      return false;
+    if (hazard.level == Level::Maybe) return true;
+    hazard.function = class_->name;
+    hazard.level = later == members_.size() && earlier == members_.size() ? Level::Definite : Level::Likely;
+    std::string told = order + mode_;
+    if (hazard.check != Check::HandleUseAfterDestroy && hazard.which != CheckCase::UseAfterFree) {
+      told += edges_.contains({before, after})
+                  ? ": the class makes the one stream wait for the other elsewhere, but not for this work"
+                  : ": no method waits in between, and the stream is the class's own";
+    }
+    const ir::Site& where = later < members_.size() ? members_[later]->site : class_->site;
+    hazard.evidence.insert(hazard.evidence.begin(), Evidence{told, Where{where, {}}});
+    hazards_.push_back(std::move(hazard));
+    return false;
+  }
+
+  ir::Program& program_;
+  ir::Inliner& inliner_;
+  const Roles& roles_;
+  std::uint64_t& most_steps_;
+  std::map<std::string, Deeds> deeds_;
+  std::set<std::pair<std::string, std::string>> edges_;
+  const ClassHarness* class_ = nullptr;
+  const ClassHarness::Member* constructor_ = nullptr;
+  bool trusts_callers_ = false;
+  std::string mode_;                                  ///< of the objects looked at, as a clause
+  std::vector<const ClassHarness::Member*> members_;  ///< of this life, in the order of the calls
+  std::map<std::pair<std::string, std::size_t>, ir::PlaceId> streams_;
+  std::vector<Hazard> hazards_;
+};
+
+}  // namespace
+
+std::vector<Hazard> class_protocols(const std::vector<ClassHarness>& classes, ir::Program& program,
+                                    ir::Inliner& inliner, const Roles& roles, std::uint64_t& most_steps) {
+  if (classes.empty()) return {};
+  Lives lives(program, inliner, roles, most_steps);
+  for (const ClassHarness& harness : classes) lives.live(harness);
+  return lives.take();
+}
+
+}  // namespace streamsan::analyzer
