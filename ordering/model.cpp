@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// begin(), touch() and learn(): what every call is made of (model_impl.h), and the making of a hazard.
+// begin(), touch() and learn(), the steps of every call (model_impl.h), and how a hazard is made.
 //
-// One access may be unordered with thousands of earlier ones, a loop on another stream for example. They are one
+// One access may be unordered with thousands of earlier ones, for example of a loop on another stream. That is one
 // mistake: for each lane the worst conflict is reported, an error before a latent one before a possible one, and the
 // newest among equals, which is nearest in the program.
 #include "ordering/model.h"
@@ -158,7 +158,7 @@ void Model::Impl::collect(const Past& past, Shadow::Later later, bool also_infer
         earlier.range = meeting.first;
         Access access = later.access;
         access.range = meeting.second;
-        // What is inferred of one life ends with that life's bytes, of the other with the other's.
+        // An inferred access ends where the block of its own life ends.
         Range bounds = past.allocation.range;
         if (past.reused_by) {
           bounds.begin = std::min(bounds.begin, past.reused_by->range.begin);
@@ -257,7 +257,7 @@ void Model::Impl::collect_earlier_lives(Allocation& block, Access& access, std::
     collect_parts({.shadow = life.shadow, .allocation = life.info, .freed = life.freed, .reused_by = &block.info},
                   access, parts, {actor.lane, actor.epoch, clock, actor.host, actor.waits_by});
   });
-  // Once is enough: what the pool did wrong is one thing, however often the block is then used.
+  // Report it once: the pool made one mistake, however often the block is then used.
   for (const Conflict& conflict : conflicts_) {
     const bool sure = conflict.kind == HazardKind::ReuseWhileInUse && conflict.certainty == Certainty::Certain;
     if (sure) block.inherits = false;

@@ -2,9 +2,10 @@
 //
 // What the host does to memory: touches it, and frees memory that no CUDA function gave.
 //
-// A touch is an access of the host thread, at what the thread knows. Of most touches only the first byte is known.
-// A free of memory that is registered, or that copies borrowed, must come after their end like every free. libc knows
-// nothing of GPUs and waits for nothing, so nothing is assumed but what copies themselves are known to do.
+// A touch is an access by the host thread; its place in the order is what the thread knows to be complete. Of most
+// touches only the first byte is known. A free of memory that is registered, or that copies borrowed, must come after
+// their end like every free. libc does not wait for the GPU, so the only assumed order is that of the copies
+// themselves.
 #include "ordering/model_impl.h"
 
 namespace streamsan::ordering {
@@ -60,7 +61,7 @@ void Model::host_free(Call call, Range range) {
         const Part gone{next, intersection(range, whole), AccessMode::Write};
         impl_->check(access, {&gone, 1}, actor);
       }
-      // Pinned memory has a free of its own, which may be what this is part of.
+      // Pinned memory is freed by a CUDA call, and this free may be a part of that call.
       if (range.contains(whole) && next->info.kind == MemoryKind::Registered) impl_->end(*next);
     }
     next = impl_->allocations.find_first_ending_after(whole.end);

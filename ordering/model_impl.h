@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The state behind a Model, and the three things every call is made of:
+// The state behind a Model, and the three steps of every call:
 //   begin()  an operation takes its place in its stream: it joins what its thread knows (R-CORE-01), what the legacy
 //            barrier puts before it (R-STR-10), and gets its epoch (R-CORE-02);
 //   touch()  an access is compared with the shadow of its allocation, hazards go to the sink, and it is remembered;
@@ -9,8 +9,8 @@
 // and model_blocks.cpp; the bytes of copies and kernels in model_pieces.cpp; what is done with memory after its end in
 // model_lifetimes.cpp.
 //
-// A stream, event or address that the model does not know is not an error: the call came from a program that may do
-// anything, and the trace may start late. It has no effect, and nothing is reported for it.
+// A call on a stream, event or address that the model does not know is not an error: the program may do anything, and
+// the trace may start late. Such a call has no effect and gives no report.
 #pragma once
 
 #include <deque>
@@ -125,7 +125,7 @@ struct Model::Impl {
   AccessPool pool;
   ShadowCounters shadow;
   Assumptions assumptions;
-  VectorClock told;  ///< R-HST-06: work of which host functions submitted so far may have signalled the end
+  VectorClock told;  ///< R-HST-06: work whose end host functions submitted so far may have signalled
 
   std::uint32_t last_stream = 0;
   std::uint32_t last_event = 0;
@@ -164,22 +164,22 @@ struct Model::Impl {
     if (variants) make_moved_waits(call);
   }
   void make_moved_waits(const Call& call);
-  /// Did the base know all that before? Then that a query succeeded in it says nothing of a program that had not
+  /// Did the base know all that before? Then a query that succeeded in the base may fail in a program that had not
   /// waited.
   [[nodiscard]] bool knew(const HostClock& host, const TwoClocks& clocks) const;
   /// As learn(), of what the call at the site makes known.
   void learn_at(SiteId site, HostClock& host, const TwoClocks& learns);
   void apply(Put& put, HostClock& host, const TwoClocks& learns);
-  /// Tells of a conflict with an earlier access how the programs order it. How the base does.
+  /// Reports to the what-if how the variants order the conflict with an earlier access. Returns how the base does.
   PairOrder tell_pair(LaneSlot lane, Epoch epoch, Pair& pair, bool staged, const TwoClocks& clock);
   /// The operation is one that the host may wait for: remembers it. `range`: of host memory.
   void mark(Lane& lane, OpId op, SiteId site, Exposure::Why why, Range range = {},
             MemoryKind memory = MemoryKind::Pageable);
-  /// Tells of it in the variant.
+  /// Reports it for the variant.
   void expose(Exposure exposure, VariantId variant);
-  /// The copy promises by itself that it is done with its source; without its wait it would not.
+  /// The copy's wait tells the host that the source may be overwritten; without the wait the host would not know.
   void expose_source(const Lane& lane, OpId op, SiteId site, Range source);
-  /// The operation may touch anything: marks it, and tells of the variants in which it comes after less.
+  /// The operation may touch anything: marks it, and reports the variants in which it is after fewer operations.
   void mark_unbounded(Lane& lane, OpId op, SiteId site, Exposure::Why why);
   void mark_work(Lane& lane, OpId op, SiteId site);
   /// What the last operation of the lane does to memory of the host's.

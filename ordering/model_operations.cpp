@@ -18,8 +18,8 @@ std::vector<Lane*> Model::Impl::peers_of(const Lane& lane, Address dst, Address 
   std::vector<std::uint32_t> between;
   bool known = true;
   for (const Address address : {dst, src}) {
-    // An array is taken to be where the other side is. What is not there, or not of a kind a device holds, is the
-    // host's.
+    // An array counts as lying on the device of the other side. A side without an allocation, or of a kind that no
+    // device holds, is host memory.
     const Allocation* allocation = address ? allocations.find(address) : nullptr;
     if (!allocation || !(is_on_device(allocation->info.kind) || allocation->info.kind == MemoryKind::Managed))
       return {};

@@ -41,7 +41,7 @@ OpId Model::wait_event(Call call, StreamId stream, EventId event_id) {
     return op;
   }
   const OpId op = impl_->begin(call, *lane, LegacyRole::Action);
-  // Whoever knows the record's epoch got it together with everything the record captured.
+  // A clock that covers the record's epoch also covers everything that the record captured, as it got both together.
   const bool known = lane->clock.documented.covers(event->source_slot, event->record.epoch) &&
                      lane->clock.assumed.covers(event->source_slot, event->record.epoch);
   if (!known) lane->clock.join(event->captured);

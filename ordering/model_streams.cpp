@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Streams and events come and go.
+// Creating and destroying streams and events.
 //
 // Destroying either is no synchronisation (R-STR-30, R-EVT-11): a stream's pending work stays in the gathered clocks of
 // its context, so that a later legacy action or context synchronisation still covers it (R-STR-20), and waits already
