@@ -26,7 +26,7 @@
 
 namespace streamsan::judge {
 
-/// Operations of which the trace tells what the host did with their host memory, by number: the ranges.
+/// Operations for which the trace has what the host did with their host memory, by number: the ranges.
 class IdleOperations {
  public:
   void add(ordering::OpId op, ordering::Range range) { ranges_[static_cast<std::uint64_t>(op)].push_back(range); }
