@@ -2,9 +2,9 @@
 //
 // From the arguments of a call to its record, for every row that is neither a launch (launch_call.h) nor a Later one.
 //
-// One template, one instance for each row: what the row says about its arguments is resolved at compile time, so what
-// is left of fill() is the code of one kind. The record is reserved first and filled in place; nothing is copied. Its
-// place in the trace is thereby the moment of fill(), which hooks.cpp chooses by RecordPoint.
+// One template, with one instance for each row: the compiler resolves what the row says about its arguments, so each
+// instance of fill() has only the code of its kind. The record is reserved first and filled in place; nothing is
+// copied. Its place in the trace is thereby the moment of fill(), which hooks.cpp chooses by RecordPoint.
 #pragma once
 
 #include <cstdint>

@@ -44,7 +44,7 @@ using api::RecordPoint;
 using trace::Kind;
 
 /// Calls that block for long and say nothing but "I wait": their records are published at once, lest the judge wait
-/// too. Whether they succeeded is told by the CallEnd.
+/// too. The CallEnd says whether they succeeded.
 constexpr bool is_published_at_once(EffectKind kind) {
   return kind == EffectKind::SyncStream || kind == EffectKind::SyncEvent || kind == EffectKind::SyncContext;
 }

@@ -117,7 +117,7 @@ void on_callback(void*, Sanitizer_CallbackDomain domain, Sanitizer_CallbackId id
   }
   if (domain != SANITIZER_CB_DOMAIN_LAUNCH || id != SANITIZER_CBID_LAUNCH_AFTER_SYSCALL_SETUP) return;
   const auto& launch = *static_cast<const Sanitizer_LaunchData*>(data);
-  // Launches of other threads, too, may run the patched code; they are told to mark nothing.
+  // Launches of other threads, too, may run the patched code; they get the order to mark nothing.
   if (g_api.set_launch_data(launch.hLaunch, launch.function, launch.hStream, t_marks) == SANITIZER_SUCCESS && t_marks)
     t_announced = true;
 }
@@ -178,7 +178,7 @@ const char* add_patches(Current& current) {
   if (current.context->patches_added) return nullptr;
   const SanitizerResult added = g_api.add_patches(streamsan_patch_image, current.context->handle);
   if (added != SANITIZER_SUCCESS) {
-    if (!g_ever_added) {  // the first context of all: the Sanitizer was told of none
+    if (!g_ever_added) {  // the first context of all: the Sanitizer knows of none yet
       current.failure = kStreamSanDead;
       return kExcluded;
     }

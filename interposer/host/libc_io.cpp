@@ -108,7 +108,7 @@ SS_LIBC(mq_receive, SS_SIGNATURE(mq_receive), (mqd_t, char* message, size_t byte
 SS_LIBC(mq_timedreceive, SS_SIGNATURE(mq_timedreceive),
         (mqd_t, char* message, size_t bytes, unsigned*, const timespec*), call.writes(message, bytes));
 
-// ---- threads of libc's, which read and write later: recorded where they are told to
+// ---- threads of libc's, which read and write later: recorded at the call that submits the work
 
 namespace {
 
