@@ -2,8 +2,8 @@
 //
 // Judges one trace from its first record to its last, live or afterwards, and hands back what was found.
 //
-// The same function serves `run` and `check`, so that both find the same. It never fails as a whole: a trace that is
-// damaged is judged as far as it is whole, and Verdict::damage says what is missing.
+// The same function serves `run` and `check`, so that both find the same. It never fails as a whole: it judges a
+// damaged trace up to the damage, and Verdict::damage says what is missing.
 #pragma once
 
 #include <atomic>
