@@ -239,10 +239,10 @@ inline constexpr std::uint16_t kWaits = 8;     ///< Launch: a launch of this ker
                                                ///< it may itself wait for what others write
 inline constexpr std::uint16_t kOnHost = 1;    ///< BlockAlloc, BlockFree, Signal, Await: not in a stream: the calling
                                                ///< host thread itself
-inline constexpr std::uint16_t kUntold = 2;    ///< BlockFree: the stream was not told: the one the block was handed out
-                                               ///< to. BlockAlloc: neither a stream nor the host was told, and nothing
-                                               ///< is known to be before it but what is before the block's uses. So for
-                                               ///< the BlockFree of such a block
+inline constexpr std::uint16_t kUntold = 2;    ///< BlockFree: no stream stated: it is the one the block was handed out
+                                               ///< to. BlockAlloc: neither a stream nor the host was stated, and only
+                                               ///< what is before the block's uses is known to be before it. The same
+                                               ///< for the BlockFree of such a block
 inline constexpr std::uint16_t kImplicitStream = 16;  ///< the program passed 0 or the function has no stream argument
 
 /// A word of a record that holds a value of an enumeration.
