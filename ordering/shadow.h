@@ -51,8 +51,8 @@ class Shadow {
 
   /// Calls visit(lane, epoch, access, meeting) for earlier accesses that conflict with the later one and are not known
   /// to `clock`: at least those that decide, for each lane, whether something is unordered and how certainly. Inferred
-  /// ones, of which there may be many, only if `also_inferred`. The meeting tells the row of each, where they have rows,
-  /// else their ranges, and common bytes.
+  /// ones, of which there may be many, only if `also_inferred`. The meeting has the row of each, or the range of an
+  /// access without rows, and common bytes.
   template <typename Visit>
   void for_each_unordered(Later later_one, bool also_inferred, const VectorClock& clock, const AccessPool& pool,
                           Visit visit) const {
