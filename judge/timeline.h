@@ -2,11 +2,11 @@
 //
 // Collects, while a trace is judged, what a picture of the run needs (report/run_view.h).
 //
-// It sees each record after the judge, and so can use the judge's streams, sites and numbers of operations. The
-// edges it keeps are for the eye: what a wait waited for, found from simple notes (where each event was last recorded,
-// what was last submitted to each stream), not by the model's clocks. They are never used to judge anything. A barrier
-// of the legacy stream is an edge only from and to streams that did something in between; where one stream is used, as
-// PyTorch does, there is none.
+// It sees each record after the judge, and so can use the judge's streams, sites and numbers of operations. The edges
+// it keeps are only for the picture: what a wait waited for, found from simple notes (where each event was last
+// recorded, what was last submitted to each stream), not by the model's clocks. They are never used to judge anything.
+// A barrier of the legacy stream is an edge only from and to streams that did something in between; where one stream is
+// used, as PyTorch does, there is none.
 //
 // WHAT IS KEPT. At most kMost operations, whatever the length of the run. Whenever four times as many have come
 // together, and at the end, the rest goes; these stay, in this order of importance:
