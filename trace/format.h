@@ -28,8 +28,8 @@
 //     publish it (or cancel it) when the call has returned. A blocking call publishes a second record, CallEnd, when it
 //     has returned; the edge to the host belongs there. Synchronisations are published before the real call, so that
 //     the judge does not wait with them: whether they succeeded stands in the CallEnd.
-// Any point between call and return is a legal place for a call that other threads do not wait for, so this order
-// agrees with every order the program can rely on.
+// A call that other threads do not wait for may take any place between its start and its return, so this order agrees
+// with every order that the program can rely on.
 //
 // PUBLICATION. Record::state is written last, with release order. 0 means reserved and not yet published: the reader
 // waits there (the call is still running), and skips it once the process is gone. A record never spans two chunks: a
