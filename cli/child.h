@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The program under test as our child: started, passed the signals that are meant for it, waited for.
+// Starts the program under test as our child, passes on the signals that are meant for it, and waits for it.
 //
 // Signals that the kernel sends to the whole foreground group (keyboard) have si_code SI_KERNEL and reach the program
 // without us. Those sent by kill() to us alone are passed on. A kill() to our whole process group reaches the program
-// twice; nothing tells the two cases apart.
+// twice; nothing distinguishes the two cases.
 //
-// Its exit status stays with the kernel until this object goes, so that the thread that judges its trace can look at it
-// as well (Liveness::killed), and so that nobody else is given its id in between.
+// The kernel keeps its exit status until this object is destroyed, so that the thread that judges its trace can read it
+// as well (Liveness::killed), and so that no other process gets its id in between.
 #pragma once
 
 #include <sys/types.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// From the table of options to CLI11's flags, and what has to be done to the arguments before CLI11 sees them.
+// Makes CLI11's flags from the table of options, and prepares the arguments for CLI11.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Findings from a file: of JSON, as `run --json` leaves it, or a trace, which is judged first.
+// Findings from a file: JSON, as `run --json` writes it, or a trace, which is judged first.
 #pragma once
 
 #include <string>

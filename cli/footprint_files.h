@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Where the two files are that measuring the bytes of kernels needs (docs/footprints.md): our own agent, which lies
-// beside the recorder, and NVIDIA's Sanitizer library, which is not ours to ship and comes with every CUDA toolkit and
-// in Python packages. And the same for the times of operations (docs/timings.md), with CUPTI.
+// Finds the two files that measuring the bytes of kernels needs (docs/footprints.md): our own agent, which lies beside
+// the recorder, and NVIDIA's Sanitizer library, which we may not ship and which comes with every CUDA toolkit and in
+// Python packages. Does the same for the times of operations (docs/timings.md), with CUPTI.
 //
-// Files are only looked at, and nothing is run or loaded: a python3 that would be asked where its packages are may take
-// seconds, and a library that is loaded to try it may want a driver. So places are guessed from the environment,
-// nearest to the user first: what was named by an option, the toolkit that CUDA_HOME names, that of the nvcc in PATH,
-// the Python environments of the program that is run, of StreamSan's own package and the active one, and last the usual
-// directories of the system.
+// It only looks for files and runs or loads nothing: asking python3 for its packages may take seconds, and loading a
+// library to try it may need a driver. So it guesses places from the environment, nearest to the user first: what was
+// named by an option, the toolkit that CUDA_HOME names, that of the nvcc in PATH, the Python environments of the
+// program that is run, of StreamSan's own package and the active one, and last the usual directories of the system.
 //
-// Whether the library can be used is found out in the program under test, by the agent.
+// The agent finds out in the program under test whether the library can be used.
 #pragma once
 
 #include <filesystem>

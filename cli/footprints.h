@@ -2,9 +2,10 @@
 //
 // `streamsan footprints TRACE...`: which bytes the kernels of a trace touched, as far as the trace knows.
 //
-// Text on stdout: for each kernel and each different set of bytes one block, with how many launches had it and how that
-// is known. Bytes are given relative to the start of the allocation they are in, so that a loop over equal buffers is
-// one block. As JSON (--json=FILE): one line for each launch, with addresses; docs/footprints.md has the fields.
+// Text on stdout: one block for each kernel and each different set of bytes, with the number of launches that had it
+// and how the bytes are known. Bytes are given relative to the start of the allocation they are in, so that a loop over
+// equal buffers is one block. As JSON (--json=FILE): one line for each launch, with addresses; docs/footprints.md has
+// the fields.
 //
 // Exit code: 2 if a trace could not be read or is not whole (after showing what was whole) or FILE cannot be written,
 // else 0.

@@ -2,15 +2,15 @@
 //
 // Is the process that writes a trace still there?
 //
-// A judge that reads live must know when a call that never returns never will. The process may be a grandchild that we
-// cannot wait for, it may live in a process namespace where its id means nothing to us, its id may have been given to
-// somebody else, and it may have gone on as another program (exec). So its id is not asked: the recorder holds a shared
-// lock (flock) on the trace for as long as it may write, from before the trace can be seen, and the kernel drops it at
-// exit, exec and kill. Who can lock the file alone knows that the writer is gone. A descriptor of the process with that
-// id only wakes us early.
+// A judge that reads a trace live must know when a call will never return, because the process is gone. The process may
+// be a grandchild that we cannot wait for, it may live in a process namespace where its id means nothing to us, its id
+// may have been given to somebody else, and it may have gone on as another program (exec). So the judge does not rely
+// on the id: the recorder holds a shared lock (flock) on the trace for as long as it may write, from before the trace
+// can be seen, and the kernel drops it at exit, exec and kill. If the judge can lock the file exclusively, the writer
+// is gone. A descriptor of the process with that id only wakes the judge early.
 //
-// Where the file system has no locks the id has to do: the end of the process, or, once in a while, its memory map
-// without the trace in it.
+// If the file system has no locks, the judge falls back on the id: on the end of the process, or on a memory map of it,
+// read now and then, that no longer has the trace.
 #pragma once
 
 #include <chrono>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the user learns about footprints: how the bytes of kernels were found, how many launches were measured for it,
-// and what that cost. The numbers are the recorder's, out of FileHeader.
+// The lines for the user about footprints: how the bytes of kernels were found, how many launches were measured, and
+// how long that took. The numbers are the recorder's, from FileHeader.
 #pragma once
 
 #include <chrono>

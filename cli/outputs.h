@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a command leaves for programs beside its text: the files asked for by options, one format each.
+// The files that a command writes beside its text, as options ask: one format each.
 //
 // A format is a row of options.def, of type Output, and a function from the results to text of the same name in
 // outputs.cpp. A file that cannot be written

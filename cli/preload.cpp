@@ -62,7 +62,7 @@ pid_t maker_of(std::string_view name) {
   return number && dot != std::string_view::npos && name.size() == dot + 1 + 6 ? pid : 0;
 }
 
-/// A launcher that was killed leaves its directory, often in memory. Process ids alone do not tell that it is gone: it
+/// A launcher that was killed leaves its directory, often in memory. Process ids alone do not show that it is gone: it
 /// may be in a namespace of its own and share only the file system. So its lock must be gone as well.
 void remove_left_behind(const fs::path& parent) {
   std::error_code error;

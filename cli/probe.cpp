@@ -23,7 +23,7 @@ const char* owner(void* address) {
 }  // namespace
 
 int probe() {
-  // Any symbol of the recorder tells that the loader took it in.
+  // Any symbol of the recorder shows that the loader loaded it.
   std::printf("preload %s\n", owner(dlsym(RTLD_DEFAULT, "dlsym")));
   std::printf("nvtx %s\n", owner(dlsym(RTLD_DEFAULT, "InitializeInjectionNvtxExtension")));
   void* driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);

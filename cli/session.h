@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Collects the verdicts of one invocation and says them: suppressions, text, the SUMMARY line, and the
-// outputs for programs (outputs.h).
+// Collects the verdicts of one invocation and reports them: suppressions, text, the SUMMARY line, and the outputs for
+// programs (outputs.h).
 //
 // Text of a process is written in one piece when its verdict comes in; processes that end together do not mix their
 // lines. With a log_path that names the process, each file is complete in itself, its own SUMMARY line included.
@@ -38,7 +38,7 @@ class Session {
   /// Does a suppression match? Counts the hit only if `count`.
   bool suppressed(report::Finding& finding);
 
-  /// Something was not judged that no verdict tells of.
+  /// Something was not judged that no verdict mentions.
   void incomplete();
   /// A program has run before; it had our stdout.
   void after_program() { after_program_ = true; }

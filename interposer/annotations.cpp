@@ -25,7 +25,7 @@ constinit std::atomic<std::uint32_t> g_early{0};
 
 std::uint64_t word(const void* pointer) { return reinterpret_cast<std::uint64_t>(pointer); }
 
-/// Where something happens: in a stream, or by the host itself, or it is not told.
+/// Where something happens: in a stream, or by the host itself, or unstated.
 struct Place {
   StreamArgument stream{};
   std::uint16_t flags = 0;

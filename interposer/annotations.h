@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the program tells by itself: the recorder's end of include/streamsan/annotate.h, and what it has in common with
-// the one that listens to NVTX (nvtx.cpp).
+// Annotations: the recorder's side of include/streamsan/annotate.h, and what it shares with the listener to NVTX
+// (nvtx.cpp).
 //
-// The one exported object is a table of functions, so that nothing has to be linked and a program finds all of them
-// with one look-up. It is part of the interface to programs that were compiled long ago: it only grows, at its end.
+// The recorder exports one object, a table of functions: a program links nothing and finds all functions with one
+// look-up. Programs that were compiled long ago rely on it, so it only grows at its end.
 //
-// BEFORE CUINIT nothing is recorded, as everywhere. There is no GPU work then, so order that is told loses nothing, and
-// no CUDA memory, so a block is at best part of something that will be registered later. Names may be lost. All that is
-// counted, and told at verbosity 1 when recording begins: a pool that is annotated too early is to be found out.
+// BEFORE CUINIT nothing is recorded, here as elsewhere. There is no GPU work then, so annotations of order are not
+// needed. There is no CUDA memory, so a block can only be part of memory that is registered later. Names may be lost.
+// The recorder counts all such calls and reports the count at verbosity 1 when recording begins, so that a user notices
+// a pool that is annotated too early.
 //
-// THE CALLS ARE CHEAP: a record each, with its stack, and one query of the driver for the current context if the stream
-// is a default one.
+// A CALL IS CHEAP: one record with its stack, and for a default stream one query of the driver for the current context.
 #pragma once
 
 #include <cstddef>

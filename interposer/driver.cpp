@@ -123,7 +123,7 @@ void* wrapper_for_symbol(const char* name, void* address) {
   auto index = static_cast<std::size_t>(row - api::kRows);
   void* wrapper = streamsan_wrappers[index];
   if (!wrapper) return address;
-  // Our own export, found in the default scope. Without a driver the program is to find nothing, and to be told so by
+  // Our own export, found in the default scope. Without a driver the program must find nothing, and get an error from
   // dlerror(): a look-up behind this library fails the same way. (The barrier keeps it from being a jump, after which
   // glibc would take the guest for the caller.)
   if (is_in_this_library(address)) {

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Calls that would have made work or order and returned an error: one CallFailed record each, after the call.
+// Calls that should have submitted work or made order, and returned an error: one CallFailed record each, after the
+// call.
 //
-// A call that failed did nothing, so it has no record of what it would have done (a Begin row's is cancelled). But a
-// program that does not look at the result goes on as if the event were recorded or the stream did wait; the judge
-// names the failed call beside the race that follows from it.
+// A failed call did nothing, so it has no record of its effect (that of a Begin row is cancelled). But a program that
+// does not look at the result goes on as if the event were recorded or the stream did wait; the judge names the failed
+// call beside the race that follows from it.
 //
 // Not written: failures of calls that make neither work nor order (creating, looking up, asking, freeing by the host),
 // and results that are part of normal life, see is_ordinary(). A program that fails in a loop must not fill the trace:
 // of each row the first 64 are written, and from then on those whose number is a power of two.
 //
-// The stream is told only if its handle is one the recorder knows: a failed call may have been given anything, and the
-// driver is not asked about it.
+// The record names the stream only if the recorder knows its handle: the arguments of a failed call may be anything,
+// and the recorder does not ask the driver about them.
 #pragma once
 
 #include <cstdint>

@@ -26,7 +26,7 @@ constexpr unsigned kMostParameters = 1024;
 constexpr std::size_t kLongestName = kStreamSanLongestName;
 
 constinit HandleTable<const Function*, 1u << 17> g_functions{};
-/// In front of it, each at a place told by its handle.
+/// A cache in front of the table; the handle chooses the place.
 constexpr std::size_t kRecent = 256;
 STREAMSAN_HOT_TABLE constinit std::atomic<const Function*> g_recent[kRecent] = {};
 constinit HandleTable<std::uint32_t, 1u << 17> g_kernels{};  // handles that are CUkernel

@@ -3,7 +3,7 @@
 // Kernels: what a CUfunction is called, and where its parameters are. cuFuncGetParamInfo (driver 12.4 and later) gives
 // offset and size of each.
 //
-// A CUkernel may be launched in place of a CUfunction; the two are told apart by the look-up that made the handle.
+// A CUkernel may be launched in place of a CUfunction; the look-up that made the handle says which it is.
 #pragma once
 
 #include <cstddef>

@@ -2,10 +2,10 @@
 //
 // The gate: while one thread has a launch measured, no other thread launches anything.
 //
-// Code that is patched or unpatched under a running kernel breaks it, and a launch needs several microseconds from the
-// moment it has passed us to the moment the GPU can have begun it. So every launch enters the gate before the real call
-// and leaves it after; who measures closes it, and has it for himself once those inside have left. He is bounded in
-// time (the agent's patience), so nobody waits for ever. Open, the gate costs two atomic adds to a launch.
+// Patching code under a running kernel breaks the kernel, and between our wrapper and the start of a kernel on the GPU
+// lie several microseconds. So every launch enters the gate before the real call and leaves it after. A thread that
+// measures closes the gate, and starts once those inside have left. Its time is bounded (the agent's patience), so no
+// thread waits for ever. Open, the gate costs two atomic adds to a launch.
 #pragma once
 
 #include <cstdint>

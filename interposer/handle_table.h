@@ -3,8 +3,9 @@
 // A fixed-size, lock-free map from driver handles to small values, in static memory.
 //
 // Handles are aligned pointers, so 0 is free to mean "empty" and 1 "deleted". Insertions and removals may race with
-// look-ups of other handles; two threads that insert the same handle at once both see it inserted. A full table
-// refuses: callers treat that as "not known" or "known" as suits them, and lose precision, not correctness.
+// look-ups of other handles; two threads that insert the same handle at once both see it inserted. A full table refuses
+// insertions: a caller treats the handle as "not known" or "known", whichever is safe for it, and loses precision, not
+// correctness.
 #pragma once
 
 #include <array>

@@ -36,7 +36,7 @@ constinit HandleTable<State, 1u << 15> g_buffers{};
 constinit HandleTable<State, 1u << 14> g_families{};
 constinit HandleTable<std::uint32_t, 1u << 13> g_late{};  // function -> times it did not end in time
 
-/// Each the upper half of the hash of a key or of buffers, and in the lower half the footprint; its place is told by
+/// Each the upper half of the hash of a key or of buffers, and in the lower half the footprint; its place follows from
 /// other bits of the hash. Two hashes that agree in all of these are taken for one: one pair in 2^41.
 constexpr std::size_t kSettled = 512;
 constexpr std::uint64_t kFootprintBits = 0xffffffff;
@@ -45,7 +45,7 @@ STREAMSAN_HOT_TABLE constinit std::array<std::atomic<std::uint64_t>, kSettled> g
 // A fork keeps g_learned: it only counts up.
 STREAMSAN_HOT_DATA constinit std::atomic<std::uint32_t> g_learned{0};
 
-/// Keys that were met, each at a place told by its hash, in front of the large table.
+/// Keys that were met, each at a place that its hash gives, in front of the large table.
 constexpr std::size_t kMet = 512;
 STREAMSAN_HOT_TABLE constinit std::array<std::atomic<std::uint64_t>, kMet> g_met{};
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What measured launches have taught, and which launches are worth measuring.
+// What is known from measured launches, and which launches are worth measuring.
 //
 // A launch is described by four hashes, all of which cover kernel, grid and block. Its KEY covers all argument bytes
 // besides, its SHAPE the scalars and not the pointers, its BUFFERS the pointers and not the scalars (an optimizer's
@@ -10,8 +10,8 @@
 // results differ.
 //
 // In the end most launches are SETTLED: their footprint is known and no measurement would teach more. Between two
-// launches the program drives the tables out of the caches, and to look into six places of them costs as much as the
-// driver's own work. So what is settled is kept once more, in a small table that one look answers from.
+// launches the program's own work pushes the tables out of the caches, and reading six places in them costs as much as
+// the driver's own work. So settled launches are also kept in a small table that needs one look-up.
 //
 // The tables are of fixed size and lock-free. Two threads may write one state at once; one of the two writes is lost
 // then, which costs a measurement.
@@ -35,8 +35,8 @@ void learn(const LaunchHashes& launch, std::uint32_t footprint);
 /// The footprint that launches with this key, or else this shape, these buffers or this family, are believed to have;
 /// 0: none is known.
 std::uint32_t learned_footprint(const LaunchHashes& launch);
-/// The same, if it is settled, else 0: there may be a footprint, and there may be more to learn. Found by what
-/// note_settled() was told since the last learn().
+/// The same, if it is settled, else 0: there may be a footprint, and there may be more to learn. Found among the
+/// launches noted by note_settled() since the last learn().
 std::uint32_t settled_footprint(const LaunchHashes& launch);
 /// To be called for launches that are not worth measuring and have a footprint.
 void note_settled(const LaunchHashes& launch);

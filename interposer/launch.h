@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A kernel launch becomes a record: the pointers among its arguments, a hash that tells equal launches apart from
-// launches that differ in a scalar, and the bytes it touched, if they are known (learning.h).
+// A kernel launch becomes a record: the pointers among its arguments, a hash that differs between launches that differ
+// in a scalar, and the bytes it touched, if they are known (learning.h).
 #pragma once
 
 #include <cstdint>

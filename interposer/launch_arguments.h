@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a launch is given: the pointers among its arguments, and hashes by which equal launches, and launches that
-// differ in one respect only, are known again.
+// The arguments of a launch: its pointers, and hashes that identify equal launches and launches that differ in one
+// respect only.
 //
 // Every aligned 8-byte word inside a parameter may be a device pointer (structs by value hold them too: PyTorch passes
 // its tensors so); see pointer_regions.h. Some kernels are given 4 KiB by value, at every step of a training loop, so

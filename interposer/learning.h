@@ -16,7 +16,7 @@
 // others wait (gate.h). When the GPU does not become idle in time, or launches do not leave the gate, nothing is tried
 // for a while that grows from one second to ten.
 //
-// Everything that goes wrong costs precision and nothing else; the first few reasons are said, one line each.
+// A failure costs precision and nothing else; the first few reasons are printed, one line each.
 #pragma once
 
 #include <cstdint>

@@ -4,7 +4,7 @@
 // call `cuLaunchKernel` by name. Each is a jump through the wrapper table: real code with the exported name, no PLT
 // stub. Rows that are passed through are not exported; the loader finds the driver's own.
 //
-// Runs on the machine that builds, and says nothing of any processor: the code is that of machine.h.
+// Runs on the build machine; its output does not depend on the processor, because machine.h has the code.
 #include <cstdio>
 
 #include "interposer/wrapped.h"

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// NVTX: a program that describes its pools to NVIDIA's tools need not do so again for us.
+// The listener to NVTX: a program that describes its pools to NVIDIA's tools need not do so again for us.
 //
 // NVTX is headers only. At the first call each copy of it in the process opens the library that NVTX_INJECTION64_PATH
-// names, asks for one of the two functions exported here, and lets it fill a table of function pointers; what stays
-// empty costs the program one test. `streamsan run` sets the variable to this very library, unless it is set already:
-// then another tool listens, and NVTX has room for one. We take the memory extension (nvToolsExtMem.h) and the names of
-// streams, and nothing else.
+// names, asks for one of the two functions exported here, and lets it fill a table of function pointers; an entry that
+// stays empty costs the program one test. `streamsan run` sets the variable to this very library, unless it is set
+// already: then another tool listens, and NVTX serves only one. We take the memory extension (nvToolsExtMem.h) and the
+// names of streams, and nothing else.
 //
 // WHAT A REGION SAYS. A heap with usage SUB_ALLOCATOR is "not to be accessed until regions are registered": its regions
 // are the blocks of a pool. But no function here names a stream. Which work may use a region is decided "at the time of
@@ -15,22 +15,22 @@
 //     submitted is done: a stream-ordered pool unregisters a region whose last kernel has yet to run, and registers it
 //     again for work that follows in the same stream, and that is correct;
 //   * nvtxMemRegionsRegister says neither that earlier work is done, nor for which stream the region is.
-// As a free and an allocation by the host, both would be false alarms in every stream-ordered pool. And there is no
-// stream to ask about: the first use tells one, but a second one elsewhere may be as well founded.
+// If these two calls counted as a free and an allocation by the host, every stream-ordered pool would give false
+// alarms. And no stream is stated: the first use suggests one, but a second use in another stream may be just as right.
 //
 // So registering and unregistering order nothing and are checked against nothing (records with kUntold and no stream).
-// A region only says where a block begins and ends, for how long, and what it is called. What earlier lives did to its
-// bytes stays remembered, and each use in the new life is compared with it as it comes: ordered, by whatever way, is
-// silent, and unordered is the same ReuseWhileInUse that an annotated pool gets, found at the use and not at the
-// allocation. What is lost: a block that is handed out again too early and is not used is not reported, nor is the
-// release of one.
+// A region only says where a block begins and ends, for how long, and what it is called. The accesses of earlier lives
+// of its bytes are kept, and each use in the new life is compared with them. An ordered use gives no report; an
+// unordered one is the same ReuseWhileInUse that an annotated pool gets, found at the use and not at the allocation.
+// What is lost: a block that is handed out again too early and is not used is not reported, and neither is a release
+// that is too early.
 //
-// A region of another heap, or of the whole process (NVTX_MEM_HEAP_HANDLE_PROCESS_WIDE), is a part of something with a
-// layout and not a block: only its name counts. Permissions are not read.
+// A region of another heap, or of the whole process (NVTX_MEM_HEAP_HANDLE_PROCESS_WIDE), is a part of a larger object
+// and not a block: only its name counts. Permissions are not read.
 //
-// Handles are addresses, as NVTX has it for virtual memory. Two fixed tables hold the heaps and the regions that live;
-// what does not fit is no block, and the pool is judged there as without annotation. A fork keeps them: the addresses
-// mean the same.
+// Handles are addresses, as NVTX defines for virtual memory. Two fixed tables hold the live heaps and regions. A region
+// that does not fit is no block, and its memory is judged as without annotation. A fork keeps the tables, because the
+// addresses mean the same in the child.
 #ifdef STREAMSAN_NVTX
 
 #include <cstring>

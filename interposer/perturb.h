@@ -3,9 +3,9 @@
 // Delays that make a suspected race show in the program's own results (--perturb=MS).
 //
 // A race that was found in the order of calls may never have happened: on an idle GPU the first operation has ended
-// long before the second begins. Here a host function that sleeps is put into the same stream in front of an operation,
-// so that what is not ordered after the operation overtakes it. It adds no order but that of its own stream, so a
-// correct program computes the same as before, later.
+// long before the second begins. So the recorder puts a host function that sleeps into the same stream before an
+// operation: work that is not ordered after the operation overtakes it. The function adds no order except in its own
+// stream, so a correct program computes the same as before, only later.
 //
 // What is delayed: launches, graph launches, asynchronous copies and fills, in every stream, the legacy stream too (a
 // host function there is a barrier in front of a barrier). Not: what is empty; blocking copies, after which the host
@@ -20,9 +20,10 @@
 // Seeds are tried one after the other; the same seed delays the same operations as long as the program makes its
 // streams in the same order and submits to each in the same order.
 //
-// DEADLOCK. A sleeping function waits for nothing, and makes no call of CUDA. The driver may run the host functions of
-// different streams one after the other; one of the program that waits until other work of the GPU is done could then
-// wait for a sleeper behind it. cuLaunchHostFunc forbids such functions for this very reason.
+// DEADLOCK. A sleeping function waits for nothing, and makes no CUDA call. The driver may run the host functions of
+// different streams one after the other. If a host function of the program waits for other GPU work, that work may be
+// behind a sleeping function that the driver runs only afterwards. cuLaunchHostFunc forbids such functions for this
+// reason.
 #pragma once
 
 #include <atomic>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Memory that nobody may use any more is filled with a pattern (--poison), so that who still does computes nonsense.
+// Fills memory that nobody may use any more with a pattern (--poison), so that code that still uses it computes
+// nonsense.
 //
 //   call                  what is filled                              how
 //   cuMemFreeAsync        the allocation, before the call             a fill in the same stream
@@ -13,8 +14,8 @@
 //   BlockFree             the block of a pool of the program          as for cuMemFreeAsync; without a stream as for
 //                                                                     cuMemFree
 //
-// All of it happens where the program has no right to the bytes, so a correct program computes the same as before. One
-// that relies on the wait in cuMemFree, which nobody promises (R-ALC-02), does not.
+// All fills happen when the program may not use the bytes, so a correct program computes the same as before. A program
+// that relies on the wait in cuMemFree, which no document promises (R-ALC-02), does not.
 //
 // The pattern is the byte 0xff: every floating-point format reads it as NaN, which survives almost any arithmetic up to
 // the program's results; integers read -1. (Most other bytes are ordinary numbers in 16 bits.)

@@ -100,7 +100,7 @@ int open_numbered_trace(char (&path)[1060]) {
 }
 
 /// Makes the page behind g_same_process. Where the kernel cannot wipe it, copies made without fork handlers are not
-/// told apart.
+/// distinguished.
 void mark_process() {
   static constinit std::uint32_t* page = nullptr;
   if (!page) {
@@ -116,7 +116,7 @@ void mark_process() {
   detail::g_same_process.store(page, std::memory_order_release);
 }
 
-/// Tells the launcher why this process has no trace; it made the directory, and a link needs no room.
+/// Writes for the launcher why this process has no trace; it made the directory, and a link needs no room.
 void leave_reason(const char* path, int error) {
   char link[1100];
   std::snprintf(link, sizeof link, "%s", path);

@@ -8,7 +8,7 @@
 //
 // These structures do not change between releases of one minor version (they are part of what extension modules may be
 // compiled against), and do change with every minor version. 3.9 to 3.12 are in the table. From 3.13 on an interpreter
-// tells the offsets itself, at the start of _PyRuntime (_Py_DebugOffsets, for debuggers and profilers from outside);
+// states the offsets itself, at the start of _PyRuntime (_Py_DebugOffsets, for debuggers and profilers from outside);
 // the layout of that description changes with the minor version as well, so a version that is not known here stays
 // unknown. A build without the global lock (3.13t, 3.14t) has other structures and gets nothing.
 //

@@ -24,7 +24,7 @@
 //
 // TRUST. The layout (python_layout.h) is that of the interpreter's minor version, its type of code objects has the size
 // that goes with it, and the first walk asks the kernel of each word whether it can be read. Later walks check that
-// what a frame says is its code is a code object, and take nothing else. What is not believed is not reported.
+// what a frame says is its code is a code object, and take nothing else. What fails a check is not reported.
 //
 // What is lost:
 //   * frames beyond the innermost kMostPythonFrames;

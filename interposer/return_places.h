@@ -3,10 +3,11 @@
 // Where on the stack the return addresses stand that an unwinder finds. Whoever remembers a place can see later by a
 // single load whether it still holds the same.
 //
-// The unwinder tells of each frame the address that it goes on at, and where the frame of its callee ended (which it
-// calls the CFA of the frame). On x86-64 the address stands just below that end. On AArch64 it stands wherever the
-// callee's code has put it: in its frame record, to which register 29 points, if it keeps one (compilers do, unless
-// told not to). In any case it is looked whether the address is there: it is not where a frame was entered by a signal.
+// For each frame the unwinder gives the address at which it continues, and where the frame of its callee ended (which
+// it calls the CFA of the frame). On x86-64 the address stands just below that end. On AArch64 it stands wherever the
+// callee's code has put it: in its frame record, to which register 29 points, if it keeps one (compilers do, unless an
+// option forbids it). In any case the code checks whether the address is there: it is not where a frame was entered by
+// a signal.
 #pragma once
 
 #include <unwind.h>

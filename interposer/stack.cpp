@@ -163,7 +163,7 @@ void learn_step(StackCache& cache, const Step& step) {
 void learn(StackCache& cache, const CallStack& stack, unsigned most) {
   for (std::uint32_t i = 0; i < stack.count; ++i) {
     const bool last = i + 1 == stack.count;
-    // A stack that was cut does not tell what comes after its last frame.
+    // A stack that was cut does not show what comes after its last frame.
     if (stack.slot[i] == 0 || (last && stack.count == most) || (!last && stack.slot[i + 1] == 0)) continue;
     learn_step(cache, {stack.slot[i], word_at(stack.slot[i]), last ? 0 : stack.slot[i + 1]});
   }

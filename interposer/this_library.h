@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Where libstreamsan.so itself is mapped, from the linker's own symbols: no look-up is needed to tell our code from
-// others'.
+// Where libstreamsan.so itself is mapped, from the linker's own symbols: no look-up is needed to know whether code is
+// ours.
 #pragma once
 
 extern "C" {

@@ -40,7 +40,7 @@ void write_times(const StreamSanTime* times, std::uint64_t count) {
   }
 }
 
-/// Into the report: whoever reads the trace is told, once.
+/// Writes a line for the report, once.
 [[gnu::format(printf, 1, 2)]] void tell(const char* format, ...) {
   char line[1024];
   va_list values;

@@ -147,7 +147,7 @@ void stop(trace::End why, int error) {
   const char* reason = "the trace file cannot grow";
   if (why == trace::End::TooLong) reason = "the trace is full";
   if (error == EBADF) reason = "the program has closed the file of the trace";
-  // The judge has given up on this process and removed the file: nobody waits for records, and nobody is to be told.
+  // The judge has given up on this process and removed the file: nobody waits for records, and nobody needs a message.
   disable_recording(error == ESTALE ? nullptr : reason, error);
 }
 

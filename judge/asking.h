@@ -2,13 +2,13 @@
 //
 // Which kernels the judge wants measured, and how often it has asked.
 //
-// A conflict that is only possible because a kernel's bytes are inferred or learned is decided by measuring both
-// kernels at the places in question, in one turn of the program. But what can be asked for is the next launch of a
-// function, wherever that is. So the sites are remembered, and a measurement at another site of the function is
-// followed by the next question, until each site had its turn.
+// If a conflict is only possible because a kernel's bytes are inferred or learned, measuring both kernels at the two
+// places, in one iteration of the program, decides it. But the judge can only ask for the next launch of a function, at
+// whatever place that is. So it remembers the sites, and asks again after a measurement at another site of the
+// function, until each site was measured.
 //
-// Measuring slows the program down, and a kernel may never be measurable. So there is one question at a time for each
-// function, and kMostAsks in all.
+// Measuring slows the program down, and a kernel may never be measurable. So it asks one question at a time for each
+// function, and at most kMostAsks in all.
 #pragma once
 
 #include <cstddef>

@@ -4,7 +4,7 @@
 //
 // Linkers put a note into each binary, NT_GNU_BUILD_ID, that is a hash of its contents. The recorder keeps the one it
 // finds in memory; a file with another one was built since, and its functions and lines would be wrong for the recorded
-// addresses. Nothing can be said when either side has no build id: the file is then taken for the same.
+// addresses. If either side has no build id, the file is assumed to be the same.
 #pragma once
 
 #include <cstdint>

@@ -12,8 +12,8 @@
 // Without a kernel's PTX, or on another machine than the trace, or once a file was built again, launches stay as they
 // are.
 //
-// Nothing here makes a conclusion weaker than the signature's, but one: what a signature took for written although its
-// code does not write it.
+// This weakens only one conclusion from the signature: that a pointer is written, if the code does not write through
+// it.
 //
 // Cost: each kernel is parsed once and each distinct launch evaluated once, within kMostSteps for all of them together;
 // a kernel that could not be evaluated kMostFailures times is not tried again.
@@ -68,7 +68,7 @@ class Code {
   Conclusion conclude(std::uint32_t index, const Kernel& kernel, std::uint64_t hash,
                       std::span<const std::uint64_t> words, std::vector<ordering::PointerArgument>& pointers,
                       std::vector<ordering::KernelBytes>& bytes);
-  /// What measured or proved bytes do not tell of the kernel, as far as its code is known.
+  /// What measured or proved bytes do not show about the kernel, as far as its code is known.
   struct Besides {
     bool prints = false;
     bool uses_constants = false;  ///< of the module

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Events used so that they do nothing, or less than they seem to: seen from the calls alone, whatever memory is
-// touched.
+// Events that do nothing, or less than they seem to. Found from the calls alone, whatever memory is touched.
 //
 //   NeverRecorded     A stream or the host waits for an event that nothing records in its whole life: the wait does
 //                     nothing (R-EVT-04). Latent if no wait at that place ever waited for anything; else a note, as a
@@ -16,8 +15,8 @@
 //                     (An event that is recorded once so that the first wait for it passes is recorded again later,
 //                     with work.)
 //
-// Nothing is said about events that somebody we cannot see may record (foreign, captured, recorded by a graph), and
-// nothing at all when order is made that is not seen.
+// Events that may be recorded unseen (foreign, captured, recorded by a graph) are not reported, and no event is if the
+// program makes order that is not seen.
 //
 // Bounded: by live events, by the places of the program where events are used, and eight bytes for each life of a
 // stream.
@@ -74,12 +73,12 @@ class EventMisuse {
   void waited(ordering::EventId event, const EventUse& wait);
   /// The host has looked at the event.
   void queried(ordering::EventId event);
-  /// Somebody we cannot see may record it.
+  /// It may be recorded unseen.
   void exempt(ordering::EventId event);
   /// Before its life is forgotten.
   void destroyed(ordering::EventId event);
 
-  /// All of the run so far, taken for the whole of it, in the order in which they were met.
+  /// All misuses, as if the run ended here, in the order in which they were met.
   std::vector<Misuse> all();
 
  private:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Records of events, to the model and to those who look for their misuse; and of calls that failed. See judge.h.
+// Passes records of events to the model and to the search for misused events; also records of failed calls. See
+// judge.h.
 #include "judge/judge.h"
 
 namespace streamsan::judge {

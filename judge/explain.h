@@ -48,8 +48,8 @@ class FoldedFindings {
 std::vector<report::Finding> explain(std::span<const KeptHazard> hazards, const Places& places, Symbolizer& symbolizer,
                                      bool measuring = false);
 
-/// Of events that are used so that they do nothing. One that a hazard's explanation tells already is left out.
-/// `whole_run`: nothing of the run is missing from the trace; else what nothing records may have been recorded later.
+/// The findings about events that do nothing, without those that a hazard's explanation already names. `whole_run`:
+/// nothing of the run is missing from the trace; else what nothing records may have been recorded later.
 std::vector<report::Finding> explain(std::span<const Misuse> misuses, std::span<const KeptHazard> hazards,
                                      const FailedCalls& failed_calls, const Places& places, Symbolizer& symbolizer,
                                      bool whole_run = true);

@@ -2,9 +2,9 @@
 //
 // The verdicts of sync_replay.h in words: one finding for each synchronising call site.
 //
-// Each says what it waits for, what it alone orders, and what to do: nothing, remove it, or write something narrower in
-// its place, in the names of the API that the program uses. A recommendation says that it was verified by replay, and
-// how the bytes of kernels are known.
+// Each finding says what the call waits for, what only this call orders, and what to do: keep it, remove it, or replace
+// it by something narrower, in the names of the API that the program uses. A recommendation says that it was verified
+// by replay, and how the bytes of kernels are known.
 //
 // FINGERPRINT: from the effect and the call's place, and not from the verdict, so that two runs can be compared by it.
 #pragma once

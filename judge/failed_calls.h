@@ -2,9 +2,9 @@
 //
 // Calls that failed, and whether one of them is why two operations are not ordered.
 //
-// A failed call is no finding: programs probe. But when a record, a wait or a synchronisation failed, nobody looked at
-// its result, and two operations race that it would have ordered, then the failure is the bug. The call is blamed if it
-// came between the two operations and
+// A failed call by itself is no finding: some programs try calls out. But if a record, a wait or a synchronisation
+// failed, the program ignored the result, and two operations race that the call would have ordered, then the failure is
+// the bug. The report names the call if it came between the two operations and
 //   * was a record in the stream of the earlier one, or of the event that comes nearest to ordering them;
 //   * was a wait of the stream of the later one;
 //   * was a synchronisation of the host with the stream of the earlier one, that event, or everything.

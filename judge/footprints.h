@@ -3,14 +3,13 @@
 // The footprints a trace defines, and what one of them says about a launch.
 //
 // A footprint is relative: its pieces are offsets from the launch's pointers, so that one footprint serves every launch
-// that does the same with other buffers. resolve() adds the pointers of one launch. A launch whose footprint resolves
-// to something complete has no inferred accesses at all: that is what makes two kernels on two halves of one buffer
-// silent.
+// that does the same with other buffers. resolve() adds the pointers of one launch. A launch with a complete footprint
+// has no inferred accesses at all: so two kernels on two halves of one buffer give no report.
 //
 // The table never trusts the trace. A footprint that was not defined to its end, or of which there is no room left, is
-// not found, and the launch falls back to what its pointers tell. A piece that makes no sense (an unknown mode, no
-// bytes, a pointer the launch does not have, an end beyond the address space) is left out, and the footprint counts as
-// incomplete: the pointers count beside it. Both lose certainty, never invent any.
+// not found, and the launch has inferred accesses from its pointers instead. A piece that makes no sense (an unknown
+// mode, no bytes, a pointer the launch does not have, an end beyond the address space) is left out, and the footprint
+// counts as incomplete: the pointers count beside it. Both lower certainty and never raise it.
 //
 // A footprint is written as one record, or as several with one id of which each but the last says that more follow. A
 // record for an id that is whole already begins it anew.
@@ -85,7 +84,7 @@ struct LaunchBytes {
   bool confined = false;  ///< proved that it touches nothing that its arguments do not lead to, though not which bytes
   ResolvedFootprint exact;
   std::vector<ordering::PointerArgument>
-      pointers;  ///< through which it may touch more; of no account if that is complete
+      pointers;  ///< through which it may touch more; ignored if the bytes are complete
 };
 
 }  // namespace streamsan::judge

@@ -7,10 +7,10 @@
 // frames are distinguished by module (libcuda, libcublas, the loader, libc) and by function name (the static run-time,
 // nvcc's launch stubs), and the outermost function of CUDA's run-time or libraries gives the name that reports use.
 //
-// Where the thread was in Python, the frames of the interpreter (CPython, libffi, ctypes) say nothing that Python's own
-// do not say better: they are left out, and Python's stand where the innermost of them was. So frames of native code
-// that Python has called come first, then Python's, then those of a program that the interpreter is a part of. What is
-// installed among Python's packages is a library, native or not.
+// If the thread was in Python, the Python frames replace the frames of the interpreter (CPython, libffi, ctypes), and
+// stand where the innermost of those was. So a stack has first the frames of native code that Python called, then the
+// Python frames, then those of a program that embeds the interpreter. Code in an installed Python package counts as a
+// library, native or not.
 #pragma once
 
 #include <string>

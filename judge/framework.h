@@ -2,19 +2,20 @@
 //
 // Which framework the program uses CUDA through: PyTorch, CuPy or Numba.
 //
-// Who writes Python repairs it in Python: there the driver's functions are out of reach, and a stream is an object of
-// the framework. So a repair is described in the framework's words where both operations were submitted by it
-// (framework_words.h), and in CUDA's everywhere else: in programs of C++, also where they use libtorch, in Python that
-// calls the driver by ctypes or by an extension of its own, and where two frameworks meet.
+// A Python program is repaired in Python: there the driver's functions are out of reach, and a stream is an object of
+// the framework. So if a framework submitted both operations, the repair is in the framework's words
+// (framework_words.h). In all other cases it is in CUDA's: for C++ programs (also with libtorch), for Python that calls
+// the driver by ctypes or by its own extension, and for a race between two frameworks.
 //
-// It is found from the call stack alone, from its innermost frame outwards. The first frame that belongs to a framework
-// decides, and the first frame of the program's own ends the search: that torch/nn/modules/module.py called a module of
-// the user's does not make the launch in it PyTorch's. Frames of other packages tell nothing and are passed over, so
-// that an operator of torchvision is PyTorch's. A native stack without any line of Python counts where PyTorch's own
-// bindings are in it: the thread of a backward pass.
+// The framework is found from the call stack alone, from its innermost frame outwards. The first frame that belongs to
+// a framework decides, and the first frame of the program's own ends the search: that torch/nn/modules/module.py called
+// a module of the user's does not make the launch in it PyTorch's. Frames of other packages are skipped, so that an
+// operator of torchvision is PyTorch's. A native stack without Python counts as PyTorch's if PyTorch's own bindings are
+// in it: the thread of a backward pass.
 //
-// Triton takes the stream that is current in PyTorch, so its launches are PyTorch's. What is inside of a call of NCCL
-// is nobody's, nor is what cuDNN does in a stream that it made for itself: such streams are out of the program's reach.
+// Triton takes the stream that is current in PyTorch, so its launches are PyTorch's. Operations inside a call of NCCL
+// belong to no framework, and neither does what cuDNN does in a stream of its own: the program cannot reach such
+// streams.
 #pragma once
 
 #include <cstdint>

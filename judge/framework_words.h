@@ -10,11 +10,11 @@
 //   default stream    torch.cuda.               cupy.cuda.Stream.null     cuda.legacy_default_stream()
 //                     default_stream()
 //
-// How a program calls its streams is not known: a repair says s1 for what the report names "stream 1", and says that it
-// does. Streams of two threads or devices that have one name in the framework are "earlier" and "later". An event is
+// The names of the program's stream variables are not known: a repair says s1 for the report's "stream 1", and explains
+// that. Streams of two threads or devices that have one name in the framework are "earlier" and "later". An event is
 // advised only if it is still there and in the program's hands, record_stream() only for memory of a device.
 //
-// That a stream can be made so that it waits for the legacy default stream is said for CuPy alone: PyTorch's
+// Only for CuPy does a repair suggest creating a stream that waits for the legacy default stream: PyTorch's streams
 // never do, Numba's always.
 #pragma once
 

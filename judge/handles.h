@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// From raw handles, which the driver recycles, to the model's ids, which are one life each; and what is captured.
+// From raw handles, which the driver reuses, to the model's ids, each of which names one life; and which streams are
+// captured.
 //
 // STREAMS. Handle 1 is the legacy stream of the calling thread's context, 2 the per-thread default stream of (thread,
-// context); others live from StreamCreate to StreamDestroy. A handle whose creation was not seen is taken for a
-// blocking stream: that has more order than a non-blocking one, so it errs towards silence.
+// context); others live from StreamCreate to StreamDestroy. A handle whose creation was not seen counts as a blocking
+// stream: that has more order than a non-blocking one, so a race may be missed but none is invented.
 //
 // EVENTS. An event shared with another process, or whose creation was not seen (until this process records it), is
-// foreign: somebody we cannot see may have recorded it. Waiting for it counts as waiting for everything (R-EVT-15), not
-// as waiting for nothing (R-EVT-04).
+// foreign: it may have been recorded unseen. Waiting for it counts as waiting for everything (R-EVT-15), not as waiting
+// for nothing (R-EVT-04).
 //
 // CAPTURE (R-GRF-01, 03, 05). Between CaptureBegin and CaptureEnd the calls on a stream build a graph and nothing runs.
 // An event recorded in a capturing stream belongs to that capture, and a stream that waits for it joins the capture

@@ -2,19 +2,19 @@
 //
 // Keeps the hazards that are worth a report, and counts the rest.
 //
-// A racy loop yields a hazard for every turn. Hazards between the same two sites of the same kind are one: only the
-// first is kept, the others are a look-up and an increment. No text is made here (explain.h does that, at the end), so
-// this is cheap enough to sit inside the model's hottest path.
+// A loop with a race gives a hazard for every iteration. Hazards of the same kind between the same two sites count as
+// one: the first is kept, and each other one only costs a look-up and an increment. No text is made here (explain.h
+// does that, at the end), so this is cheap enough to sit inside the model's hottest path.
 //
 // WHAT BECOMES OF A POSSIBLE HAZARD. It is possible because what a kernel touches is inferred, learned or widened.
 // Later launches may settle it. Between the same earlier and the same later site:
-//   * a certain hazard, as bad in its order, takes its place: one bug, one report;
+//   * a certain hazard that is at least as bad (unordered is worse than latent) takes its place: one bug, one report;
 //   * it is refuted when, since the two sites last met in any hazard, each kernel side that was in doubt has been
-//     measured at its site: the bytes were looked at, and they did not meet. A conflict that comes up again brings it
-//     back, unless that went so kEnoughRefutations times: a kernel whose bytes depend on data cannot be measured for
-//     ever.
-// A BLOCK that goes back to its pool too early does harm only when the pool hands it out again. So a release that is
-// not after a use gives way to a reuse that is not after it either.
+//     measured at its site: the bytes were looked at, and they did not meet. If the conflict comes up again, the hazard
+//     is back, until it was refuted kEnoughRefutations times: a kernel whose bytes depend on data cannot be measured
+//     for ever.
+// A BLOCK that goes back to its pool too early does harm only when the pool hands it out again. So the hazard of a
+// release is dropped if the reuse of the same block is a hazard with the same use.
 //
 // What a refutation concludes is less than a proof: the measured launches may have worked on other buffers than those
 // that met, or in an order the program does not always take. So it may hide a race, but only one that was never more
@@ -74,7 +74,8 @@ class Hazards : public ordering::HazardSink {
   void add(const ordering::Hazard& hazard, const FailedCall* failed);
   /// The program names the allocation that begins at the address; no id: memory without a life, see MemoryKind.
   void name_memory(ordering::Address address, ordering::AllocationId allocation, std::string name);
-  /// All that a launch at the site touches was measured. Comes before the hazards of that launch, which so undo it.
+  /// All that a launch at the site touches was measured. Called before the hazards of that launch are added, so that
+  /// these can undo the refutation.
   void measured(ordering::SiteId site);
 
   /// At the end: says the devices of what was met before a second device was.

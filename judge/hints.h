@@ -2,9 +2,9 @@
 //
 // Hints: what a program does that costs time, proved by numbers of the very run (docs/hints.md).
 //
-// A hint is no bug, and nobody has to act on it. So two things are required: the trace proves it, with counts, bytes
-// and times; and the cost exceeds a threshold, which stands beside each source. What a program does once, or before its
-// work begins, is no hint, nor what a library of CUDA's does internally, which is one line of the details.
+// A hint is advice, not a bug. So it needs two things: proof in the trace (counts, bytes and times), and a cost above a
+// threshold, which each source defines. What a program does once, or before its work begins, is no hint. What CUDA's
+// own libraries do internally is no hint either, but one line of the details.
 //
 // Each SOURCE watches the records for one or two kinds of hints and keeps a tally for each place of the program:
 // hints_copies.h, hints_lives.h, hints_pieces.h,

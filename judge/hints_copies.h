@@ -3,8 +3,8 @@
 // `pageable-copy`: asynchronous copies from or to pageable host memory, which are not as asynchronous as they look.
 //
 // The driver stages such a copy through a pinned buffer of its own, at half the speed or less, and the host takes part
-// in it (R-CPY-13); one to the host returns when it is complete (R-CPY-14): a synchronisation that nobody wrote. Told
-// of a place of the program that does it again and again while it works, for one of two reasons:
+// in it (R-CPY-13); one to the host returns when it is complete (R-CPY-14): a synchronisation that nobody wrote.
+// Reported for a place of the program that makes such copies repeatedly while it works, for one of two reasons:
 //   * BYTES. Copies of more than kStagedAtOnce bytes, kFewestTurns of them with kernels in between, kLeastBytes in all.
 //     A set-up that uploads weights has no kernels between its copies; pinning memory for one use costs more than it
 //     saves.

@@ -3,9 +3,10 @@
 // `timing-event`: events made to measure time that only make order.
 //
 // Unless it was created with cudaEventDisableTiming, each record of an event writes a time stamp, and a wait for it
-// takes longer. Told of a place that creates events which in the whole run are recorded and waited for kFewest times
-// each, while the time of none of them is ever asked for. That needs a trace that tells EventTime, and all of it.
-// Events of other processes, and records and waits inside of a capture, do not count.
+// takes longer. Reported for a place that creates events if in the whole run these are recorded kFewest times and
+// waited for kFewest times, and the program never asks for the time of any of them. That needs a complete trace of a
+// recorder that writes EventTime records. Events of other processes, and records and waits inside of a capture, do not
+// count.
 #pragma once
 
 #include <vector>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// `streams-never-overlap`: streams that take turns, so that one of them would do as well.
+// `streams-never-overlap`: streams that take turns, so that one stream would be as fast.
 //
 // Two pieces of work may overlap if neither is ordered before the other. A stream that in the whole run has no piece of
 // work that may overlap with any of another stream (the default streams included) gains nothing. Reported for a group
@@ -11,8 +11,8 @@
 //
 // Only documented order counts (docs/model.md), so what orders two pieces by accident today counts as overlap. Only
 // streams are looked at whose work comes from one and the same host thread: what one thread waits for counts as known
-// to all others, and two threads may take turns, or one may learn in time from another that waits, by chance. So
-// nobody else may wait for anything. Past kMostStreams streams nothing is said.
+// to all others, and two threads may take turns, or one may learn in time from another that waits, by chance. So nobody
+// else may wait for anything. Past kMostStreams streams nothing is reported.
 #pragma once
 
 #include <optional>

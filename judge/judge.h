@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The judge: reads one process's records in order and tells the ordering model what they mean.
+// The judge: reads one process's records in order and translates them into calls of the ordering model.
 //
 // One function for each record kind, and no knowledge of order in any of them: what orders what is decided in
 // ordering/. What is decided here:
-//   * BLOCKING CALLS come as two records. The first says what was asked; CallEnd says that the thread has its thread of
-//     control back, and only then does the model learn of the edge to the host (Model::returned). A call that does not
-//     block returns at once. A CallEnd that never comes (the process died, the number of threads does not fit a record)
-//     is taken as a return, which errs towards silence.
+//   * BLOCKING CALLS come as two records. The first has the arguments; CallEnd says that the call has returned, and
+//     only then does the model learn of the edge to the host (Model::returned). A call that does not block returns at
+//     once. A CallEnd that never comes (the process died, the number of threads does not fit a record) counts as a
+//     return: a race may be missed, none is invented.
 //   * CAPTURED CALLS do not reach the model (handles.h). A launch of the graph is then one operation without accesses.
 //   * ORDER THAT IS NOT SEEN. A few functions order work and are not modelled (api::Effect::hides_order), and captured
 //     events that a graph records or waits for (CU_EVENT_RECORD_EXTERNAL) are order made by a graph. From the first
-//     such call on a hazard may be an edge that was missed, so all of them are passed on as at most possible.
+//     such call on, an edge may be missing behind any hazard, so all hazards are passed on as at most possible.
 //   * UNKNOWN FUNCTIONS. The trace may come from a recorder with a larger table (trace/functions.h). Their records say what
 //     they did; such calls are counted and named like those of functions that are not modelled.
 //   * FOOTPRINTS. A launch with a complete footprint (footprints.h) has the bytes that says, and no inferred accesses.
-//     Of one without, the kernel's code may tell some or all of the bytes (code.h).
-//     When a hazard is only possible and measuring would decide it, the judge asks for its kernels (asking.h).
+//     For a launch without, the kernel's code may give some or all of the bytes (code.h). When a hazard is only
+//     possible and measuring would decide it, the judge asks for its kernels (asking.h).
 //   * WHAT THE HOST DOES to memory, and what pools of the program do (lifetimes.cpp).
 //   * SHADOWED DEFINITIONS: looking up the same module variable twice is not a new allocation.
 //
@@ -86,12 +86,12 @@ class Judge : private ordering::HazardSink {
   ordering::ContextId context_of(std::uint64_t context, std::uint16_t thread) {
     return handles_.context(context, ordering::ThreadId{thread});
   }
-  /// The place of what was no call of CUDA's: touches and frees by the host, blocks of pools.
+  /// The place of an action that was no CUDA call: touches and frees by the host, blocks of pools.
   ordering::SiteId site_outside(const trace::Item& item);
   /// What a launch touches, as far as it is known: measured, learned, computed, else by its pointers. After the records
   /// before it. Valid until the next record.
   const LaunchBytes& bytes_of(const trace::Item& launch);
-  /// What the last launch was taken to touch; for observers of its record, until the next one.
+  /// What the last launch touches, as the judge assumed; for observers of its record, until the next one.
   [[nodiscard]] const LaunchBytes& last_launch() const { return launch_bytes_; }
   /// What the recorder had to say, one line each.
   [[nodiscard]] const std::vector<std::string>& messages() const { return messages_; }
@@ -99,8 +99,7 @@ class Judge : private ordering::HazardSink {
   [[nodiscard]] std::vector<std::string> unmodelled() const;
   /// The first thing that made order which is not seen: "cuCtxWaitEvent"; empty: nothing did.
   [[nodiscard]] const std::string& hidden_order() const { return hidden_order_; }
-  /// Events that are used so that they do nothing: of the run so far, taken for the whole of it. None when some order
-  /// is not seen.
+  /// Events that do nothing, as if the run ended here. None when some order is not seen.
   [[nodiscard]] std::vector<Misuse> event_misuse() {
     return hidden_order_.empty() ? event_misuse_.all() : std::vector<Misuse>();
   }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The records that say what becomes of memory: allocations and blocks of pools, their ends, and what the host itself
-// does to bytes that the GPU may be using. See judge.h; the words of the records are those of
-// trace/format.h.
+// The records about memory: allocations and blocks of pools, their ends, and what the host itself does to bytes that
+// the GPU may be using. See judge.h; the words of the records are those of trace/format.h.
 //
-// WHAT THE HOST IS NOT BLAMED FOR. The recorder sees who touched memory, not on whose behalf:
+// WHAT IS NO ACCESS OF THE PROGRAM'S. The recorder sees which thread touched memory, not on whose behalf:
 //   * inside of a blocking call of the driver the driver touches what the call was given; the call's own record says
 //   so;
 //   * host functions run in stream order, on threads of the driver's. A thread that has made no call of CUDA may be one
-//     of them, once anything was submitted that runs host code. So may a change of bytes that nobody saw;
+//     of them, once anything was submitted that runs host code. A change of bytes whose write was not seen may come
+//     from one, too;
 //   * bytes that changed unseen may have been changed by an operation of the GPU that is still under way. The record of
 //     such a change is made while its thread may be doing anything, so that it says nothing about the thread's calls;
 //     its stack is that of the copy.

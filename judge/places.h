@@ -4,13 +4,14 @@
 //
 // A site is (driver function, kernel, call stack), interned to one small number, so that the model carries four bytes
 // for it and equal operations of a loop have equal sites. Their number is bounded by the program's code, not by its
-// run. What the host does by itself calls no driver function: such a site has a Doer (who acts), and a function of libc
-// if one was called.
+// run. An action of the host itself calls no driver function: such a site has an actor (enum Doer), and a function of
+// libc if one was called.
 //
-// Addresses mean nothing outside their process and little inside it, once a module was unloaded and another one mapped
-// in its place. So a stack remembers how many modules were known when it was defined, and is resolved to (module,
-// offset) among those, the youngest first. An address that is in none of them is looked for among the modules that came
-// after it, the oldest first: one thread may use a new module while another one is still writing its record.
+// Addresses mean nothing outside their process, and inside it they change their meaning when a module is unloaded and
+// another one mapped in its place. So a stack remembers how many modules were known when it was defined, and is
+// resolved to (module, offset) among those, the youngest first. An address that is in none of them is looked for among
+// the modules that came after it, the oldest first: one thread may use a new module while another one is still writing
+// its record.
 #pragma once
 
 #include <cstdint>
@@ -59,7 +60,7 @@ struct Kernel {
   PointerRoles roles;
 };
 
-/// Who does what happens at a site.
+/// The actor at a site.
 enum class Doer : std::uint8_t {
   Driver,       ///< a call of the driver
   Instruction,  ///< an instruction of the host
@@ -93,10 +94,10 @@ class Places {
   [[nodiscard]] const Kernel& kernel(std::uint32_t index) const { return kernels_[index]; }
 
   ordering::SiteId site(std::uint16_t api, std::uint32_t kernel, std::uint32_t stack);
-  /// A site that no driver function was called at. `function`: its name, for Doer::Function.
+  /// A site where no driver function was called. `function`: its name, for Doer::Function.
   ordering::SiteId site_outside(Doer doer, std::string_view function, std::uint32_t stack);
   [[nodiscard]] const Site& at(ordering::SiteId site) const;
-  /// The row of the call, and that of no call is empty.
+  /// The row of the call; an empty row if there was no call.
   [[nodiscard]] const api::Row& row(ordering::SiteId site) const;
   /// The table's row of the function, or one with nothing but its names; of an absurd number the table's first.
   [[nodiscard]] const api::Row& row_of(std::uint16_t api) const;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a launch tells about its pointers: which are read, which are surely written, and which may be either.
+// What a launch shows about its pointers: which are read, which are surely written, and which may be either.
 //
 // An error needs a write (see certainty() in ordering/hazard.h), and two kernels that only read one buffer on two
-// streams are common and fine (shared weights). So "written" is concluded only where the kernel would make no sense
+// streams are common and fine (shared weights). So a pointer counts as written only if the kernel would make no sense
 // otherwise:
 //   * `const T*`             read
 //   * `T*`                   written, if the signature also has a `const T*`: its author marks what is only read;
@@ -13,7 +13,7 @@
 //     others are read (kernels with several outputs say so in their name and are left alone)
 //   * CuPy's generated kernels ("cupy_...") take one structure for each array, the pointer first, inputs before outputs:
 //     the last one is written, the others are read
-//   * `volatile T*`          doubtful: the kernel talks with somebody who runs at the same time, in an order of their own
+//   * `volatile T*`          doubtful: the kernel exchanges data with code that runs at the same time, unordered
 //   * other pointers inside structures are doubtful: ATen's multi-tensor kernels are handed tables that are only partly
 //     filled, with pointers of earlier calls behind
 //   * all other pointers     unknown: may be written

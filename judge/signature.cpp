@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The demangler of the C++ run-time gives the text; taking the text apart is done by counting brackets. "operator<" and
-// "operator>" would break that; they are stepped over as names.
+// "operator>" would break that; they are skipped as names.
 #include "judge/signature.h"
 
 #include <cxxabi.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a kernel's signature tells about its pointer arguments.
+// What a kernel's signature shows about its pointer arguments.
 //
 // A C++ kernel's mangled name holds the types of its parameters. `const T*` (also `const T* __restrict__`) says that
 // the kernel reads through the pointer; any other pointer may be written through. Only the type right behind the
@@ -8,8 +8,8 @@
 // is only read.
 //
 // What is lost: structs that hold pointers, type parameters named by typedefs of pointers inside classes, and extern
-// "C" kernels tell nothing: their pointers are Unknown. What else a launch tells is in pointer_roles.h. A kernel that
-// casts const away is believed.
+// "C" kernels show nothing: their pointers are Unknown. What else a launch shows is in pointer_roles.h. If a kernel
+// casts const away, its signature still counts.
 #pragma once
 
 #include <string>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a site is called, and its call stack with functions and lines: the nouns of all reports.
+// The name of a site, and its call stack with functions and lines: the nouns of all reports.
 //
-// First every site that will be needed is wanted, so that each module is symbolised in one go; then they are read.
+// A caller first calls want() for every site that it will need, so that each module is symbolised in one go; then it
+// reads them.
 #pragma once
 
 #include <cstdint>

@@ -3,12 +3,12 @@
 // Function names and source lines for code addresses, from an external symbolizer.
 //
 // llvm-symbolizer or addr2line is run once for each module with all of its addresses: both read one address a line on
-// stdin and know the addr2line options. Their own fall-back from debug information to the symbol tables is what names
+// stdin and know the addr2line options. Both fall back from debug information to the symbol tables, which names
 // functions in programs built without -g. No library of ours parses DWARF.
 //
 // Never fails: without a tool, without the module's file, or when the tool dies or takes longer than a minute, a frame
-// keeps its module and offset, and problem() has one line about it. A file that is not the one that was recorded is not
-// asked either: lines that are missing are better than lines that are wrong.
+// keeps its module and offset, and problem() has one line about it. A file that is not the recorded one is not used
+// either: missing lines are better than wrong ones.
 #pragma once
 
 #include <cstdint>

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The first replay of a run: without each of its waits, one at a time, all at once.
+// The first replay of a run: one variant for each wait, without that wait, all in one pass.
 //
 // As a sink it keeps, for each variant, the distinct pairs that are worse than in the run, and what the host may have
 // done unseen. As an observer it sees what the calls are, how often they are made and how long they blocked, which of
 // them are followed by the reading of a clock, and which memory the host provably left alone. It sits in the hottest
-// path of a replay: a pair that is known is one look-up, and a variant of which enough is known is settled.
+// path of a replay: a known pair costs one look-up, and a variant is dropped from the replay once enough is known about
+// it.
 //
 // WHICH CALL THE TIME BETWEEN TWO EVENTS NEEDS: the one by which the host came to know that the second event is
 // complete. For each event that measures time and was recorded last, that is looked at when a blocking call returns.
 //
-// What it loses: of more than kOpenEvents such events at a time the oldest is forgotten, so that a call which only the
-// time between events needs may be taken for unneeded; distinct pairs beyond SyncSite::kMostPairs are counted only.
+// What is lost: of more than kOpenEvents such events at a time the oldest is forgotten, so a call that only the time
+// between events needs may be called unneeded; distinct pairs beyond SyncSite::kMostPairs are counted only.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +27,7 @@
 
 namespace streamsan::judge {
 
-/// Operations of which the trace tells what the host did with their host memory, by number: the ranges.
+/// Operations for which the trace has what the host did with their host memory, by number: the ranges.
 class IdleOperations {
  public:
   void add(ordering::OpId op, ordering::Range range) { ranges_[static_cast<std::uint64_t>(op)].push_back(range); }

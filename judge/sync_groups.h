@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Waits of which each is unneeded while the others stay, but some are needed when all are left out.
+// Groups of waits: each wait is unneeded while the others stay, but some are needed when all are left out.
 //
-// All of them are left out at once. If that replay is not clean, it is replayed again with variants that put one back
-// each: a pair of accesses that is unordered in the base and ordered in a variant is repaired by that site. The fewest
-// sites that repair all pairs are kept (greedily: the one that repairs most first). Sites that could have repaired the
-// same pair are in one group with the one that is kept.
+// A replay leaves all of them out. If it is not clean, another replay has one variant for each of them, which puts that
+// one back: a pair of accesses that is unordered in the base and ordered in a variant is repaired by that site. The
+// fewest sites that repair all pairs are kept (greedily: the one that repairs most first). Sites that could have
+// repaired the same pair are in one group with the one that is kept.
 #pragma once
 
 #include <cstdint>

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What could take the place of a wait that is needed: the ladder of narrower order, and the replay that tries all
-// rungs.
+// Replacements of a needed wait: the ladder of narrower order, and the replay that tries all rungs.
 //
-// From the pairs that a site alone orders follow a few proposals, the best first: a stream waits for an event in place
-// of the host; the host waits for an event behind the last operation that is needed; for one stream in place of all; or
-// later, in front of the first call that depends on it. Each is one variant of one replay. A rung holds when its replay
-// has no pair that is worse than in the run, and when the host learns all that it may have acted upon.
+// The pairs that only this site orders suggest a few replacements (rungs), the best first: a stream waits for an event
+// in place of the host; the host waits for an event behind the last operation that is needed; for one stream in place
+// of all; or later, in front of the first call that depends on it. Each is one variant of one replay. A rung holds when
+// its replay has no pair that is worse than in the run, and when the host learns all that it may have acted upon.
 //
-// A rung is of use only if it is really narrower than what is there, which the replay's observer finds out: an event
+// A rung helps only if it is really narrower than the present wait, which the replay's observer finds out: an event
 // behind the last operation of its stream is the whole stream, one stream is the whole device if no other one has work,
 // and moving a wait past nothing wins nothing.
 #pragma once

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Judges a trace again without its waits, and decides what each of them is good for (syncs.h).
+// Judges a trace again without its waits, and decides whether each of them is needed (syncs.h).
 //
 //   pass 1   each wait left out on its own, all in one replay (sync_collector.h): needed, timing, unknown, unneeded;
 //   pass 2   the ladders of all that are needed (sync_ladder.h), and in one more variant all that are unneeded left out
@@ -10,8 +10,8 @@
 //
 // Each pass reads the whole trace; together they cost a few plain replays, whatever the number of sites.
 //
-// DOUBTS. Something in the run that is not seen, or not modelled, may need any of its waits. Then nothing is called
-// unneeded, and nothing narrower: the reason is given with each verdict.
+// DOUBTS. If something in the run was not seen or is not modelled, any of the waits may be needed for it. Then no wait
+// is called unneeded or narrower, and each verdict has the reason.
 #pragma once
 
 #include <functional>

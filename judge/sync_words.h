@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The phrases that a report about a wait is put together from: what is judged, what it waits for, between whom it is
-// needed, why it may be, and what would do in its place. The sentences are in explain_syncs.cpp.
+// The phrases of a report about a wait: what is judged, what it waits for, between which operations it is needed, why
+// it may be, and what could replace it. The sentences are in explain_syncs.cpp.
 //
 // Names of sites are looked up by the SiteReader given, which must have been asked for them before (SiteReader::want).
 #pragma once

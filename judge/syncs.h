@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What replays of a run without one of its waits say about that wait. Plain data: collected by sync_collector.h,
-// decided in sync_replay.h, put into words in explain_syncs.cpp.
+// The result of replaying a run without one of its waits. Plain data: collected by sync_collector.h, decided in
+// sync_replay.h, put into words in explain_syncs.cpp.
 //
 // A SITE is one call site with one of its two effects (ordering::Cut): the host waits there, or an action in the legacy
 // stream is a barrier there. Its verdict, from the strongest reason down:
@@ -10,11 +10,11 @@
 //   unknown   the host may have done something because of it that no trace can show;
 //   timing    only the reading of a clock, or of the time between two events, needs it;
 //   unneeded  none of these.
-// "Not needed" is said of this run only, and only when all of it was seen: whatever is not seen makes it unknown.
+// The verdict unneeded holds for this run only, and only if all of it was seen; otherwise the verdict is unknown.
 //
 // GROUPS. Two waits in a row are each unneeded as long as the other one stays. So all that are unneeded are left out
-// together, too. Those that have to be put back for that replay to be clean form a group with those that could stand in
-// for them; the others are removable. What is replaced by something narrower is replaced in the same replay.
+// together, too. If some must be put back for that replay to be clean, they form a group with those that could replace
+// them; the others are removable. The same replay also makes the narrower replacements.
 #pragma once
 
 #include <cstdint>

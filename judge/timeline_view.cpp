@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What of the picture is kept, and the view that is made of it. See timeline.h.
+// Decides which operations the picture keeps, and makes the view from them. See timeline.h.
 #include <algorithm>
 #include <numeric>
 #include <tuple>

@@ -37,7 +37,7 @@ bool runs_on_gpu(Kind kind) {
   return kind == Kind::Launch || kind == Kind::Copy || kind == Kind::Fill || kind == Kind::GraphLaunch;
 }
 
-/// Calls of which a CallEnd may tell the times.
+/// Calls whose CallEnd may have the times.
 bool may_block(const Record& record) {
   switch (record.kind) {
     case Kind::Copy:

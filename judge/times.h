@@ -12,14 +12,14 @@
 // IDLE is the part of [E, B] in which the GPU did nothing: E is the end of the last operation that was over when the
 // call returned, B the start of the next one that the same thread submitted. Had the call not waited, that operation
 // would have been submitted earlier, but by no more than w2 - w1: so no more than that is counted. What the host would
-// have needed anyway cannot be known, so this is the most that could be won. A gap is the first call's that waited
-// before it. Operations of other threads and streams that keep the GPU busy are taken off.
+// have needed anyway cannot be known, so this is an upper bound of what could be saved. A gap counts for the first call
+// that waited before it. Operations of other threads and streams that keep the GPU busy are taken off.
 //
 // OVERLAP: operations that the thread submitted between the call and its next blocking call could have run beside those
 // that the call waited for, had it not waited: for each of their streams, the time from w1, or from the end of what
 // that stream already held, to E; no more than they took, and altogether no more than E - w1. None in a stream that
 // would have waited anyway (the same one, or the legacy stream). Whether the GPU had room for both is not known: again
-// the most that could be won.
+// an upper bound.
 //
 // Memory is bounded: operations are kept until enough have followed for their times to have come, and a call is judged
 // from the few hundred operations around it; one that ran for long is not forgotten. What comes later than that is

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Switches have no default, so that the compiler asks for the words of a new case.
+// Switches have no default, so that the compiler reports a new case without words.
 #include "judge/wording.h"
 
 #include <string_view>

@@ -2,8 +2,8 @@
 //
 // The sentences of a report: the cause, the explanation and the repair of one hazard. See explain.h.
 //
-// Each sentence is made from the same few nouns, prepared once in Nouns, so that all cases speak alike and a new case
-// is one more row in a switch.
+// Each sentence is made from the same few nouns, prepared once in Nouns, so that all cases use the same words and a new
+// case is one more row in a switch.
 #pragma once
 
 #include <string>

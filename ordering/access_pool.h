@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Remembered accesses, and the store that segments of an interval map share them through.
+// Remembered accesses, and the store through which the segments of an interval map share them.
 //
-// One copy may be remembered by many segments after later copies have cut into its range. The segments then hold a
-// small reference (where and when, which is all that ordering needs) and the full description, needed only for a
-// report, stands here once, counted. The pool grows to the greatest number of accesses remembered at one time and
-// reuses from then on. An access that touches many rows has them as a set (row_sets.h), and its range is the hull.
+// Many segments may remember one access, after later accesses have cut its range into parts. Each segment then holds a
+// small reference (where and when, which is all that ordering needs). The full description, which only a report needs,
+// is here once, with a reference count. The pool grows to the greatest number of accesses remembered at one time and
+// reuses its entries from then on. If an access touches many rows, it holds them as a set (row_sets.h), and its range
+// is their hull.
 #pragma once
 
 #include <cstdint>

@@ -7,9 +7,9 @@
 // value answers those without walking the tree. Its entries name the generation (AllocationId) they saw, so ending an
 // allocation needs no search through the cache: a dead generation matches nothing.
 //
-// An allocation that ends takes its shadow with it: a later one at the same address is a new generation that starts
-// empty (R-SOA-08). Its memory here is used again, so millions of allocations cost no more than the most that live at
-// once. Blocks that pools hand out live in a second instance: they lie inside of allocations, and not in each other.
+// When an allocation ends, its shadow is deleted: a later one at the same address is a new generation with an empty
+// shadow (R-SOA-08). The table reuses the entry, so its size is that of the most allocations that lived at one time. A
+// second instance holds the blocks that pools hand out: they lie inside allocations, but not inside each other.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,7 @@ struct Allocation {
   bool untold = false;                ///< a block: for no stream and not for the host, see block_allocate_untold()
   bool inherits = false;              ///< ... and accesses are still compared with those of earlier lives
   std::vector<StreamId> declared;     ///< a block: streams that the pool knows of and waits for
-  TwoClocks waited;                   ///< a block: what the pool waits for in those of them that are destroyed
+  TwoClocks waited;                   ///< a block: what the pool waits for in those that were destroyed
 };
 
 class Allocations {

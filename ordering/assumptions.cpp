@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Spans of epochs by rule, for each lane; assumptions.h tells why that is enough.
+// Spans of epochs by rule, for each lane; assumptions.h says why that is enough.
 #include "ordering/assumptions.h"
 
 #include <algorithm>

@@ -2,11 +2,11 @@
 //
 // Which assumed rule orders a latent pair?
 //
-// Every assumed edge leads to a host thread: some call is assumed to have waited when it returned. So when an access is
-// known to the assumed clock only, some such return covered it, and the first one that did is the rule the program
-// leans on. For each lane this keeps, oldest first, "up to this epoch, covered by this rule"; neighbours with the same
-// rule are one entry. Past kMostSpans the oldest is dropped, and its pairs are put down to the next rule: the finding
-// stands, its rule may be the second to have covered it.
+// Every assumed edge leads to a host thread: some call is assumed to have waited when it returned. So if only the
+// assumed clock covers an access, some such return made it so; the rule of the first such return is the one that the
+// program relies on. For each lane this keeps, oldest first, "up to this epoch, covered by this rule"; neighbours with
+// the same rule are one entry. Past kMostSpans the oldest entry is dropped, and its accesses count as covered by the
+// next one: the finding stays, but it may name the second rule that covered the access.
 #pragma once
 
 #include <cstddef>

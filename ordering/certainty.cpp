@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// certainty(): do two accesses surely meet? hazard.h states the rules and why; here is nothing but the table.
+// certainty(): do two accesses surely meet? hazard.h has the rules and the reasons; this file has only the table.
 //
 // The numbers: a factor of 32 between thread counts separates a kernel that packs a boundary from the one that works on
 // the interior, and keeps together kernels that only differ in how many elements one thread handles.
@@ -20,7 +20,7 @@ bool one_surely_writes(const Access& a, const Access& b) {
   return a.mode == AccessMode::Write || b.mode == AccessMode::Write;
 }
 
-/// What is known of the one that is known less well, if both are exact; or of the exact one.
+/// How the bytes of the less certain access are known, if both are exact; else how those of the exact one are.
 Evidence weaker(const Access& a, const Access& b) {
   if (!a.exact || !b.exact) return evidence(a.exact ? a : b);
   return evidence(a) < evidence(b) ? evidence(a) : evidence(b);

@@ -2,7 +2,7 @@
 //
 // Memory after its end (R-SOA-04): uses by later calls, and second frees.
 //
-// What makes a use certain? That the address has not been given out again unseen, and that the bytes are touched.
+// A use is certain if the address was not allocated again unseen, and if the bytes are touched.
 //   * A pointer that a kernel was given may never be followed, and programs leave stale ones in structures and argument
 //     lists: possible, and nothing at all for a word that may not even be an argument. Known bytes of a kernel are
 //     certain. A launch does not check its pointers, so its success says nothing.

@@ -55,7 +55,7 @@ void Contexts::enter(Lane& lane, LegacyRole role, const Among& among) {
   Context& context = contexts_[lane.context];
   add_to_barrier(context);
   if (lane.kind == StreamKind::Legacy && role == LegacyRole::Action) {
-    // Also if nothing was gathered since: some may not have joined what was.
+    // Also if nothing was gathered since: some streams may not have joined what was gathered before.
     lane.clock.join(context.blocking.gather(lanes_, &Lane::behind_blocking), among);
     ++context.barriers;
     context.barrier_pending = true;
@@ -91,7 +91,7 @@ void Contexts::leave(Lane& lane) {
 
 void Contexts::join_everything(Lane& lane) {
   for (std::uint32_t index = 0; index < contexts_.size(); ++index) lane.clock.join(everything(index));
-  // Gathering took the lane off the list with a clock from before the join.
+  // Gathering used the lane's clock from before the join, and took the lane off the list.
   lane.behind_all = true;
   contexts_[lane.context].all.add(lane.slot);
 }

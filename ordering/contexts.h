@@ -6,17 +6,17 @@
 //     for every blocking stream s of the context, also destroyed ones:  C_L := max(C_L, C_s)
 //     (the action)
 //     for every blocking stream s, also those made later:               C_s := max(C_s, C_L)
-// A program that uses the default stream does this for every kernel, with every blocking stream, mostly idle ones. Here
-// both loops are lazy:
+// A program that uses the default stream would run both loops for every kernel, over all blocking streams, most of them
+// idle. Here both loops are lazy:
 //   * a blocking stream that has done something since it was last gathered is on a list; an action gathers the list
 //     into one clock and joins that, so a run of legacy actions costs O(1) each;
 //   * an action only counts up the barrier; a blocking stream that is behind joins C_L at its next operation.
-// Joining late is only right while C_L stands as the action left it. The legacy stream also runs operations that are no
-// actions (R-STR-17: a stream-ordered allocation; a wait on a never-recorded event): before the first of those C_L is
-// put aside for the streams that have yet to join it.
+// Joining late is only right while C_L stands as the action left it. The legacy stream also runs operations that are
+// not actions (R-STR-17: a stream-ordered allocation; a wait on a never-recorded event). Before the first of those, C_L
+// is saved for the streams that have yet to join it.
 //
-// VARIANTS (what_if.h). When some programs lack the barrier of an action, C_L is not what later streams join: the barrier
-// clock is kept beside it, and takes from C_L after each action what that action gives in each program.
+// VARIANTS (what_if.h). If some variants leave out the barrier of an action, later streams do not join C_L but a
+// separate barrier clock. After each action, that clock joins the part of C_L that the action orders in each variant.
 //
 // Synchronising with the legacy stream (R-STR-16) reads the gathered clock and moves no barrier. A destroyed stream is
 // gathered at once (R-STR-20). A context-wide synchronisation gathers all streams in the same way.

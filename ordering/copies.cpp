@@ -2,7 +2,7 @@
 //
 // The rows of the copy matrix.
 //
-// Six kinds of memory fall into four sides: what counts is whether the driver can reach the bytes by DMA as they stand
+// The six kinds of memory form four sides: what counts is whether the driver can reach the bytes by DMA where they are
 // (device, pinned), has to stage them (pageable), or may migrate them (managed). DeviceAsync memory behaves as Device,
 // Registered as Pinned.
 //

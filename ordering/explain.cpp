@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Choosing the nearest edge; explain.h tells the order of preference.
+// Choosing the nearest edge; explain.h has the order of preference.
 #include "ordering/explain.h"
 
 #include "ordering/lanes.h"
@@ -63,7 +63,8 @@ Explanation explain(const UnorderedPair& pair, const Lanes& lanes) {
   }
   const EventCall* behind = earlier_lives ? earlier.history.first_record_after(pair.earlier_epoch) : nullptr;
   const DirectWait* wait = pair.later.on_stream ? direct_wait(later, pair) : nullptr;
-  // Where it waits for another event, of another turn of a ring, say, the right one is there and not waited for.
+  // If it waits for another event (say, that of another slot of a ring buffer), the right event exists and is not
+  // waited for.
   if (wait && (!behind || behind->event == wait->record.event)) {
     return of_event(NearestEdge::EventRecordedTooEarly, wait->record, wait->op, wait->site);
   }

@@ -2,18 +2,18 @@
 //
 // Why does nothing order two operations? The edge that comes nearest to doing so.
 //
-// A report that only says "unordered" leaves the work to its reader. Nearly always the program does have an edge, and
-// something is wrong with it: the event was recorded too early, or never, or nobody waits for it. Each lane therefore
-// keeps a few facts about the event calls made on it: the last records, the last wait on a never-recorded event, and for
-// every other lane the last wait that led directly from it. These explain; they never order anything.
+// A report that only says "unordered" leaves the search to its reader. Nearly always the program has an edge with a
+// mistake: the event was recorded too early, or never, or nothing waits for it. Each lane therefore keeps a few facts
+// about the event calls made on it: the last records, the last wait on a never-recorded event, and for every other lane
+// the last wait that led directly from it. These facts only explain; they never order anything.
 //
 // Choice, the most helpful first: a wait on a never-recorded event (nearly always the bug itself); a wait for an event
 // recorded too early, unless another event is recorded after the access; the first record after the access, which
 // nobody waits for; the legacy stream beside a non-blocking one; a host synchronisation with another device; one that came
 // too early; none.
 //
-// What it loses: indirect edges are not searched, and few facts of each sort are kept, so the explanation may be None
-// where a longer search would find a near miss. The hazard itself does not depend on it.
+// What is lost: indirect edges are not searched, and each lane keeps few facts of each kind, so the explanation may be
+// None although there is an edge that nearly orders the two. The hazard itself does not depend on it.
 #pragma once
 
 #include <array>
@@ -61,8 +61,8 @@ struct LaneHistory {
 
   void recorded(const EventCall& record);
   void waited(LaneSlot source_slot, const DirectWait& wait);
-  /// The first of the last records that comes after the epoch, or nullptr: it is the one that waits for no more than it
-  /// must.
+  /// The earliest of the kept records that comes after the epoch, or nullptr: a wait for it waits for as little as
+  /// possible.
   [[nodiscard]] const EventCall* first_record_after(Epoch epoch) const;
 };
 

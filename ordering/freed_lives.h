@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Device memory that was freed and not given out again: what a stale pointer leads into.
+// Device memory that was freed and not allocated again: where a stale pointer points.
 //
 // R-SOA-04: once a free has returned, no later call may submit work that touches the memory, in whatever stream and
 // whatever the order. So the lives of stream-ordered and of ordinary device memory are kept for a while after their
 // end, by address. A life is dropped as soon as anything may live there again: an allocation that overlaps it
-// (R-SOA-08, R-SOA-11), host memory that was touched or freed there. Lives that end otherwise are not kept: the
-// addresses of pinned, registered and managed memory go back to the host, and mapped ranges are made to be mapped
-// again.
+// (R-SOA-08, R-SOA-11), host memory that was touched or freed there. Lives of other memory are not kept: the host
+// reuses the addresses of pinned, registered and managed memory, and programs map and unmap mapped ranges repeatedly.
 //
 // Bounded: past kMostLives the older half is forgotten (a use may be missed, none is invented).
 #pragma once

@@ -52,7 +52,8 @@ struct Access {
   std::uint64_t arguments_hash = 0;  ///< Kernel
 };
 
-/// How the bytes of an access are known. Of the last three a later one convicts wherever an earlier one does.
+/// How the bytes of an access are known. Of the last three: whatever is certain with an earlier one is certain with a
+/// later one.
 enum class Evidence : std::uint8_t { Inferred, Widened, Learned, Sure };
 
 constexpr Evidence evidence(const Access& access) {
@@ -122,7 +123,7 @@ struct AllocationInfo {
 struct Hazard {
   HazardKind kind{};
   Certainty certainty = Certainty::Certain;
-  bool perhaps_told = false;  ///< Possible, and Certain but for a host function behind `earlier` (R-HST-06)
+  bool perhaps_told = false;  ///< Possible only because of a host function after `earlier` (R-HST-06)
   bool order_known = true;    ///< false: the program makes order that the model does not see. Never set by the model
   Order order = Order::Unordered;
   std::optional<Rule> leaned_on;  ///< Latent: the assumed rule that orders the pair today
@@ -148,7 +149,7 @@ class HazardSink {
 /// need a pointer to non-const be written through: two streams that read the same weights do no harm. The first row
 /// that fits decides:
 ///
-///   widened, anything   Possible: what a launch did at most is a reason to look and not to accuse.
+///   widened, anything   Possible: an upper bound is a reason to look, not evidence.
 ///   learned, anything   Possible, for the same reason: an earlier launch did it, and the judge asks for a measurement.
 ///                       But certain if the other one is the start or the end of the allocation: that is a matter of its
 ///                       life and not of bytes, and the last launch before a free cannot be measured later.

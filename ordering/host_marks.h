@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Operations of a stream whose end the host may be waiting for, for reasons the model does not see: they read or write
-// host memory, or are graphs or host functions. Kept only for a what-if, which reports a wait that
-// first makes such an end known to the host as an exposure.
+// Operations of a stream whose end the host may need to know for reasons that the model does not see: they read or
+// write host memory, or are graphs or host functions. Kept only for a what-if, which reports a wait as an exposure if
+// the host learns of such an end first by that wait.
 //
-// Bounded: the last kMostMarks of a stream between two waits. What is forgotten beyond them stays as one mark for all
-// of it, of which no memory is known.
+// Bounded: the last kMostMarks of a stream between two waits. One mark without a memory range stands for all that are
+// forgotten.
 #pragma once
 
 #include <cstddef>
@@ -56,7 +56,7 @@ class HostMarks {
     } else if (oldest_forgotten_ != 0 && oldest_forgotten_ <= up_to) {
       oldest_forgotten_ = up_to + 1;
     }
-    next_ = 0;  // those that are left need not be in order: what is forgotten then is one of the older ones
+    next_ = 0;  // the rest need not be sorted: the next to be forgotten is one of the older ones
   }
 
   /// The last kernel, copy or fill, for Exposure::Why::End.

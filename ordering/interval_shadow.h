@@ -17,8 +17,8 @@
 // coalesces neighbours that have become equal. A list holds at most one write, one read and one atomic access of each
 // lane for each kind of evidence, since a lane's own operations are ordered.
 //
-// What it loses: past kMostSegments, segments not touched for longest are forgotten (a race may be missed, none is
-// invented). Whoever strides through an allocation with ever different ranges gets there.
+// What is lost: past kMostSegments, the segments that were not touched for longest are forgotten (a race may be missed,
+// none is invented). A program gets there if it touches an allocation in ever different ranges.
 #pragma once
 
 #include <cstddef>

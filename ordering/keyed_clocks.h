@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Clocks by a key that is never seen to die: executable graphs, objects of annotations.
+// Clocks by a key whose end the model does not see: executable graphs, objects of annotations.
 //
 // Bounded: past kMostKeys all are joined into one clock, which from then on stands for every key that is not in the
-// table. The order among those dropped is kept, and more: towards silence.
+// table. The dropped keys keep their order and get more: that can only hide a race.
 #pragma once
 
 #include <cstddef>

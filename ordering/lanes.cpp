@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Opening and retiring lanes; lanes.h tells which slot is taken and what that loses.
+// Opening and retiring lanes; lanes.h says which slot is taken and what that loses.
 #include "ordering/lanes.h"
 
 #include <algorithm>

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Lanes: whatever does one thing after another. A lane is a stream or a host thread; it owns a slot of every vector
-// clock.
+// Lanes. A lane is a stream or a host thread: it does one thing after another. It owns a slot of every vector clock.
 //
-// Slots are few, streams come and go. When a stream is destroyed its slot retires together with the last clock of the
-// stream, and a later stream takes it over, epochs counting on. The new stream starts from that last clock, so it looks
-// ordered after the old one's work: a race may be missed, none is invented. To lose nothing in ordinary programs, a
-// slot whose work the host already knows to be complete is taken first, and none is taken before kMostRetired of them
-// wait.
+// There are few slots, and programs create and destroy many streams. When a stream is destroyed its slot retires
+// together with the last clock of the stream, and a later stream takes it over, epochs counting on. The new stream
+// starts from that last clock, so it looks ordered after the old one's work: a race may be missed, none is invented. So
+// that ordinary programs lose nothing, slots whose work the host knows to be complete are reused first, and no slot is
+// reused before kMostRetired slots are retired.
 //
 // Joining the host's clock into a stream at every launch would cost a pass over the clock each time. A stream therefore
 // remembers the version of the host clock it has seen, and joins only when that has changed.

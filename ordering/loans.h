@@ -2,10 +2,10 @@
 //
 // Pageable host memory that asynchronous copies were given, and may still read or write.
 //
-// Pageable memory has no allocation and no shadow. All that can be asked about it is whether it went away too early, so
-// for each asynchronous copy from or to it the bytes are kept with the copy's place in time, and compared when the host
-// frees memory. No document promises that the copy is done with them before it is complete. That today's driver is when
-// the call returns makes every such finding latent (R-CPY-13, R-CPY-14).
+// Pageable memory has no allocation and no shadow. The model can only check whether it was freed too early. So for each
+// asynchronous copy from or to it the bytes are kept with the copy's place in time, and compared when the host frees
+// memory. No document promises that the copy is done with them before it is complete. Today's driver is done when the
+// call returns, so every such finding is latent (R-CPY-13, R-CPY-14).
 //
 // A copy costs one slot of a ring; only a free looks through it. Bounded: the last kMostLoans copies; an older one is
 // forgotten (a free may be missed, none is invented).
@@ -35,7 +35,7 @@ class Loans {
   static constexpr std::size_t kMostLoans = 1024;
 
   void add(Loan loan) {
-    // The call was made with such numbers, and succeeded, or so it seems.
+    // The trace says that the call was made with these numbers and succeeded.
     if (!lies_in({0, kMostAddress}, loan.bytes)) return;
     loan.bytes = simplified(loan.bytes);
     if (ring_.size() < kMostLoans) {

@@ -20,7 +20,7 @@
 //
 // TWO CLOCKS. Each edge is documented (NVIDIA promises it) or assumed (today's driver also does it; measured, see
 // docs/model.md). A pair that no path of documented edges connects but that documented plus assumed edges connect is
-// latent: it works today, on ground nobody promised. The hazard then names the rule that carried it.
+// latent: it works today, but no document promises it. The hazard then names the assumed rule.
 //
 // CERTAINTY. An access is exact (the bytes of a copy, a fill, a measured footprint) or inferred: a pointer in a
 // kernel's arguments, which may reach any byte of its allocation from the pointer on. See certainty() in hazard.h for
@@ -29,18 +29,18 @@
 //
 // HOST THREADS. Edges between host threads (a mutex, a queue, a join) are not visible at the driver boundary. Records
 // arrive in real-time order, so by default what one thread has waited for is known to all threads from then on
-// (Options::host_threads = Joined). This may miss a race between host threads; it never invents one.
-// A host function can tell host threads that the work before it is done (R-HST-06), and neither that nor the moment is
-// visible. From its submission on the host may know, so a conflict with work before it is at most possible.
+// (Options::host_threads = Joined). This may miss a race between host threads; it never invents one. A host function
+// can signal to host threads that the work before it is done (R-HST-06). Neither the signal nor its moment is visible.
+// From its submission on the host may know, so a conflict with work before it is at most possible.
 //
 // WHAT IT LOSES ON PURPOSE, always towards silence:
 //   * only the last write and the last reads since, per lane, are kept for each range (as FastTrack);
 //   * a clock slot of a destroyed stream is used again: the new stream may look ordered after the old one's work;
-//   * bytes of pageable host memory are not tracked, only what asynchronous copies borrow of it (host_free());
+//   * bytes of pageable host memory are not tracked, only the ranges that asynchronous copies borrow (host_free());
 //   * what is done to a pool's memory outside of the lives of its blocks is not compared with what is done inside.
 //
-// NOT MODELLED YET, but with a place: graphs (GraphId, graph_launch() orders but has no accesses), programmatic launch
-// (LaunchShape::programmatic), stream memory operations (stream_joins_all).
+// NOT MODELLED YET, though the interface has them: graphs (graph_launch() orders but has no accesses), programmatic
+// launch (LaunchShape::programmatic), stream memory operations (stream_joins_all).
 //
 // SEVERAL DEVICES. A context stands for its device: streams of two contexts are ordered by events, by the host, and by
 // copies between their memories in a legacy stream (R-CPY-40), which are actions of both legacy streams; of all, where
@@ -73,7 +73,7 @@ enum class Form : std::uint8_t { Synchronous, Asynchronous };
 /// A pointer found among a kernel's arguments.
 struct PointerArgument {
   Address address = 0;
-  AccessMode mode = AccessMode::Unknown;  ///< Unknown when the launch does not tell (judge/pointer_roles.h)
+  AccessMode mode = AccessMode::Unknown;  ///< Unknown if the launch does not show it (judge/pointer_roles.h)
 };
 
 /// Bytes that a kernel is known to touch: measured, or computed from its code.
@@ -169,10 +169,10 @@ class Model {
   OpId copy(Call call, StreamId stream, const Footprint& dst, const Footprint& src, Form form);
   OpId fill(Call call, StreamId stream, const Footprint& dst, Form form);
   OpId host_function(Call call, StreamId stream);
-  /// An operation without modelled accesses: prefetch, attach, write value.
-  /// `for_host`: the host may be waiting for it; it tells the host something, or lets it touch memory.
+  /// An operation without modelled accesses: prefetch, attach, write value. `for_host`: the host may be waiting for it,
+  /// because it gives the host a value or lets it touch memory.
   OpId stream_action(Call call, StreamId stream, bool for_host = false);
-  /// As stream_action, and taken to be after everything submitted so far anywhere (see api::EffectKind).
+  /// As stream_action, but also after everything submitted so far in any stream (see api::EffectKind).
   OpId stream_joins_all(Call call, StreamId stream);
   /// R-GRF-35: after earlier launches of the same executable graph, in any stream. `exec` is any key unique for its
   /// life.
@@ -185,7 +185,7 @@ class Model {
   void sync_stream(Call call, StreamId stream);
   void sync_event(Call call, EventId event);
   void sync_context(Call call, ContextId context);
-  /// For something that was recorded where nobody saw it (an event of another process): taken for all work of the
+  /// For an event whose record was not seen (an event of another process): counts as recorded after all work of the
   /// context.
   void sync_unseen(Call call, ContextId context);
   /// A query of the stream or event succeeded: edge to the host at once.
@@ -198,10 +198,10 @@ class Model {
   // ---- what the host does to memory ---------------------------------------------------------------------------------
   /// The host itself touches the bytes now.
   void host_access(Call call, Range range, AccessMode mode);
-  /// Host memory that no CUDA function gave goes away now (free, munmap, a stack frame): an end of whatever registered
-  /// memory lies inside, and of pageable memory that copies were given. Pageable memory has no allocation; an
-  /// asynchronous copy from or to it borrows the range until the host knows the copy to be complete. That today's
-  /// driver has read (R-CPY-13) or written (R-CPY-14) it when the call returns counts in the assumed clock only.
+  /// The host frees memory that it did not get from CUDA (free, munmap, a stack frame): this ends registered memory in
+  /// the range, and pageable memory that copies were given. Pageable memory has no allocation; an asynchronous copy
+  /// from or to it borrows the range until the host knows the copy to be complete. That today's driver has read
+  /// (R-CPY-13) or written (R-CPY-14) it when the call returns counts in the assumed clock only.
   void host_free(Call call, Range range);
   /// Something that the model does not know lives in the range from now on: what was freed there is forgotten.
   void forget_freed(Range range);
@@ -219,10 +219,11 @@ class Model {
   void block_free(Call call, std::optional<StreamId> stream, Address base);
   /// The pool knows that `stream` uses the block, too, and waits for what is submitted there up to the block's free.
   void block_use(Call call, StreamId stream, Address base);
-  /// The two for pools that tell neither a stream nor that the host has waited. A block begins, which promises nothing:
-  /// what earlier lives of its bytes did is compared with each access in this life as if it belonged to it, and an
-  /// unordered pair is a ReuseWhileInUse whose `later` is that access. It ends, and nothing is compared. The second is
-  /// block_free() in the stream it was handed out for, or at once, for a block that block_allocate() made.
+  /// The same two calls for pools that state neither a stream nor that the host has waited. When the block begins,
+  /// nothing is checked: each access in this life is compared with the accesses of earlier lives as if they were of
+  /// this one, and an unordered pair is a ReuseWhileInUse whose `later` is that access. When it ends, nothing is
+  /// compared. For a block that block_allocate() made, the second call is block_free() in the stream that the block was
+  /// handed out for, or at once.
   AllocationId block_allocate_untold(Call call, Range range);
   void block_free_untold(Call call, Address base);
   /// The live block that begins at the address, or nullptr. Valid until the next non-const call.
@@ -243,7 +244,7 @@ class Model {
   [[nodiscard]] bool is_after(StreamId stream, Moment moment) const;
   [[nodiscard]] bool is_after(ThreadId thread, Moment moment) const;
 
-  /// The trace has ended: tells what nothing waits for any more (Exposure::Why::End).
+  /// The trace has ended: reports the operations that nothing waited for (Exposure::Why::End).
   void end_of_trace();
 
   [[nodiscard]] Statistics statistics() const;

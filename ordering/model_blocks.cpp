@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Blocks of the program's own pools, as annotations tell of them.
+// Blocks of the program's own pools, as annotations describe them.
 //
-// A block is an allocation that lies inside of another. While it lives its bytes belong to it: what touches them is
-// compared with what touched them in the same life, and not with what the pool or anybody did there before. So recycled
-// memory makes no report by itself, as with allocations (R-SOA-08). What does is the pool's own part of the bargain: at
-// the moment the bytes are handed out again, nobody may still be using them from an earlier life. Whoever gets the
-// block is in a stream, or has no stream and may do anything at once; the point is what that stream, or the host, has
-// behind it at that moment. Coming back is checked in the same way, against the stream for which the pool may hand the
-// block out next without a wait: nothing has gone wrong yet, but it will when the block is handed out.
+// A block is an allocation that lies inside another. While it lives, its bytes belong to it: an access is compared with
+// other accesses in the same life, not with earlier ones by the pool or by other owners. So, as with allocations
+// (R-SOA-08), the reuse of memory gives no report by itself. The pool, however, must keep a promise: when it hands the
+// bytes out again, no earlier life may still be in use. The new owner works in a stream, or in no particular stream,
+// which means that it may start at once. So every access of earlier lives must be before what that stream, or the host,
+// does next. The return of a block is checked in the same way, against the stream for which the pool may hand the block
+// out next without a wait: no harm is done yet, but will be when the block is handed out.
 //
-// A stream that the pool knows of is one that the pool waits for itself, up to the block's return. So whatever is
-// before the work of that stream, as of then, is no hazard: also what the stream itself had waited for.
+// A stream that the pool knows of is one that the pool waits for itself, up to the block's return. So an access that is
+// before the work of that stream at that time is no hazard; that includes what the stream itself had waited for.
 //
-// A pool that tells neither a stream nor that the host has waited (NVTX's regions) has promised nothing at either
-// moment. Such a block inherits what its earlier lives did, and every access to it is compared with that, too. An
-// access that meets one of them without order is the same fault, seen later. Bytes that nobody touches again are not
-// missed.
+// A pool that states neither a stream nor that the host has waited (NVTX's regions) has promised nothing at either
+// moment. Such a block inherits the accesses of its earlier lives, and every access to it is compared with those, too.
+// An unordered pair is the same mistake, found later. If nothing touches the bytes again, there is nothing to report.
 #include <algorithm>
 
 #include "ordering/model_impl.h"

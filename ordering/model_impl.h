@@ -8,8 +8,8 @@
 // Each knows those above it only. The public calls put them together: model.cpp (what only orders), model_memory.cpp,
 // model_blocks.cpp and model_operations.cpp.
 //
-// A stream, event or address that the model does not know is not an error: the call came from a program that may do
-// anything, and the trace may start late. It has no effect, and nothing is reported for it.
+// A call on a stream, event or address that the model does not know is not an error: the program may do anything, and
+// the trace may start late. Such a call has no effect and gives no report.
 #pragma once
 
 #include "ordering/checks.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Allocations live and die.
+// How allocations begin and end.
 //
 // An allocation's end is a write of all its bytes: by the host at the call for a classic free or an unmap, by an
 // operation of the stream for a stream-ordered free. Everything earlier must be before it by the documented clock; what

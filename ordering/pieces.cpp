@@ -7,9 +7,9 @@
 // as one row. All that a kernel touches of one allocation is compared together, sorted: a kernel that works in place,
 // or on four hundred slices, gives one hazard for each stream it races with, not one for each piece.
 //
-// What it loses: a pattern that does not lie in one allocation or block is taken row by row; rows past kMostRows, those
-// of all slices together, and what an operation touches past kMostPieces, are not remembered or compared (a race may be
-// missed, none is invented).
+// What is lost: a pattern that does not lie in one allocation or block is compared row by row; rows past kMostRows,
+// those of all slices together, and what an operation touches past kMostPieces, are not remembered or compared (a race
+// may be missed, none is invented).
 #include <algorithm>
 #include <tuple>
 

@@ -2,18 +2,18 @@
 //
 // The pointer shadow of one allocation: which kernels were given which pointers into it.
 //
-// A pointer among a kernel's arguments says where the kernel may begin to reach and not how far, so its bytes cannot
-// cut into an interval map: a later kernel with another pointer neither covers nor proves disjoint. What can be
-// compared is the pointer itself (see certainty() in hazard.h). So accesses are kept in a table by pointer value, and
-// for each pointer a short list: the last read and the last write of each lane and kernel.
+// A pointer among a kernel's arguments says where the kernel may begin to reach, not how far. So an interval map is of
+// no use: a later kernel with another pointer neither covers the earlier one nor is known to be disjoint from it. But
+// the pointers themselves can be compared (see certainty() in hazard.h). So accesses are kept in a table by pointer
+// value, and for each pointer a short list: the last read and the last write of each lane and kernel.
 //
 // Naive specification, for one pointer:
 //     accesses a[];
 //     remember(x):  a.remove_if(e is before x, by the documented clock, same kernel, and (x writes or e reads));
 //     a.push(x)
 // As for exact accesses, the removal never hides that something races, because x reaches the same bytes as e. The
-// kernel is compared only because "certain" depends on it. For the same reason the list may be cut to kKernelsKept
-// ordered accesses at no loss but of certainty.
+// kernel is compared only because "certain" depends on it. For the same reason, cutting the list to kKernelsKept
+// ordered accesses loses only certainty.
 //
 // Two kernels' reaches always meet, since both end where the allocation ends. So for a later kernel it is enough to
 // look at the same pointer, where the conflict may be certain, and at the newest read and write of each lane: if those

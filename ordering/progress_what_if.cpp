@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a what-if needs beside clocks that have variants: the order that is cut or added, the pairs reported, and the
+// The parts of a what-if beside clocks with variants: the order that is cut or added, the pairs reported, and the
 // exposures. what_if.h says what they mean.
 //
-// AN EXPOSURE is reported when the base learns that a marked operation is complete by a call that the variant lacks,
-// and the variant does not know it by what was put in instead. If the base had known it before, the host could have
-// gone on then, and that other call was reported; so every mark is looked at once. By each clock by itself: a wait may
-// be the first to make certain what a call before it only does today (R-CPY-14), and the host may rely on no more than
-// that.
+// AN EXPOSURE is reported if the base learns by a call that a marked operation is complete, the variant lacks that
+// call, and the variant does not know it by the replacement either. If the base knew it before, the host could already
+// have gone on, and the exposure was reported for that earlier call; so every mark is checked once. The two clocks are
+// checked separately: a wait may be the first to guarantee what an earlier call only does with today's driver
+// (R-CPY-14), and the host may rely on no more than the guarantee.
 #include <algorithm>
 
 #include "ordering/progress.h"

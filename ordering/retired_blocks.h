@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Earlier lives of blocks: what the users of a block did that may still be going on when its bytes are handed out
-// again.
+// Earlier lives of blocks: accesses that may still be running when the bytes are handed out again.
 //
-// A block that goes back to its pool leaves its shadow behind, unless the host knows everything in it to be complete.
-// The next block over the same bytes is compared with it. The shadow stays also after that: the stream that takes the
-// bytes next may be ordered differently.
+// When a block goes back to its pool, its shadow is kept, unless the host knows everything in it to be complete. The
+// next block over the same bytes is compared with it. The shadow stays also after that: the stream that takes the bytes
+// next may be ordered differently.
 //
 // Programs that seldom wait hand out the same blocks in the same stream over and over. A later life of the same bytes
-// stands for an earlier one if each lane that used the earlier reached all bytes of it in the later: who is after the
-// later use is after the earlier one. So there is about one life for each block, however often it was handed out.
+// replaces an earlier one if each lane that used the earlier life touched all of its bytes in the later one: what is
+// after the later use is also after the earlier one. So there is about one life for each block, however often it was
+// handed out.
 //
-// What it loses: past kMostLives an old one is forgotten (a race may be missed, none is invented).
+// What is lost: past kMostLives an old one is forgotten (a race may be missed, none is invented).
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Finding a set again, and comparing two: pieces are sorted by base, and beside each stands how far those up to it
-// reach, so the pieces of the other set that may meet one are found without looking at all.
+// Finds a set again, and compares two. Pieces are sorted by base, and each has the end of all pieces up to it, so the
+// pieces of the other set that may meet one are found without a look at every piece.
 #include "ordering/row_sets.h"
 
 #include <algorithm>

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Sets of bytes that are too many rows to be remembered one by one.
+// Sets of bytes with too many rows to remember each.
 //
-// What a kernel does it does again: launch after launch it touches the same two thousand rows, or one launch this
-// buffer's and the next one that buffer's. So the bytes that an operation touches in one way are a set that never
-// changes, kept once and known by a number, however often it is remembered. Equal sets have equal numbers. And whether
-// two sets meet is a question about the two alone, whoever touches them and when: it is answered once (rows.h) and looked up
-// from then on, which is what makes two streams that work on interleaved rows for hours cheap.
+// Kernels repeat themselves: launch after launch touches the same two thousand rows, perhaps of two buffers in turn. So
+// the bytes that an operation touches in one way form a set that never changes. Each set is stored once and has a
+// number; equal sets have equal numbers. Whether two sets meet depends on the sets alone: it is computed once (rows.h)
+// and looked up from then on. That makes it cheap to judge two streams that work on interleaved rows for hours.
 //
-// Counted, like accesses (access_pool.h). A set that nobody remembers is kept for when it comes again, up to
-// kMostIdlePieces of them all.
+// Counted, like accesses (access_pool.h). A set that no access refers to is kept in case it comes again, up to
+// kMostIdlePieces pieces in all.
 //
-// What it loses: a comparison that takes more than kMostSteps is given up as "do not meet", and counted (a race may be
+// What is lost: a comparison that takes more than kMostSteps is given up as "do not meet", and counted (a race may be
 // missed, none is invented).
 #pragma once
 

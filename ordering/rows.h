@@ -2,16 +2,16 @@
 //
 // Rows of bytes at regular distances, and whether two such patterns meet.
 //
-// A kernel on the interior of a matrix touches two thousand rows, one on a part of a volume some hundred thousand. The
-// pattern is six numbers all the same, and whether two patterns have a byte in common can be computed from those:
+// A kernel on the interior of a matrix touches two thousand rows, one on a part of a volume some hundred thousand. But
+// six numbers describe either pattern, and whether two patterns have a byte in common can be computed from those:
 //   * rows and a run of bytes: the first row that ends behind the run's begin is the only one to look at;
 //   * rows and rows of one pitch: they meet if the distance of their bases fits some difference of their row numbers;
-//   * rows and rows of two pitches: which is the first row of the one whose place, modulo the pitch of the other, falls
-//     on a row of the other? That is a question as old as Euclid's algorithm, and answered like it.
-// Slices are gone through one by one, those that can meet only; slices of one pitch as rows of one pitch.
+//   * rows and rows of two pitches: the first row of one pattern is sought whose place, modulo the other pitch, falls
+//     on a row of the other. An algorithm like Euclid's finds it.
+// Only slices that can meet are compared, one by one; slices of one pitch are compared like rows of one pitch.
 //
-// Nothing is lost: what is said to meet has common bytes, and the other way round. What is long is decided by the
-// caller's budget of steps; when that is used up the answer is "do not meet", and the budget is 0.
+// The answer is exact: patterns "meet" if and only if they have common bytes. The caller limits the number of steps; if
+// the limit is reached, the answer is "do not meet", and the budget is 0.
 #pragma once
 
 #include <cstdint>

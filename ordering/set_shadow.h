@@ -2,20 +2,20 @@
 //
 // The set shadow of one allocation: the exact accesses that touch many rows.
 //
-// It stands beside the interval shadow and answers the same question. There every byte knows who touched it; here an
-// access is one entry, with its bytes as a set (row_sets.h), so that a launch that touches a hundred thousand rows costs as
+// It answers the same question as the interval shadow. There each byte has the accesses that touched it; here an access
+// is one entry, with its bytes as a set (row_sets.h), so that a launch that touches a hundred thousand rows costs as
 // much as one that touches one.
 //
 // Naive specification:
 //     accesses a[];
 //     remember(x):  a.remove_if(e is before x, by the documented clock, x stands for e, and x touches all that e does);
 //                   a.push(x)
-// "Stands for" is that of the interval shadow, and so is the reason why the removal loses nothing. That x touches all that e
-// does is seen where it is cheap: the two have one set, or x is a run of bytes around it. That is the usual program,
-// which does the same again and again. Entries that stay although others stand for them byte by byte do no harm: they
-// race with no more than their heirs.
+// "Stands for" means the same as in the interval shadow, and the removal loses nothing for the same reason. "x touches
+// all that e does" is checked only in two cheap cases: both have the same set, or x is a run of bytes around it. Usual
+// programs, which repeat themselves, are such cases. An entry that stays although others stand for it byte by byte does
+// no harm: it races with nothing that the others do not race with.
 //
-// What it loses: past kMostSets entries the older half is forgotten (a race may be missed, none is invented).
+// What is lost: past kMostSets entries the older half is forgotten (a race may be missed, none is invented).
 #pragma once
 
 #include <cstddef>

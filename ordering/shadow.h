@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The shadow of one allocation: every access a later one could race with, behind a summary.
+// The shadow of one allocation: every access that a later one could race with, and a summary of them.
 //
-// Exact accesses are in an interval map, those of many rows in a list, inferred ones in a table by pointer (see there),
-// the stream-ordered allocation itself stands apart, since it precedes everything. In front of all is the summary: for each lane, the newest
-// read, the newest write and the newest atomic access of any byte. A lane's operations are ordered, so a clock that
-// covers those covers all accesses of the lane, and the common case, where everything earlier is ordered before the new
-// access, costs one compare for each lane that ever used the allocation. Only an access that the summary cannot clear
-// looks at the details.
+// An interval map holds the exact accesses, a list those of many rows, and a table by pointer the inferred ones. The
+// stream-ordered allocation itself is kept apart, since it precedes everything. Before all these comes the summary: for
+// each lane, the newest read, the newest write and the newest atomic access of any byte. A lane's operations are
+// ordered, so a clock that covers those covers all accesses of the lane, and the common case, where everything earlier
+// is ordered before the new access, costs one compare for each lane that ever used the allocation. Only an access that
+// the summary cannot clear looks at the details.
 //
 // Memory stays bounded by dropping what can no longer race: when the host is known to have waited for everything here,
 // or an exact write of the whole allocation comes after everything here, the details are cleared at once.
@@ -51,8 +51,8 @@ class Shadow {
 
   /// Calls visit(lane, epoch, access, meeting) for earlier accesses that conflict with the later one and are not known
   /// to `clock`: at least those that decide, for each lane, whether something is unordered and how certainly. Inferred
-  /// ones, of which there may be many, only if `also_inferred`. The meeting tells the row of each, where they have rows,
-  /// else their ranges, and common bytes.
+  /// ones, of which there may be many, only if `also_inferred`. The meeting has the row of each, or the range of an
+  /// access without rows, and common bytes.
   template <typename Visit>
   void for_each_unordered(Later later_one, bool also_inferred, const VectorClock& clock, const AccessPool& pool,
                           Visit visit) const {

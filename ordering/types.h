@@ -2,9 +2,9 @@
 //
 // The nouns of the ordering model: strong ids, address ranges, and the few enums every layer shares.
 //
-// Nothing here knows a CUDA header, an operating system or LLVM: the run-time judge, the static analyzer and the
-// tests all speak these words. A raw handle (a CUstream, a CUevent, a pointer) never enters the model: handles are
-// recycled by the driver, ids are not.
+// Nothing here knows a CUDA header, an operating system or LLVM: the run-time judge, the static analyzer and the tests
+// all use these types. A raw handle (a CUstream, a CUevent, a pointer) never enters the model: handles are recycled by
+// the driver, ids are not.
 #pragma once
 
 #include <cstdint>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a plan says, as the model asks it: who has the order that this call makes?
+// The model's view of a plan: which variants have the order that this call makes?
 //
 // The model asks makes() where a call makes order that may be cut, and applies what the plan puts in its place. With
-// Plan::each a variant is made when its call is first met. A variant that is settled takes part in everything from then
-// on, so that its deviations die out.
+// Plan::each a variant is made when its call is first met. A settled variant has all order from then on, so that its
+// deviations disappear.
 #pragma once
 
 #include <deque>

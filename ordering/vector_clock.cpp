@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Deviations: merging three sorted lists, lane by lane. The common lane has none and takes part in no cut, and costs a
+// Deviations: merging three sorted lists, lane by lane. Most lanes have none and take part in no cut; they cost one
 // compare.
 #include "ordering/vector_clock.h"
 

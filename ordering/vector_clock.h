@@ -10,14 +10,14 @@
 //   "a is before Y":       C_Y[lane of a] >= epoch of a
 //   "X is before Y":       C_X <= C_Y in every lane
 //
-// The clock is a flat vector indexed by lane slot (see lanes.h); slots past its end count as 0, so a clock is as long
-// as the youngest lane it has heard of. A slot of a destroyed stream is used again, with epochs that go on counting,
+// The clock is a flat vector indexed by lane slot (see lanes.h); slots past its end count as 0, so a clock is only as
+// long as the highest slot that it covers. A slot of a destroyed stream is used again, with epochs that go on counting,
 // which keeps clocks as long as the greatest number of streams that lived at one time.
 //
-// VARIANTS (what_if.h). A clock may stand for that of several programs at once, which differ in the edges they have. The
-// vector is that of the base; a deviation says what a variant knows of a lane if that is something else. Each variant
-// follows the four lines above by itself. A question that names no variant asks for all of them: "in every program".
-// Without a what-if there are no deviations, and the cost of having them is a test of an empty vector.
+// VARIANTS (what_if.h). A clock may stand for that of several programs at once, which differ in the edges they have.
+// The vector is that of the base; a deviation says what a variant knows of a lane if that is something else. Each
+// variant follows the four lines above by itself. A question without a variant means: in all of them. Without a what-if
+// there are no deviations, and the cost of having them is a test of an empty vector.
 #pragma once
 
 #include <algorithm>

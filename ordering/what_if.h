@@ -2,29 +2,29 @@
 //
 // What if a program synchronised less? The order of many programs that differ a little, kept at once.
 //
-// Which synchronisation is needed could be found by leaving one out, judging the trace again, and so for each: five
-// hundred calls, five hundred replays. Here one replay answers for all. A VARIANT is the run with some of its waits cut
-// out, and perhaps some narrower order put in instead. All variants do the same operations, so all have the same
-// epochs; they differ only in what is known to be complete where. A vector clock therefore holds one number for each
-// lane, as ever, and beside it the few DEVIATIONS: "in variant v this lane is known up to epoch e only"
+// To find out which synchronisation is needed, one could leave one out, judge the trace again, and repeat that for
+// each: five hundred calls, five hundred replays. Here one replay answers for all. A VARIANT is the run with some of
+// its waits cut out, and perhaps some narrower order put in instead. All variants do the same operations, so all have
+// the same epochs; they differ only in what is known to be complete where. A vector clock therefore holds one number
+// for each lane, as without variants, and a few DEVIATIONS: "in variant v this lane is known up to epoch e only"
 // (vector_clock.h).
 //
-// They are few because a deviation lives only as long as a cut is the sole source of what is known. When the host waits
-// for a lane at sites A and then B, variant "without A" catches up at B. So what is kept for a lane is about the last
-// site that waited for it, however many sites there are.
+// They are few, because a deviation lasts only while the cut wait is the only source of the knowledge. If the host
+// waits for a lane at site A and then at B, the variant "without A" catches up at B. So a lane has deviations for about
+// the last site that waited for it, however many sites there are.
 //
 // EXACTNESS. Clock[lane] of a variant is what a replay of the variant would have. A remembered access is forgotten only
 // when it is ordered in every variant before what takes its place; otherwise the pair that prevented it was reported.
 // So for each variant, whether it has a pair that its base has not is exact (with what model.h loses on purpose, and
 // with the host's own actions as they were: what it would have read otherwise cannot be replayed).
 //
-// What pairs cannot express is reported as an EXPOSURE: when a cut call was the first to let the host know that an
-// operation on host memory, a graph or a host function is complete, the host may have gone on because of it, unseen.
-// And when an operation that may touch anything, a graph, a host function or a kernel that is not confined to what its
-// arguments lead to, comes after less than in the base, it may need what is missing.
+// Two cases are no pairs of accesses and are reported as an EXPOSURE. If a cut call was the first to let the host know
+// that an operation on host memory, a graph or a host function is complete, the host may have acted on that, unseen.
+// And if an operation that may touch anything (a graph, a host function, or a kernel that reaches more than its
+// arguments lead to) is after fewer operations than in the base, it may need one that is missing.
 //
-// Every variant of a plan is compared with the plan's base, which is itself a program: the run (nothing cut), or the
-// run with a set of waits cut, whose variants then put one back each. Variants are numbered from 1; 0 is the base.
+// Every variant of a plan is compared with the plan's base. The base is either the run (nothing cut), or the run with a
+// set of waits cut, each of whose variants puts one wait back. Variants are numbered from 1; 0 is the base.
 #pragma once
 
 #include <cstdint>

@@ -2,18 +2,17 @@
 //
 // What is different between the findings of two runs.
 //
-// Findings of one fingerprint are one: several processes may have met it. They are paired up in three passes, each
-// among what the one before has left:
+// Findings of one fingerprint are one: several processes may have met it. They are paired in three passes, each among
+// those that the pass before left over:
 //   1. equal fingerprints: the same places of the same build;
 //   2. equal lasting fingerprints: the program was built anew, and lines or offsets have moved. Where a function has
-//      several that look alike they are paired in the order of their lines, so that the number of new ones is right, if
-//      not always which;
+//      several that look alike they are paired in the order of their lines, so that the number of new ones is right,
+//      though perhaps not which one;
 //   3. races between the same two places that came in the other order this time.
-// What is suppressed counts as not there.
+// A suppressed finding counts as absent.
 //
-// Every synchronising call has a finding, so that one appears or disappears means nothing. What counts are the
-// verdicts: calls that could now be removed or do less, and could not before. Calls are compared only if both runs were
-// asked about them.
+// Every synchronising call has a finding, so a new or missing one means nothing. Only verdicts are compared: calls that
+// could now be removed or do less, and could not before. That needs two runs with `--syncs`.
 #pragma once
 
 #include <cstdint>

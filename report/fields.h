@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The fields of a finding, once: fields(archive, value) hands each member with its name in JSON to an archive.
+// The one list of the fields of a finding: fields(archive, value) passes each member with its name in JSON to an
+// archive.
 //
 // The writer (json.cpp), the reader (read_json.cpp) and the cleaner (printable.cpp) are archives. A field that is added
 // here is written, read and cleaned; it cannot be forgotten in one of them.

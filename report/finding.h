@@ -2,9 +2,9 @@
 //
 // A finding: one hazard with everything a person needs to understand and repair it, as plain data.
 //
-// The judge fills it in; text.h and json.h print it, with no logic of their own. What has a meaning is an enumerator, and
-// its word stands in common/words.def alone. Equal findings (same fingerprint) are
-// folded before they come here; `count` says how many.
+// The judge fills it in; text.h and json.h print it, with no logic of their own. Each value with a fixed set of words
+// is an enumerator, whose words are in common/words.def only. Equal findings (same fingerprint) are folded before they
+// come here; `count` says how many.
 #pragma once
 
 #include <cstdint>

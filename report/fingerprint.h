@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What makes a finding the same in another run.
+// Fingerprints: by what a finding is recognised in another run.
 //
-// Finding::fingerprint is made by the judge of modules and offsets: it tells apart any two places of one build, with or
-// without a symbolizer, wherever the modules are loaded and whatever the numbers of streams, threads and operations
-// are. But a line of code added anywhere in a module moves what stands behind it, and then its fingerprints are others.
+// Finding::fingerprint is made by the judge of modules and offsets: it differs between any two places of one build,
+// with or without a symbolizer, wherever the modules are loaded and whatever the numbers of streams, threads and
+// operations are. But if a line of code is added to a module, the code behind it moves, and the fingerprints there
+// change.
 //
 // The LASTING fingerprint is made of what is left: kind and hazard, the functions called, the kernels, and the
 // program's functions in the call stacks, by name. Lines do not count. Two findings of one build can have the same (two

@@ -3,9 +3,8 @@
 // What the formats for CI services have in common (sarif.h, junit.h, github.h): which findings they list, and what they
 // are given besides the findings.
 //
-// They list what a person is to look at, and so, unlike the JSON file, which has all: findings of the severities that
-// are shown as text, what was asked for (hints), and of the calls that synchronise those that could go or do less. A
-// call that is needed is no finding to anybody.
+// Unlike the JSON file, which has all findings, they list those that a person should look at: the severities that are
+// shown as text, hints, and of the synchronising calls those that could be removed or replaced.
 #pragma once
 
 #include <string>

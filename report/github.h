@@ -3,7 +3,7 @@
 // Findings as annotations of a GitHub workflow: lines on stdout of the form ::error file=F,line=L,title=T::message.
 //
 // GitHub shows the first ten of each level of a step, so the most severe come first. Names in findings come from the
-// program; no line end of theirs gets out of the command it stands in, so that none can begin a command of its own.
+// program; line ends in them are escaped, so that no name can begin a command of its own.
 #pragma once
 
 #include <span>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Anything that fields.h knows as a JSON value; for those that print JSON.
+// Makes a JSON value of anything that fields.h knows; for the writers of JSON.
 #pragma once
 
 #include <nlohmann/json.hpp>

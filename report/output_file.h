@@ -3,8 +3,8 @@
 // Replaces a file of results as a whole: on failure the old file stays, and the caller gets the reason.
 //
 // The new file is written beside the old one and takes its place when it is complete, so that a full disk or a kill in
-// between leaves no half of it for the next program to read. What is no ordinary file (a pipe, a device), and the file
-// that our own output goes to, is written into as it stands.
+// between leaves no half-written file for the next program. A pipe, a device, and the file that our own output goes to
+// are written directly.
 #pragma once
 
 #include <string>

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Written piece by piece: as one JSON document in memory a long run would take ten times its text.
+// Written piece by piece: one JSON document in memory would take ten times the size of its text.
 //
-// WHAT PERFETTO ASKS FOR, beyond the JSON being right. Its importer sorts events by time and, where that is equal,
-// keeps the order of the file.
+// WHAT PERFETTO NEEDS beyond valid JSON. Its importer sorts events by time and, where that is equal, keeps the order of
+// the file.
 //   * Slices of one track nest or are apart; of two that overlap otherwise the second is dropped. Operations of a
 //     stream can overlap in real time (kernels launched programmatically, copies of one call), so what does not fit
 //     gets a track of its own beside.
 //   * An end of an arrow belongs to the slice that began last on its track, an instant included. So both ends stand
 //     where their slices begin, after all slices and before the instants of findings.
-//   * An arrow leads from the slice that began first to the other, whatever is written. In real time a wait often
-//     begins before the work that it waits for does: then an instant stands where it returned, and the arrow ends
+//   * Perfetto draws an arrow from the slice that began first to the other, whatever the file says. In real time a wait
+//     often begins before the work that it waits for does: then an instant stands where it returned, and the arrow ends
 //     there.
 //   * A thread is known by its number alone: tracks of all processes are numbered through.
 #include "report/perfetto.h"

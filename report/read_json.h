@@ -2,10 +2,10 @@
 //
 // Reads a file of findings that json.h wrote, of this or an older version.
 //
-// What an older version did not write keeps the value that a Finding is made with; fields that are not known are passed
-// over, so that a newer version's file can be read as well. What is there must be of the right type: a file that is
-// damaged, or that something else has written, is refused as a whole, with the place of the first fault. Nobody is to
-// take half of the findings for all of them.
+// Fields that an older version did not write keep their default value; unknown fields are skipped, so that a newer
+// version's file can be read as well. All other fields must have the right type: a file that is damaged, or that
+// another program wrote, is refused as a whole, with the place of the first fault, so that nobody takes half of the
+// findings for all of them.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a picture of a run needs, as plain data: who did what, in which order, and what waited for what.
+// The data of a picture of a run: which stream or thread did what, in which order, and what waited for what.
 //
 // judge/timeline.h fills it in; report/html and report/perfetto.h draw it. Operations have the numbers that findings
 // give them, so that a picture can point at what a finding is about. Not everything a run did is here: see

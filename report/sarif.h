@@ -3,10 +3,10 @@
 // Findings as SARIF 2.1.0, for GitHub code scanning and other viewers.
 //
 // A result stands at the later access: at the innermost frame of the user's that has a source line below the root of
-// the repository, because a service cannot show other files. What it does not say there is beside it: the earlier
-// access, the records and waits the explanation speaks of and the allocation as related locations; the two call stacks
-// as a code flow with a thread flow for each side, outermost call first, and once more with all frames, also those
-// without source lines, as stacks. Findings of one fingerprint in several processes are one result.
+// the repository, because a service cannot show other files. The rest is attached to it: the earlier access, the
+// records and waits of the explanation, and the allocation are related locations; the two call stacks are a code flow
+// with a thread flow for each side, outermost call first, and, with all frames (also those without source lines),
+// stacks. Findings of one fingerprint in several processes are one result.
 //
 // WHAT SERVICES DEMAND beyond the standard: a result without a location is refused by GitHub, with the whole file. One
 // without any source line stands in line 1 of its module.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Function names for people. A demangled name out of a template library can be a thousand characters long and hide the
+// Function names for people. A demangled name from a template library can be a thousand characters long and hide the
 // one word that matters; names up to 100 characters are left alone, longer ones lose the contents of their template
 // arguments, then of their parameter list. The JSON report has the full names.
 #pragma once

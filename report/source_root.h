@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Where a finding stands in the sources, in the form that services which show it beside the code expect: a path
-// relative to the root of the repository.
+// The place of a finding in the sources, as a path relative to the root of the repository. Services that show findings
+// beside the code expect that form.
 //
 // Debug information has absolute paths, those of the machine that compiled. The root is, in this order, what the user
 // said (strip_path_prefix), the checkout of the CI job (GITHUB_WORKSPACE), the repository around the working folder,

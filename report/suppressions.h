@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Suppressions: which findings the user does not want to see. The syntax and the matching are those of the
+// Suppressions: which findings the user does not want to see. The syntax and the matching are those of Clang's
 // sanitizers ("type:pattern", one a line, # comments), so that people know them already.
 //
 //   race, premature-free, host-race, event-misuse, unneeded-sync

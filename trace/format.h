@@ -28,8 +28,8 @@
 //     publish it (or cancel it) when the call has returned. A blocking call publishes a second record, CallEnd, when it
 //     has returned; the edge to the host belongs there. Synchronisations are published before the real call, so that
 //     the judge does not wait with them: whether they succeeded stands in the CallEnd.
-// Any point between call and return is a legal place for a call that other threads do not wait for, so this order
-// agrees with every order the program can rely on.
+// A call that other threads do not wait for may take any place between its start and its return, so this order agrees
+// with every order that the program can rely on.
 //
 // PUBLICATION. Record::state is written last, with release order. 0 means reserved and not yet published: the reader
 // waits there (the call is still running), and skips it once the process is gone. A record never spans two chunks: a
@@ -239,10 +239,10 @@ inline constexpr std::uint16_t kWaits = 8;     ///< Launch: a launch of this ker
                                                ///< it may itself wait for what others write
 inline constexpr std::uint16_t kOnHost = 1;    ///< BlockAlloc, BlockFree, Signal, Await: not in a stream: the calling
                                                ///< host thread itself
-inline constexpr std::uint16_t kUntold = 2;    ///< BlockFree: the stream was not told: the one the block was handed out
-                                               ///< to. BlockAlloc: neither a stream nor the host was told, and nothing
-                                               ///< is known to be before it but what is before the block's uses. So for
-                                               ///< the BlockFree of such a block
+inline constexpr std::uint16_t kUntold = 2;    ///< BlockFree: no stream stated: it is the one the block was handed out
+                                               ///< to. BlockAlloc: neither a stream nor the host was stated, and only
+                                               ///< what is before the block's uses is known to be before it. The same
+                                               ///< for the BlockFree of such a block
 inline constexpr std::uint16_t kImplicitStream = 16;  ///< the program passed 0 or the function has no stream argument
 
 /// A word of a record that holds a value of an enumeration.

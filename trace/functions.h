@@ -7,8 +7,8 @@
 // places here:
 //   * the name has a row in cuda_api.def: that row, wherever it stands now;
 //   * it has none, because the trace comes from a recorder with a larger table: a number behind the last row. The
-//     record says by itself what the call did, so nothing is lost but what a row would add (the memory on both sides of
-//     a copy, a note); the judge counts such calls and names them, as it does calls of functions that are not modelled;
+//     record itself says what the call did, so only what a row would add is lost (the memory on both sides of a copy, a
+//     note); the judge counts such calls and names them, as it does calls of functions that are not modelled;
 //   * the number is in no table, because the record is damaged: kNoFunction.
 //
 // Outside of the guest only.

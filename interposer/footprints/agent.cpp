@@ -7,18 +7,19 @@
 //   the launch itself: the callback hands the marks to the patches
 //   end:    stop listening, wait for the kernel (bounded), unpatch, read the marks
 //
-// So a module is patched only while one launch of it is measured, and nothing of this costs anything at any other time:
-// patching and unpatching take some 0.2 ms, a patched kernel runs at a fraction of its speed (measured on an H200 with
-// driver 580: 28 times slower where memory bounds it), an unpatched one at full speed again.
+// So a module is patched only while one launch of it is measured, and costs nothing at any other time: patching and
+// unpatching take some 0.2 ms, a patched kernel runs at a fraction of its speed (measured on an H200 with driver 580:
+// 28 times slower for a kernel limited by memory bandwidth), an unpatched one at full speed again.
 //
-// What the mere subscription costs at every call of the driver and of the run-time library is undone: api_callbacks.h.
+// The subscription itself would cost time at every call of the driver and of the run-time library: api_callbacks.h
+// avoids that.
 //
-// What was learned on the way about the library of CUDA 13.0:
+// Observed behaviour of the library of CUDA 13.0:
 //   * The subscription must be there before the context is made; modules of earlier contexts cannot be patched.
-//   * Adding or patching inside a launch callback deadlocks for any stream but the default one. Outside it waits until
-//     the context has no work left, like loading a module does.
-//   * Another subscriber (CUPTI: Nsight, torch.profiler) means silence: every call succeeds, no callback comes. Seen
-//     here as patches that cannot be added or a launch that was never announced. Unsubscribing then crashes.
+//   * Adding or patching inside a launch callback deadlocks for any stream but the default one. Outside a callback it
+//     waits until the context has no work left, as loading a module does.
+//   * If there is another subscriber (CUPTI: Nsight, torch.profiler), every call succeeds but no callback comes. The
+//     agent notices that patches cannot be added, or that a launch was never announced. Unsubscribing then crashes.
 //   * Code must not be patched or unpatched under a running kernel of the module (illegal instruction). So patching
 //     happens when the GPU is idle, and the recorder holds back other launches until the module is unpatched. A kernel
 //     that does not end in time leaves its module patched, which is slow and right, until settle() finds the GPU idle.
@@ -117,7 +118,7 @@ void on_callback(void*, Sanitizer_CallbackDomain domain, Sanitizer_CallbackId id
   }
   if (domain != SANITIZER_CB_DOMAIN_LAUNCH || id != SANITIZER_CBID_LAUNCH_AFTER_SYSCALL_SETUP) return;
   const auto& launch = *static_cast<const Sanitizer_LaunchData*>(data);
-  // Launches of other threads, too, may run the patched code; they are told to mark nothing.
+  // Launches of other threads, too, may run the patched code; they get the order to mark nothing.
   if (g_api.set_launch_data(launch.hLaunch, launch.function, launch.hStream, t_marks) == SANITIZER_SUCCESS && t_marks)
     t_announced = true;
 }
@@ -178,7 +179,7 @@ const char* add_patches(Current& current) {
   if (current.context->patches_added) return nullptr;
   const SanitizerResult added = g_api.add_patches(streamsan_patch_image, current.context->handle);
   if (added != SANITIZER_SUCCESS) {
-    if (!g_ever_added) {  // the first context of all: the Sanitizer was told of none
+    if (!g_ever_added) {  // the first context of all: the Sanitizer knows of none yet
       current.failure = kStreamSanDead;
       return kExcluded;
     }

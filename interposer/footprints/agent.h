@@ -3,11 +3,11 @@
 // The agent: a shared object of its own that measures which bytes a launch touches. This is all the recorder and an
 // agent know of each other.
 //
-// The recorder loads an agent when the driver has been initialised and footprints are to be measured, and brackets a
-// launch it wants measured by begin() and end() on the launching thread. Which launches those are, what becomes of the
-// bytes and what is told to the user is the recorder's business (interposer/learning.h); how bytes are found is the
-// agent's. There are two: libstreamsan_footprints.so (NVIDIA's Sanitizer API, needs a GPU) and the test suite's, which
-// reads the answers from a file.
+// If footprints are to be measured, the recorder loads an agent once the driver has been initialised. It calls begin()
+// and end() around a launch that is to be measured, on the launching thread. The recorder decides which launches those
+// are, what happens with the bytes, and what the user reads (interposer/learning.h); the agent finds the bytes. There
+// are two: libstreamsan_footprints.so (NVIDIA's Sanitizer API, needs a GPU) and the test suite's, which reads the
+// answers from a file.
 //
 // Plain C, so that the two may be built by different compilers. An agent calls no wrapper of the recorder: it gets the
 // driver's own entries from Host::driver_entry.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Keeps the driver and the run-time library from telling the Sanitizer of each of their calls.
+// Keeps the driver and the run-time library from calling the Sanitizer at each of their functions.
 //
 // Whoever subscribes to the Sanitizer is subscribed to the entry and the exit of every function of the driver and of
 // the run-time library, whatever callbacks are switched on, and stays so even after sanitizerUnsubscribe(). Measured on
@@ -8,17 +8,16 @@
 // of 30), one of the driver 20 (cuCtxGetCurrent 30 instead of 8); more where caches are cold. We have no use for any of
 // them.
 //
-// Both look at a flag for each of their functions before they tell anyone. The run-time library's lie in the driver,
+// Both look at a flag for each of their functions before they call anyone. The run-time library's lie in the driver,
 // and it finds them through a table that the driver exports (cuGetExportTable) and NVIDIA does not document. The
 // driver's own lie right behind them (seen in what subscribing changes in the driver's memory): 807 words in a row that
-// are 0 before and 1 after, in driver 580. What follows them there is set only here and there, and left alone. So the
-// flags are remembered before we subscribe, and those that our subscription has set are put back: who had subscribed
-// before is told everything. Callbacks of launches and of modules do not depend on these flags, nor do patches
-// (measured).
+// are 0 before and 1 after, in driver 580. What follows them there is set only here and there, and left alone. So we
+// save the flags before we subscribe, and restore those that our subscription has set: an earlier subscriber still gets
+// all its calls. Callbacks of launches and of modules do not depend on these flags, nor do patches (measured).
 //
-// Nothing is touched unless all is as it is known to be: the size of the table, the number and the values of the
+// Nothing is changed unless everything looks as expected: the size of the table, the number and the values of the
 // run-time library's flags, that they lie in the driver's own memory, and for the driver's that there is such a row.
-// Else it stays as slow as it was.
+// Otherwise the calls stay slow.
 #pragma once
 
 #include <cuda.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which addresses are surely none of ours? Asked without a lock by every free(), write() and touch of the guest.
+// Answers without a lock, for every free(), write() and touch of the guest: is this address surely not lent?
 //
 // One bit for each 2^kShift bytes of the address space, by hash: a bit that is not set says that nothing was added
-// there. Relaxed throughout: whoever adds has the lock of what he adds, and a question that races with him may be
-// answered either way. A range of more than kMostParts parts is taken to be everywhere.
+// there. All accesses are relaxed: who adds a range holds the lock of the table that it belongs to, and a question at
+// the same moment may get either answer. A range of more than kMostParts parts counts as the whole address space.
 #pragma once
 
 #include <atomic>

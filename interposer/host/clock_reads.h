@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Clocks that are read right after a wait: who waits and then looks at the clock may wait for the time only
+// Clocks that are read right after a wait: a thread that waits and then reads a clock may wait only to measure time
 // (option syncs).
 //
 // One word for each thread says "this thread has waited in a call of CUDA's, and submitted no work since". The first

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The fault handler behind the guards, and how the guest's own handlers live beside it.
+// The fault handler for guarded pages, and how the guest's own handlers keep working.
 //
 //   SIGSEGV --> ours: a guarded page?  yes: record the touch, make the page accessible, go on
 //                                      no:  all guards down, then exactly what the guest's own action would have done
 //
-// The guest must not notice. What that takes:
+// The guest must not notice. So:
 //   * sigaction(), signal() and their kin keep the guest's action for SIGSEGV in a table of ours and answer from it
 //     (libc_signals.cpp). A runtime that sets its handler by the system call itself (Go) takes ours away; that is
 //     looked for before each guard, and ours is put in front of it again.
@@ -15,7 +15,7 @@
 //     guard.
 //   * The guest's handler is called with its own mask and flags: SA_SIGINFO, SA_NODEFER, SA_RESETHAND, SA_ONSTACK.
 //
-// What is lost: a SIGSEGV sent by kill() to a thread that believes it has blocked it is delivered.
+// What is lost: a SIGSEGV that is sent by kill() is delivered even to a thread that has blocked it.
 #pragma once
 
 #include <csignal>
@@ -31,8 +31,8 @@ bool faults_are_ours();
 /// sigaction() for SIGSEGV, once our handler is in place. False: it is not, the real function is to be called.
 bool exchange_guest_action(const struct sigaction* action, struct sigaction* old);
 
-/// If SIGSEGV is blocked in this thread, by whatever has not come through us: unblocks it. The guest goes on being told
-/// that it is. (libc_signals.cpp)
+/// If SIGSEGV is blocked in this thread, by whatever has not come through us: unblocks it. The guest still sees it as
+/// blocked. (libc_signals.cpp)
 void unblock_faults();
 
 /// A thread has given its handlers a stack of that size. If ours might be called on it and needs more, nothing is

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Guards: protected pages of lent memory. The host's first touch of one faults, and the handler (faults.h) lets it go
-// on.
+// Guards: protected pages of lent memory. The host's first touch of a guarded page faults; the handler (faults.h)
+// records the touch and lets the host go on.
 //
 // Protecting pages does not disturb the GPU, which has its own translation (measured on an H200: pinned, registered and
 // managed memory). It costs the host a system call for each run of pages, so few pages of a loan are guarded: the first
 // and the last, and of long ones two in between that change from loan to loan. And the time that guards and touches
 // take is limited to a share of the process's time (option host_guard_cost) after the first few milliseconds: a program
-// that synchronises and reads in a tight loop is then sampled. With the option syncs, loans of
-// up to kMostWhole are guarded as a whole: who knows that nobody has touched one knows something.
+// that synchronises and reads in a tight loop is then sampled. With the option syncs, loans of up to kMostWhole are
+// guarded as a whole, because only then does the absence of a touch prove that nobody used the buffer.
 //
 // All functions here are called under g_host_lock.
 #pragma once

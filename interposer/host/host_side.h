@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What driver calls mean for host memory: which of it is lent, and what the host has waited for. Read from the record
-// of the call, so that nothing is decoded twice.
+// What driver calls mean for host memory: which memory they lend, and what the host has waited for. Read from the
+// record of the call, so that arguments are decoded once.
 #pragma once
 
 #include "interposer/writer.h"

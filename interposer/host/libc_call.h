@@ -14,8 +14,8 @@
 // handler, not one in a forked child. Before them the first call of a function looks it up. The answer is always the
 // same, so nobody waits for anybody.
 //
-// Calls that come from this library itself go through unseen, and so never come back here from inside of loans.cpp.
-// What the driver does to memory is none of the program's doing: nothing is recorded, but the protection is taken away.
+// Calls from this library itself pass without a check, so loans.cpp never calls back into itself. Calls by the driver
+// are no accesses of the program: nothing is recorded, but the protection is removed.
 //
 // HOW TO ADD A FUNCTION: one SS_LIBC row in libc_io.cpp or libc_memory.cpp (SS_CLOCK in libc_clock.cpp), and its name
 // in exports.map.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Functions of libc that read a clock. What is done with them: clock_reads.h.
+// Functions of libc that read a clock. clock_reads.h says what they are for.
 //
-// C++'s std::chrono and Python's time.perf_counter() come through clock_gettime(). Our own reads come here, too, and go
-// on unseen, as do the driver's.
+// C++'s std::chrono and Python's time.perf_counter() come through clock_gettime(). Our own reads and the driver's come
+// here, too, but are not recorded.
 #include <sys/time.h>
 #include <sys/times.h>
 #include <time.h>

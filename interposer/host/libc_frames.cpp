@@ -159,7 +159,7 @@ void note_stack_loan(const void* begin, std::size_t bytes, const void* callers_s
   if (!mine || !is_on_stack(*mine, live) || from + bytes > mine->high || from + bytes < from) return;
   StackLoan loan{from, from + bytes, 0, 0};
   for (std::size_t i = 0; i < mine->count; ++i) {
-    // In a loop. What is gone was told at the beginning of this call.
+    // In a loop. The variables that are gone were reported at the beginning of this call.
     if (mine->loans[i].begin == loan.begin && mine->loans[i].end == loan.end) return;
   }
   find_return_place(loan, mine->high);

@@ -2,12 +2,12 @@
 //
 // Functions of libc that hand the guest's memory to the kernel.
 //
-// The kernel does not fault into a signal handler: given a protected page it fails the call with EFAULT, or stops in
-// front of the page and returns a short count. So the protection is taken away before the call, and what the kernel is
-// about to do is recorded as an access by the host. The range is all that the call may touch: a read of 4096 bytes that
-// brings ten was allowed to bring more.
+// If the kernel meets a protected page, it does not raise a signal: it fails the call with EFAULT, or stops before the
+// page and returns a short count. So the wrapper removes the protection before the call, and records the access that
+// the kernel is about to make as one by the host. The range is all that the call may touch: a read of 4096 bytes that
+// returns ten bytes could have returned more.
 //
-// Listed are the functions that move data. Not listed, and why that changes nothing for the guest:
+// The file lists the functions that move data. It does not list these, and the guest does not notice:
 //   * stdio that looks for the end of a string first (fputs, printf) or copies from its own buffer (fgets, getline):
 //     instructions of the program's touch the bytes before the kernel can, and the fault handler sees them. Only fread
 //     and fwrite pass large requests straight on;
@@ -108,7 +108,7 @@ SS_LIBC(mq_receive, SS_SIGNATURE(mq_receive), (mqd_t, char* message, size_t byte
 SS_LIBC(mq_timedreceive, SS_SIGNATURE(mq_timedreceive),
         (mqd_t, char* message, size_t bytes, unsigned*, const timespec*), call.writes(message, bytes));
 
-// ---- threads of libc's, which read and write later: recorded where they are told to
+// ---- threads of libc's, which read and write later: recorded at the call that submits the work
 
 namespace {
 

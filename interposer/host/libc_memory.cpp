@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Functions of libc by which memory goes away, or is mapped or protected anew.
+// Functions of libc that free, map or protect memory.
 //
-// A block that free() or munmap() gives back while a copy may still use it is recorded before it goes. realloc() and
-// mremap() tell only by their result whether the old memory is gone: recorded after, and only if it is. An allocation
-// that does not move is no event at all.
+// A block that free() or munmap() gives back while a copy may still use it is recorded before it goes. Only the result
+// of realloc() and mremap() shows whether the old memory is gone, so these are recorded after the call, and only if it
+// is. An allocation that does not move is not recorded.
 //
 // The protection (guards.h) is taken away in all cases and first. The kernel moves and splits mappings together with
 // what protects them, and a page that we protect after the guest has unmapped or re-protected it is not ours.
 //
-// The guest's allocator may be another than libc's. Where it stands behind us its free() is the next definition; where
-// it stands before us (linked into the program, preloaded first) nobody calls ours, and frees are not seen. Nothing is
-// ever allocated or freed here. reallocarray(), operator delete and strings freed inside of libc come through free()
-// and realloc().
+// The guest's allocator may be another than libc's. If it comes after us in the search order, its free() is the next
+// definition. If it comes before us (linked into the program, preloaded first), nobody calls ours, and frees are not
+// seen. This file never allocates or frees. reallocarray(), operator delete and strings freed inside of libc come
+// through free() and realloc().
 #include <dlfcn.h>
 #include <malloc.h>
 #include <stdarg.h>

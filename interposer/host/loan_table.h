@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The table of loans, and the guards of what is in it: loans.h says what loans are and when they begin and end, this is
-// how they are kept.
+// The table of loans and their guards. loans.h says what loans are and when they begin and end; this file says how they
+// are kept.
 //
 // PAGES ARE SHARED. Neighbouring loans may guard one page, and ask for different protection: a page is protected as the
 // strictest loan asks, and a loan that goes leaves it as the others want it. A fork may come at any moment: the child
 // makes every page in the table accessible, so a run of pages is noted before it is protected, and forgotten after it
 // is not.
 //
-// WHAT MAY BE FREED. free() and munmap() come by all the time, mostly with what nobody lent: bounds and a bit for each
-// 64 KiB between them, by hash, are looked at first, without the lock. (With a loan on the heap and one on a stack, all
-// lies between.)
+// WHAT MAY BE FREED. Programs call free() and munmap() all the time, mostly with memory that is not lent. So the bounds
+// of all loans, and between them a hashed bit for each 64 KiB, are checked first, without the lock. (With a loan on the
+// heap and one on a stack, all memory lies between the bounds.)
 //
 // WHAT WAS NOT TOUCHED is claimed under the lock and written when it is free (IdleMemory).
 //
@@ -38,7 +38,7 @@ struct Loan {
   bool freeable = false;      // it is not CUDA's to free: pageable or registered
   bool non_blocking = false;  // the stream: the legacy stream does not wait for it (R-STR-12)
   std::uint64_t working = 0;  // context of the stream; 0: not known
-  bool told = false;          // of a touch: one is enough
+  bool told = false;          // a touch of it was reported: one is enough
   bool settled = false;       // the host has waited for it
   Operation operation;
   std::uint64_t context = 0;  // of the memory

@@ -2,28 +2,28 @@
 //
 // Loans: host memory that operations of the GPU may be using, from their submission until the host has waited for them.
 //
-// The recorder knows too little to say what is a bug: that takes the happens-before model, which lives outside. So it
-// only SAMPLES what the host does to memory that is perhaps lent, and the judge decides. A loan that is kept too long
-// costs a record that turns out to be harmless; one that is given back too early costs a bug that is not seen. Neither
-// makes a false report. Hence the simple rules here: a synchronisation with a stream (or event, or context) gives back
-// what was lent to that stream (to streams of that context) up to then, and order between streams is not followed.
+// The recorder cannot decide what is a bug: that takes the ordering model, which is in the judge. So the recorder only
+// SAMPLES what the host does to memory that may be lent. A loan that is kept too long costs a record that turns out to
+// be harmless; one that is given back too early costs a bug that is not seen. Neither makes a false report. Hence the
+// simple rules here: a synchronisation with a stream (or event, or context) gives back what was lent to that stream (to
+// streams of that context) up to then, and order between streams is not followed.
 //
 // What the host does is seen in three ways:
 //   * an instruction touches a page that guards.h has protected (pinned, registered and managed memory);
 //   * a function of libc that hands memory to the kernel is called with it (libc_io.cpp);
 //   * the memory goes away: free, munmap (libc_memory.cpp), the return of the function whose variable it was.
 //
-// SETTLED LOANS (option syncs). Who asks whether a synchronisation is needed must know what the host does AFTER it. So
-// a loan that has come to its end by a wait is kept, with its guards: it is settled. The host's first touch of it is
+// SETTLED LOANS (option syncs). To know whether a synchronisation is needed, the judge must know what the host does
+// AFTER it. So a loan that a wait has ended is kept, with its guards: it is settled. The host's first touch of it is
 // recorded as ever (the judge finds it ordered; without that wait it might not be) and ends it; so does a loan to the
-// same stream that covers it, the end of the memory, and the process's. What is settled stands back when the table or
-// the time for guards runs out.
+// same stream that covers it, the end of the memory, and the process's. When the table is full or the time for guards
+// is used up, settled loans go first.
 //
-// That a settled loan ended untouched means something only if nobody COULD touch it unseen: all its pages were
-// protected from the submission on, and are still. Then, and only then, HostIdle says so. Whoever takes a guard away
-// for another reason (a system call beside the loan, a mapping that changes, a copy of the process) takes the claim
-// away, too: silence instead of a wrong claim. Memory that is mapped shared makes none; nor does what the driver itself
-// has touched, but for the copy it touches it for: that is lent again before the call returns.
+// If a settled loan ends without a touch, that is a fact only if the host COULD not have touched it unseen: all its
+// pages were protected from the submission on, and still are. Only then is a HostIdle record written. If a guard was
+// removed for another reason (a system call beside the loan, a mapping that changes, a fork), there is no such record.
+// Neither is there one for memory that is mapped shared, or that the driver itself has touched. (The memory of the copy
+// for which the driver touches it is lent again before the call returns.)
 //
 // A later loan replaces an earlier one only if every access that conflicts with the earlier one conflicts with the
 // later one in the same way: same stream, all of its bytes, and a use at least as strong. Otherwise both are kept.
@@ -93,8 +93,8 @@ void before_host_mapping(const void* begin, std::size_t bytes);
 void before_host_free(const void* begin, std::size_t bytes, trace::HostFreeWay way, const char* function,
                       const void* frame);
 
-/// The host has touched this address, which is not accessible. False: that is not our doing. `counts`: is it to be told
-/// if the memory is lent?
+/// The host has touched this address, which is not accessible. False: we did not protect it. `counts`: is it to be
+/// reported if the memory is lent?
 bool host_touched(std::uint64_t address, bool wrote, bool counts, std::uint64_t pc);
 
 /// Whatever of [begin, end) is lent is given back. `goes`: that memory goes away with it. Under g_host_lock, with an

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Who else can touch the memory of this process without an instruction or a system call of its own: the kernel for
-// io_uring, network adapters with RDMA, the kernel's helpers of MPI. A guard does not see them, and some of them fail
-// at one. A process that has opened such a thing has no settled loans (loans.h), and nothing is said of idle memory.
+// Who else can touch the memory of this process, without an instruction or system call of the process: the kernel for
+// io_uring, network adapters with RDMA, kernel modules for MPI. A guard does not see them, and some of them fail at a
+// guarded page. A process that has opened such a device has no settled loans (loans.h) and writes no HostIdle records.
 //
 // Found by the names of its open files, looked at now and then while loans are settled. What is opened and closed again
 // in between is missed. So is another process that reads this one's memory by process_vm_readv().

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A spin lock that knows its owner. What it guards is also used by a signal handler, which may have interrupted the
-// owner itself: that thread is told so instead of waiting for itself. Held for some microseconds at most, and never
-// across a call of the guest's or the driver's code.
+// owner itself: lock() then says so instead of waiting for itself. Held for some microseconds at most, and never across
+// a call of the guest's or the driver's code.
 //
-// Nobody waits for ever, because the guest may keep an owner from going on: a garbage collector stops it by a signal
-// and itself calls us before it lets it go on, a signal handler jumps out, a copy of the process made without fork
-// handlers has no such thread. Who has waited kPatience does without, and so does at once who meets the same owner
-// after that.
+// No thread waits for ever, because the guest may stop an owner: a garbage collector stops it by a signal and calls us
+// before it resumes it, a signal handler jumps out, or a fork without fork handlers leaves the owner behind. A thread
+// that has waited kPatience goes on without the lock, and a thread that meets the same owner after that does so at
+// once.
 #pragma once
 
 #include <sched.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Loads and stores of AArch64 told apart: by the syndrome in a signal's frame, and by the instruction. Runs on every
+// Distinguishes loads and stores of AArch64: by the syndrome in a signal's frame, and by the instruction. Runs on every
 // processor.
 #include "interposer/host/arm_fault.h"
 

@@ -202,7 +202,7 @@ bool set_immune(bool immune) {
   return before == PTHREAD_CANCEL_DISABLE;
 }
 
-/// Has no variables in memory: AddressSanitizer is not told that a cancelled thread leaves them.
+/// Has no variables in memory: AddressSanitizer does not learn that a cancelled thread leaves them.
 void* close_and_open(void* data) {
   auto& self = *static_cast<Cancelled*>(data);
   set_immune(self.was_immune);

@@ -62,7 +62,7 @@ class Probe {
 inline bool readable(const void* at) { return Probe().can_read(at); }
 inline bool writable(void* at) { return Probe().can_write(at); }
 
-// Touches by libc's code: our own is in the recorder as far as the handler knows, and not told.
+// Touches by libc's code: for the handler our own code is in the recorder, and is not reported.
 inline void* (*volatile g_set)(void*, int, std::size_t) = std::memset;
 inline int (*volatile g_compare)(const void*, const void*, std::size_t) = std::memcmp;
 inline void write_at(char* at) { g_set(at, 3, 1); }

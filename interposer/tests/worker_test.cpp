@@ -22,7 +22,7 @@ Worker& new_worker() {
   return all.emplace_back();
 }
 
-/// A job that runs until it is told to end.
+/// A job that runs until the test ends it.
 struct Held {
   std::atomic<bool> started{false};
   std::atomic<bool> release{false};

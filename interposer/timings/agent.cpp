@@ -8,15 +8,15 @@
 //   much later:   CUPTI hands out a buffer of records with number, start and end; those that meet a record are
 //                 delivered
 //
-// CUPTI's external correlation would need no callback, but CUPTI makes its records only where it also records every
-// call of the driver. Callbacks are asked for those entry points only that make operations.
+// CUPTI's external correlation would need no callback, but CUPTI writes these records only if it also records every
+// call of the driver. So the agent asks for callbacks, only for the entry points that submit operations.
 //
 // Times are CLOCK_MONOTONIC, as those of the recorder: CUPTI asks us for the time when it relates the GPU's clock to
 // the host's. A CUPTI that cannot (before CUDA 11.6) uses its own clock, and the difference is measured for
 // each buffer.
 //
-// Only one client of CUPTI can receive callbacks: where a profiler runs already there are no times, and a profiler that
-// comes after us finds the place taken.
+// Only one client of CUPTI can receive callbacks: if a profiler runs already there are no times, and a profiler that
+// starts after us gets none.
 //
 // Graphs: CUPTI times a launch as a whole where it can (CUDA 11.7), else each node.
 #include "interposer/timings/agent.h"

@@ -3,9 +3,9 @@
 // The agent of the times: a shared object of its own that takes from CUPTI when operations ran on the GPU. This is all
 // the recorder and it know of each other; as footprints/agent.h, plain C.
 //
-// The recorder brackets the real call of each operation by begin() and end() on the calling thread, and tells at end()
-// which record the call became. The agent finds out what CUPTI calls the operation, and when its times are known (much
-// later, on a thread of CUPTI's) it hands them to deliver().
+// The recorder calls begin() and end() around the real call of each operation, on the calling thread, and passes to
+// end() which record the call became. The agent finds out what CUPTI calls the operation, and when its times are known
+// (much later, on a thread of CUPTI's) it hands them to deliver().
 //
 // Why a library of its own: the recorder is libc only and has no code that may block; and where CUPTI breaks, nothing
 // but times is lost. CUPTI itself is loaded at run time, and no header of it is needed to build this.

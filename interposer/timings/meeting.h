@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Where the two halves of a time meet: CUPTI numbers each call of the driver (the correlation number) and tells times
-// under that number; the recorder tells which record the call became. Either may come first: a short kernel can be over
-// before its launch has its record, but most times come long after.
+// Where the two halves of a time meet: CUPTI numbers each call of the driver (the correlation number) and reports times
+// under that number; the recorder reports which record the call became. Either may come first: a short kernel can be
+// over before its launch has its record, but most times come long after.
 //
 // A table without chains: the number chooses the place, and a newer call takes the place of one that is kSize calls
 // older. So memory is fixed, and the times of an operation that is still under way when as many others have been
 // submitted are lost. An entry stays after both have met, because a call may have made several operations.
 //
-// Loses: numbers are 32 bits; after four thousand million calls in one process an unclaimed time could meet a wrong
-// record if the same place was not used in between, which cannot be.
+// What is lost: numbers have 32 bits; after four thousand million calls in one process an unclaimed time could meet a
+// wrong record if the same place was not used in between, which cannot be.
 #pragma once
 
 #include <atomic>

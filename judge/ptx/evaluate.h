@@ -16,7 +16,7 @@
 //
 // WHAT IS NOT FOLLOWED, and makes an address or a guard unknown: contents of memory of any space, floating point,
 // products of two varying numbers, bit tricks beyond masks and shifts, the number of the lane or warp, results of
-// calls. After a call that is not known, what follows may not happen (the callee may exit).
+// calls. After a call of an unknown function, the rest may not run (the callee may exit).
 //
 // A loop that polls (memory decides when it ends, and it reads volatile or atomically) may wait for other kernels or the
 // host. That is order nobody sees, so nothing is proved of a kernel that runs into one.

@@ -4,7 +4,7 @@
 //
 // nvcc puts it into the sections .nv_fatbin and __nv_relfatbin (-rdc): containers (magic 0xba55ed50) with one entry for
 // each kind and architecture. A PTX entry is text, by default compressed: with zstd (CUDA 12.4 and later), or as an LZ4
-// block. The layout is not documented; what is relied on here was read off files of CUDA 13.0, and each text must
+// block. The layout is not documented; what this code relies on was found in files of CUDA 13.0, and each text must
 // decompress to the size its entry states. A build without libzstd or liblz4 finds nothing in entries that need it.
 // Files may be damaged: nothing is trusted, nothing thrown.
 //
@@ -12,9 +12,9 @@
 // and machine code of one architecture, as nvcc puts them side by side by default, were made from one another; between
 // architectures `#if __CUDA_ARCH__` may have made other code. So a container proves something only if the architecture
 // of each of its other entries, with its suffix ("90a"), is also that of a text in it; and since nobody here knows
-// which entry was run, only kernels that are the same in all of its texts (library.cpp). Not noticed: machine code for
-// an architecture that was asked to be made from the text of an older one beside a newer text of its own
-// (-gencode arch=compute_75,code=sm_80 -gencode arch=compute_80,code=compute_80): both look the same.
+// which entry was run, only kernels that are the same in all of its texts (library.cpp). Not noticed: machine code that
+// nvcc made from the text of an older architecture although a text of its own architecture lies beside it (-gencode
+// arch=compute_75,code=sm_80 -gencode arch=compute_80,code=compute_80): both look the same.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Where control goes in a kernel, and where paths that part meet again: the immediate post-dominators of Cooper, Harvey
+// The control flow of a kernel, and where diverging paths meet again: the immediate post-dominators of Cooper, Harvey
 // and Kennedy's iteration ("A Simple, Fast Dominance Algorithm"), on basic blocks.
 #pragma once
 

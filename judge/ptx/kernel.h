@@ -3,9 +3,9 @@
 // A kernel's PTX as data: parameters, registers, instructions with decoded operands.
 //
 // PTX is typed by its instructions, not by its registers, and an instruction's name is a list of words with dots
-// ("ld.global.nc.v4.f32"). Decoded here is what addresses and control flow depend on; everything else is Op::Other,
-// which users of this must take for "may do anything to its operands". Registers of inner scopes with the name of an
-// outer one are different registers.
+// ("ld.global.nc.v4.f32"). Only what addresses and control flow depend on is decoded; everything else is Op::Other,
+// which users must treat as "may do anything to its operands". Registers of inner scopes with the name of an outer one
+// are different registers.
 #pragma once
 
 #include <algorithm>

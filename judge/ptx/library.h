@@ -8,9 +8,9 @@
 // Not noticed: a module that the program loads by itself, with a kernel that has the name of one in a file. Kernels
 // that are compiled at run time (NVRTC, Triton, Numba) are in no file; there is nothing about them here.
 //
-// COST. Of a file the headers of its containers are read when a kernel is looked for first; its texts when it names a
-// kernel that is looked for, once, and only the names are kept. The last text that was unpacked stays, because kernels
-// that are launched together are often in one.
+// COST. The headers of a file's containers are read at the first look-up of any kernel. Its texts are read once, when
+// the file names a kernel that is looked up, and only the names of their kernels are kept. The text unpacked last stays
+// in memory, because kernels that are launched together are often in one text.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a register holds for a box of threads, and the arithmetic on it.
+// The value of a register for a box of threads, and arithmetic on such values.
 //
 // An operation whose result has another form in different parts of the box asks for a cut: it leaves the form to cut at
 // in Arithmetic::cut and has no result. It is asked again for each part.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// From PTX text to kernels. Any text is accepted, damaged ones too: what cannot be read is left out or makes the kernel
-// one that is not understood. Nothing is thrown, and work is linear in the length of the text.
+// From PTX text to kernels. Any text is accepted, damaged ones too: what cannot be read is left out, or the kernel
+// counts as not understood. Nothing is thrown, and work is linear in the length of the text.
 #pragma once
 
 #include <cstddef>

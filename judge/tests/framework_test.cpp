@@ -96,7 +96,7 @@ TEST(Framework, BothHalvesAreOfOne) {
   EXPECT_EQ(submitter_of_both({torch, ""}, {python_alone, ""}), Framework::None);
   EXPECT_EQ(submitter_of_both({python_alone, ""}, {python_alone, ""}), Framework::None);
   EXPECT_EQ(submitter_of_both({torch, "", true, false}, {torch, ""}), Framework::None) << "a stream of cuDNN's own";
-  // What the host does is told in the words of the other half.
+  // An access by the host gets the words of the other half.
   EXPECT_EQ(submitter_of_both({python_alone, "", false}, {torch, ""}), Framework::PyTorch);
   EXPECT_EQ(submitter_of_both({cupy, ""}, {python_alone, "", false}), Framework::CuPy);
   EXPECT_EQ(submitter_of_both({demo, "", false}, {torch, ""}), Framework::None);

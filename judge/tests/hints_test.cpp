@@ -248,7 +248,7 @@ TEST(AllocInLoop, NothingIsSaidOfStreamOrderedMemory) {
   EXPECT_EQ(names(trace), Names{});
 }
 
-/// A stream for each of turns + 1 kernels; `told`: where it is created.
+/// A stream for each of turns + 1 kernels; `told`: the trace has the place where it is created.
 TraceBuilder streams(int turns, bool told) {
   TraceBuilder trace = program();
   for (int i = 0; i <= turns; ++i) {

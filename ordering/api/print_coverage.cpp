@@ -2,7 +2,7 @@
 //
 // Prints docs/api-coverage.md from the table: what StreamSan understands of each driver function, and why not where it
 // does not. `api_coverage_printer FILE` writes the file, without an argument it prints to standard output. A test
-// compares the page in the repository with this output, so the page cannot grow old.
+// compares the page in the repository with this output, so the page cannot become outdated.
 #include <cstdio>
 #include <fstream>
 #include <iostream>

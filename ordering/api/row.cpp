@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Look-up in the table, and what the compiler itself can promise about it: the rows are sorted by symbol, no symbol
-// stands twice. A row in the wrong place does not compile.
+// Look-up in the table, and checks by the compiler: the rows are sorted by symbol, and no symbol occurs twice. A row in
+// the wrong place does not compile.
 #include "ordering/api/row.h"
 
 #include <algorithm>

@@ -112,7 +112,7 @@ class ReferenceModel {
     std::vector<PastAccess> past;
     bool all_exact = true;
     bool block = false;
-    std::set<StreamId> declared;  ///< a block: streams that the pool was told of
+    std::set<StreamId> declared;  ///< a block: streams that the pool knows of
     std::vector<Node> waited;     ///< an earlier life of a block: where those streams were at its end
   };
   /// The end of a life, and later uses of it.
@@ -151,7 +151,7 @@ class ReferenceModel {
   std::vector<Node> covered_by_context(ContextId context) const;
   void host_learns(ThreadId thread, const Edges& edges);
   void set_copy_effect(Call call, Node copy, const std::vector<Node>& prior, CopyEffect documented, CopyEffect assumed);
-  /// What the host functions so far may have told the host.
+  /// What the host functions so far may have signalled to the host.
   [[nodiscard]] std::vector<bool> told() const;
   [[nodiscard]] std::vector<bool> before(Node node, bool also_assumed) const;
 

@@ -313,7 +313,7 @@ TEST_F(Stream, R_HST_01_HostFunctionHasItsPlaceInTheStream) {
   EXPECT_TRUE(silent());
 }
 
-/// Two unordered accesses and a host function: certain unless the function may have told of the first.
+/// Two unordered accesses and a host function: certain unless the function may have signalled the end of the first.
 class HostFunction : public Program {
  protected:
   const Address a = memory();

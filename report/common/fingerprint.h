@@ -2,9 +2,9 @@
 //
 // A fingerprint: 16 hexadecimal digits made of words, the same on every machine.
 //
-// Each word is closed by a byte, so that "ab" and "a", "b" differ. Which words count is each product's matter (see
-// report/fingerprint.h, judge/explain.h and analyzer/tidy/fingerprint.cpp); so is the hash beneath, because the values
-// stand in the baselines of users and are never changed: `streamsan` began with FNV-1a, `streamsan-tidy` with MD5.
+// A byte ends each word, so that "ab" and "a", "b" differ. Each product chooses its words (see report/fingerprint.h,
+// judge/explain.h and analyzer/tidy/fingerprint.cpp); so is the hash beneath, because the values stand in the baselines
+// of users and are never changed: `streamsan` began with FNV-1a, `streamsan-tidy` with MD5.
 #pragma once
 
 #include <cstdint>

@@ -4,7 +4,7 @@
 //
 // Names of kernels, streams and buffers are the program's own and may hold any bytes: line ends, which would make a
 // line of a report that we never wrote (and in a CI log perhaps a command to it), escape sequences for the terminal,
-// bytes that are no UTF-8. The JSON report keeps them, all else shows them without.
+// bytes that are no UTF-8. The JSON report keeps them; all other output leaves them out.
 #pragma once
 
 #include <string>

@@ -2,8 +2,8 @@
 //
 // The enumerations of words.def, their words, and the way back.
 //
-// A value that means something is an enumerator everywhere inside; it becomes a word where it is written and is made of a
-// word where it is read. Code that asks "== \"unneeded\"" compiles with any spelling; Verdict::Unneeded does not.
+// Inside, each such value is an enumerator; it becomes a word only when a file is written, and an enumerator again when
+// a file is read. Code that asks "== \"unneeded\"" compiles with any spelling; Verdict::Unneeded does not.
 //
 // CLOSED AND OPEN. Where the code branches on a value, an unknown word is a fault of the file that is read. Hazards and
 // causes are only shown: a newer version may have more of them, and its files are to be read. Those are a Word: one of the

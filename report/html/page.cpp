@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The data of the page. Operations are columns, one array for each field; texts and frames stand once and are referred
-// to by index, for a run of 50,000 operations has few distinct ones. data.js reads it back.
+// The data of the page. Operations are columns, one array for each field; each text and frame is written once and
+// referred to by index, because a run of 50,000 operations has few distinct ones. data.js reads it back.
 #include "report/html/page.h"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 //
 // The wrappers of what hands memory to the kernel. Each function is called three times: as it is; with its buffer on
 // guarded pages while nothing is lent, where it must fail (or the guard is none); and with its buffer guarded and lent,
-// where it must do what it did the first time, and have told.
+// where it must do what it did the first time, and report the access.
 #include <fcntl.h>
 #include <mqueue.h>
 #include <pthread.h>
@@ -197,7 +197,7 @@ TEST_P(EachFunction, WorksOnAGuardedPageAsWithout) {
   set_lent(false);  // before the test itself frees something
   EXPECT_EQ(lent, without);
   EXPECT_EQ(error, error_without);
-  // What the recorder is told of the buffer; a vector is asked whether it can be read besides.
+  // What is reported of the buffer; for a vector, the wrapper also checks whether it can be read.
   std::size_t calls = 0;
   for (std::size_t i = 0; i < told_count(); ++i) {
     if (told(i).what == What::Mapping) continue;

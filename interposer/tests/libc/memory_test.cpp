@@ -42,7 +42,7 @@ char* map(std::size_t bytes, int protection = PROT_READ | PROT_WRITE) {
   return static_cast<char*>(mmap(nullptr, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
 }
 
-/// What was told while only `call` ran.
+/// What was reported while only `call` ran.
 template <class Call>
 std::vector<Told> told_by(Call call) {
   forget_told();
@@ -203,7 +203,7 @@ TEST_F(LibcMemory, MappingsThatChangeAreNoAccess) {
 
 // ---- frames
 
-/// A driver call, as far as frames go: whether any were told to be gone.
+/// A driver call, as far as frames go: whether any were reported as gone.
 [[gnu::noinline]] bool driver_call() {
   forget_told();
   check_frames(SS_CALLERS_STACK());

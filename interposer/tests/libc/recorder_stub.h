@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The recorder behind the wrappers of libc, played: what loans.h was told, and one guarded range whose protection it
-// takes away as guards.h does. It lives in the library of the wrappers, so that they are what they are in
-// libstreamsan.so: another object's, in front of libc.
+// A fake of the recorder behind the wrappers of libc: it keeps what the wrappers report to loans.h, and has one guarded
+// range, whose protection it removes as guards.h does. It lives in the library of the wrappers, so that they are in
+// another object, in front of libc, as in libstreamsan.so.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@ struct Told {
 
 /// Something is lent, or nothing is.
 SS_FROM_LIBRARY void set_lent(bool lent);
-/// [begin, begin + bytes) cannot be accessed until the recorder is told of a call that touches it. Whole pages.
+/// [begin, begin + bytes) cannot be accessed until a wrapper reports a call that touches it. Whole pages.
 SS_FROM_LIBRARY void guard(void* begin, std::size_t bytes);
 /// As if the driver made all calls.
 SS_FROM_LIBRARY void set_in_driver(bool in_driver);
