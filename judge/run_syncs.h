@@ -1,18 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-<<<<<<< HEAD:judge/run_syncs.h
 // Synchronisation that is not needed: a trace that was judged is judged again, without its waits (judge/sync_replay.h).
 //
 // The replays read the file from its first record on, so whoever reads live must leave it whole: nothing is
 // consumed until all is done. Of a trace that is not whole, or of a process that did not end by
 // itself, nothing is called unneeded: what is missing may need it.
-=======
-// `--syncs`: judges a trace again without its waits, after it was judged once (judge/sync_replay.h).
-//
-// The replays read the file from its first record on, so with this option `run` removes nothing from a trace until
-// everything is done. If a trace is not whole, or a process did not end by itself, no wait is called unneeded: the
-// missing part may need it.
->>>>>>> docs:cli/sync_judge.h
 #pragma once
 
 #include <string>
