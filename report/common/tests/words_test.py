@@ -45,6 +45,7 @@ READERS = {
     "analyzer/tidy/settings.cpp": "values of clang-tidy's options",
     "analyzer/tidy/translation_unit.cpp": "extensions of files",
     "analyzer/tool/": "the command line, compilers' flags, paths, and what clang-tidy calls its diagnostics",
+    "analyzer/analysis/duties.cpp": "names in the IR",
     "analyzer/analysis/event_protocols.cpp": "names in the IR",
     "analyzer/analysis/inspect_handles.cpp": "the detail of an operation, which is text in the IR",
     "analyzer/analysis/roles.cpp": "names in the IR",
