@@ -60,7 +60,8 @@ struct TimingPlan {
   std::string obstacle;  ///< a clause: why there will be no times; empty: nothing is in the way, or they are not wanted
 };
 
-TimingPlan plan_timings(const Options& options, const std::string& preload, const Surroundings& surroundings = Surroundings());
+TimingPlan plan_timings(const Options& options, const std::string& preload,
+                        const Surroundings& surroundings = Surroundings());
 
 /// What a run is to do about footprints.
 struct FootprintPlan {

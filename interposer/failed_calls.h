@@ -57,5 +57,4 @@ struct FailedCall {
 /// `frame`: __builtin_frame_address(0) of the wrapper.
 void write_failed_call(const FailedCall& call, const void* frame);
 
-
 }  // namespace streamsan::recorder

@@ -13,5 +13,4 @@ namespace streamsan::recorder {
 /// points to (module variables), of which the judge would not know. One thread at a time.
 std::uint32_t footprint_id(const PieceList& pieces, bool incomplete);
 
-
 }  // namespace streamsan::recorder

@@ -50,5 +50,4 @@ const Function* function_info(std::uint64_t handle);
 void expect_function(std::uint64_t handle);
 void expect_description(std::uint64_t handle);
 
-
 }  // namespace streamsan::recorder

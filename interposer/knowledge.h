@@ -57,5 +57,4 @@ void count_late(const Function& function);
 /// Did that happen? Such a kernel may wait for what comes after its launch.
 bool is_known_to_wait(const Function& function);
 
-
 }  // namespace streamsan::recorder

@@ -70,5 +70,4 @@ bool settle_after_failure();
 void context_going(std::uint64_t context);
 void module_going();
 
-
 }  // namespace streamsan::recorder

@@ -10,5 +10,4 @@ namespace streamsan::recorder {
 /// judge looks behind, too.
 void note_modules();
 
-
 }  // namespace streamsan::recorder

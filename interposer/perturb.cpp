@@ -18,7 +18,7 @@ namespace streamsan::recorder {
 namespace detail {
 // A fork keeps g_delay_ms: an option.
 STREAMSAN_HOT_DATA constinit std::atomic<std::uint32_t> g_delay_ms{0};
-}
+}  // namespace detail
 
 namespace {
 

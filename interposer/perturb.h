@@ -78,5 +78,4 @@ void delay_operation(StreamArgument stream, bool may_delay = true);
 /// At exit: with verbosity 1 says how many operations were delayed.
 void say_delays();
 
-
 }  // namespace streamsan::recorder

@@ -18,7 +18,7 @@ namespace streamsan::recorder {
 namespace detail {
 // A fork keeps g_poison: an option.
 constinit std::atomic<bool> g_poison{false};
-}
+}  // namespace detail
 
 namespace {
 

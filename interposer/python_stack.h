@@ -79,5 +79,4 @@ bool look_for_python();
 /// At the end of the process: the user has asked for what there was none of.
 void say_if_no_python();
 
-
 }  // namespace streamsan::recorder

@@ -32,5 +32,4 @@ void expect_stack(const void* frame);
 /// The same for a fault handler: id of the call stack at the instruction `pc` that it has interrupted.
 std::uint32_t capture_interrupted_stack(std::uint64_t pc);
 
-
 }  // namespace streamsan::recorder

@@ -42,5 +42,4 @@ void stream_created(std::uint64_t handle, std::uint16_t api, std::uint32_t stack
 /// The handle is about to be given back to the driver.
 void stream_going(std::uint64_t handle);
 
-
 }  // namespace streamsan::recorder

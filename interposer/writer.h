@@ -29,7 +29,6 @@ struct Slot {
 /// On failure returns an errno value and changes nothing.
 int open_trace(const char* path);
 
-
 /// A record will be written soon: the lines it will need are fetched meanwhile.
 void expect_record();
 
@@ -47,7 +46,7 @@ void write_text_record(trace::Kind kind, const std::uint64_t* words, unsigned le
 /// A record followed by text (cut at what a record can hold): definitions and messages. The text goes to the
 /// continuation, and the word `length` of the record is set to its length; `tail` follows the text.
 template <trace::Kind kKind>
-void write_text(trace::Words<kKind> words, std::uint64_t trace::Words<kKind>::*length, const char* text,
+void write_text(trace::Words<kKind> words, std::uint64_t trace::Words<kKind>::* length, const char* text,
                 std::size_t bytes, const void* tail = nullptr, std::size_t tail_bytes = 0, std::uint32_t stack = 0) {
   std::uint64_t raw[trace::kRecordWords] = {};
   static_assert(sizeof words <= sizeof raw);

@@ -44,8 +44,8 @@ struct KeptHazard {
   StreamLife later_stream;
   EventLife event;
   std::optional<std::uint32_t> waited_device{};  ///< that the host waited for in vain
-  std::optional<FailedCall> failed;  ///< a call that would have ordered the two
-  std::string memory;                ///< the name that the program gave the buffer; empty: none
+  std::optional<FailedCall> failed;              ///< a call that would have ordered the two
+  std::string memory;                            ///< the name that the program gave the buffer; empty: none
 
   bool superseded = false;  ///< by one that says all that this one does, and more
   static constexpr unsigned kEnoughRefutations = 8;

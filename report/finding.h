@@ -25,11 +25,11 @@ struct Frame {
   std::string file;           ///< empty: no line information
   std::uint32_t line = 0;
   std::uint32_t column = 0;
-  std::string module;        ///< path of the ELF file
-  std::uint64_t offset = 0;  ///< address relative to the module's load bias
+  std::string module;                    ///< path of the ELF file
+  std::uint64_t offset = 0;              ///< address relative to the module's load bias
   Language language = Language::Native;  ///< Python: function, file and line are Python's, and there is no address
-  bool library = false;      ///< inside CUDA's libraries, the loader or libc, or Python's packages: folded in text
-  bool symbolised = false;   ///< the module's own file was asked; if it is and file is empty, there is no line there
+  bool library = false;     ///< inside CUDA's libraries, the loader or libc, or Python's packages: folded in text
+  bool symbolised = false;  ///< the module's own file was asked; if it is and file is empty, there is no line there
 };
 
 struct Stream {
@@ -95,8 +95,8 @@ struct SyncReport {
   std::vector<std::string> reasons;  ///< unknown, needed, timing: what else speaks for it, one sentence each
   std::string replacement;           ///< narrower: what would do instead, concrete
   KernelBytes evidence = KernelBytes::Inferred;
-  std::uint32_t group = 0;           ///< unneeded one by one, but not all of the same group; 0: none
-  bool removable = false;  ///< unneeded: all that are removable were left out together, and the replay was clean
+  std::uint32_t group = 0;  ///< unneeded one by one, but not all of the same group; 0: none
+  bool removable = false;   ///< unneeded: all that are removable were left out together, and the replay was clean
   std::optional<double> blocked_ms;   ///< the host stood still in it
   std::optional<double> gpu_idle_ms;  ///< the GPU had nothing to do because of it
   std::optional<double> overlap_ms;   ///< GPU work that could have run beside other work but for it
@@ -106,10 +106,10 @@ struct Finding {
   std::uint32_t pid = 0;  ///< process it was found in
   Kind kind = Kind::Race;
   Severity severity = Severity::Error;
-  Word<Hazard> hazard;  ///< of a synchronising call the word of its verdict
-  Word<Cause> cause;    ///< of a race; of all else the word of the hazard
-  std::string rule;     ///< Latent: "R-ALC-02"; else empty
-  std::string message;  ///< one sentence
+  Word<Hazard> hazard;                 ///< of a synchronising call the word of its verdict
+  Word<Cause> cause;                   ///< of a race; of all else the word of the hazard
+  std::string rule;                    ///< Latent: "R-ALC-02"; else empty
+  std::string message;                 ///< one sentence
   std::vector<AccessReport> accesses;  ///< the later one first, then the earlier; none: misuse of an event
   std::optional<BufferReport> buffer;
   std::uint64_t overlap_begin = 0;

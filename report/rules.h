@@ -15,7 +15,7 @@ namespace streamsan::report {
 struct Rule {
   Kind kind;
   std::optional<Hazard> hazard;  ///< nothing: all of the kind
-  std::string_view id;      ///< stable
+  std::string_view id;           ///< stable
   std::string_view summary;
   std::string_view help;  ///< what it means and what to do
   std::string_view page;  ///< of the documentation

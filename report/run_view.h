@@ -18,7 +18,7 @@ namespace streamsan::report {
 
 /// A host thread or a stream: one line of the picture.
 struct ViewLane {
-  std::string name;  ///< "host thread 1", "stream 2", "stream \"loader\""
+  std::string name;                  ///< "host thread 1", "stream 2", "stream \"loader\""
   std::optional<StreamKind> stream;  ///< nothing: a host thread
   std::uint64_t handle = 0;
 };

@@ -54,7 +54,7 @@ inline constexpr std::uint32_t kVersion = 7;
 inline constexpr std::uint32_t kOldestVersion = 1;  ///< still read: it lacks what is marked "format 2" below
 inline constexpr std::size_t kHeaderBytes = std::size_t{64} << 10;  ///< whole pages wherever CUDA runs
 inline constexpr std::uint32_t kCarriesFunctionsSince = 7;
-inline constexpr std::size_t kOldHeaderBytes = 4096;                ///< up to format 6
+inline constexpr std::size_t kOldHeaderBytes = 4096;  ///< up to format 6
 inline constexpr std::size_t kSlotBytes = 64;
 inline constexpr std::size_t kChunkBytes = std::size_t{1} << 20;
 inline constexpr std::size_t kChunkSlots = kChunkBytes / kSlotBytes;
@@ -97,9 +97,9 @@ struct FileHeader {
   std::uint32_t slot_bytes;
   std::uint64_t chunk_bytes;
   std::uint32_t pid;
-  std::uint32_t api_rows;       ///< api::kRowCount of the recorder
-  std::uint64_t api_hash;       ///< hash of the names of its rows, see api::table_hash()
-  std::uint64_t start_time_ns;  ///< CLOCK_REALTIME
+  std::uint32_t api_rows;               ///< api::kRowCount of the recorder
+  std::uint64_t api_hash;               ///< hash of the names of its rows, see api::table_hash()
+  std::uint64_t start_time_ns;          ///< CLOCK_REALTIME
   std::atomic<std::uint64_t> reserved;  ///< slots handed out
   std::atomic<std::uint64_t> consumed;  ///< slots the judge has read; only for statistics
   std::atomic<std::uint32_t> judge_attached;
@@ -110,9 +110,8 @@ struct FileHeader {
   char command_line[2048];                      ///< arguments separated by NUL, cut if longer
 
   // Format 2: measured footprints.
-  std::atomic<std::uint64_t>
-      asked[kAskedWords];                   ///< the judge wants the next launch of these functions measured: bit
-                                            ///< (function id mod 64 kAskedWords); the recorder clears it once it was
+  std::atomic<std::uint64_t> asked[kAskedWords];  ///< the judge wants the next launch of these functions measured: bit
+  ///< (function id mod 64 kAskedWords); the recorder clears it once it was
   std::atomic<std::uint32_t> asks;          ///< set by the judge after it set a bit, and never cleared: a cheap test
   std::atomic<std::uint32_t> footprints;    ///< Footprints, the mode in force, by the recorder
   std::atomic<std::uint32_t> measured;      ///< launches measured so far

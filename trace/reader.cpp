@@ -16,8 +16,8 @@
 #include <string_view>
 #include <system_error>
 
-#include "trace/map_file.h"
 #include "ordering/api/row.h"
+#include "trace/map_file.h"
 
 namespace streamsan::trace {
 namespace {
@@ -34,13 +34,13 @@ bool fits(std::uint64_t room, Lengths... lengths) {
 bool lengths_fit(const Record& record) {
   const std::uint64_t bytes = std::uint64_t{record.continuations} * kSlotBytes;
   switch (record.kind) {
-#define SS_RECORD(kind_, ...)  \
-  case Kind::kind_: {          \
+#define SS_RECORD(kind_, ...) \
+  case Kind::kind_: {         \
     [[maybe_unused]] const Words<Kind::kind_>& w = record.as<Kind::kind_>();
 #define SS_TAIL(text_, fits_) \
-    if (!(fits_)) return false;
+  if (!(fits_)) return false;
 #define SS_END(...) \
-    return true;    \
+  return true;      \
   }
 #include "trace/records.def"
   }
@@ -155,9 +155,7 @@ bool Reader::refresh_size() {
   return grown;
 }
 
-off_t Reader::chunk_offset(std::size_t index) const {
-  return static_cast<off_t>(header_bytes_ + index * kChunkBytes);
-}
+off_t Reader::chunk_offset(std::size_t index) const { return static_cast<off_t>(header_bytes_ + index * kChunkBytes); }
 
 bool Reader::map_chunk(std::size_t index) {
   // The last chunk of a truncated file is mapped in full; slots_available_ keeps us away from the part without pages.

@@ -47,7 +47,7 @@ struct Item {
   /// A Copy's, if it has one.
   [[nodiscard]] const Shape& shape() const { return *reinterpret_cast<const Shape*>(payload.data()); }
 
-  bool cancelled = false;                  ///< only CallEnd is yielded when cancelled: the blocking call failed
+  bool cancelled = false;  ///< only CallEnd is yielded when cancelled: the blocking call failed
 };
 
 /// The text that starts at `words`, as write_text_record() puts it there.

@@ -124,13 +124,13 @@ struct Hazard {
   Thing event;
   Cause cause = Cause::NoEdge;
   std::optional<Where> edge;  ///< the misplaced, missing or useless edge that exists, see Cause
-  std::string rule;       ///< Latent: id of the ordering rule leaned on, "R-ALC-02". Definite race: the one by which
-                          ///< `earlier`, a synchronous call, returns before it is done
-  std::vector<Evidence> evidence;  ///< Likely: at least one
-  std::string condition;  ///< Maybe: under what, "'a' and 'b' are one buffer"; empty: on some path
+  std::string rule;  ///< Latent: id of the ordering rule leaned on, "R-ALC-02". Definite race: the one by which
+                     ///< `earlier`, a synchronous call, returns before it is done
+  std::vector<Evidence> evidence;      ///< Likely: at least one
+  std::string condition;               ///< Maybe: under what, "'a' and 'b' are one buffer"; empty: on some path
   CheckCase which = CheckCase::Usual;  ///< of the cases of its check
   std::string detail;                  ///< text that a check needs besides, see above; nothing is decided by it
-  std::string function;   ///< name of the function analysed, and its USR
+  std::string function;                ///< name of the function analysed, and its USR
   std::string usr;
 };
 

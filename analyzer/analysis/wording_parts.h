@@ -63,8 +63,8 @@ class Draft {
   void say(std::string message);
   void note(const Where& where, std::string message, std::string lane = kHostLane);
   void note_edge(std::string message, std::string lane = kHostLane);  ///< at Hazard::edge, if there is one
-  void note_origin(const Thing& thing, const char* noun);          ///< where it was created; noun "stream", "event", ""
-  void advise(std::string message);                                ///< where the warning stands
+  void note_origin(const Thing& thing, const char* noun);  ///< where it was created; noun "stream", "event", ""
+  void advise(std::string message);                        ///< where the warning stands
 
   /// A repair, unless something about it is not certain: a name that cannot be written there, a site in a macro.
   void insert_before_later(std::string text, std::initializer_list<Thing> names);
@@ -88,9 +88,9 @@ std::string lane(const Thing& stream);  ///< for code flows: "s1", or "host"
 
 // By family. Each fills the draft; the hazard's check is one of its own.
 void word_race(Draft& draft);
-void word_host(Draft& draft);    ///< host accesses and lifetimes
-void word_handle(Draft& draft);  ///< events, destroyed handles, captures
-void word_advice(Draft& draft);  ///< performance and policy
+void word_host(Draft& draft);       ///< host accesses and lifetimes
+void word_handle(Draft& draft);     ///< events, destroyed handles, captures
+void word_advice(Draft& draft);     ///< performance and policy
 void word_dependent(Draft& draft);  ///< programmatic launches
 
 }  // namespace streamsan::analyzer::wording

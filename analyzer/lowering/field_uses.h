@@ -56,8 +56,8 @@ struct Making {
 struct Uses {
   std::vector<Making> makings;
   std::vector<std::uint32_t> taken;  ///< from functions that give out new ones by their name; raw locations
-  std::vector<Spot> readings;   ///< of its value, other than to destroy it or to ask whether it is null
-  std::vector<Spot> destroyed;  ///< by a call that destroys handles
+  std::vector<Spot> readings;        ///< of its value, other than to destroy it or to ask whether it is null
+  std::vector<Spot> destroyed;       ///< by a call that destroys handles
   std::vector<Spot> cleared;  ///< by an assignment of null, other than where making it failed and the function is left
   bool foreign = false;
   bool passed_on = false;                ///< read, other than by a call that a model knows

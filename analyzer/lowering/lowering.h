@@ -35,7 +35,7 @@ struct Skipped {
 struct Lowered {
   ir::Program program;  ///< every function with a body outside system headers that touches streams, events or
                         ///< memory in flight, and whatever those call
-  std::vector<std::string> roots;  ///< USRs of the functions to analyse, in source order
+  std::vector<std::string> roots;         ///< USRs of the functions to analyse, in source order
   std::vector<ir::ClassHarness> classes;  ///< those that keep streams of their own
   std::vector<Skipped> skipped;
   std::vector<GridWait> grid_waits;

@@ -34,7 +34,7 @@ struct Remark {
 };
 
 struct Result {
-  std::string check;  ///< "streamsan-cross-stream-race", or a compiler warning that was asked for
+  std::string check;           ///< "streamsan-cross-stream-race", or a compiler warning that was asked for
   std::optional<Level> level;  ///< nothing: not one of ours
   std::string function;
   std::string fingerprint;
@@ -62,9 +62,9 @@ struct FileResults {
   std::vector<Result> results;
   std::vector<Remark> compile_errors;
   std::vector<Unanalysed> skipped;
-  std::vector<std::string> known_fingerprints;  ///< findings that a baseline in the configuration kept back
+  std::vector<std::string> known_fingerprints;              ///< findings that a baseline in the configuration kept back
   std::vector<std::pair<std::string, std::string>> untold;  ///< latent findings not shown: check, fingerprint
-  std::vector<std::string> errors;              ///< of the checks: a model file that cannot be read
+  std::vector<std::string> errors;                          ///< of the checks: a model file that cannot be read
   std::uint32_t functions_analyzed = 0;
   bool analysed = false;  ///< the checks ran
   std::string dump;

@@ -39,5 +39,4 @@ void unblock_faults();
 /// guarded from now on.
 void signal_stack_given(std::size_t bytes);
 
-
 }  // namespace streamsan::recorder

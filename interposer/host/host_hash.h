@@ -66,5 +66,4 @@ void start_hashing();
 /// is pinned or registered. `frame`: __builtin_frame_address(0) of the wrapper.
 void hash_source(std::uint64_t begin, std::uint64_t bytes, StreamArgument stream, std::uint16_t api, const void* frame);
 
-
 }  // namespace streamsan::recorder

@@ -44,5 +44,4 @@ HostRegion* find_host_region(std::uint64_t address);
 /// Is the address in memory whose pages are guarded when it is lent?
 bool can_be_guarded(std::uint64_t address);
 
-
 }  // namespace streamsan::recorder

@@ -95,9 +95,9 @@ CallWords::CallWords(Slot slot) : empty(!slot) {
 }
 
 void look_at_devices() {
-  const auto count_devices = reinterpret_cast<decltype(&::cuDeviceGetCount)>(driver_entry(api::Index::cuDeviceGetCount));
-  const auto ask =
-      reinterpret_cast<decltype(&::cuDeviceGetAttribute)>(driver_entry(api::Index::cuDeviceGetAttribute));
+  const auto count_devices =
+      reinterpret_cast<decltype(&::cuDeviceGetCount)>(driver_entry(api::Index::cuDeviceGetCount));
+  const auto ask = reinterpret_cast<decltype(&::cuDeviceGetAttribute)>(driver_entry(api::Index::cuDeviceGetAttribute));
   int devices = 0;
   if (!options().host_guard || !count_devices || !ask || count_devices(&devices) != CUDA_SUCCESS) return;
   for (CUdevice device = 0; device < devices; ++device) {
@@ -105,7 +105,8 @@ void look_at_devices() {
     if (ask(&uses, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES, device) != CUDA_SUCCESS || !uses)
       continue;
     guard_nothing();
-    if (options().verbosity >= 1) say("no page of host memory is guarded: device %d uses the host's page tables", device);
+    if (options().verbosity >= 1)
+      say("no page of host memory is guarded: device %d uses the host's page tables", device);
     return;
   }
 }

@@ -38,8 +38,8 @@ bool are_in_one_object(void* one, void* other) {
   Dl_info unused{};
   void* first = nullptr;
   void* second = nullptr;
-  return dladdr1(one, &unused, &first, RTLD_DL_LINKMAP) != 0 && dladdr1(other, &unused, &second, RTLD_DL_LINKMAP) != 0 &&
-         first == second;
+  return dladdr1(one, &unused, &first, RTLD_DL_LINKMAP) != 0 &&
+         dladdr1(other, &unused, &second, RTLD_DL_LINKMAP) != 0 && first == second;
 }
 
 /// libc's malloc_usable_size, asked about another allocator's block, would read what is no header of a block.

@@ -39,34 +39,34 @@ inline constexpr Position kAbsent = -1;
 enum class DefaultStream : std::uint8_t { Legacy, PerThread };
 
 enum class EffectKind : std::uint8_t {
-  Pass,     ///< no order, no memory: forwarded untouched; not wrapped at all
-  Lookup,   ///< cuGetProcAddress: hands out entry points, which must be ours
-  Later,    ///< orders or touches memory, not modelled yet: forwarded, counted, named at the end
+  Pass,    ///< no order, no memory: forwarded untouched; not wrapped at all
+  Lookup,  ///< cuGetProcAddress: hands out entry points, which must be ours
+  Later,   ///< orders or touches memory, not modelled yet: forwarded, counted, named at the end
 
   Launch,        ///< function, grid/block extents, stream, kernelParams, extra
   LaunchConfig,  ///< cuLaunchKernelEx: CUlaunchConfig* holds extents, stream and attributes
 
-  Copy,      ///< linear copy
-  Copy2D,    ///< CUDA_MEMCPY2D*
-  Copy3D,    ///< CUDA_MEMCPY3D* or CUDA_MEMCPY3D_PEER*
-  Fill,      ///< memset, linear
-  Fill2D,    ///< memset with a pitch
+  Copy,    ///< linear copy
+  Copy2D,  ///< CUDA_MEMCPY2D*
+  Copy3D,  ///< CUDA_MEMCPY3D* or CUDA_MEMCPY3D_PEER*
+  Fill,    ///< memset, linear
+  Fill2D,  ///< memset with a pitch
 
   Alloc,       ///< device pointer out, size
   AllocPitch,  ///< device pointer out, pitch out, width, height
   AllocHost,   ///< pinned host pointer out, size
   AllocManaged,
-  AllocAsync,  ///< stream-ordered allocation
-  Register,    ///< pin existing host memory
-  Map,         ///< cuMemMap: address, size
-  Import,      ///< cuIpcOpenMemHandle and the like: pointer out, size asked from the driver
+  AllocAsync,    ///< stream-ordered allocation
+  Register,      ///< pin existing host memory
+  Map,           ///< cuMemMap: address, size
+  Import,        ///< cuIpcOpenMemHandle and the like: pointer out, size asked from the driver
   GlobalLookup,  ///< cuModuleGetGlobal and the like: pointer out, size out: a module variable is an allocation
 
-  Free,        ///< cuMemFree: classic free
+  Free,  ///< cuMemFree: classic free
   FreeHost,
-  FreeAsync,   ///< stream-ordered free
+  FreeAsync,  ///< stream-ordered free
   Unregister,
-  Unmap,       ///< cuMemUnmap, cuIpcCloseMemHandle
+  Unmap,  ///< cuMemUnmap, cuIpcCloseMemHandle
 
   StreamCreate,
   StreamDestroy,
@@ -75,16 +75,16 @@ enum class EffectKind : std::uint8_t {
   EventRecord,
   EventWait,
 
-  SyncStream,   ///< host waits for a stream
+  SyncStream,  ///< host waits for a stream
   SyncEvent,
   SyncContext,  ///< host waits for everything in the current context
   QueryStream,  ///< success is an edge to the host (R-SYN-02)
   QueryEvent,   ///< success is an edge to the host (R-EVT-09)
 
-  HostFunction,   ///< cuLaunchHostFunc, cuStreamAddCallback: an operation in the stream
-  StreamAction,   ///< an operation in the stream whose memory effects are not modelled (prefetch, attach, write value)
-  StreamJoinsAll, ///< an operation that may wait for work this model cannot match (wait value, external semaphore):
-                  ///< the stream is taken to be ordered after everything; may miss a race, never invents one
+  HostFunction,    ///< cuLaunchHostFunc, cuStreamAddCallback: an operation in the stream
+  StreamAction,    ///< an operation in the stream whose memory effects are not modelled (prefetch, attach, write value)
+  StreamJoinsAll,  ///< an operation that may wait for work this model cannot match (wait value, external semaphore):
+                   ///< the stream is taken to be ordered after everything; may miss a race, never invents one
 
   CaptureBegin,
   CaptureEnd,
@@ -119,38 +119,40 @@ enum class ContextEnd : std::uint8_t {
 
 struct Effect {
   EffectKind kind = EffectKind::Pass;
-  Position object = kAbsent;  ///< the handle or pointer made (an out-parameter), destroyed, synchronised, launched or freed
+  Position object =
+      kAbsent;  ///< the handle or pointer made (an out-parameter), destroyed, synchronised, launched or freed
   Position dst = kAbsent;
   Position src = kAbsent;
-  Position bytes = kAbsent;   ///< size in bytes; for fills the number of elements
+  Position bytes = kAbsent;  ///< size in bytes; for fills the number of elements
   Position pitch = kAbsent;
   Position height = kAbsent;
   Position stream = kAbsent;  ///< explicit stream; absent: the default stream of the symbol
   Position event = kAbsent;
   Position flags = kAbsent;
-  Position params = kAbsent;  ///< kernelParams (extra follows it where there is one); for FunctionLookup the name
-  Position extents = kAbsent; ///< first of gridX gridY gridZ blockX blockY blockZ
-  std::uint8_t unit = 1;      ///< bytes per element of a fill
+  Position params = kAbsent;   ///< kernelParams (extra follows it where there is one); for FunctionLookup the name
+  Position extents = kAbsent;  ///< first of gridX gridY gridZ blockX blockY blockZ
+  std::uint8_t unit = 1;       ///< bytes per element of a fill
   Direction direction = Direction::ByAddress;
   CallForm form = CallForm::Asynchronous;
   RecordPoint point = RecordPoint::End;
-  bool hides_order = false;   ///< Later: may make order that is not seen; a process that calls it has no certain findings
-                              ///< from then on
+  bool hides_order =
+      false;  ///< Later: may make order that is not seen; a process that calls it has no certain findings
+              ///< from then on
   ContextEnd ends = ContextEnd::Counted;
-  bool imported = false;      ///< EventCreate: another process has the event, too; what it does with it is not seen
+  bool imported = false;  ///< EventCreate: another process has the event, too; what it does with it is not seen
   bool exports_event =
       false;  ///< Later: the event that is an argument is given to other processes, which may record it
   bool switches_context = false;  ///< Pass: another context, perhaps of another device, becomes the current one
   bool swaps_capture_mode =
-      false;                  ///< Pass: the thread's capture mode and the one that argument 0 points to change places
+      false;                    ///< Pass: the thread's capture mode and the one that argument 0 points to change places
   bool destroys_graph = false;  ///< Pass: the executable graph that is argument 0 is gone
-  bool prefetch = false;      ///< StreamAction: it only moves what everybody may touch as before
-  bool given_pool = false;    ///< AllocAsync: of a pool that is given, which may be another device's
-  bool managed = false;       ///< GlobalLookup: the variable is a __managed__ one; else the driver must be asked
-  bool makes_kernel = false;  ///< FunctionLookup: a CUkernel; else a CUfunction
+  bool prefetch = false;        ///< StreamAction: it only moves what everybody may touch as before
+  bool given_pool = false;      ///< AllocAsync: of a pool that is given, which may be another device's
+  bool managed = false;         ///< GlobalLookup: the variable is a __managed__ one; else the driver must be asked
+  bool makes_kernel = false;    ///< FunctionLookup: a CUkernel; else a CUfunction
   bool asks_event_time = false;  ///< Pass: asks for the time between the events that are arguments 1 and 2. It is no
                                  ///< order (R-EVT-10), but whoever waits in front of it may wait for the time only
-  std::string_view why{};     ///< for Pass and Later: one clause, printed in the coverage page; else a remark, see noted()
+  std::string_view why{};  ///< for Pass and Later: one clause, printed in the coverage page; else a remark, see noted()
 };
 
 struct Row {
@@ -202,8 +204,13 @@ constexpr Effect launch_config(Position config, Position function, Position para
 
 /// Synchronous copies are recorded at Begin: they block, and their host edge is a second record at their return.
 constexpr Effect copy(Position dst, Position src, Position bytes, Direction direction) {
-  return {.kind = EffectKind::Copy, .dst = dst, .src = src, .bytes = bytes, .direction = direction,
-          .form = CallForm::Synchronous, .point = RecordPoint::Begin};
+  return {.kind = EffectKind::Copy,
+          .dst = dst,
+          .src = src,
+          .bytes = bytes,
+          .direction = direction,
+          .form = CallForm::Synchronous,
+          .point = RecordPoint::Begin};
 }
 constexpr Effect copy_async(Position dst, Position src, Position bytes, Position stream, Direction direction) {
   return {.kind = EffectKind::Copy, .dst = dst, .src = src, .bytes = bytes, .stream = stream, .direction = direction};
@@ -222,7 +229,11 @@ constexpr Effect copy_3d_async(Position descriptor, Position stream) {
 }
 
 constexpr Effect fill(Position dst, Position count, std::uint8_t unit) {
-  return {.kind = EffectKind::Fill, .dst = dst, .bytes = count, .unit = unit, .form = CallForm::Synchronous,
+  return {.kind = EffectKind::Fill,
+          .dst = dst,
+          .bytes = count,
+          .unit = unit,
+          .form = CallForm::Synchronous,
           .point = RecordPoint::Begin};
 }
 constexpr Effect fill_async(Position dst, Position count, std::uint8_t unit, Position stream) {
@@ -230,12 +241,23 @@ constexpr Effect fill_async(Position dst, Position count, std::uint8_t unit, Pos
 }
 /// cuMemsetD2D*(dst, pitch, value, width, height): width is counted in elements.
 constexpr Effect fill_2d(Position dst, Position pitch, Position width, Position height, std::uint8_t unit) {
-  return {.kind = EffectKind::Fill2D, .dst = dst, .bytes = width, .pitch = pitch, .height = height, .unit = unit,
-          .form = CallForm::Synchronous, .point = RecordPoint::Begin};
+  return {.kind = EffectKind::Fill2D,
+          .dst = dst,
+          .bytes = width,
+          .pitch = pitch,
+          .height = height,
+          .unit = unit,
+          .form = CallForm::Synchronous,
+          .point = RecordPoint::Begin};
 }
 constexpr Effect fill_2d_async(Position dst, Position pitch, Position width, Position height, std::uint8_t unit,
                                Position stream) {
-  return {.kind = EffectKind::Fill2D, .dst = dst, .bytes = width, .pitch = pitch, .height = height, .stream = stream,
+  return {.kind = EffectKind::Fill2D,
+          .dst = dst,
+          .bytes = width,
+          .pitch = pitch,
+          .height = height,
+          .stream = stream,
           .unit = unit};
 }
 
@@ -282,10 +304,14 @@ constexpr Effect free_async(Position pointer, Position stream) {
   return {.kind = EffectKind::FreeAsync, .object = pointer, .stream = stream, .point = RecordPoint::Begin};
 }
 constexpr Effect unregister_host(Position pointer) {
-  return {.kind = EffectKind::Unregister, .object = pointer, .form = CallForm::Synchronous, .point = RecordPoint::Begin};
+  return {
+      .kind = EffectKind::Unregister, .object = pointer, .form = CallForm::Synchronous, .point = RecordPoint::Begin};
 }
 constexpr Effect unmap(Position address, Position bytes = kAbsent) {
-  return {.kind = EffectKind::Unmap, .object = address, .bytes = bytes, .form = CallForm::Synchronous,
+  return {.kind = EffectKind::Unmap,
+          .object = address,
+          .bytes = bytes,
+          .form = CallForm::Synchronous,
           .point = RecordPoint::Begin};
 }
 
@@ -319,7 +345,8 @@ constexpr Effect sync_event(Position event) {
   return {.kind = EffectKind::SyncEvent, .event = event, .form = CallForm::Synchronous, .point = RecordPoint::Begin};
 }
 constexpr Effect sync_context(Position context = kAbsent) {
-  return {.kind = EffectKind::SyncContext, .object = context, .form = CallForm::Synchronous, .point = RecordPoint::Begin};
+  return {
+      .kind = EffectKind::SyncContext, .object = context, .form = CallForm::Synchronous, .point = RecordPoint::Begin};
 }
 constexpr Effect query_stream(Position stream) { return {.kind = EffectKind::QueryStream, .stream = stream}; }
 constexpr Effect query_event(Position event) { return {.kind = EffectKind::QueryEvent, .event = event}; }
@@ -356,15 +383,21 @@ constexpr Effect unload(Position handle) {
   return {.kind = EffectKind::Unload, .object = handle, .form = CallForm::Synchronous, .point = RecordPoint::Begin};
 }
 constexpr Effect context_destroy(Position handle, ContextEnd ends = ContextEnd::Counted) {
-  return {.kind = EffectKind::ContextDestroy, .object = handle, .form = CallForm::Synchronous,
-          .point = RecordPoint::Begin, .ends = ends};
+  return {.kind = EffectKind::ContextDestroy,
+          .object = handle,
+          .form = CallForm::Synchronous,
+          .point = RecordPoint::Begin,
+          .ends = ends};
 }
 
 // ---- the table ----------------------------------------------------------------------------------------------------------
 
 inline constexpr Row kRows[] = {
-#define SS_API(symbol_, base_, group_, default_stream_, ...)                                    \
-  Row{.symbol = #symbol_, .base = #base_, .group = group_, .default_stream = DefaultStream::default_stream_, \
+#define SS_API(symbol_, base_, group_, default_stream_, ...) \
+  Row{.symbol = #symbol_,                                    \
+      .base = #base_,                                        \
+      .group = group_,                                       \
+      .default_stream = DefaultStream::default_stream_,      \
       .effect = __VA_ARGS__},
 #include "ordering/api/cuda_api.def"
 #undef SS_API

@@ -13,7 +13,7 @@ import tempfile
 import unittest
 
 ROOT = CXX = None
-FOLDERS = ["scripts", "docs", "ordering", "analyzer/analysis", "analyzer/ir", "testsuite/analyzer"]
+FOLDERS = ["scripts", "docs", "ordering", "analyzer/analysis", "analyzer/ir", "testsuite/analyzer", "report/common"]
 
 
 class Scaffold(unittest.TestCase):
