@@ -225,7 +225,7 @@ void Launches::note_early(const ir::Op& op, ir::Access& access, const PointerEff
 
 bool Launches::apply_helper(const Call& call) {
   const auto* written = llvm::dyn_cast<clang::CallExpr>(call.expression);
-  const auto launch = written == nullptr ? std::nullopt : helper_launch(*written);
+  const auto launch = written == nullptr ? std::nullopt : helper_launch(unit_.symbols, *written);
   if (!launch) return false;
   ir::Op op = start(OpKind::Enqueue, call);
   op.work = ir::Work::Kernel;

@@ -21,6 +21,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "analyzer/lowering/symbols.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/Attr.h"
 #include "clang/AST/DeclCXX.h"
@@ -293,14 +294,14 @@ class Settings {
   std::vector<std::pair<const clang::ValueDecl*, const clang::ValueDecl*>> names_;  ///< parameters, references
 };
 
-bool is_launch(const clang::FunctionDecl& callee) {
-  const clang::IdentifierInfo* name = callee.getIdentifier();
-  return name != nullptr &&
-         (name->getName().starts_with("cudaLaunchKernelEx") || name->getName() == "cuLaunchKernelEx");
+/// A launch by a configuration, which may have attributes.
+bool is_launch(Symbols& symbols, const clang::FunctionDecl& callee) {
+  const Model* model = symbols.known(callee).model;
+  return model != nullptr && model->effect.kind == api::EffectKind::LaunchConfig;
 }
 
 /// The helper does nothing else in streams: its other calls of the API ask for errors.
-bool only_launches(const clang::Stmt* statement) {
+bool only_launches(Symbols& symbols, const clang::Stmt* statement) {
   if (statement == nullptr) return true;
   if (llvm::isa<clang::CUDAKernelCallExpr>(statement)) return false;
   if (const auto* call = dyn_cast<clang::CallExpr>(statement))
@@ -310,17 +311,18 @@ bool only_launches(const clang::Stmt* statement) {
           name.starts_with("cuda") || (name.starts_with("cu") && name.size() > 2 && llvm::isUpper(name[2]));
       const bool asks = name.contains("Error") || name.contains("Get") || name.contains("FuncSetAttribute") ||
                         name.contains("Occupancy");
-      if (api && !asks && !is_launch(*callee)) return false;
+      if (api && !asks && !is_launch(symbols, *callee)) return false;
     }
-  return std::all_of(statement->child_begin(), statement->child_end(), only_launches);
+  return std::all_of(statement->child_begin(), statement->child_end(),
+                     [&](const clang::Stmt* child) { return only_launches(symbols, child); });
 }
 
-void find_launches(const clang::Stmt* statement, std::vector<const clang::CallExpr*>& found) {
+void find_launches(Symbols& symbols, const clang::Stmt* statement, std::vector<const clang::CallExpr*>& found) {
   if (statement == nullptr) return;
   if (const auto* call = dyn_cast<clang::CallExpr>(statement);
-      call != nullptr && call->getDirectCallee() != nullptr && is_launch(*call->getDirectCallee()))
+      call != nullptr && call->getDirectCallee() != nullptr && is_launch(symbols, *call->getDirectCallee()))
     found.push_back(call);
-  for (const clang::Stmt* child : statement->children()) find_launches(child, found);
+  for (const clang::Stmt* child : statement->children()) find_launches(symbols, child, found);
 }
 
 bool is_assigned(const clang::Stmt* statement, const clang::VarDecl& variable) {
@@ -390,10 +392,10 @@ const clang::FunctionDecl* kernel_in_variable(const clang::FunctionDecl& functio
   return kernel != nullptr && kernel->hasAttr<clang::CUDAGlobalAttr>() ? kernel : nullptr;
 }
 
-std::optional<HelperLaunch> helper_launch(const clang::CallExpr& call) {
+std::optional<HelperLaunch> helper_launch(Symbols& symbols, const clang::CallExpr& call) {
   const clang::FunctionDecl* helper = nullptr;
   if (call.getDirectCallee() == nullptr || llvm::isa<clang::CXXOperatorCallExpr>(call) ||
-      call.getDirectCallee()->getBody(helper) == nullptr || is_launch(*helper) || helper->isDependentContext())
+      call.getDirectCallee()->getBody(helper) == nullptr || is_launch(symbols, *helper) || helper->isDependentContext())
     return std::nullopt;
   HelperLaunch result;
   const clang::ParmVarDecl* slot = nullptr;
@@ -407,12 +409,13 @@ std::optional<HelperLaunch> helper_launch(const clang::CallExpr& call) {
   }
   if (slot == nullptr) return std::nullopt;
   std::vector<const clang::CallExpr*> launches;
-  find_launches(helper->getBody(), launches);
+  find_launches(symbols, helper->getBody(), launches);
   if (launches.size() != 1 || launches[0]->getNumArgs() < 2 || root(launches[0]->getArg(1)) != slot)
     return std::nullopt;
   const clang::CallExpr& launch = *launches[0];
-  if (launch.getDirectCallee()->getName() != "cudaLaunchKernelEx" || !only_launches(helper->getBody()))
-    return std::nullopt;
+  // The one whose arguments are the kernel's.
+  const Model* model = symbols.known(*launch.getDirectCallee()).model;
+  if (model->first_kernel_argument < 0 || !only_launches(symbols, helper->getBody())) return std::nullopt;
   const auto given = [&](const clang::Expr* inside) -> const clang::Expr* {
     const auto* reference = dyn_cast_or_null<clang::DeclRefExpr>(plain(inside));
     const auto* parameter = reference == nullptr ? nullptr : dyn_cast<clang::ParmVarDecl>(reference->getDecl());

@@ -14,6 +14,10 @@ class Expr;
 class FunctionDecl;
 }  // namespace clang
 
+namespace streamsan::analyzer {
+class Symbols;
+}
+
 namespace streamsan::analyzer::host {
 
 /// Has `config`, an argument of `launch` in `function`, the attribute of programmatic stream serialisation?
@@ -30,6 +34,6 @@ struct HelperLaunch {
   ir::Certainty programmatic = ir::Certainty::No;
 };
 /// Absent: it is none, or more than that happens in it.
-std::optional<HelperLaunch> helper_launch(const clang::CallExpr& call);
+std::optional<HelperLaunch> helper_launch(Symbols& symbols, const clang::CallExpr& call);
 
 }  // namespace streamsan::analyzer::host
