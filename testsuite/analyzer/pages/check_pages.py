@@ -13,6 +13,8 @@ example must give its output, letter by letter; a silent one must give none, alt
 Every check of checks.def must have its page, with its id for a title, and its row in README.md, with its summary.
 
     --update    writes what the tool says into the output blocks. Read it before you believe it.
+                `lit -Dupdate=1 build/testsuite/analyzer/pages/pages.test` does it with the flags of the test; what it
+                has written is still a complaint, and the next run is clean.
 """
 import os
 import re
