@@ -81,6 +81,7 @@ config.substitutions += [
     ("%filecheck", quote(config.filecheck)),
     ("%cuda", quote(config.cuda_root)),
     ("%python", python),
+    ("%update", "--update" if "update" in lit_config.params else ""),
     ("%inputs", inputs),
     ("%source_root", quote(config.source_root)),
 ]

@@ -13,7 +13,8 @@ import tempfile
 import unittest
 
 ROOT = CXX = None
-FOLDERS = ["scripts", "docs", "ordering", "analyzer/analysis", "analyzer/ir", "testsuite/analyzer", "report/common"]
+FOLDERS = ["scripts", "docs", "ordering", "analyzer/analysis", "analyzer/ir", "report/common",
+           "testsuite/analyzer"]
 
 
 class Scaffold(unittest.TestCase):
@@ -53,6 +54,7 @@ class Scaffold(unittest.TestCase):
         tests = re.findall(r"^TEST_F\(Event, R_EVT_06_\w+\) \{\n  ADD_FAILURE", self.text("ordering/tests/event_rules_test.cpp"),
                            re.MULTILINE)
         self.assertEqual(len(tests), 2)
+        self.assertIn("where the rule orders it; expect silent()", self.text("ordering/tests/event_rules_test.cpp"))
         page = self.tree / "page"
         self.compile("ordering/rules.cpp", "ordering/rule_catalog.cpp", "ordering/print_rules.cpp", flags=["-o", str(page)])
         self.assertIn("| R-EVT-06 | A wait may cross devices. | modelled, documented | cuda.h, \"waits\" |",
@@ -63,7 +65,9 @@ class Scaffold(unittest.TestCase):
     def test_a_rule_that_nobody_knew(self):
         done = self.run_script("scripts/new-rule", "R-" "GRF-99", "assumed", "Graphs are quick.", "measured")
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("R_GRF_99_", self.text("ordering/tests/stream_rules_test.cpp"))
+        tests = self.text("ordering/tests/stream_rules_test.cpp")
+        self.assertIn("R_GRF_99_WithItItIsLatent", tests)
+        self.assertIn("expect one_latent(kind, Rule::GRF_99)", tests)
         self.compile("ordering/rules.cpp", flags=["-fsyntax-only"])
 
     def test_rules_that_cannot_be(self):

@@ -13,6 +13,8 @@ example must give its output, letter by letter; a silent one must give none, alt
 Every check of checks.def must have its page, with its id for a title, and its row in README.md, with its summary.
 
     --update    writes what the tool says into the output blocks. Read it before you believe it.
+                `lit -Dupdate=1 build/testsuite/analyzer/pages/pages.test` does it with the flags of the test; what it
+                has written is still a complaint, and the next run is clean.
 """
 import os
 import re
@@ -52,14 +54,15 @@ def check_page(text, check, run):
     kinds = [found[1] for found in block.finditer(text)]
     if not re.fullmatch("(firing output )+(silent )+", "".join(kind.split()[1] + " " for kind in kinds)):
         complaints.append(f"wants blocks 'cuda firing' and 'text output', then 'cuda silent'; has {kinds}")
-    said = []
+    said, problem = [], ""
     for found in block.finditer(text):
         kind, content = found[1], found[2]
         if kind == "text output":
             actual = "".join(line + "\n" for line in said)
             if content != actual:
                 complaints.append(f"shows\n{content}but the tool says\n{actual}")
-            pieces += [text[end:found.start(2)], actual]
+            # Of a tool that could not run nothing is written.
+            pieces += [text[end:found.start(2)], content if problem else actual]
             end = found.end(2)
             continue
         said, problem = run(check, content)

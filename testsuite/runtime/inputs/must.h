@@ -8,8 +8,10 @@
 #include <cstdlib>
 
 template <typename Result>
-void must(Result result) {
+void must(Result result, int line = __builtin_LINE()) {
   if (static_cast<int>(result) == 0) return;
-  std::fprintf(stderr, "a CUDA call failed with %d\n", static_cast<int>(result));
+  std::fprintf(
+      stderr, "line %d: a CUDA call failed with %d%s\n", line, static_cast<int>(result),
+      static_cast<int>(result) == 801 ? ": not supported; on the null driver: testsuite/nulldriver lacks it" : "");
   std::_Exit(99);
 }
