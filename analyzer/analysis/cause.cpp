@@ -5,103 +5,34 @@
 //
 // The causes are tried from the most telling to the least. What is said is what the state certainly shows; a cause that
 // is not certain falls through to a weaker one, at last to "nothing at all".
-#include "analyzer/analysis/inspector.h"
+#include "analyzer/analysis/cause.h"
+
+#include <algorithm>
 
 namespace streamsan::analyzer {
+namespace {
 
 using ir::OpKind;
 
-void Inspector::tell_belief(Hazard& hazard, ValueId one, ValueId other) const {
-  if (beliefs_ == nullptr || values_.proved_different(one, other)) return;
-  if (auto evidence = beliefs_->why(one, other)) hazard.evidence.push_back(std::move(*evidence));
+void tell_event(const Look& look, Hazard& hazard, OpIndex edge, ValueId event) {
+  const ir::Op& op = look.values.op(edge);
+  hazard.event = look.witness.event(event, op.event, edge);
 }
 
-void Inspector::tell_event(Hazard& hazard, OpIndex edge, ValueId event) const {
-  const ir::Op& op = values_.op(edge);
-  hazard.event = witness_.event(event, op.event, edge);
-}
-
-void Inspector::explain(Hazard& hazard, const Pending& earlier, ValueId later) const {
-  const bool to_host = later == kUnknown;
-  const auto found = [&](Cause cause, OpIndex edge) {
-    hazard.cause = cause;
-    if (edge != kNoOp) hazard.edge = witness_.where(edge);
-  };
-  const Sets::Elements& since = sets_[earlier.since];
-  const auto passed = [&](OpIndex op) { return std::binary_search(since.begin(), since.end(), op); };
-
-  if (ordered_on_some_path(earlier, later)) {
-    hazard.cause = Cause::OnlyOnSomePaths;
-    for (OpIndex op : since)
-      if (values_.op(op).kind != OpKind::Record) hazard.edge = witness_.where(op);
-    return;
-  }
-
-  // Waits by the later side.
-  for (const auto& [op, edge] : order_->edges()) {
-    const bool its_own = to_host ? values_.op(op).kind == OpKind::SyncEvent
-                                 : values_.op(op).kind == OpKind::Wait && values_.must_equal(edge.stream, later);
-    if (!its_own || !passed(op)) continue;
-    if (edge.never) {
-      tell_event(hazard, op, edge.event);
-      return found(Cause::NeverRecorded, op);
-    }
-    if (edge.record == kNoOp) continue;
-    if (values_.must_equal(edge.recorded_on, earlier.stream) && !passed(edge.record)) {
-      tell_event(hazard, op, edge.event);
-      return found(Cause::RecordedTooEarly, edge.record);
-    }
-    if (values_.certainly_different(edge.recorded_on, earlier.stream) && passed(edge.record)) {
-      tell_event(hazard, op, edge.event);
-      found(Cause::RecordedElsewhere, edge.record);
-    }
-  }
-  if (hazard.cause == Cause::RecordedElsewhere) return;
-
-  using ordering::StreamKind;
-  const auto first = values_.stream_kind(earlier.stream), second = values_.stream_kind(later);
-  if (!to_host && ((first == StreamKind::Legacy && second == StreamKind::NonBlocking) ||
-                   (first == StreamKind::NonBlocking && second == StreamKind::Legacy)))
-    return found(Cause::NonBlocking, kNoOp);
-  if (of_earlier_iteration(earlier)) return found(Cause::OtherIteration, kNoOp);
-
-  // Its work is in an event.
-  for (OpIndex op : since) {
-    if (values_.op(op).kind != OpKind::Wait) continue;
-    const auto edge = order_->edges().find(op);
-    if (edge == order_->edges().end() || !sets_.has(earlier.must, event_token(edge->second.event))) continue;
-    tell_event(hazard, op, edge->second.event);
-    return found(Cause::WaitElsewhere, op);
-  }
-  for (std::uint32_t token : sets_[earlier.must]) {
-    if (!is_event(token)) continue;
-    const EventState* state = order_->event(value_of(token));
-    if (state == nullptr || state->record == kNoOp || !values_.must_equal(state->stream, earlier.stream)) continue;
-    tell_event(hazard, state->record, value_of(token));
-    return found(Cause::NeverWaited, state->record);
-  }
-  if (const OpIndex op = too_late(earlier, later); op != kNoOp) return found(Cause::WaitAfter, op);
-  for (OpIndex op : since) {
-    const OpKind kind = values_.op(op).kind;
-    if (kind != OpKind::SyncStream && !(kind == OpKind::Enqueue && values_.op(op).form == ir::Form::Synchronous))
-      continue;
-    return found(Cause::OtherStreamSynced, op);
-  }
-  found(Cause::NoEdge, kNoOp);
-}
-
-OpIndex Inspector::too_late(const Pending& earlier, ValueId later) const {
+/// The synchronisation that stands right after, and would have been the order; kNoOp: none.
+OpIndex too_late(const Look& look, const Pending& earlier, ValueId later) {
   // Only what was plausibly meant as the missing order: close behind, and between just these two. The synchronisation
   // that ends a function is no attempt to order two streams.
   constexpr std::uint32_t kNear = 4;
-  const std::vector<ir::Op>& ops = values_.function().blocks[block_].ops;
-  const ir::Operand& stream = values_.op(earlier.op).stream;
+  Values& values = look.values;
+  const std::vector<ir::Op>& ops = values.function().blocks[look.block].ops;
+  const ir::Operand& stream = values.op(earlier.op).stream;
   std::vector<ir::Operand> recorded;  // after both
-  for (std::uint32_t i = position_ + 1; i < ops.size() && i <= position_ + kNear; ++i) {
-    const OpIndex op = index_ + (i - position_);
+  for (std::uint32_t i = look.position + 1; i < ops.size() && i <= look.position + kNear; ++i) {
+    const OpIndex op = look.index + (i - look.position);
     const auto orders = [&] {
       return std::ranges::find(recorded, ops[i].event) != recorded.end() ||
-             sets_.has(earlier.must, event_token(store_->evaluate(values_, ops[i].event)));
+             look.sets.has(earlier.must, event_token(look.store->evaluate(values, ops[i].event)));
     };
     switch (ops[i].kind) {
       case OpKind::SyncDevice:
@@ -114,7 +45,7 @@ OpIndex Inspector::too_late(const Pending& earlier, ValueId later) const {
         if (later == kUnknown && orders()) return op;
         break;
       case OpKind::Wait:
-        if (later != kUnknown && ops[i].stream == op_->stream && orders()) return op;
+        if (later != kUnknown && ops[i].stream == look.op->stream && orders()) return op;
         break;
       case OpKind::Record:
         if (ops[i].stream == stream) recorded.push_back(ops[i].event);
@@ -124,6 +55,78 @@ OpIndex Inspector::too_late(const Pending& earlier, ValueId later) const {
     }
   }
   return kNoOp;
+}
+
+}  // namespace
+
+void explain(const Look& look, Hazard& hazard, const Pending& earlier, ValueId later) {
+  const Values& values = look.values;
+  const bool to_host = later == kUnknown;
+  const auto found = [&](Cause cause, OpIndex edge) {
+    hazard.cause = cause;
+    if (edge != kNoOp) hazard.edge = look.witness.where(edge);
+  };
+  const Sets::Elements& since = look.sets[earlier.since];
+  const auto passed = [&](OpIndex op) { return std::binary_search(since.begin(), since.end(), op); };
+
+  if (look.ordered_on_some_path(earlier, later)) {
+    hazard.cause = Cause::OnlyOnSomePaths;
+    for (OpIndex op : since)
+      if (values.op(op).kind != OpKind::Record) hazard.edge = look.witness.where(op);
+    return;
+  }
+
+  // Waits by the later side.
+  for (const auto& [op, edge] : look.order->edges()) {
+    const bool its_own = to_host ? values.op(op).kind == OpKind::SyncEvent
+                                 : values.op(op).kind == OpKind::Wait && values.must_equal(edge.stream, later);
+    if (!its_own || !passed(op)) continue;
+    if (edge.never) {
+      tell_event(look, hazard, op, edge.event);
+      return found(Cause::NeverRecorded, op);
+    }
+    if (edge.record == kNoOp) continue;
+    if (values.must_equal(edge.recorded_on, earlier.stream) && !passed(edge.record)) {
+      tell_event(look, hazard, op, edge.event);
+      return found(Cause::RecordedTooEarly, edge.record);
+    }
+    if (values.certainly_different(edge.recorded_on, earlier.stream) && passed(edge.record)) {
+      tell_event(look, hazard, op, edge.event);
+      found(Cause::RecordedElsewhere, edge.record);
+    }
+  }
+  if (hazard.cause == Cause::RecordedElsewhere) return;
+
+  using ordering::StreamKind;
+  const auto first = values.stream_kind(earlier.stream), second = values.stream_kind(later);
+  if (!to_host && ((first == StreamKind::Legacy && second == StreamKind::NonBlocking) ||
+                   (first == StreamKind::NonBlocking && second == StreamKind::Legacy)))
+    return found(Cause::NonBlocking, kNoOp);
+  if (look.of_earlier_iteration(earlier)) return found(Cause::OtherIteration, kNoOp);
+
+  // Its work is in an event.
+  for (OpIndex op : since) {
+    if (values.op(op).kind != OpKind::Wait) continue;
+    const auto edge = look.order->edges().find(op);
+    if (edge == look.order->edges().end() || !look.sets.has(earlier.must, event_token(edge->second.event))) continue;
+    tell_event(look, hazard, op, edge->second.event);
+    return found(Cause::WaitElsewhere, op);
+  }
+  for (std::uint32_t token : look.sets[earlier.must]) {
+    if (!is_event(token)) continue;
+    const EventState* state = look.order->event(value_of(token));
+    if (state == nullptr || state->record == kNoOp || !values.must_equal(state->stream, earlier.stream)) continue;
+    tell_event(look, hazard, state->record, value_of(token));
+    return found(Cause::NeverWaited, state->record);
+  }
+  if (const OpIndex op = too_late(look, earlier, later); op != kNoOp) return found(Cause::WaitAfter, op);
+  for (OpIndex op : since) {
+    const OpKind kind = values.op(op).kind;
+    if (kind != OpKind::SyncStream && !(kind == OpKind::Enqueue && values.op(op).form == ir::Form::Synchronous))
+      continue;
+    return found(Cause::OtherStreamSynced, op);
+  }
+  found(Cause::NoEdge, kNoOp);
 }
 
 }  // namespace streamsan::analyzer

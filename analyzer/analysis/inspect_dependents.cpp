@@ -5,15 +5,15 @@
 // Two ways to lose the order of the stream. What the kernel does before it has waited for the grid in front runs beside
 // that grid. And where the kernel in between did not wait, no wait covers what was in front of that one. Definite
 // needs what a race of two streams needs, and more: the attribute is set, and no path to the access has a wait.
-#include "analyzer/analysis/inspector.h"
+#include "analyzer/analysis/inspect_races.h"
 
 namespace streamsan::analyzer {
 
 using ir::Certainty;
 
-bool Inspector::overtakes(const ir::Access& access, const Pending& mine, const Pending& earlier) {
+bool RaceQuestions::overtakes(const ir::Access& access, const Pending& mine, const Pending& earlier) {
   using Part = Order::Dependent;
-  if (op_->programmatic == Certainty::No || earlier.access >= values_.op(earlier.op).accesses.size()) return false;
+  if (look_.op->programmatic == Certainty::No || earlier.access >= values_.op(earlier.op).accesses.size()) return false;
   const ir::Op& before = values_.op(earlier.op);
   if (before.work != ir::Work::Kernel || !values_.must_equal(earlier.stream, mine.stream)) return false;
   if (Order::surely_before(values_, sets_, earlier.must, mine.stream, Part::Start)) return false;
@@ -31,26 +31,26 @@ bool Inspector::overtakes(const ir::Access& access, const Pending& mine, const P
   const Sure fight = conflict(earlier.mode, mode), meet = overlap(values_, earlier, mine);
   if (fight == Sure::No || meet == Sure::No || (!covered && fight != Sure::Yes)) return false;
   const bool perhaps_ordered = Order::perhaps_before(values_, sets_, earlier.may, mine.stream, Part::Start);
-  const bool definite = certain && op_->programmatic == Certainty::Yes && !perhaps_ordered && fight == Sure::Yes &&
+  const bool definite = certain && look_.op->programmatic == Certainty::Yes && !perhaps_ordered && fight == Sure::Yes &&
                         meet == Sure::Yes && !one_kernel_on_parts(mine, earlier);
-  Hazard hazard = start(Check::DependentLaunchRace, definite ? Level::Definite : Level::Maybe);
-  hazard.later = witness_.deed(index_, mine.stream);
+  Hazard hazard = look_.start(Check::DependentLaunchRace, definite ? Level::Definite : Level::Maybe);
+  hazard.later = witness_.deed(look_.index, mine.stream);
   hazard.later.mode = mode;
   hazard.earlier = witness_.deed(earlier);
-  hazard.buffer = witness_.memory(mine.memory, access.memory, index_);
-  hazard.which = !covered                      ? CheckCase::NotPassedOn
-                 : op_->waits == Certainty::No ? CheckCase::NeverWaits
-                                               : CheckCase::BeforeWait;
+  hazard.buffer = witness_.memory(mine.memory, access.memory, look_.index);
+  hazard.which = !covered                           ? CheckCase::NotPassedOn
+                 : look_.op->waits == Certainty::No ? CheckCase::NeverWaits
+                                                    : CheckCase::BeforeWait;
   if (covered && access.early_site != ir::kNoSite) hazard.edge = witness_.where(access.early_site);
-  if (!definite && op_->programmatic == Certainty::Perhaps && certain && meet == Sure::Yes)
+  if (!definite && look_.op->programmatic == Certainty::Perhaps && certain && meet == Sure::Yes)
     hazard.condition = "the launch is a programmatic one";
-  raise({.hazard = std::move(hazard),
-         .later = index_,
-         .earlier = earlier.op,
-         .memory = mine.memory,
-         .later_stream = mine.stream,
-         .earlier_stream = earlier.stream,
-         .other_iteration = of_earlier_iteration(earlier)});
+  look_.raise({.hazard = std::move(hazard),
+               .later = look_.index,
+               .earlier = earlier.op,
+               .memory = mine.memory,
+               .later_stream = mine.stream,
+               .earlier_stream = earlier.stream,
+               .other_iteration = look_.of_earlier_iteration(earlier)});
   return true;
 }
 

@@ -5,30 +5,24 @@
 // Definite needs all of it: one memory, bytes that surely meet, one side that surely writes, two streams that certainly
 // differ, and no order on any path. Whole against part of a buffer may be meant (each stream has its part), and so may
 // two launches of one kernel with different integers or offsets: they are told as Maybe. Atomic updates commute.
+#include "analyzer/analysis/inspect_races.h"
+
 #include <algorithm>
 
-#include "analyzer/analysis/inspector.h"
+#include "analyzer/analysis/cause.h"
 #include "analyzer/ir/polynomial.h"
 
 namespace streamsan::analyzer {
 
 using ordering::StreamKind;
 
-Sure conflict(ir::Mode a, ir::Mode b) {
-  using ir::Mode;
-  const auto writes = [](Mode mode) { return mode == Mode::Write || mode == Mode::ReadWrite || mode == Mode::Atomic; };
-  if ((a == Mode::Read && b == Mode::Read) || (a == Mode::Atomic && b == Mode::Atomic)) return Sure::No;
-  if (a == Mode::Unknown || b == Mode::Unknown) return Sure::Maybe;
-  return writes(a) || writes(b) ? Sure::Yes : Sure::No;
-}
-
-bool Inspector::one_kernel_on_parts(const Pending& mine, const Pending& earlier) const {
-  const ir::Op &now = *op_, &before = values_.op(earlier.op);
+bool RaceQuestions::one_kernel_on_parts(const Pending& mine, const Pending& earlier) const {
+  const ir::Op &now = *look_.op, &before = values_.op(earlier.op);
   if (now.work != ir::Work::Kernel || before.work != ir::Work::Kernel || now.name != before.name) return false;
   if (mine.arguments != earlier.arguments) return true;
   const bool same_op = values_.origin(mine.op) == values_.origin(earlier.op);
   // Equal texts are equal values only within one run of one function.
-  const bool one_run = !same_op && !values_.of_a_callee(index_) && !values_.of_a_callee(earlier.op);
+  const bool one_run = !same_op && !values_.of_a_callee(look_.index) && !values_.of_a_callee(earlier.op);
   if (!values_.precise(mine.arguments) && !one_run) return true;
   for (std::size_t i = 0; i < now.accesses.size() && i < before.accesses.size(); ++i) {
     const ir::ExprId offset = now.accesses[i].memory.offset;
@@ -39,7 +33,7 @@ bool Inspector::one_kernel_on_parts(const Pending& mine, const Pending& earlier)
   return false;
 }
 
-bool Inspector::begins_at_base(const Pending& earlier) const {
+bool RaceQuestions::begins_at_base(const Pending& earlier) const {
   // `buf + i * n` of a loop that counts from 0: its first round is at the begin of the buffer.
   const Key& offset = values_[earlier.offset];
   for (std::size_t i = 0; i < offset.values.size(); ++i) {
@@ -65,18 +59,18 @@ bool Inspector::begins_at_base(const Pending& earlier) const {
   return false;
 }
 
-std::string Inspector::returns_early(const Pending& earlier) const {
+std::string RaceQuestions::returns_early(const Pending& earlier) const {
   const ir::Op& op = values_.op(earlier.op);
   if (!copies_or_fills(op) || op.form != ir::Form::Synchronous) return {};
-  const std::vector<ordering::CopyRule> rules = copy_rules(values_, *store_, *order_, earlier.op);
+  const std::vector<ordering::CopyRule> rules = copy_rules(values_, *look_.store, *look_.order, earlier.op);
   const auto same = [&](const ordering::CopyRule& rule) {
     return rule.documented_rule == rules.front().documented_rule && rule.documented != ordering::HostEffect::Complete;
   };
   return std::ranges::all_of(rules, same) && !rules.empty() ? ordering::rule_id(rules.front().documented_rule) : "";
 }
 
-void Inspector::tell_devices(Hazard& hazard, ValueId earlier, ValueId later) const {
-  if (!order_->on_two_devices(values_, earlier, later)) return;
+void RaceQuestions::tell_devices(Hazard& hazard, ValueId earlier, ValueId later) const {
+  if (!look_.order->on_two_devices(values_, earlier, later)) return;
   const auto tell = [this](Thing& stream, ValueId value) {
     if (const std::string* device = values_.default_stream_device(value)) stream.name += " of device " + *device;
   };
@@ -84,41 +78,42 @@ void Inspector::tell_devices(Hazard& hazard, ValueId earlier, ValueId later) con
   tell(hazard.later.stream, later);
 }
 
-void Inspector::race(const ir::Access& access, const Pending& mine, const Pending& earlier) {
+void RaceQuestions::race(const ir::Access& access, const Pending& mine, const Pending& earlier) {
   if (earlier.access == kEventRecord || !related(values_, earlier.memory, mine.memory)) return;
   if (Order::one_stream(values_, earlier.stream, mine.stream) ||
-      order_->surely_before(values_, sets_, earlier.must, mine.stream)) {
+      look_.order->surely_before(values_, sets_, earlier.must, mine.stream)) {
     if (earlier.access == kRelease) use_after_free(access, mine, earlier);
     if (overtakes(access, mine, earlier)) return;
-    return note_calm(earlier);
+    return look_.note_calm(earlier);
   }
   Sure meet = overlap(values_, earlier, mine);
-  if (meet == Sure::Maybe && mine.offset == kWhole && earlier.memory == mine.memory && !inside_same_loop(earlier) &&
-      begins_at_base(earlier))
+  if (meet == Sure::Maybe && mine.offset == kWhole && earlier.memory == mine.memory &&
+      !look_.inside_same_loop(earlier) && begins_at_base(earlier))
     meet = Sure::Yes;
   const Sure fight = conflict(earlier.mode, mine.mode);
   if (meet == Sure::No || fight == Sure::No) return;
 
   const bool differ = values_.certainly_different(earlier.stream, mine.stream);
-  const bool perhaps_ordered = order_->perhaps_before(values_, sets_, earlier.may, mine.stream);
-  const bool ordered_somewhere = ordered_on_some_path(earlier, mine.stream);
+  const bool perhaps_ordered = look_.order->perhaps_before(values_, sets_, earlier.may, mine.stream);
+  const bool ordered_somewhere = look_.ordered_on_some_path(earlier, mine.stream);
   const bool definite = meet == Sure::Yes && fight == Sure::Yes && differ && !perhaps_ordered &&
-                        !one_kernel_on_parts(mine, earlier) && (earlier.access != kRelease || always_after(earlier));
+                        !one_kernel_on_parts(mine, earlier) &&
+                        (earlier.access != kRelease || look_.always_after(earlier));
   // R-SOA-04: in whatever order the two run.
   if (earlier.access == kRelease && (!definite || earlier.leans)) return use_after_free(access, mine, earlier);
-  Hazard hazard = start(Check::CrossStreamRace, !definite       ? Level::Maybe
-                                                : earlier.leans ? Level::Latent
-                                                                : Level::Definite);
+  Hazard hazard = look_.start(Check::CrossStreamRace, !definite       ? Level::Maybe
+                                                      : earlier.leans ? Level::Latent
+                                                                      : Level::Definite);
   if (hazard.level == Level::Latent) hazard.rule = ordering::rule_id(*earlier.leans);
   if (hazard.level == Level::Definite) hazard.rule = returns_early(earlier);
-  hazard.later = witness_.deed(index_, mine.stream);
+  hazard.later = witness_.deed(look_.index, mine.stream);
   hazard.later.mode = mine.mode;
   hazard.earlier = witness_.deed(earlier);
-  hazard.buffer = witness_.memory(mine.memory, access.memory, index_);
+  hazard.buffer = witness_.memory(mine.memory, access.memory, look_.index);
   tell_devices(hazard, earlier.stream, mine.stream);
-  explain(hazard, earlier, mine.stream);
-  tell_belief(hazard, earlier.stream, mine.stream);
-  undecided_ = undecided_ || (hazard.level == Level::Maybe && meet == Sure::Yes && fight == Sure::Yes);
+  explain(look_, hazard, earlier, mine.stream);
+  look_.tell_belief(hazard, earlier.stream, mine.stream);
+  look_.undecided = look_.undecided || (hazard.level == Level::Maybe && meet == Sure::Yes && fight == Sure::Yes);
   if (!differ && !ordered_somewhere) {
     hazard.condition = "'" + hazard.later.stream.name + "' and '" + hazard.earlier->stream.name + "' are two streams";
   } else if (perhaps_ordered && !ordered_somewhere) {
@@ -138,53 +133,51 @@ void Inspector::race(const ir::Access& access, const Pending& mine, const Pendin
              kinds == std::pair{std::optional{StreamKind::NonBlocking}, std::optional{StreamKind::Legacy}}) {
     hazard.check = Check::NonblockingVsDefault;
   }
-  raise({.hazard = std::move(hazard),
-         .later = index_,
-         .earlier = earlier.op,
-         .memory = mine.memory,
-         .later_stream = mine.stream,
-         .earlier_stream = earlier.stream,
-         .other_iteration = of_earlier_iteration(earlier)});
+  look_.raise({.hazard = std::move(hazard),
+               .later = look_.index,
+               .earlier = earlier.op,
+               .memory = mine.memory,
+               .later_stream = mine.stream,
+               .earlier_stream = earlier.stream,
+               .other_iteration = look_.of_earlier_iteration(earlier)});
 }
 
-void Inspector::use_after_free(const ir::Access& access, const Pending& mine, const Pending& free) {
+void RaceQuestions::use_after_free(const ir::Access& access, const Pending& mine, const Pending& free) {
   // Code that frees on one path often sets the pointer to null there, and tests it here.
-  Hazard hazard = start(Check::PrematureFree, always_after(free) ? Level::Definite : Level::Maybe);
+  Hazard hazard = look_.start(Check::PrematureFree, look_.always_after(free) ? Level::Definite : Level::Maybe);
   hazard.which = CheckCase::UseAfterFree;
-  hazard.later = witness_.deed(index_, mine.stream);
+  hazard.later = witness_.deed(look_.index, mine.stream);
   hazard.later.mode = mine.mode;
   hazard.earlier = witness_.deed(free);
-  hazard.buffer = witness_.memory(mine.memory, access.memory, index_);
-  raise({.hazard = std::move(hazard),
-         .later = index_,
-         .earlier = free.op,
-         .memory = mine.memory,
-         .later_stream = mine.stream,
-         .earlier_stream = free.stream,
-         .other_iteration = of_earlier_iteration(free)});
+  hazard.buffer = witness_.memory(mine.memory, access.memory, look_.index);
+  look_.raise({.hazard = std::move(hazard),
+               .later = look_.index,
+               .earlier = free.op,
+               .memory = mine.memory,
+               .later_stream = mine.stream,
+               .earlier_stream = free.stream,
+               .other_iteration = look_.of_earlier_iteration(free)});
 }
 
-void Inspector::races() {
-  const ValueId stream = order_->stream_of(values_, *store_, index_);
+void RaceQuestions::races() {
+  const ValueId stream = look_.order->stream_of(values_, *look_.store, look_.index);
   if (stream == kUnknown) return;
-  for (std::uint16_t i = 0; i < op_->accesses.size(); ++i) {
-    std::optional<Pending> mine = touch(values_, *store_, index_, i);
+  for (std::uint16_t i = 0; i < look_.op->accesses.size(); ++i) {
+    std::optional<Pending> mine = touch(values_, *look_.store, look_.index, i);
     if (!mine) continue;
     mine->stream = stream;
-    for (const Pending& earlier : order_->pending()) race(op_->accesses[i], *mine, earlier);
+    for (const Pending& earlier : look_.order->pending()) race(look_.op->accesses[i], *mine, earlier);
   }
 }
 
-void Inspector::released_races() {
+void RaceQuestions::released_races() {
   // Each is told where it was called; the order is that of the group's end.
-  const OpIndex end = index_;
-  for (const Pending& mine : order_->released()) {
-    index_ = mine.op;
-    op_ = &values_.op(index_);
-    for (const Pending& earlier : order_->pending()) race(op_->accesses[mine.access], mine, earlier);
+  const OpIndex end = look_.index;
+  for (const Pending& mine : look_.order->released()) {
+    look_.turn_to(mine.op);
+    for (const Pending& earlier : look_.order->pending()) race(look_.op->accesses[mine.access], mine, earlier);
   }
-  index_ = end;
-  op_ = &values_.op(end);
+  look_.turn_to(end);
 }
 
 }  // namespace streamsan::analyzer

@@ -7,9 +7,9 @@
 // names; work of callers is not seen, so the advice holds for this function's own work. Where only the default stream
 // has work nothing is told: in a program with one stream the two calls are one. Of what a callee waits for nothing is
 // told either: another caller may need it, and a destructor cannot know.
-#include <string>
+#include "analyzer/analysis/inspect_syncs.h"
 
-#include "analyzer/analysis/inspector.h"
+#include <string>
 
 namespace streamsan::analyzer {
 
@@ -18,82 +18,83 @@ using ordering::HostEffect;
 using ordering::MemoryKind;
 using ordering::StreamKind;
 
-void Inspector::device_sync() {
-  if (values_.of_a_callee(index_)) return;
-  if (order_->strangers() || order_->busy().empty() || order_->busy().size() > 3) return;
-  for (const auto& [stream, op] : order_->busy())
-    if (!values_.precise(stream) || values_.is_default_stream(stream) || !order_->on_current_device(values_, stream))
+void SyncQuestions::device_sync() {
+  if (values_.of_a_callee(look_.index)) return;
+  if (look_.order->strangers() || look_.order->busy().empty() || look_.order->busy().size() > 3) return;
+  for (const auto& [stream, op] : look_.order->busy())
+    if (!values_.precise(stream) || values_.is_default_stream(stream) ||
+        !look_.order->on_current_device(values_, stream))
       return;
-  Hazard hazard = start(Check::DeviceWideSync, Level::Definite);
-  hazard.later = witness_.deed(index_, kUnknown);
-  Raised raised{.hazard = {}, .later = index_};
-  if (order_->busy().size() == 1) {
-    const auto& [stream, last] = *order_->busy().begin();
+  Hazard hazard = look_.start(Check::DeviceWideSync, Level::Definite);
+  hazard.later = witness_.deed(look_.index, kUnknown);
+  Raised raised{.hazard = {}, .later = look_.index};
+  if (look_.order->busy().size() == 1) {
+    const auto& [stream, last] = *look_.order->busy().begin();
     hazard.later.stream = witness_.stream(stream, values_.op(last).stream, last);
     hazard.earlier = witness_.deed(last, stream);
     raised.earlier = last;
   } else {
-    std::size_t left = order_->busy().size();
-    for (const auto& [stream, last] : order_->busy()) {
+    std::size_t left = look_.order->busy().size();
+    for (const auto& [stream, last] : look_.order->busy()) {
       hazard.detail += "'" + witness_.stream(stream, values_.op(last).stream, last).name + "'";
       --left;
       if (left != 0) hazard.detail += left == 1 ? " and " : ", ";
     }
   }
   raised.hazard = std::move(hazard);
-  raise(std::move(raised));
+  look_.raise(std::move(raised));
 }
 
-void Inspector::redundant_sync() {
-  if (values_.of_a_callee(index_)) return;
-  const bool device = op_->kind == OpKind::SyncDevice;
-  const ValueId stream = device ? kUnknown : order_->stream_of(values_, *store_, index_);
-  if (!device && (!values_.precise(stream) || op_->work == ir::Work::Library)) return;
-  const bool covered = device || order_->on_current_device(values_, stream);
-  OpIndex before = covered ? order_->quiet_since(kUnknown) : kNoOp;
-  if (before == kNoOp && !device) before = order_->quiet_since(stream);
+void SyncQuestions::redundant_sync() {
+  if (values_.of_a_callee(look_.index)) return;
+  const bool device = look_.op->kind == OpKind::SyncDevice;
+  const ValueId stream = device ? kUnknown : look_.order->stream_of(values_, *look_.store, look_.index);
+  if (!device && (!values_.precise(stream) || look_.op->work == ir::Work::Library)) return;
+  const bool covered = device || look_.order->on_current_device(values_, stream);
+  OpIndex before = covered ? look_.order->quiet_since(kUnknown) : kNoOp;
+  if (before == kNoOp && !device) before = look_.order->quiet_since(stream);
   const auto kind = values_.stream_kind(stream);
   if (before == kNoOp && !device && covered && (kind == StreamKind::Blocking || kind == StreamKind::PerThread))
-    before = order_->quiet_since(order_->of_current_device(values_, kLegacy));
+    before = look_.order->quiet_since(look_.order->of_current_device(values_, kLegacy));
   if (before != kNoOp) {
-    Hazard hazard = start(Check::RedundantSync, Level::Definite);
-    hazard.later = witness_.deed(index_, stream);
+    Hazard hazard = look_.start(Check::RedundantSync, Level::Definite);
+    hazard.later = witness_.deed(look_.index, stream);
     hazard.earlier = witness_.deed(before, kUnknown);
-    return raise({.hazard = std::move(hazard), .later = index_, .earlier = before});
+    return look_.raise({.hazard = std::move(hazard), .later = look_.index, .earlier = before});
   }
 
   // The very next thing is a copy that waits by itself. With a line between them it may be a measurement that ends.
-  const std::vector<ir::Op>& ops = values_.function().blocks[block_].ops;
-  std::uint32_t next = position_ + 1;
+  const std::vector<ir::Op>& ops = values_.function().blocks[look_.block].ops;
+  std::uint32_t next = look_.position + 1;
   while (next < ops.size() && (ops[next].kind == OpKind::Assign || ops[next].kind == OpKind::Fresh)) ++next;
   if (next == ops.size() || ops[next].kind != OpKind::Enqueue || ops[next].form != ir::Form::Synchronous) return;
-  const OpIndex copy = index_ + (next - position_);
-  if (!copies_or_fills(ops[next]) || ops[next].site == ir::kNoSite || op_->site == ir::kNoSite) return;
-  const ir::Site &here = values_.function()[op_->site], &there = values_.function()[ops[next].site];
+  const OpIndex copy = look_.index + (next - look_.position);
+  if (!copies_or_fills(ops[next]) || ops[next].site == ir::kNoSite || look_.op->site == ir::kNoSite) return;
+  const ir::Site &here = values_.function()[look_.op->site], &there = values_.function()[ops[next].site];
   if (there.line > here.line + 1 || there.file != here.file) return;
-  const ValueId copied_on = order_->stream_of(values_, *store_, copy);
+  const ValueId copied_on = look_.order->stream_of(values_, *look_.store, copy);
   if (device) {
-    if (order_->strangers() || order_->busy().empty()) return;
-    for (const auto& [busy, op] : order_->busy())
+    if (look_.order->strangers() || look_.order->busy().empty()) return;
+    for (const auto& [busy, op] : look_.order->busy())
       if (!values_.must_equal(busy, copied_on)) return;
   } else if (!values_.must_equal(stream, copied_on)) {
     return;
   }
-  for (const ordering::CopyRule& rule : copy_rules(values_, *store_, *order_, copy))
+  for (const ordering::CopyRule& rule : copy_rules(values_, *look_.store, *look_.order, copy))
     if (rule.documented == HostEffect::None) return;
-  Hazard hazard = start(Check::RedundantSync, Level::Definite);
-  hazard.later = witness_.deed(index_, stream);
+  Hazard hazard = look_.start(Check::RedundantSync, Level::Definite);
+  hazard.later = witness_.deed(look_.index, stream);
   hazard.edge = witness_.where(copy);
-  raise({.hazard = std::move(hazard), .later = index_});
+  look_.raise({.hazard = std::move(hazard), .later = look_.index});
 }
 
-void Inspector::redundant_event_sync() {
-  if (values_.of_a_callee(index_)) return;
-  const ValueId event = store_->evaluate(values_, op_->event);
-  const EventState* state = values_.precise(event) ? order_->event(event) : nullptr;
+void SyncQuestions::redundant_event_sync() {
+  if (values_.of_a_callee(look_.index)) return;
+  const ValueId event = look_.store->evaluate(values_, look_.op->event);
+  const EventState* state = values_.precise(event) ? look_.order->event(event) : nullptr;
   if (state == nullptr || state->record == kNoOp) return;
   const Pending* record = nullptr;
-  for (const Pending& p : order_->pending()) {
+  for (const Pending& p : look_.order->pending()) {
     if (p.access != kEventRecord || !values_.may_equal(p.memory, event)) continue;
     if (p.op != state->record || !sets_.has(p.must, kHost)) return;
     record = &p;
@@ -107,17 +108,17 @@ void Inspector::redundant_event_sync() {
     if (kind == OpKind::SyncDevice || kind == OpKind::SyncStream || kind == OpKind::SyncEvent) before = op;
   }
   if (before == kNoOp) return;
-  Hazard hazard = start(Check::RedundantSync, Level::Definite);
-  hazard.later = witness_.deed(index_, kUnknown);
+  Hazard hazard = look_.start(Check::RedundantSync, Level::Definite);
+  hazard.later = witness_.deed(look_.index, kUnknown);
   hazard.earlier = witness_.deed(before, kUnknown);
-  raise({.hazard = std::move(hazard), .later = index_, .earlier = before});
+  look_.raise({.hazard = std::move(hazard), .later = look_.index, .earlier = before});
 }
 
-void Inspector::pageable_copy() {
-  if (op_->work != ir::Work::Copy || op_->form != ir::Form::Asynchronous) return;
+void SyncQuestions::pageable_copy() {
+  if (look_.op->work != ir::Work::Copy || look_.op->form != ir::Form::Asynchronous) return;
   const ir::Access* pageable = nullptr;
-  for (const ir::Access& access : op_->accesses) {
-    const auto kind = order_->kind(values_, access, store_->evaluate(values_, access.memory));
+  for (const ir::Access& access : look_.op->accesses) {
+    const auto kind = look_.order->kind(values_, access, look_.store->evaluate(values_, access.memory));
     const bool device = kind == MemoryKind::Device || kind == MemoryKind::DeviceAsync;
     if (kind == MemoryKind::Pageable && pageable == nullptr) {
       pageable = &access;
@@ -125,12 +126,12 @@ void Inspector::pageable_copy() {
       return;
     }
   }
-  if (pageable == nullptr || op_->accesses.size() < 2) return;
-  Hazard hazard = start(Check::PageableAsyncCopy, Level::Definite);
-  hazard.later = witness_.deed(index_, order_->stream_of(values_, *store_, index_));
-  hazard.buffer = witness_.memory(store_->evaluate(values_, pageable->memory), pageable->memory, index_);
+  if (pageable == nullptr || look_.op->accesses.size() < 2) return;
+  Hazard hazard = look_.start(Check::PageableAsyncCopy, Level::Definite);
+  hazard.later = witness_.deed(look_.index, look_.order->stream_of(values_, *look_.store, look_.index));
+  hazard.buffer = witness_.memory(look_.store->evaluate(values_, pageable->memory), pageable->memory, look_.index);
   hazard.buffer.memory_kind = MemoryKind::Pageable;
-  raise({.hazard = std::move(hazard), .later = index_});
+  look_.raise({.hazard = std::move(hazard), .later = look_.index});
 }
 
 }  // namespace streamsan::analyzer

@@ -3,8 +3,9 @@
 // One op's step from the order before it to the order after it. Private to order_*.cpp.
 //
 // The rules are those of docs/model.md; their ids stand at the code. By family: order_step.cpp (events,
-// synchronisation), order_work.cpp (enqueued work and what the host waits for with it), order_memory.cpp (allocations,
-// frees, and what unknown code may do), order_thread.cpp (what the host thread has set).
+// synchronisation), order_work.cpp (enqueued work, what the host waits for with it, and what programmatic launches
+// overtake), order_memory.cpp (allocations, frees, and what unknown code may do), order_thread.cpp (what the host thread
+// has set).
 //
 // While a stream is captured nothing is added: the work does not run now, and whether it ever does is not modelled.
 #pragma once
@@ -12,6 +13,11 @@
 #include "analyzer/analysis/order.h"
 
 namespace streamsan::analyzer {
+
+/// A token of programmatic launches (order_dependents.cpp).
+constexpr bool is_token_of(std::uint32_t token, Order::Dependent part) {
+  return token != kHost && token >= kDependents && (token % 2 == 0) == (part == Order::Dependent::Start);
+}
 
 class OrderStep {
  public:

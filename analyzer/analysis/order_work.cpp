@@ -5,12 +5,15 @@
 // Kinds of memory decide what a copy waits for (ordering/copies.h). Where a kind is not known, all kinds it can be are
 // tried: what all promise goes into `must`, what one promises into `may`, what one is only assumed to do makes the
 // access lean on that rule.
+//
+// What programmatic launches overtake, in full_edge() and overtake(), is explained in order_dependents.cpp.
 #include "analyzer/analysis/order_step.h"
 
 #include <algorithm>
 
 namespace streamsan::analyzer {
 
+using ir::Certainty;
 using ordering::HostEffect;
 using ordering::MemoryKind;
 using ordering::Rule;
@@ -191,6 +194,48 @@ void OrderStep::host_side(Pending& p, const ir::Access& access) {
   if (all && !rules.empty()) return surely_host(p);
   // Between host buffers, or with the device? Only a call that says it is synchronous is taken to be the former.
   if (some && op_.form == ir::Form::Synchronous) p.may = sets_.add(p.may, kHost);
+}
+
+void OrderStep::full_edge(ValueId stream) {
+  if (!values_.launches_programmatically() || order_.capturing_ != Tri::No) return;
+  const auto both = [this](SetId set, ValueId of) {
+    return sets_.add(sets_.add(set, start_token(of)), waited_token(of));
+  };
+  for (Pending& p : order_.pending_) {
+    if (over(p)) continue;
+    if (stream == kUnknown) {
+      p.may = both(p.may, p.stream);
+      continue;
+    }
+    if (surely(p, stream)) p.must = both(p.must, stream);
+    if (perhaps(p, stream)) p.may = both(p.may, stream);
+  }
+}
+
+void OrderStep::overtake(ValueId stream) {
+  if (order_.capturing_ != Tri::No || stream == kUnknown) return full_edge(stream);
+  using Part = Order::Dependent;
+  for (Pending& p : order_.pending_) {
+    if (over(p) || !perhaps(p, stream)) continue;
+    const auto surely_is = [&](Part part) { return Order::surely_before(values_, sets_, p.must, stream, part); };
+    const auto perhaps_is = [&](Part part) { return Order::perhaps_before(values_, sets_, p.may, stream, part); };
+    const bool started = surely_is(Part::Start), perhaps_started = perhaps_is(Part::Start);
+    const bool waited = surely_is(Part::Waited), perhaps_waited = perhaps_is(Part::Waited);
+    const auto is_wait = [&](std::uint32_t token) {
+      return is_token_of(token, Part::Waited) && values_.may_equal(value_of(token), stream);
+    };
+    if (op_.waits == Certainty::Yes) {
+      if (waited && surely(p, stream) && op_.triggers_first == Certainty::No)
+        p.must = sets_.add(p.must, start_token(stream));
+    } else if (!started) {
+      p.must = sets_.without(p.must, is_wait);
+    }
+    if (op_.waits == Certainty::No && op_.programmatic == Certainty::Yes) {
+      if (!perhaps_started && values_.must_equal(p.stream, stream)) p.may = sets_.without(p.may, is_wait);
+    } else if (op_.programmatic == Certainty::Perhaps || (perhaps_waited && op_.triggers_first != Certainty::Yes)) {
+      p.may = sets_.add(sets_.add(p.may, start_token(stream)), waited_token(stream));
+    }
+  }
 }
 
 }  // namespace streamsan::analyzer

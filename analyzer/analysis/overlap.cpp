@@ -89,4 +89,12 @@ Sure host_overlap(const Values& values, const Pending& earlier, const Pending& t
   return index.constant && *index.constant >= 0 && *index.constant < surely_reached ? Sure::Yes : Sure::Maybe;
 }
 
+Sure conflict(ir::Mode a, ir::Mode b) {
+  using ir::Mode;
+  const auto writes = [](Mode mode) { return mode == Mode::Write || mode == Mode::ReadWrite || mode == Mode::Atomic; };
+  if ((a == Mode::Read && b == Mode::Read) || (a == Mode::Atomic && b == Mode::Atomic)) return Sure::No;
+  if (a == Mode::Unknown || b == Mode::Unknown) return Sure::Maybe;
+  return writes(a) || writes(b) ? Sure::Yes : Sure::No;
+}
+
 }  // namespace streamsan::analyzer

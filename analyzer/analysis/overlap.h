@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Whether two accesses of related memory have bytes in common.
+// Whether two accesses of related memory have bytes in common, and whether what they do there can fight.
 //
 // An access begins at an offset and is as long as the call says. Where the distance of two is a number, or is as long
 // as the first of them is (`p` with n * 4 bytes and `p + n` of a float*), they are told apart; where the first is
@@ -22,5 +22,7 @@ enum class Sure : std::uint8_t { No, Maybe, Yes };
 Sure overlap(const Values& values, const Pending& a, const Pending& b);
 /// The same, `touch` being one of the host: it goes to an element of what the device uses as a whole.
 Sure host_overlap(const Values& values, const Pending& earlier, const Pending& touch);
+/// At least one writes, and the other does something.
+Sure conflict(ir::Mode a, ir::Mode b);
 
 }  // namespace streamsan::analyzer

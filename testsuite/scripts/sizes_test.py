@@ -6,8 +6,8 @@
     sizes_test.py --print ROOT    the numbers of any tree of sources, with the length of functions
 
 A class is in a file if the file defines one of its methods out of line (`Type::method(` from the left margin); classes of
-one name in different top-level folders are different ones. A function is as long as from its first line to its closing
-brace. Lists say what may be larger, and why.
+one name in different folders are different ones. A function is as long as from its first line to its closing brace.
+Lists say what may be larger, and why.
 """
 import collections
 import math
@@ -30,10 +30,9 @@ LONG_FILES = {
 }
 # To be split; the list is empty when that is done. Entries may outlive their class.
 WIDE_CLASSES = {
-    "analyzer: Body": "host::Body, the transfer functions of host code",
+    "analyzer/lowering: Body": "host::Body, the transfer functions of host code",
     "ordering: Model": "the face of Model::Impl, beside it in its files",
     "ordering: Model::Impl": "the rules of order, a file for each subject",
-    "analyzer: Inspector": "finds the calls of one function that hazards are about, a file for each subject",
 }
 
 TEXTS = {".cpp", ".h", ".cu", ".S", ".def", ".inc", ".c", ".py", ".sh", ".js", ".css", ".html", ".cmake", ".md", ".txt"}
@@ -69,7 +68,7 @@ def wide_classes(root):
             # Namespaces are written small.
             owner = [name for name in found[1].split("::") if name[:1].isupper()]
             if owner:
-                files[f"{path.parts[0]}: {'::'.join(owner)}"].add(path.as_posix())
+                files[f"{path.parent.as_posix()}: {'::'.join(owner)}"].add(path.as_posix())
     return {name: len(of) for name, of in files.items() if len(of) > MOST_FILES}
 
 
@@ -127,10 +126,14 @@ class Sizes(unittest.TestCase):
         method = "std::vector<int> Wide::part{}(int a) const {{\n  return Other::use(a);\n}}\n"
         files = {f"a/{i}.cpp": method.format(i) + "void names::known() {}\nint Narrow::one() {}\n" for i in range(5)}
         files["a/0.cpp"] += "Deep::Inner::Answer Deep::Inner::ask() {}\nbool Deep::Inner::operator==(int) {}\n"
+        # In another folder, or in one below, the name is that of another class.
         files["b/0.cpp"] = method.format(9)
+        for i in range(5):
+            files[f"a/{'upper' if i < 3 else 'lower'}/{i}.cpp"] = "int Twin::one() {}\n"
+            files[f"a/lower/deep/{i}.cpp"] = "int Deepest::one() {}\n"
         for i in range(1, 5):
             files[f"a/{i}.cpp"] = files[f"a/{i}.cpp"].replace("int Narrow::one() {}", f"Deep::Inner::~Inner() {{}}  // {i}")
-        self.assertEqual(wide_classes(self.made(files)), {"a: Wide": 5, "a: Deep::Inner": 5})
+        self.assertEqual(wide_classes(self.made(files)), {"a: Wide": 5, "a: Deep::Inner": 5, "a/lower/deep: Deepest": 5})
 
     def test_functions_are_measured(self):
         self.assertEqual(function_lengths("int one() { return 1; }\n"

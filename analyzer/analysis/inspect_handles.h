@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Questions about events, destroyed handles and captures. The essay is in inspect_handles.cpp.
+//
+// One of them has its answer only when all is seen: that an event is recorded twice matters where it is waited for
+// later.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "analyzer/analysis/look.h"
+
+namespace streamsan::analyzer {
+
+class HandleQuestions : Questions {
+ public:
+  using Questions::Questions;
+
+  /// At any op: a handle after its end.
+  void handles();
+  /// At any op where a stream is captured: a call that the capture does not allow.
+  void capture();
+  /// At a wait of a stream or of the host for an event.
+  void wait();
+  void record();
+  void elapsed();
+  /// All is seen: raises what had to wait for that.
+  void conclude();
+
+  [[nodiscard]] bool saw_useless_wait() const { return useless_wait_; }
+
+ private:
+  void destroyed(const ir::Operand& written, ValueId value, bool event);
+  /// A stream waits for its own event, where it has forked another one off and not joined it.
+  void missed_join(ValueId event, ValueId waiter, const EventState& state);
+
+  bool useless_wait_ = false;  ///< one is told: it waits for an event without a record
+  std::vector<std::pair<ValueId, OpIndex>> waited_events_;
+  std::vector<Raised> rerecords_;  ///< to be told if the event is waited for later
+  std::vector<std::pair<ValueId, OpIndex>> rerecord_events_;
+};
+
+}  // namespace streamsan::analyzer

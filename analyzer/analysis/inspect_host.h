@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Questions about the host and the ends of memory against work in flight. The essay is in inspect_host.cpp.
+#pragma once
+
+#include <optional>
+
+#include "analyzer/analysis/look.h"
+
+namespace streamsan::analyzer {
+
+class HostQuestions : Questions {
+ public:
+  using Questions::Questions;
+
+  /// At a read or write of the host.
+  void host_access();
+  /// At a free, or where an object that owns memory ends.
+  void end_of_memory();
+
+ private:
+  /// A graph is instantiated here into what outlives this function.
+  [[nodiscard]] bool graph_survives() const;
+  void release_captured(ValueId memory, OpIndex use);
+  void release_tensor(ValueId memory);
+  void release_in_order(ValueId memory);
+  void release_by_host(ValueId memory, std::optional<ordering::MemoryKind> kind);
+};
+
+}  // namespace streamsan::analyzer

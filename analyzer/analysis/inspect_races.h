@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Questions about work against work in flight: of two streams (inspect_races.cpp), and a programmatic launch against
+// the kernels in front of it in its own stream (inspect_dependents.cpp), which is asked where the stream seems to
+// order the two.
+#pragma once
+
+#include <string>
+
+#include "analyzer/analysis/look.h"
+
+namespace streamsan::analyzer {
+
+class RaceQuestions : Questions {
+ public:
+  using Questions::Questions;
+
+  /// At an op that enqueues.
+  void races();
+  /// At the end of a group: the calls in it that begin here.
+  void released_races();
+
+ private:
+  void race(const ir::Access& access, const Pending& mine, const Pending& earlier);
+  void use_after_free(const ir::Access& access, const Pending& mine, const Pending& free);
+  /// Which default stream, where the two are of two devices.
+  void tell_devices(Hazard& hazard, ValueId earlier, ValueId later) const;
+  /// The rule by which a synchronous copy or fill may still run when it has returned; empty: none, or more than one.
+  [[nodiscard]] std::string returns_early(const Pending& earlier) const;
+  /// In one of the rounds that are over it has touched the begin of the buffer.
+  [[nodiscard]] bool begins_at_base(const Pending& earlier) const;
+  [[nodiscard]] bool one_kernel_on_parts(const Pending& mine, const Pending& earlier) const;
+
+  // inspect_dependents.cpp
+  /// A programmatic launch against a kernel in front of it in its stream. False: they are in order.
+  bool overtakes(const ir::Access& access, const Pending& mine, const Pending& earlier);
+};
+
+}  // namespace streamsan::analyzer

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Questions about what is right but slow. The essay is in inspect_syncs.cpp.
+#pragma once
+
+#include "analyzer/analysis/look.h"
+
+namespace streamsan::analyzer {
+
+class SyncQuestions : Questions {
+ public:
+  using Questions::Questions;
+
+  void device_sync();
+  /// At a synchronisation of a stream or of the device.
+  void redundant_sync();
+  void redundant_event_sync();
+  /// At an op that enqueues.
+  void pageable_copy();
+};
+
+}  // namespace streamsan::analyzer

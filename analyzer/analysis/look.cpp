@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What is true of the op that is looked at, and of its place in the function. The essay is in look.h.
+#include "analyzer/analysis/look.h"
+
+namespace streamsan::analyzer {
+
+void Look::turn_to(const Store& contents, const Order& known, std::uint32_t in_block, std::uint32_t at_position) {
+  store = &contents;
+  order = &known;
+  block = in_block;
+  position = at_position;
+  turn_to(values.first_op(block) + position);
+}
+
+void Look::turn_to(OpIndex other) {
+  index = other;
+  op = &values.op(index);
+}
+
+bool Look::ordered_on_some_path(const Pending& earlier, ValueId later) const {
+  if (later == kUnknown) return sets.has(earlier.may, kHost);
+  const SetId others = sets.without(earlier.may, [&](std::uint32_t t) { return t == stream_token(earlier.stream); });
+  return order->perhaps_before(values, sets, others, later);
+}
+
+bool Look::of_earlier_iteration(const Pending& earlier) const {
+  return earlier.earlier_iteration && inside_same_loop(earlier);
+}
+
+bool Look::inside_same_loop(const Pending& earlier) const {
+  const auto& blocks = values.function().blocks;
+  std::vector<bool> seen(blocks.size());
+  std::vector<std::uint32_t> work{block};
+  while (!work.empty()) {
+    const std::uint32_t from = work.back();
+    work.pop_back();
+    for (ir::BlockId successor : blocks[from].successors) {
+      const auto to = static_cast<std::uint32_t>(successor);
+      const OpIndex first = values.first_op(to);
+      if (earlier.op >= first && earlier.op < first + blocks[to].ops.size()) return true;
+      if (seen[to]) continue;
+      seen[to] = true;
+      work.push_back(to);
+    }
+  }
+  return false;
+}
+
+bool Look::always_after(const Pending& earlier) const {
+  const auto& blocks = values.function().blocks;
+  const auto within = [&](std::uint32_t one) {
+    const OpIndex first = values.first_op(one);
+    return earlier.op >= first && earlier.op < first + blocks[one].ops.size();
+  };
+  if (within(block)) return earlier.op < index;
+  // Is there a way around it?
+  std::vector<bool> seen(blocks.size());
+  std::vector<std::uint32_t> work;
+  if (!within(0)) work.push_back(0);
+  while (!work.empty()) {
+    const std::uint32_t from = work.back();
+    work.pop_back();
+    if (from == block) return false;
+    for (ir::BlockId successor : blocks[from].successors) {
+      const auto to = static_cast<std::uint32_t>(successor);
+      if (seen[to] || within(to)) continue;
+      seen[to] = true;
+      work.push_back(to);
+    }
+  }
+  return true;
+}
+
+Hazard Look::start(Check check, Level level) const {
+  Hazard hazard;
+  hazard.check = check;
+  hazard.level = level;
+  hazard.function = values.function().name;
+  hazard.usr = values.function().usr;
+  return hazard;
+}
+
+void Look::tell_belief(Hazard& hazard, ValueId one, ValueId other) const {
+  if (beliefs == nullptr || values.proved_different(one, other)) return;
+  if (auto evidence = beliefs->why(one, other)) hazard.evidence.push_back(std::move(*evidence));
+}
+
+}  // namespace streamsan::analyzer
