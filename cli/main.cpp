@@ -222,7 +222,8 @@ int main(std::vector<std::string> arguments) {
 }  // namespace
 }  // namespace streamsan::cli
 
-int main(int argc, char** argv) {
+// What is thrown up to here is out of memory.
+int main(int argc, char** argv) {  // NOLINT(bugprone-exception-escape)
   // A reader that went away is an error of write(), not the end of a launcher that has a program to look after.
   signal(SIGPIPE, SIG_IGN);
   return streamsan::cli::main({argv + std::min(argc, 1), argv + argc});

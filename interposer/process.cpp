@@ -151,7 +151,7 @@ void write_line(const char* text, std::size_t length) {
 std::size_t format_line(char (&line)[1024], const char* format, va_list arguments) {
   int prefix = std::snprintf(line, sizeof line, "streamsan[%d]: ", static_cast<int>(getpid()));
   int body = std::vsnprintf(line + prefix, sizeof line - static_cast<std::size_t>(prefix) - 1, format, arguments);
-  std::size_t length = static_cast<std::size_t>(prefix + (body > 0 ? body : 0));
+  std::size_t length = static_cast<std::size_t>(prefix) + static_cast<std::size_t>(body > 0 ? body : 0);
   if (length > sizeof line - 2) length = sizeof line - 2;
   line[length] = '\n';
   return length + 1;

@@ -39,9 +39,7 @@ constexpr CopyRule assumed(Rule silent, Rule leaned_on, HostEffect effect) {
   return {silent, HostEffect::None, leaned_on, effect};
 }
 
-constexpr HostEffect None = HostEffect::None;
-constexpr HostEffect Prior = HostEffect::Prior;
-constexpr HostEffect Complete = HostEffect::Complete;
+using enum HostEffect;
 
 // Indexed by form, then destination, then source, each in the order of Side:
 //   source:   Device, Managed, Pinned, Pageable

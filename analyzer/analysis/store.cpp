@@ -330,7 +330,7 @@ Store Store::join(Values& values, std::uint32_t block, const std::vector<Store>&
       if (!value || is_merge(*value, location)) continue;
       // Nothing is reached through a null pointer: where the other path has memory, that is what uses of it mean.
       if (pointer && joined && !is_merge(*joined, location) && (*value == kNull || *joined == kNull)) {
-        if (*joined == kNull) joined = *value;
+        if (*joined == kNull) joined = value;
         continue;
       }
       joined = !joined || *joined == *value ? *value : values.merge(block, location);

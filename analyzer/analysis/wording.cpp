@@ -211,7 +211,7 @@ void Draft::add_note(const ir::Site& site, std::string message, const std::strin
   }
 }
 
-void Draft::note(const Where& where, std::string message, std::string note_lane) {
+void Draft::note(const Where& where, std::string message, const std::string& note_lane) {
   const std::vector<ir::Site> way = stripped(where);
   add_note(way.front(), std::move(message), note_lane);
   for (std::size_t i = 1; i < way.size(); ++i) {

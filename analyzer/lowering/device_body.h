@@ -2,8 +2,7 @@
 //
 // The walk over one device function's body that makes its Summary.
 //
-//   device_function.cpp     the driver: rounds until nothing new is learned
-//   device_statements.cpp   statements and what is an access
+//   device_statements.cpp   a round over the body, its Summary; statements and what is an access
 //   device_expressions.cpp  which place an expression names, where a pointer points, what depends on memory
 //   device_calls.cpp        calls: with a summary, by name, or unknown
 //   device_flow.cpp         on which paths the kernel has waited for the grid in front of it

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Statements of device code: every access, once, with what decides whether it happens.
+// A device function from its begin to its Summary, and its statements: every access, once, with what decides whether it happens.
 //
 // A read is an lvalue-to-rvalue conversion or the copy of an object; a write is an assignment. Taking an address,
 // binding a reference and forming an offset are none. `data` tells accesses that memory decides about (`if (mask[i])`,
@@ -22,7 +22,6 @@ namespace streamsan::analyzer::device {
 namespace {
 
 using clang::dyn_cast;
-using clang::dyn_cast_or_null;
 using clang::isa;
 
 /// Leaves the statements after it unreached on some path.
@@ -33,6 +32,96 @@ bool jumps(const clang::Stmt* statement) {
 }
 
 }  // namespace
+
+Body::Body(Summaries& summaries, const clang::FunctionDecl& definition)
+    : summaries_(summaries), function_(definition), context_(definition.getASTContext()) {
+  marks_ = marks_in(definition);
+  for (const clang::ParmVarDecl* parameter : definition.parameters()) memory_.add_parameter(parameter);
+  memory_.add_parameter(&kThis);
+  if (const auto* method = llvm::dyn_cast<clang::CXXMethodDecl>(&definition);
+      method && method->getParent()->isLambda()) {
+    method->getParent()->getCaptureFields(captures_, captured_this_);
+  }
+}
+
+bool Body::round() {
+  effects_.clear();
+  learned_ = false;
+  flow_ = {};
+  exits_ = kNowhere;
+  walk_initializers(false);
+  walk(function_.getBody(), false);
+  exits_ |= flow_;
+  if (memory_.overflowed()) unknown_ = true;
+  const bool grew = memory_.grew();
+  return grew || learned_;
+}
+
+Summary Body::summary() const {
+  Summary result;
+  result.effects = effects_;
+  result.unknown = unknown_;
+  result.exits = exits_;
+  result.triggers_first = triggers_first_;
+  const auto of_caller = [&](const Paths& paths) {
+    Paths kept;
+    for (const Path& path : paths) {
+      if (memory_.is_parameter(path)) kept.insert(path);
+    }
+    return kept;
+  };
+  // Only what lies behind a pointer or reference is still there after the call.
+  const auto outlives = [&](const Path& path) { return memory_.is_parameter(path) && path.depth() != 0; };
+  const auto add = [](Paths& to, Paths what) { to.merge(what); };
+
+  for (const auto& [place, values] : memory_.stored()) {
+    if (outlives(place)) add(result.stores[place], of_caller(values));
+  }
+  // Fields of an object of this function, once it was copied to one of the caller's.
+  const auto fields_of = [&](const Path& object, const auto& take) {
+    for (const auto& [place, values] : memory_.stored()) {
+      if (place.base != object.base || place.steps.size() < object.steps.size()) continue;
+      const auto rest = place.steps.begin() + static_cast<std::ptrdiff_t>(object.steps.size());
+      if (std::equal(object.steps.begin(), object.steps.end(), place.steps.begin())) {
+        take(std::vector<const clang::FieldDecl*>(rest, place.steps.end()), of_caller(values));
+      }
+    }
+  };
+  for (const auto& [place, sources] : memory_.copied()) {
+    if (!outlives(place)) continue;
+    for (const Path& source : sources) {
+      if (memory_.is_parameter(source)) {
+        result.copies[place].insert(source);
+        continue;
+      }
+      fields_of(source, [&](const std::vector<const clang::FieldDecl*>& fields, Paths values) {
+        Path field = place;
+        field.steps.insert(field.steps.end(), fields.begin(), fields.end());
+        add(result.stores[field], std::move(values));
+      });
+    }
+  }
+
+  for (const clang::ParmVarDecl* parameter : function_.parameters()) {
+    if (deciders_.contains(parameter)) result.deciders.insert(parameter->getFunctionScopeIndex());
+  }
+  result.returns = of_caller(returns_);
+  if (!function_.getReturnType()->isRecordType()) return result;
+  Paths objects = returns_;
+  for (const Path& object : returns_) {
+    if (const auto found = memory_.copied().find(object); found != memory_.copied().end()) {
+      objects.insert(found->second.begin(), found->second.end());
+    }
+  }
+  add(result.returns, of_caller(objects));
+  for (const Path& object : objects) {
+    if (memory_.is_parameter(object)) continue;
+    fields_of(object, [&](const std::vector<const clang::FieldDecl*>& fields, Paths values) {
+      add(result.returned_fields[fields], std::move(values));
+    });
+  }
+  return result;
+}
 
 void Body::touch(const Paths& places, ir::Mode mode, bool data) {
   for (const Path& path : places) {

@@ -28,12 +28,7 @@ LONG_FILES = {
     "ordering/api/cuda_api.def": "a table: a row for each function of the driver",
     "trace/old_functions.def": "a table: the functions of traces that were written before they named their own",
 }
-# To be split; the list is empty when that is done. Entries may outlive their class.
-WIDE_CLASSES = {
-    "analyzer/lowering: Body": "host::Body, the transfer functions of host code",
-    "ordering: Model": "the face of Model::Impl, beside it in its files",
-    "ordering: Model::Impl": "the rules of order, a file for each subject",
-}
+WIDE_CLASSES = {}  # and the reason why
 
 TEXTS = {".cpp", ".h", ".cu", ".S", ".def", ".inc", ".c", ".py", ".sh", ".js", ".css", ".html", ".cmake", ".md", ".txt"}
 CODE = {".cpp", ".h", ".cu"}
