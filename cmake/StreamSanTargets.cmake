@@ -11,11 +11,12 @@ if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "" FORCE)
 endif()
 
-# Names and lines are all that a backtrace shows. The types are what debug information is large with, those of Clang and
-# of GoogleTest above all; a Debug build has them.
 # An enumerator that should be a word is never written to JSON as a number. For all targets, as precompiled headers must
 # be compiled like those that use them.
 add_compile_definitions($<$<COMPILE_LANGUAGE:CXX>:JSON_DISABLE_ENUM_SERIALIZATION=1>)
+
+# Names and lines are all that a backtrace shows. The types are what debug information is large with, those of Clang and
+# of GoogleTest above all; a Debug build has them.
 add_compile_options($<$<AND:$<CONFIG:RelWithDebInfo>,$<COMPILE_LANGUAGE:CXX>>:-g1>)
 
 # Errors in CI only (the preset `ci`): a newer compiler has new warnings, and those must not stop a user's build.
