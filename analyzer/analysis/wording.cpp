@@ -219,9 +219,9 @@ void Draft::note(const Where& where, std::string message, const std::string& not
   }
 }
 
-void Draft::note_edge(std::string message, std::string note_lane) {
+void Draft::note_edge(std::string message, const std::string& note_lane) {
   if (hazard_.edge) {
-    note(*hazard_.edge, std::move(message), std::move(note_lane));
+    note(*hazard_.edge, std::move(message), note_lane);
   }
 }
 

@@ -62,7 +62,7 @@ class Draft {
   /// The message; how sure it is is added.
   void say(std::string message);
   void note(const Where& where, std::string message, const std::string& note_lane = kHostLane);
-  void note_edge(std::string message, std::string lane = kHostLane);  ///< at Hazard::edge, if there is one
+  void note_edge(std::string message, const std::string& note_lane = kHostLane);  ///< at Hazard::edge, if there is one
   void note_origin(const Thing& thing, const char* noun);  ///< where it was created; noun "stream", "event", ""
   void advise(std::string message);                        ///< where the warning stands
 
