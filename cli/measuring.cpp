@@ -66,9 +66,9 @@ void MeasuringProgress::update(const std::string& trace, const Measuring& now) {
   Measuring all;
   for (const auto& [name, each] : traces_) all += each;
   auto time = std::chrono::steady_clock::now();
-  if (all.launches == told_ || time - last_ < kTellEvery) return;
+  if (all.launches == reported_ || time - last_ < kTellEvery) return;
   last_ = time;
-  told_ = all.launches;
+  reported_ = all.launches;
   say_("learning footprints: " + some_launches(all.launches) + " measured, " + seconds(all.time));
 }
 

@@ -43,7 +43,7 @@ class MeasuringProgress {
   std::function<void(const std::string&)> say_;
   std::mutex mutex_;
   std::map<std::string, Measuring> traces_;
-  std::uint64_t told_ = 0;  ///< launches
+  std::uint64_t reported_ = 0;  ///< launches
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 

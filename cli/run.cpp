@@ -152,15 +152,15 @@ void settle(Traces& traces, Session& session) {
   Child::take_signals_ourselves();
   traces.scan();
   auto start = std::chrono::steady_clock::now();
-  bool told = false;
+  bool said = false;
   while (!traces.all_done()) {
     std::this_thread::sleep_for(milliseconds{1});
     traces.scan();
     if (Child::interrupted()) traces.stop();
     auto waited = std::chrono::steady_clock::now() - start;
     if (waited > kGraceForStragglers) traces.do_not_wait();
-    if (waited > 2 * kGraceForStragglers && !told) {
-      told = true;
+    if (waited > 2 * kGraceForStragglers && !said) {
+      said = true;
       session.say("still judging what the program has done (Ctrl-C: report what was judged so far)", 1);
     }
   }

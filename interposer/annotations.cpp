@@ -33,7 +33,7 @@ struct Place {
 
 Place place_of(void* stream) {
   if (stream == STREAMSAN_HOST) return {{}, trace::kOnHost};
-  if (stream == STREAMSAN_SAME_STREAM) return {{}, trace::kUntold};
+  if (stream == STREAMSAN_SAME_STREAM) return {{}, trace::kNoStream};
   // The header has said which default stream NULL is.
   const StreamArgument resolved = resolve_stream(word(stream), api::DefaultStream::Legacy);
   return {resolved, resolved.flags};
@@ -77,7 +77,7 @@ void write_name(std::uint64_t subject, const char* name) {
   if (length > 0) write_text<kKind>({subject}, &trace::Words<kKind>::name_bytes, name, length);
 }
 
-constexpr Place kUntoldPlace{{}, trace::kUntold};
+constexpr Place kNoPlace{{}, trace::kNoStream};
 
 /// Sizes and streams (0: the host) of live blocks, while they are to be poisoned when they go back.
 constinit HandleTable<std::uint64_t, 1u << 14> g_block_bytes{};
@@ -96,7 +96,7 @@ void poison_returning(std::uint64_t block, const Place& place) {
   const auto* handed_to = g_block_streams.find(block);
   if (!size || !handed_to) return;
   StreamArgument stream = place.stream;
-  if (place.flags & trace::kUntold) {
+  if (place.flags & trace::kNoStream) {
     const std::uint64_t handle = handed_to->value.load(std::memory_order_relaxed);
     if (handle) stream = resolve_stream(handle, api::DefaultStream::Legacy);
   }
@@ -126,9 +126,9 @@ void on_block_freed(const void* block, void* stream) {
 }
 
 void on_block_used(const void* block, void* stream) {
-  const Place place = block && wants_annotations() ? place_of(stream) : kUntoldPlace;
+  const Place place = block && wants_annotations() ? place_of(stream) : kNoPlace;
   // The host's use is over when the block is freed, and its own stream's is no news.
-  if (place.flags & (trace::kOnHost | trace::kUntold)) return;
+  if (place.flags & (trace::kOnHost | trace::kNoStream)) return;
   write_block(Kind::BlockUse, word(block), 0, place, __builtin_frame_address(0));
 }
 
@@ -143,7 +143,7 @@ void on_name_stream(void* stream, const char* name) {
 void on_order(Kind kind, const void* object, void* stream, const void* frame) {
   if (!wants_annotations()) return;
   const Place place = place_of(stream);
-  if (!(place.flags & trace::kUntold)) write_order(kind, object, place, frame);
+  if (!(place.flags & trace::kNoStream)) write_order(kind, object, place, frame);
 }
 
 void on_happens_before(const void* object, void* stream) {
@@ -166,11 +166,11 @@ bool wants_annotations() {
 
 void block_began(std::uint64_t address, std::uint64_t bytes, const void* frame) {
   mark_region(address, bytes);
-  write_block(Kind::BlockAlloc, address, bytes, kUntoldPlace, frame);
+  write_block(Kind::BlockAlloc, address, bytes, kNoPlace, frame);
 }
 
 void block_ended(std::uint64_t address, const void* frame) {
-  write_block(Kind::BlockFree, address, 0, kUntoldPlace, frame);
+  write_block(Kind::BlockFree, address, 0, kNoPlace, frame);
 }
 
 void name_memory(std::uint64_t address, const char* name) { write_name<Kind::NameMemory>(address, name); }

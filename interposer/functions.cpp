@@ -30,11 +30,11 @@ constinit HandleTable<const Function*, 1u << 17> g_functions{};
 constexpr std::size_t kRecent = 256;
 STREAMSAN_HOT_TABLE constinit std::atomic<const Function*> g_recent[kRecent] = {};
 constinit HandleTable<std::uint32_t, 1u << 17> g_kernels{};  // handles that are CUkernel
-// A fork keeps g_next_id, g_unloads: they only count up. And g_told_no_layout: the driver is the same. And block,
+// A fork keeps g_next_id, g_unloads: they only count up. And g_warned_no_layout: the driver is the same. And block,
 // used: the memory is the child's own copy.
 constinit std::atomic<std::uint32_t> g_next_id{1};
 STREAMSAN_HOT_DATA constinit std::atomic<std::uint32_t> g_unloads{0};
-constinit std::atomic<bool> g_told_no_layout{false};
+constinit std::atomic<bool> g_warned_no_layout{false};
 
 constinit std::atomic<bool> g_arena_busy{false};
 
@@ -94,7 +94,7 @@ const char* function_name(std::uint64_t handle, bool is_kernel) {
 /// So ask whether the driver has the function at all.
 bool driver_tells_layouts(bool is_kernel) {
   bool tells = driver_entry(is_kernel ? api::Index::cuKernelGetParamInfo : api::Index::cuFuncGetParamInfo) != nullptr;
-  if (!tells && !g_told_no_layout.exchange(true)) {
+  if (!tells && !g_warned_no_layout.exchange(true)) {
     warn(
         "this driver does not tell kernel parameter layouts (needs CUDA 12.4 or later): memory used by kernels is not "
         "seen, only copies, fills and frees are checked");

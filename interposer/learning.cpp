@@ -68,7 +68,7 @@ void say_reason(const char* kernel, const char* reason) {
   const unsigned said = g_reasons.fetch_add(1);
   if (said >= kMostReasons) return;
   tell("footprints: %.200s is not measured: %s%s", kernel, reason,
-       said + 1 == kMostReasons ? " (further kernels like this are not told)" : "");
+       said + 1 == kMostReasons ? " (no message for further kernels like this)" : "");
 }
 
 void stop_learning(const char* reason) {

@@ -18,7 +18,7 @@
 // If these two calls counted as a free and an allocation by the host, every stream-ordered pool would give false
 // alarms. And no stream is stated: the first use suggests one, but a second use in another stream may be just as right.
 //
-// So registering and unregistering order nothing and are checked against nothing (records with kUntold and no stream).
+// So registering and unregistering order nothing and are checked against nothing (records with kNoStream and no stream).
 // A region only says where a block begins and ends, for how long, and what it is called. The accesses of earlier lives
 // of its bytes are kept, and each use in the new life is compared with them. An ordered use gives no report; an
 // unordered one is the same ReuseWhileInUse that an annotated pool gets, found at the use and not at the allocation.
@@ -47,7 +47,7 @@ namespace streamsan::recorder {
 namespace {
 
 /// By first address; the value is the number of bytes.
-// A fork keeps g_heaps, g_regions: what the program was told about them is inherited, too.
+// A fork keeps g_heaps, g_regions: what the program said about them is inherited, too.
 constinit HandleTable<std::uint64_t, 1u << 10> g_heaps{};
 constinit HandleTable<std::uint64_t, 1u << 16> g_regions{};
 

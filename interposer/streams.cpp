@@ -62,9 +62,9 @@ void meet_context(std::uint64_t context) {
   CUdevice device = 0;
   auto ask = entry_of<decltype(&::cuCtxGetDevice)>(api::Index::cuCtxGetDevice);
   if (!ask || ask(&device) != CUDA_SUCCESS) return;
-  const auto told = static_cast<std::uint32_t>(device) + 1;
+  const auto known = static_cast<std::uint32_t>(device) + 1;
   auto* entry = g_contexts.insert(context);
-  if (!entry || entry->value.exchange(told, std::memory_order_relaxed) == told) return;
+  if (!entry || entry->value.exchange(known, std::memory_order_relaxed) == known) return;
   Slot slot = reserve(0);
   if (!slot) return;
   slot.record->kind = trace::Kind::Context;

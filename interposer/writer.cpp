@@ -242,7 +242,7 @@ void fill_header(trace::FileHeader& head) {
   std::memcpy(reinterpret_cast<char*>(&head) + head.functions_at, api::kSymbols, api::kSymbolBytes);
   head.start_time_ns =
       static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(now.tv_nsec);
-  head.recorded_with = trace::kOptionsTold | (options().syncs ? std::uint32_t{trace::kWithSyncs} : 0) |
+  head.recorded_with = trace::kOptionsKnown | (options().syncs ? std::uint32_t{trace::kWithSyncs} : 0) |
                        (options().timings ? std::uint32_t{trace::kWithTimings} : 0);
   fill_command_line(head);
   head.magic = trace::kMagic;

@@ -90,19 +90,19 @@ Nouns Explainer::nouns(const KeptHazard& kept, const report::Finding& finding) {
       {earlier.stack, earlier.kernel, hazard.earlier.on_stream, reachable(hazard.earlier, kept.earlier_stream)});
   const bool framework = out.framework != Framework::None;
   auto place = [&](ordering::SiteId site) { return framework ? python_place(sites_.stack(site)) : sites_.place(site); };
-  auto deed_at = [&](const Access& access, const report::AccessReport& report, const std::string& deed) {
+  auto action_at = [&](const Access& access, const report::AccessReport& report, const std::string& action) {
     const bool bare = framework && !report.kernel.empty();
-    return (bare ? "kernel " + std::string(plain_name(report.kernel)) : deed) + place(access.site);
+    return (bare ? "kernel " + std::string(plain_name(report.kernel)) : action) + place(access.site);
   };
   auto event_at = [&](ordering::SiteId site, const char* method) {
     return (framework ? event_method(sites_.stack(site), method) : sites_.what(site)) + place(site);
   };
-  out.later_doer = later.what;
-  out.earlier_doer = earlier.what;
-  out.later = sites_.deed(hazard.later.site, hazard.later);
-  out.earlier = sites_.deed(hazard.earlier.site, hazard.earlier);
-  out.later_at = deed_at(hazard.later, later, out.later);
-  out.earlier_at = deed_at(hazard.earlier, earlier, out.earlier);
+  out.later_actor = later.what;
+  out.earlier_actor = earlier.what;
+  out.later = sites_.action(hazard.later.site, hazard.later);
+  out.earlier = sites_.action(hazard.earlier.site, hazard.earlier);
+  out.later_at = action_at(hazard.later, later, out.later);
+  out.earlier_at = action_at(hazard.earlier, earlier, out.earlier);
   out.later_stream = later.stream.name;
   out.earlier_stream = earlier.stream.name;
   out.later_life = kept.later_stream;
@@ -133,7 +133,7 @@ Nouns Explainer::nouns(const KeptHazard& kept, const report::Finding& finding) {
   out.memory = finding.buffer->memory;
   if (!kept.memory.empty()) out.memory += " \"" + kept.memory + "\"";
   if (kept.failed) out.failed = sites_.failure(*kept.failed);
-  out.unseen = sites_.places().at(hazard.later.site).doer == Doer::Unseen;
+  out.unseen = sites_.places().at(hazard.later.site).kind == SiteKind::Unseen;
   out.measuring = measuring_;
   // A driver API program has no run-time function in its stacks; one without stacks is taken for the usual kind.
   bool any_stack = !later.stack.empty() || !earlier.stack.empty();

@@ -148,7 +148,7 @@ report::Finding MisuseExplainer::finding(const Misuse& misuse) {
 }
 
 /// The sites of the event calls that explanations of hazards are about.
-std::set<ordering::SiteId> told_by(std::span<const KeptHazard> hazards) {
+std::set<ordering::SiteId> reported_sites(std::span<const KeptHazard> hazards) {
   std::set<ordering::SiteId> out;
   for (const KeptHazard& kept : hazards) {
     if (!kept.stands()) continue;
@@ -165,12 +165,12 @@ std::vector<report::Finding> explain(std::span<const Misuse> misuses, std::span<
                                      const FailedCalls& failed_calls, const Places& places, Symbolizer& symbolizer,
                                      bool whole_run) {
   MisuseExplainer explainer(failed_calls, places, symbolizer, whole_run);
-  const std::set<ordering::SiteId> told = told_by(hazards);
+  const std::set<ordering::SiteId> reported = reported_sites(hazards);
   for (const Misuse& misuse : misuses) explainer.want(misuse);
   FoldedFindings out;
   for (const Misuse& misuse : misuses) {
     const bool about_wait = misuse.kind == MisuseKind::NeverRecorded || misuse.kind == MisuseKind::WaitedTooEarly;
-    if (told.contains(about_wait ? misuse.wait.site : misuse.record.site)) continue;
+    if (reported.contains(about_wait ? misuse.wait.site : misuse.record.site)) continue;
     out.add(explainer.finding(misuse));
   }
   return out.take();

@@ -42,7 +42,7 @@ bool takes_the_place_of(const ordering::Hazard& certain, const ordering::Hazard&
 }  // namespace
 
 bool KeptHazard::refuted() const {
-  if (!is_possible(hazard) || hazard.perhaps_told) return false;
+  if (!is_possible(hazard) || hazard.perhaps_signalled) return false;
   if (refutations >= kEnoughRefutations) return true;
   const bool earlier = in_doubt(hazard.earlier), later = in_doubt(hazard.later);
   return (earlier || later) && (!earlier || earlier_measured) && (!later || later_measured);
@@ -94,9 +94,9 @@ bool Hazards::release_or_reuse(const ordering::Hazard& hazard) {
   const ordering::Certainty* known = reuses_.find(release);
   if (!known || hazard.certainty < *known) reuses_[release] = hazard.certainty;
   for_each_of(pairs_[release], [&](KeptHazard& kept) {
-    const bool told =
+    const bool reported =
         kept.hazard.kind == ordering::HazardKind::ReleaseWhileInUse && hazard.certainty <= kept.hazard.certainty;
-    if (told) supersede(kept);
+    if (reported) supersede(kept);
   });
   return false;
 }

@@ -39,7 +39,7 @@ ordering::SiteId site_of(const Seen& seen) {
                             launch ? seen.judge.places().kernel_index(record.as<trace::Kind::Launch>().function) : 0);
 }
 
-std::string deed_of(SiteReader& sites, ordering::SiteId site) {
+std::string action_of(SiteReader& sites, ordering::SiteId site) {
   const api::EffectKind kind = sites.places().row(site).effect.kind;
   return sites.what(site, kind == api::EffectKind::Launch || kind == api::EffectKind::LaunchConfig);
 }
@@ -89,13 +89,13 @@ std::optional<BlockedCalls::Ended> BlockedCalls::ended(const trace::Item& item) 
   return Ended{call->owner, w.returned - w.made};
 }
 
-Hints::Hints(Judge& judge, bool event_times_told) : judge_(judge) {
+Hints::Hints(Judge& judge, bool knows_event_times) : judge_(judge) {
   of_order_.push_back(std::make_unique<LegacyHints>());
   of_order_.push_back(std::make_unique<OverlapHints>());
   sources_.push_back(std::make_unique<CopyHints>());
   sources_.push_back(std::make_unique<LifeHints>());
   sources_.push_back(std::make_unique<PieceHints>());
-  if (event_times_told) events_ = std::make_unique<EventHints>();
+  if (knows_event_times) events_ = std::make_unique<EventHints>();
 }
 
 Hints::~Hints() = default;
@@ -122,13 +122,13 @@ Hinted Hints::explain(Symbolizer& symbolizer, bool whole_run) {
   std::stable_sort(texts.begin(), texts.end(),
                    [](const HintText& a, const HintText& b) { return a.microseconds > b.microseconds; });
 
-  std::set<ordering::SiteId> told;
+  std::set<ordering::SiteId> reported;
   for (const HintText& text : texts) {
-    if (text.unless_told.empty()) told.insert(text.where.front().site);
+    if (text.unless_reported.empty()) reported.insert(text.where.front().site);
   }
-  std::erase_if(texts, [&told](const HintText& text) {
-    return std::any_of(text.unless_told.begin(), text.unless_told.end(),
-                       [&told](ordering::SiteId site) { return told.contains(site); });
+  std::erase_if(texts, [&reported](const HintText& text) {
+    return std::any_of(text.unless_reported.begin(), text.unless_reported.end(),
+                       [&reported](ordering::SiteId site) { return reported.contains(site); });
   });
 
   std::map<std::string, std::uint64_t> folded;
@@ -151,7 +151,7 @@ Hinted Hints::explain(Symbolizer& symbolizer, bool whole_run) {
     for (const Shown& shown : text.where) {
       print.add(sites.function(shown.site));
       sites.add_to(print, shown.site);
-      finding.related.push_back({.what = deed_of(sites, shown.site),
+      finding.related.push_back({.what = action_of(sites, shown.site),
                                  .api = sites.function(shown.site),
                                  .stream = shown.stream ? stream_report(*shown.stream) : report::Stream{},
                                  .op = static_cast<std::uint64_t>(shown.op),

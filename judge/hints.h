@@ -51,7 +51,7 @@ constexpr bool is_kernel(trace::Kind kind) { return kind == trace::Kind::Launch 
 ordering::SiteId site_of(const Seen& seen);
 
 /// What was called or launched there: "cudaMemset", "kernel step(float*)".
-std::string deed_of(SiteReader& sites, ordering::SiteId site);
+std::string action_of(SiteReader& sites, ordering::SiteId site);
 
 /// "512 bytes", "64 KiB", "1.5 MiB".
 std::string bytes_text(std::uint64_t bytes);
@@ -76,7 +76,7 @@ struct HintText {
   std::string fix;
   std::vector<Shown> where;
   /// Another hint at one of these places makes this one superfluous.
-  std::vector<ordering::SiteId> unless_told;
+  std::vector<ordering::SiteId> unless_reported;
 };
 
 class HintSource {
@@ -115,8 +115,8 @@ struct Hinted {
 
 class Hints : public Observer {
  public:
-  /// `event_times_told`: the trace would tell if the program asked for the time between two events.
-  Hints(Judge& judge, bool event_times_told);
+  /// `knows_event_times`: the trace would tell if the program asked for the time between two events.
+  Hints(Judge& judge, bool knows_event_times);
   ~Hints() override;
 
   void observe(const trace::Item& item, ordering::OpId first, ordering::OpId last) override;

@@ -128,7 +128,7 @@ void LegacyHints::tell(SiteReader& sites, std::vector<HintText>& out) const {
   constexpr double kEach = 10;  // a short kernel of one stream that does not run beside one of the other
   for (const Tally& tally : tallies_) {
     if (!tally.worth_telling()) continue;
-    const std::string what = deed_of(sites, tally.site);
+    const std::string what = action_of(sites, tally.site);
     const std::string before = stream_report(tally.before_stream).name;
     const std::string after = stream_report(tally.after_stream).name;
     const bool runtime = !runtime_call(sites.stack(tally.site)).empty();

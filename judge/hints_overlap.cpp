@@ -182,8 +182,8 @@ std::vector<OverlapHints::Group> OverlapHints::groups() const {
     }
     std::stable_sort(group.reasons.begin(), group.reasons.end(),
                      [](const Reason& a, const Reason& b) { return a.turns > b.turns; });
-    const bool told = group.streams.size() > 1 && group.turns >= kFewestTurns * group.streams.size();
-    if (told && group.reasons.front().site != ordering::kNoSite) out.push_back(std::move(group));
+    const bool matters = group.streams.size() > 1 && group.turns >= kFewestTurns * group.streams.size();
+    if (matters && group.reasons.front().site != ordering::kNoSite) out.push_back(std::move(group));
   }
   return out;
 }
@@ -213,7 +213,7 @@ void OverlapHints::tell(SiteReader& sites, std::vector<HintText>& out) const {
     for (std::size_t i = 0; i < group.reasons.size() && i < kReasonsShown; ++i) {
       const Reason& reason = group.reasons[i];
       if (reason.site == ordering::kNoSite) continue;
-      const std::string at = deed_of(sites, reason.site) + sites.place(reason.site);
+      const std::string at = action_of(sites, reason.site) + sites.place(reason.site);
       rest -= reason.turns;
       text.evidence += (i == 0 ? "" : ", ") + std::to_string(reason.turns) + " by ";
       switch (reason.how) {
@@ -226,7 +226,7 @@ void OverlapHints::tell(SiteReader& sites, std::vector<HintText>& out) const {
           break;
         case Orders::Legacy:
           text.evidence += at + " in the legacy default stream";
-          text.unless_told.push_back(reason.site);
+          text.unless_reported.push_back(reason.site);
           break;
       }
       text.where.push_back({.site = reason.site});

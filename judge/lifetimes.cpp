@@ -88,21 +88,21 @@ ordering::SiteId Judge::site_outside(const Item& item) {
   if (record.kind == Kind::HostFree) {
     const auto& w = record.as<Kind::HostFree>();
     if (w.way == trace::HostFreeWay::Frame) {
-      return places_.site_outside(Doer::Return, "", record.stack);
+      return places_.site_outside(SiteKind::Return, "", record.stack);
     }
-    return places_.site_outside(Doer::Function, trace::payload_text(item.payload, 0, w.name_bytes), record.stack);
+    return places_.site_outside(SiteKind::Function, trace::payload_text(item.payload, 0, w.name_bytes), record.stack);
   }
   if (record.kind != Kind::HostAccess) return pool_call(record).site;
   const auto& w = record.as<Kind::HostAccess>();
   switch (static_cast<trace::AccessWay>(w.way)) {
     case trace::AccessWay::Call:
-      return places_.site_outside(Doer::Function, trace::payload_text(item.payload, 0, w.name_bytes), record.stack);
+      return places_.site_outside(SiteKind::Function, trace::payload_text(item.payload, 0, w.name_bytes), record.stack);
     case trace::AccessWay::Content:
-      return places_.site_outside(Doer::Unseen, "", 0);
+      return places_.site_outside(SiteKind::Unseen, "", 0);
     case trace::AccessWay::Instruction:
       break;
   }
-  return places_.site_outside(Doer::Instruction, "", record.stack);
+  return places_.site_outside(SiteKind::Instruction, "", record.stack);
 }
 
 bool Judge::inside_blocking_call(const Record& record) {
@@ -141,15 +141,15 @@ void Judge::host_free(const Item& item) {
 }
 
 ordering::Call Judge::pool_call(const Record& record) {
-  return {ThreadId{record.thread}, places_.site_outside(Doer::Pool, "", record.stack)};
+  return {ThreadId{record.thread}, places_.site_outside(SiteKind::Pool, "", record.stack)};
 }
 
 void Judge::block_allocate(const Record& record) {
   const auto& w = record.as<Kind::BlockAlloc>();
   const ordering::Range range{w.address, w.address + w.bytes};
   if (range.empty()) return;
-  if (record.flags & trace::kUntold) {
-    model_.block_allocate_untold(pool_call(record), range);
+  if (record.flags & trace::kNoStream) {
+    model_.block_allocate_without_stream(pool_call(record), range);
     return;
   }
   if (record.flags & trace::kOnHost) {
@@ -165,7 +165,7 @@ void Judge::block_free(const Record& record) {
   const auto& w = record.as<Kind::BlockFree>();
   const ordering::Address base = w.address;
   if (record.flags & trace::kOnHost) return model_.block_free(pool_call(record), std::nullopt, base);
-  if (record.flags & trace::kUntold) return model_.block_free_untold(pool_call(record), base);
+  if (record.flags & trace::kNoStream) return model_.block_free_without_stream(pool_call(record), base);
   const StreamId stream = handles_.stream(w.stream, w.context, ThreadId{record.thread});
   if (handles_.executes(stream)) model_.block_free(pool_call(record), stream, base);
 }

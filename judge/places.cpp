@@ -9,7 +9,7 @@ namespace streamsan::judge {
 namespace {
 
 // A site's key packs its three numbers: 12 bits of API, 20 of kernel, 32 of stack. The last API is none: its kernel is
-// 4 bits of Doer and 16 of function.
+// 4 bits of SiteKind and 16 of function.
 constexpr std::uint32_t kMostKernels = 1u << 20;
 constexpr std::uint64_t kNoApi = 0xfff;
 static_assert(api::kRowCount <= kNoApi);
@@ -107,17 +107,17 @@ ordering::SiteId Places::site(std::uint16_t api, std::uint32_t kernel, std::uint
   return ordering::SiteId{site};
 }
 
-ordering::SiteId Places::site_outside(Doer doer, std::string_view function, std::uint32_t stack) {
+ordering::SiteId Places::site_outside(SiteKind kind, std::string_view function, std::uint32_t stack) {
   auto known = std::find(functions_.begin(), functions_.end(), function);
   if (known == functions_.end() && functions_.size() < kMostFunctions) {
     known = functions_.insert(functions_.end(), std::string(function));
   }
   const auto index = static_cast<std::uint16_t>(known == functions_.end() ? 0 : known - functions_.begin());
-  const auto of_doer = static_cast<std::uint64_t>(doer);
-  std::uint32_t& site = site_by_key_[kNoApi << 52 | of_doer << 48 | std::uint64_t{index} << 32 | stack];
+  const auto of_kind = static_cast<std::uint64_t>(kind);
+  std::uint32_t& site = site_by_key_[kNoApi << 52 | of_kind << 48 | std::uint64_t{index} << 32 | stack];
   if (site == 0) {
     site = static_cast<std::uint32_t>(sites_.size());
-    sites_.push_back({.stack = stack, .doer = doer, .function = index});
+    sites_.push_back({.stack = stack, .kind = kind, .function = index});
   }
   return ordering::SiteId{site};
 }
@@ -128,7 +128,7 @@ const Site& Places::at(ordering::SiteId site) const {
 }
 
 const api::Row& Places::row(ordering::SiteId site) const {
-  if (at(site).doer != Doer::Driver) return kNoCall;
+  if (at(site).kind != SiteKind::Driver) return kNoCall;
   return row_of(at(site).api);
 }
 

@@ -4,7 +4,7 @@
 //
 // A site is (driver function, kernel, call stack), interned to one small number, so that the model carries four bytes
 // for it and equal operations of a loop have equal sites. Their number is bounded by the program's code, not by its
-// run. An action of the host itself calls no driver function: such a site has an actor (enum Doer), and a function of
+// run. An action of the host itself calls no driver function: such a site has an actor (enum SiteKind), and a function of
 // libc if one was called.
 //
 // Addresses mean nothing outside their process, and inside it they change their meaning when a module is unloaded and
@@ -61,7 +61,7 @@ struct Kernel {
 };
 
 /// The actor at a site.
-enum class Doer : std::uint8_t {
+enum class SiteKind : std::uint8_t {
   Driver,       ///< a call of the driver
   Instruction,  ///< an instruction of the host
   Function,     ///< a function of libc
@@ -71,11 +71,11 @@ enum class Doer : std::uint8_t {
 };
 
 struct Site {
-  std::uint16_t api = 0;     ///< Doer::Driver
+  std::uint16_t api = 0;     ///< SiteKind::Driver
   std::uint32_t kernel = 0;  ///< index, see Places::kernel()
   std::uint32_t stack = 0;
-  Doer doer = Doer::Driver;
-  std::uint16_t function = 0;  ///< Doer::Function: index of its name
+  SiteKind kind = SiteKind::Driver;
+  std::uint16_t function = 0;  ///< SiteKind::Function: index of its name
 };
 
 class Places {
@@ -94,8 +94,8 @@ class Places {
   [[nodiscard]] const Kernel& kernel(std::uint32_t index) const { return kernels_[index]; }
 
   ordering::SiteId site(std::uint16_t api, std::uint32_t kernel, std::uint32_t stack);
-  /// A site where no driver function was called. `function`: its name, for Doer::Function.
-  ordering::SiteId site_outside(Doer doer, std::string_view function, std::uint32_t stack);
+  /// A site where no driver function was called. `function`: its name, for SiteKind::Function.
+  ordering::SiteId site_outside(SiteKind kind, std::string_view function, std::uint32_t stack);
   [[nodiscard]] const Site& at(ordering::SiteId site) const;
   /// The row of the call; an empty row if there was no call.
   [[nodiscard]] const api::Row& row(ordering::SiteId site) const;

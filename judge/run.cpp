@@ -138,8 +138,8 @@ class Run {
   }
 
   void tell_errors() {
-    for (; told_ < hazards_.kept().size(); ++told_) {
-      const KeptHazard& kept = hazards_.kept()[told_];
+    for (; delivered_ < hazards_.kept().size(); ++delivered_) {
+      const KeptHazard& kept = hazards_.kept()[delivered_];
       if (severity_of(kept.hazard) != report::Severity::Error) continue;
       for (report::Finding& finding : judge::explain(std::span(&kept, 1), judge_.places(), symbolizer_)) {
         sinks_.error(finding);
@@ -169,7 +169,7 @@ class Run {
   Symbolizer symbolizer_;
   SyncNotes sync_notes_;
   std::string sync_problem_;
-  std::size_t told_ = 0;  ///< hazards that went to the sink for errors, or were none
+  std::size_t delivered_ = 0;  ///< hazards that went to the sink for errors, or were none
   bool stopped_ = false;
 };
 

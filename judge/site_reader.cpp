@@ -95,7 +95,7 @@ const std::vector<Frame>& SiteReader::stack(SiteId site) {
 
 std::string SiteReader::function(SiteId site) const {
   if (site == ordering::kNoSite) return "";
-  return places_.at(site).doer == Doer::Driver ? std::string(places_.row(site).symbol) : places_.function_of(site);
+  return places_.at(site).kind == SiteKind::Driver ? std::string(places_.row(site).symbol) : places_.function_of(site);
 }
 
 std::string SiteReader::what(SiteId site, bool launches) {
@@ -103,17 +103,17 @@ std::string SiteReader::what(SiteId site, bool launches) {
   const std::vector<Frame>& stack = this->stack(site);
   const std::string library = library_call(stack);
   const std::string where = library.empty() ? "" : " in " + library;
-  switch (places_.at(site).doer) {
-    case Doer::Driver:
+  switch (places_.at(site).kind) {
+    case SiteKind::Driver:
       break;
-    case Doer::Instruction:
-    case Doer::Unseen:
+    case SiteKind::Instruction:
+    case SiteKind::Unseen:
       return "the host";
-    case Doer::Function:
+    case SiteKind::Function:
       return places_.function_of(site) + "()" + where;
-    case Doer::Return:
+    case SiteKind::Return:
       return "the return of the function whose variable it was";
-    case Doer::Pool:
+    case SiteKind::Pool:
       return "the pool";
   }
   const Kernel& kernel = places_.kernel_of(site);
@@ -125,17 +125,17 @@ std::string SiteReader::what(SiteId site, bool launches) {
   return (name.empty() ? std::string(row.base) : name) + direction_note(row) + where;
 }
 
-std::string SiteReader::deed(SiteId site, const ordering::Access& access) {
+std::string SiteReader::action(SiteId site, const ordering::Access& access) {
   if (site == ordering::kNoSite) return "";
-  switch (places_.at(site).doer) {
-    case Doer::Driver:
-    case Doer::Function:
-    case Doer::Return:
+  switch (places_.at(site).kind) {
+    case SiteKind::Driver:
+    case SiteKind::Function:
+    case SiteKind::Return:
       break;
-    case Doer::Instruction:
-    case Doer::Unseen:
+    case SiteKind::Instruction:
+    case SiteKind::Unseen:
       return access.mode == ordering::AccessMode::Read ? "the host's read" : "the host's write";
-    case Doer::Pool:
+    case SiteKind::Pool:
       return access.source == ordering::AccessSource::Free ? "the block's release" : "the block's reuse";
   }
   return what(site, access.source == ordering::AccessSource::Kernel);
@@ -204,8 +204,8 @@ report::RelatedOp SiteReader::related(const FailedCall& call) {
 
 void SiteReader::add_to(Fingerprint& print, SiteId site) const {
   const Site& at = places_.at(site);
-  print.add(at.doer == Doer::Driver ? places_.row(site).base : std::string_view(places_.function_of(site)));
-  if (at.doer != Doer::Driver) print.add(std::string("doer ") + std::to_string(static_cast<int>(at.doer)));
+  print.add(at.kind == SiteKind::Driver ? places_.row(site).base : std::string_view(places_.function_of(site)));
+  if (at.kind != SiteKind::Driver) print.add(std::string("doer ") + std::to_string(static_cast<int>(at.kind)));
   print.add(places_.kernel_of(site).mangled);
   std::size_t used = 0;
   const std::vector<const PythonFrame*> python = places_.python_frames(site);

@@ -38,7 +38,7 @@ class SiteReader {
   /// The function called: of the driver, or of libc; empty: none.
   [[nodiscard]] std::string function(ordering::SiteId site) const;
   /// What was done there, as a noun: as what(), but "the host's read", "the block's release".
-  std::string deed(ordering::SiteId site, const ordering::Access& access);
+  std::string action(ordering::SiteId site, const ordering::Access& access);
   /// " (train.cu:88)", or nothing.
   std::string place(ordering::SiteId site);
   [[nodiscard]] const Places& places() const { return places_; }

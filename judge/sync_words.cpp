@@ -33,10 +33,10 @@ bool SyncWords::runtime(const SyncSite& site) {
   return stack.empty() || !runtime_call(stack).empty();
 }
 
-std::string SyncWords::deed(const SyncPair& pair, bool later) {
+std::string SyncWords::action(const SyncPair& pair, bool later) {
   const ordering::Access& access = later ? pair.later : pair.earlier;
   const StreamLife& stream = later ? pair.later_stream : pair.earlier_stream;
-  return sites_.deed(access.site, access) + sites_.place(access.site) +
+  return sites_.action(access.site, access) + sites_.place(access.site) +
          (access.on_stream ? " on " + stream_report(stream).name : "");
 }
 
@@ -80,7 +80,7 @@ std::string SyncWords::subject(const SyncSite& site) {
 std::string SyncWords::between(const SyncSite& site) {
   if (site.pairs.empty()) return "";
   const std::uint64_t more = site.pairs.size() - 1 + site.more_pairs;
-  return deed(site.pairs[0], false) + " and " + deed(site.pairs[0], true) +
+  return action(site.pairs[0], false) + " and " + action(site.pairs[0], true) +
          (more ? ", and " + report::counted(more, "more pair") : "");
 }
 
@@ -134,7 +134,7 @@ std::string SyncWords::kernels(const SyncSite& site) {
 std::string SyncWords::place_of_move(const SyncSite& site, ordering::SiteId to) {
   for (const SyncPair& pair : site.pairs) {
     if (pair.later.site == to && !pair.later.on_stream && pair.later.source == ordering::AccessSource::Host)
-      return deed(pair, true) + ", the first one if there are several";
+      return action(pair, true) + ", the first one if there are several";
   }
   return at(to);
 }

@@ -38,7 +38,7 @@ class SyncWords {
   /// "cudaDeviceSynchronize (train.cu:88)".
   std::string at(ordering::SiteId site) { return sites_.what(site) + sites_.place(site); }
   std::string call(const SyncSite& site) { return at(site.cut.site); }
-  std::string deed(const SyncPair& pair, bool later);
+  std::string action(const SyncPair& pair, bool later);
   /// A call, or what the host itself does with the memory.
   std::string place_of_move(const SyncSite& site, ordering::SiteId to);
 

@@ -197,7 +197,7 @@ void Timeline::free(const Item& item, OpId last) {
 
 void Timeline::block(const Item& item, OpId last) {
   const Record& record = *item.record;
-  const bool in_stream = !(record.flags & (trace::kOnHost | trace::kUntold));
+  const bool in_stream = !(record.flags & (trace::kOnHost | trace::kNoStream));
   const bool begins = record.kind == Kind::BlockAlloc;
   const auto& w = record.as<Kind::BlockAlloc>();
   const std::uint32_t lane =

@@ -91,9 +91,9 @@ bool is_of_pool(const Hazard& hazard) {
 }
 
 /// "its read" for "the host's read", where the sentence has named the host.
-std::string of_the_host(const std::string& deed) {
+std::string of_the_host(const std::string& action) {
   constexpr std::string_view kHost = "the host's ";
-  return deed.starts_with(kHost) ? "its " + deed.substr(kHost.size()) : deed;
+  return action.starts_with(kHost) ? "its " + action.substr(kHost.size()) : action;
 }
 
 /// What is not known about the bytes, and what would decide it.
@@ -238,8 +238,8 @@ bool overwrites_source(const Hazard& hazard) {
 }
 
 std::string message(const Hazard& hazard, const Nouns& nouns) {
-  const std::string later = subject(nouns.later_doer, hazard.later, nouns.later_stream);
-  const std::string earlier = subject(nouns.earlier_doer, hazard.earlier, nouns.earlier_stream);
+  const std::string later = subject(nouns.later_actor, hazard.later, nouns.later_stream);
+  const std::string earlier = subject(nouns.earlier_actor, hazard.earlier, nouns.earlier_stream);
   const std::string& memory = nouns.memory;
   const std::string still = memory + " that " + earlier + " may still " + progressive(hazard.earlier) + ".";
   if (nouns.unseen) {
@@ -328,7 +328,7 @@ std::string explanation(const Hazard& hazard, const Nouns& nouns) {
     text += " The pool was not told to wait for " + nouns.earlier_stream + ".";
   }
   if (nouns.unseen) text += " The write itself was not seen: the bytes were compared at the call and before the copy.";
-  if (hazard.perhaps_told && hazard.order_known) {
+  if (hazard.perhaps_signalled && hazard.order_known) {
     text += " A host function behind " + nouns.earlier + op(hazard.earlier) +
             " may have told the host that it is done: that order is not seen.";
   } else if (hazard.certainty == ordering::Certainty::Possible && hazard.order_known) {

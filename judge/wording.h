@@ -31,8 +31,8 @@ std::string failure_fix(const FailureNouns& nouns);
 
 /// The words both sentences of a hazard are made of.
 struct Nouns {
-  std::string later_doer;    ///< "kernel consume(float const*)", "the host"
-  std::string earlier_doer;  ///< "cudaMemcpyAsync (host to device)"
+  std::string later_actor;    ///< "kernel consume(float const*)", "the host"
+  std::string earlier_actor;  ///< "cudaMemcpyAsync (host to device)"
   std::string later;         ///< what it did: the same, but "the host's read"
   std::string earlier;
   std::string later_at;  ///< later with its place: "kernel consume(float const*) (train.cu:88)"

@@ -21,7 +21,7 @@ void Allocations::remove(Allocation& allocation) {
   allocation.info = {};  // the id of no generation: cached entries stop matching
   allocation.shadow = {};
   allocation.handed_to.reset();
-  allocation.untold = false;
+  allocation.without_stream = false;
   allocation.inherits = false;
   allocation.declared.clear();
   allocation.waited.clear();

@@ -71,8 +71,8 @@ void Checks::collect(const Past& past, Shadow::Later later, bool also_inferred, 
         }
         std::optional<Certainty> certain = certainty(earlier, access, bounds);
         if (!certain) return;
-        const bool perhaps_told = *certain == Certainty::Certain && progress_.told.covers(lane, epoch);
-        if (perhaps_told) certain = Certainty::Possible;
+        const bool perhaps_signalled = *certain == Certainty::Certain && progress_.signalled.covers(lane, epoch);
+        if (perhaps_signalled) certain = Certainty::Possible;
         const HazardKind kind = past.released    ? HazardKind::ReleaseWhileInUse
                                 : past.reused_by ? HazardKind::ReuseWhileInUse
                                                  : kind_of_hazard(earlier, access);
@@ -93,7 +93,7 @@ void Checks::collect(const Past& past, Shadow::Later later, bool also_inferred, 
         Conflict* place = place_of(lane, order, *certain, earlier.op);
         if (!place) return;
         *place = {lane,         epoch, earlier, access,          meeting.common, *certain,
-                  perhaps_told, order, kind,    past.allocation, past.freed,     leaned_on};
+                  perhaps_signalled, order, kind,    past.allocation, past.freed,     leaned_on};
       });
 }
 
@@ -104,7 +104,7 @@ void Checks::report(const Actor& actor) {
     Hazard hazard;
     hazard.kind = conflict.kind;
     hazard.certainty = conflict.certainty;
-    hazard.perhaps_told = conflict.perhaps_told;
+    hazard.perhaps_signalled = conflict.perhaps_signalled;
     hazard.order = conflict.order;
     hazard.leaned_on = conflict.leaned_on;
     if (conflict.order == Order::Latent && !hazard.leaned_on) {

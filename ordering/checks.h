@@ -69,7 +69,7 @@ class Checks {
     Access later;
     Range overlap;
     Certainty certainty{};
-    bool perhaps_told = false;
+    bool perhaps_signalled = false;
     Order order{};
     HazardKind kind{};
     AllocationInfo allocation;

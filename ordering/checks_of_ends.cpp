@@ -55,8 +55,8 @@ void Checks::check_loans(const Access& access, const Actor& actor) {
     const Epoch epoch = loan.copy.epoch;
     const Access& copy = loan.copy.access;
     if (actor.clock.documented.covers(lane, epoch)) return;
-    const bool perhaps_told = progress_.told.covers(lane, epoch);
-    const Certainty certainty = perhaps_told ? Certainty::Possible : Certainty::Certain;
+    const bool perhaps_signalled = progress_.signalled.covers(lane, epoch);
+    const Certainty certainty = perhaps_signalled ? Certainty::Possible : Certainty::Certain;
     if (progress_.variants) {
       const AllocationInfo borrowed{.range = copy.range, .kind = MemoryKind::Pageable};
       Pair pair{HazardKind::FreeWhileInUse, certainty, copy, access, common, borrowed, {}, {}};
@@ -70,7 +70,7 @@ void Checks::check_loans(const Access& access, const Actor& actor) {
               .later = access,
               .overlap = common,
               .certainty = certainty,
-              .perhaps_told = perhaps_told,
+              .perhaps_signalled = perhaps_signalled,
               .order = Order::Latent,
               .kind = HazardKind::FreeWhileInUse,
               .allocation = {.range = copy.range, .kind = MemoryKind::Pageable},

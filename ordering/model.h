@@ -224,8 +224,8 @@ class Model {
   /// this one, and an unordered pair is a ReuseWhileInUse whose `later` is that access. When it ends, nothing is
   /// compared. For a block that block_allocate() made, the second call is block_free() in the stream that the block was
   /// handed out for, or at once.
-  AllocationId block_allocate_untold(Call call, Range range);
-  void block_free_untold(Call call, Address base);
+  AllocationId block_allocate_without_stream(Call call, Range range);
+  void block_free_without_stream(Call call, Address base);
   /// The live block that begins at the address, or nullptr. Valid until the next non-const call.
   [[nodiscard]] const AllocationInfo* find_block(Address base) const;
 

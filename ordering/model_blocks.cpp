@@ -65,12 +65,12 @@ AllocationId Model::block_allocate(Call call, std::optional<StreamId> stream, Ra
   return block.info.id;
 }
 
-AllocationId Model::block_allocate_untold(Call call, Range range) {
+AllocationId Model::block_allocate_without_stream(Call call, Range range) {
   if (range.empty()) return {};
   impl_->lives.end_blocks(range);
   impl_->lives.prune_retired(impl_->progress.host(call.thread));
   Allocation& block = impl_->lives.begin_block(call, range);
-  block.untold = true;
+  block.without_stream = true;
   // No other life can end here before this one does.
   impl_->lives.retired.for_each([&](const RetiredBlock& life) { block.inherits |= life.info.range.overlaps(range); });
   return block.info.id;
@@ -88,10 +88,10 @@ void Model::block_free(Call call, std::optional<StreamId> stream, Address base) 
   impl_->lives.retire(*block, waited, call.site, host);
 }
 
-void Model::block_free_untold(Call call, Address base) {
+void Model::block_free_without_stream(Call call, Address base) {
   Allocation* block = block_at(impl_->lives.blocks, base);
   if (!block) return;
-  if (!block->untold) return block_free(call, block->handed_to, base);
+  if (!block->without_stream) return block_free(call, block->handed_to, base);
   impl_->lives.retire(*block, waited_for(impl_->progress, *block), call.site, impl_->progress.host(call.thread));
 }
 

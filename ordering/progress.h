@@ -75,7 +75,7 @@ class Progress {
   KeyedClocks graphs;   ///< R-GRF-35: by executable graph, its last launch
   KeyedClocks objects;  ///< by object, what was signalled
   Assumptions assumptions;
-  VectorClock told;  ///< R-HST-06: work of which host functions submitted so far may have signalled the end
+  VectorClock signalled;  ///< R-HST-06: work of which host functions submitted so far may have signalled the end
   std::uint32_t last_stream = 0;
   std::uint32_t last_event = 0;
   std::uint64_t last_op = 0;

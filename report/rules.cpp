@@ -77,7 +77,7 @@ constexpr std::array kRules{
          "A wait for it covers none of the work that comes later. Record the event behind that work.", kReports},
     Rule{Kind::UnneededSync, std::nullopt, "streamsan-unneeded-sync", "A synchronising call that could go or do less",
          "The run was judged again as if the call were not there, or waited for less, and no operations came to be "
-         "without order that had one. What the run did not do cannot be told.",
+         "without order that had one. What the run did not do is not known.",
          "docs/syncs.md"},
     Rule{Kind::Hint, Hazard::PageableCopy, "streamsan-pageable-copy", "Asynchronous copies of pageable host memory",
          "Such a copy is staged, may block the host and does not overlap with other work. Use pinned memory.", kHints},

@@ -61,15 +61,15 @@ std::vector<Hazard> Choice::take() {
                               : a.earlier != b.earlier && b.earlier != kNoOp && a.earlier > b.earlier;
   });
   std::set<std::tuple<Check, OpIndex, OpIndex>> pairs;
-  std::set<std::tuple<OpIndex, ValueId, ValueId>> told_later, told_earlier;
+  std::set<std::tuple<OpIndex, ValueId, ValueId>> reported_later, reported_earlier;
   std::vector<Raised> kept;
   for (Raised& r : raised_) {
     if (!pairs.emplace(r.hazard.check, r.later, r.earlier).second) continue;
     if (r.memory != kUnknown) {
-      const bool known = told_later.contains({r.later, r.earlier_stream, r.memory}) ||
-                         told_earlier.contains({r.earlier, r.later_stream, r.memory});
-      told_later.emplace(r.later, r.earlier_stream, r.memory);
-      told_earlier.emplace(r.earlier, r.later_stream, r.memory);
+      const bool known = reported_later.contains({r.later, r.earlier_stream, r.memory}) ||
+                         reported_earlier.contains({r.earlier, r.later_stream, r.memory});
+      reported_later.emplace(r.later, r.earlier_stream, r.memory);
+      reported_earlier.emplace(r.earlier, r.later_stream, r.memory);
       if (known) continue;
     }
     kept.push_back(std::move(r));

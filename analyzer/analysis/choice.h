@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Of the hazards that are raised, those that are told.
+// Of the hazards that are raised, those that are reported.
 //
 // One missing order shows in many pairs: whatever ran on one stream after the first access meets whatever runs on the
-// other. Told are: for each op the last conflicting access of each other stream, and for each access the first op of
+// other. Reported are: for each op the last conflicting access of each other stream, and for each access the first op of
 // each other stream that conflicts with it.
 //
-// An op that was copied, so that what differs by the way to it can be told apart, is one op to those who read of it.
+// An op that was copied, so that what differs by the way to it can be told apart, is one op to the reader.
 // What not all of its copies show is true on some paths.
 #pragma once
 
@@ -41,7 +41,7 @@ class Choice {
   void add(Raised raised) { raised_.push_back(std::move(raised)); }
   /// The two are in order: another copy of the same ops may not be.
   void note_calm(OpIndex later, OpIndex earlier);
-  /// A wait for nothing is told where it stands: what it fails to order follows from it.
+  /// A wait for nothing is reported where it stands: what it fails to order follows from it.
   void drop_what_useless_waits_miss();
   /// In the order of the ops. Once, at the end.
   std::vector<Hazard> take();

@@ -10,7 +10,7 @@
 // Parameters are unknown, others in each call, but streams: these are the same for all calls of one method.
 //
 // WHAT IS TOLD
-// Between two calls the caller may have waited. So a conflict of two calls is told only if no caller can:
+// Between two calls the caller may have waited. So a conflict of two calls is reported only if no caller can:
 //   * the work in flight is on a non-blocking stream that the class creates for itself and shows nobody;
 //   * no public method waits, or could by its name or because its body is not in sight;
 //   * no caller in sight, outside of the class, waits for anything.
@@ -18,13 +18,13 @@
 // The memory must be the object's: what a caller gives it may have more owners. Levels above Likely are not given: that
 // the one method is called after the other is itself a belief.
 //
-// Use after free, and handles used after they were destroyed, need no ordering to be wrong. They are told if the end
+// Use after free, and handles used after they were destroyed, need no ordering to be wrong. They are reported if the end
 // came from the constructor or the destructor: after `close()` a caller is to blame.
 //
 // What is so on some paths only may be so for all objects that are made for one mode: where a branch asks about an
 // integer of the object that only constructors write, the life is analysed again for either answer.
 //
-// What an ordinary function shows is not told again; see tidy/translation_unit.cpp. Cost: classes without an owned
+// What an ordinary function shows is not reported again; see tidy/translation_unit.cpp. Cost: classes without an owned
 // stream have no lives, and there is a limit to the pairs of a class and to the steps of all.
 #include "analyzer/analysis/class_protocols.h"
 
@@ -55,7 +55,7 @@ constexpr const char* kLeg = "leg ";
 constexpr const char* kUsr = "the life of an object";
 
 /// What a function does, its callees included.
-struct Deeds {
+struct Actions {
   bool enqueues = false;
   bool meets = false;  ///< what work in flight could be in the way of: enqueues, frees, touches
   bool waits = false;
@@ -94,18 +94,18 @@ class Lives {
     trusts_callers_ = harness.offers_wait || callers_wait() ||
                       std::ranges::any_of(harness.methods, [&](const auto& m) { return only_waits(m.usr); });
     std::size_t left = kMostLives;
-    // Conflicts of two calls are of no interest where nothing could be told of them.
+    // Conflicts of two calls are of no interest where none of them could be reported.
     const bool closed = !trusts_callers_ || orders_itself();
     bool lived = false;
     if (closed) {
       for (const auto& first : harness.methods) {
-        if (!deeds(first.usr).enqueues) continue;
-        const std::int64_t slots = deeds(first.usr).slots;
+        if (!actions(first.usr).enqueues) continue;
+        const std::int64_t slots = actions(first.usr).slots;
         std::vector<const ClassHarness::Member*> rounds(
             static_cast<std::size_t>(slots > 1 && slots <= kMostSlots ? slots + 1 : 2), &first);
         lived = live_once(rounds, left) || lived;
         for (const auto& second : harness.methods)
-          if (&first != &second && deeds(second.usr).meets) lived = live_once({&first, &second, &first}, left) || lived;
+          if (&first != &second && actions(second.usr).meets) lived = live_once({&first, &second, &first}, left) || lived;
       }
     }
     if (!lived) live_once({}, left);
@@ -116,13 +116,13 @@ class Lives {
  private:
   // What is known of functions.
 
-  const Deeds& deeds(const std::string& usr) {
-    const auto [entry, is_new] = deeds_.try_emplace(usr);
+  const Actions& actions(const std::string& usr) {
+    const auto [entry, is_new] = actions_.try_emplace(usr);
     if (!is_new) return entry->second;
     const auto found = program_.functions.find(usr);
     if (found == program_.functions.end()) return entry->second;
     const ir::Function& function = found->second;
-    Deeds all;
+    Actions all;
     for (const ir::Block& block : function.blocks)
       for (const Op& op : block.ops) {
         switch (op.kind) {
@@ -149,7 +149,7 @@ class Lives {
             break;
           case OpKind::Call: {
             all.callees.insert(op.callee);
-            const Deeds inner = deeds(op.callee);
+            const Actions inner = actions(op.callee);
             all.enqueues = all.enqueues || inner.enqueues;
             all.meets = all.meets || inner.meets;
             all.waits = all.waits || inner.waits;
@@ -160,11 +160,11 @@ class Lives {
             break;
         }
       }
-    return deeds_[usr] = std::move(all);
+    return actions_[usr] = std::move(all);
   }
 
   /// There to be called between two others.
-  bool only_waits(const std::string& usr) { return deeds(usr).waits && !deeds(usr).enqueues; }
+  bool only_waits(const std::string& usr) { return actions(usr).waits && !actions(usr).enqueues; }
 
   /// Somebody outside of the class calls its methods, and waits.
   bool callers_wait() {
@@ -181,7 +181,7 @@ class Lives {
           if (op.kind == OpKind::Call) calls = calls || members.contains(op.callee);
           const bool here = op.kind == OpKind::SyncStream || op.kind == OpKind::SyncEvent ||
                             op.kind == OpKind::SyncDevice || op.kind == OpKind::MaySync;
-          waits = waits || here || (op.kind == OpKind::Call && !inside.contains(op.callee) && deeds(op.callee).waits);
+          waits = waits || here || (op.kind == OpKind::Call && !inside.contains(op.callee) && actions(op.callee).waits);
         }
       if (calls && waits) return true;
     }
@@ -284,7 +284,7 @@ class Lives {
     return true;
   }
 
-  /// True if something is so on some paths only, and would be told otherwise.
+  /// True if something is so on some paths only, and would be reported otherwise.
   bool analyze_once(ir::Function closed) {
     ir::tell_paths_apart(closed);
     EngineOptions options;
@@ -344,7 +344,7 @@ class Lives {
     return closed;
   }
 
-  // What is told.
+  // What is reported.
 
   /// The number of the call that it was in, which is taken off its way; the number of all: the end.
   std::size_t leg_of(Where& where) const {
@@ -395,7 +395,7 @@ class Lives {
     if (name.starts_with(kObject)) name = "this->" + name.substr(kObject.size());
   }
 
-  /// Tells it, if it is to be told. True if only its level keeps it from that.
+  /// Reports it, unless something forbids that. True if only its level keeps it from that.
   bool consider(Hazard hazard) {
     if (hazard.level == Level::Latent || !hazard.earlier) return false;
     const bool of_the_object = hazard.buffer.name.starts_with("object.") || hazard.buffer.origin;
@@ -439,14 +439,14 @@ class Lives {
     if (hazard.level == Level::Maybe) return true;
     hazard.function = class_->name;
     hazard.level = later == members_.size() && earlier == members_.size() ? Level::Definite : Level::Likely;
-    std::string told = order + mode_;
+    std::string story = order + mode_;
     if (hazard.check != Check::HandleUseAfterDestroy && hazard.which != CheckCase::UseAfterFree) {
-      told += edges_.contains({before, after})
+      story += edges_.contains({before, after})
                   ? ": the class makes the one stream wait for the other elsewhere, but not for this work"
                   : ": no method waits in between, and the stream is the class's own";
     }
     const ir::Site& where = later < members_.size() ? members_[later]->site : class_->site;
-    hazard.evidence.insert(hazard.evidence.begin(), Evidence{told, Where{where, {}}});
+    hazard.evidence.insert(hazard.evidence.begin(), Evidence{story, Where{where, {}}});
     hazards_.push_back(std::move(hazard));
     return false;
   }
@@ -455,7 +455,7 @@ class Lives {
   ir::Inliner& inliner_;
   const Roles& roles_;
   std::uint64_t& most_steps_;
-  std::map<std::string, Deeds> deeds_;
+  std::map<std::string, Actions> actions_;
   std::set<std::pair<std::string, std::string>> edges_;
   const ClassHarness* class_ = nullptr;
   const ClassHarness::Member* constructor_ = nullptr;

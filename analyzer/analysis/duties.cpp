@@ -213,12 +213,12 @@ Hazard Duties::tell(const Touched& work, const Edge& other, CheckCase what) cons
   hazard.function = values_.function().name;
   hazard.usr = values_.function().usr;
   hazard.which = what;
-  hazard.later = witness_.deed(work.op, work.stream);
+  hazard.later = witness_.action(work.op, work.stream);
   hazard.later.mode = op.accesses[work.access].mode;
   // Which of two "current streams": the one that it is.
   if (const std::string own = witness_.stream(work.stream, {}, kNoOp).name; !own.empty())
     hazard.later.stream.name = own;
-  Deed caller;
+  Action caller;
   caller.where = witness_.where(values_.function().site);
   caller.stream = witness_.stream(caller_, values_.op(record_).stream, record_);
   if (duty_.tensors) caller.stream.name = "the current stream";
@@ -231,7 +231,7 @@ Hazard Duties::tell(const Touched& work, const Edge& other, CheckCase what) cons
 
 std::vector<Hazard> Duties::take() {
   std::vector<Hazard> result;
-  std::set<ValueId> told;
+  std::set<ValueId> reported;
   // Blocks are not visited in the order of the source: a loop's body comes after what follows the loop.
   std::ranges::stable_sort(not_forked_, {}, [this](const Touched& work) {
     const Where where = witness_.where(work.op);
@@ -241,16 +241,16 @@ std::vector<Hazard> Duties::take() {
   for (const Touched& work : not_forked_) {
     const Edge* join = edge(caller_, work.stream);
     if (join == nullptr || roles_.waits_elsewhere(slot(work.stream), duty_.bodies)) continue;
-    if (told.insert(work.stream).second) result.push_back(tell(work, *join, CheckCase::NotForked));
+    if (reported.insert(work.stream).second) result.push_back(tell(work, *join, CheckCase::NotForked));
   }
-  told.clear();
+  reported.clear();
   for (const OpIndex op : owed_) {
     const auto written = written_.find(op);
     if (settled_.contains(op) || written == written_.end()) continue;
     const Touched& work = written->second;
     const Edge* fork = edge(work.stream, caller_);
     if (fork == nullptr || roles_.is_joined_elsewhere(slot(work.stream), duty_.bodies)) continue;
-    if (told.insert(work.stream).second) result.push_back(tell(work, *fork, CheckCase::NotJoined));
+    if (reported.insert(work.stream).second) result.push_back(tell(work, *fork, CheckCase::NotJoined));
   }
   return result;
 }

@@ -14,7 +14,7 @@
 //
 // Limits: past EngineOptions::most_block_visits the function is given up. Where more accesses than most_accesses are
 // pending, those that the host has waited for are dropped, and their ops are ignored from then on everywhere, so that
-// nothing is told of half of a story; if that does not help, the function is given up.
+// half of a story is not reported; if that does not help, the function is given up.
 //
 // Steps are counted, not time, so that a run says the same on every machine: each op, with the size of the state it is
 // applied to, for aging and joining walk through that.

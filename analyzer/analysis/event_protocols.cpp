@@ -43,7 +43,7 @@ struct Uses {
 class Protocols {
  public:
   Protocols(const ir::Program& program, const std::vector<std::string>& functions)
-      : program_(program), told_(functions.begin(), functions.end()) {}
+      : program_(program), reported_(functions.begin(), functions.end()) {}
 
   std::vector<Hazard> find() {
     for (const auto& [usr, function] : program_.functions) {
@@ -126,7 +126,7 @@ class Protocols {
   }
 
   void raise(Check check, const std::string& key, const Use& use) {
-    if (!told_.contains(use.function->usr)) return;
+    if (!reported_.contains(use.function->usr)) return;
     const ir::Function& function = *use.function;
     Hazard& hazard = hazards_.emplace_back();
     hazard.check = check;
@@ -149,7 +149,7 @@ class Protocols {
   }
 
   const ir::Program& program_;
-  std::set<std::string> told_;
+  std::set<std::string> reported_;
   std::map<std::string, Uses> uses_;
   std::vector<Hazard> hazards_;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the analysis found, as plain data: a Hazard. And what is told to the user about it: a Finding.
+// What the analysis found, as plain data: a Hazard. And what the user reads about it: a Finding.
 //
 // The engine (engine.h) raises hazards and knows no sentences; word() (wording.cpp) turns a hazard into a message,
 // notes and fix-its and knows no analysis. Everything in both is owned by value: they outlive the Program they came
@@ -62,7 +62,7 @@ inline Thing unnamed(UnnamedStream stream) {
 }
 
 /// One side of a conflict.
-struct Deed {
+struct Action {
   Where where;
   std::string what;  ///< "kernel 'scale'", "cudaMemcpyAsync (host to device)", "cudaFree"; empty: the host
   ir::Mode mode = ir::Mode::Unknown;
@@ -118,8 +118,8 @@ struct Evidence {
 struct Hazard {
   Check check = Check::CrossStreamRace;
   Level level = Level::Definite;
-  Deed later;                   ///< where the warning stands, if that is in the file of the function that is wrong
-  std::optional<Deed> earlier;  ///< the other side, where there is one
+  Action later;                   ///< where the warning stands, if that is in the file of the function that is wrong
+  std::optional<Action> earlier;  ///< the other side, where there is one
   Thing buffer;                 ///< memory fought about
   Thing event;
   Cause cause = Cause::NoEdge;
@@ -165,9 +165,9 @@ struct Finding {
   std::vector<Fix> fixes;  ///< alternatives are never offered: all together are the repair
   std::string function;    ///< for fingerprints: a finding is the same while check, file, function and message are
   std::vector<std::string> lanes;  ///< SARIF code flows: for the site and each note the stream or "host", in that order
-  std::vector<ir::Site> sites;     ///< of both sides, and of the calls where they meet: of equal ones one is told
+  std::vector<ir::Site> sites;     ///< of both sides, and of the calls where they meet: of equal ones one is reported
   std::string fingerprint;         ///< equal in the next run, though lines have moved; given by the tidy layer
-  std::size_t depth = 0;           ///< calls between the function analysed and the two sites: the least is told
+  std::size_t depth = 0;           ///< calls between the function analysed and the two sites: the least is reported
 };
 
 Finding word(const Hazard& hazard);

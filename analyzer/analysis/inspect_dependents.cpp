@@ -34,9 +34,9 @@ bool RaceQuestions::overtakes(const ir::Access& access, const Pending& mine, con
   const bool definite = certain && look_.op->programmatic == Certainty::Yes && !perhaps_ordered && fight == Sure::Yes &&
                         meet == Sure::Yes && !one_kernel_on_parts(mine, earlier);
   Hazard hazard = look_.start(Check::DependentLaunchRace, definite ? Level::Definite : Level::Maybe);
-  hazard.later = witness_.deed(look_.index, mine.stream);
+  hazard.later = witness_.action(look_.index, mine.stream);
   hazard.later.mode = mode;
-  hazard.earlier = witness_.deed(earlier);
+  hazard.earlier = witness_.action(earlier);
   hazard.buffer = witness_.memory(mine.memory, access.memory, look_.index);
   hazard.which = !covered                           ? CheckCase::NotPassedOn
                  : look_.op->waits == Certainty::No ? CheckCase::NeverWaits

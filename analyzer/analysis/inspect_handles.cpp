@@ -20,8 +20,8 @@ void HandleQuestions::destroyed(const ir::Operand& written, ValueId value, bool 
   const auto [by, always] = look_.order->destroyed(value);
   if (by == kNoOp) return;
   Hazard hazard = look_.start(Check::HandleUseAfterDestroy, always ? Level::Definite : Level::Maybe);
-  hazard.later = witness_.deed(look_.index, event ? kUnknown : value);
-  hazard.earlier = witness_.deed(by, kUnknown);
+  hazard.later = witness_.action(look_.index, event ? kUnknown : value);
+  hazard.earlier = witness_.action(by, kUnknown);
   if (event) hazard.event = witness_.event(value, written, look_.index);
   if (look_.op->kind == OpKind::DestroyHandle) hazard.later.stream = witness_.stream(value, written, look_.index);
   look_.raise({.hazard = std::move(hazard), .later = look_.index, .earlier = by});
@@ -45,7 +45,7 @@ void HandleQuestions::wait() {
   waited_events_.emplace_back(event, look_.index);
   if (look_.order->never_recorded(values_, event)) {
     Hazard hazard = look_.start(Check::EventWaitWithoutRecord, Level::Definite);
-    hazard.later = witness_.deed(look_.index, waiter);
+    hazard.later = witness_.action(look_.index, waiter);
     hazard.event = witness_.event(event, look_.op->event, look_.index);
     hazard.cause = Cause::NeverRecorded;
     if (const EventState* state = look_.order->event(event); state != nullptr && state->failed != kNoOp) {
@@ -63,8 +63,8 @@ void HandleQuestions::wait() {
   if (look_.op->kind == OpKind::Wait && state != nullptr && state->record != kNoOp &&
       values_.must_equal(state->stream, waiter)) {
     Hazard hazard = look_.start(Check::SelfWait, Level::Definite);
-    hazard.later = witness_.deed(look_.index, waiter);
-    hazard.earlier = witness_.deed(state->record, state->stream);
+    hazard.later = witness_.action(look_.index, waiter);
+    hazard.earlier = witness_.action(state->record, state->stream);
     hazard.event = witness_.event(event, look_.op->event, look_.index);
     look_.raise({.hazard = std::move(hazard), .later = look_.index, .earlier = state->record});
     missed_join(event, waiter, *state);
@@ -89,7 +89,7 @@ void HandleQuestions::missed_join(ValueId event, ValueId waiter, const EventStat
     if (joined) continue;
     // Code that treats all its streams alike lets this one wait for itself, too, and joins the other later.
     Hazard hazard = look_.start(Check::EventWaitWithoutRecord, Level::Maybe);
-    hazard.later = witness_.deed(look_.index, waiter);
+    hazard.later = witness_.action(look_.index, waiter);
     hazard.event = witness_.event(event, look_.op->event, look_.index);
     hazard.which = CheckCase::OwnStream;
     hazard.edge = witness_.where(state.record);
@@ -114,8 +114,8 @@ void HandleQuestions::record() {
         look_.order->perhaps_before(values_, sets_, p.may, stream))
       return;
   Hazard hazard = look_.start(Check::EventRerecord, Level::Definite);
-  hazard.later = witness_.deed(look_.index, stream);
-  hazard.earlier = witness_.deed(state->record, state->stream);
+  hazard.later = witness_.action(look_.index, stream);
+  hazard.earlier = witness_.action(state->record, state->stream);
   hazard.event = witness_.event(event, look_.op->event, look_.index);
   rerecords_.push_back({.hazard = std::move(hazard), .later = look_.index, .earlier = state->record});
   rerecord_events_.emplace_back(event, look_.index);
@@ -126,7 +126,7 @@ void HandleQuestions::elapsed() {
     const ValueId event = look_.store->evaluate(values_, *operand);
     if (!values_.precise(event)) continue;
     Hazard hazard = look_.start(Check::EventTimingMisuse, Level::Definite);
-    hazard.later = witness_.deed(look_.index, kUnknown);
+    hazard.later = witness_.action(look_.index, kUnknown);
     hazard.event = witness_.event(event, *operand, look_.index);
     Raised raised{.hazard = {}, .later = look_.index};
     if (values_.timing(event) == false) {
@@ -139,7 +139,7 @@ void HandleQuestions::elapsed() {
         if (p.access == kEventRecord && values_.must_equal(p.memory, event)) marker = &p;
       if (marker == nullptr || sets_.has(marker->may, kHost)) continue;
       hazard.which = CheckCase::NotComplete;
-      hazard.earlier = witness_.deed(marker->op, marker->stream);
+      hazard.earlier = witness_.action(marker->op, marker->stream);
       raised.earlier = marker->op;
     } else {
       continue;
@@ -153,10 +153,10 @@ void HandleQuestions::capture() {
   const auto unsafe = [this](const std::string& why) {
     const Level level = look_.order->capturing() == Tri::All ? Level::Definite : Level::Maybe;
     Hazard hazard = look_.start(Check::CaptureUnsafeCall, level);
-    hazard.later = witness_.deed(look_.index, kUnknown);
+    hazard.later = witness_.action(look_.index, kUnknown);
     hazard.detail = why;
     const auto& [stream, begin] = *look_.order->captured().begin();
-    hazard.earlier = witness_.deed(begin, stream);
+    hazard.earlier = witness_.action(begin, stream);
     look_.raise({.hazard = std::move(hazard), .later = look_.index, .earlier = begin});
   };
   const auto captured = [this](ValueId stream) {
@@ -180,10 +180,10 @@ void HandleQuestions::capture() {
       if (begin == all.end() || look_.order->unjoined().empty()) return;
       const auto& [fork, work] = *look_.order->unjoined().begin();
       Hazard hazard = look_.start(Check::CaptureUnsafeCall, Level::Definite);
-      hazard.later = witness_.deed(look_.index, fork);
+      hazard.later = witness_.action(look_.index, fork);
       hazard.later.stream = witness_.stream(fork, values_.op(work).stream, work);
       hazard.which = CheckCase::NotJoined;
-      hazard.earlier = witness_.deed(begin->second, begin->first);
+      hazard.earlier = witness_.action(begin->second, begin->first);
       hazard.edge = witness_.where(work);
       return look_.raise({.hazard = std::move(hazard), .later = look_.index, .earlier = begin->second});
     }
@@ -236,7 +236,7 @@ void HandleQuestions::capture() {
 void HandleQuestions::conclude() {
   for (std::size_t i = 0; i < rerecords_.size(); ++i) {
     const auto [event, op] = rerecord_events_[i];
-    // Two records in the body of a loop lose each other: told is the second.
+    // Two records in the body of a loop lose each other: the second is reported.
     const bool around = std::ranges::any_of(rerecords_, [&](const Raised& r) {
       return rerecords_[i].earlier > op && r.later == rerecords_[i].earlier && r.earlier == op;
     });

@@ -35,9 +35,9 @@ class HandleQuestions : Questions {
   /// A stream waits for its own event, where it has forked another one off and not joined it.
   void missed_join(ValueId event, ValueId waiter, const EventState& state);
 
-  bool useless_wait_ = false;  ///< one is told: it waits for an event without a record
+  bool useless_wait_ = false;  ///< one is reported: it waits for an event without a record
   std::vector<std::pair<ValueId, OpIndex>> waited_events_;
-  std::vector<Raised> rerecords_;  ///< to be told if the event is waited for later
+  std::vector<Raised> rerecords_;  ///< to be reported if the event is waited for later
   std::vector<std::pair<ValueId, OpIndex>> rerecord_events_;
 };
 

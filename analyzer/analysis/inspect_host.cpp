@@ -43,7 +43,7 @@ void HostQuestions::host_access() {
                                       : Level::Definite);
       if (hazard.level == Level::Latent) hazard.rule = ordering::rule_id(*earlier.leans);
       hazard.later = witness_.host(look_.index, access.mode);
-      hazard.earlier = witness_.deed(earlier);
+      hazard.earlier = witness_.action(earlier);
       hazard.buffer = witness_.memory(mine->memory, access.memory, look_.index);
       hazard.buffer.memory_kind = kind;
       explain(look_, hazard, earlier, kUnknown);
@@ -94,8 +94,8 @@ void HostQuestions::release_captured(ValueId memory, OpIndex use) {
   // Whether the graph is launched again after this is not followed.
   Hazard hazard = look_.start(Check::PrematureFree, Level::Maybe);
   hazard.which = CheckCase::Captured;
-  hazard.later = witness_.deed(look_.index, kUnknown);
-  hazard.earlier = witness_.deed(use, kUnknown);
+  hazard.later = witness_.action(look_.index, kUnknown);
+  hazard.earlier = witness_.action(use, kUnknown);
   hazard.buffer = witness_.memory(memory, look_.op->source, look_.index);
   look_.raise({.hazard = std::move(hazard), .later = look_.index, .earlier = use, .memory = memory});
 }
@@ -116,8 +116,8 @@ void HostQuestions::release_tensor(ValueId memory) {
     const bool definite = values_.certainly_different(earlier.stream, home) &&
                           !look_.order->perhaps_before(values_, sets_, earlier.may, home);
     Hazard hazard = look_.start(Check::MissingRecordStream, definite ? Level::Definite : Level::Maybe);
-    hazard.later = witness_.deed(look_.index, home);
-    hazard.earlier = witness_.deed(earlier);
+    hazard.later = witness_.action(look_.index, home);
+    hazard.earlier = witness_.action(earlier);
     hazard.buffer = witness_.memory(memory, look_.op->source, look_.index);
     explain(look_, hazard, earlier, home);
     look_.tell_belief(hazard, earlier.stream, home);
@@ -148,8 +148,8 @@ void HostQuestions::release_in_order(ValueId memory) {
                                                       : earlier.leans ? Level::Latent
                                                                       : Level::Definite);
     if (hazard.level == Level::Latent) hazard.rule = ordering::rule_id(*earlier.leans);
-    hazard.later = witness_.deed(look_.index, stream);
-    hazard.earlier = witness_.deed(earlier);
+    hazard.later = witness_.action(look_.index, stream);
+    hazard.earlier = witness_.action(earlier);
     hazard.buffer = witness_.memory(memory, look_.op->source, look_.index);
     explain(look_, hazard, earlier, stream);
     look_.tell_belief(hazard, earlier.stream, stream);
@@ -188,8 +188,8 @@ void HostQuestions::release_by_host(ValueId memory, std::optional<MemoryKind> ki
                                 : rule                        ? Level::Latent
                                                               : Level::Definite);
     if (hazard.level == Level::Latent) hazard.rule = ordering::rule_id(*rule);
-    hazard.later = witness_.deed(look_.index, kUnknown);
-    hazard.earlier = witness_.deed(earlier);
+    hazard.later = witness_.action(look_.index, kUnknown);
+    hazard.earlier = witness_.action(earlier);
     hazard.buffer = witness_.memory(memory, look_.op->source, look_.index);
     if (ends_quietly) {
       hazard.detail = look_.op->kind == ir::OpKind::Free && look_.op->detail.empty() && !look_.op->name.empty()

@@ -4,7 +4,7 @@
 //
 // Definite needs all of it: one memory, bytes that surely meet, one side that surely writes, two streams that certainly
 // differ, and no order on any path. Whole against part of a buffer may be meant (each stream has its part), and so may
-// two launches of one kernel with different integers or offsets: they are told as Maybe. Atomic updates commute.
+// two launches of one kernel with different integers or offsets: they are reported as Maybe. Atomic updates commute.
 #include "analyzer/analysis/inspect_races.h"
 
 #include <algorithm>
@@ -106,9 +106,9 @@ void RaceQuestions::race(const ir::Access& access, const Pending& mine, const Pe
                                                                       : Level::Definite);
   if (hazard.level == Level::Latent) hazard.rule = ordering::rule_id(*earlier.leans);
   if (hazard.level == Level::Definite) hazard.rule = returns_early(earlier);
-  hazard.later = witness_.deed(look_.index, mine.stream);
+  hazard.later = witness_.action(look_.index, mine.stream);
   hazard.later.mode = mine.mode;
-  hazard.earlier = witness_.deed(earlier);
+  hazard.earlier = witness_.action(earlier);
   hazard.buffer = witness_.memory(mine.memory, access.memory, look_.index);
   tell_devices(hazard, earlier.stream, mine.stream);
   explain(look_, hazard, earlier, mine.stream);
@@ -146,9 +146,9 @@ void RaceQuestions::use_after_free(const ir::Access& access, const Pending& mine
   // Code that frees on one path often sets the pointer to null there, and tests it here.
   Hazard hazard = look_.start(Check::PrematureFree, look_.always_after(free) ? Level::Definite : Level::Maybe);
   hazard.which = CheckCase::UseAfterFree;
-  hazard.later = witness_.deed(look_.index, mine.stream);
+  hazard.later = witness_.action(look_.index, mine.stream);
   hazard.later.mode = mine.mode;
-  hazard.earlier = witness_.deed(free);
+  hazard.earlier = witness_.action(free);
   hazard.buffer = witness_.memory(mine.memory, access.memory, look_.index);
   look_.raise({.hazard = std::move(hazard),
                .later = look_.index,
@@ -171,7 +171,7 @@ void RaceQuestions::races() {
 }
 
 void RaceQuestions::released_races() {
-  // Each is told where it was called; the order is that of the group's end.
+  // Each is reported where it was called; the order is that of the group's end.
   const OpIndex end = look_.index;
   for (const Pending& mine : look_.order->released()) {
     look_.turn_to(mine.op);

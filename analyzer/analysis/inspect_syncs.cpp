@@ -3,10 +3,10 @@
 // What is right but slow, as far as the state tells: synchronisations that wait for too much or for nothing, and
 // asynchronous copies that are none.
 //
-// A device-wide synchronisation is only told of where all work that may be in flight was enqueued here, on streams with
+// A device-wide synchronisation is only reported where all work that may be in flight was enqueued here, on streams with
 // names; work of callers is not seen, so the advice holds for this function's own work. Where only the default stream
-// has work nothing is told: in a program with one stream the two calls are one. Of what a callee waits for nothing is
-// told either: another caller may need it, and a destructor cannot know.
+// has work nothing is reported: in a program with one stream the two calls are one. What a callee waits for is not
+// reported either: another caller may need it, and a destructor cannot know.
 #include "analyzer/analysis/inspect_syncs.h"
 
 #include <string>
@@ -26,12 +26,12 @@ void SyncQuestions::device_sync() {
         !look_.order->on_current_device(values_, stream))
       return;
   Hazard hazard = look_.start(Check::DeviceWideSync, Level::Definite);
-  hazard.later = witness_.deed(look_.index, kUnknown);
+  hazard.later = witness_.action(look_.index, kUnknown);
   Raised raised{.hazard = {}, .later = look_.index};
   if (look_.order->busy().size() == 1) {
     const auto& [stream, last] = *look_.order->busy().begin();
     hazard.later.stream = witness_.stream(stream, values_.op(last).stream, last);
-    hazard.earlier = witness_.deed(last, stream);
+    hazard.earlier = witness_.action(last, stream);
     raised.earlier = last;
   } else {
     std::size_t left = look_.order->busy().size();
@@ -58,8 +58,8 @@ void SyncQuestions::redundant_sync() {
     before = look_.order->quiet_since(look_.order->of_current_device(values_, kLegacy));
   if (before != kNoOp) {
     Hazard hazard = look_.start(Check::RedundantSync, Level::Definite);
-    hazard.later = witness_.deed(look_.index, stream);
-    hazard.earlier = witness_.deed(before, kUnknown);
+    hazard.later = witness_.action(look_.index, stream);
+    hazard.earlier = witness_.action(before, kUnknown);
     return look_.raise({.hazard = std::move(hazard), .later = look_.index, .earlier = before});
   }
 
@@ -83,7 +83,7 @@ void SyncQuestions::redundant_sync() {
   for (const ordering::CopyRule& rule : copy_rules(values_, *look_.store, *look_.order, copy))
     if (rule.documented == HostEffect::None) return;
   Hazard hazard = look_.start(Check::RedundantSync, Level::Definite);
-  hazard.later = witness_.deed(look_.index, stream);
+  hazard.later = witness_.action(look_.index, stream);
   hazard.edge = witness_.where(copy);
   look_.raise({.hazard = std::move(hazard), .later = look_.index});
 }
@@ -109,8 +109,8 @@ void SyncQuestions::redundant_event_sync() {
   }
   if (before == kNoOp) return;
   Hazard hazard = look_.start(Check::RedundantSync, Level::Definite);
-  hazard.later = witness_.deed(look_.index, kUnknown);
-  hazard.earlier = witness_.deed(before, kUnknown);
+  hazard.later = witness_.action(look_.index, kUnknown);
+  hazard.earlier = witness_.action(before, kUnknown);
   look_.raise({.hazard = std::move(hazard), .later = look_.index, .earlier = before});
 }
 
@@ -128,7 +128,7 @@ void SyncQuestions::pageable_copy() {
   }
   if (pageable == nullptr || look_.op->accesses.size() < 2) return;
   Hazard hazard = look_.start(Check::PageableAsyncCopy, Level::Definite);
-  hazard.later = witness_.deed(look_.index, look_.order->stream_of(values_, *look_.store, look_.index));
+  hazard.later = witness_.action(look_.index, look_.order->stream_of(values_, *look_.store, look_.index));
   hazard.buffer = witness_.memory(look_.store->evaluate(values_, pageable->memory), pageable->memory, look_.index);
   hazard.buffer.memory_kind = MemoryKind::Pageable;
   look_.raise({.hazard = std::move(hazard), .later = look_.index});

@@ -10,7 +10,7 @@
 //   inspect_syncs.h     what is right but slow
 //
 // All of them ask of one look: an op, and what holds before it (look.h). Why there is no order says cause.h; which of
-// the hazards are told, choice.h.
+// the hazards are reported, choice.h.
 #pragma once
 
 #include <vector>

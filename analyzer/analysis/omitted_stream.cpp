@@ -4,7 +4,7 @@
 //
 // A function that takes a stream promises to work on it. One launch in it without a stream goes to the default stream,
 // which is the same only for callers that pass 0; for all others it runs beside the work around it. What makes this
-// certain enough to be told is that the argument is left out: who writes 0 has chosen. Evidence is the parameter, or
+// certain enough to be reported is that the argument is left out: who writes 0 has chosen. Evidence is the parameter, or
 // the work of the same function on a stream that it got elsewhere (the current stream of a framework), if it shares
 // memory with the call.
 //

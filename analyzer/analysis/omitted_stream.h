@@ -10,7 +10,7 @@
 
 namespace streamsan::analyzer {
 
-/// `function` is raw, not closed: it is told where it is written.
+/// `function` is raw, not closed: it is reported where it is written.
 std::vector<Hazard> omitted_streams(const ir::Function& function, const ir::Program& program);
 
 }  // namespace streamsan::analyzer

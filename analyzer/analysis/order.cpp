@@ -241,7 +241,7 @@ void Order::age(Values& values, Sets& sets, const Aging& aging) {
 namespace {
 
 /// The state of one event on two paths. That it was recorded in an earlier iteration of a loop is kept although it was
-/// not in the first: what is told of the record concerns only the iterations in which there is one.
+/// not in the first: what is known of the record concerns only the iterations in which there is one.
 EventState joined(const EventState& mine, const EventState& theirs, bool back_edge) {
   if (mine.never != theirs.never) {
     EventState recorded = mine.never ? theirs : mine;
@@ -262,7 +262,7 @@ EventState joined(const EventState& mine, const EventState& theirs, bool back_ed
 
 void Order::join_events(const Values& values, const Order& other, bool back_edge, bool& changed) {
   // Absent on one side: of an element of an array of events the makers may tell that it was not recorded there. Else it
-  // was not created there, or nothing is known there; both are told as nothing known.
+  // was not created there, or nothing is known there; both count as nothing known.
   const EventState never{.never = true};
   for (const auto& [event, theirs] : other.events_)
     if (!events_.contains(event) && never_recorded(values, event)) {
@@ -333,7 +333,7 @@ bool Order::join(const Values& values, Sets& sets, const Order& other, bool back
   std::set_union(registered_.begin(), registered_.end(), other.registered_.begin(), other.registered_.end(),
                  std::back_inserter(registered));
   set(registered_, registered);
-  // Only what is so on both sides is told.
+  // Only what is so on both sides is kept.
   const auto keep_common = [&changed](auto& mine, const auto& theirs) {
     changed = std::erase_if(mine, [&](const auto& entry) { return !theirs.contains(entry.first); }) != 0 || changed;
   };

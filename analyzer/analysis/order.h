@@ -124,7 +124,7 @@ struct HostThread {
   ValueId device = kFirstDevice;
   std::map<OpIndex, ValueId> made_on;  ///< the device that was current when the op created a handle
   std::vector<ValueId> modes;  ///< variables that hold a capture mode of the thread, exchanged for another; sorted
-  std::optional<std::uint32_t> groups = 0;  ///< open ones; absent: not known, nothing is told of work in them
+  std::optional<std::uint32_t> groups = 0;  ///< open ones; absent: not known, work in them is not reported
   std::vector<Pending> held_back;           ///< work of the open groups; sorted by which one
   std::map<ValueId, OpIndex> held_streams;  ///< the streams it will be enqueued on, with its last op
 };

@@ -18,7 +18,7 @@
 // second one with the same variable puts both back. Which mode it is is not followed: in between, it may be relaxed.
 //
 // GROUPS. Between ncclGroupStart and the end of the outermost group calls enqueue nothing. Their accesses are held back
-// under the names they had at the call, and become pending at the end, all at once: nothing is told of two of them.
+// under the names they had at the call, and become pending at the end, all at once: two of them are not compared.
 // Where it is not known whether a group is open nothing is held and nothing becomes pending: it may miss a race.
 #include <algorithm>
 #include <iterator>

@@ -82,9 +82,9 @@ Sure host_overlap(const Values& values, const Pending& earlier, const Pending& t
   if (common != Sure::Maybe || earlier.offset != kWhole) return common;
   if (earlier.memory != touch.memory) return Sure::Yes;
   // How far the device's side reaches is not known. Nobody copies, or starts a kernel for, less than a few elements; but
-  // it need not reach to the second half, or to wherever a variable is. A kernel that is told no number has no halves.
-  const bool told = earlier.bytes != kWhole || earlier.arguments != kWhole;
-  const std::int64_t surely_reached = told ? 256 : 4096;
+  // it need not reach to the second half, or to wherever a variable is. A kernel without an integer argument has no halves.
+  const bool sized = earlier.bytes != kWhole || earlier.arguments != kWhole;
+  const std::int64_t surely_reached = sized ? 256 : 4096;
   const Key& index = values[touch.offset];
   return index.constant && *index.constant >= 0 && *index.constant < surely_reached ? Sure::Yes : Sure::Maybe;
 }

@@ -8,9 +8,9 @@
 //                  could be the reason for it: no touch of memory by the host, no elapsed time, no call of other code,
 //                  no end of memory or of a handle. A loop that only waits (for each of many streams) is a join and is
 //                  right. What is not seen: a loop that reads a clock of the C++ library between the two, since such
-//                  calls are no ops of the IR; benchmarks are told and can be silenced.
+//                  calls are no ops of the IR; benchmarks are reported and can be silenced.
 //   alloc-in-loop  An allocation that is not stream-ordered, or a free of one, in a loop that also enqueues. Filling an
-//                  array of buffers (`cudaMalloc(&bufs[i], n)`) is setup and not told.
+//                  array of buffers (`cudaMalloc(&bufs[i], n)`) is setup and not reported.
 //   implicit-default-stream
 //                  Work put on the default stream, by leaving the stream out or by writing 0, where a stream is at
 //                  hand: a parameter, a local stream created on every path that leads here and not destroyed, or a
@@ -226,9 +226,9 @@ class Structure {
     }
   }
 
-  /// nullptr if an inner loop has told it already.
+  /// nullptr if an inner loop has reported it already.
   Hazard* raise_in_loop(Check check, const ir::Op& op, const Loop& loop) {
-    if (!told_.insert(&op).second) {
+    if (!reported_.insert(&op).second) {
       return nullptr;
     }
     Hazard& hazard = raise(check, op);
@@ -355,7 +355,7 @@ class Structure {
 
   const ir::Function& function_;
   std::vector<Hazard> hazards_;
-  std::set<const ir::Op*> told_;
+  std::set<const ir::Op*> reported_;
 };
 
 }  // namespace

@@ -11,7 +11,7 @@
 
 namespace streamsan::analyzer {
 
-/// `function` is raw, not closed: what stands in a callee is told once, in the callee.
+/// `function` is raw, not closed: what stands in a callee is reported once, in the callee.
 std::vector<Hazard> structural_hazards(const ir::Function& function);
 
 }  // namespace streamsan::analyzer

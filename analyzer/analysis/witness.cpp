@@ -125,9 +125,9 @@ Thing Witness::memory(ValueId value, const ir::Operand& written, OpIndex op) con
   return result;
 }
 
-Deed Witness::deed(OpIndex index, ValueId stream_value) const {
+Action Witness::action(OpIndex index, ValueId stream_value) const {
   const ir::Op& op = values_.op(index);
-  Deed result{.where = where(index), .what = {}, .mode = ir::Mode::Unknown, .work = op.work, .stream = {}};
+  Action result{.where = where(index), .what = {}, .mode = ir::Mode::Unknown, .work = op.work, .stream = {}};
   result.what = !result.where.site.text.empty() ? result.where.site.text
                 : op.name.empty()               ? ir::name(op.kind)
                                                 : op.name;
@@ -135,13 +135,13 @@ Deed Witness::deed(OpIndex index, ValueId stream_value) const {
   return result;
 }
 
-Deed Witness::deed(const Pending& pending) const {
-  Deed result = deed(pending.op, pending.stream);
+Action Witness::action(const Pending& pending) const {
+  Action result = action(pending.op, pending.stream);
   result.mode = pending.mode;
   return result;
 }
 
-Deed Witness::host(OpIndex op, ir::Mode mode) const {
+Action Witness::host(OpIndex op, ir::Mode mode) const {
   return {.where = where(op), .what = {}, .mode = mode, .work = ir::Work::Other, .stream = {}};
 }
 

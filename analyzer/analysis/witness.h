@@ -24,9 +24,9 @@ class Witness {
   [[nodiscard]] Thing stream(ValueId value, const ir::Operand& written, OpIndex op) const;
   [[nodiscard]] Thing event(ValueId value, const ir::Operand& written, OpIndex op) const;
   [[nodiscard]] Thing memory(ValueId value, const ir::Operand& written, OpIndex op) const;
-  [[nodiscard]] Deed deed(OpIndex op, ValueId stream) const;
-  [[nodiscard]] Deed deed(const Pending& pending) const;
-  [[nodiscard]] Deed host(OpIndex op, ir::Mode mode) const;
+  [[nodiscard]] Action action(OpIndex op, ValueId stream) const;
+  [[nodiscard]] Action action(const Pending& pending) const;
+  [[nodiscard]] Action host(OpIndex op, ir::Mode mode) const;
   [[nodiscard]] Thing memory_of(const Pending& pending) const;
 
  private:

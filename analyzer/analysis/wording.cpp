@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// From a hazard to what is told: one message, notes in the order a reader needs them, and a repair where one is
+// From a hazard to what the user reads: one message, notes in the order a reader needs them, and a repair where one is
 // certain.
 //
 // The style is clang-tidy's: lower case, no full stop, names from the source in single quotes. A message says both
@@ -202,10 +202,10 @@ void Draft::add_note(const ir::Site& site, std::string message, const std::strin
   if (site.line == 0 && site.begin == 0) {
     return;
   }
-  const bool told = std::any_of(finding_.notes.begin(), finding_.notes.end(), [&](const Note& known) {
+  const bool noted = std::any_of(finding_.notes.begin(), finding_.notes.end(), [&](const Note& known) {
     return known.message == message && same_place(known.site, site);
   });
-  if (!told) {
+  if (!noted) {
     finding_.notes.push_back({std::move(message), site});
     finding_.lanes.push_back(note_lane);
   }

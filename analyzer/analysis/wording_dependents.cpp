@@ -10,7 +10,7 @@ constexpr const char* kWait = "cudaGridDependencySynchronize()";
 
 void word_launch(Draft& draft) {
   const Hazard& hazard = draft.hazard();
-  const Deed &later = draft.later(), &earlier = draft.earlier();
+  const Action &later = draft.later(), &earlier = draft.earlier();
   const bool passed_on = hazard.which != CheckCase::NotPassedOn;
   const std::string first = what(earlier);
   const std::string why =

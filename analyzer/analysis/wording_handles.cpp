@@ -45,7 +45,7 @@ void word_never_waited(Draft& draft) {
 
 void word_rerecord(Draft& draft) {
   const Hazard& hazard = draft.hazard();
-  const Deed& first = draft.earlier();
+  const Action& first = draft.earlier();
   const std::string name = event(hazard.event);
   draft.say(name + " is recorded again" + on_stream(draft.later().stream) + " before anything waited for its record" +
             on_stream(first.stream) + ": a wait covers only the last record");

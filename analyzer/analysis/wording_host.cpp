@@ -11,12 +11,12 @@ namespace streamsan::analyzer::wording {
 namespace {
 
 /// "stream 's1'", or how to speak of work whose stream has no name.
-std::string its_stream(const Deed& deed) { return named_stream(deed.stream, "its stream"); }
+std::string its_stream(const Action& action) { return named_stream(action.stream, "its stream"); }
 
 void note_other_side(Draft& draft, const std::string& memory) {
   const Hazard& hazard = draft.hazard();
-  const Deed& earlier = draft.earlier();
-  const std::string deed = act(earlier);
+  const Action& earlier = draft.earlier();
+  const std::string action = act(earlier);
   draft.note(earlier.where, memory + " " + is_done(earlier) + " here" + comma(on_stream(earlier.stream)),
              lane(earlier.stream));
   switch (hazard.cause) {
@@ -28,7 +28,7 @@ void note_other_side(Draft& draft, const std::string& memory) {
       break;
     case Cause::RecordedTooEarly:
       draft.note_edge(
-          event(hazard.event) + " is recorded here, before " + deed + ": waiting for it does not cover " + deed,
+          event(hazard.event) + " is recorded here, before " + action + ": waiting for it does not cover " + action,
           lane(earlier.stream));
       break;
     case Cause::NeverRecorded:
@@ -44,7 +44,7 @@ void note_other_side(Draft& draft, const std::string& memory) {
       draft.note_edge("this waits for it, but comes too late");
       break;
     case Cause::NeverWaited:
-      draft.note_edge(event(hazard.event) + " is recorded here, after " + deed + ", but the host does not wait for it",
+      draft.note_edge(event(hazard.event) + " is recorded here, after " + action + ", but the host does not wait for it",
                       lane(earlier.stream));
       break;
     case Cause::SyncTooEarly:  // only a run shows these two
@@ -60,7 +60,7 @@ void note_other_side(Draft& draft, const std::string& memory) {
 
 /// "; while WORK on stream 's1' still reads it"
 std::string while_at_work(const Draft& draft) {
-  const Deed& earlier = draft.earlier();
+  const Action& earlier = draft.earlier();
   const bool iteration = draft.hazard().cause == Cause::OtherIteration;
   return " while " + what(earlier) + on_stream(earlier.stream) + (iteration ? ", in an earlier iteration," : "") + " " +
          still_does(earlier) + " it";
@@ -76,7 +76,7 @@ void synchronise_first(Draft& draft, const std::string& before) {
 void word_host_access(Draft& draft) {
   const Hazard& hazard = draft.hazard();
   const std::string memory = buffer(hazard.buffer);
-  Deed touch = draft.later();
+  Action touch = draft.later();
   if (hazard.check == Check::HostReadBeforeDone && touch.mode == ir::Mode::Unknown) {
     touch.mode = ir::Mode::Read;
   }

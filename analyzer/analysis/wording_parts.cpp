@@ -51,9 +51,9 @@ bool is_path(std::string_view text) {
   return true;
 }
 
-bool allocates(const Deed& deed) {
-  const std::string_view call = deed.what;
-  return call.find("lloc") != std::string_view::npos && call.ends_with("Async") && deed.work == ir::Work::Other;
+bool allocates(const Action& action) {
+  const std::string_view call = action.what;
+  return call.find("lloc") != std::string_view::npos && call.ends_with("Async") && action.work == ir::Work::Other;
 }
 
 }  // namespace
@@ -112,11 +112,11 @@ std::string event(const Thing& thing) {
 }
 
 /// "cuMemAlloc_v2" is written cuMemAlloc in programs: the header renames it.
-std::string what(const Deed& deed) {
-  if (is_host(deed)) {
+std::string what(const Action& action) {
+  if (is_host(action)) {
     return "the host";
   }
-  std::string words = deed.what;
+  std::string words = action.what;
   if (words.starts_with("kernel ")) {
     return words;
   }
@@ -146,11 +146,11 @@ std::string may_do(ir::Mode mode) {
   return "may use";
 }
 
-std::string still_does(const Deed& deed) {
-  if (allocates(deed)) {
+std::string still_does(const Action& action) {
+  if (allocates(action)) {
     return "still allocates";
   }
-  switch (deed.mode) {
+  switch (action.mode) {
     case ir::Mode::Read:
       return "still reads";
     case ir::Mode::Write:
@@ -165,11 +165,11 @@ std::string still_does(const Deed& deed) {
   return "still uses";
 }
 
-std::string is_done(const Deed& deed) {
-  if (allocates(deed)) {
+std::string is_done(const Action& action) {
+  if (allocates(action)) {
     return "is allocated";
   }
-  switch (deed.mode) {
+  switch (action.mode) {
     case ir::Mode::Read:
       return "is read";
     case ir::Mode::Write:
@@ -184,11 +184,11 @@ std::string is_done(const Deed& deed) {
   return "is used";
 }
 
-std::string act(const Deed& deed) {
-  if (allocates(deed)) {
+std::string act(const Action& action) {
+  if (allocates(action)) {
     return "the allocation";
   }
-  switch (deed.mode) {
+  switch (action.mode) {
     case ir::Mode::Read:
       return "the read";
     case ir::Mode::Write:

@@ -4,7 +4,7 @@
 //
 // A Draft is a Finding under way. It knows where both sides meet: the innermost function that the ways to both pass
 // through, which is the one that lacks the order. The warning stands at the later side itself, with the calls in
-// between as notes; but not in another file than that function's: an error is not told in the header whose wrapper it
+// between as notes; but not in another file than that function's: an error is not reported in the header whose wrapper it
 // uses. Calls further out, which only made the hazard possible, close the list.
 #pragma once
 
@@ -26,14 +26,14 @@ std::string named_stream(const Thing& thing, std::string_view otherwise);
 std::string comma(const std::string& words);
 std::string buffer(const Thing& thing);  ///< "'d_buf'", or "the same memory"
 std::string event(const Thing& thing);   ///< "event 'e'", or "an event"
-std::string what(const Deed& deed);      ///< "kernel 'scale'"; "the host" if it has no name
-inline bool is_host(const Deed& deed) { return deed.what.empty(); }
+std::string what(const Action& action);      ///< "kernel 'scale'"; "the host" if it has no name
+inline bool is_host(const Action& action) { return action.what.empty(); }
 
-// What a deed does to memory, by its mode; an allocation in stream order, which the IR has as a write, by its name.
+// What a action does to memory, by its mode; an allocation in stream order, which the IR has as a write, by its name.
 std::string may_do(ir::Mode mode);         ///< "may write"
-std::string still_does(const Deed& deed);  ///< "still writes"
-std::string is_done(const Deed& deed);     ///< "is written"
-std::string act(const Deed& deed);         ///< "the write"
+std::string still_does(const Action& action);  ///< "still writes"
+std::string is_done(const Action& action);     ///< "is written"
+std::string act(const Action& action);         ///< "the write"
 
 /// The names of the API that the program uses: CUDA runtime, driver or HIP.
 struct Dialect {
@@ -55,9 +55,9 @@ class Draft {
 
   [[nodiscard]] const Hazard& hazard() const { return hazard_; }
   [[nodiscard]] const Dialect& dialect() const { return dialect_; }
-  [[nodiscard]] const Deed& later() const { return hazard_.later; }
+  [[nodiscard]] const Action& later() const { return hazard_.later; }
   /// Only for hazards with two sides.
-  [[nodiscard]] const Deed& earlier() const { return *hazard_.earlier; }
+  [[nodiscard]] const Action& earlier() const { return *hazard_.earlier; }
 
   /// The message; how sure it is is added.
   void say(std::string message);

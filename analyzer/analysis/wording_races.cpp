@@ -15,7 +15,7 @@ void note_cause(Draft& draft) {
   const Hazard& hazard = draft.hazard();
   const std::string first = named_stream(draft.earlier().stream, "the stream of that work");
   const std::string second = named_stream(draft.later().stream, "the stream of this work");
-  const std::string deed = act(draft.earlier());
+  const std::string action = act(draft.earlier());
   const std::string lane_first = lane(draft.earlier().stream);
   const std::string lane_second = lane(draft.later().stream);
   const std::string name = event(hazard.event);
@@ -30,14 +30,14 @@ void note_cause(Draft& draft) {
       draft.note_edge("this orders them, but only on some of the paths that lead there");
       break;
     case Cause::RecordedTooEarly:
-      draft.note_edge(name + " is recorded here, before " + deed + ": a wait for it does not cover " + deed,
+      draft.note_edge(name + " is recorded here, before " + action + ": a wait for it does not cover " + action,
                       lane_first);
       break;
     case Cause::NeverRecorded:
       draft.note_edge("the wait for " + name + " here does nothing: the event was never recorded", lane_second);
       break;
     case Cause::RecordedElsewhere:
-      draft.note_edge(name + " is recorded here, in another stream than " + first + ": it does not cover " + deed);
+      draft.note_edge(name + " is recorded here, in another stream than " + first + ": it does not cover " + action);
       break;
     case Cause::WaitElsewhere:
       draft.note_edge("it is another stream than " + second + " that waits for " + name + " here");
@@ -49,7 +49,7 @@ void note_cause(Draft& draft) {
       draft.note_edge("this waits for another stream than " + first);
       break;
     case Cause::NeverWaited:
-      draft.note_edge(name + " is recorded here, after " + deed + ", but " + second + " does not wait for it",
+      draft.note_edge(name + " is recorded here, after " + action + ", but " + second + " does not wait for it",
                       lane_first);
       break;
   }
@@ -59,19 +59,19 @@ void advise_order(Draft& draft) {
   const Hazard& hazard = draft.hazard();
   const std::string first = named_stream(draft.earlier().stream, "the stream of that work");
   const std::string second = named_stream(draft.later().stream, "the stream of this work");
-  const std::string deed = act(draft.earlier());
+  const std::string action = act(draft.earlier());
   const std::string before = " before " + what(draft.later());
   const std::string& wait = draft.dialect().wait_event;
-  const std::string record_and_wait = "record " + event(hazard.event) + " in " + first + " after " + deed +
+  const std::string record_and_wait = "record " + event(hazard.event) + " in " + first + " after " + action +
                                       " and let " + second + " wait for it with " + wait + before;
   switch (hazard.cause) {
     case Cause::RecordedTooEarly:
-      draft.advise("record " + event(hazard.event) + " in " + first + " after " + deed + ", before " + second +
+      draft.advise("record " + event(hazard.event) + " in " + first + " after " + action + ", before " + second +
                    " waits for it");
       break;
     case Cause::NeverRecorded:
     case Cause::RecordedElsewhere:
-      draft.advise("record " + event(hazard.event) + " in " + first + ", after " + deed + " and before the wait");
+      draft.advise("record " + event(hazard.event) + " in " + first + ", after " + action + " and before the wait");
       break;
     case Cause::WaitElsewhere:
     case Cause::NeverWaited:
@@ -151,8 +151,8 @@ void word_duty(Draft& draft) {
 void word_race(Draft& draft) {
   const Hazard& hazard = draft.hazard();
   if (hazard.which == CheckCase::NotForked || hazard.which == CheckCase::NotJoined) return word_duty(draft);
-  const Deed& later = draft.later();
-  const Deed& earlier = draft.earlier();
+  const Action& later = draft.later();
+  const Action& earlier = draft.earlier();
   const bool kinds = hazard.check == Check::NonblockingVsDefault;
   const bool iteration = hazard.cause == Cause::OtherIteration;
   draft.say(what(later) + on_stream(later.stream, kinds) + " " + may_do(later.mode) + " " + buffer(hazard.buffer) +

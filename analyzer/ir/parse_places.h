@@ -29,7 +29,7 @@ class PlaceReader {
   ExprId expr(Cursor& line);
   Operand operand(Cursor& line, TypeKind suggested);
 
-  /// The type of a part for which no use told it yet.
+  /// The type of a part that no use has shown yet.
   void suggest(PlaceId place, TypeKind type);
 
  private:

@@ -39,17 +39,17 @@ bool on_device_only(const clang::FunctionDecl& function) {
 
 /// Orders something, or makes or uses what can be ordered.
 bool matters(const Model& model) {
-  switch (model.deed) {
-    case DeedKind::Nothing:
-    case DeedKind::Wrapper:
-    case DeedKind::GetCurrent:
-    case DeedKind::HostTouch:
-    case DeedKind::MayThrowAway:
-    case DeedKind::SetDevice:  // it is lowered with what calls it, if that matters
+  switch (model.action) {
+    case ActionKind::Nothing:
+    case ActionKind::Wrapper:
+    case ActionKind::GetCurrent:
+    case ActionKind::HostTouch:
+    case ActionKind::MayThrowAway:
+    case ActionKind::SetDevice:  // it is lowered with what calls it, if that matters
       return false;
-    case DeedKind::Container:
+    case ActionKind::Container:
       return model.memory && model.memory != ordering::MemoryKind::Pageable;
-    case DeedKind::Effect:
+    case ActionKind::Effect:
       return model.memory != ordering::MemoryKind::Pageable && model.effect.kind != EffectKind::Lookup &&
              model.effect.kind != EffectKind::Later;
     default:

@@ -314,7 +314,7 @@ bool Collect::make(const clang::CallExpr& call) {
                                      .arguments = call.getNumArgs()});
   if (model != nullptr)
     for (const clang::Expr* argument : call.arguments()) given_to_model_.insert(leaf(argument));
-  if (model == nullptr || model->deed != DeedKind::Effect) return false;
+  if (model == nullptr || model->action != ActionKind::Effect) return false;
   if (destroy(call, *model)) return true;
   const api::Effect& effect = model->effect;
   const bool stream = effect.kind == api::EffectKind::StreamCreate;

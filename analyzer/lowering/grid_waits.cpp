@@ -4,7 +4,7 @@
 //
 // A kernel with a wait is written to be launched programmatically: whatever it does with global memory before the wait
 // runs beside the kernel in front. Often that is meant (weights, tables of the model), and only the launches could say;
-// so each is told as a possibility. A wait in assembly without a "memory" clobber is a fault of its own: the compiler
+// so each is reported as a possibility. A wait in assembly without a "memory" clobber is a fault of its own: the compiler
 // may move reads over it.
 //
 // Kernels in system headers are left out, and so is a file without a word that waits are called by.
@@ -62,11 +62,11 @@ std::vector<GridWait> grid_waits(clang::ASTContext& context, const Sites& sites,
   std::vector<GridWait> found;
   const clang::SourceManager& files = context.getSourceManager();
   if (!any_wait_is_written(files)) return found;
-  std::set<unsigned> told;
+  std::set<unsigned> reported;
   functions_in(*context.getTranslationUnitDecl(), [&](const clang::FunctionDecl& kernel) {
     if (files.isInSystemHeader(kernel.getLocation())) return;
     for (const clang::SourceLocation wait : device::unfenced_waits(kernel)) {
-      if (!told.insert(wait.getRawEncoding()).second) continue;
+      if (!reported.insert(wait.getRawEncoding()).second) continue;
       found.push_back({.site = sites.at(wait), .kernel = kernel.getNameAsString(), .no_clobber = true});
       found.back().site.function = found.back().kernel;
     }

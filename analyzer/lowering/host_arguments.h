@@ -25,7 +25,7 @@ class Arguments {
   ir::PlaceId target_at(const Call& call, int position);
   /// The stream that a library handle was given; the handle is the object or an argument.
   ir::PlaceId handle_stream(const Call& call, int position);
-  /// The stream that the model says. `op` is told if it was not written, and the site where it belongs.
+  /// The stream that the model says. `op` notes if it was not written, and the site where it belongs.
   ir::Operand stream_of(const Call& call, ir::Op* op = nullptr);
   /// The first argument whose type is a stream.
   ir::Operand typed_stream(const Call& call, ir::Op* op);

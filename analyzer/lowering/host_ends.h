@@ -3,7 +3,7 @@
 // The end of host memory: of variables with their scope, of temporaries with their statement. Keeps the temporaries of
 // the call at hand that die with its statement.
 //
-// It is told where it can matter, for variables whose address was taken, and not for those of main(): when they end the
+// It is lowered where it can matter, for variables whose address was taken, and not for those of main(): when they end the
 // process does.
 #pragma once
 
@@ -35,7 +35,7 @@ class Ends {
   void end_of_scope(const clang::VarDecl& variable, const clang::Stmt* trigger);
   /// Where a scope is left; without a trigger, the function.
   ir::SiteId scope_end(const clang::Stmt* trigger);
-  /// The same place, told as the variable's end.
+  /// The same place, as the variable's end.
   ir::SiteId end_of(const clang::VarDecl* variable_or_null, ir::SiteId scope_end);
 
   /// The memory of a value that an argument is bound to: that of a variable, or of a temporary that dies.

@@ -51,7 +51,7 @@ void Libraries::work(const Call& call) {
       if (values_.operand(storage).kind == Operand::Kind::Null) return arguments_.fresh_arguments(call);
     }
   ir::Op op = start(OpKind::Enqueue, call);
-  op.work = model.deed == DeedKind::Communication ? ir::Work::Communication : ir::Work::Library;
+  op.work = model.action == ActionKind::Communication ? ir::Work::Communication : ir::Work::Library;
   bool waits = model.effect.form == api::CallForm::Synchronous;
   int shift = 0;
   if (model.after_policy) {

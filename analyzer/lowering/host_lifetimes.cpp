@@ -112,14 +112,14 @@ void Lifetimes::construct_at(ir::PlaceId target, const clang::CXXConstructExpr& 
     const Operand from = values_.operand(call.arguments.front());
     return out_.emit_assign(target, from, call.site);
   }
-  const bool copy_model = copies && call.model != nullptr && call.model->deed != DeedKind::Container;
+  const bool copy_model = copies && call.model != nullptr && call.model->action != ActionKind::Container;
   if (call.model != nullptr && !copy_model) {
     out_.site_of(call.site).text = call.model->name;
     modelled_.apply(call);
     // A guard that changes nothing yet still restores at its end.
-    if (call.model->deed == DeedKind::Nothing)
+    if (call.model->action == ActionKind::Nothing)
       if (const clang::CXXDestructorDecl* destructor = constructor.getParent()->getDestructor())
-        if (const Model* end = unit_.symbols.known(*destructor).model; end && end->deed == DeedKind::MakeCurrent)
+        if (const Model* end = unit_.symbols.known(*destructor).model; end && end->action == ActionKind::MakeCurrent)
           out_.emit_assign(places_.stream_before(target), value(places_.current_stream()), call.site);
     return;
   }
@@ -174,7 +174,7 @@ void Lifetimes::construct_pointee(const Call& call, ir::PlaceId pointer, clang::
   made.known = &known;
   made.model = known.model;
   made.object = object;
-  if (known.model != nullptr && known.model->deed == DeedKind::Effect) {
+  if (known.model != nullptr && known.model->action == ActionKind::Effect) {
     effects_.apply(made);
   } else if (unit_.census.lowered(*chosen) != nullptr) {
     ir::Op op = start(OpKind::Call, made);
@@ -214,17 +214,17 @@ void Lifetimes::destroy(ir::PlaceId object, clang::QualType type, ir::SiteId sit
   if (unit_.symbols.owner(type)) return destroy_owner(object, type, site, variable);
   if (model != nullptr) {
     ir::Op op{.kind = OpKind::DestroyHandle, .site = site, .name = model->name};
-    if (model->deed == DeedKind::MakeCurrent)
+    if (model->action == ActionKind::MakeCurrent)
       return out_.emit_assign(places_.current_stream(), value(places_.stream_before(object)), site);
     // Guards put back what they changed.
-    if (model->deed == DeedKind::SetDevice) op.kind = OpKind::SetDevice;
-    if (model->deed == DeedKind::SwapCaptureMode) op.kind = OpKind::SwapCaptureMode, op.source = address(object);
+    if (model->action == ActionKind::SetDevice) op.kind = OpKind::SetDevice;
+    if (model->action == ActionKind::SwapCaptureMode) op.kind = OpKind::SwapCaptureMode, op.source = address(object);
     if (op.kind != OpKind::DestroyHandle) {
       out_.emit(std::move(op));
       return;
     }
     const api::EffectKind effect = model->effect.kind;
-    if (model->deed == DeedKind::Effect &&
+    if (model->action == ActionKind::Effect &&
         (effect == api::EffectKind::StreamDestroy || effect == api::EffectKind::EventDestroy)) {
       op.source = value(object);
       out_.emit(std::move(op));

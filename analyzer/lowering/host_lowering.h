@@ -15,7 +15,7 @@
 //   Arguments        what stands at the positions that a model names; what code that is not seen does to its arguments
 //   Calls            which kind of function is called. It gives the call to
 //     StandardLibrary    what moves values, steps iterators or calls a lambda
-//     ModelledCalls      what a model describes: a deed each, lowered by Effects (the words of the driver's table),
+//     ModelledCalls      what a model describes: a action each, lowered by Effects (the words of the driver's table),
 //                        Launches, Libraries, Containers, Tensors, or there
 //   Lifetimes        construction and destruction
 //   Walk             the blocks, and which statement is lowered by whom; what a block returns

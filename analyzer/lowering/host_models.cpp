@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Calls that a model describes: each deed is given to who lowers it.
+// Calls that a model describes: each action is given to who lowers it.
 //
-// What is lowered here are deeds of one op, and wrappers: calls of which only the value counts, which is a stream, an
+// What is lowered here are actions of one op, and wrappers: calls of which only the value counts, which is a stream, an
 // event, a pointer or a view of memory that was there before.
 #include "analyzer/lowering/host_models.h"
 
@@ -44,57 +44,57 @@ ModelledCalls::ModelledCalls(const Parts& parts)
       tensors_(parts.tensors) {}
 
 void ModelledCalls::apply(const Call& call) {
-  switch (call.model->deed) {
-    case DeedKind::Effect:
+  switch (call.model->action) {
+    case ActionKind::Effect:
       effects_.apply(call);
       break;
-    case DeedKind::Nothing:
+    case ActionKind::Nothing:
       arguments_.fresh_arguments(call);
       libraries_.make_handles(call);
       break;
-    case DeedKind::SetHandleStream:
+    case ActionKind::SetHandleStream:
       return libraries_.set_handle_stream(call);
-    case DeedKind::LibraryWork:
-    case DeedKind::Communication:
+    case ActionKind::LibraryWork:
+    case ActionKind::Communication:
       libraries_.work(call);
       break;
-    case DeedKind::Wrapper:
+    case ActionKind::Wrapper:
       return wrapper(call);
-    case DeedKind::Container:
+    case ActionKind::Container:
       containers_.apply(call);
       return ends_.end_dying(call.site);
-    case DeedKind::MakeCurrent:
+    case ActionKind::MakeCurrent:
       return tensors_.make_current(call);
-    case DeedKind::GetCurrent:
+    case ActionKind::GetCurrent:
       return values_.set_result(*call.expression, value(places_.current_stream()), places_.current_stream());
-    case DeedKind::TensorMake:
+    case ActionKind::TensorMake:
       return tensors_.tensor_make(call);
-    case DeedKind::TensorWork:
+    case ActionKind::TensorWork:
       return tensors_.tensor_work(call);
-    case DeedKind::TensorCopy:
+    case ActionKind::TensorCopy:
       return tensors_.tensor_copy(call);
-    case DeedKind::KeepAlive:
+    case ActionKind::KeepAlive:
       return keep_alive(call);
-    case DeedKind::Elapsed:
+    case ActionKind::Elapsed:
       return elapsed(call);
-    case DeedKind::HostTouch:
+    case ActionKind::HostTouch:
       arguments_.host_touch(call);
       break;
-    case DeedKind::MayThrowAway:
+    case ActionKind::MayThrowAway:
       throw_away(call);
       break;
-    case DeedKind::SyncObject:
+    case ActionKind::SyncObject:
       return sync_object(call);
-    case DeedKind::GroupBegin:
+    case ActionKind::GroupBegin:
       out_.emit(start(OpKind::GroupBegin, call));
       break;
-    case DeedKind::GroupEnd:
+    case ActionKind::GroupEnd:
       out_.emit(start(OpKind::GroupEnd, call));
       break;
-    case DeedKind::SetDevice:
+    case ActionKind::SetDevice:
       set_device(call);
       break;
-    case DeedKind::SwapCaptureMode:
+    case ActionKind::SwapCaptureMode:
       swap_capture_mode(call);
       break;
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Calls that a model describes: who lowers which deed. The small ones are lowered here.
+// Calls that a model describes: who lowers which action. The small ones are lowered here.
 #pragma once
 
 #include "analyzer/ir/ir.h"
@@ -29,7 +29,7 @@ class ModelledCalls {
   void apply(const Call& call);
 
  private:
-  /// What the call is worth where its deed did not say.
+  /// What the call is worth where its action did not say.
   void give_result(const Call& call);
   void wrapper(const Call& call);
   void keep_alive(const Call& call);

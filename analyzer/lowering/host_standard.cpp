@@ -157,7 +157,7 @@ bool StandardLibrary::step(const Call& call, ir::PlaceId container, ir::PlaceId 
 bool StandardLibrary::runs_algorithm(const Call& call) {
   const std::string& name = call.known->callee.qualified;
   const bool once = name == "std::invoke" || name == "std::call_once" || name == "std::apply";
-  const bool touches_host = call.model != nullptr && call.model->deed == DeedKind::HostTouch;
+  const bool touches_host = call.model != nullptr && call.model->action == ActionKind::HostTouch;
   if (!once && !touches_host && !call.known->harmless) return false;
   if (!llvm::StringRef(name).starts_with("std::")) return false;
   for (const clang::Expr* given : call.arguments) {

@@ -61,8 +61,8 @@ std::optional<bool> compares(const clang::BinaryOperator& comparison) {
   if (comparison.isLogicalOp()) {
     // `a && b` of two successes, `a || b` of two failures.
     const bool all = comparison.getOpcode() == clang::BO_LAnd;
-    const bool told = tells_success(*comparison.getLHS()) == all && tells_success(*comparison.getRHS()) == all;
-    return told ? std::optional(all) : std::nullopt;
+    const bool success = tells_success(*comparison.getLHS()) == all && tells_success(*comparison.getRHS()) == all;
+    return success ? std::optional(all) : std::nullopt;
   }
   if (!comparison.isEqualityOp()) return std::nullopt;
   const clang::Expr& left = *comparison.getLHS()->IgnoreParenImpCasts();
@@ -114,8 +114,8 @@ bool case_leaves(const clang::Stmt* statement) {
 std::optional<bool> tells_success(const clang::Expr& condition) {
   const clang::Expr& plain = *condition.IgnoreParenImpCasts();
   if (const auto* negated = dyn_cast<clang::UnaryOperator>(&plain); negated && negated->getOpcode() == clang::UO_LNot) {
-    const auto told = tells_success(*negated->getSubExpr());
-    return told ? std::optional(!*told) : std::nullopt;
+    const auto success = tells_success(*negated->getSubExpr());
+    return success ? std::optional(!*success) : std::nullopt;
   }
   if (const auto* comparison = dyn_cast<clang::BinaryOperator>(&plain);
       comparison != nullptr && !comparison->isAssignmentOp()) {

@@ -123,7 +123,7 @@ void derive_roles(Model& model) {
 Model model_of(std::string name, const Facts& facts) {
   Model model;
   model.name = std::move(name);
-  model.deed = facts.deed;
+  model.action = facts.action;
   model.effect = facts.effect;
   model.stream_from = facts.stream_from;
   model.stream_argument = facts.stream_argument;
@@ -150,11 +150,11 @@ Model model_of(std::string name, const Facts& facts) {
 }
 
 void derive(Model& model) {
-  if (model.deed == DeedKind::Effect) {
+  if (model.action == ActionKind::Effect) {
     const api::Effect& effect = model.effect;
     if (effect.kind == EffectKind::Pass || effect.kind == EffectKind::Init ||
         effect.kind == EffectKind::FunctionLookup) {
-      model.deed = DeedKind::Nothing;
+      model.action = ActionKind::Nothing;
       return;
     }
     if (!model.memory) model.memory = memory_of(effect.kind);
@@ -174,7 +174,7 @@ void derive(Model& model) {
   if (model.stream_from == StreamFrom::Argument && model.stream_argument == -1)
     model.stream_argument = model.effect.stream;
   if (model.stream_from == StreamFrom::None && model.stream_argument != -1) model.stream_from = StreamFrom::Argument;
-  if (model.stream_from == StreamFrom::None && model.handle_argument != -1 && model.deed == DeedKind::LibraryWork)
+  if (model.stream_from == StreamFrom::None && model.handle_argument != -1 && model.action == ActionKind::LibraryWork)
     model.stream_from = StreamFrom::Handle;
 }
 

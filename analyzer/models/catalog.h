@@ -26,13 +26,13 @@ namespace streamsan::analyzer {
 
 inline constexpr int kAnyArguments = -1;
 
-/// DeedKind::Elapsed.
+/// ActionKind::Elapsed.
 constexpr api::Effect elapsed(api::Position start, api::Position end) { return {.object = end, .event = start}; }
 
 /// Model, as constant data.
 struct Facts {
   api::Effect effect{};
-  DeedKind deed = DeedKind::Effect;
+  ActionKind action = ActionKind::Effect;
   StreamFrom stream_from = StreamFrom::None;
   int stream_argument = -1;
   int handle_argument = -1;

@@ -42,12 +42,12 @@ void add_driver(Catalog& catalog) {
     model.per_thread = row.default_stream == api::DefaultStream::PerThread;
     if (row.effect.asks_event_time) {
       // The run-time half needs nothing of it; the check event-timing-misuse does.
-      model.deed = DeedKind::Elapsed;
+      model.action = ActionKind::Elapsed;
       model.effect.event = 1;
       model.effect.object = 2;
     }
-    if (row.effect.swaps_capture_mode) model.deed = DeedKind::SwapCaptureMode;
-    if (row.effect.switches_context) model.deed = DeedKind::SetDevice;
+    if (row.effect.swaps_capture_mode) model.action = ActionKind::SwapCaptureMode;
+    if (row.effect.switches_context) model.action = ActionKind::SetDevice;
     // An unversioned symbol is an older function than the name that a program writes.
     if (row.symbol != row.base) catalog.add(row.symbol, model);
     const api::Row*& best = newest[row.base];

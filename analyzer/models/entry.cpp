@@ -130,12 +130,12 @@ std::string make_model(const Entry& entry, UserModel& out) {
   const MemoryKind memory = entry.memory.value_or(ordered ? MemoryKind::DeviceAsync : MemoryKind::Device);
   switch (verb) {
     case Verb::Works:
-      model.deed = DeedKind::LibraryWork;
+      model.action = ActionKind::LibraryWork;
       model.roles = entry.roles;
       model.effect.form = entry.synchronous ? CallForm::Synchronous : CallForm::Asynchronous;
       break;
     case Verb::HostTouches:
-      model.deed = DeedKind::HostTouch;
+      model.action = ActionKind::HostTouch;
       model.roles = entry.roles;
       break;
     case Verb::Records:
@@ -157,7 +157,7 @@ std::string make_model(const Entry& entry, UserModel& out) {
     case Verb::Frees:
       model.memory = memory;
       if (memory == MemoryKind::Pageable) {
-        model.deed = DeedKind::MayThrowAway;
+        model.action = ActionKind::MayThrowAway;
         model.roles = {{.argument = entry.operand}};
       } else {
         model.effect = release(memory, ordered, operand, stream);
@@ -178,21 +178,21 @@ std::string make_model(const Entry& entry, UserModel& out) {
       model.effect = event_destroy(operand);
       break;
     case Verb::Returns:
-      model.deed = model.stream_from == StreamFrom::Current ? DeedKind::GetCurrent : DeedKind::Wrapper;
+      model.action = model.stream_from == StreamFrom::Current ? ActionKind::GetCurrent : ActionKind::Wrapper;
       model.value_argument = entry.operand;
       break;
     case Verb::SetsStream:
-      model.deed = DeedKind::SetHandleStream;
+      model.action = ActionKind::SetHandleStream;
       break;
     case Verb::Keeps:
-      model.deed = DeedKind::KeepAlive;
+      model.action = ActionKind::KeepAlive;
       model.roles = {{.argument = entry.operand}};
       break;
     case Verb::MakesCurrent:
-      model.deed = DeedKind::MakeCurrent;
+      model.action = ActionKind::MakeCurrent;
       break;
     case Verb::Nothing:
-      model.deed = DeedKind::Nothing;
+      model.action = ActionKind::Nothing;
       break;
   }
   return {};

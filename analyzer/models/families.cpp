@@ -5,7 +5,7 @@
 // A rule says as much as is true of every such function: any cublas*(handle, ...) works on the handle's stream, any
 // at::add(...) on the current stream. What it does to each argument is left to types: a pointer to const is read,
 // another pointer may be read or written (Mode::Unknown), which no certain finding comes from. Functions of a library
-// that do not work on a stream (create, describe, set and get an attribute) are told by the words in their names; a
+// that do not work on a stream (create, describe, set and get an attribute) are recognised by the words in their names; a
 // word that is not known makes a function work, which may only make the analysis more careful.
 #include <algorithm>
 
@@ -22,33 +22,33 @@ bool contains_any(std::string_view text, std::initializer_list<std::string_view>
                      [&](std::string_view word) { return text.find(word) != std::string_view::npos; });
 }
 
-constexpr Facts kNothing{.deed = Nothing};
+constexpr Facts kNothing{.action = Nothing};
 
 /// cublas, cudnn, cusparse ...: the handle is argument 0.
 constexpr Facts kHandleWork{
-    .deed = LibraryWork, .stream_from = StreamFrom::Handle, .handle_argument = 0, .roles = {by_type(1)}};
+    .action = LibraryWork, .stream_from = StreamFrom::Handle, .handle_argument = 0, .roles = {by_type(1)}};
 /// Some of these wait (scalar results, cusolver's sizes): not known, so taken to.
 constexpr Facts kHandleWorkWaits{.effect = kWaits,
-                                 .deed = LibraryWork,
+                                 .action = LibraryWork,
                                  .stream_from = StreamFrom::Handle,
                                  .handle_argument = 0,
                                  .roles = {by_type(1)}};
-constexpr Facts kTypedWork{.deed = LibraryWork, .stream_from = StreamFrom::Typed, .roles = {by_type(0)}};
-constexpr Facts kNcclWork{.deed = Communication, .stream_from = StreamFrom::Typed, .roles = {by_type(0)}};
+constexpr Facts kTypedWork{.action = LibraryWork, .stream_from = StreamFrom::Typed, .roles = {by_type(0)}};
+constexpr Facts kNcclWork{.action = Communication, .stream_from = StreamFrom::Typed, .roles = {by_type(0)}};
 constexpr Facts kCubWork{
-    .deed = LibraryWork, .stream_from = StreamFrom::Typed, .null_argument = 0, .roles = {by_type(0)}};
-constexpr Facts kThrustWork{.effect = kWaits, .deed = LibraryWork, .after_policy = true, .roles = {by_type(0)}};
+    .action = LibraryWork, .stream_from = StreamFrom::Typed, .null_argument = 0, .roles = {by_type(0)}};
+constexpr Facts kThrustWork{.effect = kWaits, .action = LibraryWork, .after_policy = true, .roles = {by_type(0)}};
 
 // ATen: the value is a new tensor unless the name ends in _ (in place) or _out.
 constexpr Facts kMemberWork{
-    .deed = TensorWork, .stream_from = StreamFrom::Current, .roles = {reads(kObject), reads_all(0)}};
-constexpr Facts kMemberInPlace{.deed = TensorWork,
+    .action = TensorWork, .stream_from = StreamFrom::Current, .roles = {reads(kObject), reads_all(0)}};
+constexpr Facts kMemberInPlace{.action = TensorWork,
                                .stream_from = StreamFrom::Current,
                                .roles = {updates(kObject), reads_all(0)},
                                .may_alias = true};
-constexpr Facts kFreeWork{.deed = TensorWork, .stream_from = StreamFrom::Current, .roles = {reads_all(0)}};
+constexpr Facts kFreeWork{.action = TensorWork, .stream_from = StreamFrom::Current, .roles = {reads_all(0)}};
 constexpr Facts kFreeInPlace{
-    .deed = TensorWork, .stream_from = StreamFrom::Current, .roles = {updates(0), reads_all(1)}, .may_alias = true};
+    .action = TensorWork, .stream_from = StreamFrom::Current, .roles = {updates(0), reads_all(1)}, .may_alias = true};
 
 /// Creation, description and attributes of a library's objects. Destroying a handle waits for the device in some
 /// libraries and in others does not: it has no rule and is a call that is not known.

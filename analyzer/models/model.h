@@ -6,9 +6,9 @@
 // Driver functions are read from that table itself; runtime functions have rows of the same shape in runtime.def, and a
 // test compares each with the driver function it is made of, so that static analysis and run time cannot disagree. What
 // has no driver counterpart (library handles, wrapper classes, PyTorch, the C library's touches of host memory) has a
-// Deed.
+// Action.
 //
-// HOW TO ADD A FUNCTION: one row in the .def file of its library; a new Deed only if its meaning is new, together with
+// HOW TO ADD A FUNCTION: one row in the .def file of its library; a new Action only if its meaning is new, together with
 // its lowering in lowering/host_models.cpp.
 #pragma once
 
@@ -41,7 +41,7 @@ enum class StreamFrom : std::uint8_t {
 };
 
 /// Effects beyond the table's.
-enum class DeedKind : std::uint8_t {
+enum class ActionKind : std::uint8_t {
   Effect,           ///< as the row says
   Nothing,          ///< known to have no effect on streams or tracked memory
   SetHandleStream,  ///< cublasSetStream(handle, stream)
@@ -96,7 +96,7 @@ enum class Member : std::uint8_t {
 
 struct Model {
   std::string name;  ///< qualified, as written in messages
-  DeedKind deed = DeedKind::Effect;
+  ActionKind action = ActionKind::Effect;
   /// Positions in this function's own signature, or kObject, kResult. Copy2D and Copy3D of the runtime name dst and src
   /// themselves; where `roles` is empty, src is a descriptor and what is copied is not known.
   api::Effect effect{};

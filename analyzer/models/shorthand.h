@@ -8,25 +8,25 @@
 namespace streamsan::analyzer::shorthand {
 
 using namespace api;
-using DeedKind::Communication;
-using DeedKind::Container;
-using DeedKind::GetCurrent;
-using DeedKind::GroupBegin;
-using DeedKind::GroupEnd;
-using DeedKind::HostTouch;
-using DeedKind::KeepAlive;
-using DeedKind::LibraryWork;
-using DeedKind::MakeCurrent;
-using DeedKind::MayThrowAway;
-using DeedKind::Nothing;
-using DeedKind::SetDevice;
-using DeedKind::SetHandleStream;
-using DeedKind::SwapCaptureMode;
-using DeedKind::SyncObject;
-using DeedKind::TensorCopy;
-using DeedKind::TensorMake;
-using DeedKind::TensorWork;
-using DeedKind::Wrapper;
+using ActionKind::Communication;
+using ActionKind::Container;
+using ActionKind::GetCurrent;
+using ActionKind::GroupBegin;
+using ActionKind::GroupEnd;
+using ActionKind::HostTouch;
+using ActionKind::KeepAlive;
+using ActionKind::LibraryWork;
+using ActionKind::MakeCurrent;
+using ActionKind::MayThrowAway;
+using ActionKind::Nothing;
+using ActionKind::SetDevice;
+using ActionKind::SetHandleStream;
+using ActionKind::SwapCaptureMode;
+using ActionKind::SyncObject;
+using ActionKind::TensorCopy;
+using ActionKind::TensorMake;
+using ActionKind::TensorWork;
+using ActionKind::Wrapper;
 using ordering::MemoryKind;
 using ordering::StreamKind;
 

@@ -6,7 +6,7 @@
 // waits, synchronises ...), the rest of an entry says by which arguments. It is turned into the same Model that a
 // built-in function has, so whatever holds for those, captures, default streams, messages, holds for a user's function.
 //
-// Whoever writes such a file is told at once where it is wrong: keys that are not known, values of another kind, a verb
+// Whoever writes such a file learns at once where it is wrong: keys that are not known, values of another kind, a verb
 // that needs a stream and has none, are errors with line and column. Nothing is guessed and nothing is passed over.
 #include "analyzer/models/yaml.h"
 

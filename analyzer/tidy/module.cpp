@@ -93,7 +93,7 @@ class StreamCheck : public clang::tidy::ClangTidyCheck {
       for (const std::string& error : known->analysis.errors) {
         configurationDiag(escaped(error), DiagnosticIDs::Error);
       }
-      std::erase_if(known->analysis.untold, [this](const Finding& finding) {
+      std::erase_if(known->analysis.hidden, [this](const Finding& finding) {
         return group(finding.check) != Group::Correctness ||
                !context_.isCheckEnabled(std::string("streamsan-") + id(finding.check));
       });
@@ -111,7 +111,7 @@ class StreamCheck : public clang::tidy::ClangTidyCheck {
       place = sources.getLocForStartOfFile(sources.getMainFileID());
       message += escaped(position(finding.site));
     }
-    note_told(finding, place, sources);
+    note_reported(finding, place, sources);
     {
       auto warning = diag(place, message);
       for (const clang::FixItHint& hint : repairs(finding.fixes, context)) {

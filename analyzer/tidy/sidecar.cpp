@@ -6,7 +6,7 @@
 //       for each diagnostic handed to clang-tidy, which may still drop it (NOLINT, filters): join on check, file,
 //       offset
 //   {"known": {"check", "fingerprint"}}         a finding that the baseline has
-//   {"untold": {"check", "fingerprint"}}        a latent finding, where that level is not shown
+//   {"hidden": {"check", "fingerprint"}}        a latent finding, where that level is not shown
 //   {"skipped": {"function", "file", "line", "reason"}}
 //   {"error": "..."}                            a file that could not be read or written
 //   {"counts": {"functions_seen", "functions_analyzed", "with_streams"}}
@@ -38,7 +38,7 @@ void append(const char* kind, llvm::json::Value value) {
 
 }  // namespace
 
-void note_told(const Finding& finding, clang::SourceLocation place, const clang::SourceManager& sources) {
+void note_reported(const Finding& finding, clang::SourceLocation place, const clang::SourceManager& sources) {
   const clang::SourceLocation in_file = sources.getFileLoc(place);
   llvm::json::Array lanes;
   for (const std::string& lane : finding.lanes) {
@@ -67,9 +67,9 @@ void note_analysed(const Analysis& analysis) {
     append("known", llvm::json::Object{{"check", std::string("streamsan-") + id(known.check)},
                                        {"fingerprint", known.fingerprint}});
   }
-  for (const Finding& untold : analysis.untold) {
-    append("untold", llvm::json::Object{{"check", std::string("streamsan-") + id(untold.check)},
-                                        {"fingerprint", untold.fingerprint}});
+  for (const Finding& hidden : analysis.hidden) {
+    append("hidden", llvm::json::Object{{"check", std::string("streamsan-") + id(hidden.check)},
+                                        {"fingerprint", hidden.fingerprint}});
   }
   for (const std::string& error : analysis.errors) {
     append("error", utf8(error));

@@ -14,7 +14,7 @@ namespace streamsan::analyzer {
 
 /// Both append JSON lines to the file that the environment variable STREAMSAN_TIDY_SIDECAR names. Without it, or if the
 /// file cannot be opened, they do nothing: diagnostics are complete without.
-void note_told(const Finding& finding, clang::SourceLocation place, const clang::SourceManager& sources);
+void note_reported(const Finding& finding, clang::SourceLocation place, const clang::SourceManager& sources);
 void note_analysed(const Analysis& analysis);
 
 }  // namespace streamsan::analyzer

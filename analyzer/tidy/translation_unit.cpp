@@ -4,7 +4,7 @@
 //
 // Every function is analysed for itself, with its callees inlined. So an error in a helper is raised in the helper and
 // again in each of its callers; findings of one check and one pair of sites are one finding, and that of the surest
-// level with the fewest calls in between is told. Structural hazards are looked for in the function as written, where
+// level with the fewest calls in between is reported. Structural hazards are looked for in the function as written, where
 // no callee is part of it.
 //
 // Functions that call each other are closed and analysed again for every one that leads to them, and their number is
@@ -247,11 +247,11 @@ Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& se
       result.skipped.push_back({function.name, site.file, site.line, root.gave_up});
     }
   }
-  // What a function shows with certainty is not told again as what its class does.
-  std::set<std::pair<Check, Position>> told, shown;
+  // What a function shows with certainty is not reported again as what its class does.
+  std::set<std::pair<Check, Position>> reported, shown;
   std::set<std::pair<Position, Position>> pairs;  // in flight together, whichever comes first
   for (const Finding& finding : findings) {
-    told.emplace(finding.check, position(finding.site));
+    reported.emplace(finding.check, position(finding.site));
     if (finding.level == Level::Definite || finding.level == Level::Likely) {
       shown.emplace(finding.check, position(finding.site));
       pairs.insert(two_sides(finding));
@@ -261,7 +261,7 @@ Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& se
   std::ranges::stable_sort(duties, {}, [](const Hazard& hazard) { return hazard.later.where.calls.size(); });
   for (const std::vector<Hazard>& hazards : {event_protocols(lowered.program, lowered.roots), duties}) {
     for (const Hazard& hazard : hazards) {
-      if (Finding finding = word(hazard); told.emplace(finding.check, position(finding.site)).second) {
+      if (Finding finding = word(hazard); reported.emplace(finding.check, position(finding.site)).second) {
         findings.push_back(std::move(finding));
       }
     }
@@ -293,7 +293,7 @@ Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& se
     } else if (settings.shows(finding.check, finding.level)) {
       result.findings.push_back(std::move(finding));
     } else if (finding.level == Level::Latent) {
-      result.untold.push_back(std::move(finding));
+      result.hidden.push_back(std::move(finding));
     }
   }
   return result;

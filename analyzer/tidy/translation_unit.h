@@ -24,7 +24,7 @@ struct Settings {
   std::vector<std::string> model_files;           ///< YAML
   std::string summaries_in;                       ///< folder of *.json, read
   std::string summaries_out;                      ///< folder, written: one file for each translation unit
-  std::string baseline;                           ///< fingerprints that are not to be told again
+  std::string baseline;                           ///< fingerprints that are not to be reported again
   bool per_thread_default_stream = false;         ///< `streamsan.DefaultStream: per-thread`
   bool dump_ir = false;
   std::uint64_t most_steps = 100'000'000;  ///< of the analysis of one translation unit, see EngineOptions
@@ -39,7 +39,7 @@ struct Settings {
 struct Analysis {
   std::vector<Finding> findings;  ///< of the levels asked for, in source order, without duplicates
   std::vector<Finding> known;     ///< those that the baseline has already
-  std::vector<Finding> untold;    ///< latent ones that were not asked for: counted
+  std::vector<Finding> hidden;    ///< latent ones that were not asked for: counted
   std::vector<Skipped> skipped;
   std::uint32_t functions_seen = 0;
   std::uint32_t functions_analyzed = 0;

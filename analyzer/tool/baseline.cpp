@@ -93,7 +93,7 @@ std::size_t Baseline::fixed(const std::vector<FileResults>& files) const {
       seen.insert(result.fingerprint);
     }
     seen.insert(file.known_fingerprints.begin(), file.known_fingerprints.end());
-    for (const auto& [check, fingerprint] : file.untold) seen.insert(fingerprint);
+    for (const auto& [check, fingerprint] : file.hidden) seen.insert(fingerprint);
   }
   return static_cast<std::size_t>(std::ranges::count_if(entries_, [&](const Entry& entry) {
     return !seen.contains(entry.fingerprint) && looked_at.contains(entry.file);

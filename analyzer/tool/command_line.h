@@ -58,7 +58,7 @@ struct CommandLine {
   bool explain_config = false;
 };
 
-/// Reads the words. If the program is to end at once (--help, --version, a mistake: told in one line on stderr), the
+/// Reads the words. If the program is to end at once (--help, --version, a mistake: reported in one line on stderr), the
 /// exit code is in `exit_code` and there is no command line.
 std::optional<CommandLine> read_command_line(int argc, char** argv, int& exit_code);
 

@@ -96,7 +96,7 @@ class Run {
   std::vector<std::string> texts_;  ///< what the worker printed
   std::vector<bool> done_;
   std::size_t printed_ = 0;
-  std::set<std::string> seen_;  ///< findings told, for those in headers
+  std::set<std::string> seen_;  ///< findings reported, to repeat none of those in headers
   const fs::file_time_type started_ = fs::file_time_type::clock::now();
   Baseline baseline_;
   SourceLines lines_;
@@ -192,7 +192,7 @@ void Run::make_summaries(std::string& error) {
   if (!error.empty()) {
     return;
   }
-  // What goes wrong here goes wrong again in the second pass, and is told there.
+  // What goes wrong here goes wrong again in the second pass, and is reported there.
   pass.run_workers(" (summary)", [](std::size_t, int) {});
   line_.summaries_in = folder.string();
 }

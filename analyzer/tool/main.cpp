@@ -18,7 +18,7 @@
 namespace {
 
 /// A descriptor that the parent closed would be that of the next file opened, and findings be written into it. What is
-/// put in its place cannot be written either, but is told from it.
+/// put in its place cannot be written either, but is not mistaken for it.
 void occupy_closed_descriptors() {
   for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(descriptor, F_GETFD) == -1) {

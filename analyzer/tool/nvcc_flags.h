@@ -13,7 +13,7 @@
 //
 // What has no meaning for a tree of the host is dropped: architectures, optimisation of device code, output, linking.
 // An option that nvcc does not know is one that nvcc forwards to the host compiler, and stays. The worst that an
-// omission here can do is a compile error, and that is told: a file that does not compile never counts as clean.
+// omission here can do is a compile error, and that is reported: a file that does not compile never counts as clean.
 #pragma once
 
 #include <string>

@@ -29,7 +29,7 @@ using clang::tooling::DiagnosticMessage;
 constexpr const char* kCompileError = "clang-diagnostic-error";
 
 /// What the checks said of one finding.
-struct Told {
+struct Entry {
   std::string check;
   std::string message;
   std::string function;
@@ -45,11 +45,11 @@ std::uint32_t number_of(const llvm::json::Object& object, const char* key) {
   return static_cast<std::uint32_t>(object.getInteger(key).value_or(0));
 }
 
-std::vector<Told> read_sidecar(const std::string& path, FileResults& out) {
-  std::vector<Told> told;
+std::vector<Entry> read_sidecar(const std::string& path, FileResults& out) {
+  std::vector<Entry> entries;
   std::string text;
   if (!read_file(path, text)) {
-    return told;
+    return entries;
   }
   llvm::StringRef rest = text;
   while (!rest.empty()) {
@@ -65,7 +65,7 @@ std::vector<Told> read_sidecar(const std::string& path, FileResults& out) {
       continue;
     }
     if (const llvm::json::Object* finding = object->getObject("finding")) {
-      Told one{text_of(*finding, "check"),
+      Entry one{text_of(*finding, "check"),
                text_of(*finding, "message"),
                text_of(*finding, "function"),
                text_of(*finding, "level"),
@@ -79,14 +79,14 @@ std::vector<Told> read_sidecar(const std::string& path, FileResults& out) {
           one.lanes.push_back(lane.getAsString().value_or("").str());
         }
       }
-      told.push_back(std::move(one));
+      entries.push_back(std::move(one));
     } else if (const llvm::json::Object* skipped = object->getObject("skipped")) {
       out.skipped.push_back({text_of(*skipped, "function"), text_of(*skipped, "file"), number_of(*skipped, "line"),
                              text_of(*skipped, "reason")});
     } else if (const llvm::json::Object* known = object->getObject("known")) {
       out.known_fingerprints.push_back(text_of(*known, "fingerprint"));
-    } else if (const llvm::json::Object* untold = object->getObject("untold")) {
-      out.untold.emplace_back(text_of(*untold, "check"), text_of(*untold, "fingerprint"));
+    } else if (const llvm::json::Object* hidden = object->getObject("hidden")) {
+      out.hidden.emplace_back(text_of(*hidden, "check"), text_of(*hidden, "fingerprint"));
     } else if (const auto error = object->getString("error")) {
       out.errors.push_back(error->str());
     } else if (const llvm::json::Object* counts = object->getObject("counts")) {
@@ -96,12 +96,12 @@ std::vector<Told> read_sidecar(const std::string& path, FileResults& out) {
       out.dump += dump->str();
     }
   }
-  return told;
+  return entries;
 }
 
-Told* find_told(std::vector<Told>& told, const Diagnostic& diagnostic) {
-  Told* best = nullptr;
-  for (Told& one : told) {
+Entry* find_entry(std::vector<Entry>& entries, const Diagnostic& diagnostic) {
+  Entry* best = nullptr;
+  for (Entry& one : entries) {
     if (one.used || one.check != diagnostic.DiagnosticName || one.offset != diagnostic.Message.FileOffset ||
         absolute_path(one.file, diagnostic.BuildDirectory) !=
             absolute_path(diagnostic.Message.FilePath, diagnostic.BuildDirectory)) {
@@ -204,7 +204,7 @@ FileResults read_results(const std::string& file, const std::string& export_fixe
                          SourceLines& lines) {
   FileResults out;
   out.file = file;
-  std::vector<Told> told = read_sidecar(sidecar, out);
+  std::vector<Entry> entries = read_sidecar(sidecar, out);
   clang::tooling::TranslationUnitDiagnostics exported;
   if (std::string text; read_file(export_fixes, text) && !text.empty()) {
     text = utf8(text);
@@ -232,7 +232,7 @@ FileResults read_results(const std::string& file, const std::string& export_fixe
     for (const DiagnosticMessage& note : diagnostic.Notes) {
       result.notes.push_back(remark(note, diagnostic.BuildDirectory, lines));
     }
-    if (Told* one = find_told(told, diagnostic)) {
+    if (Entry* one = find_entry(entries, diagnostic)) {
       one->used = true;
       result.level = report::find<Level>(one->level);
       result.function = one->function;

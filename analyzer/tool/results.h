@@ -63,7 +63,7 @@ struct FileResults {
   std::vector<Remark> compile_errors;
   std::vector<Unanalysed> skipped;
   std::vector<std::string> known_fingerprints;              ///< findings that a baseline in the configuration kept back
-  std::vector<std::pair<std::string, std::string>> untold;  ///< latent findings not shown: check, fingerprint
+  std::vector<std::pair<std::string, std::string>> hidden;  ///< latent findings not shown: check, fingerprint
   std::vector<std::string> errors;                          ///< of the checks: a model file that cannot be read
   std::uint32_t functions_analyzed = 0;
   bool analysed = false;  ///< the checks ran

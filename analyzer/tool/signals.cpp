@@ -16,7 +16,7 @@ volatile std::sig_atomic_t g_signal = 0;
 
 void note(int signal) {
   g_signal = signal;
-  if (signal != SIGPIPE) {  // a reader who is gone is told of with every further line
+  if (signal != SIGPIPE) {  // every further line says that the reader is gone
     std::signal(signal, SIG_DFL);
   }
 }
@@ -40,7 +40,7 @@ void note_signals() {
       handle(signal, note);
     }
   }
-  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is told of as a full disk is
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is reported as a full disk is
   handle(SIGCHLD, wake);          // even if the parent ignores it: the kernel would reap our workers
 }
 

@@ -19,7 +19,7 @@ Summary::Summary(const std::vector<FileResults>& files) : files_(files) {
     relevant_ += file.functions_analyzed + file.skipped.size();
     looked_at_ += file.analysed ? 1 : 0;
     known_ += file.known_fingerprints.size();
-    untold_.insert(file.untold.begin(), file.untold.end());
+    hidden_.insert(file.hidden.begin(), file.hidden.end());
     if (!file.problem.empty()) {
       problems_.push_back(shown_path(file.file));
     }
@@ -50,8 +50,8 @@ std::string Summary::text(const Baseline* baseline) const {
     }
     text << (parts.empty() ? "" : " (" + parts + ")") << " in " << plural(with_findings_, "file");
   }
-  if (!untold_.empty()) {
-    text << "; " << untold_.size() << " latent not shown (--levels=definite,likely,latent)";
+  if (!hidden_.empty()) {
+    text << "; " << hidden_.size() << " latent not shown (--levels=definite,likely,latent)";
   }
   if (baseline != nullptr) {
     text << "; baseline: " << shown_ << " new, " << known_ << " known, " << baseline->fixed(files_) << " fixed";

@@ -35,7 +35,7 @@ class Summary {
   std::size_t looked_at_ = 0;
   std::size_t with_findings_ = 0;
   std::map<Level, std::size_t> levels_;
-  std::set<std::pair<std::string, std::string>> untold_;  ///< latent findings that are not shown
+  std::set<std::pair<std::string, std::string>> hidden_;  ///< latent findings that are not shown
   std::vector<std::string> problems_;
   bool counts_ = false;
 };

@@ -119,7 +119,7 @@ TEST_F(Footprints, InstancesOfATemplateAreDifferentKernels) {
   EXPECT_TRUE(has(out, "\nfill: 2 launches (2 measured)\n")) << out;
 }
 
-TEST_F(Footprints, MemoryThatIsNotKnownIsToldByItsAddress) {
+TEST_F(Footprints, MemoryThatIsNotKnownIsNamedByItsAddress) {
   trace::TraceBuilder trace;
   trace.function(1, "_Z4fillPfi");
   trace.stream_create(kStream, trace::NonBlocking::Yes);

@@ -82,7 +82,7 @@ TEST(Measuring, AProcessThatDidNotMeasureFailsARunThatMust) {
   EXPECT_EQ(code("1", "FAKE_GAVE_UP=1"), 2);
 }
 
-TEST(Measuring, TheGuestIsToldOnlyWhatItNeeds) {
+TEST(Measuring, TheGuestGetsOnlyWhatItNeeds) {
   TemporaryDirectory directory;
   std::filesystem::create_directory(directory / "a b,c:d");
   std::string agent = directory / "a b,c:d/agent.so", library = directory / "sanitizer.so";

@@ -24,9 +24,9 @@ inline FaultSite fault_site(const void* context) {
   return {static_cast<std::uint64_t>(machine.gregs[REG_RIP]), reinterpret_cast<const void*>(machine.gregs[REG_RSP]),
           (machine.gregs[REG_ERR] & kWroteBit) != 0};
 #else
-  const auto told = arm::stored_by_syndrome(machine.__reserved, sizeof machine.__reserved);
+  const auto stored = arm::stored_by_syndrome(machine.__reserved, sizeof machine.__reserved);
   const auto wrote = [&] { return arm::stores(*reinterpret_cast<const std::uint32_t*>(machine.pc)); };
-  return {machine.pc, reinterpret_cast<const void*>(machine.sp), told ? *told : wrote()};
+  return {machine.pc, reinterpret_cast<const void*>(machine.sp), stored ? *stored : wrote()};
 #endif
 }
 

@@ -38,7 +38,7 @@ struct Loan {
   bool freeable = false;      // it is not CUDA's to free: pageable or registered
   bool non_blocking = false;  // the stream: the legacy stream does not wait for it (R-STR-12)
   std::uint64_t working = 0;  // context of the stream; 0: not known
-  bool told = false;          // a touch of it was reported: one is enough
+  bool reported = false;      // a touch of it was reported: one is enough
   bool settled = false;       // the host has waited for it
   Operation operation;
   std::uint64_t context = 0;  // of the memory

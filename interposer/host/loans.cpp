@@ -46,7 +46,7 @@ bool works_in(const Loan& loan, std::uint64_t context) {
 
 /// The loan has come to its end by a wait. False: it is not kept.
 bool settle(Loan& loan) {
-  if (!options().syncs || others_are_known() || loan.told || !(loan.guarded.count || loan.freeable)) return false;
+  if (!options().syncs || others_are_known() || loan.reported || !(loan.guarded.count || loan.freeable)) return false;
   if (loan.guarded.count && !guards_are_affordable()) return false;
   return loan.settled = true;
 }
@@ -108,7 +108,7 @@ void add(std::uint64_t begin, std::uint64_t end, LoanUse use, const StreamArgume
   if (same) {
     if (takes_over(now, *same)) claim(*same, false);
     same->number = now.number;
-    same->told = same->settled = false;
+    same->reported = same->settled = false;
     same->operation = operation;
     same->toucher = 0;
     same->lapses = lapses();
@@ -145,7 +145,7 @@ bool make_accessible(std::uint64_t begin, std::uint64_t end, bool writes, bool b
     const bool in_the_way = loan.guarded.has_in(first, end) && (writes || loan.use == LoanUse::Writes || !loan.settled);
     if (!conflicts && !in_the_way) return;
     if (by_program && conflicts) claim(loan, true);
-    if (conflicts && !loan.told) matters = loan.told = true;
+    if (conflicts && !loan.reported) matters = loan.reported = true;
     if (!by_program) {
       if (in_the_way) unguard_for_driver(loan);
     } else if (loan.settled) {

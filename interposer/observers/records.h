@@ -22,7 +22,7 @@
 namespace streamsan::recorder {
 
 /// Calls that block for long and say nothing but "I wait": their records are published at once, lest the judge wait
-/// too. Whether they succeeded is told by the CallEnd.
+/// too. Whether they succeeded is in the CallEnd.
 constexpr bool is_published_at_once(api::EffectKind kind) {
   using api::EffectKind;
   return kind == EffectKind::SyncStream || kind == EffectKind::SyncEvent || kind == EffectKind::SyncContext;

@@ -150,7 +150,7 @@ TEST(ArmFault, TheSyndromeTellsWhereverItStands) {
   EXPECT_EQ(Records().syndrome(0x92000147).stored(), false) << "maintenance of a cache changes nothing";
 }
 
-TEST(ArmFault, WithoutASyndromeNothingIsTold) {
+TEST(ArmFault, WithoutASyndromeNothingIsKnown) {
   EXPECT_EQ(Records().add(kVectors, 528).add(0, 0).stored(), std::nullopt);
   EXPECT_EQ(Records().add(0, 16).syndrome(kWriteFault).stored(), std::nullopt) << "behind the end";
   EXPECT_EQ(Records().syndrome(0x82000007).stored(), std::nullopt) << "a fetch of an instruction";

@@ -13,12 +13,12 @@ namespace streamsan::recorder {
 namespace {
 
 std::string choices(std::uint32_t seed, std::uint32_t stream, std::uint32_t first, std::uint32_t count) {
-  std::string told;
-  for (std::uint32_t i = first; i < first + count; ++i) told += is_delayed(seed, stream, i) ? 'D' : '.';
-  return told;
+  std::string delays;
+  for (std::uint32_t i = first; i < first + count; ++i) delays += is_delayed(seed, stream, i) ? 'D' : '.';
+  return delays;
 }
 
-long delayed(const std::string& told) { return std::ranges::count(told, 'D'); }
+long delayed(const std::string& delays) { return std::ranges::count(delays, 'D'); }
 
 TEST(Perturb, OfTwoStreamsOneIsSlowAndTheSeedSaysWhich) {
   std::set<bool> first_is_slow;

@@ -170,7 +170,7 @@ TEST(Runs, AgreeWithASetOfBytes) {
   }
 }
 
-TEST(Runs, WhatIsTooMuchIsToldAndTheRestIsTrue) {
+TEST(Runs, WhatIsTooMuchIsSaidAndTheRestIsTrue) {
   constexpr std::size_t kPerRegion = kRegionBytes / 2;
   static_assert(Runs::kMost % kPerRegion == 0);
   Runs runs;

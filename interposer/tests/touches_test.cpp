@@ -61,7 +61,7 @@ TEST_F(Loans, SystemCallsFindTheirPages) {
   EXPECT_EQ(records[0].as<trace::Kind::HostAccess>().writes, 0u);
   EXPECT_EQ(records[0].as<trace::Kind::HostAccess>().name_bytes, 5u);
   before_host_call(memory_, kBytes, false, "write", __builtin_frame_address(0));
-  EXPECT_TRUE(take_records().empty()) << "told already";
+  EXPECT_TRUE(take_records().empty()) << "reported already";
 }
 
 TEST_F(Loans, ASystemCallBesideALoanIsAccessibleAndSilent) {
@@ -74,7 +74,7 @@ TEST_F(Loans, ASystemCallBesideALoanIsAccessibleAndSilent) {
   EXPECT_TRUE(take_records().empty()) << "both read";
 }
 
-TEST_F(Loans, PageableMemoryIsNotGuardedButItsEndIsTold) {
+TEST_F(Loans, PageableMemoryIsNotGuardedButItsEndIsReported) {
   char* heap = make();
   lend(address(heap), kBytes, LoanUse::Reads, kStream, true);
   EXPECT_TRUE(writable(heap));

@@ -91,7 +91,7 @@ TEST(TwoDevices, WithOneDeviceNobodyNeedsItsName) {
   EXPECT_EQ(out.findings[0].accesses[1].stream.name, "the legacy default stream");
 }
 
-TEST(TwoDevices, AWaitForTheOtherOneIsTold) {
+TEST(TwoDevices, AWaitForTheOtherOneIsReported) {
   const Judged out = wait_for_the_wrong_one(3);
   ASSERT_EQ(hazards_of(out.findings), std::vector<std::string>{"write-after-write/error/other-device"});
   EXPECT_NE(out.findings[0].explanation.find(" waits for all work of device 0, and "), std::string::npos);

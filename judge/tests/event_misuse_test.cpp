@@ -148,7 +148,7 @@ TEST(EventMisuse, EventsThatOthersMayRecordAreLeftAlone) {
   }
 }
 
-TEST(EventMisuse, WhatAHazardTellsIsNotToldTwice) {
+TEST(EventMisuse, WhatAHazardTellsIsNotRepeated) {
   TraceBuilder trace = three_streams();
   work(trace, kA);
   trace.at({0x401020}).event_wait(kB, kEvent);

@@ -146,7 +146,7 @@ TEST(Frames, WithoutFramesOfPythonTheInterpreterStays) {
   EXPECT_EQ(shown(stack), "work() _PyEval_EvalFrameDefault");
 }
 
-TEST(Frames, PackagesAndInterpretersAreToldByTheirPaths) {
+TEST(Frames, PackagesAndInterpretersAreKnownByTheirPaths) {
   for (const char* yes :
        {"/venv/lib/python3.12/site-packages/torch/nn/module.py", "/usr/lib/python3/dist-packages/numpy/a.py",
         "/usr/lib/python3.11/threading.py", "<frozen importlib._bootstrap>"}) {

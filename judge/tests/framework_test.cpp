@@ -38,7 +38,7 @@ const Frame kCupy = native(kPackages + "cupy_backends/cuda/api/driver.cpython-31
 const Frame kNumba = python("_Kernel.launch", kPackages + "numba/cuda/dispatcher.py");
 const Frame kNumbaCuda = python("_Kernel.launch", kPackages + "numba_cuda/numba/cuda/dispatcher.py");
 
-TEST(Framework, IsToldByTheInnermostFrameThatBelongsToOne) {
+TEST(Framework, IsKnownByTheInnermostFrameThatBelongsToOne) {
   EXPECT_EQ(of({kCudart, kTorch, kBindings, train()}), Framework::PyTorch);
   EXPECT_EQ(of({native("/home/me/pytorch/build/lib/libc10_cuda.so"), train()}), Framework::PyTorch) << "built by hand";
   EXPECT_EQ(of({kCupy, native(kPackages + "cupy/_core/_kernel.cpython-312.so"), train()}), Framework::CuPy);

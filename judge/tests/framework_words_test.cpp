@@ -271,9 +271,9 @@ TEST(FrameworkWords, MemoryOfTheHostKnowsNoRecordStream) {
                             HazardKind::ReleaseWhileInUse, HazardKind::ReuseWhileInUse}) {
       Hazard hazard = race(NearestEdge::None, what);
       hazard.allocation.kind = kind;
-      const bool told = kind == MemoryKind::Device || kind == MemoryKind::DeviceAsync;
+      const bool hinted = kind == MemoryKind::Device || kind == MemoryKind::DeviceAsync;
       const std::string text = fix(hazard, words);
-      EXPECT_EQ(text.find("record_stream") != std::string::npos, told) << text;
+      EXPECT_EQ(text.find("record_stream") != std::string::npos, hinted) << text;
       EXPECT_NE(text.find("call s2.wait_stream(s1) after "), std::string::npos) << text;
     }
   }
@@ -297,7 +297,7 @@ TEST(FrameworkWords, TheStreamToBeRecordedIsNamed) {
             "s2.wait_event(event) before kernel consume (train.py:88), where event is event 1 and s2 is stream 2.");
 }
 
-TEST(FrameworkWords, WhatNoOrderMendsIsToldAsEver) {
+TEST(FrameworkWords, WhatNoOrderMendsIsReportedAsEver) {
   const Hazard used = race(NearestEdge::None, HazardKind::UseAfterFree);
   EXPECT_EQ(fix(used, nouns(Framework::PyTorch)), fix(used, nouns(Framework::None)));
   Hazard by_host = race(NearestEdge::None);

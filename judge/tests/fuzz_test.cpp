@@ -66,7 +66,7 @@ trace::TraceBuilder rich_trace() {
     if (i % 8 == 3) t.host_free(0x500000000000, 4096);
     t.block_alloc(0x700000000000 + i % 4 * 4096, 4096, i % 3 ? std::optional<std::uint64_t>(0x1000) : std::nullopt);
     t.block_use(0x700000000000 + i % 4 * 4096, 0x2000);
-    t.block_free(0x700000000000 + i % 3 * 4096, 0x2000, i % 5 ? 0 : trace::kUntold);
+    t.block_free(0x700000000000 + i % 3 * 4096, 0x2000, i % 5 ? 0 : trace::kNoStream);
     t.signal(0x1000, i % 2);
     t.await(0x2000, i % 3);
     t.call_failed(i % 2 ? "cuEventRecord" : "cuStreamSynchronize", 0x1000, 0xE0, 400);

@@ -20,7 +20,7 @@ inline constexpr std::uint64_t kBuffer = 0x7000'0000'0000, kSecond = 0x7000'1000
 inline constexpr std::uint64_t kHost = 0x5000'0000, kMiB = 1 << 20, kKiB = 1 << 10;
 inline constexpr std::uint64_t kLibrary = 0x900000;  // an address in libcublas
 
-inline Hinted hinted(const TraceBuilder& trace, bool event_times_told = true, bool whole_run = true) {
+inline Hinted hinted(const TraceBuilder& trace, bool knows_event_times = true, bool whole_run = true) {
   TemporaryFile file(trace.bytes());
   std::string error;
   auto reader = trace::Reader::open(file.path(), {}, error);
@@ -28,7 +28,7 @@ inline Hinted hinted(const TraceBuilder& trace, bool event_times_told = true, bo
   Hazards hazards(1000);
   Judge judge({}, hazards);
   hazards.take_names_from(judge.handles());
-  Hints hints(judge, event_times_told);
+  Hints hints(judge, knows_event_times);
   judge.add_observer(hints);
   trace::Item item;
   while (reader->next(item) == trace::Step::Record) judge.consume(item);

@@ -128,7 +128,7 @@ TEST(PageableCopy, TimesOnTheGpuAreEvidence) {
             std::string::npos);
 }
 
-TEST(PageableCopy, WhatALibraryDoesIsToldInOneLine) {
+TEST(PageableCopy, WhatALibraryDoesIsReportedInOneLine) {
   TraceBuilder trace = program();
   for (int i = 0; i < 20; ++i) {
     for (const std::uint64_t place : {kLibrary + 0x10, kLibrary + 0x20}) {
@@ -248,11 +248,11 @@ TEST(AllocInLoop, NothingIsSaidOfStreamOrderedMemory) {
   EXPECT_EQ(names(trace), Names{});
 }
 
-/// A stream for each of turns + 1 kernels; `told`: the trace has the place where it is created.
-TraceBuilder streams(int turns, bool told) {
+/// A stream for each of turns + 1 kernels; `placed`: the trace has the place where it is created.
+TraceBuilder streams(int turns, bool placed) {
   TraceBuilder trace = program();
   for (int i = 0; i <= turns; ++i) {
-    (told ? trace.at({0x400400}) : trace.nowhere()).stream_create(0x9000, NonBlocking::Yes);
+    (placed ? trace.at({0x400400}) : trace.nowhere()).stream_create(0x9000, NonBlocking::Yes);
     kernel(trace, 0x9000, kBuffer);
     trace.sync_stream(0x9000);
     trace.at({0x400410}).stream_destroy(0x9000);

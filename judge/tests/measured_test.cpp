@@ -122,12 +122,12 @@ TEST(Learned, AnInferredKernelIsAskedForToo) {
 }
 
 TEST(Learned, NobodyIsAskedWhenMeasuringWouldNotDecide) {
-  TraceBuilder told = program();
-  left(told, kLower, Known::Measured);
-  told.add(trace::Kind::HostFunction, "cuLaunchHostFunc", {kA, TraceBuilder::kContext});
-  right(told, kMiddle, Known::Measured);
-  EXPECT_EQ(hazards_of(judged(told).findings), kPossible) << "a host function may have told that it is done";
-  EXPECT_EQ(judged(told).asked, Ids{});
+  TraceBuilder signalled = program();
+  left(signalled, kLower, Known::Measured);
+  signalled.add(trace::Kind::HostFunction, "cuLaunchHostFunc", {kA, TraceBuilder::kContext});
+  right(signalled, kMiddle, Known::Measured);
+  EXPECT_EQ(hazards_of(judged(signalled).findings), kPossible) << "a host function may have signalled that it is done";
+  EXPECT_EQ(judged(signalled).asked, Ids{});
 
   TraceBuilder hidden = program();
   hidden.unmodelled("cuCtxWaitEvent", 1);

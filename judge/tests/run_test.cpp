@@ -40,17 +40,17 @@ TEST(Run, ARaceIsAFindingAndItsRepairIsNone) {
   EXPECT_TRUE(verdict_on(repaired.bytes()).findings.empty());
 }
 
-TEST(Run, AnErrorIsToldOnceAndAtOnce) {
+TEST(Run, AnErrorIsReportedOnceAndAtOnce) {
   TraceBuilder trace = racy();
   for (int i = 0; i < 3; ++i) consume(trace);
-  int told = 0;
+  int reported = 0;
   Sinks sinks;
   sinks.error = [&](report::Finding& finding) {
-    ++told;
+    ++reported;
     EXPECT_EQ(finding.hazard, report::Hazard::ReadAfterWrite);
   };
   EXPECT_EQ(verdict_on(trace.bytes(), sinks).findings.size(), 1u);
-  EXPECT_EQ(told, 1);
+  EXPECT_EQ(reported, 1);
 }
 
 TEST(Run, WhoStopsItGetsWhatWasJudged) {

@@ -18,8 +18,8 @@ using ordering::NearestEdge;
 using ordering::OpId;
 
 Nouns nouns() {
-  return {.later_doer = "kernel consume(float const*)",
-          .earlier_doer = "cudaMemcpyAsync (host to device)",
+  return {.later_actor = "kernel consume(float const*)",
+          .earlier_actor = "cudaMemcpyAsync (host to device)",
           .later = "kernel consume(float const*)",
           .earlier = "cudaMemcpyAsync (host to device)",
           .later_at = "kernel consume(float const*) (train.cu:88)",
@@ -148,8 +148,8 @@ TEST(Wording, FreeOnTheHost) {
   hazard.earlier.mode = AccessMode::Read;
   hazard.earlier.source = AccessSource::Kernel;
   Nouns words = nouns();
-  words.later_doer = words.later = words.later_at = "cudaFree";
-  words.earlier_doer = words.earlier = words.earlier_at = "kernel consume(float const*)";
+  words.later_actor = words.later = words.later_at = "cudaFree";
+  words.earlier_actor = words.earlier = words.earlier_at = "kernel consume(float const*)";
   EXPECT_EQ(message(hazard, words),
             "cudaFree frees device memory that kernel consume(float const*) on stream 1 may still be reading.");
   EXPECT_EQ(explanation(hazard, words),
@@ -174,7 +174,7 @@ TEST(Wording, LatentNamesTheRuleItLeansOn) {
 TEST(Wording, AHostFunctionThatMayHaveToldTheHostIsTheReasonForDoubt) {
   Hazard hazard = race(NearestEdge::None);
   hazard.certainty = ordering::Certainty::Possible;
-  hazard.perhaps_told = true;
+  hazard.perhaps_signalled = true;
   EXPECT_EQ(explanation(hazard, nouns()),
             "nothing makes stream 2 wait for stream 1 between cudaMemcpyAsync (host to device) (op #15) and kernel "
             "consume(float const*) (op #18). A host function behind cudaMemcpyAsync (host to device) (op #15) may have "

@@ -71,14 +71,14 @@ TEST_F(Host, PageableMemoryIsNotTracked) {
   EXPECT_TRUE(silent());
 }
 
-TEST_F(Host, R_HST_06_WhatAHostFunctionMayHaveToldIsPossible) {
+TEST_F(Host, R_HST_06_WhatAHostFunctionMayHaveSignalledIsPossible) {
   const Address a = memory(MemoryKind::Pinned);
   copy(s, bytes(a), array(), Form::Asynchronous);
   model.host_function(call(), s);
   touch(a, AccessMode::Read);
   const std::vector<Hazard> hazards = found();
   ASSERT_EQ(hazards.size(), 1u);
-  EXPECT_TRUE(hazards[0].perhaps_told);
+  EXPECT_TRUE(hazards[0].perhaps_signalled);
   EXPECT_EQ(hazards[0].certainty, Certainty::Possible);
 }
 

@@ -120,7 +120,7 @@ TEST_F(AfterFree, R_SOA_08_AnAddressThatWasGivenOutAgainIsAlive) {
   EXPECT_TRUE(silent());
 }
 
-TEST_F(AfterFree, R_SOA_08_WhatTheModelIsNotToldOf) {
+TEST_F(AfterFree, R_SOA_08_WhatTheModelDoesNotSee) {
   const Address a = freed_async();
   model.forget_freed({a + 1, a + 2});
   write(s, a);

@@ -46,7 +46,7 @@ struct Outcome {
   bool any_latent = false;
   bool any_unordered = false;
   bool any_possible = false;
-  bool any_told = false;
+  bool any_signalled = false;
   std::set<HazardKind> kinds;
   bool any_loan = false;
   bool any_block = false;  ///< beside its reuse and release
@@ -84,7 +84,7 @@ Outcome compare(const Program& program) {
     for (const ReferenceModel::Pair& pair : reference.pairs()) {
       if (pair.earlier == hazard.earlier.op && pair.later == hazard.later.op &&
           pair.allocation == hazard.allocation.id && pair.kind == hazard.kind && pair.order == hazard.order &&
-          pair.certainty == hazard.certainty && pair.perhaps_told == hazard.perhaps_told) {
+          pair.certainty == hazard.certainty && pair.perhaps_signalled == hazard.perhaps_signalled) {
         match = &pair;
       }
     }
@@ -98,7 +98,7 @@ Outcome compare(const Program& program) {
     Verdict& verdict = fast[{hazard.later.op, place(hazard.kind, hazard.allocation.id)}];
     verdict.worst = std::max(verdict.worst, badness(hazard.order, hazard.certainty));
     outcome.any_possible |= hazard.certainty == Certainty::Possible;
-    outcome.any_told |= hazard.perhaps_told;
+    outcome.any_signalled |= hazard.perhaps_signalled;
     outcome.kinds.insert(hazard.kind);
     outcome.any_loan |= hazard.allocation.kind == MemoryKind::Pageable && !hazard.allocation.block;
     outcome.any_block |= hazard.allocation.block && hazard.later.source != AccessSource::Free &&
@@ -133,7 +133,7 @@ TEST(RandomProgram, FastModelAgreesWithReference) {
   std::uint64_t with_latent = 0;
   std::uint64_t with_unordered = 0;
   std::uint64_t with_possible = 0;
-  std::uint64_t with_told = 0;
+  std::uint64_t with_signalled = 0;
   std::map<HazardKind, std::uint64_t> with_kind;
   std::uint64_t with_loan = 0;
   std::uint64_t with_block = 0;
@@ -148,7 +148,7 @@ TEST(RandomProgram, FastModelAgreesWithReference) {
     with_latent += outcome.any_latent;
     with_unordered += outcome.any_unordered;
     with_possible += outcome.any_possible;
-    with_told += outcome.any_told;
+    with_signalled += outcome.any_signalled;
     for (const HazardKind kind : outcome.kinds) ++with_kind[kind];
     with_loan += outcome.any_loan;
     with_block += outcome.any_block;
@@ -161,7 +161,7 @@ TEST(RandomProgram, FastModelAgreesWithReference) {
   EXPECT_GE(with_unordered * 100, programs * 15);
   EXPECT_GE(with_latent * 100, programs * 5);
   EXPECT_GE(with_possible * 100, programs * 5);
-  EXPECT_GE(with_told * 100, programs * 2);
+  EXPECT_GE(with_signalled * 100, programs * 2);
   EXPECT_GE(with_loan * 1000, programs * 5);
   EXPECT_GE(with_block * 100, programs * 2);
   for (const HazardKind kind : {HazardKind::ReadAfterWrite, HazardKind::WriteAfterRead, HazardKind::WriteAfterWrite,
@@ -169,10 +169,10 @@ TEST(RandomProgram, FastModelAgreesWithReference) {
                                 HazardKind::ReleaseWhileInUse, HazardKind::ReuseWhileInUse}) {
     EXPECT_GE(with_kind[kind] * 1000, programs * 5) << static_cast<int>(kind);
   }
-  std::printf("%llu programs: %llu with a hazard, %llu unordered, %llu latent, %llu possible, %llu told\n",
+  std::printf("%llu programs: %llu with a hazard, %llu unordered, %llu latent, %llu possible, %llu signalled\n",
               static_cast<unsigned long long>(programs), static_cast<unsigned long long>(with_hazard),
               static_cast<unsigned long long>(with_unordered), static_cast<unsigned long long>(with_latent),
-              static_cast<unsigned long long>(with_possible), static_cast<unsigned long long>(with_told));
+              static_cast<unsigned long long>(with_possible), static_cast<unsigned long long>(with_signalled));
   std::printf("with a loan %llu, in a block %llu; by kind:", static_cast<unsigned long long>(with_loan),
               static_cast<unsigned long long>(with_block));
   for (const auto& [kind, count] : with_kind) {

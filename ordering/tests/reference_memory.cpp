@@ -65,7 +65,7 @@ void ReferenceModel::compare(const Memory& memory, AllocationId name, Range whol
                              std::optional<HazardKind> given) {
   const std::vector<bool> documented = before(node, false);
   const std::vector<bool> assumed = before(node, true);
-  const std::vector<bool> perhaps_known = told();
+  const std::vector<bool> perhaps_signalled = signalled();
   for (const PastAccess& past : memory.past) {
     const Access& earlier = past.access;
     if (past.node == node || documented[past.node]) continue;
@@ -78,11 +78,11 @@ void ReferenceModel::compare(const Memory& memory, AllocationId name, Range whol
     if (earlier.source == AccessSource::Allocate) kind = HazardKind::UseBeforeAllocate;
     if (later.source == AccessSource::Free) kind = HazardKind::FreeWhileInUse;
     if (given) kind = *given;
-    const bool perhaps_told = *certain == Certainty::Certain && perhaps_known[past.node];  // R-HST-06
+    const bool perhaps_signalled = *certain == Certainty::Certain && perhaps_signalled[past.node];  // R-HST-06
     // R-CPY-13, R-CPY-14
     const bool staged = memory.kind == MemoryKind::Pageable && earlier.source == AccessSource::Copy;
     pairs_.push_back({earlier.op, later.op, name, kind, assumed[past.node] || staged ? Order::Latent : Order::Unordered,
-                      perhaps_told ? Certainty::Possible : *certain, perhaps_told,
+                      perhaps_signalled ? Certainty::Possible : *certain, perhaps_signalled,
                       memory.all_exact && memory.kind != MemoryKind::Pageable});
   }
 }
@@ -250,7 +250,7 @@ void ReferenceModel::host_free(Call call, Range range) {
   for (const Range each : gone) end(each);
 
   const std::vector<bool> documented = before(node, false);
-  const std::vector<bool> perhaps_known = told();
+  const std::vector<bool> perhaps_signalled = signalled();
   std::erase_if(loans_, [&](const Loan& loan) {
     bool borrowed = false;
     for (std::uint64_t slice = 0; slice < loan.bytes.slices; ++slice) {
@@ -260,9 +260,9 @@ void ReferenceModel::host_free(Call call, Range range) {
       }
     }
     if (borrowed && !documented[loan.node]) {
-      const bool perhaps_told = perhaps_known[loan.node];
+      const bool perhaps_signalled = perhaps_signalled[loan.node];
       pairs_.push_back({loan.op, op, AllocationId{}, HazardKind::FreeWhileInUse, Order::Latent,
-                        perhaps_told ? Certainty::Possible : Certainty::Certain, perhaps_told, true});
+                        perhaps_signalled ? Certainty::Possible : Certainty::Certain, perhaps_signalled, true});
     }
     return borrowed;
   });

@@ -101,7 +101,7 @@ bool ReferenceModel::is_known(OpId earlier, ThreadId thread, bool also_assumed) 
   return host != last_host_node_.end() && before(host->second, also_assumed)[node_of_.at(earlier)];
 }
 
-std::vector<bool> ReferenceModel::told() const {
+std::vector<bool> ReferenceModel::signalled() const {
   std::vector<bool> all(nodes_.size(), false);
   for (const Node function : host_functions_) {
     const std::vector<bool> behind = before(function, true);

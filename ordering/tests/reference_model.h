@@ -33,7 +33,7 @@ class ReferenceModel {
     HazardKind kind{};
     Order order{};
     Certainty certainty{};
-    bool perhaps_told = false;
+    bool perhaps_signalled = false;
     bool all_exact = true;  ///< every access to the memory so far was exact, and none is latent by its nature alone
   };
 
@@ -152,7 +152,7 @@ class ReferenceModel {
   void host_learns(ThreadId thread, const Edges& edges);
   void set_copy_effect(Call call, Node copy, const std::vector<Node>& prior, CopyEffect documented, CopyEffect assumed);
   /// What the host functions so far may have signalled to the host.
-  [[nodiscard]] std::vector<bool> told() const;
+  [[nodiscard]] std::vector<bool> signalled() const;
   [[nodiscard]] std::vector<bool> before(Node node, bool also_assumed) const;
 
   Memory* outer_at(Address address);  ///< not a block

@@ -320,18 +320,18 @@ class HostFunction : public Program {
   const StreamId s = non_blocking();
   const StreamId t = non_blocking();
 
-  bool one_told(HazardKind kind, Order order = Order::Unordered) {
+  bool one_signalled(HazardKind kind, Order order = Order::Unordered) {
     const std::vector<Hazard> hazards = found();
     return hazards.size() == 1 && hazards[0].kind == kind && hazards[0].order == order && hazards[0].order_known &&
-           hazards[0].certainty == Certainty::Possible && hazards[0].perhaps_told;
+           hazards[0].certainty == Certainty::Possible && hazards[0].perhaps_signalled;
   }
 };
 
-TEST_F(HostFunction, R_HST_06_MayHaveToldOfTheWorkBeforeIt) {
+TEST_F(HostFunction, R_HST_06_MayHaveSignalledTheWorkBeforeIt) {
   write(s, a);
   model.host_function(call(), s);
   write(t, a);
-  EXPECT_TRUE(one_told(HazardKind::WriteAfterWrite));
+  EXPECT_TRUE(one_signalled(HazardKind::WriteAfterWrite));
 }
 
 TEST_F(HostFunction, R_HST_06_WithoutOneTheConflictIsCertain) {
@@ -360,7 +360,7 @@ TEST_F(HostFunction, R_HST_06_TellsWhatItsStreamHasWaitedFor) {
   edge(s, other);
   model.host_function(call(), other);
   write(t, a);
-  EXPECT_TRUE(one_told(HazardKind::WriteAfterWrite));
+  EXPECT_TRUE(one_signalled(HazardKind::WriteAfterWrite));
 }
 
 TEST_F(HostFunction, R_HST_06_SubmittedAfterTheSecondAccessItIsTooLate) {
@@ -376,9 +376,9 @@ TEST_F(HostFunction, R_HST_06_TellsAboutFreesAndTheHost) {
   write(s, b);
   model.host_function(call(), s);
   model.host_access(call(), {a, a + kAccess}, AccessMode::Read);
-  EXPECT_TRUE(one_told(HazardKind::ReadAfterWrite));
+  EXPECT_TRUE(one_signalled(HazardKind::ReadAfterWrite));
   free(b);
-  EXPECT_TRUE(one_told(HazardKind::FreeWhileInUse, Order::Latent));
+  EXPECT_TRUE(one_signalled(HazardKind::FreeWhileInUse, Order::Latent));
 }
 
 TEST_F(HostFunction, R_HST_06_WithoutOneFreesAndTheHostAreCertain) {
@@ -391,7 +391,7 @@ TEST_F(HostFunction, R_HST_06_WithoutOneFreesAndTheHostAreCertain) {
   EXPECT_TRUE(one_latent(HazardKind::FreeWhileInUse, Rule::ALC_02));
 }
 
-TEST_F(HostFunction, R_HST_06_WorkNotToldOfIsReportedFirst) {
+TEST_F(HostFunction, R_HST_06_WorkNotSignalledIsReportedFirst) {
   write(s, a);
   model.host_function(call(), s);
   read(s, a);

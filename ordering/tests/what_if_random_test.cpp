@@ -43,7 +43,7 @@ class NoHazards : public HazardSink {
   void hazard(const Hazard&) override {}
 };
 
-class Told : public WhatIfSink {
+class Reports : public WhatIfSink {
  public:
   void variant(VariantId, const Cut& cut) override { cuts.push_back(cut); }
   void mattered(VariantId, OpId) override {}
@@ -74,14 +74,14 @@ class Told : public WhatIfSink {
   std::vector<Seen> pairs;
 };
 
-Told replay(const Program& program, std::uint32_t sites, const Plan& plan) {
-  Told told;
+Reports replay(const Program& program, std::uint32_t sites, const Plan& plan) {
+  Reports reports;
   NoHazards hazards;
-  const WhatIf what_if{plan, told};
+  const WhatIf what_if{plan, reports};
   Model model(Options{program.host_threads}, hazards, &what_if);
   Interpreter(model, program, sites).run();
   model.end_of_trace();
-  return told;
+  return reports;
 }
 
 std::string compare(const Worst& fast, const Program& program, std::uint32_t sites, std::optional<Cut> cut) {
@@ -133,13 +133,13 @@ Outcome check(const Program& program, std::uint32_t sites) {
   Outcome outcome;
   Plan each;
   each.each = true;
-  const Told told = replay(program, sites, each);
-  outcome.disagreement = compare(told.worst(kBase), program, sites, std::nullopt);
-  for (VariantId variant = 1; variant <= told.cuts.size(); ++variant) {
-    const Cut cut = told.cuts[variant - 1];
-    const Worst worst = told.worst(variant);
+  const Reports reports = replay(program, sites, each);
+  outcome.disagreement = compare(reports.worst(kBase), program, sites, std::nullopt);
+  for (VariantId variant = 1; variant <= reports.cuts.size(); ++variant) {
+    const Cut cut = reports.cuts[variant - 1];
+    const Worst worst = reports.worst(variant);
     ++outcome.variants;
-    outcome.needed += worst != told.worst(kBase);
+    outcome.needed += worst != reports.worst(kBase);
     const auto report = [&](const char* what, const std::string& text) {
       if (text.empty()) return;
       std::ostringstream head;
@@ -151,7 +151,7 @@ Outcome check(const Program& program, std::uint32_t sites) {
     Plan base;
     base.base.cuts = {cut};
     base.variants.push_back({.cuts = {cut}, .instead = {}});
-    const Told without = replay(program, sites, base);
+    const Reports without = replay(program, sites, base);
     report("base", compare(without.worst(kBase), program, sites, cut));
     report("restored", compare(without.worst(1), program, sites, std::nullopt));
   }

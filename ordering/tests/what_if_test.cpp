@@ -104,7 +104,7 @@ Plan variant(SiteId cut, std::vector<Instead> instead) {
   return plan;
 }
 
-TEST(WhatIf, ASyncThatAloneOrdersTwoStreamsIsTold) {
+TEST(WhatIf, ASyncThatAloneOrdersTwoStreamsIsReported) {
   const Plan plan = each();
   Replay run(plan);
   run.write(run.a, kProduce);
@@ -375,7 +375,7 @@ TEST(WhatIf, WorkBehindABarrierIsOrderedByThatBarrierOnly) {
   EXPECT_TRUE(run.sink.broken.empty());
 }
 
-TEST(WhatIf, ASettledVariantIsNotToldAnyMore) {
+TEST(WhatIf, ASettledVariantIsNotReportedAnyMore) {
   const Plan plan = each();
   Replay run(plan);
   run.sink.settled_variant = 1;

@@ -95,7 +95,7 @@ TEST(ReadJson, AnyOtherUnknownWordIsAFault) {
             "findings[0].accesses[1].stream.kind: one of legacy, per-thread, blocking, non-blocking is expected");
 }
 
-TEST(ReadJson, TheFirstFaultIsToldWithItsPlace) {
+TEST(ReadJson, TheFirstFaultIsReportedWithItsPlace) {
   EXPECT_EQ(fault_of(damaged("\"pid\": 4711", "\"pid\": \"x\"")),
             "findings[0].pid: a whole number up to 4294967295 is expected");
   EXPECT_EQ(fault_of(damaged("\"pid\": 4711", "\"pid\": -1")),

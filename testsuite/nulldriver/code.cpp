@@ -13,7 +13,7 @@
 namespace streamsan::null {
 namespace {
 
-/// What the CUDA runtime told about an image before loading it.
+/// What the CUDA runtime said about an image before loading it.
 struct Registration {
   std::set<std::string, std::less<>> kernels;
   std::map<std::string, Global, std::less<>> globals;
@@ -91,9 +91,9 @@ Code* load_code(const void* image) {
       return nullptr;
     }
   }
-  if (const auto told = registrations().find(inner); told != registrations().end()) {
-    code->kernels.insert(told->second.kernels.begin(), told->second.kernels.end());
-    code->globals.insert(told->second.globals.begin(), told->second.globals.end());
+  if (const auto known = registrations().find(inner); known != registrations().end()) {
+    code->kernels.insert(known->second.kernels.begin(), known->second.kernels.end());
+    code->globals.insert(known->second.globals.begin(), known->second.globals.end());
   }
   return code;
 }

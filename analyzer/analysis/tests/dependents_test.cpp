@@ -32,53 +32,53 @@ bb0:
 const std::string kEarly = "  enqueue kernel q on s programmatic waits reads d early reads\n";
 const std::string kLate = "  enqueue kernel q on s programmatic waits reads d\n";
 
-std::string told_early(const std::string& between) { return told(script_of(between, kEarly)); }
-std::string told_late(const std::string& between) { return told(script_of(between, kLate)); }
+std::string reported_early(const std::string& between) { return reported(script_of(between, kEarly)); }
+std::string reported_late(const std::string& between) { return reported(script_of(between, kLate)); }
 
 TEST(Dependents, R_LCH_02_BeforeTheWait) {
-  EXPECT_TRUE(told_early("").starts_with("dependent-launch-race definite"));
-  EXPECT_EQ(told_late(""), "");
-  EXPECT_EQ(told(script_of("", "  enqueue kernel q on s reads d\n")), "");
+  EXPECT_TRUE(reported_early("").starts_with("dependent-launch-race definite"));
+  EXPECT_EQ(reported_late(""), "");
+  EXPECT_EQ(reported(script_of("", "  enqueue kernel q on s reads d\n")), "");
 }
 
 TEST(Dependents, OnSomePathsIsMaybe) {
   const std::string last = "  enqueue kernel q on s programmatic perhaps_waits reads d perhaps_early reads\n";
-  EXPECT_EQ(told(script_of("", last)), "");
-  EXPECT_EQ(told(script_of("", "  enqueue kernel q on s perhaps_programmatic reads d early reads\n")), "");
+  EXPECT_EQ(reported(script_of("", last)), "");
+  EXPECT_EQ(reported(script_of("", "  enqueue kernel q on s perhaps_programmatic reads d early reads\n")), "");
 }
 
 TEST(Dependents, WhatIsDoneEarlyMustFight) {
   const std::string other = "  enqueue kernel q on s programmatic waits reads d, updates x early updates\n";
-  EXPECT_EQ(told(script_of("", other)), "");
+  EXPECT_EQ(reported(script_of("", other)), "");
 }
 
 TEST(Dependents, R_LCH_02f_BehindAnythingButAKernel) {
-  EXPECT_EQ(told_early("  enqueue fill cudaMemsetAsync on s writes x\n"), "");
-  EXPECT_EQ(told_early("  wait s for e\n"), "");
-  EXPECT_EQ(told_early("  record e on s\n"), "");
-  EXPECT_EQ(told_early("  sync_stream s\n"), "");
-  EXPECT_EQ(told_early("  sync_device\n"), "");
-  EXPECT_EQ(told_early("  enqueue kernel other on s writes x\n"), "");
+  EXPECT_EQ(reported_early("  enqueue fill cudaMemsetAsync on s writes x\n"), "");
+  EXPECT_EQ(reported_early("  wait s for e\n"), "");
+  EXPECT_EQ(reported_early("  record e on s\n"), "");
+  EXPECT_EQ(reported_early("  sync_stream s\n"), "");
+  EXPECT_EQ(reported_early("  sync_device\n"), "");
+  EXPECT_EQ(reported_early("  enqueue kernel other on s writes x\n"), "");
 }
 
 TEST(Dependents, R_LCH_02d_Chain) {
-  EXPECT_TRUE(told_late("  enqueue kernel b on s programmatic writes x early writes\n")
+  EXPECT_TRUE(reported_late("  enqueue kernel b on s programmatic writes x early writes\n")
                   .starts_with("dependent-launch-race definite"));
-  EXPECT_EQ(told_late("  enqueue kernel b on s programmatic waits writes x\n"), "");
-  EXPECT_EQ(told_late("  enqueue kernel b on s programmatic perhaps_waits writes x\n"), "");
-  EXPECT_EQ(told_late("  enqueue kernel b on s perhaps_programmatic writes x early writes\n"), "");
+  EXPECT_EQ(reported_late("  enqueue kernel b on s programmatic waits writes x\n"), "");
+  EXPECT_EQ(reported_late("  enqueue kernel b on s programmatic perhaps_waits writes x\n"), "");
+  EXPECT_EQ(reported_late("  enqueue kernel b on s perhaps_programmatic writes x early writes\n"), "");
 }
 
 TEST(Dependents, AKernelThatWaitsAndTriggersFirst) {
-  EXPECT_TRUE(told_early("  enqueue kernel b on s programmatic waits triggers_first writes x\n")
+  EXPECT_TRUE(reported_early("  enqueue kernel b on s programmatic waits triggers_first writes x\n")
                   .starts_with("dependent-launch-race definite"));
-  EXPECT_EQ(told_early("  enqueue kernel b on s programmatic waits writes x\n"), "");
-  EXPECT_EQ(told_late("  enqueue kernel b on s programmatic waits triggers_first writes x\n"), "");
+  EXPECT_EQ(reported_early("  enqueue kernel b on s programmatic waits writes x\n"), "");
+  EXPECT_EQ(reported_late("  enqueue kernel b on s programmatic waits triggers_first writes x\n"), "");
 }
 
 TEST(Dependents, R_LCH_02e_OrdinaryWorkBehindComesAfterAll) {
   const std::string last = "  enqueue kernel q on s reads d\n";
-  EXPECT_EQ(told(script_of("  enqueue kernel b on s programmatic writes x early writes\n", last)), "");
+  EXPECT_EQ(reported(script_of("  enqueue kernel b on s programmatic writes x early writes\n", last)), "");
 }
 
 }  // namespace

@@ -52,7 +52,7 @@ inline Thing memory(const char* name, std::uint32_t line = 0) {
   return thing;
 }
 
-inline Deed deed(std::uint32_t line, const char* what, ir::Mode mode = ir::Mode::Unknown, Thing on = {}) {
+inline Action action(std::uint32_t line, const char* what, ir::Mode mode = ir::Mode::Unknown, Thing on = {}) {
   return {at(line, what), what, mode, std::string_view(what).starts_with("kernel") ? ir::Work::Kernel : ir::Work::Other,
           std::move(on)};
 }
@@ -64,8 +64,8 @@ inline Hazard race(Check check = Check::CrossStreamRace, Cause cause = Cause::No
   Hazard hazard;
   hazard.check = check;
   hazard.cause = cause;
-  hazard.earlier = deed(10, kUpload, ir::Mode::Write, stream("s1", 1));
-  hazard.later = deed(20, "kernel 'consume'", ir::Mode::Read, stream("s2", 2));
+  hazard.earlier = action(10, kUpload, ir::Mode::Write, stream("s1", 1));
+  hazard.later = action(20, "kernel 'consume'", ir::Mode::Read, stream("s2", 2));
   hazard.buffer = memory("d_buf", 3);
   hazard.event = stream("e0");
   hazard.function = "run";
@@ -76,8 +76,8 @@ inline Hazard host(Check check = Check::HostReadBeforeDone) {
   Hazard hazard;
   hazard.check = check;
   const bool reads = check == Check::HostReadBeforeDone;
-  hazard.earlier = deed(10, reads ? kDownload : kUpload, reads ? ir::Mode::Write : ir::Mode::Read, stream("s1"));
-  hazard.later = deed(20, "", reads ? ir::Mode::Read : ir::Mode::Write);
+  hazard.earlier = action(10, reads ? kDownload : kUpload, reads ? ir::Mode::Write : ir::Mode::Read, stream("s1"));
+  hazard.later = action(20, "", reads ? ir::Mode::Read : ir::Mode::Write);
   hazard.buffer = stream("h");
   return hazard;
 }

@@ -14,12 +14,12 @@ namespace streamsan::analyzer::testing {
 namespace {
 
 /// Analyses the function with USR "f" of the program.
-std::string told_of(const std::string& text) {
+std::string reported_of(const std::string& text) {
   Script script;
   std::string error;
   if (!ir::parse(text, script.program, error)) throw std::runtime_error(error);
   script.function = ir::close(script.program, "f");
-  return told(script);
+  return reported(script);
 }
 
 /// A class that owns a stream; a helper that launches on a stream.
@@ -56,9 +56,9 @@ bb0:
   call %s1 = "get"() object &a
   call "produce"(d, %s1)
 )IR";
-  EXPECT_EQ(told_of(head + "  call %s2 = \"get\"() object &b\n  call \"consume\"(d, %s2)\n"),
+  EXPECT_EQ(reported_of(head + "  call %s2 = \"get\"() object &b\n  call \"consume\"(d, %s2)\n"),
             "cross-stream-race definite 18<13");
-  EXPECT_EQ(told_of(head + "  call %s2 = \"get\"() object &a\n  call \"consume\"(d, %s2)\n"), "");
+  EXPECT_EQ(reported_of(head + "  call %s2 = \"get\"() object &a\n  call \"consume\"(d, %s2)\n"), "");
 }
 
 TEST(Objects, ACopiedWrapperHasTheSameStream) {
@@ -73,8 +73,8 @@ bb0:
   enqueue kernel k on a.Stream::s_ writes d
   call "ctor"() object &b
 )IR";
-  EXPECT_EQ(told_of(head + "  assign b = a\n  enqueue kernel q on b.Stream::s_ reads d\n"), "");
-  EXPECT_EQ(told_of(head + "  enqueue kernel q on b.Stream::s_ reads d\n"), "cross-stream-race definite 29<27");
+  EXPECT_EQ(reported_of(head + "  assign b = a\n  enqueue kernel q on b.Stream::s_ reads d\n"), "");
+  EXPECT_EQ(reported_of(head + "  enqueue kernel q on b.Stream::s_ reads d\n"), "cross-stream-race definite 29<27");
 }
 
 TEST(Objects, UnknownCodeWithTheObject) {
@@ -89,8 +89,8 @@ bb0:
   create_stream s2 nonblocking
   enqueue kernel k on a.Stream::s_ writes d
 )IR";
-  EXPECT_EQ(told_of(head + "  escape &a\n  enqueue kernel q on s2 reads d\n"), "");
-  EXPECT_EQ(told_of(head + "  enqueue kernel q on s2 reads d\n"), "cross-stream-race definite 29<28");
+  EXPECT_EQ(reported_of(head + "  escape &a\n  enqueue kernel q on s2 reads d\n"), "");
+  EXPECT_EQ(reported_of(head + "  enqueue kernel q on s2 reads d\n"), "cross-stream-race definite 29<28");
 }
 
 TEST(Objects, CurrentStream) {
@@ -106,8 +106,8 @@ bb0:
   assign saved = ::$current_stream
   assign ::$current_stream = side
 )IR";
-  EXPECT_EQ(told_of(head + "  enqueue kernel q on ::$current_stream reads d\n"), "cross-stream-race definite 12<9");
-  EXPECT_EQ(told_of(head + "  assign ::$current_stream = saved\n  enqueue kernel q on ::$current_stream reads d\n"),
+  EXPECT_EQ(reported_of(head + "  enqueue kernel q on ::$current_stream reads d\n"), "cross-stream-race definite 12<9");
+  EXPECT_EQ(reported_of(head + "  assign ::$current_stream = saved\n  enqueue kernel q on ::$current_stream reads d\n"),
             "");
 }
 
@@ -125,9 +125,9 @@ bb0:
   assign handle.$stream = s1
   enqueue library cublasSgemm on handle.$stream writes d
 )IR";
-  EXPECT_EQ(told_of(head + "  assign handle.$stream = s2\n  enqueue library cublasSgemm on handle.$stream reads d\n"),
+  EXPECT_EQ(reported_of(head + "  assign handle.$stream = s2\n  enqueue library cublasSgemm on handle.$stream reads d\n"),
             "cross-stream-race definite 14<12");
-  EXPECT_EQ(told_of(head + "  enqueue library cublasSgemm on handle.$stream reads d\n"), "");
+  EXPECT_EQ(reported_of(head + "  enqueue library cublasSgemm on handle.$stream reads d\n"), "");
 }
 
 TEST(Objects, ContainerEnds) {
@@ -140,12 +140,12 @@ bb0:
   allocate v.$data pageable
   enqueue copy cudaMemcpyAsync on s writes d on_device, reads v.$data on_host
 )IR";
-  EXPECT_EQ(told_of(head + "  end_of_life v.$data\n"), "async-copy-lifetime latent 9<8 R-CPY-13");
-  EXPECT_EQ(told_of(head + "  sync_stream s\n  end_of_life v.$data\n"), "");
+  EXPECT_EQ(reported_of(head + "  end_of_life v.$data\n"), "async-copy-lifetime latent 9<8 R-CPY-13");
+  EXPECT_EQ(reported_of(head + "  sync_stream s\n  end_of_life v.$data\n"), "");
 }
 
 TEST(Objects, ResizedContainerIsAnotherBlock) {
-  EXPECT_EQ(told_of(R"IR(
+  EXPECT_EQ(reported_of(R"IR(
 function "f" usr "f"
   parameter s stream
   parameter d pointer
@@ -182,8 +182,8 @@ bb0:
   allocate d device
   enqueue kernel p on s1 writes d
 )IR";
-  EXPECT_EQ(told_of(program + "  call \"wait\"(n, s1)\n  enqueue kernel q on s2 reads d\n"), "");
-  EXPECT_EQ(told_of(program + "  call \"wait\"(n, s2)\n  enqueue kernel q on s2 reads d\n").substr(0, 26),
+  EXPECT_EQ(reported_of(program + "  call \"wait\"(n, s1)\n  enqueue kernel q on s2 reads d\n"), "");
+  EXPECT_EQ(reported_of(program + "  call \"wait\"(n, s2)\n  enqueue kernel q on s2 reads d\n").substr(0, 26),
             "cross-stream-race definite");
 }
 
@@ -209,12 +209,12 @@ bb0:
   fresh j
   call "launch"(d, i, s1)
 )IR";
-  EXPECT_EQ(told_of(program + "  call \"launch\"(d, j, s2)\n"), "");
-  EXPECT_EQ(told_of(program + "  call \"launch\"(d, i, s2)\n"), "cross-stream-race definite 7<7");
+  EXPECT_EQ(reported_of(program + "  call \"launch\"(d, j, s2)\n"), "");
+  EXPECT_EQ(reported_of(program + "  call \"launch\"(d, i, s2)\n"), "cross-stream-race definite 7<7");
 }
 
 TEST(Objects, LazilyCreatedStream) {
-  EXPECT_EQ(told_of(R"IR(
+  EXPECT_EQ(reported_of(R"IR(
 function "f" usr "f"
   local s2 stream
   local d pointer

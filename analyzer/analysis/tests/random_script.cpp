@@ -69,7 +69,7 @@ RandomScript::RandomScript(unsigned seed, Mixture mixture) : mixture_(mixture) {
       s.source = below(6);
       s.writes = below(2) == 0;
       s.synchronous = below(3) == 0;
-      s.told = s.kind == Kind::SetDevice ? !mixture.untold || below(3) != 0 : below(2) == 0;
+      s.known = s.kind == Kind::SetDevice ? !mixture.unknown_devices || below(3) != 0 : below(2) == 0;
       s.event = below(mixture.devices ? 4 : 2);
       s.device = below(2);
       // R-EVT-02
@@ -84,8 +84,8 @@ RandomScript::RandomScript(unsigned seed, Mixture mixture) : mixture_(mixture) {
       // What a copy waits for is asked of memory that lives.
       if (dead && s.kind == Kind::Copy && s.memory == kAsync) s.memory = 0;
       if (dead && s.kind == Kind::Copy && s.source == kAsync) s.source = 1;
-      if (s.kind == Kind::FreeAsync) s.told = s.told || mixture.branches;
-      if (s.kind == Kind::FreeAsync) dead = !s.told;
+      if (s.kind == Kind::FreeAsync) s.known = s.known || mixture.branches;
+      if (s.kind == Kind::FreeAsync) dead = !s.known;
       if (s.kind == Kind::Free && s.memory == kAsync) dead = false;
       segments_.back().push_back(s);
     }
@@ -169,10 +169,10 @@ std::string RandomScript::text(bool loops) const {
           break;
         case Kind::FreeAsync:
           say(std::string("freeasync ") + variable.name + " " + stream);
-          if (s.told) say(std::string("alloc ") + variable.name + " async " + stream);
+          if (s.known) say(std::string("alloc ") + variable.name + " async " + stream);
           break;
         case Kind::SetDevice:
-          say("setdevice" + (s.told ? " " + std::to_string(s.device) : ""));
+          say("setdevice" + (s.known ? " " + std::to_string(s.device) : ""));
           break;
       }
     }
@@ -210,7 +210,7 @@ class Player {
   }
 
   void play(const Statement& s, int line, bool queries_succeed) {
-    if (s.kind == Kind::SetDevice) told_ = s.told;
+    if (s.kind == Kind::SetDevice) known_ = s.known;
     const bool weaker = in_order_with_all(s);
     if (weaker) join_all(line);
     act(s, line, queries_succeed);
@@ -234,7 +234,7 @@ class Player {
       case Kind::Free:
         return devices_ && differs(Difference::FreeWaitsForAll);
       case Kind::Device:
-        return !told_ && differs(Difference::DeviceNotKnown);
+        return !known_ && differs(Difference::DeviceNotKnown);
       default:
         break;
     }
@@ -245,7 +245,7 @@ class Player {
     };
     const bool between = s.kind == Kind::Copy && s.stream == 0 && !is_host(s.memory) && !is_host(s.source);
     return (between && devices_ && differs(Difference::CopyBetweenDevices)) ||
-           (!told_ && differs(Difference::DeviceNotKnown));
+           (!known_ && differs(Difference::DeviceNotKnown));
   }
 
   void join_all(int line) {
@@ -315,7 +315,7 @@ class Player {
         break;
       case Kind::FreeAsync:
         model_.free_async(call, stream(s), base_[s.memory]);
-        if (s.told) ended_.push_back(s.memory);
+        if (s.known) ended_.push_back(s.memory);
         break;
       case Kind::SetDevice:
         device_ = s.device;
@@ -391,7 +391,7 @@ class Player {
   std::vector<StreamId> streams_;
   std::vector<EventId> events_;
   bool devices_;
-  bool told_ = true;
+  bool known_ = true;
   unsigned device_ = 0;
   Address next_ = 0x10000;
   std::map<unsigned, Address> base_;

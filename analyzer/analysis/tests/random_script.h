@@ -25,8 +25,8 @@ namespace streamsan::analyzer::testing {
 /// What a random program may be made of.
 struct Mixture {
   bool branches = false;
-  bool devices = false;  ///< two; else one, whose number is never told
-  bool untold = false;   ///< devices that are set without a constant
+  bool devices = false;  ///< two; else one, whose number is never stated
+  bool unknown_devices = false;  ///< devices that are set without a constant
   bool memory = false;   ///< copies, fills, host accesses, frees of all kinds of memory; else launches alone
 };
 
@@ -64,7 +64,7 @@ struct Statement {
   unsigned device = 0;              ///< SetDevice: the one it becomes
   bool writes = false;
   bool synchronous = false;  ///< a copy, a fill
-  bool told = true;          ///< SetDevice: by a constant; FreeAsync: the memory lives again
+  bool known = true;         ///< SetDevice: by a constant; FreeAsync: the memory lives again
 };
 
 /// What the reference says of two statements and a variable, on one path.

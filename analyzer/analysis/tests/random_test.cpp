@@ -80,7 +80,7 @@ class Comparison {
   std::string disagreement() {
     for (const Hazard& h : verdict_.hazards) sound(h);
     complete();
-    return out_.str().empty() ? "" : text_ + out_.str() + "engine:\n" + told_all(text_);
+    return out_.str().empty() ? "" : text_ + out_.str() + "engine:\n" + reported_all(text_);
   }
 
   unsigned definite = 0, latent = 0, silent = 0;
@@ -186,7 +186,7 @@ void compare(Mixture mixture) {
 TEST(Random, Straight) { compare({}); }
 TEST(Random, Branches) { compare({.branches = true}); }
 TEST(Random, Devices) { compare({.devices = true}); }
-TEST(Random, DevicesUntold) { compare({.devices = true, .untold = true}); }
+TEST(Random, DevicesNotKnown) { compare({.devices = true, .unknown_devices = true}); }
 TEST(Random, DevicesAndBranches) { compare({.branches = true, .devices = true}); }
 TEST(Random, Memory) { compare({.memory = true}); }
 TEST(Random, MemoryAndBranches) { compare({.branches = true, .memory = true}); }
@@ -198,7 +198,7 @@ TEST(Random, EveryDifferenceIsNeeded) {
     const bool devices = static_cast<Difference>(i) == Difference::DeviceNotKnown ||
                          static_cast<Difference>(i) == Difference::CopyBetweenDevices ||
                          static_cast<Difference>(i) == Difference::FreeWaitsForAll;
-    const Mixture mixture{.devices = devices, .untold = devices, .memory = true};
+    const Mixture mixture{.devices = devices, .unknown_devices = devices, .memory = true};
     unsigned seed = 0;
     while (seed < 20'000 && disagreement(seed, mixture, without).empty()) ++seed;
     EXPECT_LT(seed, 20'000) << kDifferences[i].id << ": no program shows it";
@@ -221,9 +221,9 @@ TEST(Random, ThePageHasEveryDifference) {
 TEST(Random, LoopsEnd) {
   for (unsigned seed = 0; seed < 2000; ++seed) {
     const std::string text = RandomScript(seed, {.branches = true}).text(true);
-    const std::string once = told_all(text);
+    const std::string once = reported_all(text);
     EXPECT_EQ(once.find("gave up"), std::string::npos) << text;
-    EXPECT_EQ(once, told_all(text));
+    EXPECT_EQ(once, reported_all(text));
   }
 }
 

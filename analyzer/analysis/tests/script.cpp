@@ -412,8 +412,8 @@ Script read(std::string_view text) {
   return script;
 }
 
-std::string told(const Script& script) { return list(script, false); }
-std::string told(std::string_view text) { return list(read(text), false); }
-std::string told_all(std::string_view text) { return list(read(text), true); }
+std::string reported(const Script& script) { return list(script, false); }
+std::string reported(std::string_view text) { return list(read(text), false); }
+std::string reported_all(std::string_view text) { return list(read(text), true); }
 
 }  // namespace streamsan::analyzer::testing

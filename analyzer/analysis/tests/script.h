@@ -40,10 +40,10 @@ struct Script {
 };
 Script read(std::string_view text);
 
-/// What analyze() finds, one hazard on a line: "cross-stream-race definite 5<3 event-not-waited-for". told: the definite and
-/// latent ones of checks for correctness. told_all: all.
-std::string told(std::string_view text);
-std::string told(const Script& script);
-std::string told_all(std::string_view text);
+/// What analyze() finds, one hazard on a line: "cross-stream-race definite 5<3 event-not-waited-for". reported: the definite and
+/// latent ones of checks for correctness. reported_all: all.
+std::string reported(std::string_view text);
+std::string reported(const Script& script);
+std::string reported_all(std::string_view text);
 
 }  // namespace streamsan::analyzer::testing

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Structural hazards: each shape that is told, and beside it the shape next to it that is not. A program is a list of
+// Structural hazards: each shape that is reported, and beside it the shape next to it that is not. A program is a list of
 // blocks built by hand; each op gets its own line, so that a result reads "check@line".
 #include <gtest/gtest.h>
 

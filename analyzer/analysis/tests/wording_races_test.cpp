@@ -65,7 +65,7 @@ TEST(Race, Modes) {
 
 TEST(Race, WithAnAllocation) {
   Hazard hazard = race();
-  hazard.earlier = deed(10, "cudaMallocAsync", ir::Mode::Write, stream("s1"));
+  hazard.earlier = action(10, "cudaMallocAsync", ir::Mode::Write, stream("s1"));
   EXPECT_EQ(message(hazard),
             "kernel 'consume' on stream 's2' may read 'd_buf' while cudaMallocAsync on stream 's1' still allocates it");
   EXPECT_EQ(word(hazard).notes.at(0).message, "'d_buf' is allocated here, on stream 's1'");

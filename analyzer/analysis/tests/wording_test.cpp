@@ -78,7 +78,7 @@ TEST(Host, Lifetimes) {
 TEST(Host, Frees) {
   Hazard hazard = race(Check::PrematureFree);
   hazard.earlier->what = "kernel 'k'";
-  hazard.later = deed(20, "cudaFree");
+  hazard.later = action(20, "cudaFree");
   EXPECT_EQ(text(hazard),
             "20: 'd_buf' is freed by cudaFree while kernel 'k' on stream 's1' still writes it\n"
             "10: note: 'd_buf' is written here, on stream 's1'\n"
@@ -86,7 +86,7 @@ TEST(Host, Frees) {
             "3: note: 'd_buf' is allocated here\n"
             "20: note: wait for stream 's1' with cudaStreamSynchronize before it is freed\n"
             "fix: before 20 cudaStreamSynchronize(s1); {s1}\n");
-  hazard.later = deed(20, "cudaFreeAsync", ir::Mode::Write, stream("s2"));
+  hazard.later = action(20, "cudaFreeAsync", ir::Mode::Write, stream("s2"));
   EXPECT_EQ(message(hazard),
             "'d_buf' is freed by cudaFreeAsync on stream 's2' while kernel 'k' on stream 's1' still writes it");
   EXPECT_EQ(word(hazard).notes.back().message,
@@ -99,7 +99,7 @@ TEST(Host, Frees) {
 TEST(Host, UseAfterFree) {
   Hazard hazard = race(Check::PrematureFree);
   hazard.which = CheckCase::UseAfterFree;
-  hazard.earlier = deed(10, "cudaFreeAsync", ir::Mode::Write, stream("s1"));
+  hazard.earlier = action(10, "cudaFreeAsync", ir::Mode::Write, stream("s1"));
   EXPECT_EQ(text(hazard),
             "20: kernel 'consume' on stream 's2' may read 'd_buf' after cudaFreeAsync on stream 's1' has freed it\n"
             "10: note: 'd_buf' is freed here on stream 's1'\n"
@@ -128,7 +128,7 @@ TEST(Host, Tensors) {
 Hazard handle(Check check, const char* what, Thing on = {}) {
   Hazard hazard;
   hazard.check = check;
-  hazard.later = deed(20, what, ir::Mode::Unknown, std::move(on));
+  hazard.later = action(20, what, ir::Mode::Unknown, std::move(on));
   hazard.event = stream("e", 1);
   return hazard;
 }
@@ -139,7 +139,7 @@ TEST(Handle, NeverRecorded) {
             "20: stream 's' waits for event 'e', which was never recorded: the wait does nothing\n"
             "1: note: event 'e' is created here\n"
             "20: note: record event 'e' with cudaEventRecord before the wait\n");
-  hazard.later = deed(20, "cudaEventSynchronize");
+  hazard.later = action(20, "cudaEventSynchronize");
   hazard.edge = at(25);
   EXPECT_EQ(message(hazard), "cudaEventSynchronize waits for nothing: event 'e' was never recorded");
   EXPECT_EQ(word(hazard).notes.at(0).message, "event 'e' is recorded only here, after the wait");
@@ -147,7 +147,7 @@ TEST(Handle, NeverRecorded) {
 
 TEST(Handle, RecordedAgain) {
   Hazard hazard = handle(Check::EventRerecord, "cudaEventRecord", stream("s2"));
-  hazard.earlier = deed(10, "cudaEventRecord", ir::Mode::Unknown, stream("s1"));
+  hazard.earlier = action(10, "cudaEventRecord", ir::Mode::Unknown, stream("s1"));
   hazard.edge = at(30);
   EXPECT_EQ(
       text(hazard),
@@ -161,19 +161,19 @@ TEST(Handle, RecordedAgain) {
 
 TEST(Handle, Destroyed) {
   Hazard hazard = handle(Check::HandleUseAfterDestroy, "cudaEventSynchronize");
-  hazard.earlier = deed(10, "cudaEventDestroy");
+  hazard.earlier = action(10, "cudaEventDestroy");
   EXPECT_EQ(text(hazard),
             "20: event 'e' is used by cudaEventSynchronize after it was destroyed\n"
             "10: note: event 'e' is destroyed here\n"
             "1: note: event 'e' is created here\n");
   hazard.event = {};
-  hazard.later = deed(20, "kernel 'k'", ir::Mode::Unknown, stream("s"));
+  hazard.later = action(20, "kernel 'k'", ir::Mode::Unknown, stream("s"));
   EXPECT_EQ(message(hazard), "stream 's' is used by kernel 'k' after it was destroyed");
 }
 
 TEST(Handle, Capture) {
   Hazard hazard = handle(Check::CaptureUnsafeCall, "cudaStreamSynchronize");
-  hazard.earlier = deed(10, "cudaStreamBeginCapture", ir::Mode::Unknown, stream("s"));
+  hazard.earlier = action(10, "cudaStreamBeginCapture", ir::Mode::Unknown, stream("s"));
   hazard.detail = "it synchronises the host";
   EXPECT_EQ(text(hazard),
             "20: cudaStreamSynchronize is not allowed while stream 's' is captured: it synchronises the host\n"
@@ -190,7 +190,7 @@ TEST(Handle, Timing) {
   EXPECT_EQ(message(hazard), "cudaEventElapsedTime of event 'e', which was never recorded, fails");
   EXPECT_TRUE(word(hazard).fixes.empty());
   hazard.which = CheckCase::NotComplete;
-  hazard.earlier = deed(10, "cudaEventRecord", ir::Mode::Unknown, stream("s"));
+  hazard.earlier = action(10, "cudaEventRecord", ir::Mode::Unknown, stream("s"));
   EXPECT_EQ(text(hazard),
             "20: cudaEventElapsedTime of event 'e', which may not be complete: nothing has waited for it\n"
             "10: note: event 'e' is recorded here on stream 's'\n"
@@ -219,7 +219,7 @@ TEST(Advice, ImplicitDefaultStream) {
 TEST(Advice, DeviceWideSync) {
   Hazard hazard = handle(Check::DeviceWideSync, "cudaDeviceSynchronize", stream("s", 1));
   hazard.detail = "cudaStreamSynchronize(s)";
-  hazard.earlier = deed(10, "kernel 'k'", ir::Mode::Unknown, stream("s"));
+  hazard.earlier = action(10, "kernel 'k'", ir::Mode::Unknown, stream("s"));
   EXPECT_EQ(text(hazard),
             "20: cudaDeviceSynchronize waits for the whole device where only stream 's' can have work\n"
             "10: note: kernel 'k' is the last work on stream 's'\n"
@@ -236,7 +236,7 @@ TEST(Advice, DeviceWideSync) {
 
 TEST(Advice, RedundantSync) {
   Hazard hazard = handle(Check::RedundantSync, "cudaStreamSynchronize", stream("s"));
-  hazard.earlier = deed(10, "cudaDeviceSynchronize");
+  hazard.earlier = action(10, "cudaDeviceSynchronize");
   EXPECT_EQ(
       text(hazard),
       "20: cudaStreamSynchronize on stream 's' is not needed: nothing was enqueued since the last synchronisation\n"
@@ -260,7 +260,7 @@ TEST(Advice, Loops) {
             "15: note: the loop is here\n"
             "20: note: synchronise after the loop, or let streams wait for events with cudaStreamWaitEvent\n");
   hazard.check = Check::AllocInLoop;
-  hazard.later = deed(20, "cudaMalloc");
+  hazard.later = action(20, "cudaMalloc");
   hazard.buffer = memory("tmp");
   EXPECT_EQ(text(hazard),
             "20: cudaMalloc of 'tmp' in every iteration of a loop may synchronise the device\n"
@@ -282,7 +282,7 @@ TEST(Advice, PageableCopy) {
 
 TEST(Advice, SelfWait) {
   Hazard hazard = handle(Check::SelfWait, "cudaStreamWaitEvent", stream("s"));
-  hazard.earlier = deed(10, "cudaEventRecord", ir::Mode::Unknown, stream("s"));
+  hazard.earlier = action(10, "cudaEventRecord", ir::Mode::Unknown, stream("s"));
   EXPECT_EQ(text(hazard),
             "20: stream 's' waits for event 'e', which it recorded itself: the wait does nothing\n"
             "10: note: event 'e' is recorded here on stream 's'\n"
@@ -314,7 +314,7 @@ TEST(Names, EmptyHazards) {
                               check != Check::HandleUseAfterDestroy && check != Check::CaptureUnsafeCall &&
                               check != Check::EventTimingMisuse;
       if (two_sided || needs_both) {
-        hazard.earlier = Deed{};
+        hazard.earlier = Action{};
       }
       const std::string words = message(hazard);
       EXPECT_FALSE(words.empty()) << id(check);

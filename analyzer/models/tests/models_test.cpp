@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the lowering is told: by name, one assertion for each kind of answer, and the silent twin of each rule.
+// What the lowering learns: by name, one assertion for each kind of answer, and the silent twin of each rule.
 #include "analyzer/models/model.h"
 
 #include <gtest/gtest.h>
@@ -66,16 +66,16 @@ TEST(Models, ASideOfACopyIsAVariableOfTheDevice) {
 
 TEST(Models, ContextsAndCaptureModesOfTheDriver) {
   for (const char* name : {"cuCtxCreate", "cuCtxCreate_v2", "cuCtxSetCurrent", "cuCtxPushCurrent", "cuCtxPopCurrent"})
-    EXPECT_EQ(get(name).deed, DeedKind::SetDevice) << name;
-  EXPECT_EQ(get("cuCtxGetCurrent").deed, DeedKind::Nothing);
-  EXPECT_EQ(get("cuThreadExchangeStreamCaptureMode").deed, DeedKind::SwapCaptureMode);
-  EXPECT_EQ(get("cuEventElapsedTime").deed, DeedKind::Elapsed);
+    EXPECT_EQ(get(name).action, ActionKind::SetDevice) << name;
+  EXPECT_EQ(get("cuCtxGetCurrent").action, ActionKind::Nothing);
+  EXPECT_EQ(get("cuThreadExchangeStreamCaptureMode").action, ActionKind::SwapCaptureMode);
+  EXPECT_EQ(get("cuEventElapsedTime").action, ActionKind::Elapsed);
 }
 
 TEST(Models, AsynchronousCopyOfTheRuntime) {
   const Model& copy = get("cudaMemcpyAsync");
   EXPECT_EQ(copy.name, "cudaMemcpyAsync");
-  EXPECT_EQ(copy.deed, DeedKind::Effect);
+  EXPECT_EQ(copy.action, ActionKind::Effect);
   EXPECT_EQ(copy.effect.kind, EffectKind::Copy);
   EXPECT_EQ(copy.effect.form, CallForm::Asynchronous);
   EXPECT_EQ(copy.stream_from, StreamFrom::Argument);
@@ -184,23 +184,23 @@ TEST(Models, CapturesRefuseWhatWasMeasured) {
 }
 
 TEST(Models, FunctionsWithoutOrderAreNothingAndUnknownOnesAreUnknown) {
-  EXPECT_EQ(get("cudaGetLastError").deed, DeedKind::Nothing);
-  EXPECT_EQ(get("cuCtxGetDevice").deed, DeedKind::Nothing);
-  EXPECT_EQ(get("cudaSetDevice").deed, DeedKind::SetDevice);
-  EXPECT_EQ(get("hipSetDevice").deed, DeedKind::SetDevice);
-  EXPECT_EQ(get("cuCtxPushCurrent").deed, DeedKind::SetDevice);
-  EXPECT_EQ(get("cudaThreadExchangeStreamCaptureMode").deed, DeedKind::SwapCaptureMode);
-  EXPECT_EQ(get("cuThreadExchangeStreamCaptureMode").deed, DeedKind::SwapCaptureMode);
+  EXPECT_EQ(get("cudaGetLastError").action, ActionKind::Nothing);
+  EXPECT_EQ(get("cuCtxGetDevice").action, ActionKind::Nothing);
+  EXPECT_EQ(get("cudaSetDevice").action, ActionKind::SetDevice);
+  EXPECT_EQ(get("hipSetDevice").action, ActionKind::SetDevice);
+  EXPECT_EQ(get("cuCtxPushCurrent").action, ActionKind::SetDevice);
+  EXPECT_EQ(get("cudaThreadExchangeStreamCaptureMode").action, ActionKind::SwapCaptureMode);
+  EXPECT_EQ(get("cuThreadExchangeStreamCaptureMode").action, ActionKind::SwapCaptureMode);
   EXPECT_EQ(find("cudaSomethingNew"), nullptr);
   EXPECT_EQ(find("my_function"), nullptr);
   EXPECT_EQ(find(""), nullptr);
 }
 
 TEST(Models, ElapsedTimeNamesItsEvents) {
-  EXPECT_EQ(get("cudaEventElapsedTime").deed, DeedKind::Elapsed);
+  EXPECT_EQ(get("cudaEventElapsedTime").action, ActionKind::Elapsed);
   EXPECT_EQ(get("cudaEventElapsedTime").effect.event, 1);
   EXPECT_EQ(get("cudaEventElapsedTime").effect.object, 2);
-  EXPECT_EQ(get("cuEventElapsedTime").deed, DeedKind::Elapsed);
+  EXPECT_EQ(get("cuEventElapsedTime").action, ActionKind::Elapsed);
   EXPECT_EQ(get("cuEventElapsedTime").effect.object, 2);
 }
 
@@ -225,14 +225,14 @@ TEST(Models, HipIsCudaUnderItsOwnName) {
 
 TEST(Models, LibraryHandles) {
   const Model& set = get("cublasSetStream_v2");
-  EXPECT_EQ(set.deed, DeedKind::SetHandleStream);
+  EXPECT_EQ(set.action, ActionKind::SetHandleStream);
   EXPECT_EQ(set.handle_argument, 0);
   EXPECT_EQ(set.stream_argument, 1);
   for (const char* name :
        {"cudnnSetStream", "cufftSetStream", "cusparseSetStream", "cusolverDnSetStream", "curandSetStream"})
-    EXPECT_EQ(get(name).deed, DeedKind::SetHandleStream) << name;
+    EXPECT_EQ(get(name).action, ActionKind::SetHandleStream) << name;
   const Model& gemm = get("cublasSgemm_v2");
-  EXPECT_EQ(gemm.deed, DeedKind::LibraryWork);
+  EXPECT_EQ(gemm.action, ActionKind::LibraryWork);
   EXPECT_EQ(gemm.stream_from, StreamFrom::Handle);
   EXPECT_EQ(gemm.handle_argument, 0);
   ASSERT_EQ(gemm.roles.size(), 3u);
@@ -248,15 +248,15 @@ TEST(Models, LibraryHandles) {
 TEST(Models, LibraryFunctionsWithoutARowFollowTheirPrefix) {
   const Model& rule = get("cublasStrmm_v2");
   EXPECT_EQ(rule.name, "cublasStrmm_v2");
-  EXPECT_EQ(rule.deed, DeedKind::LibraryWork);
+  EXPECT_EQ(rule.action, ActionKind::LibraryWork);
   EXPECT_EQ(rule.stream_from, StreamFrom::Handle);
   ASSERT_EQ(rule.roles.size(), 1u);
   EXPECT_TRUE(rule.roles[0].by_type);
   EXPECT_EQ(&rule, find("cublasStrmm_v2")) << "made once";
   EXPECT_NE(&rule, find("cublasDtrmm_v2"));
-  EXPECT_EQ(get("cudnnBatchNormalizationForwardTraining").deed, DeedKind::LibraryWork);
-  EXPECT_EQ(get("cudnnCreateTensorDescriptor").deed, DeedKind::Nothing);
-  EXPECT_EQ(get("cudnnSetTensor4dDescriptor").deed, DeedKind::Nothing);
+  EXPECT_EQ(get("cudnnBatchNormalizationForwardTraining").action, ActionKind::LibraryWork);
+  EXPECT_EQ(get("cudnnCreateTensorDescriptor").action, ActionKind::Nothing);
+  EXPECT_EQ(get("cudnnSetTensor4dDescriptor").action, ActionKind::Nothing);
   EXPECT_EQ(find("cublasXtSgemm"), nullptr) << "has streams of its own";
   EXPECT_EQ(find("cudnnDestroy"), nullptr);
   EXPECT_EQ(find("cublas_helper::run"), find("nothing_at_all")) << "a name that only begins like the library";
@@ -264,13 +264,13 @@ TEST(Models, LibraryFunctionsWithoutARowFollowTheirPrefix) {
 
 TEST(Models, Nccl) {
   const Model& reduce = get("ncclAllReduce");
-  EXPECT_EQ(reduce.deed, DeedKind::Communication);
+  EXPECT_EQ(reduce.action, ActionKind::Communication);
   EXPECT_EQ(reduce.stream_from, StreamFrom::Typed);
   EXPECT_EQ(reduce.roles[0].mode, ir::Mode::Read);
   EXPECT_EQ(reduce.roles[1].mode, ir::Mode::Write);
   EXPECT_EQ(get("ncclRecv").roles[0].mode, ir::Mode::Write);
-  EXPECT_EQ(get("ncclGroupStart").deed, DeedKind::GroupBegin);
-  EXPECT_EQ(get("ncclGroupEnd").deed, DeedKind::GroupEnd);
+  EXPECT_EQ(get("ncclGroupStart").action, ActionKind::GroupBegin);
+  EXPECT_EQ(get("ncclGroupEnd").action, ActionKind::GroupEnd);
   EXPECT_EQ(find("ncclCommDestroy"), nullptr);
 }
 
@@ -278,9 +278,9 @@ TEST(Models, ThrustAndCub) {
   const Model& sort = get("thrust::sort");
   EXPECT_TRUE(sort.after_policy);
   EXPECT_EQ(sort.effect.form, CallForm::Synchronous);
-  EXPECT_EQ(get("thrust::cuda_cub::par_t::on").deed, DeedKind::Wrapper);
-  EXPECT_EQ(get("thrust::some_algorithm").deed, DeedKind::LibraryWork);
-  EXPECT_EQ(get("thrust::raw_pointer_cast").deed, DeedKind::Wrapper);
+  EXPECT_EQ(get("thrust::cuda_cub::par_t::on").action, ActionKind::Wrapper);
+  EXPECT_EQ(get("thrust::some_algorithm").action, ActionKind::LibraryWork);
+  EXPECT_EQ(get("thrust::raw_pointer_cast").action, ActionKind::Wrapper);
   EXPECT_EQ(models().policy("thrust::cuda_cub::par_t"), Policy::Waits);
   EXPECT_EQ(models().policy("thrust::cuda_cub::execute_on_stream_nosync"), Policy::NoWait);
   EXPECT_EQ(models().policy("thrust::detail::host_t"), Policy::Host);
@@ -294,26 +294,26 @@ TEST(Models, ThrustAndCub) {
 }
 
 TEST(Models, MpiTouchesItsBuffers) {
-  EXPECT_EQ(get("MPI_Send").deed, DeedKind::HostTouch);
+  EXPECT_EQ(get("MPI_Send").action, ActionKind::HostTouch);
   EXPECT_EQ(get("MPI_Send").roles[0].mode, ir::Mode::Read);
   EXPECT_EQ(get("MPI_Irecv").roles[0].mode, ir::Mode::Write);
   EXPECT_EQ(get("MPI_Sendrecv").roles[1].argument, 5);
-  EXPECT_EQ(get("MPI_Comm_rank").deed, DeedKind::Nothing);
+  EXPECT_EQ(get("MPI_Comm_rank").action, ActionKind::Nothing);
 }
 
 TEST(Models, PyTorchStreams) {
-  EXPECT_EQ(get("c10::cuda::getCurrentCUDAStream").deed, DeedKind::GetCurrent);
+  EXPECT_EQ(get("c10::cuda::getCurrentCUDAStream").action, ActionKind::GetCurrent);
   EXPECT_EQ(get("c10::cuda::getStreamFromPool").effect.kind, EffectKind::StreamCreate);
   EXPECT_EQ(get("c10::cuda::getStreamFromPool").effect.object, kResult);
   EXPECT_EQ(get("c10::cuda::getStreamFromPool").stream_kind, StreamKind::NonBlocking);
   EXPECT_EQ(get("c10::cuda::getDefaultCUDAStream").stream_from, StreamFrom::Default);
-  EXPECT_EQ(get("c10::cuda::CUDAStream::stream").deed, DeedKind::Wrapper);
-  EXPECT_EQ(get("c10::cuda::CUDAStream::synchronize").deed, DeedKind::SyncObject);
+  EXPECT_EQ(get("c10::cuda::CUDAStream::stream").action, ActionKind::Wrapper);
+  EXPECT_EQ(get("c10::cuda::CUDAStream::synchronize").action, ActionKind::SyncObject);
   EXPECT_EQ(get("c10::cuda::CUDAStreamGuard::CUDAStreamGuard").member, Member::Make);
   EXPECT_EQ(get("c10::cuda::CUDAStreamGuard::~CUDAStreamGuard").member, Member::End);
   EXPECT_EQ(get("c10::cuda::setCurrentCUDAStream").member, Member::None);
-  EXPECT_EQ(get("c10::cuda::CUDAGuard::CUDAGuard").deed, DeedKind::SetDevice);
-  EXPECT_EQ(get("c10::cuda::CUDAStreamCaptureModeGuard::~CUDAStreamCaptureModeGuard").deed, DeedKind::SwapCaptureMode);
+  EXPECT_EQ(get("c10::cuda::CUDAGuard::CUDAGuard").action, ActionKind::SetDevice);
+  EXPECT_EQ(get("c10::cuda::CUDAStreamCaptureModeGuard::~CUDAStreamCaptureModeGuard").action, ActionKind::SwapCaptureMode);
   EXPECT_EQ(models().type("c10::cuda::CUDAStream"), ir::TypeKind::Stream);
   EXPECT_EQ(models().type("at::cuda::CUDAEvent"), ir::TypeKind::Event);
 }
@@ -324,27 +324,27 @@ TEST(Models, PyTorchEvents) {
   EXPECT_EQ(get("at::cuda::CUDAEvent::record", 0).stream_from, StreamFrom::Current);
   EXPECT_EQ(get("at::cuda::CUDAEvent::block").effect.kind, EffectKind::EventWait);
   EXPECT_EQ(get("at::cuda::CUDAEvent::CUDAEvent", 0).timing, false);
-  EXPECT_EQ(get("at::cuda::CUDAEvent::elapsed_time").deed, DeedKind::Elapsed);
+  EXPECT_EQ(get("at::cuda::CUDAEvent::elapsed_time").action, ActionKind::Elapsed);
 }
 
 TEST(Models, PyTorchTensors) {
-  EXPECT_EQ(get("at::empty").deed, DeedKind::TensorMake);
-  EXPECT_EQ(get("torch::zeros_like").deed, DeedKind::TensorMake);
-  EXPECT_EQ(get("at::Tensor::record_stream").deed, DeedKind::KeepAlive);
+  EXPECT_EQ(get("at::empty").action, ActionKind::TensorMake);
+  EXPECT_EQ(get("torch::zeros_like").action, ActionKind::TensorMake);
+  EXPECT_EQ(get("at::Tensor::record_stream").action, ActionKind::KeepAlive);
   EXPECT_EQ(get("at::Tensor::record_stream").roles[0].argument, kObject);
   EXPECT_EQ(get("c10::cuda::CUDACachingAllocator::recordStream").stream_argument, 1);
   EXPECT_EQ(get("at::Tensor::add_").roles[0].mode, ir::Mode::ReadWrite);
   EXPECT_EQ(get("at::Tensor::add").roles[0].mode, ir::Mode::Read);
   EXPECT_FALSE(get("at::Tensor::add").may_alias);
   EXPECT_TRUE(get("at::Tensor::contiguous").may_alias);
-  EXPECT_EQ(get("at::Tensor::view").deed, DeedKind::Wrapper);
-  EXPECT_EQ(get("at::Tensor::sizes").deed, DeedKind::Nothing);
+  EXPECT_EQ(get("at::Tensor::view").action, ActionKind::Wrapper);
+  EXPECT_EQ(get("at::Tensor::sizes").action, ActionKind::Nothing);
   EXPECT_EQ(get("at::Tensor::item").effect.form, CallForm::Synchronous);
   EXPECT_EQ(get("at::Tensor::copy_").non_blocking_argument, kFirstBool);
   EXPECT_EQ(get("at::Tensor::to").non_blocking_argument, kFirstBool);
   EXPECT_EQ(get("at::Tensor::cpu").non_blocking_argument, -1);
-  EXPECT_EQ(get("torch::dtype").deed, DeedKind::Nothing) << "makes options, no tensor";
-  EXPECT_EQ(get("at::matmul").deed, DeedKind::TensorWork);
+  EXPECT_EQ(get("torch::dtype").action, ActionKind::Nothing) << "makes options, no tensor";
+  EXPECT_EQ(get("at::matmul").action, ActionKind::TensorWork);
   EXPECT_EQ(get("at::add_out").roles[0].mode, ir::Mode::ReadWrite);
   EXPECT_EQ(get("at::Tensor::data_ptr").member, Member::Data);
   EXPECT_EQ(find("at::parallel_for"), nullptr) << "runs code that was not seen";
@@ -356,8 +356,8 @@ TEST(Models, PyTorchTensors) {
 
 TEST(Models, RmmAndLibcuxx) {
   EXPECT_EQ(models().type("rmm::cuda_stream_view"), ir::TypeKind::Stream);
-  EXPECT_EQ(get("rmm::cuda_stream_view::value").deed, DeedKind::Wrapper);
-  EXPECT_EQ(get("rmm::cuda_stream_view::synchronize").deed, DeedKind::SyncObject);
+  EXPECT_EQ(get("rmm::cuda_stream_view::value").action, ActionKind::Wrapper);
+  EXPECT_EQ(get("rmm::cuda_stream_view::synchronize").action, ActionKind::SyncObject);
   EXPECT_EQ(get("rmm::device_scalar::value").effect.form, CallForm::Synchronous);
   EXPECT_EQ(get("rmm::device_scalar::set_value_async").effect.form, CallForm::Asynchronous);
   EXPECT_TRUE(get("rmm::device_scalar::set_value_async").roles[1].host);
@@ -367,20 +367,20 @@ TEST(Models, RmmAndLibcuxx) {
   EXPECT_EQ(models().stream_constant("rmm::cuda_stream_default"), ir::Operand::Kind::DefaultStream);
   EXPECT_EQ(models().stream_constant("rmm::cuda_stream_per_thread"), ir::Operand::Kind::PerThreadStream);
   EXPECT_EQ(models().stream_constant("my::stream"), std::nullopt);
-  EXPECT_EQ(get("cuda::stream_ref::sync").deed, DeedKind::SyncObject);
+  EXPECT_EQ(get("cuda::stream_ref::sync").action, ActionKind::SyncObject);
   EXPECT_EQ(models().type("cuda::stream_ref"), ir::TypeKind::Stream);
 }
 
 TEST(Models, HostTouches) {
   const Model& copy = get("memcpy");
-  EXPECT_EQ(copy.deed, DeedKind::HostTouch);
+  EXPECT_EQ(copy.action, ActionKind::HostTouch);
   EXPECT_EQ(copy.roles[0].mode, ir::Mode::Write);
   EXPECT_EQ(copy.roles[1].bytes_argument, 2);
   EXPECT_TRUE(get("printf").roles[0].to_end);
   EXPECT_EQ(get("std::accumulate").roles[0].mode, ir::Mode::Read);
   EXPECT_EQ(get("std::transform", 5).roles.size(), 3u);
   EXPECT_EQ(get("std::transform", 4).roles.size(), 2u);
-  EXPECT_EQ(get("free").deed, DeedKind::MayThrowAway);
+  EXPECT_EQ(get("free").action, ActionKind::MayThrowAway);
 }
 
 TEST(Models, Containers) {
@@ -391,7 +391,7 @@ TEST(Models, Containers) {
   EXPECT_EQ(get("std::unique_ptr<int[], std::default_delete<int[]>>::operator->").member, Member::Data);
   EXPECT_EQ(get("std::vector::data").member, Member::Data);
   EXPECT_EQ(get("std::vector::~vector").member, Member::End);
-  EXPECT_EQ(get("std::vector::clear").deed, DeedKind::Nothing) << "the block stays";
+  EXPECT_EQ(get("std::vector::clear").action, ActionKind::Nothing) << "the block stays";
   EXPECT_EQ(get("std::unique_ptr::reset").member, Member::Reset);
   EXPECT_EQ(get("std::__shared_ptr::get").member, Member::Data);
   EXPECT_EQ(get("thrust::detail::vector_base::resize").member, Member::Grow);

@@ -54,7 +54,7 @@ TEST(Runtime, PassedFunctionsSayWhy) {
   for (const RuntimeRow& row : runtime_rows()) {
     const Effect& effect = row.facts.effect;
     const bool passed =
-        (effect.kind == EffectKind::Pass && row.facts.deed == DeedKind::Effect) || effect.kind == EffectKind::Later;
+        (effect.kind == EffectKind::Pass && row.facts.action == ActionKind::Effect) || effect.kind == EffectKind::Later;
     EXPECT_EQ(passed && effect.why.empty(), false) << row.function;
   }
 }
@@ -81,7 +81,7 @@ TEST(Runtime, PositionsNameParametersOfTheirType) {
     expect(effect.event, {"cudaEvent_t"}, "event");
     expect(row.facts.kind_argument, {"cudaMemcpyKind"}, "kind");
     expect(effect.flags, {"flags"}, "flags");
-    if (effect.bytes >= 0 && row.facts.deed == DeedKind::Effect)
+    if (effect.bytes >= 0 && row.facts.action == ActionKind::Effect)
       expect(effect.bytes, {"size_t count", "size_t size", "size_t width", "size_t *bytes"}, "bytes");
     expect(effect.dst, {"void *dst", "void *devPtr", "symbol", "struct cudaPitchedPtr"}, "dst");
     expect(effect.src, {"void *src", "symbol", "Parms *p", "cudaGraph_t graph", "*config"}, "src");

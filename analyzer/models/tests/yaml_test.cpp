@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Model files: the example of the documents means what its comments say, every key that the page teaches is one that
-// the reader knows, and a mistake is told with its place.
+// the reader knows, and a mistake is reported with its place.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -67,7 +67,7 @@ TEST(YamlModels, TheExampleMeansWhatItSays) {
   ASSERT_TRUE(models.read_yaml(STREAMSAN_EXAMPLE_MODELS, error)) << error;
 
   const Model& upload = get(models, "acme::upload");
-  EXPECT_EQ(upload.deed, DeedKind::LibraryWork);
+  EXPECT_EQ(upload.action, ActionKind::LibraryWork);
   EXPECT_EQ(upload.name, "acme::upload");
   EXPECT_EQ(upload.stream_from, StreamFrom::Argument);
   EXPECT_EQ(upload.stream_argument, 3);
@@ -78,13 +78,13 @@ TEST(YamlModels, TheExampleMeansWhatItSays) {
   EXPECT_EQ(upload.roles[1].mode, ir::Mode::Write);
   EXPECT_EQ(get(models, "acme::download").effect.form, CallForm::Synchronous);
 
-  EXPECT_EQ(get(models, "acme::Solver::set_stream").deed, DeedKind::SetHandleStream);
+  EXPECT_EQ(get(models, "acme::Solver::set_stream").action, ActionKind::SetHandleStream);
   EXPECT_EQ(get(models, "acme::Solver::set_stream").handle_argument, -1);
   EXPECT_EQ(get(models, "acme::Solver::set_stream").stream_argument, 0);
   EXPECT_EQ(get(models, "acme::Solver::solve").stream_from, StreamFrom::Handle);
   EXPECT_EQ(get(models, "acme::Solver::solve").roles.size(), 3u);
 
-  EXPECT_EQ(get(models, "acme::Stream::native").deed, DeedKind::Wrapper);
+  EXPECT_EQ(get(models, "acme::Stream::native").action, ActionKind::Wrapper);
   EXPECT_EQ(get(models, "acme::Stream::native").value_argument, kObject);
   EXPECT_EQ(get(models, "acme::Stream::wait_until_done").effect.kind, EffectKind::SyncStream);
   EXPECT_EQ(get(models, "acme::Stream::wait_until_done").stream_argument, kObject);
@@ -101,9 +101,9 @@ TEST(YamlModels, TheExampleMeansWhatItSays) {
   EXPECT_EQ(get(models, "acme::Pool::get", 2).memory, MemoryKind::DeviceAsync);
   EXPECT_EQ(get(models, "acme::Pool::put").effect.kind, EffectKind::FreeAsync);
   EXPECT_EQ(get(models, "acme::pinned").memory, MemoryKind::Pinned);
-  EXPECT_EQ(get(models, "acme::write_file").deed, DeedKind::HostTouch);
+  EXPECT_EQ(get(models, "acme::write_file").action, ActionKind::HostTouch);
   EXPECT_EQ(get(models, "acme::barrier").effect.kind, EffectKind::SyncContext);
-  EXPECT_EQ(get(models, "acme::log").deed, DeedKind::Nothing);
+  EXPECT_EQ(get(models, "acme::log").action, ActionKind::Nothing);
 
   EXPECT_EQ(models.type("acme::Stream"), ir::TypeKind::Stream);
   EXPECT_EQ(models.type("acme::Event"), ir::TypeKind::Event);
@@ -135,8 +135,8 @@ TEST(YamlModels, GoBeforeBuiltInModels) {
   Models models;
   std::string error;
   ASSERT_TRUE(models.read_yaml(file.path(), error)) << error;
-  EXPECT_EQ(get(models, "cudaMemcpyAsync").deed, DeedKind::Nothing);
-  EXPECT_EQ(get(models, "cudaMemcpy").deed, DeedKind::Effect);
+  EXPECT_EQ(get(models, "cudaMemcpyAsync").action, ActionKind::Nothing);
+  EXPECT_EQ(get(models, "cudaMemcpy").action, ActionKind::Effect);
 }
 
 TEST(YamlModels, OtherVerbs) {
@@ -155,12 +155,12 @@ TEST(YamlModels, OtherVerbs) {
   Models models;
   std::string error;
   ASSERT_TRUE(models.read_yaml(file.path(), error)) << error;
-  EXPECT_EQ(get(models, "a::keep").deed, DeedKind::KeepAlive);
-  EXPECT_EQ(get(models, "a::use").deed, DeedKind::MakeCurrent);
-  EXPECT_EQ(get(models, "a::current").deed, DeedKind::GetCurrent);
+  EXPECT_EQ(get(models, "a::keep").action, ActionKind::KeepAlive);
+  EXPECT_EQ(get(models, "a::use").action, ActionKind::MakeCurrent);
+  EXPECT_EQ(get(models, "a::current").action, ActionKind::GetCurrent);
   EXPECT_EQ(get(models, "a::of_handle").stream_from, StreamFrom::Handle);
   EXPECT_EQ(get(models, "a::wait_event").effect.event, 0);
-  EXPECT_EQ(get(models, "a::del").deed, DeedKind::MayThrowAway);
+  EXPECT_EQ(get(models, "a::del").action, ActionKind::MayThrowAway);
   EXPECT_EQ(get(models, "a::end").effect.kind, EffectKind::StreamDestroy);
   EXPECT_EQ(get(models, "a::end_event").effect.object, kObject);
   EXPECT_EQ(get(models, "a::work").stream_from, StreamFrom::Typed);
@@ -174,7 +174,7 @@ TEST(YamlModels, AnEmptyFileIsNoError) {
   EXPECT_EQ(error_of("models: []\ntypes: []\n"), "");
 }
 
-TEST(YamlModels, MistakesAreToldWithTheirPlace) {
+TEST(YamlModels, MistakesAreReportedWithTheirPlace) {
   const std::string head = "models:\n  - function: f\n";
   EXPECT_EQ(error_of("model: []\n"), "1:1: the file has 'models:' and 'types:', no 'model'");
   EXPECT_EQ(error_of("- a\n"), "1:1: the file wants 'models:' and 'types:'");
@@ -208,7 +208,7 @@ TEST(YamlModels, MistakesAreToldWithTheirPlace) {
   EXPECT_EQ(error_of("types:\n  - is: stream\n"), "2:5: a type wants a 'name'");
 }
 
-TEST(YamlModels, BrokenSyntaxIsToldWithItsPlace) {
+TEST(YamlModels, BrokenSyntaxIsReportedWithItsPlace) {
   for (const char* text :
        {"models: [\n", "models:\n  - function: 'f\n", "a: b: c\n", "models:\n\t- x\n", "models: {a: [}\n"}) {
     const std::string error = error_of(text);

@@ -86,7 +86,7 @@ struct Function {
   const char* name;
   bool writes;
   std::function<long(World&)> call;
-  const char* told_as = nullptr;  // another name
+  const char* recorded_as = nullptr;  // another name
 };
 
 #define VECTOR(expression)                \
@@ -190,7 +190,7 @@ TEST_P(EachFunction, WorksOnAGuardedPageAsWithout) {
   World world;
   guard(world.buffer, kBytes);
   set_lent(true);
-  forget_told();
+  forget_recorded();
   errno = 77;
   const long lent = function.call(world);
   const int error = errno;
@@ -199,13 +199,13 @@ TEST_P(EachFunction, WorksOnAGuardedPageAsWithout) {
   EXPECT_EQ(error, error_without);
   // What is reported of the buffer; for a vector, the wrapper also checks whether it can be read.
   std::size_t calls = 0;
-  for (std::size_t i = 0; i < told_count(); ++i) {
-    if (told(i).what == What::Mapping) continue;
-    EXPECT_EQ(told(i).what, What::Call);
-    EXPECT_STREQ(told(i).function, function.told_as ? function.told_as : function.name);
-    EXPECT_EQ(told(i).begin, world.buffer);
-    EXPECT_EQ(told(i).bytes, kBytes);
-    EXPECT_EQ(told(i).writes, function.writes);
+  for (std::size_t i = 0; i < recorded_count(); ++i) {
+    if (recorded(i).what == What::Mapping) continue;
+    EXPECT_EQ(recorded(i).what, What::Call);
+    EXPECT_STREQ(recorded(i).function, function.recorded_as ? function.recorded_as : function.name);
+    EXPECT_EQ(recorded(i).begin, world.buffer);
+    EXPECT_EQ(recorded(i).bytes, kBytes);
+    EXPECT_EQ(recorded(i).writes, function.writes);
     ++calls;
   }
   EXPECT_EQ(calls, 1u);
@@ -225,16 +225,16 @@ TEST_F(LibcIo, EntropyAndMessageQueues) {
   if (queue < 0) GTEST_SKIP() << "no message queues here";
   *reinterpret_cast<long*>(world.buffer) = 1;
   guard(world.buffer, kBytes);
-  forget_told();
+  forget_recorded();
   EXPECT_EQ(msgsnd(queue, world.buffer, 100, 0), 0);
   guard(world.buffer, kBytes);
   EXPECT_EQ(msgrcv(queue, world.buffer, 100, 0, 0), 100);
   set_lent(false);
   msgctl(queue, IPC_RMID, nullptr);
-  ASSERT_EQ(told_count(), 2u);
-  EXPECT_EQ(told(0).bytes, 108u);
-  EXPECT_FALSE(told(0).writes);
-  EXPECT_TRUE(told(1).writes);
+  ASSERT_EQ(recorded_count(), 2u);
+  EXPECT_EQ(recorded(0).bytes, 108u);
+  EXPECT_FALSE(recorded(0).writes);
+  EXPECT_TRUE(recorded(1).writes);
 }
 
 TEST_F(LibcIo, PosixMessageQueues) {
@@ -429,34 +429,34 @@ TEST_F(LibcIo, UnknownSystemCallsAreMadeAgain) {
   EXPECT_EQ(syscall(SYS_uname, world.buffer), -1);
   EXPECT_EQ(errno, EFAULT);
   set_lent(true);
-  forget_told();
+  forget_recorded();
   EXPECT_EQ(syscall(SYS_uname, world.buffer), 0);
   EXPECT_STREQ(reinterpret_cast<utsname*>(world.buffer)->sysname, "Linux");
-  ASSERT_EQ(told_count(), 1u);
-  EXPECT_EQ(told(0).what, What::Mapping) << "what it does to the memory is not known";
+  ASSERT_EQ(recorded_count(), 1u);
+  EXPECT_EQ(recorded(0).what, What::Mapping) << "what it does to the memory is not known";
 }
 
 TEST_F(LibcIo, WhatTheRecorderAndTheDriverDoIsNotTheProgramsDoing) {
   World world;
   set_lent(true);
-  forget_told();
+  forget_recorded();
   EXPECT_EQ(write_from_recorder(world.file, world.buffer, 10), 10);
-  EXPECT_EQ(told_count(), 0u);
+  EXPECT_EQ(recorded_count(), 0u);
   set_in_driver(true);
   guard(world.buffer, kBytes);
   EXPECT_EQ(write(world.file, world.buffer, 10), 10);
-  ASSERT_EQ(told_count(), 1u);
-  EXPECT_EQ(told(0).what, What::Mapping);
+  ASSERT_EQ(recorded_count(), 1u);
+  EXPECT_EQ(recorded(0).what, What::Mapping);
 }
 
-TEST_F(LibcIo, NothingIsToldOfNoBytes) {
+TEST_F(LibcIo, NothingIsRecordedForNoBytes) {
   World world;
   set_lent(true);
-  forget_told();
+  forget_recorded();
   EXPECT_EQ(write(world.file, world.buffer, 0), 0);
   EXPECT_EQ(write(world.file, nullptr, 0), 0);
   EXPECT_EQ(fwrite(world.buffer, 0, 5, world.stream), 0u);
-  EXPECT_EQ(told_count(), 0u);
+  EXPECT_EQ(recorded_count(), 0u);
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ class LibcMemory : public ::testing::Test {
  protected:
   LibcMemory() {
     set_host_frees(true);
-    forget_told();
+    forget_recorded();
   }
   ~LibcMemory() override {
     set_lent(false);
@@ -44,33 +44,33 @@ char* map(std::size_t bytes, int protection = PROT_READ | PROT_WRITE) {
 
 /// What was reported while only `call` ran.
 template <class Call>
-std::vector<Told> told_by(Call call) {
-  forget_told();
+std::vector<Recorded> recorded_by(Call call) {
+  forget_recorded();
   set_lent(true);
   call();
   set_lent(false);
-  std::vector<Told> all;
-  for (std::size_t i = 0; i < told_count(); ++i) all.push_back(told(i));
+  std::vector<Recorded> all;
+  for (std::size_t i = 0; i < recorded_count(); ++i) all.push_back(recorded(i));
   return all;
 }
 
 /// The frees of it.
 template <class Call>
-std::vector<Told> freed_by(Call call) {
-  std::vector<Told> frees;
-  for (const Told& one : told_by(call)) {
+std::vector<Recorded> freed_by(Call call) {
+  std::vector<Recorded> frees;
+  for (const Recorded& one : recorded_by(call)) {
     if (one.what == What::Free) frees.push_back(one);
   }
   return frees;
 }
 
-void expect_free(const std::vector<Told>& told, const void* begin, std::size_t bytes, HostFreeWay way,
+void expect_free(const std::vector<Recorded>& recorded, const void* begin, std::size_t bytes, HostFreeWay way,
                  const char* function) {
-  ASSERT_EQ(told.size(), 1u);
-  EXPECT_EQ(told[0].begin, begin);
-  EXPECT_EQ(told[0].bytes, bytes);
-  EXPECT_EQ(told[0].way, way);
-  EXPECT_STREQ(told[0].function, function);
+  ASSERT_EQ(recorded.size(), 1u);
+  EXPECT_EQ(recorded[0].begin, begin);
+  EXPECT_EQ(recorded[0].bytes, bytes);
+  EXPECT_EQ(recorded[0].way, way);
+  EXPECT_STREQ(recorded[0].function, function);
 }
 
 #ifndef __SANITIZE_ADDRESS__  // whose allocator stands before ours
@@ -85,11 +85,11 @@ TEST_F(LibcMemory, Free) {
   void* block = opaque(malloc(100));
   const std::size_t usable = malloc_usable_size(block);
   expect_free(freed_by([&] { free(block); }), block, usable, HostFreeWay::Heap, "free");
-  EXPECT_TRUE(told_by([] { free(opaque(nullptr)); }).empty());
+  EXPECT_TRUE(recorded_by([] { free(opaque(nullptr)); }).empty());
   set_lent(false);
-  forget_told();
+  forget_recorded();
   free(opaque(malloc(100)));
-  EXPECT_EQ(told_count(), 0u) << "nothing was lent";
+  EXPECT_EQ(recorded_count(), 0u) << "nothing was lent";
 }
 
 TEST_F(LibcMemory, DeleteIsAFree) {
@@ -100,10 +100,10 @@ TEST_F(LibcMemory, DeleteIsAFree) {
 
 TEST_F(LibcMemory, TheStackBeginsAtTheCaller) {
   void* block = opaque(malloc(100));
-  const auto told = freed_by([&] { free(block); });
-  ASSERT_EQ(told.size(), 1u);
+  const auto recorded = freed_by([&] { free(block); });
+  ASSERT_EQ(recorded.size(), 1u);
   Dl_info caller, here;
-  ASSERT_NE(dladdr(told[0].caller, &caller), 0);
+  ASSERT_NE(dladdr(recorded[0].caller, &caller), 0);
   ASSERT_NE(dladdr(reinterpret_cast<void*>(&map), &here), 0);
   EXPECT_EQ(caller.dli_fbase, here.dli_fbase);
 }
@@ -128,7 +128,7 @@ TEST_F(LibcMemory, ReallocTellsOnlyOfAMove) {
   free(behind);
 }
 
-TEST_F(LibcMemory, ReallocarrayIsToldOnce) {
+TEST_F(LibcMemory, ReallocarrayIsRecordedOnce) {
   void* block = opaque(malloc(100));
   void* behind = opaque(malloc(100));
   const std::size_t usable = malloc_usable_size(block);
@@ -141,9 +141,9 @@ TEST_F(LibcMemory, ReallocarrayIsToldOnce) {
 TEST_F(LibcMemory, NobodyWantsToHearOfFrees) {
   set_host_frees(false);
   void* block = opaque(malloc(100));
-  const auto told = told_by([&] { free(block); });
-  ASSERT_EQ(told.size(), 1u);
-  EXPECT_EQ(told[0].what, What::Mapping) << "the protection goes all the same";
+  const auto recorded = recorded_by([&] { free(block); });
+  ASSERT_EQ(recorded.size(), 1u);
+  EXPECT_EQ(recorded[0].what, What::Mapping) << "the protection goes all the same";
 }
 
 #endif
@@ -181,22 +181,22 @@ TEST_F(LibcMemory, Mremap) {
 
 TEST_F(LibcMemory, MappingsThatChangeAreNoAccess) {
   char* begin = map(kPage);
-  const auto is_mapping = [&](const std::vector<Told>& told) {
-    return told.size() == 1 && told[0].what == What::Mapping && told[0].begin == begin && told[0].bytes == kPage;
+  const auto is_mapping = [&](const std::vector<Recorded>& recorded) {
+    return recorded.size() == 1 && recorded[0].what == What::Mapping && recorded[0].begin == begin && recorded[0].bytes == kPage;
   };
-  EXPECT_TRUE(is_mapping(told_by([&] { madvise(begin, kPage, MADV_NORMAL); })));
+  EXPECT_TRUE(is_mapping(recorded_by([&] { madvise(begin, kPage, MADV_NORMAL); })));
 #ifndef __SANITIZE_ADDRESS__  // whose mlock does nothing
   guard(begin, kPage);
   EXPECT_EQ(mlock(begin, kPage), -1) << "of a protected page";
   int locked = -1;
-  EXPECT_TRUE(is_mapping(told_by([&] { locked = mlock(begin, kPage); })));
+  EXPECT_TRUE(is_mapping(recorded_by([&] { locked = mlock(begin, kPage); })));
   EXPECT_EQ(locked, 0);
 #endif
-  EXPECT_TRUE(is_mapping(told_by([&] { mlock2(begin, kPage, 0); })));
+  EXPECT_TRUE(is_mapping(recorded_by([&] { mlock2(begin, kPage, 0); })));
   EXPECT_TRUE(
-      is_mapping(told_by([&] { mmap(begin, kPage, PROT_READ, MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); })));
+      is_mapping(recorded_by([&] { mmap(begin, kPage, PROT_READ, MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); })));
   void* other = nullptr;
-  EXPECT_TRUE(told_by([&] { other = mmap(begin, kPage, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); }).empty());
+  EXPECT_TRUE(recorded_by([&] { other = mmap(begin, kPage, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); }).empty());
   munmap(other, kPage);
   munmap(begin, kPage);
 }
@@ -205,9 +205,9 @@ TEST_F(LibcMemory, MappingsThatChangeAreNoAccess) {
 
 /// A driver call, as far as frames go: whether any were reported as gone.
 [[gnu::noinline]] bool driver_call() {
-  forget_told();
+  forget_recorded();
   check_frames(SS_CALLERS_STACK());
-  return told_count() != 0;
+  return recorded_count() != 0;
 }
 
 /// As the CUDA runtime between the program and the driver, whose frames are deeper than those of the program.
@@ -237,12 +237,12 @@ TEST_F(LibcMemory, AVariableIsThereUntilItsFunctionReturns) {
   const void* variable = lends_its_variable(gone_inside);
   EXPECT_FALSE(gone_inside);
   ASSERT_TRUE(deep_driver_call());
-  ASSERT_EQ(told_count(), 1u);
-  EXPECT_EQ(told(0).what, What::Free);
-  EXPECT_EQ(told(0).begin, variable);
-  EXPECT_EQ(told(0).bytes, 64u);
-  EXPECT_EQ(told(0).way, HostFreeWay::Frame);
-  EXPECT_STREQ(told(0).function, "");
+  ASSERT_EQ(recorded_count(), 1u);
+  EXPECT_EQ(recorded(0).what, What::Free);
+  EXPECT_EQ(recorded(0).begin, variable);
+  EXPECT_EQ(recorded(0).bytes, 64u);
+  EXPECT_EQ(recorded(0).way, HostFreeWay::Frame);
+  EXPECT_STREQ(recorded(0).function, "");
   EXPECT_FALSE(deep_driver_call()) << "once";
 }
 
@@ -296,17 +296,17 @@ TEST_F(LibcMemory, ALoopLendsAgainAndAgain) {
 
 TEST_F(LibcMemory, AThreadThatEndsTakesItsVariablesAlong) {
   const void* begin = nullptr;
-  forget_told();
+  forget_recorded();
   std::thread([&] {
     volatile char variable[64] = {};
     begin = const_cast<const char*>(variable);
     copy_from(begin, sizeof variable);
-    forget_told();
+    forget_recorded();
     EXPECT_FALSE(driver_call());
   }).join();
-  ASSERT_EQ(told_count(), 1u);
-  EXPECT_EQ(told(0).begin, begin);
-  EXPECT_EQ(told(0).way, HostFreeWay::Frame);
+  ASSERT_EQ(recorded_count(), 1u);
+  EXPECT_EQ(recorded(0).begin, begin);
+  EXPECT_EQ(recorded(0).way, HostFreeWay::Frame);
 }
 
 #ifndef __SANITIZE_ADDRESS__  // which wants to know of stacks that are switched
@@ -373,7 +373,7 @@ TEST_F(LibcMemory, MoreVariablesThanAreRememberedTellOnlyTheTruth) {
     asm volatile("" ::"r"(variables) : "memory");
   }();
   deep_driver_call();
-  gone = told_count();
+  gone = recorded_count();
   EXPECT_GE(gone, 1u);
   EXPECT_LE(gone, 100u);
 }

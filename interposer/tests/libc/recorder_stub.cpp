@@ -17,9 +17,9 @@
 namespace streamsan {
 namespace {
 
-constexpr std::size_t kMostTold = 256;
-testing::Told g_told[kMostTold];
-std::atomic<std::size_t> g_told_count{0};
+constexpr std::size_t kMostReported = 256;
+testing::Recorded g_recorded[kMostReported];
+std::atomic<std::size_t> g_recorded_count{0};
 
 std::atomic<char*> g_guarded{nullptr};
 std::size_t g_guarded_bytes = 0;
@@ -37,17 +37,17 @@ void unguard(const void* begin, std::size_t bytes) {
   g_guarded = nullptr;
 }
 
-void tell(const testing::Told& told) {
-  const std::size_t at = g_told_count++;
-  if (at < kMostTold) g_told[at] = told;
-  unguard(told.begin, told.bytes);
+void tell(const testing::Recorded& recorded) {
+  const std::size_t at = g_recorded_count++;
+  if (at < kMostReported) g_recorded[at] = recorded;
+  unguard(recorded.begin, recorded.bytes);
   errno = 12345;  // no test is to find it
 }
 
-testing::Told named(testing::Told told, const char* function, const void* frame) {
-  std::strncpy(told.function, function, sizeof told.function - 1);
-  if (frame) told.caller = static_cast<const void* const*>(frame)[1];
-  return told;
+testing::Recorded named(testing::Recorded recorded, const char* function, const void* frame) {
+  std::strncpy(recorded.function, function, sizeof recorded.function - 1);
+  if (frame) recorded.caller = static_cast<const void* const*>(frame)[1];
+  return recorded;
 }
 
 }  // namespace
@@ -89,9 +89,9 @@ void guard(void* begin, std::size_t bytes) {
 }
 void set_in_driver(bool in_driver) { g_in_driver = in_driver; }
 void set_host_frees(bool wanted) { g_options.host_frees = wanted; }
-void forget_told() { g_told_count = 0; }
-std::size_t told_count() { return g_told_count; }
-const Told& told(std::size_t index) { return g_told[index]; }
+void forget_recorded() { g_recorded_count = 0; }
+std::size_t recorded_count() { return g_recorded_count; }
+const Recorded& recorded(std::size_t index) { return g_recorded[index]; }
 long write_from_recorder(int descriptor, const void* bytes, std::size_t count) {
   long done = ::write(descriptor, bytes, count);
   asm volatile("" : "+r"(done));

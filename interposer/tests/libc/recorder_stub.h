@@ -13,7 +13,7 @@ namespace streamsan::testing {
 
 enum class What { Call, Free, Mapping };
 
-struct Told {
+struct Recorded {
   What what;
   const void* begin;
   std::size_t bytes;
@@ -33,9 +33,9 @@ SS_FROM_LIBRARY void guard(void* begin, std::size_t bytes);
 SS_FROM_LIBRARY void set_in_driver(bool in_driver);
 SS_FROM_LIBRARY void set_host_frees(bool wanted);
 
-SS_FROM_LIBRARY void forget_told();
-SS_FROM_LIBRARY std::size_t told_count();
-SS_FROM_LIBRARY const Told& told(std::size_t index);
+SS_FROM_LIBRARY void forget_recorded();
+SS_FROM_LIBRARY std::size_t recorded_count();
+SS_FROM_LIBRARY const Recorded& recorded(std::size_t index);
 
 /// write(), called from inside the library.
 SS_FROM_LIBRARY long write_from_recorder(int descriptor, const void* bytes, std::size_t count);

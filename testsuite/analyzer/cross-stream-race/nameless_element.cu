@@ -2,7 +2,7 @@
 // RUN: %check cross-stream-race %s
 // RUN: %check cross-stream-race %s -- -DFIXED
 //
-// Which bin it is cannot be told, but it is one: what is read from a place without a name is followed.
+// Which bin it is is not known, but it is one bin: what is read from a place without a name is followed.
 #include <cuda_runtime.h>
 
 __global__ void fill(float* p) { p[threadIdx.x] = 1.0f; }

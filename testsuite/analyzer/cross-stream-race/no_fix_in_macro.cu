@@ -2,7 +2,7 @@
 // RUN: %check cross-stream-race %s
 // RUN: %check cross-stream-race %s -- -DFIXED
 //
-// A launch that a macro writes is told at the macro's use, and not repaired.
+// A launch that a macro writes is reported at the macro's use, and not repaired.
 #include <cuda_runtime.h>
 
 #define LAUNCH(kernel, stream, ...) kernel<<<1, 256, 0, stream>>>(__VA_ARGS__)

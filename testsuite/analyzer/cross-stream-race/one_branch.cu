@@ -2,7 +2,7 @@
 // RUN: %check cross-stream-race %s --levels=definite,latent,maybe
 // RUN: %check cross-stream-race %s --levels=definite,latent,maybe -- -DFIXED
 //
-// Ordered on one path only: not certain, so it is told with the level "maybe" alone.
+// Ordered on one path only: not certain, so it is reported with the level "maybe" alone.
 #include <cuda_runtime.h>
 
 __global__ void produce(float* out) { out[threadIdx.x] = 1.0f; }

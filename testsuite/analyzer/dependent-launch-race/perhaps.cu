@@ -2,7 +2,7 @@
 // RUN: %check dependent-launch-race %s
 // OPTIONS: streamsan.Levels: definite;likely;latent;maybe
 //
-// Told as possible: a wait on some paths, an attribute that is a variable. At the default levels both are silent.
+// Reported as possible: a wait on some paths, an attribute that is a variable. At the default levels both are silent.
 #include <cuda_runtime.h>
 
 __global__ void produce(float* out) { out[threadIdx.x] = 1.0f; }

@@ -2,7 +2,7 @@
 // RUN: %check sync-in-loop %s
 // RUN: %check sync-in-loop %s -- -DFIXED
 //
-// What else the loop calls may be the reason to wait: silent when it is other code, told when it is none.
+// What else the loop calls may be the reason to wait: silent when it is other code, reported when it is none.
 #include <cuda_runtime.h>
 
 void report(int step);

@@ -4,7 +4,7 @@
 // OPTIONS: streamsan.Levels: definite;likely;latent;maybe
 //
 // What a kernel does before its wait: only the launches can say whether a kernel in front uses that memory, so it is
-// told as possible. A parameter's own value, locals and shared memory are free.
+// reported as possible. A parameter's own value, locals and shared memory are free.
 #include <cuda_runtime.h>
 
 // A condition inside of a kernel hides nothing: what stands there is read, too.

@@ -132,12 +132,12 @@ def compare_findings(expect, findings):
 
 def compare_syncs(expect, findings):
     """Complaints about what is said of synchronising calls. A call that never had anything to wait for costs nothing."""
-    told = [(finding["sync"]["verdict"], finding) for finding in findings if finding.get("sync")]
+    verdicts = [(finding["sync"]["verdict"], finding) for finding in findings if finding.get("sync")]
     found = [f"no wait at {place} is {verdict}" for verdict, place in expect.syncs
              if not any(said == verdict and re.search(re.escape(place) + r"\b", finding["message"])
-                        for said, finding in told)]
+                        for said, finding in verdicts)]
     if not expect.advised:
-        found += [f"still {verdict}: {finding['message']}" for verdict, finding in told
+        found += [f"still {verdict}: {finding['message']}" for verdict, finding in verdicts
                   if verdict in ("unneeded", "narrower")
                   and finding["sync"].get("calls") != finding["sync"].get("idle_calls")]
     return found

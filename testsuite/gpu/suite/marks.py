@@ -23,7 +23,7 @@ class Marks:
     syncs: tuple = ()  # (verdict, "file:line") of call sites
     fixed: bool = False  # there is a variant that follows the advice
     clean: bool = False  # of which nothing more can be recommended
-    everything: bool = False  # what is needed is told, too
+    everything: bool = False  # what is needed is listed, too
     flags: tuple = ()  # for nvcc
     needs_null_driver: bool = False
 

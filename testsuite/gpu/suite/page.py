@@ -28,8 +28,8 @@ def complaints(text, report):
     if report is None:
         return ["no report to compare the page with"]
     shown = sorted(messages(json.loads(data[1])))
-    told = sorted(finding["message"] for finding in report["findings"])
-    found = [] if set(shown) == set(told) else [f"the page tells {shown}, the report {told}"]
+    reported = sorted(finding["message"] for finding in report["findings"])
+    found = [] if set(shown) == set(reported) else [f"the page shows {shown}, the report {reported}"]
     if FETCHED.search(text):
         found.append(f"the page fetches {FETCHED.search(text)[0]}")
     return found

@@ -2,7 +2,7 @@
 //
 // An agent (interposer/footprints/agent.h) for the null driver: kernels do not run there, so what they touched is read
 // from a script, see script.h. With it everything behind the agent is tested without a GPU, failures included. As the
-// real one it measures one launch at a time, so a second thread is told that it is busy.
+// real one it measures one launch at a time, so a second thread gets "busy".
 //
 // A kernel the script does not know cannot be measured: a test would otherwise prove nothing by a misspelt name.
 #include <atomic>

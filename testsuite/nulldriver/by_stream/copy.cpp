@@ -180,7 +180,7 @@ SS_EXPORT cuMemcpyBatchAsync(CUdeviceptr* destinations, CUdeviceptr* sources, si
   return copy_batch(destinations, sources, sizes, count, attribute_indices, attributes, nullptr, stream);
 }
 
-// Before CUDA 13 the call told which copy was wrong.
+// Before CUDA 13 the call said which copy was wrong.
 #undef cuMemcpyBatchAsync
 #define SS_MEMCPY_BATCH_V1 __CUDA_API_PTSZ(cuMemcpyBatchAsync)
 SS_EXPORT SS_MEMCPY_BATCH_V1(CUdeviceptr* destinations, CUdeviceptr* sources, size_t* sizes, size_t count,

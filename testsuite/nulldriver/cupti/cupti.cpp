@@ -105,12 +105,12 @@ const Shape* shape_of_kind(std::uint32_t kind) {
   return nullptr;
 }
 
-std::uint64_t told(std::uint64_t time) { return g_timestamp ? time : time + kAhead; }
+std::uint64_t reported(std::uint64_t time) { return g_timestamp ? time : time + kAhead; }
 
 void write(std::uint8_t* at, const Shape& shape, const Operation& operation, bool timed) {
   std::memset(at, 0, shape.bytes);
-  const std::uint64_t start = timed ? told(operation.start) : 0;
-  const std::uint64_t end = timed ? told(operation.end) : 0;
+  const std::uint64_t start = timed ? reported(operation.start) : 0;
+  const std::uint64_t end = timed ? reported(operation.end) : 0;
   std::memcpy(at, &shape.kind, sizeof shape.kind);
   std::memcpy(at + shape.layout.start, &start, sizeof start);
   std::memcpy(at + shape.layout.end, &end, sizeof end);
@@ -226,7 +226,7 @@ SS_CUPTI cuptiActivityRegisterTimestampCallback(cupti::Timestamp function) {
 }
 
 SS_CUPTI cuptiGetTimestamp(std::uint64_t* time) {
-  *time = told(Device::now());
+  *time = reported(Device::now());
   return cupti::kSuccess;
 }
 

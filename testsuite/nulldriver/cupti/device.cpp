@@ -26,7 +26,7 @@ void Device::submit(Activity activity, std::uint32_t number, const void* stream)
   const std::uint64_t start = std::max(dry, now());
   dry = start + duration_;
   last_ = std::max(last_, dry);
-  untold_.push_back({activity, number, start, dry});
+  unreported_.push_back({activity, number, start, dry});
 }
 
 void Device::wait() {
@@ -45,8 +45,8 @@ std::vector<Operation> Device::take(std::uint64_t present, bool all) {
   const std::lock_guard lock(mutex_);
   std::vector<Operation> out;
   std::vector<Operation> rest;
-  for (const Operation& operation : untold_) (all || operation.end <= present ? out : rest).push_back(operation);
-  untold_ = std::move(rest);
+  for (const Operation& operation : unreported_) (all || operation.end <= present ? out : rest).push_back(operation);
+  unreported_ = std::move(rest);
   return out;
 }
 

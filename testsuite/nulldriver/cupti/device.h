@@ -42,7 +42,7 @@ class Device {
   std::mutex mutex_;
   std::map<const void*, std::uint64_t> streams_;  ///< when each has run dry
   std::uint64_t last_ = 0;
-  std::vector<Operation> untold_;
+  std::vector<Operation> unreported_;
 };
 
 }  // namespace streamsan::nullcupti

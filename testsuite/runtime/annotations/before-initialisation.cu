@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What is told before CUDA is initialised does not count. That is no fault of the program, and said only if asked.
+// An annotation before CUDA is initialised does not count. That is no fault of the program, and said only if asked.
 //
 // RUN: %build %s -o %t
 // RUN: %silent %t

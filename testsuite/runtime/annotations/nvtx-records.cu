@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What NVTX says of a pool: regions of a sub-allocating heap begin and end, without a stream (flags 2: it was not told);
+// What NVTX says of a pool: regions of a sub-allocating heap begin and end, without a stream (flags 2: none was stated);
 // regions of other heaps are only named. A heap that is reset or goes away ends its regions.
 //
 // RUN: %build %s -o %t -ldl

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What is told stands in the trace, in order, with its stream and its call stack; what has no meaning does not.
+// Every annotation stands in the trace, in order, with its stream and its call stack; what has no meaning does not.
 //
 // RUN: %build %s -o %t
 // RUN: rm -f %t.trace

@@ -38,12 +38,12 @@
 #include "must.h"
 #include "sleeps.h"
 
-static const char* rate(const std::string& told) {
+static const char* rate(const std::string& delays) {
   long count = 0;
-  for (char c : told) count += c == 'D';
+  for (char c : delays) count += c == 'D';
   if (count == 0) return "none";
-  if (count == static_cast<long>(told.size())) return "slow";
-  return count <= static_cast<long>(told.size()) * 3 / 10 ? "some" : "many";
+  if (count == static_cast<long>(delays.size())) return "slow";
+  return count <= static_cast<long>(delays.size()) * 3 / 10 ? "some" : "many";
 }
 
 int main() {
@@ -53,12 +53,12 @@ int main() {
   must(cudaMalloc(&buffer, 4096));
   cudaStream_t streams[2];
   for (cudaStream_t& stream : streams) must(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-  std::string told[2];
+  std::string delays[2];
   std::string later;
   // Each stream has bytes of its own: this program is correct.
   for (int s = 0; s < 2; ++s) {
     const auto fill = [&](int) { must(cudaMemsetAsync(buffer + 64 * s, 0, 64, streams[s])); };
-    told[s] = delays_of(kFirst, fill);
+    delays[s] = delays_of(kFirst, fill);
     later += delays_of(kLater, fill);
   }
   must(cudaDeviceSynchronize());
@@ -66,13 +66,13 @@ int main() {
   must(cudaDeviceSynchronize());
   const std::string thread = delays_of(kFirst, [&](int) { must(cudaMemsetAsync(buffer, 0, 64, cudaStreamPerThread)); });
   must(cudaDeviceSynchronize());
-  const std::string rates[2] = {rate(told[0]), rate(told[1])};
+  const std::string rates[2] = {rate(delays[0]), rate(delays[1])};
   if ((rates[0] == "slow") != (rates[1] == "slow")) {
     std::puts("one of two is slow");
     std::printf("%s is slow\n", rates[0] == "slow" ? "first" : "second");
     std::printf("the other: %s\n", rates[rates[0] == "slow"].c_str());
   }
   std::printf("later: %s\nlegacy: %s\nper-thread: %s\n", rate(later), rate(legacy), rate(thread));
-  std::printf("%s\n%s\n%s\n%s\n", told[0].c_str(), told[1].c_str(), later.c_str(), legacy.c_str());
+  std::printf("%s\n%s\n%s\n%s\n", delays[0].c_str(), delays[1].c_str(), later.c_str(), legacy.c_str());
   std::printf("delayed %d\n", sleeps.load());
 }

@@ -32,11 +32,11 @@ static void work() {
   CUdeviceptr buffer, other;
   must(cuMemAlloc(&buffer, 4096));
   must(cuMemAlloc(&other, 4096));
-  const std::string told = delays_of(200, [&](int) { must(cuMemsetD8Async(buffer, 0x11, 4096, stream)); });
+  const std::string delays = delays_of(200, [&](int) { must(cuMemsetD8Async(buffer, 0x11, 4096, stream)); });
   must(cuStreamSynchronize(stream));
   std::memset(reinterpret_cast<char*>(other), 0x11, 4096);
   must(cuMemFree(other));
-  std::printf("%s freed %02x\n", told.c_str(), *reinterpret_cast<unsigned char*>(other));
+  std::printf("%s freed %02x\n", delays.c_str(), *reinterpret_cast<unsigned char*>(other));
   std::fflush(stdout);
 }
 

@@ -23,8 +23,8 @@ int main() {
   must(cudaMalloc(&buffer, 1024));
   cudaStream_t stream;
   must(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-  const std::string told = delays_of(6, [&](int) { part<<<1, 256, 0, stream>>>(buffer); });
+  const std::string delays = delays_of(6, [&](int) { part<<<1, 256, 0, stream>>>(buffer); });
   must(cudaGetLastError());
   must(cudaStreamSynchronize(stream));
-  std::printf("%s\n", told.c_str());
+  std::printf("%s\n", delays.c_str());
 }

@@ -31,12 +31,12 @@ int main() {
   must(cudaMalloc(&buffer, 4096));
   cudaStream_t streams[4];
   for (cudaStream_t& stream : streams) must(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-  std::string told[4];
+  std::string delays[4];
   std::vector<std::thread> threads;
-  for (int i = 0; i < 4; ++i) threads.emplace_back([&, i] { told[i] = fill(buffer + 64 * i, streams[i]); });
+  for (int i = 0; i < 4; ++i) threads.emplace_back([&, i] { delays[i] = fill(buffer + 64 * i, streams[i]); });
   for (std::thread& thread : threads) thread.join();
   must(cudaDeviceSynchronize());
   // The slow streams first: which they are is the seed's business.
-  std::stable_partition(told, told + 4, [](const std::string& one) { return one.find('.') == std::string::npos; });
-  for (const std::string& one : told) std::printf("%s\n", one.c_str());
+  std::stable_partition(delays, delays + 4, [](const std::string& one) { return one.find('.') == std::string::npos; });
+  for (const std::string& one : delays) std::printf("%s\n", one.c_str());
 }

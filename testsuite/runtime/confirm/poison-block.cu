@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// --poison fills the blocks of an annotated pool when they go back: where the stream is told, where it is the block's own,
+// --poison fills the blocks of an annotated pool when they go back: where the program states the stream, where it is the block's own,
 // and where the host has waited. A fill in a stream needs none of ours; one for the host does. Bytes beside the block,
 // blocks that live, and blocks without the option stay as they are.
 //
@@ -10,11 +10,11 @@
 // RUN: env STREAMSAN_OPTIONS=footprints=inferred:poison=1 STREAMSAN_NULL_COUNTS=%t.driver %run %t | %filecheck %s --check-prefix=ON
 // RUN: %filecheck %s --check-prefix=COUNTS --input-file %t.driver
 //
-// OFF: told 11 11 beside 11
+// OFF: stated 11 11 beside 11
 // OFF: same stream 11 11 beside 11
 // OFF: host 11 11 beside 11
 // OFF: alive 11 11
-// ON: told ff ff beside 11
+// ON: stated ff ff beside 11
 // ON: same stream ff ff beside 11
 // ON: host ff ff beside 11
 // ON: alive 11 11
@@ -46,7 +46,7 @@ int main() {
   streamsan_block_freed(pool + 2 * kBlock, STREAMSAN_SAME_STREAM);
   streamsan_block_freed(pool + 4 * kBlock, STREAMSAN_HOST);
   must(cudaStreamSynchronize(stream));
-  tell("told", pool);
+  tell("stated", pool);
   tell("same stream", pool + 2 * kBlock);
   tell("host", pool + 4 * kBlock);
   tell("alive", pool + 6 * kBlock, false);

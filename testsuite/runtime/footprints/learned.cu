@@ -19,7 +19,7 @@
 // SCRIPT: part@8 write #0+3072 1024
 //
 // One launch in four that reaches one byte too far is found, though it was not measured when it mattered. The judge then
-// asks, and is told that it does not any more.
+// asks, and hears that it does not any more.
 // WIDER-SCRIPT: part@1 write #0 1024
 // WIDER-SCRIPT: part@2 write #0 1024
 // WIDER-SCRIPT: part@3 write #0+1024 1025

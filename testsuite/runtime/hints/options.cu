@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Hints are told when they are asked for, by run and by check, at any min_severity; they change no exit code, are counted
+// Hints are printed when they are asked for, by run and by check, at any min_severity; they change no exit code, are counted
 // as notes, stand in the JSON file, and can be suppressed.
 //
 // RUN: %build %s -o %t

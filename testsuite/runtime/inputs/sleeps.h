@@ -23,11 +23,11 @@ extern "C" int clock_nanosleep(clockid_t, int, const struct timespec* rest, stru
 /// Makes the calls and tells which of them were delayed: 'D' or '.'.
 template <typename Call>
 std::string delays_of(int calls, Call call) {
-  std::string told;
+  std::string delays;
   for (int i = 0; i < calls; ++i) {
     const int before = own_sleeps;
     call(i);
-    told += own_sleeps == before ? '.' : 'D';
+    delays += own_sleeps == before ? '.' : 'D';
   }
-  return told;
+  return delays;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A call that would have made work or order and failed is told to the judge: with its stream if the handle is one, with
+// A call that would have made work or order and failed is in the trace: with its stream if the handle is one, with
 // its event or other object, and with its result. A call that succeeds is not, nor one that makes neither, nor a result
 // that is part of normal life (a query that is not ready, a capture that is refused). A row that fails often is written
 // 64 times and then ever more rarely. After fork a child counts anew.

@@ -61,7 +61,7 @@ int main() {
   std::chrono::steady_clock::now();  // nobody has waited yet
   must(cudaStreamSynchronize(stream));
   std::chrono::steady_clock::now();
-  std::chrono::steady_clock::now();  // the second is not told
+  std::chrono::steady_clock::now();  // the second is not recorded
   must(cudaStreamSynchronize(stream));
   timeval day;
   gettimeofday(&day, nullptr);

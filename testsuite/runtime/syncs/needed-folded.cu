@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What is needed is counted, and told only when everything is.
+// What is needed is counted, and listed only when everything is.
 //
 // RUN: %build %s -o %t
 // RUN: %syncs %t 2>&1 | %report

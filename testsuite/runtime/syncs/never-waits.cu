@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A call that never had anything to wait for is counted, and told only when everything is.
+// A call that never had anything to wait for is counted, and listed only when everything is.
 //
 // RUN: %build %s -o %t
 // RUN: %syncs %t 2>&1 | %report

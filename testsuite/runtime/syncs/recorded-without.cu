@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What only the recorder with the option syncs writes is not in a trace that was recorded without it, and that is told.
+// What only the recorder with the option syncs writes is not in a trace that was recorded without it, and the report says so.
 //
 // RUN: %build %s -o %t
 // RUN: rm -f %t.*.trace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A suppression takes a call site off the list, and how many are suppressed is told.
+// A suppression takes a call site off the list, and the report says how many are suppressed.
 //
 // RUN: %build %s -o %t
 // RUN: echo "unneeded-sync:^wait_for_all" > %t.supp

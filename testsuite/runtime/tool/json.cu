@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The JSON report: everything a person is told, under stable names.
+// The JSON report: everything the printed report says, under stable names.
 //
 // RUN: %build %s -o %t
 // RUN: %expect 66 %streamsan run --json %t.json -- %t 2>&1 | %filecheck %s --check-prefix=TEXT

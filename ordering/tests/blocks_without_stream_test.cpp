@@ -7,21 +7,21 @@
 namespace streamsan::ordering::testing {
 namespace {
 
-class UntoldBlocks : public Program {
+class BlocksWithoutStream : public Program {
  protected:
   StreamId s = non_blocking();
   StreamId t = non_blocking();
   Address pool = memory();
 
-  void begin(Address base, Bytes size = kMemory) { model.block_allocate_untold(call(), {base, base + size}); }
+  void begin(Address base, Bytes size = kMemory) { model.block_allocate_without_stream(call(), {base, base + size}); }
   SiteId end(Address base) {
     const Call free = call();
-    model.block_free_untold(free, base);
+    model.block_free_without_stream(free, base);
     return free.site;
   }
 };
 
-TEST_F(UntoldBlocks, TheSameStreamGoesOnWithoutWaiting) {
+TEST_F(BlocksWithoutStream, TheSameStreamGoesOnWithoutWaiting) {
   begin(pool);
   write(s, pool);
   end(pool);
@@ -31,7 +31,7 @@ TEST_F(UntoldBlocks, TheSameStreamGoesOnWithoutWaiting) {
   EXPECT_TRUE(silent());
 }
 
-TEST_F(UntoldBlocks, AnotherStreamReusesTooEarly) {
+TEST_F(BlocksWithoutStream, AnotherStreamReusesTooEarly) {
   begin(pool);
   const OpId earlier = write(s, pool);
   const SiteId freed = end(pool);
@@ -49,7 +49,7 @@ TEST_F(UntoldBlocks, AnotherStreamReusesTooEarly) {
   EXPECT_TRUE(silent()) << "once is enough";
 }
 
-TEST_F(UntoldBlocks, AnotherStreamThatHasWaitedIsSilent) {
+TEST_F(BlocksWithoutStream, AnotherStreamThatHasWaitedIsSilent) {
   begin(pool);
   write(s, pool);
   end(pool);
@@ -59,7 +59,7 @@ TEST_F(UntoldBlocks, AnotherStreamThatHasWaitedIsSilent) {
   EXPECT_TRUE(silent());
 }
 
-TEST_F(UntoldBlocks, TheWaitMayComeAfterTheBlockBegins) {
+TEST_F(BlocksWithoutStream, TheWaitMayComeAfterTheBlockBegins) {
   begin(pool);
   write(s, pool);
   end(pool);
@@ -69,7 +69,7 @@ TEST_F(UntoldBlocks, TheWaitMayComeAfterTheBlockBegins) {
   EXPECT_TRUE(silent());
 }
 
-TEST_F(UntoldBlocks, WhatTheHostHasWaitedForIsOver) {
+TEST_F(BlocksWithoutStream, WhatTheHostHasWaitedForIsOver) {
   begin(pool);
   write(s, pool);
   end(pool);
@@ -79,7 +79,7 @@ TEST_F(UntoldBlocks, WhatTheHostHasWaitedForIsOver) {
   EXPECT_TRUE(silent());
 }
 
-TEST_F(UntoldBlocks, TwoStreamsMayBeginAndEndWithIt) {
+TEST_F(BlocksWithoutStream, TwoStreamsMayBeginAndEndWithIt) {
   begin(pool);
   write(s, pool);
   write(t, pool + 1024);
@@ -91,7 +91,7 @@ TEST_F(UntoldBlocks, TwoStreamsMayBeginAndEndWithIt) {
   EXPECT_FALSE(silent()) << "within one life the bytes must not meet";
 }
 
-TEST_F(UntoldBlocks, OnlyBytesThatMeetAreReported) {
+TEST_F(BlocksWithoutStream, OnlyBytesThatMeetAreReported) {
   begin(pool);
   write(s, pool);
   read(s, pool + 1024);
@@ -104,7 +104,7 @@ TEST_F(UntoldBlocks, OnlyBytesThatMeetAreReported) {
   EXPECT_TRUE(one(HazardKind::ReuseWhileInUse));
 }
 
-TEST_F(UntoldBlocks, ALaterLifeMayBeCutOtherwise) {
+TEST_F(BlocksWithoutStream, ALaterLifeMayBeCutOtherwise) {
   begin(pool, 1024);
   write(s, pool);
   end(pool);
@@ -118,7 +118,7 @@ TEST_F(UntoldBlocks, ALaterLifeMayBeCutOtherwise) {
   EXPECT_TRUE(one(HazardKind::ReuseWhileInUse));
 }
 
-TEST_F(UntoldBlocks, AKernelReachesNoFurtherThanItsBlock) {
+TEST_F(BlocksWithoutStream, AKernelReachesNoFurtherThanItsBlock) {
   begin(pool, 1024);
   begin(pool + 1024, 1024);
   kernel(s, 1, pool, AccessMode::Write);
@@ -126,7 +126,7 @@ TEST_F(UntoldBlocks, AKernelReachesNoFurtherThanItsBlock) {
   EXPECT_TRUE(silent());
 }
 
-TEST_F(UntoldBlocks, AKernelInALargerLifeOnlyPerhapsReachesAnEarlierOne) {
+TEST_F(BlocksWithoutStream, AKernelInALargerLifeOnlyPerhapsReachesAnEarlierOne) {
   begin(pool + 2048, kAccess);
   write(s, pool + 2048);
   end(pool + 2048);
@@ -140,7 +140,7 @@ TEST_F(UntoldBlocks, AKernelInALargerLifeOnlyPerhapsReachesAnEarlierOne) {
   EXPECT_TRUE(one(HazardKind::ReuseWhileInUse));
 }
 
-TEST_F(UntoldBlocks, AFreeThatTellsNoStreamIsInTheStreamOfTheBlock) {
+TEST_F(BlocksWithoutStream, AFreeThatTellsNoStreamIsInTheStreamOfTheBlock) {
   model.block_allocate(call(), s, {pool, pool + kMemory});
   write(t, pool);
   end(pool);
@@ -151,7 +151,7 @@ TEST_F(UntoldBlocks, AFreeThatTellsNoStreamIsInTheStreamOfTheBlock) {
   EXPECT_TRUE(silent());
 }
 
-TEST_F(UntoldBlocks, AStreamThatIsToldIsCheckedAtOnce) {
+TEST_F(BlocksWithoutStream, AStreamThatIsStatedIsCheckedAtOnce) {
   begin(pool);
   write(s, pool);
   end(pool);
@@ -159,7 +159,7 @@ TEST_F(UntoldBlocks, AStreamThatIsToldIsCheckedAtOnce) {
   EXPECT_TRUE(one(HazardKind::ReuseWhileInUse));
 }
 
-TEST_F(UntoldBlocks, IsFoundByItsFirstAddressWhileItLives) {
+TEST_F(BlocksWithoutStream, IsFoundByItsFirstAddressWhileItLives) {
   begin(pool + 1024, 1024);
   ASSERT_NE(model.find_block(pool + 1024), nullptr);
   EXPECT_EQ(model.find_block(pool + 1024)->range.end, pool + 2048);
