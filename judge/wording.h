@@ -33,7 +33,7 @@ std::string failure_fix(const FailureNouns& nouns);
 struct Nouns {
   std::string later_actor;    ///< "kernel consume(float const*)", "the host"
   std::string earlier_actor;  ///< "cudaMemcpyAsync (host to device)"
-  std::string later;         ///< what it did: the same, but "the host's read"
+  std::string later;          ///< what it did: the same, but "the host's read"
   std::string earlier;
   std::string later_at;  ///< later with its place: "kernel consume(float const*) (train.cu:88)"
   std::string earlier_at;

@@ -28,10 +28,10 @@ struct Allocation {
   AllocationInfo info;
   Shadow shadow;
   std::optional<StreamId> handed_to;  ///< a block: the stream it was handed out for
-  bool without_stream = false;        ///< a block: for no stream and not for the host, see block_allocate_without_stream()
-  bool inherits = false;              ///< ... and accesses are still compared with those of earlier lives
-  std::vector<StreamId> declared;     ///< a block: streams that the pool knows of and waits for
-  TwoClocks waited;                   ///< a block: what the pool waits for in those that were destroyed
+  bool without_stream = false;     ///< a block: for no stream and not for the host, see block_allocate_without_stream()
+  bool inherits = false;           ///< ... and accesses are still compared with those of earlier lives
+  std::vector<StreamId> declared;  ///< a block: streams that the pool knows of and waits for
+  TwoClocks waited;                ///< a block: what the pool waits for in those that were destroyed
 };
 
 class Allocations {

@@ -92,8 +92,8 @@ void Checks::collect(const Past& past, Shadow::Later later, bool also_inferred, 
         }
         Conflict* place = place_of(lane, order, *certain, earlier.op);
         if (!place) return;
-        *place = {lane,         epoch, earlier, access,          meeting.common, *certain,
-                  perhaps_signalled, order, kind,    past.allocation, past.freed,     leaned_on};
+        *place = {lane,  epoch, earlier,         access,     meeting.common, *certain, perhaps_signalled,
+                  order, kind,  past.allocation, past.freed, leaned_on};
       });
 }
 

@@ -124,7 +124,7 @@ struct Hazard {
   HazardKind kind{};
   Certainty certainty = Certainty::Certain;
   bool perhaps_signalled = false;  ///< Possible only because of a host function after `earlier` (R-HST-06)
-  bool order_known = true;    ///< false: the program makes order that the model does not see. Never set by the model
+  bool order_known = true;  ///< false: the program makes order that the model does not see. Never set by the model
   Order order = Order::Unordered;
   std::optional<Rule> leaned_on;  ///< Latent: the assumed rule that orders the pair today
   Access earlier;                 ///< earlier in submission order

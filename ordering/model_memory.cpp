@@ -176,13 +176,7 @@ void Model::host_free(Call call, Range range) {
   impl_->progress.arrive(call);
   const HostClock& host = impl_->progress.host(call.thread);
   const Actor actor{host.lane, 0, host.clock, host};
-  const Access access{.op = impl_->progress.next_op(),
-                      .site = call.site,
-                      .thread = call.thread,
-                      .mode = AccessMode::Write,
-                      .source = AccessSource::Free,
-                      .on_stream = false,
-                      .range = range};
+  const Access access = free_access(call, impl_->progress.next_op(), range);
   impl_->lives.freed.reused(range);
   Allocation* next = impl_->lives.allocations.find_first_ending_after(range.begin);
   while (next && next->info.range.overlaps(range)) {

@@ -83,8 +83,8 @@ inline constexpr std::size_t kAskedWords = 32;
 /// FileHeader::recorded_with: options that decide which records there are. 0: a recorder that did not tell.
 enum RecordedWith : std::uint32_t {
   kOptionsKnown = 1,  ///< set by every recorder that tells
-  kWithSyncs = 2,    ///< ClockRead and HostIdle
-  kWithTimings = 4,  ///< GpuTime, if CUPTI could be used: a Message says why not
+  kWithSyncs = 2,     ///< ClockRead and HostIdle
+  kWithTimings = 4,   ///< GpuTime, if CUPTI could be used: a Message says why not
 };
 /// Is it known of FileHeader::recorded_with that the option was off?
 constexpr bool recorded_without(std::uint32_t recorded_with, RecordedWith option) {
@@ -238,7 +238,7 @@ inline constexpr std::uint16_t kWaits = 8;     ///< Launch: a launch of this ker
                                                ///< it may itself wait for what others write
 inline constexpr std::uint16_t kOnHost = 1;    ///< BlockAlloc, BlockFree, Signal, Await: not in a stream: the calling
                                                ///< host thread itself
-inline constexpr std::uint16_t kNoStream = 2;    ///< BlockFree: no stream stated: it is the one the block was handed out
+inline constexpr std::uint16_t kNoStream = 2;  ///< BlockFree: no stream stated: it is the one the block was handed out
                                                ///< to. BlockAlloc: neither a stream nor the host was stated, and only
                                                ///< what is before the block's uses is known to be before it. The same
                                                ///< for the BlockFree of such a block

@@ -105,7 +105,8 @@ class Lives {
             static_cast<std::size_t>(slots > 1 && slots <= kMostSlots ? slots + 1 : 2), &first);
         lived = live_once(rounds, left) || lived;
         for (const auto& second : harness.methods)
-          if (&first != &second && actions(second.usr).meets) lived = live_once({&first, &second, &first}, left) || lived;
+          if (&first != &second && actions(second.usr).meets)
+            lived = live_once({&first, &second, &first}, left) || lived;
       }
     }
     if (!lived) live_once({}, left);
@@ -442,8 +443,8 @@ class Lives {
     std::string story = order + mode_;
     if (hazard.check != Check::HandleUseAfterDestroy && hazard.which != CheckCase::UseAfterFree) {
       story += edges_.contains({before, after})
-                  ? ": the class makes the one stream wait for the other elsewhere, but not for this work"
-                  : ": no method waits in between, and the stream is the class's own";
+                   ? ": the class makes the one stream wait for the other elsewhere, but not for this work"
+                   : ": no method waits in between, and the stream is the class's own";
     }
     const ir::Site& where = later < members_.size() ? members_[later]->site : class_->site;
     hazard.evidence.insert(hazard.evidence.begin(), Evidence{story, Where{where, {}}});

@@ -63,16 +63,11 @@ class Protocols {
   }
 
  private:
-  /// "Class::field" of an event that is a field or in one; empty: it is none.
+  /// ir::field_key() of an event that an object keeps; what a lambda captured, and fields made up here, are none.
   static std::string key_of(const ir::Function& function, ir::PlaceId place) {
-    for (; place != ir::kNoPlace; place = function[place].base) {
-      const Place& at = function[place];
-      if (at.kind == Place::Kind::Index) continue;
-      const bool field =
-          at.kind == Place::Kind::Field && at.owner != "lambda" && at.name.find('$') == std::string::npos;
-      return field ? at.owner + "::" + at.name : std::string();
-    }
-    return {};
+    const std::string key = ir::field_key(function, place);
+    const bool kept = !key.starts_with("lambda::") && key.find('$') == std::string::npos;
+    return kept ? key : std::string();
   }
 
   /// Created by the code that is seen, and given to nobody.

@@ -120,7 +120,7 @@ struct Hazard {
   Level level = Level::Definite;
   Action later;                   ///< where the warning stands, if that is in the file of the function that is wrong
   std::optional<Action> earlier;  ///< the other side, where there is one
-  Thing buffer;                 ///< memory fought about
+  Thing buffer;                   ///< memory fought about
   Thing event;
   Cause cause = Cause::NoEdge;
   std::optional<Where> edge;  ///< the misplaced, missing or useless edge that exists, see Cause

@@ -44,13 +44,7 @@ bool RaceQuestions::overtakes(const ir::Access& access, const Pending& mine, con
   if (covered && access.early_site != ir::kNoSite) hazard.edge = witness_.where(access.early_site);
   if (!definite && look_.op->programmatic == Certainty::Perhaps && certain && meet == Sure::Yes)
     hazard.condition = "the launch is a programmatic one";
-  look_.raise({.hazard = std::move(hazard),
-               .later = look_.index,
-               .earlier = earlier.op,
-               .memory = mine.memory,
-               .later_stream = mine.stream,
-               .earlier_stream = earlier.stream,
-               .other_iteration = look_.of_earlier_iteration(earlier)});
+  look_.raise(std::move(hazard), earlier, mine.memory, mine.stream);
   return true;
 }
 

@@ -50,12 +50,7 @@ void HostQuestions::host_access() {
       look_.undecided = look_.undecided || hazard.level == Level::Maybe;
       if (hazard.level == Level::Maybe && !sets_.has(earlier.may, kHost))
         hazard.condition = "both use the same part of '" + hazard.buffer.name + "'";
-      look_.raise({.hazard = std::move(hazard),
-                   .later = look_.index,
-                   .earlier = earlier.op,
-                   .memory = mine->memory,
-                   .earlier_stream = earlier.stream,
-                   .other_iteration = look_.of_earlier_iteration(earlier)});
+      look_.raise(std::move(hazard), earlier, mine->memory);
     }
   }
 }
@@ -122,13 +117,7 @@ void HostQuestions::release_tensor(ValueId memory) {
     explain(look_, hazard, earlier, home);
     look_.tell_belief(hazard, earlier.stream, home);
     look_.undecided = look_.undecided || !definite;
-    look_.raise({.hazard = std::move(hazard),
-                 .later = look_.index,
-                 .earlier = earlier.op,
-                 .memory = memory,
-                 .later_stream = home,
-                 .earlier_stream = earlier.stream,
-                 .other_iteration = look_.of_earlier_iteration(earlier)});
+    look_.raise(std::move(hazard), earlier, memory, home);
   }
 }
 
@@ -154,13 +143,7 @@ void HostQuestions::release_in_order(ValueId memory) {
     explain(look_, hazard, earlier, stream);
     look_.tell_belief(hazard, earlier.stream, stream);
     look_.undecided = look_.undecided || !definite;
-    look_.raise({.hazard = std::move(hazard),
-                 .later = look_.index,
-                 .earlier = earlier.op,
-                 .memory = memory,
-                 .later_stream = stream,
-                 .earlier_stream = earlier.stream,
-                 .other_iteration = look_.of_earlier_iteration(earlier)});
+    look_.raise(std::move(hazard), earlier, memory, stream);
   }
 }
 
@@ -201,12 +184,7 @@ void HostQuestions::release_by_host(ValueId memory, std::optional<MemoryKind> ki
     }
     explain(look_, hazard, earlier, kUnknown);
     look_.undecided = look_.undecided || hazard.level == Level::Maybe;
-    look_.raise({.hazard = std::move(hazard),
-                 .later = look_.index,
-                 .earlier = earlier.op,
-                 .memory = memory,
-                 .earlier_stream = earlier.stream,
-                 .other_iteration = look_.of_earlier_iteration(earlier)});
+    look_.raise(std::move(hazard), earlier, memory);
   }
 }
 

@@ -133,13 +133,7 @@ void RaceQuestions::race(const ir::Access& access, const Pending& mine, const Pe
              kinds == std::pair{std::optional{StreamKind::NonBlocking}, std::optional{StreamKind::Legacy}}) {
     hazard.check = Check::NonblockingVsDefault;
   }
-  look_.raise({.hazard = std::move(hazard),
-               .later = look_.index,
-               .earlier = earlier.op,
-               .memory = mine.memory,
-               .later_stream = mine.stream,
-               .earlier_stream = earlier.stream,
-               .other_iteration = look_.of_earlier_iteration(earlier)});
+  look_.raise(std::move(hazard), earlier, mine.memory, mine.stream);
 }
 
 void RaceQuestions::use_after_free(const ir::Access& access, const Pending& mine, const Pending& free) {
@@ -150,13 +144,7 @@ void RaceQuestions::use_after_free(const ir::Access& access, const Pending& mine
   hazard.later.mode = mine.mode;
   hazard.earlier = witness_.action(free);
   hazard.buffer = witness_.memory(mine.memory, access.memory, look_.index);
-  look_.raise({.hazard = std::move(hazard),
-               .later = look_.index,
-               .earlier = free.op,
-               .memory = mine.memory,
-               .later_stream = mine.stream,
-               .earlier_stream = free.stream,
-               .other_iteration = look_.of_earlier_iteration(free)});
+  look_.raise(std::move(hazard), free, mine.memory, mine.stream);
 }
 
 void RaceQuestions::races() {

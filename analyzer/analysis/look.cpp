@@ -3,6 +3,8 @@
 // What is true of the op that is looked at, and of its place in the function. The essay is in look.h.
 #include "analyzer/analysis/look.h"
 
+#include <utility>
+
 namespace streamsan::analyzer {
 
 void Look::turn_to(const Store& contents, const Order& known, std::uint32_t in_block, std::uint32_t at_position) {
@@ -79,6 +81,16 @@ Hazard Look::start(Check check, Level level) const {
   hazard.function = values.function().name;
   hazard.usr = values.function().usr;
   return hazard;
+}
+
+void Look::raise(Hazard hazard, const Pending& earlier, ValueId memory, ValueId later_stream) {
+  raise({.hazard = std::move(hazard),
+         .later = index,
+         .earlier = earlier.op,
+         .memory = memory,
+         .later_stream = later_stream,
+         .earlier_stream = earlier.stream,
+         .other_iteration = of_earlier_iteration(earlier)});
 }
 
 void Look::tell_belief(Hazard& hazard, ValueId one, ValueId other) const {

@@ -23,6 +23,8 @@
 #include <tuple>
 #include <utility>
 
+#include "analyzer/ir/walk.h"
+
 namespace streamsan::analyzer {
 namespace {
 
@@ -46,38 +48,16 @@ std::vector<std::vector<std::size_t>> predecessors(const ir::Function& function)
 /// Natural loops, one for each back edge of a depth-first walk.
 std::vector<Loop> loops(const ir::Function& function) {
   std::vector<Loop> result;
-  if (function.blocks.empty()) {
-    return result;
-  }
   const auto before = predecessors(function);
-  enum class Mark : std::uint8_t { New, Open, Done };
-  std::vector<Mark> marks(function.blocks.size(), Mark::New);
-  std::vector<std::pair<std::size_t, std::size_t>> stack{{0, 0}};  // block, next successor
-  marks[0] = Mark::Open;
-  while (!stack.empty()) {
-    auto& [block, next] = stack.back();
-    const auto& successors = function.blocks[block].successors;
-    if (next == successors.size()) {
-      marks[block] = Mark::Done;
-      stack.pop_back();
-      continue;
+  for (const auto& [from, head] : ir::back_edges(function)) {
+    Loop loop{head, {head}};
+    std::vector<std::size_t> work{from};
+    while (!work.empty()) {
+      const std::size_t at = work.back();
+      work.pop_back();
+      if (loop.body.insert(at).second) work.insert(work.end(), before[at].begin(), before[at].end());
     }
-    const auto to = static_cast<std::size_t>(successors[next++]);
-    if (marks[to] == Mark::New) {
-      marks[to] = Mark::Open;
-      stack.emplace_back(to, 0);
-    } else if (marks[to] == Mark::Open) {
-      Loop loop{to, {to}};
-      std::vector<std::size_t> work{block};
-      while (!work.empty()) {
-        const std::size_t at = work.back();
-        work.pop_back();
-        if (loop.body.insert(at).second) {
-          work.insert(work.end(), before[at].begin(), before[at].end());
-        }
-      }
-      result.push_back(std::move(loop));
-    }
+    result.push_back(std::move(loop));
   }
   // Inner loops first: an op belongs to the innermost.
   std::stable_sort(result.begin(), result.end(),

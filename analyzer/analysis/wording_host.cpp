@@ -44,8 +44,9 @@ void note_other_side(Draft& draft, const std::string& memory) {
       draft.note_edge("this waits for it, but comes too late");
       break;
     case Cause::NeverWaited:
-      draft.note_edge(event(hazard.event) + " is recorded here, after " + action + ", but the host does not wait for it",
-                      lane(earlier.stream));
+      draft.note_edge(
+          event(hazard.event) + " is recorded here, after " + action + ", but the host does not wait for it",
+          lane(earlier.stream));
       break;
     case Cause::SyncTooEarly:  // only a run shows these two
     case Cause::OtherDevice:

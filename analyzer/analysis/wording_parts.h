@@ -26,11 +26,11 @@ std::string named_stream(const Thing& thing, std::string_view otherwise);
 std::string comma(const std::string& words);
 std::string buffer(const Thing& thing);  ///< "'d_buf'", or "the same memory"
 std::string event(const Thing& thing);   ///< "event 'e'", or "an event"
-std::string what(const Action& action);      ///< "kernel 'scale'"; "the host" if it has no name
+std::string what(const Action& action);  ///< "kernel 'scale'"; "the host" if it has no name
 inline bool is_host(const Action& action) { return action.what.empty(); }
 
 // What a action does to memory, by its mode; an allocation in stream order, which the IR has as a write, by its name.
-std::string may_do(ir::Mode mode);         ///< "may write"
+std::string may_do(ir::Mode mode);             ///< "may write"
 std::string still_does(const Action& action);  ///< "still writes"
 std::string is_done(const Action& action);     ///< "is written"
 std::string act(const Action& action);         ///< "the write"

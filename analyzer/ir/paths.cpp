@@ -28,6 +28,7 @@
 #include <bitset>
 #include <cctype>
 #include <map>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -222,7 +223,8 @@ class Splitter {
 
   void run() {
     find_live();
-    find_back_edges();
+    const auto edges = back_edges(function_);
+    back_edges_.insert(edges.begin(), edges.end());
     enter(BlockId{0}, {});
     const std::size_t most = function_.blocks.size() * 3 + 64;
     for (std::size_t next = 0; next < made_.size(); ++next) {
@@ -283,27 +285,6 @@ class Splitter {
   void for_each_use(const Op& op, Visit visit) const {
     if (op.source.kind == Operand::Kind::Value) visit(op.source.place);
     if (op.source.kind == Operand::Kind::Number) std::ranges::for_each(function_[op.source.offset].uses, visit);
-  }
-
-  void find_back_edges() {
-    enum class Mark : std::uint8_t { New, Open, Done };
-    std::vector<Mark> marks(function_.blocks.size(), Mark::New);
-    std::vector<std::pair<std::size_t, std::size_t>> open{{0, 0}};
-    marks[0] = Mark::Open;
-    while (!open.empty()) {
-      auto& [block, next] = open.back();
-      const auto& successors = function_.blocks[block].successors;
-      if (next == successors.size()) {
-        marks[block] = Mark::Done;
-        open.pop_back();
-        continue;
-      }
-      const std::size_t to = at(successors[next++]);
-      if (marks[to] == Mark::Open) back_edges_[{block, to}] = true;
-      if (marks[to] != Mark::New) continue;
-      marks[to] = Mark::Open;
-      open.emplace_back(to, 0);
-    }
   }
 
   static void set(Known& known, std::size_t key, const Range& range) {
@@ -456,7 +437,7 @@ class Splitter {
   const Questions& questions_;
   std::vector<std::uint32_t> first_op_;
   std::vector<Live> live_;
-  std::map<std::pair<std::size_t, std::size_t>, bool> back_edges_;
+  std::set<std::pair<std::size_t, std::size_t>> back_edges_;
   std::map<std::size_t, bool> reached_;
   std::map<std::size_t, std::map<Known, BlockId>> copies_;
   std::vector<Copy> made_;

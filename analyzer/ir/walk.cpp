@@ -74,6 +74,30 @@ bool always_runs(const Function& function, std::size_t block, std::size_t op) {
   return true;
 }
 
+std::vector<std::pair<std::size_t, std::size_t>> back_edges(const Function& function) {
+  std::vector<std::pair<std::size_t, std::size_t>> result;
+  if (function.blocks.empty()) return result;
+  enum class Mark : std::uint8_t { New, Open, Done };
+  std::vector<Mark> marks(function.blocks.size(), Mark::New);
+  std::vector<std::pair<std::size_t, std::size_t>> open{{0, 0}};  // block, next successor
+  marks[0] = Mark::Open;
+  while (!open.empty()) {
+    auto& [block, next] = open.back();
+    const auto& successors = function.blocks[block].successors;
+    if (next == successors.size()) {
+      marks[block] = Mark::Done;
+      open.pop_back();
+      continue;
+    }
+    const auto to = static_cast<std::size_t>(successors[next++]);
+    if (marks[to] == Mark::Open) result.emplace_back(block, to);
+    if (marks[to] != Mark::New) continue;
+    marks[to] = Mark::Open;
+    open.emplace_back(to, 0);
+  }
+  return result;
+}
+
 std::vector<bool> blocks_in_loops(const Function& function) {
   // Strongly connected components, by Tarjan without recursion.
   const std::size_t count = function.blocks.size();

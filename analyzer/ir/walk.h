@@ -3,7 +3,9 @@
 // Walking over what an op mentions, and what belongs to the function alone.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "analyzer/ir/ir.h"
@@ -38,6 +40,9 @@ Root root(const Function& function, PlaceId path);
 /// leaves out all blocks that hold a copy of its op number `op`. A loop is taken to run at least once; leaving early
 /// without work, as after an error, is no way.
 bool always_runs(const Function& function, std::size_t block, std::size_t op);
+
+/// The back edges of a depth-first walk from the entry, from and to, as the walk finds them: `to` is a loop's head.
+std::vector<std::pair<std::size_t, std::size_t>> back_edges(const Function& function);
 
 /// By block: a way leads from its end to its start again.
 std::vector<bool> blocks_in_loops(const Function& function);

@@ -11,6 +11,7 @@
 #include <set>
 #include <utility>
 
+#include "analyzer/ir/walk.h"
 #include "analyzer/lowering/host_unit.h"
 #include "clang/AST/ExprCXX.h"
 #include "clang/AST/StmtCXX.h"
@@ -91,24 +92,7 @@ std::vector<Loop> natural_loops(const ir::Function& function, const Terminators&
 }
 
 void mark_loops(ir::Function& function) {
-  enum class Mark : std::uint8_t { New, Open, Done };
-  std::vector<Mark> marks(function.blocks.size(), Mark::New);
-  std::vector<std::pair<std::size_t, std::size_t>> stack{{0, 0}};
-  marks[0] = Mark::Open;
-  while (!stack.empty()) {
-    auto& [block, next] = stack.back();
-    const auto& successors = function.blocks[block].successors;
-    if (next == successors.size()) {
-      marks[block] = Mark::Done;
-      stack.pop_back();
-      continue;
-    }
-    const auto to = static_cast<std::size_t>(successors[next++]);
-    if (marks[to] == Mark::Open) function.blocks[to].loop_head = true;
-    if (marks[to] != Mark::New) continue;
-    marks[to] = Mark::Open;
-    stack.emplace_back(to, 0);
-  }
+  for (const auto& [from, head] : ir::back_edges(function)) function.blocks[head].loop_head = true;
 }
 
 bool only_host(const Unit& unit, const ir::Function& function, const Loop& loop) {

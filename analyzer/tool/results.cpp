@@ -66,14 +66,14 @@ std::vector<Entry> read_sidecar(const std::string& path, FileResults& out) {
     }
     if (const llvm::json::Object* finding = object->getObject("finding")) {
       Entry one{text_of(*finding, "check"),
-               text_of(*finding, "message"),
-               text_of(*finding, "function"),
-               text_of(*finding, "level"),
-               text_of(*finding, "fingerprint"),
-               text_of(*finding, "file"),
-               finding->getInteger("offset").value_or(-1),
-               {},
-               false};
+                text_of(*finding, "message"),
+                text_of(*finding, "function"),
+                text_of(*finding, "level"),
+                text_of(*finding, "fingerprint"),
+                text_of(*finding, "file"),
+                finding->getInteger("offset").value_or(-1),
+                {},
+                false};
       if (const llvm::json::Array* lanes = finding->getArray("lanes")) {
         for (const llvm::json::Value& lane : *lanes) {
           one.lanes.push_back(lane.getAsString().value_or("").str());

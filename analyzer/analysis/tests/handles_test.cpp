@@ -74,8 +74,10 @@ TEST(Capture, UnsafeCalls) {
   EXPECT_EQ(reported(head + "device\nendcapture s1"), "capture-unsafe-call definite 5<4 (it synchronises the device)");
   EXPECT_EQ(reported(head + "sync s1\nendcapture s1"),
             "capture-unsafe-call definite 5<4 (it synchronises a stream whose work is not running)");
-  EXPECT_EQ(reported(head + "alloc dx\nendcapture s1"), "capture-unsafe-call definite 5<4 (it may synchronise the device)");
-  EXPECT_EQ(reported(head + "copy 0 d h h2d sync\nendcapture s1"), "capture-unsafe-call definite 5<4 (it is synchronous)");
+  EXPECT_EQ(reported(head + "alloc dx\nendcapture s1"),
+            "capture-unsafe-call definite 5<4 (it may synchronise the device)");
+  EXPECT_EQ(reported(head + "copy 0 d h h2d sync\nendcapture s1"),
+            "capture-unsafe-call definite 5<4 (it is synchronous)");
   EXPECT_EQ(reported(head + "launch k 0 w:d\nendcapture s1"),
             "capture-unsafe-call definite 5<4 (it goes to the default stream, which is not captured)");
   EXPECT_EQ(reported(head + "launch k s1 w:d\nalloc dx async s1\nendcapture s1\nsync s1\ndevice"), "");
@@ -156,7 +158,7 @@ TEST(Handles, RerecordLosesNothingThatIsOrdered) {
 TEST(Handles, EventOfAnotherDevice) {
   const auto on = [](const std::string& first, const std::string& second) {
     return reported("setdevice " + first + "\nevent e\nsetdevice " + second +
-                "\nstream s1\nstream s2\nrecord e s1\nwait s2 e\n");
+                    "\nstream s1\nstream s2\nrecord e s1\nwait s2 e\n");
   };
   EXPECT_EQ(on("0", "1"), "event-wait-without-record definite 7 event-never-recorded (another device)");
   EXPECT_EQ(on("0", "0"), "");
@@ -165,8 +167,8 @@ TEST(Handles, EventOfAnotherDevice) {
   // Restored, or perhaps restored, in between.
   EXPECT_EQ(reported("setdevice 0\nevent e\nsetdevice 1\nsetdevice 0\nstream s1\nrecord e s1\nsyncevent e"), "");
   EXPECT_EQ(reported("setdevice 0\nevent e\nsetdevice 1\nmaysync\nstream s1\nrecord e s1\nsyncevent e"), "");
-  EXPECT_EQ(reported("setdevice 0\nevent e\ngoto A B\nA:\nsetdevice 1\ngoto B\nB:\nstream s1\nrecord e s1\nsyncevent e"),
-            "");
+  EXPECT_EQ(
+      reported("setdevice 0\nevent e\ngoto A B\nA:\nsetdevice 1\ngoto B\nB:\nstream s1\nrecord e s1\nsyncevent e"), "");
 }
 
 TEST(Handles, SynchronisationsOfTwoDevices) {
@@ -177,7 +179,8 @@ TEST(Handles, SynchronisationsOfTwoDevices) {
   EXPECT_EQ(reported_all("setdevice 1\nstream s1\ndevice\nsync s1"), "redundant-sync definite 4<3");
   EXPECT_EQ(reported_all("stream s1\nlaunch k s1\nsetdevice 1\ndevice"), "");
   EXPECT_EQ(reported_all("setdevice 1\nstream s1\nlaunch k s1\ndevice"), "device-wide-sync definite 4<3");
-  EXPECT_EQ(reported_all("event e\nrecord e 0\nsetdevice 1\nstream s1\nrecord e s1\nsetdevice 0\ndevice\nsyncevent e"), "");
+  EXPECT_EQ(reported_all("event e\nrecord e 0\nsetdevice 1\nstream s1\nrecord e s1\nsetdevice 0\ndevice\nsyncevent e"),
+            "");
 }
 
 TEST(Handles, WhatALibraryWaitsFor) {

@@ -72,13 +72,15 @@ TEST(Host, UsesMemoryAfterItsFreeInTheSameStream) {
   EXPECT_EQ(reported(head + "freeasync d s1\nlaunch k s1 r:d"), "premature-free definite 4<3 (use after free)");
   EXPECT_EQ(reported(head + "launch k s1 r:d\nfreeasync d s1"), "");
   EXPECT_EQ(reported(head + "freeasync d s1\nalloc d async s1\nlaunch k s1 r:d"), "");
-  EXPECT_EQ(reported(head + "freeasync d s1\nsync s1\nlaunch k s1 r:d"), "premature-free definite 5<3 (use after free)");
+  EXPECT_EQ(reported(head + "freeasync d s1\nsync s1\nlaunch k s1 r:d"),
+            "premature-free definite 5<3 (use after free)");
   // Freed on one path only: whoever frees there may test for it here.
   EXPECT_EQ(reported(head + "goto A B\nA:\nfreeasync d s1\nB:\nlaunch k s1 r:d"), "");
 }
 
 TEST(Host, AStreamParameterIsEnough) {
-  EXPECT_EQ(reported("param s\nparam d\nalloc h pinned\ncopy s h d d2h\nhost r:h"), "host-read-before-done definite 5<4");
+  EXPECT_EQ(reported("param s\nparam d\nalloc h pinned\ncopy s h d d2h\nhost r:h"),
+            "host-read-before-done definite 5<4");
 }
 
 TEST(Host, PageableMemoryIsLatent) {
@@ -118,11 +120,13 @@ TEST(Host, DeviceMemoryIsNotTouchedByTheHost) { EXPECT_EQ(reported("alloc d\nlau
 TEST(Host, RingOfStagingBuffers) {
   EXPECT_EQ(reported(kPinned + "fresh i\nloop L:\ngoto B X\nB:\nhost w:h\ncopy s1 d h h2d\nfresh i\ngoto L\nX:"),
             "host-write-before-done definite 8<9 other-iteration");
-  EXPECT_EQ(reported(kPinned + "fresh i\nloop L:\ngoto B X\nB:\nhost w:h\ncopy s1 d h h2d\nsync s1\nfresh i\ngoto L\nX:"),
-            "");
-  EXPECT_EQ(reported("stream s1\nalloc d\nfresh i\nloop L:\ngoto B X\nB:\nfresh ib\nsyncevent efree[ib]\nhost w:hbuf[ib]\n"
-                 "copy s1 d hbuf[ib] h2d\nrecord efree[ib] s1\nfresh i\ngoto L\nX:"),
-            "");
+  EXPECT_EQ(
+      reported(kPinned + "fresh i\nloop L:\ngoto B X\nB:\nhost w:h\ncopy s1 d h h2d\nsync s1\nfresh i\ngoto L\nX:"),
+      "");
+  EXPECT_EQ(
+      reported("stream s1\nalloc d\nfresh i\nloop L:\ngoto B X\nB:\nfresh ib\nsyncevent efree[ib]\nhost w:hbuf[ib]\n"
+               "copy s1 d hbuf[ib] h2d\nrecord efree[ib] s1\nfresh i\ngoto L\nX:"),
+      "");
 }
 
 TEST(Host, LocalEndsWhileItIsCopied) {

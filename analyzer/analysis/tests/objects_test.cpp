@@ -125,8 +125,9 @@ bb0:
   assign handle.$stream = s1
   enqueue library cublasSgemm on handle.$stream writes d
 )IR";
-  EXPECT_EQ(reported_of(head + "  assign handle.$stream = s2\n  enqueue library cublasSgemm on handle.$stream reads d\n"),
-            "cross-stream-race definite 14<12");
+  EXPECT_EQ(
+      reported_of(head + "  assign handle.$stream = s2\n  enqueue library cublasSgemm on handle.$stream reads d\n"),
+      "cross-stream-race definite 14<12");
   EXPECT_EQ(reported_of(head + "  enqueue library cublasSgemm on handle.$stream reads d\n"), "");
 }
 

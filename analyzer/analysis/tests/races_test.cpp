@@ -44,18 +44,19 @@ TEST(Races, EventRecordedOnTheOtherStream) {
 
 TEST(Races, AThirdStreamWaits) {
   EXPECT_EQ(reported("stream s3 nonblocking\n" + kTwoStreams +
-                 "event e\nlaunch p s1 w:d\nrecord e s1\nwait s3 e\nlaunch q s2 r:d"),
+                     "event e\nlaunch p s1 w:d\nrecord e s1\nwait s3 e\nlaunch q s2 r:d"),
             "cross-stream-race definite 9<6 wait-elsewhere");
   EXPECT_EQ(reported("stream s3 nonblocking\n" + kTwoStreams +
-                 "event e\nlaunch p s1 w:d\nrecord e s1\nwait s3 e\nrecord e s3\nwait s2 e\nlaunch q s2 r:d"),
+                     "event e\nlaunch p s1 w:d\nrecord e s1\nwait s3 e\nrecord e s3\nwait s2 e\nlaunch q s2 r:d"),
             "");
 }
 
 TEST(Races, RecordAgainKeepsTheOldWait) {
-  EXPECT_EQ(reported(kTwoStreams + "event e\nlaunch p s1 w:d\nrecord e s1\nwait s2 e\nrecord e s1\nlaunch q s2 r:d"), "");
+  EXPECT_EQ(reported(kTwoStreams + "event e\nlaunch p s1 w:d\nrecord e s1\nwait s2 e\nrecord e s1\nlaunch q s2 r:d"),
+            "");
   // The second record, of another stream, takes the place of the first.
   EXPECT_EQ(reported(kTwoStreams +
-                 "event e\nlaunch p s1 w:d\nrecord e s1\nqueryevent e\nrecord e s2\nwait s2 e\nlaunch q s2 r:d"),
+                     "event e\nlaunch p s1 w:d\nrecord e s1\nqueryevent e\nrecord e s2\nwait s2 e\nlaunch q s2 r:d"),
             "");
 }
 
@@ -120,7 +121,8 @@ TEST(Races, BranchOrdersOnBothPaths) {
 }
 
 TEST(Races, ProducerOnOnePathIsStillDefinite) {
-  EXPECT_EQ(reported(kTwoStreams + "goto A B\nA:\nlaunch p s1 w:d\nB:\nlaunch q s2 r:d"), "cross-stream-race definite 8<6");
+  EXPECT_EQ(reported(kTwoStreams + "goto A B\nA:\nlaunch p s1 w:d\nB:\nlaunch q s2 r:d"),
+            "cross-stream-race definite 8<6");
   EXPECT_EQ(reported_all(kTwoStreams + "goto A B\nA:\nlaunch p s1 w:d\nsync s1\nB:\nlaunch q s2 r:d"), "");
 }
 
@@ -130,9 +132,9 @@ TEST(Races, ATombstoneTellsSynchronisedFromNeverHappened) {
 }
 
 TEST(Races, EarlyReturnDoesNotMatter) {
-  EXPECT_EQ(
-      reported(kTwoStreams + "event e\nlaunch p s1 w:d\ngoto A B\nA:\nreturn\nB:\nrecord e s1\nwait s2 e\nlaunch q s2 r:d"),
-      "");
+  EXPECT_EQ(reported(kTwoStreams +
+                     "event e\nlaunch p s1 w:d\ngoto A B\nA:\nreturn\nB:\nrecord e s1\nwait s2 e\nlaunch q s2 r:d"),
+            "");
   EXPECT_EQ(reported(kTwoStreams + "launch p s1 w:d\ngoto A B\nA:\nsync s1\nreturn\nB:\nlaunch q s2 r:d"),
             "cross-stream-race definite 10<4");
 }
@@ -181,8 +183,10 @@ TEST(Races, OneKernelOnParts) {
 
 TEST(Races, ParametersMayBeOneStream) {
   EXPECT_EQ(reported("param s1\nparam s2\nparam d\nlaunch p s1 w:d\nlaunch q s2 r:d"), "");
-  EXPECT_EQ(reported_all("param s1\nparam s2\nparam d\nlaunch p s1 w:d\nlaunch q s2 r:d"), "cross-stream-race maybe 5<4");
-  EXPECT_EQ(reported("param s1\nstream s2\nparam d\nlaunch p s1 w:d\nlaunch q s2 r:d"), "cross-stream-race definite 5<4");
+  EXPECT_EQ(reported_all("param s1\nparam s2\nparam d\nlaunch p s1 w:d\nlaunch q s2 r:d"),
+            "cross-stream-race maybe 5<4");
+  EXPECT_EQ(reported("param s1\nstream s2\nparam d\nlaunch p s1 w:d\nlaunch q s2 r:d"),
+            "cross-stream-race definite 5<4");
 }
 
 TEST(Races, ParameterAndDefaultStreamMayBeOne) {
@@ -198,7 +202,8 @@ TEST(Races, LegacyStreamIsABarrier) {
   EXPECT_EQ(reported("stream s1\nalloc d\nlaunch p s1 w:d\nlaunch q 0 r:d"), "");
   EXPECT_EQ(reported("stream s1\nalloc d\nlaunch p 0 w:d\nlaunch q s1 r:d"), "");
   EXPECT_EQ(reported("stream s1\nstream s2\nalloc d\nlaunch p s1 w:d\nlaunch x 0\nlaunch q s2 r:d"), "");
-  EXPECT_EQ(reported("stream s1\nstream s2\nalloc d\nlaunch p s1 w:d\nlaunch q s2 r:d"), "cross-stream-race definite 5<4");
+  EXPECT_EQ(reported("stream s1\nstream s2\nalloc d\nlaunch p s1 w:d\nlaunch q s2 r:d"),
+            "cross-stream-race definite 5<4");
 }
 
 TEST(Races, NonBlockingStreamsTakeNoPart) {
@@ -252,9 +257,9 @@ TEST(Races, AssignedHandles) {
 }
 
 TEST(Races, AStreamThatIsOneOfTwo) {
-  EXPECT_EQ(
-      reported(kTwoStreams + "goto A B\nA:\nassign s3 s1\ngoto C\nB:\nassign s3 s2\nC:\nlaunch p s1 w:d\nlaunch q s3 r:d"),
-      "");
+  EXPECT_EQ(reported(kTwoStreams +
+                     "goto A B\nA:\nassign s3 s1\ngoto C\nB:\nassign s3 s2\nC:\nlaunch p s1 w:d\nlaunch q s3 r:d"),
+            "");
 }
 
 TEST(Races, HandleBehindAReference) {
@@ -283,7 +288,7 @@ TEST(Races, DefaultStreamsOfDevices) {
 TEST(Races, DefaultStreamOfAnotherDevice) {
   const auto with = [](const std::string& kind, const std::string& second) {
     return reported("alloc d\nsetdevice 0\nstream s1 " + kind + "\nlaunch p s1 w:d\nsetdevice " + second +
-                "\nlaunch q 0 r:d");
+                    "\nlaunch q 0 r:d");
   };
   EXPECT_EQ(with("blocking", "1"), "cross-stream-race definite 6<4");
   EXPECT_EQ(with("blocking", "0"), "");

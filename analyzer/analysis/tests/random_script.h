@@ -25,9 +25,9 @@ namespace streamsan::analyzer::testing {
 /// What a random program may be made of.
 struct Mixture {
   bool branches = false;
-  bool devices = false;  ///< two; else one, whose number is never stated
+  bool devices = false;          ///< two; else one, whose number is never stated
   bool unknown_devices = false;  ///< devices that are set without a constant
-  bool memory = false;   ///< copies, fills, host accesses, frees of all kinds of memory; else launches alone
+  bool memory = false;           ///< copies, fills, host accesses, frees of all kinds of memory; else launches alone
 };
 
 /// What the engine takes for more order, or less, than the reference has, on purpose.

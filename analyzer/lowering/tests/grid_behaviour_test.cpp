@@ -7,24 +7,13 @@
 // In the sources W is the wait and T the trigger.
 #include <gtest/gtest.h>
 
-#include <ostream>
 #include <string>
 
 #include "analyzer/lowering/kernel_effects.h"
 #include "analyzer/lowering/tests/mock_unit.h"
-#include "clang/AST/DynamicRecursiveASTVisitor.h"
 
 namespace streamsan::analyzer {
 namespace {
-
-struct FindKernel : clang::DynamicRecursiveASTVisitor {
-  FindKernel() { ShouldVisitTemplateInstantiations = true; }
-  bool VisitFunctionDecl(clang::FunctionDecl* function) override {
-    if (function->getNameAsString() == "k" && !function->isDependentContext()) kernel = function;
-    return true;
-  }
-  clang::FunctionDecl* kernel = nullptr;
-};
 
 std::string letters(ir::Mode mode) {
   switch (mode) {
@@ -48,31 +37,23 @@ std::string behaviour_of(const std::string& source) {
       "#define W cudaGridDependencySynchronize();\n#define T cudaTriggerProgrammaticLaunchCompletion();\n";
   const auto unit = mock_unit(head + source, "k.cu");
   if (unit == nullptr) return "does not compile";
-  FindKernel find;
-  find.TraverseDecl(unit->getTranslationUnitDecl());
-  if (find.kernel == nullptr) return "no kernel";
+  const clang::FunctionDecl* kernel = kernel_of(*unit);
+  if (kernel == nullptr) return "no kernel";
   KernelEffects effects;
   std::string text;
   const auto add = [&](const std::string& word, ir::Certainty certainty) {
     if (certainty != ir::Certainty::No)
       text += (text.empty() ? "" : " ") + word + (certainty == ir::Certainty::Perhaps ? "?" : "");
   };
-  const auto& found = effects.of(*find.kernel);
+  const auto& found = effects.of(*kernel);
   for (std::size_t i = 0; i < found.size(); ++i)
-    add(find.kernel->getParamDecl(static_cast<unsigned>(i))->getNameAsString() + ":" + letters(found[i].early),
+    add(kernel->getParamDecl(static_cast<unsigned>(i))->getNameAsString() + ":" + letters(found[i].early),
         found[i].before_wait);
-  const GridBehaviour behaviour = effects.behaviour(*find.kernel);
+  const GridBehaviour behaviour = effects.behaviour(*kernel);
   add("waits", behaviour.waits);
   add("triggers", behaviour.triggers_first);
   return text;
 }
-
-struct Case {
-  const char* name;
-  const char* source;
-  const char* expected;
-  friend std::ostream& operator<<(std::ostream& out, const Case& one) { return out << one.name; }
-};
 
 class GridBehaviourTest : public testing::TestWithParam<Case> {};
 

@@ -14,7 +14,6 @@
 #include <string>
 
 #include "analyzer/lowering/tests/mock_unit.h"
-#include "clang/AST/DynamicRecursiveASTVisitor.h"
 
 namespace streamsan::analyzer {
 namespace {
@@ -38,27 +37,16 @@ std::string spell(const ParameterEffect& effect) {
   return text + "{" + members + "}";
 }
 
-/// The kernel `k`: a plain function, or the only instantiation of a template.
-struct FindKernel : clang::DynamicRecursiveASTVisitor {
-  FindKernel() { ShouldVisitTemplateInstantiations = true; }
-  bool VisitFunctionDecl(clang::FunctionDecl* function) override {
-    if (function->getNameAsString() == "k" && !function->isDependentContext()) kernel = function;
-    return true;
-  }
-  clang::FunctionDecl* kernel = nullptr;
-};
-
 std::string effects_of(const std::string& source) {
   const auto unit = mock_unit("#include <cuda_runtime.h>\n" + source, "k.cu");
   if (unit == nullptr) return "does not compile";
-  FindKernel find;
-  find.TraverseDecl(unit->getTranslationUnitDecl());
-  if (find.kernel == nullptr) return "no kernel";
+  const clang::FunctionDecl* kernel = kernel_of(*unit);
+  if (kernel == nullptr) return "no kernel";
   KernelEffects effects;
-  const auto& found = effects.of(*find.kernel);
+  const auto& found = effects.of(*kernel);
   std::string text;
   for (std::size_t i = 0; i < found.size(); ++i) {
-    const auto* parameter = find.kernel->getParamDecl(static_cast<unsigned>(i));
+    const auto* parameter = kernel->getParamDecl(static_cast<unsigned>(i));
     text += (text.empty() ? "" : " ") + parameter->getNameAsString() + ":" + spell(found[i]);
   }
   return text;

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "analyzer/lowering/tests/parse.h"
+#include "clang/AST/DynamicRecursiveASTVisitor.h"
 
 namespace streamsan::analyzer {
 
@@ -25,6 +26,21 @@ inline std::shared_ptr<clang::ASTContext> mock_unit(const std::string& source, c
                      "-Wno-unknown-cuda-version", "-isystem", STREAMSAN_MOCK_HEADERS},
                     name);
   return unit == nullptr || unit->getDiagnostics().hasErrorOccurred() ? nullptr : unit;
+}
+
+/// The kernel `k`: a plain function, or the only instantiation of a template. nullptr: there is none.
+inline const clang::FunctionDecl* kernel_of(clang::ASTContext& unit) {
+  struct Find : clang::DynamicRecursiveASTVisitor {
+    Find() { ShouldVisitTemplateInstantiations = true; }
+    bool VisitFunctionDecl(clang::FunctionDecl* function) override {
+      if (function->getNameAsString() == "k" && !function->isDependentContext()) kernel = function;
+      return true;
+    }
+    clang::FunctionDecl* kernel = nullptr;
+  };
+  Find find;
+  find.TraverseDecl(unit.getTranslationUnitDecl());
+  return find.kernel;
 }
 
 }  // namespace streamsan::analyzer

@@ -313,7 +313,8 @@ TEST(Models, PyTorchStreams) {
   EXPECT_EQ(get("c10::cuda::CUDAStreamGuard::~CUDAStreamGuard").member, Member::End);
   EXPECT_EQ(get("c10::cuda::setCurrentCUDAStream").member, Member::None);
   EXPECT_EQ(get("c10::cuda::CUDAGuard::CUDAGuard").action, ActionKind::SetDevice);
-  EXPECT_EQ(get("c10::cuda::CUDAStreamCaptureModeGuard::~CUDAStreamCaptureModeGuard").action, ActionKind::SwapCaptureMode);
+  EXPECT_EQ(get("c10::cuda::CUDAStreamCaptureModeGuard::~CUDAStreamCaptureModeGuard").action,
+            ActionKind::SwapCaptureMode);
   EXPECT_EQ(models().type("c10::cuda::CUDAStream"), ir::TypeKind::Stream);
   EXPECT_EQ(models().type("at::cuda::CUDAEvent"), ir::TypeKind::Event);
 }

@@ -182,7 +182,8 @@ TEST_F(LibcMemory, Mremap) {
 TEST_F(LibcMemory, MappingsThatChangeAreNoAccess) {
   char* begin = map(kPage);
   const auto is_mapping = [&](const std::vector<Recorded>& recorded) {
-    return recorded.size() == 1 && recorded[0].what == What::Mapping && recorded[0].begin == begin && recorded[0].bytes == kPage;
+    return recorded.size() == 1 && recorded[0].what == What::Mapping && recorded[0].begin == begin &&
+           recorded[0].bytes == kPage;
   };
   EXPECT_TRUE(is_mapping(recorded_by([&] { madvise(begin, kPage, MADV_NORMAL); })));
 #ifndef __SANITIZE_ADDRESS__  // whose mlock does nothing
