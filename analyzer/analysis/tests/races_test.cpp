@@ -182,8 +182,6 @@ TEST(Races, AnOffsetThatChangedIsAnotherOne) {
   EXPECT_EQ(reported(kTwoStreams + "launch p s1 w:d+i\nfresh i\nlaunch q s2 r:d+i"), "");
 }
 
-TEST(Races, UnknownModeIsNotDefinite) { EXPECT_EQ(reported(kTwoStreams + "launch p s1 w:d\nlaunch q s2 ?:d"), ""); }
-
 TEST(Races, OneKernelOnParts) {
   EXPECT_EQ(reported(kTwoStreams + "launch p s1 w:d args:0,n\nlaunch p s2 w:d args:n,n"), "");
   EXPECT_EQ(reported(kTwoStreams + "launch p s1 w:d args:n\nlaunch p s2 w:d args:n"), "cross-stream-race definite 5<4");
