@@ -91,6 +91,13 @@ void Duties::at(const Store& store, const Order& order, OpIndex index) {
     }
     case OpKind::Enqueue:
       return enqueue(store, order, index);
+    case OpKind::KeepAlive:
+      return keep(store, index);
+    case OpKind::Free:
+      // The last that is known of it.
+      for (auto& [keeps, kept] : kept_)
+        if (kept.memory == span_of(values_, store.evaluate(values_, op.source)).memory) judge(order, kept);
+      return;
     case OpKind::Return:
       return leave(order);
     default:
@@ -135,6 +142,11 @@ bool Duties::is_given(const ir::Op& op, const ir::Access& access, ValueId memory
   if (duty_.tensors && (held_by->location == kNowhere || values_[held_by->location].kind != LKind::Field ||
                         !is_tensor_field(values_.field_name(held_by->location))))
     return false;
+  return is_of_parameter(memory);
+}
+
+bool Duties::is_of_parameter(ValueId memory) const {
+  const Value* held_by = &values_[memory];
   while (true) {
     if (held_by->kind != VKind::Content || held_by->since != kUnknown || values_.local(held_by->location)) return false;
     const Location* at = &values_[held_by->location];
@@ -173,6 +185,31 @@ void Duties::enqueue(const Store& store, const Order& order, OpIndex index) {
   }
 }
 
+void Duties::keep(const Store& store, OpIndex index) {
+  const ir::Op& op = values_.op(index);
+  const ValueId memory = span_of(values_, store.evaluate(values_, op.source)).memory;
+  if (!duty_.tensors || caller_ == kUnknown || !values_.precise(memory) || !is_of_parameter(memory)) return;
+  if (values_.must_equal(store.stream(values_, op.stream), caller_)) kept_.try_emplace(index, Kept{.memory = memory});
+}
+
+void Duties::judge(const Order& order, Kept& kept) const {
+  const SetId streams = order.kept(sets_, kept.memory);
+  const bool for_others = std::ranges::any_of(
+      sets_[streams], [this](std::uint32_t stream) { return !values_.must_equal(ValueId{stream}, caller_); });
+  if (for_others) {
+    kept.settled = true;
+    return;
+  }
+  for (const Pending& use : order.pending()) {
+    if (use.access >= kWork || use.memory != kept.memory || !is_private(use.stream)) continue;
+    if (sets_.has(use.may, kHost) || order.perhaps_before(values_, sets_, use.may, caller_)) {
+      kept.settled = true;
+    } else {
+      kept.used = Touched{use.op, use.access, use.memory, use.stream};
+    }
+  }
+}
+
 bool Duties::is_left_to_others(const Order& order, const Pending& work) const {
   return std::ranges::any_of(sets_[work.may], [&](std::uint32_t token) {
     if (!is_event(token)) return false;
@@ -185,6 +222,7 @@ bool Duties::is_left_to_others(const Order& order, const Pending& work) const {
 void Duties::leave(const Order& order) {
   const Pending* given = entry(order);
   if (given == nullptr || order.capturing() != Tri::No) return;
+  for (auto& [op, kept] : kept_) judge(order, kept);
   for (const Pending& work : order.pending()) {
     if (work.access != kWork || !is_private(work.stream)) continue;
     if (!order.surely_before(values_, sets_, given->must, work.stream) || sets_.has(given->must, kHost)) continue;
@@ -229,6 +267,27 @@ Hazard Duties::tell(const Touched& work, const Edge& other, CheckCase what) cons
   return hazard;
 }
 
+std::optional<Hazard> Duties::tell(OpIndex keep, const Kept& kept) const {
+  if (kept.settled || !kept.used) return std::nullopt;
+  const Touched& use = *kept.used;
+  Hazard hazard;
+  hazard.check = Check::MissingRecordStream;
+  hazard.level = Level::Likely;
+  hazard.function = values_.function().name;
+  hazard.usr = values_.function().usr;
+  hazard.later = witness_.action(keep, caller_);
+  hazard.later.stream.name = "the current stream";
+  hazard.earlier = witness_.action(use.op, use.stream);
+  hazard.earlier->mode = values_.op(use.op).accesses[use.access].mode;
+  if (const std::string own = witness_.stream(use.stream, {}, kNoOp).name; !own.empty())
+    hazard.earlier->stream.name = own;
+  hazard.buffer = witness_.memory(use.memory, values_.op(keep).source, keep);
+  hazard.evidence.push_back(
+      {"the tensor is kept here for the current stream alone, and so it is expected to end", witness_.where(keep)});
+  if (auto evidence = beliefs_.why(use.stream, caller_)) hazard.evidence.push_back(std::move(*evidence));
+  return hazard;
+}
+
 std::vector<Hazard> Duties::take() {
   std::vector<Hazard> result;
   std::set<ValueId> reported;
@@ -243,6 +302,8 @@ std::vector<Hazard> Duties::take() {
     if (join == nullptr || roles_.waits_elsewhere(slot(work.stream), duty_.bodies)) continue;
     if (reported.insert(work.stream).second) result.push_back(tell(work, *join, CheckCase::NotForked));
   }
+  for (const auto& [op, kept] : kept_)
+    if (auto hazard = tell(op, kept)) result.push_back(std::move(*hazard));
   reported.clear();
   for (const OpIndex op : owed_) {
     const auto written = written_.find(op);

@@ -16,6 +16,9 @@
 //
 //   not forked   private work reads memory of a parameter, its stream has waited for nothing of the caller's, and the
 //                caller's stream waits for that work in this function
+//   kept wrongly a tensor of a parameter is used by the private stream, which the caller's has not waited for at the
+//                return, and record_stream() was called on it for the caller's stream alone: that stream uses it in
+//                order anyway, and whoever keeps a tensor expects it to end
 //   not joined   the private stream has waited for the caller's, works on memory of a parameter that it writes, and on
 //                no return has the caller's stream, or the host, waited for it
 //
@@ -72,18 +75,28 @@ class Duties {
     ValueId worker = kUnknown;
     OpIndex op = kNoOp;
   };
+  /// record_stream() of a tensor, for the caller's stream.
+  struct Kept {
+    ValueId memory = kUnknown;
+    std::optional<Touched> used;  ///< by a stream that it is not kept for, at some return
+    bool settled = false;         ///< at some return it is in order
+  };
   void enqueue(const Store& store, const Order& order, OpIndex index);
+  void keep(const Store& store, OpIndex index);
+  void judge(const Order& order, Kept& kept) const;
   void leave(const Order& order);
   [[nodiscard]] const Pending* entry(const Order& order) const;
   /// The function's own, and not the caller's.
   [[nodiscard]] bool is_private(ValueId stream) const;
   /// Memory on the device that the function was given.
   [[nodiscard]] bool is_given(const ir::Op& op, const ir::Access& access, ValueId memory) const;
+  [[nodiscard]] bool is_of_parameter(ValueId memory) const;
   [[nodiscard]] bool waits_for_unknown(const Order& order, ValueId stream) const;
   [[nodiscard]] bool is_left_to_others(const Order& order, const Pending& work) const;
   [[nodiscard]] Slot slot(ValueId stream) const;
   [[nodiscard]] const Edge* edge(ValueId waiter, ValueId worker) const;
   [[nodiscard]] Hazard tell(const Touched& work, const Edge& other, CheckCase what) const;
+  [[nodiscard]] std::optional<Hazard> tell(OpIndex keep, const Kept& kept) const;
 
   Values& values_;
   Sets& sets_;
@@ -98,6 +111,7 @@ class Duties {
   std::vector<Touched> not_forked_;
   std::map<OpIndex, Touched> written_;
   std::set<OpIndex> owed_, settled_;
+  std::map<OpIndex, Kept> kept_;
 };
 
 }  // namespace streamsan::analyzer

@@ -35,17 +35,25 @@ void HostQuestions::host_access() {
       const Sure meet = host_overlap(values_, earlier, *mine);
       const Sure fight = conflict(earlier.mode, access.mode);
       if (meet == Sure::No || fight == Sure::No) continue;
-      const bool definite = meet == Sure::Yes && fight == Sure::Yes && !sets_.has(earlier.may, kHost);
+      // R-CPY-13: out of pageable memory a copy may be staged before the call returns.
+      std::optional<Rule> leans = earlier.leans;
+      const bool pinned = kind == MemoryKind::Pinned || kind == MemoryKind::Registered;
+      if (values_.op(earlier.op).tensor && access.mode != ir::Mode::Read && !pinned && !leans) leans = Rule::CPY_13;
+      const bool presumed =
+          fight == Sure::Maybe && presumed_conflict(*look_.op, access.mode, values_.op(earlier.op), earlier.mode);
+      const bool definite = meet == Sure::Yes && (fight == Sure::Yes || presumed) && !sets_.has(earlier.may, kHost);
       Hazard hazard =
           look_.start(access.mode == ir::Mode::Read ? Check::HostReadBeforeDone : Check::HostWriteBeforeDone,
-                      !definite       ? Level::Maybe
-                      : earlier.leans ? Level::Latent
-                                      : Level::Definite);
-      if (hazard.level == Level::Latent) hazard.rule = ordering::rule_id(*earlier.leans);
+                      !definite  ? Level::Maybe
+                      : leans    ? Level::Latent
+                      : presumed ? Level::Likely
+                                 : Level::Definite);
+      if (hazard.level == Level::Latent) hazard.rule = ordering::rule_id(*leans);
       hazard.later = witness_.host(look_.index, access.mode);
       hazard.earlier = witness_.action(earlier);
       hazard.buffer = witness_.memory(mine->memory, access.memory, look_.index);
       hazard.buffer.memory_kind = kind;
+      if (hazard.level == Level::Likely) look_.tell_presumption(hazard, earlier.op);
       explain(look_, hazard, earlier, kUnknown);
       look_.undecided = look_.undecided || hazard.level == Level::Maybe;
       if (hazard.level == Level::Maybe && !sets_.has(earlier.may, kHost))

@@ -96,24 +96,30 @@ void RaceQuestions::race(const ir::Access& access, const Pending& mine, const Pe
   const bool differ = values_.certainly_different(earlier.stream, mine.stream);
   const bool perhaps_ordered = look_.order->perhaps_before(values_, sets_, earlier.may, mine.stream);
   const bool ordered_somewhere = look_.ordered_on_some_path(earlier, mine.stream);
-  const bool definite = meet == Sure::Yes && fight == Sure::Yes && differ && !perhaps_ordered &&
+  const bool presumed =
+      fight == Sure::Maybe && presumed_conflict(values_.op(mine.op), mine.mode, values_.op(earlier.op), earlier.mode);
+  const bool fights = fight == Sure::Yes || presumed;
+  const bool definite = meet == Sure::Yes && fights && differ && !perhaps_ordered &&
                         !one_kernel_on_parts(mine, earlier) &&
                         (earlier.access != kRelease || look_.always_after(earlier));
   // R-SOA-04: in whatever order the two run.
   if (earlier.access == kRelease && (!definite || earlier.leans)) return use_after_free(access, mine, earlier);
   Hazard hazard = look_.start(Check::CrossStreamRace, !definite       ? Level::Maybe
                                                       : earlier.leans ? Level::Latent
+                                                      : presumed      ? Level::Likely
                                                                       : Level::Definite);
   if (hazard.level == Level::Latent) hazard.rule = ordering::rule_id(*earlier.leans);
-  if (hazard.level == Level::Definite) hazard.rule = returns_early(earlier);
+  if (hazard.level == Level::Definite || hazard.level == Level::Likely) hazard.rule = returns_early(earlier);
   hazard.later = witness_.action(look_.index, mine.stream);
   hazard.later.mode = mine.mode;
   hazard.earlier = witness_.action(earlier);
   hazard.buffer = witness_.memory(mine.memory, access.memory, look_.index);
   tell_devices(hazard, earlier.stream, mine.stream);
   explain(look_, hazard, earlier, mine.stream);
+  if (hazard.level == Level::Likely)
+    look_.tell_presumption(hazard, mine.mode == ir::Mode::Unknown ? mine.op : earlier.op);
   look_.tell_belief(hazard, earlier.stream, mine.stream);
-  look_.undecided = look_.undecided || (hazard.level == Level::Maybe && meet == Sure::Yes && fight == Sure::Yes);
+  look_.undecided = look_.undecided || (hazard.level == Level::Maybe && meet == Sure::Yes && fights);
   if (!differ && !ordered_somewhere) {
     hazard.condition = "'" + hazard.later.stream.name + "' and '" + hazard.earlier->stream.name + "' are two streams";
   } else if (perhaps_ordered && !ordered_somewhere) {

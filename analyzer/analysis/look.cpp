@@ -98,4 +98,10 @@ void Look::tell_belief(Hazard& hazard, ValueId one, ValueId other) const {
   if (auto evidence = beliefs->why(one, other)) hazard.evidence.push_back(std::move(*evidence));
 }
 
+void Look::tell_presumption(Hazard& hazard, OpIndex launch) const {
+  hazard.evidence.push_back({"the code of this kernel is not in sight: that it uses '" + hazard.buffer.name +
+                                 "', which it is given, is presumed",
+                             witness.where(launch)});
+}
+
 }  // namespace streamsan::analyzer

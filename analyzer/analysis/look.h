@@ -35,6 +35,8 @@ class Look {
   void note_calm(const Pending& earlier) { choice.note_calm(index, earlier.op); }
   /// Why the two are taken for two, if that is not proved.
   void tell_belief(Hazard& hazard, ValueId one, ValueId other) const;
+  /// That `launch`, of a kernel whose code is not in sight, is taken to use the buffer that it is given.
+  void tell_presumption(Hazard& hazard, OpIndex launch) const;
 
   /// Some path has an order, whether or not the two streams are one. `later` kUnknown: the host.
   [[nodiscard]] bool ordered_on_some_path(const Pending& earlier, ValueId later) const;

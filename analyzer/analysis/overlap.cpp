@@ -56,6 +56,10 @@ Sure reaches(const std::optional<Polynomial>& bytes, const Polynomial& distance)
   return grows(distance) ? Sure::Yes : Sure::Maybe;
 }
 
+bool writes(ir::Mode mode) {
+  return mode == ir::Mode::Write || mode == ir::Mode::ReadWrite || mode == ir::Mode::Atomic;
+}
+
 }  // namespace
 
 Sure overlap(const Values& values, const Pending& a, const Pending& b) {
@@ -91,10 +95,16 @@ Sure host_overlap(const Values& values, const Pending& earlier, const Pending& t
 
 Sure conflict(ir::Mode a, ir::Mode b) {
   using ir::Mode;
-  const auto writes = [](Mode mode) { return mode == Mode::Write || mode == Mode::ReadWrite || mode == Mode::Atomic; };
   if ((a == Mode::Read && b == Mode::Read) || (a == Mode::Atomic && b == Mode::Atomic)) return Sure::No;
   if (a == Mode::Unknown || b == Mode::Unknown) return Sure::Maybe;
   return writes(a) || writes(b) ? Sure::Yes : Sure::No;
+}
+
+bool presumed_conflict(const ir::Op& op, ir::Mode mode, const ir::Op& other, ir::Mode other_mode) {
+  const auto unseen = [](const ir::Op& of, ir::Mode does) {
+    return of.kind == ir::OpKind::Enqueue && of.work == ir::Work::Kernel && does == ir::Mode::Unknown;
+  };
+  return (unseen(op, mode) && writes(other_mode)) || (unseen(other, other_mode) && writes(mode));
 }
 
 }  // namespace streamsan::analyzer

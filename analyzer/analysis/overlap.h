@@ -24,5 +24,8 @@ Sure overlap(const Values& values, const Pending& a, const Pending& b);
 Sure host_overlap(const Values& values, const Pending& earlier, const Pending& touch);
 /// At least one writes, and the other does something.
 Sure conflict(ir::Mode a, ir::Mode b);
+/// conflict() is Maybe, but only because the one side is a kernel whose code is not in sight: it is given the pointer,
+/// nobody gives a kernel what it does not use, and the other side surely writes.
+bool presumed_conflict(const ir::Op& op, ir::Mode mode, const ir::Op& other, ir::Mode other_mode);
 
 }  // namespace streamsan::analyzer

@@ -45,13 +45,31 @@ std::optional<bool> Values::timing(ValueId event) const {
   return field != nullptr ? field->timing : std::nullopt;
 }
 
+std::optional<ordering::MemoryKind> Values::kept_memory(LocationId id) const {
+  const auto out_of_arrays = [this](LocationId at) {
+    while (at != kNowhere && (*this)[at].kind == LKind::Index) at = (*this)[at].base;
+    return at;
+  };
+  id = out_of_arrays(id);
+  if (id == kNowhere || (*this)[id].kind != LKind::Field) return std::nullopt;
+  std::string key = field_name(id);
+  // The block of a container or tensor is known by the field that the object is.
+  if (key.ends_with("::$data")) {
+    const LocationId owner = out_of_arrays((*this)[id].base);
+    if (owner == kNowhere || (*this)[owner].kind != LKind::Field) return std::nullopt;
+    key = field_name(owner) + ".$data";
+  }
+  const auto known = field_memory_.find(key);
+  return known == field_memory_.end() ? std::nullopt : std::optional(known->second);
+}
+
 std::optional<ordering::MemoryKind> Values::memory_kind(ValueId memory) const {
   const Value& value = (*this)[memory];
   switch (value.kind) {
     case VKind::Object:
       return op(value.site).memory;
     case VKind::Content:
-      if (value.makers == kNoMakers) return std::nullopt;
+      if (value.makers == kNoMakers) return kept_memory(value.location);
       for (OpIndex maker : (*this)[value.makers])
         if (op(maker).memory != op((*this)[value.makers].front()).memory) return std::nullopt;
       return op((*this)[value.makers].front()).memory;

@@ -37,7 +37,8 @@ bool has_effects_or_calls(const std::string& text) {
 
 }  // namespace
 
-Values::Values(const ir::Function& function, const ir::Program& program) : function_(function) {
+Values::Values(const ir::Function& function, const ir::Program& program)
+    : function_(function), field_memory_(program.memory) {
   for (const ir::Block& block : function.blocks) {
     first_op_.push_back(static_cast<OpIndex>(ops_.size()));
     for (const ir::Op& op : block.ops) {

@@ -264,6 +264,8 @@ class Values {
   [[nodiscard]] OpIndex maker(ValueId id) const;
 
  private:
+  /// What all stores to the field at `id` leave there; absent: it is no field, or they differ.
+  [[nodiscard]] std::optional<ordering::MemoryKind> kept_memory(LocationId id) const;
   [[nodiscard]] const ir::HandleField* handle_field(LocationId id) const;
   /// Two constants that are not the same index.
   [[nodiscard]] bool different(KeyId a, KeyId b) const;
@@ -341,6 +343,7 @@ class Values {
   std::vector<ir::PlaceId> elements_;
   std::vector<KnownValue> values_;
   std::vector<KnownLocation> locations_;
+  const std::map<std::string, ordering::MemoryKind>& field_memory_;
   std::vector<Field> fields_;
   std::vector<FieldId> field_of_;  ///< by place
   std::map<FieldId, std::vector<LocationId>> alias_stamps_;

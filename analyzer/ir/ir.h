@@ -214,7 +214,9 @@ struct Op {
   std::optional<ordering::StreamKind> stream_kind;  ///< CreateStream
   std::optional<bool> timing;                       ///< CreateEvent
   std::optional<ordering::MemoryKind> memory;       ///< Allocate, Free; EndOfLife: kind of the memory if known
-  bool tensor = false;  ///< Allocate, Free: memory of a caching allocator, reused in the order of its own stream
+  /// Allocate, Free: memory of a caching allocator, reused in the order of its own stream. Enqueue: a copy between
+  /// tensors, of which it is not known whether one is on the host.
+  bool tensor = false;
   bool implicit_stream = false;  ///< Enqueue, Record...: no stream was written and the API has a place for one
   bool unchecked = false;        ///< the call's error code is dropped
   /// Enqueue of a kernel that may begin before the kernel in front of it in its stream ends (R-LCH-02). What it does
@@ -290,6 +292,7 @@ struct HandleField {
 struct Program {
   std::map<std::string, Function> functions;  ///< by USR
   std::map<std::string, HandleField> fields;  ///< by "Class::field"
+  std::map<std::string, ordering::MemoryKind> memory;  ///< of fields that hold one kind (field_memory.h)
 };
 
 const char* name(OpKind kind);  ///< "enqueue": as in the text form

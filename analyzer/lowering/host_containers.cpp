@@ -44,6 +44,9 @@ Containers::Containers(const Parts& parts)
 void Containers::apply(const Call& call) {
   const Model& model = *call.model;
   if (model.member == Member::Make) return make(call);
+  if (model.member == Member::At && call.object_expression != nullptr &&
+      out_.kind(call.object_expression->getType()) == TypeKind::Pointer)
+    return index_accessor(call);
   if (call.object == ir::kNoPlace) {
     if (!call.callee->getReturnType()->isVoidType() && out_.kind(call.callee->getReturnType()) == TypeKind::Pointer)
       out_.emit_fresh(values_.result_place(*call.expression), call.site);
@@ -120,6 +123,16 @@ void Containers::get_element(const Call& call) {
   const ir::PlaceId at = elsewhere ? places_.subscript(value(places_.data(call.object)), index, inner)
                                    : places_.element(call.object, index, inner);
   return values_.set_result(*call.expression, value(at), at);
+}
+
+void Containers::index_accessor(const Call& call) {
+  const Operand block = values_.operand(call.object_expression);
+  const clang::QualType returned = call.callee->getReturnType();
+  const ir::ExprId index = call.arguments.empty() ? ir::kNoExpr : values_.expr(call.arguments.front());
+  // How long a row is, is not known: the step has no unit.
+  if (!returned->isReferenceType()) return values_.set_result(*call.expression, numbers_.moved(block, index));
+  const ir::PlaceId at = places_.subscript(block, index, returned.getNonReferenceType());
+  values_.set_result(*call.expression, at == ir::kNoPlace ? unknown() : value(at), at);
 }
 
 void Containers::make(const Call& call) {

@@ -31,6 +31,8 @@ class Containers {
   void make(const Call& call);
   void get_data(const Call& call);
   void get_element(const Call& call);
+  /// acc[i]: a row of a tensor, or an element.
+  void index_accessor(const Call& call);
   /// rmm::device_scalar(value, stream): the copy of what it is made from.
   void enqueue_first_copy(const Call& call, ir::PlaceId object);
   void grow(const Call& call);

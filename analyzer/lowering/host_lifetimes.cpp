@@ -107,8 +107,8 @@ void Lifetimes::construct_at(ir::PlaceId target, const clang::CXXConstructExpr& 
     if (from == ir::kNoPlace) return out_.emit_fresh(target, call.site);
     return tensors_.share_tensor(target, from, constructor.isMoveConstructor(), call.site);
   }
-  // A handle's wrapper is its value; one that owns the handle hands it on.
-  if (copies && (of == TypeKind::Stream || of == TypeKind::Event)) {
+  // A handle's wrapper is its value; one that owns the handle hands it on. So is an accessor, which is a pointer.
+  if (copies && (of == TypeKind::Stream || of == TypeKind::Event || of == TypeKind::Pointer)) {
     const Operand from = values_.operand(call.arguments.front());
     return out_.emit_assign(target, from, call.site);
   }

@@ -165,6 +165,7 @@ void ModelledCalls::set_device(const Call& call) {
 
 void ModelledCalls::wrapper(const Call& call) {
   const Model& model = *call.model;
+  if (model.offset_argument >= 0) return tensors_.tensor_part(call);
   const bool construction = llvm::isa<clang::CXXConstructExpr>(call.expression);
   const clang::QualType type = call.expression->getType();
   const TypeKind of = out_.kind(type);

@@ -13,8 +13,10 @@
 #include "analyzer/lowering/host_builder.h"
 #include "analyzer/lowering/host_expressions.h"
 #include "analyzer/lowering/host_libraries.h"
+#include "analyzer/lowering/host_numbers.h"
 #include "analyzer/lowering/host_parts.h"
 #include "analyzer/lowering/host_places.h"
+#include "analyzer/lowering/host_scan.h"
 #include "analyzer/lowering/host_unit.h"
 #include "analyzer/lowering/host_values.h"
 #include "clang/AST/ASTContext.h"
@@ -59,7 +61,9 @@ bool converts_only(const clang::Expr* given) {
 
 Tensors::Tensors(const Parts& parts)
     : unit_(parts.unit),
+      scan_(parts.scan),
       out_(parts.out),
+      numbers_(parts.numbers),
       places_(parts.places),
       values_(parts.values),
       arguments_(parts.arguments),
@@ -143,6 +147,7 @@ void Tensors::tensor_copy(const Call& call) {
   const bool asynchronous = non_blocking != nullptr && constant(non_blocking, unit_.context).value_or(0) == 1;
   // Told not to wait, it is work like other work: what pageable memory would make of it is not documented.
   op.work = asynchronous ? ir::Work::Library : ir::Work::Copy;
+  op.tensor = asynchronous;
   const Operand on = op.stream;
   out_.emit(std::move(op));
   // copy_() between tensors of the device does not wait; which it is is not known here.
@@ -161,6 +166,30 @@ void Tensors::tensor_copy(const Call& call) {
   const ir::PlaceId copy = values_.result_place(*call.expression);
   out_.emit_fresh(copy, call.site);
   out_.emit_fresh(places_.data(copy), call.site);
+}
+
+ir::ExprId Tensors::begin_of_part(const Call& call) {
+  const clang::Expr* written = call.argument(call.model->offset_argument);
+  while (written != nullptr && !llvm::isa<clang::CXXDefaultArgExpr>(written)) {
+    // SymInt(1), optional<int64_t>(1)
+    const auto* made = llvm::dyn_cast<clang::CXXConstructExpr>(strip(written));
+    if (made == nullptr || made->getNumArgs() == 0) break;
+    written = made->getArg(0);
+  }
+  if (written == nullptr || llvm::isa<clang::CXXDefaultArgExpr>(written)) return ir::kNoExpr;
+  // In rows, or columns: how long one is, is not known, and the step has no unit.
+  return values_.expr(written);
+}
+
+void Tensors::tensor_part(const Call& call) {
+  const ir::PlaceId part = values_.result_place(*call.expression);
+  if (call.object == ir::kNoPlace) {
+    out_.emit_fresh(part, call.site);
+    return out_.emit_fresh(places_.data(part), call.site);
+  }
+  if (scan_.destinations.contains(strip(call.expression))) share_tensor(part, call.object, /*moves=*/false, call.site);
+  out_.emit_assign(places_.data(part), numbers_.moved(value(places_.data(call.object)), begin_of_part(call)),
+                   call.site);
 }
 
 void Tensors::share_tensor(ir::PlaceId target, ir::PlaceId from, bool moves, ir::SiteId site) {

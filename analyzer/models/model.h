@@ -107,7 +107,8 @@ struct Model {
   int value_argument = -1;         ///< Wrapper; -1: the object
   int kind_argument = -1;          ///< cudaMemcpyKind
   int symbol_argument = -1;        ///< the side of a copy that is a variable of the device
-  int offset_argument = -1;        ///< and where in it, in bytes
+  int offset_argument = -1;        ///< and where in it, in bytes. Wrapper: the value is a part of its object that
+                                   ///< begins where this argument says
   int non_blocking_argument = -1;  ///< TensorCopy: a bool; versions of to() differ: kFirstBool
   int null_argument = -1;  ///< if this argument is null, the call only asks for a size (CUB's temporary storage)
   int first_kernel_argument = -1;  ///< launches that are given the kernel's arguments one by one, from this position

@@ -60,6 +60,18 @@ constexpr std::string_view kGraphs[] = {
     "hipGraphExec *",   "struct hipGraphExec *",
 };
 constexpr std::string_view kPointers[] = {"CUdeviceptr", "CUdeviceptr_v1", "CUdeviceptr_v2", "hipDeviceptr_t"};
+/// A pointer and the shape of what it points to. Since PyTorch 2.10 the names of at:: are aliases of the others.
+constexpr std::string_view kAccessors[] = {
+    "at::TensorAccessor",
+    "at::TensorAccessorBase",
+    "at::PackedTensorAccessor",
+    "at::GenericPackedTensorAccessor",
+    "at::GenericPackedTensorAccessorBase",
+    "torch::headeronly::detail::TensorAccessor",
+    "torch::headeronly::detail::TensorAccessorBase",
+    "torch::headeronly::detail::GenericPackedTensorAccessor",
+    "torch::headeronly::detail::GenericPackedTensorAccessorBase",
+};
 
 constexpr std::string_view kHostOwners[] = {
     "std::vector", "std::array",    "std::unique_ptr",     "std::basic_string", "std::string",
@@ -122,6 +134,7 @@ Types Types::built_in() {
   for (const std::string_view name : kEvents) types.put(name, {.kind = TypeKind::Event});
   for (const std::string_view name : kGraphs) types.put(name, {.kind = TypeKind::Graph});
   for (const std::string_view name : kPointers) types.put(name, {.kind = TypeKind::Pointer});
+  for (const std::string_view name : kAccessors) types.put(name, {.kind = TypeKind::Pointer});
   for (const std::string_view name : kHostOwners)
     types.put(name, {.kind = TypeKind::Object, .owner = Models::Owner{.memory = MemoryKind::Pageable}});
   for (const std::string_view name : kDeviceOwners)

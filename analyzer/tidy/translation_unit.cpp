@@ -28,6 +28,7 @@
 #include "analyzer/analysis/omitted_stream.h"
 #include "analyzer/analysis/structure.h"
 #include "analyzer/ir/copies.h"
+#include "analyzer/ir/field_memory.h"
 #include "analyzer/ir/inline.h"
 #include "analyzer/ir/paths.h"
 #include "analyzer/ir/text.h"
@@ -185,6 +186,8 @@ Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& se
   if (!settings.summaries_in.empty()) {
     read_summaries(lowered.program, settings.summaries_in, result.errors);
   }
+
+  lowered.program.memory = ir::field_memory(lowered.program);
 
   ir::Inliner inliner(lowered.program);
   const Roles roles(lowered.program);

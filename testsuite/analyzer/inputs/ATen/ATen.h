@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include <tuple>
@@ -54,6 +55,52 @@ using c10::Scalar;
 using c10::ScalarType;
 using c10::TensorOptions;
 
+#ifdef __CUDA__
+#define SS_BOTH __attribute__((host)) __attribute__((device))
+#else
+#define SS_BOTH
+#endif
+
+template <typename T, size_t N>
+class TensorAccessor {
+ public:
+  SS_BOTH TensorAccessor(T* data, const int64_t* sizes, const int64_t* strides)
+      : data_(data), sizes_(sizes), strides_(strides) {}
+  SS_BOTH TensorAccessor<T, N - 1> operator[](int64_t i) {
+    return TensorAccessor<T, N - 1>(data_ + strides_[0] * i, sizes_ + 1, strides_ + 1);
+  }
+  SS_BOTH int64_t size(int64_t i) const { return sizes_[i]; }
+
+ private:
+  T* data_;
+  const int64_t* sizes_;
+  const int64_t* strides_;
+};
+template <typename T>
+class TensorAccessor<T, 1> {
+ public:
+  SS_BOTH TensorAccessor(T* data, const int64_t* sizes, const int64_t* strides)
+      : data_(data), sizes_(sizes), strides_(strides) {}
+  SS_BOTH T& operator[](int64_t i) { return data_[strides_[0] * i]; }
+
+ private:
+  T* data_;
+  const int64_t* sizes_;
+  const int64_t* strides_;
+};
+template <typename T, size_t N>
+class GenericPackedTensorAccessor {
+ public:
+  SS_BOTH TensorAccessor<T, N - 1> operator[](int64_t i) {
+    return TensorAccessor<T, N - 1>(data_ + strides_[0] * i, sizes_ + 1, strides_ + 1);
+  }
+
+ private:
+  T* data_;
+  int64_t sizes_[N];
+  int64_t strides_[N];
+};
+
 class Tensor {
  public:
   Tensor();
@@ -81,6 +128,10 @@ class Tensor {
   T* mutable_data_ptr() const;
   template <typename T>
   const T* const_data_ptr() const;
+  template <typename T, size_t N>
+  TensorAccessor<T, N> accessor() const;
+  template <typename T, size_t N>
+  GenericPackedTensorAccessor<T, N> packed_accessor32() const;
   template <typename T>
   T item() const;
   Scalar item() const;

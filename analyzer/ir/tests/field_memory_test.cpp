@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Kinds of memory that fields hold: each that is known stands before a twin that is not.
+#include "analyzer/ir/field_memory.h"
+
+#include <gtest/gtest.h>
+
+#include "analyzer/ir/text.h"
+
+namespace streamsan::analyzer::ir {
+namespace {
+
+using ordering::MemoryKind;
+
+std::map<std::string, MemoryKind> memory_of(const std::string& text) {
+  Program program;
+  std::string error;
+  EXPECT_TRUE(parse(text, program, error)) << error;
+  return field_memory(program);
+}
+
+const std::string kField = R"(
+function f
+  place this object
+  place this.C::p_ pointer
+  local q pointer
+  allocate this.C::p_ device
+)";
+const std::map<std::string, MemoryKind> kDevice{{"C::p_", MemoryKind::Device}};
+
+TEST(FieldMemory, AllStoresAreOfOneKind) {
+  EXPECT_EQ(memory_of(kField), kDevice);
+  EXPECT_EQ(memory_of(kField + "  assign this.C::p_ = null\n"), kDevice);
+  EXPECT_TRUE(memory_of(kField + "  allocate this.C::p_ pinned\n").empty());
+}
+
+TEST(FieldMemory, AVariableIsWhatItIsGiven) {
+  EXPECT_EQ(memory_of(kField + "  allocate q device\n  assign this.C::p_ = q\n"), kDevice);
+  EXPECT_TRUE(memory_of(kField + "  allocate q pinned\n  assign this.C::p_ = q\n").empty());
+  EXPECT_TRUE(memory_of(kField + "  fresh q\n  assign this.C::p_ = q\n").empty());
+}
+
+TEST(FieldMemory, AHelperMayStoreAnything) {
+  EXPECT_EQ(memory_of(kField + "  call \"g\"(this.C::p_)\n"), kDevice);
+  EXPECT_TRUE(memory_of(kField + "  call \"g\"(&this.C::p_)\n").empty());
+}
+
+TEST(FieldMemory, TheBlockOfATensorIsKnownByItsField) {
+  const std::string tensor = R"(
+function f
+  place this object
+  place this.C::t_ object
+  place this.C::t_.at::Tensor::$data pointer
+  place this.C::u_ object
+  place this.C::u_.at::Tensor::$data pointer
+  allocate this.C::t_.at::Tensor::$data pinned tensor
+)";
+  const std::map<std::string, MemoryKind> pinned{{"C::t_.$data", MemoryKind::Pinned}};
+  EXPECT_EQ(memory_of(tensor), pinned);
+  EXPECT_EQ(memory_of(tensor + "  fresh this.C::u_.at::Tensor::$data\n"), pinned);
+  EXPECT_TRUE(memory_of(tensor + "  fresh this.C::t_.at::Tensor::$data\n").empty());
+}
+
+}  // namespace
+}  // namespace streamsan::analyzer::ir
