@@ -65,7 +65,7 @@ void ReferenceModel::compare(const Memory& memory, AllocationId name, Range whol
                              std::optional<HazardKind> given) {
   const std::vector<bool> documented = before(node, false);
   const std::vector<bool> assumed = before(node, true);
-  const std::vector<bool> perhaps_signalled = signalled();
+  const std::vector<bool> by_host_function = signalled();
   for (const PastAccess& past : memory.past) {
     const Access& earlier = past.access;
     if (past.node == node || documented[past.node]) continue;
@@ -78,7 +78,7 @@ void ReferenceModel::compare(const Memory& memory, AllocationId name, Range whol
     if (earlier.source == AccessSource::Allocate) kind = HazardKind::UseBeforeAllocate;
     if (later.source == AccessSource::Free) kind = HazardKind::FreeWhileInUse;
     if (given) kind = *given;
-    const bool perhaps_signalled = *certain == Certainty::Certain && perhaps_signalled[past.node];  // R-HST-06
+    const bool perhaps_signalled = *certain == Certainty::Certain && by_host_function[past.node];  // R-HST-06
     // R-CPY-13, R-CPY-14
     const bool staged = memory.kind == MemoryKind::Pageable && earlier.source == AccessSource::Copy;
     pairs_.push_back({earlier.op, later.op, name, kind, assumed[past.node] || staged ? Order::Latent : Order::Unordered,
@@ -250,7 +250,7 @@ void ReferenceModel::host_free(Call call, Range range) {
   for (const Range each : gone) end(each);
 
   const std::vector<bool> documented = before(node, false);
-  const std::vector<bool> perhaps_signalled = signalled();
+  const std::vector<bool> by_host_function = signalled();
   std::erase_if(loans_, [&](const Loan& loan) {
     bool borrowed = false;
     for (std::uint64_t slice = 0; slice < loan.bytes.slices; ++slice) {
@@ -260,7 +260,7 @@ void ReferenceModel::host_free(Call call, Range range) {
       }
     }
     if (borrowed && !documented[loan.node]) {
-      const bool perhaps_signalled = perhaps_signalled[loan.node];
+      const bool perhaps_signalled = by_host_function[loan.node];
       pairs_.push_back({loan.op, op, AllocationId{}, HazardKind::FreeWhileInUse, Order::Latent,
                         perhaps_signalled ? Certainty::Possible : Certainty::Certain, perhaps_signalled, true});
     }
