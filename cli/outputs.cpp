@@ -6,44 +6,32 @@
 
 #include "report/formats.h"
 #include "report/github.h"
-#include "report/html/page.h"
-#include "report/json.h"
-#include "report/junit.h"
 #include "report/output_file.h"
-#include "report/perfetto.h"
-#include "report/sarif.h"
+
+// Each option of type Output is a format: the function of its name in report/.
+#define SS_IF_OUTPUT_Bool(...)
+#define SS_IF_OUTPUT_Number(...)
+#define SS_IF_OUTPUT_Text(...)
+#define SS_IF_OUTPUT_Output(...) __VA_ARGS__
+#define SS_OPTION(type, name, default_value, where, description) \
+  SS_IF_OUTPUT_##type(std::string name(const Results&, const FormatContext&);)
+namespace streamsan::report {
+#include "cli/options.def"
+}  // namespace streamsan::report
+#undef SS_OPTION
 
 namespace streamsan::cli {
 namespace {
 
 using report::FormatContext;
+using report::Results;
 using report::Severity;
 
-std::string json(const Results& results, const FormatContext&) {
-  return report::json(results.findings, results.summary);
-}
-
-std::string sarif(const Results& results, const FormatContext& context) {
-  return report::sarif(results.findings, results.summary, context);
-}
-
-std::string junit(const Results& results, const FormatContext& context) {
-  return report::junit(results.findings, results.summary, context);
-}
-
-std::string html(const Results& results, const FormatContext& context) {
-  return report::html(results.findings, results.summary, results.views,
-                      {.version = STREAMSAN_VERSION, .strip_path_prefix = context.root.prefix()});
-}
-
-std::string perfetto(const Results& results, const FormatContext&) {
-  return report::perfetto(results.findings, results.views);
-}
-
-std::string github(const Results& results, const FormatContext& context) {
+/// Not a file: annotations always go to stdout.
+std::string github(const Results& results, const FormatContext& context, bool after_program) {
   std::string out = report::github(results.findings, results.summary, context);
   // A command of the workflow has to begin its line.
-  return out.empty() || !results.after_program ? out : "\n" + out;
+  return out.empty() || !after_program ? out : "\n" + out;
 }
 
 struct Output {
@@ -53,12 +41,8 @@ struct Output {
 };
 
 constexpr Output kOutputs[] = {
-// The options of type Output, each with the function above of its name.
-#define SS_IF_OUTPUT_Bool(name)
-#define SS_IF_OUTPUT_Number(name)
-#define SS_IF_OUTPUT_Text(name)
-#define SS_IF_OUTPUT_Output(name) {#name, &Options::name, name},
-#define SS_OPTION(type, name, default_value, where, description) SS_IF_OUTPUT_##type(name)
+#define SS_OPTION(type, name, default_value, where, description) \
+  SS_IF_OUTPUT_##type({#name, &Options::name, &report::name}, )
 #include "cli/options.def"
 #undef SS_OPTION
 #undef SS_IF_OUTPUT_Bool
@@ -93,10 +77,10 @@ void forget_outputs(Options& options) {
   for (const Output& output : kOutputs) (options.*output.path).clear();
 }
 
-std::string write_outputs(const Options& options, const Results& results) {
+std::string write_outputs(const Options& options, const Results& results, Ending ending) {
   const FormatContext context{.root = report::SourceRoot::here(options.strip_path_prefix),
                               .least = least_severity(options),
-                              .exit_code = results.exit_code};
+                              .exit_code = ending.exit_code};
   std::string faults;
   const auto write = [&faults](const std::string& path, const std::string& text) {
     const std::string fault = report::write_output(path, text);
@@ -105,7 +89,7 @@ std::string write_outputs(const Options& options, const Results& results) {
   for (const Output& output : kOutputs) {
     if (const std::string& path = options.*output.path; !path.empty()) write(path, output.text(results, context));
   }
-  if (options.github) write("-", github(results, context));
+  if (options.github) write("-", github(results, context, ending.after_program));
   return faults;
 }
 

@@ -213,11 +213,8 @@ std::string Session::finish(int exit_code) {
     }
     write(path, out);
   }
-  const std::string fault = write_outputs(options_, {.findings = findings_,
-                                                     .summary = total_,
-                                                     .views = views_,
-                                                     .exit_code = exit_code,
-                                                     .after_program = after_program_});
+  const std::string fault = write_outputs(options_, {.findings = findings_, .summary = total_, .views = views_},
+                                          {.exit_code = exit_code, .after_program = after_program_});
   if (!fault.empty()) return fault + (write_problem_.empty() ? "" : "; " + write_problem_);
   return write_problem_;
 }

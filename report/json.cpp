@@ -19,4 +19,6 @@ std::string json(std::span<const Finding> findings, const Summary& summary) {
   return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
+std::string json(const Results& results, const FormatContext&) { return json(results.findings, results.summary); }
+
 }  // namespace streamsan::report

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "report/finding.h"
+#include "report/formats.h"
 
 namespace streamsan::report {
 
@@ -18,5 +19,6 @@ namespace streamsan::report {
 inline constexpr std::uint32_t kJsonSchema = 2;
 
 std::string json(std::span<const Finding> findings, const Summary& summary);
+std::string json(const Results& results, const FormatContext& context);
 
 }  // namespace streamsan::report

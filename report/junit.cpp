@@ -78,9 +78,9 @@ std::string test_name(const Finding& finding, const SourceRoot& root) {
 
 }  // namespace
 
-std::string junit(std::span<const Finding> findings, const Summary& summary, const FormatContext& context) {
+std::string junit(const Results& results, const FormatContext& context) {
   std::vector<const Finding*> listed;
-  for (const Finding& finding : findings) {
+  for (const Finding& finding : results.findings) {
     if (finding.severity < Severity::Note && is_listed(finding, context.least)) listed.push_back(&finding);
   }
   Counts counts{.tests = 1};
@@ -118,13 +118,13 @@ std::string junit(std::span<const Finding> findings, const Summary& summary, con
 
   std::string run = "    <testcase" + attribute("classname", "streamsan") + attribute("name", "the run was judged");
   std::string warnings;
-  for (const std::string& warning : summary.warnings) warnings += one_line(warning) + "\n";
+  for (const std::string& warning : results.summary.warnings) warnings += one_line(warning) + "\n";
   run += ">\n";
-  if (!summary.whole) {
+  if (!results.summary.whole) {
     ++counts.errors;
     run += element("error", "not judged to its end; findings may be missing", "incomplete", "");
   }
-  run += "      <system-out>" + escaped(summary_line(summary, first, {}), false) + "</system-out>\n";
+  run += "      <system-out>" + escaped(summary_line(results.summary, first, {}), false) + "</system-out>\n";
   if (!warnings.empty()) run += "      <system-err>" + escaped(warnings, false) + "</system-err>\n";
   run += "    </testcase>\n";
 

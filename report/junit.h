@@ -8,14 +8,12 @@
 // no line in it, so that services recognise it after an edit.
 #pragma once
 
-#include <span>
 #include <string>
 
-#include "report/finding.h"
 #include "report/formats.h"
 
 namespace streamsan::report {
 
-std::string junit(std::span<const Finding> findings, const Summary& summary, const FormatContext& context);
+std::string junit(const Results& results, const FormatContext& context);
 
 }  // namespace streamsan::report

@@ -266,4 +266,6 @@ std::string perfetto(std::span<const Finding> findings, std::span<const RunView>
   return writer.finish();
 }
 
+std::string perfetto(const Results& results, const FormatContext&) { return perfetto(results.findings, results.views); }
+
 }  // namespace streamsan::report

@@ -11,10 +11,12 @@
 #include <string>
 
 #include "report/finding.h"
+#include "report/formats.h"
 #include "report/run_view.h"
 
 namespace streamsan::report {
 
 std::string perfetto(std::span<const Finding> findings, std::span<const RunView> runs);
+std::string perfetto(const Results& results, const FormatContext& context);
 
 }  // namespace streamsan::report

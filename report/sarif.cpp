@@ -270,18 +270,18 @@ log::Result Collector::result(const Folded& fold) {
 
 }  // namespace
 
-std::string sarif(std::span<const Finding> findings, const Summary& summary, const FormatContext& context) {
+std::string sarif(const Results& results, const FormatContext& context) {
   std::vector<const Finding*> listed;
-  for (const Finding& finding : findings) {
+  for (const Finding& finding : results.findings) {
     if (is_listed(finding, context.least)) listed.push_back(&finding);
   }
   Collector collector(context.root);
   log::Run run{.tool = "streamsan", .version = STREAMSAN_VERSION};
   for (const Folded& fold : folded(listed)) run.results.push_back(collector.result(fold));
   run.rules = collector.rules();
-  run.successful = summary.whole;
+  run.successful = results.summary.whole;
   run.exit_code = context.exit_code;
-  for (const std::string& warning : summary.warnings) {
+  for (const std::string& warning : results.summary.warnings) {
     run.notifications.push_back({.level = SarifLevel::Warning, .message = one_line(warning), .place = {}});
   }
   const log::Root root{context.root.path(), [&](const std::string& file) { return context.root.relative(file); }};

@@ -17,14 +17,12 @@
 // (primaryLocationLineHash).
 #pragma once
 
-#include <span>
 #include <string>
 
-#include "report/finding.h"
 #include "report/formats.h"
 
 namespace streamsan::report {
 
-std::string sarif(std::span<const Finding> findings, const Summary& summary, const FormatContext& context);
+std::string sarif(const Results& results, const FormatContext& context);
 
 }  // namespace streamsan::report

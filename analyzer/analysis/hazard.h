@@ -76,45 +76,8 @@ struct Evidence {
   Where where;
 };
 
-/// How each check fills it. `later` is always set: the warning stands there.
-///   races (CrossStreamRace, NonblockingVsDefault, EventWaitWithoutRecord with `earlier`)
-///                            earlier, later: the accesses, with mode and stream; buffer; cause, edge, event.
-///                            NotForked, NotJoined (duties.h): earlier: the function, with the caller's
-///                            stream; edge: the join or fork that is there
-///   HostReadBeforeDone, HostWriteBeforeDone
-///                            later: the host's access; earlier: the work in flight
-///   AsyncCopyLifetime        later: the end; detail: how, "goes out of scope", "is resized", "is freed by free";
-///                            buffer.name empty: a temporary
-///   PrematureFree            later: the free (stream, if it has one); earlier: the use. UseAfterFree: later: the use;
-///                            earlier: the free. Captured: the use is part of a graph
-///   MissingRecordStream      later: the release, later.stream: the stream the tensor was allocated on;
-///                            earlier: the use
-///   EventWaitWithoutRecord   without `earlier`: later: a wait or synchronisation; event; later.stream: who waits, if
-///                            any. AnotherDevice: edge is a record that fails; Nowhere: nothing records it; OwnStream: the
-///                            waiter has recorded it itself at edge, and the work that it seems to be meant for is
-///                            evidence
-///   EventNeverWaited         later: the record, with stream; event
-///   EventRerecord            later: the second record; earlier: the first, both with streams; event; edge: later wait
-///   HandleUseAfterDestroy    later: the use; earlier: the destruction; event.name, or else later.stream.name: the
-///                            handle
-///   CaptureUnsafeCall        later: the call; earlier: the begin of the capture, with the captured stream;
-///                            detail: a clause why, "it synchronises the host"; may be empty. NotJoined: the end of a
-///                            capture that work on another stream, edge, does not come back to
-///   EventTimingMisuse        later: the call; event; NoTiming, NotRecorded or NotComplete
-///   OmittedStream            later: the work; detail: the name of the stream that the function works on; evidence
-///   ImplicitDefaultStream    later: the work; detail: the name of the stream in scope; edge: its creation
-///   DependentLaunchRace      later: the launch, with what it does early as mode; earlier: the kernel in front; buffer;
-///                            edge: where the kernel does it; NeverWaits, BeforeWait or NotPassedOn
-///   UnorderedGridWait        later: the access in the kernel, with mode; buffer: its parameter. NoClobber: later: a wait in assembly that does not say that it touches memory
-///   DeviceWideSync           later: the synchronisation; later.stream: the only stream with work that can be in
-///   flight;
-///                            detail: the call that would do, "cudaStreamSynchronize(s)"; or, where no later.stream,
-///                            the names of the streams, "'s1' and 's2'"
-///   RedundantSync            later: the synchronisation; earlier: the one that did it already; edge: the synchronous
-///                            call right after it that does it anyway
-///   SyncInLoop, AllocInLoop  later: the call; edge: the loop's head, if known; later.stream; buffer
-///   PageableAsyncCopy        later: the copy, with stream; buffer: the pageable side
-///   SelfWait                 later: the wait, with stream; earlier: the record; event
+/// One finding before it has words. `later` is always set: the warning stands there. What the other fields mean depends on
+/// the check: the comment above its row in checks.def says so.
 struct Hazard {
   Check check = Check::CrossStreamRace;
   Level level = Level::Definite;

@@ -251,4 +251,20 @@ void HandleQuestions::conclude() {
   }
 }
 
+void HandleQuestions::ask() {
+  handles();
+  if (look_.order->capturing() != Tri::No) return capture();
+  switch (look_.op->kind) {
+    case OpKind::Wait:
+    case OpKind::SyncEvent:
+      return wait();
+    case OpKind::Record:
+      return record();
+    case OpKind::Elapsed:
+      return elapsed();
+    default:
+      return;
+  }
+}
+
 }  // namespace streamsan::analyzer

@@ -17,20 +17,22 @@ class HandleQuestions : Questions {
  public:
   using Questions::Questions;
 
-  /// At any op: a handle after its end.
-  void handles();
-  /// At any op where a stream is captured: a call that the capture does not allow.
-  void capture();
-  /// At a wait of a stream or of the host for an event.
-  void wait();
-  void record();
-  void elapsed();
+  /// At any op.
+  void ask();
   /// All is seen: raises what had to wait for that.
   void conclude();
 
   [[nodiscard]] bool saw_useless_wait() const { return useless_wait_; }
 
  private:
+  /// A handle after its end.
+  void handles();
+  /// Where a stream is captured: a call that the capture does not allow.
+  void capture();
+  /// At a wait of a stream or of the host for an event.
+  void wait();
+  void record();
+  void elapsed();
   void destroyed(const ir::Operand& written, ValueId value, bool event);
   /// A stream waits for its own event, where it has forked another one off and not joined it.
   void missed_join(ValueId event, ValueId waiter, const EventState& state);

@@ -196,4 +196,16 @@ void HostQuestions::release_by_host(ValueId memory, std::optional<MemoryKind> ki
   }
 }
 
+void HostQuestions::ask() {
+  switch (look_.op->kind) {
+    case ir::OpKind::HostAccess:
+      return host_access();
+    case ir::OpKind::Free:
+    case ir::OpKind::EndOfLife:
+      return end_of_memory();
+    default:
+      return;
+  }
+}
+
 }  // namespace streamsan::analyzer

@@ -13,12 +13,14 @@ class HostQuestions : Questions {
  public:
   using Questions::Questions;
 
+  /// At any op.
+  void ask();
+
+ private:
   /// At a read or write of the host.
   void host_access();
   /// At a free, or where an object that owns memory ends.
   void end_of_memory();
-
- private:
   /// A graph is instantiated here into what outlives this function.
   [[nodiscard]] bool graph_survives() const;
   void release_captured(ValueId memory, OpIndex use);

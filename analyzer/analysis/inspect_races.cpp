@@ -174,4 +174,15 @@ void RaceQuestions::released_races() {
   look_.turn_to(end);
 }
 
+void RaceQuestions::ask() {
+  switch (look_.op->kind) {
+    case ir::OpKind::Enqueue:
+      return races();
+    case ir::OpKind::GroupEnd:
+      return released_races();
+    default:
+      return;
+  }
+}
+
 }  // namespace streamsan::analyzer

@@ -15,12 +15,13 @@ class RaceQuestions : Questions {
  public:
   using Questions::Questions;
 
-  /// At an op that enqueues.
+  /// At any op.
+  void ask();
+
+ private:
   void races();
   /// At the end of a group: the calls in it that begin here.
   void released_races();
-
- private:
   void race(const ir::Access& access, const Pending& mine, const Pending& earlier);
   void use_after_free(const ir::Access& access, const Pending& mine, const Pending& free);
   /// Which default stream, where the two are of two devices.

@@ -134,4 +134,20 @@ void SyncQuestions::pageable_copy() {
   look_.raise({.hazard = std::move(hazard), .later = look_.index});
 }
 
+void SyncQuestions::ask() {
+  switch (look_.op->kind) {
+    case OpKind::Enqueue:
+      return pageable_copy();
+    case OpKind::SyncEvent:
+      return redundant_event_sync();
+    case OpKind::SyncDevice:
+      device_sync();
+      return redundant_sync();
+    case OpKind::SyncStream:
+      return redundant_sync();
+    default:
+      return;
+  }
+}
+
 }  // namespace streamsan::analyzer

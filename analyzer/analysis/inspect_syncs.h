@@ -11,6 +11,10 @@ class SyncQuestions : Questions {
  public:
   using Questions::Questions;
 
+  /// At any op.
+  void ask();
+
+ private:
   void device_sync();
   /// At a synchronisation of a stream or of the device.
   void redundant_sync();

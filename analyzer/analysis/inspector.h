@@ -2,7 +2,7 @@
 //
 // Looks at each op with the state that holds before it, and raises hazards. It changes no state.
 //
-// The inspector only decides which questions are asked at which op. A class for each family asks them:
+// A class for each family asks the questions; its ask() says which of them are asked at which kind of op:
 //
 //   inspect_races.h     work against work, and a programmatic launch against the kernel in front of it
 //   inspect_host.h      the host and the ends of memory against work

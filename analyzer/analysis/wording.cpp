@@ -8,53 +8,27 @@
 // help, where streams and memory come from, and last what would help. Latent hazards name the rule of docs/model.md
 // that the program leans on without knowing.
 //
-// The families are in wording_races.cpp, wording_host.cpp, wording_handles.cpp and wording_advice.cpp; this file has
-// the dispatch and the draft that they all write on.
+// Each check has its words in one of wording_races.cpp, wording_host.cpp, wording_handles.cpp, wording_dependents.cpp
+// and wording_advice.cpp; this file calls them, and has the draft that they all write on.
 #include <algorithm>
 
 #include "analyzer/analysis/wording_parts.h"
 
 namespace streamsan::analyzer {
 
+namespace {
+
+constexpr void (*kWords[])(wording::Draft&) = {
+#define SS_CHECK(enumerator, id, group, summary) &wording::words_of<Check::enumerator>,
+#include "analyzer/analysis/checks.def"
+#undef SS_CHECK
+};
+
+}  // namespace
+
 Finding word(const Hazard& hazard) {
   wording::Draft draft(hazard);
-  switch (hazard.check) {
-    case Check::CrossStreamRace:
-    case Check::NonblockingVsDefault:
-      wording::word_race(draft);
-      break;
-    case Check::EventWaitWithoutRecord:
-      hazard.earlier ? wording::word_race(draft) : wording::word_handle(draft);
-      break;
-    case Check::HostReadBeforeDone:
-    case Check::HostWriteBeforeDone:
-    case Check::AsyncCopyLifetime:
-    case Check::PrematureFree:
-    case Check::MissingRecordStream:
-      wording::word_host(draft);
-      break;
-    case Check::EventNeverWaited:
-    case Check::EventRerecord:
-    case Check::HandleUseAfterDestroy:
-    case Check::CaptureUnsafeCall:
-    case Check::EventTimingMisuse:
-      wording::word_handle(draft);
-      break;
-    case Check::DependentLaunchRace:
-    case Check::UnorderedGridWait:
-      wording::word_dependent(draft);
-      break;
-    case Check::OmittedStream:
-    case Check::ImplicitDefaultStream:
-    case Check::DeviceWideSync:
-    case Check::RedundantSync:
-    case Check::SyncInLoop:
-    case Check::PageableAsyncCopy:
-    case Check::AllocInLoop:
-    case Check::SelfWait:
-      wording::word_advice(draft);
-      break;
-  }
+  kWords[static_cast<std::size_t>(hazard.check)](draft);
   return draft.take();
 }
 

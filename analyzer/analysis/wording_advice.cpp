@@ -5,9 +5,9 @@
 #include "analyzer/analysis/wording_parts.h"
 
 namespace streamsan::analyzer::wording {
-namespace {
 
-void word_implicit_stream(Draft& draft) {
+template <>
+void words_of<Check::ImplicitDefaultStream>(Draft& draft) {
   const Thing in_scope{.name = draft.hazard().detail, .stream_kind = {}, .memory_kind = {}, .origin = {}};
   draft.say(what(draft.later()) + " goes to the default stream although " +
             (in_scope.name.empty() ? "a stream" : stream(in_scope)) + " is in scope");
@@ -18,14 +18,16 @@ void word_implicit_stream(Draft& draft) {
   }
 }
 
-void word_omitted_stream(Draft& draft) {
+template <>
+void words_of<Check::OmittedStream>(Draft& draft) {
   const Thing given{.name = draft.hazard().detail, .stream_kind = {}, .memory_kind = {}, .origin = {}};
   const std::string name = named_stream(given, "the stream that the function is given");
   draft.say(what(draft.later()) + " goes to the default stream, not to " + name + ": its stream argument is left out");
   draft.advise("pass " + name + "; if the default stream is meant, write 0");
 }
 
-void word_device_sync(Draft& draft) {
+template <>
+void words_of<Check::DeviceWideSync>(Draft& draft) {
   const Hazard& hazard = draft.hazard();
   const std::string one = stream(draft.later().stream);
   const std::string call = what(draft.later());
@@ -55,7 +57,8 @@ void word_device_sync(Draft& draft) {
   }
 }
 
-void word_redundant_sync(Draft& draft) {
+template <>
+void words_of<Check::RedundantSync>(Draft& draft) {
   const Hazard& hazard = draft.hazard();
   if (hazard.edge && !hazard.earlier) {
     const std::string next = hazard.edge->site.text.empty() ? "the call after it" : hazard.edge->site.text;
@@ -72,22 +75,25 @@ void word_redundant_sync(Draft& draft) {
   draft.repair(Fix::Kind::RemoveStatement, {});
 }
 
-void word_loop(Draft& draft) {
+template <>
+void words_of<Check::SyncInLoop>(Draft& draft) {
+  draft.say(what(draft.later()) + on_stream(draft.later().stream) +
+            " in every iteration of a loop: the device is idle while the host prepares the next one");
+  draft.note_edge("the loop is here");
+  draft.advise("synchronise after the loop, or let streams wait for events with " + draft.dialect().wait_event);
+}
+
+template <>
+void words_of<Check::AllocInLoop>(Draft& draft) {
   const Hazard& hazard = draft.hazard();
-  if (hazard.check == Check::SyncInLoop) {
-    draft.say(what(draft.later()) + on_stream(draft.later().stream) +
-              " in every iteration of a loop: the device is idle while the host prepares the next one");
-    draft.note_edge("the loop is here");
-    draft.advise("synchronise after the loop, or let streams wait for events with " + draft.dialect().wait_event);
-    return;
-  }
   const std::string memory = hazard.buffer.name.empty() ? "" : " of " + buffer(hazard.buffer);
   draft.say(what(draft.later()) + memory + " in every iteration of a loop may synchronise the device");
   draft.note_edge("the loop is here");
   draft.advise("allocate before the loop and free after it, or use stream-ordered memory");
 }
 
-void word_pageable(Draft& draft) {
+template <>
+void words_of<Check::PageableAsyncCopy>(Draft& draft) {
   const Hazard& hazard = draft.hazard();
   draft.say(what(draft.later()) + on_stream(draft.later().stream) + " of pageable memory " +
             (hazard.buffer.name.empty() ? "" : buffer(hazard.buffer) + " ") +
@@ -96,7 +102,8 @@ void word_pageable(Draft& draft) {
   draft.advise("use pinned memory, from " + draft.dialect().allocate_pinned);
 }
 
-void word_self_wait(Draft& draft) {
+template <>
+void words_of<Check::SelfWait>(Draft& draft) {
   const Hazard& hazard = draft.hazard();
   const std::string own = stream(draft.later().stream);
   draft.say((own.empty() ? "a stream" : own) + " waits for " + event(hazard.event) +
@@ -106,27 +113,6 @@ void word_self_wait(Draft& draft) {
                lane(draft.earlier().stream));
   }
   draft.repair(Fix::Kind::RemoveStatement, {});
-}
-
-}  // namespace
-
-void word_advice(Draft& draft) {
-  switch (draft.hazard().check) {
-    case Check::OmittedStream:
-      return word_omitted_stream(draft);
-    case Check::ImplicitDefaultStream:
-      return word_implicit_stream(draft);
-    case Check::DeviceWideSync:
-      return word_device_sync(draft);
-    case Check::RedundantSync:
-      return word_redundant_sync(draft);
-    case Check::PageableAsyncCopy:
-      return word_pageable(draft);
-    case Check::SelfWait:
-      return word_self_wait(draft);
-    default:
-      return word_loop(draft);
-  }
 }
 
 }  // namespace streamsan::analyzer::wording

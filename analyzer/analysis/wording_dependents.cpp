@@ -8,7 +8,10 @@ namespace {
 
 constexpr const char* kWait = "cudaGridDependencySynchronize()";
 
-void word_launch(Draft& draft) {
+}  // namespace
+
+template <>
+void words_of<Check::DependentLaunchRace>(Draft& draft) {
   const Hazard& hazard = draft.hazard();
   const Action &later = draft.later(), &earlier = draft.earlier();
   const bool passed_on = hazard.which != CheckCase::NotPassedOn;
@@ -36,7 +39,8 @@ void word_launch(Draft& draft) {
   }
 }
 
-void word_wait(Draft& draft) {
+template <>
+void words_of<Check::UnorderedGridWait>(Draft& draft) {
   const Hazard& hazard = draft.hazard();
   if (hazard.which == CheckCase::NoClobber) {
     draft.say(
@@ -52,12 +56,6 @@ void word_wait(Draft& draft) {
             " before it waits for the grid in front of it");
   draft.advise(std::string("nothing orders it behind that grid: move it behind the wait, unless no kernel in front ") +
                (draft.later().mode == ir::Mode::Read ? "writes" : "uses") + " that memory");
-}
-
-}  // namespace
-
-void word_dependent(Draft& draft) {
-  draft.hazard().check == Check::DependentLaunchRace ? word_launch(draft) : word_wait(draft);
 }
 
 }  // namespace streamsan::analyzer::wording

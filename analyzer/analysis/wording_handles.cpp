@@ -35,7 +35,15 @@ void word_wait(Draft& draft) {
   draft.advise("record " + name + " with " + draft.dialect().record_event + " before the wait");
 }
 
-void word_never_waited(Draft& draft) {
+}  // namespace
+
+template <>
+void words_of<Check::EventWaitWithoutRecord>(Draft& draft) {
+  draft.hazard().earlier ? word_race(draft) : word_wait(draft);
+}
+
+template <>
+void words_of<Check::EventNeverWaited>(Draft& draft) {
   const std::string name = event(draft.hazard().event);
   draft.say(name + " is recorded" + on_stream(draft.later().stream) +
             ", but nothing ever waits for it: what should come after the work before it does not");
@@ -43,7 +51,8 @@ void word_never_waited(Draft& draft) {
                " where the work is used, or its memory is written again");
 }
 
-void word_rerecord(Draft& draft) {
+template <>
+void words_of<Check::EventRerecord>(Draft& draft) {
   const Hazard& hazard = draft.hazard();
   const Action& first = draft.earlier();
   const std::string name = event(hazard.event);
@@ -56,7 +65,8 @@ void word_rerecord(Draft& draft) {
   draft.advise("use one event for each record, or wait for the first before this one");
 }
 
-void word_destroyed(Draft& draft) {
+template <>
+void words_of<Check::HandleUseAfterDestroy>(Draft& draft) {
   const Hazard& hazard = draft.hazard();
   const bool is_event = !hazard.event.name.empty();
   const Thing& handle = is_event ? hazard.event : draft.later().stream;
@@ -69,7 +79,8 @@ void word_destroyed(Draft& draft) {
   draft.note_origin(handle, is_event ? "event" : "stream");
 }
 
-void word_capture(Draft& draft) {
+template <>
+void words_of<Check::CaptureUnsafeCall>(Draft& draft) {
   const Hazard& hazard = draft.hazard();
   const std::string captured = hazard.earlier ? stream(draft.earlier().stream) : std::string{};
   if (hazard.which == CheckCase::NotJoined) {
@@ -90,7 +101,8 @@ void word_capture(Draft& draft) {
   draft.advise("move it out of the capture; it would not be part of the graph");
 }
 
-void word_timing(Draft& draft) {
+template <>
+void words_of<Check::EventTimingMisuse>(Draft& draft) {
   const Hazard& hazard = draft.hazard();
   const std::string name = event(hazard.event);
   const std::string call = what(draft.later());
@@ -113,25 +125,6 @@ void word_timing(Draft& draft) {
     const Dialect& dialect = draft.dialect();
     draft.advise("wait for " + name + " with " + dialect.synchronize_event + " before");
     draft.insert_before_later(dialect.synchronize_event + "(" + spelling(hazard.event, dialect) + ");", {hazard.event});
-  }
-}
-
-}  // namespace
-
-void word_handle(Draft& draft) {
-  switch (draft.hazard().check) {
-    case Check::EventNeverWaited:
-      return word_never_waited(draft);
-    case Check::EventRerecord:
-      return word_rerecord(draft);
-    case Check::HandleUseAfterDestroy:
-      return word_destroyed(draft);
-    case Check::CaptureUnsafeCall:
-      return word_capture(draft);
-    case Check::EventTimingMisuse:
-      return word_timing(draft);
-    default:
-      return word_wait(draft);
   }
 }
 

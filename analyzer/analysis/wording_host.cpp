@@ -86,7 +86,20 @@ void word_host_access(Draft& draft) {
   synchronise_first(draft, act(touch));
 }
 
-void word_lifetime(Draft& draft) {
+}  // namespace
+
+template <>
+void words_of<Check::HostReadBeforeDone>(Draft& draft) {
+  word_host_access(draft);
+}
+
+template <>
+void words_of<Check::HostWriteBeforeDone>(Draft& draft) {
+  word_host_access(draft);
+}
+
+template <>
+void words_of<Check::AsyncCopyLifetime>(Draft& draft) {
   const Hazard& hazard = draft.hazard();
   const std::string memory = hazard.buffer.name.empty() ? "a temporary" : buffer(hazard.buffer);
   const std::string end = !hazard.detail.empty()       ? hazard.detail
@@ -97,7 +110,8 @@ void word_lifetime(Draft& draft) {
   synchronise_first(draft, "that, or keep the memory alive for longer");
 }
 
-void word_free(Draft& draft) {
+template <>
+void words_of<Check::PrematureFree>(Draft& draft) {
   const Hazard& hazard = draft.hazard();
   const std::string memory = buffer(hazard.buffer);
   if (hazard.which == CheckCase::Captured) {
@@ -128,7 +142,8 @@ void word_free(Draft& draft) {
   }
 }
 
-void word_tensor(Draft& draft) {
+template <>
+void words_of<Check::MissingRecordStream>(Draft& draft) {
   const Hazard& hazard = draft.hazard();
   const std::string memory = hazard.buffer.name.empty() ? "a tensor" : "tensor " + buffer(hazard.buffer);
   const std::string home = its_stream(draft.later());
@@ -138,21 +153,6 @@ void word_tensor(Draft& draft) {
   draft.advise("call record_stream(" + lane(draft.earlier().stream) +
                ") on the tensor after its last use there, or let " + home + " wait for " + its_stream(draft.earlier()) +
                " before the tensor is released");
-}
-
-}  // namespace
-
-void word_host(Draft& draft) {
-  switch (draft.hazard().check) {
-    case Check::AsyncCopyLifetime:
-      return word_lifetime(draft);
-    case Check::PrematureFree:
-      return word_free(draft);
-    case Check::MissingRecordStream:
-      return word_tensor(draft);
-    default:
-      return word_host_access(draft);
-  }
 }
 
 }  // namespace streamsan::analyzer::wording

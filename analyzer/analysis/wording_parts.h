@@ -86,11 +86,18 @@ class Draft {
 
 std::string lane(const Thing& stream);  ///< for code flows: "s1", or "host"
 
-// By family. Each fills the draft; the hazard's check is one of its own.
+/// Fills the draft with the words of its check. Each row of checks.def has a specialisation, in the file of its family;
+/// the linker names one that is missing.
+template <Check check>
+void words_of(Draft& draft);
+
+#define SS_CHECK(enumerator, id, group, summary) \
+  template <>                                    \
+  void words_of<Check::enumerator>(Draft & draft);
+#include "analyzer/analysis/checks.def"
+#undef SS_CHECK
+
+/// The words of each race between work of two streams, whatever its check.
 void word_race(Draft& draft);
-void word_host(Draft& draft);       ///< host accesses and lifetimes
-void word_handle(Draft& draft);     ///< events, destroyed handles, captures
-void word_advice(Draft& draft);     ///< performance and policy
-void word_dependent(Draft& draft);  ///< programmatic launches
 
 }  // namespace streamsan::analyzer::wording

@@ -180,4 +180,14 @@ void word_race(Draft& draft) {
   }
 }
 
+template <>
+void words_of<Check::CrossStreamRace>(Draft& draft) {
+  word_race(draft);
+}
+
+template <>
+void words_of<Check::NonblockingVsDefault>(Draft& draft) {
+  word_race(draft);
+}
+
 }  // namespace streamsan::analyzer::wording

@@ -286,4 +286,9 @@ std::string html(std::span<const Finding> findings, const Summary& summary, std:
   return out;
 }
 
+std::string html(const Results& results, const FormatContext& context) {
+  return html(results.findings, results.summary, results.views,
+              {.version = STREAMSAN_VERSION, .strip_path_prefix = context.root.prefix()});
+}
+
 }  // namespace streamsan::report

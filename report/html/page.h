@@ -15,6 +15,7 @@
 #include <string>
 
 #include "report/finding.h"
+#include "report/formats.h"
 #include "report/run_view.h"
 
 namespace streamsan::report {
@@ -27,5 +28,6 @@ struct PageOptions {
 /// Findings of a process are shown with the view of the same pid.
 std::string html(std::span<const Finding> findings, const Summary& summary, std::span<const RunView> runs,
                  const PageOptions& options);
+std::string html(const Results& results, const FormatContext& context);
 
 }  // namespace streamsan::report

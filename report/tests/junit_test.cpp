@@ -16,7 +16,7 @@ const FormatContext kContext{.root = SourceRoot("/src")};
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 TEST(Junit, ACleanRunIsATestThatPassed) {
-  EXPECT_EQ(junit({}, {.operations = 5, .processes = 1}, kContext), R"(<?xml version="1.0" encoding="UTF-8"?>
+  EXPECT_EQ(junit({{}, {.operations = 5, .processes = 1}}, kContext), R"(<?xml version="1.0" encoding="UTF-8"?>
 <testsuites name="streamsan" tests="1" failures="0" errors="0" skipped="0">
   <testsuite name="streamsan" tests="1" failures="0" errors="0" skipped="0">
     <testcase classname="streamsan" name="the run was judged">
@@ -37,7 +37,7 @@ TEST(Junit, ErrorsFailAndTheRestIsSkipped) {
   const std::vector<Finding> findings{sample_race(), sample_misuse(), suppressed, note};
   FormatContext all = kContext;
   all.least = Severity::Note;
-  const std::string out = junit(findings, {.errors = 1, .latent = 1, .suppressed = 1}, all);
+  const std::string out = junit({findings, {.errors = 1, .latent = 1, .suppressed = 1}}, all);
   EXPECT_TRUE(has(out, "<testsuites name=\"streamsan\" tests=\"4\" failures=\"1\" errors=\"0\" skipped=\"2\">")) << out;
   EXPECT_TRUE(has(out,
                   "<testcase classname=\"streamsan.race\" name=\"read-after-write race in step()\" "
@@ -50,7 +50,7 @@ TEST(Junit, ErrorsFailAndTheRestIsSkipped) {
 }
 
 TEST(Junit, ARunThatWasNotJudgedWholeIsAnError) {
-  const std::string out = junit({}, {.whole = false, .warnings = {"x.trace: cut <short>\n"}}, kContext);
+  const std::string out = junit({{}, {.whole = false, .warnings = {"x.trace: cut <short>\n"}}}, kContext);
   EXPECT_TRUE(has(out, "errors=\"1\"")) << out;
   EXPECT_TRUE(has(out, "<error message=\"not judged to its end; findings may be missing\" type=\"incomplete\"/>"));
   EXPECT_TRUE(has(out, "<system-err>x.trace: cut &lt;short&gt; \n</system-err>")) << out;
@@ -58,7 +58,7 @@ TEST(Junit, ARunThatWasNotJudgedWholeIsAnError) {
 
 TEST(Junit, NamesAreEscaped) {
   const std::vector<Finding> findings{sample_nasty()};
-  const std::string out = junit(findings, {.errors = 1}, kContext);
+  const std::string out = junit({findings, {.errors = 1}}, kContext);
   for (char c : out) EXPECT_TRUE(c == '\n' || static_cast<unsigned char>(c) >= 0x20) << static_cast<int>(c);
   EXPECT_FALSE(has(out, "<&"));
   EXPECT_FALSE(has(out, "]]>"));

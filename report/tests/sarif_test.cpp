@@ -22,7 +22,7 @@ const FormatContext kContext{.root = SourceRoot("/src"), .least = Severity::Late
 
 Json run_of(const std::vector<Finding>& findings, const Summary& summary = {},
             const FormatContext& context = kContext) {
-  const Json log = Json::parse(sarif(findings, summary, context));
+  const Json log = Json::parse(sarif({findings, summary}, context));
   EXPECT_EQ(log.at("version"), "2.1.0");
   EXPECT_EQ(log.at("runs").size(), 1u);
   return log["runs"][0];

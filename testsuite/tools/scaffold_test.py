@@ -85,14 +85,17 @@ class Scaffold(unittest.TestCase):
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertIn(f"# streamsan-{check}\n", self.text(f"docs/checks/{check}.md"))
             self.assertIn(f"FIRES: {check}\n", self.text(f"testsuite/analyzer/{check}/fires.cu"))
+            words = "handles" if group == "Correctness" else "advice"
+            self.assertEqual(self.text(f"analyzer/analysis/wording_{words}.cpp").count(
+                f"void words_of<Check::{check.title().replace('-', '')}>(Draft& draft) {{\n"), 1)
             self.assertRegex(self.text("docs/streamsan-tidy.md"), rf"\| {group.lower()} \| .*, {check} \| (on|off) \|")
         # The test of the pages reads the same rows: a row it does not find in the table would be a complaint.
         row = re.compile(r'^SS_CHECK\(\w+, "([\w-]+)", (\w+), "(.*)"\)$', re.MULTILINE)
         for check, group, summary in row.findall(self.text("analyzer/analysis/checks.def")):
             self.assertRegex(self.text("docs/checks/README.md"),
                              rf"\| \[{check}\]\({check}\.md\) \| {group} \| (yes|no) \| {re.escape(summary)} \|")
-        # A check without words does not compile: the switch has no default.
-        self.compile("analyzer/analysis/wording.cpp", "analyzer/analysis/checks.cpp", flags=["-fsyntax-only"])
+        self.compile("analyzer/analysis/wording.cpp", "analyzer/analysis/wording_handles.cpp",
+                     "analyzer/analysis/wording_advice.cpp", "analyzer/analysis/checks.cpp", flags=["-fsyntax-only"])
 
     def test_checks_that_cannot_be(self):
         check = "scripts/new-check"

@@ -46,7 +46,6 @@ READERS = {
     "analyzer/tidy/translation_unit.cpp": "extensions of files",
     "analyzer/tool/": "the command line, compilers' flags, paths, and what clang-tidy calls its diagnostics",
     "analyzer/analysis/duties.cpp": "names in the IR",
-    "analyzer/analysis/event_protocols.cpp": "names in the IR",
     "analyzer/analysis/inspect_handles.cpp": "the detail of an operation, which is text in the IR",
     "analyzer/analysis/roles.cpp": "names in the IR",
     "analyzer/analysis/value_compare.cpp": "the program's own expressions",
