@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A promise and a future.
+//
+// RUN: %build %s -o %t -lpthread
+// RUN: %always 10 66 env STREAMSAN_OPTIONS=host_threads=seen %run %t
+// RUN: env STREAMSAN_OPTIONS=host_threads=seen %racy %t 2>&1 | %report
+// RUN: %build -DFIXED %s -o %t.fixed -lpthread
+// RUN: %always 10 0 env STREAMSAN_OPTIONS=host_threads=seen %run %t.fixed
+// RUN: env STREAMSAN_OPTIONS=host_threads=seen %silent %t.fixed
+//
+// CHECK: ERROR: streamsan: read-after-write
+#include <future>
+#include <mutex>
+#include <thread>
+
+#include "hand_over.h"
+
+// std::promise wakes by a futex, which is not seen whole: std::packaged_task is the same with a condition of libc's.
+int main() {
+  const HandOver over;
+  std::mutex mutex;
+  bool ready = false;
+  auto done = std::async(std::launch::async, [&] { over.write_and([&] { const std::lock_guard lock(mutex); ready = true; }); });
+  for (bool seen = false; !seen; std::this_thread::yield()) {
+    const std::lock_guard lock(mutex);
+    seen = ready;
+  }
+  over.read();
+  done.wait();
+}
