@@ -47,8 +47,7 @@ void Judge::hazard(const ordering::Hazard& hazard) {
 
 /// Asks for both kernels, also for one whose bytes are exact this time: both have to be measured in one turn.
 void Judge::ask_about(const ordering::Hazard& hazard) {
-  if (hazard.certainty != ordering::Certainty::Possible || hazard.perhaps_signalled || hazard.perhaps_passed_on)
-    return;
+  if (hazard.certainty != ordering::Certainty::Possible || hazard.perhaps_signalled || hazard.perhaps_passed_on) return;
   auto is_kernel = [](const ordering::Access& a) { return a.source == ordering::AccessSource::Kernel; };
   auto decides = [&](const ordering::Access& a) { return is_kernel(a) && (!a.exact || a.learned); };
   if (!decides(hazard.earlier) && !decides(hazard.later)) return;

@@ -72,8 +72,8 @@ void Checks::collect(const Past& past, Shadow::Later later, bool also_inferred, 
         std::optional<Certainty> certain = certainty(earlier, access, bounds);
         if (!certain) return;
         const bool perhaps_signalled = *certain == Certainty::Certain && progress_.signalled.covers(lane, epoch);
-        const bool perhaps_passed_on = !actor.clock.assumed.covers(lane, epoch) &&
-                                       progress_.perhaps_passed_on(earlier, access, lane, epoch);
+        const bool perhaps_passed_on =
+            !actor.clock.assumed.covers(lane, epoch) && progress_.perhaps_passed_on(earlier, access, lane, epoch);
         if (perhaps_signalled || perhaps_passed_on) certain = Certainty::Possible;
         const HazardKind kind = past.released    ? HazardKind::ReleaseWhileInUse
                                 : past.reused_by ? HazardKind::ReuseWhileInUse
@@ -94,9 +94,9 @@ void Checks::collect(const Past& past, Shadow::Later later, bool also_inferred, 
         }
         Conflict* place = place_of(lane, order, *certain, earlier.op);
         if (!place) return;
-        *place = {lane,     epoch,           earlier,    access,   meeting.common,
-                  *certain, perhaps_signalled, perhaps_passed_on, order, kind,
-                  past.allocation, past.freed, leaned_on};
+        *place = {
+            lane,  epoch, earlier,         access,     meeting.common, *certain, perhaps_signalled, perhaps_passed_on,
+            order, kind,  past.allocation, past.freed, leaned_on};
       });
 }
 

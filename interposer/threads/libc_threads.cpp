@@ -211,9 +211,9 @@ struct CreatesThread {
   using Function = int (*)(pthread_t*, const pthread_attr_t*, Routine, void*);
   static int instead(const HostCall& call, Function next, pthread_t* thread, const pthread_attr_t* attributes,
                      Routine routine, void* argument) {
-    ThreadStart* start = call.is_of_cuda()
-                             ? nullptr
-                             : prepare_thread(routine, argument, is_of_hiding_library(reinterpret_cast<void*>(routine)));
+    ThreadStart* start =
+        call.is_of_cuda() ? nullptr
+                          : prepare_thread(routine, argument, is_of_hiding_library(reinterpret_cast<void*>(routine)));
     if (!start) return next(thread, attributes, routine, argument);
     const int result = next(thread, attributes, begin_thread, start);
     if (result != 0) drop_thread(start);
@@ -224,21 +224,21 @@ struct CreatesThread {
 }  // namespace
 
 #define SS_ORDER_ROW(name, type, Row) SS_LIBC_EXPORT_WHILE(8g_orders, name, type, Row)
-#define SS_ORDER(name, What)                         \
-  namespace {                                        \
-  struct Order_##name : What<SS_SIGNATURE(name)> {   \
-    static constexpr const char* kName = #name;      \
-  };                                                 \
-  }                                                  \
+#define SS_ORDER(name, What)                       \
+  namespace {                                      \
+  struct Order_##name : What<SS_SIGNATURE(name)> { \
+    static constexpr const char* kName = #name;    \
+  };                                               \
+  }                                                \
   SS_ORDER_ROW(name, SS_SIGNATURE(name), Order_##name)
 /// Of which x86-64 has an older version, for other structures.
-#define SS_ORDER_OF_CONDITION(name, What)            \
-  namespace {                                        \
-  struct Order_##name : What<SS_SIGNATURE(name)> {   \
-    static constexpr const char* kName = #name;      \
+#define SS_ORDER_OF_CONDITION(name, What)                         \
+  namespace {                                                     \
+  struct Order_##name : What<SS_SIGNATURE(name)> {                \
+    static constexpr const char* kName = #name;                   \
     static constexpr const char* kVersion = SS_CONDITION_VERSION; \
-  };                                                 \
-  }                                                  \
+  };                                                              \
+  }                                                               \
   SS_ORDER_ROW(name, SS_SIGNATURE(name), Order_##name)
 #if defined __x86_64__
 #define SS_CONDITION_VERSION "GLIBC_2.3.2"

@@ -68,7 +68,7 @@ constinit std::atomic<bool> g_has_rest{false};
 constinit ThreadClock g_clocks[kMostThreads] = {};
 constinit ThreadStart g_starts[kMostStarts] = {};
 constinit std::atomic<std::uint64_t> g_stamps{0};
-constinit std::atomic<std::uint32_t> g_lanes{0};        // in use, or once in use
+constinit std::atomic<std::uint32_t> g_lanes{0};                // in use, or once in use
 constinit std::atomic<std::uint64_t> g_free[kOrderLanes] = {};  // 0: taken; else the last entry of the former owner
 constinit pthread_key_t g_key{};
 constinit std::atomic<std::uint32_t> g_key_state{0};  // 0 none, 1 being made, 2 ready

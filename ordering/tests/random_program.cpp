@@ -100,8 +100,8 @@ Program random_program(std::uint64_t seed) {
 
 std::string describe(const Program& program) {
   std::ostringstream text;
-  text << "seed " << program.seed << ", host threads " << static_cast<int>(program.host_threads) << (program.two_contexts ? ", two contexts" : "")
-       << (program.one_memory ? ", one memory" : "") << '\n';
+  text << "seed " << program.seed << ", host threads " << static_cast<int>(program.host_threads)
+       << (program.two_contexts ? ", two contexts" : "") << (program.one_memory ? ", one memory" : "") << '\n';
   std::size_t number = 0;
   for (const Step& step : program.steps) {
     text << "  site " << ++number << ": " << name_of(step.kind) << " thread=" << int{step.thread}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A promise and a future.
+// std::async(): the reader looks at a flag that a mutex guards, and waits for the future at last.
 //
 // RUN: %build %s -o %t -lpthread
 // RUN: %always 5 66 env STREAMSAN_OPTIONS=host_threads=seen %run %t
@@ -16,7 +16,6 @@
 
 #include "hand_over.h"
 
-// std::promise wakes by a futex, which is not seen whole: std::packaged_task is the same with a condition of libc's.
 int main() {
   const HandOver over;
   std::mutex mutex;

@@ -44,9 +44,9 @@ int main() {
   const HandOver over;
   Queue queue;
   std::thread reader([&] {
-    while (queue.pop() != 0) over.read();
+    queue.pop();
+    over.read();
   });
   over.write_and([&] { queue.push(1); });
-  queue.push(0);
   reader.join();
 }

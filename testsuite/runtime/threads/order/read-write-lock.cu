@@ -10,6 +10,7 @@
 // RUN: env STREAMSAN_OPTIONS=host_threads=seen %silent %t.fixed
 //
 // CHECK: ERROR: streamsan: read-after-write
+#include <mutex>
 #include <shared_mutex>
 #include <thread>
 
