@@ -10,10 +10,22 @@
 namespace streamsan::cli {
 namespace {
 
+ordering::Options::HostThreads threads_of(HostThreads option) {
+  switch (option) {
+    case HostThreads::Joined:
+      return ordering::Options::HostThreads::Joined;
+    case HostThreads::Separate:
+      return ordering::Options::HostThreads::Separate;
+    case HostThreads::Seen:
+      return ordering::Options::HostThreads::Seen;
+  }
+  return ordering::Options::HostThreads::Joined;
+}
+
 judge::RunOptions run_options(const std::string& path, const Options& options) {
   return {.trace = path,
           .max_findings = options.max_findings,
-          .separate_threads = choice<HostThreads>(options.host_threads) == HostThreads::Separate,
+          .host_threads = threads_of(choice<HostThreads>(options.host_threads)),
           .kernel_code = options.kernel_code,
           .hints = options.hints,
           .syncs = options.syncs,

@@ -79,6 +79,7 @@ void read_options(Options& options) {
     if (is("perturb_seed")) number(options.perturb_seed, kMostPerturbSeed);
     if (is("poison")) number(options.poison, 1);
     if (is("syncs")) number(options.syncs, 1);
+    if (is("host_threads")) set_word(options.host_threads, value, length, {"joined", "separate", "seen"});
     if (is("timings")) number(options.timings, 1);
     if (is("footprints")) set_word(options.footprints, value, length, {"auto", "measured", "inferred"});
     if (is("footprint_policy")) set_word(options.footprint_policy, value, length, {"first", "asked"});

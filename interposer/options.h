@@ -24,6 +24,8 @@ enum class PythonStacks : unsigned char {
   On,  ///< and the user wants to know if there is none
 };
 
+enum class HostThreads : unsigned char { Joined, Separate, Seen };
+
 struct Options {
   char trace_path[1024];  ///< %p is the process id
   unsigned stacks;        ///< capture native call stacks
@@ -41,6 +43,7 @@ struct Options {
   unsigned poison;
   unsigned syncs;
   unsigned timings;
+  HostThreads host_threads;
 
   FootprintMode footprints;
   FootprintPolicy footprint_policy;

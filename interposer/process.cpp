@@ -29,6 +29,7 @@
 #include "interposer/python_stack.h"
 #include "interposer/stack.h"
 #include "interposer/streams.h"
+#include "interposer/threads/order.h"
 #include "interposer/timing.h"
 #include "interposer/unmodelled.h"
 #include "interposer/writer.h"
@@ -263,6 +264,7 @@ bool start_recording() {
   start_perturbing();
   start_poisoning();
   start_hashing();
+  start_order();
   g_mode.store(Mode::On, std::memory_order_release);
   // Takes the loader's lock, which a thread that waits above may hold.
   look_for_python();

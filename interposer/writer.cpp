@@ -19,6 +19,7 @@
 #include "interposer/fork.h"
 #include "interposer/hot.h"
 #include "interposer/process.h"
+#include "interposer/threads/order.h"
 #include "ordering/api/row.h"
 
 namespace streamsan::recorder {
@@ -243,7 +244,8 @@ void fill_header(trace::FileHeader& head) {
   head.start_time_ns =
       static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(now.tv_nsec);
   head.recorded_with = trace::kOptionsKnown | (options().syncs ? std::uint32_t{trace::kWithSyncs} : 0) |
-                       (options().timings ? std::uint32_t{trace::kWithTimings} : 0);
+                       (options().timings ? std::uint32_t{trace::kWithTimings} : 0) |
+                       (can_follow_order() ? std::uint32_t{trace::kWithThreads} : 0);
   fill_command_line(head);
   head.magic = trace::kMagic;
 }
@@ -328,6 +330,8 @@ STREAMSAN_HOT_CODE void expect_record() {
 
 STREAMSAN_HOT_CODE Slot reserve(unsigned continuations) {
   const std::uint64_t count = 1 + continuations;
+  if (t_order.unwritten) [[unlikely]]
+    write_order();
   for (;;) {
     trace::FileHeader* head = g_header.load(std::memory_order_acquire);
     if (!head || !recording()) return {};
@@ -339,6 +343,7 @@ STREAMSAN_HOT_CODE Slot reserve(unsigned continuations) {
       trace::Record* record = base + within;
       record->continuations = static_cast<std::uint8_t>(continuations);
       t_thread.next_record = reinterpret_cast<const char*>(record + count);
+      t_order.position = at + 1;
       return {record, at};
     }
     pad(at, at + count);

@@ -23,7 +23,7 @@ namespace {
 Form form_of(const Record& record) { return record.flags & trace::kAsyncForm ? Form::Asynchronous : Form::Synchronous; }
 
 /// Is the record no call, and may so be written in the middle of one?
-bool is_remark(Kind kind) { return kind == Kind::HostIdle || kind == Kind::GpuTime; }
+bool is_remark(Kind kind) { return kind == Kind::HostIdle || kind == Kind::GpuTime || kind == Kind::ThreadOrder; }
 
 /// Does such a record say that its thread has called CUDA? Definitions, accesses by the host and annotations do not.
 bool makes_calls(Kind kind) { return kind < Kind::Footprint && !trace::is_definition(kind); }
@@ -47,7 +47,7 @@ void Judge::hazard(const ordering::Hazard& hazard) {
 
 /// Asks for both kernels, also for one whose bytes are exact this time: both have to be measured in one turn.
 void Judge::ask_about(const ordering::Hazard& hazard) {
-  if (hazard.certainty != ordering::Certainty::Possible || hazard.perhaps_signalled) return;
+  if (hazard.certainty != ordering::Certainty::Possible || hazard.perhaps_signalled || hazard.perhaps_passed_on) return;
   auto is_kernel = [](const ordering::Access& a) { return a.source == ordering::AccessSource::Kernel; };
   auto decides = [&](const ordering::Access& a) { return is_kernel(a) && (!a.exact || a.learned); };
   if (!decides(hazard.earlier) && !decides(hazard.later)) return;
@@ -231,6 +231,20 @@ void Judge::stream_operation(const Record& record) {
   }
 }
 
+void Judge::thread_order(const Item& item) {
+  const auto& w = item.record->as<Kind::ThreadOrder>();
+  const ThreadId thread{item.record->thread};
+  if (w.hides) model_.thread_hides_order(thread);
+  for (std::size_t i = 0; i < w.threads; ++i) {
+    const auto earlier = static_cast<std::uint16_t>(item.payload[2 * i]);
+    if (earlier == kOverflowThread) {
+      model_.thread_after_all(thread);
+    } else {
+      model_.thread_after(thread, ThreadId{earlier}, std::min(item.payload[2 * i + 1], item.position) + 1);
+    }
+  }
+}
+
 void Judge::consume(const Item& item) {
   if (observers_.empty()) return take(item);
   const auto first = ordering::OpId{model_.statistics().operations + 1};
@@ -242,6 +256,7 @@ void Judge::consume(const Item& item) {
 void Judge::take(const Item& item) {
   const Record& record = *item.record;
   ThreadId thread{record.thread};
+  model_.at(item.position + 1);
   if (!item.foreign.empty()) foreign_call(item);
   if (record.kind == Kind::CallEnd) return call_end(item);
   if (record.kind == Kind::GpuTime) return;  // of no thread
@@ -366,6 +381,8 @@ void Judge::take(const Item& item) {
       return name_memory(item);
     case Kind::CallFailed:
       return call_failed(record);
+    case Kind::ThreadOrder:
+      return thread_order(item);
     case Kind::Pad:
     case Kind::CallEnd:
     case Kind::HostAccess:

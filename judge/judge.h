@@ -128,6 +128,7 @@ class Judge : private ordering::HazardSink {
   void fill(const trace::Item& item);
   void stream_operation(const trace::Record& record);
   void call_end(const trace::Item& item);
+  void thread_order(const trace::Item& item);
 
   // events.cpp
   void record_event(const trace::Record& record);

@@ -43,7 +43,7 @@ class Run {
         sinks_(sinks),
         verdict_(verdict),
         hazards_(options.max_findings),
-        judge_(model_options(options), hazards_),
+        judge_(model_options(options, reader.header()), hazards_),
         times_(judge_),
         symbolizer_({.enabled = options.symbolize, .tool = options.symbolizer}) {
     hazards_.take_names_from(judge_.handles());
@@ -118,10 +118,11 @@ class Run {
   }
 
  private:
-  static ordering::Options model_options(const RunOptions& options) {
-    ordering::Options out;
-    if (options.separate_threads) out.host_threads = ordering::Options::HostThreads::Separate;
-    return out;
+  /// Order between host threads counts as seen if the recorder has looked for it; else threads are joined.
+  static ordering::Options model_options(const RunOptions& options, const trace::FileHeader& header) {
+    using enum ordering::Options::HostThreads;
+    const bool unseen = options.host_threads == Seen && (header.recorded_with & trace::kWithThreads) == 0;
+    return {unseen ? Joined : options.host_threads};
   }
 
   [[nodiscard]] bool is_live() const { return static_cast<bool>(sinks_.wait); }

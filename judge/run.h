@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "ordering/model.h"
 #include "report/finding.h"
 #include "report/run_view.h"
 #include "trace/reader.h"
@@ -23,7 +24,7 @@ namespace streamsan::judge {
 struct RunOptions {
   std::string trace;  ///< its path: with `syncs` it is read again
   std::uint32_t max_findings = 0;
-  bool separate_threads = false;  ///< what one host thread has done does not order what another does later
+  ordering::Options::HostThreads host_threads = ordering::Options::HostThreads::Joined;
   bool kernel_code = false;       ///< kernels are read for the bytes they touch
   bool hints = false;
   bool syncs = false;  ///< each synchronising call site gets a finding

@@ -37,7 +37,9 @@ std::string judge_syncs(Verdict& verdict, const RunOptions& options, const Sinks
   if (reader.removed()) return "the start of the trace has been removed";
 
   SyncInput input;
-  if (options.separate_threads) input.options.host_threads = ordering::Options::HostThreads::Separate;
+  // A wait that is left out is not judged with order between threads.
+  if (options.host_threads == ordering::Options::HostThreads::Separate)
+    input.options.host_threads = options.host_threads;
   if (!reader.problem().empty()) input.doubts.push_back("the trace is not whole");
   if (reader.header().version < kTimingSince) {
     input.doubts.push_back("the trace is of an older version, which does not tell where a clock is read");

@@ -331,6 +331,10 @@ std::string explanation(const Hazard& hazard, const Nouns& nouns) {
   if (hazard.perhaps_signalled && hazard.order_known) {
     text += " A host function behind " + nouns.earlier + op(hazard.earlier) +
             " may have told the host that it is done: that order is not seen.";
+  } else if (hazard.perhaps_passed_on && hazard.order_known) {
+    text += " But a host thread had waited for " + nouns.earlier + op(hazard.earlier) +
+            " by then, and may have passed that on in a way that is not seen (plain atomics, for example); " +
+            "streamsan_happens_before() and streamsan_happens_after() say so.";
   } else if (hazard.certainty == ordering::Certainty::Possible && hazard.order_known) {
     text += why_possible(hazard, nouns.measuring);
   }

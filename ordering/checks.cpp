@@ -72,7 +72,9 @@ void Checks::collect(const Past& past, Shadow::Later later, bool also_inferred, 
         std::optional<Certainty> certain = certainty(earlier, access, bounds);
         if (!certain) return;
         const bool perhaps_signalled = *certain == Certainty::Certain && progress_.signalled.covers(lane, epoch);
-        if (perhaps_signalled) certain = Certainty::Possible;
+        const bool perhaps_passed_on =
+            !actor.clock.assumed.covers(lane, epoch) && progress_.perhaps_passed_on(earlier, access, lane, epoch);
+        if (perhaps_signalled || perhaps_passed_on) certain = Certainty::Possible;
         const HazardKind kind = past.released    ? HazardKind::ReleaseWhileInUse
                                 : past.reused_by ? HazardKind::ReuseWhileInUse
                                                  : kind_of_hazard(earlier, access);
@@ -92,8 +94,9 @@ void Checks::collect(const Past& past, Shadow::Later later, bool also_inferred, 
         }
         Conflict* place = place_of(lane, order, *certain, earlier.op);
         if (!place) return;
-        *place = {lane,  epoch, earlier,         access,     meeting.common, *certain, perhaps_signalled,
-                  order, kind,  past.allocation, past.freed, leaned_on};
+        *place = {
+            lane,  epoch, earlier,         access,     meeting.common, *certain, perhaps_signalled, perhaps_passed_on,
+            order, kind,  past.allocation, past.freed, leaned_on};
       });
 }
 
@@ -105,6 +108,7 @@ void Checks::report(const Actor& actor) {
     hazard.kind = conflict.kind;
     hazard.certainty = conflict.certainty;
     hazard.perhaps_signalled = conflict.perhaps_signalled;
+    hazard.perhaps_passed_on = conflict.perhaps_passed_on;
     hazard.order = conflict.order;
     hazard.leaned_on = conflict.leaned_on;
     if (conflict.order == Order::Latent && !hazard.leaned_on) {
@@ -130,8 +134,8 @@ void Checks::check(Access access, std::span<const Part> parts, const Actor& acto
   ++accesses;
   Allocation& allocation = *parts.front().allocation;
   Shadow& past = allocation.shadow;
-  // Joined threads start every later operation after what the host knows now, so what it covers can never race again.
-  if (progress_.joined() && past.cleared_at_version != actor.host.version) {
+  // What every later operation starts after can never race again.
+  if (progress_.common_host() && past.cleared_at_version != actor.host.version) {
     past.cleared_at_version = actor.host.version;
     past.clear_if_covered(actor.host.clock.documented, lives_.pool, lives_.shadow);
   }
@@ -169,6 +173,7 @@ void Checks::collect_earlier_lives(Allocation& block, Access& access, std::span<
 }
 
 void Checks::touch(Access access, std::span<const Part> parts, const Actor& actor) {
+  access.moment = progress_.moment;
   check(access, parts, actor);
   Allocation& allocation = *parts.front().allocation;
   for (const Part& part : parts) {
@@ -177,7 +182,7 @@ void Checks::touch(Access access, std::span<const Part> parts, const Actor& acto
                                actor.clock.documented, lives_.pool, lives_.shadow);
   }
   if (lives_.shadow.entries > Lives::kMostEntries) {
-    lives_.stay_bounded(progress_.joined() && !progress_.hosts.empty() ? &progress_.hosts.front() : nullptr);
+    lives_.stay_bounded(progress_.common_host());
   }
 }
 

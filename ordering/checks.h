@@ -70,6 +70,7 @@ class Checks {
     Range overlap;
     Certainty certainty{};
     bool perhaps_signalled = false;
+    bool perhaps_passed_on = false;
     Order order{};
     HazardKind kind{};
     AllocationInfo allocation;

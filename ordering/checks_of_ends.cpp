@@ -56,7 +56,9 @@ void Checks::check_loans(const Access& access, const Actor& actor) {
     const Access& copy = loan.copy.access;
     if (actor.clock.documented.covers(lane, epoch)) return;
     const bool perhaps_signalled = progress_.signalled.covers(lane, epoch);
-    const Certainty certainty = perhaps_signalled ? Certainty::Possible : Certainty::Certain;
+    const bool perhaps_passed_on =
+        !actor.clock.assumed.covers(lane, epoch) && progress_.perhaps_passed_on(copy, access, lane, epoch);
+    const Certainty certainty = perhaps_signalled || perhaps_passed_on ? Certainty::Possible : Certainty::Certain;
     if (progress_.variants) {
       const AllocationInfo borrowed{.range = copy.range, .kind = MemoryKind::Pageable};
       Pair pair{HazardKind::FreeWhileInUse, certainty, copy, access, common, borrowed, {}, {}};
@@ -71,6 +73,7 @@ void Checks::check_loans(const Access& access, const Actor& actor) {
               .overlap = common,
               .certainty = certainty,
               .perhaps_signalled = perhaps_signalled,
+              .perhaps_passed_on = perhaps_passed_on,
               .order = Order::Latent,
               .kind = HazardKind::FreeWhileInUse,
               .allocation = {.range = copy.range, .kind = MemoryKind::Pageable},

@@ -50,6 +50,8 @@ struct Access {
   FunctionId function{};             ///< Kernel
   std::uint64_t device_threads = 0;  ///< Kernel
   std::uint64_t arguments_hash = 0;  ///< Kernel
+  std::uint64_t moment = kNeverSeen;  ///< of the call, see Model::at()
+  static constexpr std::uint64_t kNeverSeen = ~std::uint64_t{0};
 };
 
 /// How the bytes of an access are known. Of the last three: whatever is certain with an earlier one is certain with a
@@ -124,6 +126,8 @@ struct Hazard {
   HazardKind kind{};
   Certainty certainty = Certainty::Certain;
   bool perhaps_signalled = false;  ///< Possible only because of a host function after `earlier` (R-HST-06)
+  /// Possible because another host thread knew `earlier` to be complete, and may have passed that on (R-SYN-10).
+  bool perhaps_passed_on = false;
   bool order_known = true;  ///< false: the program makes order that the model does not see. Never set by the model
   Order order = Order::Unordered;
   std::optional<Rule> leaned_on;  ///< Latent: the assumed rule that orders the pair today

@@ -18,6 +18,7 @@
 
 #include "ordering/explain.h"
 #include "ordering/host_marks.h"
+#include "ordering/host_past.h"
 #include "ordering/two_clocks.h"
 #include "ordering/types.h"
 
@@ -28,6 +29,7 @@ struct HostClock {
   LaneSlot lane = 0;
   TwoClocks clock;
   std::uint64_t version = 1;  ///< changes whenever the clock does
+  HostPast past;              ///< with HostThreads::Seen only
 };
 
 struct Lane {

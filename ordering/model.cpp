@@ -190,6 +190,18 @@ void Model::await(Call call, std::optional<StreamId> stream, std::uint64_t objec
   lane->clock.join(signalled);
 }
 
+void Model::at(std::uint64_t moment) { impl_->progress.moment = moment; }
+
+void Model::thread_after(ThreadId later, ThreadId earlier, std::uint64_t moment) {
+  if (impl_->progress.sees_threads()) impl_->progress.after(later, earlier, moment);
+}
+
+void Model::thread_after_all(ThreadId later) {
+  if (impl_->progress.sees_threads()) impl_->progress.after_all(later);
+}
+
+void Model::thread_hides_order(ThreadId thread) { impl_->progress.thread(thread).hides_order = true; }
+
 std::optional<Moment> Model::last_record(EventId event_id) const {
   const Event* event = impl_->progress.events.find(static_cast<std::uint64_t>(event_id));
   if (!event || !event->recorded) return std::nullopt;

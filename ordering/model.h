@@ -27,9 +27,10 @@
 // when a conflict with an inferred access is certain enough to be an error and when it is only possible. Exact ones of
 // kernels may also be learned or widened, which lowers certainty in the same way.
 //
-// HOST THREADS. Edges between host threads (a mutex, a queue, a join) are not visible at the driver boundary. Records
-// arrive in real-time order, so by default what one thread has waited for is known to all threads from then on
-// (Options::host_threads = Joined). This may miss a race between host threads; it never invents one. A host function
+// HOST THREADS. Edges between host threads (a mutex, a queue, a join) are not visible at the driver boundary. What is
+// seen of them beside it comes as thread_after() (Options::host_threads = Seen), see host_threads.cpp. Without that,
+// records arrive in real-time order, so what one thread has waited for may count as known to all threads from then on
+// (Joined). That may miss a race between host threads; it never invents one. A host function
 // can signal to host threads that the work before it is done (R-HST-06). Neither the signal nor its moment is visible.
 // From its submission on the host may know, so a conflict with work before it is at most possible.
 //
@@ -100,7 +101,11 @@ struct Moment {
 };
 
 struct Options {
-  enum class HostThreads : std::uint8_t { Joined, Separate };
+  enum class HostThreads : std::uint8_t {
+    Joined,    ///< what one has waited for is known to all
+    Separate,  ///< only to itself
+    Seen,      ///< to those that are after it by thread_after()
+  };
   HostThreads host_threads = HostThreads::Joined;
 };
 
@@ -234,6 +239,16 @@ class Model {
   /// after a later await() of the object. Signals add up, unlike records of an event. `object` is any key.
   void signal(Call call, std::optional<StreamId> stream, std::uint64_t object);
   void await(Call call, std::optional<StreamId> stream, std::uint64_t object);
+
+  // ---- order between host threads (HostThreads::Seen); `moment` is any number that grows with the calls ---------------
+  /// Whatever is called from here on happens at the moment.
+  void at(std::uint64_t moment);
+  /// R-SYN-10: from now on the thread knows what the earlier one knew at the moment, and comes after what it submitted.
+  void thread_after(ThreadId later, ThreadId earlier, std::uint64_t moment);
+  /// The same of all threads, now.
+  void thread_after_all(ThreadId later);
+  /// The thread synchronises by means that are not seen, too.
+  void thread_hides_order(ThreadId thread);
 
   // ---- questions about order, of the base, for advice; they change nothing ------------------------------------------
   /// Where the event was last recorded; nullopt: nowhere.

@@ -74,7 +74,8 @@ AllocationId Model::allocate_async(Call call, StreamId stream, Range range, bool
                                  .thread = call.thread,
                                  .mode = AccessMode::Write,
                                  .source = AccessSource::Allocate,
-                                 .range = range}});
+                                 .range = range,
+                                 .moment = impl_->progress.moment}});
   ++impl_->checks.accesses;
   return id;
 }
@@ -153,8 +154,10 @@ void Model::host_access(Call call, Range range, AccessMode mode) {
                       .mode = mode,
                       .source = AccessSource::Host,
                       .on_stream = false};
-  // With joined threads everything later starts after this: nothing to remember.
-  if (!impl_->progress.joined()) {
+  // With joined threads everything later starts after this: nothing to remember. Where order is seen or perhaps not,
+  // what comes later and is not after this would be `possible` at most, as the host's touches are over at once.
+  const bool remembers = impl_->progress.options.host_threads == Options::HostThreads::Separate;
+  if (remembers) {
     host.clock.set(lane.slot, ++lane.last);
     ++host.version;
   }
@@ -163,10 +166,10 @@ void Model::host_access(Call call, Range range, AccessMode mode) {
     if (held_by.info.kind == MemoryKind::Pageable) return;
     const Part part{&held_by, bytes, mode};
     const Actor actor{lane.slot, lane.last, host.clock, host};
-    if (impl_->progress.joined()) {
-      impl_->checks.check(access, {&part, 1}, actor);
-    } else {
+    if (remembers) {
       impl_->checks.touch(access, {&part, 1}, actor);
+    } else {
+      impl_->checks.check(access, {&part, 1}, actor);
     }
   });
 }

@@ -114,6 +114,7 @@ OpId Model::copy(Call call, StreamId stream, const Footprint& dst, const Footpri
   const bool borrows = form == Form::Asynchronous && rule.documented == HostEffect::None;
   const auto lend = [&](const Footprint& side) {
     access.range = hull(side);
+    access.moment = impl_->progress.moment;
     impl_->lives.loans.add({side, {lane->slot, lane->last, access}});
   };
   access.mode = AccessMode::Read;

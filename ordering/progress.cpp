@@ -67,6 +67,9 @@ void Progress::learn(HostClock& host, const TwoClocks& clocks) {
   if (clocks.within(host.clock)) return;
   host.clock.join(clocks);
   ++host.version;
+  if (!sees_threads()) return;
+  everybody.join(clocks);
+  host.past.note(moment, host.clock);
 }
 
 void Progress::promise(HostThread& thread, const CopyRule& rule, const Lane& lane, const TwoClocks& prior) {
@@ -96,7 +99,8 @@ OpId Progress::begin_between(Call call, Lane& lane, std::span<Lane* const> peers
 
 StreamId Progress::open_stream(ContextId context, StreamKind kind, ThreadId thread_id) {
   const std::uint32_t index = contexts.index_of(context);
-  Lane& lane = lanes.open(joined() && !hosts.empty() ? hosts.front().clock.documented : VectorClock{});
+  const HostClock* common = common_host();
+  Lane& lane = lanes.open(common ? common->clock.documented : VectorClock{});
   lane.is_stream = true;
   lane.kind = kind;
   lane.context = index;

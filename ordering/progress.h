@@ -50,6 +50,9 @@ struct HostThread {
   HostClock* host = nullptr;
   Pending pending;
   DeviceWait device_wait;  ///< the last one, for explanations
+  // HostThreads::Seen
+  FlatMap<std::uint64_t> seen;  ///< by thread: the moment up to which it is known to be before this one
+  bool hides_order = false;     ///< it synchronises by means that are not seen, too
 };
 
 /// A place in the order at which a block is handed out or comes back.
@@ -79,8 +82,16 @@ class Progress {
   std::uint32_t last_stream = 0;
   std::uint32_t last_event = 0;
   std::uint64_t last_op = 0;
+  std::uint64_t moment = 0;  ///< of the present call
+  TwoClocks everybody;       ///< HostThreads::Seen: what any thread knows
 
   [[nodiscard]] bool joined() const { return options.host_threads == Options::HostThreads::Joined; }
+  [[nodiscard]] bool sees_threads() const { return options.host_threads == Options::HostThreads::Seen; }
+  /// What every later operation starts after, if that is known: joined threads know the same, and so does a thread that
+  /// is alone so far. (One that comes later has been started by it, or else its conflicts are `possible` at most.)
+  [[nodiscard]] const HostClock* common_host() const {
+    return !hosts.empty() && (joined() || (sees_threads() && hosts.size() == 1)) ? &hosts.front() : nullptr;
+  }
   HostThread& thread(ThreadId id);
   HostClock& host(ThreadId id) { return *thread(id).host; }
   [[nodiscard]] Lane* lane(StreamId stream);
@@ -101,6 +112,13 @@ class Progress {
   void promise(HostThread& thread, const CopyRule& rule, const Lane& lane, const TwoClocks& prior);
   /// Where the stream, or else the host thread, is now; nullopt: no such stream.
   std::optional<Point> point(Call call, std::optional<StreamId> stream);
+
+  // host_threads.cpp
+  /// The thread comes after that moment of the other one; after what every thread has done so far.
+  void after(ThreadId later, ThreadId earlier, std::uint64_t then);
+  void after_all(ThreadId later);
+  /// The two are unordered for the later one's thread. Did the program perhaps order them all the same, by host threads?
+  [[nodiscard]] bool perhaps_passed_on(const Access& earlier, const Access& later, LaneSlot lane, Epoch epoch);
 
   // progress_what_if.cpp
   /// The thread makes a call at a place that a wait may have been moved to.

@@ -27,6 +27,7 @@ the recorder that belongs to it; `--param preload=PATH` names another recorder.
     %syncs          the same with --syncs; %all_syncs tells also what is needed and what is idle
     %silent         the same, demanding exit code 0 and no output at all
     %expect N       demands exit code N of the command that follows
+    %always N C     runs the command that follows N times and demands exit code C each time
     %report         FileCheck of this test's CHECK lines, with [[NAME]] for the lines marked // @NAME
     %sites          as %report, to be given options such as --check-prefix=OTHER
     %json           prints the JSON report given, one `path = value` in each line
@@ -158,6 +159,7 @@ config.substitutions += [
     ("%syncs", f"env STREAMSAN_OPTIONS={footprints}syncs=1 {run}"),
     ("%all_syncs", f"env STREAMSAN_OPTIONS={footprints}syncs=1,verbosity=1 {run}"),
     ("%silent", f"{quote(os.path.join(tools, 'expect-silent'))} {run}"),
+    ("%always", f"{quote(config.python)} {quote(os.path.join(tools, 'always'))}"),
     ("%expect", expect),
     ("%run", run),
     ("%measured", measured),

@@ -50,7 +50,7 @@ enum class MemoryKind : std::uint8_t;
 namespace streamsan::trace {
 
 inline constexpr std::uint64_t kMagic = 0x31656361'72747353ull;  // "Sstrace1"
-inline constexpr std::uint32_t kVersion = 7;
+inline constexpr std::uint32_t kVersion = 8;
 inline constexpr std::uint32_t kOldestVersion = 1;  ///< still read: it lacks what is marked "format 2" below
 inline constexpr std::size_t kHeaderBytes = std::size_t{64} << 10;  ///< whole pages wherever CUDA runs
 inline constexpr std::uint32_t kCarriesFunctionsSince = 7;
@@ -84,6 +84,7 @@ inline constexpr std::size_t kAskedWords = 32;
 enum RecordedWith : std::uint32_t {
   kOptionsKnown = 1,  ///< set by every recorder that tells
   kWithSyncs = 2,     ///< ClockRead and HostIdle
+  kWithThreads = 8,   ///< ThreadOrder
   kWithTimings = 4,   ///< GpuTime, if CUPTI could be used: a Message says why not
 };
 /// Is it known of FileHeader::recorded_with that the option was off?

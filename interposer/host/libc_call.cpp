@@ -64,6 +64,15 @@ void* find_next(const char* name) {
   return found;
 }
 
+void* find_next_version(const char* name, const char* version) {
+  KeepErrno keep;
+  const bool outer = t_finding;
+  t_finding = true;
+  void* found = dlvsym(RTLD_NEXT, name, version);
+  t_finding = outer;
+  return found ? found : find_next(name);
+}
+
 bool is_finding_next() { return t_finding; }
 
 void HostCall::touches(const void* begin, std::size_t bytes, bool writes) const {

@@ -33,6 +33,7 @@
 #include "interposer/driver.h"
 #include "interposer/host/loans.h"
 #include "interposer/machine.h"
+#include "interposer/process.h"
 #include "interposer/this_library.h"
 
 namespace streamsan::recorder {
@@ -43,6 +44,8 @@ class HostCall {
   /// `quiet`: nothing is to be recorded.
   HostCall(const char* function, const void* frame, bool quiet) : function_(function), frame_(frame), quiet_(quiet) {}
 
+  /// Made by CUDA itself, or by what CUDA calls.
+  [[nodiscard]] bool is_of_cuda() const { return quiet_ || is_in_call(frame_); }
   [[nodiscard]] HostCall quietly() const { return {function_, frame_, true}; }
 
   /// The kernel (or libc in its name) reads or writes up to this many bytes.
@@ -77,6 +80,8 @@ class HostCall {
 
 /// The definition behind ours, or null. Leaves errno and dlerror() as they were.
 void* find_next(const char* name);
+/// Of a version, or of any if there is none.
+void* find_next_version(const char* name, const char* version);
 /// Is this thread inside of find_next()?
 bool is_finding_next();
 
@@ -91,7 +96,12 @@ struct LibcFunction<Row, Result (*)(Parameters...), next> {
   using Function = Result (*)(Parameters...);
 
   static void find() {
-    auto found = reinterpret_cast<Function>(find_next(Row::kName));
+    Function found;
+    if constexpr (requires { Row::kVersion; }) {
+      found = reinterpret_cast<Function>(find_next_version(Row::kName, Row::kVersion));
+    } else {
+      found = reinterpret_cast<Function>(find_next(Row::kName));
+    }
     next.store(found ? found : absent, std::memory_order_relaxed);
   }
 

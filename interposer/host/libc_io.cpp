@@ -20,6 +20,7 @@
 // kernel. If the memory is protected then, such a call fails with EFAULT; it is a race of the program's in any case.
 #include <aio.h>
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <mqueue.h>
 #include <stdio.h>
 #include <sys/ipc.h>
@@ -32,6 +33,7 @@
 #include <unistd.h>
 
 #include "interposer/host/libc_call.h"
+#include "interposer/threads/order.h"
 
 namespace {
 
@@ -188,11 +190,28 @@ struct SyscallRow {
     if (number == SYS_vfork) return next(number, a, b, c, d, e, f);
 #endif
     if (number == SYS_clone || number == SYS_clone3) return next(number, a, b, c, d, e, f);
+    if (number == SYS_futex) return futex(call, next, a, b, c, d, e, f);
     before(call, number, a, b, c, d);
     long result = next(number, a, b, c, d, e, f);
     if (result != -1 || errno != EFAULT || !streamsan::recorder::any_loans()) return result;
     call.remaps(nullptr, ~std::size_t{0});
     return next(number, a, b, c, d, e, f);
+  }
+
+  /// threads/order.h
+  static long futex(const streamsan::recorder::HostCall& call, Syscall next, long word, long operation, long c, long d,
+                    long e, long f) {
+    using namespace streamsan::recorder;
+    const long what = operation & FUTEX_CMD_MASK;
+    const bool counts = detail::g_orders.load(std::memory_order_relaxed) != 0 && !call.is_of_cuda();
+    const bool waits = what == FUTEX_WAIT || what == FUTEX_WAIT_BITSET;
+    if (counts) hide_order();
+    if (counts && !waits) release_order(static_cast<std::uint64_t>(word));
+    const long result = next(SYS_futex, word, operation, c, d, e, f);
+    const int kept = errno;
+    if (counts && waits) acquire_order(static_cast<std::uint64_t>(word));
+    errno = kept;
+    return result;
   }
 
   static void before(const streamsan::recorder::HostCall& call, long number, long a, long b, long c, long d) {
@@ -245,4 +264,4 @@ struct SyscallRow {
 
 }  // namespace
 
-SS_LIBC_EXPORT(syscall, Syscall, SyscallRow);
+SS_LIBC_EXPORT_IF(SS_LIBC_IF_COUNTER(7g_loans) SS_LIBC_IF_COUNTER(8g_orders), syscall, Syscall, SyscallRow);

@@ -48,6 +48,7 @@ constexpr Weighted kSteps[] = {
     {StepKind::BlockUse, "BlockUse", 2},
     {StepKind::Signal, "Signal", 2},
     {StepKind::Await, "Await", 2},
+    {StepKind::ThreadAfter, "ThreadAfter", 10},
 };
 
 const char* name_of(StepKind kind) {
@@ -66,7 +67,9 @@ Program random_program(std::uint64_t seed) {
   const auto below = [&](std::uint64_t n) { return static_cast<std::uint8_t>(random() % n); };
   Program program;
   program.seed = seed;
-  program.host_threads = below(3) == 0 ? Options::HostThreads::Separate : Options::HostThreads::Joined;
+  constexpr Options::HostThreads kThreads[] = {Options::HostThreads::Joined, Options::HostThreads::Joined,
+                                               Options::HostThreads::Separate, Options::HostThreads::Seen};
+  program.host_threads = kThreads[below(4)];
   program.two_contexts = below(4) == 0;
   program.exact_only = below(3) == 0;
   program.one_memory = below(3) == 0;
@@ -88,16 +91,17 @@ Program random_program(std::uint64_t seed) {
     int choice = static_cast<int>(random() % static_cast<std::uint64_t>(total));
     const Weighted* picked = kSteps;
     while (choice >= picked->weight) choice -= (picked++)->weight;
-    if (!(program.exact_only && infers(picked->kind))) add(picked->kind);
+    if (program.exact_only && infers(picked->kind)) continue;
+    if (picked->kind == StepKind::ThreadAfter && program.host_threads != Options::HostThreads::Seen) continue;
+    add(picked->kind);
   }
   return program;
 }
 
 std::string describe(const Program& program) {
   std::ostringstream text;
-  text << "seed " << program.seed << (program.host_threads == Options::HostThreads::Joined ? ", joined" : ", separate")
-       << " host threads" << (program.two_contexts ? ", two contexts" : "")
-       << (program.one_memory ? ", one memory" : "") << '\n';
+  text << "seed " << program.seed << ", host threads " << static_cast<int>(program.host_threads)
+       << (program.two_contexts ? ", two contexts" : "") << (program.one_memory ? ", one memory" : "") << '\n';
   std::size_t number = 0;
   for (const Step& step : program.steps) {
     text << "  site " << ++number << ": " << name_of(step.kind) << " thread=" << int{step.thread}

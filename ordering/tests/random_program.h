@@ -54,6 +54,7 @@ enum class StepKind : std::uint8_t {
   BlockUse,
   Signal,
   Await,
+  ThreadAfter,  ///< with HostThreads::Seen
 };
 
 struct Step {
@@ -89,6 +90,7 @@ class Interpreter {
       : model_(model), program_(program), sites_(sites) {}
 
   void run() {
+    for (std::uint32_t thread = 0; thread < kThreads; ++thread) model_.returned(ThreadId{thread}, true);
     for (std::size_t i = 0; i < program_.steps.size(); ++i) step(program_.steps[i], i + 1);
     for (std::uint32_t thread = 0; thread < kThreads; ++thread) model_.returned(ThreadId{thread}, true);
   }
@@ -169,6 +171,7 @@ class Interpreter {
   void step(const Step& s, std::size_t number) {
     const ThreadId thread{s.thread};
     const Call call{thread, SiteId{static_cast<std::uint32_t>(sites_ == 0 ? number : number % sites_ + 1)}};
+    model_.at(number);
     model_.returned(thread, s.detail[4] % 8 != 0);
     const Form form = s.detail[3] % 2 ? Form::Asynchronous : Form::Synchronous;
     switch (s.kind) {
@@ -294,6 +297,16 @@ class Interpreter {
       case StepKind::Await:
         model_.await(call, stream_or_host(s), s.object % 2);
         break;
+      case StepKind::ThreadAfter: {
+        const std::size_t ago = s.detail[0] % 16;
+        if (s.detail[1] % 16 == 0) {
+          model_.thread_after_all(thread);
+        } else {
+          model_.thread_after(thread, ThreadId{s.object % kThreads}, number > ago ? number - ago : 0);
+        }
+        if (s.detail[2] % 32 == 0) model_.thread_hides_order(thread);
+        break;
+      }
     }
   }
 

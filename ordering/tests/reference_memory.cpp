@@ -79,10 +79,11 @@ void ReferenceModel::compare(const Memory& memory, AllocationId name, Range whol
     if (later.source == AccessSource::Free) kind = HazardKind::FreeWhileInUse;
     if (given) kind = *given;
     const bool perhaps_signalled = *certain == Certainty::Certain && by_host_function[past.node];  // R-HST-06
+    const bool passed_on = !assumed[past.node] && perhaps_passed_on(earlier.op, later);
     // R-CPY-13, R-CPY-14
     const bool staged = memory.kind == MemoryKind::Pageable && earlier.source == AccessSource::Copy;
     pairs_.push_back({earlier.op, later.op, name, kind, assumed[past.node] || staged ? Order::Latent : Order::Unordered,
-                      perhaps_signalled ? Certainty::Possible : *certain, perhaps_signalled,
+                      perhaps_signalled || passed_on ? Certainty::Possible : *certain, perhaps_signalled, passed_on,
                       memory.all_exact && memory.kind != MemoryKind::Pageable});
   }
 }
@@ -124,6 +125,7 @@ AllocationId ReferenceModel::allocate_async(Call call, StreamId id, Range range,
 
 ReferenceModel::Node ReferenceModel::host_node(ThreadId thread) {
   const Node node = new_node();
+  caller_ = thread;
   const auto host = last_host_node_.find(host_of(thread));
   if (host != last_host_node_.end()) nodes_[node].documented.push_back(host->second);
   return node;
@@ -204,7 +206,7 @@ void ReferenceModel::use_freed(OpId op, Address address, std::optional<Certainty
     if (!life.range.contains(address)) continue;
     const std::optional<Certainty> certain = life.kind == MemoryKind::DeviceAsync ? stream_ordered : ordinary;
     if (!certain) continue;
-    pairs_.push_back({life.op, op, life.id, HazardKind::UseAfterFree, Order::Unordered, *certain, false, true});
+    pairs_.push_back({life.op, op, life.id, HazardKind::UseAfterFree, Order::Unordered, *certain, false, false, true});
   }
 }
 
@@ -218,12 +220,19 @@ void ReferenceModel::free_again(OpId op, Address base) {
 
 void ReferenceModel::host_access(Call call, Range range, AccessMode mode) {
   ++operations_;
+  caller_ = call.thread;
   host_learns(call.thread, {});
   const Node node = last_host_node_[host_of(call.thread)];
   std::erase_if(freed_, [range](const Freed& life) { return life.range.overlaps(range); });
   for (const auto& [memory, bytes] : held(range)) {
     if (memory->kind == MemoryKind::Pageable) continue;
-    access(*memory, node, {.op = OpId{operations_}, .mode = mode, .source = AccessSource::Host, .range = bytes});
+    const Access touch{.op = OpId{operations_}, .mode = mode, .source = AccessSource::Host, .range = bytes};
+    if (options_.host_threads == Options::HostThreads::Seen) {  // over at once: a later conflict is no error
+      memory->all_exact = memory->all_exact && touch.exact;
+      compare(*memory, memory->id, memory->range, node, touch, std::nullopt);
+    } else {
+      access(*memory, node, touch);
+    }
   }
 }
 
@@ -250,6 +259,7 @@ void ReferenceModel::host_free(Call call, Range range) {
   for (const Range each : gone) end(each);
 
   const std::vector<bool> documented = before(node, false);
+  const std::vector<bool> assumed = before(node, true);
   const std::vector<bool> by_host_function = signalled();
   std::erase_if(loans_, [&](const Loan& loan) {
     bool borrowed = false;
@@ -261,8 +271,10 @@ void ReferenceModel::host_free(Call call, Range range) {
     }
     if (borrowed && !documented[loan.node]) {
       const bool perhaps_signalled = by_host_function[loan.node];
+      const bool passed_on = !assumed[loan.node] && perhaps_passed_on(loan.op, {.source = AccessSource::Free});
       pairs_.push_back({loan.op, op, AllocationId{}, HazardKind::FreeWhileInUse, Order::Latent,
-                        perhaps_signalled ? Certainty::Possible : Certainty::Certain, perhaps_signalled, true});
+                        perhaps_signalled || passed_on ? Certainty::Possible : Certainty::Certain, perhaps_signalled,
+                        passed_on, true});
     }
     return borrowed;
   });

@@ -4,6 +4,8 @@
 // the copy matrix is written a second time, as sentences. What is done to memory is in reference_memory.cpp.
 #include "ordering/tests/reference_model.h"
 
+#include <algorithm>
+
 namespace streamsan::ordering {
 namespace {
 
@@ -33,6 +35,8 @@ ReferenceModel::Node ReferenceModel::new_operation(Call call, StreamId id, bool 
   ++operations_;
   const Node node = new_node();
   node_of_[OpId{operations_}] = node;
+  submitted_[OpId{operations_}] = {call.thread, moment_};
+  caller_ = call.thread;
   std::vector<Node>& before = nodes_[node].documented;
   Stream& own = stream(id);
   if (!own.nodes.empty()) before.push_back(own.nodes.back());  // R-CORE-02
@@ -116,6 +120,45 @@ void ReferenceModel::host_learns(ThreadId thread, const Edges& edges) {
   const auto last = last_host_node_.find(host_of(thread));
   if (last != last_host_node_.end()) nodes_[node].documented.push_back(last->second);
   last_host_node_[host_of(thread)] = node;
+  host_points_.push_back({thread, moment_, node, before(node, true)});
+}
+
+void ReferenceModel::thread_after(ThreadId later, ThreadId earlier, std::uint64_t moment) {
+  if (options_.host_threads != Options::HostThreads::Seen || later == earlier) return;
+  std::uint64_t& seen = seen_[{later, earlier}];
+  seen = std::max(seen, moment);
+  host_learns_of(later, [&](const HostPoint& point) { return point.thread == earlier && point.moment <= moment; });
+}
+
+void ReferenceModel::thread_after_all(ThreadId later) {
+  if (options_.host_threads != Options::HostThreads::Seen) return;
+  host_learns_of(later, [](const HostPoint&) { return true; });
+}
+
+void ReferenceModel::host_learns_of(ThreadId later, const std::function<bool(const HostPoint&)>& counts) {
+  Edges edges;
+  for (const HostPoint& point : host_points_) {
+    if (counts(point)) edges.documented.push_back(point.node);
+  }
+  host_learns(later, edges);
+}
+
+bool ReferenceModel::perhaps_passed_on(OpId earlier, const Access& later) const {
+  if (options_.host_threads != Options::HostThreads::Seen) return false;
+  const Node node = node_of_.at(earlier);
+  const auto [who, when] = submitted_.at(earlier);
+  bool anybody = false;
+  bool submitter = false;
+  for (const HostPoint& point : host_points_) {
+    if (node >= point.knows.size() || !point.knows[node]) continue;
+    anybody = true;
+    submitter = submitter || point.thread == who;
+  }
+  if (!anybody) return false;
+  const auto seen = seen_.find({caller_, who});
+  const bool handed_over = seen != seen_.end() && seen->second >= when;
+  return who == caller_ || later.source == AccessSource::Host || !submitter || !handed_over || hiding_.contains(who) ||
+         hiding_.contains(caller_);
 }
 
 // ---- streams and events --------------------------------------------------------------------------------------------

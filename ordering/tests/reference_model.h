@@ -13,6 +13,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -34,6 +35,7 @@ class ReferenceModel {
     Order order{};
     Certainty certainty{};
     bool perhaps_signalled = false;
+    bool perhaps_passed_on = false;
     bool all_exact = true;  ///< every access to the memory so far was exact, and none is latent by its nature alone
   };
 
@@ -70,6 +72,10 @@ class ReferenceModel {
   void query_stream_succeeded(Call call, StreamId stream);
   void query_event_succeeded(Call call, EventId event);
   void returned(ThreadId thread, bool ok);
+  void at(std::uint64_t moment) { moment_ = moment; }
+  void thread_after(ThreadId later, ThreadId earlier, std::uint64_t moment);
+  void thread_after_all(ThreadId later);
+  void thread_hides_order(ThreadId thread) { hiding_.insert(thread); }
   void host_access(Call call, Range range, AccessMode mode);
   void host_free(Call call, Range range);
 
@@ -103,6 +109,13 @@ class ReferenceModel {
   struct PastAccess {
     Node node = 0;
     Access access;
+  };
+  /// A point at which a host thread got to know something.
+  struct HostPoint {
+    ThreadId thread{};
+    std::uint64_t moment = 0;
+    Node node = 0;
+    std::vector<bool> knows;  ///< the nodes that are before it, by assumed edges, too
   };
   struct Memory {
     AllocationId id{};
@@ -150,10 +163,14 @@ class ReferenceModel {
   std::vector<Node> covered_by_stream(StreamId id);
   std::vector<Node> covered_by_context(ContextId context) const;
   void host_learns(ThreadId thread, const Edges& edges);
+  /// What host threads knew at those points.
+  void host_learns_of(ThreadId later, const std::function<bool(const HostPoint&)>& counts);
   void set_copy_effect(Call call, Node copy, const std::vector<Node>& prior, CopyEffect documented, CopyEffect assumed);
   /// What the host functions so far may have signalled to the host.
   [[nodiscard]] std::vector<bool> signalled() const;
   [[nodiscard]] std::vector<bool> before(Node node, bool also_assumed) const;
+  /// R-SYN-10: another thread knew that the earlier one is complete, and may have passed that on.
+  [[nodiscard]] bool perhaps_passed_on(OpId earlier, const Access& later) const;
 
   Memory* outer_at(Address address);  ///< not a block
   Memory* block_at(Address address);
@@ -197,6 +214,12 @@ class ReferenceModel {
   std::uint32_t events_made_ = 0;
   std::uint64_t allocations_made_ = 0;
   std::uint64_t operations_ = 0;
+  std::uint64_t moment_ = 0;
+  ThreadId caller_{};
+  std::vector<HostPoint> host_points_;
+  std::map<std::pair<ThreadId, ThreadId>, std::uint64_t> seen_;  ///< later and earlier thread: up to when
+  std::set<ThreadId> hiding_;
+  std::map<OpId, std::pair<ThreadId, std::uint64_t>> submitted_;  ///< by whom, and when
 };
 
 }  // namespace streamsan::ordering

@@ -21,6 +21,12 @@
 namespace streamsan::ordering {
 namespace {
 
+/// A what-if is not made with order between threads.
+Options options_of(const testing::Program& program) {
+  const bool seen = program.host_threads == Options::HostThreads::Seen;
+  return {seen ? Options::HostThreads::Joined : program.host_threads};
+}
+
 using testing::from_environment;
 using testing::Interpreter;
 using testing::Program;
@@ -78,14 +84,14 @@ Reports replay(const Program& program, std::uint32_t sites, const Plan& plan) {
   Reports reports;
   NoHazards hazards;
   const WhatIf what_if{plan, reports};
-  Model model(Options{program.host_threads}, hazards, &what_if);
+  Model model(options_of(program), hazards, &what_if);
   Interpreter(model, program, sites).run();
   model.end_of_trace();
   return reports;
 }
 
 std::string compare(const Worst& fast, const Program& program, std::uint32_t sites, std::optional<Cut> cut) {
-  ReferenceModel reference(Options{program.host_threads}, cut);
+  ReferenceModel reference(options_of(program), cut);
   Interpreter(reference, program, sites).run();
   Worst naive;
   std::map<Place, bool> exact;

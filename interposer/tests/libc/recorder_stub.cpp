@@ -13,6 +13,7 @@
 #include "interposer/host/libc_frames.h"
 #include "interposer/host/loans.h"
 #include "interposer/process.h"
+#include "interposer/threads/order.h"
 
 namespace streamsan {
 namespace {
@@ -55,6 +56,13 @@ testing::Recorded named(testing::Recorded recorded, const char* function, const 
 namespace recorder {
 
 constinit std::atomic<std::uint32_t> detail::g_loans{0};
+constinit std::atomic<std::uint32_t> detail::g_orders{0};  // nobody follows order here
+
+constinit thread_local ThreadState t_thread __attribute__((tls_model("initial-exec"))) = {};
+
+void hide_order() {}
+void release_order(std::uint64_t) {}
+void acquire_order(std::uint64_t) {}
 constinit std::atomic<std::uint32_t> detail::g_mappings{0};
 
 void before_host_call(const void* begin, std::size_t bytes, bool writes, const char* function, const void* frame) {

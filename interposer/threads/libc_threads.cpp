@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Functions of libc by which host threads synchronise. order.h says what for.
+//
+// A release is noted before the real call, which lets others go on; an acquire after it, and only if it succeeded. A
+// thread that is cancelled in the real call leaves by unwinding through these frames, which hold nothing.
+//
+//   mutexes, spin locks   unlock before lock
+//   read-write locks      write-unlock before any lock; read-unlock before a write-lock (by a clock of its own: two
+//                         readers do not order each other)
+//   conditions            as the mutex; and a signal before the return of a wait
+//   semaphores            post before the return of a wait
+//   barriers              arrivals before departures of the same round. Rounds have clocks in turn, lest a thread that
+//                         is late in leaving learn what another did on its way to the next one
+//   once                  the routine before every return
+//   threads               creation before the first step; the last step before the return of a join
+//   futex by syscall()    wake before the return of a wait. Users of futexes make no call where nobody has to wait, so
+//                         such a thread counts as one that hides order
+//
+// Not here: functions that are not libc's (__cxa_guard_acquire, GOMP_barrier): a library of the program's may be known
+// to a part of the process only, where RTLD_NEXT does not find it. C11's thrd_, mtx_ and cnd_ functions. Pipes and other
+// files.
+#include <dlfcn.h>
+#include <errno.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <string.h>
+
+#include "interposer/host/libc_call.h"
+#include "interposer/threads/order.h"
+
+namespace {
+
+using namespace streamsan::recorder;
+
+template <class Object>
+std::uint64_t key_of(Object object) {
+  return (std::uint64_t)object;
+}
+
+/// Of a read-write lock: what readers release.
+std::uint64_t readers_of(const void* lock) { return key_of(lock) + 1; }
+/// Of a round of a barrier.
+std::uint64_t round_of(const void* barrier, std::uint64_t round) { return key_of(barrier) + 1 + round % 2; }
+/// Of a thread: what it has done in all.
+std::uint64_t whole_of(pthread_t thread) { return key_of(thread) + 3; }
+
+bool taken(int result) { return result == 0 || result == EOWNERDEAD; }
+
+template <class Function>
+struct Acquires;
+template <class Object, class... Rest>
+struct Acquires<int (*)(Object, Rest...)> {
+  static int instead(const HostCall& call, int (*next)(Object, Rest...), Object object, Rest... rest) {
+    const int result = next(object, rest...);
+    if (taken(result) && !call.is_of_cuda()) acquire_order(key_of(object));
+    return result;
+  }
+};
+
+template <class Function>
+struct Releases;
+template <class Object>
+struct Releases<int (*)(Object)> {
+  static int instead(const HostCall& call, int (*next)(Object), Object object) {
+    if (!call.is_of_cuda()) release_order(key_of(object));
+    return next(object);
+  }
+};
+
+template <class Function>
+struct Ends;
+template <class Object>
+struct Ends<int (*)(Object)> {
+  static int instead(const HostCall& call, int (*next)(Object), Object object) {
+    if (!call.is_of_cuda()) {
+      for (std::uint64_t part = 0; part < 3; ++part) forget_order(key_of(object) + part);
+    }
+    return next(object);
+  }
+};
+
+template <class Function>
+struct WaitsForCondition;
+template <class... Rest>
+struct WaitsForCondition<int (*)(pthread_cond_t*, pthread_mutex_t*, Rest...)> {
+  using Function = int (*)(pthread_cond_t*, pthread_mutex_t*, Rest...);
+  static int instead(const HostCall& call, Function next, pthread_cond_t* condition, pthread_mutex_t* mutex,
+                     Rest... rest) {
+    const bool counts = !call.is_of_cuda();
+    if (counts) release_order(key_of(mutex));
+    const int result = next(condition, mutex, rest...);
+    if (counts) acquire_order(key_of(mutex));
+    if (counts && result == 0) acquire_order(key_of(condition));
+    return result;
+  }
+};
+
+template <class Function>
+struct LocksToWrite;
+template <class... Rest>
+struct LocksToWrite<int (*)(pthread_rwlock_t*, Rest...)> {
+  static int instead(const HostCall& call, int (*next)(pthread_rwlock_t*, Rest...), pthread_rwlock_t* lock,
+                     Rest... rest) {
+    const int result = next(lock, rest...);
+    if (result != 0 || call.is_of_cuda()) return result;
+    acquire_order(key_of(lock));
+    acquire_order(readers_of(lock));
+    for (const void*& held : t_order.written) {
+      if (held) continue;
+      held = lock;
+      break;
+    }
+    return result;
+  }
+};
+
+template <class Function>
+struct Joins;
+template <class... Rest>
+struct Joins<int (*)(pthread_t, Rest...)> {
+  static int instead(const HostCall& call, int (*next)(pthread_t, Rest...), pthread_t thread, Rest... rest) {
+    const int result = next(thread, rest...);
+    if (result == 0 && !call.is_of_cuda()) acquire_order(whole_of(thread));
+    return result;
+  }
+};
+
+struct UnlocksReadWrite {
+  static constexpr const char* kName = "pthread_rwlock_unlock";
+  static int instead(const HostCall& call, int (*next)(pthread_rwlock_t*), pthread_rwlock_t* lock) {
+    if (call.is_of_cuda()) return next(lock);
+    bool full = true;
+    for (const void*& held : t_order.written) {
+      if (!held) full = false;
+      if (held != lock) continue;
+      held = nullptr;
+      release_order(key_of(lock));
+      return next(lock);
+    }
+    if (full) release_order(key_of(lock));  // it may be one that was not noted
+    release_order(readers_of(lock));
+    return next(lock);
+  }
+};
+
+struct WaitsAtBarrier {
+  static constexpr const char* kName = "pthread_barrier_wait";
+  static int instead(const HostCall& call, int (*next)(pthread_barrier_t*), pthread_barrier_t* barrier) {
+    if (call.is_of_cuda()) return next(barrier);
+    // glibc's struct pthread_barrier, since 2.25: how many are inside, the round, how many there must be.
+    unsigned counts[3];
+    memcpy(counts, barrier, sizeof counts);
+    const std::uint64_t round = count_arrival(key_of(barrier)) / (counts[2] ? counts[2] : 1);
+    release_order(round_of(barrier, round));
+    const int result = next(barrier);
+    acquire_order(round_of(barrier, round));
+    return result;
+  }
+};
+
+/// The innermost pthread_once() of the thread whose routine may have to run. A fork keeps t_once: it is where it was.
+struct Once {
+  pthread_once_t* control;
+  void (*routine)();
+};
+constinit thread_local Once* t_once __attribute__((tls_model("initial-exec"))) = nullptr;
+
+void run_once() {
+  const Once once = *t_once;
+  once.routine();
+  release_order(key_of(once.control));
+}
+
+struct RunsOnce {
+  static constexpr const char* kName = "pthread_once";
+  using Function = int (*)(pthread_once_t*, void (*)());
+  static int instead(const HostCall& call, Function next, pthread_once_t* control, void (*routine)()) {
+    if (call.is_of_cuda()) return next(control, routine);
+    Once once{control, routine};
+    // Put back also when the routine throws.
+    struct Inner {
+      explicit Inner(Once* now) : outer(t_once) { t_once = now; }
+      ~Inner() { t_once = outer; }
+      Inner(const Inner&) = delete;
+      Inner& operator=(const Inner&) = delete;
+      Once* outer;
+    } const inner(&once);
+    const int result = next(control, run_once);
+    acquire_order(key_of(control));
+    return result;
+  }
+};
+
+/// Libraries whose threads wait for each other by spinning and by system calls that are no calls of libc's.
+constexpr const char* kHidingLibraries[] = {"/libgomp", "/libomp.so", "/libiomp5", "/libtbb"};
+
+bool is_of_hiding_library(const void* code) {
+  Dl_info object{};
+  if (!dladdr(code, &object) || !object.dli_fname) return false;
+  for (const char* name : kHidingLibraries) {
+    if (strstr(object.dli_fname, name)) return true;
+  }
+  return false;
+}
+
+struct CreatesThread {
+  static constexpr const char* kName = "pthread_create";
+  using Routine = void* (*)(void*);
+  using Function = int (*)(pthread_t*, const pthread_attr_t*, Routine, void*);
+  static int instead(const HostCall& call, Function next, pthread_t* thread, const pthread_attr_t* attributes,
+                     Routine routine, void* argument) {
+    ThreadStart* start =
+        call.is_of_cuda() ? nullptr
+                          : prepare_thread(routine, argument, is_of_hiding_library(reinterpret_cast<void*>(routine)));
+    if (!start) return next(thread, attributes, routine, argument);
+    const int result = next(thread, attributes, begin_thread, start);
+    if (result != 0) drop_thread(start);
+    return result;
+  }
+};
+
+}  // namespace
+
+#define SS_ORDER_ROW(name, type, Row) SS_LIBC_EXPORT_WHILE(8g_orders, name, type, Row)
+#define SS_ORDER(name, What)                       \
+  namespace {                                      \
+  struct Order_##name : What<SS_SIGNATURE(name)> { \
+    static constexpr const char* kName = #name;    \
+  };                                               \
+  }                                                \
+  SS_ORDER_ROW(name, SS_SIGNATURE(name), Order_##name)
+/// Of which x86-64 has an older version, for other structures.
+#define SS_ORDER_OF_CONDITION(name, What)                         \
+  namespace {                                                     \
+  struct Order_##name : What<SS_SIGNATURE(name)> {                \
+    static constexpr const char* kName = #name;                   \
+    static constexpr const char* kVersion = SS_CONDITION_VERSION; \
+  };                                                              \
+  }                                                               \
+  SS_ORDER_ROW(name, SS_SIGNATURE(name), Order_##name)
+#if defined __x86_64__
+#define SS_CONDITION_VERSION "GLIBC_2.3.2"
+#else
+#define SS_CONDITION_VERSION "GLIBC_2.17"
+#endif
+
+SS_ORDER(pthread_mutex_lock, Acquires);
+SS_ORDER(pthread_mutex_trylock, Acquires);
+SS_ORDER(pthread_mutex_timedlock, Acquires);
+SS_ORDER(pthread_mutex_clocklock, Acquires);
+SS_ORDER(pthread_mutex_unlock, Releases);
+SS_ORDER(pthread_mutex_destroy, Ends);
+
+SS_ORDER(pthread_spin_lock, Acquires);
+SS_ORDER(pthread_spin_trylock, Acquires);
+SS_ORDER(pthread_spin_unlock, Releases);
+SS_ORDER(pthread_spin_destroy, Ends);
+
+SS_ORDER(pthread_rwlock_rdlock, Acquires);
+SS_ORDER(pthread_rwlock_tryrdlock, Acquires);
+SS_ORDER(pthread_rwlock_timedrdlock, Acquires);
+SS_ORDER(pthread_rwlock_clockrdlock, Acquires);
+SS_ORDER(pthread_rwlock_wrlock, LocksToWrite);
+SS_ORDER(pthread_rwlock_trywrlock, LocksToWrite);
+SS_ORDER(pthread_rwlock_timedwrlock, LocksToWrite);
+SS_ORDER(pthread_rwlock_clockwrlock, LocksToWrite);
+SS_ORDER_ROW(pthread_rwlock_unlock, SS_SIGNATURE(pthread_rwlock_unlock), UnlocksReadWrite);
+SS_ORDER(pthread_rwlock_destroy, Ends);
+
+SS_ORDER_OF_CONDITION(pthread_cond_wait, WaitsForCondition);
+SS_ORDER_OF_CONDITION(pthread_cond_timedwait, WaitsForCondition);
+SS_ORDER(pthread_cond_clockwait, WaitsForCondition);
+SS_ORDER_OF_CONDITION(pthread_cond_signal, Releases);
+SS_ORDER_OF_CONDITION(pthread_cond_broadcast, Releases);
+SS_ORDER_OF_CONDITION(pthread_cond_destroy, Ends);
+
+SS_ORDER(sem_post, Releases);
+SS_ORDER(sem_wait, Acquires);
+SS_ORDER(sem_trywait, Acquires);
+SS_ORDER(sem_timedwait, Acquires);
+SS_ORDER(sem_clockwait, Acquires);
+SS_ORDER(sem_destroy, Ends);
+
+SS_ORDER_ROW(pthread_barrier_wait, SS_SIGNATURE(pthread_barrier_wait), WaitsAtBarrier);
+SS_ORDER(pthread_barrier_destroy, Ends);
+
+SS_ORDER_ROW(pthread_once, SS_SIGNATURE(pthread_once), RunsOnce);
+
+SS_ORDER_ROW(pthread_create, SS_SIGNATURE(pthread_create), CreatesThread);
+SS_ORDER(pthread_join, Joins);
+SS_ORDER(pthread_tryjoin_np, Joins);
+SS_ORDER(pthread_timedjoin_np, Joins);
+SS_ORDER(pthread_clockjoin_np, Joins);

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "interposer/threads/order.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+
+#include <cerrno>
+
+#include "interposer/driver.h"
+#include "interposer/fork.h"
+#include "interposer/process.h"
+#include "interposer/this_library.h"
+#include "interposer/writer.h"
+
+namespace streamsan::recorder {
+
+// A fork keeps t_order: in_child::thread_order() clears the one thread's that is left.
+constinit thread_local ThreadOrder t_order __attribute__((tls_model("initial-exec"))) = {};
+
+constinit std::atomic<std::uint32_t> detail::g_orders{0};
+
+struct ThreadClock {
+  std::atomic<bool> taken;
+  std::uint32_t lane;  ///< its own; kOrderLanes: none yet
+  bool shares;         ///< the last one, with others
+  std::uint64_t lanes[kOrderLanes];
+  std::uint64_t written[kOrderLanes];  ///< what the trace has
+};
+
+struct ThreadStart {
+  std::atomic<bool> taken;
+  bool hides;
+  void* (*routine)(void*);
+  void* argument;
+  std::uint64_t lanes[kOrderLanes];
+};
+
+namespace {
+
+/// The entry of a lane: position in the trace plus 1, then the thread; the greater is the later.
+constexpr unsigned kThreadBits = 16;
+constexpr std::uint64_t kEverybody = 0xffff;
+constexpr std::uint64_t entry_of(std::uint64_t position, std::uint64_t thread) {
+  return position << kThreadBits | thread;
+}
+
+struct Object {
+  std::atomic<std::uint64_t> key;
+  std::atomic<std::uint64_t> state;  ///< a number that changes with every release, and the stamp of the content or 0
+  std::atomic<std::uint64_t> arrivals;
+  std::atomic<std::uint64_t> lanes[kOrderLanes];
+};
+
+constexpr unsigned kStampBits = 40;
+constexpr std::uint64_t kStamps = (std::uint64_t{1} << kStampBits) - 1;
+constexpr std::uint64_t next_state(std::uint64_t state, std::uint64_t stamp) {
+  return ((state >> kStampBits) + 1) << kStampBits | (stamp & kStamps);
+}
+
+constexpr std::size_t kObjects = 4096;
+constexpr std::size_t kMostProbes = 64;
+constexpr std::size_t kMostThreads = 512;
+constexpr std::size_t kMostStarts = 128;
+
+constinit Object g_objects[kObjects] = {};
+constinit Object g_rest = {};  // of all objects that found no place
+constinit std::atomic<bool> g_has_rest{false};
+constinit ThreadClock g_clocks[kMostThreads] = {};
+constinit ThreadStart g_starts[kMostStarts] = {};
+constinit std::atomic<std::uint64_t> g_stamps{0};
+constinit std::atomic<std::uint32_t> g_lanes{0};                // in use, or once in use
+constinit std::atomic<std::uint64_t> g_free[kOrderLanes] = {};  // 0: taken; else the last entry of the former owner
+constinit pthread_key_t g_key{};
+constinit std::atomic<std::uint32_t> g_key_state{0};  // 0 none, 1 being made, 2 ready
+
+std::size_t home(std::uint64_t key) { return (key * 0x9E3779B97F4A7C15ull >> 40) % kObjects; }
+
+Object* find(std::uint64_t key) {
+  for (std::size_t i = 0; i < kMostProbes; ++i) {
+    Object& object = g_objects[(home(key) + i) % kObjects];
+    const std::uint64_t there = object.key.load(std::memory_order_acquire);
+    if (there == key) return &object;
+    if (there == 0) return nullptr;
+  }
+  return g_has_rest.load(std::memory_order_acquire) ? &g_rest : nullptr;
+}
+
+Object& find_or_make(std::uint64_t key) {
+  for (std::size_t i = 0; i < kMostProbes; ++i) {
+    Object& object = g_objects[(home(key) + i) % kObjects];
+    std::uint64_t there = object.key.load(std::memory_order_acquire);
+    if (there == 0 && object.key.compare_exchange_strong(there, key)) return object;
+    if (there == key) return object;
+  }
+  g_has_rest.store(true, std::memory_order_release);
+  return g_rest;
+}
+
+std::uint32_t lanes_in_use() { return g_lanes.load(std::memory_order_acquire); }
+
+constexpr std::uintptr_t kRounds = PTHREAD_DESTRUCTOR_ITERATIONS;
+
+std::uint64_t key_of(pthread_t thread) { return static_cast<std::uint64_t>(thread) + 3; }
+
+/// At the end of a thread, after the destructors of all other keys as far as they can be waited for.
+void thread_ends(void* round) {
+  const auto count = reinterpret_cast<std::uintptr_t>(round);
+  if (count < kRounds && pthread_setspecific(g_key, reinterpret_cast<void*>(count + 1)) == 0) return;
+  release_order(key_of(pthread_self()));
+  ThreadClock* mine = t_order.clock;
+  t_order = {};
+  if (!mine) return;
+  if (mine->lane < kOrderLanes && !mine->shares) g_free[mine->lane].store(mine->lanes[mine->lane]);
+  mine->taken.store(false, std::memory_order_release);
+}
+
+ThreadClock* make_clock() {
+  for (ThreadClock& each : g_clocks) {
+    bool taken = each.taken.load(std::memory_order_relaxed);
+    if (taken || !each.taken.compare_exchange_strong(taken, true)) continue;
+    each.lane = kOrderLanes;
+    each.shares = false;
+    for (std::size_t i = 0; i < kOrderLanes; ++i) each.lanes[i] = each.written[i] = 0;
+    t_order.clock = &each;
+    if (g_key_state.load(std::memory_order_acquire) == 2) {
+      const int kept = errno;
+      pthread_setspecific(g_key, reinterpret_cast<void*>(std::uintptr_t{1}));
+      errno = kept;
+    }
+    return &each;
+  }
+  hide_order();
+  return nullptr;
+}
+
+void take_lane(ThreadClock& mine) {
+  for (std::uint32_t lane = 0; lane + 1 < lanes_in_use(); ++lane) {
+    std::uint64_t last = g_free[lane].load();
+    if (last == 0 || last > mine.lanes[lane] || !g_free[lane].compare_exchange_strong(last, 0)) continue;
+    mine.lane = lane;
+    return;
+  }
+  std::uint32_t lane = g_lanes.load();
+  while (lane < kOrderLanes && !g_lanes.compare_exchange_weak(lane, lane + 1)) {
+  }
+  mine.shares = lane + 1 >= kOrderLanes;
+  mine.lane = mine.shares ? kOrderLanes - 1 : lane;
+}
+
+/// Brings the thread's own entry up to date. False: it has nothing to hand on.
+bool note_own() {
+  if (t_order.position == t_order.own_position) return t_order.clock != nullptr;
+  ThreadClock* mine = t_order.clock ? t_order.clock : make_clock();
+  if (!mine) return false;
+  if (mine->lane == kOrderLanes) take_lane(*mine);
+  mine->lanes[mine->lane] = entry_of(t_order.position, mine->shares ? kEverybody : thread_number());
+  mine->written[mine->lane] = mine->lanes[mine->lane];
+  t_order.own_position = t_order.position;
+  t_order.stamp = 0;
+  return true;
+}
+
+}  // namespace
+
+void in_child::thread_order() {
+  detail::g_orders.store(0);
+  t_order = {};
+  for (Object& object : g_objects) {
+    if (object.key.load(std::memory_order_relaxed) == 0) continue;
+    object.key.store(0, std::memory_order_relaxed);
+    object.state.store(0, std::memory_order_relaxed);
+    object.arrivals.store(0, std::memory_order_relaxed);
+    for (auto& lane : object.lanes) lane.store(0, std::memory_order_relaxed);
+  }
+  g_rest.state.store(0);
+  for (auto& lane : g_rest.lanes) lane.store(0, std::memory_order_relaxed);
+  g_has_rest.store(false);
+  for (ThreadClock& clock : g_clocks) clock.taken.store(false, std::memory_order_relaxed);
+  for (ThreadStart& start : g_starts) start.taken.store(false, std::memory_order_relaxed);
+  for (auto& lane : g_free) lane.store(0, std::memory_order_relaxed);
+  g_lanes.store(0);
+  g_stamps.store(0);
+  std::uint32_t being_made = 1;
+  g_key_state.compare_exchange_strong(being_made, 0);  // a key that is ready is inherited
+}
+
+bool can_follow_order() {
+  return options().host_threads == HostThreads::Seen &&
+         is_in_this_library(real_dlsym(RTLD_DEFAULT, "pthread_mutex_lock"));
+}
+
+void start_order() {
+  if (!can_follow_order()) return;
+  std::uint32_t none = 0;
+  if (g_key_state.compare_exchange_strong(none, 1)) {
+    g_key_state.store(pthread_key_create(&g_key, thread_ends) == 0 ? 2 : 0, std::memory_order_release);
+  }
+  detail::g_orders.store(1, std::memory_order_release);
+}
+
+void release_order(std::uint64_t key) {
+  if (!note_own()) return;
+  if (t_order.stamp == 0) t_order.stamp = (g_stamps.fetch_add(1, std::memory_order_relaxed) + 1) & kStamps;
+  const std::uint64_t stamp = t_order.stamp;
+  Object& object = find_or_make(key);
+  std::uint64_t state = object.state.load(std::memory_order_acquire);
+  if ((state & kStamps) == stamp) [[likely]]
+    return;
+  // The content has no name until all of it is there. Whoever releases at the same time leaves it without one.
+  while (!object.state.compare_exchange_weak(state, next_state(state, 0))) {
+  }
+  state = next_state(state, 0);
+  const ThreadClock& mine = *t_order.clock;
+  const std::uint32_t lanes = lanes_in_use();
+  bool equal = true;
+  for (std::uint32_t i = 0; i < lanes; ++i) {
+    std::uint64_t there = object.lanes[i].load(std::memory_order_relaxed);
+    while (there < mine.lanes[i] && !object.lanes[i].compare_exchange_weak(there, mine.lanes[i])) {
+    }
+    equal &= there <= mine.lanes[i];
+  }
+  if (equal && object.state.compare_exchange_strong(state, next_state(state, stamp))) return;
+  state = object.state.load();
+  while (!object.state.compare_exchange_weak(state, next_state(state, 0))) {
+  }
+}
+
+void acquire_order(std::uint64_t key) {
+  const Object* object = find(key);
+  if (!object) return;
+  const std::uint64_t state = object->state.load(std::memory_order_acquire);
+  const std::uint64_t stamp = state & kStamps;
+  if (stamp != 0 && stamp == t_order.stamp) [[likely]]
+    return;
+  ThreadClock* mine = t_order.clock ? t_order.clock : make_clock();
+  if (!mine) return;
+  t_order.stamp = 0;
+  const std::uint32_t lanes = lanes_in_use();
+  bool equal = true;
+  for (std::uint32_t i = 0; i < lanes; ++i) {
+    const std::uint64_t there = object->lanes[i].load(std::memory_order_acquire);
+    equal &= there >= mine->lanes[i];
+    if (there <= mine->lanes[i]) continue;
+    mine->lanes[i] = there;
+    t_order.unwritten = true;
+  }
+  const bool whole = equal && object->state.load(std::memory_order_acquire) == state;
+  t_order.stamp = whole ? stamp : 0;
+}
+
+void forget_order(std::uint64_t key) {
+  Object* object = find(key);
+  if (!object || object == &g_rest) return;
+  std::uint64_t state = object->state.load();
+  while (!object->state.compare_exchange_weak(state, next_state(state, 0))) {
+  }
+  object->arrivals.store(0, std::memory_order_relaxed);
+  for (auto& lane : object->lanes) lane.store(0, std::memory_order_relaxed);
+}
+
+std::uint64_t count_arrival(std::uint64_t key) { return find_or_make(key).arrivals.fetch_add(1); }
+
+void hide_order() {
+  if (t_order.hides) return;
+  t_order.hides = true;
+  t_order.unwritten = true;
+}
+
+ThreadStart* prepare_thread(void* (*routine)(void*), void* argument, bool hides) {
+  if (!note_own()) return nullptr;
+  for (ThreadStart& each : g_starts) {
+    bool taken = each.taken.load(std::memory_order_relaxed);
+    if (taken || !each.taken.compare_exchange_strong(taken, true)) continue;
+    each.hides = hides;
+    each.routine = routine;
+    each.argument = argument;
+    for (std::size_t i = 0; i < kOrderLanes; ++i) each.lanes[i] = t_order.clock->lanes[i];
+    return &each;
+  }
+  return nullptr;
+}
+
+void drop_thread(ThreadStart* start) { start->taken.store(false, std::memory_order_release); }
+
+void* begin_thread(void* argument) {
+  auto* start = static_cast<ThreadStart*>(argument);
+  auto* const routine = start->routine;
+  void* const routine_argument = start->argument;
+  forget_order(key_of(pthread_self()));
+  if (ThreadClock* mine = make_clock()) {
+    for (std::size_t i = 0; i < kOrderLanes; ++i) mine->lanes[i] = start->lanes[i];
+    t_order.unwritten = true;
+  }
+  if (start->hides) hide_order();
+  drop_thread(start);
+  return routine(routine_argument);
+}
+
+void write_order() {
+  t_order.unwritten = false;
+  ThreadClock* mine = t_order.clock;
+  constexpr std::size_t kPairsPerSlot = trace::kContinuationWords / 2;
+  std::uint64_t news[kOrderLanes];
+  std::size_t count = 0;
+  const std::uint32_t lanes = mine ? lanes_in_use() : 0;
+  for (std::uint32_t i = 0; i < lanes; ++i) {
+    if (mine->lanes[i] <= mine->written[i]) continue;
+    mine->written[i] = news[count++] = mine->lanes[i];
+  }
+  if (count == 0 && !t_order.hides) return;
+  const Slot slot = reserve(static_cast<unsigned>((count + kPairsPerSlot - 1) / kPairsPerSlot));
+  if (!slot) return;
+  slot.record->kind = trace::Kind::ThreadOrder;
+  slot.record->thread = thread_number();
+  auto& w = slot.record->as<trace::Kind::ThreadOrder>();
+  w.threads = count;
+  w.hides = t_order.hides ? 1 : 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    slot.continuation()[2 * i] = news[i] & kEverybody;
+    slot.continuation()[2 * i + 1] = (news[i] >> kThreadBits) - 1;
+  }
+  publish(slot);
+}
+
+}  // namespace streamsan::recorder

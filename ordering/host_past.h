@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a host thread knew at earlier moments. Another thread that comes after one of them, by a mutex for example, gets
+// that much and not what the first has learned since.
+//
+// Bounded: past kMost entries every second one of the older half is dropped, and the moments of a dropped entry count as
+// those of the next one. So a question about long ago may be answered with a little more than was known then: a race may
+// be missed, none is invented.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "ordering/two_clocks.h"
+
+namespace streamsan::ordering {
+
+class HostPast {
+ public:
+  static constexpr std::size_t kMost = 256;
+
+  /// The thread knows this from the moment on. Moments do not decrease.
+  void note(std::uint64_t moment, const TwoClocks& clock) {
+    if (!entries_.empty() && entries_.back().since == moment) {
+      entries_.back().clock = clock;
+      return;
+    }
+    if (entries_.size() >= kMost) thin_out();
+    entries_.push_back({moment, clock});
+  }
+  /// What it knew at the moment; nullptr: nothing.
+  [[nodiscard]] const TwoClocks* at(std::uint64_t moment) const {
+    const auto after = std::upper_bound(entries_.begin(), entries_.end(), moment,
+                                        [](std::uint64_t m, const Entry& entry) { return m < entry.since; });
+    return after == entries_.begin() ? nullptr : &std::prev(after)->clock;
+  }
+
+ private:
+  struct Entry {
+    std::uint64_t since = 0;
+    TwoClocks clock;
+  };
+
+  void thin_out() {
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < entries_.size(); ++i) {
+      const bool goes = i < kMost / 2 && i % 2 == 0;
+      if (goes) {
+        entries_[i + 1].since = entries_[i].since;
+      } else {
+        if (kept != i) entries_[kept] = std::move(entries_[i]);
+        ++kept;
+      }
+    }
+    entries_.resize(kept);
+  }
+
+  std::vector<Entry> entries_;
+};
+
+}  // namespace streamsan::ordering

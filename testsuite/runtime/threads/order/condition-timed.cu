@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A condition variable, waited for with a time limit.
+//
+// RUN: %build %s -o %t -lpthread
+// RUN: %always 5 66 env STREAMSAN_OPTIONS=host_threads=seen %run %t
+// RUN: env STREAMSAN_OPTIONS=host_threads=seen %racy %t 2>&1 | %report
+// RUN: %build -DFIXED %s -o %t.fixed -lpthread
+// RUN: %always 5 0 env STREAMSAN_OPTIONS=host_threads=seen %run %t.fixed
+// RUN: env STREAMSAN_OPTIONS=host_threads=seen %silent %t.fixed
+//
+// CHECK: ERROR: streamsan: read-after-write
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include "hand_over.h"
+
+int main() {
+  const HandOver over;
+  std::mutex mutex;
+  std::condition_variable condition;
+  bool ready = false;
+  std::thread reader([&] {
+    {
+      std::unique_lock lock(mutex);
+      condition.wait_for(lock, std::chrono::minutes(1), [&] { return ready; });
+    }
+    over.read();
+  });
+  std::thread writer([&] { over.write_and([&] { { const std::lock_guard lock(mutex); ready = true; } condition.notify_all(); }); });
+  writer.join();
+  reader.join();
+}

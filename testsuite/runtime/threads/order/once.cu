@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The first that comes writes; the other one waits until that is over.
+//
+// RUN: %build %s -o %t -lpthread
+// RUN: %always 5 66 env STREAMSAN_OPTIONS=host_threads=seen %run %t
+// RUN: env STREAMSAN_OPTIONS=host_threads=seen %racy %t 2>&1 | %report
+// RUN: %build -DFIXED %s -o %t.fixed -lpthread
+// RUN: %always 5 0 env STREAMSAN_OPTIONS=host_threads=seen %run %t.fixed
+// RUN: env STREAMSAN_OPTIONS=host_threads=seen %silent %t.fixed
+//
+// CHECK: ERROR: streamsan: read-after-write
+#include <mutex>
+#include <thread>
+
+#include "hand_over.h"
+
+int main() {
+  const HandOver over;
+  std::once_flag flag;
+  const auto prepare = [&] {
+    std::call_once(flag, [&] {
+      over.write();
+#ifdef FIXED
+      over.wait();
+#endif
+    });
+  };
+  std::thread writer([&] {
+    prepare();
+#ifndef FIXED
+    over.wait();
+#endif
+  });
+  std::thread reader([&] {
+    prepare();
+    over.read();
+  });
+  writer.join();
+  reader.join();
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// As mutex.cu, with try_lock_for().
+//
+// RUN: %build %s -o %t -lpthread
+// RUN: %always 5 66 env STREAMSAN_OPTIONS=host_threads=seen %run %t
+// RUN: env STREAMSAN_OPTIONS=host_threads=seen %racy %t 2>&1 | %report
+// RUN: %build -DFIXED %s -o %t.fixed -lpthread
+// RUN: %always 5 0 env STREAMSAN_OPTIONS=host_threads=seen %run %t.fixed
+// RUN: env STREAMSAN_OPTIONS=host_threads=seen %silent %t.fixed
+//
+// CHECK: ERROR: streamsan: read-after-write
+#include <chrono>
+#include <mutex>
+#include <thread>
+
+#include "hand_over.h"
+
+int main() {
+  const HandOver over;
+  std::timed_mutex mutex;
+  bool ready = false;
+  std::thread reader([&] {
+    for (bool seen = false; !seen; std::this_thread::yield()) {
+      if (!mutex.try_lock_for(std::chrono::seconds(1))) continue;
+      seen = ready;
+      mutex.unlock();
+    }
+    over.read();
+  });
+  std::thread writer([&] { over.write_and([&] { const std::lock_guard lock(mutex); ready = true; }); });
+  writer.join();
+  reader.join();
+}
