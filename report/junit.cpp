@@ -122,7 +122,7 @@ std::string junit(std::span<const Finding> findings, const Summary& summary, con
   run += ">\n";
   if (!summary.whole) {
     ++counts.errors;
-    run += element("error", "not judged to its end; findings may be missing", "incomplete", "");
+    run += element("error", "not judged as a whole; findings may be missing", "incomplete", warnings);
   }
   run += "      <system-out>" + escaped(summary_line(summary, first, {}), false) + "</system-out>\n";
   if (!warnings.empty()) run += "      <system-err>" + escaped(warnings, false) + "</system-err>\n";
