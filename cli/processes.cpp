@@ -106,7 +106,7 @@ std::vector<Processes::Stat> Processes::all() {
       }
       return value;
     };
-    stat.ended = !fields.empty() && (fields[0] == "Z" || fields[0] == "X");
+    stat.ended = !fields.empty() && (fields[0].front() == 'Z' || fields[0].front() == 'X');
     stat.parent = static_cast<pid_t>(field(4));
     stat.identity.started = field(22);
     stat.identity.stack = field(28);
