@@ -160,7 +160,10 @@ void Session::add(Verdict verdict) {
         log.anything = true;
         (report::lacks_lines(finding) ? log.lacks_lines : log.has_lines) = true;
         out += report::text(finding, look);
-        if (options_.gen_suppressions) out += report::suppression_for(finding) + "\n";
+        if (options_.gen_suppressions) {
+          const std::string line = report::suppression_for(finding);
+          if (generated_.insert(line).second) out += line + "\n";
+        }
         out += "\n";
       }
     }

@@ -10,6 +10,7 @@
 
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -78,6 +79,7 @@ class Session {
   std::vector<report::Finding> findings_;
   std::vector<report::RunView> views_;  ///< one for each process, when a picture is wanted
   report::Summary total_;
+  std::set<std::string> generated_;  ///< suppressions that were printed
   std::uint32_t reports_shown_ = 0;
   std::uint32_t reports_hidden_ = 0;
   bool damaged_ = false;

@@ -204,6 +204,14 @@ TEST(Run, SuppressionsAreCountedAndUnusedOnesNamed) {
   EXPECT_TRUE(has(run("race", {"--gen_suppressions"}, kTrue).error, "\nrace:^consume(float const*)$\n"));
 }
 
+TEST(Run, EqualSuppressionsAreGeneratedOnce) {
+  const std::string line = "race:^consume(float const*)$\n";
+  const Result result = run("race", {"--gen_suppressions"}, shell("/bin/true; /bin/true; exit 0"));
+  const std::size_t first = result.error.find(line);
+  ASSERT_NE(first, std::string::npos) << result.error;
+  EXPECT_EQ(result.error.find(line, first + 1), std::string::npos) << result.error;
+}
+
 TEST(Run, KeptTraceJudgesToTheSameFindings) {
   TemporaryDirectory directory;
   Result live =
