@@ -60,7 +60,10 @@ int check(const Options& options, const std::vector<std::string>& traces) {
     }
     session.add(std::move(verdict));
   }
-  const int code = session.has_damage() ? kOwnFailure : session.has_errors() ? static_cast<int>(options.exitcode) : 0;
+  if (!session.has_damage() && !session.has_operations())
+    session.unobserved("nothing was checked: the program made no operation of CUDA");
+  const bool failed = session.has_damage() || (session.lacks_activity() && !session.has_errors());
+  const int code = failed ? kOwnFailure : session.has_errors() ? static_cast<int>(options.exitcode) : 0;
   fault = session.finish(code);
   if (!fault.empty()) session.say(fault);
   return fault.empty() ? code : kOwnFailure;

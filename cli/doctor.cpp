@@ -2,21 +2,19 @@
 #include "cli/doctor.h"
 
 #include <gnu/libc-version.h>
-#include <spawn.h>
 #include <sys/auxv.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <filesystem>
 #include <map>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "cli/footprint_files.h"
 #include "cli/preload.h"
+#include "cli/probe.h"
 #include "judge/symbolizer.h"
 
 namespace streamsan::cli {
@@ -42,57 +40,14 @@ class Checklist {
   bool failed_ = false;
 };
 
-/// Runs this executable with the arguments, under an environment; what it printed on both streams.
-std::string output_of(const std::vector<std::string>& arguments, const std::vector<std::string>& environment,
-                      int& status) {
-  status = -1;
-  int ends[2];
-  if (pipe(ends) != 0) return {};
-  std::vector<char*> argv, envp;
-  for (const std::string& text : arguments) argv.push_back(const_cast<char*>(text.c_str()));
-  for (const std::string& text : environment) envp.push_back(const_cast<char*>(text.c_str()));
-  argv.push_back(nullptr);
-  envp.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
-  posix_spawn_file_actions_adddup2(&actions, ends[1], 2);
-  posix_spawn_file_actions_addclose(&actions, ends[0]);
-  pid_t child = 0;
-  int error = posix_spawn(&child, argv[0], &actions, nullptr, argv.data(), envp.data());
-  posix_spawn_file_actions_destroy(&actions);
-  close(ends[1]);
-  std::string out;
-  char buffer[4096];
-  for (ssize_t n; error == 0 && (n = read(ends[0], buffer, sizeof buffer)) > 0;)
-    out.append(buffer, static_cast<std::size_t>(n));
-  close(ends[0]);
-  if (error == 0) waitpid(child, &status, 0);
-  return out;
-}
-
-std::map<std::string, std::string> facts(const std::string& text) {
-  std::map<std::string, std::string> out;
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    std::size_t blank = line.find(' ');
-    if (blank != std::string::npos) out[line.substr(0, blank)] = line.substr(blank + 1);
-  }
-  return out;
-}
-
 bool ours(const std::string& path) { return fs::path(path).filename().string().starts_with("libstreamsan"); }
 
 void check_hook(Checklist& list, const Options& options, const std::string& preload) {
   std::string error;
-  std::string directory = make_trace_directory(options, error);
-  if (directory.empty()) return list.fail(error, "");
-  std::error_code code;
-  std::string self = fs::read_symlink("/proc/self/exe", code).string();
-  int status = 0;
-  std::string text = output_of({self, "doctor", "--probe"}, guest_environment(options, preload, {}, directory), status);
-  fs::remove_all(directory, code);
-  std::map<std::string, std::string> seen = facts(text);
+  const std::optional<GuestAnswer> answer = ask_guest(options, preload, error);
+  if (!answer) return list.fail(error, "");
+  const auto& [status, text, facts] = *answer;
+  std::map<std::string, std::string> seen = facts;
   if (status != 0)
     return list.fail("a program with the preload does not run: " + text,
                      "run: LD_DEBUG=libs LD_PRELOAD=" + preload + " /bin/true");

@@ -7,7 +7,7 @@
 //   FAIL  `streamsan run` would not see anything
 // Exit code 0, or 2 if a line says FAIL.
 //
-// It does not deduce whether the hook works but tries it: the doctor runs itself as a guest (probe()), which does what
+// It does not deduce whether the hook works but tries it: the doctor runs itself as a guest (probe.h), which does what
 // the CUDA run-time does at start-up and checks whose function it got.
 #pragma once
 
@@ -16,8 +16,5 @@
 namespace streamsan::cli {
 
 int doctor(const Options& options);
-
-/// The guest's part. Prints what it saw on stdout as "key value" lines; always 0.
-int probe();
 
 }  // namespace streamsan::cli

@@ -24,6 +24,7 @@
 #include "cli/footprints.h"
 #include "cli/options.h"
 #include "cli/outputs.h"
+#include "cli/probe.h"
 #include "cli/run.h"
 
 namespace streamsan::cli {

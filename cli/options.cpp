@@ -34,6 +34,7 @@ struct Choice {
 };
 constexpr Choice kChoices[] = {{"color", report::Words<Color>::kAll},
                                {"min_severity", report::Words<report::Severity>::kAll},
+                               {"require_activity", report::Words<RequireActivity>::kAll},
                                {"python_stacks", report::Words<PythonStacks>::kAll},
                                {"host_threads", report::Words<HostThreads>::kAll},
                                {"footprints", report::Words<Footprints>::kAll},

@@ -24,6 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kLibrary = "libstreamsan.so";
+constexpr const char* kAsanOptions = "ASAN_OPTIONS";
 /// Names the one library that receives the program's NVTX calls.
 constexpr const char* kNvtxListener = "NVTX_INJECTION64_PATH";
 /// What /dev/shm must have free to be used: traces are punched as they are read, so this is for a judge that falls
@@ -155,13 +156,19 @@ std::vector<std::string> guest_environment(const Options& options, const std::st
   for (char** entry = environ; *entry; ++entry) {
     std::string_view text = *entry;
     const std::string_view name = text.substr(0, text.find('='));
-    if (name != "LD_PRELOAD" && name != "STREAMSAN_OPTIONS" && (name != kNvtxListener || other_nvtx_listener()))
+    if (name != "LD_PRELOAD" && name != "STREAMSAN_OPTIONS" && name != kAsanOptions &&
+        (name != kNvtxListener || other_nvtx_listener()))
       out.emplace_back(text);
   }
   // NVTX opens what this names, and finds that it is loaded already.
   if (!other_nvtx_listener()) out.push_back(std::string(kNvtxListener) + "=" + preload);
   std::string before = environment("LD_PRELOAD");
   out.push_back("LD_PRELOAD=" + without(" :", preload, trace_directory) + (before.empty() ? "" : ":" + before));
+
+  // A program that is built with AddressSanitizer ends at its start when another library was preloaded before its
+  // runtime. Ours forwards what that intercepts. The user's own word comes last and wins.
+  const std::string asan = environment(kAsanOptions);
+  out.push_back(std::string(kAsanOptions) + "=verify_asan_link_order=0" + (asan.empty() ? "" : ":" + asan));
 
   std::string settings = environment("STREAMSAN_OPTIONS");
   auto set = [&settings](const std::string& entry) { settings += (settings.empty() ? "" : ":") + entry; };

@@ -18,9 +18,12 @@
 #include <thread>
 
 #include "cli/child.h"
+#include "cli/executable.h"
 #include "cli/liveness.h"
 #include "cli/measuring.h"
 #include "cli/preload.h"
+#include "cli/probe.h"
+#include "cli/processes.h"
 #include "cli/session.h"
 #include "cli/trace_judge.h"
 
@@ -55,10 +58,19 @@ class Traces {
         begin(entry.path().string());
       if (entry.path().extension() == ".failed" && failed_.insert(entry.path().string()).second)
         tell_failure(entry.path());
+      if (entry.path().extension() == ".unobserved" && unobserved_.insert(entry.path().string()).second)
+        session_.unobserved("process " + entry.path().stem().string() + ": " + reason_in(entry.path()));
+      if (entry.path().extension() == ".idle") idle_ = reason_in(entry.path());
     }
   }
   /// A process wanted to record and could not.
   [[nodiscard]] bool failed() const { return !failed_.empty(); }
+  /// Why a process that wanted to use CUDA could not; empty: there was none.
+  [[nodiscard]] const std::string& idle() const { return idle_; }
+  /// Has the process opened a trace?
+  [[nodiscard]] bool has_trace_of(pid_t pid) const {
+    return known_.contains((fs::path(directory_) / (std::to_string(pid) + ".trace")).string());
+  }
   [[nodiscard]] bool all_done() const { return done_ == known_.size(); }
   [[nodiscard]] bool none() const { return known_.empty(); }
   [[nodiscard]] bool halted() const { return halted_; }
@@ -73,9 +85,12 @@ class Traces {
  private:
   /// What the recorder leaves in place of a trace, where a file may not even have a byte: a link whose target is the
   /// reason.
-  void tell_failure(const fs::path& path) {
+  static std::string reason_in(const fs::path& path) {
     std::error_code error;
-    std::string reason = fs::read_symlink(path, error).string();
+    return fs::read_symlink(path, error).string();
+  }
+  void tell_failure(const fs::path& path) {
+    const std::string reason = reason_in(path);
     session_.say("WARNING: process " + path.stem().string() +
                  " could not record: " + (reason.empty() ? "it left no reason" : reason));
   }
@@ -105,6 +120,8 @@ class Traces {
   MeasuringProgress measuring_;
   std::set<std::string> known_;
   std::set<std::string> failed_;
+  std::set<std::string> unobserved_;
+  std::string idle_;
   std::vector<std::thread> threads_;
   std::atomic<std::size_t> done_{0};
   std::atomic<bool> stop_{false};
@@ -132,10 +149,19 @@ struct Directory {
   Directory& operator=(const Directory&) = delete;
 };
 
-void watch(Child& child, Traces& traces) {
+void tell_unrecorded(Processes& processes, Session& session) {
+  for (const SeenProcess& process : processes.take_unrecorded()) {
+    session.unobserved("process " + std::to_string(process.pid) + " (" + process.program +
+                       ") has loaded the CUDA driver and is not recorded: " + process.why);
+  }
+}
+
+void watch(Child& child, Traces& traces, Processes& processes, Session& session) {
   auto halt_deadline = std::chrono::steady_clock::time_point::max();
   while (!child.ended_within(kScanEvery)) {
     traces.scan();
+    processes.look_if_due();
+    tell_unrecorded(processes, session);
     if (!traces.halted()) continue;
     // SIGTERM went to the process with the error, which may be a child of the program or not listen.
     auto now = std::chrono::steady_clock::now();
@@ -148,23 +174,59 @@ void watch(Child& child, Traces& traces) {
   }
 }
 
-void settle(Traces& traces, Session& session) {
+/// Waits for what the program has left behind, and for the judges. A daemon may not have come to CUDA yet.
+void settle(Traces& traces, Processes& processes, Session& session) {
   Child::take_signals_ourselves();
   traces.scan();
+  processes.look();
   auto start = std::chrono::steady_clock::now();
   bool said = false;
-  while (!traces.all_done()) {
+  while (!traces.all_done() || !processes.left_behind().empty()) {
     std::this_thread::sleep_for(milliseconds{1});
     traces.scan();
+    processes.look_if_due();
     if (Child::interrupted()) traces.stop();
     auto waited = std::chrono::steady_clock::now() - start;
     if (waited > kGraceForStragglers) traces.do_not_wait();
+    if (traces.all_done() && (waited > kGraceForStragglers || Child::interrupted())) break;
     if (waited > 2 * kGraceForStragglers && !said) {
       said = true;
       session.say("still judging what the program has done (Ctrl-C: report what was judged so far)", 1);
     }
   }
+  traces.scan();
   traces.wait();
+  processes.look();
+  tell_unrecorded(processes, session);
+}
+
+/// Processes that outlive the program. Of one that has not used CUDA nobody knows whether it will: that is worth a
+/// warning only where nothing else was checked.
+void tell_left_behind(const Traces& traces, const Processes& processes, Session& session) {
+  for (const SeenProcess& process : processes.left_behind()) {
+    const std::string name = "process " + std::to_string(process.pid) + " (" + process.program + ")";
+    if (traces.has_trace_of(process.pid)) {
+      session.unobserved(name +
+                         " still runs, one second after the program's end: what it does from here on is not checked");
+    } else if (!session.has_operations()) {
+      session.unobserved(name + " still runs, one second after the program's end, and has not used CUDA so far");
+    }
+  }
+}
+
+/// Why nothing was observed, as far as it can be found out: a clause.
+std::string why_nothing(const Options& options, const std::string& program, const std::string& preload,
+                        const Traces& traces) {
+  if (const std::string why = preload_obstacle(find_program(program)); !why.empty())
+    return "the recorder cannot be preloaded into " + program + ": " + why;
+  if (!traces.idle().empty()) return traces.idle();
+  std::string ignored;
+  if (const auto answer = ask_guest(options, preload, ignored)) {
+    if (const auto error = answer->facts.find("driver-error"); error != answer->facts.end())
+      return "there is no CUDA driver (" + error->second + ")";
+  }
+  if (!options.follow_children) return "programs that it may have started were not to be checked (follow_children=0)";
+  return "if one did, the preload did not reach it; `streamsan doctor` checks the set-up";
 }
 
 }  // namespace
@@ -215,6 +277,7 @@ int run(const Options& options, const std::vector<std::string>& command) {
     session.say("NVTX_INJECTION64_PATH is set (" + *other + "): what the program says by NVTX does not reach StreamSan",
                 1);
   }
+  Processes::adopt_orphans();
   Child child;
   int error = child.start(command, guest_environment(options, preload, footprints, directory.path, timings));
   if (error != 0) {
@@ -223,8 +286,9 @@ int run(const Options& options, const std::vector<std::string>& command) {
     return error == ENOENT || error == ENOTDIR ? 127 : 126;
   }
   Traces traces(options, session, directory.path);
-  watch(child, traces);
-  settle(traces, session);
+  Processes processes(child.pid(), preload);
+  watch(child, traces, processes, session);
+  settle(traces, processes, session);
 
   if (int number = child.killed_by(); number && !traces.halted()) {
     // Somebody asked for these; they are no news.
@@ -234,11 +298,16 @@ int run(const Options& options, const std::vector<std::string>& command) {
                 wanted ? 1 : 0);
   }
   if (!child.status_known()) session.say("the exit code of " + command[0] + " is not known: somebody else took it");
+  tell_left_behind(traces, processes, session);
   if (traces.none()) {
-    if (!traces.failed())
-      session.say(
-          "no process of " + command[0] + " used CUDA through this preload; `streamsan doctor` checks the set-up", 1);
+    if (!traces.failed()) {
+      const std::string nothing = "nothing was checked: no process of " + command[0] + " used CUDA through StreamSan";
+      const bool said = session.has_unobserved();
+      session.unobserved(said ? nothing : nothing + "; " + why_nothing(options, command[0], preload, traces));
+    }
     directory.keep = false;
+  } else if (!session.has_operations() && !session.has_damage()) {
+    session.unobserved("nothing was checked: " + command[0] + " started CUDA and made no operation of it");
   }
   const bool whole = child.status_known() && !traces.failed() && !session.has_damage();
   if (!whole) session.incomplete();
@@ -246,7 +315,7 @@ int run(const Options& options, const std::vector<std::string>& command) {
     if ((traces.halted() || session.has_errors()) && options.exitcode != 0) return static_cast<int>(options.exitcode);
     if (child.exit_code() != 0) return child.exit_code();
     if (must_measure && (!footprints.measure || session.has_inferred())) return kOwnFailure;
-    return whole && written ? 0 : kOwnFailure;
+    return whole && written && !session.lacks_activity() ? 0 : kOwnFailure;
   };
   session.after_program();
   fault = session.finish(exit_code(true));

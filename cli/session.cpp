@@ -97,6 +97,23 @@ void Session::incomplete() {
   total_.whole = false;
 }
 
+void Session::unobserved(const std::string& text) {
+  say("WARNING: " + text);
+  std::lock_guard lock(mutex_);
+  total_.warnings.push_back(text);
+  total_.whole = false;
+  unobserved_ = true;
+}
+
+bool Session::lacks_activity() const {
+  if (!unobserved_) return false;
+  const RequireActivity wanted = choice<RequireActivity>(options_.require_activity);
+  const char* set = std::getenv("CI");
+  const std::string_view ci = set ? set : "";
+  const bool in_ci = !ci.empty() && ci != "0" && ci != "false";
+  return wanted == RequireActivity::Yes || (wanted == RequireActivity::Auto && in_ci);
+}
+
 bool Session::suppressed(report::Finding& finding) {
   std::lock_guard lock(mutex_);
   report::Suppressions scratch = suppressions_;
@@ -143,7 +160,10 @@ void Session::add(Verdict verdict) {
         log.anything = true;
         (report::lacks_lines(finding) ? log.lacks_lines : log.has_lines) = true;
         out += report::text(finding, look);
-        if (options_.gen_suppressions) out += report::suppression_for(finding) + "\n";
+        if (options_.gen_suppressions) {
+          const std::string line = report::suppression_for(finding);
+          if (generated_.insert(line).second) out += line + "\n";
+        }
         out += "\n";
       }
     }

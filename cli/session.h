@@ -10,6 +10,7 @@
 
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,6 +41,13 @@ class Session {
 
   /// Something was not judged that no verdict mentions.
   void incomplete();
+  /// Something was not observed at all: a warning, and all formats say that the run was not judged as a whole.
+  void unobserved(const std::string& text);
+  [[nodiscard]] bool has_unobserved() const { return unobserved_; }
+  /// Was there anything to judge?
+  [[nodiscard]] bool has_operations() const { return total_.operations > 0 || !findings_.empty(); }
+  /// Something was not observed, and that is to be a failure (option require_activity).
+  [[nodiscard]] bool lacks_activity() const;
   /// A program has run before; it had our stdout.
   void after_program() { after_program_ = true; }
 
@@ -71,10 +79,12 @@ class Session {
   std::vector<report::Finding> findings_;
   std::vector<report::RunView> views_;  ///< one for each process, when a picture is wanted
   report::Summary total_;
+  std::set<std::string> generated_;  ///< suppressions that were printed
   std::uint32_t reports_shown_ = 0;
   std::uint32_t reports_hidden_ = 0;
   bool damaged_ = false;
   bool inferred_ = false;
+  bool unobserved_ = false;
   bool after_program_ = false;
   bool only_outputs_ = false;
   std::string write_problem_;

@@ -117,15 +117,22 @@ void mark_process() {
   detail::g_same_process.store(page, std::memory_order_release);
 }
 
-/// Writes for the launcher why this process has no trace; it made the directory, and a link needs no room.
-void leave_reason(const char* path, int error) {
+/// Writes for the launcher why this process has no trace; it made the directory, and a link needs no room. `what`: the
+/// suffix by which cli/run.cpp knows the kind of reason.
+void leave_reason(const char* path, const char* what, const char* reason) {
   char link[1100];
   std::snprintf(link, sizeof link, "%s", path);
   char* suffix = std::strstr(link, "/streamsan.") ? std::strrchr(link, '.') : nullptr;
   if (!suffix || std::strcmp(suffix, ".trace") != 0) return;
-  std::strcpy(suffix, ".failed");
-  char room[32];
-  [[maybe_unused]] int done = symlink(describe_error(error, room), link);
+  std::snprintf(suffix, sizeof link - static_cast<std::size_t>(suffix - link), ".%s", what);
+  [[maybe_unused]] int done = symlink(reason, link);
+}
+
+/// The same for a process that has opened no trace.
+void leave_reason(const char* what, const char* reason) {
+  char path[1060];
+  expand_path(path, g_options.trace_path, 0);
+  leave_reason(path, what, reason);
 }
 
 }  // namespace
@@ -183,6 +190,10 @@ __attribute__((destructor)) void finish() {
     say("warning: CUDA is in use in this process but unobserved: the driver is loaded and none of its calls came "
         "through StreamSan (RTLD_DEEPBIND, a static dlsym, or another tool in between); nothing was checked. "
         "`streamsan doctor` tells more");
+    leave_reason(
+        "unobserved",
+        "CUDA is in use, and none of its calls came through StreamSan (RTLD_DEEPBIND, a static dlsym, or another "
+        "tool in between)");
     return;
   }
   if (!recording()) return;
@@ -233,6 +244,14 @@ void note_observed() {
   if (!g_observed.load(std::memory_order_relaxed)) g_observed.store(true, std::memory_order_relaxed);
 }
 
+void note_failed_start(int result) {
+  if (g_mode.load() != Mode::Cold) return;
+  char reason[64];
+  std::snprintf(reason, sizeof reason, "cuInit failed with error %d", result);
+  read_options(g_options);
+  leave_reason("idle", reason);
+}
+
 bool start_recording() {
   // A copy of the process that ran no fork handlers.
   if (g_mode.load() == Mode::On && !recording()) in_child::renew();
@@ -254,7 +273,8 @@ bool start_recording() {
   if (error) {
     char why[1200];
     std::snprintf(why, sizeof why, "cannot write the trace %s", path);
-    leave_reason(path, error);
+    char room[32];
+    leave_reason(path, "failed", describe_error(error, room));
     disable_recording(why, error);
     return false;
   }

@@ -60,6 +60,9 @@ inline bool recording() {
 /// cuInit has succeeded: opens the trace, unless that was done or has failed before. Returns recording().
 bool start_recording();
 
+/// cuInit has failed, with this result: the launcher is to know why there is no trace.
+void note_failed_start(int result);
+
 /// A call or a look-up came through us: CUDA is observed, whatever becomes of the trace.
 void note_observed();
 

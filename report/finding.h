@@ -136,7 +136,7 @@ struct Summary {
   std::uint64_t operations = 0;
   std::uint32_t processes = 0;        ///< that used CUDA
   bool syncs = false;                 ///< synchronising calls were judged, too
-  bool whole = true;                  ///< every trace was read to its end, and none was damaged
+  bool whole = true;                  ///< all that used CUDA was recorded, and every trace read to its end
   std::vector<std::string> warnings;  ///< what was not seen, not modelled or cut short; each one line
 };
 

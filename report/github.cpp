@@ -51,7 +51,9 @@ std::string github(std::span<const Finding> findings, const Summary& summary, co
     out += text(annotation);
   }
   if (!summary.whole) {
-    out += text(Annotation{.title = "streamsan", .body = "the run was not judged to its end; findings may be missing"});
+    std::string body = "the run was not judged as a whole; findings may be missing";
+    for (const std::string& warning : summary.warnings) body += "\n" + one_line(warning);
+    out += text(Annotation{.title = "streamsan", .body = std::move(body)});
   }
   return out;
 }

@@ -122,7 +122,7 @@ std::string junit(const Results& results, const FormatContext& context) {
   run += ">\n";
   if (!results.summary.whole) {
     ++counts.errors;
-    run += element("error", "not judged to its end; findings may be missing", "incomplete", "");
+    run += element("error", "not judged as a whole; findings may be missing", "incomplete", warnings);
   }
   run += "      <system-out>" + escaped(summary_line(results.summary, first, {}), false) + "</system-out>\n";
   if (!warnings.empty()) run += "      <system-err>" + escaped(warnings, false) + "</system-err>\n";

@@ -2,6 +2,7 @@
 #include "report/suppressions.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace streamsan::report {
 namespace {
@@ -48,6 +49,8 @@ unsigned fields_of(SuppressionScope scope) {
       return kFunctions;
     case SuppressionScope::Lib:
       return kModules;
+    case SuppressionScope::Fingerprint:
+      return 0;
   }
   return kFunctions | kFiles | kModules | kKernels | kApis;
 }
@@ -74,14 +77,36 @@ bool matches(std::string_view pattern, unsigned fields, const Operation& operati
          in_stack(pattern, fields, operation.stack);
 }
 
-bool matches(const Suppressions::Entry& entry, const Finding& finding) {
-  if (entry.kind && *entry.kind != finding.kind) return false;
-  const unsigned fields = fields_of(entry.scope);
-  auto hit = [&](const auto& operation) { return matches(entry.pattern, fields, operation); };
+/// Between the patterns of two sides. No function, file or kernel has it in its name.
+constexpr std::string_view kBetweenSides = " <-> ";
+
+bool matches(std::string_view pattern, unsigned fields, const Finding& finding) {
+  auto hit = [&](const auto& operation) { return matches(pattern, fields, operation); };
   if (!finding.accesses.empty()) return std::any_of(finding.accesses.begin(), finding.accesses.end(), hit);
   if (finding.sync) return hit(*finding.sync);
   return std::any_of(finding.related.begin(), finding.related.end(), hit);
 }
+
+bool matches(const Suppressions::Entry& entry, const Finding& finding) {
+  if (entry.kind && *entry.kind != finding.kind) return false;
+  if (entry.scope == SuppressionScope::Fingerprint) return entry.pattern == finding.fingerprint;
+  const unsigned fields = fields_of(entry.scope);
+  const std::string_view pattern = entry.pattern;
+  const std::size_t between = pattern.find(kBetweenSides);
+  if (between == std::string_view::npos) return matches(pattern, fields, finding);
+  // One pattern for each side, whichever comes first.
+  if (finding.accesses.size() != 2) return false;
+  const std::string_view one = trimmed(pattern.substr(0, between));
+  const std::string_view other = trimmed(pattern.substr(between + kBetweenSides.size()));
+  const auto sides = [&](const AccessReport& a, const AccessReport& b) {
+    return matches(one, fields, a) && matches(other, fields, b);
+  };
+  return sides(finding.accesses[0], finding.accesses[1]) || sides(finding.accesses[1], finding.accesses[0]);
+}
+
+/// Everything that a program does is below it: a suppression by its name would hide all findings.
+constexpr std::string_view kEntries[] = {"main", "<module>"};
+bool is_entry(const Frame& frame) { return std::ranges::find(kEntries, frame.function) != std::end(kEntries); }
 
 }  // namespace
 
@@ -111,7 +136,8 @@ std::string Suppressions::add(std::string_view text, const std::string& file_nam
       return origin + ": '" + std::string(content) + "' is not a suppression (type:pattern)";
     }
     std::string_view pattern = trimmed(content.substr(colon + 1));
-    if (pattern.empty()) return origin + ": the pattern is empty";
+    const bool lacks_side = pattern.starts_with(trimmed(kBetweenSides)) || pattern.ends_with(trimmed(kBetweenSides));
+    if (pattern.empty() || lacks_side) return origin + ": the pattern is empty";
     entries_.push_back({kind, scope.value_or(SuppressionScope::All), std::string(pattern), origin, 0});
   }
   return {};
@@ -130,12 +156,13 @@ std::string suppression_for(const Finding& finding) {
   std::string type = name(finding.kind);
   for (const std::vector<Frame>* stack : stacks(finding)) {
     for (const Frame& frame : *stack) {
-      if (!frame.library && !frame.function.empty()) return type + ":^" + frame.function + "$";
+      if (!frame.library && !frame.function.empty() && !is_entry(frame)) return type + ":^" + frame.function + "$";
     }
   }
   for (const AccessReport& access : finding.accesses) {
     if (!access.kernel.empty()) return type + ":^" + access.kernel + "$";
   }
+  if (!finding.fingerprint.empty()) return std::string(name(SuppressionScope::Fingerprint)) + ":" + finding.fingerprint;
   std::string api;
   if (!finding.related.empty()) api = finding.related.front().api;
   for (const AccessReport& access : finding.accesses) {

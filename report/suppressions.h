@@ -12,7 +12,9 @@
 //   kernel    the name of a kernel
 //   stream    the name of a stream, as reports print it
 //   lib       path of a module in the call stacks
+//   fingerprint  the finding with that fingerprint, no pattern
 //
+// "A <-> B" are the patterns of two sides: one access matches the one, and the other access the other.
 // A pattern matches anywhere in the name; ^ and $ tie it to the beginning and the end; * stands for any characters.
 #pragma once
 
@@ -50,7 +52,8 @@ class Suppressions {
   std::vector<Entry> entries_;
 };
 
-/// A line for a suppressions file that would have suppressed this finding.
+/// A line for a suppressions file that would have suppressed this finding: never by the function that all others are
+/// called from.
 std::string suppression_for(const Finding& finding);
 
 }  // namespace streamsan::report

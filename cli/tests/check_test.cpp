@@ -215,7 +215,7 @@ TEST_F(Check, CallsInProgressAreSaidWhenNobodyKnowsHowTheProcessEnded) {
       has(streamsan({"check", path}).error, "WARNING: streamsan: 1 call was in progress when the trace ended\n"));
   trace.set_end(trace::End::Exited);
   ASSERT_TRUE(trace.save(path));
-  EXPECT_EQ(streamsan({"check", path}).error, "");
+  EXPECT_FALSE(has(streamsan({"check", path}).error, "in progress"));
 }
 
 TEST(Command, AnUnknownCommandIsNamed) {

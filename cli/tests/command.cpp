@@ -44,7 +44,8 @@ Result streamsan(const std::vector<std::string>& arguments, const std::vector<st
   std::vector<std::string> settings;
   for (char** entry = environ; *entry; ++entry) {
     std::string_view text = *entry;
-    if (!text.starts_with("STREAMSAN_OPTIONS=") && !text.starts_with("LD_PRELOAD=")) settings.emplace_back(text);
+    if (!text.starts_with("STREAMSAN_OPTIONS=") && !text.starts_with("LD_PRELOAD=") && !text.starts_with("CI="))
+      settings.emplace_back(text);
   }
   settings.insert(settings.end(), environment.begin(), environment.end());
   std::vector<char*> argv, envp;

@@ -94,7 +94,7 @@ TEST(Run, CallsInProgressAreNewsOnlyWhenTheProgramWasKilled) {
   // The fake recorder never writes that the process has ended: every end looks like _exit.
   Result left = run("in-progress", {}, shell("exit 3"));
   EXPECT_EQ(left.code, 3);
-  EXPECT_EQ(left.error, "");
+  EXPECT_FALSE(has(left.error, "in progress"));
   EXPECT_TRUE(has(run("in-progress", {"--verbosity=1"}, kTrue).error, line));
 }
 
@@ -130,11 +130,36 @@ TEST(Run, EveryProcessIsJudged) {
   EXPECT_TRUE(has(result.error, "SUMMARY: streamsan: 3 errors; first: ")) << result.error;
 }
 
-TEST(Run, AProgramWithoutCudaIsLeftInPeace) {
-  Result quiet = run("", {}, kTrue);
-  EXPECT_EQ(quiet.code, 0);
-  EXPECT_EQ(quiet.error, "");
-  EXPECT_TRUE(has(run("", {"--verbosity=1"}, kTrue).error, "no process of /bin/true used CUDA through this preload"));
+TEST(Run, NothingObservedIsAWarningInEveryFormat) {
+  TemporaryDirectory directory;
+  const std::string json = directory / "out.json", junit = directory / "out.xml", sarif = directory / "out.sarif";
+  Result result = run("", {"--json=" + json, "--junit=" + junit, "--sarif=" + sarif}, kTrue);
+  EXPECT_EQ(result.code, 0);
+  const std::string words = "nothing was checked: no process of /bin/true used CUDA through StreamSan";
+  EXPECT_TRUE(result.error.starts_with("streamsan: WARNING: " + words)) << result.error;
+  const Json summary = Json::parse(contents(json))["summary"];
+  EXPECT_EQ(summary["whole"], false);
+  ASSERT_EQ(summary["warnings"].size(), 1u);
+  EXPECT_TRUE(has(summary["warnings"][0], words));
+  EXPECT_TRUE(has(contents(junit), "errors=\"1\"")) << contents(junit);
+  EXPECT_TRUE(has(contents(junit), words));
+  EXPECT_EQ(Json::parse(contents(sarif))["runs"][0]["invocations"][0]["executionSuccessful"], false);
+  EXPECT_EQ(streamsan({"report", json}).code, 2) << "what was not checked is not clean later, either";
+}
+
+TEST(Run, ActivityCanBeRequired) {
+  EXPECT_EQ(run("", {"--require_activity=1"}, kTrue).code, 2);
+  EXPECT_EQ(run("", {"--require_activity=1"}, shell("exit 3")).code, 3) << "the program's own code says more";
+  EXPECT_EQ(run("fixed", {"--require_activity=1"}, kTrue).code, 0);
+  EXPECT_EQ(run("", {}, kTrue, {"CI=true"}).code, 2);
+  EXPECT_EQ(run("", {}, kTrue, {"CI=false"}).code, 0);
+  EXPECT_EQ(run("", {"--require_activity=0"}, kTrue, {"CI=true"}).code, 0);
+  EXPECT_EQ(run("fixed", {}, kTrue, {"CI=true"}).code, 0);
+}
+
+TEST(Run, TheLinkOrderOfAddressSanitizerIsNotVerifiedAndTheUsersOwnWordWins) {
+  EXPECT_EQ(run("fixed", {}, shell("echo $ASAN_OPTIONS")).out, "verify_asan_link_order=0\n");
+  EXPECT_EQ(run("fixed", {}, shell("echo $ASAN_OPTIONS"), {"ASAN_OPTIONS=a=1"}).out, "verify_asan_link_order=0:a=1\n");
 }
 
 TEST(Run, JsonHasEverything) {
@@ -177,6 +202,14 @@ TEST(Run, SuppressionsAreCountedAndUnusedOnesNamed) {
   EXPECT_TRUE(has(result.error, "streamsan: WARNING: unused suppression race:never_there (" + file + ":2)\n"));
   EXPECT_EQ(run("race", {"--suppressions=/no/such"}, kTrue).code, 2);
   EXPECT_TRUE(has(run("race", {"--gen_suppressions"}, kTrue).error, "\nrace:^consume(float const*)$\n"));
+}
+
+TEST(Run, EqualSuppressionsAreGeneratedOnce) {
+  const std::string line = "race:^consume(float const*)$\n";
+  const Result result = run("race", {"--gen_suppressions"}, shell("/bin/true; /bin/true; exit 0"));
+  const std::size_t first = result.error.find(line);
+  ASSERT_NE(first, std::string::npos) << result.error;
+  EXPECT_EQ(result.error.find(line, first + 1), std::string::npos) << result.error;
 }
 
 TEST(Run, KeptTraceJudgesToTheSameFindings) {
@@ -358,6 +391,9 @@ TEST(Run, AProcessLeftBehindIsJudgedAsFarAsItIs) {
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(15));
   EXPECT_EQ(result.code, 66);
   EXPECT_FALSE(has(result.error, "in progress"));
+  EXPECT_TRUE(
+      has(result.error, ") still runs, one second after the program's end: what it does from here on is not checked"))
+      << result.error;
   kill(static_cast<pid_t>(std::stol(result.out)), SIGKILL);
 }
 

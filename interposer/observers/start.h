@@ -37,7 +37,7 @@ class Start {
     if (!start_recording()) return;
     publish(CallRecord<Call::kRow, typename Call::Arguments>(call.arguments, capture_stack(call.frame)).fill());
   }
-  SS_OBSERVER void failed(Call&) {}
+  SS_OBSERVER void failed(Call& call) { note_failed_start(call.result); }
 };
 
 }  // namespace streamsan::recorder

@@ -81,6 +81,37 @@ TEST(Suppressions, GeneratedLineSuppressesItsFinding) {
   EXPECT_TRUE(suppressed_by(suppression_for(no_stacks), no_stacks)) << suppression_for(no_stacks);
 }
 
+TEST(Suppressions, GeneratedLineIsNeverMain) {
+  Finding f = sample_race();
+  for (AccessReport& access : f.accesses) {
+    for (Frame& frame : access.stack) frame.function = "main";
+  }
+  EXPECT_EQ(suppression_for(f), "race:^consume(float const*)$");
+  for (AccessReport& access : f.accesses) access.kernel.clear();
+  ASSERT_FALSE(f.fingerprint.empty());
+  EXPECT_EQ(suppression_for(f), "fingerprint:" + f.fingerprint);
+  EXPECT_TRUE(suppressed_by(suppression_for(f), f));
+}
+
+TEST(Suppressions, AFingerprintIsThatOfOneFinding) {
+  const Finding f = sample_race();
+  EXPECT_TRUE(suppressed_by("fingerprint:" + f.fingerprint, f));
+  EXPECT_FALSE(suppressed_by("fingerprint:" + f.fingerprint.substr(1), f)) << "no pattern";
+  EXPECT_FALSE(suppressed_by("fingerprint:*", f));
+}
+
+TEST(Suppressions, APairNeedsBothSides) {
+  EXPECT_TRUE(suppressed_by("race:^step()$ <-> ^load()$"));
+  EXPECT_TRUE(suppressed_by("race:^load()$ <-> ^step()$")) << "whichever comes first";
+  EXPECT_FALSE(suppressed_by("race:^step()$ <-> ^step()$"));
+  EXPECT_FALSE(suppressed_by("race:^step()$ <-> elsewhere"));
+  EXPECT_TRUE(suppressed_by("all:^consume <-> cuMemcpyHtoDAsync"));
+  EXPECT_FALSE(suppressed_by("premature-free:^step()$ <-> ^load()$"));
+  EXPECT_FALSE(suppressed_by("event-misuse:step <-> step", sample_misuse())) << "it has no two sides";
+  Suppressions suppressions;
+  EXPECT_EQ(suppressions.add("race:step <->", "s"), "s:1: the pattern is empty");
+}
+
 TEST(Suppressions, AMisuseIsFoundByTheCallsOnItsEvent) {
   const Finding f = sample_misuse();
   for (const char* line : {"event-misuse:^step()$", "event-misuse:train.cu", "event-misuse:^cuStreamWaitEvent$",

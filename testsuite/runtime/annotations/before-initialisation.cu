@@ -3,7 +3,7 @@
 // An annotation before CUDA is initialised does not count. That is no fault of the program, and said only if asked.
 //
 // RUN: %build %s -o %t
-// RUN: %silent %t
+// RUN: %expect 0 %run %t
 // RUN: %streamsan run -v 1 -- %t 2>&1 | %filecheck %s
 //
 // CHECK: 3 annotations came before CUDA was initialised and do not count

@@ -7,11 +7,15 @@
 // RUN: mkdir -p %t.dir/dev && touch %t.dir/dev/nvidia0
 // RUN: %build -DPLUGIN -shared -Xcompiler -fPIC %s -o %t.so
 // RUN: %build_host -x c++ %s -o %t -ldl
-// RUN: %expect 0 %run %t %t.so %t.dir/dev/nvidia0 deepbind 2>&1 | %filecheck %s
+// RUN: %expect 0 %streamsan run --json=%t.json -- %t %t.so %t.dir/dev/nvidia0 deepbind 2>&1 | %filecheck %s
+// RUN: %json %t.json | %filecheck %s --check-prefix=JSON
+// RUN: %expect 2 %streamsan run --require_activity=1 -- %t %t.so %t.dir/dev/nvidia0 deepbind
 // RUN: %silent %t %t.so %t.dir/dev/nvidia0
 //
 // CHECK: CUDA is in use{{.*}}unobserved
-// CHECK-NOT: unobserved
+// CHECK: streamsan: WARNING: process {{.*}}CUDA is in use, and none of its calls came through StreamSan
+// CHECK-NEXT: streamsan: WARNING: nothing was checked
+// JSON: summary.whole = false
 #include "must.h"
 
 #ifdef PLUGIN

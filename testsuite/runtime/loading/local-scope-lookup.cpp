@@ -5,7 +5,7 @@
 //
 // RUN: %build_driver -DPLUGIN -shared -Xcompiler -fPIC %s -o %t.so
 // RUN: %build_host %s -o %t -ldl
-// RUN: %silent %t %t.so
+// RUN: %expect 0 %run %t %t.so
 #include <dlfcn.h>
 
 #ifdef PLUGIN

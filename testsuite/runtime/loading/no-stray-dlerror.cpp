@@ -4,7 +4,7 @@
 // leaves no error behind, also when the driver is loaded and does not have it; a name that nobody has still fails.
 //
 // RUN: %build_host %s -o %t -rdynamic -ldl
-// RUN: %silent %t
+// RUN: %expect 0 %run %t
 #include <dlfcn.h>
 
 extern "C" int cuZebraDriverOpen() { return 7; }

@@ -5,8 +5,10 @@
 //
 // RUN: %build %s -o %t
 // RUN: %expect 66 %run sh -c '%t; true' 2>&1 | %report
-// RUN: env STREAMSAN_OPTIONS=follow_children=0 %silent sh -c '%t; true'
+// RUN: env STREAMSAN_OPTIONS=follow_children=0 %expect 0 %run sh -c '%t; true' 2>&1 | %filecheck %s --check-prefix=ALONE
 //
+// ALONE-NOT: ERROR
+// ALONE: nothing was checked{{.*}}(follow_children=0)
 // CHECK: ERROR: streamsan: write-after-write
 // CHECK: main{{.*}}[[SECOND]]
 // CHECK: main{{.*}}[[FIRST]]
