@@ -25,7 +25,7 @@ struct RunOptions {
   std::string trace;  ///< its path: with `syncs` it is read again
   std::uint32_t max_findings = 0;
   ordering::Options::HostThreads host_threads = ordering::Options::HostThreads::Joined;
-  bool kernel_code = false;       ///< kernels are read for the bytes they touch
+  bool kernel_code = false;  ///< kernels are read for the bytes they touch
   bool hints = false;
   bool syncs = false;  ///< each synchronising call site gets a finding
   bool timings = false;

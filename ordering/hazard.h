@@ -44,12 +44,12 @@ struct Access {
   bool exact = true;  ///< the bytes are known
   bool learned =
       false;  ///< exact, Kernel: known from an earlier launch with the same arguments, which may have met other data
-  bool widened = false;              ///< exact, Kernel: an upper bound; it touches some of the bytes, not surely all
-  bool on_stream = true;             ///< false: done by the host thread, not in a stream
-  Range range;                       ///< exact: the bytes; inferred: from the pointer to the end of the allocation
-  FunctionId function{};             ///< Kernel
-  std::uint64_t device_threads = 0;  ///< Kernel
-  std::uint64_t arguments_hash = 0;  ///< Kernel
+  bool widened = false;               ///< exact, Kernel: an upper bound; it touches some of the bytes, not surely all
+  bool on_stream = true;              ///< false: done by the host thread, not in a stream
+  Range range;                        ///< exact: the bytes; inferred: from the pointer to the end of the allocation
+  FunctionId function{};              ///< Kernel
+  std::uint64_t device_threads = 0;   ///< Kernel
+  std::uint64_t arguments_hash = 0;   ///< Kernel
   std::uint64_t moment = kNeverSeen;  ///< of the call, see Model::at()
   static constexpr std::uint64_t kNeverSeen = ~std::uint64_t{0};
 };

@@ -290,8 +290,8 @@ struct HandleField {
 
 /// All functions known to an analysis: this translation unit's and those read from summaries.
 struct Program {
-  std::map<std::string, Function> functions;  ///< by USR
-  std::map<std::string, HandleField> fields;  ///< by "Class::field"
+  std::map<std::string, Function> functions;           ///< by USR
+  std::map<std::string, HandleField> fields;           ///< by "Class::field"
   std::map<std::string, ordering::MemoryKind> memory;  ///< of fields that hold one kind (field_memory.h)
 };
 
