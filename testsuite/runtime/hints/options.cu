@@ -24,7 +24,7 @@
 // JSON-DAG: findings[0].severity = "note"
 // JSON-DAG: findings[0].hazard = "alloc-in-loop"
 // JSON-DAG: summary.notes = 1
-// GENERATED: hint:^main$
+// GENERATED: {{^}}fingerprint:{{[0-9a-f]+$}}
 // NONE-NOT: NOTE
 #include "must.h"
 

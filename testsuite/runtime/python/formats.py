@@ -31,7 +31,7 @@ HTML: "python"
 TEXT: #0 <module> {{.*}}[[COPY]]
 TEXT: #0 produce {{.*}}[[FILL]]
 TEXT: SUMMARY: {{.*}}[[COPY]] in <module>
-GEN: race:^<module>$
+GEN: race:^produce$
 """
 import ctypes
 
