@@ -25,7 +25,6 @@ namespace {
 using ir::Op;
 using ir::Operand;
 using ir::OpKind;
-using ir::Place;
 
 /// A use, and where.
 struct Use {

@@ -88,7 +88,7 @@ std::string lane(const Thing& stream);  ///< for code flows: "s1", or "host"
 
 /// Fills the draft with the words of its check. Each row of checks.def has a specialisation, in the file of its family;
 /// the linker names one that is missing.
-template <Check check>
+template <Check kCheck>
 void words_of(Draft& draft);
 
 #define SS_CHECK(enumerator, id, group, summary) \
