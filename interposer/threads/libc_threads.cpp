@@ -43,8 +43,6 @@ std::uint64_t key_of(Object object) {
 std::uint64_t readers_of(const void* lock) { return key_of(lock) + 1; }
 /// Of a round of a barrier.
 std::uint64_t round_of(const void* barrier, std::uint64_t round) { return key_of(barrier) + 1 + round % 2; }
-/// Of a thread: what it has done in all.
-std::uint64_t whole_of(pthread_t thread) { return key_of(thread) + 3; }
 
 bool taken(int result) { return result == 0 || result == EOWNERDEAD; }
 
@@ -122,7 +120,7 @@ template <class... Rest>
 struct Joins<int (*)(pthread_t, Rest...)> {
   static int instead(const HostCall& call, int (*next)(pthread_t, Rest...), pthread_t thread, Rest... rest) {
     const int result = next(thread, rest...);
-    if (result == 0 && !call.is_of_cuda()) acquire_order(whole_of(thread));
+    if (result == 0 && !call.is_of_cuda()) acquire_order(thread_key(thread));
     return result;
   }
 };

@@ -100,13 +100,11 @@ std::uint32_t lanes_in_use() { return g_lanes.load(std::memory_order_acquire); }
 
 constexpr std::uintptr_t kRounds = PTHREAD_DESTRUCTOR_ITERATIONS;
 
-std::uint64_t key_of(pthread_t thread) { return static_cast<std::uint64_t>(thread) + 3; }
-
 /// At the end of a thread, after the destructors of all other keys as far as they can be waited for.
 void thread_ends(void* round) {
   const auto count = reinterpret_cast<std::uintptr_t>(round);
   if (count < kRounds && pthread_setspecific(g_key, reinterpret_cast<void*>(count + 1)) == 0) return;
-  release_order(key_of(pthread_self()));
+  release_order(thread_key(pthread_self()));
   ThreadClock* mine = t_order.clock;
   t_order = {};
   if (!mine) return;
@@ -286,7 +284,7 @@ void* begin_thread(void* argument) {
   auto* start = static_cast<ThreadStart*>(argument);
   auto* const routine = start->routine;
   void* const routine_argument = start->argument;
-  forget_order(key_of(pthread_self()));
+  forget_order(thread_key(pthread_self()));
   if (ThreadClock* mine = make_clock()) {
     for (std::size_t i = 0; i < kOrderLanes; ++i) mine->lanes[i] = start->lanes[i];
     t_order.unwritten = true;

@@ -25,6 +25,8 @@
 // whole (raw futexes, threads of run-time libraries that spin) mark their thread, and the judge is careful with it.
 #pragma once
 
+#include <pthread.h>
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -52,7 +54,7 @@ namespace detail {
 extern constinit std::atomic<std::uint32_t> g_orders;
 }  // namespace detail
 
-/// Recording begins. Is order followed?
+/// Recording begins: follows order from now on, if can_follow_order().
 void start_order();
 /// Are our wrappers those that the program calls, and is the option on?
 bool can_follow_order();
@@ -72,6 +74,8 @@ void hide_order();
 struct ThreadStart;
 ThreadStart* prepare_thread(void* (*routine)(void*), void* argument, bool hides);
 void drop_thread(ThreadStart* start);
+/// The key of a thread: what it has done in all, released at its end and acquired by a join.
+inline std::uint64_t thread_key(pthread_t thread) { return static_cast<std::uint64_t>(thread) + 3; }
 /// In the new thread.
 void* begin_thread(void* start);
 
