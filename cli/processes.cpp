@@ -31,13 +31,13 @@ constexpr int kShareOfTime = 50;
 std::string file_of(pid_t pid, const char* name) { return "/proc/" + std::to_string(pid) + "/" + name; }
 
 /// What a process has mapped, of what concerns us; nothing: we may not look, or it has ended.
-struct Mapped {
+struct Libraries {
   bool recorder = false;
   bool driver = false;
 };
-std::optional<Mapped> mapped(pid_t pid, const std::string& recorder) {
+std::optional<Libraries> libraries_of(pid_t pid, const std::string& recorder) {
   std::ifstream maps(file_of(pid, "maps"));
-  std::optional<Mapped> out;
+  std::optional<Libraries> out;
   for (std::string line; std::getline(maps, line);) {
     if (!out) out.emplace();
     const std::size_t slash = line.rfind('/');
@@ -137,11 +137,11 @@ std::vector<Processes::Stat> Processes::of_the_run() const {
 }
 
 Processes::State Processes::examine(pid_t pid) {
-  std::optional<Mapped> now = mapped(pid, recorder_);
+  std::optional<Libraries> now = libraries_of(pid, recorder_);
   if (now && now->recorder) return State::Recorded;
   if (!now || !now->driver) return State::Unknown;
   // The list was read while the loader went on.
-  now = mapped(pid, recorder_);
+  now = libraries_of(pid, recorder_);
   if (!now || now->recorder) return State::Unknown;
   unrecorded_.push_back({pid, program_of(pid), reason(pid, recorder_)});
   return State::Reported;

@@ -72,8 +72,7 @@ void Checks::collect(const Past& past, Shadow::Later later, bool also_inferred, 
         std::optional<Certainty> certain = certainty(earlier, access, bounds);
         if (!certain) return;
         const bool perhaps_signalled = *certain == Certainty::Certain && progress_.signalled.covers(lane, epoch);
-        const bool perhaps_passed_on =
-            !actor.clock.assumed.covers(lane, epoch) && progress_.perhaps_passed_on(earlier, access, lane, epoch);
+        const bool perhaps_passed_on = progress_.perhaps_passed_on(earlier, access, lane, epoch, actor.clock);
         if (perhaps_signalled || perhaps_passed_on) certain = Certainty::Possible;
         const HazardKind kind = past.released    ? HazardKind::ReleaseWhileInUse
                                 : past.reused_by ? HazardKind::ReuseWhileInUse

@@ -32,8 +32,10 @@ void Progress::after(ThreadId later_id, ThreadId earlier_id, std::uint64_t then)
 
 void Progress::after_all(ThreadId later) { learn(host(later), everybody); }
 
-bool Progress::perhaps_passed_on(const Access& earlier, const Access& later, LaneSlot lane, Epoch epoch) {
+bool Progress::perhaps_passed_on(const Access& earlier, const Access& later, LaneSlot lane, Epoch epoch,
+                                 const TwoClocks& clock) {
   if (!sees_threads() || hosts.size() < 2 || !everybody.assumed.covers(lane, epoch)) return false;
+  if (clock.assumed.covers(lane, epoch)) return false;
   if (earlier.thread == later.thread || later.source == AccessSource::Host) return true;
   const HostThread& submitter = thread(earlier.thread);
   if (!submitter.host->clock.assumed.covers(lane, epoch)) return true;

@@ -117,8 +117,10 @@ class Progress {
   /// The thread comes after that moment of the other one; after what every thread has done so far.
   void after(ThreadId later, ThreadId earlier, std::uint64_t then);
   void after_all(ThreadId later);
-  /// The two are unordered for the later one's thread. Did the program perhaps order them all the same, by host threads?
-  [[nodiscard]] bool perhaps_passed_on(const Access& earlier, const Access& later, LaneSlot lane, Epoch epoch);
+  /// Did the program perhaps order the two all the same, by host threads? `clock`: of the later one, which is not after
+  /// the earlier one by documented edges.
+  [[nodiscard]] bool perhaps_passed_on(const Access& earlier, const Access& later, LaneSlot lane, Epoch epoch,
+                                       const TwoClocks& clock);
 
   // progress_what_if.cpp
   /// The thread makes a call at a place that a wait may have been moved to.
