@@ -53,6 +53,8 @@ constexpr Limit kLimits[] = {{"exitcode", 255},
                              {"perturb_seed", recorder::kMostPerturbSeed},
                              {"footprint_launches", recorder::kMostFootprintLaunches},
                              {"footprint_seconds", recorder::kMostFootprintSeconds},
+                             {"footprint_allowance", recorder::kMostFootprintAllowance},
+                             {"footprint_share", recorder::kMostFootprintShare},
                              {"footprint_patience", recorder::kMostFootprintPatience},
                              {"footprint_memory", recorder::kMostFootprintMemory}};
 

@@ -39,7 +39,8 @@ constinit HandleTable<std::uint32_t, 1u << 13> g_late{};  // function -> times i
 /// Each the upper half of the hash of a key or of buffers, and in the lower half the footprint; its place follows from
 /// other bits of the hash. Two hashes that agree in all of these are taken for one: one pair in 2^41.
 constexpr std::size_t kSettled = 512;
-constexpr std::uint64_t kFootprintBits = 0xffffffff;
+constexpr std::uint64_t kFootprintBits = 0x7fffffff;
+constexpr std::uint64_t kForNow = 0x80000000;  // of an entry: one more measurement could teach something
 STREAMSAN_HOT_TABLE constinit std::array<std::atomic<std::uint64_t>, kSettled> g_settled{};
 /// Calls of learn(): what was noted before may be wrong.
 // A fork keeps g_learned: it only counts up.
@@ -107,26 +108,30 @@ void learn(const LaunchHashes& launch, std::uint32_t footprint) {
   forget_settled();
 }
 
-STREAMSAN_HOT_CODE std::uint32_t settled_footprint(const LaunchHashes& launch) {
+STREAMSAN_HOT_CODE std::uint32_t settled_footprint(const LaunchHashes& launch, Settled how) {
   for (const std::uint64_t hash : {launch.key, launch.buffers}) {
     const std::uint64_t entry = settled_place(hash).load(std::memory_order_relaxed);
-    if (entry != 0 && ((entry ^ hash) & ~kFootprintBits) == 0) return static_cast<std::uint32_t>(entry);
+    if (entry == 0 || ((entry ^ hash) & ~(kFootprintBits | kForNow)) != 0) continue;
+    if (how == Settled::ForNow || !(entry & kForNow)) return static_cast<std::uint32_t>(entry & kFootprintBits);
   }
   return 0;
 }
 
-void note_settled(const LaunchHashes& launch) {
+void note_settled(const LaunchHashes& launch, Settled how) {
   const std::uint32_t learned = g_learned.load();
   const State key = state_in(g_keys, launch.key);
   if (key.varies) return;
   const State buffers = state_in(g_buffers, launch.buffers);
   // Other keys with the same buffers have the same footprint then.
   const bool by_buffers = holds(buffers, kEnoughScalars);
-  if (!by_buffers && (key.footprint == 0 || key.measured < kEnoughMeasurements)) return;
+  const bool for_good = by_buffers || key.measured >= kEnoughMeasurements;
+  if (!by_buffers && key.footprint == 0) return;
+  if (!for_good && how == Settled::ForGood) return;
   const std::uint64_t hash = by_buffers ? launch.buffers : launch.key;
   std::atomic<std::uint64_t>& place = settled_place(hash);
   // In one order with the count, which is looked at after it: whoever counts first, and wipes then, wipes this, too.
-  place.store((hash & ~kFootprintBits) | (by_buffers ? buffers.footprint : key.footprint));
+  place.store((hash & ~(kFootprintBits | kForNow)) | (for_good ? 0 : kForNow) |
+              (by_buffers ? buffers.footprint : key.footprint));
   // Somebody has learned something in between, perhaps about this.
   if (g_learned.load() != learned) place.store(0, std::memory_order_relaxed);
 }
@@ -165,6 +170,10 @@ STREAMSAN_HOT_CODE bool worth_measuring(const LaunchHashes& launch, const Functi
   const State key = state_in(g_keys, launch.key);
   if (is_hopeless(launch, function) || (key.measured >= kEnoughMeasurements && !key.varies)) return false;
   return !holds(state_in(g_buffers, launch.buffers), kEnoughScalars);
+}
+
+STREAMSAN_HOT_CODE bool was_measured(const LaunchHashes& launch) {
+  return state_in(g_families, launch.family).measured > 0;
 }
 
 void count_attempt(const LaunchHashes& launch) { change_in(g_families, launch.family, count); }

@@ -35,16 +35,23 @@ void learn(const LaunchHashes& launch, std::uint32_t footprint);
 /// The footprint that launches with this key, or else this shape, these buffers or this family, are believed to have;
 /// 0: none is known.
 std::uint32_t learned_footprint(const LaunchHashes& launch);
+/// For how long a launch is settled.
+enum class Settled : std::uint8_t {
+  ForGood,  ///< no measurement would teach more
+  ForNow,   ///< or it was measured once, and that is enough while the launch does not contend
+};
 /// The same, if it is settled, else 0: there may be a footprint, and there may be more to learn. Found among the
 /// launches noted by note_settled() since the last learn().
-std::uint32_t settled_footprint(const LaunchHashes& launch);
-/// To be called for launches that are not worth measuring and have a footprint.
-void note_settled(const LaunchHashes& launch);
+std::uint32_t settled_footprint(const LaunchHashes& launch, Settled how = Settled::ForGood);
+/// To be called for launches that have a footprint and are not worth measuring (so far, with ForNow).
+void note_settled(const LaunchHashes& launch, Settled how = Settled::ForGood);
 /// True for the first caller with this key.
 bool first_of_key(const LaunchHashes& launch);
 
 /// Would another measurement teach anything, within the limits of the options (footprint_launches)?
 bool worth_measuring(const LaunchHashes& launch, const Function& function);
+/// Was a launch of this family measured, or tried?
+bool was_measured(const LaunchHashes& launch);
 /// An attempt without result: it counts like a measurement, so that attempts end.
 void count_attempt(const LaunchHashes& launch);
 /// Launches with this key cannot be measured.

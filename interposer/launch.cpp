@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include "interposer/contention.h"
 #include "interposer/gate.h"
 #include "interposer/handle_table.h"
 #include "interposer/host/loans.h"
@@ -81,6 +82,7 @@ STREAMSAN_HOT_CODE void Launch::before(const void* frame) {
   expect_stack(frame);
   if (!learning()) return expect_description(call_.function);
   read();
+  subject_.contends = !any_capture() && launch_contends(call_.stream, subject_.words, subject_.count);
   measuring_ = begin_measuring(subject_);
   if (!measuring_) {
     Gate::enter();

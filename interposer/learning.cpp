@@ -9,6 +9,7 @@
 
 #include "interposer/agent_host.h"
 #include "interposer/clock.h"
+#include "interposer/contention.h"
 #include "interposer/driver.h"
 #include "interposer/footprint_records.h"
 #include "interposer/fork.h"
@@ -37,6 +38,7 @@ STREAMSAN_HOT_DATA constinit std::atomic<const StreamSanAgent*> g_agent{nullptr}
 STREAMSAN_HOT_DATA constinit std::atomic<bool> g_knows{false};  // something was learned
 STREAMSAN_HOT_DATA constinit std::atomic<int> g_captures{0};
 STREAMSAN_HOT_DATA constinit std::atomic<std::uint64_t> g_spent_ns{0};
+STREAMSAN_HOT_DATA constinit std::atomic<std::uint64_t> g_began_ns{0};  // when the agent was ready
 STREAMSAN_HOT_DATA constinit std::atomic<std::uint64_t> g_pause_until_ns{0};
 constinit std::atomic<unsigned> g_reasons{0};
 /// A kernel that did not end in time has left something behind: when the last attempt was made to settle that; 0:
@@ -101,12 +103,38 @@ STREAMSAN_HOT_CODE bool is_asked(const Function& function) {
   return true;
 }
 
-STREAMSAN_HOT_CODE bool is_wanted(const LaunchSubject& subject) {
-  const std::uint64_t budget = options().footprint_seconds * kNanosecondsPerSecond;
+/// Why a launch is measured, the most urgent first.
+enum class Reason : std::uint8_t { Asked, Contends, MayContend };
+
+/// May the time be spent? The share grows with the run, and the less urgent get less of it.
+STREAMSAN_HOT_CODE bool is_affordable(Reason reason) {
+  const Options& given = options();
   const std::uint64_t spent = g_spent_ns.load(std::memory_order_relaxed);
-  if (is_asked(*subject.function) && !is_hopeless(subject.hashes, *subject.function)) return spent < 2 * budget;
-  return options().footprint_policy == FootprintPolicy::First && spent < budget &&
-         settled_footprint(subject.hashes) == 0 && worth_measuring(subject.hashes, *subject.function);
+  if (given.footprint_policy == FootprintPolicy::First) {
+    const std::uint64_t most = given.footprint_seconds * kNanosecondsPerSecond;
+    return spent < (reason == Reason::Asked ? 2 * most : most);
+  }
+  const std::uint64_t at_once = given.footprint_allowance * kNanosecondsPerMillisecond;
+  if (reason == Reason::MayContend) return spent < at_once / 2;
+  if (spent >= given.footprint_seconds * kNanosecondsPerSecond) return false;
+  if (spent < at_once / 2) return true;
+  const std::uint64_t run = monotonic_ns() - g_began_ns.load(std::memory_order_relaxed);
+  const std::uint64_t share = at_once + run / 100 * given.footprint_share;
+  return spent < (reason == Reason::Asked ? share : share - share / 4);
+}
+
+STREAMSAN_HOT_CODE bool is_wanted(const LaunchSubject& subject) {
+  if (is_asked(*subject.function) && !is_hopeless(subject.hashes, *subject.function))
+    return is_affordable(Reason::Asked);
+  const FootprintPolicy policy = options().footprint_policy;
+  if (policy == FootprintPolicy::Asked) return false;
+  // From the cheap to the dear: in most programs the first question ends it.
+  const bool contends = subject.contends || policy == FootprintPolicy::First;
+  if (!contends && !several_streams()) return false;
+  if (settled_footprint(subject.hashes, contends ? Settled::ForGood : Settled::ForNow) != 0) return false;
+  if (!is_affordable(contends ? Reason::Contends : Reason::MayContend)) return false;
+  if (!contends && was_measured(subject.hashes)) return false;
+  return worth_measuring(subject.hashes, *subject.function);
 }
 
 /// Does the stream, or any other, take part in a capture? Our own calls would end it.
@@ -204,6 +232,8 @@ void start_learning() {
   head->footprints.store(static_cast<std::uint32_t>(agent ? trace::Footprints::Measured : trace::Footprints::Inferred),
                          std::memory_order_relaxed);
   if (agent) {
+    g_began_ns.store(monotonic_ns());
+    if (options().footprint_policy == FootprintPolicy::Needed) follow_contention();
     g_agent.store(agent, std::memory_order_release);
   } else if (problem && options().footprints == FootprintMode::Measured) {
     say("footprints cannot be measured: %s; they are computed from the code, or inferred", problem);
@@ -277,10 +307,11 @@ LaunchKnowledge finish_measuring(const LaunchSubject& subject, bool succeeded) {
 STREAMSAN_HOT_CODE LaunchKnowledge known_of(const LaunchSubject& subject) {
   LaunchKnowledge known;
   if (g_knows.load(std::memory_order_relaxed)) {
-    known.footprint = settled_footprint(subject.hashes);
+    known.footprint = settled_footprint(subject.hashes, Settled::ForNow);
     if (!known.footprint) {
       known.footprint = learned_footprint(subject.hashes);
-      if (known.footprint) note_settled(subject.hashes);
+      const bool again = subject.contends || options().footprint_policy == FootprintPolicy::First;
+      if (known.footprint) note_settled(subject.hashes, again ? Settled::ForGood : Settled::ForNow);
     }
   }
   if (known.footprint) return known;
@@ -320,6 +351,7 @@ void in_child::learning() {
   g_knows.store(false);
   g_captures.store(0);
   g_spent_ns.store(0);
+  g_began_ns.store(0);
   g_pause_until_ns.store(0);
   g_unsettled_ns.store(0);
 }

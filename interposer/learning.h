@@ -7,9 +7,17 @@
 //                                                          measured launch decides
 //   unknown   neither                                      its bytes are inferred from its pointers
 //
-// Under the policy "first" a launch is measured if that would teach anything, until footprint_seconds were spent in
-// all. Under any policy a few launches are measured when the judge has asked for their kernel; as much time again is
-// set aside for that.
+// Which launches are measured, is the policy:
+//
+//   needed  those that use contended memory (contention.h), and once the judge has asked for their kernel; the time for
+//           that is footprint_allowance and footprint_share percent of the run, a quarter of it for the judge's
+//           questions alone. While half of footprint_allowance is not spent, one launch of each kernel with equal grid
+//           and block besides, if the program has more than one stream: one that turns out to be in a race may be
+//           launched only once, before the other side of the race is there
+//   first   all that teach anything, until footprint_seconds are spent; as much again for the judge's questions
+//   asked   only what the judge has asked for, in the time of "needed"
+//
+// Among all these, only launches that would teach anything (knowledge.h).
 //
 // Not measured at all: launches while any stream is being captured. Kernels that twice did not end in time are not
 // tried again: they wait for something that comes after their launch. While one thread measures, the launches of all
@@ -36,6 +44,7 @@ struct LaunchSubject {
   LaunchHashes hashes;
   const std::uint64_t* words;  ///< trace::pointer_word() of each pointer
   unsigned count;
+  bool contends = false;  ///< it may meet operations that nothing orders (contention.h)
 };
 
 /// What is known of a launch once it has been made.

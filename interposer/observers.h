@@ -20,6 +20,7 @@
 #include <type_traits>
 
 #include "interposer/observers/confirm.h"
+#include "interposer/observers/contention.h"
 #include "interposer/observers/failures.h"
 #include "interposer/observers/gates.h"
 #include "interposer/observers/host_memory.h"
@@ -36,8 +37,8 @@ struct Order {};
 
 using OrderBefore =
     Order<Start, Unmodelled, Inside, Waits, Frames, BeginRecords, Launches, HostMemory, Gates, Confirm, Clock, Times>;
-using OrderAfter = Order<Clock, Gates, Launches, Confirm, EndRecords, EventTimes, Times, HostMemory, BeginRecords,
-                         Failures, Waits, Inside, Start, Lookups>;
+using OrderAfter = Order<Clock, Gates, Launches, Confirm, EndRecords, EventTimes, Times, HostMemory, Contention,
+                         BeginRecords, Failures, Waits, Inside, Start, Lookups>;
 
 namespace detail {
 

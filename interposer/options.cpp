@@ -51,6 +51,8 @@ void read_options(Options& options) {
   options.perturb_seed = 1;
   options.footprint_launches = 64;
   options.footprint_seconds = 20;
+  options.footprint_allowance = 500;
+  options.footprint_share = 5;
   options.footprint_patience = 1000;
   options.footprint_memory = 1024;
   const char* text = std::getenv("STREAMSAN_OPTIONS");
@@ -82,9 +84,11 @@ void read_options(Options& options) {
     if (is("host_threads")) set_word(options.host_threads, value, length, {"joined", "separate", "seen"});
     if (is("timings")) number(options.timings, 1);
     if (is("footprints")) set_word(options.footprints, value, length, {"auto", "measured", "inferred"});
-    if (is("footprint_policy")) set_word(options.footprint_policy, value, length, {"first", "asked"});
+    if (is("footprint_policy")) set_word(options.footprint_policy, value, length, {"needed", "first", "asked"});
     if (is("footprint_launches")) number(options.footprint_launches, kMostFootprintLaunches);
     if (is("footprint_seconds")) number(options.footprint_seconds, kMostFootprintSeconds);
+    if (is("footprint_allowance")) number(options.footprint_allowance, kMostFootprintAllowance);
+    if (is("footprint_share")) number(options.footprint_share, kMostFootprintShare);
     if (is("footprint_patience")) number(options.footprint_patience, kMostFootprintPatience);
     if (is("footprint_memory")) number(options.footprint_memory, kMostFootprintMemory);
     if (is("agent_path")) set_text(options.agent_path, value, length);
@@ -93,6 +97,9 @@ void read_options(Options& options) {
     if (is("cupti_library")) set_text(options.cupti_library, value, length);
   }
   if (options.stack_depth == 0) options.stacks = 0;
+  // Whether a wait is needed depends on the bytes of what it orders.
+  if (options.syncs && options.footprint_policy == FootprintPolicy::Needed)
+    options.footprint_policy = FootprintPolicy::First;
 }
 
 }  // namespace streamsan::recorder

@@ -14,8 +14,9 @@ enum class FootprintMode : unsigned char {
   Inferred,
 };
 enum class FootprintPolicy : unsigned char {
-  First,  ///< every launch that is not known yet
-  Asked,  ///< only kernels the judge asks for
+  Needed,  ///< launches that use contended memory, and kernels the judge asks for
+  First,   ///< every launch that is not known yet
+  Asked,   ///< only kernels the judge asks for
 };
 
 enum class PythonStacks : unsigned char {
@@ -48,7 +49,9 @@ struct Options {
   FootprintMode footprints;
   FootprintPolicy footprint_policy;
   unsigned footprint_launches;   ///< measured of each kernel with equal grid and block
-  unsigned footprint_seconds;    ///< in total, before only what is asked for is measured
+  unsigned footprint_seconds;    ///< the most in total
+  unsigned footprint_allowance;  ///< milliseconds that may be spent whatever the run's length; not under First
+  unsigned footprint_share;      ///< percent of the run on top of that
   unsigned footprint_patience;   ///< milliseconds one measured launch may be waited for
   unsigned footprint_memory;     ///< MiB of device memory
   char agent_path[1024];         ///< empty: beside this library
@@ -63,6 +66,8 @@ inline constexpr unsigned kMostPerturb = 60'000;
 inline constexpr unsigned kMostPerturbSeed = 4'000'000'000;
 inline constexpr unsigned kMostFootprintLaunches = 1'000'000;
 inline constexpr unsigned kMostFootprintSeconds = 1'000'000;
+inline constexpr unsigned kMostFootprintAllowance = 3'600'000;
+inline constexpr unsigned kMostFootprintShare = 100;
 inline constexpr unsigned kMostFootprintPatience = 3'600'000;
 inline constexpr unsigned kMostFootprintMemory = 1'000'000;
 

@@ -4,6 +4,7 @@
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>
 
+#include "interposer/contention.h"
 #include "interposer/driver.h"
 #include "interposer/fork.h"
 #include "interposer/handle_table.h"
@@ -116,6 +117,7 @@ void stream_created(std::uint64_t handle, std::uint16_t api, std::uint32_t stack
     entry->value.store(context | (non_blocking ? kNonBlocking : 0) | kIsKnown, std::memory_order_relaxed);
   g_stream_changes.fetch_add(1, std::memory_order_release);  // there may have been an earlier one of the same handle
   if (perturbing()) number_stream(handle);
+  stream_made();
   Slot slot = reserve(0);
   if (!slot) return;
   slot.record->kind = trace::Kind::StreamCreate;

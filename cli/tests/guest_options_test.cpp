@@ -40,10 +40,12 @@ TEST(GuestOptions, DefaultsAreThoseOfTheTable) {
   EXPECT_EQ(guest.poison, table.poison ? 1u : 0u);
   EXPECT_EQ(guest.footprints, recorder::FootprintMode::Auto);
   EXPECT_EQ(table.footprints, "auto");
-  EXPECT_EQ(guest.footprint_policy, recorder::FootprintPolicy::First);
-  EXPECT_EQ(table.footprint_policy, "first");
+  EXPECT_EQ(guest.footprint_policy, recorder::FootprintPolicy::Needed);
+  EXPECT_EQ(table.footprint_policy, "needed");
   EXPECT_EQ(guest.footprint_launches, table.footprint_launches);
   EXPECT_EQ(guest.footprint_seconds, table.footprint_seconds);
+  EXPECT_EQ(guest.footprint_allowance, table.footprint_allowance);
+  EXPECT_EQ(guest.footprint_share, table.footprint_share);
   EXPECT_EQ(guest.footprint_patience, table.footprint_patience);
   EXPECT_EQ(guest.footprint_memory, table.footprint_memory);
   EXPECT_EQ(guest.agent_path, table.agent_path);
@@ -54,12 +56,15 @@ TEST(GuestOptions, DefaultsAreThoseOfTheTable) {
 TEST(GuestOptions, FootprintsAreReadAsTheyAreWritten) {
   recorder::Options guest = read(
       "footprints=measured:footprint_policy=asked:footprint_launches=1:footprint_seconds=2:footprint_patience=3:"
+      "footprint_allowance=5:footprint_share=6:"
       "footprint_memory=4:agent_path=/a.so:sanitizer_library=/s.so:agent_script=/x y=z");
   EXPECT_EQ(guest.footprints, recorder::FootprintMode::Measured);
   EXPECT_EQ(guest.footprint_policy, recorder::FootprintPolicy::Asked);
   EXPECT_EQ(guest.footprint_launches, 1u);
   EXPECT_EQ(guest.footprint_seconds, 2u);
   EXPECT_EQ(guest.footprint_patience, 3u);
+  EXPECT_EQ(guest.footprint_allowance, 5u);
+  EXPECT_EQ(guest.footprint_share, 6u);
   EXPECT_EQ(guest.footprint_memory, 4u);
   EXPECT_STREQ(guest.agent_path, "/a.so");
   EXPECT_STREQ(guest.sanitizer_library, "/s.so");
@@ -78,7 +83,7 @@ TEST(GuestOptions, WhatMakesNoSenseLeavesTheDefaultAndNumbersAreCut) {
   recorder::Options guest =
       read("footprints=exact,footprint_policy=,footprint_seconds=ten,footprint_patience=99999999");
   EXPECT_EQ(guest.footprints, recorder::FootprintMode::Auto);
-  EXPECT_EQ(guest.footprint_policy, recorder::FootprintPolicy::First);
+  EXPECT_EQ(guest.footprint_policy, recorder::FootprintPolicy::Needed);
   EXPECT_EQ(guest.footprint_seconds, 20u);
   EXPECT_EQ(guest.footprint_patience, recorder::kMostFootprintPatience);
 }

@@ -90,8 +90,8 @@ TEST(Measuring, TheGuestGetsOnlyWhatItNeeds) {
   std::vector<std::string> options{"--agent_path=" + agent, "--sanitizer_library=" + library, "--footprint-seconds=3"};
 
   std::string out = run("", options, {"/bin/sh", "-c", "echo $STREAMSAN_OPTIONS"}).out;
-  EXPECT_TRUE(has(out, "/%p.trace:footprints=auto:footprint_policy=first:agent_path=/")) << out;
-  EXPECT_TRUE(has(out, ":footprint_launches=64:footprint_seconds=3:footprint_patience=1000:footprint_memory=1024:"))
+  EXPECT_TRUE(has(out, "/%p.trace:footprints=auto:footprint_policy=needed:agent_path=/")) << out;
+  EXPECT_TRUE(has(out, ":footprint_launches=64:footprint_seconds=3:footprint_allowance=500:footprint_share=5:footprint_patience=1000:footprint_memory=1024:"))
       << out;
   EXPECT_TRUE(has(out, "/agent.so:sanitizer_library=" + library + "\n")) << out;
   EXPECT_FALSE(has(out, "a b")) << "the recorder could not read it: " << out;
@@ -106,7 +106,7 @@ TEST(Measuring, TheGuestGetsOnlyWhatItNeeds) {
 TEST(Measuring, OptionsThatMakeNoSenseEndTheRunBeforeItStarts) {
   for (auto [option, fault] :
        {std::pair{"--footprints=exact", "footprints=exact: one of auto, measured, inferred is expected"},
-        std::pair{"--footprint-policy=all", "footprint_policy=all: one of first, asked is expected"},
+        std::pair{"--footprint-policy=all", "footprint_policy=all: one of needed, first, asked is expected"},
         std::pair{"--footprint_memory=1GiB", "footprint_memory=1GiB: a number is expected"},
         std::pair{"--footprint_patience=9999999", "footprint_patience=9999999: a number up to 3600000 is expected"}}) {
     Result result = run("race", {option}, {"/bin/echo", "started"});

@@ -15,7 +15,7 @@ from typing import Callable, Optional
 
 from suite import cases_syncs, machine, measure, sync_advice
 from suite.build import BuildError, libcuda_folder
-from suite.case import MEASURED
+from suite.case import ALL_MEASURED, MEASURED
 from suite.pairs import Failed, Rule, Unavailable, take
 from suite.results import BENCHMARK, FAIL, SKIP, TIME_LIMIT
 from suite.turns import TurnFailed, take_turns
@@ -126,7 +126,7 @@ class Benchmarks:
         """A program whose launches are all alike, with measured footprints."""
         def run():
             program = self.built(source, "-std=c++20", *flags)
-            taken = self.compared({"plain": [program], "ours": self.under([program], MEASURED)}, STEADY)
+            taken = self.compared({"plain": [program], "ours": self.under([program], ALL_MEASURED)}, STEADY)
             self.report_runs(name, taken["plain"], taken["ours"])
 
         return Job((name,), run, lambda: self.memcheck([self.built(source, "-std=c++20", *flags), "1", "3", "1"]))

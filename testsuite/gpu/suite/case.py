@@ -9,6 +9,7 @@ from suite.expect import Expect, SILENT
 INFERRED = ("footprints=inferred", "kernel_code=false")
 COMPUTED = ("footprints=inferred", "kernel_code=true")
 MEASURED = ("footprints=measured",)
+ALL_MEASURED = (*MEASURED, "footprint_policy=first")  # also launches that could meet nothing
 DEMANDED_AND_MISSED = 2  # exit code where footprints had to be measured and were not
 
 

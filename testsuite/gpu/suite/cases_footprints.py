@@ -7,7 +7,7 @@ Everything here needs a GPU: on the null driver no kernel touches anything.
 from dataclasses import replace
 
 from suite import cases
-from suite.case import Case, DEMANDED_AND_MISSED, MEASURED, Target, measured, twins
+from suite.case import ALL_MEASURED, Case, DEMANDED_AND_MISSED, MEASURED, Target, measured, twins
 from suite.cases_python import python, script
 from suite.expect import Expect, Finding, NO_ERROR, SILENT
 
@@ -16,12 +16,12 @@ HOPPER = ("-g", "-arch=sm_90")
 
 def truth(name, source, *words, flags=("-g",), needs=()):
     return Case("truth-" + name, Target("footprints/" + source, flags), ("{}", *words), Expect(), "truth",
-                options=MEASURED, needs=needs, null=False)
+                options=ALL_MEASURED, needs=needs, null=False)
 
 
 def truth_python(name, source, *words, needs=("module:torch",)):
     return python("truth-" + name, script("footprints/" + source, *words), Expect(), needs, mode="truth",
-                  options=MEASURED)
+                  options=ALL_MEASURED)
 
 
 # Footprints beside what the programs say, byte for byte.
