@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Callable, Optional
 
-from suite import cases_syncs, machine, measure, sync_advice
+from suite import cases_syncs, machine, measure, real_runs, sync_advice
 from suite.build import BuildError, libcuda_folder
 from suite.case import ALL_MEASURED, MEASURED
 from suite.pairs import Failed, Rule, Unavailable, take
@@ -58,6 +58,7 @@ class Benchmarks:
         """The most wanted numbers first, should time run out."""
         return [
             Job(("pytorch-step", "pytorch-step-footprints"), self.pytorch_step, self.pytorch_peers),
+            Job(tuple(number(name) for name in real_runs.NEEDS for number in real_runs.NUMBERS), self.real_runs),
             *(Job((name,), lambda row=(name, *rest): self.host_guard(*row)) for name, *rest in HOST_GUARD),
             self.learned("vadd-learned", "vadd_learned.cu"),
             self.learned("sgemm-learned", "sgemm_learned.cu", "-lcublas"),
@@ -233,6 +234,19 @@ class Benchmarks:
     def pytorch_peers(self):
         words = self.pytorch(30)
         return [("torch-cuda-sanitizer", words, {"TORCH_CUDA_SANITIZER": "1"}), *self.memcheck(words)]
+
+    def real_runs(self):
+        """Programs that fail are tests that failed, each of its own."""
+        open_ones = [name for name in real_runs.NEEDS
+                     if any(self.results.is_number_open(number(name), self.again) for number in real_runs.NUMBERS)]
+        runs = real_runs.RealRuns(self.timed, self.under, [sys.executable, str(SOURCES / "real_runs.py")])
+        for name, rounds in runs.take(open_ones).items():
+            for number, what in real_runs.NUMBERS.items():
+                if isinstance(rounds, list):
+                    self.results.benchmark(number(name), **real_runs.numbers_of(rounds, what))
+                else:
+                    verdict, words = (SKIP, str(rounds)) if isinstance(rounds, Unavailable) else (FAIL, "the benchmark did not run")
+                    self.results.test(BENCHMARK + number(name), verdict, words, str(rounds))
 
     def engine(self):
         """The ordering engine alone, on one core, no GPU."""

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Whole runs of public libraries (testsuite/benchmarks/real_runs.py), with StreamSan and without: wall-NAME and first-steps-NAME.
+
+Such a run takes ten seconds, most of them of one core: imports, data, and the compiler of a framework. So several
+programs run beside each other, each with its pair: plain, then with StreamSan or the other way round, one behind the
+other. What the neighbours do disturbs both. A few such pairs have no interval of confidence; the medians over all
+programs tell more than those of one.
+"""
+
+import os
+import statistics
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+from suite import machine, measure
+from suite.pairs import Failed, Unavailable
+
+# The programs, and the Python module that each needs.
+NEEDS = {"timm_prefetcher": "timm", "pyg_prefetcher": "torch_geometric", "gpt2": "transformers", "compiled": "triton",
+         "lightning_fit": "lightning", "cupy_streams": "cupy", "jax_mlp": "optax", "vit_side_stream": "torchvision"}
+KINDS = {"plain": None, "default": (), "inferred": ("footprints=inferred",)}
+AT_ONCE = 4
+ROUNDS = 3
+SECONDS = 120  # for one run
+
+
+def wall(name):
+    return "wall-" + name.replace("_", "-")
+
+
+def first_steps(name):
+    return "first-steps-" + name.replace("_", "-")
+
+
+NUMBERS = {wall: "seconds", first_steps: "step_ms"}  # what each is made of
+
+
+class RealRuns:
+    """`timed(words, timeout)` and `under(words, options)` are those of Benchmarks; `words` start the source."""
+
+    def __init__(self, timed, under, words):
+        self.timed, self.under, self.words = timed, under, words
+
+    def once(self, name, kind):
+        words = [*self.words, name]
+        if KINDS[kind] is not None:
+            words = self.under(words, KINDS[kind])
+        began = time.monotonic()
+        numbers = self.timed(words, SECONDS)
+        return {"seconds": time.monotonic() - began, "step_ms": statistics.median(numbers["steps_ms"])}
+
+    def group(self, name, number):
+        """One run of each kind, in an order that changes from round to round; or why not."""
+        turn = number % len(KINDS)
+        kinds = [*list(KINDS)[turn:], *list(KINDS)[:turn]]
+        try:
+            return {kind: self.once(name, kind) for kind in kinds}
+        except (Unavailable, Failed) as reason:
+            return reason
+
+    def take(self, wanted):
+        """{name: [{kind: numbers} of each round], or why there is none} of the programs that are wanted."""
+        taken = {name: [] for name in wanted}
+        for name in wanted:
+            if reason := machine.missing("module:" + NEEDS[name]):
+                taken[name] = Unavailable(reason)
+        with ThreadPoolExecutor(min(AT_ONCE, max(1, (os.cpu_count() or 1) // 2))) as pool:
+            for number in range(ROUNDS):
+                going = [name for name in wanted if isinstance(taken[name], list)]
+                for name, answer in zip(going, pool.map(self.group, going, [number] * len(going))):
+                    if isinstance(answer, dict):
+                        taken[name].append(answer)
+                    elif not taken[name] or isinstance(answer, Failed):  # time ran out: what was taken counts
+                        taken[name] = answer
+        return taken
+
+
+def numbers_of(rounds, what):
+    """Of "seconds" or "step_ms": the ratio to plain by the default and with inferred footprints, and what was taken."""
+    def values(kind):
+        return [round(numbers[kind][what], 3) for numbers in rounds]
+
+    plain = values("plain")
+    return {"ratio": measure.ratio(plain, values("default")), "pairs": len(rounds),
+            "detail": {"inferred": measure.ratio(plain, values("inferred")),
+                       **{f"{kind}_{what}": values(kind) for kind in KINDS}}}
