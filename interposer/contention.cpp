@@ -4,8 +4,10 @@
 #include <atomic>
 
 #include "interposer/areas.h"
+#include "interposer/clock.h"
 #include "interposer/fork.h"
 #include "interposer/handle_table.h"
+#include "interposer/host/host_memory.h"
 #include "interposer/hot.h"
 #include "interposer/process.h"
 #include "trace/format.h"
@@ -15,6 +17,8 @@ namespace {
 
 constexpr unsigned kMostLanes = 32;
 constexpr std::uint32_t kMostSnapshots = 4096;
+constexpr std::uint64_t kMostPollingThreads = 32;
+constexpr std::uint64_t kPollingPatience = kNanosecondsPerSecond;
 
 /// For each lane, up to which of its operations.
 struct Clock {
@@ -53,6 +57,9 @@ STREAMSAN_HOT_DATA constinit std::atomic<unsigned> g_lane_count{0};
 /// There were more lanes than there is room for: nothing is known any more, everything counts as contended.
 STREAMSAN_HOT_DATA constinit std::atomic<bool> g_lost{false};
 constinit std::atomic<bool> g_stream_made{false};
+/// The last launch that may poll: its lane above its number; and when it was made. 0: none.
+STREAMSAN_HOT_DATA constinit std::atomic<std::uint64_t> g_polling{0};
+constinit std::atomic<std::uint64_t> g_polling_ns{0};
 constinit Lane g_lanes[kMostLanes] = {};
 constinit Clock g_host = {};
 constinit HandleTable<std::uint32_t, 256> g_lane_of{};  // number + 1
@@ -180,6 +187,31 @@ STREAMSAN_HOT_CODE bool launch_contends(const StreamArgument& stream, const std:
   return contended;
 }
 
+STREAMSAN_HOT_CODE bool launch_may_poll(const std::uint64_t* words, unsigned count, std::uint64_t threads) {
+  if (threads > kMostPollingThreads || !is_following()) return false;
+  for (unsigned i = 0; i < count; ++i) {
+    if (near_host_memory(trace::word_address(words[i]))) return true;
+  }
+  return false;
+}
+
+void polling_launched(const StreamArgument& stream) {
+  const unsigned lane = lane_of(stream);
+  if (lane == kNoLane) return;
+  g_polling_ns.store(monotonic_ns(), std::memory_order_relaxed);
+  g_polling.store(std::uint64_t{lane} << kLaneShift | g_lanes[lane].seen.get(lane), std::memory_order_relaxed);
+}
+
+STREAMSAN_HOT_CODE bool is_polled() {
+  const std::uint64_t last = g_polling.load(std::memory_order_relaxed);
+  if (last == 0) [[likely]]
+    return false;
+  const bool over = g_host.get(last >> kLaneShift & (kMostLanes - 1)) >= static_cast<std::uint32_t>(last) ||
+                    monotonic_ns() - g_polling_ns.load(std::memory_order_relaxed) > kPollingPatience;
+  if (over) g_polling.store(0, std::memory_order_relaxed);
+  return !over;
+}
+
 STREAMSAN_HOT_CODE bool several_streams() { return lanes() > 1 || g_stream_made.load(std::memory_order_relaxed); }
 
 void memory_given(std::uint64_t begin, std::uint64_t bytes, bool by_host) {
@@ -244,6 +276,8 @@ void in_child::contention() {
   g_stream_made.store(false);
   if (!g_following.exchange(false)) return;  // the tables are large, and untouched
   g_lost.store(false);
+  g_polling.store(0);
+  g_polling_ns.store(0);
   for (Lane& lane : g_lanes) lane.seen.clear();
   g_host.clear();
   g_lane_of.clear();

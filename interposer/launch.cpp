@@ -48,6 +48,12 @@ STREAMSAN_HOT_CODE const char* Launch::parameter_bytes(unsigned index) const {
   return inside ? packed.bytes + parameter.offset : nullptr;
 }
 
+STREAMSAN_HOT_CODE std::uint64_t Launch::threads() const {
+  std::uint64_t threads = 1;
+  for (std::uint64_t extent : call_.extents) threads *= extent;
+  return threads;
+}
+
 STREAMSAN_HOT_CODE void Launch::read() {
   read_ = true;
   if (call_.function > 1) function_ = function_info(call_.function);
@@ -83,6 +89,7 @@ STREAMSAN_HOT_CODE void Launch::before(const void* frame) {
   if (!learning()) return expect_description(call_.function);
   read();
   subject_.contends = !any_capture() && launch_contends(call_.stream, subject_.words, subject_.count);
+  subject_.may_poll = launch_may_poll(subject_.words, subject_.count, threads());
   measuring_ = begin_measuring(subject_);
   if (!measuring_) {
     Gate::enter();
@@ -144,8 +151,6 @@ STREAMSAN_HOT_CODE Slot Launch::after(bool succeeded, const void* frame) {
   const unsigned words = pointers + (known.footprint ? 1 : 0);
   Slot slot = reserve((words + trace::kContinuationWords - 1) / trace::kContinuationWords);
   if (!slot) return slot;
-  std::uint64_t threads = 1;
-  for (std::uint64_t extent : call_.extents) threads *= extent;
   trace::Record& record = *slot.record;
   record.kind = trace::Kind::Launch;
   record.api = call_.api;
@@ -159,7 +164,7 @@ STREAMSAN_HOT_CODE Slot Launch::after(bool succeeded, const void* frame) {
   w.stream = call_.stream.handle;
   w.context = call_.stream.context;
   w.function = function_ ? function_->id : 0;
-  w.threads = threads;
+  w.threads = threads();
   w.hash = hash_;
   w.pointers = pointers;
   if (pointers) std::memcpy(slot.continuation(), arguments_.pointers(), pointers * sizeof(std::uint64_t));

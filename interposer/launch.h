@@ -47,6 +47,7 @@ class Launch {
 
  private:
   void read();
+  [[nodiscard]] std::uint64_t threads() const;
   [[nodiscard]] const char* parameter_bytes(unsigned index) const;
   void write_arguments() const;
 

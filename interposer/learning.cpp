@@ -233,7 +233,7 @@ void start_learning() {
                          std::memory_order_relaxed);
   if (agent) {
     g_began_ns.store(monotonic_ns());
-    if (options().footprint_policy == FootprintPolicy::Needed) follow_contention();
+    follow_contention();
     g_agent.store(agent, std::memory_order_release);
   } else if (problem && options().footprints == FootprintMode::Measured) {
     say("footprints cannot be measured: %s; they are computed from the code, or inferred", problem);
@@ -259,7 +259,11 @@ STREAMSAN_HOT_CODE bool begin_measuring(const LaunchSubject& subject) {
   if (!agent || !subject.function) return false;
   if (g_unsettled_ns.load(std::memory_order_relaxed)) [[unlikely]]
     settle_sometimes(*agent);
-  if (!is_wanted(subject)) return false;
+  if (subject.may_poll) [[unlikely]] {
+    polling_launched(subject.stream);
+    return false;
+  }
+  if (is_polled() || !is_wanted(subject)) return false;
   const std::uint64_t started = monotonic_ns();
   if (started < g_pause_until_ns.load(std::memory_order_relaxed) || is_capturing(subject.stream)) return false;
   if (!Gate::close(kGatePatience)) {

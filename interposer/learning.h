@@ -19,7 +19,8 @@
 //
 // Among all these, only launches that would teach anything (knowledge.h).
 //
-// Not measured at all: launches while any stream is being captured. Kernels that twice did not end in time are not
+// Not measured at all: launches while any stream is being captured, launches that may poll memory of the host, and all
+// others while one of those may run. Kernels that twice did not end in time are not
 // tried again: they wait for something that comes after their launch. While one thread measures, the launches of all
 // others wait (gate.h). When the GPU does not become idle in time, or launches do not leave the gate, nothing is tried
 // for a while that grows from one second to ten.
@@ -45,6 +46,7 @@ struct LaunchSubject {
   const std::uint64_t* words;  ///< trace::pointer_word() of each pointer
   unsigned count;
   bool contends = false;  ///< it may meet operations that nothing orders (contention.h)
+  bool may_poll = false;  ///< it may wait for the host (contention.h)
 };
 
 /// What is known of a launch once it has been made.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "interposer/fork.h"
+#include "interposer/host/host_memory.h"
 #include "trace/format.h"
 
 namespace streamsan::recorder {
@@ -146,6 +147,27 @@ TEST_F(Contention, UnknownAddressesDoNot) { EXPECT_FALSE(launch(kOne, {0x1234'56
 TEST_F(Contention, TooManyStreamsAreTakenForContending) {
   for (std::uint64_t handle = 1001; handle < 1101; handle += 2) launch({handle, 0, 0}, {});
   EXPECT_TRUE(launch(kOne));
+}
+
+TEST_F(Contention, AWarpWithMemoryOfTheHostMayPoll) {
+  alignas(4096) static std::uint64_t flag[512];
+  const auto address = reinterpret_cast<std::uint64_t>(flag);
+  EXPECT_FALSE(launch_may_poll(&address, 1, 1)) << "not known to CUDA";
+  host_memory_given(ordering::MemoryKind::Pinned, address, sizeof flag, 7);
+  EXPECT_TRUE(launch_may_poll(&address, 1, 1));
+  EXPECT_TRUE(launch_may_poll(&address, 1, 32));
+  EXPECT_FALSE(launch_may_poll(&address, 1, 33));
+  EXPECT_FALSE(launch_may_poll(&kBuffer, 1, 1));
+
+  EXPECT_FALSE(is_polled());
+  launch(kOne);
+  polling_launched(kOne);
+  EXPECT_TRUE(is_polled());
+  host_waited_for_stream(kTwo);
+  EXPECT_TRUE(is_polled()) << "another stream";
+  host_waited_for_stream(kOne);
+  EXPECT_FALSE(is_polled());
+  host_memory_going(address);
 }
 
 TEST_F(Contention, AStreamThatIsMadeIsASecondOne) {
