@@ -91,7 +91,9 @@ TEST(Measuring, TheGuestGetsOnlyWhatItNeeds) {
 
   std::string out = run("", options, {"/bin/sh", "-c", "echo $STREAMSAN_OPTIONS"}).out;
   EXPECT_TRUE(has(out, "/%p.trace:footprints=auto:footprint_policy=needed:agent_path=/")) << out;
-  EXPECT_TRUE(has(out, ":footprint_launches=64:footprint_seconds=3:footprint_allowance=500:footprint_share=5:footprint_patience=1000:footprint_memory=1024:"))
+  EXPECT_TRUE(has(out,
+                  ":footprint_launches=64:footprint_seconds=3:footprint_allowance=500:footprint_share=5:footprint_"
+                  "patience=1000:footprint_memory=1024:"))
       << out;
   EXPECT_TRUE(has(out, "/agent.so:sanitizer_library=" + library + "\n")) << out;
   EXPECT_FALSE(has(out, "a b")) << "the recorder could not read it: " << out;

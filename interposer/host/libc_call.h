@@ -88,6 +88,8 @@ bool is_finding_next();
 /// The code behind one exported entry. `Row` says what the call does to memory, by one of
 ///   static void before(const HostCall&, Parameters...);
 ///   static Result instead(const HostCall&, Function next, Parameters...);   // also makes the call
+/// and may have
+///   static Result while_finding(Parameters...);   // what a call does that comes out of the look-up of another function
 template <class Row, class Function, auto& next>
 struct LibcFunction;
 
@@ -110,6 +112,9 @@ struct LibcFunction<Row, Result (*)(Parameters...), next> {
     // The look-up frees an old text of dlerror(). Whose it is we are just finding out; it is not given back.
     if constexpr (std::is_void_v<Result>) {
       if (is_finding_next()) return;
+    } else if constexpr (requires { Row::while_finding(parameters...); }) {
+      // To find this one, too, would free the same text again.
+      if (is_finding_next()) return Row::while_finding(parameters...);
     }
     find();
     return next.load(std::memory_order_relaxed)(parameters...);

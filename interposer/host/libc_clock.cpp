@@ -4,6 +4,7 @@
 //
 // C++'s std::chrono and Python's time.perf_counter() come through clock_gettime(). Our own reads and the driver's come
 // here, too, but are not recorded.
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/times.h>
 #include <time.h>
@@ -13,6 +14,7 @@
 
 #include "interposer/host/clock_reads.h"
 #include "interposer/host/libc_call.h"
+#include "interposer/host/raw_syscall.h"
 #include "interposer/stack.h"
 #include "interposer/writer.h"
 
@@ -55,14 +57,29 @@ struct ClockRow<Result (*)(Parameters...)> {
   }
 };
 
+/// What a name has beyond the others.
+template <class Name>
+struct ClockExtra {};
+struct NameOf_clock_gettime;
+template <>
+struct ClockExtra<NameOf_clock_gettime> {
+  /// The allocator of AddressSanitizer asks for the time when glibc, in a look-up, frees an old text of dlerror().
+  static int while_finding(clockid_t clock, timespec* time) {
+    const long result = streamsan::recorder::raw_syscall(SYS_clock_gettime, clock, reinterpret_cast<long>(time), 0, 0);
+    if (result < 0) errno = static_cast<int>(-result);
+    return result < 0 ? -1 : 0;
+  }
+};
+
 }  // namespace
 
-#define SS_CLOCK(name)                               \
-  namespace {                                        \
-  struct Row_##name : ClockRow<SS_SIGNATURE(name)> { \
-    static constexpr const char* kName = #name;      \
-  };                                                 \
-  }                                                  \
+#define SS_CLOCK(name)                                                          \
+  namespace {                                                                   \
+  struct NameOf_##name;                                                         \
+  struct Row_##name : ClockRow<SS_SIGNATURE(name)>, ClockExtra<NameOf_##name> { \
+    static constexpr const char* kName = #name;                                 \
+  };                                                                            \
+  }                                                                             \
   SS_LIBC_EXPORT_IF(SS_LIBC_IF_THREAD(12t_has_waited), name, SS_SIGNATURE(name), Row_##name)
 
 SS_CLOCK(clock);
