@@ -55,7 +55,7 @@ const std::regex kComparedName(
 
 /// In the manner of a function's name: "Query", "lloc", "::to", or the prefix of an API.
 const std::regex kPartOfName(
-    R"re((find|contains(_insensitive)?|(starts|ends)_with|consume_(front|back))\("([a-z]*[A-Z][a-z]|lloc|::\w|(cu|cuda|hip)"))re");
+    R"re((find|contains(_insensitive)?|(starts|ends)_with|consume_(front|back))\("([a-z]*[A-Z]+[a-z]|lloc|::\w|(cu|cuda|hip)"))re");
 
 /// What such text is that names no function.
 constexpr const char* kOtherNames[] = {
