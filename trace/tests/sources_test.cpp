@@ -65,8 +65,7 @@ constexpr const char* kOtherNames[] = {
 };
 
 /// Lines with `wanted` that are about names of functions, tables and tests left out.
-std::vector<std::string> lines_about_functions(const std::regex& wanted,
-                                               const std::vector<std::string>& folders) {
+std::vector<std::string> lines_about_functions(const std::regex& wanted, const std::vector<std::string>& folders) {
   std::vector<std::string> lines = lines_with(wanted, folders, false);
   std::erase_if(lines, [](const std::string& line) {
     return std::ranges::any_of(kOtherNames, [&](const char* other) { return line.find(other) != line.npos; });
