@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One call of a wrapped driver function, as those who observe it see it.
+// One call of a wrapped driver function, as its observers see it.
 //
 // AN OBSERVER is a class template of the Call with
 //
-//   static constexpr bool kWatches    is it concerned with calls of this row? Else the wrapper has nothing of it
-//   void before(Call&)                before the driver's function is called
-//   void after(Call&)                 it was called and succeeded
-//   void failed(Call&)                it was called and returned an error
+//   static constexpr bool kWatches    does it watch calls of this row? If not, it adds no code to the wrapper
+//   void before(Call&)                runs before the driver's function is called
+//   void after(Call&)                 runs after a call that succeeded
+//   void failed(Call&)                runs after a call that returned an error
 //
-// of which it has the first if observers.h names it for the time before the call, and the other two if it is named for
-// the time after it. They are SS_OBSERVER, which puts them into the wrapper: what an observer costs is what it does.
-// What it has to keep from before() to after() are members of its own; what others need of it stands in the Call. Nobody
-// passes the address of anything in a Call to code that is not inlined, so that the call stays in registers.
+// It needs before() if it is in the list OrderBefore of observers.h, and after() and failed() if it is in OrderAfter.
+// The functions are SS_OBSERVER: inlined into the wrapper. What an observer keeps from before() to after() are members
+// of its own; what other observers need of it is a member of the Call. The address of a Call, or of a member, is never
+// passed to code that is not inlined, so that the call stays in registers.
 #pragma once
 
 #include <cstddef>
@@ -33,7 +33,7 @@ namespace streamsan::recorder {
 
 class Launch;
 
-/// Where a T is made later, if at all, and left behind as it is: a std::optional without its flag.
+/// Space for a T that is made later, or never, and never destroyed: a std::optional without its flag.
 template <class T>
 class Room {
  public:
@@ -60,24 +60,24 @@ struct Call {
   const void* const callers_stack;  ///< SS_CALLERS_STACK() of it
   CUresult result = CUDA_SUCCESS;
 
-  Slot slot{};                       ///< its record, from when it is reserved
+  Slot slot{};                       ///< its record, once that is reserved
   const CallWords* words = nullptr;  ///< copied from the record before that is published; not of launches
   const Launch* launch = nullptr;    ///< of a row that is_launch()
   std::uint64_t made = 0;            ///< monotonic_ns() of a synchronous call that is recorded
-  std::uint64_t returned = 0;        ///< and when it had returned
+  std::uint64_t returned = 0;        ///< monotonic_ns() when it had returned
 };
 
-/// The driver is called to get started, recording or not.
+/// The calls of observers/start.h.
 constexpr bool is_start(api::EffectKind kind) {
   return kind == api::EffectKind::Lookup || kind == api::EffectKind::Init;
 }
 
-/// The host waits in the call: it has a second record, when it returns.
+/// The host waits in the call. Such a call has a second record, made when it returns.
 constexpr bool is_blocking(const api::Effect& effect) {
   return effect.form == api::CallForm::Synchronous && effect.point == api::RecordPoint::Begin;
 }
 
-/// Calls that have a record of their own, or that a launch, a stream or a kernel is known from.
+/// Calls of which the recorder makes records, or learns what a stream or kernel is.
 constexpr bool is_modelled(api::EffectKind kind) {
   return !is_start(kind) && kind != api::EffectKind::Later && kind != api::EffectKind::Pass;
 }

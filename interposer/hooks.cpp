@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The wrappers: one template, one instance for each row of the table that is_wrapped().
+// The wrappers: one template, with one instance for each row of the table that is_wrapped(). A wrapper does this:
 //
-//   forward if the call is not ours -> observers, before -> real call -> observers, after
-//                                   -> return the driver's result, untouched
+//   1. If the call is not ours: calls the driver's function, returns its result, and is done.
+//   2. Runs the observers that stand before the call.
+//   3. Calls the driver's function, a second time if an observer asks for it.
+//   4. Runs the observers that stand after the call.
+//   5. Returns the driver's result, which no observer has changed.
 //
-// Who observes what, and in which order: observers.h. A call is ours while we record, unless the driver makes it through
-// its own exports, or a tool inside of a call: the outer call says what they do. No lock is held across a real call,
-// ever.
+// observers.h lists the observers in their order. A call is ours while we record. Exceptions: calls that the driver
+// itself makes, through its own exports: they are part of the program's call, which has been observed. The same holds
+// for calls that a tool makes inside of a call. No lock is ever held while the driver's function runs.
 //
 // HOW TO ADD A FUNCTION: a row in ordering/api/cuda_api.def is all it takes, unless its EffectKind is new; then add a
 // case to CallRecord::fill() (call_record.h). Signatures come from cuda.h.
@@ -38,7 +41,7 @@ struct Hook<kRow, CUresult (*)(Parameters...)> {
   static CUresult call(Parameters... parameters) {
     using Call = recorder::Call<kRow, std::tuple<Parameters...>>;
     auto real = reinterpret_cast<CUresult (*)(Parameters...)>(driver_entry(kRow));
-    // Linked against a newer driver than is installed, or called without one.
+    // The program was linked against a newer driver than is installed, or there is no driver.
     if (!real) [[unlikely]]
       return CUDA_ERROR_NOT_INITIALIZED;
     if (!is_ours<Call>(__builtin_return_address(0))) return real(parameters...);

@@ -1,20 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Who observes the calls of wrapped functions, and in which order. To observe something new: write an observer (call.h)
-// and name it here.
+// The observers of wrapped functions, and the order in which they run. To observe something new, write an observer
+// (call.h) and name it here.
 //
-// The order before the call and the one after it are not each other's mirror, so both are written down. What they keep:
+// The order after the call is not the reverse of the order before it, so both are written down. The reasons:
 //
-//   before   a thread is inside of the call, and has no wait behind it, before anything of ours can fault or read a
-//            clock. Records of Begin rows take their place before whatever we do to memory or streams. Next to the call
-//            stand the clock, and the bracket of the agent of the times, in which the driver must see this call only.
-//   after    First the clock. What lets other threads go on (gate) does not wait for our records. Records of End rows
-//            and launches are there when the times' bracket ends, which asks for their position. Host memory is looked
-//            at behind that bracket: it may ask the driver. Then the records of Begin rows are published. The
-//            thread is inside of the call until all that is done.
+// BEFORE THE CALL
+//   Inside, Waits    come first: what follows may touch a protected page or read a clock, and must then be known to run
+//                    inside of a driver call.
+//   BeginRecords     comes before Launches, HostMemory and Confirm: the record gets its place in the trace before we
+//                    touch memory or streams.
+//   Clock, Times     come last, next to the call. Times opens a bracket for the agent that takes times; inside of it
+//                    the driver must see no call but this one.
 //
-// All of it is resolved at compile time: a wrapper is the code of the observers that watch its row, one behind the
-// other.
+// AFTER THE CALL
+//   Clock            comes first, so that our own work is not counted.
+//   Gates            comes next: other threads wait for it, and need not wait for our records.
+//   EndRecords       and Launches come before Times, which closes its bracket with the position of their record.
+//   HostMemory       comes after Times: it may call the driver.
+//   BeginRecords     comes after HostMemory: it publishes the record.
+//   Waits, Inside    come last: the thread counts as inside of the call until all else is done.
+//
+// The compiler resolves all of it: a wrapper is the code of the observers that watch its row, one after another.
 #pragma once
 
 #include <type_traits>
@@ -42,7 +49,7 @@ using OrderAfter = Order<Clock, Gates, Launches, Confirm, EndRecords, EventTimes
 
 namespace detail {
 
-/// Where an observer would stand whom the row does not concern, or who has a place already.
+/// Takes the place of an observer that does not watch the row, or that is a base class already.
 template <class Call, template <class> class Observer, int kWhy>
 struct Nobody {};
 template <class Call, template <class> class Observer>
@@ -63,7 +70,7 @@ template <class Call, template <class> class... Before, template <class> class..
 class Walk<Call, Order<Before...>, Order<After...>> : PresentBefore<Call, Before>..., Present<Call, After>... {
  public:
   SS_OBSERVER void before(Call& call) { (step_before<Before>(call), ...); }
-  /// The driver's function was called, and the result stands in the call.
+  /// After the driver's function was called; `call` has its result.
   SS_OBSERVER void after(Call& call) {
     if (call.result == CUDA_SUCCESS) [[likely]] {
       (step_after<After>(call), ...);
@@ -71,7 +78,7 @@ class Walk<Call, Order<Before...>, Order<After...>> : PresentBefore<Call, Before
       (step_failed<After>(call), ...);
     }
   }
-  /// Right after the driver's function was called: it failed, and may have because of us, so it must be called again.
+  /// Right after the driver's function was called. True: it failed, perhaps because of us, and must be called again.
   SS_OBSERVER bool wants_retry(Call& call) {
     if constexpr (Launches<Call>::kWatches) {
       return Launches<Call>::wants_retry(call);
@@ -97,7 +104,7 @@ class Walk<Call, Order<Before...>, Order<After...>> : PresentBefore<Call, Before
 
 }  // namespace detail
 
-/// The observers of one call, from before it to after it.
+/// All observers of one call.
 template <class Call>
 using Observers = detail::Walk<Call, OrderBefore, OrderAfter>;
 

@@ -21,35 +21,36 @@ Function entry_of(std::size_t row) {
   return reinterpret_cast<Function>(driver_entry(row));
 }
 
-/// The context of the stream, an aligned address, and in its lowest bits:
+/// A value of g_known is the address of the stream's context, and has these bits where that is aligned:
 constexpr std::uint64_t kNonBlocking = 1;
-constexpr std::uint64_t kIsKnown = 2;  // always, lest it be zero
+constexpr std::uint64_t kIsKnown = 2;  // always set, so that no value is zero
 constexpr std::uint64_t kBits = kNonBlocking | kIsKnown;
 constexpr unsigned kChangesShift = 20;  // handles and contexts differ in other bits than small numbers do
 constinit HandleTable<std::uint64_t, 1u << 16> g_known{};
 
 constinit HandleTable<std::uint32_t, 256> g_contexts{};  // ordinal of the device + 1, as last recorded
 // A fork keeps g_context_deaths, g_stream_changes: they only count up.
-/// After one, an address may be that of another context.
+/// Counts them. After one, the same address may be that of another context.
 STREAMSAN_HOT_DATA constinit std::atomic<std::uint32_t> g_context_deaths{0};
 
-/// Births and deaths in g_known. On a line of its own: there are programs that make a stream for each request.
+/// Counts the changes of g_known. It has a cache line of its own: some programs make a stream for each request.
 STREAMSAN_HOT_TABLE constinit std::atomic<std::uint64_t> g_stream_changes{0};
 
-/// What g_known has about the stream, for the most part without a look at that table, which is large; 0: nothing.
-/// Between any two of its steps a signal handler of the guest may come here for another stream: what it leaves and what
-/// is left of ours pass the check together only if both streams are alike, or by a rare chance.
+/// The value of g_known for the stream; 0: there is none. That table is large, so each thread remembers its last
+/// stream. A signal handler of the guest may run this function between any two of its steps, for another stream, and
+/// leave a mixture of both in what is remembered. The check then fails, unless both streams have the same value or two
+/// numbers happen to agree.
 STREAMSAN_HOT_CODE std::uint64_t known(std::uint64_t handle) {
   if (handle <= trace::kPerThreadStream) return 0;
   ThreadState& me = t_thread;
   const std::uint64_t changes = g_stream_changes.load(std::memory_order_acquire) << kChangesShift;
-  const std::uint64_t last = std::atomic_ref(me.stream_known).load(std::memory_order_relaxed);  // once
+  const std::uint64_t last = std::atomic_ref(me.stream_known).load(std::memory_order_relaxed);  // loaded only once
   if (me.stream == handle && me.stream_check == (handle ^ last ^ changes) && me.epoch == process_epoch()) [[likely]]
     return last;
   const auto* entry = g_known.find(handle);
   const std::uint64_t found = entry ? entry->value.load(std::memory_order_relaxed) : 0;
   if (found == 0) return 0;
-  thread_number();  // forgets what is of another epoch
+  thread_number();  // after a fork, forgets what the parent's thread remembered
   me.stream = handle;
   me.stream_known = found;
   me.stream_check = handle ^ found ^ changes;
@@ -110,12 +111,12 @@ void stream_created(std::uint64_t handle, std::uint16_t api, std::uint32_t stack
   unsigned long long id = 0;
   if (auto get = entry_of<decltype(&::cuStreamGetFlags)>(api::Index::cuStreamGetFlags)) get(stream, &flags);
   if (auto get = entry_of<decltype(&::cuStreamGetId)>(api::Index::cuStreamGetId)) get(stream, &id);
-  current_context();  // is made known
+  current_context();  // for the record that it writes about a new context
   const bool non_blocking = (flags & CU_STREAM_NON_BLOCKING) != 0;
   const std::uint64_t context = ask_for_context(stream);
   if (auto* entry = g_known.insert(handle))
     entry->value.store(context | (non_blocking ? kNonBlocking : 0) | kIsKnown, std::memory_order_relaxed);
-  g_stream_changes.fetch_add(1, std::memory_order_release);  // there may have been an earlier one of the same handle
+  g_stream_changes.fetch_add(1, std::memory_order_release);  // an earlier stream may have had this handle
   if (perturbing()) number_stream(handle);
   stream_made();
   Slot slot = reserve(0);
@@ -157,7 +158,7 @@ STREAMSAN_HOT_CODE StreamArgument resolve_stream(std::uint64_t handle, api::Defa
     flags = trace::kImplicitStream;
   }
   if (handle <= trace::kPerThreadStream) return {handle, current_context(), flags};
-  // The rows that create streams know them already; this one was made behind our back.
+  // No wrapped function has made this stream.
   if (known(handle) == 0) [[unlikely]]
     stream_created(handle, api::Index::cuStreamGetFlags, 0);
   return {handle, 0, flags};

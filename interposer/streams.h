@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Streams and contexts as the recorder needs them: which stream a handle means, and a StreamCreate record for every
-// handle that appears in a trace, also for streams whose creation was not seen (made by a function this build does not
-// know).
+// Streams and contexts: finds out which stream a handle means. Every handle in a trace has a StreamCreate record, even
+// if the stream was created by a function that this build does not know.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +10,8 @@
 
 namespace streamsan::recorder {
 
-/// A stream argument, resolved. Special handles belong to the context that is current to the calling thread (R-STR-35);
-/// for others the context stands in their StreamCreate record.
+/// A stream argument, resolved. The special handles mean a stream of the context that is current to the calling thread
+/// (R-STR-35). The context of any other handle stands in its StreamCreate record.
 struct StreamArgument {
   std::uint64_t handle;   ///< never 0: trace::kLegacyStream, trace::kPerThreadStream or a CUstream
   std::uint64_t context;  ///< 0 unless the handle is special
@@ -21,25 +20,25 @@ struct StreamArgument {
 
 StreamArgument resolve_stream(std::uint64_t handle, api::DefaultStream meaning_of_zero);
 
-/// The same for a handle that may be none: 0 instead of one that is not known.
+/// The same, but if the handle is not known, the result has the handle 0: there may be no such stream.
 StreamArgument known_stream(std::uint64_t handle, api::DefaultStream meaning_of_zero);
 
-/// Also makes it known, with its device, when the thread meets it for the first time.
+/// The context that is current to this thread. If it is new to the thread, a record says which device it is of.
 std::uint64_t current_context();
-/// A context is about to end, or perhaps.
+/// To be called before a call that destroys a context, or may do so.
 void context_dies();
 
-/// Was it made with CU_STREAM_NON_BLOCKING? Special handles are not.
+/// True if the stream was made with CU_STREAM_NON_BLOCKING. The special handles were not.
 bool is_non_blocking(std::uint64_t handle);
 /// The stream's context; 0: not known.
 std::uint64_t context_of(const StreamArgument& stream);
-/// Does the stream take part in a capture? Then what is submitted is not run, and our own calls would end up in the
-/// program's graph. Also true if the driver does not tell.
+/// True if the stream takes part in a capture, or the driver does not say. Work submitted to it then does not run, and
+/// our own calls would become part of the program's graph.
 bool is_being_captured(StreamArgument stream);
 
-/// A stream was made: writes its record. `stack`: of the call that made it; 0: that was not seen.
+/// Writes the record of a stream that was made. `stack` is that of the call that made it; 0: the call was not seen.
 void stream_created(std::uint64_t handle, std::uint16_t api, std::uint32_t stack);
-/// The handle is about to be given back to the driver.
+/// To be called before the stream is destroyed.
 void stream_going(std::uint64_t handle);
 
 }  // namespace streamsan::recorder

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Synchronisation that is not needed: a trace that was judged is judged again, without its waits (judge/sync_replay.h).
+// Finds synchronisation that is not needed. A trace that has been judged is judged again, without its waits
+// (judge/sync_replay.h).
 //
-// The replays read the file from its first record on, so whoever reads live must leave it whole: nothing is
-// consumed until all is done. Of a trace that is not whole, or of a process that did not end by
-// itself, nothing is called unneeded: what is missing may need it.
+// This reads the file again from its first record. While a program still runs, the judge normally frees the parts of
+// the file that it has read; with this option it must keep them. If the trace is incomplete, or the process was killed,
+// no wait is called unneeded: the part that is missing may need it.
 #pragma once
 
 #include <string>
@@ -18,7 +19,7 @@ namespace streamsan::judge {
 
 class Symbolizer;
 
-/// What the first reading of a trace has to keep for the replays.
+/// What is kept, when a trace is read for the first time, for judging it again.
 class SyncNotes {
  public:
   void see(const trace::Item& item) {
@@ -26,7 +27,7 @@ class SyncNotes {
     if (kind == trace::Kind::HostIdle) keep(item);
     host_code_ |= kind == trace::Kind::HostFunction || kind == trace::Kind::GraphLaunch;
   }
-  /// By position of the operation.
+  /// In the order of the operations' positions.
   std::vector<IdleMemory> take();
 
  private:
@@ -35,8 +36,8 @@ class SyncNotes {
   bool host_code_ = false;  ///< something was submitted that may run code on the host
 };
 
-/// Adds a finding for each synchronising call site to the verdict, or answers why there are none. `reader` has come
-/// to its end.
+/// Adds a finding to the verdict for each call site that synchronises. Returns the reason if it adds none, else "".
+/// `reader` has read the whole trace.
 std::string judge_syncs(Verdict& verdict, const RunOptions& options, const Sinks& sinks, const trace::Reader& reader,
                         SyncNotes notes, Symbolizer& symbolizer);
 

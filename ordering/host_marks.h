@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Operations of a stream whose end the host may need to know for reasons that the model does not see: they read or
-// write host memory, or are graphs or host functions. Kept only for a what-if, which reports a wait as an exposure if
-// the host learns of such an end first by that wait.
+// Marked operations of a stream: the host may need to know that they are complete, for reasons that the model does not
+// see. They read or write host memory, or they are graphs or host functions. Marks are kept only for a what-if. It
+// reports a wait as an exposure if that wait is the first from which the host knows that a marked operation is
+// complete.
 //
-// Bounded: the last kMostMarks of a stream between two waits. One mark without a memory range stands for all that are
-// forgotten.
+// Bounded: of each stream, the last kMostMarks since the host last waited are kept. One mark without a memory range
+// stands for all older ones.
 #pragma once
 
 #include <cstddef>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a host thread knew at earlier moments. Another thread that comes after one of them, by a mutex for example, gets
-// that much and not what the first has learned since.
+// What a host thread knew at earlier moments. If another thread comes after such a moment, by a mutex for example, it
+// gets to know what this thread knew then, and not what this thread has learned since.
 //
-// Bounded: past kMost entries every second one of the older half is dropped, and the moments of a dropped entry count as
-// those of the next one. So a question about long ago may be answered with a little more than was known then: a race may
-// be missed, none is invented.
+// Bounded: when there are kMost entries, every second entry of the older half is dropped. The answer for a moment whose
+// entry was dropped is that of the next entry, so it may contain a little more than was known then: a race may be
+// missed, none is invented.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ class HostPast {
  public:
   static constexpr std::size_t kMost = 256;
 
-  /// The thread knows this from the moment on. Moments do not decrease.
+  /// From this moment on the thread knows what the clock says. Moments are noted in increasing order.
   void note(std::uint64_t moment, const TwoClocks& clock) {
     if (!entries_.empty() && entries_.back().since == moment) {
       entries_.back().clock = clock;

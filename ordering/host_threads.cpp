@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Order between host threads, as far as it is seen (HostThreads::Seen).
+// The order between host threads, as far as the recorder sees it (HostThreads::Seen).
 //
-// Each host thread has a clock of its own. The recorder sees mutexes, joins and so on, and says which earlier moments of
-// other threads a thread is after; then it knows what those knew.
+// Each host thread has a clock of its own. The recorder sees calls on mutexes, joins of threads and so on. From them it
+// says: this thread now comes after that moment of that other thread. The thread then knows what the other one knew at
+// that moment.
 //
-// WHAT IS NOT SEEN. Threads also synchronise by plain atomics, and a thread that reads a flag makes no call. So if some
-// thread knew the earlier operation to be complete before the later one was submitted, the program may have passed that
-// on, and the conflict is `possible` only. It is certain if
-//   * no thread knew it: nobody could have passed it on;
-//   * or what was passed on is seen and was too little: the later thread is, by what is seen, after the SUBMISSION of the
-//     earlier operation, whose thread only then waited for it. That is a mutex that was given up, a thread that was
-//     started, a condition that was signalled before the wait instead of after it.
-// The second holds only between threads of which nothing says that they also synchronise in ways that are not seen (raw
-// futexes, of which the uncontended case makes no call; threads of run-time libraries that spin), only where the thread
-// that submitted is the one that waited, and only for what is submitted: a touch of memory by the host may well be by a
-// worker of a pool. A program may still mix both ways for one hand-over; annotations say so
-// (streamsan_happens_before()).
+// WHAT IS NOT SEEN. Threads also synchronise by atomic variables, and a thread that reads one makes no call. Suppose
+// that some thread knew the earlier operation to be complete before the later one was submitted. That thread may have
+// passed its knowledge on through an atomic variable, so the conflict is only `possible`. The conflict is certain in
+// two cases:
+//   1. No thread knew that the earlier operation was complete: there was no knowledge to pass on.
+//   2. A hand-over was seen, and it came too early. By what is seen, the later thread comes after the SUBMISSION of the
+//      earlier operation, but not after the wait for it, which the submitting thread made only afterwards. Examples: a
+//      mutex was unlocked, a thread was started, or a condition was signalled before the wait instead of after it.
+// Case 2 has three conditions. Neither thread is known to synchronise in ways that are not seen (raw futexes, which
+// make no call while there is no contention; the spinning threads of run-time libraries). The thread that submitted the
+// earlier operation is also the one that waited for it. And the later access is one of an operation: an access by the
+// host itself may have been made by a worker of a pool, which gets its work in a way that is not seen. A program may
+// still use both ways for one hand-over; it can say so with annotations (streamsan_happens_before()).
 #include "ordering/progress.h"
 
 namespace streamsan::ordering {

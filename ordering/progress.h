@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How far streams and host threads have come: the order of what was submitted, and who knows what of it.
+// Progress keeps the order of what was submitted, and what each host thread knows to be complete.
 //
-//   begin()  an operation takes its place in its stream: it joins what its thread knows (R-CORE-01), what the legacy
-//            barrier puts before it (R-STR-10), and gets its epoch (R-CORE-02);
-//   learn()  a host thread gets to know that something is complete.
+//   begin()  gives an operation its place in its stream. The operation comes after what its host thread knows
+//            (R-CORE-01) and after what the legacy barrier puts before it (R-STR-10), and gets its epoch (R-CORE-02).
+//   learn()  says that a host thread gets to know that something is complete.
 //
-// Nothing here looks into memory: it only keeps which free a thread waits for. What the variants of a what-if need beside their clocks is in progress_what_if.cpp.
+// Memory is not its subject, but for one thing: it remembers which free a thread is about to wait for. What a what-if
+// needs beside the clocks of its variants is in progress_what_if.cpp.
 #pragma once
 
 #include <deque>
@@ -35,10 +36,10 @@ struct Event {
   EventCall record;
 };
 
-/// What becomes of a thread's blocking call when it returns.
+/// What happens when a thread's blocking call returns.
 struct Pending {
   SiteId site{};
-  bool active = false;  ///< the host will know something
+  bool active = false;  ///< the host will get to know something
   TwoClocks learns;
   std::optional<Rule> leaned_on;      ///< the rule by which the assumed clock learns more than the documented one
   std::optional<Ended> ended;         ///< the free that is being made
@@ -51,8 +52,8 @@ struct HostThread {
   Pending pending;
   DeviceWait device_wait;  ///< the last one, for explanations
   // HostThreads::Seen
-  FlatMap<std::uint64_t> seen;  ///< by thread: the moment up to which it is known to be before this one
-  bool hides_order = false;     ///< it synchronises by means that are not seen, too
+  FlatMap<std::uint64_t> seen;  ///< by thread: up to which moment that thread comes before this one
+  bool hides_order = false;     ///< it also synchronises in ways that are not seen
 };
 
 /// A place in the order at which a block is handed out or comes back.
@@ -78,7 +79,7 @@ class Progress {
   KeyedClocks graphs;   ///< R-GRF-35: by executable graph, its last launch
   KeyedClocks objects;  ///< by object, what was signalled
   Assumptions assumptions;
-  VectorClock signalled;  ///< R-HST-06: work of which host functions submitted so far may have signalled the end
+  VectorClock signalled;  ///< R-HST-06: host functions submitted so far may have signalled that this work is complete
   std::uint32_t last_stream = 0;
   std::uint32_t last_event = 0;
   std::uint64_t last_op = 0;
@@ -87,8 +88,9 @@ class Progress {
 
   [[nodiscard]] bool joined() const { return options.host_threads == Options::HostThreads::Joined; }
   [[nodiscard]] bool sees_threads() const { return options.host_threads == Options::HostThreads::Seen; }
-  /// What every later operation starts after, if that is known: joined threads know the same, and so does a thread that
-  /// is alone so far. (One that comes later has been started by it, or else its conflicts are `possible` at most.)
+  /// The clock that every later operation starts after, if there is one: joined threads have one clock, and a program
+  /// that has had only one thread so far has one. (A thread that comes later was started by that one, or else its
+  /// conflicts are `possible` at most.)
   [[nodiscard]] const HostClock* common_host() const {
     return !hosts.empty() && (joined() || (sees_threads() && hosts.size() == 1)) ? &hosts.front() : nullptr;
   }
@@ -96,29 +98,30 @@ class Progress {
   HostClock& host(ThreadId id) { return *thread(id).host; }
   [[nodiscard]] Lane* lane(StreamId stream);
   [[nodiscard]] OpId next_op() { return OpId{++last_op}; }
-  /// The thread makes a call: whatever it still waited for is over.
+  /// To be called first at each call of the thread: its previous call has returned.
   HostThread& calling(const Call& call);
 
   StreamId open_stream(ContextId context, StreamKind kind, ThreadId thread);
 
-  /// The next operation of the stream begins: joins what the legacy barrier puts before it.
+  /// Puts the stream's next operation after what the legacy barrier puts before it.
   void enter(const Call& call, Lane& lane, LegacyRole role);
   OpId begin(Call call, Lane& lane, LegacyRole role);
-  /// R-CPY-40: the copy is an action of other devices' legacy streams, too.
+  /// R-CPY-40: the copy is an action of other devices' legacy streams as well.
   OpId begin_between(Call call, Lane& lane, std::span<Lane* const> peers);
   void learn(HostClock& host, const TwoClocks& clocks);
-  /// Promises the thread, for when its call returns, what the row of the copy matrix says. `prior` is what a
-  /// synchronisation with the stream would have covered before the copy.
+  /// Notes what the thread will know when its call returns, by the row of the copy matrix. `prior` is what a
+  /// synchronisation with the stream, made just before the copy, would have covered.
   void promise(HostThread& thread, const CopyRule& rule, const Lane& lane, const TwoClocks& prior);
   /// Where the stream, or else the host thread, is now; nullopt: no such stream.
   std::optional<Point> point(Call call, std::optional<StreamId> stream);
 
   // host_threads.cpp
-  /// The thread comes after that moment of the other one; after what every thread has done so far.
+  /// after(): the thread comes after the moment `then` of the other one. after_all(): it comes after everything that
+  /// any thread has done so far.
   void after(ThreadId later, ThreadId earlier, std::uint64_t then);
   void after_all(ThreadId later);
-  /// Did the program perhaps order the two all the same, by host threads? `clock`: of the later one, which is not after
-  /// the earlier one by documented edges.
+  /// True if host threads may have ordered the two accesses in a way that is not seen. `clock` is that of the later
+  /// one, which no documented edge puts after the earlier one.
   [[nodiscard]] bool perhaps_passed_on(const Access& earlier, const Access& later, LaneSlot lane, Epoch epoch,
                                        const TwoClocks& clock);
 
@@ -127,35 +130,38 @@ class Progress {
   void arrive(const Call& call) {
     if (variants) make_moved_waits(call);
   }
-  /// Did the base know all that before? Then that a query succeeded in it says nothing of a program that had not
+  /// True if the base knew all that before. A query that succeeded in it then says nothing about a program that has not
   /// waited.
   [[nodiscard]] bool knew(const HostClock& host, const TwoClocks& clocks) const;
-  /// As learn(), of what the call at the site makes known.
+  /// As learn(), for what the call at the site makes known.
   void learn_at(SiteId site, HostClock& host, const TwoClocks& learns);
-  /// Tells of a conflict with an earlier access how the programs order it. How the base does.
+  /// Reports how each variant orders a conflict with an earlier access. Returns how the base orders it.
   PairOrder tell_pair(LaneSlot lane, Epoch epoch, Pair& pair, bool staged, const TwoClocks& clock);
-  /// The operation is one that the host may wait for: remembers it. `range`: of host memory.
+  /// Remembers an operation that the host may wait for. `range` is its host memory, if any.
   void mark(Lane& lane, OpId op, SiteId site, Exposure::Why why, Range range = {},
             MemoryKind memory = MemoryKind::Pageable);
-  /// The copy promises by itself that it is done with its source; without its wait it would not.
+  /// Reports, for each variant without the wait inside of a copy, that the host may overwrite the copy's source too
+  /// early.
   void expose_source(const Lane& lane, OpId op, SiteId site, Range source);
-  /// The operation may touch anything: marks it, and tells of the variants in which it comes after less.
+  /// Marks an operation that may touch anything, and reports the variants in which it comes after less than in the
+  /// base.
   void mark_unbounded(Lane& lane, OpId op, SiteId site, Exposure::Why why);
   void mark_work(Lane& lane, OpId op, SiteId site);
-  /// What the last operation of the lane does to memory of the host's.
+  /// Marks the last operation of the lane, which reads or writes host memory.
   void mark_access(Lane& lane, OpId op, SiteId site, Range range, AccessMode mode, MemoryKind memory);
-  /// Tells of work that only the waits which variants lack have waited for.
+  /// Reports work that the host never waits for in a variant, because the variant lacks the only waits for it.
   void end_of_trace();
 
  private:
   // progress_what_if.cpp
   /// As contexts.enter().
   void enter_among(const Call& call, Lane& lane, LegacyRole role);
-  /// The operation's barrier, in those among whom it is made, has put behind the lane what was not in `before`.
+  /// Reports that the legacy barrier of the operation mattered: the lane's clock has more than `before`. `among` says
+  /// which variants lack the barrier.
   void tell_barrier(const Lane& lane, const VectorClock& before, const Among& among, OpId op);
   void make_moved_waits(const Call& call);
   void apply(Put& put, HostClock& host, const TwoClocks& learns);
-  /// Tells of it in the variant.
+  /// Reports it for the variant.
   void expose(Exposure exposure, VariantId variant);
 
   std::vector<InVariant> in_variants_;  // scratch of tell_pair()

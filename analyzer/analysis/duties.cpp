@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "analyzer/ir/hidden.h"
 #include "analyzer/ir/walk.h"
 
 namespace streamsan::analyzer {
@@ -25,8 +26,11 @@ ir::PlaceId stream_of_caller(const ir::Function& function) {
   return only;
 }
 
+constexpr std::string_view kTensors[] = {"at::Tensor", "at::TensorBase", "torch::Tensor"};
+
 bool is_tensor_field(const std::string& field) {
-  return field == "at::Tensor::$data" || field == "at::TensorBase::$data" || field == "torch::Tensor::$data";
+  const auto owner = ir::class_of_block(field);
+  return owner && std::ranges::find(kTensors, *owner) != std::end(kTensors);
 }
 
 bool reads(ir::Mode mode) { return mode == ir::Mode::Read || mode == ir::Mode::ReadWrite; }
@@ -52,7 +56,7 @@ std::optional<Duty> owe(ir::Function& closed, const ir::Program& program) {
       closed.parameters, [&](ir::PlaceId place) { return closed[place].type == ir::TypeKind::Stream; });
   if (!given_streams)
     for (std::size_t id = 0; id < closed.places.size(); ++id)
-      if (closed.places[id].name == "$current_stream") {
+      if (ir::is(closed.places[id], ir::Hidden::CurrentStream)) {
         stream = ir::PlaceId{static_cast<std::uint32_t>(id)};
         duty.tensors = true;
       }
@@ -62,7 +66,8 @@ std::optional<Duty> owe(ir::Function& closed, const ir::Program& program) {
     for (const ir::Op& op : block.ops) edges = edges || op.kind == OpKind::Wait;
   if (!edges) return std::nullopt;
   add_bodies(program, closed.usr, duty.bodies);
-  duty.event = closed.add(ir::Place{.kind = ir::Place::Kind::Temporary, .type = ir::TypeKind::Event, .name = "$entry"});
+  duty.event = closed.add(
+      ir::Place{.kind = ir::Place::Kind::Temporary, .type = ir::TypeKind::Event, .name = ir::name(ir::Hidden::Entry)});
   ir::Op create{.kind = OpKind::CreateEvent, .site = closed.site, .target = duty.event};
   ir::Op record{.kind = OpKind::Record, .site = closed.site};
   record.event = {.kind = ir::Operand::Kind::Value, .place = duty.event};
@@ -133,11 +138,9 @@ bool Duties::is_private(ValueId stream) const {
 }
 
 bool Duties::is_given(const ir::Op& op, const ir::Access& access, ValueId memory) const {
-  if (access.pinned || access.pageable || access.on_host.value_or(false)) return false;
+  if (op.transfers || access.pinned || access.pageable || access.on_host.value_or(false)) return false;
   // Which side of such a copy is on the device is not known.
   if (copies_or_fills(op) && !access.on_host) return false;
-  for (const char* name : {"::copy_", "::to", "::cuda", "::cpu", "::pin_memory"})
-    if (op.name.ends_with(name)) return false;
   const Value* held_by = &values_[memory];
   if (duty_.tensors && (held_by->location == kNowhere || values_[held_by->location].kind != LKind::Field ||
                         !is_tensor_field(values_.field_name(held_by->location))))
@@ -215,7 +218,7 @@ bool Duties::is_left_to_others(const Order& order, const Pending& work) const {
     if (!is_event(token)) return false;
     const auto [by, always] = order.destroyed(value_of(token));
     // Such an object may have been moved to somebody.
-    return by == kNoOp || !always || values_.op(by).name.find("CUDAEvent") != std::string::npos;
+    return by == kNoOp || !always || values_.op(by).of_object;
   });
 }
 
@@ -228,8 +231,8 @@ void Duties::leave(const Order& order) {
     if (!order.surely_before(values_, sets_, given->must, work.stream) || sets_.has(given->must, kHost)) continue;
     const Value& stream = values_[work.stream];
     // Kept by somebody, it can be waited for.
-    const bool kept = stream.kind == VKind::Object && order.destroyed(work.stream).first == kNoOp &&
-                      values_.op(stream.site).name.find("getStreamFromPool") == std::string::npos;
+    const bool kept =
+        stream.kind == VKind::Object && order.destroyed(work.stream).first == kNoOp && !values_.op(stream.site).pooled;
     const bool settled =
         kept || order.perhaps_before(values_, sets_, work.may, caller_) || is_left_to_others(order, work);
     (settled ? settled_ : owed_).insert(work.op);

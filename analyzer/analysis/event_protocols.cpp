@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <map>
 
+#include "analyzer/ir/hidden.h"
 #include "analyzer/ir/walk.h"
 
 namespace streamsan::analyzer {
@@ -65,7 +66,7 @@ class Protocols {
   /// ir::field_key() of an event that an object keeps; what a lambda captured, and fields made up here, are none.
   static std::string key_of(const ir::Function& function, ir::PlaceId place) {
     const std::string key = ir::field_key(function, place);
-    const bool kept = !key.starts_with("lambda::") && key.find('$') == std::string::npos;
+    const bool kept = !key.starts_with("lambda::") && !ir::hidden_part(key);
     return kept ? key : std::string();
   }
 

@@ -54,6 +54,7 @@ struct Thing {
   std::optional<ordering::StreamKind> stream_kind;
   std::optional<ordering::MemoryKind> memory_kind;
   std::optional<Where> origin;  ///< where it was created, allocated or declared
+  bool allocated = false;       ///< at `origin`
 };
 
 /// A stream by its description.
@@ -68,6 +69,7 @@ struct Action {
   ir::Mode mode = ir::Mode::Unknown;
   ir::Work work = ir::Work::Other;
   Thing stream;
+  bool allocates = false;  ///< in the order of its stream: the IR has that as a write
 };
 
 /// What speaks for something that is not certain.

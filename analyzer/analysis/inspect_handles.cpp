@@ -169,9 +169,8 @@ void HandleQuestions::capture() {
   // R-GRF-09: a relaxed capture, or one whose mode is not known, refuses only what concerns the captured streams. So
   // does a thread that has exchanged its mode.
   const auto& all = look_.order->captured();
-  const bool relaxed = !look_.order->own_capture_mode() || std::ranges::any_of(all, [this](const auto& known) {
-    return values_.op(known.second).detail == "relaxed";
-  });
+  const bool relaxed = !look_.order->own_capture_mode() ||
+                       std::ranges::any_of(all, [this](const auto& known) { return values_.op(known.second).relaxed; });
   switch (look_.op->kind) {
     case OpKind::CaptureEnd: {
       if (look_.order->capturing() != Tri::All || all.size() < 2) return;

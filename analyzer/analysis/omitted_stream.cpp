@@ -17,6 +17,7 @@
 
 #include <algorithm>
 
+#include "analyzer/ir/hidden.h"
 #include "analyzer/ir/walk.h"
 
 namespace streamsan::analyzer {
@@ -178,7 +179,7 @@ class Omitted {
     hazard.later.what = function_[op.site].text.empty() ? op.name : function_[op.site].text;
     hazard.later.stream = unnamed(UnnamedStream::Default);
     hazard.detail = function_.spell(stream);
-    const bool shown = hazard.detail.find('$') == std::string::npos;
+    const bool shown = !ir::hidden_part(hazard.detail);
     if (where != ir::kNoSite)
       hazard.evidence.push_back(
           {(shown ? "stream '" + hazard.detail + "' " : "the current stream ") + why, Where{function_[where], {}}});

@@ -2,6 +2,7 @@
 //
 // What is known of what a name means: the kind of a stream or of memory, who made it. The essay is in values.h.
 #include "analyzer/analysis/values.h"
+#include "analyzer/ir/hidden.h"
 
 namespace streamsan::analyzer {
 
@@ -54,10 +55,10 @@ std::optional<ordering::MemoryKind> Values::kept_memory(LocationId id) const {
   if (id == kNowhere || (*this)[id].kind != LKind::Field) return std::nullopt;
   std::string key = field_name(id);
   // The block of a container or tensor is known by the field that the object is.
-  if (key.ends_with("::$data")) {
+  if (ir::class_of_block(key)) {
     const LocationId owner = out_of_arrays((*this)[id].base);
     if (owner == kNowhere || (*this)[owner].kind != LKind::Field) return std::nullopt;
-    key = field_name(owner) + ".$data";
+    key = ir::block_of(field_name(owner));
   }
   const auto known = field_memory_.find(key);
   return known == field_memory_.end() ? std::nullopt : std::optional(known->second);

@@ -3,6 +3,8 @@
 // Names and places of ops and values, for hazards. The essay is in witness.h.
 #include "analyzer/analysis/witness.h"
 
+#include "analyzer/ir/hidden.h"
+
 namespace streamsan::analyzer {
 namespace {
 
@@ -26,7 +28,10 @@ Thing Witness::thing(ValueId value, const ir::Operand& written, OpIndex op) cons
   const ir::Function& function = values_.function();
   Thing result;
   const OpIndex maker = values_.maker(value);
-  if (maker != kNoOp) result.origin = where(maker);
+  if (maker != kNoOp) {
+    result.origin = where(maker);
+    result.allocated = values_.op(maker).kind == ir::OpKind::Allocate;
+  }
 
   const bool written_in_place = in_a_place(written);
   const ir::Place* root = written_in_place ? &root_of(written.place) : nullptr;
@@ -76,7 +81,8 @@ std::string Witness::name(LocationId location) const {
       const std::string object = pointee ? name(base.pointer) : name(known.base);
       const ir::PlaceId seen = values_.seen(location);
       if (object.empty() || seen == ir::kNoPlace || function[seen].kind != ir::Place::Kind::Field) return {};
-      if (function[seen].name == "$data") return object;  // the block of a container is shown as the container
+      if (ir::is(function[seen], ir::Hidden::Data))
+        return object;  // the block of a container is shown as the container
       return object + (pointee || object == "this" ? "->" : ".") + function[seen].name;
     }
     case Location::Kind::Index: {
@@ -121,7 +127,8 @@ Thing Witness::event(ValueId value, const ir::Operand& written, OpIndex op) cons
 Thing Witness::memory(ValueId value, const ir::Operand& written, OpIndex op) const {
   Thing result = thing(value, written, op);
   result.memory_kind = values_.memory_kind(value);
-  if (const std::size_t data = result.name.rfind(".$data"); data != std::string::npos) result.name.resize(data);
+  if (const auto block = ir::hidden_part(result.name); block && block->at > 0 && block->hidden == ir::Hidden::Data)
+    result.name.resize(block->at - 1);
   return result;
 }
 
@@ -131,6 +138,7 @@ Action Witness::action(OpIndex index, ValueId stream_value) const {
   result.what = !result.where.site.text.empty() ? result.where.site.text
                 : op.name.empty()               ? ir::name(op.kind)
                                                 : op.name;
+  result.allocates = op.kind == ir::OpKind::Allocate && op.memory == ordering::MemoryKind::DeviceAsync && !op.tensor;
   if (stream_value != kUnknown) result.stream = stream(stream_value, op.stream, index);
   return result;
 }

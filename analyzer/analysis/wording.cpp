@@ -39,38 +39,38 @@ bool same_place(const ir::Site& a, const ir::Site& b) {
   return a.file == b.file && a.line == b.line && a.column == b.column && a.begin == b.begin;
 }
 
-/// The API spoken where the hazard is: by the first call that has a telling name.
-Dialect dialect_of(const Hazard& hazard) {
-  std::vector<std::string_view> texts{hazard.later.what, hazard.later.where.site.text, hazard.detail};
+Dialect dialect_of(ir::Api api) {
+  switch (api) {
+    case ir::Api::None:
+    case ir::Api::Runtime:
+      return {};
+    case ir::Api::Driver:
+      return {"cuStreamSynchronize", "cuStreamWaitEvent",    "cuEventRecord", "cuEventSynchronize",
+              "CU_STREAM_LEGACY",    "CU_STREAM_PER_THREAD", "cuMemAllocHost"};
+    case ir::Api::Hip:
+      return {"hipStreamSynchronize", "hipStreamWaitEvent", "hipEventRecord", "hipEventSynchronize",
+              "hipStreamLegacy",      "hipStreamPerThread", "hipHostMalloc"};
+  }
+  return {};
+}
+
+/// The interface that the program uses where the hazard is: that of the first call that has one.
+ir::Api api_of(const Hazard& hazard) {
+  std::vector<const Where*> calls{&hazard.later.where};
   if (hazard.earlier) {
-    texts.push_back(hazard.earlier->what);
+    calls.push_back(&hazard.earlier->where);
   }
   if (hazard.edge) {
-    texts.push_back(hazard.edge->site.text);
+    calls.push_back(&*hazard.edge);
   }
   for (const Thing* thing :
        {&hazard.later.stream, hazard.earlier ? &hazard.earlier->stream : nullptr, &hazard.event, &hazard.buffer}) {
     if (thing != nullptr && thing->origin) {
-      texts.push_back(thing->origin->site.text);
+      calls.push_back(&*thing->origin);
     }
   }
-  const auto is_upper = [](std::string_view text, std::size_t at) {
-    return at < text.size() && text[at] >= 'A' && text[at] <= 'Z';
-  };
-  for (const std::string_view text : texts) {
-    if (text.starts_with("hip") && is_upper(text, 3)) {
-      return {"hipStreamSynchronize", "hipStreamWaitEvent", "hipEventRecord", "hipEventSynchronize",
-              "hipStreamLegacy",      "hipStreamPerThread", "hipHostMalloc"};
-    }
-    if (text.starts_with("cuda") && is_upper(text, 4)) {
-      return {};
-    }
-    if (text.starts_with("cu") && is_upper(text, 2)) {
-      return {"cuStreamSynchronize", "cuStreamWaitEvent",    "cuEventRecord", "cuEventSynchronize",
-              "CU_STREAM_LEGACY",    "CU_STREAM_PER_THREAD", "cuMemAllocHost"};
-    }
-  }
-  return {};
+  const auto known = std::ranges::find_if(calls, [](const Where* call) { return call->site.api != ir::Api::None; });
+  return known == calls.end() ? ir::Api::None : (*known)->site.api;
 }
 
 /// At a call; `inside` is what was reached through it. The call of a variable's destructor is not written anywhere: its
@@ -86,12 +86,12 @@ std::string origin_verb(const Thing& thing) {
   if (thing.origin->site.text.empty()) {
     return "is declared";
   }
-  return thing.memory_kind || thing.origin->site.text.find("lloc") != std::string::npos ? "is allocated" : "is created";
+  return thing.memory_kind || thing.allocated ? "is allocated" : "is created";
 }
 
 }  // namespace
 
-Draft::Draft(const Hazard& hazard) : hazard_(hazard), dialect_(dialect_of(hazard)) {
+Draft::Draft(const Hazard& hazard) : hazard_(hazard), dialect_(dialect_of(api_of(hazard))) {
   finding_.check = hazard.check;
   finding_.level = hazard.level;
   std::vector<ir::Site> mine = hazard.later.where.calls;

@@ -8,6 +8,8 @@
 
 #include <algorithm>
 
+#include "analyzer/ir/hidden.h"
+
 namespace streamsan::analyzer::wording {
 namespace {
 
@@ -51,30 +53,25 @@ bool is_path(std::string_view text) {
   return true;
 }
 
-bool allocates(const Action& action) {
-  const std::string_view call = action.what;
-  return call.find("lloc") != std::string_view::npos && call.ends_with("Async") && action.work == ir::Work::Other;
-}
-
 }  // namespace
 
 std::string quoted(std::string_view name) {
   if (is_description(name)) {
     return std::string(name);
   }
-  const std::size_t hidden = name.find('$');
-  if (hidden == std::string_view::npos) {
+  const auto part = ir::hidden_part(name);
+  if (!part) {
     return "'" + std::string(name) + "'";
   }
-  if (name.find("$current_stream") != std::string_view::npos) {
+  if (part->hidden == ir::Hidden::CurrentStream) {
     return "the current stream";
   }
-  std::string_view base = name.substr(0, hidden);
+  std::string_view base = name.substr(0, part->at);
   while (base.ends_with('.') || base.ends_with('>') || base.ends_with('-')) {
     base.remove_suffix(1);
   }
   const std::string owner = base.empty() ? "an object without a name" : "'" + std::string(base) + "'";
-  return name.substr(hidden).starts_with("$stream") ? "the stream of " + owner : owner;
+  return part->hidden == ir::Hidden::Stream ? "the stream of " + owner : owner;
 }
 
 std::string stream(const Thing& thing, bool with_kind) {
@@ -147,7 +144,7 @@ std::string may_do(ir::Mode mode) {
 }
 
 std::string still_does(const Action& action) {
-  if (allocates(action)) {
+  if (action.allocates) {
     return "still allocates";
   }
   switch (action.mode) {
@@ -166,7 +163,7 @@ std::string still_does(const Action& action) {
 }
 
 std::string is_done(const Action& action) {
-  if (allocates(action)) {
+  if (action.allocates) {
     return "is allocated";
   }
   switch (action.mode) {
@@ -185,7 +182,7 @@ std::string is_done(const Action& action) {
 }
 
 std::string act(const Action& action) {
-  if (allocates(action)) {
+  if (action.allocates) {
     return "the allocation";
   }
   switch (action.mode) {

@@ -10,6 +10,7 @@
 
 #include <optional>
 
+#include "analyzer/ir/hidden.h"
 #include "analyzer/ir/walk.h"
 
 namespace streamsan::analyzer::ir {
@@ -20,9 +21,10 @@ using Kinds = std::map<std::string, std::optional<MemoryKind>>;
 
 std::string memory_key(const Function& function, PlaceId place) {
   if (place == kNoPlace || function[place].type != TypeKind::Pointer) return {};
-  if (function[place].kind != Place::Kind::Field || function[place].name != "$data") return field_key(function, place);
+  if (function[place].kind != Place::Kind::Field || !is(function[place], Hidden::Data))
+    return field_key(function, place);
   const std::string owner = field_key(function, function[place].base);
-  return owner.empty() ? owner : owner + ".$data";
+  return owner.empty() ? owner : block_of(owner);
 }
 
 void note(Kinds& kinds, const std::string& key, std::optional<MemoryKind> kind) {

@@ -14,6 +14,7 @@
 #include <functional>
 #include <utility>
 
+#include "analyzer/ir/hidden.h"
 #include "report/common/words.h"
 
 namespace streamsan::analyzer::ir {
@@ -62,7 +63,7 @@ std::uint32_t intern(std::vector<Entry>& table, Function::Index& index, Entry en
 }
 
 std::string spell_field(const Function& function, const Place& place) {
-  if (place.name == "$data") {
+  if (is(place, Hidden::Data)) {
     return function.spell(place.base);  // the block of a container is shown as the container
   }
   const Place& base = function[place.base];

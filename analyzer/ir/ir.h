@@ -19,8 +19,7 @@
 //   Memory is named by pointer values. `float* p` of cudaMalloc: the operand is the value of the place p. A local array
 //   `float h[4]` or an object's own bytes: the operand is the address of the place h. The heap block of a container v
 //   (std::vector, thrust::device_vector, unique_ptr) is the value of the place `v.$data`; growing or destroying v ends
-//   it. Names with `$` cannot be spelled in C++ and stand for state that has no name there: `$current_stream` (the
-//   global place of PyTorch's current stream), `handle.$stream` (the stream a cuBLAS handle was given), `v.$data`.
+//   it. Names with `$` cannot be spelled in C++ and stand for state that has no name there (hidden.def).
 //
 // WHAT IT LOSES, and in which direction it errs
 //   A callee that is not known is an Escape of its arguments and, unless it cannot touch CUDA, a MaySync. Both make the
@@ -175,6 +174,9 @@ enum class OpKind : std::uint8_t {
   MaySync,  ///< a callee that is not known may have synchronised anything
 };
 
+/// Which of the three interfaces has the function that a call names.
+enum class Api : std::uint8_t { None, Runtime, Driver, Hip };
+
 /// Where in the source, and what stands there.
 struct Site {
   std::string file;        ///< as clang names it
@@ -192,6 +194,7 @@ struct Site {
   std::uint32_t stream_end = 0;    ///< last token of the stream argument present; 0: insert at stream_begin
   std::string stream_prefix;       ///< put before an inserted stream: ", 0, "
   bool in_macro = false;           ///< the call is written by a macro's body: no fix-it is certain
+  Api api = Api::None;             ///< of the function called
   SiteId call = kNoSite;           ///< after inlining: the call through which the caller came here
 };
 
@@ -219,6 +222,10 @@ struct Op {
   bool tensor = false;
   bool implicit_stream = false;  ///< Enqueue, Record...: no stream was written and the API has a place for one
   bool unchecked = false;        ///< the call's error code is dropped
+  bool relaxed = false;          ///< CaptureBegin: in relaxed mode, or in one that is not known
+  bool pooled = false;           ///< CreateStream: taken from a pool, which keeps it
+  bool of_object = false;        ///< DestroyHandle: by the destructor of the object that holds it
+  bool transfers = false;        ///< Enqueue: of a tensor, perhaps between host and device
   /// Enqueue of a kernel that may begin before the kernel in front of it in its stream ends (R-LCH-02). What it does
   /// about that: it waits for the grid in front; it lets its own dependents begin before it has waited.
   Certainty programmatic = Certainty::No;

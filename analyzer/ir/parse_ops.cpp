@@ -49,6 +49,14 @@ bool flag(const std::string& word, Op& op) {
     op.implicit_stream = true;
   } else if (word == "unchecked") {
     op.unchecked = true;
+  } else if (word == "relaxed") {
+    op.relaxed = true;
+  } else if (word == "pooled") {
+    op.pooled = true;
+  } else if (word == "of_object") {
+    op.of_object = true;
+  } else if (word == "transfers") {
+    op.transfers = true;
   } else if (word == "programmatic" || word == "perhaps_programmatic") {
     op.programmatic = word == "programmatic" ? Certainty::Yes : Certainty::Perhaps;
   } else if (word == "waits" || word == "perhaps_waits") {
@@ -217,6 +225,11 @@ SiteId OpReader::site(Cursor& line, std::uint32_t depth) {
     at.function = line.text("function");
   }
   at.in_macro = line.take_word("macro");
+  for (const Api api : {Api::Runtime, Api::Driver, Api::Hip}) {
+    if (line.take_word(name(api))) {
+      at.api = api;
+    }
+  }
   if (line.take_word("via")) {
     at.call = site(line, depth + 1);
   }
@@ -224,7 +237,7 @@ SiteId OpReader::site(Cursor& line, std::uint32_t depth) {
 }
 
 SiteId OpReader::intern(Site at) {
-  const auto key = std::tuple(at.file, at.line, at.column, at.text, at.function, at.in_macro, at.call);
+  const auto key = std::tuple(at.file, at.line, at.column, at.text, at.function, at.in_macro, at.api, at.call);
   const auto found = sites_.find(key);
   if (found != sites_.end()) {
     return found->second;

@@ -30,7 +30,7 @@ class OpReader {
   /// Ops at one place have one site.
   SiteId intern(Site at);
 
-  using SiteKey = std::tuple<std::string, std::uint32_t, std::uint32_t, std::string, std::string, bool, SiteId>;
+  using SiteKey = std::tuple<std::string, std::uint32_t, std::uint32_t, std::string, std::string, bool, Api, SiteId>;
 
   Function& function_;
   PlaceReader& places_;

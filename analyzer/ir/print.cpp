@@ -25,8 +25,9 @@
 //              call [T =] "usr"(X, X)
 //            attributes, in any order: on S (stream), for E (event), object X (of a call), api NAME, detail "...",
 //              nonblocking ... (kind of a stream), pinned ... (kind of memory), timing, no_timing, tensor, synchronous,
-//              implicit_stream, unchecked, [perhaps_](programmatic | waits | triggers_first); target, source, to
-//              (second event), work, callee, arguments where the op has them against its shape
+//              implicit_stream, unchecked, relaxed, pooled, of_object, transfers,
+//              [perhaps_](programmatic | waits | triggers_first); target, source, to (second event), work, callee, arguments where the
+//              op has them against its shape
 //            accesses, at the end: (reads | writes | updates | atomics | touches) X [bytes EXPR] [pinned] [pageable]
 //              [on_host | on_device] [early MODE | perhaps_early MODE], with or without commas
 //   X S E    none, null, default (stream), legacy, per_thread, ?, PATH: the value held, &PATH: its address; + EXPR;
@@ -38,8 +39,9 @@
 //   EXPR     {text} or, as an index, [text]. Integer variables named in the text are its uses, a number is its own
 //            value. Else: {n @ i, this.j @= 4 @* 8}: uses after @, value (or ?) after @=, bytes
 //            of a step after @*. Escapes: \{ \} \[ \] \@ \\ \n
-//   SITE     ; file:line:column ["text"] [in "function"] [macro] [via file:line:column ...]; `; -`: none
-//            For readers: an op without a site gets one, `ir:LINE` of the text, so that sites differ.
+//   SITE     ; file:line:column ["text"] [in "function"] [macro] [API] [via file:line:column ...]; `; -`: none
+//            API: runtime, driver, hip. For readers: an op without a site gets one, `ir:LINE` of the text,
+//            so that sites differ.
 //
 // Lost: raw source locations and what serves only to place repairs; two sites with nothing to tell them apart become
 // one; ids are given anew.
@@ -136,6 +138,9 @@ class Printer {
     }
     if (at.in_macro) {
       text += " macro";
+    }
+    if (at.api != Api::None) {
+      text += std::string(" ") + name(at.api);
     }
     return at.call == kNoSite ? text : text + " via " + site(at.call);
   }
@@ -261,6 +266,10 @@ class Printer {
     flag(op.form == Form::Synchronous, "synchronous");
     flag(op.implicit_stream, "implicit_stream");
     flag(op.unchecked, "unchecked");
+    flag(op.relaxed, "relaxed");
+    flag(op.pooled, "pooled");
+    flag(op.of_object, "of_object");
+    flag(op.transfers, "transfers");
     flag(op.programmatic == Certainty::Yes, "programmatic");
     flag(op.programmatic == Certainty::Perhaps, "perhaps_programmatic");
     flag(op.waits == Certainty::Yes, "waits");

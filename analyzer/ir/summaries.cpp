@@ -2,7 +2,7 @@
 //
 // Summary files: the functions of one translation unit, for the analysis of another.
 //
-//   {"version": 1, "streamsan": "0.1.0",
+//   {"version": 2, "streamsan": "0.2.0",
 //    "functions": [{"usr": "c:@F@f", "ir": "function \"f\" usr ...\n  parameter p pointer\n..."}],
 //    "fields": {"Holder::stream_": {"owned": true, "kind": "nonblocking", "timing": false}}}
 //
@@ -23,7 +23,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kVersion = 1;
+constexpr int kVersion = 2;
 
 Json to_json(const HandleField& field) {
   Json json{{"owned", field.owned}};

@@ -18,7 +18,7 @@ std::string print(const Function& function);
 /// Reads what print() wrote, many functions one after the other. On bad text: `error` says line and reason, false.
 bool parse(std::string_view text, Program& program, std::string& error);
 
-/// A summary file: JSON, {"version": 1, "streamsan": "...", "functions": [{"usr": ..., "ir": "..."}], "fields": {...}}.
+/// A summary file: JSON, {"version": 2, "streamsan": "...", "functions": [{"usr": ..., "ir": "..."}], "fields": {...}}.
 /// Written with simplify()d functions; raw source locations are dropped. Reading adds to `program`; functions that it
 /// has already are kept. A file that cannot be read: false and one line in `error`.
 std::string print_summaries(const Program& program);

@@ -171,6 +171,20 @@ std::string_view shape(OpKind kind) {
   return "";
 }
 
+const char* name(Api api) {
+  switch (api) {
+    case Api::None:
+      return "";
+    case Api::Runtime:
+      return "runtime";
+    case Api::Driver:
+      return "driver";
+    case Api::Hip:
+      return "hip";
+  }
+  return "";
+}
+
 bool is_word_character(char c) {
   const auto byte = static_cast<unsigned char>(c);
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$' ||

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "analyzer/ir/naming.h"
+#include "analyzer/lowering/called_model.h"
 #include "analyzer/lowering/fields.h"
 #include "analyzer/lowering/spot_visitor.h"
 #include "clang/AST/ASTContext.h"
@@ -31,6 +32,7 @@ class Collect : public SpotVisitor<Collect> {
   Collect(const clang::ASTContext& context, const Models& models) : context_(context), models_(models) {}
 
   static bool shouldVisitTemplateInstantiations() { return true; }
+  [[nodiscard]] const Models& models() const { return models_; }
   FieldUses take() { return std::move(found_); }
 
   bool TraverseDecl(clang::Decl* declaration);
@@ -307,11 +309,7 @@ bool Collect::make(const clang::CallExpr& call) {
   const std::string qualified = callee->getQualifiedNameAsString();
   if (qualified == "__cudaPushCallConfiguration" || qualified == "__hipPushCallConfiguration")
     for (const clang::Expr* argument : call.arguments()) given_to_model_.insert(leaf(argument));
-  const Model* model = models_.find({.qualified = qualified,
-                                     .class_name = {},
-                                     .name = callee->getNameAsString(),
-                                     .in_system_header = true,
-                                     .arguments = call.getNumArgs()});
+  const Model* model = called_model(models_, call);
   if (model != nullptr)
     for (const clang::Expr* argument : call.arguments()) given_to_model_.insert(leaf(argument));
   if (model == nullptr || model->action != ActionKind::Effect) return false;

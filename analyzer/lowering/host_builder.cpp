@@ -105,17 +105,18 @@ void FunctionBuilder::emit_fresh(ir::PlaceId target, ir::SiteId site) {
   emit({.kind = OpKind::Fresh, .site = site, .target = target});
 }
 
-ir::SiteId FunctionBuilder::site(const clang::Stmt& what, const std::string& text) {
+ir::SiteId FunctionBuilder::site(const clang::Stmt& what, const std::string& text, ir::Api api) {
   const auto [entry, fresh] = sites_.try_emplace(&what, ir::kNoSite);
   if (!fresh) {
     ir::Site& known = function_.sites[static_cast<std::size_t>(entry->second)];
-    if (known.text.empty()) known.text = text;
+    if (known.text.empty()) known.text = text, known.api = api;
     return entry->second;
   }
   const auto enclosing = scan_.statements.find(&what);
   ir::Site site = unit_.sites.of(what, enclosing == scan_.statements.end() ? nullptr : enclosing->second);
   site.function = function_.name;
   site.text = text;
+  site.api = api;
   const ir::SiteId id = function_.add(std::move(site));
   return sites_[&what] = id;
 }

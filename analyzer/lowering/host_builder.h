@@ -69,7 +69,7 @@ class FunctionBuilder {
 
   // Sites.
   /// Of a statement; `text` is what messages call it, the first that is given.
-  ir::SiteId site(const clang::Stmt& what, const std::string& text = {});
+  ir::SiteId site(const clang::Stmt& what, const std::string& text = {}, ir::Api api = ir::Api::None);
   /// A point that stands for `what`, as the end of a scope.
   ir::SiteId point(const clang::Stmt& what, clang::SourceLocation location);
   ir::SiteId add(ir::Site site) { return function_.add(std::move(site)); }

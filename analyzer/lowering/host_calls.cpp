@@ -72,7 +72,7 @@ void Calls::lower(const clang::Expr& expression) {
   const std::string& name = call.known->callee.qualified;
   if (name == "__cudaPushCallConfiguration" || name == "__hipPushCallConfiguration") return;
   if (standard_.moves_value(call) || standard_.steps_iterator(call)) return;
-  call.site = out_.site(expression, name);
+  call.site = out_.site(expression, name, call.model == nullptr ? ir::Api::None : call.model->of_api);
   if (name == "std::make_shared") return containers_.make_shared(call);
   if (standard_.runs_algorithm(call)) return;
   if (call.model != nullptr) return modelled_.apply(call);

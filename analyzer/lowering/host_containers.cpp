@@ -7,6 +7,7 @@
 // A moved container takes its block along. A smart pointer's block is what it points to.
 #include "analyzer/lowering/host_containers.h"
 
+#include "analyzer/ir/hidden.h"
 #include "analyzer/lowering/host_arguments.h"
 #include "analyzer/lowering/host_assignments.h"
 #include "analyzer/lowering/host_builder.h"
@@ -219,7 +220,7 @@ void Containers::append(const Call& call) {
   const clang::Expr* given = call.arguments.front();
   const TypeKind of = out_.kind(given->getType());
   if (of == TypeKind::Other || of == TypeKind::Integer) return;
-  const ir::PlaceId size = out_.field(call.object, "$size", "", TypeKind::Integer);
+  const ir::PlaceId size = out_.field(call.object, ir::name(ir::Hidden::Size), "", TypeKind::Integer);
   out_.emit_fresh(size, call.site);
   assignments_.initialize(places_.element(call.object, numbers_.index_of(size), given->getType()), given);
   // The element has it now.

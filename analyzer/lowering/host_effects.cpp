@@ -123,6 +123,7 @@ void Effects::make_handle(const Call& call, OpKind kind) {
   const std::optional<std::int64_t> flags = written == nullptr ? std::nullopt : constant(written, unit_.context);
   if (kind == OpKind::CreateStream) {
     op.stream_kind = model.stream_kind;
+    op.pooled = model.pooled;
     if (flags) op.stream_kind = (*flags & kStreamNonBlocking) != 0 ? StreamKind::NonBlocking : StreamKind::Blocking;
   } else {
     op.timing = model.timing;
@@ -211,7 +212,7 @@ void Effects::apply_capture(const Call& call) {
   if (effect.kind == EffectKind::CaptureBegin) {
     const clang::Expr* written = call.argument(effect.stream + 1);
     if (written != nullptr && constant(written, unit_.context).value_or(kCaptureRelaxed) == kCaptureRelaxed)
-      op.detail = "relaxed";
+      op.relaxed = true;
   }
   out_.emit(std::move(op));
   if (effect.kind == EffectKind::CaptureEnd && effect.object >= 0)
@@ -267,6 +268,7 @@ void Effects::apply(const Call& call) {
     case EffectKind::EventDestroy: {
       ir::Op op = start(OpKind::DestroyHandle, call);
       op.source = arguments_.operand_at(call, effect.object);
+      op.of_object = effect.object == kObject;
       if (op.source.kind == Operand::Kind::Value) out_.emit(std::move(op));
       return;
     }

@@ -7,6 +7,7 @@
 // its policy; without one, on the default stream, or it is the host's work if the iterators are.
 #include "analyzer/lowering/host_libraries.h"
 
+#include "analyzer/ir/hidden.h"
 #include "analyzer/lowering/host_arguments.h"
 #include "analyzer/lowering/host_builder.h"
 #include "analyzer/lowering/host_expressions.h"
@@ -33,8 +34,7 @@ void Libraries::set_handle_stream(const Call& call) {
 }
 
 void Libraries::make_handles(const Call& call) {
-  const llvm::StringRef name = call.known->callee.name;
-  if (!name.contains("Create") && !name.contains("Plan")) return;
+  if (!call.model->makes_handle) return;
   const clang::Expr* out = call.argument(0);
   if (out == nullptr || !out->getType()->isPointerType()) return;
   const ir::PlaceId handle = places_.target_of(out);
@@ -73,8 +73,8 @@ void Libraries::work(const Call& call) {
         return owner && owner->memory == MemoryKind::Pageable;
       };
       const Operand given = values_.memory(first);
-      const bool host_block = given.kind == Operand::Kind::Value && out_[given.place].name == "$data" &&
-                              on_host(out_.type_of(out_[given.place].base));
+      const bool host_block =
+          ir::is_value_of(out_, given, ir::Hidden::Data) && on_host(out_.type_of(out_[given.place].base));
       if (on_host(first->getType()) || host_block) return arguments_.host_touch(call);
     }
   } else {

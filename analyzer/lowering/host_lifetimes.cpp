@@ -227,6 +227,7 @@ void Lifetimes::destroy(ir::PlaceId object, clang::QualType type, ir::SiteId sit
     if (model->action == ActionKind::Effect &&
         (effect == api::EffectKind::StreamDestroy || effect == api::EffectKind::EventDestroy)) {
       op.source = value(object);
+      op.of_object = true;
       out_.emit(std::move(op));
     }
     return;

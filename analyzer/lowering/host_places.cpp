@@ -12,6 +12,7 @@
 
 #include <algorithm>
 
+#include "analyzer/ir/hidden.h"
 #include "analyzer/lowering/host_assignments.h"
 #include "analyzer/lowering/host_builder.h"
 #include "analyzer/lowering/host_expressions.h"
@@ -87,27 +88,28 @@ std::optional<ir::ExprId> Places::first_index(ir::PlaceId index) const {
   return found == first_indices_.end() ? std::nullopt : std::optional(found->second);
 }
 
-ir::PlaceId Places::current_stream() { return out_.global("$current_stream", TypeKind::Stream); }
+ir::PlaceId Places::current_stream() { return out_.global(ir::name(ir::Hidden::CurrentStream), TypeKind::Stream); }
 
 ir::PlaceId Places::returned() {
   const clang::QualType type = definition_.getReturnType();
   if (returned_ == ir::kNoPlace)
-    returned_ = type->isReferenceType() ? out_.new_local("$result", TypeKind::Pointer)
-                                        : out_.typed(out_.new_local("$result", out_.kind(type)), type);
+    returned_ = type->isReferenceType()
+                    ? out_.new_local(ir::name(ir::Hidden::Result), TypeKind::Pointer)
+                    : out_.typed(out_.new_local(ir::name(ir::Hidden::Result), out_.kind(type)), type);
   return returned_;
 }
 
 ir::PlaceId Places::container_of(ir::PlaceId pointer) const {
   const Place& held = out_[pointer];
   const bool block =
-      held.name == "$data" && held.base != ir::kNoPlace && unit_.symbols.has_block(out_.type_of(held.base));
+      ir::is(held, ir::Hidden::Data) && held.base != ir::kNoPlace && unit_.symbols.has_block(out_.type_of(held.base));
   return block ? held.base : ir::kNoPlace;
 }
 
 clang::QualType Places::element_type(const Operand& pointer) const {
   if (pointer.place == ir::kNoPlace) return {};
   const Place& held = out_[pointer.place];
-  const clang::QualType type = out_.type_of(held.name == "$data" ? held.base : pointer.place);
+  const clang::QualType type = out_.type_of(ir::is(held, ir::Hidden::Data) ? held.base : pointer.place);
   if (type.isNull()) return {};
   if (type->isPointerType()) return type->getPointeeType();
   if (const auto* array = type->getAsArrayTypeUnsafe()) return array->getElementType();
@@ -124,12 +126,17 @@ ir::PlaceId Places::element(ir::PlaceId base, ir::ExprId index, clang::QualType 
 
 ir::PlaceId Places::data(ir::PlaceId owner) {
   const clang::CXXRecordDecl* record = Symbols::record(out_.type_of(owner));
-  return out_.field(owner, "$data", record == nullptr ? std::string() : Symbols::qualified(*record), TypeKind::Pointer);
+  return out_.field(owner, ir::name(ir::Hidden::Data), record == nullptr ? std::string() : Symbols::qualified(*record),
+                    TypeKind::Pointer);
 }
 
-ir::PlaceId Places::stream_of(ir::PlaceId owner) { return out_.field(owner, "$stream", "", TypeKind::Stream); }
+ir::PlaceId Places::stream_of(ir::PlaceId owner) {
+  return out_.field(owner, ir::name(ir::Hidden::Stream), "", TypeKind::Stream);
+}
 
-ir::PlaceId Places::stream_before(ir::PlaceId guard) { return out_.field(guard, "$previous", "", TypeKind::Stream); }
+ir::PlaceId Places::stream_before(ir::PlaceId guard) {
+  return out_.field(guard, ir::name(ir::Hidden::Previous), "", TypeKind::Stream);
+}
 
 ir::PlaceId Places::this_place() {
   const auto* method = llvm::dyn_cast<clang::CXXMethodDecl>(&definition_);
@@ -139,7 +146,7 @@ ir::PlaceId Places::this_place() {
   if (!method->getParent()->isLambda()) return out_.typed(self, type);
   // In a lambda, `this` is what it captured.
   if (captured_this_ == nullptr) return self;
-  const ir::PlaceId pointer = out_.field(self, "$this", "lambda", TypeKind::Pointer);
+  const ir::PlaceId pointer = out_.field(self, ir::name(ir::Hidden::Captured), "lambda", TypeKind::Pointer);
   return pointee(value(pointer), captured_this_->getType()->getPointeeType());
 }
 

@@ -8,6 +8,7 @@
 // that it is given to, in a loop: with each element where the range is a container and it has one parameter.
 #include "analyzer/lowering/host_standard.h"
 
+#include "analyzer/ir/hidden.h"
 #include "analyzer/lowering/host_assignments.h"
 #include "analyzer/lowering/host_builder.h"
 #include "analyzer/lowering/host_expressions.h"
@@ -187,7 +188,7 @@ void StandardLibrary::call_closure(const Call& call, const clang::Expr& closure,
   op.object = object == ir::kNoPlace ? unknown() : address(object);
   // An algorithm over a container calls it with each element.
   const Operand range = call.arguments.empty() ? unknown() : values_.memory(call.arguments.front());
-  if (body.getNumParams() == 1 && range.kind == Operand::Kind::Value && out_[range.place].name == "$data") {
+  if (body.getNumParams() == 1 && ir::is_value_of(out_, range, ir::Hidden::Data)) {
     const ir::PlaceId each = out_.new_local("each", TypeKind::Integer);
     out_.emit_fresh(each, call.site);
     const clang::QualType type = body.getParamDecl(0)->getType();

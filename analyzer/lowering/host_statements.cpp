@@ -11,6 +11,7 @@
 // The hidden iterator of a range-for is an index: `for (auto& s : streams)` names `streams[each]`.
 #include "analyzer/lowering/host_walk.h"
 
+#include "analyzer/ir/hidden.h"
 #include "analyzer/lowering/host_assignments.h"
 #include "analyzer/lowering/host_builder.h"
 #include "analyzer/lowering/host_calls.h"
@@ -149,7 +150,7 @@ void Walk::declare_iterator(const clang::VarDecl& variable) {
   Places::Iterator made{.index = out_.new_local(variable.getNameAsString(), TypeKind::Integer)};
   if (const Values::Result* start = values_.result(variable.getInit())) {
     const Operand& at = start->value;
-    const bool in_block = at.kind == Operand::Kind::Value && out_[at.place].name == "$data";
+    const bool in_block = ir::is_value_of(out_, at, ir::Hidden::Data);
     if (in_block || at.kind == Operand::Kind::Address) {
       made.container = in_block ? out_[at.place].base : at.place;
       made.first = at.offset == ir::kNoExpr ? numbers_.number(0) : at.offset;

@@ -71,7 +71,7 @@ Tensors::Tensors(const Parts& parts)
 
 void Tensors::make_current(const Call& call) {
   const ir::PlaceId current = places_.current_stream();
-  const auto previous = [&] { return out_.field(call.object, "$previous", "", TypeKind::Stream); };
+  const auto previous = [&] { return places_.stream_before(call.object); };
   switch (call.model->member) {
     case Member::Make:
       if (call.object != ir::kNoPlace) out_.emit_assign(previous(), value(current), call.site);
@@ -93,7 +93,7 @@ void Tensors::tensor_make(const Call& call) {
   op.tensor = op.memory == MemoryKind::Device;
   op.stream = home;
   out_.emit(std::move(op));
-  out_.emit_assign(out_.field(tensor, "$stream", "", TypeKind::Stream), home, call.site);
+  out_.emit_assign(places_.stream_of(tensor), home, call.site);
 }
 
 MemoryKind Tensors::tensor_memory(const Call& call) const {
@@ -117,6 +117,7 @@ void Tensors::tensor_work(const Call& call) {
   if (writes_it) tensor_make(call);
   ir::Op op = start(OpKind::Enqueue, call);
   op.work = ir::Work::Library;
+  op.transfers = model.transfers;
   op.stream = arguments_.stream_of(call);
   arguments_.add_roles(call, op, 0);
   for (const clang::Expr* given : call.arguments)
@@ -148,6 +149,7 @@ void Tensors::tensor_copy(const Call& call) {
   // Told not to wait, it is work like other work: what pageable memory would make of it is not documented.
   op.work = asynchronous ? ir::Work::Library : ir::Work::Copy;
   op.tensor = asynchronous;
+  op.transfers = model.transfers;
   const Operand on = op.stream;
   out_.emit(std::move(op));
   // copy_() between tensors of the device does not wait; which it is is not known here.
@@ -193,7 +195,7 @@ void Tensors::tensor_part(const Call& call) {
 }
 
 void Tensors::share_tensor(ir::PlaceId target, ir::PlaceId from, bool moves, ir::SiteId site) {
-  const auto home = [this](ir::PlaceId tensor) { return out_.field(tensor, "$stream", "", TypeKind::Stream); };
+  const auto home = [this](ir::PlaceId tensor) { return places_.stream_of(tensor); };
   out_.emit_assign(places_.data(target), value(places_.data(from)), site);
   out_.emit_assign(home(target), value(home(from)), site);
   if (moves) return out_.emit_assign(places_.data(from), {.kind = Operand::Kind::Null}, site);
@@ -207,7 +209,7 @@ void Tensors::share_tensor(ir::PlaceId target, ir::PlaceId from, bool moves, ir:
 void Tensors::free_tensor(ir::PlaceId tensor, ir::SiteId site) {
   ir::Op op{.kind = OpKind::Free, .site = site};
   op.source = value(places_.data(tensor));
-  op.stream = value(out_.field(tensor, "$stream", "", TypeKind::Stream));
+  op.stream = value(places_.stream_of(tensor));
   op.memory = MemoryKind::Device;
   op.tensor = true;
   out_.emit(std::move(op));

@@ -5,6 +5,7 @@
 // A pointer is a place that holds it, or the address of a place, and an offset, which is a number of steps and the size
 // of one: casts lie between `p + 4` of a float* and of a char*.
 #include "analyzer/lowering/host_values.h"
+#include "analyzer/ir/hidden.h"
 #include "analyzer/lowering/host_assignments.h"
 #include "analyzer/lowering/host_builder.h"
 #include "analyzer/lowering/host_expressions.h"
@@ -206,8 +207,7 @@ Operand Values::integer(const clang::Expr* expression) {
 
 ir::Access Values::access(const Operand& memory, ir::Mode mode) const {
   ir::Access made{.memory = memory, .mode = mode};
-  if (memory.kind == Operand::Kind::Value && out_[memory.place].name == "$data" &&
-      out_[memory.place].base != ir::kNoPlace) {
+  if (ir::is_value_of(out_, memory, ir::Hidden::Data) && out_[memory.place].base != ir::kNoPlace) {
     const clang::QualType type = out_.type_of(out_[memory.place].base);
     const auto of = unit_.symbols.block_memory(type);
     if (of && !unit_.symbols.views(type)) {

@@ -300,18 +300,15 @@ bool is_launch(Symbols& symbols, const clang::FunctionDecl& callee) {
   return model != nullptr && model->effect.kind == api::EffectKind::LaunchConfig;
 }
 
-/// The helper does nothing else in streams: its other calls of the API ask for errors.
+/// The helper does nothing else in streams: its other calls of the API have no effect there.
 bool only_launches(Symbols& symbols, const clang::Stmt* statement) {
   if (statement == nullptr) return true;
   if (llvm::isa<clang::CUDAKernelCallExpr>(statement)) return false;
   if (const auto* call = dyn_cast<clang::CallExpr>(statement))
     if (const clang::FunctionDecl* callee = call->getDirectCallee(); callee != nullptr && callee->getIdentifier()) {
-      const llvm::StringRef name = callee->getName();
-      const bool api =
-          name.starts_with("cuda") || (name.starts_with("cu") && name.size() > 2 && llvm::isUpper(name[2]));
-      const bool asks = name.contains("Error") || name.contains("Get") || name.contains("FuncSetAttribute") ||
-                        name.contains("Occupancy");
-      if (api && !asks && !is_launch(symbols, *callee)) return false;
+      const Model* model = symbols.known(*callee).model;
+      const bool in_api = model != nullptr && model->of_api != ir::Api::None;
+      if (in_api && model->action != ActionKind::Nothing && !is_launch(symbols, *callee)) return false;
     }
   return std::all_of(statement->child_begin(), statement->child_end(),
                      [&](const clang::Stmt* child) { return only_launches(symbols, child); });

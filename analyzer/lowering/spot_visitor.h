@@ -4,7 +4,7 @@
 // function, or the loop, before. Where a branch leaves because a call of CUDA failed, nothing is said of the way past
 // it.
 //
-// Derived has meet_condition(const clang::Expr&), called before a condition is visited.
+// Derived has meet_condition(const clang::Expr&), called before a condition is visited, and models().
 #pragma once
 
 #include <algorithm>
@@ -54,7 +54,7 @@ class SpotVisitor : public clang::RecursiveASTVisitor<Derived> {
         !this->TraverseStmt(choice->getCond())) {
       return false;
     }
-    const auto success = tells_success(*condition);
+    const auto success = tells_success(*condition, this->getDerived().models());
     std::vector<Branch> passed;
     const auto side = [&](bool holds, clang::Stmt* statement) {
       const bool left = leaves(statement).has_value();
@@ -86,7 +86,8 @@ class SpotVisitor : public clang::RecursiveASTVisitor<Derived> {
     this->getDerived().meet_condition(*operation->getLHS());
     if (!this->TraverseStmt(operation->getLHS())) return false;
     const bool holds = operation->getOpcode() == clang::BO_LAnd;
-    if (tells_success(*operation->getLHS()) == holds) return this->TraverseStmt(operation->getRHS());
+    if (tells_success(*operation->getLHS(), this->getDerived().models()) == holds)
+      return this->TraverseStmt(operation->getRHS());
     std::vector<Branch> none;
     return in_branch({operation, operation->getLHS(), holds}, operation->getRHS(), none);
   }
@@ -188,7 +189,7 @@ class SpotVisitor : public clang::RecursiveASTVisitor<Derived> {
     const bool constructs =
         !functions_.empty() && llvm::isa<clang::CXXConstructorDecl>(functions_.back()) && tries_ == 0;
     if (leaving == Leaving::Program || (leaving == Leaving::Throw && constructs)) return;
-    if (tells_success(*choice.getCond()) == holds) return;
+    if (tells_success(*choice.getCond(), this->getDerived().models()) == holds) return;
     const Way way = leaving == Leaving::Break      ? Way::PastBreak
                     : leaving == Leaving::Continue ? Way::PastContinue
                                                    : Way::PastReturn;

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <set>
 
+#include "analyzer/lowering/called_model.h"
+#include "analyzer/models/model.h"
 #include "clang/AST/Decl.h"
 #include "clang/AST/Expr.h"
 #include "clang/AST/ExprCXX.h"
@@ -25,10 +27,11 @@ bool is_error_type(clang::QualType type) {
 }
 
 /// That work is not done yet is no failure: of cudaStreamQuery and cudaEventQuery.
-bool is_query(const clang::Expr& result) {
+bool is_query(const clang::Expr& result, const Models& models) {
   const auto* call = dyn_cast<clang::CallExpr>(&result);
-  const clang::FunctionDecl* callee = call == nullptr ? nullptr : call->getDirectCallee();
-  return callee != nullptr && callee->getIdentifier() != nullptr && callee->getName().contains("Query");
+  const Model* model = call == nullptr ? nullptr : called_model(models, *call);
+  return model != nullptr &&
+         (model->effect.kind == api::EffectKind::QueryStream || model->effect.kind == api::EffectKind::QueryEvent);
 }
 
 /// The initial value of a local variable, if `expression` is one.
@@ -41,13 +44,13 @@ const clang::Expr* initial_value(const clang::Expr& expression) {
 }
 
 /// What a call of CUDA returned, or a variable that is to hold it.
-bool is_result(const clang::Expr& expression) {
+bool is_result(const clang::Expr& expression, const Models& models) {
   if (const clang::Expr* initial = initial_value(expression)) {
-    if (is_query(*initial)) return false;
+    if (is_query(*initial, models)) return false;
     const bool counts = expression.getType()->isIntegerType() && !expression.getType()->isBooleanType();
     if (counts && isa<clang::CallExpr>(initial) && is_error_type(initial->getType())) return true;
   }
-  return is_error_type(expression.getType()) && !is_query(expression);
+  return is_error_type(expression.getType()) && !is_query(expression, models);
 }
 
 bool is_zero(const clang::Expr& expression) {
@@ -57,17 +60,18 @@ bool is_zero(const clang::Expr& expression) {
   return constant != nullptr && constant->getInitVal().isZero();
 }
 
-std::optional<bool> compares(const clang::BinaryOperator& comparison) {
+std::optional<bool> compares(const clang::BinaryOperator& comparison, const Models& models) {
   if (comparison.isLogicalOp()) {
     // `a && b` of two successes, `a || b` of two failures.
     const bool all = comparison.getOpcode() == clang::BO_LAnd;
-    const bool success = tells_success(*comparison.getLHS()) == all && tells_success(*comparison.getRHS()) == all;
+    const bool success =
+        tells_success(*comparison.getLHS(), models) == all && tells_success(*comparison.getRHS(), models) == all;
     return success ? std::optional(all) : std::nullopt;
   }
   if (!comparison.isEqualityOp()) return std::nullopt;
   const clang::Expr& left = *comparison.getLHS()->IgnoreParenImpCasts();
   const clang::Expr& right = *comparison.getRHS()->IgnoreParenImpCasts();
-  const bool asked = (is_zero(right) && is_result(left)) || (is_zero(left) && is_result(right));
+  const bool asked = (is_zero(right) && is_result(left, models)) || (is_zero(left) && is_result(right, models));
   return asked ? std::optional(comparison.getOpcode() == clang::BO_EQ) : std::nullopt;
 }
 
@@ -111,26 +115,27 @@ bool case_leaves(const clang::Stmt* statement) {
   return left && *left != Leaving::Break && *left != Leaving::Program;
 }
 
-std::optional<bool> tells_success(const clang::Expr& condition) {
+std::optional<bool> tells_success(const clang::Expr& condition, const Models& models) {
   const clang::Expr& plain = *condition.IgnoreParenImpCasts();
   if (const auto* negated = dyn_cast<clang::UnaryOperator>(&plain); negated && negated->getOpcode() == clang::UO_LNot) {
-    const auto success = tells_success(*negated->getSubExpr());
+    const auto success = tells_success(*negated->getSubExpr(), models);
     return success ? std::optional(!*success) : std::nullopt;
   }
   if (const auto* comparison = dyn_cast<clang::BinaryOperator>(&plain);
       comparison != nullptr && !comparison->isAssignmentOp()) {
-    return compares(*comparison);
+    return compares(*comparison, models);
   }
-  if (is_result(plain)) return false;
+  if (is_result(plain, models)) return false;
   if (const auto* call = dyn_cast<clang::CallExpr>(&plain)) {
     // __builtin_expect(condition, 0), and the user's own `bool succeeded(cudaStreamCreate(&s_))`.
-    if (call->getBuiltinCallee() != 0 && call->getNumArgs() == 2) return tells_success(*call->getArg(0));
-    const bool asks = std::ranges::any_of(
-        call->arguments(), [](const clang::Expr* argument) { return is_result(*argument->IgnoreParenImpCasts()); });
+    if (call->getBuiltinCallee() != 0 && call->getNumArgs() == 2) return tells_success(*call->getArg(0), models);
+    const bool asks = std::ranges::any_of(call->arguments(), [&models](const clang::Expr* argument) {
+      return is_result(*argument->IgnoreParenImpCasts(), models);
+    });
     return asks && call->getType()->isBooleanType() ? std::optional(true) : std::nullopt;
   }
   const clang::Expr* initial = initial_value(plain);
-  return initial != nullptr && plain.getType().isConstQualified() ? tells_success(*initial) : std::nullopt;
+  return initial != nullptr && plain.getType().isConstQualified() ? tells_success(*initial, models) : std::nullopt;
 }
 
 }  // namespace streamsan::analyzer

@@ -17,6 +17,8 @@ class Stmt;
 
 namespace streamsan::analyzer {
 
+class Models;
+
 /// How far a statement leads that never goes on to the next one.
 enum class Leaving : std::uint8_t { Break, Continue, Function, Throw, Program };
 
@@ -27,6 +29,6 @@ bool case_leaves(const clang::Stmt* body);
 
 /// `condition` asks for the success of calls of CUDA, and for nothing else: it holds if all succeeded (true), or if one
 /// failed (false). Absent: it asks for something else.
-std::optional<bool> tells_success(const clang::Expr& condition);
+std::optional<bool> tells_success(const clang::Expr& condition, const Models& models);
 
 }  // namespace streamsan::analyzer

@@ -146,6 +146,9 @@ Model model_of(std::string name, const Facts& facts) {
   model.timing = facts.timing;
   model.caching = facts.caching;
   model.may_alias = facts.may_alias;
+  model.transfers = facts.transfers || facts.action == ActionKind::TensorCopy;
+  model.pooled = facts.pooled;
+  model.makes_handle = facts.makes_handle;
   return model;
 }
 

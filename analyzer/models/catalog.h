@@ -52,6 +52,9 @@ struct Facts {
   std::optional<bool> timing{};
   bool caching = false;
   bool may_alias = false;
+  bool transfers = false;
+  bool pooled = false;
+  bool makes_handle = false;
 };
 
 struct ModelRow {

@@ -39,6 +39,7 @@ void add_driver(Catalog& catalog) {
     model.name = row.base;
     model.effect = row.effect;
     model.driver = row.base;
+    model.of_api = ir::Api::Driver;
     model.per_thread = row.default_stream == api::DefaultStream::PerThread;
     if (row.effect.asks_event_time) {
       // The run-time half needs nothing of it; the check event-timing-misuse does.

@@ -23,6 +23,8 @@ bool contains_any(std::string_view text, std::initializer_list<std::string_view>
 }
 
 constexpr Facts kNothing{.action = Nothing};
+/// A descriptor is one as well, to which no work is ever given.
+constexpr Facts kMakesHandle{.action = Nothing, .makes_handle = true};
 
 /// cublas, cudnn, cusparse ...: the handle is argument 0.
 constexpr Facts kHandleWork{
@@ -53,12 +55,13 @@ constexpr Facts kFreeInPlace{
 /// Creation, description and attributes of a library's objects. Destroying a handle waits for the device in some
 /// libraries and in others does not: it has no rule and is a call that is not known.
 bool describes(std::string_view name) {
-  return contains_any(name, {"Create", "Get", "Set", "Descriptor", "bufferSize", "BufferSize", "WorkspaceSize", "Query",
-                             "Version", "Estimate", "MakePlan", "Heuristic", "Attribute"});
+  return contains_any(name, {"Get", "Set", "Descriptor", "bufferSize", "BufferSize", "WorkspaceSize", "Query",
+                             "Version", "Estimate", "Heuristic", "Attribute"});
 }
 
 std::optional<Facts> library(std::string_view name) {
   if (contains_any(name, {"Destroy", "GetStream", "_create_handle", "_destroy_handle"})) return std::nullopt;
+  if (contains_any(name, {"Create", "MakePlan"})) return kMakesHandle;
   if (describes(name)) return kNothing;
   if (name.starts_with("cublasXt")) return std::nullopt;  // waits for streams of its own
   if (name.starts_with("cublasLt")) return kTypedWork;

@@ -35,13 +35,18 @@ constexpr std::pair<std::string_view, std::string_view> kSame[] = {
 
 void add_as(Catalog& catalog, const std::string& name, Model model, int arguments) {
   model.name = name;
+  model.of_api = ir::Api::Hip;
   catalog.add(name, std::move(model), arguments);
 }
 
 }  // namespace
 
 void add_hip(Catalog& catalog) {
-  catalog.add(kHipRows);
+  for (const ModelRow& row : kHipRows) {
+    Model model = model_of({}, row.facts);
+    model.of_api = ir::Api::Hip;
+    catalog.add(row.pattern, model, row.arguments);
+  }
   for (const auto& [hip, cuda] : kSame)
     if (const Model* model = catalog.find(cuda, 0)) add_as(catalog, std::string(hip), *model, kAnyArguments);
   constexpr std::string_view kRuntimePrefix = "cuda";
@@ -50,6 +55,7 @@ void add_hip(Catalog& catalog) {
     const std::string name = "hip" + std::string(row.function.substr(kRuntimePrefix.size()));
     Model model = model_of(name, row.facts);
     model.driver = row.driver;
+    model.of_api = ir::Api::Hip;
     catalog.add(name, model, row.arguments);
     if (!has_per_thread_spelling(row)) continue;
     model.per_thread = true;

@@ -123,6 +123,10 @@ struct Model {
   bool may_block_pageable = false;  ///< an asynchronous copy, which pageable memory makes wait (R-CPY-14)
   bool caching = false;             ///< memory of a caching allocator: ir::Op::tensor
   bool may_alias = false;           ///< the value may share memory with the object (contiguous, reshape)
+  bool transfers = false;           ///< TensorCopy, TensorWork: perhaps between host and device
+  bool pooled = false;              ///< StreamCreate: a pool keeps the stream
+  bool makes_handle = false;        ///< Nothing: argument 0 receives a library's handle, on the default stream
+  ir::Api of_api = ir::Api::None;   ///< whose function it is: of CUDA's runtime, of the driver, of HIP
   std::string driver;               ///< the driver export this runtime function is made of; empty: none
   bool unsafe_in_capture = false;   ///< refused while this thread captures a stream in global mode, or not captured
                                     ///< though it looks so: synchronisation, queries, synchronous copies, allocation

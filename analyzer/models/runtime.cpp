@@ -54,6 +54,7 @@ void add_runtime(Catalog& catalog) {
   for (const RuntimeRow& row : runtime_rows()) {
     Model model = model_of(std::string(row.function), row.facts);
     model.driver = row.driver;
+    model.of_api = ir::Api::Runtime;
     catalog.add(row.function, model, row.arguments);
     if (!has_per_thread_spelling(row)) continue;
     model.per_thread = true;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What --perturb, --poison and --host_hash do about a call, by the positions of its row. Without these options a call
-// costs the relaxed loads of their switches, and none where its kind does not matter to them.
+// What the options --perturb, --poison and --host_hash do at a call. The row says which arguments they need. Without
+// these options a call costs one relaxed load for each option that its kind concerns.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ constexpr bool is_transfer(api::EffectKind kind) {
          kind == EffectKind::Fill || kind == EffectKind::Fill2D;
 }
 
-/// Does the call move no byte? Such a call is no operation of its stream.
+/// True if the call moves no byte. Such a call is no operation of its stream.
 template <std::size_t kRow, class Arguments>
 bool is_empty_transfer(const Arguments& arguments) {
   using api::EffectKind;

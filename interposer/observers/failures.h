@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Calls that would have made work or order and returned an error (failed_calls.h). Nothing if the call succeeded.
+// Calls that returned an error, and would otherwise have submitted work or made order (failed_calls.h).
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ class Failures {
   }
 
  private:
-  /// What the call is about apart from the stream, as CallFailed has it.
+  /// The field `object` of the record CallFailed: the event, the destination or the allocation of the call.
   static std::uint64_t object(const typename Call::Arguments& arguments) {
     using api::EffectKind;
     constexpr api::Effect kEffect = Call::kEffect;
@@ -46,7 +46,7 @@ class Failures {
                          kEffect.kind == EffectKind::Fill2D) {
       return word<kEffect.dst>(arguments);
     } else if constexpr (kEffect.kind == EffectKind::AllocAsync) {
-      return 0;  // an out-parameter, which a failed call leaves as it was
+      return 0;  // the argument is for the result, and a failed call writes none
     } else {
       return word<kEffect.object>(arguments);
     }

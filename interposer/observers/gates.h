@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Calls that must not meet a launch that is measured: other threads must not launch kernels while these are patched, nor
-// begin a capture while one is measured. Launches themselves mind the gate in launch.cpp.
+// Keeps calls of other threads away from a launch that is being measured. While the kernels' code is patched, no other
+// thread may launch a kernel; while a launch is measured, no other thread may begin a capture. Launches pass the gate
+// in launch.cpp.
 #pragma once
 
 #include "interposer/call.h"
@@ -10,7 +11,7 @@
 
 namespace streamsan::recorder {
 
-/// An EndCapture that fails ends the capture all the same, unless the call was no end of it (R-GRF-10).
+/// True if the call ended the capture. A failed EndCapture does so too (R-GRF-10), unless the driver rejected the call.
 constexpr bool ends_capture(CUresult result) {
   return result != CUDA_ERROR_ILLEGAL_STATE && result != CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD &&
          result != CUDA_ERROR_INVALID_VALUE && result != CUDA_ERROR_INVALID_HANDLE &&
@@ -23,7 +24,7 @@ class Gates {
   static constexpr bool kEnds = Call::kKind == api::EffectKind::CaptureEnd;
 
  public:
-  /// Of the rows that are not modelled some launch kernels.
+  /// Rows that are not modelled (Later) are among them, since some launch kernels.
   static constexpr bool kWatches =
       kBegins || kEnds || Call::kKind == api::EffectKind::GraphLaunch || Call::kKind == api::EffectKind::Later;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Host memory that calls lend, give back or wait for (host/host_side.h).
+// Host memory of a call: the call lends it to an operation, frees it, or waits until its operations are done
+// (host/host_side.h).
 #pragma once
 
 #include "interposer/call.h"

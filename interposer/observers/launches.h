@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Kernel launches: measured, if that is wanted, and written down (launch.h).
+// Kernel launches: measures them if that is asked for, and writes their records (launch.h).
 #pragma once
 
 #include "interposer/call.h"

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Calls become records, in the trace or, where a record is not what follows from a call, in tables of ours.
+// Makes records of calls. A few calls make no record; they change tables of the recorder.
 //
-// A record of a Begin row is reserved and filled before the call, and published after it: until then the judge, which
-// reads in order, does not go past it. One of an End row is made after the call, and only if that succeeded.
+// The record of a Begin row is reserved and filled before the call, and published after it. The judge reads records in
+// order, and does not go past one that is not published. The record of an End row is made after the call, and only if
+// the call succeeded.
 #pragma once
 
 #include <cstdint>
@@ -21,19 +22,19 @@
 
 namespace streamsan::recorder {
 
-/// Calls that block for long and say nothing but "I wait": their records are published at once, lest the judge wait
-/// too. Whether they succeeded is in the CallEnd.
+/// Calls that do nothing but wait, perhaps for long. Their records are published before the call, so that the judge
+/// need not wait as well. Whether they succeeded is in the record CallEnd.
 constexpr bool is_published_at_once(api::EffectKind kind) {
   using api::EffectKind;
   return kind == EffectKind::SyncStream || kind == EffectKind::SyncEvent || kind == EffectKind::SyncContext;
 }
 
-/// End rows from which something is noted that is not one record made by CallRecord.
+/// End rows that CallRecord makes no record of: functions of their own note what happened.
 constexpr bool is_noted(api::EffectKind kind) {
   return kind == api::EffectKind::StreamCreate || kind == api::EffectKind::FunctionLookup;
 }
 
-/// Reserves and fills the call's record; not of launches.
+/// Reserves and fills the call's record. Launches make theirs in launch.cpp.
 template <class Call>
 SS_OBSERVER inline void fill_record(Call& call, Room<CallWords>& words) {
   const Slot slot = CallRecord<Call::kRow, typename Call::Arguments>(call.arguments, capture_stack(call.frame)).fill();
@@ -41,7 +42,7 @@ SS_OBSERVER inline void fill_record(Call& call, Room<CallWords>& words) {
   call.words = &words.make(slot);
 }
 
-/// A blocking call has returned, which is where the host learns something.
+/// Writes the second record of a blocking call, CallEnd: the host knows something from here on.
 inline void record_return(std::uint64_t position, std::uint16_t api, bool succeeded, std::uint64_t made,
                           std::uint64_t returned) {
   Slot slot = reserve(0);
@@ -106,7 +107,7 @@ class EndRecords {
   Room<CallWords> words_;
 };
 
-/// When a call that blocks was made, and when it had returned.
+/// Takes the times at which a blocking call was made and at which it returned.
 template <class Call>
 class Clock {
  public:
@@ -116,7 +117,7 @@ class Clock {
   SS_OBSERVER void failed(Call& call) { after(call); }
 };
 
-/// Who asks for the time between two events.
+/// Records calls that ask for the time between two events.
 template <class Call>
 class EventTimes {
  public:
@@ -137,7 +138,7 @@ class EventTimes {
   SS_OBSERVER void failed(Call&) {}
 };
 
-/// Rows that are counted only.
+/// Calls of rows that are not modelled: counts them, and nothing else.
 template <class Call>
 class Unmodelled {
  public:

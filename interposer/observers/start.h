@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How a program comes to the driver: it looks functions up and initialises the driver. Observed whether we record or
-// not.
+// The calls with which a program starts to use the driver: it looks up functions, and initialises the driver. They are
+// observed even while we do not record.
 #pragma once
 
 #include <tuple>
@@ -14,7 +14,8 @@
 
 namespace streamsan::recorder {
 
-/// cuGetProcAddress: the driver's own decides which version is meant; only the address it returns becomes our wrapper's.
+/// cuGetProcAddress. The driver decides which version of the function is meant. If we wrap that version, the address
+/// that the program gets is replaced by our wrapper's.
 template <class Call>
 class Lookups {
  public:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a call means for the thread that makes it.
+// What is kept of the thread that makes a call.
 #pragma once
 
 #include "interposer/call.h"
@@ -11,7 +11,7 @@
 
 namespace streamsan::recorder {
 
-/// The thread is inside of a driver call until the wrapper returns.
+/// Says that the thread is inside of a driver call, from here until the wrapper returns.
 template <class Call>
 class Inside {
  public:
@@ -28,7 +28,7 @@ class Inside {
   const void* outer_;
 };
 
-/// Whether the thread has waited, and done nothing of CUDA's since.
+/// Says whether the last CUDA call of the thread was a wait.
 template <class Call>
 class Waits {
  public:
@@ -42,7 +42,7 @@ class Waits {
   SS_OBSERVER void failed(Call&) {}
 };
 
-/// Variables of functions that have returned while a copy still uses them.
+/// Looks for local variables that a copy still uses although their function has returned.
 template <class Call>
 class Frames {
  public:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Operations whose times on the GPU are asked for: brackets the call for the agent (timing.h).
+// Tells the agent that takes times on the GPU where an operation's call begins and ends (timing.h).
 #pragma once
 
 #include "interposer/call.h"

@@ -66,6 +66,7 @@ TEST(Race, Modes) {
 TEST(Race, WithAnAllocation) {
   Hazard hazard = race();
   hazard.earlier = action(10, "cudaMallocAsync", ir::Mode::Write, stream("s1"));
+  hazard.earlier->allocates = true;
   EXPECT_EQ(message(hazard),
             "kernel 'consume' on stream 's2' may read 'd_buf' while cudaMallocAsync on stream 's1' still allocates it");
   EXPECT_EQ(word(hazard).notes.at(0).message, "'d_buf' is allocated here, on stream 's1'");
@@ -189,13 +190,14 @@ TEST(Race, WaitIsInserted) {
 
 TEST(Race, SpeaksTheProgramsApi) {
   Hazard hazard = race(Check::CrossStreamRace, Cause::NeverWaited);
-  hazard.earlier->what = "hipMemcpyAsync (host to device)";
+  hazard.earlier->where.site.api = ir::Api::Hip;
   EXPECT_EQ(word(hazard).fixes.at(0).text, "hipStreamWaitEvent(s2, e0, 0);");
   EXPECT_NE(word(hazard).notes.back().message.find("with hipStreamWaitEvent"), std::string::npos);
-  hazard.earlier->what = "cuMemcpyHtoDAsync";
+  hazard.earlier->where.site.api = ir::Api::Driver;
   EXPECT_EQ(word(hazard).fixes.at(0).text, "cuStreamWaitEvent(s2, e0, 0);");
-  hazard.earlier->what = "cublasSgemm";
+  hazard.earlier->where.site.api = ir::Api::None;
   hazard.later.stream.origin = at(1, "hipStreamCreate");
+  hazard.later.stream.origin->site.api = ir::Api::Hip;
   EXPECT_EQ(word(hazard).fixes.at(0).text, "hipStreamWaitEvent(s2, e0, 0);");
 }
 

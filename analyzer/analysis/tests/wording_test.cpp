@@ -277,6 +277,7 @@ TEST(Advice, PageableCopy) {
             "with other work\n"
             "20: note: use pinned memory, from cudaMallocHost\n");
   hazard.later.what = "hipMemcpyAsync (host to device)";
+  hazard.later.where.site.api = ir::Api::Hip;
   EXPECT_EQ(word(hazard).notes.back().message, "use pinned memory, from hipHostMalloc");
 }
 

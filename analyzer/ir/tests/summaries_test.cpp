@@ -98,13 +98,13 @@ TEST(Summaries, DamageIsAnErrorOrHarmless) {
 TEST(Summaries, ErrorsSayWhatIsWrong) {
   EXPECT_EQ(error_of("[]"), "not a summary of streamsan-tidy");
   EXPECT_EQ(error_of("{}"), "not a summary of streamsan-tidy");
-  EXPECT_EQ(error_of(R"({"version": 2, "functions": []})"), "version 2 of summaries, this program reads version 1");
-  EXPECT_EQ(error_of(R"({"version": 1, "functions": [{"usr": "f", "ir": "function f\n  sink\n"}]})"),
+  EXPECT_EQ(error_of(R"({"version": 3, "functions": []})"), "version 3 of summaries, this program reads version 2");
+  EXPECT_EQ(error_of(R"({"version": 2, "functions": [{"usr": "f", "ir": "function f\n  sink\n"}]})"),
             "function 'f': line 2: no op or declaration of that name, at 'sink'");
-  EXPECT_EQ(error_of(R"({"version": 1, "functions": [{"usr": "f", "ir": "function g\n  may_sync\n"}]})"),
+  EXPECT_EQ(error_of(R"({"version": 2, "functions": [{"usr": "f", "ir": "function g\n  may_sync\n"}]})"),
             "function 'f': its text is of another function");
-  EXPECT_NE(error_of(R"({"version": 1, "functions": [{"usr": 3}]})"), "");
-  EXPECT_NE(error_of(R"({"version": 1, "functions": [], "fields": {"a": {"owned": "yes"}}})"), "");
+  EXPECT_NE(error_of(R"({"version": 2, "functions": [{"usr": 3}]})"), "");
+  EXPECT_NE(error_of(R"({"version": 2, "functions": [], "fields": {"a": {"owned": "yes"}}})"), "");
   EXPECT_NE(error_of(std::string(100'000, '[')), "");
 }
 
