@@ -174,13 +174,13 @@ STREAMSAN_HOT_CODE Slot Launch::after(bool succeeded, const void* frame) {
   return slot;
 }
 
-void Launch::recorded_event(std::uint64_t event, std::uint64_t flags) const {
+void Launch::recorded_event(std::uint64_t event, std::uint64_t flags, std::uint16_t when) const {
   Slot slot = reserve(0);
   if (!slot) return;
   trace::Record& record = *slot.record;
   record.kind = trace::Kind::EventRecord;
   record.api = call_.api;
-  record.flags = call_.stream.flags;
+  record.flags = static_cast<std::uint16_t>(call_.stream.flags | when);
   record.thread = thread_number();
   record.stack = stack_;
   auto& w = record.as<trace::Kind::EventRecord>();

@@ -41,9 +41,8 @@ class Launch {
   /// After wants_retry() answered false, while the caller's arguments are still there. Writes the record if it
   /// succeeded, and says which it is.
   Slot after(bool succeeded, const void* frame);
-  /// The launch had an attribute that records this event. It may complete before the kernel does; taken as recorded
-  /// behind the kernel, which may miss a race and invents none. After after().
-  void recorded_event(std::uint64_t event, std::uint64_t flags) const;
+  /// The launch had an attribute that records this event: `when`, of trace::kAtStart and trace::kAtTrigger. After after().
+  void recorded_event(std::uint64_t event, std::uint64_t flags, std::uint16_t when) const;
 
  private:
   void read();

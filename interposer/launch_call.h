@@ -62,10 +62,11 @@ void record_launch_events(const Arguments& arguments, const Launch& launch) {
       const CUlaunchAttributeValue& value = config.attrs[i].value;
       if (config.attrs[i].id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT) {
         launch.recorded_event(reinterpret_cast<std::uint64_t>(value.programmaticEvent.event),
-                              static_cast<std::uint64_t>(value.programmaticEvent.flags));
+                              static_cast<std::uint64_t>(value.programmaticEvent.flags),
+                              value.programmaticEvent.triggerAtBlockStart ? trace::kAtStart : trace::kAtTrigger);
       } else if (config.attrs[i].id == CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT) {
         launch.recorded_event(reinterpret_cast<std::uint64_t>(value.launchCompletionEvent.event),
-                              static_cast<std::uint64_t>(value.launchCompletionEvent.flags));
+                              static_cast<std::uint64_t>(value.launchCompletionEvent.flags), trace::kAtStart);
       }
     }
   }

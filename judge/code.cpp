@@ -24,6 +24,33 @@ void join(WordFacts& into, const WordFacts& facts) {
   into.written |= facts.written;
   into.atomic |= facts.atomic;
   into.escapes |= facts.escapes;
+  into.read_early |= facts.read_early;
+  into.written_early |= facts.written_early;
+  into.atomic_early |= facts.atomic_early;
+  into.late |= facts.late;
+}
+
+/// What is done through the pointer before the kernel waits, of what is done through it in all.
+AccessMode early_mode(const WordFacts& facts, AccessMode mode) {
+  if (facts.written_early || mode == AccessMode::Doubtful) return mode;
+  if (facts.read_early) return facts.atomic_early ? AccessMode::Unknown : AccessMode::Read;
+  return mode == AccessMode::Write ? AccessMode::Atomic : mode;
+}
+
+ordering::Trigger trigger_of(ptx::Grid::Trigger trigger) {
+  switch (trigger) {
+    case ptx::Grid::Trigger::Never:
+      return ordering::Trigger::Never;
+    case ptx::Grid::Trigger::Unknown:
+      return ordering::Trigger::Unknown;
+    case ptx::Grid::Trigger::Published:
+      return ordering::Trigger::Published;
+    case ptx::Grid::Trigger::Last:
+      return ordering::Trigger::Last;
+    case ptx::Grid::Trigger::Early:
+      return ordering::Trigger::Early;
+  }
+  return ordering::Trigger::Unknown;
 }
 
 AccessMode mode_of(ptx::Mode mode) {
@@ -36,6 +63,18 @@ AccessMode mode_of(ptx::Mode mode) {
       return AccessMode::Atomic;
   }
   return AccessMode::Write;
+}
+
+ordering::KernelBytes bytes_of(const ptx::Touched& touched) {
+  const ptx::Piece& piece = touched.bytes;
+  return {.bytes = {.base = piece.address,
+                    .width = piece.width,
+                    .pitch = piece.pitch,
+                    .rows = piece.rows,
+                    .slices = piece.slices,
+                    .slice_pitch = piece.slice_pitch},
+          .mode = mode_of(touched.mode),
+          .early = touched.early};
 }
 
 std::uint64_t parameter_bytes(const ptx::Kernel& kernel) {
@@ -131,9 +170,34 @@ Code::Besides Code::besides(std::uint32_t index, const Kernel& kernel) {
   return {.prints = code->facts.prints, .uses_constants = code->facts.uses_constants};
 }
 
+Code::InChain Code::in_chain(std::uint32_t index, const Kernel& kernel, std::uint64_t hash) {
+  const ptx::KnownKernel* code = enabled_ ? find(index, kernel) : nullptr;
+  if (!code) return {};
+  const ptx::Grid& grid = code->facts.grid;
+  InChain out{.known = true, .waits = grid.waits, .waits_first = grid.waits_first, .trigger = trigger_of(grid.trigger)};
+  if (grid.trigger == ptx::Grid::Trigger::Never || grid.always) return out;
+  // Perhaps an argument switches it off.
+  const auto found = arguments_.find({kernel.trace_id, hash});
+  const bool triggers = found != arguments_.end() && found->second.result.triggers;
+  if (!triggers) out.trigger = ordering::Trigger::Unknown;
+  return out;
+}
+
+void Code::add_early(std::uint32_t index, const Kernel& kernel, std::uint64_t hash,
+                     std::vector<ordering::KernelBytes>& bytes) {
+  const ptx::KnownKernel* code = enabled_ ? find(index, kernel) : nullptr;
+  const auto found = arguments_.find({kernel.trace_id, hash});
+  if (!code || !code->facts.grid.waits || found == arguments_.end()) return;
+  if (parameter_bytes(code->kernel) != found->second.bytes.size()) return;
+  const ptx::Result* result = evaluate(index, *code, found->second);
+  if (!result) return;
+  for (const ptx::Touched& touched : result->touched)
+    if (touched.exact && touched.early) bytes.push_back(bytes_of(touched));
+}
+
 Code::Conclusion Code::conclude(std::uint32_t index, const Kernel& kernel, std::uint64_t hash,
                                 std::span<const std::uint64_t> words, std::vector<ordering::PointerArgument>& pointers,
-                                std::vector<ordering::KernelBytes>& bytes) {
+                                std::vector<ordering::KernelBytes>& bytes, bool dependent) {
   if (!enabled_ || pointers.size() != words.size()) return {};
   const ptx::KnownKernel* code = find(index, kernel);
   if (!code) return {};
@@ -147,6 +211,7 @@ Code::Conclusion Code::conclude(std::uint32_t index, const Kernel& kernel, std::
     result = evaluate(index, *code, found->second);
   }
   std::size_t kept = 0;
+  std::vector<ordering::PointerArgument> early;
   std::vector<std::size_t> pointer_words;
   for (std::size_t i = 0; i < words.size(); ++i) {
     ordering::PointerArgument pointer = pointers[i];
@@ -169,9 +234,14 @@ Code::Conclusion Code::conclude(std::uint32_t index, const Kernel& kernel, std::
       else if (!facts.read && pointer.mode == AccessMode::Write)
         pointer.mode = AccessMode::Atomic;
     }
+    if (dependent && facts.early()) {
+      early.push_back({.address = pointer.address, .mode = early_mode(facts, pointer.mode), .early = true});
+      if (!facts.late) continue;
+    }
     pointers[kept++] = pointer;
   }
   pointers.resize(kept);
+  pointers.insert(pointers.end(), early.begin(), early.end());
   const bool confined = is_confined(code->facts, pointer_words, [&](std::size_t word) {
     std::uint64_t value = ~std::uint64_t{0};
     if ((word + 1) * ptx::kWordBytes <= argument_bytes.size())
@@ -180,15 +250,7 @@ Code::Conclusion Code::conclude(std::uint32_t index, const Kernel& kernel, std::
   });
   if (!result) return {.complete = false, .confined = confined};
   for (const ptx::Touched& touched : result->touched) {
-    if (!touched.exact) continue;
-    const ptx::Piece& piece = touched.bytes;
-    bytes.push_back({.bytes = {.base = piece.address,
-                               .width = piece.width,
-                               .pitch = piece.pitch,
-                               .rows = piece.rows,
-                               .slices = piece.slices,
-                               .slice_pitch = piece.slice_pitch},
-                     .mode = mode_of(touched.mode)});
+    if (touched.exact) bytes.push_back(bytes_of(touched));
   }
   return {.complete = result->complete, .confined = confined};
 }

@@ -63,17 +63,32 @@ class Code {
     bool complete = false;  ///< the bytes are all that the launch touches
     bool confined = false;  ///< it touches no memory that its arguments do not lead to
   };
+  [[nodiscard]] bool enabled() const { return enabled_; }
   /// A launch of the kernel with this index: sharpens or removes from `pointers`, one for each of `words`, and adds to
-  /// `bytes` what is proved.
+  /// `bytes` what is proved. `dependent`: it may overlap the kernel in front, so that a pointer that is used both before
+  /// and behind the wait for it counts twice.
   Conclusion conclude(std::uint32_t index, const Kernel& kernel, std::uint64_t hash,
                       std::span<const std::uint64_t> words, std::vector<ordering::PointerArgument>& pointers,
-                      std::vector<ordering::KernelBytes>& bytes);
+                      std::vector<ordering::KernelBytes>& bytes, bool dependent = false);
+  /// Of a launch whose bytes are known otherwise: adds those of them that are proved to be touched before the kernel waits
+  /// for the one in front. None for a kernel that never waits.
+  void add_early(std::uint32_t index, const Kernel& kernel, std::uint64_t hash,
+                 std::vector<ordering::KernelBytes>& bytes);
   /// What measured or proved bytes do not show about the kernel, as far as its code is known.
   struct Besides {
     bool prints = false;
     bool uses_constants = false;  ///< of the module
   };
   Besides besides(std::uint32_t index, const Kernel& kernel);
+  /// What the kernel makes of those in front of it and behind it (ptx/grid.h).
+  struct InChain {
+    bool known = false;  ///< false: the rest says nothing
+    bool waits = true;
+    bool waits_first = true;
+    ordering::Trigger trigger = ordering::Trigger::Unknown;
+  };
+  /// `hash`: of a launch that conclude() has seen, whose arguments may decide whether it triggers.
+  InChain in_chain(std::uint32_t index, const Kernel& kernel, std::uint64_t hash);
 
  private:
   using Key = std::pair<std::uint64_t, std::uint64_t>;  ///< function id in the trace, hash

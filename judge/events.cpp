@@ -29,8 +29,18 @@ void Judge::record_event(const Record& record) {
   }
   const std::optional<ordering::Moment> previous = model_.last_record(event);
   const ordering::Call call = this->call(record);
-  const ordering::OpId op = model_.record_event(call, stream, event);
+  const bool by_launch = (record.flags & (trace::kAtStart | trace::kAtTrigger)) != 0;
+  const ordering::OpId op = by_launch ? model_.record_by_launch(call, stream, event, ends_first(record, stream))
+                                      : model_.record_event(call, stream, event);
   event_misuse_.recorded(event, {.site = call.site, .stream = stream, .op = op, .thread = call.thread}, previous);
+}
+
+/// Of an event that a launch records: does the kernel end before it fires, as far as is known?
+bool Judge::ends_first(const Record& record, StreamId stream) {
+  if (!(record.flags & trace::kAtTrigger)) return false;
+  const LastKernel* last = last_kernels_.find(static_cast<std::uint64_t>(stream));
+  if (!last || last->index == 0) return true;
+  return code_.in_chain(last->index, places_.kernel(last->index), last->hash).trigger != ordering::Trigger::Early;
 }
 
 void Judge::wait_event(const Record& record) {

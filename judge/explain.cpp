@@ -63,7 +63,14 @@ std::vector<report::RelatedOp> Explainer::related(const KeptHazard& kept) {
                    .stack = sites_.stack(site)});
   };
   const ordering::Explanation& why = hazard.explanation;
-  add(why.record_site, why.record, "");
+  if (why.nearest == ordering::NearestEdge::DependentLaunch && why.record != ordering::kNoOp) {
+    out.push_back({.what = sites_.action(why.record_site, hazard.later),
+                   .api = sites_.function(why.record_site),
+                   .op = static_cast<std::uint64_t>(why.record),
+                   .stack = sites_.stack(why.record_site)});
+  } else {
+    add(why.record_site, why.record, "");
+  }
   add(why.wait_site, why.wait, "");
   if (hazard.freed != hazard.earlier.site) add(hazard.freed, ordering::kNoOp, "freed by ");
   if (kept.failed) out.push_back(sites_.related(*kept.failed));
@@ -125,6 +132,10 @@ Nouns Explainer::nouns(const KeptHazard& kept, const report::Finding& finding) {
   out.runs_in = other_device ? "device " + std::to_string(*runs_on) : "the context of " + out.earlier_stream;
   out.runs_where = other_device ? "on " + out.runs_in : "in another context";
   const ordering::SiteId wait = hazard.explanation.wait_site;
+  if (hazard.explanation.nearest == ordering::NearestEdge::DependentLaunch) {
+    out.between = sites_.action(hazard.explanation.record_site, hazard.later);
+    out.between_at = out.between + place(hazard.explanation.record_site);
+  }
   out.wait_at = hazard.explanation.nearest == ordering::NearestEdge::OtherDevice
                     ? sites_.what(wait) + place(wait)
                     : event_at(wait, hazard.later.on_stream ? wait_method(out.framework) : "synchronize");

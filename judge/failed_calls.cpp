@@ -45,8 +45,9 @@ constexpr std::array kResults{
 
 bool would_order(const FailedCall& call, const ordering::Hazard& hazard) {
   const NearestEdge nearest = hazard.explanation.nearest;
-  const bool has_event = nearest == NearestEdge::EventNeverRecorded || nearest == NearestEdge::EventNotWaitedFor ||
-                         nearest == NearestEdge::EventRecordedTooEarly;
+  if (nearest == NearestEdge::DependentLaunch) return false;
+  const bool has_event = nearest == NearestEdge::LaunchEvent || nearest == NearestEdge::EventNeverRecorded ||
+                         nearest == NearestEdge::EventNotWaitedFor || nearest == NearestEdge::EventRecordedTooEarly;
   const bool of_event = has_event && call.event == hazard.explanation.event;
   const bool of_earlier = hazard.earlier.on_stream && call.stream == hazard.earlier.stream;
   switch (call.row->effect.kind) {

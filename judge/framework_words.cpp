@@ -148,6 +148,8 @@ std::string Fix::by_nearest() const {
   if (!event_in_reach()) return waits();
   switch (hazard_.explanation.nearest) {
     case NearestEdge::None:
+    case NearestEdge::DependentLaunch:
+    case NearestEdge::LaunchEvent:
       return waits();
     case NearestEdge::EventRecordedTooEarly:
       if (inside_wait_stream_) {
@@ -208,7 +210,10 @@ std::string Fix::text() const {
 }  // namespace
 
 std::string framework_fix(const Hazard& hazard, const Nouns& nouns) {
-  return nouns.framework == Framework::None ? "" : Fix(hazard, nouns).text();
+  const NearestEdge nearest = hazard.explanation.nearest;
+  // What kernels and attributes of launches do is no matter of the framework's streams.
+  const bool of_launch = nearest == NearestEdge::DependentLaunch || nearest == NearestEdge::LaunchEvent;
+  return nouns.framework == Framework::None || of_launch ? "" : Fix(hazard, nouns).text();
 }
 
 }  // namespace streamsan::judge

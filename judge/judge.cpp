@@ -4,6 +4,7 @@
 #include "judge/judge.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "ordering/api/row.h"
 #include "report/text.h"
@@ -137,16 +138,35 @@ const LaunchBytes& Judge::bytes_of(const Item& launch) {
     out.known = measured ? Known::Measured : Known::Learned;
     resolve(*footprint, words, measured, out.exact);
   }
+  const bool dependent = (record.flags & trace::kProgrammatic) != 0;
+  if (dependent && out.known != Known::Inferred) code_.add_early(index, kernel, w.hash, out.exact.bytes);
   if (out.exact.complete) return out;
   read_pointers(kernel.roles, words, out.pointers);
   // Nothing is proved of a kernel that waits for what others write.
   if (out.known == Known::Inferred && !(record.flags & trace::kWaits)) {
-    const Code::Conclusion concluded = code_.conclude(index, kernel, w.hash, words, out.pointers, out.exact.bytes);
+    const Code::Conclusion concluded =
+        code_.conclude(index, kernel, w.hash, words, out.pointers, out.exact.bytes, dependent);
     out.exact.complete = concluded.complete;
     out.confined = concluded.confined;
     if (out.exact.complete || !out.exact.bytes.empty()) out.known = Known::Computed;
   }
   return out;
+}
+
+ordering::Dependence Judge::dependence(const Record& record, StreamId stream, std::uint32_t kernel) {
+  if (!code_.enabled()) return {};
+  const std::uint64_t hash = record.as<Kind::Launch>().hash;
+  LastKernel& last = last_kernels_[static_cast<std::uint64_t>(stream)];
+  const LastKernel front = std::exchange(last, {kernel, hash});
+  // One that waits for what others write has an order of its own with them.
+  if (!(record.flags & trace::kProgrammatic) || (record.flags & trace::kWaits) || front.index == 0) return {};
+  const Code::InChain here = code_.in_chain(kernel, places_.kernel(kernel), hash);
+  if (!here.known) return {};
+  const Code::InChain before = code_.in_chain(front.index, places_.kernel(front.index), front.hash);
+  return {.overlaps = true,
+          .waits = here.waits,
+          .front = before.trigger,
+          .front_waits_first = !before.known || before.waits_first};
 }
 
 void Judge::launch(const Item& item) {
@@ -169,7 +189,7 @@ void Judge::launch(const Item& item) {
   ordering::LaunchShape shape{.function = ordering::FunctionId{index},
                               .threads = w.threads,
                               .arguments_hash = w.hash,
-                              .programmatic = (record.flags & trace::kProgrammatic) != 0,
+                              .dependence = dependence(record, stream, index),
                               .confined = (bytes.exact.complete || bytes.confined) && !besides.uses_constants,
                               .prints = besides.prints,
                               .learned = bytes.known == Known::Learned};

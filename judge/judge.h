@@ -17,6 +17,10 @@
 //   * FOOTPRINTS. A launch with a complete footprint (footprints.h) has the bytes that says, and no inferred accesses.
 //     For a launch without, the kernel's code may give some or all of the bytes (code.h). When a hazard is only
 //     possible and measuring would decide it, the judge asks for its kernels (asking.h).
+//   * DEPENDENT LAUNCHES. A kernel that is launched with programmatic serialisation may overlap the one in front of it in
+//     its stream (ordering/dependents.h). What the two make of that stands in their code. Of a launched kernel without
+//     code nothing is known, and it counts as an ordinary launch: libraries launch most of their kernels so, and wait
+//     where they must.
 //   * WHAT THE HOST DOES to memory, and what pools of the program do (lifetimes.cpp).
 //   * SHADOWED DEFINITIONS: looking up the same module variable twice is not a new allocation.
 //
@@ -124,6 +128,8 @@ class Judge : private ordering::HazardSink {
   void finish_pending(ordering::ThreadId thread);
 
   void launch(const trace::Item& item);
+  /// What the launch makes of the kernel in front of it; remembers it as the last one of its stream.
+  ordering::Dependence dependence(const trace::Record& record, ordering::StreamId stream, std::uint32_t kernel);
   void copy(const trace::Item& item);
   void fill(const trace::Item& item);
   void stream_operation(const trace::Record& record);
@@ -132,6 +138,7 @@ class Judge : private ordering::HazardSink {
 
   // events.cpp
   void record_event(const trace::Record& record);
+  bool ends_first(const trace::Record& record, ordering::StreamId stream);
   void wait_event(const trace::Record& record);
   void sync_event(const trace::Item& item);
   void query_event(const trace::Record& record);
@@ -164,8 +171,13 @@ class Judge : private ordering::HazardSink {
   Footprints footprints_;
   Asking asking_;
   Code code_;
-  ordering::FlatMap<std::uint64_t> pending_;  ///< thread -> position + 1 of its blocking call
-  ordering::FlatMap<std::uint64_t> graphs_;   ///< raw exec handle -> key of its present life
+  struct LastKernel {
+    std::uint32_t index = 0;
+    std::uint64_t hash = 0;
+  };
+  ordering::FlatMap<LastKernel> last_kernels_;  ///< by stream; while code is read
+  ordering::FlatMap<std::uint64_t> pending_;    ///< thread -> position + 1 of its blocking call
+  ordering::FlatMap<std::uint64_t> graphs_;     ///< raw exec handle -> key of its present life
   std::uint64_t next_graph_ = 1;
   ordering::FlatMap<bool> callers_;  ///< threads that have made calls of CUDA's
   std::uint16_t last_caller_ = 0;    ///< the last one added, to save the look-up

@@ -99,6 +99,10 @@ std::string of_the_host(const std::string& action) {
 /// What is not known about the bytes, and what would decide it.
 std::string why_possible(const Hazard& hazard, bool measuring) {
   const auto either = [&](auto holds) { return holds(hazard.earlier) || holds(hazard.later); };
+  if (!either([](const Access& a) { return ordering::evidence(a) != ordering::Evidence::Sure; })) {
+    return " The code of the kernel in front is not known: if it does not let the next one begin early, they do not "
+           "meet.";
+  }
   if (either([](const Access& a) { return !a.exact; })) {
     return std::string(
                " What the kernels touch is inferred from their pointer arguments; they may use disjoint parts of the "
@@ -112,6 +116,34 @@ std::string why_possible(const Hazard& hazard, bool measuring) {
   }
   return " The kernels touch too many separate places to keep them all: what is known is an upper bound, and they may "
          "use disjoint parts of it.";
+}
+
+/// Kernels of one stream that overlap.
+std::string why_dependent(const Hazard& hazard, const Nouns& nouns) {
+  const std::string later = nouns.later + op(hazard.later);
+  const std::string earlier = nouns.earlier + op(hazard.earlier);
+  const std::string may_begin =
+      later + " is launched with programmatic serialisation, so it may begin before " + earlier + " has ended, and ";
+  const bool between = hazard.explanation.record != ordering::kNoOp;
+  const std::string in_front = nouns.between + " (" + op(hazard.explanation.record) + ")";
+  switch (hazard.explanation.use) {
+    case ordering::DependentUse::NeverWaits:
+      return may_begin + "it never waits for the kernel in front of it.";
+    case ordering::DependentUse::BeforeWait:
+      return may_begin + "it touches the memory before it waits for " + (between ? in_front : "it") + ".";
+    case ordering::DependentUse::AfterWait:
+      return later + " waits for " + in_front + " right in front of it, and that did not wait for " + earlier +
+             ": the wait covers no more than the kernel in front has waited for.";
+  }
+  return {};
+}
+
+std::string wait_in_kernel(const Hazard& hazard, const Nouns& nouns) {
+  const std::string wait = "call cudaGridDependencySynchronize() in ";
+  if (hazard.explanation.use == ordering::DependentUse::AfterWait)
+    return wait + nouns.between_at + "; or launch that without programmatic serialisation";
+  return wait + nouns.later + " before it touches the memory; or launch " + nouns.later_at +
+         " without programmatic serialisation";
 }
 
 std::string wait_for_earlier(const Hazard& hazard, const Nouns& nouns) {
@@ -184,6 +216,10 @@ report::Cause cause_of(NearestEdge nearest) {
       return report::Cause::NonBlocking;
     case NearestEdge::OtherDevice:
       return report::Cause::OtherDevice;
+    case NearestEdge::DependentLaunch:
+      return report::Cause::DependentLaunch;
+    case NearestEdge::LaunchEvent:
+      return report::Cause::LaunchEvent;
   }
   return report::Cause::NoEdge;
 }
@@ -219,12 +255,14 @@ bool event_at_hand(const Hazard& hazard, const Nouns& nouns) {
   switch (hazard.explanation.nearest) {
     case NearestEdge::EventRecordedTooEarly:
     case NearestEdge::EventNotWaitedFor:
+    case NearestEdge::LaunchEvent:
       return nouns.record_in_reach && !nouns.event_gone;
     case NearestEdge::EventNeverRecorded:
       return nouns.wait_in_reach && !nouns.event_gone;
     case NearestEdge::None:
     case NearestEdge::SyncTooEarly:
     case NearestEdge::NonBlockingStream:
+    case NearestEdge::DependentLaunch:
       return true;  // about no event
     case NearestEdge::OtherDevice:
       return nouns.wait_in_reach;
@@ -272,8 +310,10 @@ std::string explanation(const Hazard& hazard, const Nouns& nouns) {
           ? ""
           : " Part of the order that this process makes is not seen (see the warning): the two may be ordered by it.";
   if (hazard.order == ordering::Order::Latent && hazard.leaned_on) {
-    return std::string("today's driver orders the two by ") + ordering::rule_id(*hazard.leaned_on) + " (" +
-           ordering::rule_text(*hazard.leaned_on) + ") No document promises that it always will." + unseen;
+    const std::string dependent = why.nearest == NearestEdge::DependentLaunch ? why_dependent(hazard, nouns) + " " : "";
+    return dependent + (dependent.empty() ? "today's" : "Today's") + " driver orders the two by " +
+           ordering::rule_id(*hazard.leaned_on) + " (" + ordering::rule_text(*hazard.leaned_on) +
+           ") No document promises that it always will." + unseen;
   }
   if (hazard.kind == HazardKind::UseAfterFree) {
     return nouns.later + op(hazard.later) + " was submitted after " + nouns.earlier + op(hazard.earlier) +
@@ -317,6 +357,14 @@ std::string explanation(const Hazard& hazard, const Nouns& nouns) {
       text = nouns.wait_at + " waits for all work of " + nouns.waited_for + ", and " + nouns.earlier +
              op(hazard.earlier) + " runs " + nouns.runs_where + ".";
       break;
+    case NearestEdge::DependentLaunch:
+      text = why_dependent(hazard, nouns);
+      break;
+    case NearestEdge::LaunchEvent:
+      text = later_party(hazard, nouns) + " waits for " + nouns.event + " (" + op(why.wait) +
+             "), which the launch of " + nouns.earlier + op(hazard.earlier) +
+             " records itself: it fires when the kernel begins or triggers, not " + "when it has ended.";
+      break;
     case NearestEdge::NonBlockingStream: {
       const bool earlier_is_legacy = nouns.earlier_life.kind == ordering::StreamKind::Legacy;
       text = (earlier_is_legacy ? nouns.later_stream : nouns.earlier_stream) + " is non-blocking: the legacy default " +
@@ -355,7 +403,9 @@ std::string fix(const Hazard& hazard, const Nouns& nouns) {
   if (const std::string words = framework_fix(hazard, nouns); !words.empty()) return words + ".";
   Calls calls(nouns.runtime);
   std::string out;
-  if (is_of_pool(hazard)) {
+  if (hazard.explanation.nearest == NearestEdge::DependentLaunch) {
+    out = wait_in_kernel(hazard, nouns);
+  } else if (is_of_pool(hazard)) {
     out = tell_the_pool(hazard, nouns);
   } else if (hazard.order == ordering::Order::Latent) {
     out = wait_for_earlier(hazard, nouns);
@@ -367,7 +417,12 @@ std::string fix(const Hazard& hazard, const Nouns& nouns) {
     // Without the event the repair takes a new one.
     switch (event_at_hand(hazard, nouns) ? hazard.explanation.nearest : NearestEdge::None) {
       case NearestEdge::None:
+      case NearestEdge::DependentLaunch:
         out = wait_for_earlier(hazard, nouns);
+        break;
+      case NearestEdge::LaunchEvent:
+        out = "call " + calls.record + "(" + nouns.event + ", " + nouns.earlier_stream + ") after " + nouns.earlier_at +
+              ", instead of the attribute that records it there";
         break;
       case NearestEdge::EventRecordedTooEarly:
         out = "move " + nouns.record_at + " behind " + nouns.earlier_at;

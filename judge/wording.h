@@ -47,6 +47,8 @@ struct Nouns {
   bool event_gone = false;      ///< destroyed before the later access
   bool record_in_reach = true;  ///< false: of an event that PyTorch or a library made for itself
   bool wait_in_reach = true;
+  std::string between;  ///< DependentLaunch: the kernel right in front of the later one, if it is another
+  std::string between_at;
   std::string waited_for;  ///< by the host, in vain: "device 0", "the current context"
   std::string runs_where;  ///< the earlier operation: "on device 1", "in another context"
   std::string runs_in;     ///< "device 1", "the context of stream 2"

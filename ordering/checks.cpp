@@ -71,8 +71,16 @@ void Checks::collect(const Past& past, Shadow::Later later, bool also_inferred, 
         }
         std::optional<Certainty> certain = certainty(earlier, access, bounds);
         if (!certain) return;
+        const Running* running = nullptr;
+        if (actor.overlap && lane == actor.lane) {
+          running = find(actor.overlap->running, epoch);
+          if (!running) return;
+          if (running->how == Running::How::Perhaps) certain = Certainty::Possible;
+        }
         const bool perhaps_signalled = *certain == Certainty::Certain && progress_.signalled.covers(lane, epoch);
-        const bool perhaps_passed_on = progress_.perhaps_passed_on(earlier, access, lane, epoch, actor.clock);
+        const bool latent = running && running->how == Running::How::Latent;
+        const bool perhaps_passed_on =
+            !latent && progress_.perhaps_passed_on(earlier, access, lane, epoch, actor.clock);
         if (perhaps_signalled || perhaps_passed_on) certain = Certainty::Possible;
         const HazardKind kind = past.released    ? HazardKind::ReleaseWhileInUse
                                 : past.reused_by ? HazardKind::ReuseWhileInUse
@@ -90,6 +98,10 @@ void Checks::collect(const Past& past, Shadow::Later later, bool also_inferred, 
         if (staged && order == Order::Unordered) {
           order = Order::Latent;
           leaned_on = staged_by(earlier);
+        }
+        if (latent && order == Order::Unordered) {
+          order = Order::Latent;
+          leaned_on = running->rule;
         }
         Conflict* place = place_of(lane, order, *certain, earlier.op);
         if (!place) return;
@@ -120,9 +132,16 @@ void Checks::report(const Actor& actor) {
     hazard.overlap = conflict.overlap;
     hazard.allocation = conflict.allocation;
     hazard.freed = conflict.freed;
-    hazard.explanation = explain({conflict.lane, conflict.epoch, actor.lane, conflict.earlier, conflict.later,
-                                  actor.host.clock.documented, progress_.thread(conflict.later.thread).device_wait},
-                                 progress_.lanes);
+    if (actor.overlap && conflict.lane == actor.lane) {
+      const auto& [running, use, front] = *actor.overlap;
+      hazard.explanation = {.nearest = NearestEdge::DependentLaunch, .use = use};
+      if (front.epoch != conflict.epoch) hazard.explanation.record = front.op;
+      if (front.epoch != conflict.epoch) hazard.explanation.record_site = front.site;
+    } else {
+      hazard.explanation = explain({conflict.lane, conflict.epoch, actor.lane, conflict.earlier, conflict.later,
+                                    actor.host.clock.documented, progress_.thread(conflict.later.thread).device_wait},
+                                   progress_.lanes);
+    }
     ++hazards;
     sink_.hazard(hazard);
   }
@@ -162,7 +181,7 @@ void Checks::collect_earlier_lives(Allocation& block, Access& access, std::span<
     TwoClocks clock = actor.clock;
     clock.join(life.waited);
     collect_parts({.shadow = life.shadow, .allocation = life.info, .freed = life.freed, .reused_by = &block.info},
-                  access, parts, {actor.lane, actor.epoch, clock, actor.host, actor.waits_by});
+                  access, parts, {actor.lane, actor.epoch, clock, actor.host, actor.waits_by, actor.overlap});
   });
   // Once is enough: what the pool did wrong is one thing, however often the block is then used.
   for (const Conflict& conflict : conflicts_) {

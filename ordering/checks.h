@@ -13,6 +13,14 @@
 
 namespace streamsan::ordering {
 
+/// The accesses are made while kernels of the actor's own stream may still be running (dependents.h). The clock is cut
+/// back to before the oldest of them; of what is behind the cut, all others are complete.
+struct Overlap {
+  std::span<const Running> running;
+  DependentUse use{};
+  Chain::Kernel front;  ///< the kernel right in front
+};
+
 /// Who makes an access, and when.
 struct Actor {
   LaneSlot lane = 0;
@@ -21,6 +29,7 @@ struct Actor {
   const HostClock& host;
   /// The rule by which the clock's assumed side knows more than lane and host do: a free that is assumed to wait.
   std::optional<Rule> waits_by{};
+  const Overlap* overlap = nullptr;
 };
 
 /// Bytes that an access touches in one way. A kernel touches several, in several ways.

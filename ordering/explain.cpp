@@ -66,7 +66,9 @@ Explanation explain(const UnorderedPair& pair, const Lanes& lanes) {
   // If it waits for another event (say, that of another slot of a ring buffer), the right event exists and is not
   // waited for.
   if (wait && (!behind || behind->event == wait->record.event)) {
-    return of_event(NearestEdge::EventRecordedTooEarly, wait->record, wait->op, wait->site);
+    const bool by_launch = wait->record.by_launch && wait->record.epoch == pair.earlier_epoch;
+    const NearestEdge nearest = by_launch ? NearestEdge::LaunchEvent : NearestEdge::EventRecordedTooEarly;
+    return of_event(nearest, wait->record, wait->op, wait->site);
   }
   if (behind) return of_event(NearestEdge::EventNotWaitedFor, *behind, kNoOp, kNoSite);
   if (earlier_lives && pair.later.on_stream && legacy_beside_non_blocking(earlier, pair.earlier, later, pair.later)) {

@@ -3,7 +3,7 @@
 // Why does nothing order two operations? The edge that comes nearest to doing so.
 //
 // A report that only says "unordered" leaves the search to its reader. Nearly always the program has an edge with a
-// mistake: the event was recorded too early, or never, or nothing waits for it. Each lane therefore keeps a few facts
+// mistake: the event was recorded too early (or by the launch itself, which is before the kernel has ended), or never, or nothing waits for it. Each lane therefore keeps a few facts
 // about the event calls made on it: the last records, the last wait on a never-recorded event, and for every other lane
 // the last wait that led directly from it. These facts only explain; they never order anything.
 //
@@ -31,7 +31,8 @@ struct EventCall {
   EventId event{};
   OpId op{};
   SiteId site{};
-  Epoch epoch = 0;  ///< in the lane of the call
+  Epoch epoch = 0;         ///< in the lane of the call
+  bool by_launch = false;  ///< a record that a launch makes itself: the epoch is that of its kernel
 };
 
 /// The last wait of a lane for an event recorded in some other lane.

@@ -97,6 +97,16 @@ enum class NearestEdge : std::uint8_t {
   SyncTooEarly,           ///< the host synchronised with the earlier lane, but before the earlier access
   NonBlockingStream,      ///< one side is the legacy stream, the other a non-blocking one: no implicit order (R-STR-12)
   OtherDevice,            ///< after the earlier access the host waited for all work of another device, `waited_for`
+  DependentLaunch,  ///< both are kernels of one stream, and the later one may begin before the earlier one ends: `use`.
+                    ///< `record` is the kernel right in front of the later one, if that is not the earlier one
+  LaunchEvent,      ///< it waited for `event`, which the launch itself records: not when the kernel has ended
+};
+
+/// DependentLaunch: what the later kernel does.
+enum class DependentUse : std::uint8_t {
+  NeverWaits,  ///< for the kernel in front
+  BeforeWait,  ///< it does wait for it, but touches the memory before
+  AfterWait,   ///< for the kernel in front, which itself did not wait for the earlier one
 };
 
 struct Explanation {
@@ -107,6 +117,7 @@ struct Explanation {
   OpId wait{};             ///< number of the wait
   SiteId wait_site{};      ///< OtherDevice: of the host's wait
   ContextId waited_for{};  ///< OtherDevice
+  DependentUse use{};      ///< DependentLaunch
 };
 
 struct AllocationInfo {

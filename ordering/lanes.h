@@ -16,6 +16,7 @@
 #include <deque>
 #include <vector>
 
+#include "ordering/dependents.h"
 #include "ordering/explain.h"
 #include "ordering/host_marks.h"
 #include "ordering/host_past.h"
@@ -49,6 +50,7 @@ struct Lane {
   bool behind_blocking = false;    ///< has work that the context's gathered clocks do not know yet
   bool behind_all = false;
 
+  Chain chain;
   LaneHistory history;
   HostMarks marks;  ///< with variants only
 };

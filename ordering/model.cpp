@@ -100,6 +100,31 @@ OpId Model::record_event(Call call, StreamId stream, EventId event_id) {
   return op;
 }
 
+OpId Model::record_by_launch(Call call, StreamId stream, EventId event_id, bool ends_first) {
+  Lane* lane = impl_->progress.lane(stream);
+  Event* event = impl_->progress.events.find(static_cast<std::uint64_t>(event_id));
+  if (!lane || !event) return kNoOp;
+  const Epoch kernel = lane->chain.last().epoch;
+  if (kernel == 0 || kernel != lane->last || impl_->progress.variants) return record_event(call, stream, event_id);
+  // No operation of the stream: what is behind the kernel may overlap it all the same.
+  const OpId op = impl_->progress.next_op();
+  event->recorded = true;
+  event->captured = lane->clock;
+  event->captured.documented.set(lane->slot, kernel - 1);
+  if (ends_first) {
+    VectorClock kernels;
+    kernels.set(lane->slot, kernel);
+    impl_->progress.assumptions.note(Rule::LCH_03, kernels);
+  } else {
+    event->captured.assumed.set(lane->slot, kernel - 1);
+  }
+  event->source = stream;
+  event->source_slot = lane->slot;
+  event->record = {event_id, op, call.site, kernel, true};
+  lane->history.recorded(event->record);
+  return op;
+}
+
 OpId Model::wait_event(Call call, StreamId stream, EventId event_id) {
   Lane* lane = impl_->progress.lane(stream);
   if (!lane) return kNoOp;

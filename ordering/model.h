@@ -9,6 +9,8 @@
 // THE NAIVE SPECIFICATION (ordering/tests/reference_model.* is this, literally, and is compared with the fast one):
 //   every operation is a node; an edge a -> b means "a is complete, its writes visible, before b starts";
 //   * R-CORE-02  consecutive operations of one stream are connected;
+//   * R-LCH-02  a kernel that may overlap the one in front has two nodes for what it does, one before its wait and one
+//     behind it, and what is connected with them is less (dependents.h);
 //   * R-CORE-01  what the host knows to be complete at a call is before the operation that call submits;
 //   * R-EVT-01/03/05  a wait connects what the event had captured at its last record before the wait to everything
 //     later in the waiting stream; a never-recorded event connects nothing (R-EVT-04);
@@ -40,8 +42,8 @@
 //   * bytes of pageable host memory are not tracked, only the ranges that asynchronous copies borrow (host_free());
 //   * what is done to a pool's memory outside of the lives of its blocks is not compared with what is done inside.
 //
-// NOT MODELLED YET, though the interface has them: graphs (graph_launch() orders but has no accesses), programmatic
-// launch (LaunchShape::programmatic), stream memory operations (stream_joins_all).
+// NOT MODELLED YET, though the interface has them: graphs (graph_launch() orders but has no accesses), stream memory
+// operations (stream_joins_all).
 //
 // SEVERAL DEVICES. A context stands for its device: streams of two contexts are ordered by events, by the host, and by
 // copies between their memories in a legacy stream (R-CPY-40), which are actions of both legacy streams; of all, where
@@ -56,6 +58,7 @@
 #include <optional>
 #include <span>
 
+#include "ordering/dependents.h"
 #include "ordering/hazard.h"
 #include "ordering/types.h"
 #include "ordering/what_if.h"
@@ -75,6 +78,7 @@ enum class Form : std::uint8_t { Synchronous, Asynchronous };
 struct PointerArgument {
   Address address = 0;
   AccessMode mode = AccessMode::Unknown;  ///< Unknown if the launch does not show it (judge/pointer_roles.h)
+  bool early = false;  ///< used before the kernel waits for the one in front; only Dependence::overlaps asks
 };
 
 /// Bytes that a kernel is known to touch: measured, or computed from its code.
@@ -82,13 +86,14 @@ struct KernelBytes {
   Footprint bytes;
   AccessMode mode = AccessMode::Read;
   bool widened = false;  ///< an upper bound: it touches some of the bytes, not surely all
+  bool early = false;    ///< as above
 };
 
 struct LaunchShape {
   FunctionId function{};
   std::uint64_t threads = 0;         ///< grid x block
   std::uint64_t arguments_hash = 0;  ///< equal launches of one kernel mostly have equal hashes, others have others
-  bool programmatic = false;         ///< R-LCH-02: not used yet
+  Dependence dependence{};           ///< R-LCH-02; a what-if takes every launch for an ordinary one
   bool confined = true;              ///< pointers and bytes lead to all that it touches; only a what-if must know
   bool prints = false;               ///< likewise
   bool learned = false;              ///< the known bytes are those of an earlier launch with the same arguments
@@ -185,6 +190,10 @@ class Model {
 
   // ---- order --------------------------------------------------------------------------------------------------------
   OpId record_event(Call call, StreamId stream, EventId event);
+  /// R-LCH-03/04: the launch of the stream's last kernel records the event itself: when the kernel begins, or when it
+  /// triggers. Whoever waits for it comes after what was in front of the kernel. `ends_first`: as far as is known the
+  /// kernel does not trigger before it ends.
+  OpId record_by_launch(Call call, StreamId stream, EventId event, bool ends_first);
   OpId wait_event(Call call, StreamId stream, EventId event);
   /// The three below take the snapshot; the edge to the host is made by returned().
   void sync_stream(Call call, StreamId stream);

@@ -24,6 +24,18 @@ struct Model::Impl {
   Impl(Options options, HazardSink& sink, const WhatIf* what_if)
       : progress(options, what_if), lives(progress.joined()), checks(sink, progress, lives), pieces(lives, checks) {}
 
+  /// A kernel that its stream's clock holds for.
+  void touch_kernel(Access access, const Actor& actor, std::span<const PointerArgument> pointers,
+                    std::span<const KernelBytes> bytes);
+  /// One that may overlap those in front of it, and is the last of its chain by now.
+  struct Dependent {
+    const Lane& lane;
+    const Dependence& dependence;
+    const Chain::Kernel& front;
+  };
+  void touch_dependent(const Access& access, const Actor& actor, const Dependent& dependent,
+                       std::span<const PointerArgument> pointers, std::span<const KernelBytes> bytes);
+
   Progress progress;
   Lives lives;
   Checks checks;

@@ -2,7 +2,10 @@
 //
 // Operations of streams: kernels, copies, fills and those without modelled accesses.
 #include <algorithm>
+#include <iterator>
 #include <numeric>
+#include <optional>
+#include <vector>
 
 #include "ordering/model_impl.h"
 
@@ -40,6 +43,28 @@ std::vector<Lane*> peers_of(Progress& progress, Lives& lives, const Lane& lane, 
   return peers;
 }
 
+/// Has the operation that has just begun come after anything besides the work of its own stream and what its thread
+/// knows? `before`: the stream's clock in front of it.
+bool joined_more(const Lane& lane, const TwoClocks& before, const HostClock& host) {
+  const auto more = [&lane](const VectorClock& now, const VectorClock& then, const VectorClock& known) {
+    for (LaneSlot slot = 0; slot < now.size(); ++slot) {
+      if (slot != lane.slot && now[slot] > then[slot] && now[slot] > known[slot]) return true;
+    }
+    return false;
+  };
+  return more(lane.clock.documented, before.documented, host.clock.documented) ||
+         more(lane.clock.assumed, before.assumed, host.clock.assumed);
+}
+
+/// The stream's clock without what may still be running.
+TwoClocks clock_behind(std::span<const Running> running, const Lane& lane, const HostClock& host) {
+  TwoClocks clock = lane.clock;
+  const Epoch complete = running.front().epoch - 1;
+  clock.documented.set(lane.slot, std::max(complete, host.clock.documented[lane.slot]));
+  clock.assumed.set(lane.slot, std::max(complete, lane.chain.assumed()));
+  return clock;
+}
+
 struct Operation {
   Lane& lane;
   OpId op{};
@@ -54,35 +79,81 @@ void mark_access(Progress& progress, Lives& lives, const Operation& operation, R
 
 }  // namespace
 
+void Model::Impl::touch_kernel(Access access, const Actor& actor, std::span<const PointerArgument> pointers,
+                               std::span<const KernelBytes> bytes) {
+  const bool learned = access.learned;
+  access.learned = false;
+  for (const PointerArgument& pointer : pointers) {
+    Allocation* allocation = lives.holder(pointer.address);
+    if (!allocation) {
+      access.mode = pointer.mode;
+      access.range = {pointer.address, pointer.address + 1};
+      checks.touch_freed(access);
+      continue;
+    }
+    const Part reach{allocation, {pointer.address, allocation->info.range.end}, pointer.mode};
+    checks.touch(access, {&reach, 1}, actor);
+  }
+  access.exact = true;
+  access.learned = learned;
+  pieces.touch_known(bytes, access, actor);
+}
+
+void Model::Impl::touch_dependent(const Access& access, const Actor& actor, const Dependent& dependent,
+                                  std::span<const PointerArgument> pointers, std::span<const KernelBytes> bytes) {
+  const auto& [lane, dependence, front] = dependent;
+  for (const bool early : {true, false}) {
+    std::vector<PointerArgument> some_pointers;
+    std::vector<KernelBytes> some_bytes;
+    // What does not wait is early all of it.
+    const auto counts = [&](const auto& each) { return (each.early || !dependence.waits) == early; };
+    std::copy_if(pointers.begin(), pointers.end(), std::back_inserter(some_pointers), counts);
+    std::copy_if(bytes.begin(), bytes.end(), std::back_inserter(some_bytes), counts);
+    const std::span<const Running> running = early ? lane.chain.began() : lane.chain.ended();
+    if (running.empty()) {
+      touch_kernel(access, actor, some_pointers, some_bytes);
+      continue;
+    }
+    const DependentUse use = !dependence.waits ? DependentUse::NeverWaits
+                             : early           ? DependentUse::BeforeWait
+                                               : DependentUse::AfterWait;
+    const Overlap overlap{running, use, front};
+    const TwoClocks clock = clock_behind(running, lane, actor.host);
+    touch_kernel(access, {actor.lane, actor.epoch, clock, actor.host, actor.waits_by, &overlap}, some_pointers,
+                 some_bytes);
+  }
+}
+
 OpId Model::launch(Call call, StreamId stream, const LaunchShape& shape, std::span<const PointerArgument> pointers,
                    std::span<const KernelBytes> bytes) {
   Lane* lane = impl_->progress.lane(stream);
   if (!lane) return kNoOp;
+  const Chain::Kernel front = lane->chain.last();
+  const bool overlaps =
+      shape.dependence.overlaps && front.epoch != 0 && front.epoch == lane->last && !impl_->progress.variants;
+  std::optional<TwoClocks> before;
+  if (overlaps) before = lane->clock;
   const OpId op = impl_->progress.begin(call, *lane, LegacyRole::Action);
-  Access access{.op = op,
-                .site = call.site,
-                .stream = stream,
-                .thread = call.thread,
-                .source = AccessSource::Kernel,
-                .exact = false,
-                .function = shape.function,
-                .device_threads = shape.threads,
-                .arguments_hash = shape.arguments_hash};
-  const Actor actor{lane->slot, lane->last, lane->clock, impl_->progress.host(call.thread)};
-  for (const PointerArgument& pointer : pointers) {
-    Allocation* allocation = impl_->lives.holder(pointer.address);
-    if (!allocation) {
-      access.mode = pointer.mode;
-      access.range = {pointer.address, pointer.address + 1};
-      impl_->checks.touch_freed(access);
-      continue;
-    }
-    const Part reach{allocation, {pointer.address, allocation->info.range.end}, pointer.mode};
-    impl_->checks.touch(access, {&reach, 1}, actor);
+  const Access access{.op = op,
+                      .site = call.site,
+                      .stream = stream,
+                      .thread = call.thread,
+                      .source = AccessSource::Kernel,
+                      .exact = false,
+                      .learned = shape.learned,
+                      .function = shape.function,
+                      .device_threads = shape.threads,
+                      .arguments_hash = shape.arguments_hash};
+  const HostClock& host = impl_->progress.host(call.thread);
+  const Chain::Kernel kernel{lane->last, op, call.site};
+  if (before && !joined_more(*lane, *before, host)) {
+    lane->chain.dependent(kernel, shape.dependence, host.clock.documented[lane->slot], host.clock.assumed[lane->slot]);
+    impl_->touch_dependent(access, {lane->slot, lane->last, lane->clock, host}, {*lane, shape.dependence, front},
+                           pointers, bytes);
+  } else {
+    lane->chain.plain(kernel);
+    impl_->touch_kernel(access, {lane->slot, lane->last, lane->clock, host}, pointers, bytes);
   }
-  access.exact = true;
-  access.learned = shape.learned;
-  impl_->pieces.touch_known(bytes, access, actor);
   if (impl_->progress.variants) {
     impl_->progress.mark_work(*lane, op, call.site);
     if (!shape.confined) impl_->progress.mark_unbounded(*lane, op, call.site, Exposure::Why::Kernel);

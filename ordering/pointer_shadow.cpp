@@ -56,20 +56,39 @@ void PointerShadow::remember(const Remembered& access, const VectorClock& clock,
 
   history.push_back({access.epoch, access.lane, pool.add(access.access), function, write, surely_writes});
   ++counters.entries;
-  note_newest(history.back(), pool, counters);
+  note_newest(history.back(), clock, pool, counters);
   if (histories_.size() > kMostPointers) forget_older_half(pool, counters);
 }
 
-void PointerShadow::note_newest(const Reference& reference, AccessPool& pool, ShadowCounters& counters) {
+void PointerShadow::note_newest(const Reference& reference, const VectorClock& clock, AccessPool& pool,
+                                ShadowCounters& counters) {
   pool.acquire(reference.access);
+  Reference* last = nullptr;
+  bool several = false;
   for (Reference& newest : newest_) {
     if (newest.lane != reference.lane || newest.write != reference.write) continue;
-    pool.release(newest.access);
-    newest = reference;
-    return;
+    several = last != nullptr;
+    last = &newest;
   }
-  newest_.push_back(reference);
-  ++counters.entries;
+  // A kernel may overlap those in front of it in its stream: then these stay.
+  const auto superseded = [&](const Reference& newest) {
+    return newest.epoch == reference.epoch || clock.covers(newest.lane, newest.epoch);
+  };
+  if (last && superseded(*last)) {
+    pool.release(last->access);
+    *last = reference;
+  } else {
+    newest_.push_back(reference);
+    ++counters.entries;
+  }
+  if (!several) return;
+  drop_from(
+      newest_,
+      [&](const Reference& newest) {
+        return newest.lane == reference.lane && newest.write == reference.write && newest.epoch != reference.epoch &&
+               superseded(newest);
+      },
+      pool, counters);
 }
 
 /// Removes the references for which condition(reference) holds, and pointers left without any.

@@ -17,7 +17,8 @@
 //
 // Two kernels' reaches always meet, since both end where the allocation ends. So for a later kernel it is enough to
 // look at the same pointer, where the conflict may be certain, and at the newest read and write of each lane: if those
-// are known to the later one, all older ones of the lane are. Two streams that share a pool without order, which is
+// are known to the later one, all older ones of the lane are (and where the newest does not come after an older one,
+// that one is kept, too). Two streams that share a pool without order, which is
 // common and only "possible", thus cost little. A later copy has to look at the whole table.
 //
 // A program may use every 512th byte of a large pool as a pointer over time. Past kMostPointers the pointers used least
@@ -89,10 +90,11 @@ class PointerShadow {
   template <typename Condition>
   std::uint64_t drop_if(Condition condition, AccessPool& pool, ShadowCounters& counters);
 
-  void note_newest(const Reference& reference, AccessPool& pool, ShadowCounters& counters);
+  void note_newest(const Reference& reference, const VectorClock& clock, AccessPool& pool, ShadowCounters& counters);
 
   FlatMap<History> histories_;
-  std::vector<Reference> newest_;  ///< of each lane, the newest read and the newest write
+  /// Of each lane, the newest read and the newest write, and older ones that it does not come after (dependents.h).
+  std::vector<Reference> newest_;
 };
 
 }  // namespace streamsan::ordering

@@ -93,7 +93,10 @@ OpId Progress::begin_between(Call call, Lane& lane, std::span<Lane* const> peers
   lane.history.last_between = op;
   if (variants) tell_barrier(lane, before, among, op);
   // Their blocking streams join this as the barrier of their own context.
-  for (Lane* peer : peers) peer->clock.join(lane.clock, among);
+  for (Lane* peer : peers) {
+    peer->clock.join(lane.clock, among);
+    peer->chain.plain({});  // nothing that follows is right behind a kernel
+  }
   return op;
 }
 

@@ -237,12 +237,15 @@ inline constexpr std::uint16_t kMeasured = 4;  ///< Launch: and it was measured 
                                                ///< one that was given the same arguments
 inline constexpr std::uint16_t kWaits = 8;     ///< Launch: a launch of this kernel did not end while it was waited for;
                                                ///< it may itself wait for what others write
-inline constexpr std::uint16_t kOnHost = 1;    ///< BlockAlloc, BlockFree, Signal, Await: not in a stream: the calling
-                                               ///< host thread itself
-inline constexpr std::uint16_t kNoStream = 2;  ///< BlockFree: no stream stated: it is the one the block was handed out
-                                               ///< to. BlockAlloc: neither a stream nor the host was stated, and only
-                                               ///< what is before the block's uses is known to be before it. The same
-                                               ///< for the BlockFree of such a block
+inline constexpr std::uint16_t kAtStart = 1;  ///< EventRecord: by a launch, when its kernel begins. Older recorders set
+                                              ///< neither: such an event counts as recorded behind the kernel
+inline constexpr std::uint16_t kAtTrigger = 2;  ///< EventRecord: by a launch, when its kernel has triggered, or ended
+inline constexpr std::uint16_t kOnHost = 1;     ///< BlockAlloc, BlockFree, Signal, Await: not in a stream: the calling
+                                                ///< host thread itself
+inline constexpr std::uint16_t kNoStream = 2;   ///< BlockFree: no stream stated: it is the one the block was handed out
+                                                ///< to. BlockAlloc: neither a stream nor the host was stated, and only
+                                                ///< what is before the block's uses is known to be before it. The same
+                                                ///< for the BlockFree of such a block
 inline constexpr std::uint16_t kImplicitStream = 16;  ///< the program passed 0 or the function has no stream argument
 
 /// A word of a record that holds a value of an enumeration.

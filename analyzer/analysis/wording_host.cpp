@@ -48,8 +48,10 @@ void note_other_side(Draft& draft, const std::string& memory) {
           event(hazard.event) + " is recorded here, after " + action + ", but the host does not wait for it",
           lane(earlier.stream));
       break;
-    case Cause::SyncTooEarly:  // only a run shows these two
+    case Cause::SyncTooEarly:  // only a run shows these
     case Cause::OtherDevice:
+    case Cause::DependentLaunch:
+    case Cause::LaunchEvent:
     case Cause::NoEdge:
     case Cause::NonBlocking:
     case Cause::OtherIteration:

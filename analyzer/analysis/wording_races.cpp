@@ -20,8 +20,10 @@ void note_cause(Draft& draft) {
   const std::string lane_second = lane(draft.later().stream);
   const std::string name = event(hazard.event);
   switch (hazard.cause) {
-    case Cause::SyncTooEarly:  // only a run shows these two
+    case Cause::SyncTooEarly:  // only a run shows these
     case Cause::OtherDevice:
+    case Cause::DependentLaunch:
+    case Cause::LaunchEvent:
     case Cause::NoEdge:
     case Cause::NonBlocking:
     case Cause::OtherIteration:
@@ -94,8 +96,10 @@ void advise_order(Draft& draft) {
                    "; " + record_and_wait);
       break;
     }
-    case Cause::SyncTooEarly:  // only a run shows these two
+    case Cause::SyncTooEarly:  // only a run shows these
     case Cause::OtherDevice:
+    case Cause::DependentLaunch:
+    case Cause::LaunchEvent:
     case Cause::NoEdge:
     case Cause::OtherStreamSynced:
       draft.advise("nothing orders " + second + " after " + first + ": " + record_and_wait);

@@ -93,11 +93,12 @@ Accesses::Answer Accesses::add(const Threads& threads, Arithmetic& arithmetic, c
   if (memory.reg >= 0 && memory.elements.empty()) address = arithmetic.add(address, constant(memory.immediate), 64);
   const auto where = arithmetic.exact(address, kAddress);
   if (arithmetic.cut) return Answer::Cut;
+  const bool early = facts_.grid.early[static_cast<std::size_t>(&instruction - kernel_.instructions.data())];
   if (where && access.bytes > 0 && !perhaps) {
-    const bool added = sets_[{origin, access.mode, true}].add(*where, access.bytes, threads.box);
+    const bool added = sets_[{origin, access.mode, true, early}].add(*where, access.bytes, threads.box);
     return added ? Answer::Noted : Answer::Failed;
   }
-  if (where && access.bytes > 0) sets_[{origin, access.mode, false}].add(*where, access.bytes, threads.box);
+  if (where && access.bytes > 0) sets_[{origin, access.mode, false, early}].add(*where, access.bytes, threads.box);
   doubt(memory, false);
   return Answer::Noted;
 }
@@ -118,7 +119,7 @@ bool Accesses::finish(Result& result, std::size_t most) {
       if (what.exact) return false;
       continue;
     }
-    for (const Piece& piece : bytes.pieces()) result.touched.push_back({piece, what.mode, what.exact});
+    for (const Piece& piece : bytes.pieces()) result.touched.push_back({piece, what.mode, what.exact, what.early});
   }
   result.evaluated = true;
   result.complete = complete_;

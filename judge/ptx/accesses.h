@@ -39,6 +39,7 @@ class Accesses {
     Origin origin;
     Mode mode;
     bool exact;
+    bool early;
     auto operator<=>(const What&) const = default;
   };
   struct Access {

@@ -41,7 +41,7 @@ class Evaluation {
     all.registers.resize(static_cast<std::size_t>(kernel_.registers));
     std::vector<State> arrived;
     explore(std::move(all), kNever, 0, arrived);
-    Result result{.steps = limits_.steps - steps_};
+    Result result{.steps = limits_.steps - steps_, .triggers = triggers_};
     if (failed_ || !accesses_.finish(result, limits_.pieces)) return {.steps = limits_.steps - steps_};
     return result;
   }
@@ -139,6 +139,7 @@ class Evaluation {
       case Accesses::Answer::Noted:
         break;
     }
+    triggers_ |= instruction.sync == Sync::GridTrigger && !state.perhaps && !doubtful;
     registers_.compute(state, arithmetic, instruction, doubtful);
     if (arithmetic.cut) return Step::Cut;
     ++state.at;
@@ -211,6 +212,7 @@ class Evaluation {
   Accesses accesses_;
   std::uint64_t steps_;
   bool failed_ = false;
+  bool triggers_ = false;
   std::vector<int> looping_;  ///< branches of the loops that are being explored, the innermost last
 };
 

@@ -55,13 +55,15 @@ enum class Mode : std::uint8_t { Read, Write, Atomic };
 struct Touched {
   Piece bytes;
   Mode mode = Mode::Read;
-  bool exact = true;  ///< false: some of these bytes, perhaps none
+  bool exact = true;   ///< false: some of these bytes, perhaps none
+  bool early = false;  ///< before the kernel waits for the grid in front (grid.h)
 };
 
 struct Result {
   bool evaluated = false;   ///< false: limits or an unreadable kernel; nothing else is filled
   std::uint64_t steps = 0;  ///< what it cost
   bool complete = false;    ///< all accesses to global memory are in `touched` and exact
+  bool triggers = false;    ///< it surely lets the grid behind begin, before its end
   std::vector<Touched> touched;
   /// For each parameter word: all accesses through it are in `touched` and exact.
   std::vector<bool> settled;

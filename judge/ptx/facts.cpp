@@ -36,7 +36,11 @@ class Analysis {
       for (const Instruction& instruction : kernel_.instructions) changed |= flow(instruction);
     }
     find_anchored();
-    for (const Instruction& instruction : kernel_.instructions) conclude(instruction);
+    facts_.grid = grid_of(kernel_);
+    for (std::size_t i = 0; i < kernel_.instructions.size(); ++i) {
+      early_ = facts_.grid.early[i];
+      conclude(kernel_.instructions[i]);
+    }
     return true;
   }
 
@@ -151,17 +155,21 @@ class Analysis {
     if (std::ranges::find(facts_.addresses, origin) == facts_.addresses.end())
       facts_.addresses.push_back(std::move(origin));
   }
+  void used(bool& ever, bool& early, bool& late) const {
+    ever = true;
+    (early_ ? early : late) = true;
+  }
   void read(const Operand& address) {
-    reach(address, [](WordFacts& word) { word.read = true; });
+    reach(address, [this](WordFacts& word) { used(word.read, word.read_early, word.late); });
   }
   void write(const Operand& address) {
-    reach(address, [](WordFacts& word) { word.written = true; });
+    reach(address, [this](WordFacts& word) { used(word.written, word.written_early, word.late); });
   }
   void update(const Operand& address) {
-    reach(address, [](WordFacts& word) { word.atomic = true; });
+    reach(address, [this](WordFacts& word) { used(word.atomic, word.atomic_early, word.late); });
   }
   void escape(const Operand& operand) {
-    each_word(facts_.origin(kernel_, operand), [](WordFacts& word) { word.escapes = true; });
+    each_word(facts_.origin(kernel_, operand), [](WordFacts& word) { word.escapes = word.late = true; });
   }
 
   void conclude(const Instruction& instruction) {
@@ -216,13 +224,14 @@ class Analysis {
     facts_.strays = true;
     for (const Operand& operand : instruction.operands) {
       each_word(facts_.origin(kernel_, operand),
-                [](WordFacts& word) { word = {.read = true, .written = true, .atomic = true, .escapes = true}; });
+                [](WordFacts& word) { word.read = word.written = word.atomic = word.escapes = word.late = true; });
     }
   }
 
   const Kernel& kernel_;
   Facts& facts_;
   std::vector<bool> anchored_;
+  bool early_ = false;  ///< of the instruction that is being concluded from
 };
 
 }  // namespace

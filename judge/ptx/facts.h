@@ -14,6 +14,7 @@
 #include <functional>
 #include <vector>
 
+#include "judge/ptx/grid.h"
 #include "judge/ptx/kernel.h"
 
 namespace streamsan::ptx {
@@ -26,6 +27,13 @@ struct WordFacts {
   bool written = false;  ///< perhaps written through, other than by atomic operations
   bool atomic = false;   ///< perhaps through atomic operations, which read and write
   bool escapes = false;  ///< put where it cannot be followed: into memory, into a call, into an unknown instruction
+  // Of these uses, those that come before the kernel waits for the grid in front (grid.h).
+  bool read_early = false;
+  bool written_early = false;
+  bool atomic_early = false;
+  bool late = false;  ///< perhaps there are others
+
+  [[nodiscard]] bool early() const { return read_early || written_early || atomic_early; }
 };
 
 /// Sets of parameter words, and of what else an address can be made from.
@@ -56,6 +64,7 @@ struct Facts {
   /// What the addresses that it touches are made of, each combination once.
   std::vector<Origin> addresses;
   std::vector<WordFacts> words;
+  Grid grid;
   std::vector<Origin> origins;  ///< of each register
 
   /// All that an operand may be derived from.

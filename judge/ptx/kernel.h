@@ -56,6 +56,15 @@ enum class Op : std::uint8_t {
   Exit,  ///< ret, exit, trap
 };
 
+/// What orders the threads of a grid, or grids; most are Op::None.
+enum class Sync : std::uint8_t {
+  None,
+  GridWait,     ///< griddepcontrol.wait: for the grid in front
+  GridTrigger,  ///< griddepcontrol.launch_dependents: the grid behind may begin
+  Barrier,      ///< a thread may wait here for others of its block or cluster
+  Fence,        ///< makes what the thread has written visible to the whole GPU
+};
+
 /// The state space of a memory operand.
 enum class Space : std::uint8_t { Generic, Global, Shared, Local, Const, Param };
 
@@ -119,6 +128,7 @@ struct Instruction {
   bool to_generic = false;  ///< cvta without "to"
   bool strong = false;      ///< relaxed, acquire or release at the scope of the GPU or system
   bool is_volatile = false;
+  Sync sync = Sync::None;
   bool saturates = false;
   bool reduces = false;     ///< BulkCopy: adds, or the like, atomically
   std::uint8_t vector = 1;  ///< elements of a vector access

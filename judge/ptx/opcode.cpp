@@ -173,6 +173,16 @@ Op copy_op(const std::vector<std::string_view>& words) {
   return has("bulk") ? Op::BulkCopy : Op::AsyncCopy;
 }
 
+Sync sync_of(const std::vector<std::string_view>& words) {
+  const auto has = [&](std::string_view word) { return std::ranges::find(words, word) != words.end(); };
+  if (words[0] == "griddepcontrol") return has("wait") ? Sync::GridWait : Sync::GridTrigger;
+  if (words[0] == "bar" || words[0] == "barrier") return Sync::Barrier;
+  if (words[0] == "mbarrier") return has("try_wait") || has("test_wait") ? Sync::Barrier : Sync::None;
+  if (words[0] == "membar") return has("cta") ? Sync::None : Sync::Fence;
+  if (words[0] == "fence") return (has("gpu") || has("sys")) && !has("proxy") ? Sync::Fence : Sync::None;
+  return Sync::None;
+}
+
 }  // namespace
 
 Type type_of(std::string_view name) {
@@ -200,6 +210,7 @@ void decode(std::string_view name, Instruction& out) {
   if (words.empty()) return;
   const auto row = std::ranges::lower_bound(kOps, words[0], {}, &Row::first);
   out.op = row != std::end(kOps) && row->first == words[0] ? row->second : Op::Other;
+  out.sync = sync_of(words);
   bool relaxed = false, wide_scope = false, carry = false, spaced = false;
   int types = 0;
   for (std::size_t i = 1; i < words.size(); ++i) {

@@ -125,8 +125,8 @@ std::uint64_t TraceBuilder::event_create(std::uint64_t handle, std::uint64_t fla
 std::uint64_t TraceBuilder::event_destroy(std::uint64_t handle) {
   return add(Kind::EventDestroy, "cuEventDestroy_v2", {handle});
 }
-std::uint64_t TraceBuilder::event_record(std::uint64_t stream, std::uint64_t event) {
-  return add(Kind::EventRecord, "cuEventRecord", {stream, context_, event});
+std::uint64_t TraceBuilder::event_record(std::uint64_t stream, std::uint64_t event, std::uint16_t flags) {
+  return add(Kind::EventRecord, "cuEventRecord", {stream, context_, event}, {}, flags);
 }
 std::uint64_t TraceBuilder::event_wait(std::uint64_t stream, std::uint64_t event) {
   return add(Kind::EventWait, "cuStreamWaitEvent", {stream, context_, event});
@@ -166,20 +166,21 @@ std::uint64_t TraceBuilder::free(std::uint64_t address, FreeKind kind) {
 
 std::uint64_t TraceBuilder::launch(std::uint64_t stream, std::uint64_t function,
                                    std::initializer_list<std::uint64_t> pointer_words, std::uint64_t device_threads,
-                                   std::uint64_t arguments_hash) {
+                                   std::uint64_t arguments_hash, std::uint16_t flags) {
   std::vector<std::uint64_t> payload(pointer_words);
   return add(Kind::Launch, "cuLaunchKernel",
-             {stream, context_, function, device_threads, arguments_hash, payload.size()}, payload);
+             {stream, context_, function, device_threads, arguments_hash, payload.size()}, payload, flags);
 }
 
 std::uint64_t TraceBuilder::launch_known(std::uint64_t stream, std::uint64_t function, std::uint64_t footprint,
                                          Known known, std::initializer_list<std::uint64_t> pointer_words,
-                                         std::uint64_t device_threads, std::uint64_t arguments_hash) {
+                                         std::uint64_t device_threads, std::uint64_t arguments_hash,
+                                         std::uint16_t flags) {
   std::vector<std::uint64_t> payload(pointer_words);
   payload.push_back(footprint);
   return add(Kind::Launch, "cuLaunchKernel",
              {stream, context_, function, device_threads, arguments_hash, pointer_words.size()}, payload,
-             static_cast<std::uint16_t>(kHasFootprint | (known == Known::Measured ? kMeasured : 0)));
+             static_cast<std::uint16_t>(flags | kHasFootprint | (known == Known::Measured ? kMeasured : 0)));
 }
 
 namespace {

@@ -88,7 +88,7 @@ class TraceBuilder {
   std::uint64_t name_stream(std::uint64_t handle, std::string_view name);
   std::uint64_t event_create(std::uint64_t handle, std::uint64_t flags = 0);
   std::uint64_t event_destroy(std::uint64_t handle);
-  std::uint64_t event_record(std::uint64_t stream, std::uint64_t event);
+  std::uint64_t event_record(std::uint64_t stream, std::uint64_t event, std::uint16_t flags = 0);
   std::uint64_t event_wait(std::uint64_t stream, std::uint64_t event);
   std::uint64_t alloc(std::uint64_t address, std::uint64_t bytes,
                       ordering::MemoryKind kind = ordering::MemoryKind::Device, std::uint64_t stream = 0);
@@ -96,11 +96,11 @@ class TraceBuilder {
   /// A blocking free with its CallEnd.
   std::uint64_t free(std::uint64_t address, FreeKind kind = FreeKind::Device);
   std::uint64_t launch(std::uint64_t stream, std::uint64_t function, std::initializer_list<std::uint64_t> pointer_words,
-                       std::uint64_t device_threads = 1024, std::uint64_t arguments_hash = 0);
+                       std::uint64_t device_threads = 1024, std::uint64_t arguments_hash = 0, std::uint16_t flags = 0);
   /// A launch with a footprint: measured in this launch, or learned from an earlier one.
   std::uint64_t launch_known(std::uint64_t stream, std::uint64_t function, std::uint64_t footprint, Known known,
                              std::initializer_list<std::uint64_t> pointer_words, std::uint64_t device_threads = 1024,
-                             std::uint64_t arguments_hash = 0);
+                             std::uint64_t arguments_hash = 0, std::uint16_t flags = 0);
   std::uint64_t copy_async(std::string_view symbol, std::uint64_t stream, std::uint64_t dst, std::uint64_t src,
                            std::uint64_t bytes);
   /// A blocking copy with its CallEnd.

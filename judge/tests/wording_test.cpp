@@ -130,6 +130,76 @@ TEST(Wording, OtherDevice) {
   EXPECT_TRUE(fix(race(NearestEdge::OtherDevice), words).starts_with("record an event on stream 1 of device 1 after "));
 }
 
+/// Three kernels of one stream.
+Hazard dependent(ordering::DependentUse use) {
+  Hazard hazard = race(NearestEdge::DependentLaunch);
+  hazard.earlier.source = AccessSource::Kernel;
+  hazard.explanation = {.nearest = NearestEdge::DependentLaunch, .use = use};
+  return hazard;
+}
+Nouns of_kernels() {
+  Nouns words = nouns();
+  words.later_stream = words.earlier_stream;
+  words.earlier = words.earlier_actor = "kernel produce(float*)";
+  words.earlier_at = "kernel produce(float*) (train.cu:61)";
+  words.between = "kernel other()";
+  words.between_at = "kernel other() (train.cu:70)";
+  return words;
+}
+
+TEST(Wording, DependentLaunch) {
+  const std::string begins =
+      "kernel consume(float const*) (op #18) is launched with programmatic serialisation, so it may begin before "
+      "kernel "
+      "produce(float*) (op #15) has ended, and ";
+  const Hazard never = dependent(ordering::DependentUse::NeverWaits);
+  EXPECT_EQ(explanation(never, of_kernels()), begins + "it never waits for the kernel in front of it.");
+  EXPECT_EQ(
+      fix(never, of_kernels()),
+      "call cudaGridDependencySynchronize() in kernel consume(float const*) before it touches the memory; or launch "
+      "kernel consume(float const*) (train.cu:88) without programmatic serialisation.");
+  Hazard early = dependent(ordering::DependentUse::BeforeWait);
+  EXPECT_EQ(explanation(early, of_kernels()), begins + "it touches the memory before it waits for it.");
+  early.order = ordering::Order::Latent;
+  early.leaned_on = ordering::Rule::LCH_02A;
+  EXPECT_TRUE(explanation(early, of_kernels()).starts_with(begins));
+  EXPECT_NE(explanation(early, of_kernels()).find(" Today's driver orders the two by R-LCH-02a ("), std::string::npos);
+  EXPECT_TRUE(fix(early, of_kernels()).starts_with("call cudaGridDependencySynchronize() in kernel consume"));
+}
+
+TEST(Wording, DependentLaunchBehindOneThatDidNotWait) {
+  Hazard chain = dependent(ordering::DependentUse::AfterWait);
+  chain.explanation.record = OpId{17};
+  EXPECT_EQ(
+      explanation(chain, of_kernels()),
+      "kernel consume(float const*) (op #18) waits for kernel other() (op #17) right in front of it, and that did "
+      "not wait for kernel produce(float*) (op #15): the wait covers no more than the kernel in front has waited "
+      "for.");
+  EXPECT_EQ(fix(chain, of_kernels()),
+            "call cudaGridDependencySynchronize() in kernel other() (train.cu:70); or launch that without programmatic "
+            "serialisation.");
+}
+
+TEST(Wording, DependentLaunchBehindAKernelOfUnknownCode) {
+  Hazard possible = dependent(ordering::DependentUse::BeforeWait);
+  possible.certainty = ordering::Certainty::Possible;
+  EXPECT_TRUE(
+      explanation(possible, of_kernels())
+          .ends_with(" The code of the kernel in front is not known: if it does not let the next one begin early, "
+                     "they do not meet."));
+}
+
+TEST(Wording, LaunchEvent) {
+  EXPECT_EQ(
+      explanation(race(NearestEdge::LaunchEvent), nouns()),
+      "stream 2 waits for event 1 (op #17), which the launch of cudaMemcpyAsync (host to device) (op #15) records "
+      "itself: it fires when the kernel begins or triggers, not when it has ended.");
+  EXPECT_EQ(
+      fix(race(NearestEdge::LaunchEvent), nouns()),
+      "call cudaEventRecord(event 1, stream 1) after cudaMemcpyAsync (host to device) (train.cu:61), instead of the "
+      "attribute that records it there.");
+}
+
 TEST(Wording, NonBlockingAgainstLegacyNamesTheNonBlockingOne) {
   Nouns words = nouns();
   words.earlier_stream = "the legacy default stream";

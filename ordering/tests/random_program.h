@@ -34,6 +34,7 @@ enum class StepKind : std::uint8_t {
   Unmap,
   Launch,
   LaunchKnown,  ///< a kernel whose bytes are known, or some of them
+  LaunchChain,  ///< a few kernels, one right behind the other, that may overlap
   Copy,
   Fill,
   Action,
@@ -41,6 +42,7 @@ enum class StepKind : std::uint8_t {
   JoinsAll,
   GraphLaunch,
   Record,
+  RecordByLaunch,
   Wait,
   SyncStream,
   SyncEvent,
@@ -220,6 +222,9 @@ class Interpreter {
       case StepKind::LaunchKnown:
         launch_known(call, s);
         break;
+      case StepKind::LaunchChain:
+        launch_chain(call, s);
+        break;
       case StepKind::Copy: {
         Footprint dst = footprint(s.object, s.detail[0], s.detail[1]);
         Footprint src = footprint(s.detail[2], s.detail[0] / 8, s.detail[1]);
@@ -248,6 +253,10 @@ class Interpreter {
       case StepKind::Record:
         // Waiting on a destroyed event is an error that a program may make; recording one makes no sense at all.
         if (!events_.empty() && !destroyed_.contains(event(s))) model_.record_event(call, stream(s).id, event(s));
+        break;
+      case StepKind::RecordByLaunch:
+        if (!events_.empty() && !destroyed_.contains(event(s)))
+          model_.record_by_launch(call, stream(s).id, event(s), s.detail[0] % 3 == 0);
         break;
       case StepKind::Wait:
         model_.wait_event(call, stream(s).id, event(s));
@@ -320,7 +329,8 @@ class Interpreter {
     }
     const LaunchShape shape{.function = FunctionId{s.object % 3u},
                             .threads = std::uint64_t{1} << (s.object % 4 * 5),
-                            .arguments_hash = s.object % 2u};
+                            .arguments_hash = s.object % 2u,
+                            .dependence = dependence(s.detail[4])};
     model_.launch(call, stream(s).id, shape, {pointers, count});
   }
 
@@ -343,6 +353,36 @@ class Interpreter {
     const PointerArgument pointer{base_of(s.detail[4]), AccessMode::Unknown};
     const bool incomplete = !program_.exact_only && s.detail[1] % 8 == 3;
     model_.launch(call, stream(s).id, shape, {&pointer, incomplete ? 1u : 0u}, {pieces, count});
+  }
+
+  static Dependence dependence(std::uint8_t bits) {
+    constexpr Trigger triggers[] = {Trigger::Early, Trigger::Never, Trigger::Unknown, Trigger::Last,
+                                    Trigger::Early, Trigger::Never, Trigger::Early,   Trigger::Published};
+    return {.overlaps = bits % 8 != 0,
+            .waits = bits / 8 % 4 != 0,
+            .front = triggers[bits / 32 % 8],
+            .front_waits_first = bits / 2 % 4 != 0};
+  }
+
+  /// Each kernel uses two pieces, or a piece and a pointer.
+  void launch_chain(Call call, const Step& s) {
+    constexpr AccessMode modes[] = {AccessMode::Read, AccessMode::Write, AccessMode::Write, AccessMode::Atomic};
+    for (std::size_t i = 0; i < 2 + s.detail[0] % 3u; ++i) {
+      const std::uint8_t bits = s.detail[(i + 1) % 5];
+      const auto other = static_cast<std::uint8_t>(bits * 37 + i * 11 + s.object);
+      KernelBytes pieces[2];
+      pieces[0] = {
+          .bytes = footprint(s.object, bits / 8, s.detail[4]), .mode = modes[bits % 4], .early = bits % 3 == 0};
+      pieces[1] = {.bytes = footprint(other, other / 8, 11), .mode = modes[other % 4], .early = other % 3 == 0};
+      const PointerArgument pointer{base_of(other) + other / 8 % 3 * kUnit * 2,
+                                    other % 2 ? AccessMode::Write : AccessMode::Read, other % 5 == 0};
+      const bool inferred = !program_.exact_only && other % 4 == 0;
+      const LaunchShape shape{.function = FunctionId{other % 3u},
+                              .threads = 32,
+                              .arguments_hash = other % 2u,
+                              .dependence = dependence(static_cast<std::uint8_t>(other + bits / 4))};
+      model_.launch(call, stream(s).id, shape, {&pointer, inferred ? 1u : 0u}, {pieces, inferred ? 1u : 2u});
+    }
   }
 
   AnyModel& model_;

@@ -51,6 +51,7 @@ struct Outcome {
   std::set<HazardKind> kinds;
   bool any_loan = false;
   bool any_block = false;  ///< beside its reuse and release
+  bool any_dependent = false;
 };
 
 int badness(Order order, Certainty certainty) {
@@ -106,6 +107,7 @@ Outcome compare(const Program& program) {
     outcome.any_passed_on |= hazard.perhaps_passed_on;
     outcome.kinds.insert(hazard.kind);
     outcome.any_loan |= hazard.allocation.kind == MemoryKind::Pageable && !hazard.allocation.block;
+    outcome.any_dependent |= hazard.explanation.nearest == NearestEdge::DependentLaunch;
     outcome.any_block |= hazard.allocation.block && hazard.later.source != AccessSource::Free &&
                          hazard.later.source != AccessSource::Allocate;
   }
@@ -146,6 +148,7 @@ TEST(RandomProgram, FastModelAgreesWithReference) {
   std::map<HazardKind, std::uint64_t> with_kind;
   std::uint64_t with_loan = 0;
   std::uint64_t with_block = 0;
+  std::uint64_t with_dependent = 0;
   for (std::uint64_t seed = first; seed < first + programs; ++seed) {
     const Program program = random_program(seed);
     const Outcome outcome = compare(program);
@@ -162,6 +165,7 @@ TEST(RandomProgram, FastModelAgreesWithReference) {
     for (const HazardKind kind : outcome.kinds) ++with_kind[kind];
     with_loan += outcome.any_loan;
     with_block += outcome.any_block;
+    with_dependent += outcome.any_dependent;
   }
   RecordProperty("programs", std::to_string(programs));
   RecordProperty("with_hazard", std::to_string(with_hazard));
@@ -175,6 +179,7 @@ TEST(RandomProgram, FastModelAgreesWithReference) {
   EXPECT_GE(with_passed_on * 100, programs * 2);
   EXPECT_GE(with_loan * 1000, programs * 5);
   EXPECT_GE(with_block * 100, programs * 2);
+  EXPECT_GE(with_dependent * 100, programs * 5);
   for (const HazardKind kind : {HazardKind::ReadAfterWrite, HazardKind::WriteAfterRead, HazardKind::WriteAfterWrite,
                                 HazardKind::UseBeforeAllocate, HazardKind::UseAfterFree, HazardKind::FreeWhileInUse,
                                 HazardKind::ReleaseWhileInUse, HazardKind::ReuseWhileInUse}) {
@@ -185,8 +190,9 @@ TEST(RandomProgram, FastModelAgreesWithReference) {
               static_cast<unsigned long long>(with_unordered), static_cast<unsigned long long>(with_latent),
               static_cast<unsigned long long>(with_possible), static_cast<unsigned long long>(with_signalled));
   std::printf("perhaps passed on %llu\n", static_cast<unsigned long long>(with_passed_on));
-  std::printf("with a loan %llu, in a block %llu; by kind:", static_cast<unsigned long long>(with_loan),
-              static_cast<unsigned long long>(with_block));
+  std::printf("with a loan %llu, in a block %llu, by dependent launches %llu; by kind:",
+              static_cast<unsigned long long>(with_loan), static_cast<unsigned long long>(with_block),
+              static_cast<unsigned long long>(with_dependent));
   for (const auto& [kind, count] : with_kind) {
     std::printf(" %d: %llu", static_cast<int>(kind), static_cast<unsigned long long>(count));
   }

@@ -68,10 +68,12 @@ void ReferenceModel::compare(const Memory& memory, AllocationId name, Range whol
   const std::vector<bool> by_host_function = signalled();
   for (const PastAccess& past : memory.past) {
     const Access& earlier = past.access;
-    if (past.node == node || documented[past.node]) continue;
+    if (past.node == node || earlier.op == later.op || documented[past.node]) continue;
     if (both(earlier, later, AccessMode::Read) || both(earlier, later, AccessMode::Atomic)) continue;
-    const std::optional<Certainty> certain = certainty(earlier, later, whole);
+    std::optional<Certainty> certain = certainty(earlier, later, whole);
     if (!certain) continue;
+    const auto doubts = doubts_.find(node);
+    if (doubts != doubts_.end() && doubts->second.contains(past.node)) certain = Certainty::Possible;
     HazardKind kind = HazardKind::WriteAfterWrite;
     if (!is_write(earlier)) kind = HazardKind::WriteAfterRead;
     if (!is_write(later)) kind = HazardKind::ReadAfterWrite;
@@ -95,10 +97,10 @@ ReferenceModel::Node ReferenceModel::after(Node node, const std::vector<Node>& o
   return later;
 }
 
-void ReferenceModel::access(Memory& memory, Node node, const Access& later) {
+void ReferenceModel::access(Memory& memory, Node start, Node done, const Access& later) {
   memory.all_exact = memory.all_exact && later.exact;
-  compare(memory, memory.id, memory.range, node, later, std::nullopt);
-  memory.past.push_back({node, later});
+  compare(memory, memory.id, memory.range, start, later, std::nullopt);
+  memory.past.push_back({done, later});
 }
 
 AllocationId ReferenceModel::allocate(Call, Range range, MemoryKind kind, std::optional<ContextId> context) {
@@ -114,7 +116,7 @@ AllocationId ReferenceModel::allocate_async(Call call, StreamId id, Range range,
   const Node node = new_operation(call, id, false);  // R-STR-17
   const std::optional<ContextId> context = stream(id).context;
   const AllocationId made = allocate(call, range, MemoryKind::DeviceAsync, on_its_device ? context : std::nullopt);
-  access(memories_.back(), node,
+  access(memories_.back(), node, node,
          {.op = OpId{operations_},
           .stream = id,
           .mode = AccessMode::Write,
@@ -231,7 +233,7 @@ void ReferenceModel::host_access(Call call, Range range, AccessMode mode) {
       memory->all_exact = memory->all_exact && touch.exact;
       compare(*memory, memory->id, memory->range, node, touch, std::nullopt);
     } else {
-      access(*memory, node, touch);
+      access(*memory, node, node, touch);
     }
   }
 }
@@ -324,7 +326,7 @@ void ReferenceModel::block_use(Call, StreamId id, Address base) {
 
 // ---- operations ----------------------------------------------------------------------------------------------------
 
-void ReferenceModel::touch(Node node, const Footprint& footprint, Access each) {
+void ReferenceModel::touch(Node start, Node done, const Footprint& footprint, Access each) {
   if (footprint.base == 0 || footprint.width * footprint.rows * footprint.slices == 0) return;
   if (!memory_at(footprint.base)) {
     if (each.source == AccessSource::Kernel) {
@@ -340,7 +342,7 @@ void ReferenceModel::touch(Node node, const Footprint& footprint, Access each) {
       const Address begin = footprint.base + slice * footprint.slice_pitch + row * footprint.pitch;
       for (const auto& [memory, bytes] : held({begin, begin + footprint.width})) {
         each.range = bytes;
-        access(*memory, node, each);
+        access(*memory, start, done, each);
       }
     }
   }
@@ -348,7 +350,7 @@ void ReferenceModel::touch(Node node, const Footprint& footprint, Access each) {
 
 OpId ReferenceModel::launch(Call call, StreamId id, const LaunchShape& shape, std::span<const PointerArgument> pointers,
                             std::span<const KernelBytes> bytes) {
-  const Node node = new_operation(call, id, true);
+  const Kernel kernel = new_kernel(call, id, shape.dependence);
   for (const PointerArgument& pointer : pointers) {
     Memory* memory = memory_at(pointer.address);
     if (!memory) {
@@ -356,7 +358,7 @@ OpId ReferenceModel::launch(Call call, StreamId id, const LaunchShape& shape, st
       use_freed(OpId{operations_}, pointer.address, Certainty::Possible, Certainty::Possible);
       continue;
     }
-    access(*memory, node,
+    access(*memory, pointer.early ? kernel.start : kernel.waited, kernel.done,
            {.op = OpId{operations_},
             .stream = id,
             .mode = pointer.mode,
@@ -368,7 +370,7 @@ OpId ReferenceModel::launch(Call call, StreamId id, const LaunchShape& shape, st
             .arguments_hash = shape.arguments_hash});
   }
   for (const KernelBytes& known : bytes) {
-    touch(node, known.bytes,
+    touch(known.early ? kernel.start : kernel.waited, kernel.done, known.bytes,
           {.op = OpId{operations_},
            .stream = id,
            .mode = known.mode,

@@ -191,6 +191,19 @@ OpId ReferenceModel::record_event(Call call, StreamId id, EventId event) {
   return OpId{operations_};
 }
 
+OpId ReferenceModel::record_by_launch(Call call, StreamId id, EventId event, bool ends_first) {
+  const Kernel& kernel = stream(id).last_kernel;
+  if (kernel.node == Kernel::kNone || stream(id).nodes.back() != kernel.node || plain_launches)
+    return record_event(call, id, event);
+  ++operations_;
+  const Node node = new_node();
+  nodes_[node] = nodes_[kernel.node];
+  std::erase(nodes_[node].documented, kernel.done);
+  if (ends_first) nodes_[node].assumed.push_back(kernel.node);
+  records_[event] = node;
+  return OpId{operations_};
+}
+
 OpId ReferenceModel::wait_event(Call call, StreamId id, EventId event) {
   const auto record = records_.find(event);
   const bool recorded = record != records_.end();
@@ -288,6 +301,56 @@ void ReferenceModel::await(Call call, std::optional<StreamId> id, std::uint64_t 
 
 // ---- operations ----------------------------------------------------------------------------------------------------
 
+bool ReferenceModel::joins_more(Node node, Node front, ThreadId thread) const {
+  for (const bool also_assumed : {false, true}) {
+    const std::vector<bool> now = before(node, also_assumed);
+    std::vector<bool> known = before(front, also_assumed);
+    known[front] = true;
+    const auto host = last_host_node_.find(host_of(thread));
+    if (host != last_host_node_.end()) {
+      const std::vector<bool> by_host = before(host->second, also_assumed);
+      for (Node each = 0; each < known.size(); ++each) known[each] = known[each] || by_host[each];
+      known[host->second] = true;
+    }
+    for (const auto& [op, each] : node_of_) {
+      if (now[each] && !known[each] && each != node) return true;
+    }
+  }
+  return false;
+}
+
+ReferenceModel::Kernel ReferenceModel::new_kernel(Call call, StreamId id, const Dependence& dependence) {
+  const Kernel front = stream(id).last_kernel;
+  const bool behind_kernel = front.node != Kernel::kNone && stream(id).nodes.back() == front.node;
+  Kernel kernel{.node = new_operation(call, id, true)};
+  kernel.start = new_node();
+  kernel.done = new_node();
+  kernel.waits = dependence.waits;
+  nodes_[kernel.start] = nodes_[kernel.node];
+  kernel.waited = kernel.start;
+  nodes_[kernel.node].documented.push_back(kernel.done);
+  if (dependence.overlaps && behind_kernel && !plain_launches && !joins_more(kernel.node, front.node, call.thread)) {
+    const auto host = last_host_node_.find(host_of(call.thread));
+    Edges& begins = nodes_[kernel.start];
+    begins = {};
+    if (host != last_host_node_.end()) begins.documented.push_back(host->second);
+    const bool has_waited = front.waits && (dependence.front != Trigger::Early || dependence.front_waits_first);
+    const Node from = has_waited ? front.waited : front.start;
+    begins.documented.push_back(from);
+    doubts_[kernel.start] = doubts_[from];
+    if (dependence.front == Trigger::Published) begins.documented.push_back(front.done);
+    if (dependence.front == Trigger::Last || dependence.front == Trigger::Never) begins.assumed.push_back(front.done);
+    if (dependence.front == Trigger::Unknown) doubts_[kernel.start].insert(front.done);
+    if (dependence.waits) {
+      kernel.waited = after(kernel.start, {front.end});
+      doubts_[kernel.waited] = doubts_[front.waits ? front.waited : front.start];
+    }
+  }
+  kernel.end = after(kernel.waited, {kernel.done});
+  stream(id).last_kernel = kernel;
+  return kernel;
+}
+
 OpId ReferenceModel::copy(Call call, StreamId id, const Footprint& dst, const Footprint& src, Form form) {
   pending_.erase(call.thread);
   if (dst.width * dst.rows * dst.slices == 0) return kNoOp;  // R-CPY-23
@@ -296,9 +359,11 @@ OpId ReferenceModel::copy(Call call, StreamId id, const Footprint& dst, const Fo
   const MemoryKind to = kind_at(dst.base);
   const MemoryKind from = kind_at(src.base);
   if (form == Form::Asynchronous || from != MemoryKind::Pageable) {  // R-CPY-01
-    touch(node, src, {.op = OpId{operations_}, .stream = id, .mode = AccessMode::Read, .source = AccessSource::Copy});
+    touch(node, node, src,
+          {.op = OpId{operations_}, .stream = id, .mode = AccessMode::Read, .source = AccessSource::Copy});
   }
-  touch(node, dst, {.op = OpId{operations_}, .stream = id, .mode = AccessMode::Write, .source = AccessSource::Copy});
+  touch(node, node, dst,
+        {.op = OpId{operations_}, .stream = id, .mode = AccessMode::Write, .source = AccessSource::Copy});
   if (form == Form::Asynchronous && !(is_host(to) && is_host(from))) {
     if (from == MemoryKind::Pageable) loans_.push_back({node, OpId{operations_}, src});
     if (to == MemoryKind::Pageable) loans_.push_back({node, OpId{operations_}, dst});
@@ -330,7 +395,8 @@ OpId ReferenceModel::fill(Call call, StreamId id, const Footprint& dst, Form for
   pending_.erase(call.thread);
   if (dst.width * dst.rows * dst.slices == 0) return kNoOp;  // R-CPY-23
   const Node node = new_operation(call, id, true);
-  touch(node, dst, {.op = OpId{operations_}, .stream = id, .mode = AccessMode::Write, .source = AccessSource::Fill});
+  touch(node, node, dst,
+        {.op = OpId{operations_}, .stream = id, .mode = AccessMode::Write, .source = AccessSource::Fill});
   if (form == Form::Asynchronous) return OpId{operations_};  // R-CPY-51
   const MemoryKind kind = kind_at(dst.base);
   CopyEffect documented;

@@ -42,6 +42,10 @@ class ReferenceModel {
   /// `cut`: order that the program does without (what_if.h).
   explicit ReferenceModel(Options options, std::optional<Cut> cut = std::nullopt) : options_(options), cut_(cut) {}
 
+  /// Does a launch come after the kernel in front of it whatever its attributes are, and does an event that it records?
+  /// As in a what-if.
+  bool plain_launches = false;
+
   StreamId create_stream(ContextId context, StreamKind kind);
   StreamId legacy_stream(ContextId context);
   StreamId per_thread_stream(ContextId context, ThreadId thread);
@@ -65,6 +69,7 @@ class ReferenceModel {
   OpId graph_launch(Call call, StreamId stream, std::uint64_t exec);
 
   OpId record_event(Call call, StreamId stream, EventId event);
+  OpId record_by_launch(Call call, StreamId stream, EventId event, bool ends_first);
   OpId wait_event(Call call, StreamId stream, EventId event);
   void sync_stream(Call call, StreamId stream);
   void sync_event(Call call, EventId event);
@@ -100,11 +105,23 @@ class ReferenceModel {
     std::vector<Node> documented;
     std::vector<Node> assumed;  ///< besides the documented ones
   };
+  /// A kernel is several nodes: what comes before its first instruction, what before those behind its wait, what it
+  /// does, and what its end says to a kernel that waits for it (R-LCH-02). Its node in the stream is after all of them.
+  struct Kernel {
+    static constexpr Node kNone = ~Node{0};
+    Node node = kNone;
+    Node start = 0;
+    Node waited = 0;
+    Node done = 0;
+    Node end = 0;
+    bool waits = true;
+  };
   struct Stream {
     ContextId context{};
     StreamKind kind{};
     std::vector<Node> nodes;
     std::vector<Node> actions;  ///< those that are actions in the sense of R-STR-10
+    Kernel last_kernel;
   };
   struct PastAccess {
     Node node = 0;
@@ -183,8 +200,12 @@ class ReferenceModel {
                std::optional<HazardKind> kind);
   /// A node that is after this one and those.
   Node after(Node node, const std::vector<Node>& others);
-  void access(Memory& memory, Node node, const Access& access);
-  void touch(Node node, const Footprint& footprint, Access access);
+  /// `start`: what the access comes after; `done`: what comes after it.
+  void access(Memory& memory, Node start, Node done, const Access& access);
+  void touch(Node start, Node done, const Footprint& footprint, Access access);
+  Kernel new_kernel(Call call, StreamId stream, const Dependence& dependence);
+  /// Has the operation come after anything but the one in front of it and what its thread knows?
+  bool joins_more(Node node, Node front, ThreadId thread) const;
   void use_freed(OpId op, Address address, std::optional<Certainty> ordinary, std::optional<Certainty> stream_ordered);
   void free_again(OpId op, Address base);
   Node host_node(ThreadId thread);
@@ -209,6 +230,7 @@ class ReferenceModel {
   std::vector<Loan> loans_;
   std::map<std::uint64_t, std::vector<Node>> objects_;
   std::vector<Node> host_functions_;
+  std::map<Node, std::set<Node>> doubts_;  ///< start or wait of a kernel: what may, or may not, be running
   std::vector<Pair> pairs_;
   std::map<OpId, Node> node_of_;  ///< of operations of streams
   std::uint32_t events_made_ = 0;

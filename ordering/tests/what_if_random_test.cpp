@@ -92,6 +92,7 @@ Reports replay(const Program& program, std::uint32_t sites, const Plan& plan) {
 
 std::string compare(const Worst& fast, const Program& program, std::uint32_t sites, std::optional<Cut> cut) {
   ReferenceModel reference(options_of(program), cut);
+  reference.plain_launches = true;
   Interpreter(reference, program, sites).run();
   Worst naive;
   std::map<Place, bool> exact;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A launch may record an event by itself: cudaLaunchAttributeLaunchCompletionEvent, ...ProgrammaticEvent. Such an event is
-// recorded, and a wait for it is an order.
+// recorded, and a wait for it is an order with what is in front of the kernel. (With the kernel itself it is none:
+// dependent/third-stream.cu.)
 //
 // RUN: %build %s -o %t
 // RUN: %racy %t 2>&1 | %report
@@ -19,7 +20,9 @@ __global__ void consume(const char*) {}
 
 int main() {
   char* buffer;
+  char* other;
   must(cudaMalloc(&buffer, 4096));
+  must(cudaMalloc(&other, 4096));
   cudaStream_t s1, s2;
   must(cudaStreamCreateWithFlags(&s1, cudaStreamNonBlocking));
   must(cudaStreamCreateWithFlags(&s2, cudaStreamNonBlocking));
@@ -44,7 +47,7 @@ int main() {
   config.numAttrs = 1;
 #endif
   must(cudaMemsetAsync(buffer, 0, 4096, s1));
-  must(cudaLaunchKernelEx(&config, produce, buffer));
+  must(cudaLaunchKernelEx(&config, produce, other));
   must(cudaStreamWaitEvent(s2, event));
   consume<<<1, 32, 0, s2>>>(buffer);
 }
