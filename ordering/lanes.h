@@ -49,6 +49,7 @@ struct Lane {
   bool behind_blocking = false;    ///< has work that the context's gathered clocks do not know yet
   bool behind_all = false;
 
+  Work work;  ///< the last one
   LaneHistory history;
   HostMarks marks;  ///< with variants only
 };

@@ -35,6 +35,12 @@ struct Event {
   EventCall record;
 };
 
+/// The host's, for explanations.
+struct EventWait {
+  LaneSlot source_slot = 0;
+  DirectWait wait;
+};
+
 /// What becomes of a thread's blocking call when it returns.
 struct Pending {
   SiteId site{};
@@ -44,6 +50,7 @@ struct Pending {
   std::optional<Ended> ended;         ///< the free that is being made
   std::optional<Access> second_free;  ///< a free of memory that was freed before
   std::optional<DeviceWait> device_wait{};
+  std::optional<EventWait> event_wait{};
 };
 
 struct HostThread {
@@ -104,6 +111,8 @@ class Progress {
   /// The next operation of the stream begins: joins what the legacy barrier puts before it.
   void enter(const Call& call, Lane& lane, LegacyRole role);
   OpId begin(Call call, Lane& lane, LegacyRole role);
+  /// As begin(); it is no work of the lane.
+  OpId begin_event_call(const Call& call, Lane& lane, LegacyRole role);
   /// R-CPY-40: the copy is an action of other devices' legacy streams, too.
   OpId begin_between(Call call, Lane& lane, std::span<Lane* const> peers);
   void learn(HostClock& host, const TwoClocks& clocks);
