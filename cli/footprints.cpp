@@ -186,10 +186,12 @@ class Trace {
   std::map<Key, Block> blocks_;
 };
 
+constexpr std::string_view kStdout = "-";
+
 }  // namespace
 
 int footprints(const Options& options, const std::vector<std::string>& traces, const std::string& json_path) {
-  const bool to_stdout = json_path == "-";
+  const bool to_stdout = json_path == kStdout;
   std::ofstream file;
   if (!json_path.empty() && !to_stdout) file.open(json_path, std::ios::binary | std::ios::trunc);
   std::ostream& json = to_stdout ? std::cout : file;
