@@ -44,7 +44,8 @@ class Progress {
 
 int check(const Options& options, const std::vector<std::string>& traces) {
   Session session(options);
-  std::string fault = session.prepare();
+  std::string fault = log_fault(options);
+  if (fault.empty()) fault = session.prepare();
   if (!fault.empty()) {
     session.say(fault);
     return kOwnFailure;

@@ -59,6 +59,15 @@ void add_options(CLI::App& command, Options& options, unsigned where) {
   }
 }
 
+void show_only(CLI::App& command, std::span<const std::string_view> names) {
+  for (CLI::Option* option : command.get_options()) {
+    const bool shown = option->check_lname("help") || std::any_of(names.begin(), names.end(), [&](auto name) {
+                         return option->check_lname(std::string(name));
+                       });
+    if (!shown) option->group("");
+  }
+}
+
 std::string flag_fault(std::string_view argument) {
   const std::size_t equals = argument.find('=');
   if (!argument.starts_with("--") || equals == std::string_view::npos) return {};

@@ -11,6 +11,7 @@
 #include "cli/outputs.h"
 #include "cli/session.h"
 #include "report/diff.h"
+#include "report/log_path.h"
 #include "report/output_file.h"
 #include "report/print_diff.h"
 
@@ -54,7 +55,8 @@ int diff(const Options& options, const std::string& fail_on, const std::vector<s
     fault = report::write_output("-", report::diff_text(found, names, least, session.text_options("stdout")));
   }
   if (!options.json.empty()) {
-    const std::string other = report::write_output(options.json, report::diff_json(found, names, threshold));
+    const std::string path = report::expand_log_path(options.json, {});
+    const std::string other = report::write_output(path, report::diff_json(found, names, threshold));
     if (fault.empty()) fault = other;
   }
   if (!fault.empty()) return complain(fault);

@@ -15,6 +15,8 @@
 
 namespace streamsan::cli {
 bool is_trace(const std::string& path) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored)) return false;
   std::array<char, sizeof trace::kMagic> start{};
   std::ifstream file(path, std::ios::binary);
   return file.read(start.data(), start.size()) && std::memcmp(start.data(), &trace::kMagic, start.size()) == 0;

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdio>
 #include <fstream>
+#include <iostream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <span>
@@ -185,17 +186,22 @@ class Trace {
   std::map<Key, Block> blocks_;
 };
 
+constexpr std::string_view kStdout = "-";
+
 }  // namespace
 
 int footprints(const Options& options, const std::vector<std::string>& traces, const std::string& json_path) {
-  std::ofstream json;
-  if (!json_path.empty()) json.open(json_path, std::ios::binary | std::ios::trunc);
+  const bool to_stdout = json_path == kStdout;
+  std::ofstream file;
+  if (!json_path.empty() && !to_stdout) file.open(json_path, std::ios::binary | std::ios::trunc);
+  std::ostream& json = to_stdout ? std::cout : file;
   bool failed = false;
   bool first = true;
   for (const std::string& path : traces) {
     Trace trace(options, json_path.empty() ? nullptr : &json);
     std::string damage = trace.read(path);
-    std::printf("%s%s", first ? "" : "\n", trace.text(path).c_str());
+    const std::string text = trace.text(path);
+    if (!to_stdout) std::printf("%s%s", first ? "" : "\n", text.c_str());
     std::fflush(stdout);
     first = false;
     if (damage.empty()) continue;
@@ -205,7 +211,7 @@ int footprints(const Options& options, const std::vector<std::string>& traces, c
   json.flush();
   if (!json_path.empty() && !json) {
     failed = true;
-    std::fprintf(stderr, "streamsan: cannot write %s\n", json_path.c_str());
+    std::fprintf(stderr, "streamsan: cannot write %s\n", to_stdout ? "to stdout" : json_path.c_str());
   }
   return failed ? kOwnFailure : 0;
 }

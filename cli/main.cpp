@@ -22,17 +22,20 @@
 #include "cli/doctor.h"
 #include "cli/findings_source.h"
 #include "cli/footprints.h"
+#include "cli/manual.h"
 #include "cli/options.h"
 #include "cli/outputs.h"
 #include "cli/probe.h"
 #include "cli/run.h"
+#include "report/common/utf8.h"
 
 namespace streamsan::cli {
 namespace {
 
 constexpr int kUsage = 2;
 
-void complain(const std::string& text) { std::fprintf(stderr, "streamsan: %s\n", text.c_str()); }
+/// Words of the command line may hold line ends; no line of ours, and so no command to a CI service, begins with them.
+void complain(const std::string& text) { std::fprintf(stderr, "streamsan: %s\n", report::one_line(text).c_str()); }
 
 constexpr const char* kOverview =
     "streamsan: finds CUDA stream-ordering bugs in unmodified programs.\n"
@@ -47,26 +50,56 @@ constexpr const char* kOverview =
     "  streamsan help options                             keys of STREAMSAN_OPTIONS\n"
     "  streamsan --version\n";
 
+constexpr std::string_view kCommands[] = {"run", "check", "report", "diff", "footprints", "doctor", "help"};
+
+/// What the doctor looks at. It takes all of run's options, so that those of a run can be tried.
+constexpr std::string_view kDoctorOptions[] = {
+    "preload_path", "trace_dir",         "keep_trace",    "external_symbolizer_path",
+    "agent_path",   "sanitizer_library", "cupti_library", "footprints"};
+
+/// " (did you mean run?)" for a misspelt command; nothing where no command is like it.
+std::string did_you_mean(const std::string& word) {
+  const std::string_view nearest = nearest_word(word, kCommands);
+  return nearest.empty() ? "" : " (did you mean " + std::string(nearest) + "?)";
+}
+
+std::string help_of(const CLI::App& command) {
+  std::string out = command.help("streamsan");
+  constexpr std::string_view kOptions = "run [OPTIONS]";
+  // CLI11 does not know of the program: it is cut off before.
+  if (const std::size_t at = out.find(kOptions); at != std::string::npos) {
+    out.insert(at + kOptions.size(), " [--] program [arguments]");
+  }
+  return out;
+}
+
 int help(const CLI::App& app, const std::string& topic) {
   if (topic.empty()) {
     std::fputs(kOverview, stdout);
     return 0;
   }
   if (topic == "options") {
-    std::printf("Options, for STREAMSAN_OPTIONS=\"key=value:key=value\" and as flags --key=value:\n%s",
-                options_help().c_str());
+    std::printf(
+        "Options, for STREAMSAN_OPTIONS=\"key=value:key=value\" and as flags --key=value. In STREAMSAN_OPTIONS a value "
+        "with blanks, commas or colons stands in quotes: log_path='/tmp/my log':verbosity=1\n%s",
+        options_help().c_str());
     return 0;
   }
   if (topic == "markdown") {
     std::fputs(options_markdown().c_str(), stdout);
     return 0;
   }
-  for (const CLI::App* command : app.get_subcommands(nullptr)) {
-    if (command->get_name() != topic) continue;
-    std::fputs(command->help("streamsan " + topic).c_str(), stdout);
+  if (topic == "man") {
+    std::fputs(manual().c_str(), stdout);
     return 0;
   }
-  complain("no help on '" + topic + "': run, check, report, diff, footprints, doctor or options");
+  for (const CLI::App* command : app.get_subcommands(nullptr)) {
+    if (command->get_name() != topic) continue;
+    std::fputs(help_of(*command).c_str(), stdout);
+    return 0;
+  }
+  complain("no help on '" + topic + "'" + did_you_mean(topic) +
+           ": run, check, report, diff, footprints, doctor or options");
   return kUsage;
 }
 
@@ -87,13 +120,13 @@ int main(std::vector<std::string> arguments) {
     return kUsage;
   }
   if (arguments[0] == "--help" || arguments[0] == "-h") arguments[0] = "help";
+  if (arguments[0] == "version") arguments[0] = "--version";
 
   CLI::App app("", "streamsan");
   app.set_version_flag("--version", "streamsan " STREAMSAN_VERSION);
   app.require_subcommand(1);
 
   CLI::App* run_command = app.add_subcommand("run", "Run a program and report races between its streams");
-  run_command->footer("streamsan run [OPTIONS] [--] program [arguments]");
   add_options(*run_command, options, Run);
 
   std::vector<std::string> traces;
@@ -133,18 +166,21 @@ int main(std::vector<std::string> arguments) {
   CLI::App* doctor_command = app.add_subcommand("doctor", "Check the set-up and say what to do");
   doctor_command->add_flag("--probe", probing)->group("");
   add_options(*doctor_command, options, Run);
+  show_only(*doctor_command, kDoctorOptions);
 
   std::string topic;
   CLI::App* help_command = app.add_subcommand("help", "Show help on a command, or on `options`");
   help_command->add_option("topic", topic);
 
   // CLI11 would only say that a command is missing.
-  std::vector<CLI::App*> commands = app.get_subcommands({});
-  bool known = std::any_of(commands.begin(), commands.end(),
-                           [&](const CLI::App* command) { return command->get_name() == arguments[0]; });
-  if (!known && !arguments[0].starts_with('-')) {
-    complain("unknown command " + arguments[0] +
-             ": the commands are run, check, report, diff, footprints, doctor and help (streamsan run " + arguments[0] +
+  const std::string& first = arguments[0];
+  if (first.starts_with('-') && first != "--version") {
+    complain("unknown argument " + first + ": a command comes first, then its options (streamsan help)");
+    return kUsage;
+  }
+  if (std::find(std::begin(kCommands), std::end(kCommands), first) == std::end(kCommands) && first != "--version") {
+    complain("unknown command " + first + did_you_mean(first) +
+             ": the commands are run, check, report, diff, footprints, doctor and help (streamsan run " + first +
              " would run a program of this name)");
     return kUsage;
   }
@@ -184,8 +220,8 @@ int main(std::vector<std::string> arguments) {
   std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
   try {
     app.parse(arguments);
-  } catch (const CLI::CallForHelp& request) {
-    return app.exit(request);
+  } catch (const CLI::CallForHelp&) {
+    return help(app, app.get_subcommands().empty() ? "" : app.get_subcommands().front()->get_name());
   } catch (const CLI::CallForVersion& request) {
     return app.exit(request);
   } catch (const CLI::ExtrasError&) {
@@ -211,6 +247,12 @@ int main(std::vector<std::string> arguments) {
   if (doctor_command->parsed()) return probing ? probe() : doctor(options);
   if (footprints_command->parsed()) return footprints(options, traces, footprints_json);
   if (check_command->parsed()) return check(options, traces);
+  if (report_command->parsed() || diff_command->parsed()) {
+    if (std::string fault = placeholder_fault(options); !fault.empty()) {
+      complain(fault);
+      return kUsage;
+    }
+  }
   if (report_command->parsed()) return convert(options, as_text || !writes_outputs(options), files);
   if (diff_command->parsed()) return diff(options, fail_on, {before, after});
   if (program.empty()) {

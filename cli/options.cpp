@@ -5,6 +5,7 @@
 #include <charconv>
 #include <numeric>
 
+#include "interposer/option_entries.h"
 #include "interposer/options.h"
 
 namespace streamsan::cli {
@@ -117,20 +118,18 @@ const OptionRow* row_of(std::string_view name) {
   return it == std::end(kRows) ? nullptr : it;
 }
 
-bool is_separator(char c) { return c == ' ' || c == ',' || c == ':' || c == '\t' || c == '\n'; }
-
-std::string readers(unsigned where) {
-  std::string out;
-  for (auto [bit, word] : {std::pair{Run, "run"}, std::pair{Check, "check"}, std::pair{Report, "report"},
-                           std::pair{Diff, "diff"}, std::pair{Guest, "guest"}}) {
-    if (where & bit) out += (out.empty() ? "" : ", ") + std::string(word);
-  }
-  return out;
-}
-
 }  // namespace
 
 std::span<const OptionRow> option_rows() { return kRows; }
+
+std::string option_readers(const OptionRow& row) {
+  std::string out;
+  for (auto [bit, word] : {std::pair{Run, "run"}, std::pair{Check, "check"}, std::pair{Report, "report"},
+                           std::pair{Diff, "diff"}, std::pair{Guest, "guest"}}) {
+    if (row.where & bit) out += (out.empty() ? "" : ", ") + std::string(word);
+  }
+  return out;
+}
 
 std::string set_option(Options& options, std::string_view name, std::string_view value) {
 #define SS_OPTION(type, name_, default_value, where, description) \
@@ -141,28 +140,35 @@ std::string set_option(Options& options, std::string_view name, std::string_view
 }
 
 std::string apply_environment(Options& options, std::string_view text, std::vector<std::string>& warnings) {
-  std::size_t at = 0;
-  while (at < text.size()) {
-    if (is_separator(text[at])) {
-      ++at;
-      continue;
-    }
-    std::size_t end = at;
-    while (end < text.size() && !is_separator(text[end])) ++end;
-    std::string_view entry = text.substr(at, end - at);
-    at = end;
-    std::size_t equals = entry.find('=');
-    std::string_view name = entry.substr(0, equals);
+  for (recorder::OptionEntry entry; recorder::take_option(text, entry);) {
+    const std::string_view name = entry.key;
     if (!row_of(name)) {
       warnings.push_back("STREAMSAN_OPTIONS: unknown option " + std::string(name) + " (did you mean " +
                          std::string(nearest_option(name)) + "?)");
       continue;
     }
-    if (equals == std::string_view::npos) return "STREAMSAN_OPTIONS: " + std::string(name) + " has no value";
-    std::string fault = set_option(options, name, entry.substr(equals + 1));
+    if (!entry.has_value) return "STREAMSAN_OPTIONS: " + std::string(name) + " has no value";
+    if (!entry.closed) return "STREAMSAN_OPTIONS: a quote of " + std::string(name) + " is not closed";
+    std::string value;
+    recorder::unquote_option(entry.value, [&value](char c) { value += c; });
+    std::string fault = set_option(options, name, value);
     if (!fault.empty()) return "STREAMSAN_OPTIONS: " + fault;
   }
   return {};
+}
+
+std::string quoted_option(std::string_view value) {
+  const auto needs_quotes = [](char c) { return recorder::separates_options(c) || recorder::is_option_quote(c); };
+  if (std::none_of(value.begin(), value.end(), needs_quotes)) return std::string(value);
+  std::string out = "'";
+  for (const char c : value) {
+    if (c == '\'') {
+      out += "'\"'\"'";
+    } else {
+      out += c;
+    }
+  }
+  return out + "'";
 }
 
 std::string_view nearest_option(std::string_view name) {
@@ -172,11 +178,24 @@ std::string_view nearest_option(std::string_view name) {
   return it->name;
 }
 
+std::string_view nearest_word(std::string_view misspelt, std::span<const std::string_view> words) {
+  constexpr std::size_t kMostWrong = 2;
+  std::string_view nearest;
+  std::size_t least = kMostWrong + 1;
+  for (const std::string_view word : words) {
+    const std::size_t distance = edit_distance(misspelt, word);
+    if (distance >= least || distance >= word.size()) continue;
+    least = distance;
+    nearest = word;
+  }
+  return nearest;
+}
+
 std::string options_help() {
   std::string out;
   for (const OptionRow& row : kRows) {
     std::string head = "  " + std::string(row.name) + "=" + std::string(row.default_value);
-    out += head + "\n        " + std::string(row.description) + " [" + readers(row.where) + "]\n";
+    out += head + "\n        " + std::string(row.description) + " [" + option_readers(row) + "]\n";
   }
   return out;
 }
@@ -185,7 +204,7 @@ std::string options_markdown() {
   std::string out = "| option | default | read by | meaning |\n|---|---|---|---|\n";
   for (const OptionRow& row : kRows) {
     std::string value = row.default_value.empty() ? "" : "`" + std::string(row.default_value) + "`";
-    out += "| `" + std::string(row.name) + "` | " + value + " | " + readers(row.where) + " | " +
+    out += "| `" + std::string(row.name) + "` | " + value + " | " + option_readers(row) + " | " +
            std::string(row.description) + " |\n";
   }
   return out;

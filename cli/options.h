@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The options of the launcher and of `check`: from STREAMSAN_OPTIONS ("key=value" separated by space, comma, colon or
-// line end) and from flags (--key=value), which win. The rows are in options.def.
+// line end; a value may be quoted, see interposer/option_entries.h) and from flags (--key=value), which win. The rows are in options.def.
 //
 // An unknown key in the environment is a warning, because the environment may be meant for another version; an unknown
 // flag, or a value that makes no sense, is an error.
@@ -59,6 +59,9 @@ struct OptionRow {
 
 std::span<const OptionRow> option_rows();
 
+/// "run, check": who reads the option.
+std::string option_readers(const OptionRow& row);
+
 struct Options {
   using Bool = bool;
   using Number = std::uint32_t;
@@ -81,8 +84,14 @@ std::string set_option(Options& options, std::string_view name, std::string_view
 /// Applies a value of STREAMSAN_OPTIONS. Returns what is wrong (the first fault); unknown keys are added to `warnings`.
 std::string apply_environment(Options& options, std::string_view text, std::vector<std::string>& warnings);
 
+/// The value as STREAMSAN_OPTIONS may have it: in quotes where it has to be.
+std::string quoted_option(std::string_view value);
+
 /// The known name nearest to a misspelt one.
 std::string_view nearest_option(std::string_view name);
+
+/// The word that a misspelt one is near to; empty: none is.
+std::string_view nearest_word(std::string_view misspelt, std::span<const std::string_view> words);
 
 /// The table as `streamsan help options` prints it, and as docs/options.md has it.
 std::string options_help();

@@ -2,7 +2,10 @@
 #include "cli/outputs.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <iterator>
+#include <map>
+#include <system_error>
 
 #include "report/formats.h"
 #include "report/github.h"
@@ -51,16 +54,72 @@ constexpr Output kOutputs[] = {
 #undef SS_IF_OUTPUT_Output
 };
 
+constexpr const char* kNowhere = "/dev/null";
+
+/// What two names of one file have in common.
+std::string file_of(const std::string& path) {
+  std::error_code ignored;
+  const std::string named = path == "-" ? "/dev/stdout" : path;
+  // Through a link of /proc, the name would be that of a pipe that does not exist.
+  if (named == "/dev/stdout") return named;
+  const std::string file = std::filesystem::weakly_canonical(std::filesystem::absolute(named, ignored), ignored);
+  return file.empty() ? named : file;
+}
+
+std::string shown(const std::string& path) { return path == "-" ? "stdout" : path; }
+
+/// The shares of processes whose names make one file.
+class Together {
+ public:
+  explicit Together(const report::Summary& of_run) : summary_(of_run) {}
+  void add(const ProcessShare& process) {
+    findings_.insert(findings_.end(), process.findings.begin(), process.findings.end());
+    views_.insert(views_.end(), process.views.begin(), process.views.end());
+    summary_ += process.summary;
+  }
+  [[nodiscard]] Results results() const { return {.findings = findings_, .summary = summary_, .views = views_}; }
+
+ private:
+  std::vector<report::Finding> findings_;
+  std::vector<report::RunView> views_;
+  report::Summary summary_;
+};
+
 }  // namespace
 
 Severity least_severity(const Options& options) { return choice<Severity>(options.min_severity); }
 
 std::string outputs_fault(const Options& options) {
-  std::string first = options.github ? "github" : "";
+  std::map<std::string, const char*> taken;
+  if (options.github) taken.emplace(file_of("-"), "github");
   for (const Output& output : kOutputs) {
-    if (options.*output.path != "-") continue;
-    if (!first.empty()) return first + " and " + output.option + " cannot both go to stdout";
-    first = output.option;
+    const std::string& path = options.*output.path;
+    if (path.empty() || path == kNowhere) continue;
+    const auto [first, fresh] = taken.emplace(file_of(path), output.option);
+    if (fresh) continue;
+    return std::string(first->second) + " and " + output.option + " cannot both go to " + shown(path);
+  }
+  return {};
+}
+
+std::string log_fault(const Options& options) {
+  if (options.log_path == "stderr" || options.log_path == kNowhere) return {};
+  const std::string log = options.log_path == "stdout" ? "-" : options.log_path;
+  const char* other = options.github && file_of("-") == file_of(log) ? "github" : nullptr;
+  for (const Output& output : kOutputs) {
+    const std::string& path = options.*output.path;
+    if (!path.empty() && file_of(path) == file_of(log)) other = output.option;
+  }
+  return other ? std::string("log_path and ") + other + " cannot both go to " + shown(log) : "";
+}
+
+std::string placeholder_fault(const Options& options) {
+  for (const Output& output : kOutputs) {
+    const std::string& path = options.*output.path;
+    if (report::names_process(path)) {
+      return std::string(output.option) + "=" + path +
+             ": %p and %b stand for a process, and these findings may be of several";
+    }
   }
   return {};
 }
@@ -77,7 +136,7 @@ void forget_outputs(Options& options) {
   for (const Output& output : kOutputs) (options.*output.path).clear();
 }
 
-std::string write_outputs(const Options& options, const Results& results, Ending ending) {
+std::string write_outputs(const Options& options, const OutputContents& contents, Ending ending) {
   const FormatContext context{.root = report::SourceRoot::here(options.strip_path_prefix),
                               .least = least_severity(options),
                               .exit_code = ending.exit_code};
@@ -87,9 +146,19 @@ std::string write_outputs(const Options& options, const Results& results, Ending
     if (!fault.empty()) faults += (faults.empty() ? "" : "; ") + fault;
   };
   for (const Output& output : kOutputs) {
-    if (const std::string& path = options.*output.path; !path.empty()) write(path, output.text(results, context));
+    const std::string& pattern = options.*output.path;
+    if (pattern.empty()) continue;
+    if (!report::names_process(pattern) || contents.processes.empty()) {
+      write(report::expand_log_path(pattern, contents.nobody), output.text(contents.all, context));
+      continue;
+    }
+    std::map<std::string, Together> files;
+    for (const ProcessShare& process : contents.processes) {
+      files.try_emplace(report::expand_log_path(pattern, process.names), contents.of_run).first->second.add(process);
+    }
+    for (const auto& [path, together] : files) write(path, output.text(together.results(), context));
   }
-  if (options.github) write("-", github(results, context, ending.after_program));
+  if (options.github) write("-", github(contents.all, context, ending.after_program));
   return faults;
 }
 

@@ -37,15 +37,13 @@ std::string environment(const char* name) {
 }
 
 constexpr std::string_view kPrefix = "streamsan.";
-/// The recorder splits its options at these.
-constexpr const char* kSeparators = " ,:\t\n";
+constexpr const char* kPreloadSeparators = " :";
 
-/// The path of a file, or, where one of these characters is in it that cannot be quoted, of a link to it in the
-/// directory.
-std::string without(const char* separators, const std::string& path, const std::string& directory) {
-  if (path.find_first_of(separators) == std::string::npos) return path;
-  std::string link = directory + "/" + fs::path(path).filename().string();
-  if (link.find_first_of(separators) != std::string::npos) link = directory + "/file." + std::to_string(path.size());
+/// The path of a library for LD_PRELOAD, which splits its value at these characters and knows no quotes: where the path
+/// has one, a link to it in the directory.
+std::string for_preload(const std::string& path, const std::string& directory) {
+  if (path.find_first_of(kPreloadSeparators) == std::string::npos) return path;
+  const std::string link = directory + "/" + kLibrary;
   std::error_code error;
   fs::create_symlink(path, link, error);
   return error ? path : link;
@@ -130,10 +128,6 @@ std::string make_trace_directory(const Options& options, std::string& error) {
   // One that is to be kept does not name us: it would be taken for left behind once we are gone.
   std::string maker = options.keep_trace ? "" : std::to_string(getpid()) + ".";
   std::string directory = (parent / (std::string(kPrefix) + maker + "XXXXXX")).string();
-  if (directory.find_first_of(kSeparators) != std::string::npos) {
-    error = "the trace directory " + directory + " must not have a blank, comma or colon in its name (trace_dir)";
-    return {};
-  }
   remove_left_behind(parent);
   if (!mkdtemp(directory.data())) {
     error = "cannot make a directory for traces in " + parent.string() + ": " + std::generic_category().message(errno) +
@@ -163,7 +157,7 @@ std::vector<std::string> guest_environment(const Options& options, const std::st
   // NVTX opens what this names, and finds that it is loaded already.
   if (!other_nvtx_listener()) out.push_back(std::string(kNvtxListener) + "=" + preload);
   std::string before = environment("LD_PRELOAD");
-  out.push_back("LD_PRELOAD=" + without(" :", preload, trace_directory) + (before.empty() ? "" : ":" + before));
+  out.push_back("LD_PRELOAD=" + for_preload(preload, trace_directory) + (before.empty() ? "" : ":" + before));
 
   // A program that is built with AddressSanitizer ends at its start when another library was preloaded before its
   // runtime. Ours forwards what that intercepts. The user's own word comes last and wins.
@@ -189,10 +183,10 @@ std::vector<std::string> guest_environment(const Options& options, const std::st
 #undef SS_SET_Text
 #undef SS_SET_Output
   set_flag("timings", timings.take);
-  set("trace_path=" + trace_directory + "/%p.trace");
   auto set_path = [&](const std::string& key, const std::string& path) {
-    if (!path.empty()) set(key + "=" + without(kSeparators, path, trace_directory));
+    if (!path.empty()) set(key + "=" + quoted_option(path));
   };
+  set_path("trace_path", trace_directory + "/%p.trace");
   if (timings.take) set_path("cupti_library", timings.cupti);
   set("footprints=" + (footprints.measure ? options.footprints : report::name(Footprints::Inferred)));
   if (footprints.measure) {

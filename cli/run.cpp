@@ -232,13 +232,14 @@ std::string why_nothing(const Options& options, const std::string& program, cons
 }  // namespace
 
 int run(const Options& options, const std::vector<std::string>& command) {
-  Session session(options);
+  Session session(options, command[0]);
   const Footprints asked_for = choice<Footprints>(options.footprints);
   if (options.timings && asked_for == Footprints::Measured) {
     session.say("--timings and footprints=measured exclude each other: CUPTI and the Sanitizer cannot both be used");
     return kOwnFailure;
   }
-  std::string fault = session.prepare();
+  std::string fault = log_fault(options);
+  if (fault.empty()) fault = session.prepare();
   if (!fault.empty()) {
     session.say(fault);
     return kOwnFailure;
@@ -247,8 +248,8 @@ int run(const Options& options, const std::vector<std::string>& command) {
   std::string preload = find_preload(options, tried);
   if (preload.empty()) {
     std::string places;
-    for (const std::string& place : tried) places += "\n  " + place;
-    session.say("cannot find libstreamsan.so (option preload_path); looked at:" + places);
+    for (const std::string& place : tried) places += (places.empty() ? " " : ", ") + place;
+    session.say("cannot find libstreamsan.so (option preload_path); looked at" + places);
     return kOwnFailure;
   }
   Directory directory(make_trace_directory(options, fault), options.keep_trace);

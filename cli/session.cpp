@@ -14,6 +14,7 @@
 #include "cli/outputs.h"
 #include "report/log_path.h"
 #include "report/output_file.h"
+#include "report/printable.h"
 #include "report/sync_text.h"
 
 namespace streamsan::cli {
@@ -23,7 +24,18 @@ using report::Severity;
 
 using report::write_all;
 
-int standard_stream(const std::string& path) { return path == "stderr" ? 2 : path == "stdout" ? 1 : -1; }
+int standard_stream(const std::string& path) {
+  if (path == "stderr") return STDERR_FILENO;
+  return path == "stdout" || path == "-" ? STDOUT_FILENO : -1;
+}
+
+/// A pipe that nobody writes to, or a device, would be read for ever. Those that the shell hands over (`<(...)`) have a
+/// writer.
+bool is_readable_to_its_end(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::is_regular_file(path, ignored) || path == "/dev/null" || path.starts_with("/dev/fd/") ||
+         path.starts_with("/proc/self/fd/");
+}
 
 void count(report::Summary& summary, const report::Finding& finding) {
   if (finding.suppressed) {
@@ -48,17 +60,17 @@ void count(report::Summary& summary, const report::Finding& finding) {
 
 }  // namespace
 
-Session::Session(const Options& options) : options_(options) {}
+Session::Session(const Options& options, std::string program) : options_(options), program_(std::move(program)) {}
 
 std::string Session::prepare() {
   if (std::string fault = outputs_fault(options_); !fault.empty()) return fault;
   if (options_.suppressions.empty()) return {};
-  std::error_code ignored;
-  std::ifstream file(options_.suppressions);
-  if (!file || std::filesystem::is_directory(options_.suppressions, ignored))
-    return "cannot read the suppressions file " + options_.suppressions;
+  const std::string& path = options_.suppressions;
+  std::ifstream file;
+  if (is_readable_to_its_end(path)) file.open(path);
+  if (!file.is_open()) return "cannot read the suppressions file " + path;
   std::string text(std::istreambuf_iterator<char>(file), {});
-  return suppressions_.add(text, options_.suppressions);
+  return suppressions_.add(text, path);
 }
 
 report::TextOptions Session::text_options(const std::string& path) const {
@@ -82,26 +94,31 @@ void Session::write(const std::string& path, const std::string& text) {
       if (write_problem_.empty()) {
         write_problem_ = fault.empty() ? "cannot write " + path + ": " + std::generic_category().message(errno) : fault;
       }
-      write_all(2, text);
+      write_all(STDERR_FILENO, text);
       return;
     }
   }
-  if (!write_all(file, text) && own && write_problem_.empty()) {
-    write_problem_ = "cannot write " + path + ": " + std::generic_category().message(errno);
+  if (!write_all(file, text) && file != STDERR_FILENO) {
+    if (write_problem_.empty()) {
+      write_problem_ = "cannot write " + (own ? path : "to stdout") + ": " + std::generic_category().message(errno);
+    }
+    write_all(STDERR_FILENO, text);
   }
   if (own) close(file);
 }
 
 void Session::incomplete() {
   std::lock_guard lock(mutex_);
-  total_.whole = false;
+  of_run_.whole = total_.whole = false;
 }
 
 void Session::unobserved(const std::string& text) {
   say("WARNING: " + text);
   std::lock_guard lock(mutex_);
-  total_.warnings.push_back(text);
-  total_.whole = false;
+  for (report::Summary* summary : {&of_run_, &total_}) {
+    summary->warnings.push_back(text);
+    summary->whole = false;
+  }
   unobserved_ = true;
 }
 
@@ -123,12 +140,15 @@ bool Session::suppressed(report::Finding& finding) {
 void Session::say(std::string_view line, std::uint32_t level) {
   if (options_.verbosity < level) return;
   std::lock_guard lock(mutex_);
-  write_all(2, "streamsan: " + std::string(line) + "\n");
+  // Names in it are the program's: none may begin a line, which could be a command to a CI service.
+  write_all(STDERR_FILENO, "streamsan: " + report::one_line(line) + "\n");
 }
 
 void Session::add(Verdict verdict) {
   std::lock_guard lock(mutex_);
-  std::string path = report::expand_log_path(options_.log_path, {verdict.pid, verdict.program});
+  const report::LogNames names{verdict.pid, verdict.program};
+  std::string path = report::expand_log_path(options_.log_path, names);
+  Process& process = processes_.emplace_back(Process{names, findings_.size(), views_.size(), {}});
   report::TextOptions look = text_options(path);
   Log& log = logs_[path];
   // A file that is no trace belongs to no process.
@@ -145,6 +165,7 @@ void Session::add(Verdict verdict) {
       continue;
     }
     count(log.summary, finding);
+    count(process.summary, finding);
     count(total_, finding);
     if (!finding.suppressed && finding.severity <= Severity::Latent && !log.has_first) {
       log.has_first = true;
@@ -153,10 +174,17 @@ void Session::add(Verdict verdict) {
     // Hints come only when they were asked for.
     const bool shown = finding.severity <= least || finding.kind == report::Kind::Hint;
     if (!finding.suppressed && shown && !only_outputs_) {
+      const std::tuple key{path, finding.fingerprint, finding.severity};
+      if (const auto told = told_.find(key); told != told_.end() && told->second != finding.pid) {
+        log.anything = true;
+        out += report::again_text(finding, told->second, look) + "\n";
+        continue;
+      }
       if (options_.max_reports != 0 && reports_shown_ >= options_.max_reports) {
         ++reports_hidden_;
       } else {
         ++reports_shown_;
+        told_.emplace(key, finding.pid);
         log.anything = true;
         (report::lacks_lines(finding) ? log.lacks_lines : log.has_lines) = true;
         out += report::text(finding, look);
@@ -169,7 +197,7 @@ void Session::add(Verdict verdict) {
     }
   }
   if (verdict.view) views_.push_back(std::move(*verdict.view));
-  if (verdict.syncs_judged) total_.syncs = true;
+  if (verdict.syncs_judged) process.summary.syncs = total_.syncs = true;
   if (verdict.syncs_judged && !only_outputs_) {
     std::string section = report::sync_section(verdict.findings, look, options_.verbosity >= 1);
     if (section.empty()) section = own_line + "no synchronising call sites\n";
@@ -178,27 +206,43 @@ void Session::add(Verdict verdict) {
   }
   for (report::Finding& finding : verdict.findings) findings_.push_back(std::move(finding));
   auto warn = [&](const std::string& text) {
-    out += prefix + text + "\n";
+    out += prefix + report::one_line(text) + "\n";
     log.anything = true;
+    process.summary.warnings.push_back(text);
     total_.warnings.push_back(text);
   };
   for (const std::string& warning : verdict.warnings) warn(warning);
   if (!verdict.damage.empty()) {
     damaged_ = true;
-    total_.whole = false;
+    process.summary.whole = total_.whole = false;
     warn(verdict.trace + ": " + verdict.damage);
   }
   if (!verdict.costs.empty()) out += own_line + verdict.costs + "\n";
   if (options_.verbosity >= 1) {
-    for (const std::string& note : verdict.notes) out += prefix + note + "\n";
+    for (const std::string& note : verdict.notes) out += prefix + report::one_line(note) + "\n";
   }
-  for (report::Summary* summary : {&log.summary, &total_}) {
+  for (report::Summary* summary : {&log.summary, &process.summary, &total_}) {
     summary->operations += verdict.operations;
     summary->processes += verdict.processes;
   }
   log.measuring += verdict.measuring;
   if (verdict.measuring.inferring || verdict.measuring.gave_up) inferred_ = true;
   write(path, out);
+}
+
+std::vector<ProcessShare> Session::shares() const {
+  const std::span<const report::Finding> findings(findings_);
+  const std::span<const report::RunView> views(views_);
+  std::vector<ProcessShare> out;
+  for (std::size_t i = 0; i < processes_.size(); ++i) {
+    const Process& process = processes_[i];
+    const bool last = i + 1 == processes_.size();
+    const std::size_t next_finding = last ? findings.size() : processes_[i + 1].findings;
+    const std::size_t next_view = last ? views.size() : processes_[i + 1].views;
+    out.push_back({process.names, findings.subspan(process.findings, next_finding - process.findings),
+                   views.subspan(process.views, next_view - process.views), process.summary});
+  }
+  return out;
 }
 
 std::string Session::finish(int exit_code) {
@@ -233,7 +277,12 @@ std::string Session::finish(int exit_code) {
     }
     write(path, out);
   }
-  const std::string fault = write_outputs(options_, {.findings = findings_, .summary = total_, .views = views_},
+  const std::vector<ProcessShare> processes = shares();
+  const std::string fault = write_outputs(options_,
+                                          {.all = {.findings = findings_, .summary = total_, .views = views_},
+                                           .processes = processes,
+                                           .of_run = of_run_,
+                                           .nobody = {static_cast<std::uint32_t>(getpid()), program_}},
                                           {.exit_code = exit_code, .after_program = after_program_});
   if (!fault.empty()) return fault + (write_problem_.empty() ? "" : "; " + write_problem_);
   return write_problem_;

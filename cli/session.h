@@ -13,9 +13,11 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "cli/options.h"
+#include "cli/outputs.h"
 #include "cli/trace_judge.h"
 #include "report/suppressions.h"
 #include "report/text.h"
@@ -24,7 +26,8 @@ namespace streamsan::cli {
 
 class Session {
  public:
-  explicit Session(const Options& options);
+  /// `program`: names files where no process does.
+  explicit Session(const Options& options, std::string program = "");
 
   /// Reads the suppressions file. Returns what is wrong; empty: nothing.
   std::string prepare();
@@ -70,16 +73,29 @@ class Session {
     bool has_lines = false;
     report::Finding first;
   };
+  /// Where a process's results begin.
+  struct Process {
+    report::LogNames names;
+    std::size_t findings = 0;
+    std::size_t views = 0;
+    report::Summary summary;
+  };
   void write(const std::string& path, const std::string& text);
+  [[nodiscard]] std::vector<ProcessShare> shares() const;
 
   const Options& options_;
+  std::string program_;
   report::Suppressions suppressions_;
   std::mutex mutex_;
   std::map<std::string, Log> logs_;
   std::vector<report::Finding> findings_;
   std::vector<report::RunView> views_;  ///< one for each process, when a picture is wanted
+  std::vector<Process> processes_;
   report::Summary total_;
+  report::Summary of_run_;           ///< the share of it that is of no process
   std::set<std::string> generated_;  ///< suppressions that were printed
+  /// Where text of a finding went, its fingerprint and severity: the process that it was told of.
+  std::map<std::tuple<std::string, std::string, report::Severity>, std::uint32_t> told_;
   std::uint32_t reports_shown_ = 0;
   std::uint32_t reports_hidden_ = 0;
   bool damaged_ = false;

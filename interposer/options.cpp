@@ -3,11 +3,14 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
+
+#include "interposer/option_entries.h"
 
 namespace streamsan::recorder {
 namespace {
 
-bool is_separator(char c) { return c == ' ' || c == ',' || c == ':' || c == '\t' || c == '\n'; }
+constexpr std::size_t kMostText = sizeof Options::trace_path;
 
 bool key_is(const char* text, std::size_t length, const char* key) {
   return std::strlen(key) == length && std::memcmp(text, key, length) == 0;
@@ -23,7 +26,7 @@ void set_number(unsigned& target, const char* text, std::size_t length, unsigned
   target = value < maximum ? value : maximum;
 }
 
-void set_text(char (&target)[1024], const char* text, std::size_t length) {
+void set_text(char (&target)[kMostText], const char* text, std::size_t length) {
   if (length == 0 || length >= sizeof target) return;
   std::memcpy(target, text, length);
   target[length] = '\0';
@@ -55,16 +58,18 @@ void read_options(Options& options) {
   options.footprint_share = 5;
   options.footprint_patience = 1000;
   options.footprint_memory = 1024;
-  const char* text = std::getenv("STREAMSAN_OPTIONS");
-  while (text && *text) {
-    while (is_separator(*text)) ++text;
-    const char* key = text;
-    while (*text && *text != '=' && !is_separator(*text)) ++text;
-    std::size_t key_length = static_cast<std::size_t>(text - key);
-    if (*text != '=') continue;
-    const char* value = ++text;
-    while (*text && !is_separator(*text)) ++text;
-    std::size_t length = static_cast<std::size_t>(text - value);
+  const char* set = std::getenv("STREAMSAN_OPTIONS");
+  std::string_view text = set ? set : "";
+  for (OptionEntry entry; take_option(text, entry);) {
+    if (!entry.has_value) continue;
+    char value[kMostText];
+    std::size_t length = 0;
+    // One that is too long is none: see set_text().
+    unquote_option(entry.value, [&](char c) {
+      if (length < sizeof value) value[length++] = c;
+    });
+    const char* key = entry.key.data();
+    const std::size_t key_length = entry.key.size();
     auto is = [key, key_length](const char* name) { return key_is(key, key_length, name); };
     auto number = [value, length](unsigned& target, unsigned most) { set_number(target, value, length, most); };
     if (is("trace_path")) set_text(options.trace_path, value, length);

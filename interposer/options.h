@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The recorder's share of STREAMSAN_OPTIONS ("key=value" separated by space, comma or colon).
+// The recorder's share of STREAMSAN_OPTIONS (option_entries.h).
 //
 // Only the keys the guest needs are read here; the launcher and `streamsan check` own the full list (cli/options.def)
 // and warn about unknown keys, so this parser ignores what it does not know. No allocation: it runs inside the guest.

@@ -47,6 +47,8 @@ std::string id_among(std::string_view notes, std::uint64_t alignment) {
 }  // namespace
 
 std::string build_id_of(const std::string& path) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored)) return {};
   std::ifstream file(path, std::ios::binary);
   std::optional<Elf64_Ehdr> header = read_at<Elf64_Ehdr>(file, 0);
   if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || header->e_ident[EI_CLASS] != ELFCLASS64 ||
@@ -68,7 +70,10 @@ std::string build_id_of(const std::string& path) {
 
 Standing standing_of(const std::string& path, const std::string& recorded) {
   std::error_code error;
-  if (!std::filesystem::exists(path, error) && !error) return Standing::Missing;
+  const std::filesystem::file_status status = std::filesystem::status(path, error);
+  if (status.type() == std::filesystem::file_type::not_found) return Standing::Missing;
+  // A trace may name anything: a pipe or a device is not to be read.
+  if (status.type() != std::filesystem::file_type::regular && !error) return Standing::Missing;
   if (recorded.empty()) return Standing::Same;
   std::string present = build_id_of(path);
   return present.empty() || present == recorded ? Standing::Same : Standing::Rebuilt;

@@ -3,6 +3,7 @@
 // Gathers all addresses first, so that each module is symbolised in one go, then builds the findings one by one.
 #include "judge/explain.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "judge/frames.h"
@@ -27,8 +28,9 @@ class Explainer {
   void want(const KeptHazard& kept) {
     const Hazard& hazard = kept.hazard;
     if (kept.failed) sites_.want(kept.failed->site);
-    for (ordering::SiteId site : {hazard.later.site, hazard.earlier.site, hazard.allocation.site, hazard.freed,
-                                  hazard.explanation.record_site, hazard.explanation.wait_site}) {
+    for (ordering::SiteId site :
+         {hazard.later.site, hazard.earlier.site, hazard.allocation.site, hazard.freed, hazard.explanation.record_site,
+          hazard.explanation.wait_site, kept.earlier_stream.created, kept.later_stream.created, kept.event.created}) {
       sites_.want(site);
     }
   }
@@ -38,6 +40,8 @@ class Explainer {
  private:
   report::BufferReport buffer_report(const KeptHazard& kept);
   std::vector<report::RelatedOp> related(const KeptHazard& kept);
+  /// Where the streams and the event were made.
+  void add_creations(const KeptHazard& kept, std::vector<report::RelatedOp>& out);
   Nouns nouns(const KeptHazard& kept, const report::Finding& finding);
   /// By the program: a library of CUDA's may do its work in a stream of its own.
   [[nodiscard]] bool reachable(const Access& access, const StreamLife& stream) const;
@@ -74,7 +78,35 @@ std::vector<report::RelatedOp> Explainer::related(const KeptHazard& kept) {
   add(why.wait_site, why.wait, "");
   if (hazard.freed != hazard.earlier.site) add(hazard.freed, ordering::kNoOp, "freed by ");
   if (kept.failed) out.push_back(sites_.related(*kept.failed));
+  add_creations(kept, out);
   return out;
+}
+
+/// A loop that makes several is one place.
+void Explainer::add_creations(const KeptHazard& kept, std::vector<report::RelatedOp>& out) {
+  struct Made {
+    ordering::SiteId site{};
+    std::string name;
+  };
+  const Hazard& hazard = kept.hazard;
+  std::vector<Made> made;
+  if (hazard.earlier.on_stream) made.push_back({kept.earlier_stream.created, stream_report(kept.earlier_stream).name});
+  if (hazard.later.on_stream) made.push_back({kept.later_stream.created, stream_report(kept.later_stream).name});
+  if (hazard.explanation.event != ordering::EventId{}) made.push_back({kept.event.created, event_name(kept.event)});
+  for (auto each = made.begin(); each != made.end(); ++each) {
+    if (each->site == ordering::kNoSite) continue;
+    // Where a library made it by itself there is nothing that a reader could look up.
+    const std::vector<report::Frame>& stack = sites_.stack(each->site);
+    if (std::all_of(stack.begin(), stack.end(), [](const report::Frame& frame) { return frame.library; })) continue;
+    std::string names = each->name;
+    for (auto other = each + 1; other != made.end(); ++other) {
+      if (other->site != each->site) continue;
+      if (other->name != each->name) names += " and " + other->name;
+      other->site = ordering::kNoSite;
+    }
+    out.push_back(
+        {.what = names + " created by " + sites_.what(each->site), .api = sites_.function(each->site), .stack = stack});
+  }
 }
 
 bool Explainer::reachable(const Access& access, const StreamLife& stream) const {

@@ -158,12 +158,15 @@ EventId Handles::event(std::uint64_t raw) {
   return id;
 }
 
-void Handles::create_event(std::uint64_t raw, bool interprocess) {
+void Handles::create_event(std::uint64_t raw, bool interprocess, ordering::SiteId created) {
   destroy_event(raw);
   EventId id = model_.create_event();
   events_[raw] = static_cast<std::uint32_t>(id);
-  event_lives_[key(id)] = {
-      .handle = raw, .number = next_event_number_++, .foreign = interprocess, .interprocess = interprocess};
+  event_lives_[key(id)] = {.handle = raw,
+                           .number = next_event_number_++,
+                           .foreign = interprocess,
+                           .interprocess = interprocess,
+                           .created = created};
 }
 
 void Handles::destroy_event(std::uint64_t raw) {

@@ -50,6 +50,7 @@ struct EventLife {
   std::uint32_t capture = 0;  ///< last recorded in this capture, 0: recorded for real, or never
   bool foreign = false;       ///< somebody we cannot see may have recorded it
   bool interprocess = false;  ///< and may do so at any time
+  ordering::SiteId created{};  ///< where; kNoSite: not known
 };
 
 class Handles {
@@ -79,7 +80,7 @@ class Handles {
   [[nodiscard]] std::optional<ordering::EventId> known_event(std::uint64_t raw) const;
 
   ordering::EventId event(std::uint64_t raw);
-  void create_event(std::uint64_t raw, bool interprocess);
+  void create_event(std::uint64_t raw, bool interprocess, ordering::SiteId created = ordering::kNoSite);
   void destroy_event(std::uint64_t raw);
   /// nullptr for an event that was destroyed.
   [[nodiscard]] const EventLife* life(ordering::EventId event) const;

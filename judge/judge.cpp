@@ -350,7 +350,8 @@ void Judge::take(const Item& item) {
     case Kind::EventCreate:
       return handles_.create_event(
           record.as<Kind::EventCreate>().handle,
-          (record.as<Kind::EventCreate>().creation_flags & kEventInterprocess) != 0 || row_of(record).effect.imported);
+          (record.as<Kind::EventCreate>().creation_flags & kEventInterprocess) != 0 || row_of(record).effect.imported,
+          call(record).site);
     case Kind::EventDestroy:
       if (std::optional<ordering::EventId> event = handles_.known_event(record.as<Kind::EventDestroy>().handle))
         event_misuse_.destroyed(*event);

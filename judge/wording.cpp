@@ -337,8 +337,9 @@ std::string explanation(const Hazard& hazard, const Nouns& nouns) {
       }
       break;
     case NearestEdge::EventRecordedTooEarly:
-      text = later_party(hazard, nouns) + " waits for " + nouns.event + " (" + op(why.wait) +
-             "), but it was recorded at " + op(why.record) + ", BEFORE " + nouns.earlier + op(hazard.earlier) + ".";
+      text = later_party(hazard, nouns) + " waits for " + nouns.event +
+             (why.wait == ordering::kNoOp ? "" : " (" + op(why.wait) + ")") + ", but it was recorded at " +
+             op(why.record) + ", BEFORE " + nouns.earlier + op(hazard.earlier) + ".";
       break;
     case NearestEdge::EventNeverRecorded:
       text = later_party(hazard, nouns) + " waits for " + nouns.event + " (" + op(why.wait) +

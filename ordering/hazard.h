@@ -114,7 +114,7 @@ struct Explanation {
   EventId event{};  ///< for the three event cases
   OpId record{};    ///< number of the record
   SiteId record_site{};
-  OpId wait{};             ///< number of the wait
+  OpId wait{};             ///< number of the wait; none: the host's
   SiteId wait_site{};      ///< OtherDevice: of the host's wait
   ContextId waited_for{};  ///< OtherDevice
   DependentUse use{};      ///< DependentLaunch

@@ -51,6 +51,7 @@ struct Lane {
   bool behind_all = false;
 
   Chain chain;
+  Work work;  ///< the last one
   LaneHistory history;
   HostMarks marks;  ///< with variants only
 };

@@ -90,12 +90,12 @@ OpId Model::record_event(Call call, StreamId stream, EventId event_id) {
   Lane* lane = impl_->progress.lane(stream);
   Event* event = impl_->progress.events.find(static_cast<std::uint64_t>(event_id));
   if (!lane || !event) return kNoOp;
-  const OpId op = impl_->progress.begin(call, *lane, LegacyRole::Action);
+  const OpId op = impl_->progress.begin_event_call(call, *lane, LegacyRole::Action);
   event->recorded = true;
   event->captured = lane->clock;
   event->source = stream;
   event->source_slot = lane->slot;
-  event->record = {event_id, op, call.site, lane->last};
+  event->record = {event_id, op, call.site, lane->last, lane->work};
   lane->history.recorded(event->record);
   return op;
 }
@@ -130,11 +130,11 @@ OpId Model::wait_event(Call call, StreamId stream, EventId event_id) {
   if (!lane) return kNoOp;
   const Event* event = impl_->progress.events.find(static_cast<std::uint64_t>(event_id));
   if (!event || !event->recorded) {
-    const OpId op = impl_->progress.begin(call, *lane, LegacyRole::NoAction);
-    lane->history.last_empty_wait = {event_id, op, call.site, lane->last};
+    const OpId op = impl_->progress.begin_event_call(call, *lane, LegacyRole::NoAction);
+    lane->history.last_empty_wait = {event_id, op, call.site, lane->last, {}};
     return op;
   }
-  const OpId op = impl_->progress.begin(call, *lane, LegacyRole::Action);
+  const OpId op = impl_->progress.begin_event_call(call, *lane, LegacyRole::Action);
   // Whoever knows the record's epoch got it together with everything the record captured.
   const bool known = lane->clock.documented.covers(event->source_slot, event->record.epoch) &&
                      lane->clock.assumed.covers(event->source_slot, event->record.epoch);
@@ -151,7 +151,10 @@ void Model::sync_stream(Call call, StreamId stream) {
 void Model::sync_event(Call call, EventId event_id) {
   Pending& pending = impl_->progress.calling(call).pending;
   const Event* event = impl_->progress.events.find(static_cast<std::uint64_t>(event_id));
-  if (event && event->recorded) expect(pending, event->captured);
+  if (!event || !event->recorded) return;
+  expect(pending, event->captured);
+  pending.event_wait =
+      EventWait{event->source_slot, {event->source, event->record, OpId{impl_->progress.last_op}, call.site}};
 }
 
 void Model::sync_context(Call call, ContextId context) {
@@ -193,6 +196,9 @@ void Model::returned(ThreadId thread_id, bool ok) {
     }
   }
   if (ok && pending.device_wait) thread.device_wait = *pending.device_wait;
+  if (ok && pending.event_wait) {
+    impl_->progress.lanes[thread.host->lane].history.waited(pending.event_wait->source_slot, pending.event_wait->wait);
+  }
   if (ok && pending.ended) impl_->lives.keep_freed(*pending.ended);
   if (ok && pending.second_free) impl_->checks.report_second_free(*pending.second_free);
   impl_->progress.calling({.thread = thread_id});

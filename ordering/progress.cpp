@@ -30,6 +30,8 @@ HostThread& Progress::calling(const Call& call) {
   caller.pending.active = false;
   caller.pending.ended.reset();
   caller.pending.second_free.reset();
+  caller.pending.device_wait.reset();
+  caller.pending.event_wait.reset();
   return caller;
 }
 
@@ -60,7 +62,15 @@ OpId Progress::begin(Call call, Lane& lane, LegacyRole role) {
       if (put->instead.from == lane.stream) put->kept = lane.clock;
     }
   }
-  return next_op();
+  lane.work = {next_op(), call.site};
+  return lane.work.op;
+}
+
+OpId Progress::begin_event_call(const Call& call, Lane& lane, LegacyRole role) {
+  const Work work = lane.work;
+  const OpId op = begin(call, lane, role);
+  lane.work = work;
+  return op;
 }
 
 void Progress::learn(HostClock& host, const TwoClocks& clocks) {

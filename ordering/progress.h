@@ -36,6 +36,12 @@ struct Event {
   EventCall record;
 };
 
+/// The host's, for explanations.
+struct EventWait {
+  LaneSlot source_slot = 0;
+  DirectWait wait;
+};
+
 /// What happens when a thread's blocking call returns.
 struct Pending {
   SiteId site{};
@@ -45,6 +51,7 @@ struct Pending {
   std::optional<Ended> ended;         ///< the free that is being made
   std::optional<Access> second_free;  ///< a free of memory that was freed before
   std::optional<DeviceWait> device_wait{};
+  std::optional<EventWait> event_wait{};
 };
 
 struct HostThread {
@@ -106,7 +113,9 @@ class Progress {
   /// Puts the stream's next operation after what the legacy barrier puts before it.
   void enter(const Call& call, Lane& lane, LegacyRole role);
   OpId begin(Call call, Lane& lane, LegacyRole role);
-  /// R-CPY-40: the copy is an action of other devices' legacy streams as well.
+  /// As begin(); it is no work of the lane.
+  OpId begin_event_call(const Call& call, Lane& lane, LegacyRole role);
+    /// R-CPY-40: the copy is an action of other devices' legacy streams as well.
   OpId begin_between(Call call, Lane& lane, std::span<Lane* const> peers);
   void learn(HostClock& host, const TwoClocks& clocks);
   /// Notes what the thread will know when its call returns, by the row of the copy matrix. `prior` is what a

@@ -38,6 +38,10 @@ class WheelFile:
     def add(self, path, content, executable=False):
         self.files[str(path)] = (content, executable)
 
+    def add_data(self, path, content):
+        """A file that goes below the folder of the environment itself."""
+        self.add(f"{self.name}-{self.version}.data/data/{path}", content)
+
     def add_text(self, path, text):
         self.add(path, text.encode())
 

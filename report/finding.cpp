@@ -12,4 +12,18 @@ std::vector<const std::vector<Frame>*> stacks(const Finding& finding) {
   return out;
 }
 
+Summary& Summary::operator+=(const Summary& other) {
+  errors += other.errors;
+  latent += other.latent;
+  possible += other.possible;
+  notes += other.notes;
+  suppressed += other.suppressed;
+  operations += other.operations;
+  processes += other.processes;
+  syncs |= other.syncs;
+  whole &= other.whole;
+  warnings.insert(warnings.end(), other.warnings.begin(), other.warnings.end());
+  return *this;
+}
+
 }  // namespace streamsan::report

@@ -138,6 +138,8 @@ struct Summary {
   bool syncs = false;                 ///< synchronising calls were judged, too
   bool whole = true;                  ///< all that used CUDA was recorded, and every trace read to its end
   std::vector<std::string> warnings;  ///< what was not seen, not modelled or cut short; each one line
+
+  Summary& operator+=(const Summary& other);
 };
 
 }  // namespace streamsan::report

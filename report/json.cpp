@@ -7,6 +7,24 @@
 #include "report/json_value.h"
 
 namespace streamsan::report {
+namespace {
+
+/// A synchronising call that is needed, as far as is known: nothing is to be found fault with.
+bool is_to_stay(const Finding& finding) {
+  if (!finding.sync) return false;
+  switch (finding.sync->verdict) {
+    case Verdict::Unneeded:
+    case Verdict::Narrower:
+      return false;
+    case Verdict::Timing:
+    case Verdict::Unknown:
+    case Verdict::Needed:
+      return true;
+  }
+  return false;
+}
+
+}  // namespace
 
 std::string json(std::span<const Finding> findings, const Summary& summary) {
   using Json = JsonWriter::Json;
@@ -14,7 +32,10 @@ std::string json(std::span<const Finding> findings, const Summary& summary) {
   out["schema"] = kJsonSchema;
   out["tool"] = {{"name", "streamsan"}, {"version", STREAMSAN_VERSION}};
   out["findings"] = Json::array();
-  for (const Finding& finding : findings) out["findings"].push_back(JsonWriter::value(finding));
+  out["waits"] = Json::array();
+  for (const Finding& finding : findings) {
+    out[is_to_stay(finding) ? "waits" : "findings"].push_back(JsonWriter::value(finding));
+  }
   out["summary"] = JsonWriter::value(summary);
   return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -61,7 +61,7 @@ struct Counts {
 
 std::string attributes(const Counts& counts) {
   return attribute("tests", std::to_string(counts.tests)) + attribute("failures", std::to_string(counts.failures)) +
-         attribute("errors", std::to_string(counts.errors)) + attribute("skipped", std::to_string(counts.skipped));
+         attribute("errors", std::to_string(counts.errors));
 }
 
 /// "read-after-write race in step()"
@@ -94,10 +94,6 @@ std::string junit(const Results& results, const FormatContext& context) {
     ++counts.tests;
     cases += "    <testcase" + attribute("classname", "streamsan." + std::string(report::name(finding.kind))) +
              attribute("name", name);
-    if (const Frame* frame = frame_to_show(finding, context.root)) {
-      cases += attribute("file", context.root.relative(frame->file).value_or(frame->file));
-      if (frame->line) cases += attribute("line", std::to_string(frame->line));
-    }
     cases += ">\n";
     const std::string all = text(finding, {});
     if (!first && !finding.suppressed && finding.severity <= Severity::Latent) first = &finding;
@@ -129,8 +125,8 @@ std::string junit(const Results& results, const FormatContext& context) {
   run += "    </testcase>\n";
 
   return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites" + attribute("name", "streamsan") +
-         attributes(counts) + ">\n  <testsuite" + attribute("name", "streamsan") + attributes(counts) + ">\n" + run +
-         cases + "  </testsuite>\n</testsuites>\n";
+         attributes(counts) + ">\n  <testsuite" + attribute("name", "streamsan") + attributes(counts) +
+         attribute("skipped", std::to_string(counts.skipped)) + ">\n" + run + cases + "  </testsuite>\n</testsuites>\n";
 }
 
 }  // namespace streamsan::report

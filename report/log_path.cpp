@@ -46,6 +46,15 @@ std::string expand_log_path(const std::string& pattern, const LogNames& names) {
   return out;
 }
 
+bool names_process(const std::string& pattern) {
+  for (std::size_t i = 0; i + 1 < pattern.size(); ++i) {
+    if (pattern[i] != '%') continue;
+    ++i;
+    if (pattern[i] == 'p' || pattern[i] == 'b') return true;
+  }
+  return false;
+}
+
 std::string make_parents(const std::string& path) {
   std::filesystem::path parent = std::filesystem::path(path).parent_path();
   std::error_code error;

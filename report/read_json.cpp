@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -126,6 +127,9 @@ std::string read_json(std::string_view text, FindingsFile& out) {
     Reader reader(json, "");
     reader.field("schema", out.schema);
     reader.field("findings", out.findings);
+    std::vector<Finding> waits;
+    reader.field("waits", waits);
+    std::move(waits.begin(), waits.end(), std::back_inserter(out.findings));
     reader.field("summary", out.summary);
   } catch (const Json::parse_error& error) {
     return "not JSON: " + syntax_fault(error);

@@ -70,15 +70,28 @@ const Frame* first_user_frame(const std::vector<Frame>& stack) {
 
 bool is_python(const Frame& frame) { return frame.language == Language::Python; }
 
+/// A function of the C++ library's headers, between the program's: std::thread's call of the program's function and the
+/// like. What people call themselves (std::vector's constructor) stands at the end of a stack.
+bool is_plumbing(const Frame& frame) {
+  const std::string_view function = frame.function;
+  return function.starts_with("std::") || function.starts_with("__gnu_cxx::") ||
+         function.find(" std::__invoke") != std::string_view::npos ||
+         function.find(" std::invoke") != std::string_view::npos;
+}
+
 /// Those of the frames that are meant: the program's, or the first few of libraries.
 template <typename Meant>
 void append_frames(std::string& out, const std::vector<Frame>& stack, const TextOptions& options, Meant meant) {
   const bool only_library =
       std::none_of(stack.begin(), stack.end(), [&](const Frame& f) { return meant(f) && !f.library; });
   const std::size_t most = only_library ? kLibraryFramesShown : kUserFramesShown;
+  const bool only_plumbing = std::all_of(stack.begin(), stack.end(), [&](const Frame& f) {
+    return !meant(f) || (f.library && !only_library) || is_plumbing(f);
+  });
   std::size_t number = 0;
   for (const Frame& frame : stack) {
     if (!meant(frame) || (frame.library && !only_library)) continue;
+    if (is_plumbing(frame) && !only_plumbing) continue;
     if (number++ >= most) continue;
     out += "      #" + std::to_string(number - 1) + " ";
     if (!frame.function.empty()) out += short_name(frame.function) + " ";
@@ -112,13 +125,16 @@ std::string evidence_phrase(const AccessReport& access) {
   return "";
 }
 
-void append_access(std::string& out, const AccessReport& access, bool earlier, const TextOptions& options) {
+/// `thread`: other host threads have to do with it, too.
+void append_access(std::string& out, const AccessReport& access, bool earlier, bool thread,
+                   const TextOptions& options) {
   const std::string verb =
       earlier && access.verb != Verb::None ? "Previous " + in_lower_case(access.verb) : name(access.verb);
   out += "  " + painted(options, kBold, verb + " by " + access.what);
   // "by the host on the host" would say it twice.
   if (access.stream.kind != StreamKind::Host || !access.api.empty()) out += " " + stream_phrase(access.stream);
   if (access.op) out += ", op #" + std::to_string(access.op);
+  if (thread) out += ", host thread " + std::to_string(access.thread);
   out += evidence_phrase(access) + "\n";
   append_stack(out, access.stack, options);
 }
@@ -146,6 +162,13 @@ std::string properties(const Finding& finding) {
   if (!finding.rule.empty()) out += " rule=" + finding.rule;
   if (!streams.empty()) out += " streams=" + streams + " ops=" + ops;
   return out + " count=" + std::to_string(finding.count) + " fingerprint=" + finding.fingerprint + "\n";
+}
+
+/// "==4711== ERROR: streamsan: read-after-write race"
+std::string head(const Finding& finding, const TextOptions& options) {
+  return "==" + std::to_string(finding.pid) + "== " +
+         painted(options, color_of(finding.severity),
+                 std::string(headword(finding.severity)) + ": streamsan: " + title(finding));
 }
 
 }  // namespace
@@ -194,11 +217,15 @@ std::string title(const Finding& finding) {
   return finding.hazard.text();
 }
 
+std::string again_text(const Finding& raw, std::uint32_t told_of, const TextOptions& options) {
+  const Finding finding = printable(raw);
+  return head(finding, options) + ": the same places as in the report of process " + std::to_string(told_of) + "\n" +
+         properties(finding);
+}
+
 std::string text(const Finding& raw, const TextOptions& options) {
   const Finding finding = printable(raw);
-  std::string out = "==" + std::to_string(finding.pid) + "== " +
-                    painted(options, color_of(finding.severity),
-                            std::string(headword(finding.severity)) + ": streamsan: " + title(finding));
+  std::string out = head(finding, options);
   bool exact = std::all_of(finding.accesses.begin(), finding.accesses.end(),
                            [](const AccessReport& a) { return a.evidence == Evidence::Exact; });
   if (finding.overlap_end > finding.overlap_begin) {
@@ -208,7 +235,12 @@ std::string text(const Finding& raw, const TextOptions& options) {
   }
   if (finding.accesses.empty()) out += ": " + finding.message;
   out += "\n";
-  for (std::size_t i = 0; i < finding.accesses.size(); ++i) append_access(out, finding.accesses[i], i > 0, options);
+  const bool threads = std::any_of(finding.accesses.begin(), finding.accesses.end(), [&](const AccessReport& access) {
+    return access.thread != finding.accesses.front().thread;
+  });
+  for (std::size_t i = 0; i < finding.accesses.size(); ++i) {
+    append_access(out, finding.accesses[i], i > 0, threads, options);
+  }
   if (finding.buffer) {
     const BufferReport& buffer = *finding.buffer;
     out += "  Buffer " + (buffer.name.empty() ? "" : "\"" + buffer.name + "\" ") + hex(buffer.address) + " [" +

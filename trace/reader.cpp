@@ -103,9 +103,15 @@ std::string_view payload_text(std::span<const std::uint64_t> words, std::uint64_
 std::unique_ptr<Reader> Reader::open(const std::string& path, Options options, std::string& error) {
   std::unique_ptr<Reader> reader(new Reader);
   reader->writable_ = options.live || options.consume;
-  reader->file_ = ::open(path.c_str(), (reader->writable_ ? O_RDWR : O_RDONLY) | O_CLOEXEC);
-  if (reader->file_ < 0) {
+  // Not blocking: a pipe would wait here for somebody who writes to it.
+  reader->file_ = ::open(path.c_str(), (reader->writable_ ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NONBLOCK);
+  struct stat status{};
+  if (reader->file_ < 0 || fstat(reader->file_, &status) != 0) {
     error = errno_text(errno);
+    return nullptr;
+  }
+  if (!S_ISREG(status.st_mode)) {
+    error = S_ISDIR(status.st_mode) ? errno_text(EISDIR) : "not a regular file";
     return nullptr;
   }
   error = reader->read_header();

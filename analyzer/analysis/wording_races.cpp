@@ -10,11 +10,28 @@
 namespace streamsan::analyzer::wording {
 namespace {
 
+struct TwoStreams {
+  std::string first;   ///< of the earlier work
+  std::string second;  ///< of the later
+};
+
+/// Never one name for both: two elements of an array may be spelt alike, and so may two streams of two callers.
+TwoStreams names_of(const Draft& draft) {
+  TwoStreams out{.first = named_stream(draft.earlier().stream, "the stream of that work"),
+                 .second = named_stream(draft.later().stream, "the stream of this work")};
+  // Of another iteration, the words say so.
+  if (out.first != out.second || draft.hazard().cause == Cause::OtherIteration) return out;
+  out.first = "the stream of " + what(draft.earlier());
+  out.second = "the stream of " + what(draft.later());
+  if (out.first == out.second)
+    out = {.first = "the stream of the earlier work", .second = "the stream of the later work"};
+  return out;
+}
+
 /// Why the edge that is there does not help: a note at the edge. Some causes have none.
 void note_cause(Draft& draft) {
   const Hazard& hazard = draft.hazard();
-  const std::string first = named_stream(draft.earlier().stream, "the stream of that work");
-  const std::string second = named_stream(draft.later().stream, "the stream of this work");
+  const auto [first, second] = names_of(draft);
   const std::string action = act(draft.earlier());
   const std::string lane_first = lane(draft.earlier().stream);
   const std::string lane_second = lane(draft.later().stream);
@@ -59,8 +76,7 @@ void note_cause(Draft& draft) {
 
 void advise_order(Draft& draft) {
   const Hazard& hazard = draft.hazard();
-  const std::string first = named_stream(draft.earlier().stream, "the stream of that work");
-  const std::string second = named_stream(draft.later().stream, "the stream of this work");
+  const auto [first, second] = names_of(draft);
   const std::string action = act(draft.earlier());
   const std::string before = " before " + what(draft.later());
   const std::string& wait = draft.dialect().wait_event;

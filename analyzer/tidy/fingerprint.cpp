@@ -6,18 +6,21 @@
 // does not make old findings new ones; so are numbers in the message, as far as they are no part of a name: they stand
 // for sizes and indices. What remains can be equal twice in one function: the second gets "#2", in source order.
 //
-// The file counts by its path from the root of its repository, or, where there is none, from the working folder, so
-// that two checkouts, and a laptop and CI, agree. Without either it is the absolute path.
+// The file counts by its path from the root of its repository, so that two checkouts, and a laptop and CI, agree. A source
+// package has no .git: there the outermost folder with a build file counts as the root (report/common/repository.h).
+// Without either it is the path from the working folder, or the absolute path.
 #include "analyzer/tidy/fingerprint.h"
 
 #include <cctype>
 #include <filesystem>
 #include <map>
+#include <optional>
 
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MD5.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "report/common/fingerprint.h"
+#include "report/common/repository.h"
 
 namespace streamsan::analyzer {
 namespace {
@@ -30,13 +33,8 @@ std::string stable_path(const std::string& file) {
   if (failed) {
     return file;
   }
-  for (fs::path folder = path.parent_path(); !folder.empty(); folder = folder.parent_path()) {
-    if (fs::exists(folder / ".git", failed)) {
-      return path.lexically_relative(folder).generic_string();
-    }
-    if (folder == folder.root_path()) {
-      break;
-    }
+  if (const std::optional<fs::path> root = report::repository_around(path)) {
+    return path.lexically_relative(*root).generic_string();
   }
   const fs::path here = fs::current_path(failed);
   const fs::path relative = failed ? fs::path{} : path.lexically_relative(here);

@@ -9,6 +9,7 @@
 //   {"hidden": {"check", "fingerprint"}}        a latent finding, where that level is not shown
 //   {"skipped": {"function", "file", "line", "reason"}}
 //   {"error": "..."}                            a file that could not be read or written
+//   {"not_followed": "a USR"}
 //   {"counts": {"functions_seen", "functions_analyzed", "with_streams"}}
 //   {"dump": "..."}                             the stream IR, if asked for
 //
@@ -36,6 +37,16 @@ void append(const char* kind, llvm::json::Value value) {
   }
 }
 
+/// Where both sides are and where the ways to them meet, in whatever files: equal for one defect that several
+/// translation units show.
+std::string places_of(const Finding& finding) {
+  std::string out;
+  for (const ir::Site& site : finding.sites) {
+    out += site.file + ":" + std::to_string(site.line) + ":" + std::to_string(site.column) + "\n";
+  }
+  return out;
+}
+
 }  // namespace
 
 void note_reported(const Finding& finding, clang::SourceLocation place, const clang::SourceManager& sources) {
@@ -53,7 +64,8 @@ void note_reported(const Finding& finding, clang::SourceLocation place, const cl
                                        {"function", utf8(finding.function)},
                                        {"level", name(finding.level)},
                                        {"lanes", std::move(lanes)},
-                                       {"fingerprint", finding.fingerprint}});
+                                       {"fingerprint", finding.fingerprint},
+                                       {"places", utf8(places_of(finding))}});
 }
 
 void note_analysed(const Analysis& analysis) {
@@ -76,6 +88,9 @@ void note_analysed(const Analysis& analysis) {
   }
   if (!analysis.dump.empty()) {
     append("dump", utf8(analysis.dump));
+  }
+  for (const std::string& usr : analysis.not_followed) {
+    append("not_followed", utf8(usr));
   }
   append("counts", llvm::json::Object{{"functions_seen", analysis.functions_seen},
                                       {"functions_analyzed", analysis.functions_analyzed},

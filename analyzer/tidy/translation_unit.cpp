@@ -114,6 +114,27 @@ bool has_stream_operations(const ir::Function& function) {
   return false;
 }
 
+/// Functions without a body here, nor in a summary, that are given a stream or an event: what they order is not seen.
+std::vector<std::string> not_followed(const ir::Program& program) {
+  std::set<std::string> out;
+  for (const auto& [usr, function] : program.functions) {
+    const auto is_given = [&function](const ir::Operand& operand) {
+      if (operand.kind != ir::Operand::Kind::Value && operand.kind != ir::Operand::Kind::Address) return false;
+      const ir::TypeKind type = function[operand.place].type;
+      return type == ir::TypeKind::Stream || type == ir::TypeKind::Event;
+    };
+    for (const ir::Block& block : function.blocks) {
+      for (const ir::Op& op : block.ops) {
+        if (op.kind == ir::OpKind::Call && !program.functions.contains(op.callee) &&
+            std::ranges::any_of(op.arguments, is_given)) {
+          out.insert(op.callee);
+        }
+      }
+    }
+  }
+  return {out.begin(), out.end()};
+}
+
 Hazard hazard_of(const GridWait& wait) {
   Hazard hazard;
   hazard.check = Check::UnorderedGridWait;
@@ -186,6 +207,8 @@ Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& se
   if (!settings.summaries_in.empty()) {
     read_summaries(lowered.program, settings.summaries_in, result.errors);
   }
+
+  result.not_followed = not_followed(lowered.program);
 
   lowered.program.memory = ir::field_memory(lowered.program);
 

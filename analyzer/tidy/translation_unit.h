@@ -41,6 +41,7 @@ struct Analysis {
   std::vector<Finding> known;     ///< those that the baseline has already
   std::vector<Finding> hidden;    ///< latent ones that were not asked for: counted
   std::vector<Skipped> skipped;
+  std::vector<std::string> not_followed;  ///< functions of other files that are given streams or events, by their USR
   std::uint32_t functions_seen = 0;
   std::uint32_t functions_analyzed = 0;
   std::uint32_t with_streams = 0;   ///< of the analysed: those that enqueue, order or allocate anything

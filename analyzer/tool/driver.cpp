@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <map>
 #include <set>
 #include <thread>
 
@@ -96,7 +97,8 @@ class Run {
   std::vector<std::string> texts_;  ///< what the worker printed
   std::vector<bool> done_;
   std::size_t printed_ = 0;
-  std::set<std::string> seen_;  ///< findings reported, to repeat none of those in headers
+  std::set<std::string> seen_;               ///< findings reported, to repeat none of those in headers
+  std::map<std::string, std::size_t> told_;  ///< the places of a finding, and the first file that has it
   const fs::file_time_type started_ = fs::file_time_type::clock::now();
   Baseline baseline_;
   SourceLines lines_;
@@ -258,6 +260,11 @@ void Run::print_ready() {
                              .insert(result.check + '\n' + place.file + '\n' + std::to_string(place.offset) + '\n' +
                                      result.site.message)
                              .second;
+      // Another file may show the same defect, in its own words.
+      if (!result.places.empty()) {
+        const auto [told, first] = told_.emplace(result.check + '\n' + result.places, printed_);
+        result.repeated = result.repeated || (!first && told->second != printed_);
+      }
     }
     print(shown_text(texts_[printed_], results, prepared_[printed_].repaired, line_.show_errors) + results.dump);
     if (!results.problem.empty()) {
@@ -331,7 +338,8 @@ int Run::run() {
   }
   const Summary summary(results_);
   if (!line_.quiet || !summary.whole()) {
-    say(summary.text(line_.baseline.empty() ? nullptr : &baseline_));
+    // The second pass of --cross-tu has summaries, too.
+    say(summary.text(line_.baseline.empty() ? nullptr : &baseline_, !line_.summaries_in.empty()));
   }
   if (failed_ || summary.files_not_analysed() > 0) {
     return kCouldNotRun;

@@ -15,6 +15,8 @@
 #include <optional>
 #include <sstream>
 
+#include "report/common/repository.h"
+
 namespace streamsan::analyzer {
 namespace {
 
@@ -163,15 +165,8 @@ std::string real_path(const fs::path& path) {
 
 std::string repository_root(const std::string& path) {
   std::error_code ignored;
-  for (fs::path folder = fs::path(path).parent_path(); !folder.empty(); folder = folder.parent_path()) {
-    if (fs::exists(folder / ".git", ignored)) {
-      return folder.string();
-    }
-    if (folder == folder.root_path()) {
-      break;
-    }
-  }
-  return fs::current_path(ignored).string();
+  const std::optional<fs::path> root = report::repository_around(path);
+  return root ? root->string() : fs::current_path(ignored).string();
 }
 
 std::string relative_to(const std::string& path, const std::string& root) {

@@ -35,6 +35,7 @@ struct Entry {
   std::string function;
   std::string level;
   std::string fingerprint;
+  std::string places;
   std::string file;
   std::int64_t offset = 0;
   std::vector<std::string> lanes;
@@ -70,6 +71,7 @@ std::vector<Entry> read_sidecar(const std::string& path, FileResults& out) {
                 text_of(*finding, "function"),
                 text_of(*finding, "level"),
                 text_of(*finding, "fingerprint"),
+                text_of(*finding, "places"),
                 text_of(*finding, "file"),
                 finding->getInteger("offset").value_or(-1),
                 {},
@@ -87,6 +89,8 @@ std::vector<Entry> read_sidecar(const std::string& path, FileResults& out) {
       out.known_fingerprints.push_back(text_of(*known, "fingerprint"));
     } else if (const llvm::json::Object* hidden = object->getObject("hidden")) {
       out.hidden.emplace_back(text_of(*hidden, "check"), text_of(*hidden, "fingerprint"));
+    } else if (const auto usr = object->getString("not_followed")) {
+      out.not_followed.push_back(usr->str());
     } else if (const auto error = object->getString("error")) {
       out.errors.push_back(error->str());
     } else if (const llvm::json::Object* counts = object->getObject("counts")) {
@@ -237,6 +241,7 @@ FileResults read_results(const std::string& file, const std::string& export_fixe
       result.level = report::find<Level>(one->level);
       result.function = one->function;
       result.fingerprint = one->fingerprint;
+      result.places = one->places;
       for (std::size_t i = 0; i < one->lanes.size() && i <= result.notes.size(); ++i) {
         (i == 0 ? result.site : result.notes[i - 1]).lane = one->lanes[i];
       }

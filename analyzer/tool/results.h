@@ -38,6 +38,7 @@ struct Result {
   std::optional<Level> level;  ///< nothing: not one of ours
   std::string function;
   std::string fingerprint;
+  std::string places;  ///< of both sides and where they meet, in whatever files
   Remark site;
   std::vector<Remark> notes;
   clang::tooling::Diagnostic diagnostic;  ///< with the replacements
@@ -64,6 +65,7 @@ struct FileResults {
   std::vector<Unanalysed> skipped;
   std::vector<std::string> known_fingerprints;              ///< findings that a baseline in the configuration kept back
   std::vector<std::pair<std::string, std::string>> hidden;  ///< latent findings not shown: check, fingerprint
+  std::vector<std::string> not_followed;  ///< functions of other files that are given streams or events
   std::vector<std::string> errors;                          ///< of the checks: a model file that cannot be read
   std::uint32_t functions_analyzed = 0;
   bool analysed = false;  ///< the checks ran

@@ -20,6 +20,7 @@ Summary::Summary(const std::vector<FileResults>& files) : files_(files) {
     looked_at_ += file.analysed ? 1 : 0;
     known_ += file.known_fingerprints.size();
     hidden_.insert(file.hidden.begin(), file.hidden.end());
+    not_followed_.insert(file.not_followed.begin(), file.not_followed.end());
     if (!file.problem.empty()) {
       problems_.push_back(shown_path(file.file));
     }
@@ -40,7 +41,7 @@ Summary::Summary(const std::vector<FileResults>& files) : files_(files) {
   with_findings_ = with_findings.size();
 }
 
-std::string Summary::text(const Baseline* baseline) const {
+std::string Summary::text(const Baseline* baseline, bool across_files) const {
   std::ostringstream text;
   text << plural(shown_, "finding");
   if (shown_ > 0) {
@@ -59,6 +60,12 @@ std::string Summary::text(const Baseline* baseline) const {
   text << "; " << analysed_ << " of " << plural(relevant_, "function") << " analysed in " << plural(looked_at_, "file");
   if (analysed_ < relevant_) {
     text << " (--show-skipped names the others)";
+  }
+  if (!not_followed_.empty() && !across_files) {
+    text << "; " << plural(not_followed_.size(), "function") << " of other files "
+         << (not_followed_.size() == 1 ? "is" : "are")
+         << " given streams or events and not followed (--cross-tu follows "
+         << (not_followed_.size() == 1 ? "it" : "them") << " into the files that are given, too)";
   }
   for (std::size_t i = 0; i < problems_.size(); ++i) {
     text << (i == 0 ? "; not analysed, or not whole: " : ", ") << problems_[i];

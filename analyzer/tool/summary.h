@@ -20,7 +20,8 @@ class Summary {
   explicit Summary(const std::vector<FileResults>& files);
 
   /// `baseline`: the one compared with, if any.
-  [[nodiscard]] std::string text(const Baseline* baseline) const;
+  /// `across_files`: functions of other files were looked into, as far as they were given.
+  [[nodiscard]] std::string text(const Baseline* baseline, bool across_files) const;
   [[nodiscard]] bool whole() const { return problems_.empty() && analysed_ == relevant_; }
   [[nodiscard]] std::size_t files_not_analysed() const { return problems_.size(); }
   /// Some new finding makes exit code 1.
@@ -35,6 +36,7 @@ class Summary {
   std::size_t looked_at_ = 0;
   std::size_t with_findings_ = 0;
   std::map<Level, std::size_t> levels_;
+  std::set<std::string> not_followed_;                    ///< functions of other files
   std::set<std::pair<std::string, std::string>> hidden_;  ///< latent findings that are not shown
   std::vector<std::string> problems_;
   bool counts_ = false;

@@ -5,6 +5,7 @@
 
 #include <fstream>
 
+#include "cli/options.h"
 #include "cli/tests/command.h"
 #include "cli/tests/sample_trace.h"
 #include "judge/build_id.h"
@@ -227,8 +228,25 @@ TEST(Command, AnUnknownCommandIsNamed) {
       "help "
       "(streamsan run "
       "no-such-command would run a program of this name)\n");
-  EXPECT_TRUE(has(streamsan({"checks", "x.trace"}).error, "unknown command checks: ")) << "whatever follows";
+  EXPECT_TRUE(has(streamsan({"checks", "x.trace"}).error, "unknown command checks (did you mean check?): "));
+  EXPECT_TRUE(has(streamsan({"--jsn=x", "run"}).error, "unknown argument --jsn=x: a command comes first"));
+  EXPECT_TRUE(has(streamsan({"help", "rnu"}).error, "no help on 'rnu' (did you mean run?)"));
+  EXPECT_EQ(streamsan({"version"}).out, streamsan({"--version"}).out);
   EXPECT_EQ(streamsan({"help"}).code, 0);
+}
+
+TEST(Command, Help) {
+  const std::string usage = "Usage: streamsan run [OPTIONS] [--] program [arguments]\n";
+  EXPECT_TRUE(has(streamsan({"help", "run"}).out, usage));
+  EXPECT_TRUE(has(streamsan({"run", "--help"}).out, usage));
+  const std::string doctor = streamsan({"doctor", "--help"}).out;
+  EXPECT_TRUE(has(doctor, "--preload_path"));
+  EXPECT_FALSE(has(doctor, "--sarif")) << "it takes it, and has no use for it";
+  const std::string manual = streamsan({"help", "man"}).out;
+  EXPECT_TRUE(manual.starts_with(".TH STREAMSAN 1 "));
+  for (const OptionRow& row : option_rows()) {
+    EXPECT_TRUE(has(manual, "\n.B " + std::string(row.name) + "=")) << row.name;
+  }
 }
 
 TEST(Command, Usage) {

@@ -72,6 +72,15 @@ TEST(GuestOptions, FootprintsAreReadAsTheyAreWritten) {
   EXPECT_EQ(read("footprints=measured,footprints=inferred").footprints, recorder::FootprintMode::Inferred);
 }
 
+TEST(GuestOptions, QuotedValuesAreThoseOfTheLauncher) {
+  for (const std::string value : {"/a b:c", "/it's", "/\"x\",y"}) {
+    const recorder::Options guest = read("trace_path=" + quoted_option(value) + ",stack_depth=7");
+    EXPECT_EQ(guest.trace_path, value);
+    EXPECT_EQ(guest.stack_depth, 7u);
+  }
+  EXPECT_EQ(read("trace_path='" + std::string(2000, 'x') + "'").trace_path, Options().trace_path) << "too long";
+}
+
 TEST(GuestOptions, PythonStacksAreReadAsTheyAreWritten) {
   EXPECT_EQ(read("python_stacks=0").python_stacks, recorder::PythonStacks::Off);
   EXPECT_EQ(read("python_stacks=1").python_stacks, recorder::PythonStacks::On);

@@ -90,15 +90,12 @@ TEST(Measuring, TheGuestGetsOnlyWhatItNeeds) {
   std::vector<std::string> options{"--agent_path=" + agent, "--sanitizer_library=" + library, "--footprint-seconds=3"};
 
   std::string out = run("", options, {"/bin/sh", "-c", "echo $STREAMSAN_OPTIONS"}).out;
-  EXPECT_TRUE(has(out, "/%p.trace:footprints=auto:footprint_policy=needed:agent_path=/")) << out;
+  EXPECT_TRUE(has(out, "/%p.trace:footprints=auto:footprint_policy=needed:agent_path='" + agent + "':")) << out;
   EXPECT_TRUE(has(out,
                   ":footprint_launches=64:footprint_seconds=3:footprint_allowance=500:footprint_share=5:footprint_"
                   "patience=1000:footprint_memory=1024:"))
       << out;
-  EXPECT_TRUE(has(out, "/agent.so:sanitizer_library=" + library + "\n")) << out;
-  EXPECT_FALSE(has(out, "a b")) << "the recorder could not read it: " << out;
-  std::string link = "p=${STREAMSAN_OPTIONS##*agent_path=}; readlink ${p%%:*}";
-  EXPECT_EQ(run("", options, {"/bin/sh", "-c", link}).out, agent + "\n");
+  EXPECT_TRUE(has(out, "':sanitizer_library=" + library + "\n")) << out;
 
   options.emplace_back("--footprints=inferred");
   out = run("", options, {"/bin/sh", "-c", "echo $STREAMSAN_OPTIONS"}).out;

@@ -38,6 +38,40 @@ TEST(Options, EnvironmentWithEverySeparator) {
   EXPECT_EQ(options.max_reports, 9u);
 }
 
+TEST(Options, QuotedValues) {
+  Options options;
+  Warnings warnings;
+  EXPECT_EQ(
+      apply_environment(options, "log_path='/a b:c/%p.log':json=\"/it's,/x.json\" html='/it'\"'\"'s'/y.html sarif=''",
+                        warnings),
+      "");
+  EXPECT_EQ(options.log_path, "/a b:c/%p.log");
+  EXPECT_EQ(options.json, "/it's,/x.json");
+  EXPECT_EQ(options.html, "/it's/y.html");
+  EXPECT_EQ(options.sarif, "");
+  EXPECT_EQ(apply_environment(options, "log_path='/a b", warnings),
+            "STREAMSAN_OPTIONS: a quote of log_path is not closed");
+  EXPECT_EQ(warnings, Warnings{});
+}
+
+TEST(Options, WhatIsQuotedIsReadAgain) {
+  for (const std::string value : {"plain", "/a b", "a:b,c", "it's", "\"", "'\"'", "", "a\nb"}) {
+    Options options;
+    Warnings warnings;
+    EXPECT_EQ(apply_environment(options, "log_path=" + quoted_option(value) + ":exitcode=7", warnings), "") << value;
+    EXPECT_EQ(options.log_path, value);
+    EXPECT_EQ(options.exitcode, 7u);
+  }
+  EXPECT_EQ(quoted_option("plain"), "plain");
+}
+
+TEST(Options, NearestWord) {
+  constexpr std::string_view kWords[] = {"run", "report"};
+  EXPECT_EQ(nearest_word("rnu", kWords), "run");
+  EXPECT_EQ(nearest_word("reprot", kWords), "report");
+  EXPECT_EQ(nearest_word("./a.out", kWords), "");
+}
+
 TEST(Options, TheLastOneWins) {
   Options options;
   Warnings warnings;

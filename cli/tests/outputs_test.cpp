@@ -2,6 +2,7 @@
 //
 // Where outputs go: which word of a command line is a file to write, and which one to read.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
@@ -74,6 +75,89 @@ TEST_F(Outputs, ResultsAreNotWrittenOverByMistake) {
   EXPECT_EQ(streamsan({"check", "--html", at("fixed.trace"), at("race.trace")}).code, 2);
   EXPECT_EQ(streamsan({"report", "--sarif=" + at("fixed.json"), at("race.json")}).code, 66);
   EXPECT_NE(contents(at("fixed.json")), before);
+}
+
+TEST_F(Outputs, AFileForEachProcess) {
+  trace::TraceBuilder other = sample_trace("fixed");
+  other.set_pid(4712);
+  ASSERT_TRUE(other.save(at("other.trace")));
+  const Result result = streamsan({"check", "--json=" + at("out.%p.json"), "--sarif=" + at("all.%%.sarif"),
+                                   "--junit=" + at("%b.xml"), at("race.trace"), at("other.trace")});
+  EXPECT_EQ(result.code, 66) << result.error;
+  EXPECT_TRUE(has(contents(at("out.4711.json")), "\"errors\": 1"));
+  EXPECT_TRUE(has(contents(at("out.4712.json")), "\"errors\": 0"));
+  EXPECT_TRUE(has(contents(at("out.4712.json")), "\"processes\": 1"));
+  EXPECT_FALSE(exists(at("out.%p.json")));
+  EXPECT_TRUE(exists(at("all.%.sarif")));
+  EXPECT_FALSE(exists(at("%b.xml")));
+}
+
+TEST_F(Outputs, EqualFindingsOfProcessesAreToldOnce) {
+  trace::TraceBuilder other = sample_trace("race");
+  other.set_pid(4712);
+  ASSERT_TRUE(other.save(at("other.trace")));
+  const std::string text = streamsan({"check", at("race.trace"), at("other.trace")}).error;
+  EXPECT_TRUE(has(text,
+                  "==4712== ERROR: streamsan: read-after-write race: the same places as in the report of process "
+                  "4711\n  [properties] kind=race"))
+      << text;
+  EXPECT_EQ(text.find("Fix:"), text.rfind("Fix:"));
+  EXPECT_TRUE(has(text, "SUMMARY: streamsan: 2 errors")) << text;
+}
+
+TEST_F(Outputs, PlaceholdersOfProcessesNeedOne) {
+  EXPECT_EQ(
+      streamsan({"report", "--sarif=" + at("%p.sarif"), at("race.json")}).error,
+      "streamsan: sarif=" + at("%p.sarif") + ": %p and %b stand for a process, and these findings may be of several\n");
+  EXPECT_EQ(streamsan({"report", "--sarif=" + at("%q{FORMAT}.sarif"), at("race.json")}, {"FORMAT=x"}).code, 66);
+  EXPECT_TRUE(exists(at("x.sarif")));
+  EXPECT_EQ(streamsan({"diff", "--json=" + at("%b.json"), at("fixed.json"), at("race.json")}).code, 2);
+}
+
+TEST_F(Outputs, TwoToOneFileAreRefused) {
+  EXPECT_EQ(streamsan({"check", "--json=" + at("x"), "--sarif=" + at("./x"), at("race.trace")}).error,
+            "streamsan: json and sarif cannot both go to " + at("./x") + "\n");
+  EXPECT_EQ(streamsan({"check", "--json=" + at("x"), "--log_path=" + at("x"), at("race.trace")}).error,
+            "streamsan: log_path and json cannot both go to " + at("x") + "\n");
+  EXPECT_EQ(streamsan({"check", "--json=-", "--log_path=stdout", at("race.trace")}).error,
+            "streamsan: log_path and json cannot both go to stdout\n");
+  EXPECT_EQ(streamsan({"check", "--json=-", "--sarif=/dev/stdout", at("race.trace")}).code, 2);
+  EXPECT_FALSE(exists(at("x")));
+  EXPECT_EQ(streamsan({"check", "--json=/dev/null", "--sarif=/dev/null", at("race.trace")}).code, 66);
+}
+
+TEST_F(Outputs, ADashIsStdout) {
+  EXPECT_TRUE(has(streamsan({"check", "--log_path=-", at("race.trace")}).out, "ERROR: streamsan"));
+  EXPECT_EQ(streamsan({"footprints", "--json=-", at("race.trace")}).out.substr(0, 1), "{");
+  EXPECT_FALSE(exists("-"));
+}
+
+TEST_F(Outputs, TextThatCannotBeWrittenGoesToStderr) {
+  const Result result = streamsan({"check", "--log_path=/dev/full", at("race.trace")});
+  EXPECT_EQ(result.code, 2);
+  EXPECT_TRUE(has(result.error, "ERROR: streamsan")) << result.error;
+  EXPECT_TRUE(has(result.error, "cannot write /dev/full: No space left on device"));
+}
+
+TEST_F(Outputs, NoNameBeginsALine) {
+  const std::string name = at("x\n::error::y.trace");
+  EXPECT_EQ(streamsan({"check", name}).error.find("\n::error"), std::string::npos);
+  EXPECT_EQ(streamsan({"x\n::error::y"}).error.find("\n::error"), std::string::npos);
+  EXPECT_EQ(streamsan({"run", "--preload_path=" STREAMSAN_FAKE_RECORDER, name}).error.find("\n::error"),
+            std::string::npos);
+}
+
+TEST_F(Outputs, PipesAndDevicesAreNotRead) {
+  const std::string pipe = at("pipe");
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  for (const std::string& path : {pipe, std::string("/dev/zero")}) {
+    const Result trace = streamsan({"check", path});
+    EXPECT_EQ(trace.code, 2);
+    EXPECT_TRUE(has(trace.error, "not a regular file")) << trace.error;
+    EXPECT_EQ(streamsan({"check", "--suppressions=" + path, at("race.trace")}).error,
+              "streamsan: cannot read the suppressions file " + path + "\n");
+  }
+  EXPECT_EQ(streamsan({"check", "--suppressions=/dev/null", at("race.trace")}).code, 66);
 }
 
 TEST_F(Outputs, FlagsOfRunNeverTakeTheProgram) {

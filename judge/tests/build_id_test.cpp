@@ -78,6 +78,8 @@ TEST(BuildId, Standing) {
   EXPECT_EQ(standing_of(without.path(), "12345678"), Standing::Same);
   EXPECT_EQ(standing_of("/no/such/file", "12345678"), Standing::Missing);
   EXPECT_EQ(standing_of("/no/such/file", ""), Standing::Missing);
+  EXPECT_EQ(standing_of("/dev/zero", ""), Standing::Missing) << "nobody reads a device or a pipe";
+  EXPECT_EQ(build_id_of("/dev/zero"), "");
 }
 
 }  // namespace

@@ -82,6 +82,134 @@ TEST_F(Explained, AnEventRecordedBeforeTheAccessWasNotToBeWaitedFor) {
   EXPECT_EQ(explanation().nearest, NearestEdge::None);
 }
 
+/// A ring of two slots: a copy stream fills, a kernel stream reads.
+class ExplainedRing : public Explained {
+ protected:
+  static constexpr SiteId kWaits{901}, kFills{902}, kRecords{903}, kReads{904};
+  Address slots[2] = {a, a + 2048};
+  EventId used[2] = {event, model.create_event()};
+
+  void at(SiteId place) { site = static_cast<std::uint32_t>(place) - 1; }
+  void wait_for(int slot) {
+    at(kWaits);
+    model.wait_event(call(), s, used[slot]);
+  }
+  void fill(int slot) {
+    at(kFills);
+    write(s, slots[slot]);
+  }
+  void record(int slot) {
+    at(kRecords);
+    model.record_event(call(), t, used[slot]);
+  }
+  void use(int slot) {
+    at(kReads);
+    edge(s, t);
+    at(kReads);
+    read(t, slots[slot]);
+  }
+};
+
+TEST_F(ExplainedRing, RecordedBeforeTheWork) {
+  for (int turn = 0; turn < 3; ++turn) {
+    wait_for(turn % 2);
+    fill(turn % 2);
+    record(turn % 2);
+    use(turn % 2);
+  }
+  const Explanation why = explanation();
+  EXPECT_EQ(why.nearest, NearestEdge::EventRecordedTooEarly);
+  EXPECT_EQ(why.event, used[0]);
+}
+
+TEST_F(ExplainedRing, RecordedBeforeTheWorkBehindOtherWork) {
+  read(t, a + 3072);
+  for (int turn = 0; turn < 3; ++turn) {
+    wait_for(turn % 2);
+    fill(turn % 2);
+    record(turn % 2);
+    use(turn % 2);
+  }
+  const Explanation why = explanation();
+  EXPECT_EQ(why.nearest, NearestEdge::EventRecordedTooEarly);
+  EXPECT_EQ(why.event, used[0]);
+}
+
+TEST_F(ExplainedRing, TheOtherSlotWaitedFor) {
+  fill(0);
+  fill(1);
+  for (int turn = 0; turn < 2; ++turn) {
+    use(turn);
+    record(turn);
+  }
+  wait_for(0);
+  fill(1);
+  const Explanation why = explanation();
+  EXPECT_EQ(why.nearest, NearestEdge::EventNotWaitedFor);
+  EXPECT_EQ(why.event, used[1]);
+}
+
+TEST_F(ExplainedRing, NothingWaitedForAfterAnEmptyFirstTurn) {
+  for (int turn = 0; turn < 2; ++turn) {
+    wait_for(turn);
+    fill(turn);
+    use(turn);
+    record(turn);
+  }
+  fill(0);
+  const Explanation why = explanation();
+  EXPECT_EQ(why.nearest, NearestEdge::EventNotWaitedFor);
+  EXPECT_EQ(why.event, used[0]);
+}
+
+TEST_F(Explained, RecordedTooEarlyForTheHost) {
+  model.record_event(call(), s, event);
+  read(s, a);
+  model.record_event(call(), s, model.create_event());
+  model.sync_event(call(), event);
+  const SiteId wait_site{site};
+  model.returned(kMain, true);
+  model.host_access(call(), {a, a + 4}, AccessMode::Write);
+  const Explanation why = explanation();
+  EXPECT_EQ(why.nearest, NearestEdge::EventRecordedTooEarly);
+  EXPECT_EQ(why.event, event);
+  EXPECT_EQ(why.wait, kNoOp);
+  EXPECT_EQ(why.wait_site, wait_site);
+}
+
+TEST_F(Explained, NotByAWaitBeforeTheWorkWasSubmitted) {
+  model.record_event(call(), s, event);
+  model.sync_event(call(), event);
+  model.returned(kMain, true);
+  read(s, a);
+  const EventId behind = model.create_event();
+  model.record_event(call(), s, behind);
+  model.host_access(call(), {a, a + 4}, AccessMode::Write);
+  const Explanation why = explanation();
+  EXPECT_EQ(why.nearest, NearestEdge::EventNotWaitedFor);
+  EXPECT_EQ(why.event, behind);
+}
+
+TEST_F(Explained, NorByAWaitThatFailed) {
+  model.record_event(call(), s, event);
+  read(s, a);
+  model.sync_event(call(), event);
+  model.returned(kMain, false);
+  model.host_access(call(), {a, a + 4}, AccessMode::Write);
+  EXPECT_EQ(explanation().nearest, NearestEdge::None);
+}
+
+TEST_F(Explained, ALaterSynchronisationOfTheHostIsNearerThanItsWait) {
+  model.record_event(call(), s, event);
+  read(s, a + 1024);
+  sync_stream(s);
+  read(s, a);
+  model.sync_event(call(), event);
+  model.returned(kMain, true);
+  model.host_access(call(), {a, a + 4}, AccessMode::Write);
+  EXPECT_EQ(explanation().nearest, NearestEdge::SyncTooEarly);
+}
+
 TEST_F(Explained, NonBlockingStream) {
   write(s, a);
   read(legacy(), a);

@@ -77,7 +77,7 @@ TEST(Json, AMisuseOfAnEvent) {
 TEST(Json, ASynchronisation) {
   std::vector<Finding> findings{sample_sync()};
   Json out = Json::parse(json(findings, {.notes = 1, .syncs = true}));
-  EXPECT_EQ(out.at("schema"), 2);
+  EXPECT_EQ(out.at("schema"), 3);
   EXPECT_EQ(out.at("tool").at("name"), "streamsan");
   EXPECT_EQ(out.at("summary").at("syncs"), true);
   const Json& sync = out["findings"][0].at("sync");
@@ -88,8 +88,19 @@ TEST(Json, ASynchronisation) {
   EXPECT_EQ(sync.at("orders")[0].at("earlier").at("api"), "cuMemcpyHtoDAsync_v2");
   EXPECT_EQ(sync["orders"][0].at("count"), 7);
   EXPECT_EQ(sync.at("reasons").size(), 2u);
+  EXPECT_EQ(out.at("waits"), Json::array());
   findings = {sample_race()};
   EXPECT_TRUE(Json::parse(json(findings, {}))["findings"][0].at("sync").is_null());
+}
+
+TEST(Json, ASynchronisationThatIsToStayIsNoFinding) {
+  for (const Verdict verdict : {Verdict::Needed, Verdict::Timing, Verdict::Unknown}) {
+    std::vector<Finding> findings{sample_sync()};
+    findings[0].sync->verdict = verdict;
+    const Json out = Json::parse(json(findings, {.syncs = true}));
+    EXPECT_EQ(out.at("findings"), Json::array());
+    EXPECT_EQ(out.at("waits")[0].at("sync").at("verdict"), name(verdict));
+  }
 }
 
 TEST(Json, TheNameOfABuffer) {

@@ -17,7 +17,7 @@ bool has(const std::string& text, const std::string& part) { return text.find(pa
 
 TEST(Junit, ACleanRunIsATestThatPassed) {
   EXPECT_EQ(junit({{}, {.operations = 5, .processes = 1}}, kContext), R"(<?xml version="1.0" encoding="UTF-8"?>
-<testsuites name="streamsan" tests="1" failures="0" errors="0" skipped="0">
+<testsuites name="streamsan" tests="1" failures="0" errors="0">
   <testsuite name="streamsan" tests="1" failures="0" errors="0" skipped="0">
     <testcase classname="streamsan" name="the run was judged">
       <system-out>SUMMARY: streamsan: no errors; 5 operations in 1 process</system-out>
@@ -38,14 +38,14 @@ TEST(Junit, ErrorsFailAndTheRestIsSkipped) {
   FormatContext all = kContext;
   all.least = Severity::Note;
   const std::string out = junit({findings, {.errors = 1, .latent = 1, .suppressed = 1}}, all);
-  EXPECT_TRUE(has(out, "<testsuites name=\"streamsan\" tests=\"4\" failures=\"1\" errors=\"0\" skipped=\"2\">")) << out;
+  EXPECT_TRUE(has(out, "<testsuite name=\"streamsan\" tests=\"4\" failures=\"1\" errors=\"0\" skipped=\"2\">")) << out;
   EXPECT_TRUE(has(out,
-                  "<testcase classname=\"streamsan.race\" name=\"read-after-write race in step()\" "
-                  "file=\"train.cu\" line=\"88\">\n      <failure message=\"kernel consume(float const*) on "))
+                  "<testcase classname=\"streamsan.race\" name=\"read-after-write race in step()\">\n"
+                  "      <failure message=\"kernel consume(float const*) on "))
       << out;
   EXPECT_TRUE(has(out, "type=\"read-after-write\">==4711== ERROR: streamsan: ")) << out;
   EXPECT_TRUE(has(out, "<skipped message=\"latent: stream 2 waits for event 1, which is never recorded.\"/>")) << out;
-  EXPECT_TRUE(has(out, "name=\"read-after-write race in step() #2\" ")) << "names are different: " << out;
+  EXPECT_TRUE(has(out, "name=\"read-after-write race in step() #2\">")) << "names are different: " << out;
   EXPECT_TRUE(has(out, "<skipped message=\"suppressed\"/>"));
 }
 

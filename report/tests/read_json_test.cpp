@@ -70,8 +70,19 @@ TEST(ReadJson, TheFirstVersionIsRead) {
   EXPECT_EQ(f.count, 1u);
 }
 
+TEST(ReadJson, SynchronisationsThatAreToStayAreReadAgain) {
+  std::vector<Finding> findings{sample_race(), sample_sync()};
+  findings[1].sync->verdict = Verdict::Needed;
+  const std::string text = json(findings, {.errors = 1, .syncs = true});
+  FindingsFile file;
+  ASSERT_EQ(read_json(text, file), "");
+  ASSERT_EQ(file.findings.size(), 2u);
+  EXPECT_TRUE(file.findings[1].sync);
+  EXPECT_EQ(json(file.findings, file.summary), text);
+}
+
 TEST(ReadJson, WhatANewerVersionAddsIsPassedOver) {
-  EXPECT_EQ(fault_of(damaged("\"schema\": 2", "\"schema\": 99, \"more\": {\"a\": []}")), "");
+  EXPECT_EQ(fault_of(damaged("\"schema\": 3", "\"schema\": 99, \"more\": {\"a\": []}")), "");
   EXPECT_EQ(fault_of(damaged("\"pid\": 4711", "\"later\": null, \"pid\": 4711")), "");
 }
 

@@ -25,6 +25,6 @@ void run(float* data, float* out) {
 // CHECK-NOTES: :[[@LINE-6]]:3: note: 'data' is written here, on stream 'config.stream'
 // CHECK-NOTES: :[[@LINE-13]]:3: note: stream 'config.stream' is created here
 // CHECK-NOTES: :[[@LINE-13]]:3: note: stream 'config.stream' is created here
-// CHECK-NOTES: :[[@LINE-5]]:3: note: nothing orders stream 'config.stream' after stream 'config.stream': record an event in stream 'config.stream' after the write and let stream 'config.stream' wait for it with cudaStreamWaitEvent before kernel 'consume'
+// CHECK-NOTES: :[[@LINE-5]]:3: note: nothing orders the stream of kernel 'consume' after the stream of kernel 'produce': record an event in the stream of kernel 'produce' after the write and let the stream of kernel 'consume' wait for it with cudaStreamWaitEvent before kernel 'consume'
   cudaDeviceSynchronize();
 }

@@ -22,5 +22,5 @@ void run(const at::Tensor& x, const at::Tensor& y) {
 // CHECK-NOTES: :[[@LINE-8]]:3: note: 'x' is updated here, on the current stream
 // CHECK-NOTES: :[[@LINE-13]]:16: note: stream the current stream is created here (non-blocking)
 // CHECK-NOTES: :[[@LINE-13]]:17: note: stream the current stream is created here (non-blocking)
-// CHECK-NOTES: :[[@LINE-5]]:3: note: nothing orders the current stream after the current stream: record an event in the current stream after the update and let the current stream wait for it with cudaStreamWaitEvent before at::Tensor::copy_
+// CHECK-NOTES: :[[@LINE-5]]:3: note: nothing orders the stream of at::Tensor::copy_ after the stream of at::Tensor::fill_: record an event in the stream of at::Tensor::fill_ after the update and let the stream of at::Tensor::copy_ wait for it with cudaStreamWaitEvent before at::Tensor::copy_
 }

@@ -168,7 +168,8 @@ def complaints(expect, outcome, source=None):
     if outcome.report is None:
         found.append("no JSON report")
     else:
-        findings = [f for f in outcome.report.get("findings", []) if not f.get("suppressed")]
+        rows = outcome.report.get("findings", []) + outcome.report.get("waits", [])
+        findings = [f for f in rows if not f.get("suppressed")]
         found += compare_findings(expect, findings)
         found += compare_syncs(expect, findings)
         if expect.overlap:

@@ -28,7 +28,7 @@ def complaints(text, report):
     if report is None:
         return ["no report to compare the page with"]
     shown = sorted(messages(json.loads(data[1])))
-    reported = sorted(finding["message"] for finding in report["findings"])
+    reported = sorted(finding["message"] for finding in report["findings"] + report.get("waits", []))
     found = [] if set(shown) == set(reported) else [f"the page shows {shown}, the report {reported}"]
     if FETCHED.search(text):
         found.append(f"the page fetches {FETCHED.search(text)[0]}")

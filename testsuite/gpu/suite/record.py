@@ -87,7 +87,7 @@ def keep(runner, case, folder, machine):
     outcome = runner.check(traces, work, case.timeout, "--symbolize=0", *judging(case))
     if outcome.report is None:
         return f"no report\n{outcome.text}"
-    wrong = compare_findings(case.expect, outcome.report["findings"])
+    wrong = compare_findings(case.expect, outcome.report["findings"] + outcome.report.get("waits", []))
     if wrong:
         return "; ".join(wrong)
     data = traces[0].read_bytes()

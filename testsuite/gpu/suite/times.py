@@ -58,7 +58,7 @@ def compare(stated, document, report):
             shown, right = f"after number {number} of {name} nothing for {ms:.3f} ms", expected <= ms < expected + LATE_MS
         else:
             expected = value
-            ms = sum(finding["sync"].get("blocked_ms") or 0 for finding in report["findings"] if finding.get("sync"))
+            ms = sum(finding["sync"].get("blocked_ms") or 0 for finding in report["findings"] + report.get("waits", []) if finding.get("sync"))
             shown = f"the host stood still for {ms:.3f} ms"
             right = expected - SLACK_MS - SLACK * expected <= ms < expected + LATE_MS
         compared.append(shown)

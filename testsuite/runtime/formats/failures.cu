@@ -44,7 +44,7 @@
 // STDOUT: streamsan: cannot write to stdout: No space left on device
 // BOTH: streamsan: json and sarif cannot both go to stdout
 // GITHUB: streamsan: github and json cannot both go to stdout
-// WROTE: "schema": 2
+// WROTE: "schema": 3
 // LIMIT: streamsan: cannot write {{.*}}x.sarif: File too large
 // LS-NOT: x.sarif.
 // CUT: streamsan: {{.*}}cut.json: not JSON: line {{[0-9]+}}, column {{[0-9]+}}:

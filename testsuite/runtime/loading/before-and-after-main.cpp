@@ -2,16 +2,22 @@
 //
 // The driver is used before main (in a constructor that runs very early) and after it (in an exit handler): our functions
 // are called before our own constructors and after the program's exit has begun. Every call is seen, and the program's
-// output is its own.
+// output is its own. Without the launcher a line on stderr says where the trace is.
 //
 // RUN: %build_driver %s -o %t
-// RUN: %t > %t.plain 2>&1
+// RUN: %t > %t.plain
 // RUN: rm -f %t.trace
-// RUN: env LD_PRELOAD=%preload STREAMSAN_OPTIONS=trace_path=%t.trace %t > %t.out 2>&1
+// RUN: env LD_PRELOAD=%preload STREAMSAN_OPTIONS=trace_path=%t.trace %t > %t.out 2> %t.err
 // RUN: cmp %t.plain %t.out
+// RUN: %filecheck %s --check-prefix=WRITTEN --input-file %t.err
+// RUN: %expect 0 %run %t > %t.run 2> %t.run.err
+// RUN: cmp %t.plain %t.run
+// RUN: not test -s %t.run.err
 // RUN: %trace_counts %t.trace | %filecheck %s
 // RUN: %racy %t race 2>&1 | %report --check-prefix=RACE
 //
+// WRITTEN: streamsan[{{[0-9]+}}]: trace written to {{.*}}before-and-after-main.cpp.tmp.trace: streamsan check {{.*}}before-and-after-main.cpp.tmp.trace
+// WRITTEN-NOT: {{.}}
 // CHECK-DAG: cuMemsetD8Async 3
 // CHECK-DAG: cuStreamCreate 1
 // RACE: ERROR: streamsan: write-after-write

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "report/common/repository.h"
+
+#include <algorithm>
+#include <system_error>
+
+namespace streamsan::report {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kAtTheRoot[] = {"CMakeLists.txt", "Makefile",       "meson.build", "configure.ac", "setup.py",
+                                      "setup.cfg",      "pyproject.toml", "WORKSPACE",   "MODULE.bazel", ".clang-tidy"};
+
+}  // namespace
+
+std::optional<fs::path> repository_around(const fs::path& file) {
+  std::error_code ignored;
+  std::optional<fs::path> outermost;
+  for (fs::path folder = file.parent_path(); !folder.empty() && folder != folder.root_path();
+       folder = folder.parent_path()) {
+    if (fs::exists(folder / ".git", ignored)) return folder;
+    if (std::any_of(std::begin(kAtTheRoot), std::end(kAtTheRoot),
+                    [&](const char* name) { return fs::exists(folder / name, ignored); })) {
+      outermost = folder;
+    }
+  }
+  return outermost;
+}
+
+}  // namespace streamsan::report
