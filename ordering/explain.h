@@ -46,8 +46,8 @@ struct EventCall {
   OpId op{};
   SiteId site{};
   Epoch epoch = 0;         ///< in the lane of the call
+  Work before;             ///< of a record: the last work of the lane before it
   bool by_launch = false;  ///< a record that a launch makes itself: the epoch is that of its kernel
-  Work before;      ///< of a record: the last work of the lane before it
 };
 
 /// The last wait of a lane for an event recorded in some other lane. The host has a lane, too.

@@ -120,7 +120,7 @@ OpId Model::record_by_launch(Call call, StreamId stream, EventId event_id, bool 
   }
   event->source = stream;
   event->source_slot = lane->slot;
-  event->record = {event_id, op, call.site, kernel, true};
+  event->record = {event_id, op, call.site, kernel, lane->work, true};
   lane->history.recorded(event->record);
   return op;
 }

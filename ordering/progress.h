@@ -115,7 +115,7 @@ class Progress {
   OpId begin(Call call, Lane& lane, LegacyRole role);
   /// As begin(); it is no work of the lane.
   OpId begin_event_call(const Call& call, Lane& lane, LegacyRole role);
-    /// R-CPY-40: the copy is an action of other devices' legacy streams as well.
+  /// R-CPY-40: the copy is an action of other devices' legacy streams as well.
   OpId begin_between(Call call, Lane& lane, std::span<Lane* const> peers);
   void learn(HostClock& host, const TwoClocks& clocks);
   /// Notes what the thread will know when its call returns, by the row of the copy matrix. `prior` is what a
