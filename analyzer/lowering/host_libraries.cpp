@@ -40,8 +40,10 @@ void Libraries::make_handles(const Call& call) {
   const ir::PlaceId handle = places_.target_of(out);
   const TypeKind of = out_.kind(handle);
   if (of != TypeKind::Pointer && of != TypeKind::Integer) return;
-  out_.emit_assign(places_.stream_of(places_.pointee(value(handle), {})), {.kind = Operand::Kind::DefaultStream},
-                   call.site);
+  // curandCreateGeneratorHost: it works on the host, in no stream that is known.
+  const bool on_host = name.ends_with("GeneratorHost");
+  out_.emit_assign(places_.stream_of(places_.pointee(value(handle), {})),
+                   on_host ? unknown() : Operand{.kind = Operand::Kind::DefaultStream}, call.site);
 }
 
 void Libraries::work(const Call& call) {
