@@ -28,6 +28,7 @@
 #include "analyzer/analysis/beliefs.h"
 #include "analyzer/analysis/duties.h"
 #include "analyzer/analysis/inspector.h"
+#include "analyzer/analysis/null_tests.h"
 #include "analyzer/analysis/order.h"
 #include "analyzer/analysis/store.h"
 #include "analyzer/analysis/values.h"
@@ -44,6 +45,7 @@ class Engine {
         roles_(roles),
         duty_(duty),
         values_(function, program),
+        null_tests_(function),
         states_(function.blocks.size()) {}
 
   Verdict run() {
@@ -139,11 +141,12 @@ class Engine {
       std::vector<Store> ends;
       if (block == 0) ends.emplace_back();  // What the function is entered with.
       for (std::uint32_t before : state.before) {
-        if (!states_[before].end) continue;
+        if (!states_[before].end || !null_tests_.may_go(values_, *states_[before].end, before, block)) continue;
         ends.push_back(*states_[before].end);
         steps_ += ends.back().size();
         age_at_edge(ends.back(), nullptr, block);
       }
+      if (ends.empty()) continue;
       constexpr std::uint32_t kPatience = 8;
       Store start = Store::join(values_, block, ends, state.store, ++state.visits > kPatience);
       if (state.end && start == state.store) continue;
@@ -174,6 +177,7 @@ class Engine {
       if (!keep_small(out)) return;
       for (ir::BlockId successor : function_.blocks[block].successors) {
         const auto to = static_cast<std::uint32_t>(successor);
+        if (!null_tests_.may_go(values_, store, block, to)) continue;
         State& state = states_[to];
         Order incoming = out;
         Store at_edge = store;
@@ -276,6 +280,7 @@ class Engine {
   const Roles* roles_;
   const Duty* duty_;
   Values values_;
+  NullTests null_tests_;
   Sets sets_;
   std::vector<State> states_;
   std::vector<std::uint32_t> sequence_;  ///< reachable blocks in reverse postorder

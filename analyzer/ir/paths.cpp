@@ -82,10 +82,11 @@ class Questions {
       const Block& here = function.blocks[block];
       if (here.condition == kNoExpr || here.successors.size() != 2) continue;
       const Expr& condition = function[here.condition];
-      if (has_effects_or_calls(condition.text) ||
+      // What a call returned is a variable, and spelled like the call.
+      Question question{numbered(function, condition), condition.uses};
+      if (has_effects_or_calls(question.text) ||
           !std::ranges::all_of(condition.uses, [&](PlaceId use) { return stays_put(use) && !others_may_write(use); }))
         continue;
-      Question question{numbered(function, condition), condition.uses};
       while (question.text.starts_with('!') && is_simple(question.text.substr(1))) {
         question.text.erase(0, 1);
         question.negated = !question.negated;

@@ -92,6 +92,16 @@ void Assignments::copy_object(ir::PlaceId target, ir::PlaceId source, clang::Qua
     out_.emit_assign(places_.data(target), value(places_.data(source)), ir::kNoSite);
 }
 
+void Assignments::move_object(ir::PlaceId target, ir::PlaceId source, clang::QualType type, ir::SiteId site) {
+  if (const auto owner = unit_.symbols.owner(type); owner && owner->tensor)
+    return tensors_.share_tensor(target, source, /*moves=*/true, site);
+  if (out_.kind(target) != TypeKind::Object) return out_.emit_assign(target, value(source), site);
+  copy_object(target, source, type);
+  if (unit_.symbols.points(type) || unit_.symbols.has_block(type))
+    return out_.emit_assign(places_.data(source), {.kind = ir::Operand::Kind::Null}, site);
+  out_.emit_fresh(source, site);
+}
+
 void Assignments::swap(ir::PlaceId left, ir::PlaceId right, ir::SiteId site) {
   if (left == ir::kNoPlace || right == ir::kNoPlace) {
     out_.emit_fresh(left, site);

@@ -33,6 +33,8 @@ class Assignments {
   void initialize(ir::PlaceId target, const clang::Expr* value);
   void initialize_parts(ir::PlaceId target, const clang::InitListExpr& list);
   void copy_object(ir::PlaceId target, ir::PlaceId source, clang::QualType type);
+  /// Leaves nothing behind that somebody owns.
+  void move_object(ir::PlaceId target, ir::PlaceId source, clang::QualType type, ir::SiteId site);
   void swap(ir::PlaceId left, ir::PlaceId right, ir::SiteId site);
   /// One of the two results of c ? a : b was evaluated: it is what the whole is worth.
   void choose(const clang::Expr& branch);

@@ -18,12 +18,14 @@
 #include "analyzer/lowering/host_containers.h"
 #include "analyzer/lowering/host_expressions.h"
 #include "analyzer/lowering/host_launches.h"
+#include "analyzer/lowering/host_maps.h"
 #include "analyzer/lowering/host_models.h"
 #include "analyzer/lowering/host_parts.h"
 #include "analyzer/lowering/host_places.h"
 #include "analyzer/lowering/host_scan.h"
 #include "analyzer/lowering/host_standard.h"
 #include "analyzer/lowering/host_touches.h"
+#include "analyzer/lowering/host_tuples.h"
 #include "analyzer/lowering/host_unit.h"
 #include "analyzer/lowering/host_values.h"
 #include "clang/AST/ASTContext.h"
@@ -48,7 +50,9 @@ Calls::Calls(const Parts& parts)
       standard_(parts.standard),
       modelled_(parts.modelled),
       launches_(parts.launches),
-      containers_(parts.containers) {}
+      containers_(parts.containers),
+      tuples_(parts.tuples),
+      maps_(parts.maps) {}
 
 void Calls::lower(const clang::Expr& expression) {
   if (const auto* kernel_launch = llvm::dyn_cast<clang::CUDAKernelCallExpr>(&expression))
@@ -73,6 +77,7 @@ void Calls::lower(const clang::Expr& expression) {
   if (name == "__cudaPushCallConfiguration" || name == "__hipPushCallConfiguration") return;
   if (standard_.moves_value(call) || standard_.steps_iterator(call)) return;
   call.site = out_.site(expression, name, call.model == nullptr ? ir::Api::None : call.model->of_api);
+  if (tuples_.apply(call) || maps_.apply(call)) return;
   if (name == "std::make_shared") return containers_.make_shared(call);
   if (standard_.runs_algorithm(call)) return;
   if (call.model != nullptr) return modelled_.apply(call);

@@ -20,10 +20,12 @@ class Assignments;
 class Containers;
 class FunctionBuilder;
 class Launches;
+class Maps;
 class ModelledCalls;
 class Places;
 class StandardLibrary;
 class Touches;
+class Tuples;
 class Values;
 struct Parts;
 struct Scan;
@@ -65,6 +67,8 @@ class Calls {
   ModelledCalls& modelled_;
   Launches& launches_;
   Containers& containers_;
+  Tuples& tuples_;
+  Maps& maps_;
 };
 
 }  // namespace streamsan::analyzer::host

@@ -7,6 +7,9 @@
 // A moved container takes its block along. A smart pointer's block is what it points to.
 #include "analyzer/lowering/host_containers.h"
 
+#include <algorithm>
+#include <array>
+
 #include "analyzer/ir/hidden.h"
 #include "analyzer/lowering/host_arguments.h"
 #include "analyzer/lowering/host_assignments.h"
@@ -157,10 +160,17 @@ void Containers::make(const Call& call) {
     return out_.emit_assign(places_.data(from), {.kind = Operand::Kind::Null}, call.site);
   }
   if (pointer_like && construction) {
+    // shared_ptr(owner, p): what p points to is part of what the owner keeps.
+    if (call.arguments.size() == 2 && unit_.symbols.points(first->getType())) first = call.arguments[1];
     // unique_ptr(p), unique_ptr(): the pointer.
     Operand held = first == nullptr ? Operand{.kind = Operand::Kind::Null} : values_.memory(first);
     if (held.kind == Operand::Kind::Unknown) held = values_.operand(first);
-    return out_.emit_assign(places_.data(object), held.kind == Operand::Kind::None ? unknown() : held, call.site);
+    out_.emit_assign(places_.data(object), held.kind == Operand::Kind::None ? unknown() : held, call.site);
+    // shared_ptr(unique_ptr), and a move to a pointer to a base class.
+    if (first != nullptr && !first->isLValue() && unit_.symbols.points(first->getType()))
+      if (const ir::PlaceId from = places_.place(first); from != ir::kNoPlace)
+        out_.emit_assign(places_.data(from), {.kind = Operand::Kind::Null}, call.site);
+    return;
   }
   if (const auto owner = unit_.symbols.owner(type); owner && owner->stream_ordered)
     out_.emit_assign(places_.stream_of(object), arguments_.typed_stream(call, nullptr), call.site);
@@ -172,6 +182,13 @@ void Containers::make(const Call& call) {
     if (const auto* list = llvm::dyn_cast<clang::InitListExpr>(strip(first));
         list != nullptr && list->getType()->isArrayType())
       assignments_.initialize_parts(object, *list);
+  if (const ir::PlaceId size = places_.size(object); size != ir::kNoPlace && construction) {
+    const bool counted = first != nullptr && out_.kind(first->getType()) == TypeKind::Integer;
+    if (counted)
+      out_.emit_assign(size, values_.integer(first), call.site);
+    else if (constructor == nullptr || !constructor->isCopyConstructor())
+      out_.emit_fresh(size, call.site);
+  }
   const bool on_host = model.memory == MemoryKind::Pageable;
   if (on_host && !model.roles.empty()) {
     ir::Op read = start(OpKind::HostAccess, call);
@@ -215,13 +232,28 @@ void Containers::make_shared(const Call& call) {
   lifetimes_.construct_pointee(call, places_.data(object), call.expression->getType());
 }
 
+void Containers::change_size(const Call& call) {
+  const ir::PlaceId size = places_.size(call.object);
+  if (size == ir::kNoPlace) return;
+  static constexpr std::array kChange = {"clear",     "pop_back",     "pop_front",  "erase",
+                                         "resize",    "assign",       "insert",     "emplace",
+                                         "push_back", "emplace_back", "push_front", "emplace_front"};
+  const std::string& name = call.known->callee.name;
+  if (std::ranges::find(kChange, name) == kChange.end()) return;
+  const clang::Expr* first = call.argument(0);
+  const bool counted =
+      (name == "resize" || name == "assign") && first != nullptr && out_.kind(first->getType()) == TypeKind::Integer;
+  if (counted) return out_.emit_assign(size, values_.integer(first), call.site);
+  out_.emit_fresh(size, call.site);
+}
+
 /// The element behind the last: another one each time.
 void Containers::append(const Call& call) {
   const clang::Expr* given = call.arguments.front();
   const TypeKind of = out_.kind(given->getType());
   if (of == TypeKind::Other || of == TypeKind::Integer) return;
-  const ir::PlaceId size = out_.field(call.object, ir::name(ir::Hidden::Size), "", TypeKind::Integer);
-  out_.emit_fresh(size, call.site);
+  const ir::PlaceId size = places_.size(call.object);
+  if (size == ir::kNoPlace) return;
   assignments_.initialize(places_.element(call.object, numbers_.index_of(size), given->getType()), given);
   // The element has it now.
   const ir::PlaceId from = of == TypeKind::Object && given->isXValue() ? places_.place(given) : ir::kNoPlace;

@@ -26,6 +26,8 @@ class Containers {
 
   void apply(const Call& call);
   void make_shared(const Call& call);
+  /// If the call changes how many elements there are.
+  void change_size(const Call& call);
 
  private:
   void make(const Call& call);

@@ -40,6 +40,8 @@ void Libraries::make_handles(const Call& call) {
   const ir::PlaceId handle = places_.target_of(out);
   const TypeKind of = out_.kind(handle);
   if (of != TypeKind::Pointer && of != TypeKind::Integer) return;
+  // curandCreateGeneratorHost: what it is used for the host does, at once.
+  if (name.ends_with("GeneratorHost")) host_handles_.insert(static_cast<std::uint32_t>(handle));
   out_.emit_assign(places_.stream_of(places_.pointee(value(handle), {})), {.kind = Operand::Kind::DefaultStream},
                    call.site);
 }
@@ -50,6 +52,11 @@ void Libraries::work(const Call& call) {
     if (const clang::Expr* storage = call.argument(model.null_argument)) {
       if (values_.operand(storage).kind == Operand::Kind::Null) return arguments_.fresh_arguments(call);
     }
+  if (const clang::Expr* handle = call.argument(model.handle_argument); handle != nullptr && !host_handles_.empty()) {
+    const Operand used = values_.operand(handle);
+    if (used.kind == Operand::Kind::Value && host_handles_.contains(static_cast<std::uint32_t>(used.place)))
+      return arguments_.host_touch(call);
+  }
   ir::Op op = start(OpKind::Enqueue, call);
   op.work = model.action == ActionKind::Communication ? ir::Work::Communication : ir::Work::Library;
   bool waits = model.effect.form == api::CallForm::Synchronous;

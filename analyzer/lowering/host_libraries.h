@@ -5,6 +5,7 @@
 
 #include "analyzer/ir/ir.h"
 #include "analyzer/lowering/host_call.h"
+#include "llvm/ADT/DenseSet.h"
 
 namespace streamsan::analyzer::host {
 
@@ -32,6 +33,8 @@ class Libraries {
   Places& places_;
   Values& values_;
   Arguments& arguments_;
+
+  llvm::DenseSet<std::uint32_t> host_handles_;  ///< places of handles of which the host does the work
 };
 
 }  // namespace streamsan::analyzer::host

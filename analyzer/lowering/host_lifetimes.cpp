@@ -19,6 +19,7 @@
 #include "analyzer/lowering/host_scan.h"
 #include "analyzer/lowering/host_tensors.h"
 #include "analyzer/lowering/host_touches.h"
+#include "analyzer/lowering/host_tuples.h"
 #include "analyzer/lowering/host_unit.h"
 #include "analyzer/lowering/host_values.h"
 #include "clang/AST/ASTContext.h"
@@ -52,7 +53,8 @@ Lifetimes::Lifetimes(const Parts& parts)
       calls_(parts.calls),
       modelled_(parts.modelled),
       effects_(parts.effects),
-      tensors_(parts.tensors) {}
+      tensors_(parts.tensors),
+      tuples_(parts.tuples) {}
 
 void Lifetimes::construct(const clang::CXXConstructExpr& construction) {
   if (construction.isElidable() && construction.getNumArgs() == 1) return;
@@ -65,7 +67,8 @@ void Lifetimes::construct(const clang::CXXConstructExpr& construction) {
   // dim3, allocators, exceptions: of no interest, unless they are a variable of this function.
   const Symbols::Known& known = unit_.symbols.known(*construction.getConstructor());
   if (known.model == nullptr && known.harmless && !scan_.destinations.contains(&construction) &&
-      !unit_.symbols.points(type) && !unit_.symbols.has_block(type) && !unit_.symbols.iterates(type))
+      !unit_.symbols.points(type) && !unit_.symbols.has_block(type) && !unit_.symbols.iterates(type) &&
+      !unit_.symbols.is_tuple(type))
     return;
   if (unit_.symbols.iterates(type)) {
     // A copy of an iterator, or one that may only read.
@@ -112,6 +115,7 @@ void Lifetimes::construct_at(ir::PlaceId target, const clang::CXXConstructExpr& 
     const Operand from = values_.operand(call.arguments.front());
     return out_.emit_assign(target, from, call.site);
   }
+  if (tuples_.construct(call)) return;
   const bool copy_model = copies && call.model != nullptr && call.model->action != ActionKind::Container;
   if (call.model != nullptr && !copy_model) {
     out_.site_of(call.site).text = call.model->name;
@@ -207,6 +211,7 @@ void Lifetimes::destroy(ir::PlaceId object, clang::QualType type, ir::SiteId sit
               array->getElementType(), site);
     return;
   }
+  if (tuples_.destroy(object, type, site)) return;
   const clang::CXXRecordDecl* record = Symbols::record(type);
   if (record == nullptr || !record->hasDefinition()) return;
   const clang::CXXDestructorDecl* destructor = record->getDestructor();

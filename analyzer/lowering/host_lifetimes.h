@@ -29,6 +29,7 @@ class Numbers;
 class Places;
 class Tensors;
 class Touches;
+class Tuples;
 class Values;
 struct Parts;
 struct Scan;
@@ -66,6 +67,7 @@ class Lifetimes {
   ModelledCalls& modelled_;
   Effects& effects_;
   Tensors& tensors_;
+  Tuples& tuples_;
 };
 
 }  // namespace streamsan::analyzer::host

@@ -15,6 +15,7 @@
 #include "analyzer/lowering/host_launches.h"
 #include "analyzer/lowering/host_libraries.h"
 #include "analyzer/lowering/host_lifetimes.h"
+#include "analyzer/lowering/host_maps.h"
 #include "analyzer/lowering/host_models.h"
 #include "analyzer/lowering/host_numbers.h"
 #include "analyzer/lowering/host_parts.h"
@@ -25,6 +26,7 @@
 #include "analyzer/lowering/host_tensors.h"
 #include "analyzer/lowering/host_touches.h"
 #include "analyzer/lowering/host_trim.h"
+#include "analyzer/lowering/host_tuples.h"
 #include "analyzer/lowering/host_unit.h"
 #include "analyzer/lowering/host_values.h"
 #include "analyzer/lowering/host_walk.h"
@@ -41,8 +43,9 @@ struct Collaborators {
       : scan(definition),
         out(unit, definition, scan),
         numbers(unit, out.function()),
-        parts{unit,      definition, scan,  out,      numbers,  places,  values,   assignments, touches,    ends,
-              lifetimes, arguments,  calls, standard, modelled, effects, launches, libraries,   containers, tensors},
+        parts{unit,     definition, scan,       out,       numbers, places,   values,   assignments,
+              touches,  ends,       lifetimes,  arguments, calls,   standard, modelled, effects,
+              launches, libraries,  containers, tensors,   tuples,  maps},
         places(parts),
         values(parts),
         assignments(parts),
@@ -58,6 +61,8 @@ struct Collaborators {
         libraries(parts),
         containers(parts),
         tensors(parts),
+        tuples(parts),
+        maps(parts),
         walk(parts) {}
 
   Scan scan;
@@ -79,6 +84,8 @@ struct Collaborators {
   Libraries libraries;
   Containers containers;
   Tensors tensors;
+  Tuples tuples;
+  Maps maps;
   Walk walk;
 };
 

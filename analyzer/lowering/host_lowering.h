@@ -15,6 +15,7 @@
 //   Arguments        what stands at the positions that a model names; what code that is not seen does to its arguments
 //   Calls            which kind of function is called. It gives the call to
 //     StandardLibrary    what moves values, steps iterators or calls a lambda
+//     Tuples, Maps       std::pair and std::tuple; std::map
 //     ModelledCalls      what a model describes: a action each, lowered by Effects (the words of the driver's table),
 //                        Launches, Libraries, Containers, Tensors, or there
 //   Lifetimes        construction and destruction
@@ -27,7 +28,7 @@
 //                                 list is an object whose parts are assigned
 //   Assignments, Tensors          a copy of a tensor shares its memory
 //   Calls, Lifetimes              a constructor is called; make_unique() constructs. From a call the way to Lifetimes
-//                                 is through ModelledCalls and Containers
+//                                 is through ModelledCalls, Containers and Tuples
 //
 // Only Walk evaluates expressions: the CFG holds every subexpression in the order of evaluation, each is lowered when
 // it is met, and the parts ask Values for what it left. A part takes its references from Parts (host_parts.h) when it

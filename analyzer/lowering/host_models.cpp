@@ -44,6 +44,7 @@ ModelledCalls::ModelledCalls(const Parts& parts)
       tensors_(parts.tensors) {}
 
 void ModelledCalls::apply(const Call& call) {
+  containers_.change_size(call);
   switch (call.model->action) {
     case ActionKind::Effect:
       effects_.apply(call);

@@ -20,12 +20,14 @@ class FunctionBuilder;
 class Launches;
 class Libraries;
 class Lifetimes;
+class Maps;
 class ModelledCalls;
 class Numbers;
 class Places;
 class StandardLibrary;
 class Tensors;
 class Touches;
+class Tuples;
 class Values;
 struct Scan;
 struct Unit;
@@ -51,6 +53,8 @@ struct Parts {
   Libraries& libraries;
   Containers& containers;
   Tensors& tensors;
+  Tuples& tuples;
+  Maps& maps;
 };
 
 }  // namespace streamsan::analyzer::host

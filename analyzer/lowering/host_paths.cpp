@@ -4,7 +4,8 @@
 //
 // That an access stands on some paths only is lost: it is taken to happen, as on the path where it does. A pointer that
 // was set in several places is unknown, and so is what is returned in several ways. In a loop, what is made from
-// something that moves on has another value in the end.
+// something that moves on has another value in the end. A loop in which the host uses the memory of one element after
+// the other stays: which of them it was matters.
 #include "analyzer/lowering/host_paths.h"
 
 #include <algorithm>
@@ -65,6 +66,26 @@ std::vector<ir::Op> without_paths(ir::Function& function, const std::vector<std:
 
 }  // namespace
 
+bool touches_elements(const ir::Function& function, const Loop& loop) {
+  const auto by_element = [&](const ir::Access& access) {
+    if (access.memory.kind != Operand::Kind::Value) return false;
+    for (ir::PlaceId at = access.memory.place; at != ir::kNoPlace; at = function[at].base)
+      if (function[at].kind == ir::Place::Kind::Index && varies(function, function[at].index, loop)) return true;
+    return false;
+  };
+  return std::any_of(loop.blocks.begin(), loop.blocks.end(), [&](std::size_t block) {
+    const auto& ops = function.blocks[block].ops;
+    return std::any_of(ops.begin(), ops.end(), [&](const ir::Op& op) {
+      return op.kind == OpKind::HostAccess && std::any_of(op.accesses.begin(), op.accesses.end(), by_element);
+    });
+  });
+}
+
+bool touches_elements(const ir::Function& function, const Terminators& terminators) {
+  const auto loops = natural_loops(function, terminators);
+  return std::any_of(loops.begin(), loops.end(), [&](const Loop& loop) { return touches_elements(function, loop); });
+}
+
 void flatten_loops(const Unit& unit, ir::Function& function, const Terminators& terminators) {
   for (bool changed = true; changed;) {
     changed = false;
@@ -72,7 +93,7 @@ void flatten_loops(const Unit& unit, ir::Function& function, const Terminators& 
     for (const Loop& loop : loops) {
       const std::vector<std::size_t>& body = loop.blocks;
       std::optional<ir::BlockId> exit;
-      bool simple = only_host(unit, function, loop);
+      bool simple = only_host(unit, function, loop) && !touches_elements(function, loop);
       for (const std::size_t block : body) {
         for (const ir::BlockId next : function.blocks[block].successors) {
           if (loop.has(static_cast<std::size_t>(next))) continue;

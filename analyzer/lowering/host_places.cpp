@@ -130,6 +130,15 @@ ir::PlaceId Places::data(ir::PlaceId owner) {
                     TypeKind::Pointer);
 }
 
+ir::PlaceId Places::size(ir::PlaceId container) {
+  if (container == ir::kNoPlace) return container;
+  const clang::QualType type = out_.type_of(container);
+  if (!unit_.symbols.has_block(type) || unit_.symbols.views(type)) return ir::kNoPlace;
+  const TypeKind of = out_.kind(element_type(value(container)));
+  if (of == TypeKind::Other || of == TypeKind::Integer) return ir::kNoPlace;
+  return out_.field(container, ir::name(ir::Hidden::Size), "", TypeKind::Integer);
+}
+
 ir::PlaceId Places::stream_of(ir::PlaceId owner) {
   return out_.field(owner, ir::name(ir::Hidden::Stream), "", TypeKind::Stream);
 }

@@ -57,6 +57,8 @@ class Places {
   ir::PlaceId pointee(const ir::Operand& pointer, clang::QualType type);
   /// The block of a container, the pointer of a smart pointer, the memory of a tensor.
   ir::PlaceId data(ir::PlaceId owner);
+  /// How many elements it has; kNoPlace: it is no container of handles, pointers or objects.
+  ir::PlaceId size(ir::PlaceId container);
   /// The stream that a library handle was given, that a container or tensor was made on.
   ir::PlaceId stream_of(ir::PlaceId owner);
   /// The stream that was the current one before a guard made another the current one.

@@ -34,9 +34,20 @@ ir::ExprId Values::expr(const clang::Expr* expression) {
   return out_.add(scalar(expression));
 }
 
+ir::PlaceId Values::size_of(const clang::Expr* expression) {
+  const auto* call = llvm::dyn_cast<clang::CXXMemberCallExpr>(strip(expression));
+  const clang::CXXMethodDecl* method = call == nullptr ? nullptr : call->getMethodDecl();
+  if (method == nullptr || !method->getDeclName().isIdentifier() || method->getName() != "size") return ir::kNoPlace;
+  const clang::Expr* of = call->getImplicitObjectArgument();
+  const clang::QualType type = of->getType();
+  return places_.size(type->isPointerType() ? places_.pointee(operand(of), type->getPointeeType()) : places_.place(of));
+}
+
 ir::Expr Values::scalar(const clang::Expr* expression) {
   if (const auto known = constant(expression, unit_.context))
     return {.text = std::to_string(*known), .uses = {}, .constant = known};
+  if (const ir::PlaceId size = size_of(expression); size != ir::kNoPlace)
+    return {.text = out_.spell(size), .uses = {size}, .constant = {}};
   if (narrows(expression, unit_.context))
     return {.text = source_text(expression, unit_.context), .uses = {}, .constant = {}};
   const clang::Expr* at = strip(expression);
@@ -76,6 +87,10 @@ ir::Expr Values::scalar(const clang::Expr* expression) {
     add_uses(made, no);
     return made;
   }
+  // What a function whose code is seen has returned: `if (take(&next))`.
+  if (const Result* known = llvm::isa<clang::CallExpr>(at) ? result(at) : nullptr;
+      known != nullptr && known->place != ir::kNoPlace && out_.kind(known->place) == TypeKind::Integer)
+    return {.text = out_.spell(known->place), .uses = {known->place}, .constant = {}};
   if (at->isGLValue() && !llvm::isa<clang::CallExpr, clang::CXXConstructExpr>(at)) {
     const ir::PlaceId read = places_.place(at);
     if (read != ir::kNoPlace && out_.kind(read) != TypeKind::Other && out_.kind(read) != TypeKind::Object)

@@ -105,12 +105,17 @@ bool StandardLibrary::steps_iterator(const Call& call) {
                        numbers_.moved(given, numbers_.stepped(values_.expr(by), places_.element_type(given))));
     return true;
   }
-  if (operation != clang::OO_Star) return false;
+  const bool arrow = operation == clang::OO_Arrow;
+  if (operation != clang::OO_Star && !arrow) return false;
+  const clang::QualType type = arrow ? call.expression->getType()->getPointeeType() : call.expression->getType();
   const ir::PlaceId here =
       given.kind == Operand::Kind::Address
-          ? places_.element(given.place, given.offset == ir::kNoExpr ? numbers_.number(0) : given.offset,
-                            call.expression->getType())
-          : places_.pointee(given, call.expression->getType());
+          ? places_.element(given.place, given.offset == ir::kNoExpr ? numbers_.number(0) : given.offset, type)
+          : places_.pointee(given, type);
+  if (arrow) {
+    values_.set_result(*call.expression, here == ir::kNoPlace ? unknown() : address(here));
+    return true;
+  }
   values_.set_result(*call.expression, here == ir::kNoPlace ? unknown() : value(here), here);
   return true;
 }
@@ -143,6 +148,14 @@ bool StandardLibrary::step(const Call& call, ir::PlaceId container, ir::PlaceId 
       return true;
     }
     case clang::OO_PlusPlus:
+      if (container != ir::kNoPlace && !unit_.symbols.is_map(out_.type_of(container))) {
+        ir::Expr next{.text = out_.spell(each) + " + 1", .uses = {each}, .constant = {}};
+        out_.emit_assign(each, {.kind = Operand::Kind::Number, .offset = out_.add(std::move(next))},
+                         out_.site(*call.expression));
+        values_.set_result(*call.expression, value(each), each);
+        return true;
+      }
+      [[fallthrough]];
     case clang::OO_MinusMinus:
     case clang::OO_PlusEqual:
     case clang::OO_MinusEqual:

@@ -31,6 +31,19 @@ namespace streamsan::analyzer::host {
 using ir::Operand;
 using ir::TypeKind;
 
+namespace {
+
+/// get<N>(e) of what a structured binding that is no reference takes apart.
+bool is_own_part(const clang::Expr* expression) {
+  const auto* call = llvm::dyn_cast<clang::CallExpr>(expression);
+  const auto* of =
+      call == nullptr || call->getNumArgs() != 1 ? nullptr : llvm::dyn_cast<clang::DeclRefExpr>(strip(call->getArg(0)));
+  const auto* whole = of == nullptr ? nullptr : llvm::dyn_cast<clang::DecompositionDecl>(of->getDecl());
+  return whole != nullptr && !whole->getType()->isReferenceType();
+}
+
+}  // namespace
+
 void Walk::statement(const clang::Stmt& statement) {
   switch (statement.getStmtClass()) {
     case clang::Stmt::DeclStmtClass:
@@ -135,7 +148,10 @@ void Walk::declare(const clang::VarDecl& variable) {
     hidden.container = places_.place(range->second->getInit());
     hidden.first = numbers_.number(0);
     places_.declare_iterator(variable, hidden);
-    return out_.emit_fresh(hidden.index, ir::kNoSite);
+    // The entries of a map have no numbers.
+    const bool keyed = hidden.container != ir::kNoPlace && unit_.symbols.is_map(out_.type_of(hidden.container));
+    if (keyed) return out_.emit_fresh(hidden.index, ir::kNoSite);
+    return out_.emit_assign(hidden.index, {.kind = Operand::Kind::Number, .offset = hidden.first}, ir::kNoSite);
   }
   if (variable.isImplicit() && variable.getName().starts_with("__end")) return;
   if (variable.getType()->isReferenceType()) return bind(variable);
@@ -147,7 +163,7 @@ void Walk::declare(const clang::VarDecl& variable) {
 
 /// auto it = v.begin()
 void Walk::declare_iterator(const clang::VarDecl& variable) {
-  Places::Iterator made{.index = out_.new_local(variable.getNameAsString(), TypeKind::Integer)};
+  Places::Iterator made;
   if (const Values::Result* start = values_.result(variable.getInit())) {
     const Operand& at = start->value;
     const bool in_block = ir::is_value_of(out_, at, ir::Hidden::Data);
@@ -156,7 +172,14 @@ void Walk::declare_iterator(const clang::VarDecl& variable) {
       made.first = at.offset == ir::kNoExpr ? numbers_.number(0) : at.offset;
     }
   }
+  // It stands at what one variable holds: a key, `v.begin() + n`.
+  const ir::Expr* first = made.first == ir::kNoExpr ? nullptr : &out_[made.first];
+  const ir::PlaceId same = first != nullptr && first->uses.size() == 1 && first->text == out_.spell(first->uses[0])
+                               ? first->uses[0]
+                               : ir::kNoPlace;
+  made.index = out_.new_local(variable.getNameAsString(), same == ir::kNoPlace ? TypeKind::Integer : out_.kind(same));
   places_.declare_iterator(variable, made);
+  if (same != ir::kNoPlace) return out_.emit_assign(made.index, value(same), out_.site(*variable.getInit()));
   out_.emit_fresh(made.index, out_.site(*variable.getInit()));
 }
 
@@ -164,6 +187,13 @@ void Walk::bind(const clang::VarDecl& reference) {
   if (!reference.hasInit() || !reference.hasLocalStorage()) return;
   const clang::Expr* referent = strip(reference.getInit());
   ir::PlaceId bound = places_.place(referent);
+  if (bound != ir::kNoPlace && is_own_part(referent)) {
+    // `auto [a, b] = f();`: nobody else has a name for what is taken apart.
+    const clang::QualType type = reference.getType().getNonReferenceType();
+    const ir::PlaceId named = out_.typed(out_.new_local(reference.getNameAsString(), out_.kind(type)), type);
+    assignments_.move_object(named, bound, type, out_.site(*reference.getInit()));
+    return places_.bind(reference, named);
+  }
   if (bound == ir::kNoPlace) {
     const TypeKind of = out_.kind(reference.getType());
     bound = out_.typed(out_.new_local(reference.getNameAsString(), of), reference.getType());

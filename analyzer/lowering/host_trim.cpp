@@ -208,7 +208,7 @@ void trim(Unit& unit, ir::Function& function, Terminators terminators, Source& s
   drop_dead_ends(function, terminators);
   drop_idle_touches(function);
   spread_accesses(unit, function, terminators, source);
-  if (root) {
+  if (root || touches_elements(function, terminators)) {
     flatten_loops(unit, function, terminators);
     drop_dead_ends(function, terminators);
   } else {

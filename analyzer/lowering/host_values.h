@@ -53,6 +53,8 @@ class Values {
   [[nodiscard]] ir::PlaceId element_around(ir::PlaceId place) const;
 
   // Scalar expressions (host_scalars.cpp).
+  /// `v.size()`: the place that keeps it; kNoPlace: it is something else.
+  ir::PlaceId size_of(const clang::Expr* expression);
   ir::Expr scalar(const clang::Expr* expression);
   ir::ExprId expr(const clang::Expr* expression_or_null);
   ir::ExprId negative(const clang::Expr* count);

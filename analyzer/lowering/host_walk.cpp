@@ -23,6 +23,7 @@
 #include "analyzer/lowering/host_unit.h"
 #include "analyzer/lowering/host_values.h"
 #include "clang/AST/ASTContext.h"
+#include "clang/AST/DeclTemplate.h"
 #include "clang/AST/ExprCXX.h"
 #include "clang/Analysis/CFG.h"
 
@@ -71,6 +72,18 @@ std::vector<const clang::CFGBlock*> reverse_post_order(const clang::CFG& graph) 
   }
   std::reverse(order.begin(), order.end());
   return order;
+}
+
+/// Of an array, or a std::array.
+std::optional<std::uint64_t> fixed_size(clang::QualType type) {
+  if (type.isNull()) return std::nullopt;
+  if (const auto* array = llvm::dyn_cast_or_null<clang::ConstantArrayType>(type->getAsArrayTypeUnsafe()))
+    return array->getSize().getLimitedValue();
+  const auto* record = llvm::dyn_cast_or_null<clang::ClassTemplateSpecializationDecl>(type->getAsCXXRecordDecl());
+  if (record == nullptr || record->getName() != "array" || !record->isInStdNamespace()) return std::nullopt;
+  const clang::TemplateArgument& size = record->getTemplateArgs()[1];
+  if (size.getKind() != clang::TemplateArgument::Integral) return std::nullopt;
+  return size.getAsIntegral().getLimitedValue();
 }
 
 bool leaves_for_good(const clang::CFGBlock& block) {
@@ -144,12 +157,34 @@ void Walk::finish_block(const clang::CFGBlock& block) {
   const clang::CFGTerminator terminator = block.getTerminator();
   terminators_[from] = terminator.getStmt();
   if (next.size() != 2 || block.succ_size() != 2 || !terminator.isStmtBranch()) return;
+  if (const auto* ranged = llvm::dyn_cast_or_null<clang::CXXForRangeStmt>(terminator.getStmt())) {
+    out_.function().blocks[from].condition = rounds_left(*ranged);
+    return;
+  }
   const auto* condition = llvm::dyn_cast_or_null<clang::Expr>(block.getTerminatorCondition());
   if (condition == nullptr || llvm::isa<clang::SwitchStmt>(terminator.getStmt())) return;
   ir::Expr known = values_.scalar(condition);
   if (known.uses.empty() && !known.constant) return;
   const ir::ExprId id = out_.add(std::move(known));
   out_.function().blocks[from].condition = id;
+}
+
+ir::ExprId Walk::rounds_left(const clang::CXXForRangeStmt& loop) {
+  const auto* hidden = llvm::dyn_cast_or_null<clang::VarDecl>(loop.getBeginStmt()->getSingleDecl());
+  const auto range = hidden == nullptr ? scan_.iterators.end() : scan_.iterators.find(hidden);
+  if (range == scan_.iterators.end()) return ir::kNoExpr;
+  const ir::PlaceId each = places_.known(*hidden), container = places_.place(range->second->getInit());
+  if (each == ir::kNoPlace || container == ir::kNoPlace) return ir::kNoExpr;
+  ir::Expr asked{.text = out_.spell(each) + " < ", .uses = {each}, .constant = {}};
+  if (const auto fixed = fixed_size(out_.type_of(container))) {
+    asked.text += std::to_string(*fixed);
+  } else if (const ir::PlaceId size = places_.size(container); size != ir::kNoPlace) {
+    asked.text += out_.spell(size);
+    asked.uses.push_back(size);
+  } else {
+    return ir::kNoExpr;
+  }
+  return out_.add(std::move(asked));
 }
 
 void Walk::walk_element(const clang::CFGElement& element) {

@@ -13,6 +13,7 @@ class BinaryOperator;
 class CFG;
 class CFGBlock;
 class CFGElement;
+class CXXForRangeStmt;
 class Expr;
 class FunctionDecl;
 class ReturnStmt;
@@ -48,6 +49,8 @@ class Walk {
   void walk_block(const clang::CFGBlock& block);
   void walk_element(const clang::CFGElement& element);
   void finish_block(const clang::CFGBlock& block);
+  /// What the head of a range-for asks.
+  ir::ExprId rounds_left(const clang::CXXForRangeStmt& loop);
 
   // Statements (host_statements.cpp).
   void statement(const clang::Stmt& statement);

@@ -142,6 +142,14 @@ bool Symbols::has_block(clang::QualType type) {
   const auto owner = models_.owner(name);
   return owner && !owner->tensor;
 }
+bool Symbols::is_tuple(clang::QualType type) {
+  const std::string& name = class_name(type);
+  return name == "std::pair" || name == "std::tuple";
+}
+bool Symbols::is_map(clang::QualType type) {
+  const std::string& name = class_name(type);
+  return name == "std::map" || name == "std::unordered_map";
+}
 bool Symbols::iterates(clang::QualType type) {
   const clang::CXXRecordDecl* record = this->record(type);
   return record != nullptr && class_name(type).find("iterator") != std::string::npos && in_system_header(*record);

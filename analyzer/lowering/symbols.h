@@ -54,6 +54,8 @@ class Symbols {
   /// Its elements live in a block of their own: std::vector, std::string, thrust::device_vector.
   bool has_block(clang::QualType type);
   /// An iterator of a library's container.
+  bool is_tuple(clang::QualType type);
+  bool is_map(clang::QualType type);
   bool iterates(clang::QualType type);
   /// std::span, std::string_view: `$data` is a pointer into somebody else's memory.
   bool views(clang::QualType type);

@@ -26,6 +26,7 @@
 #include "analyzer/analysis/event_protocols.h"
 #include "analyzer/analysis/kept_graphs.h"
 #include "analyzer/analysis/omitted_stream.h"
+#include "analyzer/analysis/round_by_round.h"
 #include "analyzer/analysis/structure.h"
 #include "analyzer/ir/copies.h"
 #include "analyzer/ir/field_memory.h"
@@ -242,11 +243,17 @@ Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& se
     Verdict verdict{.duties = {}, .hazards = {}, .gave_up = kNoStepsLeft};
     if (limits.most_steps > 0) {
       ir::Function closed = inliner.close(usr);
+      with_streams = has_stream_operations(closed);
+      std::optional<ir::WrittenOut> written = with_streams ? ir::write_out_loops(closed) : std::nullopt;
       ir::tell_paths_apart(closed);
       ir::complete_copies(closed);
-      with_streams = has_stream_operations(closed);
       const std::optional<Duty> duty = owe(closed, lowered.program);
       verdict = analyze(closed, lowered.program, limits, &roles, duty ? &*duty : nullptr);
+      if (written && verdict.gave_up.empty()) {
+        EngineOptions left = limits;
+        left.most_steps -= std::min(left.most_steps, verdict.steps);
+        look_round_by_round(std::move(*written), lowered.program, left, roles, verdict);
+      }
       limits.most_steps -= std::min(limits.most_steps, verdict.steps);
     }
     root->gave_up = verdict.gave_up;

@@ -98,15 +98,15 @@ TEST(Lowering, ReferencesAreThePlaceTheyAreBoundTo) {
 TEST(Lowering, RangeForOverAVector) {
   EXPECT_EQ(ops_of("#include <vector>\nvoid f(std::vector<cudaStream_t>& v) { for (auto& s : v) "
                    "cudaStreamSynchronize(s); }"),
-            "fresh each\ngoto bb1\nbb1: loop\nbranch bb2 bb3\nbb2:\nsync_stream v[each]\nfresh each\ngoto bb1\n"
-            "bb3:\nreturn none\n");
+            "assign each = number + {0}\ngoto bb1\nbb1: loop\nbranch {each < v.$size @ each, v.$size} bb2 bb3\nbb2:\n"
+            "sync_stream v[each]\nassign each = number + {each + 1}\ngoto bb1\nbb3:\nreturn none\n");
 }
 
 TEST(Lowering, Iterators) {
   EXPECT_EQ(ops_of("#include <vector>\nvoid f(std::vector<cudaStream_t>& v) {\n"
                    "  for (auto it = v.begin(); it != v.end(); ++it) cudaStreamSynchronize(*it); }"),
-            "fresh it\ngoto bb1\nbb1: loop\nbranch bb2 bb3\nbb2:\nsync_stream v[it]\nfresh it\ngoto bb1\n"
-            "bb3:\nreturn none\n");
+            "fresh it\ngoto bb1\nbb1: loop\nbranch bb2 bb3\nbb2:\nsync_stream v[it]\n"
+            "assign it = number + {it + 1}\ngoto bb1\nbb3:\nreturn none\n");
 }
 
 TEST(Lowering, ConditionalStream) {

@@ -9,6 +9,7 @@ typedef enum { CURAND_RNG_PSEUDO_DEFAULT = 100 } curandRngType_t;
 
 extern "C" {
 curandStatus_t curandCreateGenerator(curandGenerator_t* generator, curandRngType_t rng_type);
+curandStatus_t curandCreateGeneratorHost(curandGenerator_t* generator, curandRngType_t rng_type);
 curandStatus_t curandDestroyGenerator(curandGenerator_t generator);
 curandStatus_t curandSetStream(curandGenerator_t generator, cudaStream_t stream);
 curandStatus_t curandGenerateUniform(curandGenerator_t generator, float* outputPtr, size_t num);

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Branches that ask whether a pointer is null.
+//
+//   float*& slot = scratch_[size];
+//   if (slot == nullptr) cudaMalloc(&slot, size);
+//
+// A pointer that was just set to null, or just given memory, answers by itself. Of a slot that was there before the
+// function was entered it is not known; but where all that is done about null is to fill the slot, the calls of
+// interest are those that find it filled: two of them use the same memory, and the first one differs from them in
+// nothing but the allocation. So it is taken to be filled.
+#include "analyzer/analysis/null_tests.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "analyzer/ir/walk.h"
+
+namespace streamsan::analyzer {
+namespace {
+
+using ir::OpKind;
+
+/// A path and nothing else. How it is spelled says little: the text of an inlined callee is that of its source.
+bool is_path(std::string_view text) {
+  if (text.empty() || text.front() == '!' || text.front() == '-' || text.front() == '~') return false;
+  int depth = 0;
+  for (const char c : text) {
+    depth += c == '[' ? 1 : c == ']' ? -1 : 0;
+    if (depth == 0 && (c == ' ' || c == '?' || c == '+')) return false;
+  }
+  return true;
+}
+
+/// Of a condition that reads one pointer: the successor where it is null; 2: it asks something else.
+std::size_t null_successor(std::string_view text) {
+  static constexpr std::array<std::string_view, 4> kNull = {"nullptr", "NULL", "0", "__null"};
+  for (const std::string_view null : kNull)
+    for (const std::size_t unequal : {0U, 1U}) {
+      const std::string compared = unequal != 0 ? " != " : " == ";
+      const std::string behind = compared + std::string(null), before = std::string(null) + compared;
+      if (text.ends_with(behind) && is_path(text.substr(0, text.size() - behind.size()))) return unequal;
+      if (text.starts_with(before) && is_path(text.substr(before.size()))) return unequal;
+    }
+  if (text.starts_with('!') && is_path(text.substr(1))) return 0;
+  return is_path(text) ? 1 : 2;
+}
+
+}  // namespace
+
+NullTests::NullTests(const ir::Function& function) : function_(function), tests_(function.blocks.size()) {
+  for (std::size_t i = 0; i < function.blocks.size(); ++i) {
+    const ir::Block& block = function.blocks[i];
+    if (block.condition == ir::kNoExpr || block.successors.size() != 2) continue;
+    const ir::Expr& asked = function[block.condition];
+    if (asked.uses.size() != 1 || function[asked.uses[0]].type != ir::TypeKind::Pointer) continue;
+    const std::size_t null = null_successor(asked.text);
+    if (null > 1 || block.successors[0] == block.successors[1]) continue;
+    tests_[i] = {asked.uses[0], null, fills(block.successors[null], block.successors[1 - null], asked.uses[0])};
+  }
+}
+
+bool NullTests::fills(ir::BlockId from, ir::BlockId behind, ir::PlaceId pointer) const {
+  const ir::Root root = ir::root(function_, pointer);
+  if (root.place == ir::kNoPlace || (ir::is_own(function_[root.place]) && !root.through_pointer)) return false;
+  constexpr std::size_t kMostBlocks = 16;
+  std::vector<ir::BlockId> region{from};
+  bool makes = false;
+  for (std::size_t i = 0; i < region.size(); ++i) {
+    if (region[i] == behind) return false;
+    const ir::Block& block = function_.blocks[static_cast<std::size_t>(region[i])];
+    for (const ir::Op& op : block.ops) {
+      makes = makes || (op.kind == OpKind::Allocate && op.target == pointer && !op.tensor);
+      if (op.kind != OpKind::Allocate && op.kind != OpKind::Assign && op.kind != OpKind::Fresh) return false;
+    }
+    for (const ir::BlockId next : block.successors)
+      if (next != behind && std::ranges::find(region, next) == region.end()) region.push_back(next);
+    if (region.size() > kMostBlocks) return false;
+  }
+  return makes;
+}
+
+bool NullTests::may_go(Values& values, const Store& store, std::uint32_t from, std::uint32_t to) const {
+  const Test& test = tests_[from];
+  if (test.pointer == ir::kNoPlace) return true;
+  const ir::Block& block = function_.blocks[from];
+  const bool to_null = static_cast<std::uint32_t>(block.successors[test.null]) == to;
+  switch (values[store.load(values, test.pointer)].kind) {
+    case Value::Kind::Null:
+      return to_null;
+    case Value::Kind::Object:
+    case Value::Kind::Address:
+      return !to_null;
+    case Value::Kind::Content:
+      return !to_null || !test.fills;
+    default:
+      return true;
+  }
+}
+
+}  // namespace streamsan::analyzer

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a function shows when its loops over elements are written out (ir/written_out.h).
+//
+// Only conflicts of two operations are taken over, and only those that the function as it is does not show: what is
+// missing or superfluous may be so for the number of rounds that was supposed, a conflict that is there with two
+// elements is there. Where a number was supposed the finding is Likely and says so; and two rounds of one operation
+// are left out: that each has memory of its own may follow from what is computed of the counter.
+#include "analyzer/analysis/round_by_round.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "analyzer/ir/copies.h"
+#include "analyzer/ir/paths.h"
+
+namespace streamsan::analyzer {
+namespace {
+
+bool is_conflict(const Hazard& hazard) {
+  if (!hazard.earlier || hazard.which != CheckCase::Usual) return false;
+  if (hazard.level != Level::Definite && hazard.level != Level::Likely) return false;
+  return hazard.check == Check::CrossStreamRace || hazard.check == Check::NonblockingVsDefault ||
+         hazard.check == Check::HostReadBeforeDone || hazard.check == Check::HostWriteBeforeDone;
+}
+
+auto place(const Where& where) {
+  return std::tie(where.site.file, where.site.line, where.site.column, where.site.begin);
+}
+
+bool same_pair(const Hazard& a, const Hazard& b) {
+  if (!b.earlier) return false;
+  return std::minmax(place(a.later.where), place(a.earlier->where)) ==
+         std::minmax(place(b.later.where), place(b.earlier->where));
+}
+
+}  // namespace
+
+void look_round_by_round(ir::WrittenOut written, const ir::Program& program, const EngineOptions& options,
+                         const Roles& roles, Verdict& verdict) {
+  ir::tell_paths_apart(written.function);
+  ir::complete_copies(written.function);
+  Verdict more = analyze(written.function, program, options, &roles);
+  verdict.steps += more.steps;
+  if (!more.gave_up.empty()) return;
+  for (Hazard& hazard : more.hazards) {
+    if (!is_conflict(hazard)) continue;
+    const bool shown = std::ranges::any_of(
+        verdict.hazards, [&](const Hazard& known) { return known.level != Level::Maybe && same_pair(hazard, known); });
+    if (shown) continue;
+    if (!written.supposed.empty()) {
+      if (place(hazard.later.where) == place(hazard.earlier->where)) continue;
+      hazard.level = Level::Likely;
+      hazard.evidence.insert(hazard.evidence.begin(),
+                             Evidence{"looked at with " + written.supposed, Where{written.site, {}}});
+    }
+    verdict.hazards.push_back(std::move(hazard));
+  }
+}
+
+}  // namespace streamsan::analyzer

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Loops over elements: what they count, and up to where. See counted_loops.cpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "analyzer/ir/ir.h"
+
+namespace streamsan::analyzer::ir {
+
+/// A loop that counts by one.
+struct Counted {
+  std::size_t head = 0;
+  std::set<std::size_t> blocks;
+  PlaceId counter = kNoPlace;
+  std::int64_t first = 0;
+  std::optional<std::int64_t> end;  ///< the counter's first value that it does not run with
+  PlaceId number = kNoPlace;        ///< what that is the value of, if it is no constant
+};
+
+/// Loops whose head asks `i < bound`, in which something that can be ordered happens and an element is named by `i`; those
+/// inside of others come first. For closed functions.
+std::vector<Counted> counted_loops(const Function& function);
+
+/// What can be ordered, or orders.
+bool is_ordered(const Op& op);
+
+}  // namespace streamsan::analyzer::ir

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Loops over elements, written out round by round. See written_out.cpp for the essay.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "analyzer/ir/ir.h"
+
+namespace streamsan::analyzer::ir {
+
+struct WrittenOut {
+  Function function;
+  /// What was supposed: "2 for 'workers_.size()'", and where its loop stands; empty: all numbers were constants.
+  std::string supposed;
+  Site site;
+};
+
+/// A copy of a closed function in which loops over handles or memory are written out. Absent: there are none.
+std::optional<WrittenOut> write_out_loops(const Function& function);
+
+}  // namespace streamsan::analyzer::ir

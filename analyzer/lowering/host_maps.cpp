@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// std::map and its kin: arrays whose index is the key.
+//
+// `m[key]` is the field `second` of the entry `m{key}`, which is the element of m with the index `key`: integers,
+// handles and pointers are compared by what they hold, keys of any other kind are equal to none. What find() returns is
+// an iterator that stands at the key. Emplacing is taken to find no entry under its key.
+#include "analyzer/lowering/host_maps.h"
+
+#include "analyzer/lowering/host_assignments.h"
+#include "analyzer/lowering/host_builder.h"
+#include "analyzer/lowering/host_numbers.h"
+#include "analyzer/lowering/host_parts.h"
+#include "analyzer/lowering/host_places.h"
+#include "analyzer/lowering/host_unit.h"
+#include "analyzer/lowering/host_values.h"
+#include "clang/AST/ASTContext.h"
+#include "clang/AST/DeclTemplate.h"
+#include "clang/AST/ExprCXX.h"
+#include "llvm/ADT/StringSwitch.h"
+
+namespace streamsan::analyzer::host {
+
+using ir::Operand;
+using ir::TypeKind;
+
+namespace {
+
+enum class Does : std::uint8_t { Other, Index, Find, Put, Erase, Clear };
+
+Does what(llvm::StringRef name) {
+  return llvm::StringSwitch<Does>(name)
+      .Cases({"operator[]", "at"}, Does::Index)
+      .Case("find", Does::Find)
+      .Cases({"emplace", "try_emplace", "insert_or_assign"}, Does::Put)
+      .Case("erase", Does::Erase)
+      .Case("clear", Does::Clear)
+      .Default(Does::Other);
+}
+
+}  // namespace
+
+Maps::Maps(const Parts& parts)
+    : unit_(parts.unit),
+      out_(parts.out),
+      places_(parts.places),
+      values_(parts.values),
+      assignments_(parts.assignments) {}
+
+clang::QualType Maps::entry_type(clang::QualType map) const {
+  if (!unit_.symbols.is_map(map)) return {};
+  for (const clang::NamedDecl* named : Symbols::record(map)->lookup(&unit_.context.Idents.get("value_type")))
+    if (const auto* type = llvm::dyn_cast<clang::TypedefNameDecl>(named)) return type->getUnderlyingType();
+  return {};
+}
+
+bool Maps::apply(const Call& call) {
+  if (call.object_expression == nullptr || call.object == ir::kNoPlace) return false;
+  const Does does = what(call.known->callee.name);
+  if (does == Does::Other || entry_type(out_.type_of(call.object)).isNull()) return false;
+  const clang::Expr* key = call.argument(0);
+  switch (does) {
+    case Does::Index: {
+      const ir::PlaceId at = slot(call, *key);
+      values_.set_result(*call.expression, value(at), at);
+      return true;
+    }
+    case Does::Find: {
+      Operand here = address(call.object);
+      here.offset = values_.expr(key);
+      values_.set_result(*call.expression, here);
+      return true;
+    }
+    case Does::Put:
+      if (call.arguments.size() != 2) return false;
+      assignments_.initialize(slot(call, *key), call.arguments[1]);
+      return true;
+    case Does::Erase:
+      erase(call);
+      return true;
+    case Does::Clear:
+      out_.emit_fresh(call.object, call.site);
+      return true;
+    case Does::Other:
+      break;
+  }
+  return false;
+}
+
+ir::PlaceId Maps::slot(const Call& call, const clang::Expr& key) {
+  const clang::QualType type = entry_type(out_.type_of(call.object));
+  const ir::PlaceId entry = places_.element(call.object, values_.expr(&key), type);
+  if (const clang::CXXRecordDecl* record = Symbols::record(type))
+    for (const clang::FieldDecl* field : record->fields())
+      if (field->getName() == "second") return places_.member(entry, *field);
+  return ir::kNoPlace;
+}
+
+void Maps::erase(const Call& call) {
+  const clang::Expr* which = call.argument(0);
+  const clang::QualType type = entry_type(out_.type_of(call.object));
+  ir::ExprId at = ir::kNoExpr;
+  if (call.arguments.size() == 1) {
+    if (const auto known = places_.iterator(which)) {
+      ir::Expr index{.text = out_.spell(known->index), .uses = {known->index}, .constant = {}};
+      at = out_.add(std::move(index));
+    } else if (!unit_.symbols.iterates(which->getType())) {
+      at = values_.expr(which);
+    }
+  }
+  out_.emit_fresh(at == ir::kNoExpr ? call.object : places_.element(call.object, at, type), call.site);
+}
+
+}  // namespace streamsan::analyzer::host

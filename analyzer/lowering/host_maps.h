@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// std::map and its kin; see host_maps.cpp.
+#pragma once
+
+#include "analyzer/ir/ir.h"
+#include "analyzer/lowering/host_call.h"
+#include "clang/AST/Type.h"
+
+namespace streamsan::analyzer::host {
+
+class Assignments;
+class FunctionBuilder;
+class Places;
+class Values;
+struct Parts;
+struct Unit;
+
+class Maps {
+ public:
+  explicit Maps(const Parts& parts);
+
+  /// Lowers the call if it reads or changes a map, and says if it was one.
+  bool apply(const Call& call);
+
+ private:
+  /// The value_type of a map; null: it is none.
+  [[nodiscard]] clang::QualType entry_type(clang::QualType map) const;
+  /// The value that `key` has in the map.
+  ir::PlaceId slot(const Call& call, const clang::Expr& key);
+  void erase(const Call& call);
+
+  Unit& unit_;
+  FunctionBuilder& out_;
+  Places& places_;
+  Values& values_;
+  Assignments& assignments_;
+};
+
+}  // namespace streamsan::analyzer::host
