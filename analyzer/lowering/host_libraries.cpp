@@ -40,8 +40,7 @@ void Libraries::make_handles(const Call& call) {
   const ir::PlaceId handle = places_.target_of(out);
   const TypeKind of = out_.kind(handle);
   if (of != TypeKind::Pointer && of != TypeKind::Integer) return;
-  // curandCreateGeneratorHost: what it is used for the host does, at once.
-  if (name.ends_with("GeneratorHost")) host_handles_.insert(static_cast<std::uint32_t>(handle));
+  if (call.model->works_on_host) host_handles_.insert(static_cast<std::uint32_t>(handle));
   out_.emit_assign(places_.stream_of(places_.pointee(value(handle), {})), {.kind = Operand::Kind::DefaultStream},
                    call.site);
 }

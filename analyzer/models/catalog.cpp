@@ -149,6 +149,7 @@ Model model_of(std::string name, const Facts& facts) {
   model.transfers = facts.transfers || facts.action == ActionKind::TensorCopy;
   model.pooled = facts.pooled;
   model.makes_handle = facts.makes_handle;
+  model.works_on_host = facts.works_on_host;
   return model;
 }
 

@@ -126,6 +126,7 @@ struct Model {
   bool transfers = false;           ///< TensorCopy, TensorWork: perhaps between host and device
   bool pooled = false;              ///< StreamCreate: a pool keeps the stream
   bool makes_handle = false;        ///< Nothing: argument 0 receives a library's handle, on the default stream
+  bool works_on_host = false;       ///< makes_handle: what it is used for the host does, at once
   ir::Api of_api = ir::Api::None;   ///< whose function it is: of CUDA's runtime, of the driver, of HIP
   std::string driver;               ///< the driver export this runtime function is made of; empty: none
   bool unsafe_in_capture = false;   ///< refused while this thread captures a stream in global mode, or not captured
