@@ -44,8 +44,9 @@ constexpr bool take_option(std::string_view& text, OptionEntry& out) {
   }
   out.has_value = equals != std::string_view::npos;
   out.closed = quote == '\0';
-  out.key = text.substr(0, out.has_value ? equals : end);
-  if (out.has_value) out.value = text.substr(equals + 1, end - equals - 1);
+  // Not substr(): it may throw, and that brings the C++ library's machinery into the guest.
+  out.key = {text.data(), out.has_value ? equals : end};
+  if (out.has_value) out.value = {text.data() + equals + 1, end - equals - 1};
   text.remove_prefix(end);
   return true;
 }

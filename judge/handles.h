@@ -47,9 +47,9 @@ struct StreamLife {
 struct EventLife {
   std::uint64_t handle = 0;
   std::uint32_t number = 0;
-  std::uint32_t capture = 0;  ///< last recorded in this capture, 0: recorded for real, or never
-  bool foreign = false;       ///< somebody we cannot see may have recorded it
-  bool interprocess = false;  ///< and may do so at any time
+  std::uint32_t capture = 0;   ///< last recorded in this capture, 0: recorded for real, or never
+  bool foreign = false;        ///< somebody we cannot see may have recorded it
+  bool interprocess = false;   ///< and may do so at any time
   ordering::SiteId created{};  ///< where; kNoSite: not known
 };
 

@@ -66,7 +66,7 @@ struct FileResults {
   std::vector<std::string> known_fingerprints;              ///< findings that a baseline in the configuration kept back
   std::vector<std::pair<std::string, std::string>> hidden;  ///< latent findings not shown: check, fingerprint
   std::vector<std::string> not_followed;  ///< functions of other files that are given streams or events
-  std::vector<std::string> errors;                          ///< of the checks: a model file that cannot be read
+  std::vector<std::string> errors;        ///< of the checks: a model file that cannot be read
   std::uint32_t functions_analyzed = 0;
   bool analysed = false;  ///< the checks ran
   std::string dump;

@@ -189,7 +189,7 @@ TEST(Reader, RefusesWhatIsNoTrace) {
   EXPECT_FALSE(Reader::open("/no/such/file", {}, error));
   EXPECT_EQ(error, "No such file or directory");
   EXPECT_FALSE(Reader::open("/", {}, error));
-  EXPECT_EQ(error, "it is not a regular file");
+  EXPECT_EQ(error, "Is a directory");
   EXPECT_EQ(read(whole).open_error, "");
 }
 
