@@ -13,7 +13,7 @@ constinit std::atomic<unsigned> g_leaves{0};
 constinit std::atomic<Area> g_areas{0};
 
 /// Where the area of the piece is kept; null: there is no room.
-std::atomic<Area>* place_of(std::uint64_t piece) {
+Area* place_of(std::uint64_t piece) {
   const std::uint64_t root = piece >> detail::kLeafShift;
   if (root >= detail::kRoots) return nullptr;
   std::uint16_t leaf = detail::g_area_roots[root].load(std::memory_order_acquire);
@@ -50,9 +50,9 @@ Area give_area(std::uint64_t begin, std::uint64_t bytes, Area& other) {
   if (area == 0) area = new_area();
   if (area == 0) return 0;
   for (std::uint64_t piece = begin >> detail::kPieceShift; piece <= end >> detail::kPieceShift; ++piece) {
-    std::atomic<Area>* place = place_of(piece);
+    Area* place = place_of(piece);
     if (!place) return 0;
-    place->store(area, std::memory_order_relaxed);
+    std::atomic_ref(*place).store(area, std::memory_order_relaxed);
   }
   return area;
 }
@@ -61,7 +61,7 @@ void forget_areas() {
   for (std::atomic<std::uint16_t>& root : detail::g_area_roots) {
     const unsigned leaf = root.exchange(0);
     if (leaf == 0) continue;
-    for (std::atomic<Area>& area : detail::g_area_leaves[leaf - 1]) area.store(0, std::memory_order_relaxed);
+    for (Area& area : detail::g_area_leaves[leaf - 1]) std::atomic_ref(area).store(0, std::memory_order_relaxed);
   }
   g_leaves.store(0);
   g_areas.store(0);

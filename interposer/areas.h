@@ -25,7 +25,7 @@ inline constexpr unsigned kLeafShift = 9;  // pieces of a leaf, together 1 GiB
 inline constexpr std::uint64_t kLeafPieces = std::uint64_t{1} << kLeafShift;
 inline constexpr std::uint64_t kRoots = std::uint64_t{1} << (48 - kPieceShift - kLeafShift);
 inline constexpr unsigned kMostLeaves = 2048;
-using Leaf = std::atomic<Area>[kLeafPieces];
+using Leaf = Area[kLeafPieces];  // by std::atomic_ref: a million atomics are too many for compilers to initialise
 extern constinit std::atomic<std::uint16_t> g_area_roots[kRoots];  // number of the leaf, from 1; 0: there is none
 extern constinit Leaf g_area_leaves[kMostLeaves];
 }  // namespace detail
@@ -36,7 +36,8 @@ inline Area area_of(std::uint64_t address) {
   const std::uint64_t root = piece >> detail::kLeafShift;
   if (root >= detail::kRoots) return 0;
   const unsigned leaf = detail::g_area_roots[root].load(std::memory_order_acquire);
-  return leaf ? detail::g_area_leaves[leaf - 1][piece % detail::kLeafPieces].load(std::memory_order_relaxed) : 0;
+  if (leaf == 0) return 0;
+  return std::atomic_ref(detail::g_area_leaves[leaf - 1][piece % detail::kLeafPieces]).load(std::memory_order_relaxed);
 }
 
 /// [begin, begin + bytes) was allocated: its area. `other`: an area that is the same allocation from now on, as a piece
