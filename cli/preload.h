@@ -32,8 +32,7 @@ std::string make_trace_directory(const Options& options, std::string& error);
 std::optional<std::string> other_nvtx_listener();
 
 /// Our environment with the recorder preloaded in front of what was preloaded already, listening to NVTX unless another
-/// library does, and its options. A library whose path cannot stand
-/// in LD_PRELOAD gets a link in the trace directory.
+/// library does, and its options. A library whose path cannot stand in LD_PRELOAD gets a link in the trace directory.
 std::vector<std::string> guest_environment(const Options& options, const std::string& preload,
                                            const FootprintPlan& footprints, const std::string& trace_directory,
                                            const TimingPlan& timings = {});

@@ -1,34 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "interposer/contention.h"
-#include "interposer/host/host_memory.h"
 #include "interposer/learning.h"
-#include "ordering/api/row.h"
-#include "ordering/types.h"
 
 namespace streamsan::recorder {
 namespace {
 
 using trace::Kind;
 
-StreamArgument stream_of(const CallWords& call) { return {call.in_stream().stream, call.in_stream().context, 0}; }
-
 void follow_copy(const CallWords& call) {
   const auto& w = call.as<Kind::Copy>();
   operation_submitted(stream_of(call), w.dst, w.src);
-  if (call.flags & trace::kAsyncForm) return;
-  // R-CPY-01..05: where the host takes part it has waited for the stream.
-  const auto direction = static_cast<api::Direction>(call.flags >> trace::kDirectionShift & 7);
-  if (direction == api::Direction::DeviceToHost || direction == api::Direction::HostToDevice ||
-      near_host_memory(w.dst) || near_host_memory(w.src))
-    host_waited_for_stream(stream_of(call));
+  if (host_waited_in(call)) host_waited_for_stream(stream_of(call));
 }
 
 void follow_allocation(const CallWords& call) {
   const auto& w = call.as<Kind::Alloc>();
-  using ordering::MemoryKind;
-  const bool by_host =
-      w.memory == MemoryKind::Pinned || w.memory == MemoryKind::Registered || w.memory == MemoryKind::Managed;
-  memory_given(w.address, w.bytes, by_host);
+  memory_given(w.address, w.bytes, is_host_memory(w.memory));
   if (w.stream) operation_submitted({w.stream, w.context, 0}, w.address, 0);
 }
 

@@ -123,17 +123,21 @@ STREAMSAN_HOT_CODE bool is_affordable(Reason reason) {
   return spent < (reason == Reason::Asked ? share : share - share / 4);
 }
 
+/// Is it measured until nothing more is to be learned of it? Others once at most.
+STREAMSAN_HOT_CODE bool needs_certainty(const LaunchSubject& subject) {
+  return subject.contends || options().footprint_policy == FootprintPolicy::First;
+}
+
 STREAMSAN_HOT_CODE bool is_wanted(const LaunchSubject& subject) {
   if (is_asked(*subject.function) && !is_hopeless(subject.hashes, *subject.function))
     return is_affordable(Reason::Asked);
-  const FootprintPolicy policy = options().footprint_policy;
-  if (policy == FootprintPolicy::Asked) return false;
+  if (options().footprint_policy == FootprintPolicy::Asked) return false;
   // From the cheap to the dear: in most programs the first question ends it.
-  const bool contends = subject.contends || policy == FootprintPolicy::First;
-  if (!contends && !several_streams()) return false;
-  if (settled_footprint(subject.hashes, contends ? Settled::ForGood : Settled::ForNow) != 0) return false;
-  if (!is_affordable(contends ? Reason::Contends : Reason::MayContend)) return false;
-  if (!contends && was_measured(subject.hashes)) return false;
+  const bool certain = needs_certainty(subject);
+  if (!certain && !several_streams()) return false;
+  if (settled_footprint(subject.hashes, certain ? Settled::ForGood : Settled::ForNow) != 0) return false;
+  if (!is_affordable(certain ? Reason::Contends : Reason::MayContend)) return false;
+  if (!certain && was_measured(subject.hashes)) return false;
   return worth_measuring(subject.hashes, *subject.function);
 }
 
@@ -314,8 +318,7 @@ STREAMSAN_HOT_CODE LaunchKnowledge known_of(const LaunchSubject& subject) {
     known.footprint = settled_footprint(subject.hashes, Settled::ForNow);
     if (!known.footprint) {
       known.footprint = learned_footprint(subject.hashes);
-      const bool again = subject.contends || options().footprint_policy == FootprintPolicy::First;
-      if (known.footprint) note_settled(subject.hashes, again ? Settled::ForGood : Settled::ForNow);
+      if (known.footprint) note_settled(subject.hashes, needs_certainty(subject) ? Settled::ForGood : Settled::ForNow);
     }
   }
   if (known.footprint) return known;

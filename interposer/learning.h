@@ -20,10 +20,10 @@
 // Among all these, only launches that would teach anything (knowledge.h).
 //
 // Not measured at all: launches while any stream is being captured, launches that may poll memory of the host, and all
-// others while one of those may run. Kernels that twice did not end in time are not
-// tried again: they wait for something that comes after their launch. While one thread measures, the launches of all
-// others wait (gate.h). When the GPU does not become idle in time, or launches do not leave the gate, nothing is tried
-// for a while that grows from one second to ten.
+// others while one of those may run. Kernels that twice did not end in time are not tried again: they wait for something
+// that comes after their launch. While one thread measures, the launches of all others wait (gate.h). When the GPU does
+// not become idle in time, or launches do not leave the gate, nothing is tried for a while that grows from one second to
+// ten.
 //
 // A failure costs precision and nothing else; the first few reasons are printed, one line each.
 #pragma once

@@ -135,8 +135,10 @@ void Checks::report(const Actor& actor) {
     if (actor.overlap && conflict.lane == actor.lane) {
       const auto& [running, use, front] = *actor.overlap;
       hazard.explanation = {.nearest = NearestEdge::DependentLaunch, .use = use};
-      if (front.epoch != conflict.epoch) hazard.explanation.record = front.op;
-      if (front.epoch != conflict.epoch) hazard.explanation.record_site = front.site;
+      if (front.epoch != conflict.epoch) {
+        hazard.explanation.record = front.op;
+        hazard.explanation.record_site = front.site;
+      }
     } else {
       hazard.explanation = explain({conflict.lane, conflict.epoch, actor.lane, conflict.earlier, conflict.later,
                                     actor.host.clock.documented, progress_.thread(conflict.later.thread).device_wait},

@@ -14,11 +14,11 @@ std::optional<Running> front(Epoch epoch, Trigger trigger) {
     case Trigger::Unknown:
       return Running{epoch, Running::How::Perhaps};
     case Trigger::Never:
-      return Running{epoch, Running::How::Latent, Rule::LCH_02A};
+      return Running{epoch, Running::How::Latent, Rule::LCH_02a};
     case Trigger::Published:
       return std::nullopt;
     case Trigger::Last:
-      return Running{epoch, Running::How::Latent, Rule::LCH_02B};
+      return Running{epoch, Running::How::Latent, Rule::LCH_02b};
     case Trigger::Early:
       return Running{epoch, Running::How::Sure};
   }

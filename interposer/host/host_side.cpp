@@ -19,9 +19,11 @@ namespace {
 
 using trace::Kind;
 
-StreamArgument stream_of(const CallWords& call) { return {call.in_stream().stream, call.in_stream().context, 0}; }
-
 bool is_asynchronous(const CallWords& call) { return (call.flags & trace::kAsyncForm) != 0; }
+
+api::Direction direction_of(const CallWords& copy) {
+  return static_cast<api::Direction>(copy.flags >> trace::kDirectionShift & 7);
+}
 
 /// Bytes from the first to behind the last that one side of a copy touches.
 std::uint64_t extent(const CallWords& call, std::uint64_t pitch, std::uint64_t slice) {
@@ -41,15 +43,12 @@ void lend_side(const CallWords& call, std::uint64_t begin, std::uint64_t bytes, 
 }
 
 void note_copy(const CallWords& call, const void* callers_stack) {
-  const auto direction = static_cast<api::Direction>(call.flags >> trace::kDirectionShift & 7);
+  if (host_waited_in(call)) stream_waited_for(stream_of(call));
+  if (!is_asynchronous(call)) return;
+  const api::Direction direction = direction_of(call);
   const bool host_dst = direction == api::Direction::DeviceToHost;
   const bool host_src = direction == api::Direction::HostToDevice;
   const auto& w = call.as<Kind::Copy>();
-  if (!is_asynchronous(call)) {
-    // R-CPY-01..05: where the host takes part it has waited for the stream.
-    if (host_dst || host_src || near_host_memory(w.dst) || near_host_memory(w.src)) stream_waited_for(stream_of(call));
-    return;
-  }
   // Where the call does not say which side is on the host: an address far from every allocation is pageable.
   const bool by_address = direction == api::Direction::ByAddress || direction == api::Direction::Array;
   lend_side(call, w.dst, extent(call, call.shape.dst_pitch, call.shape.dst_slice), LoanUse::Writes,
@@ -75,11 +74,9 @@ std::uint64_t dying_context(const CallWords& call) {
 }
 
 void note_allocation(const CallWords& call) {
-  using ordering::MemoryKind;
   const auto& w = call.as<Kind::Alloc>();
-  const MemoryKind kind = w.memory;
-  if (kind == MemoryKind::Pinned || kind == MemoryKind::Registered || kind == MemoryKind::Managed)
-    host_memory_given(kind, w.address, w.bytes, w.context);
+  const ordering::MemoryKind kind = w.memory;
+  if (is_host_memory(kind)) host_memory_given(kind, w.address, w.bytes, w.context);
 }
 
 }  // namespace
@@ -92,6 +89,22 @@ CallWords::CallWords(Slot slot) : empty(!slot) {
   position = slot.position;
   std::memcpy(w, slot.record->w, sizeof w);
   if (kind == Kind::Copy && as<Kind::Copy>().shaped) std::memcpy(&shape, slot.continuation(), sizeof shape);
+}
+
+StreamArgument stream_of(const CallWords& call) { return {call.in_stream().stream, call.in_stream().context, 0}; }
+
+bool host_waited_in(const CallWords& copy) {
+  if (is_asynchronous(copy)) return false;
+  // Where the host takes part.
+  const api::Direction direction = direction_of(copy);
+  const auto& w = copy.as<Kind::Copy>();
+  return direction == api::Direction::DeviceToHost || direction == api::Direction::HostToDevice ||
+         near_host_memory(w.dst) || near_host_memory(w.src);
+}
+
+bool is_host_memory(ordering::MemoryKind kind) {
+  using ordering::MemoryKind;
+  return kind == MemoryKind::Pinned || kind == MemoryKind::Registered || kind == MemoryKind::Managed;
 }
 
 void look_at_devices() {

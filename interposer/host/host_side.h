@@ -4,7 +4,9 @@
 // record of the call, so that arguments are decoded once.
 #pragma once
 
+#include "interposer/streams.h"
 #include "interposer/writer.h"
+#include "ordering/types.h"
 #include "trace/format.h"
 
 namespace streamsan::recorder {
@@ -28,6 +30,13 @@ struct CallWords {
   }
   [[nodiscard]] const trace::InStream& in_stream() const { return *reinterpret_cast<const trace::InStream*>(w); }
 };
+
+/// The stream that the call names; a special one with the context it belongs to.
+StreamArgument stream_of(const CallWords& call);
+/// Has the host waited for the stream, now that the Copy has returned? (R-CPY-01..05)
+bool host_waited_in(const CallWords& copy);
+/// May the host access memory that was given by such an allocation?
+bool is_host_memory(ordering::MemoryKind kind);
 
 /// After cuInit: may pages be protected from the host without the devices noticing? Not where a device goes by the host's
 /// page tables (address translation services, as on Grace): a page that the host cannot access it cannot either, perhaps.

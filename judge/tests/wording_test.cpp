@@ -161,7 +161,7 @@ TEST(Wording, DependentLaunch) {
   Hazard early = dependent(ordering::DependentUse::BeforeWait);
   EXPECT_EQ(explanation(early, of_kernels()), begins + "it touches the memory before it waits for it.");
   early.order = ordering::Order::Latent;
-  early.leaned_on = ordering::Rule::LCH_02A;
+  early.leaned_on = ordering::Rule::LCH_02a;
   EXPECT_TRUE(explanation(early, of_kernels()).starts_with(begins));
   EXPECT_NE(explanation(early, of_kernels()).find(" Today's driver orders the two by R-LCH-02a ("), std::string::npos);
   EXPECT_TRUE(fix(early, of_kernels()).starts_with("call cudaGridDependencySynchronize() in kernel consume"));

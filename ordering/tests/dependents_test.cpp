@@ -82,12 +82,12 @@ TEST_F(Dependents, LCH_02_OfOneKernelNothingRaces) {
 TEST_F(Dependents, LCH_02a_NeverTriggers) {
   writes(a);
   reads(a, behind(Trigger::Never), true);
-  EXPECT_TRUE(one_latent(HazardKind::ReadAfterWrite, Rule::LCH_02A));
+  EXPECT_TRUE(one_latent(HazardKind::ReadAfterWrite, Rule::LCH_02a));
 }
 TEST_F(Dependents, LCH_02b_TriggersAtItsEnd) {
   writes(a);
   reads(a, behind(Trigger::Last), true);
-  EXPECT_TRUE(one_latent(HazardKind::ReadAfterWrite, Rule::LCH_02B));
+  EXPECT_TRUE(one_latent(HazardKind::ReadAfterWrite, Rule::LCH_02b));
 }
 TEST_F(Dependents, LCH_02b_TriggersBehindAFence) {
   writes(a);
