@@ -158,9 +158,10 @@ EventId Handles::event(std::uint64_t raw) {
   return id;
 }
 
-void Handles::create_event(std::uint64_t raw, bool interprocess, ordering::SiteId created) {
+void Handles::create_event(std::uint64_t raw, bool interprocess, ordering::EventTiming timing,
+                           ordering::SiteId created) {
   destroy_event(raw);
-  EventId id = model_.create_event();
+  EventId id = model_.create_event(timing);
   events_[raw] = static_cast<std::uint32_t>(id);
   event_lives_[key(id)] = {.handle = raw,
                            .number = next_event_number_++,

@@ -80,7 +80,8 @@ class Handles {
   [[nodiscard]] std::optional<ordering::EventId> known_event(std::uint64_t raw) const;
 
   ordering::EventId event(std::uint64_t raw);
-  void create_event(std::uint64_t raw, bool interprocess, ordering::SiteId created = ordering::kNoSite);
+  void create_event(std::uint64_t raw, bool interprocess, ordering::EventTiming timing = ordering::EventTiming::On,
+                    ordering::SiteId created = ordering::kNoSite);
   void destroy_event(std::uint64_t raw);
   /// nullptr for an event that was destroyed.
   [[nodiscard]] const EventLife* life(ordering::EventId event) const;

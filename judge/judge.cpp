@@ -348,10 +348,13 @@ void Judge::take(const Item& item) {
           record.as<Kind::NameStream>().handle,
           std::string(trace::payload_text(item.payload, 0, record.as<Kind::NameStream>().name_bytes)));
     case Kind::EventCreate:
+    {
+      const auto made = record.as<Kind::EventCreate>();
       return handles_.create_event(
-          record.as<Kind::EventCreate>().handle,
-          (record.as<Kind::EventCreate>().creation_flags & kEventInterprocess) != 0 || row_of(record).effect.imported,
+          made.handle, (made.creation_flags & kEventInterprocess) != 0 || row_of(record).effect.imported,
+          (made.creation_flags & kEventDisableTiming) != 0 ? ordering::EventTiming::Off : ordering::EventTiming::On,
           call(record).site);
+    }
     case Kind::EventDestroy:
       if (std::optional<ordering::EventId> event = handles_.known_event(record.as<Kind::EventDestroy>().handle))
         event_misuse_.destroyed(*event);

@@ -70,6 +70,20 @@ void Contexts::enter(Lane& lane, LegacyRole role, const Among& among) {
   changed(lane);
 }
 
+bool Contexts::has_news_for(const Lane& lane) const {
+  const Context& context = contexts_[lane.context];
+  switch (lane.kind) {
+    case StreamKind::Legacy:
+      return context.blocking.is_behind() || context.joined_blocking_version != context.blocking.version();
+    case StreamKind::PerThread:
+    case StreamKind::Blocking:
+      return lane.seen_barrier != context.barriers;
+    case StreamKind::NonBlocking:
+      return false;
+  }
+  return true;
+}
+
 void Contexts::changed(Lane& lane) {
   Context& context = contexts_[lane.context];
   const bool blocking = lane.kind == StreamKind::PerThread || lane.kind == StreamKind::Blocking;

@@ -47,6 +47,8 @@ class Gathered {
     return clock_;
   }
   [[nodiscard]] std::uint64_t version() const { return version_; }
+  /// Whether the next gather() may find more.
+  [[nodiscard]] bool is_behind() const { return !behind_.empty(); }
 
  private:
   TwoClocks clock_;
@@ -89,6 +91,8 @@ class Contexts {
   void enter(Lane& lane, LegacyRole role);
   /// The same with variants. `among`: who has the barrier that an action in the legacy stream makes.
   void enter(Lane& lane, LegacyRole role, const Among& among);
+  /// Whether the next operation of the stream may come after other streams' work by the legacy barrier.
+  [[nodiscard]] bool has_news_for(const Lane& lane) const;
   /// The stream's clock has changed outside of its operations.
   void changed(Lane& lane);
   /// The stream is about to be destroyed: keeps its clock for those that must still come after it.

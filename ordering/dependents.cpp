@@ -42,6 +42,7 @@ void Chain::dependent(const Kernel& kernel, const Dependence& dependence, Epoch 
   }
   began_ = std::move(began);
   last_ = kernel;
+  end_ = kernel.epoch;
 }
 
 }  // namespace streamsan::ordering

@@ -78,9 +78,9 @@ StreamKind Model::kind_of(StreamId stream) const {
   return lane ? lane->kind : StreamKind::NonBlocking;
 }
 
-EventId Model::create_event() {
+EventId Model::create_event(EventTiming timing) {
   const EventId event{++impl_->progress.last_event};
-  impl_->progress.events[impl_->progress.last_event] = Event{};
+  impl_->progress.events[impl_->progress.last_event] = Event{.timing = timing};
   return event;
 }
 
@@ -90,7 +90,7 @@ OpId Model::record_event(Call call, StreamId stream, EventId event_id) {
   Lane* lane = impl_->progress.lane(stream);
   Event* event = impl_->progress.events.find(static_cast<std::uint64_t>(event_id));
   if (!lane || !event) return kNoOp;
-  const OpId op = impl_->progress.begin_event_call(call, *lane, LegacyRole::Action);
+  const OpId op = impl_->progress.begin_record(call, *lane, event->timing);
   event->recorded = true;
   event->captured = lane->clock;
   event->source = stream;

@@ -143,7 +143,7 @@ class Model {
   void destroy_stream(StreamId stream);
   [[nodiscard]] StreamKind kind_of(StreamId stream) const;
 
-  EventId create_event();
+  EventId create_event(EventTiming timing = EventTiming::On);
   void destroy_event(EventId event);  ///< R-EVT-11: waits already enqueued stay valid
 
   // ---- memory -------------------------------------------------------------------------------------------------------

@@ -43,19 +43,6 @@ std::vector<Lane*> peers_of(Progress& progress, Lives& lives, const Lane& lane, 
   return peers;
 }
 
-/// Has the operation that has just begun come after anything besides the work of its own stream and what its thread
-/// knows? `before`: the stream's clock in front of it.
-bool joined_more(const Lane& lane, const TwoClocks& before, const HostClock& host) {
-  const auto more = [&lane](const VectorClock& now, const VectorClock& then, const VectorClock& known) {
-    for (LaneSlot slot = 0; slot < now.size(); ++slot) {
-      if (slot != lane.slot && now[slot] > then[slot] && now[slot] > known[slot]) return true;
-    }
-    return false;
-  };
-  return more(lane.clock.documented, before.documented, host.clock.documented) ||
-         more(lane.clock.assumed, before.assumed, host.clock.assumed);
-}
-
 /// The stream's clock without what may still be running.
 TwoClocks clock_behind(std::span<const Running> running, const Lane& lane, const HostClock& host) {
   TwoClocks clock = lane.clock;
@@ -130,7 +117,7 @@ OpId Model::launch(Call call, StreamId stream, const LaunchShape& shape, std::sp
   if (!lane) return kNoOp;
   const Chain::Kernel front = lane->chain.last();
   const bool overlaps =
-      shape.dependence.overlaps && front.epoch != 0 && front.epoch == lane->last && !impl_->progress.variants;
+      shape.dependence.overlaps && lane->chain.is_in_front(lane->last) && !impl_->progress.variants;
   std::optional<TwoClocks> before;
   if (overlaps) before = lane->clock;
   const OpId op = impl_->progress.begin(call, *lane, LegacyRole::Action);
@@ -146,7 +133,7 @@ OpId Model::launch(Call call, StreamId stream, const LaunchShape& shape, std::sp
                       .arguments_hash = shape.arguments_hash};
   const HostClock& host = impl_->progress.host(call.thread);
   const Chain::Kernel kernel{lane->last, op, call.site};
-  if (before && !joined_more(*lane, *before, host)) {
+  if (before && !Progress::joined_more(*lane, *before, host)) {
     lane->chain.dependent(kernel, shape.dependence, host.clock.documented[lane->slot], host.clock.assumed[lane->slot]);
     impl_->touch_dependent(access, {lane->slot, lane->last, lane->clock, host}, {*lane, shape.dependence, front},
                            pointers, bytes);

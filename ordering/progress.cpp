@@ -73,6 +73,26 @@ OpId Progress::begin_event_call(const Call& call, Lane& lane, LegacyRole role) {
   return op;
 }
 
+bool Progress::joined_more(const Lane& lane, const TwoClocks& before, const HostClock& host) {
+  const auto more = [&lane](const VectorClock& now, const VectorClock& then, const VectorClock& known) {
+    for (LaneSlot slot = 0; slot < now.size(); ++slot) {
+      if (slot != lane.slot && now[slot] > then[slot] && now[slot] > known[slot]) return true;
+    }
+    return false;
+  };
+  return more(lane.clock.documented, before.documented, host.clock.documented) ||
+         more(lane.clock.assumed, before.assumed, host.clock.assumed);
+}
+
+OpId Progress::begin_record(const Call& call, Lane& lane, EventTiming timing) {
+  const bool behind_kernel = timing == EventTiming::Off && lane.chain.is_in_front(lane.last);
+  std::optional<TwoClocks> before;
+  if (behind_kernel && contexts.has_news_for(lane)) before = lane.clock;
+  const OpId op = begin_event_call(call, lane, LegacyRole::Action);
+  if (behind_kernel && !(before && joined_more(lane, *before, host(call.thread)))) lane.chain.recorded(lane.last);
+  return op;
+}
+
 void Progress::learn(HostClock& host, const TwoClocks& clocks) {
   if (clocks.within(host.clock)) return;
   host.clock.join(clocks);

@@ -29,6 +29,7 @@
 namespace streamsan::ordering {
 
 struct Event {
+  EventTiming timing = EventTiming::On;
   bool recorded = false;
   TwoClocks captured;  ///< R-EVT-01: what the last record captured
   StreamId source{};
@@ -115,6 +116,12 @@ class Progress {
   OpId begin(Call call, Lane& lane, LegacyRole role);
   /// As begin(); it is no work of the lane.
   OpId begin_event_call(const Call& call, Lane& lane, LegacyRole role);
+  /// As begin_event_call(), for a record. Without timing and right behind a kernel, what follows it is so, too
+  /// (R-LCH-02g).
+  OpId begin_record(const Call& call, Lane& lane, EventTiming timing);
+  /// Whether the operation that has just begun comes after anything besides the work of its own stream and what its
+  /// thread knows. `before`: the stream's clock in front of it.
+  [[nodiscard]] static bool joined_more(const Lane& lane, const TwoClocks& before, const HostClock& host);
   /// R-CPY-40: the copy is an action of other devices' legacy streams as well.
   OpId begin_between(Call call, Lane& lane, std::span<Lane* const> peers);
   void learn(HostClock& host, const TwoClocks& clocks);

@@ -60,6 +60,9 @@ struct Footprint {
 /// identity is (host thread, context) and because reports must name it.
 enum class StreamKind : std::uint8_t { Legacy, PerThread, Blocking, NonBlocking };
 
+/// Off: made with CU_EVENT_DISABLE_TIMING. A record of another takes the time, between what is in front and behind.
+enum class EventTiming : std::uint8_t { Off, On };
+
 /// Where bytes live; selects the row of the copy matrix (R-CPY-*) and what a free waits for (R-ALC-*).
 /// Pageable host memory has no allocation: an address the model does not know is Pageable.
 enum class MemoryKind : std::uint8_t {

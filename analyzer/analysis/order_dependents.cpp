@@ -6,10 +6,11 @@
 // after the access. `waited`: what such a launch does after its wait for the grid in front comes after it.
 //
 //   a kernel            its own accesses have {waited}: whoever waits, waits for it
-//   other work, records,
-//   waits, ordinary kernels
-//                       all that is before them in the stream gets both: they begin when it has ended, and what
+//   other work, waits,
+//   ordinary kernels    all that is before them in the stream gets both: they begin when it has ended, and what
 //                       follows them begins, at the earliest, when they have begun
+//   a record            likewise; of an event that is known to be made without timing, but for the accesses of its own
+//                       stream: the next launch may overlap the kernel in front of the record (R-LCH-02g)
 //   a programmatic B    that waits first: what its wait covers is before B's end and, unless B lets its dependents begin
 //                       before it has waited, before their begin: it gets {start}
 //                       that never waits: it passes nothing on (R-LCH-02d). What may still run at B's begin loses

@@ -15,7 +15,7 @@ void OrderStep::run() {
       return enqueue();
     case OpKind::Record:
       record();
-      return full_edge(store_.stream(values_, op_.stream));
+      return full_edge(store_.stream(values_, op_.stream), records_without_timing() ? Behind::Record : Behind::Work);
     case OpKind::Wait:
       wait();
       return full_edge(store_.stream(values_, op_.stream));

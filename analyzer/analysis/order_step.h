@@ -96,7 +96,10 @@ class OrderStep {
   void keep_alive();
   void escape();
   /// Programmatic launches behind this op come after all that comes before it in the stream.
-  void full_edge(ValueId stream);
+  /// Record: of an event without timing.
+  enum class Behind : std::uint8_t { Work, Record };
+  [[nodiscard]] bool records_without_timing();
+  void full_edge(ValueId stream, Behind behind = Behind::Work);
   /// A programmatic launch in the stream.
   void overtake(ValueId stream);
 

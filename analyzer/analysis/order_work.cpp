@@ -196,13 +196,24 @@ void OrderStep::host_side(Pending& p, const ir::Access& access) {
   if (some && op_.form == ir::Form::Synchronous) p.may = sets_.add(p.may, kHost);
 }
 
-void OrderStep::full_edge(ValueId stream) {
+bool OrderStep::records_without_timing() {
+  const Value& event = values_[store_.evaluate(values_, op_.event)];
+  const auto without = [this](OpIndex maker) {
+    return values_.op(maker).kind == ir::OpKind::CreateEvent && values_.op(maker).timing == false;
+  };
+  if (event.kind == Value::Kind::Object) return without(event.site);
+  return event.makers != kNoMakers && std::ranges::all_of(values_[event.makers], without);
+}
+
+void OrderStep::full_edge(ValueId stream, Behind behind) {
   if (!values_.launches_programmatically() || order_.capturing_ != Tri::No) return;
   const auto both = [this](SetId set, ValueId of) {
     return sets_.add(sets_.add(set, start_token(of)), waited_token(of));
   };
   for (Pending& p : order_.pending_) {
     if (over(p)) continue;
+    // R-LCH-02g: of its own stream nothing has ended for it.
+    if (behind == Behind::Record && stream != kUnknown && values_.must_equal(p.stream, stream)) continue;
     if (stream == kUnknown) {
       p.may = both(p.may, p.stream);
       continue;

@@ -17,7 +17,7 @@ class Dependents : public Program {
   Address b = memory();
   StreamId s = non_blocking();
   StreamId t = non_blocking();
-  EventId event = model.create_event();
+  EventId event = model.create_event(EventTiming::Off);
 
   OpId use(AccessMode mode, Address base, const Dependence& dependence, bool early, StreamId stream) {
     const KernelBytes touched{.bytes = bytes(base), .mode = mode, .early = early};
@@ -147,10 +147,46 @@ TEST_F(Dependents, LCH_02f_BehindACopy) {
   reads(a, kWaits, true);
   EXPECT_TRUE(silent());
 }
-TEST_F(Dependents, LCH_02f_BehindAnEvent) {
+TEST_F(Dependents, LCH_02f_BehindAWait) {
+  writes(a);
+  edge(s, s);
+  reads(a, kWaits, true);
+  EXPECT_TRUE(silent());
+}
+TEST_F(Dependents, LCH_02g_BehindRecords) {
   writes(a);
   model.record_event(call(), s, event);
+  model.record_event(call(), s, event);
   reads(a, kWaits, true);
+  EXPECT_EQ(how(), DependentUse::BeforeWait);
+}
+TEST_F(Dependents, LCH_02g_BehindARecordWithTiming) {
+  writes(a);
+  model.record_event(call(), s, event);
+  model.record_event(call(), s, model.create_event());
+  reads(a, kWaits, true);
+  EXPECT_TRUE(silent());
+}
+TEST_F(Dependents, LCH_02g_BehindARecordBehindTheWait) {
+  writes(a);
+  model.record_event(call(), s, event);
+  reads(a, kWaits);
+  EXPECT_TRUE(silent());
+}
+TEST_F(Dependents, LCH_02g_ARecordBehindACopy) {
+  writes(a);
+  copy(s, array(), bytes(b), Form::Asynchronous);
+  model.record_event(call(), s, event);
+  reads(a, kWaits, true);
+  EXPECT_TRUE(silent());
+}
+TEST_F(Dependents, LCH_02g_TheRecordComesAfterTheLegacyStream) {
+  s = blocking();
+  writes(a);
+  model.fill(call(), legacy(), bytes(b), Form::Asynchronous);
+  model.returned(kMain, true);
+  model.record_event(call(), s, event);
+  reads(a, kNeverWaits);
   EXPECT_TRUE(silent());
 }
 TEST_F(Dependents, LCH_02_TheHostHasWaited) {

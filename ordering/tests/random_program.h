@@ -188,7 +188,7 @@ class Interpreter {
         streams_.erase(streams_.begin() + static_cast<std::ptrdiff_t>(s.stream % streams_.size()));
         break;
       case StepKind::CreateEvent:
-        events_.push_back(model_.create_event());
+        events_.push_back(model_.create_event(s.detail[0] % 2 ? EventTiming::Off : EventTiming::On));
         break;
       case StepKind::DestroyEvent:
         if (events_.empty()) break;
@@ -382,6 +382,8 @@ class Interpreter {
                               .arguments_hash = other % 2u,
                               .dependence = dependence(static_cast<std::uint8_t>(other + bits / 4))};
       model_.launch(call, stream(s).id, shape, {&pointer, inferred ? 1u : 0u}, {pieces, inferred ? 1u : 2u});
+      if (other % 6 == 0 && !events_.empty() && !destroyed_.contains(event(s)))
+        model_.record_event(call, stream(s).id, event(s));  // R-LCH-02g
     }
   }
 

@@ -187,7 +187,16 @@ StreamId ReferenceModel::per_thread_stream(ContextId context, ThreadId thread) {
 }
 
 OpId ReferenceModel::record_event(Call call, StreamId id, EventId event) {
-  records_[event] = new_operation(call, id, true);
+  const Node front = stream(id).right_behind;
+  const bool behind_kernel = is_right_behind_kernel(id);
+  const Node record = new_operation(call, id, true);
+  records_[event] = record;
+  // R-LCH-02g
+  if (behind_kernel && without_timing_.contains(event) && !joins_more(record, front, call.thread)) {
+    stream(id).right_behind = record;
+    const auto host = last_host_node_.find(host_of(call.thread));
+    if (host != last_host_node_.end()) stream(id).recorders.push_back(host->second);
+  }
   return OpId{operations_};
 }
 
@@ -301,6 +310,11 @@ void ReferenceModel::await(Call call, std::optional<StreamId> id, std::uint64_t 
 
 // ---- operations ----------------------------------------------------------------------------------------------------
 
+bool ReferenceModel::is_right_behind_kernel(StreamId id) {
+  const Stream& in = stream(id);
+  return in.right_behind != Kernel::kNone && in.nodes.back() == in.right_behind;
+}
+
 bool ReferenceModel::joins_more(Node node, Node front, ThreadId thread) const {
   for (const bool also_assumed : {false, true}) {
     const std::vector<bool> now = before(node, also_assumed);
@@ -321,7 +335,8 @@ bool ReferenceModel::joins_more(Node node, Node front, ThreadId thread) const {
 
 ReferenceModel::Kernel ReferenceModel::new_kernel(Call call, StreamId id, const Dependence& dependence) {
   const Kernel front = stream(id).last_kernel;
-  const bool behind_kernel = front.node != Kernel::kNone && stream(id).nodes.back() == front.node;
+  const Node behind = stream(id).right_behind;
+  const bool behind_kernel = is_right_behind_kernel(id);
   Kernel kernel{.node = new_operation(call, id, true)};
   kernel.start = new_node();
   kernel.done = new_node();
@@ -329,11 +344,12 @@ ReferenceModel::Kernel ReferenceModel::new_kernel(Call call, StreamId id, const 
   nodes_[kernel.start] = nodes_[kernel.node];
   kernel.waited = kernel.start;
   nodes_[kernel.node].documented.push_back(kernel.done);
-  if (dependence.overlaps && behind_kernel && !plain_launches && !joins_more(kernel.node, front.node, call.thread)) {
+  if (dependence.overlaps && behind_kernel && !plain_launches && !joins_more(kernel.node, behind, call.thread)) {
     const auto host = last_host_node_.find(host_of(call.thread));
     Edges& begins = nodes_[kernel.start];
     begins = {};
     if (host != last_host_node_.end()) begins.documented.push_back(host->second);
+    append(begins.documented, stream(id).recorders);
     const bool has_waited = front.waits && (dependence.front != Trigger::Early || dependence.front_waits_first);
     const Node from = has_waited ? front.waited : front.start;
     begins.documented.push_back(from);
@@ -348,6 +364,8 @@ ReferenceModel::Kernel ReferenceModel::new_kernel(Call call, StreamId id, const 
   }
   kernel.end = after(kernel.waited, {kernel.done});
   stream(id).last_kernel = kernel;
+  stream(id).right_behind = kernel.node;
+  stream(id).recorders.clear();
   return kernel;
 }
 

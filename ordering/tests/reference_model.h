@@ -50,7 +50,11 @@ class ReferenceModel {
   StreamId legacy_stream(ContextId context);
   StreamId per_thread_stream(ContextId context, ThreadId thread);
   void destroy_stream(StreamId) {}
-  EventId create_event() { return EventId{++events_made_}; }
+  EventId create_event(EventTiming timing = EventTiming::On) {
+    const EventId event{++events_made_};
+    if (timing == EventTiming::Off) without_timing_.insert(event);
+    return event;
+  }
   void destroy_event(EventId event) { records_.erase(event); }
 
   AllocationId allocate(Call call, Range range, MemoryKind kind, std::optional<ContextId> context = std::nullopt);
@@ -122,6 +126,8 @@ class ReferenceModel {
     std::vector<Node> nodes;
     std::vector<Node> actions;  ///< those that are actions in the sense of R-STR-10
     Kernel last_kernel;
+    std::vector<Node> recorders;  ///< what the threads of the records right behind it knew
+    Node right_behind = Kernel::kNone;  ///< the last kernel, or the last of the records without timing right behind it
   };
   struct PastAccess {
     Node node = 0;
@@ -204,6 +210,8 @@ class ReferenceModel {
   void access(Memory& memory, Node start, Node done, const Access& access);
   void touch(Node start, Node done, const Footprint& footprint, Access access);
   Kernel new_kernel(Call call, StreamId stream, const Dependence& dependence);
+  /// The stream's next operation is right behind a kernel, or behind records without timing right behind it.
+  bool is_right_behind_kernel(StreamId id);
   /// Has the operation come after anything but the one in front of it and what its thread knows?
   bool joins_more(Node node, Node front, ThreadId thread) const;
   void use_freed(OpId op, Address address, std::optional<Certainty> ordinary, std::optional<Certainty> stream_ordered);
@@ -234,6 +242,7 @@ class ReferenceModel {
   std::vector<Pair> pairs_;
   std::map<OpId, Node> node_of_;  ///< of operations of streams
   std::uint32_t events_made_ = 0;
+  std::set<EventId> without_timing_;
   std::uint64_t allocations_made_ = 0;
   std::uint64_t operations_ = 0;
   std::uint64_t moment_ = 0;

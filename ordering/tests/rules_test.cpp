@@ -23,7 +23,7 @@ TEST(Rules, IdsAreUniqueAndWellFormed) {
   std::set<std::string> ids;
   for (const CatalogRule& rule : rule_catalog()) {
     EXPECT_TRUE(ids.insert(rule.id).second) << rule.id;
-    EXPECT_TRUE(std::regex_match(rule.id, std::regex("R-[A-Z]{2,4}-[0-9]{2}[a-f]?"))) << rule.id;
+    EXPECT_TRUE(std::regex_match(rule.id, std::regex("R-[A-Z]{2,4}-[0-9]{2}[a-z]?"))) << rule.id;
   }
   EXPECT_STREQ(rule_id(Rule::ALC_02), "R-ALC-02");
 }

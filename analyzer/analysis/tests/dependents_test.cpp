@@ -55,10 +55,19 @@ TEST(Dependents, WhatIsDoneEarlyMustFight) {
 TEST(Dependents, R_LCH_02f_BehindAnythingButAKernel) {
   EXPECT_EQ(reported_early("  enqueue fill cudaMemsetAsync on s writes x\n"), "");
   EXPECT_EQ(reported_early("  wait s for e\n"), "");
-  EXPECT_EQ(reported_early("  record e on s\n"), "");
   EXPECT_EQ(reported_early("  sync_stream s\n"), "");
   EXPECT_EQ(reported_early("  sync_device\n"), "");
   EXPECT_EQ(reported_early("  enqueue kernel other on s writes x\n"), "");
+}
+
+TEST(Dependents, R_LCH_02g_ARecordWithoutTimingBetweenChangesNothing) {
+  const std::string made = "  create_event e no_timing\n";
+  EXPECT_TRUE(reported_early(made + "  record e on s\n").starts_with("dependent-launch-race definite"));
+  EXPECT_EQ(reported_late(made + "  record e on s\n"), "");
+  EXPECT_EQ(reported_early("  create_event e timing\n  record e on s\n"), "");
+  EXPECT_EQ(reported_early("  record e on s\n"), "");
+  EXPECT_EQ(reported_early(made + "  enqueue fill cudaMemsetAsync on s writes x\n  record e on s\n"), "");
+  EXPECT_EQ(reported_early(made + "  record e on s\n  wait s for e\n"), "");
 }
 
 TEST(Dependents, R_LCH_02d_Chain) {

@@ -40,6 +40,8 @@ CASES = computed([
     *pair("load-before-wait", LAUNCH),
     variant("load-before-wait", "PLAIN"),
     variant("load-before-wait", "COPY_BETWEEN"),
+    *pair("event-between", LAUNCH),
+    variant("event-between", "TIMED"),
     *pair("never-waits", LAUNCH),
     *pair("chain", LAUNCH),
     *pair("store-before-wait", LAUNCH),
