@@ -56,7 +56,7 @@ STREAMSAN_HOT_DATA constinit std::atomic<bool> g_following{false};
 STREAMSAN_HOT_DATA constinit std::atomic<unsigned> g_lane_count{0};
 /// There were more lanes than there is room for: nothing is known any more, everything counts as contended.
 STREAMSAN_HOT_DATA constinit std::atomic<bool> g_lost{false};
-constinit std::atomic<bool> g_stream_made{false};
+constinit std::atomic<unsigned> g_streams_made{0};
 /// The last launch that may poll: its lane above its number; and when it was made. 0: none.
 STREAMSAN_HOT_DATA constinit std::atomic<std::uint64_t> g_polling{0};
 constinit std::atomic<std::uint64_t> g_polling_ns{0};
@@ -212,7 +212,7 @@ STREAMSAN_HOT_CODE bool is_polled() {
   return !over;
 }
 
-STREAMSAN_HOT_CODE bool several_streams() { return lanes() > 1 || g_stream_made.load(std::memory_order_relaxed); }
+STREAMSAN_HOT_CODE bool several_streams() { return lanes() > 1 || g_streams_made.load(std::memory_order_relaxed) > 1; }
 
 void memory_given(std::uint64_t begin, std::uint64_t bytes, bool by_host) {
   if (!is_following()) return;
@@ -230,7 +230,7 @@ void operation_submitted(const StreamArgument& stream, std::uint64_t writes, std
   if (const Area area = area_of(reads)) touch(lane, area, true);
 }
 
-void stream_made() { g_stream_made.store(true, std::memory_order_relaxed); }
+void stream_made() { g_streams_made.fetch_add(1, std::memory_order_relaxed); }
 
 void event_made_or_gone(std::uint64_t event) {
   if (!is_following()) return;
@@ -273,7 +273,7 @@ void host_waited_for_context(std::uint64_t context) {
 }
 
 void in_child::contention() {
-  g_stream_made.store(false);
+  g_streams_made.store(0);
   if (!g_following.exchange(false)) return;  // the tables are large, and untouched
   g_lost.store(false);
   g_polling.store(0);

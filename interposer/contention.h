@@ -49,7 +49,7 @@ bool launch_may_poll(const std::uint64_t* words, unsigned count, std::uint64_t t
 void polling_launched(const StreamArgument& stream);
 /// Could one of those run at this moment? Not any more once the host has waited for it, or after a second.
 bool is_polled();
-/// Could there be contention one day: was a stream ever made or a second one used?
+/// Could there be contention one day: were two streams ever made, or a second one used?
 bool several_streams();
 
 /// What a call means, read from its record after it has succeeded (contention_calls.cpp).

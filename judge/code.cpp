@@ -167,7 +167,9 @@ const ptx::Result* Code::evaluate(std::uint32_t index, const ptx::KnownKernel& c
 Code::Besides Code::besides(std::uint32_t index, const Kernel& kernel) {
   const ptx::KnownKernel* code = enabled_ ? find(index, kernel) : nullptr;
   if (!code) return {};
-  return {.prints = code->facts.prints, .uses_constants = code->facts.uses_constants};
+  return {.prints = code->facts.prints,
+          .uses_constants = code->facts.uses_constants,
+          .atomic_for_host = code->facts.atomic_for_host};
 }
 
 Code::InChain Code::in_chain(std::uint32_t index, const Kernel& kernel, std::uint64_t hash) {

@@ -77,7 +77,8 @@ class Code {
   /// What measured or proved bytes do not show about the kernel, as far as its code is known.
   struct Besides {
     bool prints = false;
-    bool uses_constants = false;  ///< of the module
+    bool uses_constants = false;   ///< of the module
+    bool atomic_for_host = false;  ///< what it does by atomic accesses is atomic for the host, too
   };
   Besides besides(std::uint32_t index, const Kernel& kernel);
   /// What the kernel makes of those in front of it and behind it (ptx/grid.h).

@@ -185,13 +185,16 @@ void Judge::launch(const Item& item) {
     asking_.measured(places_.kernel(index).trace_id, call.site);
     if (bytes.exact.complete) hazards_.measured(call.site);
   }
-  const Code::Besides besides = compares_ ? code_.besides(index, places_.kernel(index)) : Code::Besides{};
+  const auto atomic = [](const auto& each) { return each.mode == ordering::AccessMode::Atomic; };
+  const bool updates = std::ranges::any_of(bytes.exact.bytes, atomic) || std::ranges::any_of(bytes.pointers, atomic);
+  const Code::Besides besides = compares_ || updates ? code_.besides(index, places_.kernel(index)) : Code::Besides{};
   ordering::LaunchShape shape{.function = ordering::FunctionId{index},
                               .threads = w.threads,
                               .arguments_hash = w.hash,
                               .dependence = dependence(record, stream, index),
                               .confined = (bytes.exact.complete || bytes.confined) && !besides.uses_constants,
                               .prints = besides.prints,
+                              .atomic_for_host = besides.atomic_for_host,
                               .learned = bytes.known == Known::Learned};
   event_misuse_.work(stream);
   model_.launch(call, stream, shape, bytes.pointers, bytes.exact.bytes);

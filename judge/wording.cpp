@@ -99,6 +99,11 @@ std::string of_the_host(const std::string& action) {
 /// What is not known about the bytes, and what would decide it.
 std::string why_possible(const Hazard& hazard, bool measuring) {
   const auto either = [&](auto holds) { return holds(hazard.earlier) || holds(hazard.later); };
+  if (either([](const Access& a) { return a.source == ordering::AccessSource::Host; }) &&
+      either([](const Access& a) { return a.mode == AccessMode::Atomic && a.atomic_for_host; })) {
+    return " The kernel's atomic accesses are atomic for the host, too (R-UM-11). If the host's access is atomic as "
+           "well, this is how the two talk to each other, and no mistake.";
+  }
   if (!either([](const Access& a) { return ordering::evidence(a) != ordering::Evidence::Sure; })) {
     return " The code of the kernel in front is not known: if it does not let the next one begin early, they do not "
            "meet.";

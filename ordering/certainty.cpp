@@ -58,6 +58,10 @@ Certainty inferred_meets_inferred(const Access& a, const Access& b) {
   return may_be_slices(a, b) ? Certainty::Possible : Certainty::Certain;
 }
 
+bool may_be_signal(const Access& device, const Access& host) {
+  return device.mode == AccessMode::Atomic && device.atomic_for_host && host.source == AccessSource::Host;
+}
+
 }  // namespace
 
 std::optional<Certainty> certainty(const Access& earlier, const Access& later, Range allocation) {
@@ -67,7 +71,9 @@ std::optional<Certainty> certainty(const Access& earlier, const Access& later, R
   if (known == Evidence::Learned) {
     return is_life(earlier) || is_life(later) ? Certainty::Certain : Certainty::Possible;
   }
-  if (earlier.exact && later.exact) return Certainty::Certain;
+  if (earlier.exact && later.exact) {
+    return may_be_signal(earlier, later) || may_be_signal(later, earlier) ? Certainty::Possible : Certainty::Certain;
+  }
   if (!one_surely_writes(earlier, later) || is_doubtful(earlier) || is_doubtful(later)) return Certainty::Possible;
   if (earlier.exact) return exact_meets_inferred(earlier, later, allocation);
   if (later.exact) return exact_meets_inferred(later, earlier, allocation);

@@ -44,6 +44,7 @@ struct Access {
   bool exact = true;  ///< the bytes are known
   bool learned =
       false;  ///< exact, Kernel: known from an earlier launch with the same arguments, which may have met other data
+  bool atomic_for_host = false;       ///< Atomic: for the host, too (of system scope, or volatile)
   bool widened = false;               ///< exact, Kernel: an upper bound; it touches some of the bytes, not surely all
   bool on_stream = true;              ///< false: done by the host thread, not in a stream
   Range range;                        ///< exact: the bytes; inferred: from the pointer to the end of the allocation
@@ -168,7 +169,9 @@ class HazardSink {
 ///   learned, anything   Possible, for the same reason: an earlier launch did it, and the judge asks for a measurement.
 ///                       But certain if the other one is the start or the end of the allocation: that is a matter of its
 ///                       life and not of bytes, and the last launch before a free cannot be measured later.
-///   exact, exact        Certain: the bytes overlap.
+///   exact, exact        Certain: the bytes overlap. But possible if the one is a touch by the host, and the other an
+///                       atomic access that is atomic for the host, too: words that both sides poll or update are how
+///                       programs signal (R-UM-11), and whether the host's touch is atomic is not seen.
 ///   no certain write    Possible: neither surely writes (AccessMode::Write), or one of them is Doubtful.
 ///   exact, inferred     Nothing at all if the exact range ends at or before p. Certain if it is the whole allocation.
 ///                       Else possible if the exact one is a touch by the host, of which often only the first byte is

@@ -38,12 +38,14 @@ class IntervalShadow {
     LaneSlot lane = 0;
     AccessMode mode = AccessMode::Read;
     Evidence evidence = Evidence::Sure;
+    bool atomic_for_host = false;
     AccessPool::Index access = 0;
     friend bool operator==(const Reference&, const Reference&) = default;
   };
   /// That of the naive specification.
   friend bool stands_for(const Reference& later, const Reference& earlier) {
-    return (later.mode == AccessMode::Write || later.mode == earlier.mode) && later.evidence >= earlier.evidence;
+    const bool alike = later.mode == earlier.mode && later.atomic_for_host <= earlier.atomic_for_host;
+    return (later.mode == AccessMode::Write || alike) && later.evidence >= earlier.evidence;
   }
   struct Segment {
     Range range;

@@ -96,6 +96,7 @@ struct LaunchShape {
   Dependence dependence{};           ///< R-LCH-02; a what-if takes every launch for an ordinary one
   bool confined = true;              ///< pointers and bytes lead to all that it touches; only a what-if must know
   bool prints = false;               ///< likewise
+  bool atomic_for_host = false;      ///< what it does by atomic accesses is atomic for the host, too
   bool learned = false;              ///< the known bytes are those of an earlier launch with the same arguments
 };
 

@@ -128,6 +128,7 @@ OpId Model::launch(Call call, StreamId stream, const LaunchShape& shape, std::sp
                       .source = AccessSource::Kernel,
                       .exact = false,
                       .learned = shape.learned,
+                      .atomic_for_host = shape.atomic_for_host,
                       .function = shape.function,
                       .device_threads = shape.threads,
                       .arguments_hash = shape.arguments_hash};

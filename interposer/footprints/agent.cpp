@@ -48,6 +48,7 @@ constexpr std::size_t kMostContexts = 32;
 constexpr unsigned kMostUnannounced = 3;
 constexpr std::size_t kLeastFreeBytes = std::size_t{512} << 20;  // of device memory, for us to take any
 constexpr std::uint32_t kPatchingPatience = 10'000;              // ms
+constexpr std::uint32_t kStoppingPatience = 100;                 // ms
 constexpr char kExcluded[] =
     "another tool receives the driver's callbacks (CUPTI: a profiler?), and the two exclude each other";
 
@@ -238,6 +239,13 @@ void finish_job(void*) {
   g_current.read = g_current.context->marks.read(g_driver, g_runs);
 }
 
+/// The kernel still runs.
+void stop_job(void*) {
+  if (g_driver.cuCtxSetCurrent(g_current.context->handle) != CUDA_SUCCESS) return;
+  const RelaxedCapture relaxed;
+  g_current.context->marks.stop(g_driver);
+}
+
 void settle_job(void*) {
   const bool idle = wait_until_idle();
   Stage expected = Stage::Waiting;
@@ -348,6 +356,7 @@ StreamSanMeasurement end(int succeeded) {
     // After an error, too, the kernel may run. The guest will meet the error in its own next call.
     if (waited != Wait::Done) {
       g_current.late = true;
+      if (waited == Wait::Late) g_worker.run(stop_job, nullptr, kStoppingPatience);
       return {waited == Wait::Late ? kStreamSanLate : kStreamSanFailed, nullptr, nullptr, 0};
     }
   }

@@ -25,9 +25,8 @@ constinit std::uint64_t g_taken = 0;
 void DeviceMarks::release(const DriverCalls& driver) {
   if (words_) g_taken -= slots_ * kPerSlot;
   if (words_) driver.cuMemFree_v2(words_);
-  if (keys_) driver.cuMemFree_v2(keys_);
   if (host_keys_) driver.cuMemFreeHost(host_keys_);
-  words_ = keys_ = 0;
+  words_ = keys_ = table_ = 0;
   host_keys_ = nullptr;
   slots_ = 0;
 }
@@ -35,13 +34,15 @@ void DeviceMarks::release(const DriverCalls& driver) {
 bool DeviceMarks::allocate(const DriverCalls& driver, std::uint32_t slots) {
   release(driver);
   void* keys_here = nullptr;
-  bool done = driver.cuMemAlloc_v2(&words_, slots * kSlotBytes) == CUDA_SUCCESS &&
-              driver.cuMemAlloc_v2(&keys_, slots * sizeof(unsigned long long)) == CUDA_SUCCESS &&
-              driver.cuMemHostAlloc(&keys_here, slots * sizeof(unsigned long long), 0) == CUDA_SUCCESS;
+  const std::uint64_t key_bytes = slots * sizeof(unsigned long long);
+  bool done = driver.cuMemAlloc_v2(&words_, slots * kSlotBytes + key_bytes + sizeof(Marks)) == CUDA_SUCCESS &&
+              driver.cuMemHostAlloc(&keys_here, key_bytes, 0) == CUDA_SUCCESS;
+  keys_ = words_ + slots * kSlotBytes;
+  table_ = keys_ + key_bytes;
   host_keys_ = static_cast<unsigned long long*>(keys_here);
   Marks marks{reinterpret_cast<unsigned long long*>(keys_), reinterpret_cast<std::uint32_t*>(words_), slots - 1, 0};
   done = done && driver.cuMemsetD8Async(words_, 0, slots * kSlotBytes, stream_) == CUDA_SUCCESS &&
-         driver.cuMemsetD8Async(keys_, 0, slots * sizeof(unsigned long long), stream_) == CUDA_SUCCESS;
+         driver.cuMemsetD8Async(keys_, 0, key_bytes, stream_) == CUDA_SUCCESS;
   if (done) {
     std::memcpy(staging_, &marks, sizeof marks);
     done = driver.cuMemcpyHtoDAsync_v2(table_, staging_, sizeof marks, stream_) == CUDA_SUCCESS &&
@@ -50,7 +51,7 @@ bool DeviceMarks::allocate(const DriverCalls& driver, std::uint32_t slots) {
   if (done) {
     slots_ = slots;
     g_taken += slots * kPerSlot;
-    dirty_ = false;
+    dirty_ = stopped_ = false;
   } else {
     release(driver);
   }
@@ -59,7 +60,6 @@ bool DeviceMarks::allocate(const DriverCalls& driver, std::uint32_t slots) {
 
 void DeviceMarks::destroy(const DriverCalls& driver) {
   release(driver);
-  if (table_) driver.cuMemFree_v2(table_);
   if (staging_) driver.cuMemFreeHost(staging_);
   if (stream_) driver.cuStreamDestroy_v2(stream_);
   *this = DeviceMarks();
@@ -69,8 +69,7 @@ const char* DeviceMarks::prepare(const DriverCalls& driver, std::uint64_t most_b
   if (!stream_) {
     void* staging = nullptr;
     if (driver.cuStreamCreate(&stream_, CU_STREAM_NON_BLOCKING) != CUDA_SUCCESS ||
-        driver.cuMemHostAlloc(&staging, kBatch * kSlotBytes, 0) != CUDA_SUCCESS ||
-        driver.cuMemAlloc_v2(&table_, sizeof(Marks)) != CUDA_SUCCESS) {
+        driver.cuMemHostAlloc(&staging, kBatch * kSlotBytes, 0) != CUDA_SUCCESS) {
       return "there is no memory for the marks";
     }
     staging_ = static_cast<char*>(staging);
@@ -134,8 +133,21 @@ bool DeviceMarks::read_slots(const DriverCalls& driver, std::size_t used, Runs& 
   return true;
 }
 
+void DeviceMarks::stop(const DriverCalls& driver) {
+  if (!slots_) return;
+  static_assert(kStopped == ~0ull, "every byte is the same");
+  std::memset(host_keys_, 0xff, slots_ * sizeof(unsigned long long));
+  // By a copy engine: the kernel may have taken all multiprocessors.
+  driver.cuMemcpyHtoDAsync_v2(keys_, host_keys_, slots_ * sizeof(unsigned long long), stream_);
+  stopped_ = true;
+}
+
 DeviceMarks::Read DeviceMarks::read(const DriverCalls& driver, Runs& runs) {
   runs.clear();
+  if (stopped_) {
+    stopped_ = false;
+    return clear(driver, slots_) ? Read::Stopped : Read::Failed;
+  }
   Marks marks{};
   if (driver.cuMemcpyDtoHAsync_v2(staging_, table_, sizeof marks, stream_) != CUDA_SUCCESS ||
       driver.cuMemcpyDtoHAsync_v2(host_keys_, keys_, slots_ * sizeof(unsigned long long), stream_) != CUDA_SUCCESS ||

@@ -28,9 +28,12 @@ class DeviceMarks {
   /// Gives everything back. The context is current.
   void destroy(const DriverCalls& driver);
 
-  enum class Read { Done, Overflow, Failed };
-  /// Adds all marks to `runs` and clears them. Overflow: they were cleared without, and the next prepare() makes more
-  /// room, unless at_limit().
+  /// The kernel takes too long: from now on its patches do nothing. Waits for nothing. The context is current.
+  void stop(const DriverCalls& driver);
+
+  enum class Read { Done, Overflow, Stopped, Failed };
+  /// Adds all marks to `runs` and clears them. Overflow, Stopped: they were cleared without. After the former the next
+  /// prepare() makes more room, unless at_limit().
   Read read(const DriverCalls& driver, Runs& runs);
   [[nodiscard]] bool at_limit() const { return at_limit_; }
 
@@ -40,13 +43,16 @@ class DeviceMarks {
   bool clear(const DriverCalls& driver, std::size_t used);
   bool read_slots(const DriverCalls& driver, std::size_t used, Runs& runs);
 
-  CUdeviceptr table_ = 0;  // a Marks
-  CUdeviceptr keys_ = 0;
+  // One block. The words come first: a kernel of the guest that writes behind its own memory, which may go unnoticed
+  // without us, then spoils marks, and neither the keys nor the pointers that the patches follow.
   CUdeviceptr words_ = 0;
+  CUdeviceptr keys_ = 0;
+  CUdeviceptr table_ = 0;  // a Marks
   std::uint32_t slots_ = 0;
   std::uint32_t wanted_ = 0;  // slots the next prepare() is to have
   bool at_limit_ = false;
   bool dirty_ = false;
+  bool stopped_ = false;
   CUstream stream_ = nullptr;
   char* staging_ = nullptr;                  // pinned
   unsigned long long* host_keys_ = nullptr;  // pinned, one for each slot

@@ -22,11 +22,13 @@ inline constexpr uint32_t kSlotWords = kModes * kModeWords;        // marks of o
 inline constexpr uint64_t kSlotBytes = uint64_t{kSlotWords} * 4;
 inline constexpr unsigned kMostProbes = 64;
 
+inline constexpr unsigned long long kStopped = ~0ull;  // instead of a key: nothing is to be marked any more
+
 enum Mode : uint32_t { kRead = 0, kWrite = 1, kAtomic = 2 };
 
 /// In device memory; its address is what the patches are given.
 struct Marks {
-  unsigned long long* keys;  ///< region number + 1 of each slot; 0: free
+  unsigned long long* keys;  ///< region number + 1 of each slot; 0: free; kStopped
   uint32_t* words;           ///< kSlotWords for each slot
   uint32_t mask;             ///< number of slots - 1, a power of two less one
   uint32_t overflow;         ///< set when a region found no slot: the marks are not all there is

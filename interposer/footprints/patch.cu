@@ -18,7 +18,7 @@ namespace {
 
 using namespace streamsan::footprints;
 
-/// The marks of the region; null: no slot is free.
+/// The marks of the region; null: no slot is free, or nothing is to be marked any more.
 __device__ uint32_t* slot_for(Marks* marks, uint64_t region) {
   const unsigned long long key = region + 1;
   uint32_t slot = slot_of(region) & marks->mask;
@@ -30,6 +30,7 @@ __device__ uint32_t* slot_for(Marks* marks, uint64_t region) {
       if (found == 0) found = key;
     }
     if (found == key) return marks->words + uint64_t{slot} * kSlotWords;
+    if (found == kStopped) return nullptr;
     slot = (slot + 1) & marks->mask;
   }
   marks->overflow = 1;

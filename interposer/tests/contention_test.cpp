@@ -170,7 +170,9 @@ TEST_F(Contention, AWarpWithMemoryOfTheHostMayPoll) {
   host_memory_going(address);
 }
 
-TEST_F(Contention, AStreamThatIsMadeIsASecondOne) {
+TEST_F(Contention, TwoStreamsThatAreMadeAreSeveral) {
+  EXPECT_FALSE(several_streams());
+  stream_made();
   EXPECT_FALSE(several_streams());
   stream_made();
   EXPECT_TRUE(several_streams());

@@ -165,7 +165,8 @@ class Analysis {
   void write(const Operand& address) {
     reach(address, [this](WordFacts& word) { used(word.written, word.written_early, word.late); });
   }
-  void update(const Operand& address) {
+  void update(const Instruction& instruction, const Operand& address) {
+    facts_.atomic_for_host &= instruction.for_host;
     reach(address, [this](WordFacts& word) { used(word.atomic, word.atomic_early, word.late); });
   }
   void escape(const Operand& operand) {
@@ -178,19 +179,19 @@ class Analysis {
     switch (instruction.op) {
       case Op::Load:
         if (operands.size() < 2) return unknown(instruction);
-        if (reaches) instruction.strong ? update(operands[1]) : read(operands[1]);
+        if (reaches) instruction.strong ? update(instruction, operands[1]) : read(operands[1]);
         if (instruction.space == Space::Const) facts_.uses_constants |= facts_.origin(kernel_, operands[1]).symbol;
         return;
       case Op::Store:
         if (operands.size() < 2) return unknown(instruction);
-        if (reaches) instruction.strong ? update(operands[0]) : write(operands[0]);
+        if (reaches) instruction.strong ? update(instruction, operands[0]) : write(operands[0]);
         for (std::size_t i = 1; i < operands.size(); ++i) escape(operands[i]);
         return;
       case Op::Atomic:
       case Op::Reduce: {
         const std::size_t at = instruction.op == Op::Atomic ? 1 : 0;
         if (operands.size() <= at) return unknown(instruction);
-        if (reaches) update(operands[at]);
+        if (reaches) update(instruction, operands[at]);
         for (std::size_t i = at + 1; i < operands.size(); ++i) escape(operands[i]);
         return;
       }
@@ -201,7 +202,7 @@ class Analysis {
         if (operands.size() < 2) return unknown(instruction);
         if (instruction.target_space == Space::Global) {
           if (instruction.reduces)
-            update(operands[0]);
+            update(instruction, operands[0]);
           else
             write(operands[0]);
         }

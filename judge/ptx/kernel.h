@@ -127,6 +127,7 @@ struct Instruction {
   Half half = Half::Low;
   bool to_generic = false;  ///< cvta without "to"
   bool strong = false;      ///< relaxed, acquire or release at the scope of the GPU or system
+  bool for_host = false;    ///< of an access that is atomic: it is so for the host, too: of system scope, or volatile
   bool is_volatile = false;
   Sync sync = Sync::None;
   bool saturates = false;

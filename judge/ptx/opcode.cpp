@@ -211,7 +211,7 @@ void decode(std::string_view name, Instruction& out) {
   const auto row = std::ranges::lower_bound(kOps, words[0], {}, &Row::first);
   out.op = row != std::end(kOps) && row->first == words[0] ? row->second : Op::Other;
   out.sync = sync_of(words);
-  bool relaxed = false, wide_scope = false, carry = false, spaced = false;
+  bool relaxed = false, wide_scope = false, system_scope = false, carry = false, spaced = false;
   int types = 0;
   for (std::size_t i = 1; i < words.size(); ++i) {
     const std::string_view word = words[i];
@@ -241,6 +241,7 @@ void decode(std::string_view name, Instruction& out) {
       relaxed = true;
     } else if (word == "gpu" || word == "sys") {
       wide_scope = true;
+      system_scope |= word == "sys";
     } else if (word == "volatile" || word == "mmio") {
       out.is_volatile = true;
     } else if (word == "sat" || word == "relu") {
@@ -250,6 +251,7 @@ void decode(std::string_view name, Instruction& out) {
     }
   }
   out.strong = (relaxed && wide_scope) || out.is_volatile;
+  out.for_host = system_scope || out.is_volatile;
   // A barrier that also reduces has a result.
   if (out.op == Op::None && std::ranges::find(words, "red") != words.end()) out.op = Op::Pure;
   out.is_volatile |= relaxed;

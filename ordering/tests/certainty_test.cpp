@@ -37,6 +37,8 @@ Access learned(Access access) { return access.learned = true, access; }
 Access widened(Access access) { return access.widened = true, access; }
 Access life(Access access) { return access.source = AccessSource::Free, access; }
 Access atomic(Access access) { return access.mode = AccessMode::Atomic, access; }
+Access atomic_for_host(Access access) { return access.atomic_for_host = true, atomic(access); }
+Access host(Access access) { return access.source = AccessSource::Host, access; }
 
 struct Row {
   const char* why;
@@ -91,6 +93,10 @@ TEST(CertaintyTable, EveryRowBothWays) {
       {"both learned", learned(exact(1000, 1100)), learned(exact(1000, 1100)), possible},
       {"widened and exact", widened(exact(1000, 1100)), exact(1050, 1200), possible},
       {"widened and all", widened(exact(1000, 1100)), exact(1000, 2000), possible},
+      {"an atomic for the host and the host", atomic_for_host(exact(1000, 1100)), host(exact(1000, 1004)), possible},
+      {"the host and an atomic for the host", host(exact_read(1000, 1004)), atomic_for_host(exact(1000, 1100)), possible},
+      {"an atomic of the device and the host", atomic(exact(1000, 1100)), host(exact(1000, 1004)), certain},
+      {"an atomic for the host and a copy", atomic_for_host(exact(1000, 1100)), exact(1000, 1004), certain},
       {"an atomic and a write", atomic(exact(1000, 1100)), exact(1000, 1100), certain},
       {"an atomic and a read", atomic(exact(1000, 1100)), exact_read(1000, 1100), certain},
       {"an atomic, a kernel that reads", atomic(exact(1200, 1264)), inferred(1200, 1, 64, 5, AccessMode::Read),

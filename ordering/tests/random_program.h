@@ -349,6 +349,7 @@ class Interpreter {
     const LaunchShape shape{.function = FunctionId{s.object % 3u},
                             .threads = std::uint64_t{1} << (s.object % 4 * 5),
                             .arguments_hash = s.object % 2u,
+                            .atomic_for_host = s.detail[3] % 8 < 3,
                             .learned = s.detail[3] % 4 == 0};
     const PointerArgument pointer{base_of(s.detail[4]), AccessMode::Unknown};
     const bool incomplete = !program_.exact_only && s.detail[1] % 8 == 3;

@@ -20,7 +20,7 @@ class Intervals : public ::testing::Test {
 
   void remember(Range range, LaneSlot lane, Epoch epoch, bool write, const VectorClock& clock = {}) {
     const AccessPool::Index index = pool.add({.op = OpId{++ops}});
-    shadow.remember(range, {epoch, lane, write ? AccessMode::Write : AccessMode::Read, Evidence::Sure, index}, clock,
+    shadow.remember(range, {epoch, lane, write ? AccessMode::Write : AccessMode::Read, Evidence::Sure, false, index}, clock,
                     pool, counters);
     pool.release(index);
   }
@@ -83,7 +83,7 @@ TEST_F(Intervals, GapsAreFilled) {
 TEST_F(Intervals, EqualNeighboursCoalesce) {
   const AccessPool::Index index = pool.add({});
   for (Address i = 0; i < 10; ++i) {
-    shadow.remember({i * 10, i * 10 + 10}, {1, 0, AccessMode::Write, Evidence::Sure, index}, {}, pool, counters);
+    shadow.remember({i * 10, i * 10 + 10}, {1, 0, AccessMode::Write, Evidence::Sure, false, index}, {}, pool, counters);
   }
   pool.release(index);
   EXPECT_EQ(ranges(), (std::vector<Range>{{0, 100}}));
@@ -129,7 +129,7 @@ TEST_F(Intervals, AgreesWithTheNaiveSpecification) {
       constexpr Evidence evidences[] = {Evidence::Widened, Evidence::Learned, Evidence::Sure, Evidence::Sure};
       const Evidence evidence = evidences[random() % 4];
       const AccessPool::Index index = pool.add({.op = OpId{++ops}});
-      const Reference access{last[lane], lane, mode, evidence, index};
+      const Reference access{last[lane], lane, mode, evidence, false, index};
       shadow.remember(range, access, clocks[lane], pool, counters);
       for (Address byte = range.begin; byte < range.end; ++byte) {
         std::erase_if(naive[byte], [&](const Reference& earlier) {

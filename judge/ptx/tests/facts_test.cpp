@@ -43,6 +43,15 @@ TEST(Facts, LoadsReadAndStoresWrite) {
   EXPECT_EQ(shown(facts("st.shared.u32 [%r1], %r2;"), 0), "----");
 }
 
+TEST(Facts, AtomicsOfTheSystemAreAtomicForTheHost) {
+  EXPECT_TRUE(facts("atom.global.sys.add.u32 %r1, [%rd1], 1;").atomic_for_host);
+  EXPECT_TRUE(facts("red.release.sys.global.add.u32 [%rd1], 1;").atomic_for_host);
+  EXPECT_TRUE(facts("ld.volatile.global.u32 %r1, [%rd1]; st.relaxed.sys.global.u32 [%rd1], 1;").atomic_for_host);
+  EXPECT_FALSE(facts("atom.global.add.u32 %r1, [%rd1], 1;").atomic_for_host);
+  EXPECT_FALSE(facts("red.relaxed.gpu.global.add.u32 [%rd1], 1;").atomic_for_host);
+  EXPECT_FALSE(facts("atom.global.sys.add.u32 %r1, [%rd1], 1; ld.acquire.gpu.u32 %r1, [%rd1];").atomic_for_host);
+}
+
 TEST(Facts, FollowArithmetic) {
   EXPECT_EQ(shown(facts("cvta.to.global.u64 %rd2, %rd1; add.s64 %rd3, %rd2, 8; st.global.u32 [%rd3], 1;"), 0), "-w--");
   EXPECT_EQ(shown(facts("mov.b64 {%r1, %r2}, %rd1; mov.b64 %rd2, {%r1, %r2}; st.u32 [%rd2], 1;"), 0), "-w--");

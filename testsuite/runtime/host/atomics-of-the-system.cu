@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Workers on the GPU and the host draw from one counter while the kernel runs. By atomics of the whole system that is
+// how the two talk to each other (R-UM-11), at most possible. Atomics of the device promise the host nothing.
+//
+// RUN: %build %s -o %t
+// RUN: %computed %racy %t 2>&1 | %report
+// RUN: %build -DSYSTEM %s -o %t.system
+// RUN: %computed %run %t.system 2>&1 | %report --check-prefix=SYSTEM
+// RUN: %build -DFIXED %s -o %t.fixed
+// RUN: %computed %silent %t.fixed
+//
+// CHECK: ERROR: streamsan: {{.*}}host race on managed memory
+// CHECK: Previous atomic update by kernel draw
+// CHECK: main{{.*}}[[DRAW]]
+// CHECK: Fix:
+//
+// SYSTEM-NOT: ERROR
+// SYSTEM: POSSIBLE: streamsan: {{.*}}host race on managed memory
+// SYSTEM: Previous atomic update by kernel draw
+// SYSTEM: The kernel's atomic accesses are atomic for the host, too (R-UM-11).
+// SYSTEM-SAME: If the host's access is atomic as well,
+// SYSTEM-NOT: ERROR
+#include "must.h"
+
+__global__ void draw(int* counter) {
+#ifdef SYSTEM
+  atomicAdd_system(counter, 1);
+#else
+  atomicAdd(counter, 1);
+#endif
+}
+
+int main() {
+  int* counter = nullptr;
+  must(cudaMallocManaged(&counter, sizeof *counter));
+  *counter = 0;
+  draw<<<4, 64>>>(counter);  // @DRAW
+#ifdef FIXED
+  must(cudaDeviceSynchronize());
+#endif
+  __atomic_fetch_add(counter, 1, __ATOMIC_RELAXED);
+  must(cudaDeviceSynchronize());
+}
