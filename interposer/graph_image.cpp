@@ -75,7 +75,7 @@ class Nodes {
   bool known_;
 };
 
-// A fork keeps the count: numbers need only be different from one another.
+// A fork keeps g_last_image: numbers need only be different from one another.
 constinit std::atomic<std::uint64_t> g_last_image{0};
 
 std::uint64_t raw(const void* handle) { return reinterpret_cast<std::uint64_t>(handle); }
