@@ -17,6 +17,7 @@
 #include "interposer/decode.h"
 #include "interposer/driver.h"
 #include "interposer/functions.h"
+#include "interposer/graph_image.h"
 #include "interposer/learning.h"
 #include "interposer/pointer_regions.h"
 #include "interposer/process.h"
@@ -251,10 +252,40 @@ class CallRecord {
       slot = on_stream(trace::Kind::GraphLaunch, stream());
       if (slot) slot.record->as<trace::Kind::GraphLaunch>().exec = arg<kEffect.object>();
     } else if constexpr (kKind == api::EffectKind::GraphInstantiate) {
+      const std::uint64_t exec = out<kEffect.object>();
+      const std::uint64_t image = write_graph_image(arg<kEffect.src>(), exec, true);
       slot = start(trace::Kind::GraphInstantiate);
       if (slot)
-        slot.record->as<trace::Kind::GraphInstantiate>().exec = out<kEffect.object>(),
-        slot.record->as<trace::Kind::GraphInstantiate>().graph = arg<kEffect.src>();
+        slot.record->as<trace::Kind::GraphInstantiate>().exec = exec,
+        slot.record->as<trace::Kind::GraphInstantiate>().graph = arg<kEffect.src>(),
+        slot.record->as<trace::Kind::GraphInstantiate>().image = image;
+    } else if constexpr (kKind == api::EffectKind::GraphUpdate || kKind == api::EffectKind::GraphNodeUpdate) {
+      constexpr bool kWhole = kKind == api::EffectKind::GraphUpdate;
+      const std::uint64_t exec = arg<kEffect.object>();
+      std::uint64_t image;
+      if constexpr (kWhole) {
+        image = write_graph_image(arg<kEffect.src>(), exec, false);
+      } else {
+        image = write_node_image(exec, arg<kEffect.src>(), std::get<kEffect.src + 1>(arguments_));
+      }
+      slot = start(trace::Kind::GraphUpdate);
+      if (slot)
+        slot.record->as<trace::Kind::GraphUpdate>().exec = exec,
+        slot.record->as<trace::Kind::GraphUpdate>().image = image,
+        slot.record->as<trace::Kind::GraphUpdate>().whole = kWhole;
+    } else if constexpr (kKind == api::EffectKind::GraphAddNode) {
+      const std::uint64_t node = out<kEffect.object>();
+      if constexpr (kEffect.src != api::kAbsent) {
+        note_child(arg<kEffect.src>(), node);
+      } else if constexpr (std::is_same_v<std::tuple_element_t<std::tuple_size_v<Arguments> - 1, Arguments>,
+                                          CUgraphNodeParams*>) {
+        const CUgraphNodeParams& any = *std::get<std::tuple_size_v<Arguments> - 1>(arguments_);
+        if (any.type == CU_GRAPH_NODE_TYPE_GRAPH) note_child(reinterpret_cast<std::uint64_t>(any.graph.graph), node);
+      }
+      slot = start(trace::Kind::NodeMade);
+      if (slot) slot.record->as<trace::Kind::NodeMade>().node = node;
+    } else if constexpr (kKind == api::EffectKind::GraphClone) {
+      note_copies(arg<kEffect.src>(), out<kEffect.object>());
     } else if constexpr (kKind == api::EffectKind::EventCreate) {
       slot = start(trace::Kind::EventCreate);
       if (slot)

@@ -138,6 +138,42 @@ void Launch::write_arguments() const {
   publish(slot);
 }
 
+STREAMSAN_HOT_CODE unsigned Launch::continuations(const LaunchKnowledge& known) const {
+  const unsigned words = arguments_.count() + (known.footprint ? 1 : 0);
+  return (words + trace::kContinuationWords - 1) / trace::kContinuationWords;
+}
+
+STREAMSAN_HOT_CODE void Launch::fill(trace::Record& record, const LaunchKnowledge& known) const {
+  const unsigned pointers = arguments_.count();
+  record.kind = trace::Kind::Launch;
+  record.flags =
+      static_cast<std::uint16_t>(call_.stream.flags | (call_.programmatic ? trace::kProgrammatic : 0) |
+                                 (known.footprint ? trace::kHasFootprint : 0) |
+                                 (known.measured ? trace::kMeasured : 0) | (known.waits ? trace::kWaits : 0));
+  auto& w = record.as<trace::Kind::Launch>();
+  w.stream = call_.stream.handle;
+  w.context = call_.stream.context;
+  w.function = function_ ? function_->id : 0;
+  w.threads = threads();
+  w.hash = hash_;
+  w.pointers = pointers;
+  auto* continuation = reinterpret_cast<std::uint64_t*>(&record + 1);
+  if (pointers) std::memcpy(continuation, arguments_.pointers(), pointers * sizeof(std::uint64_t));
+  if (known.footprint) continuation[pointers] = known.footprint;
+}
+
+void Launch::prepare_node() {
+  read();
+  if (function_) known_ = known_of(subject_);
+  if (known_.first) write_arguments();
+}
+
+void Launch::fill_node(trace::Record& record) const {
+  fill(record, known_);
+  record.continuations = static_cast<std::uint8_t>(continuations(known_));
+  record.in_stream() = {};
+}
+
 STREAMSAN_HOT_CODE Slot Launch::after(bool succeeded, const void* frame) {
   if (inside_) Gate::leave();
   LaunchKnowledge known;
@@ -147,30 +183,15 @@ STREAMSAN_HOT_CODE Slot Launch::after(bool succeeded, const void* frame) {
   if (!measuring_ && function_) known = known_of(subject_);
   if (known.first) write_arguments();
   stack_ = capture_stack(frame);
-  const unsigned pointers = arguments_.count();
-  const unsigned words = pointers + (known.footprint ? 1 : 0);
-  Slot slot = reserve((words + trace::kContinuationWords - 1) / trace::kContinuationWords);
+  Slot slot = reserve(continuations(known));
   if (!slot) return slot;
   trace::Record& record = *slot.record;
-  record.kind = trace::Kind::Launch;
+  fill(record, known);
   record.api = call_.api;
-  record.flags =
-      static_cast<std::uint16_t>(call_.stream.flags | (call_.programmatic ? trace::kProgrammatic : 0) |
-                                 (known.footprint ? trace::kHasFootprint : 0) |
-                                 (known.measured ? trace::kMeasured : 0) | (known.waits ? trace::kWaits : 0));
   record.thread = thread_number();
   record.stack = stack_;
-  auto& w = record.as<trace::Kind::Launch>();
-  w.stream = call_.stream.handle;
-  w.context = call_.stream.context;
-  w.function = function_ ? function_->id : 0;
-  w.threads = threads();
-  w.hash = hash_;
-  w.pointers = pointers;
-  if (pointers) std::memcpy(slot.continuation(), arguments_.pointers(), pointers * sizeof(std::uint64_t));
-  if (known.footprint) slot.continuation()[pointers] = known.footprint;
   publish(slot);
-  lend_from(arguments_.pointers(), pointers, call_.stream, slot.position);
+  lend_from(arguments_.pointers(), arguments_.count(), call_.stream, slot.position);
   return slot;
 }
 

@@ -44,7 +44,18 @@ class Launch {
   /// The launch had an attribute that records this event: `when`, of trace::kAtStart and trace::kAtTrigger. After after().
   void recorded_event(std::uint64_t event, std::uint64_t flags, std::uint16_t when) const;
 
+  /// Instead of all that: the launch is a node of a graph (graph_image.h), and no call is made. prepare_node() reads the
+  /// arguments and writes what the record refers to; fill_node() fills a record that has these continuations.
+  void prepare_node();
+  [[nodiscard]] unsigned node_continuations() const { return continuations(known_); }
+  void fill_node(trace::Record& record) const;
+  [[nodiscard]] unsigned pointers() const { return arguments_.count(); }
+  [[nodiscard]] std::uint64_t pointer(unsigned index) const { return arguments_.pointers()[index]; }
+
  private:
+  [[nodiscard]] unsigned continuations(const LaunchKnowledge& known) const;
+  /// All but thread, stack and the function that was called.
+  void fill(trace::Record& record, const LaunchKnowledge& known) const;
   void read();
   [[nodiscard]] std::uint64_t threads() const;
   [[nodiscard]] const char* parameter_bytes(unsigned index) const;
@@ -54,6 +65,7 @@ class Launch {
   const Function* function_ = nullptr;
   LaunchSubject subject_;  ///< once read_
   LaunchArguments arguments_;
+  LaunchKnowledge known_;   ///< of a node
   std::uint64_t hash_ = 0;  ///< of all arguments
   bool read_ = false;
   bool measuring_ = false;

@@ -17,7 +17,7 @@
 //   Clock            comes first, so that our own work is not counted.
 //   Gates            comes next: other threads wait for it, and need not wait for our records.
 //   EndRecords       and Launches come before Times, which closes its bracket with the position of their record.
-//   HostMemory       comes after Times: it may call the driver.
+//   Captures, HostMemory  come after Times: they may call the driver.
 //   BeginRecords     comes after HostMemory: it publishes the record.
 //   Waits, Inside    come last: the thread counts as inside of the call until all else is done.
 //
@@ -26,6 +26,7 @@
 
 #include <type_traits>
 
+#include "interposer/observers/captures.h"
 #include "interposer/observers/confirm.h"
 #include "interposer/observers/contention.h"
 #include "interposer/observers/failures.h"
@@ -44,8 +45,8 @@ struct Order {};
 
 using OrderBefore =
     Order<Start, Unmodelled, Inside, Waits, Frames, BeginRecords, Launches, HostMemory, Gates, Confirm, Clock, Times>;
-using OrderAfter = Order<Clock, Gates, Launches, Confirm, EndRecords, EventTimes, Times, HostMemory, Contention,
-                         BeginRecords, Failures, Waits, Inside, Start, Lookups>;
+using OrderAfter = Order<Clock, Gates, Launches, Confirm, EndRecords, EventTimes, Times, Captures, HostMemory,
+                         Contention, BeginRecords, Failures, Waits, Inside, Start, Lookups>;
 
 namespace detail {
 

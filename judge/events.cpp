@@ -24,7 +24,7 @@ void Judge::record_event(const Record& record) {
   EventId event = handles_.event(w.event);
   if (!handles_.recorded(event, stream)) {
     event_misuse_.exempt(event);
-    if (w.call_flags & kEventExternal) note_hidden_order("an event that a graph records");
+    if (w.call_flags & kEventExternal) captured_order_ = "an event that a graph records";
     return;
   }
   const std::optional<ordering::Moment> previous = model_.last_record(event);
@@ -38,7 +38,7 @@ void Judge::record_event(const Record& record) {
 /// Of an event that a launch records: does the kernel end before it fires, as far as is known?
 bool Judge::ends_first(const Record& record, StreamId stream) {
   if (!(record.flags & trace::kAtTrigger)) return false;
-  const LastKernel* last = last_kernels_.find(static_cast<std::uint64_t>(stream));
+  const LaunchedKernel* last = last_kernels_.find(static_cast<std::uint64_t>(stream));
   if (!last || last->index == 0) return true;
   return code_.in_chain(last->index, places_.kernel(last->index), last->hash).trigger != ordering::Trigger::Early;
 }
@@ -49,7 +49,7 @@ void Judge::wait_event(const Record& record) {
   EventId event = handles_.event(w.event);
   if (!handles_.waits(event, stream)) {
     event_misuse_.exempt(event);
-    if (w.call_flags & kEventExternal) note_hidden_order("an event that a graph waits for");
+    if (w.call_flags & kEventExternal) captured_order_ = "an event that a graph waits for";
     return;
   }
   const ordering::Call call = this->call(record);

@@ -30,7 +30,8 @@ class Explainer {
     if (kept.failed) sites_.want(kept.failed->site);
     for (ordering::SiteId site :
          {hazard.later.site, hazard.earlier.site, hazard.allocation.site, hazard.freed, hazard.explanation.record_site,
-          hazard.explanation.wait_site, kept.earlier_stream.created, kept.later_stream.created, kept.event.created}) {
+          hazard.explanation.wait_site, hazard.later.launched, hazard.earlier.launched, kept.earlier_stream.created,
+          kept.later_stream.created, kept.event.created}) {
       sites_.want(site);
     }
   }
@@ -78,6 +79,10 @@ std::vector<report::RelatedOp> Explainer::related(const KeptHazard& kept) {
   add(why.wait_site, why.wait, "");
   if (hazard.freed != hazard.earlier.site) add(hazard.freed, ordering::kNoOp, "freed by ");
   if (kept.failed) out.push_back(sites_.related(*kept.failed));
+  // The stack of a node is that of the call that was captured, or that added it.
+  add(hazard.later.launched, hazard.later.op, "the graph launched by ");
+  if (hazard.earlier.launched != hazard.later.launched || hazard.earlier.op != hazard.later.op)
+    add(hazard.earlier.launched, hazard.earlier.op, "the graph launched by ");
   add_creations(kept, out);
   return out;
 }
@@ -130,6 +135,7 @@ Nouns Explainer::nouns(const KeptHazard& kept, const report::Finding& finding) {
   const bool framework = out.framework != Framework::None;
   auto place = [&](ordering::SiteId site) { return framework ? python_place(sites_.stack(site)) : sites_.place(site); };
   auto action_at = [&](const Access& access, const report::AccessReport& report, const std::string& action) {
+    if (access.launched != ordering::kNoSite) return sites_.what(access.launched) + place(access.launched);
     const bool bare = framework && !report.kernel.empty();
     return (bare ? "kernel " + std::string(plain_name(report.kernel)) : action) + place(access.site);
   };

@@ -45,7 +45,7 @@ constexpr std::array kResults{
 
 bool would_order(const FailedCall& call, const ordering::Hazard& hazard) {
   const NearestEdge nearest = hazard.explanation.nearest;
-  if (nearest == NearestEdge::DependentLaunch) return false;
+  if (nearest == NearestEdge::DependentLaunch || nearest == NearestEdge::NoPathInGraph) return false;
   const bool has_event = nearest == NearestEdge::LaunchEvent || nearest == NearestEdge::EventNeverRecorded ||
                          nearest == NearestEdge::EventNotWaitedFor || nearest == NearestEdge::EventRecordedTooEarly;
   const bool of_event = has_event && call.event == hazard.explanation.event;

@@ -150,6 +150,7 @@ std::string Fix::by_nearest() const {
     case NearestEdge::None:
     case NearestEdge::DependentLaunch:
     case NearestEdge::LaunchEvent:
+    case NearestEdge::NoPathInGraph:
       return waits();
     case NearestEdge::EventRecordedTooEarly:
       if (inside_wait_stream_) {
@@ -212,7 +213,8 @@ std::string Fix::text() const {
 std::string framework_fix(const Hazard& hazard, const Nouns& nouns) {
   const NearestEdge nearest = hazard.explanation.nearest;
   // What kernels and attributes of launches do is no matter of the framework's streams.
-  const bool of_launch = nearest == NearestEdge::DependentLaunch || nearest == NearestEdge::LaunchEvent;
+  const bool of_launch = nearest == NearestEdge::DependentLaunch || nearest == NearestEdge::LaunchEvent ||
+                         nearest == NearestEdge::NoPathInGraph;
   return nouns.framework == Framework::None || of_launch ? "" : Fix(hazard, nouns).text();
 }
 

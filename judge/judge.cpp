@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "judge/transfers.h"
 #include "ordering/api/row.h"
 #include "report/text.h"
 
 namespace streamsan::judge {
 
-using ordering::Footprint;
 using ordering::Form;
 using ordering::StreamId;
 using ordering::ThreadId;
@@ -24,7 +24,9 @@ namespace {
 Form form_of(const Record& record) { return record.flags & trace::kAsyncForm ? Form::Asynchronous : Form::Synchronous; }
 
 /// Is the record no call, and may so be written in the middle of one?
-bool is_remark(Kind kind) { return kind == Kind::HostIdle || kind == Kind::GpuTime || kind == Kind::ThreadOrder; }
+bool is_remark(Kind kind) {
+  return kind == Kind::HostIdle || kind == Kind::GpuTime || kind == Kind::ThreadOrder || kind == Kind::NodeMade;
+}
 
 /// Does such a record say that its thread has called CUDA? Definitions, accesses by the host and annotations do not.
 bool makes_calls(Kind kind) { return kind < Kind::Footprint && !trace::is_definition(kind); }
@@ -36,6 +38,7 @@ void Judge::hazard(const ordering::Hazard& hazard) {
     probe_hit_ = true;
     return;
   }
+  if (told_of_launch(hazard)) return;
   if (hidden_order_.empty()) {
     ask_about(hazard);
     return hazards_.add(hazard, failed_calls_.behind(hazard));
@@ -121,7 +124,7 @@ void Judge::call_end(const Item& item) {
   model_.returned(ThreadId{item.record->thread}, !item.cancelled);
 }
 
-const LaunchBytes& Judge::bytes_of(const Item& launch) {
+const LaunchBytes& Judge::bytes_of(const Item& launch, bool dependent) {
   const Record& record = *launch.record;
   const auto& w = record.as<Kind::Launch>();
   const std::uint32_t index = places_.kernel_index(w.function);
@@ -138,7 +141,6 @@ const LaunchBytes& Judge::bytes_of(const Item& launch) {
     out.known = measured ? Known::Measured : Known::Learned;
     resolve(*footprint, words, measured, out.exact);
   }
-  const bool dependent = (record.flags & trace::kProgrammatic) != 0;
   if (dependent && out.known != Known::Inferred) code_.add_early(index, kernel, w.hash, out.exact.bytes);
   if (out.exact.complete) return out;
   read_pointers(kernel.roles, words, out.pointers);
@@ -156,15 +158,20 @@ const LaunchBytes& Judge::bytes_of(const Item& launch) {
 ordering::Dependence Judge::dependence(const Record& record, StreamId stream, std::uint32_t kernel) {
   if (!code_.enabled()) return {};
   const std::uint64_t hash = record.as<Kind::Launch>().hash;
-  LastKernel& last = last_kernels_[static_cast<std::uint64_t>(stream)];
-  const LastKernel front = std::exchange(last, {kernel, hash});
+  LaunchedKernel& last = last_kernels_[static_cast<std::uint64_t>(stream)];
+  const LaunchedKernel front = std::exchange(last, {kernel, hash});
   // One that waits for what others write has an order of its own with them.
   if (!(record.flags & trace::kProgrammatic) || (record.flags & trace::kWaits) || front.index == 0) return {};
-  const Code::InChain here = code_.in_chain(kernel, places_.kernel(kernel), hash);
-  if (!here.known) return {};
+  return depends(front, {kernel, hash});
+}
+
+ordering::Dependence Judge::depends(LaunchedKernel front, LaunchedKernel here) {
+  if (!code_.enabled()) return {};
+  const Code::InChain known = code_.in_chain(here.index, places_.kernel(here.index), here.hash);
+  if (!known.known) return {};
   const Code::InChain before = code_.in_chain(front.index, places_.kernel(front.index), front.hash);
   return {.overlaps = true,
-          .waits = here.waits,
+          .waits = known.waits,
           .front = before.trigger,
           .front_waits_first = !before.known || before.waits_first};
 }
@@ -204,19 +211,7 @@ void Judge::copy(const Item& item) {
   const Record& record = *item.record;
   StreamId stream = stream_of(record);
   if (!handles_.executes(stream)) return;
-  const auto& w = record.as<Kind::Copy>();
-  Footprint dst{.base = w.dst, .width = w.width};
-  Footprint src{.base = w.src, .width = w.width};
-  if (w.shaped) {
-    auto shape = [&](Footprint& side, std::uint64_t pitch, std::uint64_t slice_pitch) {
-      side.pitch = pitch;
-      side.rows = item.shape().height;
-      side.slices = item.shape().depth;
-      side.slice_pitch = slice_pitch;
-    };
-    shape(dst, item.shape().dst_pitch, item.shape().dst_slice);
-    shape(src, item.shape().src_pitch, item.shape().src_slice);
-  }
+  const auto [dst, src] = sides_of_copy(item);
   event_misuse_.work(stream);
   model_.copy(call(record), stream, dst, src, form_of(record));
   form_of(record) == Form::Synchronous ? blocks(item) : model_.returned(ThreadId{record.thread}, true);
@@ -226,16 +221,13 @@ void Judge::fill(const Item& item) {
   const Record& record = *item.record;
   StreamId stream = stream_of(record);
   if (!handles_.executes(stream)) return;
-  const auto& w = record.as<Kind::Fill>();
-  Footprint dst{.base = w.dst, .width = w.width, .pitch = w.pitch, .rows = w.pitch ? w.height : 1};
   event_misuse_.work(stream);
-  model_.fill(call(record), stream, dst, form_of(record));
+  model_.fill(call(record), stream, bytes_of_fill(record), form_of(record));
   form_of(record) == Form::Synchronous ? blocks(item) : model_.returned(ThreadId{record.thread}, true);
 }
 
 void Judge::stream_operation(const Record& record) {
-  // Graphs may hold host functions.
-  host_code_in_streams_ |= record.kind == Kind::HostFunction || record.kind == Kind::GraphLaunch;
+  host_code_in_streams_ |= record.kind == Kind::HostFunction;
   const StreamId stream = stream_of(record);
   if (!handles_.executes(stream)) return;
   event_misuse_.work(stream);
@@ -248,9 +240,7 @@ void Judge::stream_operation(const Record& record) {
   } else if (record.kind == Kind::StreamJoinsAll) {
     model_.stream_joins_all(call, stream);
   } else {
-    std::uint64_t& graph = graphs_[record.as<Kind::GraphLaunch>().exec];
-    if (graph == 0) graph = next_graph_++;
-    model_.graph_launch(call, stream, graph);
+    launch_graph(record, stream);
   }
 }
 
@@ -312,6 +302,10 @@ void Judge::take(const Item& item) {
       return footprints_.add(item);
     case Kind::Arguments:
       return code_.add_arguments(item);
+    case Kind::GraphNode:
+      return graph_node(item);
+    case Kind::GraphEdges:
+      return graphs_.add_edges(item);
     case Kind::Message:
       messages_.emplace_back(trace::payload_text(item.payload, 0, record.as<Kind::Message>().text_bytes));
       return;
@@ -337,8 +331,8 @@ void Judge::take(const Item& item) {
     case Kind::GraphLaunch:
       return stream_operation(record);
     case Kind::GraphInstantiate:
-      graphs_[record.as<Kind::GraphInstantiate>().exec] = next_graph_++;
-      return;
+    case Kind::GraphUpdate:
+      return graph_made(record);
 
     case Kind::StreamCreate:
       return handles_.create_stream(
@@ -410,6 +404,8 @@ void Judge::take(const Item& item) {
       return call_failed(record);
     case Kind::ThreadOrder:
       return thread_order(item);
+    case Kind::NodeMade:
+      return graphs_.made(record);
     case Kind::Pad:
     case Kind::CallEnd:
     case Kind::HostAccess:

@@ -8,10 +8,13 @@
 //     only then does the model learn of the edge to the host (Model::returned). A call that does not block returns at
 //     once. A CallEnd that never comes (the process died, the number of threads does not fit a record) counts as a
 //     return: a race may be missed, none is invented.
-//   * CAPTURED CALLS do not reach the model (handles.h). A launch of the graph is then one operation without accesses.
-//   * ORDER THAT IS NOT SEEN. A few functions order work and are not modelled (api::Effect::hides_order), and captured
-//     events that a graph records or waits for (CU_EVENT_RECORD_EXTERNAL) are order made by a graph. From the first
-//     such call on, an edge may be missing behind any hazard, so all hazards are passed on as at most possible.
+//   * CAPTURED CALLS do not reach the model (handles.h). What they have put into a graph comes with its image (graphs.h)
+//     when it is instantiated: then it is checked by itself, and each launch makes the accesses of its nodes. Of those
+//     of one launch with one earlier operation and one allocation, the worst is reported and no other.
+//   * ORDER THAT IS NOT SEEN. A few functions order work and are not modelled (api::Effect::hides_order). In a graph
+//     without an image (of an older recorder, or too large) events that it records or waits for are such order, too.
+//     From the first such call on, an edge may be missing behind any hazard, so all hazards are passed on as at most
+//     possible.
 //   * UNKNOWN FUNCTIONS. The trace may come from a recorder with a larger table (trace/functions.h). Their records say what
 //     they did; such calls are counted and named like those of functions that are not modelled.
 //   * FOOTPRINTS. A launch with a complete footprint (footprints.h) has the bytes that says, and no inferred accesses.
@@ -38,6 +41,7 @@
 #include "judge/event_misuse.h"
 #include "judge/failed_calls.h"
 #include "judge/footprints.h"
+#include "judge/graphs.h"
 #include "judge/handles.h"
 #include "judge/hazards.h"
 #include "judge/places.h"
@@ -59,7 +63,11 @@ class Observer {
 class Judge : private ordering::HazardSink {
  public:
   Judge(ordering::Options options, Hazards& hazards, const ordering::WhatIf* what_if = nullptr)
-      : hazards_(hazards), model_(options, *this, what_if), handles_(model_), event_misuse_(handles_, model_) {
+      : hazards_(hazards),
+        model_(options, *this, what_if),
+        handles_(model_),
+        event_misuse_(handles_, model_),
+        graphs_(handles_, places_, [this](LaunchedKernel front, LaunchedKernel here) { return depends(front, here); }) {
     compares_ = what_if != nullptr;
   }
   Judge(const Judge&) = delete;
@@ -94,7 +102,9 @@ class Judge : private ordering::HazardSink {
   ordering::SiteId site_outside(const trace::Item& item);
   /// What a launch touches, as far as it is known: measured, learned, computed, else by its pointers. After the records
   /// before it. Valid until the next record.
-  const LaunchBytes& bytes_of(const trace::Item& launch);
+  const LaunchBytes& bytes_of(const trace::Item& launch) {
+    return bytes_of(launch, (launch.record->flags & trace::kProgrammatic) != 0);
+  }
   /// What the last launch touches, as the judge assumed; for observers of its record, until the next one.
   [[nodiscard]] const LaunchBytes& last_launch() const { return launch_bytes_; }
   /// What the recorder had to say, one line each.
@@ -127,7 +137,11 @@ class Judge : private ordering::HazardSink {
   void blocks(const trace::Item& item);
   void finish_pending(ordering::ThreadId thread);
 
+  /// `dependent`: also what it does before it waits for the kernel in front of it.
+  const LaunchBytes& bytes_of(const trace::Item& launch, bool dependent);
   void launch(const trace::Item& item);
+  /// `here` is launched so that it may begin before `front` has ended. Says nothing of a kernel without code.
+  ordering::Dependence depends(LaunchedKernel front, LaunchedKernel here);
   /// What the launch makes of the kernel in front of it; remembers it as the last one of its stream.
   ordering::Dependence dependence(const trace::Record& record, ordering::StreamId stream, std::uint32_t kernel);
   void copy(const trace::Item& item);
@@ -135,6 +149,13 @@ class Judge : private ordering::HazardSink {
   void stream_operation(const trace::Record& record);
   void call_end(const trace::Item& item);
   void thread_order(const trace::Item& item);
+
+  // graph_records.cpp
+  void graph_node(const trace::Item& item);
+  void graph_made(const trace::Record& record);
+  void launch_graph(const trace::Record& record, ordering::StreamId stream);
+  /// Is as bad a hazard of the same launch with the same operation and allocation reported already?
+  bool told_of_launch(const ordering::Hazard& hazard);
 
   // events.cpp
   void record_event(const trace::Record& record);
@@ -171,14 +192,18 @@ class Judge : private ordering::HazardSink {
   Footprints footprints_;
   Asking asking_;
   Code code_;
-  struct LastKernel {
-    std::uint32_t index = 0;
-    std::uint64_t hash = 0;
+  ordering::FlatMap<LaunchedKernel> last_kernels_;  ///< by stream; while code is read
+  ordering::FlatMap<std::uint64_t> pending_;        ///< thread -> position + 1 of its blocking call
+  Graphs graphs_;
+  struct Told {
+    ordering::OpId earlier{};
+    ordering::AllocationId allocation{};
+    ordering::Certainty certainty{};
+    ordering::Order order{};
   };
-  ordering::FlatMap<LastKernel> last_kernels_;  ///< by stream; while code is read
-  ordering::FlatMap<std::uint64_t> pending_;    ///< thread -> position + 1 of its blocking call
-  ordering::FlatMap<std::uint64_t> graphs_;     ///< raw exec handle -> key of its present life
-  std::uint64_t next_graph_ = 1;
+  ordering::OpId told_launch_{};  ///< of which these hazards are
+  std::vector<Told> told_;
+  std::string captured_order_;       ///< a captured call that makes an event of a graph; empty: none
   ordering::FlatMap<bool> callers_;  ///< threads that have made calls of CUDA's
   std::uint16_t last_caller_ = 0;    ///< the last one added, to save the look-up
   bool probing_ = false;             ///< hazards are answers to gpu_may_write()

@@ -35,6 +35,11 @@ std::string direction_note(const api::Row& row) {
   return "";
 }
 
+/// " (graph node 3)", or nothing.
+std::string node_note(const ordering::Access& access) {
+  return access.node == 0 ? "" : " (graph node " + std::to_string(access.node) + ")";
+}
+
 report::Evidence evidence_of(const ordering::Access& access) {
   switch (ordering::evidence(access)) {
     case ordering::Evidence::Inferred:
@@ -138,7 +143,7 @@ std::string SiteReader::action(SiteId site, const ordering::Access& access) {
     case SiteKind::Pool:
       return access.source == ordering::AccessSource::Free ? "the block's release" : "the block's reuse";
   }
-  return what(site, access.source == ordering::AccessSource::Kernel);
+  return what(site, access.source == ordering::AccessSource::Kernel) + node_note(access);
 }
 
 std::string SiteReader::place(SiteId site) {
@@ -155,8 +160,11 @@ report::AccessReport SiteReader::access(const ordering::Access& access, const St
   out.stack = stack(access.site);
   const bool kernel = access.source == ordering::AccessSource::Kernel;
   if (kernel) out.kernel = places_.kernel_of(access.site).demangled;
-  out.what = what(access.site, kernel);
-  out.stream = access.on_stream ? stream_report(stream) : report::Stream{.name = "the host"};
+  out.what = what(access.site, kernel) + node_note(access);
+  const bool inside = access.node != 0 && access.launched == ordering::kNoSite;
+  out.stream = inside             ? report::Stream{.name = "the graph"}
+               : access.on_stream ? stream_report(stream)
+                                  : report::Stream{.name = "the host"};
   out.op = static_cast<std::uint64_t>(access.op);
   out.thread = static_cast<std::uint32_t>(access.thread);
   out.evidence = evidence_of(access);

@@ -26,11 +26,15 @@ struct Calls {
         sync_stream(runtime ? "cudaStreamSynchronize" : "cuStreamSynchronize"),
         sync_event(runtime ? "cudaEventSynchronize" : "cuEventSynchronize"),
         free_async(runtime ? "cudaFreeAsync" : "cuMemFreeAsync"),
-        non_blocking(runtime ? "cudaStreamNonBlocking" : "CU_STREAM_NON_BLOCKING") {}
-  std::string record, wait, sync_stream, sync_event, free_async, non_blocking;
+        non_blocking(runtime ? "cudaStreamNonBlocking" : "CU_STREAM_NON_BLOCKING"),
+        add_edges(runtime ? "cudaGraphAddDependencies" : "cuGraphAddDependencies") {}
+  std::string record, wait, sync_stream, sync_event, free_async, non_blocking, add_edges;
 };
 
-std::string op(const Access& access) { return " (op #" + std::to_string(static_cast<std::uint64_t>(access.op)) + ")"; }
+/// Nothing for a node of a graph that was not launched yet.
+std::string op(const Access& access) {
+  return access.op == ordering::kNoOp ? "" : " (op #" + std::to_string(static_cast<std::uint64_t>(access.op)) + ")";
+}
 
 std::string op(ordering::OpId id) { return "op #" + std::to_string(static_cast<std::uint64_t>(id)); }
 
@@ -69,7 +73,8 @@ std::string progressive(const Access& access) {
 }
 
 std::string subject(const std::string& what, const Access& access, const std::string& stream) {
-  return what + (access.on_stream ? " on " + stream : "");
+  const bool inside = access.node != 0 && access.launched == ordering::kNoSite;
+  return what + (access.on_stream && !inside ? " on " + stream : "");
 }
 
 /// " for stream 2": where a pool's block goes next; nothing when it is free for all.
@@ -225,6 +230,8 @@ report::Cause cause_of(NearestEdge nearest) {
       return report::Cause::DependentLaunch;
     case NearestEdge::LaunchEvent:
       return report::Cause::LaunchEvent;
+    case NearestEdge::NoPathInGraph:
+      return report::Cause::NoPathInGraph;
   }
   return report::Cause::NoEdge;
 }
@@ -268,6 +275,7 @@ bool event_at_hand(const Hazard& hazard, const Nouns& nouns) {
     case NearestEdge::SyncTooEarly:
     case NearestEdge::NonBlockingStream:
     case NearestEdge::DependentLaunch:
+    case NearestEdge::NoPathInGraph:
       return true;  // about no event
     case NearestEdge::OtherDevice:
       return nouns.wait_in_reach;
@@ -371,6 +379,10 @@ std::string explanation(const Hazard& hazard, const Nouns& nouns) {
              "), which the launch of " + nouns.earlier + op(hazard.earlier) +
              " records itself: it fires when the kernel begins or triggers, not " + "when it has ended.";
       break;
+    case NearestEdge::NoPathInGraph:
+      text = "no path of edges leads from " + nouns.earlier + " to " + nouns.later +
+             ", so each launch of the graph may run them at the same time.";
+      break;
     case NearestEdge::NonBlockingStream: {
       const bool earlier_is_legacy = nouns.earlier_life.kind == ordering::StreamKind::Legacy;
       text = (earlier_is_legacy ? nouns.later_stream : nouns.earlier_stream) + " is non-blocking: the legacy default " +
@@ -425,6 +437,10 @@ std::string fix(const Hazard& hazard, const Nouns& nouns) {
       case NearestEdge::None:
       case NearestEdge::DependentLaunch:
         out = wait_for_earlier(hazard, nouns);
+        break;
+      case NearestEdge::NoPathInGraph:
+        out = "add an edge from " + nouns.earlier_at + " to " + nouns.later_at + " (" + calls.add_edges +
+              "()), or under capture record an event behind the first and wait for it before the second";
         break;
       case NearestEdge::LaunchEvent:
         out = "call " + calls.record + "(" + nouns.event + ", " + nouns.earlier_stream + ") after " + nouns.earlier_at +

@@ -9,6 +9,7 @@
 //   * Copies, fills and frees do check their addresses. On ordinary memory they fail after its free, and a failed call
 //     never gets here. So a call that succeeded suggests that the address was given out again in a way that cannot be
 //     seen: possible. Stream-ordered memory stays with its pool, which keeps its addresses: certain.
+//   * A node of a graph has the address that it was given when the graph was made. A launch checks none: as a kernel.
 #include "ordering/checks.h"
 
 namespace streamsan::ordering {
@@ -16,8 +17,8 @@ namespace {
 
 std::optional<Certainty> certainty_of_use(const AllocationInfo& freed, const Access& use) {
   if (use.mode == AccessMode::Doubtful) return std::nullopt;
-  const bool certain =
-      use.source == AccessSource::Kernel ? evidence(use) == Evidence::Sure : freed.kind == MemoryKind::DeviceAsync;
+  const bool unchecked = use.source == AccessSource::Kernel || use.node != 0;
+  const bool certain = unchecked ? evidence(use) == Evidence::Sure : freed.kind == MemoryKind::DeviceAsync;
   return certain ? Certainty::Certain : Certainty::Possible;
 }
 

@@ -52,6 +52,8 @@ struct Access {
   std::uint64_t device_threads = 0;   ///< Kernel
   std::uint64_t arguments_hash = 0;   ///< Kernel
   std::uint64_t moment = kNeverSeen;  ///< of the call, see Model::at()
+  std::uint32_t node = 0;             ///< of a graph: GraphNode::number; 0: made by a call of its own
+  SiteId launched{};                  ///< where that graph was launched; none: inside of a graph (graph.h)
   static constexpr std::uint64_t kNeverSeen = ~std::uint64_t{0};
 };
 
@@ -101,6 +103,7 @@ enum class NearestEdge : std::uint8_t {
   DependentLaunch,  ///< both are kernels of one stream, and the later one may begin before the earlier one ends: `use`.
                     ///< `record` is the kernel right in front of the later one, if that is not the earlier one
   LaunchEvent,      ///< it waited for `event`, which the launch itself records: not when the kernel has ended
+  NoPathInGraph,    ///< both are nodes of one graph, and no path of edges leads from one to the other
 };
 
 /// DependentLaunch: what the later kernel does.

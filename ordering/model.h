@@ -42,8 +42,9 @@
 //   * bytes of pageable host memory are not tracked, only the ranges that asynchronous copies borrow (host_free());
 //   * what is done to a pool's memory outside of the lives of its blocks is not compared with what is done inside.
 //
-// NOT MODELLED YET, though the interface has them: graphs (graph_launch() orders but has no accesses), stream memory
-// operations (stream_joins_all).
+// GRAPHS are partial orders of their own, which graph.h explains.
+//
+// NOT MODELLED YET, though the interface has them: stream memory operations (stream_joins_all).
 //
 // SEVERAL DEVICES. A context stands for its device: streams of two contexts are ordered by events, by the host, and by
 // copies between their memories in a legacy stream (R-CPY-40), which are actions of both legacy streams; of all, where
@@ -105,6 +106,8 @@ struct Moment {
   std::uint32_t lane = 0;
   std::uint64_t epoch = 0;
 };
+
+struct Graph;
 
 struct Options {
   enum class HostThreads : std::uint8_t {
@@ -186,8 +189,11 @@ class Model {
   /// As stream_action, but also after everything submitted so far in any stream (see api::EffectKind).
   OpId stream_joins_all(Call call, StreamId stream);
   /// R-GRF-35: after earlier launches of the same executable graph, in any stream. `exec` is any key unique for its
-  /// life.
+  /// life. This form knows nothing of the nodes.
   OpId graph_launch(Call call, StreamId stream, std::uint64_t exec);
+  /// R-GRF-20..31, 45: the same of a graph whose nodes are known: each touches what it touches (graph.h). Events of
+  /// nodes must have been made by create_event().
+  OpId graph_launch(Call call, StreamId stream, std::uint64_t exec, const Graph& graph);
 
   // ---- order --------------------------------------------------------------------------------------------------------
   OpId record_event(Call call, StreamId stream, EventId event);

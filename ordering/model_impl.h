@@ -6,13 +6,14 @@
 //   Checks    compares an access with those before it, by what Progress says, and reports hazards (checks.h)
 //   Pieces    makes accesses of what copies and kernels touch (pieces.h)
 // Each knows those above it only. The public calls put them together: model.cpp (what only orders), model_memory.cpp,
-// model_blocks.cpp and model_operations.cpp.
+// model_blocks.cpp, model_operations.cpp and model_graphs.cpp.
 //
 // A call on a stream, event or address that the model does not know is not an error: the program may do anything, and
 // the trace may start late. Such a call has no effect and gives no report.
 #pragma once
 
 #include "ordering/checks.h"
+#include "ordering/graph.h"
 #include "ordering/lives.h"
 #include "ordering/model.h"
 #include "ordering/pieces.h"
@@ -35,6 +36,12 @@ struct Model::Impl {
   };
   void touch_dependent(const Access& access, const Actor& actor, const Dependent& dependent,
                        std::span<const PointerArgument> pointers, std::span<const KernelBytes> bytes);
+
+  /// Stream-ordered memory begins, or ends, in the lane's present operation.
+  AllocationId begin_life(Call call, const Lane& lane, OpId op, Range range, bool on_its_device);
+  void end_life(Call call, const Lane& lane, Access access, Address base);
+  /// What a node of a graph touches, in the lane's present operation.
+  void touch_node(const GraphNode& node, Access access, const Actor& actor);
 
   Progress progress;
   Lives lives;

@@ -59,25 +59,32 @@ AllocationId Model::allocate(Call call, Range range, MemoryKind kind, std::optio
   return allocation.info.id;
 }
 
-AllocationId Model::allocate_async(Call call, StreamId stream, Range range, bool on_its_device) {
-  Lane* lane = impl_->progress.lane(stream);
-  if (!lane || range.empty()) return {};
-  const OpId op = impl_->progress.begin(call, *lane, LegacyRole::NoAction);
-  const std::optional<ContextId> context = impl_->progress.contexts[lane->context].id;
-  const AllocationId id = allocate(call, range, MemoryKind::DeviceAsync, on_its_device ? context : std::nullopt);
-  Allocation& allocation = *impl_->lives.allocations.find(range.begin);
+AllocationId Model::Impl::begin_life(Call call, const Lane& lane, OpId op, Range range, bool on_its_device) {
+  const ContextId context = progress.contexts[lane.context].id;
+  lives.end_overlapping(range);
+  Allocation& allocation = lives.allocations.add(lives.next_allocation(), range, MemoryKind::DeviceAsync);
+  allocation.info.site = call.site;
+  allocation.info.thread = call.thread;
   allocation.info.op = op;
-  allocation.shadow.born({lane->slot, lane->last,
+  if (on_its_device) allocation.info.context = context;
+  allocation.shadow.born({lane.slot, lane.last,
                           Access{.op = op,
                                  .site = call.site,
-                                 .stream = stream,
+                                 .stream = lane.stream,
                                  .thread = call.thread,
                                  .mode = AccessMode::Write,
                                  .source = AccessSource::Allocate,
                                  .range = range,
-                                 .moment = impl_->progress.moment}});
-  ++impl_->checks.accesses;
-  return id;
+                                 .moment = progress.moment}});
+  ++checks.accesses;
+  return allocation.info.id;
+}
+
+AllocationId Model::allocate_async(Call call, StreamId stream, Range range, bool on_its_device) {
+  Lane* lane = impl_->progress.lane(stream);
+  if (!lane || range.empty()) return {};
+  const OpId op = impl_->progress.begin(call, *lane, LegacyRole::NoAction);
+  return impl_->begin_life(call, *lane, op, range, on_its_device);
 }
 
 void Model::free(Call call, ContextId context, Address base) {
@@ -109,22 +116,25 @@ void Model::free(Call call, ContextId context, Address base) {
   impl_->lives.end(*allocation);
 }
 
+void Model::Impl::end_life(Call call, const Lane& lane, Access access, Address base) {
+  Allocation* allocation = lives.allocations.find(base);
+  if (!allocation) checks.report_second_free(access);
+  if (!allocation || allocation->info.range.begin != base) return;
+  access.range = allocation->info.range;
+  checks.check_end(*allocation, access, {lane.slot, lane.last, lane.clock, progress.host(call.thread)});
+  const AllocationInfo info = allocation->info;
+  lives.end(*allocation);
+  if (leaves_a_stale_pointer(info.kind)) lives.freed.add(info, access);
+}
+
 OpId Model::free_async(Call call, StreamId stream, Address base) {
   Lane* lane = impl_->progress.lane(stream);
   if (!lane) return kNoOp;
   const OpId op = impl_->progress.begin(call, *lane, LegacyRole::Action);
-  Allocation* allocation = impl_->lives.allocations.find(base);
   Access access = free_access(call, op, {base, base + 1});
   access.stream = stream;
   access.on_stream = true;
-  if (!allocation) impl_->checks.report_second_free(access);
-  if (!allocation || allocation->info.range.begin != base) return op;
-  access.range = allocation->info.range;
-  impl_->checks.check_end(*allocation, access,
-                          {lane->slot, lane->last, lane->clock, impl_->progress.host(call.thread)});
-  const AllocationInfo info = allocation->info;
-  impl_->lives.end(*allocation);
-  if (leaves_a_stale_pointer(info.kind)) impl_->lives.freed.add(info, access);
+  impl_->end_life(call, *lane, access, base);
   return op;
 }
 

@@ -244,15 +244,4 @@ OpId Model::stream_joins_all(Call call, StreamId stream) {
   return op;
 }
 
-OpId Model::graph_launch(Call call, StreamId stream, std::uint64_t exec) {
-  Lane* lane = impl_->progress.lane(stream);
-  if (!lane) return kNoOp;
-  const OpId op = impl_->progress.begin(call, *lane, LegacyRole::Action);
-  TwoClocks& last_launch = impl_->progress.graphs.at(exec);
-  lane->clock.join(last_launch);
-  last_launch = lane->clock;
-  if (impl_->progress.variants) impl_->progress.mark_unbounded(*lane, op, call.site, Exposure::Why::Graph);
-  return op;
-}
-
 }  // namespace streamsan::ordering

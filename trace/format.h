@@ -50,7 +50,7 @@ enum class MemoryKind : std::uint8_t;
 namespace streamsan::trace {
 
 inline constexpr std::uint64_t kMagic = 0x31656361'72747353ull;  // "Sstrace1"
-inline constexpr std::uint32_t kVersion = 8;
+inline constexpr std::uint32_t kVersion = 9;
 inline constexpr std::uint32_t kOldestVersion = 1;  ///< still read: it lacks what is marked "format 2" below
 inline constexpr std::size_t kHeaderBytes = std::size_t{64} << 10;  ///< whole pages wherever CUDA runs
 inline constexpr std::uint32_t kCarriesFunctionsSince = 7;
@@ -223,6 +223,29 @@ inline constexpr std::size_t kExtentWords = sizeof(Extent) / 8;
 enum FootprintFlags : std::uint64_t {
   kIncomplete = 1,  ///< the kernel may have touched more: its pointers count as inferred accesses beside the pieces
 };
+
+/// What a node of a graph does.
+enum class NodeKind : std::uint32_t {
+  Empty,
+  Kernel,
+  Copy,
+  Fill,
+  Host,   ///< a host function
+  Child,  ///< a child graph, whose nodes follow
+  RecordEvent,
+  WaitEvent,
+  Alloc,
+  Free,
+  JoinsAll,  ///< waits for something that is not seen: a word in memory, an external semaphore
+  Opaque,    ///< something else, or it cannot be read
+  Disabled,  ///< of a GraphUpdate: does nothing from now on
+  Enabled,   ///< and does what it did again
+};
+/// Of GraphEdges, in the first word of an edge.
+inline constexpr std::uint64_t kEdgeProgrammatic = std::uint64_t{1} << 63;
+inline constexpr unsigned kEdgePortShift = 56;
+inline constexpr std::uint64_t kEdgeNode = (std::uint64_t{1} << kEdgePortShift) - 1;
+inline constexpr std::size_t kMostEdgesPerRecord = kMaxContinuations * kContinuationWords / 2;
 
 enum class FreeKind : std::uint32_t { Device, Host, Unregister, Async, Unmap };
 

@@ -30,6 +30,16 @@ bool fits(std::uint64_t room, Lengths... lengths) {
   return ((lengths <= room && (room -= lengths, true)) && ...);
 }
 
+bool lengths_fit(const Record& record);
+
+/// Is what follows a node of a graph a record of what it does, and inside of the node's room?
+bool node_fits(const Record& record) {
+  if (record.continuations == 0) return true;
+  const Record& inner = *(&record + 1);
+  const bool known = inner.kind == Kind::Launch || inner.kind == Kind::Copy || inner.kind == Kind::Fill;
+  return known && inner.continuations < record.continuations && lengths_fit(inner);
+}
+
 /// Do the lengths a record states fit in its continuation? Also the place where absurd counts are caught.
 bool lengths_fit(const Record& record) {
   const std::uint64_t bytes = std::uint64_t{record.continuations} * kSlotBytes;

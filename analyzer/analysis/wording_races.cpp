@@ -41,6 +41,7 @@ void note_cause(Draft& draft) {
     case Cause::OtherDevice:
     case Cause::DependentLaunch:
     case Cause::LaunchEvent:
+    case Cause::NoPathInGraph:
     case Cause::NoEdge:
     case Cause::NonBlocking:
     case Cause::OtherIteration:
@@ -116,6 +117,7 @@ void advise_order(Draft& draft) {
     case Cause::OtherDevice:
     case Cause::DependentLaunch:
     case Cause::LaunchEvent:
+    case Cause::NoPathInGraph:
     case Cause::NoEdge:
     case Cause::OtherStreamSynced:
       draft.advise("nothing orders " + second + " after " + first + ": " + record_and_wait);

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "interposer/driver.h"
+#include "interposer/graph_image.h"
 #include "interposer/host/libc_frames.h"
 #include "interposer/host/loans.h"
 #include "interposer/pointer_regions.h"
@@ -144,6 +145,8 @@ void host_side_after(const CallWords& call, const void* callers_stack) {
       return note_fill(call);
     case Kind::Alloc:
       return note_allocation(call);
+    case Kind::GraphLaunch:
+      return lend_to_graph(call.as<Kind::GraphLaunch>().exec, stream_of(call), call.position);
     case Kind::EventRecord:
       return event_recorded(call.as<Kind::EventRecord>().event, stream_of(call));
     case Kind::SyncStream:

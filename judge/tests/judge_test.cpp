@@ -330,7 +330,7 @@ TEST(Judge, BeforeOrderThatIsNotSeenFindingsAreWhatTheyWere) {
             (HazardList{"read-after-write/error/no-edge", "write-after-write/possible/no-edge"}));
 }
 
-TEST(Judge, EventsThatAGraphRecordsOrWaitsForAreOrderThatIsNotSeen) {
+TEST(Judge, EventsThatAGraphWithoutAnImageRecordsOrWaitsForAreOrderThatIsNotSeen) {
   constexpr std::uint64_t kExternal = 1;
   for (trace::Kind kind : {trace::Kind::EventRecord, trace::Kind::EventWait}) {
     for (std::uint64_t flags : {std::uint64_t{0}, kExternal}) {
@@ -339,6 +339,7 @@ TEST(Judge, EventsThatAGraphRecordsOrWaitsForAreOrderThatIsNotSeen) {
       trace.capture_begin(0x3000);
       trace.add(kind, "cuEventRecordWithFlags", {0x3000, TraceBuilder::kContext, kEvent, flags});
       trace.capture_end(0x3000, 0x9000);
+      trace.add(trace::Kind::GraphInstantiate, "cuGraphInstantiate", {0xA000, 0x9000});  // without an image
       produce(trace);
       consume(trace);
       EXPECT_EQ(hazards_of(judge(trace)),

@@ -123,9 +123,17 @@ std::string meaning(const Effect& effect) {
     case CaptureEnd:
       return "the capture ends";
     case GraphInstantiate:
-      return "an executable graph begins";
+      return "an executable graph begins: its nodes and edges are read and checked";
     case GraphLaunch:
-      return "one operation of the stream, after earlier launches of the same graph; its accesses are not modelled yet";
+      return "one operation of the stream, after earlier launches of the same graph, with the accesses of its nodes";
+    case GraphUpdate:
+      return "an executable graph changes: its nodes and edges are read and checked again";
+    case GraphNodeUpdate:
+      return "a node of an executable graph changes: the graph is checked again";
+    case GraphAddNode:
+      return "names a node; what it does is read when the graph is instantiated";
+    case GraphClone:
+      return "names the nodes of the clone after those of the original";
     case FunctionLookup:
       return "names a kernel";
     case Unload:

@@ -111,6 +111,14 @@ std::string_view name(EffectKind kind) {
       return "GraphInstantiate";
     case EffectKind::GraphLaunch:
       return "GraphLaunch";
+    case EffectKind::GraphUpdate:
+      return "GraphUpdate";
+    case EffectKind::GraphNodeUpdate:
+      return "GraphNodeUpdate";
+    case EffectKind::GraphAddNode:
+      return "GraphAddNode";
+    case EffectKind::GraphClone:
+      return "GraphClone";
     case EffectKind::FunctionLookup:
       return "FunctionLookup";
     case EffectKind::Unload:

@@ -90,6 +90,10 @@ enum class EffectKind : std::uint8_t {
   CaptureEnd,
   GraphInstantiate,
   GraphLaunch,
+  GraphUpdate,      ///< an executable graph becomes like a graph, as a whole
+  GraphNodeUpdate,  ///< one node of an executable graph changes; what follows the node says how
+  GraphAddNode,     ///< node out, graph. What the node does is read when the graph is instantiated
+  GraphClone,       ///< graph out, original: names nodes after those of the original
 
   FunctionLookup,  ///< cuModuleGetFunction, cuLibraryGetKernel: names a kernel handle
   Unload,          ///< cuModuleUnload, cuLibraryUnload: kernel handles and module variables die
@@ -137,7 +141,7 @@ struct Effect {
   RecordPoint point = RecordPoint::End;
   bool hides_order =
       false;  ///< Later: may make order that is not seen; a process that calls it has no certain findings
-              ///< from then on
+              ///< from then on. Of a kind that is modelled: the same in a trace of a recorder for which it was Later
   ContextEnd ends = ContextEnd::Counted;
   bool imported = false;  ///< EventCreate: another process has the event, too; what it does with it is not seen
   bool exports_event =
@@ -370,6 +374,23 @@ constexpr Effect graph_instantiate(Position exec_out, Position graph) {
 }
 constexpr Effect graph_launch(Position exec, Position stream) {
   return {.kind = EffectKind::GraphLaunch, .object = exec, .stream = stream};
+}
+constexpr Effect graph_update(Position exec, Position graph) {
+  return {.kind = EffectKind::GraphUpdate, .object = exec, .src = graph};
+}
+constexpr Effect graph_node_update(Position exec, Position node) {
+  return {.kind = EffectKind::GraphNodeUpdate, .object = exec, .src = node};
+}
+/// `child`: the graph that the node is a copy of.
+constexpr Effect graph_add_node(Position node_out, Position child = kAbsent) {
+  return {.kind = EffectKind::GraphAddNode, .object = node_out, .src = child};
+}
+/// One that older recorders did not read, and that may make order.
+constexpr Effect graph_add_order_node(Position node_out) {
+  return {.kind = EffectKind::GraphAddNode, .object = node_out, .hides_order = true};
+}
+constexpr Effect graph_clone(Position graph_out, Position original) {
+  return {.kind = EffectKind::GraphClone, .object = graph_out, .src = original};
 }
 
 /// Named by a string, or after another handle (cuKernelGetFunction).

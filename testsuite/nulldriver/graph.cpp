@@ -1,23 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Graphs as objects. A graph comes from a capture; nodes added by hand are not implemented, nor are updates of an
-// executable graph (CUDA_ERROR_NOT_SUPPORTED, from unimplemented.cpp). Nodes are opaque: their type and their order can
-// be asked for, their parameters cannot.
+// Graphs as objects. Their nodes are in graph_nodes.cpp, executable graphs in graph_exec.cpp.
 
 #include "testsuite/nulldriver/objects.h"
 
 #include <algorithm>
 
 namespace streamsan::null {
-
-CUresult instantiate(CUgraphExec* out, CUgraph graph, unsigned long long flags) {
-  if (!state().graphs.alive(graph)) return CUDA_ERROR_INVALID_VALUE;
-  CUgraphExec exec = state().execs.create();
-  exec->flags = flags;
-  for (const auto& node : graph->nodes) exec->works.push_back(node->work);
-  *out = exec;
-  return CUDA_SUCCESS;
-}
 
 namespace {
 
@@ -42,15 +31,6 @@ CUresult select(CUgraph graph, CUgraphNode* nodes, size_t* count, Wanted wanted)
   return list_nodes(found, nodes, count);
 }
 
-bool is_live_node(CUgraphNode wanted) {
-  for (CUgraph graph : state().graphs.all()) {
-    for (const auto& node : graph->nodes) {
-      if (node.get() == wanted) return true;
-    }
-  }
-  return false;
-}
-
 }  // namespace
 }  // namespace streamsan::null
 
@@ -68,7 +48,7 @@ SS_EXPORT cuGraphDestroy(CUgraph graph) {
   SS_CALL(cuGraphDestroy);
   const Lock lock = lock_state();
   if (!state().graphs.alive(graph)) return CUDA_ERROR_INVALID_VALUE;
-  state().graphs.destroy(graph);
+  destroy_graph(graph);
   return CUDA_SUCCESS;
 }
 

@@ -89,26 +89,32 @@ void destroy_stream(CUstream stream) {
   state().streams.destroy(stream);
 }
 
-CUresult add_captured(CUstream stream, CUgraphNodeType type, Work work) {
-  Capture& capture = *stream->capture;
-  if (capture.invalid) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+CUgraphNode add_node(CUgraph graph, CUgraphNodeType type, std::vector<CUgraphNode> after, Work work,
+                     NodeParameters parameters) {
   auto node = std::make_unique<CUgraphNode_st>();
   node->type = type;
   node->work = std::move(work);
-  node->after = stream->tail;
-  stream->tail.assign(1, node.get());
-  capture.graph->nodes.push_back(std::move(node));
+  node->parameters = std::move(parameters);
+  node->after = std::move(after);
+  graph->nodes.push_back(std::move(node));
+  return graph->nodes.back().get();
+}
+
+CUresult add_captured(CUstream stream, CUgraphNodeType type, Work work, NodeParameters parameters) {
+  Capture& capture = *stream->capture;
+  if (capture.invalid) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+  stream->tail.assign(1, add_node(capture.graph, type, stream->tail, std::move(work), std::move(parameters)));
   return CUDA_SUCCESS;
 }
 
-CUresult submit(CUstream handle, CUstream default_stream, CUgraphNodeType type, Work work) {
+CUresult submit(CUstream handle, CUstream default_stream, CUgraphNodeType type, Work work, NodeParameters parameters) {
   CUstream stream = nullptr;
   {
     const Lock lock = lock_state();
     if (const CUresult refused = resolve_for_work(handle, default_stream, &stream); refused != CUDA_SUCCESS) {
       return refused;
     }
-    if (stream->capture) return add_captured(stream, type, std::move(work));
+    if (stream->capture) return add_captured(stream, type, std::move(work), std::move(parameters));
   }
   const bool on_device =
       type == CU_GRAPH_NODE_TYPE_MEMCPY || type == CU_GRAPH_NODE_TYPE_MEMSET || type == CU_GRAPH_NODE_TYPE_GRAPH;

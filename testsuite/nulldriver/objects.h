@@ -45,18 +45,41 @@ struct CUctx_st {
   std::set<CUcontext> peers;                         ///< whose memory it may use
 };
 
+/// The parameters of a node: those of its type.
+struct NodeParameters {
+  CUDA_KERNEL_NODE_PARAMS kernel{};            ///< kernelParams points into `arguments`
+  std::shared_ptr<std::vector<void*>> values;  ///< what kernelParams points to
+  std::shared_ptr<std::vector<std::byte>> arguments;
+  CUDA_MEMCPY3D copy{};
+  CUDA_MEMSET_NODE_PARAMS fill{};
+  CUDA_HOST_NODE_PARAMS host{};
+  CUgraph child = nullptr;  ///< the node's own
+  CUevent event = nullptr;
+  CUDA_MEM_ALLOC_NODE_PARAMS allocation{};
+  CUdeviceptr freed = 0;
+  std::vector<CUstreamBatchMemOpParams> operations;
+};
+
 struct CUgraphNode_st {
   CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
   streamsan::null::Work work;
+  NodeParameters parameters;
   std::vector<CUgraphNode> after;
+  CUgraphNode original = nullptr;  ///< of a node of a clone
 };
 
 struct CUgraph_st {
-  std::vector<std::unique_ptr<CUgraphNode_st>> nodes;  ///< in an order that respects `after`
+  std::vector<std::unique_ptr<CUgraphNode_st>> nodes;  ///< in the order they were made
 };
 
 struct CUgraphExec_st {
-  std::vector<streamsan::null::Work> works;
+  struct Node {
+    CUgraphNode made_of = nullptr;  ///< by which it is named
+    CUgraphNodeType type{};
+    streamsan::null::Work work;
+    bool enabled = true;
+  };
+  std::vector<Node> nodes;  ///< in an order that the edges allow
   unsigned long long flags = 0;
 };
 
@@ -219,11 +242,19 @@ CUresult resolve_for_waiting(CUstream handle, CUstream default_stream, CUstream*
 void destroy_stream(CUstream stream);
 
 /// Runs or captures `work`. Takes the lock itself and runs the work without it.
-CUresult submit(CUstream handle, CUstream default_stream, CUgraphNodeType type, Work work);
+CUresult submit(CUstream handle, CUstream default_stream, CUgraphNodeType type, Work work,
+                NodeParameters parameters = {});
 /// Appends to the graph of the stream's capture, or returns CUDA_ERROR_STREAM_CAPTURE_INVALIDATED.
-CUresult add_captured(CUstream stream, CUgraphNodeType type, Work work);
+CUresult add_captured(CUstream stream, CUgraphNodeType type, Work work, NodeParameters parameters = {});
+/// Appends to the graph.
+CUgraphNode add_node(CUgraph graph, CUgraphNodeType type, std::vector<CUgraphNode> after, Work work,
+                     NodeParameters parameters);
+bool is_live_node(CUgraphNode wanted);
+/// A copy with nodes of its own.
+CUgraph clone_graph(CUgraph graph);
+void destroy_graph(CUgraph graph);
 
-/// A graph made ready: its works in the order of its nodes.
+/// A graph made ready: its works in an order that its edges allow.
 CUresult instantiate(CUgraphExec* out, CUgraph graph, unsigned long long flags);
 
 }  // namespace streamsan::null

@@ -175,9 +175,9 @@ SS_EXPORT cuStreamUpdateCaptureDependencies(CUstream handle, CUgraphNode* depend
 SS_EXPORT cuGraphLaunch(CUgraphExec exec, CUstream stream) {
   SS_CALL(cuGraphLaunch);
   if (const CUresult wrong = check_exec(exec, stream); wrong != CUDA_SUCCESS) return wrong;
-  return submit(stream, kDefaultStream, CU_GRAPH_NODE_TYPE_GRAPH, [works = exec->works] {
-    for (const Work& work : works) {
-      if (work) work();
+  return submit(stream, kDefaultStream, CU_GRAPH_NODE_TYPE_GRAPH, [nodes = exec->nodes] {
+    for (const CUgraphExec_st::Node& node : nodes) {
+      if (node.enabled && node.work) node.work();
     }
   });
 }

@@ -19,11 +19,65 @@ CUresult copy_now(Side destination, Side source, std::size_t bytes) {
   return result != CUDA_SUCCESS ? result : run_and_wait(kDefaultStream, work);
 }
 
+NodeParameters node_of(const CUDA_MEMCPY3D& shape) {
+  NodeParameters node;
+  node.copy = shape;
+  return node;
+}
+
+NodeParameters node_of(const CUDA_MEMCPY2D& shape) {
+  return node_of(CUDA_MEMCPY3D{.srcXInBytes = shape.srcXInBytes,
+                               .srcY = shape.srcY,
+                               .srcMemoryType = shape.srcMemoryType,
+                               .srcHost = shape.srcHost,
+                               .srcDevice = shape.srcDevice,
+                               .srcPitch = shape.srcPitch,
+                               .dstXInBytes = shape.dstXInBytes,
+                               .dstY = shape.dstY,
+                               .dstMemoryType = shape.dstMemoryType,
+                               .dstHost = shape.dstHost,
+                               .dstDevice = shape.dstDevice,
+                               .dstPitch = shape.dstPitch,
+                               .WidthInBytes = shape.WidthInBytes,
+                               .Height = shape.Height,
+                               .Depth = 1});
+}
+
+NodeParameters node_of(const CUDA_MEMCPY3D_PEER& shape) {
+  return node_of(CUDA_MEMCPY3D{.srcXInBytes = shape.srcXInBytes,
+                               .srcY = shape.srcY,
+                               .srcZ = shape.srcZ,
+                               .srcMemoryType = shape.srcMemoryType,
+                               .srcHost = shape.srcHost,
+                               .srcDevice = shape.srcDevice,
+                               .srcPitch = shape.srcPitch,
+                               .srcHeight = shape.srcHeight,
+                               .dstXInBytes = shape.dstXInBytes,
+                               .dstY = shape.dstY,
+                               .dstZ = shape.dstZ,
+                               .dstMemoryType = shape.dstMemoryType,
+                               .dstHost = shape.dstHost,
+                               .dstDevice = shape.dstDevice,
+                               .dstPitch = shape.dstPitch,
+                               .dstHeight = shape.dstHeight,
+                               .WidthInBytes = shape.WidthInBytes,
+                               .Height = shape.Height,
+                               .Depth = shape.Depth});
+}
+
 CUresult copy_later(Side destination, Side source, std::size_t bytes, CUstream stream) {
   Work work;
   const CUresult result = plan_copy(destination, source, Box{.width = bytes}, &work);
   if (result != CUDA_SUCCESS) return result;
-  return submit(stream, kDefaultStream, CU_GRAPH_NODE_TYPE_MEMCPY, std::move(work));
+  const auto type = [](const Side& side) { return side.device ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_UNIFIED; };
+  return submit(stream, kDefaultStream, CU_GRAPH_NODE_TYPE_MEMCPY, std::move(work),
+                node_of(CUDA_MEMCPY3D{.srcMemoryType = type(source),
+                                      .srcDevice = source.base,
+                                      .dstMemoryType = type(destination),
+                                      .dstDevice = destination.base,
+                                      .WidthInBytes = bytes,
+                                      .Height = 1,
+                                      .Depth = 1}));
 }
 
 template <class Shape>
@@ -38,7 +92,7 @@ CUresult copy_shape_later(const Shape* shape, CUstream stream) {
   Work work;
   const CUresult result = plan_copy(shape, &work);
   if (result != CUDA_SUCCESS) return result;
-  return submit(stream, kDefaultStream, CU_GRAPH_NODE_TYPE_MEMCPY, std::move(work));
+  return submit(stream, kDefaultStream, CU_GRAPH_NODE_TYPE_MEMCPY, std::move(work), node_of(*shape));
 }
 
 /// An address that may be pageable host memory.

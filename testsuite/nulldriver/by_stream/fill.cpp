@@ -14,7 +14,14 @@ CUresult fill(CUdeviceptr base, std::size_t pitch, unsigned value, std::size_t u
   Work work;
   const CUresult result = plan_fill(base, pitch, value, unit, box, &work);
   if (result != CUDA_SUCCESS) return result;
-  return submit(stream, kDefaultStream, CU_GRAPH_NODE_TYPE_MEMSET, std::move(work));
+  NodeParameters node;
+  node.fill = {.dst = base,
+               .pitch = pitch,
+               .value = value,
+               .elementSize = static_cast<unsigned>(unit),
+               .width = box.width,
+               .height = box.height};
+  return submit(stream, kDefaultStream, CU_GRAPH_NODE_TYPE_MEMSET, std::move(work), std::move(node));
 }
 
 }  // namespace

@@ -4,12 +4,12 @@
 //
 // A kernel does nothing, unless a test registered a body for its name (code.h). Limits of a launch are checked as a
 // device of compute capability 9.0 would. A function of a module runs in the streams of its context only, a kernel of a
-// library in the stream it is given. A launch that is captured keeps a copy of its arguments for the body; if
-// their layout is not known such a launch fails with CUDA_ERROR_NOT_SUPPORTED.
+// library in the stream it is given. A launch that is captured keeps a copy of its arguments (graph_nodes.h).
 
 #include "testsuite/nulldriver/code.h"
+#include "testsuite/nulldriver/graph_nodes.h"
 
-#include <cstring>
+#include <utility>
 
 namespace streamsan::null {
 namespace {
@@ -31,27 +31,6 @@ bool valid(const Extents& extents) {
   return threads <= 1024;
 }
 
-/// The arguments as they were at the launch.
-class SavedArguments {
- public:
-  SavedArguments(const ParameterLayout& layout, void** parameters) : layout_(layout) {
-    if (layout_.empty()) return;
-    bytes_.resize(layout_.back().offset + layout_.back().bytes);
-    for (std::size_t i = 0; i < layout_.size(); ++i) {
-      std::memcpy(bytes_.data() + layout_[i].offset, parameters[i], layout_[i].bytes);
-    }
-  }
-  void pass_to(KernelBody body) {
-    std::vector<void*> parameters;
-    for (const Parameter& parameter : layout_) parameters.push_back(bytes_.data() + parameter.offset);
-    body(parameters.data());
-  }
-
- private:
-  ParameterLayout layout_;
-  std::vector<std::byte> bytes_;
-};
-
 CUresult launch(CUfunction function, const Extents& extents, CUstream handle, void** parameters, void** extra) {
   KernelBody body = nullptr;
   CUstream stream = nullptr;
@@ -70,11 +49,18 @@ CUresult launch(CUfunction function, const Extents& extents, CUstream handle, vo
     body = body_of(name);
     if (body != nullptr && extra != nullptr) return CUDA_ERROR_NOT_SUPPORTED;
     if (stream->capture) {
-      if (body == nullptr) return add_captured(stream, CU_GRAPH_NODE_TYPE_KERNEL, {});
-      const auto layout = layout_of(*code, name);
-      if (!layout) return CUDA_ERROR_NOT_SUPPORTED;
-      return add_captured(stream, CU_GRAPH_NODE_TYPE_KERNEL,
-                          [body, saved = SavedArguments(*layout, parameters)]() mutable { saved.pass_to(body); });
+      Work work;
+      NodeParameters node;
+      node.kernel = {.func = function,
+                     .gridDimX = extents.grid[0],
+                     .gridDimY = extents.grid[1],
+                     .gridDimZ = extents.grid[2],
+                     .blockDimX = extents.block[0],
+                     .blockDimY = extents.block[1],
+                     .blockDimZ = extents.block[2],
+                     .kernelParams = parameters};
+      if (const CUresult refused = plan_kernel(node, &work); refused != CUDA_SUCCESS) return refused;
+      return add_captured(stream, CU_GRAPH_NODE_TYPE_KERNEL, std::move(work), std::move(node));
     }
   }
   submitted(stream);

@@ -2,13 +2,14 @@
 //
 // Stream-ordered allocation. Compiled twice, see kDefaultStream in call.h.
 //
-// As all work is done at the call, memory is there and gone at the call. Allocation nodes in a captured graph are not
-// implemented: CUDA_ERROR_NOT_SUPPORTED.
+// As all work is done at the call, memory is there and gone at the call. Memory of a graph is there from the capture of
+// its allocation on, and stays: a free node does nothing.
 
 #include "testsuite/nulldriver/pool.h"
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 namespace streamsan::null {
 namespace {
@@ -18,7 +19,7 @@ CUresult allocate_from(CUdeviceptr* out, std::size_t bytes, std::optional<CUmemo
   CUstream stream = nullptr;
   if (const CUresult refused = resolve_for_work(handle, kDefaultStream, &stream); refused != CUDA_SUCCESS)
     return refused;
-  if (stream->capture) return CUDA_ERROR_NOT_SUPPORTED;
+  if (stream->capture && stream->capture->invalid) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
   CUmemoryPool pool = wanted ? *wanted : current_pool(stream->context->device);
   if (!state().pools.alive(pool)) return CUDA_ERROR_INVALID_HANDLE;
   const std::uintptr_t base = allocate(pool_heap(pool->device), bytes, MemoryKind::Pool, 0, stream->context);
@@ -29,7 +30,11 @@ CUresult allocate_from(CUdeviceptr* out, std::size_t bytes, std::optional<CUmemo
   pool->used += bytes;
   pool->used_high = std::max(pool->used_high, pool->used);
   *out = base;
-  return CUDA_SUCCESS;
+  if (!stream->capture) return CUDA_SUCCESS;
+  NodeParameters node;
+  node.allocation.bytesize = bytes;
+  node.allocation.dptr = base;
+  return add_captured(stream, CU_GRAPH_NODE_TYPE_MEM_ALLOC, {}, std::move(node));
 }
 
 }  // namespace
@@ -58,7 +63,11 @@ SS_EXPORT cuMemFreeAsync(CUdeviceptr pointer, CUstream handle) {
   CUstream stream = nullptr;
   if (const CUresult refused = resolve_for_work(handle, kDefaultStream, &stream); refused != CUDA_SUCCESS)
     return refused;
-  if (stream->capture) return CUDA_ERROR_NOT_SUPPORTED;
+  if (stream->capture) {
+    NodeParameters node;
+    node.freed = pointer;
+    return add_captured(stream, CU_GRAPH_NODE_TYPE_MEM_FREE, {}, std::move(node));
+  }
   if (pointer == 0) return CUDA_SUCCESS;
   const auto found = allocations().find(pointer);
   if (found == allocations().end()) return CUDA_ERROR_INVALID_VALUE;

@@ -7,10 +7,12 @@
 // would write the word later without the program doing so, so an unmet wait would hang a device. Here it fails the call
 // with CUDA_ERROR_LAUNCH_TIMEOUT instead.
 
+#include "testsuite/nulldriver/graph_nodes.h"
 #include "testsuite/nulldriver/memory.h"
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace streamsan::null {
 namespace {
@@ -60,6 +62,14 @@ CUresult join_capture(CUstream stream, CUevent event) {
   return CUDA_SUCCESS;
 }
 
+/// One operation, of which only the kind is kept.
+NodeParameters operation_node(CUstreamBatchMemOpType what) {
+  NodeParameters node;
+  node.operations.resize(1);
+  node.operations[0].operation = what;
+  return node;
+}
+
 template <class Word>
 CUresult write_word(CUstream stream, CUdeviceptr address, Word value, unsigned flags) {
   if (flags != CU_STREAM_WRITE_VALUE_DEFAULT && flags != CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER) {
@@ -69,8 +79,10 @@ CUresult write_word(CUstream stream, CUdeviceptr address, Word value, unsigned f
     const Lock lock = lock_state();
     if (address % sizeof(Word) != 0 || !device_accessible(address, sizeof(Word))) return CUDA_ERROR_INVALID_VALUE;
   }
-  return submit(stream, kDefaultStream, CU_GRAPH_NODE_TYPE_BATCH_MEM_OP,
-                [address, value] { std::memcpy(reinterpret_cast<void*>(address), &value, sizeof(value)); });
+  return submit(
+      stream, kDefaultStream, CU_GRAPH_NODE_TYPE_BATCH_MEM_OP,
+      [address, value] { std::memcpy(reinterpret_cast<void*>(address), &value, sizeof(value)); },
+      operation_node(sizeof(Word) == 4 ? CU_STREAM_MEM_OP_WRITE_VALUE_32 : CU_STREAM_MEM_OP_WRITE_VALUE_64));
 }
 
 template <class Word>
@@ -94,7 +106,11 @@ CUresult wait_word(CUstream handle, CUdeviceptr address, Word value, unsigned fl
   CUstream stream = nullptr;
   if (const CUresult refused = resolve_for_work(handle, kDefaultStream, &stream); refused != CUDA_SUCCESS)
     return refused;
-  if (stream->capture) return add_captured(stream, CU_GRAPH_NODE_TYPE_BATCH_MEM_OP, {});
+  if (stream->capture) {
+    return add_captured(
+        stream, CU_GRAPH_NODE_TYPE_BATCH_MEM_OP, {},
+        operation_node(sizeof(Word) == 4 ? CU_STREAM_MEM_OP_WAIT_VALUE_32 : CU_STREAM_MEM_OP_WAIT_VALUE_64));
+  }
   Word now;
   std::memcpy(&now, reinterpret_cast<const void*>(address), sizeof(now));
   return met(now, value, flags & ~CU_STREAM_WAIT_VALUE_FLUSH) ? CUDA_SUCCESS : CUDA_ERROR_LAUNCH_TIMEOUT;
@@ -174,7 +190,11 @@ SS_EXPORT cuEventRecordWithFlags(CUevent event, CUstream handle, unsigned flags)
     if (const CUresult refused = resolve_for_work(handle, kDefaultStream, &stream); refused != CUDA_SUCCESS) {
       return refused;
     }
-    if (stream->capture) return add_captured(stream, CU_GRAPH_NODE_TYPE_EVENT_RECORD, {});
+    if (stream->capture) {
+      NodeParameters node;
+      node.event = event;
+      return add_captured(stream, CU_GRAPH_NODE_TYPE_EVENT_RECORD, plan_record(event), std::move(node));
+    }
   }
   return record(event, handle);
 }
@@ -189,7 +209,11 @@ SS_EXPORT cuStreamWaitEvent(CUstream handle, CUevent event, unsigned flags) {
     return refused;
   if (event->capture) return join_capture(stream, event);
   if (!stream->capture) return CUDA_SUCCESS;
-  if (flags == CU_EVENT_WAIT_EXTERNAL) return add_captured(stream, CU_GRAPH_NODE_TYPE_WAIT_EVENT, {});
+  if (flags == CU_EVENT_WAIT_EXTERNAL) {
+    NodeParameters node;
+    node.event = event;
+    return add_captured(stream, CU_GRAPH_NODE_TYPE_WAIT_EVENT, {}, std::move(node));
+  }
   stream->capture->invalid = true;
   return CUDA_ERROR_STREAM_CAPTURE_ISOLATION;
 }
@@ -197,7 +221,9 @@ SS_EXPORT cuStreamWaitEvent(CUstream handle, CUevent event, unsigned flags) {
 SS_EXPORT cuLaunchHostFunc(CUstream stream, CUhostFn function, void* data) {
   SS_CALL(cuLaunchHostFunc);
   if (function == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  return submit(stream, kDefaultStream, CU_GRAPH_NODE_TYPE_HOST, [function, data] { function(data); });
+  NodeParameters node;
+  node.host = {.fn = function, .userData = data};
+  return submit(stream, kDefaultStream, CU_GRAPH_NODE_TYPE_HOST, [function, data] { function(data); }, std::move(node));
 }
 
 SS_EXPORT cuStreamAddCallback(CUstream handle, CUstreamCallback callback, void* data, unsigned flags) {

@@ -95,8 +95,7 @@ TEST_F(Lookup, WhatIsNotImplementedIsNotSupported) {
   CUDA_ARRAY_DESCRIPTOR descriptor{};
   EXPECT_EQ(CUDA_ERROR_NOT_SUPPORTED, cuArrayCreate(&array, &descriptor));
   EXPECT_EQ(nullptr, array);
-  CUgraphNode node = nullptr;
-  EXPECT_EQ(CUDA_ERROR_NOT_SUPPORTED, cuGraphAddEmptyNode(&node, nullptr, nullptr, 0));
+  EXPECT_EQ(CUDA_ERROR_NOT_SUPPORTED, cuArrayDestroy(nullptr));
   const void* table = &table;
   const CUuuid id{};
   EXPECT_EQ(CUDA_ERROR_NOT_FOUND, cuGetExportTable(&table, &id));

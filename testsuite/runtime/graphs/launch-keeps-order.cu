@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A graph launch is an operation of its stream: what stands before and behind it is ordered through it. Graphs have no
-// accesses yet, so a race inside one is not seen, and none is invented.
+// A graph launch is an operation of its stream: what stands before and behind it is ordered through it.
 //
 // RUN: %build %s -o %t
 // RUN: %silent %t

@@ -6,7 +6,7 @@
 // RUN: %build %s -o %t
 // RUN: %computed %racy %t 2>&1 | %report
 // RUN: %build -DSYSTEM %s -o %t.system
-// RUN: %computed %run %t.system 2>&1 | %report --check-prefix=SYSTEM
+// RUN: env STREAMSAN_OPTIONS=footprints=inferred,kernel_code=1,min_severity=possible %run %t.system 2>&1 | %report --check-prefix=SYSTEM
 // RUN: %build -DFIXED %s -o %t.fixed
 // RUN: %computed %silent %t.fixed
 //

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Executable graphs of a trace: from the records of nodes and edges to the graphs of the model (ordering/graph.h).
+//
+// An image (records GraphNode and GraphEdges) says what stands in a graph when it is instantiated, or updated as a whole;
+// an image with some of the nodes, what one call changes of them. Nodes are found by their handles, which are those of the
+// graph that the executable graph was made of. After an update as a whole by another graph the program goes on to name the
+// nodes of the first graph: the nodes of the two are matched in their order, if they are as many.
+//
+// A child graph becomes two nodes that do nothing, its beginning and its end, with its nodes in between (R-GRF-25). A node
+// that is disabled does nothing and keeps its edges (R-GRF-24).
+//
+// WHERE A NODE WAS MADE stands in a record of its own (NodeMade), which comes before the image. A node without one was
+// made where the child graph that holds it was added, or else where the graph was instantiated.
+//
+// What is never told is the end of an executable graph; a handle that is used again replaces it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "judge/handles.h"
+#include "judge/places.h"
+#include "ordering/flat_map.h"
+#include "ordering/graph.h"
+#include "trace/reader.h"
+
+namespace streamsan::judge {
+
+/// A kernel launched with arguments.
+struct LaunchedKernel {
+  std::uint32_t index = 0;  ///< 0: none
+  std::uint64_t hash = 0;
+};
+
+class Graphs {
+ public:
+  /// What a kernel makes of the one in front of it, if it may begin before that has ended.
+  using Depend = std::function<ordering::Dependence(LaunchedKernel front, LaunchedKernel here)>;
+
+  Graphs(Handles& handles, Places& places, Depend depend)
+      : handles_(handles), places_(places), depend_(std::move(depend)) {}
+
+  /// A record NodeMade.
+  void made(const trace::Record& record);
+  /// A record GraphNode; `node` has what the record that it holds says, if there is one.
+  void add_node(const trace::Record& record, ordering::GraphNode node);
+  void add_edges(const trace::Item& item);
+
+  /// A record GraphInstantiate or GraphUpdate. Returns the graph that has to be checked; nullptr: it is not known.
+  const ordering::Graph* instantiate(const trace::Record& record);
+  const ordering::Graph* update(const trace::Record& record);
+
+  /// Valid until the next record.
+  struct Exec {
+    std::uint64_t key = 0;                   ///< unique for its life
+    const ordering::Graph* graph = nullptr;  ///< nullptr: not known
+  };
+  /// Of a raw handle, also of one that was never met.
+  Exec exec(std::uint64_t raw);
+  /// Have images been seen at all? Older recorders write none.
+  [[nodiscard]] bool seen_images() const { return seen_images_; }
+
+ private:
+  struct Node {
+    std::uint64_t handle = 0;
+    std::uint64_t parent = 0;
+    bool is_child = false;
+    bool disabled = false;
+    trace::NodeKind what = trace::NodeKind::Empty;
+    ordering::GraphNode node;
+  };
+  struct Edge {
+    std::uint64_t from = 0;
+    std::uint64_t to = 0;
+    bool programmatic = false;
+    unsigned port = 0;
+  };
+  struct Image {
+    std::vector<Node> nodes;
+    std::vector<Edge> edges;
+  };
+  struct Known {
+    std::uint64_t key = 0;
+    std::optional<Image> image;
+    ordering::Graph graph;
+  };
+  struct Made {
+    std::uint16_t api = 0;
+    std::uint32_t stack = 0;
+  };
+
+  Image take(std::uint64_t number);
+  Known& known(std::uint64_t raw);
+  static void change(Image& image, Image&& changed);
+  /// Makes the graph of the image. `made`: the place of nodes that have none.
+  void build(Known& exec, Made made);
+  void place(Image& image, Made made);
+
+  Handles& handles_;
+  Places& places_;
+  Depend depend_;
+  bool seen_images_ = false;
+  ordering::FlatMap<Made> made_;            ///< by handle of the node
+  ordering::FlatMap<Image> images_;         ///< by number, until they are used
+  ordering::FlatMap<std::uint32_t> index_;  ///< by raw handle, plus one
+  std::vector<Known> execs_;
+  std::uint64_t next_key_ = 1;
+};
+
+}  // namespace streamsan::judge

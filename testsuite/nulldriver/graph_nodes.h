@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What nodes of graphs do, from their parameters: the work that a launch of the graph runs.
+//
+// A captured node and one that was added by hand are the same. The parameters are kept as the driver keeps them, arguments
+// of kernels by value, so that they can be asked for.
+#pragma once
+
+#include "testsuite/nulldriver/objects.h"
+
+namespace streamsan::null {
+
+/// Copies the arguments that kernelParams points to, and makes the work of it: none, unless the kernel has a body.
+/// Needs the lock. Without a known layout a kernel with a body gives CUDA_ERROR_NOT_SUPPORTED, one without has no
+/// arguments then.
+CUresult plan_kernel(NodeParameters& node, Work* work);
+/// The event is recorded when the work runs. Needs no lock.
+Work plan_record(CUevent event);
+
+/// The work of a node of this type; takes the lock itself where that is needed.
+CUresult plan_node(CUgraphNodeType type, NodeParameters& node, Work* work);
+
+}  // namespace streamsan::null

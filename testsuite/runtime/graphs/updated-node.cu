@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One node of an executable graph is given another buffer, which another stream still reads.
+//
+// RUN: %build %s -o %t
+// RUN: %computed %racy %t 2>&1 | %report
+// RUN: %build -DFIXED %s -o %t.fixed
+// RUN: %computed %silent %t.fixed
+//
+// CHECK: ERROR: streamsan: write-after-read
+// CHECK: Write by {{.*}}(graph node 1)
+// CHECK: Previous read by kernel scale
+// CHECK: main{{.*}}[[READ]]
+// CHECK: the graph launched by cudaGraphLaunch
+// CHECK: main{{.*}}[[LAUNCH]]
+// CHECK-NOT: ERROR: streamsan:
+#include "graphs.h"
+
+int main() {
+  float *first = floats(), *second = floats(), *output = floats();
+  cudaGraph_t graph;
+  cudaGraphNode_t node;
+  must(cudaGraphCreate(&graph, 0));
+  cudaMemsetParams zeros{};
+  zeros.dst = first;
+  zeros.elementSize = 4;
+  zeros.width = kCount;
+  zeros.height = 1;
+  must(cudaGraphAddMemsetNode(&node, graph, nullptr, 0, &zeros));
+  const cudaGraphExec_t exec = instantiate(graph);
+  const cudaStream_t s = stream(), other = stream();
+  must(cudaGraphLaunch(exec, s));
+  scale<<<kCount / 256, 256, 0, other>>>(second, output);  // @READ
+#ifndef FIXED
+  zeros.dst = second;
+#endif
+  must(cudaGraphExecMemsetNodeSetParams(exec, node, &zeros));
+  must(cudaGraphLaunch(exec, s));  // @LAUNCH
+  must(cudaDeviceSynchronize());
+}
