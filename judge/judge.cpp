@@ -24,7 +24,7 @@ namespace {
 Form form_of(const Record& record) { return record.flags & trace::kAsyncForm ? Form::Asynchronous : Form::Synchronous; }
 
 /// Is the record no call, and may so be written in the middle of one?
-bool is_remark(Kind kind) { return kind == Kind::HostIdle || kind == Kind::GpuTime || kind == Kind::ThreadOrder; }
+bool is_remark(Kind kind) { return kind == Kind::HostIdle || kind == Kind::GpuTime || kind == Kind::ThreadOrder || kind == Kind::Mark || kind == Kind::Ask; }
 
 /// Does such a record say that its thread has called CUDA? Definitions, accesses by the host and annotations do not.
 bool makes_calls(Kind kind) { return kind < Kind::Footprint && !trace::is_definition(kind); }
@@ -291,6 +291,7 @@ void Judge::take(const Item& item) {
     last_caller_ = record.thread;
     callers_[record.thread] = true;
   }
+  if (hidden_syncs_.any()) look_for_wait(item);
   switch (record.kind) {
     case Kind::Module:
       places_.add_module(item);
@@ -404,6 +405,10 @@ void Judge::take(const Item& item) {
       return call_failed(record);
     case Kind::ThreadOrder:
       return thread_order(item);
+    case Kind::Mark:
+      return mark(item);
+    case Kind::HostWaits:
+      return host_waits(item);
     case Kind::Pad:
     case Kind::CallEnd:
     case Kind::HostAccess:
@@ -413,6 +418,7 @@ void Judge::take(const Item& item) {
     case Kind::EventTime:
     case Kind::HostIdle:
     case Kind::GpuTime:
+    case Kind::Ask:
       return;
   }
 }

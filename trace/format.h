@@ -50,7 +50,7 @@ enum class MemoryKind : std::uint8_t;
 namespace streamsan::trace {
 
 inline constexpr std::uint64_t kMagic = 0x31656361'72747353ull;  // "Sstrace1"
-inline constexpr std::uint32_t kVersion = 8;
+inline constexpr std::uint32_t kVersion = 9;
 inline constexpr std::uint32_t kOldestVersion = 1;  ///< still read: it lacks what is marked "format 2" below
 inline constexpr std::size_t kHeaderBytes = std::size_t{64} << 10;  ///< whole pages wherever CUDA runs
 inline constexpr std::uint32_t kCarriesFunctionsSince = 7;
@@ -226,6 +226,19 @@ enum FootprintFlags : std::uint64_t {
 
 enum class FreeKind : std::uint32_t { Device, Host, Unregister, Async, Unmap };
 
+/// Mark: what the name is of. Each has one name at a time, and the two do not end one another.
+enum class MarkLevel : std::uint32_t {
+  Part,  ///< a part of the run, as the program calls it
+  Test,  ///< a test of a test runner
+};
+
+/// HostWaits: may the thread wait for the GPU, by what the program says of itself?
+enum class HostWaitsState : std::uint32_t {
+  Unwatched,  ///< nothing is said
+  Forbidden,  ///< each wait is a fault
+  Allowed,    ///< inside of a part in which they are forbidden
+};
+
 /// Record::flags
 inline constexpr std::uint16_t kAsyncForm = 1;       ///< Copy, Fill: the asynchronous form of the call
 inline constexpr std::uint16_t kDirectionShift = 1;  ///< Copy: api::Direction in bits 1..3
@@ -246,6 +259,9 @@ inline constexpr std::uint16_t kNoStream = 2;   ///< BlockFree: no stream stated
                                                 ///< to. BlockAlloc: neither a stream nor the host was stated, and only
                                                 ///< what is before the block's uses is known to be before it. The same
                                                 ///< for the BlockFree of such a block
+inline constexpr std::uint16_t kOwnEvents = 4;  ///< BlockFree: the pool waits for the events that it recorded in this very
+                                                ///< call, before this record: each stands for a BlockUse of its stream.
+                                                ///< BlockAlloc: the pool is one that does so
 inline constexpr std::uint16_t kImplicitStream = 16;  ///< the program passed 0 or the function has no stream argument
 
 /// A word of a record that holds a value of an enumeration.

@@ -47,7 +47,7 @@ inline Judged judged(const trace::TraceBuilder& trace, std::size_t most = 1000, 
   EXPECT_EQ(reader->problem(), "");
   Symbolizer none({.enabled = false, .tool = {}});
   hazards.name_devices();
-  out.findings = explain(hazards.kept(), judge.places(), none);
+  out.findings = explain(hazards.kept(), hazards.marks(), judge.places(), none);
   out.misuses = explain(judge.event_misuse(), hazards.kept(), judge.failed_calls(), judge.places(), none);
   out.failed_calls = judge.failed_calls().summary();
   out.unmodelled = judge.unmodelled();
