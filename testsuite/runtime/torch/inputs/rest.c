@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Functions of the run-time library that PyTorch is linked with and the suite's libcudart lacks. Calls fail.
+#define SS_REST(name) \
+  int name(void) { return 801; /* cudaErrorNotSupported */ }
+SS_REST(cudaDeviceGetGraphMemAttribute)
+SS_REST(cudaDeviceSetGraphMemAttribute)
+SS_REST(cudaFuncSetAttribute)
+SS_REST(cudaGraphAddNode)
+SS_REST(cudaGraphConditionalHandleCreate)
+SS_REST(cudaGraphNodeGetDependencies)
+SS_REST(cudaGraphRetainUserObject)
+SS_REST(cudaIpcCloseMemHandle)
+SS_REST(cudaIpcGetEventHandle)
+SS_REST(cudaIpcGetMemHandle)
+SS_REST(cudaIpcOpenEventHandle)
+SS_REST(cudaIpcOpenMemHandle)
+SS_REST(cudaKernelSetAttributeForDevice)
+SS_REST(cudaLibraryGetGlobal)
+SS_REST(cudaLibraryGetKernel)
+SS_REST(cudaLibraryGetKernelCount)
+SS_REST(cudaLibraryGetManaged)
+SS_REST(cudaLibraryGetUnifiedFunction)
+SS_REST(cudaLibraryLoadData)
+SS_REST(cudaLibraryLoadFromFile)
+SS_REST(cudaLibraryUnload)
+SS_REST(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags)
+SS_REST(cudaProfilerStart)
+SS_REST(cudaProfilerStop)
+SS_REST(cudaUserObjectCreate)
+SS_REST(cudaUserObjectRelease)
