@@ -26,7 +26,8 @@ constexpr std::size_t kLongestMark = 2000;
 constinit char g_early[kLevels][kLongestMark + 1] = {};
 constinit std::atomic_flag g_early_lock = ATOMIC_FLAG_INIT;
 /// A fork keeps t_host_waits: the thread is the same.
-constinit thread_local HostWaitsState t_host_waits __attribute__((tls_model("initial-exec"))) = HostWaitsState::Unwatched;
+constinit thread_local HostWaitsState t_host_waits __attribute__((tls_model("initial-exec"))) =
+    HostWaitsState::Unwatched;
 constinit std::atomic<std::uint64_t> g_questions{0};
 
 struct EarlyLock {
@@ -40,7 +41,8 @@ struct EarlyLock {
 };
 
 void write_mark(unsigned level, const char* name, std::size_t length) {
-  write_text<Kind::Mark>({static_cast<trace::MarkLevel>(level), 0}, &trace::Words<Kind::Mark>::name_bytes, name, length);
+  write_text<Kind::Mark>({static_cast<trace::MarkLevel>(level), 0}, &trace::Words<Kind::Mark>::name_bytes, name,
+                         length);
 }
 
 void write_host_waits(HostWaitsState state, const void* frame) {
@@ -83,8 +85,7 @@ int ask(char* path, std::size_t room) {
     return length > 0 && static_cast<std::size_t>(length) < room ? 2 : 0;
   }
   const std::uint64_t number = g_questions.fetch_add(1, std::memory_order_relaxed) + 1;
-  const int length =
-      std::snprintf(path, room, "%s.answer.%llu", trace_path(), static_cast<unsigned long long>(number));
+  const int length = std::snprintf(path, room, "%s.answer.%llu", trace_path(), static_cast<unsigned long long>(number));
   if (length <= 0 || static_cast<std::size_t>(length) >= room) return 0;
   Slot slot = reserve(0);
   if (!slot) return 0;

@@ -89,7 +89,8 @@ constinit TorchFunction<Report> g_report{"libc10.so", "_ZN3c1027reportMemoryUsag
 constinit TorchFunction<CurrentStream> g_current_stream{"libtorch_cuda.so", "aoti_torch_get_current_cuda_stream"};
 
 void note_block(void* block, std::int64_t bytes, TorchDevice device, const void* frame) {
-  if (!block || bytes == 0 || device.type != kCuda || !recording() || !options().torch_blocks || !options().stacks) return;
+  if (!block || bytes == 0 || device.type != kCuda || !recording() || !options().torch_blocks || !options().stacks)
+    return;
   const auto address = reinterpret_cast<std::uint64_t>(block);
   if (bytes < 0) {
     if (!any_capture()) block_given_back(address, frame);

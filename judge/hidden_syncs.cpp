@@ -35,7 +35,8 @@ std::string reason(const HiddenSync& sync, const std::string& what) {
     case Wait::Frees:
       return what + " waits for all work of the device (R-ALC-02, R-ALC-05).";
     case Wait::Allocates:
-      return what + " may wait for work of the device, by NVIDIA's programming guide; today's driver does not (R-ALC-01).";
+      return what +
+             " may wait for work of the device, by NVIDIA's programming guide; today's driver does not (R-ALC-01).";
   }
   return "";
 }
@@ -70,7 +71,8 @@ void HiddenSyncs::say(std::uint16_t thread, trace::HostWaitsState state, SiteId 
   auto* known = const_cast<Thread*>(find(thread));
   if (!known) known = &threads_.emplace_back(Thread{.number = thread});
   // Where the outermost one began is where waits became a fault; allowed ones in between do not change that.
-  if (state == trace::HostWaitsState::Forbidden && known->state == trace::HostWaitsState::Unwatched) known->region = site;
+  if (state == trace::HostWaitsState::Forbidden && known->state == trace::HostWaitsState::Unwatched)
+    known->region = site;
   known->state = state;
 }
 

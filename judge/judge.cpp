@@ -24,7 +24,10 @@ namespace {
 Form form_of(const Record& record) { return record.flags & trace::kAsyncForm ? Form::Asynchronous : Form::Synchronous; }
 
 /// Is the record no call, and may so be written in the middle of one?
-bool is_remark(Kind kind) { return kind == Kind::HostIdle || kind == Kind::GpuTime || kind == Kind::ThreadOrder || kind == Kind::Mark || kind == Kind::Ask; }
+bool is_remark(Kind kind) {
+  return kind == Kind::HostIdle || kind == Kind::GpuTime || kind == Kind::ThreadOrder || kind == Kind::Mark ||
+         kind == Kind::Ask;
+}
 
 /// Does such a record say that its thread has called CUDA? Definitions, accesses by the host and annotations do not.
 bool makes_calls(Kind kind) { return kind < Kind::Footprint && !trace::is_definition(kind); }

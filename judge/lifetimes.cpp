@@ -195,7 +195,8 @@ void Judge::use_own_events(const Record& record) {
   for (const EventOfThread& event : own_events_) {
     if (event.thread != record.thread) continue;
     const ordering::SiteId site = places_.site_outside(SiteKind::Pool, "", event.stack);
-    if (is_inside(places_.frames(site), free)) model_.block_use(call, event.stream, record.as<Kind::BlockFree>().address);
+    if (is_inside(places_.frames(site), free))
+      model_.block_use(call, event.stream, record.as<Kind::BlockFree>().address);
   }
   std::erase_if(own_events_, [&](const EventOfThread& event) { return event.thread == record.thread; });
 }

@@ -81,7 +81,8 @@ constexpr std::array kRules{
          "docs/syncs.md"},
     Rule{Kind::HiddenSync, Hazard::SyncForbidden, "streamsan-sync-forbidden",
          "The host waits for the GPU where the program allows no wait",
-         "The program has said that this part of it does not wait (streamsan.no_sync() in Python). Wait later, or say that "
+         "The program has said that this part of it does not wait (streamsan.no_sync() in Python). Wait later, or say "
+         "that "
          "this wait is meant.",
          "docs/python.md"},
     Rule{Kind::Hint, Hazard::PageableCopy, "streamsan-pageable-copy", "Asynchronous copies of pageable host memory",

@@ -251,10 +251,10 @@ std::string text(const Finding& raw, const TextOptions& options) {
   }
   const bool hint = finding.kind == Kind::Hint;
   out += std::string("  ") +
-         (hint                                ? "Evidence: "
+         (hint                               ? "Evidence: "
           : finding.kind == Kind::HiddenSync ? "Cause: "
-          : finding.rule.empty() ? "No ordering: "
-                                 : "Not promised: ") +
+          : finding.rule.empty()             ? "No ordering: "
+                                             : "Not promised: ") +
          finding.explanation + "\n";
   for (const RelatedOp& related : finding.related) {
     const bool in_stream = related.stream.kind != StreamKind::Host;

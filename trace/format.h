@@ -259,9 +259,10 @@ inline constexpr std::uint16_t kNoStream = 2;   ///< BlockFree: no stream stated
                                                 ///< to. BlockAlloc: neither a stream nor the host was stated, and only
                                                 ///< what is before the block's uses is known to be before it. The same
                                                 ///< for the BlockFree of such a block
-inline constexpr std::uint16_t kOwnEvents = 4;  ///< BlockFree: the pool waits for the events that it recorded in this very
-                                                ///< call, before this record: each stands for a BlockUse of its stream.
-                                                ///< BlockAlloc: the pool is one that does so
+inline constexpr std::uint16_t kOwnEvents =
+    4;  ///< BlockFree: the pool waits for the events that it recorded in this very
+        ///< call, before this record: each stands for a BlockUse of its stream.
+        ///< BlockAlloc: the pool is one that does so
 inline constexpr std::uint16_t kImplicitStream = 16;  ///< the program passed 0 or the function has no stream argument
 
 /// A word of a record that holds a value of an enumeration.

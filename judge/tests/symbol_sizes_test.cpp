@@ -64,7 +64,8 @@ TEST(SymbolSizes, ASymbolizerNamesNoNeighbour) {
     SCOPED_TRACE(tool);
     ++tools;
     Symbolizer symbolizer({.enabled = true, .tool = tool});
-    const std::uint64_t inside = symbols.at("exported_first").first + 2, hidden = symbols.at("hidden_between").first + 2;
+    const std::uint64_t inside = symbols.at("exported_first").first + 2,
+                        hidden = symbols.at("hidden_between").first + 2;
     EXPECT_EQ(symbolizer.frames(STREAMSAN_STRIPPED_LIBRARY, inside, 1)[0].function, "exported_first");
     EXPECT_EQ(symbolizer.frames(STREAMSAN_STRIPPED_LIBRARY, hidden, 1)[0].function, "");
     EXPECT_EQ(symbolizer.frames(STREAMSAN_STRIPPED_LIBRARY_SYMBOLS, hidden, 1)[0].function, "hidden_between");
