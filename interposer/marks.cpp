@@ -21,11 +21,11 @@ using trace::Kind;
 constexpr unsigned kLevels = 2;
 constexpr std::size_t kLongestMark = 2000;
 
-/// The last mark of each level, for a trace that has not begun. A fork keeps g_early, g_early_lock: the child is in the
-/// same part, and the lock is held for the time of a copy.
+// The last mark of each level, for a trace that has not begun.
+// A fork keeps g_early: the child is in the same part.
 constinit char g_early[kLevels][kLongestMark + 1] = {};
 constinit std::atomic_flag g_early_lock = ATOMIC_FLAG_INIT;
-/// A fork keeps t_host_waits: the thread is the same.
+// A fork keeps t_host_waits: the thread is the same.
 constinit thread_local HostWaitsState t_host_waits __attribute__((tls_model("initial-exec"))) =
     HostWaitsState::Unwatched;
 constinit std::atomic<std::uint64_t> g_questions{0};
