@@ -10,7 +10,7 @@
 //
 // A library that is preloaded comes first where the loader looks for symbols, so the allocator finds the function below,
 // which makes a record and calls PyTorch's own. `bytes` is the block's size, negative when it comes back. That is so in
-// PyTorch 2.4.0 and 2.15.0 (docs/python.md), native allocator, with and without expandable segments, private pools included.
+// PyTorch 2.4.0 and 2.15.0 (docs/python.md), native allocator, with and without expandable segments.
 //
 // WHAT IS TAKEN FOR GRANTED is the function's mangled name, which holds the types of its parameters: a version of PyTorch
 // that has it otherwise never calls us, and nothing is known of blocks. c10::Device is two bytes, type and number; one
