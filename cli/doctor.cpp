@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "cli/doctor.h"
 
+#include <fcntl.h>
 #include <gnu/libc-version.h>
 #include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -114,6 +118,50 @@ void check_timings(Checklist& list, const Options& options, const std::string& p
                                          : "cupti_library names no file");
 }
 
+/// Does the file hold the name? Of libraries of a gigabyte, too: names stand near their beginnings.
+bool holds(const fs::path& library, const std::string& name) {
+  const int file = open(library.c_str(), O_RDONLY | O_CLOEXEC);
+  struct stat status{};
+  if (file < 0 || fstat(file, &status) != 0 || status.st_size <= 0) {
+    if (file >= 0) close(file);
+    return false;
+  }
+  const auto bytes = static_cast<std::size_t>(status.st_size);
+  void* at = mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, file, 0);
+  close(file);
+  if (at == MAP_FAILED) return false;
+  const bool found = memmem(at, bytes, name.data(), name.size()) != nullptr;
+  munmap(at, bytes);
+  return found;
+}
+
+/// Where the PyTorch of the Python in PATH is; empty: there is none.
+std::string torch_folder() {
+  std::FILE* answer = popen(
+      "python3 -c 'import importlib.util as u; s = u.find_spec(\"torch\"); "
+      "print(s.submodule_search_locations[0] if s else \"\")' 2>/dev/null",
+      "r");
+  if (!answer) return {};
+  char line[4096] = {};
+  const bool told = std::fgets(line, sizeof line, answer) != nullptr;
+  pclose(answer);
+  std::string out = told ? line : "";
+  while (!out.empty() && out.back() == '\n') out.pop_back();
+  return out;
+}
+
+/// Without it each segment of PyTorch's allocator is one allocation. See interposer/torch_blocks.cpp.
+void check_torch(Checklist& list) {
+  const fs::path libraries = fs::path(torch_folder()) / "lib";
+  std::error_code ignored;
+  if (!fs::exists(libraries / "libc10_cuda.so", ignored)) return;  // no PyTorch, or none with CUDA
+  const bool followed = holds(libraries / "libc10_cuda.so", "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE") &&
+                        holds(libraries / "libtorch_cuda.so", "aoti_torch_get_current_cuda_stream");
+  if (followed) return list.ok("PyTorch's allocator: its blocks are followed, " + libraries.parent_path().string());
+  list.warn("PyTorch's allocator: its blocks are not followed, " + libraries.parent_path().string(),
+            "this version lacks a function that the recorder uses; see docs/python.md");
+}
+
 }  // namespace
 
 int doctor(const Options& options) {
@@ -132,6 +180,7 @@ int doctor(const Options& options) {
     check_hook(list, options, preload);
     check_footprints(list, options, preload);
     check_timings(list, options, preload);
+    check_torch(list);
   }
   std::string parent = trace_parent(options);
   std::uint64_t room = free_bytes(parent) >> 20;

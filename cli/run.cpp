@@ -103,6 +103,9 @@ class Traces {
       // The number may be one of another process namespace, and somebody else's here.
       if (maps_trace(pid, path) == Mapped::Yes) kill(static_cast<pid_t>(pid), SIGTERM);
     };
+    control.suppress = [this](std::vector<report::Finding>& findings) {
+      for (report::Finding& finding : findings) finding.suppressed = session_.suppressed(finding);
+    };
     // Signals are for the main thread, which passes them on.
     sigset_t all, before;
     sigfillset(&all);

@@ -2,10 +2,14 @@
 #include "cli/trace_judge.h"
 
 #include <exception>
+#include <filesystem>
 #include <optional>
+#include <system_error>
 
 #include "cli/liveness.h"
 #include "cli/outputs.h"
+#include "report/json.h"
+#include "report/output_file.h"
 
 namespace streamsan::cli {
 namespace {
@@ -36,6 +40,14 @@ judge::RunOptions run_options(const std::string& path, const Options& options) {
           .shows_possible = choice<report::Severity>(options.min_severity) >= report::Severity::Possible};
 }
 
+/// The file comes to be when it is whole. Who asks waits for it, and gives up by itself if it does not come.
+void write_answer(const std::string& path, const std::vector<report::Finding>& findings) {
+  const std::string partial = path + ".part";
+  if (!report::write_output(partial, report::json(findings, {})).empty()) return;
+  std::error_code ignored;
+  std::filesystem::rename(partial, path, ignored);
+}
+
 void judge_into(Verdict& verdict, const std::string& path, const Options& options, const TraceControl& control) {
   std::string error;
   const auto reader = trace::Reader::open(path, {.live = control.live, .consume = control.consume}, error);
@@ -56,6 +68,10 @@ void judge_into(Verdict& verdict, const std::string& path, const Options& option
   }
   std::optional<Liveness> liveness;
   if (control.live) {
+    sinks.answer = [&](std::uint64_t number, std::vector<report::Finding> findings) {
+      if (control.suppress) control.suppress(findings);
+      write_answer(path + ".answer." + std::to_string(number), findings);
+    };
     liveness.emplace(header.pid, path);
     sinks.wait = [&](std::chrono::milliseconds patience) {
       return liveness->ended_within(patience) || (control.no_wait && *control.no_wait);

@@ -29,6 +29,8 @@ struct TraceControl {
   std::atomic<bool>* no_wait = nullptr;  ///< do not wait for the process any longer
   /// Called for each certain, unordered finding as soon as it is met; only when options.halt_on_error.
   std::function<void(std::uint32_t pid, report::Finding&)> on_error;
+  /// Marks those that are suppressed; called for findings that the program itself asks for. May be empty.
+  std::function<void(std::vector<report::Finding>&)> suppress;
   /// Called now and then with slots read and slots written; may be empty.
   std::function<void(std::uint64_t, std::uint64_t)> progress;
   /// Called now and then while the process runs with what it has measured so far; may be empty.

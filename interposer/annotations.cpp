@@ -7,6 +7,7 @@
 #include "include/streamsan/annotate.h"
 #include "interposer/fork.h"
 #include "interposer/handle_table.h"
+#include "interposer/marks.h"
 #include "interposer/pointer_regions.h"
 #include "interposer/poison.h"
 #include "interposer/process.h"
@@ -173,6 +174,17 @@ void block_ended(std::uint64_t address, const void* frame) {
   write_block(Kind::BlockFree, address, 0, kNoPlace, frame);
 }
 
+void block_handed_out(std::uint64_t address, std::uint64_t bytes, std::uint64_t stream, const void* frame) {
+  mark_region(address, bytes);
+  Place place = place_of(reinterpret_cast<void*>(stream));
+  place.flags |= trace::kOwnEvents;
+  write_block(Kind::BlockAlloc, address, bytes, place, frame);
+}
+
+void block_given_back(std::uint64_t address, const void* frame) {
+  write_block(Kind::BlockFree, address, 0, {{}, trace::kNoStream | trace::kOwnEvents}, frame);
+}
+
 void name_memory(std::uint64_t address, const char* name) { write_name<Kind::NameMemory>(address, name); }
 
 void name_stream(std::uint64_t handle, const char* name) {
@@ -206,4 +218,8 @@ extern "C" __attribute__((visibility("default"))) const streamsan_annotation_tab
     .name_stream = streamsan::recorder::on_name_stream,
     .happens_before = streamsan::recorder::on_happens_before,
     .happens_after = streamsan::recorder::on_happens_after,
+    .mark = streamsan::recorder::mark,
+    .host_waits = streamsan::recorder::say_host_waits,
+    .ask = streamsan::recorder::ask,
+    .position = streamsan::recorder::position,
 };

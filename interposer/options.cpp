@@ -47,6 +47,7 @@ void read_options(Options& options) {
   std::strcpy(options.trace_path, "streamsan.%p.trace");
   options.stacks = 1;
   options.stack_depth = 24;
+  options.torch_blocks = 1;
   options.follow_children = 1;
   options.host_guard = 1;
   options.host_guard_cost = 1;
@@ -76,6 +77,7 @@ void read_options(Options& options) {
     if (is("stacks")) number(options.stacks, 1);
     if (is("stack_depth")) number(options.stack_depth, kMaxStackDepth);
     if (is("python_stacks")) set_word(options.python_stacks, value, length, {"auto", "0", "1"});
+    if (is("torch_blocks")) number(options.torch_blocks, 1);
     if (is("follow_children")) number(options.follow_children, 1);
     if (is("verbosity")) number(options.verbosity, 9);
     if (is("host_guard")) number(options.host_guard, 1);

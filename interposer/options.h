@@ -32,6 +32,7 @@ struct Options {
   unsigned stacks;        ///< capture native call stacks
   unsigned stack_depth;   ///< frames kept of each, at most kMaxStackDepth
   PythonStacks python_stacks;
+  unsigned torch_blocks;
   unsigned follow_children;
   unsigned verbosity;
 

@@ -23,6 +23,7 @@
 #include "interposer/host/loans.h"
 #include "interposer/hot.h"
 #include "interposer/learning.h"
+#include "interposer/marks.h"
 #include "interposer/pages.h"
 #include "interposer/perturb.h"
 #include "interposer/poison.h"
@@ -304,6 +305,7 @@ bool start_recording() {
   start_timing();
   if (g_options.verbosity >= 2) say("recording to %s", path);
   report_early_annotations();
+  write_early_marks();
   return true;
 }
 
@@ -317,6 +319,13 @@ void disable_recording(const char* why, int error) {
   } else {
     say("disabled: %s; the program goes on unchecked from here", why);
   }
+}
+
+const char* trace_path() { return g_trace_path; }
+
+bool is_judged_live() {
+  const trace::FileHeader* head = header();
+  return is_launchers(g_trace_path) || (head && head->judge_attached.load(std::memory_order_relaxed) != 0);
 }
 
 bool is_exiting() { return g_exiting.load(std::memory_order_relaxed); }

@@ -63,6 +63,11 @@ bool start_recording();
 /// cuInit has failed, with this result: the launcher is to know why there is no trace.
 void note_failed_start(int result);
 
+/// Of the trace that is being recorded; empty: none is.
+const char* trace_path();
+/// Does somebody read the trace while it is written, or is about to?
+bool is_judged_live();
+
 /// A call or a look-up came through us: CUDA is observed, whatever becomes of the trace.
 void note_observed();
 

@@ -33,6 +33,10 @@ void Judge::record_event(const Record& record) {
   const ordering::OpId op = by_launch ? model_.record_by_launch(call, stream, event, ends_first(record, stream))
                                       : model_.record_event(call, stream, event);
   event_misuse_.recorded(event, {.site = call.site, .stream = stream, .op = op, .thread = call.thread}, previous);
+  if (!has_own_events_ || record.stack == 0) return;
+  if (own_events_.size() >= kMostOwnEvents)
+    own_events_.erase(own_events_.begin(), own_events_.begin() + kMostOwnEvents / 2);
+  own_events_.push_back({.thread = record.thread, .stack = record.stack, .stream = stream});
 }
 
 /// Of an event that a launch records: does the kernel end before it fires, as far as is known?

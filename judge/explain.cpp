@@ -22,8 +22,8 @@ using ordering::Hazard;
 
 class Explainer {
  public:
-  Explainer(const Places& places, Symbolizer& symbolizer, bool measuring)
-      : sites_(places, symbolizer), measuring_(measuring) {}
+  Explainer(const Marks& marks, const Places& places, Symbolizer& symbolizer, bool measuring)
+      : marks_(marks), sites_(places, symbolizer), measuring_(measuring) {}
 
   void want(const KeptHazard& kept) {
     const Hazard& hazard = kept.hazard;
@@ -47,6 +47,7 @@ class Explainer {
   /// By the program: a library of CUDA's may do its work in a stream of its own.
   [[nodiscard]] bool reachable(const Access& access, const StreamLife& stream) const;
 
+  const Marks& marks_;
   SiteReader sites_;
   bool measuring_;
 };
@@ -215,6 +216,9 @@ report::Finding Explainer::finding(const KeptHazard& kept) {
   if (hazard.order == ordering::Order::Latent && hazard.leaned_on) out.rule = ordering::rule_id(*hazard.leaned_on);
   out.accesses.push_back(sites_.access(hazard.later, kept.later_stream));
   out.accesses.push_back(sites_.access(hazard.earlier, kept.earlier_stream));
+  out.accesses[0].mark = marks_.name(kept.later_part);
+  out.accesses[1].mark = marks_.name(kept.earlier_part);
+  out.tests = kept.tests.names(marks_);
 
   out.buffer = buffer_report(kept);
   out.overlap_begin = hazard.overlap.begin;
@@ -248,13 +252,18 @@ void FoldedFindings::add(report::Finding finding) {
   if (fresh) {
     findings_.push_back(std::move(finding));
   } else {
-    findings_[it->second].count += finding.count;
+    report::Finding& known = findings_[it->second];
+    known.count += finding.count;
+    for (std::string& test : finding.tests) {
+      if (std::find(known.tests.begin(), known.tests.end(), test) == known.tests.end())
+        known.tests.push_back(std::move(test));
+    }
   }
 }
 
-std::vector<report::Finding> explain(std::span<const KeptHazard> hazards, const Places& places, Symbolizer& symbolizer,
-                                     bool measuring) {
-  Explainer explainer(places, symbolizer, measuring);
+std::vector<report::Finding> explain(std::span<const KeptHazard> hazards, const Marks& marks, const Places& places,
+                                     Symbolizer& symbolizer, bool measuring) {
+  Explainer explainer(marks, places, symbolizer, measuring);
   for (const KeptHazard& kept : hazards) {
     if (kept.stands()) explainer.want(kept);
   }

@@ -45,8 +45,8 @@ class FoldedFindings {
 
 /// Of those that stand, in the order in which they were met. `measuring`: kernels are measured in this process, so that
 /// no report advises it.
-std::vector<report::Finding> explain(std::span<const KeptHazard> hazards, const Places& places, Symbolizer& symbolizer,
-                                     bool measuring = false);
+std::vector<report::Finding> explain(std::span<const KeptHazard> hazards, const Marks& marks, const Places& places,
+                                     Symbolizer& symbolizer, bool measuring = false);
 
 /// The findings about events that do nothing, without those that a hazard's explanation already names. `whole_run`:
 /// nothing of the run is missing from the trace; else what nothing records may have been recorded later.

@@ -107,8 +107,9 @@ void Hazards::add(const ordering::Hazard& hazard, const FailedCall* failed) {
   for_each_of(pair, [](KeptHazard& kept) { kept.meet_again(); });
   std::uint32_t& index = index_[fold_key(hazard)];
   if (index != 0) {
-    if (index <= kept_.size()) ++kept_[index - 1].count;
-    return;
+    if (index > kept_.size()) return;
+    ++kept_[index - 1].count;
+    return add_tests(kept_[index - 1], hazard);
   }
   bool superseded = false;
   for_each_of(pair, [&](KeptHazard& kept) {
@@ -129,10 +130,20 @@ void Hazards::add(const ordering::Hazard& hazard, const FailedCall* failed) {
   kept.hazard = hazard;
   if (failed) kept.failed = *failed;
   kept.memory = name_of(hazard.allocation);
+  kept.earlier_part = marks_.at(trace::MarkLevel::Part, hazard.earlier.moment);
+  kept.later_part = marks_.at(trace::MarkLevel::Part, hazard.later.moment);
+  add_tests(kept, hazard);
   if (const StreamLife* life = handles_->life(hazard.earlier.stream)) kept.earlier_stream = *life;
   if (const StreamLife* life = handles_->life(hazard.later.stream)) kept.later_stream = *life;
   if (const EventLife* life = handles_->life(hazard.explanation.event)) kept.event = *life;
   kept.waited_device = handles_->device(hazard.explanation.waited_for);
+}
+
+void Hazards::add_tests(KeptHazard& kept, const ordering::Hazard& hazard) const {
+  if (!marks_.any(trace::MarkLevel::Test)) return;
+  for (const ordering::Access* access : {&hazard.earlier, &hazard.later}) {
+    kept.tests.add(marks_.at(trace::MarkLevel::Test, access->moment));
+  }
 }
 
 void Hazards::name_devices() {

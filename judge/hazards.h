@@ -29,6 +29,7 @@
 
 #include "judge/failed_calls.h"
 #include "judge/handles.h"
+#include "judge/marks.h"
 #include "ordering/flat_map.h"
 #include "ordering/hazard.h"
 
@@ -46,6 +47,9 @@ struct KeptHazard {
   std::optional<std::uint32_t> waited_device{};  ///< that the host waited for in vain
   std::optional<FailedCall> failed;              ///< a call that would have ordered the two
   std::string memory;                            ///< the name that the program gave the buffer; empty: none
+  MarkId earlier_part{};                         ///< of the run, at the first one
+  MarkId later_part{};
+  TestSet tests;  ///< that one of the two was submitted in, all times
 
   bool superseded = false;  ///< by one that says all that this one does, and more
   static constexpr unsigned kEnoughRefutations = 8;
@@ -74,6 +78,9 @@ class Hazards : public ordering::HazardSink {
   void add(const ordering::Hazard& hazard, const FailedCall* failed);
   /// The program names the allocation that begins at the address; no id: memory without a life, see MemoryKind.
   void name_memory(ordering::Address address, ordering::AllocationId allocation, std::string name);
+  /// What the program calls the parts of its run.
+  [[nodiscard]] Marks& marks() { return marks_; }
+  [[nodiscard]] const Marks& marks() const { return marks_; }
   /// All that a launch at the site touches was measured. Called before the hazards of that launch are added, so that
   /// these can undo the refutation.
   void measured(ordering::SiteId site);
@@ -102,11 +109,13 @@ class Hazards : public ordering::HazardSink {
 
   [[nodiscard]] std::string name_of(const ordering::AllocationInfo& allocation) const;
   void supersede(KeptHazard& kept);
+  void add_tests(KeptHazard& kept, const ordering::Hazard& hazard) const;
   /// Release and reuse of one block after one use: does the other one report it already?
   bool release_or_reuse(const ordering::Hazard& hazard);
 
   std::size_t most_;
   const Handles* handles_ = nullptr;
+  Marks marks_;
   std::vector<KeptHazard> kept_;
   std::size_t superseded_ = 0;                     ///< of those kept: they do not count towards the limit
   ordering::FlatMap<std::uint32_t> index_;         ///< fold key -> index in kept_, plus one

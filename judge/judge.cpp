@@ -25,7 +25,8 @@ Form form_of(const Record& record) { return record.flags & trace::kAsyncForm ? F
 
 /// Is the record no call, and may so be written in the middle of one?
 bool is_remark(Kind kind) {
-  return kind == Kind::HostIdle || kind == Kind::GpuTime || kind == Kind::ThreadOrder || kind == Kind::NodeMade;
+  return kind == Kind::HostIdle || kind == Kind::GpuTime || kind == Kind::ThreadOrder || kind == Kind::NodeMade ||
+         kind == Kind::Mark || kind == Kind::Ask;
 }
 
 /// Does such a record say that its thread has called CUDA? Definitions, accesses by the host and annotations do not.
@@ -284,6 +285,7 @@ void Judge::take(const Item& item) {
     last_caller_ = record.thread;
     callers_[record.thread] = true;
   }
+  if (hidden_syncs_.any()) look_for_wait(item);
   switch (record.kind) {
     case Kind::Module:
       places_.add_module(item);
@@ -406,6 +408,10 @@ void Judge::take(const Item& item) {
       return thread_order(item);
     case Kind::NodeMade:
       return graphs_.made(record);
+    case Kind::Mark:
+      return mark(item);
+    case Kind::HostWaits:
+      return host_waits(item);
     case Kind::Pad:
     case Kind::CallEnd:
     case Kind::HostAccess:
@@ -415,6 +421,7 @@ void Judge::take(const Item& item) {
     case Kind::EventTime:
     case Kind::HostIdle:
     case Kind::GpuTime:
+    case Kind::Ask:
       return;
   }
 }

@@ -25,6 +25,7 @@
 //     code nothing is known, and it counts as an ordinary launch: libraries launch most of their kernels so, and wait
 //     where they must.
 //   * WHAT THE HOST DOES to memory, and what pools of the program do (lifetimes.cpp).
+//   * WHAT THE PROGRAM SAYS of its run: its parts (marks.h), and where it must not wait (waits.cpp, hidden_syncs.h).
 //   * SHADOWED DEFINITIONS: looking up the same module variable twice is not a new allocation.
 //
 // Hazards, and what becomes known about them later, go to the Hazards of the constructor. Threads: one at a time.
@@ -44,6 +45,7 @@
 #include "judge/graphs.h"
 #include "judge/handles.h"
 #include "judge/hazards.h"
+#include "judge/hidden_syncs.h"
 #include "judge/places.h"
 #include "ordering/model.h"
 #include "trace/reader.h"
@@ -118,6 +120,7 @@ class Judge : private ordering::HazardSink {
     return hidden_order_.empty() ? event_misuse_.all() : std::vector<Misuse>();
   }
   [[nodiscard]] const FailedCalls& failed_calls() const { return failed_calls_; }
+  [[nodiscard]] const HiddenSyncs& hidden_syncs() const { return hidden_syncs_; }
 
  private:
   struct Unmodelled {
@@ -157,6 +160,11 @@ class Judge : private ordering::HazardSink {
   /// Is as bad a hazard of the same launch with the same operation and allocation reported already?
   bool told_of_launch(const ordering::Hazard& hazard);
 
+  // waits.cpp
+  void host_waits(const trace::Item& item);
+  void look_for_wait(const trace::Item& item);
+  void mark(const trace::Item& item);
+
   // events.cpp
   void record_event(const trace::Record& record);
   bool ends_first(const trace::Record& record, ordering::StreamId stream);
@@ -177,6 +185,8 @@ class Judge : private ordering::HazardSink {
   ordering::Call pool_call(const trace::Record& record);
   void block_allocate(const trace::Record& record);
   void block_free(const trace::Record& record);
+  /// The streams of the events that were recorded inside of the call of the pool that ends with this record.
+  void use_own_events(const trace::Record& record);
   void signal(const trace::Record& record);
   void await(const trace::Record& record);
   void name_memory(const trace::Item& item);
@@ -188,10 +198,19 @@ class Judge : private ordering::HazardSink {
   Handles handles_;
   EventMisuse event_misuse_;
   FailedCalls failed_calls_;
+  HiddenSyncs hidden_syncs_;
   Places places_;
   Footprints footprints_;
   Asking asking_;
   Code code_;
+  struct EventOfThread {
+    std::uint16_t thread = 0;
+    std::uint32_t stack = 0;
+    ordering::StreamId stream{};
+  };
+  static constexpr std::size_t kMostOwnEvents = 256;
+  std::vector<EventOfThread> own_events_;  ///< recorded since their thread's last BlockFree; only with such pools
+  bool has_own_events_ = false;            ///< there is a pool that waits for events of its own (kOwnEvents)
   ordering::FlatMap<LaunchedKernel> last_kernels_;  ///< by stream; while code is read
   ordering::FlatMap<std::uint64_t> pending_;        ///< thread -> position + 1 of its blocking call
   Graphs graphs_;

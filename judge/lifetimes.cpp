@@ -12,8 +12,10 @@
 //   * bytes that changed unseen may have been changed by an operation of the GPU that is still under way. The record of
 //     such a change is made while its thread may be doing anything, so that it says nothing about the thread's calls;
 //     its stack is that of the copy.
-#include "judge/judge.h"
+#include <algorithm>
+#include <span>
 
+#include "judge/judge.h"
 #include "ordering/api/row.h"
 
 namespace streamsan::judge {
@@ -148,6 +150,7 @@ void Judge::block_allocate(const Record& record) {
   const auto& w = record.as<Kind::BlockAlloc>();
   const ordering::Range range{w.address, w.address + w.bytes};
   if (range.empty()) return;
+  has_own_events_ |= (record.flags & trace::kOwnEvents) != 0;
   if (record.flags & trace::kNoStream) {
     model_.block_allocate_without_stream(pool_call(record), range);
     return;
@@ -164,10 +167,38 @@ void Judge::block_allocate(const Record& record) {
 void Judge::block_free(const Record& record) {
   const auto& w = record.as<Kind::BlockFree>();
   const ordering::Address base = w.address;
+  if (record.flags & trace::kOwnEvents) use_own_events(record);
   if (record.flags & trace::kOnHost) return model_.block_free(pool_call(record), std::nullopt, base);
   if (record.flags & trace::kNoStream) return model_.block_free_without_stream(pool_call(record), base);
   const StreamId stream = handles_.stream(w.stream, w.context, ThreadId{record.thread});
   if (handles_.executes(stream)) model_.block_free(pool_call(record), stream, base);
+}
+
+/// Was the event recorded inside of the function whose return address is the innermost one of the free? Then all of the
+/// free's callers are the event's, too, at the same instructions.
+static bool is_inside(std::span<const RawFrame> event, std::span<const RawFrame> free) {
+  if (free.size() < 2) return false;
+  for (std::size_t i = 0; i + 1 < event.size(); ++i) {
+    if (event[i].module != free[0].module) continue;
+    const std::size_t common = std::min(event.size() - i, free.size());
+    const bool equal = std::equal(free.begin() + 1, free.begin() + static_cast<std::ptrdiff_t>(common),
+                                  event.begin() + static_cast<std::ptrdiff_t>(i) + 1,
+                                  [](const RawFrame& a, const RawFrame& b) { return a.address == b.address; });
+    if (equal) return true;
+  }
+  return false;
+}
+
+void Judge::use_own_events(const Record& record) {
+  const ordering::Call call = pool_call(record);
+  const std::vector<RawFrame> free = places_.frames(call.site);
+  for (const EventOfThread& event : own_events_) {
+    if (event.thread != record.thread) continue;
+    const ordering::SiteId site = places_.site_outside(SiteKind::Pool, "", event.stack);
+    if (is_inside(places_.frames(site), free))
+      model_.block_use(call, event.stream, record.as<Kind::BlockFree>().address);
+  }
+  std::erase_if(own_events_, [&](const EventOfThread& event) { return event.thread == record.thread; });
 }
 
 void Judge::signal(const Record& record) {

@@ -85,7 +85,7 @@ class Run {
     verdict_.costs = times_.text();
     verdict_.operations = judge_.model().statistics().operations;
     hazards_.name_devices();
-    add(judge::explain(hazards_.kept(), judge_.places(), symbolizer_, is_measured()));
+    add(found());
     const bool whole_run = reader_.end() == trace::End::Exited && !reader_.removed() && !stopped_;
     add(judge::explain(judge_.event_misuse(), hazards_.kept(), judge_.failed_calls(), judge_.places(), symbolizer_,
                        whole_run));
@@ -125,6 +125,22 @@ class Run {
     return {unseen ? Joined : options.host_threads};
   }
 
+  /// What has been found so far and does not depend on what is still to come, but for possible ones.
+  std::vector<report::Finding> found() {
+    std::vector<report::Finding> out =
+        judge::explain(hazards_.kept(), hazards_.marks(), judge_.places(), symbolizer_, is_measured());
+    std::ranges::move(judge_.hidden_syncs().explain(judge_.places(), symbolizer_, hazards_.marks()),
+                      std::back_inserter(out));
+    return out;
+  }
+
+  void answer(std::uint64_t number) {
+    hazards_.name_devices();
+    std::vector<report::Finding> findings = found();
+    for (report::Finding& finding : findings) finding.pid = verdict_.pid;
+    sinks_.answer(number, std::move(findings));
+  }
+
   [[nodiscard]] bool is_live() const { return static_cast<bool>(sinks_.wait); }
   /// Are launches measured at present?
   [[nodiscard]] bool is_measured() const {
@@ -136,13 +152,15 @@ class Run {
     judge_.consume(item);
     if (options_.syncs) sync_notes_.see(item);
     if (sinks_.error) tell_errors();
+    if (item.record->kind == trace::Kind::Ask && sinks_.answer) answer(item.record->as<trace::Kind::Ask>().number);
   }
 
   void tell_errors() {
     for (; delivered_ < hazards_.kept().size(); ++delivered_) {
       const KeptHazard& kept = hazards_.kept()[delivered_];
       if (severity_of(kept.hazard) != report::Severity::Error) continue;
-      for (report::Finding& finding : judge::explain(std::span(&kept, 1), judge_.places(), symbolizer_)) {
+      for (report::Finding& finding :
+           judge::explain(std::span(&kept, 1), hazards_.marks(), judge_.places(), symbolizer_)) {
         sinks_.error(finding);
       }
     }

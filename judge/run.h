@@ -39,6 +39,8 @@ struct RunOptions {
 struct Sinks {
   /// For each certain, unordered finding as soon as it is met.
   std::function<void(report::Finding&)> error;
+  /// The program has asked what was found so far (trace::Kind::Ask): its question's number, and the findings.
+  std::function<void(std::uint64_t number, std::vector<report::Finding>)> answer;
   /// Now and then.
   std::function<void(const trace::Reader&)> progress;
   /// Asked now and then: stop reading, and report what was judged?

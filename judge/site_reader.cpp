@@ -54,6 +54,10 @@ report::Evidence evidence_of(const ordering::Access& access) {
   return report::Evidence::Inferred;
 }
 
+bool is_torch_allocator(const std::vector<Frame>& stack) {
+  return !stack.empty() && base_name(stack.front().module).starts_with("libc10_cuda.");
+}
+
 }  // namespace
 
 /// Names inside the driver, libc and ourselves would tell nobody anything.
@@ -119,7 +123,7 @@ std::string SiteReader::what(SiteId site, bool launches) {
     case SiteKind::Return:
       return "the return of the function whose variable it was";
     case SiteKind::Pool:
-      return "the pool";
+      return is_torch_allocator(stack) ? "PyTorch's allocator" : "the pool";
   }
   const Kernel& kernel = places_.kernel_of(site);
   if (places_.at(site).kernel != 0 || launches) {

@@ -18,9 +18,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 #include <utility>
 
 #include "judge/build_id.h"
+#include "judge/symbol_sizes.h"
 #include "report/text.h"
 
 namespace streamsan::judge {
@@ -246,9 +248,23 @@ void Symbolizer::look_up(const std::string& module, const std::set<std::uint64_t
   }
 }
 
+void Symbolizer::drop_wrong_names(const std::string& module, const std::set<std::uint64_t>& offsets) {
+  std::optional<SymbolSizes> sizes;
+  for (const std::uint64_t offset : offsets) {
+    std::vector<Line>& lines = known_[{module, offset}];
+    // Debug information knows how far its functions go, and inlined ones have no symbols.
+    if (lines.size() != 1 || lines[0].function.empty() || lines[0].line != 0) continue;
+    if (!sizes) sizes.emplace(module);
+    if (!sizes->names(offset ? offset - 1 : 0)) lines[0].function.clear();
+  }
+}
+
 std::vector<report::Frame> Symbolizer::frames(const std::string& module, std::uint64_t offset, std::uint64_t address) {
   want(module, offset);
-  for (const auto& [name, offsets] : std::exchange(wanted_, {})) look_up(name, offsets);
+  for (const auto& [name, offsets] : std::exchange(wanted_, {})) {
+    look_up(name, offsets);
+    drop_wrong_names(name, offsets);
+  }
   bool answered = answered_.contains(module);
   std::vector<report::Frame> out;
   if (auto it = known_.find({module, offset}); it != known_.end()) {

@@ -6,6 +6,8 @@
 // stdin and know the addr2line options. Both fall back from debug information to the symbol tables, which names
 // functions in programs built without -g. No library of ours parses DWARF.
 //
+// A name that comes from a symbol table alone is kept only where the address lies in that symbol (symbol_sizes.h).
+//
 // Never fails: without a tool, without the module's file, or when the tool dies or takes longer than a minute, a frame
 // keeps its module and offset, and problem() has one line about it. A file that is not the recorded one is not used
 // either: missing lines are better than wrong ones.
@@ -55,6 +57,8 @@ class Symbolizer {
     std::uint32_t column = 0;
   };
   void look_up(const std::string& module, const std::set<std::uint64_t>& offsets);
+  /// Takes away names of neighbours.
+  void drop_wrong_names(const std::string& module, const std::set<std::uint64_t>& offsets);
 
   bool enabled_;
   std::string tool_;

@@ -56,14 +56,13 @@ class WheelFile:
         for source in sorted(Path(folder).glob("*.py")):
             self.add_text(f"{Path(folder).name}/{source.name}", source.read_text().replace("@VERSION@", self.version))
 
-    def add_metadata(self, template, commands, licences):
-        """`template`: METADATA with @VERSION@. `commands`: name to module:function. `licences`: name to file."""
+    def add_metadata(self, template, entry_points, licences):
+        """`template`: METADATA with @VERSION@. `entry_points`: the text of entry_points.txt. `licences`: name to file."""
         self.add_text(f"{self.info}/METADATA", Path(template).read_text().replace("@VERSION@", self.version))
         self.add_text(f"{self.info}/WHEEL",
                       "Wheel-Version: 1.0\nGenerator: packaging/wheel_file.py\nRoot-Is-Purelib: false\n"
                       f"Tag: py3-none-{self.platform}\n")
-        lines = "".join(f"{name} = {target}\n" for name, target in sorted(commands.items()))
-        self.add_text(f"{self.info}/entry_points.txt", f"[console_scripts]\n{lines}")
+        self.add_text(f"{self.info}/entry_points.txt", entry_points)
         for name, file in sorted(licences.items()):
             self.add(f"{self.info}/licenses/{name}", Path(file).read_bytes())
 

@@ -59,6 +59,7 @@ void fields(Archive& archive, Some<AccessReport> auto& access) {
   archive.address("begin", access.begin);
   archive.address("end", access.end);
   archive.field("stack", access.stack);
+  archive.field("mark", access.mark);
 }
 
 template <typename Archive>
@@ -128,6 +129,8 @@ void fields(Archive& archive, Some<Finding> auto& finding) {
   archive.field("related", finding.related);
   archive.field("sync", finding.sync);
   archive.field("fix", finding.fix);
+  archive.field("mark", finding.mark);
+  archive.field("tests", finding.tests);
   archive.field("fingerprint", finding.fingerprint);
   archive.field("count", finding.count);
   archive.field("suppressed", finding.suppressed);

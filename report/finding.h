@@ -50,6 +50,7 @@ struct AccessReport {
   std::uint64_t begin = 0;  ///< bytes touched, those of the piece that overlaps
   std::uint64_t end = 0;
   std::vector<Frame> stack;  ///< innermost first
+  std::string mark;          ///< part of the run it was submitted in, by the program's word; empty: none
 };
 
 struct BufferReport {
@@ -118,6 +119,8 @@ struct Finding {
   std::vector<RelatedOp> related;
   std::optional<SyncReport> sync;  ///< UnneededSync
   std::string fix;                 ///< concrete
+  std::string mark;                ///< no accesses: the part of the run it was met in, by the program's word
+  std::vector<std::string> tests;  ///< in which its operations were submitted, by their test runner's names
   std::string fingerprint;         ///< 16 hex digits; the same for the same pair of places in another run
   std::uint64_t count = 1;         ///< equal findings folded into this one
   bool suppressed = false;

@@ -13,6 +13,7 @@ bool is_listed(const Finding& finding, Severity least) {
     case Kind::PrematureFree:
     case Kind::HostRace:
     case Kind::EventMisuse:
+    case Kind::HiddenSync:
       break;
   }
   return finding.severity <= least;

@@ -79,6 +79,12 @@ constexpr std::array kRules{
          "The run was judged again as if the call were not there, or waited for less, and no operations came to be "
          "without order that had one. What the run did not do is not known.",
          "docs/syncs.md"},
+    Rule{Kind::HiddenSync, Hazard::SyncForbidden, "streamsan-sync-forbidden",
+         "The host waits for the GPU where the program allows no wait",
+         "The program has said that this part of it does not wait (streamsan.no_sync() in Python). Wait later, or say "
+         "that "
+         "this wait is meant.",
+         "docs/python.md"},
     Rule{Kind::Hint, Hazard::PageableCopy, "streamsan-pageable-copy", "Asynchronous copies of pageable host memory",
          "Such a copy is staged, may block the host and does not overlap with other work. Use pinned memory.", kHints},
     Rule{Kind::Hint, Hazard::AllocInLoop, "streamsan-alloc-in-loop", "Made and ended again and again between kernels",

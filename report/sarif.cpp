@@ -167,6 +167,7 @@ SarifLevel usual_level(Kind kind) {
     case Kind::Race:
     case Kind::HostRace:
     case Kind::PrematureFree:
+    case Kind::HiddenSync:
       return SarifLevel::Error;
     case Kind::EventMisuse:
       return SarifLevel::Warning;

@@ -135,6 +135,7 @@ void append_access(std::string& out, const AccessReport& access, bool earlier, b
   if (access.stream.kind != StreamKind::Host || !access.api.empty()) out += " " + stream_phrase(access.stream);
   if (access.op) out += ", op #" + std::to_string(access.op);
   if (thread) out += ", host thread " + std::to_string(access.thread);
+  if (!access.mark.empty()) out += ", in " + access.mark;
   out += evidence_phrase(access) + "\n";
   append_stack(out, access.stack, options);
 }
@@ -250,9 +251,10 @@ std::string text(const Finding& raw, const TextOptions& options) {
   }
   const bool hint = finding.kind == Kind::Hint;
   out += std::string("  ") +
-         (hint                   ? "Evidence: "
-          : finding.rule.empty() ? "No ordering: "
-                                 : "Not promised: ") +
+         (hint                               ? "Evidence: "
+          : finding.kind == Kind::HiddenSync ? "Cause: "
+          : finding.rule.empty()             ? "No ordering: "
+                                             : "Not promised: ") +
          finding.explanation + "\n";
   for (const RelatedOp& related : finding.related) {
     const bool in_stream = related.stream.kind != StreamKind::Host;
@@ -261,7 +263,12 @@ std::string text(const Finding& raw, const TextOptions& options) {
     append_stack(out, related.stack, options);
   }
   out += "  Fix: " + finding.fix + "\n";
-  if (finding.count > 1 && !hint) out += "  Seen " + counted(finding.count, "time") + " between these two places.\n";
+  if (finding.count > 1 && !hint) {
+    const bool pair = finding.kind != Kind::HiddenSync;
+    out += "  Seen " + counted(finding.count, "time") + (pair ? " between these two places.\n" : " at this place.\n");
+  }
+  if (!finding.mark.empty()) out += "  First seen in " + finding.mark + ".\n";
+  for (const std::string& test : finding.tests) out += "  Test: " + test + "\n";
   return out + properties(finding);
 }
 

@@ -254,6 +254,15 @@ need_lit() {
   "$python_tools/bin/pip" install --quiet lit || die "could not install lit, LLVM's test runner"
 }
 
+# For the tests of the plugin for pytest, which look here.
+need_pytest() {
+  [ ! -x "$python_tools/bin/pytest" ] || return 0
+  need_python_tools
+  say "Installing pytest from PyPI into .cache/tools"
+  "$python_tools/bin/python3" -m pip install --quiet pytest pytest-xdist ||
+    left_out "the tests of the plugin for pytest do not run (no pytest)"
+}
+
 # The names are those that testsuite/html/browser.py looks for.
 have_browser() {
   local name

@@ -249,6 +249,19 @@ inline constexpr std::size_t kMostEdgesPerRecord = kMaxContinuations * kContinua
 
 enum class FreeKind : std::uint32_t { Device, Host, Unregister, Async, Unmap };
 
+/// Mark: what the name is of. Each has one name at a time, and the two do not end one another.
+enum class MarkLevel : std::uint32_t {
+  Part,  ///< a part of the run, as the program calls it
+  Test,  ///< a test of a test runner
+};
+
+/// HostWaits: may the thread wait for the GPU, by what the program says of itself?
+enum class HostWaitsState : std::uint32_t {
+  Unwatched,  ///< nothing is said
+  Forbidden,  ///< each wait is a fault
+  Allowed,    ///< inside of a part in which they are forbidden
+};
+
 /// Record::flags
 inline constexpr std::uint16_t kAsyncForm = 1;       ///< Copy, Fill: the asynchronous form of the call
 inline constexpr std::uint16_t kDirectionShift = 1;  ///< Copy: api::Direction in bits 1..3
@@ -269,6 +282,10 @@ inline constexpr std::uint16_t kNoStream = 2;   ///< BlockFree: no stream stated
                                                 ///< to. BlockAlloc: neither a stream nor the host was stated, and only
                                                 ///< what is before the block's uses is known to be before it. The same
                                                 ///< for the BlockFree of such a block
+inline constexpr std::uint16_t kOwnEvents =
+    4;  ///< BlockFree: the pool waits for the events that it recorded in this very
+        ///< call, before this record: each stands for a BlockUse of its stream.
+        ///< BlockAlloc: the pool is one that does so
 inline constexpr std::uint16_t kImplicitStream = 16;  ///< the program passed 0 or the function has no stream argument
 
 /// A word of a record that holds a value of an enumeration.

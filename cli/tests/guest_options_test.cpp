@@ -30,6 +30,7 @@ TEST(GuestOptions, DefaultsAreThoseOfTheTable) {
   EXPECT_EQ(guest.python_stacks, recorder::PythonStacks::Auto);
   EXPECT_EQ(table.python_stacks, "auto");
   EXPECT_EQ(guest.follow_children, table.follow_children ? 1u : 0u);
+  EXPECT_EQ(guest.torch_blocks, table.torch_blocks ? 1u : 0u);
   EXPECT_EQ(guest.verbosity, table.verbosity);
   EXPECT_EQ(guest.host_guard, table.host_guard ? 1u : 0u);
   EXPECT_EQ(guest.host_guard_cost, table.host_guard_cost);

@@ -73,6 +73,12 @@ struct streamsan_annotation_table {
   void (*name_stream)(void* stream, const char* name);
   void (*happens_before)(const void* object, void* stream);
   void (*happens_after)(const void* object, void* stream);
+  // Not in the first version: what the Python module uses (docs/python.md). A `level` is a MarkLevel of the trace format,
+  // a `state` a HostWaitsState.
+  void (*mark)(unsigned level, const char* name);
+  void (*host_waits)(unsigned state);
+  int (*ask)(char* path, size_t room);
+  uint64_t (*position)(void);
 };
 
 #if STREAMSAN_ANNOTATIONS_

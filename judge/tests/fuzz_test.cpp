@@ -102,7 +102,7 @@ std::uint64_t judge_file(const std::string& path) {
     ++records;
   }
   Symbolizer none({.enabled = false, .tool = {}});
-  timeline.view(explain(hazards.kept(), judge.places(), none), none);
+  timeline.view(explain(hazards.kept(), hazards.marks(), judge.places(), none), none);
   explain(judge.event_misuse(), hazards.kept(), judge.failed_calls(), judge.places(), none);
   return records;
 }

@@ -21,6 +21,7 @@ namespace streamsan::judge {
 struct Judged {
   std::vector<report::Finding> findings;  ///< of hazards
   std::vector<report::Finding> misuses;   ///< of events
+  std::vector<report::Finding> hidden_syncs;
   std::string failed_calls;
   std::vector<std::uint64_t> asked;  ///< functions that the judge wanted measured, in order
   std::vector<std::string> unmodelled;
@@ -47,8 +48,9 @@ inline Judged judged(const trace::TraceBuilder& trace, std::size_t most = 1000, 
   EXPECT_EQ(reader->problem(), "");
   Symbolizer none({.enabled = false, .tool = {}});
   hazards.name_devices();
-  out.findings = explain(hazards.kept(), judge.places(), none);
+  out.findings = explain(hazards.kept(), hazards.marks(), judge.places(), none);
   out.misuses = explain(judge.event_misuse(), hazards.kept(), judge.failed_calls(), judge.places(), none);
+  out.hidden_syncs = judge.hidden_syncs().explain(judge.places(), none, hazards.marks());
   out.failed_calls = judge.failed_calls().summary();
   out.unmodelled = judge.unmodelled();
   out.refuted = hazards.refuted();

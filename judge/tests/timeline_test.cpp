@@ -39,7 +39,7 @@ Seen seen(const trace::TraceBuilder& trace, std::size_t most = Timeline::kMost) 
   while (reader->next(item) == trace::Step::Record) judge.consume(item);
   Symbolizer none({.enabled = false, .tool = {}});
   Seen out;
-  out.findings = explain(hazards.kept(), judge.places(), none);
+  out.findings = explain(hazards.kept(), hazards.marks(), judge.places(), none);
   out.view = timeline.view(out.findings, none);
   return out;
 }

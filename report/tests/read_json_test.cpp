@@ -116,7 +116,8 @@ TEST(ReadJson, TheFirstFaultIsReportedWithItsPlace) {
   EXPECT_EQ(fault_of(damaged("\"severity\": \"error\"", "\"severity\": \"grave\"")),
             "findings[0].severity: one of error, latent, possible, note is expected");
   EXPECT_EQ(fault_of(damaged("\"kind\": \"race\"", "\"kind\": 7")),
-            "findings[0].kind: one of race, premature-free, host-race, event-misuse, unneeded-sync, hint is expected");
+            "findings[0].kind: one of race, premature-free, host-race, event-misuse, unneeded-sync, hidden-sync, hint "
+            "is expected");
   EXPECT_EQ(fault_of(damaged("\"0x7f000000a000\"", "\"7f000000a000\"")),
             "findings[0].accesses[0].begin: an address like \"0x7f12\" is expected");
   EXPECT_EQ(fault_of(damaged("\"0x7f000000a000\"", "\"0x\"")),

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The blocks of PyTorch's caching allocator, in wheels as they are.
+//
+// PyTorch's allocator (libc10_cuda.so) takes few large pieces of memory from CUDA and hands out blocks of them without a
+// call of CUDA's. What it does call, for each block that it hands out and for each that it is given back, is a function
+// of another library of PyTorch's, through the procedure linkage table:
+//
+//     c10::reportMemoryUsageToProfiler(void* block, int64_t bytes, size_t, size_t, c10::Device)         (libc10.so)
+//
+// A library that is preloaded comes first where the loader looks for symbols, so the allocator finds the function below,
+// which makes a record and calls PyTorch's own. `bytes` is the block's size, negative when it comes back. That is so in
+// PyTorch 2.4.0 and 2.15.0 (docs/python.md), native allocator, with and without expandable segments.
+//
+// WHAT IS TAKEN FOR GRANTED is the function's mangled name, which holds the types of its parameters: a version of PyTorch
+// that has it otherwise never calls us, and nothing is known of blocks. c10::Device is two bytes, type and number; one
+// that is larger than a register would have moved the parameters behind it, and there are none. No structure of
+// PyTorch's is read.
+//
+// THE STREAM of a block is the one that is current, by a function of PyTorch's stable C interface:
+//
+//     int aoti_torch_get_current_cuda_stream(int device, void** stream)                             (libtorch_cuda.so)
+//
+// Where it cannot be had, or says that it failed, no block is recorded: without its stream none could be judged.
+//
+// RECORD_STREAM. When a block comes back that other streams use, the allocator records an event in each of them, to wait
+// for, and only then calls us. So the record of the free says that the events in front of it are the pool's own
+// (trace::kOwnEvents); which those are, the judge finds by the call stacks. While a capture is under way the allocator
+// puts the events off. Then it is not known what it will wait for, and the end of the block is not recorded.
+//
+// The function is called with the allocator's lock held: what is done here takes no lock that is held while memory of
+// PyTorch's is allocated.
+#include <dlfcn.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "interposer/annotations.h"
+#include "interposer/driver.h"
+#include "interposer/learning.h"
+#include "interposer/options.h"
+#include "interposer/process.h"
+
+namespace streamsan::recorder {
+namespace {
+
+/// c10::Device, as a register holds it.
+struct TorchDevice {
+  std::int8_t type;
+  std::int8_t index;
+};
+constexpr std::int8_t kCuda = 1;  // c10::DeviceType::CUDA
+
+using Report = void(void*, std::int64_t, std::size_t, std::size_t, TorchDevice);
+using CurrentStream = int(std::int32_t, void**);
+
+/// Of one library that is loaded under this name. PyTorch's are often not where dlsym(RTLD_NEXT) looks: Python opens
+/// its modules apart from one another.
+template <typename Function>
+class TorchFunction {
+ public:
+  constexpr TorchFunction(const char* library, const char* name) : library_(library), name_(name) {}
+  /// Null: there is none.
+  Function* get() {
+    Function* known = known_.load(std::memory_order_acquire);
+    if (known) [[likely]]
+      return known;
+    void* library = dlopen(library_, RTLD_LAZY | RTLD_NOLOAD);
+    if (!library) {
+      (void)dlerror();
+      return nullptr;
+    }
+    known = reinterpret_cast<Function*>(real_dlsym(library, name_));
+    // The library stays as long as the one that calls us, which needs it.
+    dlclose(library);
+    known_.store(known, std::memory_order_release);
+    return known;
+  }
+
+ private:
+  const char* library_;
+  const char* name_;
+  std::atomic<Function*> known_{nullptr};
+};
+
+// A fork keeps g_report, g_current_stream: the libraries lie where they lay.
+constinit TorchFunction<Report> g_report{"libc10.so", "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE"};
+constinit TorchFunction<CurrentStream> g_current_stream{"libtorch_cuda.so", "aoti_torch_get_current_cuda_stream"};
+
+void note_block(void* block, std::int64_t bytes, TorchDevice device, const void* frame) {
+  if (!block || bytes == 0 || device.type != kCuda || !recording() || !options().torch_blocks || !options().stacks)
+    return;
+  const auto address = reinterpret_cast<std::uint64_t>(block);
+  if (bytes < 0) {
+    if (!any_capture()) block_given_back(address, frame);
+    return;
+  }
+  CurrentStream* current = g_current_stream.get();
+  void* stream = nullptr;
+  if (!current || current(device.index, &stream) != 0) return;
+  block_handed_out(address, static_cast<std::uint64_t>(bytes), reinterpret_cast<std::uint64_t>(stream), frame);
+}
+
+}  // namespace
+}  // namespace streamsan::recorder
+
+extern "C" __attribute__((visibility("default"))) void
+_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE(  // NOLINT(bugprone-reserved-identifier): the name is PyTorch's
+    void* block, std::int64_t bytes, std::size_t allocated, std::size_t reserved,
+    streamsan::recorder::TorchDevice device) {
+  using namespace streamsan::recorder;
+  note_block(block, bytes, device, __builtin_frame_address(0));
+  if (Report* report = g_report.get()) report(block, bytes, allocated, reserved, device);
+}
