@@ -246,12 +246,21 @@ void Body::call_with_summary(const Call& call, const Summary& summary) {
     if (position >= call.arguments.size() || call.arguments[position]->getType()->isPointerType()) continue;
     decided |= decides(call.arguments[position]);
   }
+  // Pointers that it is given to a place that memory decides: row(to + index[i] * size).
+  std::set<const void*> decided_pointers;
+  for (const auto& [path, effect] : summary.effects) {
+    if (path.base == &kThis || decided_pointers.contains(path.base)) continue;
+    const unsigned position = static_cast<const clang::ParmVarDecl*>(path.base)->getFunctionScopeIndex();
+    if (position < call.arguments.size() && call.arguments[position]->getType()->isPointerType() &&
+        decides_address(call.arguments[position]))
+      decided_pointers.insert(path.base);
+  }
   const Flow here = flow_;
   const clang::SourceLocation at = call.expression.getExprLoc();
   const clang::SourceManager& files = context_.getSourceManager();
   for (const auto& [path, effect] : summary.effects) {
     const Paths places = translate(call, path);
-    const bool data = decided || !effect.always;
+    const bool data = decided || !effect.always || decided_pointers.contains(path.base);
     at_ = effect.early_at.isInvalid() || files.isInSystemHeader(effect.early_at) ? at : effect.early_at;
     flow_ = flow_in(here, effect, kEarlyRead);
     if (effect.reads) touch(places, ir::Mode::Read, data);
