@@ -73,7 +73,8 @@ struct Body::Call {
   Paths object{};                               ///< the place of `*this`
   bool has_object = false;
   const clang::CXXRecordDecl* object_class = nullptr;  ///< as written, before conversions to a base
-  bool data = false;
+  bool data = false;     ///< under a condition on memory, or given a place that memory decides
+  bool reached = false;  ///< the former
 };
 
 void Body::walk_lambda(const clang::LambdaExpr& lambda) {
@@ -112,7 +113,8 @@ void Body::walk_call(const clang::CallExpr& expression, bool data) {
   Call call{.expression = expression,
             .callee = expression.getDirectCallee(),
             .arguments = {expression.arg_begin(), expression.arg_end()},
-            .data = data};
+            .data = data,
+            .reached = data};
   const auto* method = clang::dyn_cast_or_null<clang::CXXMethodDecl>(call.callee);
   bool is_virtual = false;
   if (const auto* member_call = dyn_cast<clang::CXXMemberCallExpr>(&expression)) {
@@ -241,7 +243,7 @@ Paths Body::translate(const Call& call, const Path& path) const {
 }
 
 void Body::call_with_summary(const Call& call, const Summary& summary) {
-  bool decided = call.data;
+  bool decided = call.reached;
   for (const unsigned position : summary.deciders) {
     if (position >= call.arguments.size() || call.arguments[position]->getType()->isPointerType()) continue;
     decided |= decides(call.arguments[position]);
