@@ -16,6 +16,14 @@ namespace streamsan::analyzer {
 
 using ordering::StreamKind;
 
+bool RaceQuestions::shared_out(const Pending& mine, const Pending& earlier) const {
+  const auto chosen = [this](const Pending& of) {
+    const ir::Op& op = values_.op(of.op);
+    return of.mode == ir::Mode::Write && of.access < op.accesses.size() && op.accesses[of.access].by_data;
+  };
+  return chosen(mine) && chosen(earlier);
+}
+
 bool RaceQuestions::one_kernel_on_parts(const Pending& mine, const Pending& earlier) const {
   const ir::Op &now = *look_.op, &before = values_.op(earlier.op);
   if (now.work != ir::Work::Kernel || before.work != ir::Work::Kernel || now.name != before.name) return false;
@@ -100,7 +108,7 @@ void RaceQuestions::race(const ir::Access& access, const Pending& mine, const Pe
       fight == Sure::Maybe && presumed_conflict(values_.op(mine.op), mine.mode, values_.op(earlier.op), earlier.mode);
   const bool fights = fight == Sure::Yes || presumed;
   const bool definite = meet == Sure::Yes && fights && differ && !perhaps_ordered &&
-                        !one_kernel_on_parts(mine, earlier) &&
+                        !one_kernel_on_parts(mine, earlier) && !shared_out(mine, earlier) &&
                         (earlier.access != kRelease || look_.always_after(earlier));
   // R-SOA-04: in whatever order the two run.
   if (earlier.access == kRelease && (!definite || earlier.leans)) return use_after_free(access, mine, earlier);

@@ -31,6 +31,8 @@ class RaceQuestions : Questions {
   /// In one of the rounds that are over it has touched the begin of the buffer.
   [[nodiscard]] bool begins_at_base(const Pending& earlier) const;
   [[nodiscard]] bool one_kernel_on_parts(const Pending& mine, const Pending& earlier) const;
+  /// Both are kernels that only write where what they read elsewhere tells them to: two halves of one result, say.
+  [[nodiscard]] bool shared_out(const Pending& mine, const Pending& earlier) const;
 
   // inspect_dependents.cpp
   /// A programmatic launch against a kernel in front of it in its stream. False: they are in order.

@@ -121,6 +121,7 @@ struct Access {
   ExprId bytes = kNoExpr;       ///< size, where the call states one
   bool pinned = false;          ///< the memory is known by type or call to be pinned host memory
   bool pageable = false;        ///< the same of pageable host memory: the block of a std::vector
+  bool by_data = false;         ///< of a kernel: only at indices, or under conditions, that it reads from memory
   std::optional<bool> on_host;  ///< what the call itself says (cudaMemcpyKind, cuMemcpyDtoH)
   /// Of a programmatic launch: what of it the kernel does before it has waited for the grid in front.
   Certainty before_wait = Certainty::No;

@@ -187,6 +187,8 @@ void OpReader::access(Cursor& line, Op& op, Mode mode) {
       access.pinned = true;
     } else if (line.take_word("pageable")) {
       access.pageable = true;
+    } else if (line.take_word("by_data")) {
+      access.by_data = true;
     } else if (line.take_word("on_host")) {
       access.on_host = true;
     } else if (line.take_word("on_device")) {

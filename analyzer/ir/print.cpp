@@ -28,7 +28,7 @@
 //              implicit_stream, unchecked, relaxed, pooled, of_object, transfers,
 //              [perhaps_](programmatic | waits | triggers_first); target, source, to (second event), work, callee, arguments where the
 //              op has them against its shape
-//            accesses, at the end: (reads | writes | updates | atomics | touches) X [bytes EXPR] [pinned] [pageable]
+//            accesses, at the end: (reads | writes | updates | atomics | touches) X [bytes EXPR] [pinned] [pageable] [by_data]
 //              [on_host | on_device] [early MODE | perhaps_early MODE], with or without commas
 //   X S E    none, null, default (stream), legacy, per_thread, ?, PATH: the value held, &PATH: its address; + EXPR;
 //            number + EXPR: an integer
@@ -289,6 +289,9 @@ class Printer {
     }
     if (access.pageable) {
       text += " pageable";
+    }
+    if (access.by_data) {
+      text += " by_data";
     }
     if (access.on_host) {
       text += *access.on_host ? " on_host" : " on_device";

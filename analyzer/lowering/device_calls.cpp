@@ -73,7 +73,8 @@ struct Body::Call {
   Paths object{};                               ///< the place of `*this`
   bool has_object = false;
   const clang::CXXRecordDecl* object_class = nullptr;  ///< as written, before conversions to a base
-  bool data = false;
+  bool data = false;     ///< under a condition on memory, or given a place that memory decides
+  bool reached = false;  ///< the former
 };
 
 void Body::walk_lambda(const clang::LambdaExpr& lambda) {
@@ -112,7 +113,8 @@ void Body::walk_call(const clang::CallExpr& expression, bool data) {
   Call call{.expression = expression,
             .callee = expression.getDirectCallee(),
             .arguments = {expression.arg_begin(), expression.arg_end()},
-            .data = data};
+            .data = data,
+            .reached = data};
   const auto* method = clang::dyn_cast_or_null<clang::CXXMethodDecl>(call.callee);
   bool is_virtual = false;
   if (const auto* member_call = dyn_cast<clang::CXXMemberCallExpr>(&expression)) {
@@ -241,17 +243,26 @@ Paths Body::translate(const Call& call, const Path& path) const {
 }
 
 void Body::call_with_summary(const Call& call, const Summary& summary) {
-  bool decided = call.data;
+  bool decided = call.reached;
   for (const unsigned position : summary.deciders) {
     if (position >= call.arguments.size() || call.arguments[position]->getType()->isPointerType()) continue;
     decided |= decides(call.arguments[position]);
+  }
+  // Pointers that it is given to a place that memory decides: row(to + index[i] * size).
+  std::set<const void*> decided_pointers;
+  for (const auto& [path, effect] : summary.effects) {
+    if (path.base == &kThis || decided_pointers.contains(path.base)) continue;
+    const unsigned position = static_cast<const clang::ParmVarDecl*>(path.base)->getFunctionScopeIndex();
+    if (position < call.arguments.size() && call.arguments[position]->getType()->isPointerType() &&
+        decides_address(call.arguments[position]))
+      decided_pointers.insert(path.base);
   }
   const Flow here = flow_;
   const clang::SourceLocation at = call.expression.getExprLoc();
   const clang::SourceManager& files = context_.getSourceManager();
   for (const auto& [path, effect] : summary.effects) {
     const Paths places = translate(call, path);
-    const bool data = decided || !effect.always;
+    const bool data = decided || !effect.always || decided_pointers.contains(path.base);
     at_ = effect.early_at.isInvalid() || files.isInSystemHeader(effect.early_at) ? at : effect.early_at;
     flow_ = flow_in(here, effect, kEarlyRead);
     if (effect.reads) touch(places, ir::Mode::Read, data);

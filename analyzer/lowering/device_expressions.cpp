@@ -171,6 +171,8 @@ bool Body::on_data(const clang::Expr* expression) const {
   if (const auto* e = dyn_cast<clang::CallExpr>(expression); e && e->getType()->isArithmeticType()) {
     for (const clang::Expr* argument : e->arguments()) {
       if (argument->getType()->isPointerType() && is_data(value(argument))) return true;
+      // By reference: tile.shfl(index, lane).
+      if (argument->isGLValue() && argument->getType()->isArithmeticType() && is_data(place(argument))) return true;
     }
   }
   if (const auto* e = dyn_cast<clang::PseudoObjectExpr>(expression)) return on_data(e->getResultExpr());

@@ -33,6 +33,24 @@ using ir::OpKind;
 using ir::TypeKind;
 using ordering::MemoryKind;
 
+namespace {
+
+/// Of numbers only: no handle and no pointer in it.
+bool plain(Symbols& symbols, clang::QualType type) {
+  if (type.isNull() || type->isReferenceType()) return false;
+  if (type->isConstantArrayType()) return plain(symbols, clang::QualType(type->getArrayElementTypeNoTypeQual(), 0));
+  const TypeKind of = symbols.kind(type);
+  if (of == TypeKind::Other || of == TypeKind::Integer) return true;
+  const clang::CXXRecordDecl* record = Symbols::record(type);
+  if (of != TypeKind::Object || record == nullptr || !record->hasDefinition()) return false;
+  llvm::SmallVector<clang::QualType, 8> parts;
+  for (const clang::CXXBaseSpecifier& base : record->bases()) parts.push_back(base.getType());
+  for (const clang::FieldDecl* field : record->fields()) parts.push_back(field->getType());
+  return std::ranges::all_of(parts, [&](const clang::QualType part) { return plain(symbols, part); });
+}
+
+}  // namespace
+
 Containers::Containers(const Parts& parts)
     : unit_(parts.unit),
       out_(parts.out),
@@ -99,7 +117,7 @@ void Containers::get_data(const Call& call) {
   const clang::QualType pointed = returned->isPointerType() ? returned->getPointeeType() : clang::QualType();
   const TypeKind of = out_.kind(pointed);
   const bool handles = !pointed.isNull() && !pointer_like && of != TypeKind::Other && of != TypeKind::Integer &&
-                       !(owner && owner->tensor) && !pointed->isVoidType();
+                       !(owner && owner->tensor) && !pointed->isVoidType() && !plain(unit_.symbols, pointed);
   if (inside || handles) return values_.set_result(*call.expression, address(call.object));
   Operand block = value(places_.data(call.object));
   if (call.known->callee.name == "element_ptr" && !call.arguments.empty())
@@ -194,7 +212,11 @@ void Containers::make(const Call& call) {
     ir::Op read = start(OpKind::HostAccess, call);
     if (first != nullptr && out_.kind(strip(first)->getType()) != TypeKind::Integer)
       arguments_.add_roles(call, read, 0);
-    std::erase_if(read.accesses, [](const ir::Access& a) { return a.memory.kind != Operand::Kind::Value; });
+    std::erase_if(read.accesses, [&](const ir::Access& a) {
+      if (!ir::is_value_of(out_, a.memory, ir::Hidden::Data)) return a.memory.kind != Operand::Kind::Value;
+      const auto source = unit_.symbols.owner(out_.type_of(out_[a.memory.place].base));
+      return source && source->memory == MemoryKind::Device;
+    });
     if (!read.accesses.empty()) out_.emit(std::move(read));
   }
   ir::Op op = start(OpKind::Allocate, call);
@@ -205,7 +227,37 @@ void Containers::make(const Call& call) {
   if (model.memory == MemoryKind::DeviceAsync && first != nullptr && out_.kind(first->getType()) != TypeKind::Integer &&
       !is_same(first))
     enqueue_first_copy(call, object);
+  copy_across(call, object, type);
   if (!construction) lifetimes_.construct_pointee(call, places_.data(object), type);
+}
+
+/// Between a vector of the host and one of the device: Thrust copies in the default stream, and the host waits.
+void Containers::copy_across(const Call& call, ir::PlaceId object, clang::QualType type) {
+  const clang::Expr* first = call.argument(0);
+  if (first == nullptr || unit_.symbols.points(type)) return;
+  ir::PlaceId from = ir::kNoPlace;
+  if (unit_.symbols.owner(first->getType())) {
+    from = places_.place(first);
+  } else {
+    // A range of iterators.
+    const Operand begin = values_.memory(first);
+    if (ir::is_value_of(out_, begin, ir::Hidden::Data)) from = out_[begin.place].base;
+  }
+  const auto source = from == ir::kNoPlace ? std::nullopt : unit_.symbols.owner(out_.type_of(from));
+  const auto target = unit_.symbols.owner(type);
+  const auto is = [](const auto& owner, MemoryKind kind) { return owner && !owner->tensor && owner->memory == kind; };
+  const bool to_host = is(source, MemoryKind::Device) && is(target, MemoryKind::Pageable);
+  if (!to_host && !(is(source, MemoryKind::Pageable) && is(target, MemoryKind::Device))) return;
+  ir::Op copy = start(OpKind::Enqueue, call);
+  copy.work = ir::Work::Copy;
+  copy.stream = {.kind = Operand::Kind::DefaultStream};
+  copy.accesses.push_back({.memory = value(places_.data(from)), .mode = ir::Mode::Read, .on_host = !to_host});
+  copy.accesses.push_back({.memory = value(places_.data(object)), .mode = ir::Mode::Write, .on_host = to_host});
+  out_.emit(std::move(copy));
+  ir::Op wait = start(OpKind::SyncStream, call);
+  wait.work = ir::Work::Library;
+  wait.stream = {.kind = Operand::Kind::DefaultStream};
+  out_.emit(std::move(wait));
 }
 
 void Containers::enqueue_first_copy(const Call& call, ir::PlaceId object) {
@@ -338,6 +390,7 @@ void Containers::reset(const Call& call) {
     op.target = places_.data(call.object);
     op.memory = unit_.symbols.block_memory(type);
     out_.emit(std::move(op));
+    copy_across(call, call.object, type);
   }
   values_.set_result(*call.expression, value(call.object), call.object);
 }

@@ -37,6 +37,7 @@ class Containers {
   void index_accessor(const Call& call);
   /// rmm::device_scalar(value, stream): the copy of what it is made from.
   void enqueue_first_copy(const Call& call, ir::PlaceId object);
+  void copy_across(const Call& call, ir::PlaceId object, clang::QualType type);
   void grow(const Call& call);
   void append(const Call& call);
   void reset(const Call& call);

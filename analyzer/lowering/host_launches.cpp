@@ -101,7 +101,9 @@ void Launches::kernel_accesses(ir::Op& op, const clang::FunctionDecl* kernel,
       const Operand memory = values_.memory(given);
       if (memory.kind == Operand::Kind::Null) continue;
       op.accesses.push_back(values_.access(memory, effect == nullptr ? ir::Mode::Unknown : mode_of(*effect)));
-      if (effect != nullptr) note_early(op, op.accesses.back(), *effect);
+      if (effect == nullptr) continue;
+      op.accesses.back().by_data = effect->depends_on_data;
+      note_early(op, op.accesses.back(), *effect);
     } else if (of == TypeKind::Object) {
       if (effect != nullptr && effect->members) pass_struct(op, *effect, *given);
     } else if (!type->isFloatingType()) {
@@ -144,7 +146,9 @@ void Launches::pass_struct(ir::Op& op, const ParameterEffect& effect, const clan
     const bool pointer = out_.kind(part.place) == TypeKind::Pointer;
     op.accesses.push_back({.memory = pointer ? value(part.place) : unknown(),
                            .mode = pointer ? mode_of(member_effect) : ir::Mode::Unknown});
-    if (pointer) note_early(op, op.accesses.back(), member_effect);
+    if (!pointer) continue;
+    op.accesses.back().by_data = member_effect.depends_on_data;
+    note_early(op, op.accesses.back(), member_effect);
   }
 }
 

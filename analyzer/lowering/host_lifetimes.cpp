@@ -38,6 +38,20 @@ namespace {
 /// Arrays of objects are made and ended one by one up to here.
 constexpr std::uint64_t kMostElements = 16;
 
+/// What the allocator of a container gives memory back with: nullptr if it names none.
+const clang::FunctionDecl* deallocator(clang::QualType type) {
+  const auto* instance = llvm::dyn_cast_or_null<clang::ClassTemplateSpecializationDecl>(Symbols::record(type));
+  if (instance == nullptr) return nullptr;
+  for (const clang::TemplateArgument& argument : instance->getTemplateArgs().asArray().drop_front()) {
+    if (argument.getKind() != clang::TemplateArgument::Type) continue;
+    const clang::CXXRecordDecl* allocator = Symbols::record(argument.getAsType());
+    if (allocator == nullptr) continue;
+    for (const clang::CXXMethodDecl* method : allocator->methods())
+      if (method->getIdentifier() != nullptr && method->getName() == "deallocate") return method;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 Lifetimes::Lifetimes(const Parts& parts)
@@ -113,7 +127,13 @@ void Lifetimes::construct_at(ir::PlaceId target, const clang::CXXConstructExpr& 
   // A handle's wrapper is its value; one that owns the handle hands it on. So is an accessor, which is a pointer.
   if (copies && (of == TypeKind::Stream || of == TypeKind::Event || of == TypeKind::Pointer)) {
     const Operand from = values_.operand(call.arguments.front());
-    return out_.emit_assign(target, from, call.site);
+    out_.emit_assign(target, from, call.site);
+    const clang::CXXDestructorDecl* end = constructor.getParent()->getDestructor();
+    const bool owns = end != nullptr && unit_.symbols.known(*end).model != nullptr;
+    if (owns && constructor.isMoveConstructor())
+      if (const ir::PlaceId source = places_.place(call.arguments.front()); source != ir::kNoPlace)
+        out_.emit_assign(source, {.kind = Operand::Kind::Null}, call.site);
+    return;
   }
   if (tuples_.construct(call)) return;
   const bool copy_model = copies && call.model != nullptr && call.model->action != ActionKind::Container;
@@ -266,6 +286,17 @@ void Lifetimes::destroy_owner(ir::PlaceId object, clang::QualType type, ir::Site
       }
     }
     if (variable != nullptr && scan_.until_exit.contains(variable)) return;
+    // cudaFreeHost, by an allocator, waits today. One that keeps the block for the next to ask for it does not.
+    const clang::FunctionDecl* gives_back =
+        unit_.symbols.block_memory(type) == MemoryKind::Pinned ? deallocator(type) : nullptr;
+    if (gives_back != nullptr && unit_.census.is_root(*gives_back)) {
+      ir::Op op{.kind = OpKind::Free, .site = site};
+      op.source = value(places_.data(object));
+      op.memory = MemoryKind::Pinned;
+      op.name = unit_.symbols.shown(*gives_back);
+      out_.emit(std::move(op));
+      return;
+    }
     return ends_.end_of_life(value(places_.data(object)), variable != nullptr ? "goes out of scope" : "ends", site);
   }
   ir::Op op{.kind = OpKind::Free, .site = site};

@@ -15,6 +15,8 @@
 // parallel region does is what one of its threads does.
 #include "analyzer/lowering/host_scan.h"
 
+#include <algorithm>
+
 #include "analyzer/lowering/host_expressions.h"
 
 #include "clang/AST/ASTContext.h"
@@ -53,10 +55,25 @@ Parts parts_of(const clang::Stmt& statement) {
   return {};
 }
 
+/// An object of `type` cannot be ended as Clang's control flow graph does it: errors have left the class without one.
+bool lacks_destructor(clang::QualType type) {
+  const clang::CXXRecordDecl* record = type->getBaseElementTypeUnsafe()->getAsCXXRecordDecl();
+  if (record == nullptr) return false;
+  return !record->hasDefinition() || record->isInvalidDecl() ||
+         (!record->hasTrivialDestructor() && record->getDestructor() == nullptr);
+}
+
 }  // namespace
 
 Scan::Scan(const clang::FunctionDecl& function) {
   if (function.isInvalidDecl()) incomplete = "the declaration has errors";
+  if (const auto* destructor = llvm::dyn_cast<clang::CXXDestructorDecl>(&function)) {
+    const clang::CXXRecordDecl& record = *destructor->getParent();
+    const auto broken = [](const auto& part) { return lacks_destructor(part.getType()); };
+    if (std::ranges::any_of(record.bases(), broken) ||
+        std::ranges::any_of(record.fields(), [&](const auto* field) { return broken(*field); }))
+      incomplete = "a member's class has errors";
+  }
   if (const auto* constructor = llvm::dyn_cast<clang::CXXConstructorDecl>(&function)) {
     for (const clang::CXXCtorInitializer* initializer : constructor->inits()) {
       note_destination(initializer->getInit(), {Destination::Kind::Member, initializer});
@@ -78,7 +95,8 @@ void Scan::note_destination(const clang::Expr* value, Destination destination) {
 }
 
 void Scan::note_variable(const clang::VarDecl& variable) {
-  if (variable.isInvalidDecl()) incomplete = "'" + variable.getNameAsString() + "' has errors";
+  if (variable.isInvalidDecl() || (!variable.getType()->isReferenceType() && lacks_destructor(variable.getType())))
+    incomplete = "'" + variable.getNameAsString() + "' has errors";
   if (!variable.hasInit() || variable.getType()->isReferenceType()) return;
   note_destination(variable.getInit(), {Destination::Kind::Variable, &variable});
 }

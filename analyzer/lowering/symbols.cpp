@@ -112,7 +112,8 @@ std::optional<ordering::MemoryKind> Symbols::block_memory(clang::QualType type) 
   for (const clang::TemplateArgument& argument : instance->getTemplateArgs().asArray().drop_front()) {
     if (argument.getKind() != clang::TemplateArgument::Type) continue;
     const std::string& name = class_name(argument.getAsType());
-    const llvm::StringRef last = llvm::StringRef(name).rsplit("::").second;
+    const std::size_t colons = name.rfind("::");
+    const llvm::StringRef last = llvm::StringRef(name).drop_front(colons == std::string::npos ? 0 : colons + 2);
     if (last.contains_insensitive("pinned") || last.contains_insensitive("page_locked") ||
         last.contains_insensitive("pagelocked"))
       return ordering::MemoryKind::Pinned;
