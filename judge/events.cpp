@@ -108,6 +108,8 @@ void Judge::call_failed(const Record& record) {
       kind == api::EffectKind::EventRecord || kind == api::EffectKind::EventWait || kind == api::EffectKind::SyncEvent;
   if (of_event) failed.event = handles_.known_event(w.object);
   if (failed.event) failed.event_life = *handles_.life(*failed.event);
+  if (ended_by_.empty() && ends_context(failed.result))
+    ended_by_ = std::string(failed.row->base) + " failed with " + result_text(failed.result);
   failed_calls_.add(failed);
 }
 

@@ -2,6 +2,7 @@
 #include "judge/failed_calls.h"
 
 #include <algorithm>
+#include <array>
 
 #include "report/text.h"
 
@@ -31,7 +32,10 @@ constexpr std::array kResults{
     ResultName{702, "launch timed out"},
     ResultName{709, "context is destroyed"},
     ResultName{710, "device-side assert"},
+    ResultName{714, "hardware stack error"},
+    ResultName{715, "illegal instruction"},
     ResultName{716, "misaligned address"},
+    ResultName{717, "invalid address space"},
     ResultName{718, "invalid program counter"},
     ResultName{719, "launch failed"},
     ResultName{800, "not permitted"},
@@ -67,6 +71,11 @@ bool would_order(const FailedCall& call, const ordering::Hazard& hazard) {
 }
 
 }  // namespace
+
+bool ends_context(std::uint32_t result) {
+  constexpr std::array kEnding{700u, 702u, 710u, 714u, 715u, 716u, 717u, 718u, 719u};
+  return std::ranges::find(kEnding, result) != kEnding.end();
+}
 
 std::string result_text(std::uint32_t result) {
   auto known = std::find_if(kResults.begin(), kResults.end(), [&](const ResultName& n) { return n.result == result; });

@@ -115,6 +115,8 @@ class Judge : private ordering::HazardSink {
   [[nodiscard]] std::vector<std::string> unmodelled() const;
   /// The first thing that made order which is not seen: "cuCtxWaitEvent"; empty: nothing did.
   [[nodiscard]] const std::string& hidden_order() const { return hidden_order_; }
+  /// The call whose error ended all work of its context, and the checking with it; empty: none.
+  [[nodiscard]] const std::string& ended_by() const { return ended_by_; }
   /// Events that do nothing, as if the run ended here. None when some order is not seen.
   [[nodiscard]] std::vector<Misuse> event_misuse() {
     return hidden_order_.empty() ? event_misuse_.all() : std::vector<Misuse>();
@@ -234,6 +236,7 @@ class Judge : private ordering::HazardSink {
   std::vector<std::string> messages_;
   std::vector<Unmodelled> unmodelled_;  ///< in the order of their first calls
   std::string hidden_order_;
+  std::string ended_by_;
 };
 
 }  // namespace streamsan::judge

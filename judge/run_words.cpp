@@ -34,6 +34,10 @@ void describe_unseen(const Judge& judge, Verdict& verdict) {
   if (!judge.unmodelled().empty()) {
     verdict.warnings.push_back("not modelled by this version: " + join(judge.unmodelled()));
   }
+  if (!judge.ended_by().empty()) {
+    verdict.warnings.push_back(judge.ended_by() +
+                               ", which ends all work of its context: nothing was checked from there on");
+  }
   if (!judge.hidden_order().empty()) {
     std::string text =
         "the order made by " + judge.hidden_order() + " is not seen: findings from there on are at most possible";

@@ -321,6 +321,16 @@ TEST(FailedCalls, WaitsAndSynchronisations) {
   }
 }
 
+TEST(FailedCalls, BehindOneThatEndsTheContextNothingIsChecked) {
+  for (const std::uint64_t result : {std::uint64_t{1}, std::uint64_t{700}, std::uint64_t{719}}) {
+    TraceBuilder trace = three_streams();
+    work(trace, kA);
+    trace.call_failed("cuCtxSynchronize", 0, 0, result);
+    trace.at({0x401040}).fill_async(kB, kBuffer, kBytes);
+    EXPECT_EQ(judged(trace).findings.size(), result == 1 ? 1u : 0u) << result;
+  }
+}
+
 TEST(FailedCalls, AMisuseNamesTheFailedRecord) {
   TraceBuilder trace = three_streams();
   work(trace, kA);
