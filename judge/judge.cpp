@@ -346,8 +346,7 @@ void Judge::take(const Item& item) {
       return handles_.name_stream(
           record.as<Kind::NameStream>().handle,
           std::string(trace::payload_text(item.payload, 0, record.as<Kind::NameStream>().name_bytes)));
-    case Kind::EventCreate:
-    {
+    case Kind::EventCreate: {
       const auto made = record.as<Kind::EventCreate>();
       return handles_.create_event(
           made.handle, (made.creation_flags & kEventInterprocess) != 0 || row_of(record).effect.imported,

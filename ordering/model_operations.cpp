@@ -116,8 +116,7 @@ OpId Model::launch(Call call, StreamId stream, const LaunchShape& shape, std::sp
   Lane* lane = impl_->progress.lane(stream);
   if (!lane) return kNoOp;
   const Chain::Kernel front = lane->chain.last();
-  const bool overlaps =
-      shape.dependence.overlaps && lane->chain.is_in_front(lane->last) && !impl_->progress.variants;
+  const bool overlaps = shape.dependence.overlaps && lane->chain.is_in_front(lane->last) && !impl_->progress.variants;
   std::optional<TwoClocks> before;
   if (overlaps) before = lane->clock;
   const OpId op = impl_->progress.begin(call, *lane, LegacyRole::Action);

@@ -17,7 +17,8 @@ void Shadow::remember(const Remembered& access, Range whole, const VectorClock& 
         mode == AccessMode::Write && known == Evidence::Sure && access.rows == 0 && access.access.range.contains(whole);
     if (replaces_all && !inferred_.empty() && all_before(mode, clock)) clear_details(pool, counters);
     const AccessPool::Index index = pool.add(access.access, access.rows);
-    const IntervalShadow::Reference reference{access.epoch, access.lane, mode, known, access.access.atomic_for_host, index};
+    const IntervalShadow::Reference reference{access.epoch, access.lane, mode, known, access.access.atomic_for_host,
+                                              index};
     if (access.rows != 0) {
       sets_.remember(reference, clock, pool, counters);
     } else {

@@ -297,6 +297,10 @@ void Effects::apply(const Call& call) {
     case EffectKind::ContextDestroy:
       out_.emit(start(OpKind::MaySync, call));
       return;
+    case EffectKind::GraphAddNode:
+    case EffectKind::GraphClone:
+    case EffectKind::GraphUpdate:
+    case EffectKind::GraphNodeUpdate:
     case EffectKind::Later:
       if (effect.exports_event) hand_over_events(call);
       if (effect.hides_order) out_.emit(start(OpKind::MaySync, call));

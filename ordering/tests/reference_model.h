@@ -126,7 +126,7 @@ class ReferenceModel {
     std::vector<Node> nodes;
     std::vector<Node> actions;  ///< those that are actions in the sense of R-STR-10
     Kernel last_kernel;
-    std::vector<Node> recorders;  ///< what the threads of the records right behind it knew
+    std::vector<Node> recorders;        ///< what the threads of the records right behind it knew
     Node right_behind = Kernel::kNone;  ///< the last kernel, or the last of the records without timing right behind it
   };
   struct PastAccess {

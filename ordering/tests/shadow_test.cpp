@@ -20,8 +20,8 @@ class Intervals : public ::testing::Test {
 
   void remember(Range range, LaneSlot lane, Epoch epoch, bool write, const VectorClock& clock = {}) {
     const AccessPool::Index index = pool.add({.op = OpId{++ops}});
-    shadow.remember(range, {epoch, lane, write ? AccessMode::Write : AccessMode::Read, Evidence::Sure, false, index}, clock,
-                    pool, counters);
+    shadow.remember(range, {epoch, lane, write ? AccessMode::Write : AccessMode::Read, Evidence::Sure, false, index},
+                    clock, pool, counters);
     pool.release(index);
   }
   static VectorClock knows(LaneSlot lane, Epoch epoch) {
