@@ -28,7 +28,10 @@ LONG_FILES = {
     "ordering/api/cuda_api.def": "a table: a row for each function of the driver",
     "trace/old_functions.def": "a table: the functions of traces that were written before they named their own",
 }
-WIDE_CLASSES = {}  # and the reason why
+WIDE_CLASSES = {  # and the reason why
+    "judge: Judge": "dispatches records by kind; graphs and marks each added a file, and want collaborators of their own",
+    "ordering: Model": "the public calls of the model, a file for each family of them, graphs the latest",
+}
 
 TEXTS = {".cpp", ".h", ".cu", ".S", ".def", ".inc", ".c", ".py", ".sh", ".js", ".css", ".html", ".cmake", ".md", ".txt"}
 CODE = {".cpp", ".h", ".cu"}

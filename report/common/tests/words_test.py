@@ -26,6 +26,7 @@ READERS = {
     "report/common/utf8.cpp": "characters of Unicode",
     "judge/ptx/": "PTX and the sections of ELF files",
     "judge/frames.cpp": "names of functions in call stacks",
+    "analyzer/lowering/host_lifetimes.cpp": "the member by which every allocator of C++ gives memory back",
     "judge/symbolizer.cpp": "what the symbolizer prints",
     "judge/signature.cpp": "names of types in C++",
     "cli/main.cpp": "the command line",
