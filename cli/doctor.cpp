@@ -137,6 +137,7 @@ bool holds(const fs::path& library, const std::string& name) {
 
 /// Where the PyTorch of the Python in PATH is; empty: there is none.
 std::string torch_folder() {
+  // NOLINTNEXTLINE(bugprone-command-processor): the python3 of PATH is what is asked for
   std::FILE* answer = popen(
       "python3 -c 'import importlib.util as u; s = u.find_spec(\"torch\"); "
       "print(s.submodule_search_locations[0] if s else \"\")' 2>/dev/null",

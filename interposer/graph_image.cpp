@@ -39,7 +39,7 @@ class Pages {
     if (at != MAP_FAILED) data_ = static_cast<T*>(at);
   }
   ~Pages() {
-    if (data_) munmap(data_, bytes_);
+    if (data_) munmap(static_cast<void*>(data_), bytes_);
   }
   Pages(const Pages&) = delete;
   Pages& operator=(const Pages&) = delete;
@@ -230,6 +230,7 @@ bool Image::read(CUgraphNode node) {
       return with(SS_DRIVER(cuGraphKernelNodeGetParams_v2), CUDA_KERNEL_NODE_PARAMS_v2{},
                   [&](const auto& given) { return kernel(handle, given); });
     case CU_GRAPH_NODE_TYPE_MEMCPY:
+      // NOLINTNEXTLINE(bugprone-invalid-enum-default-initialization): the driver fills it
       return with(SS_DRIVER(cuGraphMemcpyNodeGetParams), CUDA_MEMCPY3D{},
                   [&](const auto& given) { return copy(handle, given); });
     case CU_GRAPH_NODE_TYPE_MEMSET:

@@ -106,7 +106,7 @@ void note_block(void* block, std::int64_t bytes, TorchDevice device, const void*
 }  // namespace streamsan::recorder
 
 extern "C" __attribute__((visibility("default"))) void
-_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE(  // NOLINT(bugprone-reserved-identifier): the name is PyTorch's
+_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE(  // NOLINT(bugprone-reserved-identifier,readability-identifier-naming): PyTorch's
     void* block, std::int64_t bytes, std::size_t allocated, std::size_t reserved,
     streamsan::recorder::TorchDevice device) {
   using namespace streamsan::recorder;
