@@ -1,0 +1,547 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "testsuite/gpu/random/execute.h"
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <cuda.h>
+#include <cuda_runtime.h>
+#include <fstream>
+#include <map>
+#include <mutex>
+#include <stdexcept>
+#include <thread>
+#include <tuple>
+#include <vector>
+
+#include "testsuite/gpu/random/graphs.cuh"
+
+// What nvcc calls under --default-stream per-thread; the library has both.
+extern "C" cudaError_t CUDARTAPI cudaMemcpy_ptds(void*, const void*, std::size_t, cudaMemcpyKind);
+extern "C" cudaError_t CUDARTAPI cudaMemset_ptds(void*, int, std::size_t);
+
+namespace streamsan::lab {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+__global__ void peek(const volatile unsigned* slots, Shared* shared, unsigned number) {
+  for (unsigned i = threadIdx.x; i < kCells; i += blockDim.x) {
+    if (slots[i] != 0) shared->slots[i] = 1;
+  }
+  __threadfence_system();
+  __syncthreads();
+  if (threadIdx.x == 0) shared->peeked = number;
+}
+
+void check(CUresult result, const char* what) {
+  if (result != CUDA_SUCCESS) throw std::runtime_error(std::string(what) + ": " + std::to_string(result));
+}
+
+/// The calls of one program; made anew for each.
+struct Running {
+  const Program* program = nullptr;
+  std::vector<cudaGraphExec_t> graphs;
+  std::vector<cudaEvent_t> events = std::vector<cudaEvent_t>(2 * kEvents);
+  std::vector<HostArgument> arguments;
+  std::vector<bool> succeeded;  ///< queries
+  std::vector<bool> writes = std::vector<bool>(kFlags);
+  void* idle = nullptr;
+  void* idle_host = nullptr;
+  std::vector<void*> allocated, allocated_host;
+  std::atomic<std::size_t> returned{0};  ///< steps
+  std::atomic<bool> failed{false};
+  std::string trouble;
+};
+
+}  // namespace
+
+class Hardware::Impl {
+ public:
+  Impl(unsigned devices, microseconds settle) : settle_(settle), places_(devices), peeks_(devices) {
+    void* memory = nullptr;
+    check(cudaHostAlloc(&memory, sizeof(Shared), cudaHostAllocMapped | cudaHostAllocPortable), "pinned memory");
+    shared_ = static_cast<Shared*>(memory);
+    ones_host_ = pinned(1);
+    landing_ = pinned(0);
+    ones_pageable_.assign(kCells, 1);
+    landing_pageable_.assign(kCells, 0);
+    for (unsigned device = 0; device < devices; ++device) prepare(device);
+    clear();
+    for (unsigned thread = 0; thread < 2; ++thread) workers_[thread] = std::thread([this, thread] { serve(thread); });
+    watchdog_ = std::thread([this] { watch(); });
+    check(cudaSetDevice(0), "device");
+  }
+  ~Impl() {
+    {
+      const std::lock_guard lock(mutex_);
+      over_ = true;
+    }
+    woken_.notify_all();
+    for (std::thread& worker : workers_) worker.join();
+    watchdog_.join();
+  }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
+  Observation run(const Program& program) {
+    Running running;
+    running.program = &program;
+    Observation seen;
+    try {
+      prepare(running);
+      seen = observe(running);
+    } catch (const std::exception& error) {
+      running.trouble = error.what();
+    }
+    seen.trouble = running.trouble;
+    if (!running.trouble.empty()) seen.valid = false;
+    for (std::size_t i = 0; i < seen.steps.size(); ++i) seen.steps[i].succeeded = running.succeeded[i];
+    clean(running);
+    return seen;
+  }
+
+ private:
+  unsigned* pinned(unsigned value) {
+    void* memory = nullptr;
+    check(cudaHostAlloc(&memory, kCells * sizeof(unsigned), cudaHostAllocPortable), "pinned memory");
+    auto* words = static_cast<unsigned*>(memory);
+    for (std::size_t i = 0; i < kCells; ++i) words[i] = value;
+    return words;
+  }
+
+  void prepare(unsigned device) {
+    check(cudaSetDevice(static_cast<int>(device)), "device");
+    Places& places = places_[device];
+    places = {.shared = shared_,
+              .ones_host = ones_host_,
+              .landing = landing_,
+              .ones_pageable = ones_pageable_.data(),
+              .landing_pageable = landing_pageable_.data()};
+    check(cudaMalloc(&places.slots, kCells * sizeof(unsigned)), "memory");
+    check(cudaMalloc(&places.ones, kCells * sizeof(unsigned)), "memory");
+    check(cudaMemcpy(places.ones, ones_host_, kCells * sizeof(unsigned), cudaMemcpyDefault), "copy");
+    check(cudaStreamCreateWithFlags(&peeks_[device], cudaStreamNonBlocking), "stream");
+  }
+
+  // ---- one program ----------------------------------------------------------------------------------------------------
+  void prepare(Running& running) {
+    const Program& program = *running.program;
+    check(cudaSetDevice(0), "device");
+    running.succeeded.resize(program.steps.size());
+    running.arguments.resize(kCells);
+    for (std::size_t cell = 0; cell < kCells; ++cell) running.arguments[cell] = {shared_, cell, false};
+    for (std::size_t i = 0; i < program.steps.size(); ++i) {
+      const Step& step = program.steps[i];
+      running.arguments[i].held = step.work.held;
+      if (step.work.op == Op::Free && !running.idle) check(cudaMalloc(&running.idle, 4096), "memory");
+      if (step.work.op == Op::FreeHost && !running.idle_host) check(cudaHostAlloc(&running.idle_host, 4096, 0), "memory");
+      if (uses_stream(step.work.op) && (step.stream.index < kFirstFresh)) stream_of(step);
+    }
+    for (std::size_t g = 0; g < program.graphs.size(); ++g) {
+      running.graphs.push_back(make_graph(program.graphs[g], g, places_[0], running.arguments.data(), tools_));
+      check(cudaGraphUpload(running.graphs.back(), peeks_[0]), "upload");
+    }
+    for (unsigned event = 0; event < 2 * kEvents; ++event) running.events[event] = nullptr;
+    for (const Step& step : program.steps) {
+      if (uses_event(step.work.op)) event_of(running, step.object);
+    }
+    synchronize();
+  }
+
+  static bool uses_event(Op op) {
+    return op == Op::Record || op == Op::Wait || op == Op::SyncEvent || op == Op::QueryEvent;
+  }
+  static bool uses_stream(Op op) {
+    switch (op) {
+      case Op::SyncEvent:
+      case Op::SyncDevice:
+      case Op::QueryEvent:
+      case Op::DestroyEvent:
+      case Op::Free:
+      case Op::FreeHost:
+      case Op::Allocate:
+      case Op::AllocateHost: return false;
+      default: return true;
+    }
+  }
+
+  cudaEvent_t event_of(Running& running, unsigned object) {
+    cudaEvent_t& event = running.events[object];
+    if (event) return event;
+    const unsigned device = object / kEvents;
+    if (device >= places_.size()) throw std::runtime_error("no such device");
+    int current = 0;
+    check(cudaGetDevice(&current), "device");
+    check(cudaSetDevice(static_cast<int>(device)), "device");
+    const bool timing = object % kEvents >= kEvents / 2;
+    check(cudaEventCreateWithFlags(&event, timing ? cudaEventDefault : cudaEventDisableTiming), "event");
+    check(cudaSetDevice(current), "device");
+    return event;
+  }
+
+  cudaStream_t stream_of(const Step& step) {
+    const StreamRef& ref = step.stream;
+    if (ref.device >= places_.size()) throw std::runtime_error("no such device");
+    if (ref.type == StreamType::Legacy) return cudaStreamLegacy;
+    if (ref.type == StreamType::PerThread) return cudaStreamPerThread;
+    cudaStream_t& stream = streams_[{ref.type == StreamType::Blocking, ref.device, ref.index}];
+    if (!stream) {
+      check(cudaSetDevice(ref.device), "device");
+      const unsigned flags = ref.type == StreamType::Blocking ? cudaStreamDefault : cudaStreamNonBlocking;
+      check(cudaStreamCreateWithFlags(&stream, flags), "stream");
+    }
+    return stream;
+  }
+
+  /// Looks until nothing changes any more.
+  Observation observe(Running& running) {
+    const Program& program = *running.program;
+    Observation seen;
+    seen.steps.resize(program.steps.size());
+    running_ = &running;
+    finished_ = 0;
+    {
+      const std::lock_guard lock(mutex_);
+      deadline_ = Clock::now() + milliseconds(1000);
+      ++turn_;
+    }
+    woken_.notify_all();
+    const Clock::time_point begin = Clock::now();
+    Clock::time_point changed = begin;
+    std::size_t last = ~std::size_t{0};
+    for (;;) {
+      const std::size_t now = state(running);
+      if (now != last) last = now, changed = Clock::now();
+      const bool may_end = shared_->gate.started != 0 || Clock::now() - begin > milliseconds(200);
+      if (may_end && Clock::now() - changed > settle_) break;
+      std::this_thread::sleep_for(microseconds(20));
+    }
+    look(running, seen);
+    seen.started = shared_->gate.started != 0;
+    seen.valid = shared_->gate.timed_out == 0 && shared_->gate.open == 0;
+    open();
+    const Clock::time_point opened = Clock::now();
+    while (running.returned < program.steps.size() && !running.failed) {
+      if (Clock::now() - opened > std::chrono::seconds(10)) hangs(program);
+      std::this_thread::sleep_for(microseconds(5));
+    }
+    {
+      const std::lock_guard lock(mutex_);
+      deadline_ = Clock::time_point::max();
+    }
+    while (finished_ != 2) std::this_thread::yield();
+    running_ = nullptr;
+    synchronize();
+    return seen;
+  }
+
+  [[noreturn]] static void hangs(const Program& program) {
+    std::fprintf(stderr, "this program does not end:\n%s", describe(program).c_str());
+    std::_Exit(3);
+  }
+
+  /// A number that is another one when something has happened.
+  std::size_t state(const Running& running) const {
+    std::size_t sum = running.returned + 1000 * shared_->gate.started;
+    for (std::size_t cell = 0; cell < kCells; ++cell) {
+      const volatile unsigned& landing = landing_[cell];
+      const volatile unsigned& pageable = landing_pageable_[cell];
+      sum += (shared_->marks[cell].begun + shared_->marks[cell].waited + (landing != 0) + (pageable != 0)) * (cell + 7);
+    }
+    for (const volatile unsigned& written : shared_->written) sum += written;
+    return sum;
+  }
+
+  void look(const Running& running, Observation& seen) {
+    const Program& program = *running.program;
+    peek_at_devices(program);
+    const std::size_t returned = running.returned;
+    for (std::size_t i = 0; i < program.steps.size(); ++i) {
+      seen.steps[i].returned = i < returned;
+      look_at(program.steps[i].work, cell_of_step(i), seen);
+      if (program.steps[i].work.op == Op::WriteValue)
+        seen.cells[i].begun = shared_->written[program.steps[i].object] != 0;
+    }
+    for (std::size_t g = 0; g < program.graphs.size(); ++g) {
+      for (std::size_t n = 0; n < program.graphs[g].nodes.size(); ++n)
+        look_at(program.graphs[g].nodes[n].work, cell_of_node(g, n), seen);
+    }
+  }
+
+  void look_at(const Work& work, std::size_t cell, Observation& seen) const {
+    const volatile unsigned& landing = landing_[cell];
+    const volatile unsigned& pageable = landing_pageable_[cell];
+    if (work.op == Op::Copy || work.op == Op::Fill) {
+      seen.cells[cell].begun = shared_->slots[cell] != 0 || landing != 0 || pageable != 0;
+    } else {
+      seen.cells[cell].begun = static_cast<std::uint8_t>(shared_->marks[cell].begun);
+      seen.cells[cell].waited = static_cast<std::uint8_t>(shared_->marks[cell].waited);
+    }
+  }
+
+  static bool writes_device(const Work& work) {
+    if (work.op == Op::Fill) return !work.pinned;
+    return work.op == Op::Copy && work.route != Route::FromDevice && work.route != Route::PageableFromDevice;
+  }
+
+  /// Only where it tells anything: a launch may have to wait for a call that is in progress.
+  void peek_at_devices(const Program& program) {
+    bool wanted = false;
+    for (const Step& step : program.steps) wanted |= writes_device(step.work);
+    for (const Graph& graph : program.graphs) {
+      for (const Node& node : graph.nodes) wanted |= writes_device(node.work);
+    }
+    if (!wanted) return;
+    for (unsigned device = 0; device < places_.size(); ++device) {
+      check(cudaSetDevice(static_cast<int>(device)), "device");
+      peek<<<1, 128, 0, peeks_[device]>>>(places_[device].slots, shared_, ++peeked_);
+      check(cudaGetLastError(), "peek");
+      const Clock::time_point begin = Clock::now();
+      while (shared_->peeked != peeked_ && Clock::now() - begin < milliseconds(20)) std::this_thread::sleep_for(microseconds(5));
+    }
+  }
+
+  void open() {
+    shared_->gate.open = 1;
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+  }
+
+  void synchronize() {
+    for (unsigned device = 0; device < places_.size(); ++device) {
+      check(cudaSetDevice(static_cast<int>(device)), "device");
+      check(cudaDeviceSynchronize(), "synchronisation");
+    }
+    check(cudaSetDevice(0), "device");
+  }
+
+  void clean(Running& running) {
+    open();
+    try {
+      synchronize();
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "the GPU is lost (%s):\n%s", error.what(), describe(*running.program).c_str());
+      std::_Exit(4);
+    }
+    for (const cudaGraphExec_t graph : running.graphs) cudaGraphExecDestroy(graph);
+    for (const cudaEvent_t event : running.events) {
+      if (event) cudaEventDestroy(event);
+    }
+    if (running.idle) cudaFree(running.idle);
+    if (running.idle_host) cudaFreeHost(running.idle_host);
+    for (void* memory : running.allocated) cudaFree(memory);
+    for (void* memory : running.allocated_host) cudaFreeHost(memory);
+    for (auto& [key, stream] : streams_) {
+      if (!stream || std::get<2>(key) < kFirstFresh) continue;
+      cudaStreamDestroy(stream);
+      stream = nullptr;
+    }
+    cudaGetLastError();
+    clear();
+  }
+
+  void clear() {
+    for (unsigned device = 0; device < places_.size(); ++device) {
+      check(cudaSetDevice(static_cast<int>(device)), "device");
+      check(cudaMemset(places_[device].slots, 0, kCells * sizeof(unsigned)), "fill");
+      check(cudaDeviceSynchronize(), "synchronisation");
+    }
+    std::memset(static_cast<void*>(shared_), 0, sizeof(Shared));
+    std::memset(landing_, 0, kCells * sizeof(unsigned));
+    landing_pageable_.assign(kCells, 0);
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    check(cudaSetDevice(0), "device");
+  }
+
+  // ---- the two threads ------------------------------------------------------------------------------------------------
+  void serve(unsigned thread) {
+    std::size_t turn = 0;
+    for (unsigned device = 0; device < places_.size(); ++device) {
+      cudaSetDevice(static_cast<int>(device));
+      cudaStreamSynchronize(cudaStreamPerThread);
+    }
+    for (;;) {
+      {
+        std::unique_lock lock(mutex_);
+        woken_.wait(lock, [&] { return over_ || turn_ != turn; });
+        if (over_) return;
+        turn = turn_;
+      }
+      make_calls(thread, *running_);
+      ++finished_;
+    }
+  }
+
+  void make_calls(unsigned thread, Running& running) {
+    const std::vector<Step>& steps = running.program->steps;
+    for (;;) {
+      const std::size_t next = running.returned;
+      if (next >= steps.size() || running.failed) return;
+      if (steps[next].thread != thread) {
+        std::this_thread::yield();
+        continue;
+      }
+      try {
+        call(running, next);
+        running.returned = next + 1;
+      } catch (const std::exception& error) {
+        running.trouble = describe(steps[next]) + ": " + error.what();
+        running.failed = true;
+        return;
+      }
+    }
+  }
+
+  void watch() {
+    std::unique_lock lock(mutex_);
+    while (!over_) {
+      woken_.wait_for(lock, milliseconds(50));
+      if (Clock::now() < deadline_ || shared_->gate.open != 0) continue;
+      shared_->gate.timed_out = 1;
+      open();
+    }
+  }
+
+  void call(Running& running, std::size_t index) {
+    const Step& step = running.program->steps[index];
+    const unsigned device = uses_stream(step.work.op)  ? step.stream.device
+                            : step.work.op == Op::SyncDevice ? step.object
+                                                             : 0;
+    if (device >= places_.size()) throw std::runtime_error("no such device");
+    check(cudaSetDevice(static_cast<int>(device)), "device");
+    const Places& places = places_[device];
+    const cudaStream_t stream = uses_stream(step.work.op) ? stream_of(step) : nullptr;
+    const bool own = step.stream.type == StreamType::PerThread;
+    switch (step.work.op) {
+      case Op::Kernel: launch_work(places, step.work, index, stream); return;
+      case Op::Copy: {
+        void* to = destination(places, step.work, index);
+        const void* from = source(places, step.work, index);
+        if (!step.synchronous) return check(cudaMemcpyAsync(to, from, 4, cudaMemcpyDefault, stream), "copy");
+        return check((own ? cudaMemcpy_ptds : ::cudaMemcpy)(to, from, 4, cudaMemcpyDefault), "copy");
+      }
+      case Op::Fill: {
+        void* to = destination(places, step.work, index);
+        if (!step.synchronous) return check(cudaMemsetAsync(to, 1, 4, stream), "fill");
+        return check((own ? cudaMemset_ptds : ::cudaMemset)(to, 1, 4), "fill");
+      }
+      case Op::Host: return check(cudaLaunchHostFunc(stream, host_work, &running.arguments[index]), "host function");
+      case Op::Record: return check(cudaEventRecord(event_of(running, step.object), stream), "record");
+      case Op::Wait: return check(cudaStreamWaitEvent(stream, event_of(running, step.object), 0), "wait");
+      case Op::SyncStream: return check(cudaStreamSynchronize(stream), "synchronisation");
+      case Op::SyncEvent: return check(cudaEventSynchronize(event_of(running, step.object)), "synchronisation");
+      case Op::SyncDevice: return check(cudaDeviceSynchronize(), "synchronisation");
+      case Op::QueryStream: return answered(running, index, cudaStreamQuery(stream));
+      case Op::QueryEvent: return answered(running, index, cudaEventQuery(event_of(running, step.object)));
+      case Op::WriteValue: {
+        running.writes[step.object] = true;
+        const auto where = reinterpret_cast<CUdeviceptr>(&shared_->written[step.object]);
+        return check(cuStreamWriteValue32(stream, where, 1, 0), "write");
+      }
+      case Op::AwaitValue: {
+        if (!running.writes[step.object]) return;  // it would never end
+        const auto where = reinterpret_cast<CUdeviceptr>(&shared_->written[step.object]);
+        return check(cuStreamWaitValue32(stream, where, 1, CU_STREAM_WAIT_VALUE_GEQ), "await");
+      }
+      case Op::Hold: {
+        shared_->gate.started = 1;
+        const auto where = reinterpret_cast<CUdeviceptr>(&shared_->gate.open);
+        return check(cuStreamWaitValue32(stream, where, 1, CU_STREAM_WAIT_VALUE_GEQ), "hold");
+      }
+      case Op::Launch:
+        if (step.object < running.graphs.size()) check(cudaGraphLaunch(running.graphs[step.object], stream), "graph launch");
+        return;
+      case Op::DestroyStream: return destroy(step);
+      case Op::DestroyEvent:
+        if (running.events[step.object]) check(cudaEventDestroy(running.events[step.object]), "destruction");
+        running.events[step.object] = nullptr;
+        return;
+      case Op::Free:
+        check(cudaFree(running.idle), "free");
+        running.idle = nullptr;
+        return;
+      case Op::FreeHost:
+        check(cudaFreeHost(running.idle_host), "free");
+        running.idle_host = nullptr;
+        return;
+      case Op::Allocate: running.allocated.emplace_back(); return check(cudaMalloc(&running.allocated.back(), 1 << 20), "memory");
+      case Op::AllocateHost:
+        running.allocated_host.emplace_back();
+        return check(cudaHostAlloc(&running.allocated_host.back(), 1 << 20, 0), "memory");
+      case Op::Empty: return;
+    }
+  }
+
+  static void answered(Running& running, std::size_t index, cudaError_t answer) {
+    if (answer == cudaErrorNotReady) {
+      cudaGetLastError();
+      return;
+    }
+    check(answer, "query");
+    running.succeeded[index] = true;
+  }
+
+  void destroy(const Step& step) {
+    if (step.stream.type == StreamType::Legacy || step.stream.type == StreamType::PerThread) return;
+    cudaStream_t& stream = streams_[{step.stream.type == StreamType::Blocking, step.stream.device, step.stream.index}];
+    check(cudaStreamDestroy(stream), "destruction");
+    stream = nullptr;
+  }
+
+  microseconds settle_;
+  Shared* shared_ = nullptr;
+  unsigned* ones_host_ = nullptr;
+  unsigned* landing_ = nullptr;
+  std::vector<unsigned> ones_pageable_;
+  std::vector<unsigned> landing_pageable_;
+  std::vector<Places> places_;       ///< by device
+  std::vector<cudaStream_t> peeks_;  ///< by device
+  unsigned peeked_ = 0;
+  CaptureTools tools_;
+  std::map<std::tuple<bool, unsigned, unsigned>, cudaStream_t> streams_;
+  std::thread workers_[2];
+  std::thread watchdog_;
+  std::mutex mutex_;
+  std::condition_variable woken_;
+  std::size_t turn_ = 0;
+  bool over_ = false;
+  Clock::time_point deadline_ = Clock::time_point::max();
+  std::atomic<unsigned> finished_{0};  ///< threads, of this program
+  Running* running_ = nullptr;
+};
+
+Hardware::Hardware(unsigned devices, std::chrono::microseconds settle) : impl_(std::make_unique<Impl>(devices, settle)) {}
+Hardware::~Hardware() = default;
+Observation Hardware::run(const Program& program) { return impl_->run(program); }
+
+unsigned Hardware::devices() {
+  int count = 0;
+  if (cudaGetDeviceCount(&count) != cudaSuccess) return 0;
+  return static_cast<unsigned>(count);
+}
+
+std::string Hardware::gpu() {
+  cudaDeviceProp properties{};
+  check(cudaGetDeviceProperties(&properties, 0), "properties");
+  return properties.name;
+}
+
+std::string Hardware::driver() {
+  std::ifstream version("/proc/driver/nvidia/version");
+  for (std::string word; version >> word;) {
+    if (word.size() > 4 && word.find_first_not_of("0123456789.") == std::string::npos && word.find('.') != std::string::npos) return word;
+  }
+  int number = 0;
+  cudaDriverGetVersion(&number);
+  return "CUDA " + std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10);
+}
+
+std::string Hardware::toolkit() {
+  return std::to_string(CUDART_VERSION / 1000) + "." + std::to_string(CUDART_VERSION % 1000 / 10);
+}
+
+}  // namespace streamsan::lab
