@@ -144,7 +144,8 @@ void check_graph(const Graph& graph, const Model& world, HazardSink& sink) {
   std::vector<EventId> done(nodes.size());  ///< of nodes that another chain comes behind
   for (std::uint32_t i = 0; i < nodes.size(); ++i) {
     for (const std::uint32_t before : nodes[i].after) {
-      if (chains.chain(before) != chains.chain(i) && done[before] == EventId{}) done[before] = model.create_event(EventTiming::Off);  // R-LCH-02g
+      if (chains.chain(before) == chains.chain(i) || done[before] != EventId{}) continue;
+      done[before] = model.create_event(EventTiming::Off);  // R-LCH-02g: kernels may overlap across it
     }
   }
   for (const GraphNode& node : nodes) {

@@ -130,7 +130,8 @@ OpId Model::wait_event(Call call, StreamId stream, EventId event_id) {
   if (!lane) return kNoOp;
   const Event* event = impl_->progress.events.find(static_cast<std::uint64_t>(event_id));
   if (!event || !event->recorded) {
-    const OpId op = impl_->progress.begin_event_call(call, *lane, LegacyRole::NoAction);
+    // R-EVT-04: no operation of the stream, which it would put behind the legacy stream and between two kernels.
+    const OpId op = impl_->progress.next_op();
     lane->history.last_empty_wait = {event_id, op, call.site, lane->last, {}};
     return op;
   }

@@ -189,6 +189,19 @@ TEST_F(Dependents, LCH_02g_TheRecordComesAfterTheLegacyStream) {
   reads(a, kNeverWaits);
   EXPECT_TRUE(silent());
 }
+TEST_F(Dependents, R_EVT_04_AnEmptyWaitBetween) {
+  writes(a);
+  model.wait_event(call(), s, event);
+  reads(a, kNeverWaits);
+  EXPECT_EQ(how(), DependentUse::NeverWaits);
+}
+TEST_F(Dependents, R_EVT_04_AWaitForARecordBetween) {
+  model.record_event(call(), t, event);
+  writes(a);
+  model.wait_event(call(), s, event);
+  reads(a, kNeverWaits);
+  EXPECT_TRUE(silent());
+}
 TEST_F(Dependents, LCH_02_TheHostHasWaited) {
   writes(a);
   sync_stream(s);

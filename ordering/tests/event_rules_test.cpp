@@ -95,6 +95,25 @@ TEST_F(Event, R_EVT_04_EmptyWaitOnLegacyIsNoBarrier) {
   EXPECT_TRUE(race());
 }
 
+TEST_F(Event, R_EVT_04_EmptyWaitIsNoWorkOfABlockingStream) {
+  const StreamId b = blocking();
+  write(legacy(), a);
+  wait(b);
+  sync_stream(b);  // there is nothing in it
+  read(t, a);
+  EXPECT_TRUE(race());
+}
+
+TEST_F(Event, R_EVT_04_WorkOfABlockingStreamBehindAnEmptyWait) {
+  const StreamId b = blocking();
+  write(legacy(), a);
+  wait(b);
+  write(b, memory());
+  sync_stream(b);
+  read(t, a);
+  EXPECT_TRUE(silent());
+}
+
 TEST_F(Event, R_STR_14_WaitOnLegacyIsABarrier) {
   const StreamId b = blocking();
   const StreamId c = blocking();

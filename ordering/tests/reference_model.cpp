@@ -215,9 +215,9 @@ OpId ReferenceModel::record_by_launch(Call call, StreamId id, EventId event, boo
 
 OpId ReferenceModel::wait_event(Call call, StreamId id, EventId event) {
   const auto record = records_.find(event);
-  const bool recorded = record != records_.end();
-  const Node node = new_operation(call, id, recorded);  // R-EVT-04
-  if (recorded) nodes_[node].documented.push_back(record->second);
+  if (record == records_.end()) return OpId{++operations_};  // R-EVT-04
+  const Node node = new_operation(call, id, true);
+  nodes_[node].documented.push_back(record->second);
   return OpId{operations_};
 }
 

@@ -6,21 +6,14 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <cuda.h>
 #include <cuda_runtime.h>
-#include <fstream>
-#include <map>
 #include <mutex>
 #include <stdexcept>
 #include <thread>
-#include <tuple>
 #include <vector>
 
+#include "testsuite/gpu/random/calls.cuh"
 #include "testsuite/gpu/random/graphs.cuh"
-
-// What nvcc calls under --default-stream per-thread; the library has both.
-extern "C" cudaError_t CUDARTAPI cudaMemcpy_ptds(void*, const void*, std::size_t, cudaMemcpyKind);
-extern "C" cudaError_t CUDARTAPI cudaMemset_ptds(void*, int, std::size_t);
 
 namespace streamsan::lab {
 namespace {
@@ -38,31 +31,11 @@ __global__ void peek(const volatile unsigned* slots, Shared* shared, unsigned nu
   if (threadIdx.x == 0) shared->peeked = number;
 }
 
-void check(CUresult result, const char* what) {
-  if (result != CUDA_SUCCESS) throw std::runtime_error(std::string(what) + ": " + std::to_string(result));
-}
-
-/// The calls of one program; made anew for each.
-struct Running {
-  const Program* program = nullptr;
-  std::vector<cudaGraphExec_t> graphs;
-  std::vector<cudaEvent_t> events = std::vector<cudaEvent_t>(2 * kEvents);
-  std::vector<HostArgument> arguments;
-  std::vector<bool> succeeded;  ///< queries
-  std::vector<bool> writes = std::vector<bool>(kFlags);
-  void* idle = nullptr;
-  void* idle_host = nullptr;
-  std::vector<void*> allocated, allocated_host;
-  std::atomic<std::size_t> returned{0};  ///< steps
-  std::atomic<bool> failed{false};
-  std::string trouble;
-};
-
 }  // namespace
 
 class Hardware::Impl {
  public:
-  Impl(unsigned devices, microseconds settle) : settle_(settle), places_(devices), peeks_(devices) {
+  Impl(unsigned devices, microseconds settle) : settle_(settle), places_(devices), peeks_(devices), calls_(places_) {
     void* memory = nullptr;
     check(cudaHostAlloc(&memory, sizeof(Shared), cudaHostAllocMapped | cudaHostAllocPortable), "pinned memory");
     shared_ = static_cast<Shared*>(memory);
@@ -140,7 +113,7 @@ class Hardware::Impl {
       running.arguments[i].held = step.work.held;
       if (step.work.op == Op::Free && !running.idle) check(cudaMalloc(&running.idle, 4096), "memory");
       if (step.work.op == Op::FreeHost && !running.idle_host) check(cudaHostAlloc(&running.idle_host, 4096, 0), "memory");
-      if (uses_stream(step.work.op) && (step.stream.index < kFirstFresh)) stream_of(step);
+      if (uses_stream(step.work.op) && (step.stream.index < kFirstFresh)) calls_.stream_of(step);
     }
     for (std::size_t g = 0; g < program.graphs.size(); ++g) {
       running.graphs.push_back(make_graph(program.graphs[g], g, places_[0], running.arguments.data(), tools_));
@@ -148,54 +121,9 @@ class Hardware::Impl {
     }
     for (unsigned event = 0; event < 2 * kEvents; ++event) running.events[event] = nullptr;
     for (const Step& step : program.steps) {
-      if (uses_event(step.work.op)) event_of(running, step.object);
+      if (uses_event(step.work.op)) calls_.event_of(running, step.object);
     }
     synchronize();
-  }
-
-  static bool uses_event(Op op) {
-    return op == Op::Record || op == Op::Wait || op == Op::SyncEvent || op == Op::QueryEvent;
-  }
-  static bool uses_stream(Op op) {
-    switch (op) {
-      case Op::SyncEvent:
-      case Op::SyncDevice:
-      case Op::QueryEvent:
-      case Op::DestroyEvent:
-      case Op::Free:
-      case Op::FreeHost:
-      case Op::Allocate:
-      case Op::AllocateHost: return false;
-      default: return true;
-    }
-  }
-
-  cudaEvent_t event_of(Running& running, unsigned object) {
-    cudaEvent_t& event = running.events[object];
-    if (event) return event;
-    const unsigned device = object / kEvents;
-    if (device >= places_.size()) throw std::runtime_error("no such device");
-    int current = 0;
-    check(cudaGetDevice(&current), "device");
-    check(cudaSetDevice(static_cast<int>(device)), "device");
-    const bool timing = object % kEvents >= kEvents / 2;
-    check(cudaEventCreateWithFlags(&event, timing ? cudaEventDefault : cudaEventDisableTiming), "event");
-    check(cudaSetDevice(current), "device");
-    return event;
-  }
-
-  cudaStream_t stream_of(const Step& step) {
-    const StreamRef& ref = step.stream;
-    if (ref.device >= places_.size()) throw std::runtime_error("no such device");
-    if (ref.type == StreamType::Legacy) return cudaStreamLegacy;
-    if (ref.type == StreamType::PerThread) return cudaStreamPerThread;
-    cudaStream_t& stream = streams_[{ref.type == StreamType::Blocking, ref.device, ref.index}];
-    if (!stream) {
-      check(cudaSetDevice(ref.device), "device");
-      const unsigned flags = ref.type == StreamType::Blocking ? cudaStreamDefault : cudaStreamNonBlocking;
-      check(cudaStreamCreateWithFlags(&stream, flags), "stream");
-    }
-    return stream;
   }
 
   /// Looks until nothing changes any more.
@@ -259,8 +187,8 @@ class Hardware::Impl {
 
   void look(const Running& running, Observation& seen) {
     const Program& program = *running.program;
-    peek_at_devices(program);
     const std::size_t returned = running.returned;
+    peek_at_devices(program, returned);
     for (std::size_t i = 0; i < program.steps.size(); ++i) {
       seen.steps[i].returned = i < returned;
       look_at(program.steps[i].work, cell_of_step(i), seen);
@@ -289,8 +217,9 @@ class Hardware::Impl {
     return work.op == Op::Copy && work.route != Route::FromDevice && work.route != Route::PageableFromDevice;
   }
 
-  /// Only where it tells anything: a launch may have to wait for a call that is in progress.
-  void peek_at_devices(const Program& program) {
+  /// Only where it tells anything, and not while a call keeps launches out: it would let the gate time out.
+  void peek_at_devices(const Program& program, std::size_t returned) {
+    if (returned < program.steps.size() && keeps_launches_out(program.steps[returned])) return;
     bool wanted = false;
     for (const Step& step : program.steps) wanted |= writes_device(step.work);
     for (const Graph& graph : program.graphs) {
@@ -335,11 +264,7 @@ class Hardware::Impl {
     if (running.idle_host) cudaFreeHost(running.idle_host);
     for (void* memory : running.allocated) cudaFree(memory);
     for (void* memory : running.allocated_host) cudaFreeHost(memory);
-    for (auto& [key, stream] : streams_) {
-      if (!stream || std::get<2>(key) < kFirstFresh) continue;
-      cudaStreamDestroy(stream);
-      stream = nullptr;
-    }
+    calls_.destroy_fresh_streams();
     cudaGetLastError();
     clear();
   }
@@ -386,7 +311,7 @@ class Hardware::Impl {
         continue;
       }
       try {
-        call(running, next);
+        calls_.make(running, next);
         running.returned = next + 1;
       } catch (const std::exception& error) {
         running.trouble = describe(steps[next]) + ": " + error.what();
@@ -406,92 +331,6 @@ class Hardware::Impl {
     }
   }
 
-  void call(Running& running, std::size_t index) {
-    const Step& step = running.program->steps[index];
-    const unsigned device = uses_stream(step.work.op)  ? step.stream.device
-                            : step.work.op == Op::SyncDevice ? step.object
-                                                             : 0;
-    if (device >= places_.size()) throw std::runtime_error("no such device");
-    check(cudaSetDevice(static_cast<int>(device)), "device");
-    const Places& places = places_[device];
-    const cudaStream_t stream = uses_stream(step.work.op) ? stream_of(step) : nullptr;
-    const bool own = step.stream.type == StreamType::PerThread;
-    switch (step.work.op) {
-      case Op::Kernel: launch_work(places, step.work, index, stream); return;
-      case Op::Copy: {
-        void* to = destination(places, step.work, index);
-        const void* from = source(places, step.work, index);
-        if (!step.synchronous) return check(cudaMemcpyAsync(to, from, 4, cudaMemcpyDefault, stream), "copy");
-        return check((own ? cudaMemcpy_ptds : ::cudaMemcpy)(to, from, 4, cudaMemcpyDefault), "copy");
-      }
-      case Op::Fill: {
-        void* to = destination(places, step.work, index);
-        if (!step.synchronous) return check(cudaMemsetAsync(to, 1, 4, stream), "fill");
-        return check((own ? cudaMemset_ptds : ::cudaMemset)(to, 1, 4), "fill");
-      }
-      case Op::Host: return check(cudaLaunchHostFunc(stream, host_work, &running.arguments[index]), "host function");
-      case Op::Record: return check(cudaEventRecord(event_of(running, step.object), stream), "record");
-      case Op::Wait: return check(cudaStreamWaitEvent(stream, event_of(running, step.object), 0), "wait");
-      case Op::SyncStream: return check(cudaStreamSynchronize(stream), "synchronisation");
-      case Op::SyncEvent: return check(cudaEventSynchronize(event_of(running, step.object)), "synchronisation");
-      case Op::SyncDevice: return check(cudaDeviceSynchronize(), "synchronisation");
-      case Op::QueryStream: return answered(running, index, cudaStreamQuery(stream));
-      case Op::QueryEvent: return answered(running, index, cudaEventQuery(event_of(running, step.object)));
-      case Op::WriteValue: {
-        running.writes[step.object] = true;
-        const auto where = reinterpret_cast<CUdeviceptr>(&shared_->written[step.object]);
-        return check(cuStreamWriteValue32(stream, where, 1, 0), "write");
-      }
-      case Op::AwaitValue: {
-        if (!running.writes[step.object]) return;  // it would never end
-        const auto where = reinterpret_cast<CUdeviceptr>(&shared_->written[step.object]);
-        return check(cuStreamWaitValue32(stream, where, 1, CU_STREAM_WAIT_VALUE_GEQ), "await");
-      }
-      case Op::Hold: {
-        shared_->gate.started = 1;
-        const auto where = reinterpret_cast<CUdeviceptr>(&shared_->gate.open);
-        return check(cuStreamWaitValue32(stream, where, 1, CU_STREAM_WAIT_VALUE_GEQ), "hold");
-      }
-      case Op::Launch:
-        if (step.object < running.graphs.size()) check(cudaGraphLaunch(running.graphs[step.object], stream), "graph launch");
-        return;
-      case Op::DestroyStream: return destroy(step);
-      case Op::DestroyEvent:
-        if (running.events[step.object]) check(cudaEventDestroy(running.events[step.object]), "destruction");
-        running.events[step.object] = nullptr;
-        return;
-      case Op::Free:
-        check(cudaFree(running.idle), "free");
-        running.idle = nullptr;
-        return;
-      case Op::FreeHost:
-        check(cudaFreeHost(running.idle_host), "free");
-        running.idle_host = nullptr;
-        return;
-      case Op::Allocate: running.allocated.emplace_back(); return check(cudaMalloc(&running.allocated.back(), 1 << 20), "memory");
-      case Op::AllocateHost:
-        running.allocated_host.emplace_back();
-        return check(cudaHostAlloc(&running.allocated_host.back(), 1 << 20, 0), "memory");
-      case Op::Empty: return;
-    }
-  }
-
-  static void answered(Running& running, std::size_t index, cudaError_t answer) {
-    if (answer == cudaErrorNotReady) {
-      cudaGetLastError();
-      return;
-    }
-    check(answer, "query");
-    running.succeeded[index] = true;
-  }
-
-  void destroy(const Step& step) {
-    if (step.stream.type == StreamType::Legacy || step.stream.type == StreamType::PerThread) return;
-    cudaStream_t& stream = streams_[{step.stream.type == StreamType::Blocking, step.stream.device, step.stream.index}];
-    check(cudaStreamDestroy(stream), "destruction");
-    stream = nullptr;
-  }
-
   microseconds settle_;
   Shared* shared_ = nullptr;
   unsigned* ones_host_ = nullptr;
@@ -502,7 +341,7 @@ class Hardware::Impl {
   std::vector<cudaStream_t> peeks_;  ///< by device
   unsigned peeked_ = 0;
   CaptureTools tools_;
-  std::map<std::tuple<bool, unsigned, unsigned>, cudaStream_t> streams_;
+  Calls calls_;
   std::thread workers_[2];
   std::thread watchdog_;
   std::mutex mutex_;
@@ -517,31 +356,5 @@ class Hardware::Impl {
 Hardware::Hardware(unsigned devices, std::chrono::microseconds settle) : impl_(std::make_unique<Impl>(devices, settle)) {}
 Hardware::~Hardware() = default;
 Observation Hardware::run(const Program& program) { return impl_->run(program); }
-
-unsigned Hardware::devices() {
-  int count = 0;
-  if (cudaGetDeviceCount(&count) != cudaSuccess) return 0;
-  return static_cast<unsigned>(count);
-}
-
-std::string Hardware::gpu() {
-  cudaDeviceProp properties{};
-  check(cudaGetDeviceProperties(&properties, 0), "properties");
-  return properties.name;
-}
-
-std::string Hardware::driver() {
-  std::ifstream version("/proc/driver/nvidia/version");
-  for (std::string word; version >> word;) {
-    if (word.size() > 4 && word.find_first_not_of("0123456789.") == std::string::npos && word.find('.') != std::string::npos) return word;
-  }
-  int number = 0;
-  cudaDriverGetVersion(&number);
-  return "CUDA " + std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10);
-}
-
-std::string Hardware::toolkit() {
-  return std::to_string(CUDART_VERSION / 1000) + "." + std::to_string(CUDART_VERSION % 1000 / 10);
-}
 
 }  // namespace streamsan::lab

@@ -20,19 +20,20 @@ __device__ void let_dependents_begin() {
 #endif
 }
 
-/// The one kernel of all programs. Launches of one graph never run twice at a time, so a count needs no atomic.
+/// The one kernel of all programs; its first block marks. Launches of one graph never run twice at a time, so a count needs no atomic.
 __global__ void work_kernel(Marks* marks, Gate* gate, unsigned manner) {
-  marks->begun = marks->begun + 1;
+  const bool first = blockIdx.x == 0;
+  if (first) marks->begun = marks->begun + 1;
   __threadfence_system();
   if (manner & kTriggersFirst) let_dependents_begin();
 #if __CUDA_ARCH__ >= 900
   if (manner & kWaits) cudaGridDependencySynchronize();
 #endif
-  marks->waited = marks->waited + 1;
+  if (first) marks->waited = marks->waited + 1;
   __threadfence_system();
   if (manner & kTriggersAfterWait) let_dependents_begin();
   if (!(manner & kHeld)) return;
-  gate->started = 1;
+  if (first) gate->started = 1;
   __threadfence_system();
   const unsigned long long begin = nanoseconds();
   while (!gate->open) {
@@ -43,6 +44,7 @@ __global__ void work_kernel(Marks* marks, Gate* gate, unsigned manner) {
   }
 }
 
+dim3 blocks_of(const Work& work) { return dim3(work.wide ? 64 : 1); }
 
 void add_captured(const Work& work, std::size_t cell, const Places& places, HostArgument* arguments, cudaStream_t stream) {
   switch (work.op) {
@@ -152,7 +154,8 @@ cudaGraphNode_t add_node(cudaGraph_t graph, const Work& work, std::size_t cell, 
       void* parameters[] = {&marks, &gate, &manner};
       cudaKernelNodeParams kernel{};
       kernel.func = reinterpret_cast<void*>(work_kernel);
-      kernel.gridDim = kernel.blockDim = dim3(1);
+      kernel.gridDim = blocks_of(work);
+      kernel.blockDim = dim3(1);
       kernel.kernelParams = parameters;
       check(cudaGraphAddKernelNode(&node, graph, nullptr, 0, &kernel), "kernel node");
       return node;
@@ -228,7 +231,8 @@ void launch_work(const Places& places, const Work& work, std::size_t cell, cudaS
   attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   attribute.val.programmaticStreamSerializationAllowed = 1;
   cudaLaunchConfig_t config{};
-  config.gridDim = config.blockDim = dim3(1);
+  config.gridDim = blocks_of(work);
+  config.blockDim = dim3(1);
   config.stream = stream;
   config.attrs = &attribute;
   config.numAttrs = work.dependent ? 1 : 0;

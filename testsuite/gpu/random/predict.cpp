@@ -32,6 +32,7 @@ constexpr Address kLanding = 0x500000;  // the same on the host, pinned
 constexpr Address kIdle = 0x600000;     // memory that is freed
 constexpr Address kIdleHost = 0x700000;
 constexpr Address kPageable = 0x900000;  // no allocation
+constexpr Address kOfSecond = 0x10000000;  // memory of the second device is so much higher
 
 constexpr model::ContextId context(unsigned device) { return model::ContextId{device + 1}; }
 constexpr model::SiteId site_of(std::size_t cell) { return model::SiteId{static_cast<std::uint32_t>(cell + 1)}; }
@@ -45,8 +46,12 @@ class Predictor final : public model::HazardSink {
 
   Prediction run() {
     prediction_.host.assign(program_.steps.size(), Order::NotAsked);
-    for (const Address device : {kDevice, kBehind, kOnes, kIdle})
-      model_.allocate({}, {device, device + kSlots}, model::MemoryKind::Device, context(0));
+    for (const Address base : {kDevice, kBehind, kOnes, kIdle}) {
+      for (const unsigned device : {0u, 1u}) {
+        const Address begin = base + device * kOfSecond;
+        model_.allocate({}, {begin, begin + kSlots}, model::MemoryKind::Device, context(device));
+      }
+    }
     for (const Address host : {kPinned, kOnHost, kLanding, kIdleHost})
       model_.allocate({}, {host, host + kSlots}, model::MemoryKind::Pinned, context(0));
     for (unsigned event = 0; event < 2 * kEvents; ++event) events_.push_back(new_event(event));
@@ -67,6 +72,13 @@ class Predictor final : public model::HazardSink {
   }
 
  private:
+  /// What a stream was given last, as numbers of steps from 1.
+  struct Given {
+    std::size_t event_call = 0;
+    std::size_t work = 0;
+    [[nodiscard]] std::size_t last() const { return event_call > work ? event_call : work; }
+  };
+
   struct Inside {
     std::uint32_t earlier = 0;
     std::uint32_t later = 0;
@@ -96,7 +108,8 @@ class Predictor final : public model::HazardSink {
   void note(std::size_t cell, Range overlap, Order order) {
     if (instance_ >= kInstances) return;
     Predicted& predicted = prediction_.cells[cell][instance_];
-    const bool late = kBehind <= overlap.begin && overlap.begin < kBehind + kSlots;
+    const Address begin = overlap.begin < kOfSecond ? overlap.begin : overlap.begin - kOfSecond;
+    const bool late = kBehind <= begin && begin < kBehind + kSlots;
     (late ? predicted.waited : predicted.begin) = order;
   }
   void expect(std::size_t cell, Order order, bool waits) {
@@ -110,12 +123,12 @@ class Predictor final : public model::HazardSink {
   std::vector<model::KernelBytes> bytes_of(std::size_t cell, bool held) const {
     if (held) {
       std::vector<model::KernelBytes> all;
-      for (const Address base : {kDevice, kBehind, kPinned, kOnHost})
+      for (const Address base : {kDevice, kBehind, kPinned, kOnHost, kDevice + kOfSecond, kBehind + kOfSecond})
         all.push_back({.bytes = {.base = base, .width = kSlots}, .mode = model::AccessMode::Write});
       return all;
     }
-    return {{.bytes = word(kDevice, cell), .mode = model::AccessMode::Read, .early = true},
-            {.bytes = word(kBehind, cell), .mode = model::AccessMode::Read}};
+    return {{.bytes = word(kDevice + memory_, cell), .mode = model::AccessMode::Read, .early = true},
+            {.bytes = word(kBehind + memory_, cell), .mode = model::AccessMode::Read}};
   }
 
   model::LaunchShape shape_of(const Work& work, const Work* front, std::size_t cell) const {
@@ -130,11 +143,11 @@ class Predictor final : public model::HazardSink {
   }
 
   std::pair<Footprint, Footprint> sides_of(Route route, std::size_t cell) const {
-    const Footprint mine = word(kDevice, cell);
+    const Footprint mine = word(kDevice + memory_, cell);
     switch (route) {
       case Route::ToDevice: return {mine, word(kLanding, cell)};
       case Route::FromDevice: return {word(kLanding, cell), mine};
-      case Route::Within: return {mine, word(kOnes, cell)};
+      case Route::Within: return {mine, word(kOnes + memory_, cell)};
       case Route::PageableToDevice: return {mine, word(kPageable, cell)};
       case Route::PageableFromDevice: return {word(kPageable, cell), mine};
     }
@@ -145,13 +158,40 @@ class Predictor final : public model::HazardSink {
     const Step& step = program_.steps[index];
     const model::Call call{model::ThreadId{step.thread}, site_of(cell_of_step(index))};
     instance_ = 0;
+    memory_ = step.stream.device * kOfSecond;
     if (is_held(cell_of_step(index))) {
       hold(step, call);
     } else {
       submit(index, step, call);
     }
     model_.returned(call.thread, true);
-    if (after_held_) ask_host(index, call);
+    if (after_held_ && !holds_only_events(step)) ask_host(index, call);
+    note_work(index, step);
+  }
+
+  /// Is the stream that is synchronised with one that was given records and waits only since the legacy stream acted?
+  bool holds_only_events(const Step& step) {
+    if (step.work.op != Op::SyncStream && step.work.op != Op::QueryStream) return false;
+    if (step.stream.type != StreamType::Blocking && step.stream.type != StreamType::PerThread) return false;
+    const Given& given = given_[key_of(step.stream, step.thread)];
+    const std::size_t legacy = given_[key_of({.device = step.stream.device}, 0)].last();
+    return given.event_call > legacy && given.work < legacy;
+  }
+  void note_work(std::size_t index, const Step& step) {
+    Given& given = given_[key_of(step.stream, step.thread)];
+    switch (step.work.op) {
+      case Op::Record:
+      case Op::Wait: given.event_call = index + 1; break;
+      case Op::Kernel:
+      case Op::Copy:
+      case Op::Fill:
+      case Op::Host:
+      case Op::WriteValue:
+      case Op::AwaitValue:
+      case Op::Hold:
+      case Op::Launch: given.work = index + 1; break;
+      default: break;
+    }
   }
 
   void hold(const Step& step, model::Call call) {
@@ -199,18 +239,21 @@ class Predictor final : public model::HazardSink {
         break;
       }
       case Op::Fill:
-        model_.fill(call, stream(step), word(work.pinned ? kPinned : kDevice, cell), form);
+        model_.fill(call, stream(step), word(work.pinned ? kPinned : kDevice + memory_, cell), form);
         break;
       case Op::Host: model_.host_function(call, stream(step)); break;
       case Op::Record:
         model_.record_event(call, stream(step), events_[step.object]);
+        known_events_.insert(step.object);
         break;
       case Op::Wait: model_.wait_event(call, stream(step), events_[step.object]); break;
-      case Op::SyncStream: model_.sync_stream(call, stream(step)); break;
+      case Op::SyncStream:
+        if (!holds_only_events(step)) model_.sync_stream(call, stream(step));
+        break;
       case Op::SyncEvent: model_.sync_event(call, events_[step.object]); break;
       case Op::SyncDevice: model_.sync_context(call, context(step.object)); break;
       case Op::QueryStream:
-        if (succeeded(index)) model_.query_stream_succeeded(call, stream(step));
+        if (succeeded(index) && !holds_only_events(step)) model_.query_stream_succeeded(call, stream(step));
         break;
       case Op::QueryEvent:
         if (succeeded(index)) model_.query_event_succeeded(call, events_[step.object]);
@@ -233,6 +276,7 @@ class Predictor final : public model::HazardSink {
         model_.destroy_event(events_[step.object]);
         events_[step.object] = new_event(step.object);  // who uses the number again uses another event
         recorded_.erase(step.object);
+        known_events_.erase(step.object);
         break;
       case Op::Free: model_.free(call, context(0), kIdle); break;
       case Op::FreeHost: model_.free(call, context(0), kIdleHost); break;
@@ -252,7 +296,7 @@ class Predictor final : public model::HazardSink {
   bool overlaps_more(const Step& step) {
     bool& more = waited_between_[key_of(step.stream, step.thread)];
     switch (step.work.op) {
-      case Op::Wait: more = true; return false;
+      case Op::Wait: return more |= known_events_.contains(step.object), false;
       case Op::Kernel: return more = more && step.work.dependent;
       case Op::Copy:
       case Op::Fill:
@@ -324,7 +368,7 @@ class Predictor final : public model::HazardSink {
           break;
         case Op::Fill:
           out.kind = Kind::Fill;
-          out.dst = word(kDevice, cell);
+          out.dst = word(kDevice + memory_, cell);
           break;
         default: break;
       }
@@ -380,13 +424,16 @@ class Predictor final : public model::HazardSink {
   std::map<std::pair<StreamType, unsigned>, model::StreamId> streams_;
   std::map<unsigned, const Work*> last_kernel_;
   std::map<unsigned, bool> waited_between_;
+  std::map<unsigned, Given> given_;
   std::set<unsigned> written_;
   std::vector<model::EventId> events_;
+  std::set<unsigned> known_events_;  ///< recorded
   std::map<unsigned, model::StreamId> recorded_;
   std::map<std::size_t, std::size_t> launches_;
   std::vector<Inside> inside_;
   std::optional<model::Moment> moment_;  ///< of the held operation
   std::size_t instance_ = 0;
+  Address memory_ = 0;  ///< where that of the step's device begins
   Order host_ = Order::NotAsked;
   bool asking_host_ = false;
   bool after_held_ = false;

@@ -11,9 +11,12 @@
 // Differences from what the judge feeds the model, and why:
 //   * a value that a stream waits for is a signal of an annotation (R-ANN-03), since the model's own way is to let the
 //     wait join everything, which is more order than there is, on purpose;
-//   * nothing is asked of a dependent launch if its stream waits for an event between it and the kernel in front: the
+//   * nothing is asked of a dependent launch if its stream waits for a recorded event between it and the kernel in front: the
 //     model takes any wait for one that keeps the launch behind the kernel, on purpose (docs/model.md), and a wait for
 //     what is over does not;
+//   * a synchronisation with a blocking stream, or a query, is left out if the stream was given nothing but records and
+//     waits since the legacy stream acted. The model takes these for work that waits for the legacy stream, so that the
+//     host would know that it is complete; the driver seen so far returns at once, and no document says which is right;
 //   * a host node of a graph is a kernel, for it has no bytes otherwise, and its order is that of any node (R-GRF-26).
 #pragma once
 

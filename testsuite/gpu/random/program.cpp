@@ -86,6 +86,7 @@ std::string describe(const Work& work, bool synchronous) {
   if (work.waits) text += " waits";
   if (work.triggers == Triggers::First) text += " triggers";
   if (work.triggers == Triggers::AfterWait) text += " triggers-late";
+  if (work.wide) text += " wide";
   if (work.pinned) text += " pinned";
   if (synchronous) text += " sync";
   if (work.held) text += " held";
@@ -169,6 +170,7 @@ bool is_manner(Work& work, const std::string& word) {
   if (work.op == Op::Kernel) {
     if (word == "dependent") return work.dependent = true;
     if (word == "waits") return work.waits = true;
+    if (word == "wide") return work.wide = true;
     if (word == "triggers") return work.triggers = Triggers::First, true;
     if (word == "triggers-late") return work.triggers = Triggers::AfterWait, true;
   }

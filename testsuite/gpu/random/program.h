@@ -85,6 +85,7 @@ struct Work {
   bool held = false;
   bool dependent = false;  ///< launched with programmatic serialisation; of a node: its edges are programmatic
   bool waits = false;      ///< the kernel waits for the one in front
+  bool wide = false;       ///< a kernel of 64 blocks
   bool pinned = false;     ///< a fill of pinned host memory
 };
 
