@@ -3,6 +3,7 @@
 // The two equations of dependents.h.
 #include "ordering/dependents.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace streamsan::ordering {
@@ -28,6 +29,7 @@ std::optional<Running> front(Epoch epoch, Trigger trigger) {
 }  // namespace
 
 void Chain::dependent(const Kernel& kernel, const Dependence& dependence, Epoch known, Epoch assumed) {
+  known = std::max(known, known_);
   assumed_ = std::max(assumed_, assumed);
   // One that triggers behind all that it touches has waited by then, if it does at all.
   const bool waits_after = dependence.front == Trigger::Early && !dependence.front_waits_first;

@@ -94,7 +94,7 @@ class Chain {
   void plain(const Kernel& kernel) {
     last_ = kernel;
     end_ = kernel.epoch;
-    assumed_ = 0;
+    known_ = assumed_ = 0;
     began_.clear();
     ended_.clear();
   }
@@ -105,8 +105,13 @@ class Chain {
 
   /// Whether what comes behind the stream's operation `last` is right behind the last kernel.
   [[nodiscard]] bool is_in_front(Epoch last) const { return last_.epoch != 0 && end_ == last; }
-  /// An event without timing was recorded right behind the kernel: so is what follows (R-LCH-02g).
-  void recorded(Epoch record) { end_ = record; }
+  /// An event without timing was recorded right behind the kernel: so is what follows (R-LCH-02g). It also comes behind
+  /// what the thread that records knows of the stream: `known` and `assumed` as for dependent().
+  void recorded(Epoch record, Epoch known, Epoch assumed) {
+    end_ = record;
+    known_ = std::max(known_, known);
+    assumed_ = std::max(assumed_, assumed);
+  }
 
   /// Of the last one, oldest first.
   [[nodiscard]] std::span<const Running> began() const { return began_; }
@@ -119,6 +124,7 @@ class Chain {
   Epoch end_ = 0;  ///< the kernel, or the last of the records without timing right behind it
   std::vector<Running> began_;
   std::vector<Running> ended_;
+  Epoch known_ = 0;  ///< up to which all was complete for a thread that recorded
   Epoch assumed_ = 0;
 };
 

@@ -89,7 +89,9 @@ OpId Progress::begin_record(const Call& call, Lane& lane, EventTiming timing) {
   std::optional<TwoClocks> before;
   if (behind_kernel && contexts.has_news_for(lane)) before = lane.clock;
   const OpId op = begin_event_call(call, lane, LegacyRole::Action);
-  if (behind_kernel && !(before && joined_more(lane, *before, host(call.thread)))) lane.chain.recorded(lane.last);
+  const HostClock& knows = host(call.thread);
+  if (behind_kernel && !(before && joined_more(lane, *before, knows)))
+    lane.chain.recorded(lane.last, knows.clock.documented[lane.slot], knows.clock.assumed[lane.slot]);
   return op;
 }
 

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "testsuite/gpu/order-lab/experiment.h"
 
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <sstream>
 #include <stdexcept>
@@ -94,6 +98,21 @@ std::vector<Experiment> parse_experiments(const std::string& text) {
   }
   finish();
   return experiments;
+}
+
+std::vector<Experiment> read_experiments(const std::string& folder) {
+  std::vector<std::filesystem::path> files;
+  for (const auto& each : std::filesystem::directory_iterator(folder)) {
+    if (each.path().extension() == ".txt") files.push_back(each.path());
+  }
+  std::sort(files.begin(), files.end());
+  std::vector<Experiment> all;
+  for (const std::filesystem::path& path : files) {
+    std::ifstream file(path);
+    std::vector<Experiment> some = parse_experiments({std::istreambuf_iterator<char>(file), {}});
+    std::move(some.begin(), some.end(), std::back_inserter(all));
+  }
+  return all;
 }
 
 bool was_seen(const Program& program, const About& about, const Observation& observation) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An experiment of the laboratory, and the file that lists them (experiments.txt, which explains its form).
+// An experiment of the laboratory, and the files that list them (experiments/*.txt; the first explains the form).
 #pragma once
 
 #include <cstddef>
@@ -35,6 +35,8 @@ struct Experiment {
 
 /// Throws std::runtime_error.
 std::vector<Experiment> parse_experiments(const std::string& text);
+/// Those of all files of the folder, in order of their names.
+std::vector<Experiment> read_experiments(const std::string& folder);
 
 /// Was it seen while the held operation had not ended?
 bool was_seen(const Program& program, const About& about, const Observation& observation);

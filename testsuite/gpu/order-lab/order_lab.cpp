@@ -2,20 +2,19 @@
 //
 // The laboratory: chosen questions to the hardware, "does X wait for Y?", each with a control.
 //
-//     order-lab experiments.txt --repeats 100 --seconds 120 --out FOLDER
+//     order-lab experiments --repeats 100 --seconds 120 --out FOLDER
 //
 // An experiment is a program of testsuite/gpu/random/program.h whose last step, or a named node, is asked about: was it
 // seen while the held operation had not ended? Its CONTROL is a program as like as possible in which the same thing must
 // be seen, so that "0 of 100" says something about order and not about the method. An experiment whose control was not
-// seen in each valid repeat is marked, and so is one that disagrees with a documented rule or with the model. The file
-// explains its own form.
+// seen in each valid repeat is marked, and so is one that disagrees with a documented rule or with the model. The
+// first file explains the form.
 //
 // Writes one JSON object a line to stdout and to FOLDER/order-lab.jsonl, after a first line about the machine.
 // Exit code: 0; 1: a documented order or the model was refuted, or a control saw nothing; 2: wrong usage.
 #include <chrono>
 #include <cstdio>
 #include <fstream>
-#include <iterator>
 #include <memory>
 
 #include "testsuite/gpu/order-lab/experiment.h"
@@ -59,9 +58,9 @@ std::string field(const char* name, unsigned value) { return std::string("\"") +
 int main(int argc, char** argv) {
   setenv("CUDA_MODULE_LOADING", "EAGER", 0);
   setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
-  if (argc < 2) return std::fprintf(stderr, "order-lab EXPERIMENTS [options]\n"), 2;
-  std::ifstream file(argv[1]);
-  const std::vector<Experiment> experiments = parse_experiments({std::istreambuf_iterator<char>(file), {}});
+  if (argc < 2) return std::fprintf(stderr, "order-lab FOLDER [options]\n"), 2;
+  const std::vector<Experiment> experiments = read_experiments(argv[1]);
+  if (experiments.empty()) return std::fprintf(stderr, "no experiments in %s\n", argv[1]), 2;
   CommandLine line(argc - 1, argv + 1);
   const auto repeats = static_cast<unsigned>(line.number("--repeats", 100));
   const auto seconds = static_cast<double>(line.number("--seconds", 120));

@@ -123,7 +123,7 @@ class Run {
         return true;
       }
       case Op::Wait: {
-        if (!recorded_.contains(step.object)) return step.stream.type == StreamType::Legacy || (act(step), true);
+        if (!recorded_.contains(step.object)) return true;
         Stream& stream = plain(step);
         stream.late |= recorded_[step.object];
         return true;
