@@ -72,11 +72,11 @@ class Predictor final : public model::HazardSink {
   }
 
  private:
-  /// What a stream was given last, as numbers of steps from 1.
+  /// What a stream was given.
   struct Given {
-    std::size_t event_call = 0;
-    std::size_t work = 0;
-    [[nodiscard]] std::size_t last() const { return event_call > work ? event_call : work; }
+    std::size_t last = 0;       ///< step, from 1
+    std::size_t last_work = 0;  ///< records and waits aside
+    bool only_events = false;   ///< that since it was last given work: behind an action of the legacy stream
   };
 
   struct Inside {
@@ -173,15 +173,16 @@ class Predictor final : public model::HazardSink {
   bool holds_only_events(const Step& step) {
     if (step.work.op != Op::SyncStream && step.work.op != Op::QueryStream) return false;
     if (step.stream.type != StreamType::Blocking && step.stream.type != StreamType::PerThread) return false;
-    const Given& given = given_[key_of(step.stream, step.thread)];
-    const std::size_t legacy = given_[key_of({.device = step.stream.device}, 0)].last();
-    return given.event_call > legacy && given.work < legacy;
+    return given_[key_of(step.stream, step.thread)].only_events;
   }
   void note_work(std::size_t index, const Step& step) {
     Given& given = given_[key_of(step.stream, step.thread)];
     switch (step.work.op) {
       case Op::Record:
-      case Op::Wait: given.event_call = index + 1; break;
+      case Op::Wait:
+        given.last = index + 1;
+        given.only_events |= given_[key_of({.device = step.stream.device}, 0)].last > given.last_work;
+        break;
       case Op::Kernel:
       case Op::Copy:
       case Op::Fill:
@@ -189,7 +190,14 @@ class Predictor final : public model::HazardSink {
       case Op::WriteValue:
       case Op::AwaitValue:
       case Op::Hold:
-      case Op::Launch: given.work = index + 1; break;
+      case Op::Launch:
+        if (step.work.op == Op::AwaitValue && !written_.contains(step.object)) break;  // it is left out
+        given.last = given.last_work = index + 1;
+        given.only_events = false;
+        break;
+      case Op::DestroyStream:
+        if (step.stream.type == StreamType::Blocking || step.stream.type == StreamType::NonBlocking) given = {};
+        break;
       default: break;
     }
   }

@@ -18,6 +18,7 @@ struct Kernel {
 
 struct Stream {
   bool late = false;
+  bool work_late = false;       ///< likewise, records aside: a synchronisation with the stream waits for this
   std::optional<Kernel> front;  ///< the operation in front is this kernel, events without timing aside
 };
 
@@ -31,6 +32,7 @@ class Run {
   Observation all() {
     for (std::size_t i = 0; i < program_.steps.size(); ++i) {
       if (!step(i, program_.steps[i])) break;
+      note_work(program_.steps[i]);
       seen_.steps[i].returned = true;
     }
     return std::move(seen_);
@@ -131,7 +133,7 @@ class Run {
       case Op::SyncStream:
       case Op::QueryStream: {
         const Key where = key(step);
-        const bool late = where.first == StreamType::Legacy ? any_late(device_of(where)) : streams_[where].late;
+        const bool late = where.first == StreamType::Legacy ? any_late(device_of(where)) : streams_[where].work_late;
         if (step.work.op == Op::SyncStream) return !late;
         seen_.steps[index].succeeded = !late;
         return true;
@@ -149,6 +151,25 @@ class Run {
       case Op::Empty: return true;
     }
     return true;
+  }
+
+  /// What the stream was given is as late as the stream. A record, or a wait for what is over, is nothing that a
+  /// synchronisation would have to wait for.
+  void note_work(const Step& step) {
+    switch (step.work.op) {
+      case Op::Kernel:
+      case Op::Copy:
+      case Op::Fill:
+      case Op::Host:
+      case Op::Hold:
+      case Op::WriteValue:
+      case Op::AwaitValue:
+      case Op::Launch: streams_[key(step)].work_late = streams_[key(step)].late; break;
+      case Op::Wait:
+        if (recorded_.contains(step.object)) streams_[key(step)].work_late |= recorded_[step.object];
+        break;
+      default: break;
+    }
   }
 
   Stream& plain(const Step& step) {
