@@ -300,5 +300,28 @@ TEST_F(LaunchEvents, LCH_03_ADependentBehindItOverlaps) {
   EXPECT_EQ(how(), DependentUse::BeforeWait);
 }
 
+/// The kernel in front is complete, which one host thread knows.
+class DependentsOfThreads : public SeparateThreads {
+ protected:
+  bool races_behind_a_record_of(ThreadId records) {
+    const Address a = memory();
+    const StreamId s = non_blocking();
+    const KernelBytes written{.bytes = bytes(a), .mode = AccessMode::Write};
+    const KernelBytes read{.bytes = bytes(a), .mode = AccessMode::Read, .early = true};
+    model.launch(call(), s, {.function = FunctionId{1}}, {}, {&written, 1});
+    sync_stream(s);
+    model.record_event(call(records), s, model.create_event(EventTiming::Off));
+    model.launch(call(kWorker), s, {.function = FunctionId{1}, .dependence = kNeverWaits}, {}, {&read, 1});
+    return !silent();
+  }
+};
+
+TEST_F(DependentsOfThreads, LCH_02g_TheRecordComesBehindWhatItsThreadKnows) {
+  EXPECT_FALSE(races_behind_a_record_of(kMain));
+}
+TEST_F(DependentsOfThreads, LCH_02g_ARecordByAThreadThatKnowsNothing) {
+  EXPECT_TRUE(races_behind_a_record_of(kWorker));
+}
+
 }  // namespace
 }  // namespace streamsan::ordering::testing

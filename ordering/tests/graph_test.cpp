@@ -15,7 +15,8 @@ class InsideGraph : public Program {
   Address b = memory();
   Graph graph;
 
-  std::uint32_t add(AccessMode mode, Address base, std::vector<std::uint32_t> after, const Dependence& dependence = {}) {
+  std::uint32_t add(AccessMode mode, Address base, std::vector<std::uint32_t> after,
+                    const Dependence& dependence = {}) {
     GraphNode node{.kind = GraphNode::Kind::Kernel, .shape = {.function = FunctionId{1}, .dependence = dependence}};
     node.bytes = {{.bytes = bytes(base), .mode = mode, .early = true}};
     node.after = std::move(after);

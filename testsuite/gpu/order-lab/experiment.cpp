@@ -67,7 +67,8 @@ Experiment make(const std::map<std::string, std::string>& parts) {
                         .control = {}};
   experiment.control = parse_control(part("control"), experiment.program);
   for (const Program* program : {&experiment.program, &experiment.control}) {
-    if (program->steps.empty() || !held_of(*program)) throw std::runtime_error("experiments: nothing is held in " + experiment.name);
+    if (program->steps.empty() || !held_of(*program))
+      throw std::runtime_error("experiments: nothing is held in " + experiment.name);
   }
   return experiment;
 }

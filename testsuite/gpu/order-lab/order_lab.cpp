@@ -50,8 +50,12 @@ Count repeat(const Program& program, const About& about, Executor& executor, uns
   return count;
 }
 
-std::string field(const char* name, const std::string& value) { return std::string("\"") + name + "\": " + quoted(value); }
-std::string field(const char* name, unsigned value) { return std::string("\"") + name + "\": " + std::to_string(value); }
+std::string field(const char* name, const std::string& value) {
+  return std::string("\"") + name + "\": " + quoted(value);
+}
+std::string field(const char* name, unsigned value) {
+  return std::string("\"") + name + "\": " + std::to_string(value);
+}
 
 }  // namespace
 
@@ -100,8 +104,9 @@ int main(int argc, char** argv) {
     const Observation nothing;
     const Order model = predicted(experiment.program, experiment.about, predict(experiment.program, nothing));
     const std::string verdict = control.seen == 0 || control.seen < control.valid ? "the control did not see it"
-                                : seen.valid == 0                                  ? "no valid repeat"
-                                : seen.seen != 0 && experiment.documented == "ordered" ? "a documented order was not kept"
+                                : seen.valid == 0                                 ? "no valid repeat"
+                                : seen.seen != 0 && experiment.documented == "ordered"
+                                    ? "a documented order was not kept"
                                 : seen.seen != 0 && (model == Order::Ordered || model == Order::Assumed)
                                     ? "the model orders what was seen to overlap"
                                     : "";
@@ -110,7 +115,8 @@ int main(int argc, char** argv) {
           field("question", experiment.question) + ", " + field("documented", experiment.documented) + ", " +
           field("model", name_of(model)) + ", " + field("seen", seen.seen) + ", " + field("of", seen.valid) + ", " +
           field("control_seen", control.seen) + ", " + field("control_of", control.valid) + ", " +
-          field("trouble", seen.trouble.empty() ? control.trouble : seen.trouble) + ", " + field("verdict", verdict) + "}");
+          field("trouble", seen.trouble.empty() ? control.trouble : seen.trouble) + ", " + field("verdict", verdict) +
+          "}");
   }
   return good ? 0 : 1;
 }

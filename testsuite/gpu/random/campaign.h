@@ -22,10 +22,10 @@ struct Campaign {
 
 struct Tally {
   std::uint64_t programs = 0;
-  std::uint64_t valid = 0;     ///< of which the held operation was in flight all the time
-  std::uint64_t failed = 0;    ///< with a call that failed
-  std::uint64_t asked = 0;     ///< operations of which the model says something
-  std::uint64_t overlaps = 0;  ///< and that were seen beside the held one
+  std::uint64_t valid = 0;        ///< of which the held operation was in flight all the time
+  std::uint64_t failed = 0;       ///< with a call that failed
+  std::uint64_t asked = 0;        ///< operations of which the model says something
+  std::uint64_t overlaps = 0;     ///< and that were seen beside the held one
   std::uint64_t disagreeing = 0;  ///< programs
   double seconds = 0;
 };

@@ -22,7 +22,8 @@ class Comparing {
     }
   }
   void host(std::size_t step, const std::string& what) {
-    claim(prediction_.host[step], step < observation_.steps.size() && observation_.steps[step].returned, what + " returned");
+    claim(prediction_.host[step], step < observation_.steps.size() && observation_.steps[step].returned,
+          what + " returned");
   }
   Comparison over() { return std::move(comparison_); }
 
@@ -55,7 +56,8 @@ std::vector<Program> smaller(const Program& program) {
   }
   for (std::size_t g = 0; g < program.graphs.size(); ++g) {
     const std::size_t last = program.graphs[g].nodes.size() - 1;
-    if (last != 0 && !program.graphs[g].nodes[last].work.held) without([&](Program& p) { p.graphs[g].nodes.pop_back(); });
+    if (last != 0 && !program.graphs[g].nodes[last].work.held)
+      without([&](Program& p) { p.graphs[g].nodes.pop_back(); });
     for (std::size_t n = 0; n <= last; ++n) {
       for (std::size_t a = 0; a < program.graphs[g].nodes[n].after.size(); ++a) {
         without([&](Program& p) {
@@ -78,8 +80,7 @@ std::vector<Program> smaller(const Program& program) {
     for (std::size_t n = 0; n < program.graphs[g].nodes.size(); ++n)
       plainer(program.graphs[g].nodes[n].work, [g, n](Program& p) -> Work& { return p.graphs[g].nodes[n].work; });
   }
-  if (!program.graphs.empty() &&
-      std::none_of(program.steps.begin(), program.steps.end(), [&](const Step& step) {
+  if (!program.graphs.empty() && std::none_of(program.steps.begin(), program.steps.end(), [&](const Step& step) {
         return step.work.op == Op::Launch && step.object == program.graphs.size() - 1;
       }))
     without([&](Program& p) { p.graphs.pop_back(); });

@@ -17,22 +17,14 @@ struct Weighted {
 
 //                          streams legacy graphs dependents values everything
 constexpr Weighted kSteps[] = {
-    {Op::Kernel, /*     */ {14, 14, 8, 30, 10, 14}},
-    {Op::Copy, /*       */ {8, 8, 3, 3, 3, 8}},
-    {Op::Fill, /*       */ {4, 4, 2, 2, 2, 4}},
-    {Op::Host, /*       */ {3, 3, 2, 2, 2, 3}},
-    {Op::Record, /*     */ {12, 8, 8, 8, 4, 10}},
-    {Op::Wait, /*       */ {14, 9, 10, 6, 4, 12}},
-    {Op::SyncStream, /* */ {1, 2, 1, 1, 1, 1}},
-    {Op::SyncEvent, /*  */ {1, 1, 1, 1, 1, 1}},
-    {Op::SyncDevice, /* */ {0, 1, 0, 0, 0, 1}},
-    {Op::QueryStream, /**/ {2, 3, 1, 1, 1, 2}},
-    {Op::QueryEvent, /* */ {3, 2, 1, 1, 1, 2}},
-    {Op::WriteValue, /* */ {0, 0, 0, 0, 12, 2}},
-    {Op::AwaitValue, /* */ {0, 0, 0, 0, 12, 2}},
-    {Op::Launch, /*     */ {0, 0, 16, 0, 1, 5}},
-    {Op::DestroyStream, {1, 2, 0, 0, 0, 1}},
-    {Op::DestroyEvent, /**/ {1, 0, 0, 0, 0, 1}},
+    {Op::Kernel, /*     */ {14, 14, 8, 30, 10, 14}}, {Op::Copy, /*       */ {8, 8, 3, 3, 3, 8}},
+    {Op::Fill, /*       */ {4, 4, 2, 2, 2, 4}},      {Op::Host, /*       */ {3, 3, 2, 2, 2, 3}},
+    {Op::Record, /*     */ {12, 8, 8, 8, 4, 10}},    {Op::Wait, /*       */ {14, 9, 10, 6, 4, 12}},
+    {Op::SyncStream, /* */ {1, 2, 1, 1, 1, 1}},      {Op::SyncEvent, /*  */ {1, 1, 1, 1, 1, 1}},
+    {Op::SyncDevice, /* */ {0, 1, 0, 0, 0, 1}},      {Op::QueryStream, /**/ {2, 3, 1, 1, 1, 2}},
+    {Op::QueryEvent, /* */ {3, 2, 1, 1, 1, 2}},      {Op::WriteValue, /* */ {0, 0, 0, 0, 12, 2}},
+    {Op::AwaitValue, /* */ {0, 0, 0, 0, 12, 2}},     {Op::Launch, /*     */ {0, 0, 16, 0, 1, 5}},
+    {Op::DestroyStream, {1, 2, 0, 0, 0, 1}},         {Op::DestroyEvent, /**/ {1, 0, 0, 0, 0, 1}},
 };
 
 class Generator {
@@ -82,8 +74,8 @@ class Generator {
     if (op == Op::Kernel && !in_graph)
       manner_of_kernel(work, dependents ? 70 : flavour_ == Flavour::Everything ? 25 : 5);
     if (op == Op::Copy) {
-      constexpr Route routes[] = {Route::ToDevice, Route::FromDevice, Route::Within, Route::Within,
-                                  Route::PageableToDevice, Route::PageableFromDevice};
+      constexpr Route routes[] = {Route::ToDevice, Route::FromDevice,       Route::Within,
+                                  Route::Within,   Route::PageableToDevice, Route::PageableFromDevice};
       work.route = routes[below(in_graph ? 4 : 6)];
     }
     if (op == Op::Fill && !in_graph) work.pinned = chance(20);
@@ -111,7 +103,8 @@ class Generator {
         step.synchronous = is_default(step.stream) && chance(40);
         break;
       case Op::Record:
-        step.object = static_cast<std::uint8_t>(step.stream.device * kEvents + (chance(70) ? below(3) : kEvents / 2 + below(2)));
+        step.object =
+            static_cast<std::uint8_t>(step.stream.device * kEvents + (chance(70) ? below(3) : kEvents / 2 + below(2)));
         break;
       case Op::Wait:
       case Op::SyncEvent:
@@ -122,16 +115,23 @@ class Generator {
       case Op::WriteValue:
         step.object = static_cast<std::uint8_t>(flags_);
         // A flag is written once: who waits for it could be let go by either of two writes.
-        if (flags_ == kFlags) step.work = work(Op::Kernel, false), step.object = 0;
-        else ++flags_;
+        if (flags_ == kFlags)
+          step.work = work(Op::Kernel, false), step.object = 0;
+        else
+          ++flags_;
         break;
-      case Op::AwaitValue: step.object = static_cast<std::uint8_t>(flags_ == 0 ? 0 : below(flags_)); break;
+      case Op::AwaitValue:
+        step.object = static_cast<std::uint8_t>(flags_ == 0 ? 0 : below(flags_));
+        break;
       case Op::Launch:
         step.object = static_cast<std::uint8_t>(below(static_cast<unsigned>(program_.graphs.size())));
         step.stream.device = 0;  // where the nodes are
         break;
-      case Op::SyncDevice: step.object = step.stream.device; break;
-      default: break;
+      case Op::SyncDevice:
+        step.object = step.stream.device;
+        break;
+      default:
+        break;
     }
     return step;
   }
@@ -169,7 +169,8 @@ class Generator {
       }
       if (op == Op::Kernel) {
         // A programmatic edge leads from a kernel to the first node behind it, and is the only one of that node.
-        const bool can = node.after.size() == 1 && graph.nodes[node.after[0]].work.op == Op::Kernel && !has_dependents[node.after[0]];
+        const bool can = node.after.size() == 1 && graph.nodes[node.after[0]].work.op == Op::Kernel &&
+                         !has_dependents[node.after[0]];
         manner_of_kernel(node.work, 0);
         node.work.dependent = can && chance(40);
       }

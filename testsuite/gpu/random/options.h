@@ -34,7 +34,8 @@ class CommandLine {
   }
   /// Ends the program if something was given that nobody asked for.
   void expect_no_more() const {
-    for (const auto& [name, value] : given_) std::fprintf(stderr, "unknown option %s %s\n", name.c_str(), value.c_str());
+    for (const auto& [name, value] : given_)
+      std::fprintf(stderr, "unknown option %s %s\n", name.c_str(), value.c_str());
     if (!given_.empty()) std::exit(2);
   }
 
@@ -47,8 +48,10 @@ inline std::string quoted(const std::string& text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') out += '\\';
-    if (c == '\n') out += "\\n";
-    else out += c;
+    if (c == '\n')
+      out += "\\n";
+    else
+      out += c;
   }
   return out + "\"";
 }

@@ -9,6 +9,7 @@
 
 #include "ordering/graph.h"
 #include "ordering/model.h"
+#include "testsuite/gpu/random/given.h"
 
 namespace streamsan::lab {
 namespace {
@@ -31,7 +32,7 @@ constexpr Address kOnes = 0x400000;     // sources and targets on the device tha
 constexpr Address kLanding = 0x500000;  // the same on the host, pinned
 constexpr Address kIdle = 0x600000;     // memory that is freed
 constexpr Address kIdleHost = 0x700000;
-constexpr Address kPageable = 0x900000;  // no allocation
+constexpr Address kPageable = 0x900000;    // no allocation
 constexpr Address kOfSecond = 0x10000000;  // memory of the second device is so much higher
 
 constexpr model::ContextId context(unsigned device) { return model::ContextId{device + 1}; }
@@ -68,17 +69,11 @@ class Predictor final : public model::HazardSink {
       return;
     }
     const std::size_t cell = static_cast<std::size_t>(hazard.later.site) - 1;
-    if (prediction_.cells[cell][instance_ < kInstances ? instance_ : 0].begin != Order::NotAsked) note(cell, hazard.overlap, order);
+    if (prediction_.cells[cell][instance_ < kInstances ? instance_ : 0].begin != Order::NotAsked)
+      note(cell, hazard.overlap, order);
   }
 
  private:
-  /// What a stream was given.
-  struct Given {
-    std::size_t last = 0;       ///< step, from 1
-    std::size_t last_work = 0;  ///< records and waits aside
-    bool only_events = false;   ///< that since it was last given work: behind an action of the legacy stream
-  };
-
   struct Inside {
     std::uint32_t earlier = 0;
     std::uint32_t later = 0;
@@ -145,11 +140,16 @@ class Predictor final : public model::HazardSink {
   std::pair<Footprint, Footprint> sides_of(Route route, std::size_t cell) const {
     const Footprint mine = word(kDevice + memory_, cell);
     switch (route) {
-      case Route::ToDevice: return {mine, word(kLanding, cell)};
-      case Route::FromDevice: return {word(kLanding, cell), mine};
-      case Route::Within: return {mine, word(kOnes + memory_, cell)};
-      case Route::PageableToDevice: return {mine, word(kPageable, cell)};
-      case Route::PageableFromDevice: return {word(kPageable, cell), mine};
+      case Route::ToDevice:
+        return {mine, word(kLanding, cell)};
+      case Route::FromDevice:
+        return {word(kLanding, cell), mine};
+      case Route::Within:
+        return {mine, word(kOnes + memory_, cell)};
+      case Route::PageableToDevice:
+        return {mine, word(kPageable, cell)};
+      case Route::PageableFromDevice:
+        return {word(kPageable, cell), mine};
     }
     return {};
   }
@@ -166,40 +166,16 @@ class Predictor final : public model::HazardSink {
     }
     model_.returned(call.thread, true);
     if (after_held_ && !holds_only_events(step)) ask_host(index, call);
-    note_work(index, step);
+    const bool left_out = step.work.op == Op::AwaitValue && !written_.contains(step.object);
+    if (!left_out)
+      given_.note(index, step.work.op, key_of(step.stream, step.thread), key_of({.device = step.stream.device}, 0));
   }
 
   /// Is the stream that is synchronised with one that was given records and waits only since the legacy stream acted?
   bool holds_only_events(const Step& step) {
     if (step.work.op != Op::SyncStream && step.work.op != Op::QueryStream) return false;
     if (step.stream.type != StreamType::Blocking && step.stream.type != StreamType::PerThread) return false;
-    return given_[key_of(step.stream, step.thread)].only_events;
-  }
-  void note_work(std::size_t index, const Step& step) {
-    Given& given = given_[key_of(step.stream, step.thread)];
-    switch (step.work.op) {
-      case Op::Record:
-      case Op::Wait:
-        given.last = index + 1;
-        given.only_events |= given_[key_of({.device = step.stream.device}, 0)].last > given.last_work;
-        break;
-      case Op::Kernel:
-      case Op::Copy:
-      case Op::Fill:
-      case Op::Host:
-      case Op::WriteValue:
-      case Op::AwaitValue:
-      case Op::Hold:
-      case Op::Launch:
-        if (step.work.op == Op::AwaitValue && !written_.contains(step.object)) break;  // it is left out
-        given.last = given.last_work = index + 1;
-        given.only_events = false;
-        break;
-      case Op::DestroyStream:
-        if (step.stream.type == StreamType::Blocking || step.stream.type == StreamType::NonBlocking) given = {};
-        break;
-      default: break;
-    }
+    return given_.only_events(key_of(step.stream, step.thread));
   }
 
   void hold(const Step& step, model::Call call) {
@@ -238,7 +214,8 @@ class Predictor final : public model::HazardSink {
     const auto form = step.synchronous ? model::Form::Synchronous : model::Form::Asynchronous;
     switch (work.op) {
       case Op::Kernel:
-        model_.launch(call, stream(step), shape_of(work, front(step.stream, step.thread), cell), {}, bytes_of(cell, false));
+        model_.launch(call, stream(step), shape_of(work, front(step.stream, step.thread), cell), {},
+                      bytes_of(cell, false));
         remember(step);
         break;
       case Op::Copy: {
@@ -249,17 +226,25 @@ class Predictor final : public model::HazardSink {
       case Op::Fill:
         model_.fill(call, stream(step), word(work.pinned ? kPinned : kDevice + memory_, cell), form);
         break;
-      case Op::Host: model_.host_function(call, stream(step)); break;
+      case Op::Host:
+        model_.host_function(call, stream(step));
+        break;
       case Op::Record:
         model_.record_event(call, stream(step), events_[step.object]);
         known_events_.insert(step.object);
         break;
-      case Op::Wait: model_.wait_event(call, stream(step), events_[step.object]); break;
+      case Op::Wait:
+        model_.wait_event(call, stream(step), events_[step.object]);
+        break;
       case Op::SyncStream:
         if (!holds_only_events(step)) model_.sync_stream(call, stream(step));
         break;
-      case Op::SyncEvent: model_.sync_event(call, events_[step.object]); break;
-      case Op::SyncDevice: model_.sync_context(call, context(step.object)); break;
+      case Op::SyncEvent:
+        model_.sync_event(call, events_[step.object]);
+        break;
+      case Op::SyncDevice:
+        model_.sync_context(call, context(step.object));
+        break;
       case Op::QueryStream:
         if (succeeded(index) && !holds_only_events(step)) model_.query_stream_succeeded(call, stream(step));
         break;
@@ -276,7 +261,9 @@ class Predictor final : public model::HazardSink {
         model_.await(call, stream(step), step.object);
         model_.stream_action(call, stream(step));
         break;
-      case Op::Launch: launch(step, call); break;
+      case Op::Launch:
+        launch(step, call);
+        break;
       case Op::DestroyStream:
         if (step.stream.type == StreamType::Blocking || step.stream.type == StreamType::NonBlocking) destroy(step);
         break;
@@ -286,33 +273,42 @@ class Predictor final : public model::HazardSink {
         recorded_.erase(step.object);
         known_events_.erase(step.object);
         break;
-      case Op::Free: model_.free(call, context(0), kIdle); break;
-      case Op::FreeHost: model_.free(call, context(0), kIdleHost); break;
+      case Op::Free:
+        model_.free(call, context(0), kIdle);
+        break;
+      case Op::FreeHost:
+        model_.free(call, context(0), kIdleHost);
+        break;
       case Op::Hold:
       case Op::Allocate:
       case Op::AllocateHost:
-      case Op::Empty: break;
+      case Op::Empty:
+        break;
     }
     // As if an event always captured what its stream holds when somebody waits for it.
     if (planted_ == Planted::EventsRecordLater) record_again(step, call);
     const bool asks_place = work.op == Op::Host || work.op == Op::WriteValue;
-    if (asks && (asks_place || (has_bytes && !touches_)))
-      expect(cell, place_of(stream(step)), work.op == Op::Kernel);
+    if (asks && (asks_place || (has_bytes && !touches_))) expect(cell, place_of(stream(step)), work.op == Op::Kernel);
   }
 
   /// Is it a dependent launch with a wait for an event between it and the kernel in front, or one behind such a launch?
   bool overlaps_more(const Step& step) {
     bool& more = waited_between_[key_of(step.stream, step.thread)];
     switch (step.work.op) {
-      case Op::Wait: return more |= known_events_.contains(step.object), false;
-      case Op::Kernel: return more = more && step.work.dependent;
+      case Op::Wait:
+        return more |= known_events_.contains(step.object), false;
+      case Op::Kernel:
+        return more = more && step.work.dependent;
       case Op::Copy:
       case Op::Fill:
       case Op::Host:
       case Op::WriteValue:
-      case Op::Launch: return more = false;
-      case Op::AwaitValue: return more = more && !written_.contains(step.object), false;
-      default: return false;
+      case Op::Launch:
+        return more = false;
+      case Op::AwaitValue:
+        return more = more && !written_.contains(step.object), false;
+      default:
+        return false;
     }
   }
 
@@ -378,7 +374,8 @@ class Predictor final : public model::HazardSink {
           out.kind = Kind::Fill;
           out.dst = word(kDevice + memory_, cell);
           break;
-        default: break;
+        default:
+          break;
       }
       made.nodes.push_back(std::move(out));
     }
@@ -394,7 +391,8 @@ class Predictor final : public model::HazardSink {
     const std::vector<Node>& nodes = program_.graphs[number].nodes;
     if (after_held_ && instance_ < kInstances) {
       for (std::size_t n = 0; n < nodes.size(); ++n) {
-        if (nodes[n].work.op != Op::Empty) expect(cell_of_node(number, n), Order::Ordered, nodes[n].work.op == Op::Kernel);
+        if (nodes[n].work.op != Op::Empty)
+          expect(cell_of_node(number, n), Order::Ordered, nodes[n].work.op == Op::Kernel);
       }
     }
     model_.graph_launch(call, stream(step), number, graph);
@@ -432,7 +430,7 @@ class Predictor final : public model::HazardSink {
   std::map<std::pair<StreamType, unsigned>, model::StreamId> streams_;
   std::map<unsigned, const Work*> last_kernel_;
   std::map<unsigned, bool> waited_between_;
-  std::map<unsigned, Given> given_;
+  Given given_;
   std::set<unsigned> written_;
   std::vector<model::EventId> events_;
   std::set<unsigned> known_events_;  ///< recorded
@@ -457,10 +455,14 @@ Prediction predict(const Program& program, const Observation& observation, Plant
 
 const char* name_of(Order order) {
   switch (order) {
-    case Order::NotAsked: return "not asked";
-    case Order::Unordered: return "unordered";
-    case Order::Assumed: return "assumed";
-    case Order::Ordered: return "ordered";
+    case Order::NotAsked:
+      return "not asked";
+    case Order::Unordered:
+      return "unordered";
+    case Order::Assumed:
+      return "assumed";
+    case Order::Ordered:
+      return "ordered";
   }
   return "?";
 }

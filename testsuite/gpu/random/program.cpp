@@ -61,10 +61,14 @@ std::string at(unsigned device) { return device == 0 ? "" : "@" + std::to_string
 
 std::string describe(const StreamRef& stream) {
   switch (stream.type) {
-    case StreamType::Legacy: return "L" + at(stream.device);
-    case StreamType::PerThread: return "P" + at(stream.device);
-    case StreamType::Blocking: return "b" + std::to_string(stream.index) + at(stream.device);
-    case StreamType::NonBlocking: return "n" + std::to_string(stream.index) + at(stream.device);
+    case StreamType::Legacy:
+      return "L" + at(stream.device);
+    case StreamType::PerThread:
+      return "P" + at(stream.device);
+    case StreamType::Blocking:
+      return "b" + std::to_string(stream.index) + at(stream.device);
+    case StreamType::NonBlocking:
+      return "n" + std::to_string(stream.index) + at(stream.device);
   }
   return "?";
 }
@@ -79,7 +83,8 @@ std::string describe_event(unsigned object) {
 std::string describe(const Work& work, bool synchronous) {
   std::string text;
   if (work.op == Op::Copy) {
-    const auto* route = std::find_if(std::begin(kRoutes), std::end(kRoutes), [&](const auto& each) { return each.first == work.route; });
+    const auto* route = std::find_if(std::begin(kRoutes), std::end(kRoutes),
+                                     [&](const auto& each) { return each.first == work.route; });
     text += std::string(" ") + route->second;
   }
   if (work.dependent) text += " dependent";
@@ -180,7 +185,8 @@ bool is_manner(Work& work, const std::string& word) {
 }
 
 const Verb& verb_named(const Words& words, const std::string& word) {
-  const auto* verb = std::find_if(std::begin(kVerbs), std::end(kVerbs), [&](const Verb& each) { return word == each.word; });
+  const auto* verb =
+      std::find_if(std::begin(kVerbs), std::end(kVerbs), [&](const Verb& each) { return word == each.word; });
   if (verb == std::end(kVerbs)) words.fail("unknown word '" + word + "'");
   return *verb;
 }
@@ -193,10 +199,18 @@ Step parse_step(const std::string& line) {
   step.work.op = verb.op;
   step.work.held = verb.op == Op::Hold;
   switch (verb.takes) {
-    case Takes::Stream: step.stream = stream_named(words); break;
-    case Takes::Event: step.object = event_named(words); break;
-    case Takes::EventStream: step.object = event_named(words), step.stream = stream_named(words); break;
-    case Takes::StreamEvent: step.stream = stream_named(words), step.object = event_named(words); break;
+    case Takes::Stream:
+      step.stream = stream_named(words);
+      break;
+    case Takes::Event:
+      step.object = event_named(words);
+      break;
+    case Takes::EventStream:
+      step.object = event_named(words), step.stream = stream_named(words);
+      break;
+    case Takes::StreamEvent:
+      step.stream = stream_named(words), step.object = event_named(words);
+      break;
     case Takes::StreamFlag:
       step.stream = stream_named(words);
       step.object = static_cast<std::uint8_t>(words.number(words.take(), kFlags));
@@ -205,8 +219,11 @@ Step parse_step(const std::string& line) {
       step.object = static_cast<std::uint8_t>(words.number(words.take(), kMostGraphs));
       step.stream = stream_named(words);
       break;
-    case Takes::Device: step.object = static_cast<std::uint8_t>(words.number(words.take(), 2)); break;
-    case Takes::Nothing: break;
+    case Takes::Device:
+      step.object = static_cast<std::uint8_t>(words.number(words.take(), 2));
+      break;
+    case Takes::Nothing:
+      break;
   }
   while (!words.over()) {
     const std::string word = words.take();
@@ -269,14 +286,29 @@ std::string describe(const Step& step) {
   text += verb.word;
   const std::string stream = " " + describe(step.stream);
   switch (verb.takes) {
-    case Takes::Stream: text += stream; break;
-    case Takes::Event: text += " " + describe_event(step.object); break;
-    case Takes::EventStream: text += " " + describe_event(step.object) + stream; break;
-    case Takes::StreamEvent: text += stream + " " + describe_event(step.object); break;
-    case Takes::StreamFlag: text += stream + " " + std::to_string(step.object); break;
-    case Takes::GraphStream: text += " " + std::to_string(step.object) + stream; break;
-    case Takes::Device: text += " " + std::to_string(step.object); break;
-    case Takes::Nothing: break;
+    case Takes::Stream:
+      text += stream;
+      break;
+    case Takes::Event:
+      text += " " + describe_event(step.object);
+      break;
+    case Takes::EventStream:
+      text += " " + describe_event(step.object) + stream;
+      break;
+    case Takes::StreamEvent:
+      text += stream + " " + describe_event(step.object);
+      break;
+    case Takes::StreamFlag:
+      text += stream + " " + std::to_string(step.object);
+      break;
+    case Takes::GraphStream:
+      text += " " + std::to_string(step.object) + stream;
+      break;
+    case Takes::Device:
+      text += " " + std::to_string(step.object);
+      break;
+    case Takes::Nothing:
+      break;
   }
   return step.work.op == Op::Hold ? text : text + describe(step.work, step.synchronous);
 }

@@ -115,7 +115,9 @@ struct Program {
 
 /// Where the marks of a step or a node are.
 constexpr std::size_t cell_of_step(std::size_t step) { return step; }
-constexpr std::size_t cell_of_node(std::size_t graph, std::size_t node) { return kMostSteps + graph * kMostNodes + node; }
+constexpr std::size_t cell_of_node(std::size_t graph, std::size_t node) {
+  return kMostSteps + graph * kMostNodes + node;
+}
 
 /// The held operation: a step, or a node of a graph (that the first launch of the graph holds).
 struct Held {

@@ -40,8 +40,8 @@ Machine make_machine(unsigned devices, std::uint64_t settle) {
     std::fprintf(stderr, "%u devices are wanted, %u are there\n", devices, Hardware::devices());
     std::exit(2);
   }
-  machine = {std::make_unique<Hardware>(devices, std::chrono::microseconds(settle)), Hardware::gpu(), Hardware::driver(),
-             Hardware::toolkit()};
+  machine = {std::make_unique<Hardware>(devices, std::chrono::microseconds(settle)), Hardware::gpu(),
+             Hardware::driver(), Hardware::toolkit()};
 #endif
   return machine;
 }
@@ -60,15 +60,18 @@ int run_one(const std::string& path, Executor& executor, Planted planted) {
     const Prediction predicted = predict(program, seen, planted);
     const Comparison comparison = compare(program, seen, predicted);
     if (i == 0) {
-      std::printf("%s%s%s\n", seen.valid ? "valid" : "NOT VALID", seen.started ? "" : ", not started", seen.trouble.c_str());
+      std::printf("%s%s%s\n", seen.valid ? "valid" : "NOT VALID", seen.started ? "" : ", not started",
+                  seen.trouble.c_str());
       for (std::size_t k = 0; k < program.steps.size(); ++k) {
         print_cell(describe(program.steps[k]), predicted.cells[k][0], seen.cells[k]);
-        std::printf("  %-50s host knows: %s; %s\n", "", name_of(predicted.host[k]), seen.steps[k].returned ? "returned" : "waits");
+        std::printf("  %-50s host knows: %s; %s\n", "", name_of(predicted.host[k]),
+                    seen.steps[k].returned ? "returned" : "waits");
       }
       for (std::size_t g = 0; g < program.graphs.size(); ++g) {
         for (std::size_t n = 0; n < program.graphs[g].nodes.size(); ++n) {
           const std::size_t cell = cell_of_node(g, n);
-          print_cell("node " + std::to_string(n) + " of graph " + std::to_string(g), predicted.cells[cell][0], seen.cells[cell]);
+          print_cell("node " + std::to_string(n) + " of graph " + std::to_string(g), predicted.cells[cell][0],
+                     seen.cells[cell]);
         }
       }
     }
@@ -80,12 +83,14 @@ int run_one(const std::string& path, Executor& executor, Planted planted) {
 }
 
 std::string json(const Tally& tally, const Machine& machine, const Campaign& campaign) {
-  const auto field = [](const char* name, std::uint64_t value) { return std::string("  \"") + name + "\": " + std::to_string(value) + ",\n"; };
-  return "{\n  \"gpu\": " + quoted(machine.gpu) + ",\n  \"driver\": " + quoted(machine.driver) + ",\n  \"toolkit\": " +
-         quoted(machine.toolkit) + ",\n" + field("devices", campaign.devices) + field("first_seed", campaign.first_seed) +
-         field("programs", tally.programs) + field("valid", tally.valid) + field("failed", tally.failed) +
-         field("asked", tally.asked) + field("overlaps", tally.overlaps) + field("disagreeing", tally.disagreeing) +
-         "  \"seconds\": " + std::to_string(tally.seconds) + "\n}\n";
+  const auto field = [](const char* name, std::uint64_t value) {
+    return std::string("  \"") + name + "\": " + std::to_string(value) + ",\n";
+  };
+  return "{\n  \"gpu\": " + quoted(machine.gpu) + ",\n  \"driver\": " + quoted(machine.driver) +
+         ",\n  \"toolkit\": " + quoted(machine.toolkit) + ",\n" + field("devices", campaign.devices) +
+         field("first_seed", campaign.first_seed) + field("programs", tally.programs) + field("valid", tally.valid) +
+         field("failed", tally.failed) + field("asked", tally.asked) + field("overlaps", tally.overlaps) +
+         field("disagreeing", tally.disagreeing) + "  \"seconds\": " + std::to_string(tally.seconds) + "\n}\n";
 }
 
 }  // namespace

@@ -61,7 +61,8 @@ class Run {
     const Key where = key(step);
     Stream& stream = streams_[where];
     const unsigned device = device_of(where);
-    const bool others = where.first == StreamType::Legacy ? any_late(device, false) : blocks(where.first) && legacy(device).late;
+    const bool others =
+        where.first == StreamType::Legacy ? any_late(device, false) : blocks(where.first) && legacy(device).late;
     if (others) stream.front.reset();
     stream.late |= others;
     return stream;
@@ -95,7 +96,8 @@ class Run {
         stream.late |= stream.front->end;
         return true;
       }
-      case Op::Copy: return copy(step, cell);
+      case Op::Copy:
+        return copy(step, cell);
       case Op::Fill: {
         Stream& stream = plain(step);
         mark(cell, stream.late);
@@ -138,17 +140,29 @@ class Run {
         seen_.steps[index].succeeded = !late;
         return true;
       }
-      case Op::SyncEvent: return !recorded_[step.object];
-      case Op::QueryEvent: seen_.steps[index].succeeded = !recorded_[step.object]; return true;
-      case Op::SyncDevice: return !everything_late(step.object);
-      case Op::Launch: launch(step); return true;
-      case Op::DestroyStream: destroy(step); return true;
-      case Op::DestroyEvent: recorded_.erase(step.object); return true;
+      case Op::SyncEvent:
+        return !recorded_[step.object];
+      case Op::QueryEvent:
+        seen_.steps[index].succeeded = !recorded_[step.object];
+        return true;
+      case Op::SyncDevice:
+        return !everything_late(step.object);
+      case Op::Launch:
+        launch(step);
+        return true;
+      case Op::DestroyStream:
+        destroy(step);
+        return true;
+      case Op::DestroyEvent:
+        recorded_.erase(step.object);
+        return true;
       case Op::Free:
-      case Op::FreeHost: return !everything_late(0);
+      case Op::FreeHost:
+        return !everything_late(0);
       case Op::Allocate:
       case Op::AllocateHost:
-      case Op::Empty: return true;
+      case Op::Empty:
+        return true;
     }
     return true;
   }
@@ -164,11 +178,14 @@ class Run {
       case Op::Hold:
       case Op::WriteValue:
       case Op::AwaitValue:
-      case Op::Launch: streams_[key(step)].work_late = streams_[key(step)].late; break;
+      case Op::Launch:
+        streams_[key(step)].work_late = streams_[key(step)].late;
+        break;
       case Op::Wait:
         if (recorded_.contains(step.object)) streams_[key(step)].work_late |= recorded_[step.object];
         break;
-      default: break;
+      default:
+        break;
     }
   }
 
@@ -234,7 +251,7 @@ class Run {
   std::map<Key, Stream> streams_;
   std::map<unsigned, bool> recorded_;
   std::map<unsigned, bool> written_;
-  std::set<unsigned> execs_;  ///< graphs whose last launch is late
+  std::set<unsigned> execs_;            ///< graphs whose last launch is late
   std::map<unsigned, bool> gone_late_;  ///< by device: work of destroyed blocking streams
   std::map<unsigned, bool> gone_;       ///< of all destroyed streams
   bool holding_ = false;
