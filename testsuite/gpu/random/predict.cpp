@@ -166,7 +166,9 @@ class Predictor final : public model::HazardSink {
     }
     model_.returned(call.thread, true);
     if (after_held_ && !holds_only_events(step)) ask_host(index, call);
-    const bool left_out = step.work.op == Op::AwaitValue && !written_.contains(step.object);
+    const bool made = step.stream.type == StreamType::Blocking || step.stream.type == StreamType::NonBlocking;
+    const bool left_out = (step.work.op == Op::AwaitValue && !written_.contains(step.object)) ||
+                          (step.work.op == Op::DestroyStream && !made);
     if (!left_out)
       given_.note(index, step.work.op, key_of(step.stream, step.thread), key_of({.device = step.stream.device}, 0));
   }
