@@ -145,6 +145,8 @@ class Judge : private ordering::HazardSink {
 
   /// `dependent`: also what it does before it waits for the kernel in front of it.
   const LaunchBytes& bytes_of(const trace::Item& launch, bool dependent);
+  /// The launch but for what it makes of the kernel in front of it. `bytes`: of this launch.
+  ordering::LaunchShape shape_of(const trace::Record& launch, std::uint32_t kernel, const LaunchBytes& bytes);
   void launch(const trace::Item& item);
   /// `here` is launched so that it may begin before `front` has ended. Says nothing of a kernel without code.
   ordering::Dependence depends(LaunchedKernel front, LaunchedKernel here);

@@ -166,7 +166,7 @@ report::AccessReport SiteReader::access(const ordering::Access& access, const St
   if (kernel) out.kernel = places_.kernel_of(access.site).demangled;
   out.what = what(access.site, kernel) + node_note(access);
   const bool inside = access.node != 0 && access.launched == ordering::kNoSite;
-  out.stream = inside             ? report::Stream{.name = "the graph"}
+  out.stream = inside             ? report::Stream{.name = "the graph", .kind = report::StreamKind::Graph}
                : access.on_stream ? stream_report(stream)
                                   : report::Stream{.name = "the host"};
   out.op = static_cast<std::uint64_t>(access.op);

@@ -34,7 +34,7 @@ struct Frame {
 
 struct Stream {
   std::string name;                    ///< "stream 2", "the legacy default stream", or a user-given name in quotes
-  StreamKind kind = StreamKind::Host;  ///< Host: name is "the host"
+  StreamKind kind = StreamKind::Host;  ///< Host: name is "the host"; Graph: "the graph"
   std::uint64_t handle = 0;            ///< raw handle, for matching with a debugger
 };
 

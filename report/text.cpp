@@ -102,6 +102,7 @@ void append_frames(std::string& out, const std::vector<Frame>& stack, const Text
 }
 
 std::string stream_phrase(const Stream& stream) {
+  if (stream.kind == StreamKind::Graph) return "in " + stream.name;
   std::string out = "on " + stream.name;
   // "the legacy default stream (legacy)" would say it twice.
   if (stream.kind == StreamKind::Blocking || stream.kind == StreamKind::NonBlocking) {
@@ -148,8 +149,13 @@ std::string property_text(std::string text) {
 
 std::string properties(const Finding& finding) {
   std::string streams, ops;
+  const auto property_of = [](const Stream& stream) {
+    if (stream.kind == StreamKind::Host) return std::string("host");
+    if (stream.kind == StreamKind::Graph) return std::string("graph");
+    return property_text(stream.name);
+  };
   auto add = [&](const Stream& stream, std::uint64_t op) {
-    streams += (streams.empty() ? "" : ",") + property_text(stream.kind == StreamKind::Host ? "host" : stream.name);
+    streams += (streams.empty() ? "" : ",") + property_of(stream);
     ops += (ops.empty() ? "" : ",") + std::to_string(op);
   };
   for (auto it = finding.accesses.rbegin(); it != finding.accesses.rend(); ++it) add(it->stream, it->op);

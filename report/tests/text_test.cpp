@@ -172,6 +172,17 @@ TEST(Text, TheHostItselfIsNamedOnce) {
   EXPECT_NE(text(f, {}).find("\n  Read by write() on the host, op #18\n"), std::string::npos) << text(f, {});
 }
 
+TEST(Text, NodesOfOneGraphAreInTheGraph) {
+  Finding f = sample_race();
+  for (AccessReport& access : f.accesses) {
+    access.stream = {.name = "the graph", .kind = StreamKind::Graph, .handle = 0};
+    access.op = 0;
+  }
+  EXPECT_NE(text(f, {}).find(" in the graph"), std::string::npos) << text(f, {});
+  EXPECT_NE(text(f, {}).find(" streams=graph,graph ops=0,0 "), std::string::npos) << text(f, {});
+  EXPECT_EQ(text(f, {}).find("on the graph"), std::string::npos) << text(f, {});
+}
+
 TEST(Text, BuffersHaveTheirNamesAndPerhapsNoAllocator) {
   Finding f = sample_race();
   f.buffer->name = "kv cache";
