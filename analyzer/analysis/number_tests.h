@@ -32,7 +32,7 @@ class NumberTests {
   [[nodiscard]] const Test* on_the_way(std::uint32_t from, std::uint32_t to) const;
 
   const ir::Function& function_;
-  std::vector<Test> tests_;  ///< by block; place kNoPlace: it asks something else
+  std::vector<Test> tests_;                                ///< by block; place kNoPlace: it asks something else
   std::vector<std::optional<std::uint32_t>> only_before_;  ///< by block that has no ops
 };
 

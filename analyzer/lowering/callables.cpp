@@ -90,8 +90,8 @@ void Callables::read_value(Held& held, const clang::Expr* value) {
     // &function; +[] {...}
     const clang::Expr* of = bare(unary->getSubExpr());
     const auto* named = dyn_cast<clang::DeclRefExpr>(of);
-    const bool known = body_of_closure(of->getType()) != nullptr ||
-                       (named != nullptr && isa<clang::FunctionDecl>(named->getDecl()));
+    const bool known =
+        body_of_closure(of->getType()) != nullptr || (named != nullptr && isa<clang::FunctionDecl>(named->getDecl()));
     if (known) return read_value(held, of);
     held.unknown = true;
   } else if (const auto* named = dyn_cast<clang::DeclRefExpr>(at);
@@ -153,7 +153,8 @@ void Callables::read(const clang::Stmt& statement) {
   } else if (const auto* lambda = dyn_cast<clang::LambdaExpr>(&statement)) {
     for (const clang::LambdaCapture& capture : lambda->captures())
       if (capture.capturesVariable())
-        if (const auto* made = dyn_cast<clang::VarDecl>(capture.getCapturedVar()); made != nullptr && made->isInitCapture())
+        if (const auto* made = dyn_cast<clang::VarDecl>(capture.getCapturedVar());
+            made != nullptr && made->isInitCapture())
           read_initial(*made, made->getInit());
   } else if (const auto* declarations = dyn_cast<clang::DeclStmt>(&statement)) {
     for (const clang::Decl* declared : declarations->decls()) {

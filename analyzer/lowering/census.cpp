@@ -148,7 +148,8 @@ void Census::visit(const clang::FunctionDecl& function) {
   }
   if (const auto* constructor = llvm::dyn_cast<clang::CXXConstructorDecl>(definition))
     for (const clang::CXXCtorInitializer* initializer : constructor->inits()) {
-      if (initializer->isMemberInitializer()) callables_.read_initial(*initializer->getMember(), initializer->getInit());
+      if (initializer->isMemberInitializer())
+        callables_.read_initial(*initializer->getMember(), initializer->getInit());
       walk(initializer->getInit(), node);
     }
   if (llvm::isa<clang::CXXDestructorDecl>(definition)) {
@@ -227,9 +228,10 @@ void Census::walk(const clang::Stmt* statement, Node& node) {
       if (!shifted) bind_references(*callee, {call_expression->getArgs(), call_expression->getNumArgs()});
     }
     const auto* called = llvm::dyn_cast<clang::CXXOperatorCallExpr>(call_expression);
-    const clang::Expr* through = called != nullptr && called->getOperator() == clang::OO_Call
-                                     ? called->getArg(0)
-                                     : (call_expression->getDirectCallee() == nullptr ? call_expression->getCallee() : nullptr);
+    const clang::Expr* through =
+        called != nullptr && called->getOperator() == clang::OO_Call
+            ? called->getArg(0)
+            : (call_expression->getDirectCallee() == nullptr ? call_expression->getCallee() : nullptr);
     if (const clang::ValueDecl* slot = through == nullptr ? nullptr : callables_.slot(through))
       node.called_through.push_back(slot);
   } else if (const auto* construction = llvm::dyn_cast<clang::CXXConstructExpr>(statement)) {

@@ -58,8 +58,8 @@ void CallbackCalls::redirect(Call& call) {
   if (call.callee == nullptr) {
     const auto* written = llvm::dyn_cast<clang::CallExpr>(call.expression);
     through = written == nullptr ? nullptr : written->getCallee();
-  } else if (call.callee->getOverloadedOperator() != clang::OO_Call ||
-             through == nullptr || !wraps_callable(through->getType())) {
+  } else if (call.callee->getOverloadedOperator() != clang::OO_Call || through == nullptr ||
+             !wraps_callable(through->getType())) {
     return;
   }
   const clang::ValueDecl* slot = through == nullptr ? nullptr : unit_.census.callables().slot(through);
@@ -70,9 +70,8 @@ void CallbackCalls::redirect(Call& call) {
 }
 
 bool CallbackCalls::given(const Call& call) {
-  return std::ranges::any_of(call.arguments, [](const clang::Expr* argument) {
-    return wraps_callable(argument->getType());
-  });
+  return std::ranges::any_of(call.arguments,
+                             [](const clang::Expr* argument) { return wraps_callable(argument->getType()); });
 }
 
 }  // namespace streamsan::analyzer::host
