@@ -28,7 +28,7 @@ class Program {
     return *this;
   }
   Program& order() {
-    trace_.event_record(kEvent, kA);
+    trace_.event_record(kA, kEvent);
     trace_.event_wait(kB, kEvent);
     return *this;
   }

@@ -104,7 +104,7 @@ TEST_F(CommonBytesOf, WhatAKernelWritesTooIsNotWhatItReadsTooEarly) {
 TEST_F(CommonBytesOf, PointersHaveNone) {
   write(s, a);
   model.launch(call(), t, {.function = FunctionId{1}, .threads = 4096},
-               std::vector<PointerArgument>{{.pointer = a, .mode = R}}, {});
+               std::vector<PointerArgument>{{.address = a, .mode = R}}, {});
   EXPECT_EQ(only_hazards().bytes, 0u);
 }
 
