@@ -148,7 +148,7 @@ void Session::say(std::string_view line, std::uint32_t level) {
 std::string Session::reports(std::span<const report::Finding* const> shown, const std::string& path,
                              const report::TextOptions& look, Log& log) {
   std::string out;
-  for (const report::Group& group : report::grouped(shown)) {
+  for (const report::EdgeGroup& group : report::grouped(shown)) {
     std::vector<const report::Finding*> fresh;
     for (std::size_t i = 0; i <= group.others.size(); ++i) {
       const report::Finding& finding = i == 0 ? *group.worst : *group.others[i - 1];

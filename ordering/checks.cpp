@@ -142,6 +142,8 @@ void Checks::report(const Actor& actor, std::span<const Part> parts) {
     }
     hazard.earlier = conflict.earlier;
     hazard.later = conflict.later;
+    // Of the end of an allocation nobody has noted it: it happens now.
+    if (hazard.later.moment == Access::kNeverSeen) hazard.later.moment = progress_.moment;
     hazard.overlap = conflict.overlap;
     hazard.allocation = conflict.allocation;
     hazard.freed = conflict.freed;

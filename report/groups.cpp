@@ -7,8 +7,8 @@
 
 namespace streamsan::report {
 
-std::vector<Group> grouped(std::span<const Finding* const> findings) {
-  std::vector<Group> out;
+std::vector<EdgeGroup> grouped(std::span<const Finding* const> findings) {
+  std::vector<EdgeGroup> out;
   std::map<std::pair<std::uint32_t, std::string_view>, std::size_t> known;
   for (const Finding* finding : findings) {
     const std::size_t next = out.size();
@@ -18,7 +18,7 @@ std::vector<Group> grouped(std::span<const Finding* const> findings) {
       out.push_back({.worst = finding, .others = {}});
       continue;
     }
-    Group& group = out[at];
+    EdgeGroup& group = out[at];
     if (finding->severity < group.worst->severity) {
       group.others.insert(group.others.begin(), group.worst);
       group.worst = finding;
@@ -34,7 +34,7 @@ std::string others_line(std::size_t others) {
          ", too.\n";
 }
 
-std::string text(const Group& group, const TextOptions& options) {
+std::string text(const EdgeGroup& group, const TextOptions& options) {
   std::string out = text(*group.worst, options);
   if (group.others.empty()) return out;
   out += others_line(group.others.size());

@@ -16,22 +16,22 @@
 
 namespace streamsan::report {
 
-struct Group {
+struct EdgeGroup {
   const Finding* worst = nullptr;
   std::vector<const Finding*> others;  ///< in the order given
 };
 
 /// In the order in which the first finding of each was given; what stands alone is a group of one. The findings must
 /// outlive it.
-std::vector<Group> grouped(std::span<const Finding* const> findings);
+std::vector<EdgeGroup> grouped(std::span<const Finding* const> findings);
 
 /// "  The Fix above repairs the next 2 findings, too." and an end of line.
 std::string others_line(std::size_t others);
 
-/// A finding of a group behind the one that is told whole: both accesses with their innermost places, and properties.
+/// One of the others, behind the one that is told whole: both accesses with their innermost places, and properties.
 std::string follower_text(const Finding& finding, const TextOptions& options);
 
 /// The whole group.
-std::string text(const Group& group, const TextOptions& options);
+std::string text(const EdgeGroup& group, const TextOptions& options);
 
 }  // namespace streamsan::report

@@ -77,7 +77,7 @@ std::string diff_text(const Diff& diff, const DiffNames& names, Severity least, 
   for (const DiffEntry& entry : diff.fresh) {
     if (shown(entry.after)) fresh.push_back(entry.after);
   }
-  for (const Group& group : grouped(fresh)) out += "New:\n" + text(group, options) + "\n";
+  for (const EdgeGroup& group : grouped(fresh)) out += "New:\n" + text(group, options) + "\n";
   for (const DiffEntry& entry : diff.worse) {
     if (!shown(entry.after)) continue;
     out += "Worse, " + std::string(name(entry.before->severity)) + " before:\n" + text(*entry.after, options) + "\n";

@@ -71,13 +71,25 @@ const Frame* first_user_frame(const std::vector<Frame>& stack) {
 
 bool is_python(const Frame& frame) { return frame.language == Language::Python; }
 
+/// "std::__invoke<f>(f&&)" of "void std::__invoke<f>(f&&)": instances of templates are named with their results.
+std::string_view without_result(std::string_view function) {
+  std::size_t begin = 0, depth = 0;
+  for (std::size_t i = 0; i < function.size(); ++i) {
+    const char c = function[i];
+    if (c == '<') ++depth;
+    if (c == '>' && depth > 0) --depth;
+    if (depth > 0) continue;
+    if (c == '(') break;
+    if (c == ' ') begin = i + 1;
+  }
+  return function.substr(begin);
+}
+
 /// A function of the C++ library's headers, between the program's: std::thread's call of the program's function and the
 /// like. What people call themselves (std::vector's constructor) stands at the end of a stack.
 bool is_plumbing(const Frame& frame) {
-  const std::string_view function = frame.function;
-  return function.starts_with("std::") || function.starts_with("__gnu_cxx::") ||
-         function.find(" std::__invoke") != std::string_view::npos ||
-         function.find(" std::invoke") != std::string_view::npos;
+  const std::string_view function = without_result(frame.function);
+  return function.starts_with("std::") || function.starts_with("__gnu_cxx::");
 }
 
 /// Those of the frames that are meant: the program's, or the first few of libraries.

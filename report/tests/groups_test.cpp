@@ -34,7 +34,7 @@ std::vector<const Finding*> pointers(const std::vector<Finding>& findings) {
 
 TEST(Groups, TheWorstIsToldWholeAndTheOthersFollow) {
   const std::vector<Finding> findings = three();
-  const std::vector<Group> groups = grouped(pointers(findings));
+  const std::vector<EdgeGroup> groups = grouped(pointers(findings));
   ASSERT_EQ(groups.size(), 1u);
   EXPECT_EQ(groups[0].worst, &findings[1]);
   const std::string out = text(groups[0], {});
@@ -55,7 +55,7 @@ TEST(Groups, OfAnotherProcessOrAloneIsApart) {
   findings[2].pid = 4712;
   findings.push_back(sample_race());
   findings.push_back(sample_race());
-  const std::vector<Group> groups = grouped(pointers(findings));
+  const std::vector<EdgeGroup> groups = grouped(pointers(findings));
   ASSERT_EQ(groups.size(), 4u);
   EXPECT_EQ(groups[0].others.size(), 1u);
   EXPECT_EQ(text(groups[2], {}), text(findings[3], {}));

@@ -228,5 +228,22 @@ TEST(Text, Summary) {
             "SUMMARY: streamsan: no errors, 1 possible (shown with min_severity=possible); 42 operations in 1 process");
 }
 
+TEST(Text, FunctionsOfTheLibrarysHeadersAreLeftOutWithAndWithoutTheirResults) {
+  Finding f = sample_race();
+  auto& stack = f.accesses[0].stack;
+  const auto insert = [&](const char* function) {
+    stack.insert(stack.begin() + 2, {.function = function, .file = "/usr/include/c++/12/x.h", .line = 1});
+  };
+  insert("std::thread::_State_impl<std::thread::_Invoker<std::tuple<main::'lambda'()> > >::_M_run()");
+  insert("void std::thread::_Invoker<std::tuple<main::'lambda'()> >::_M_invoke<0ul>(std::_Index_tuple<0ul>)");
+  insert("std::enable_if<(is_x), void>::type std::__invoke_r<void, f&>(f&)");
+  EXPECT_EQ(text(f, {}).find("x.h:1"), std::string::npos) << text(f, {});
+  insert("std_like::run(std::function<void ()>)");
+  insert("void run<std::vector<int> >(std::vector<int>)");
+  const std::string out = text(f, {});
+  EXPECT_NE(out.find("std_like::run("), std::string::npos) << out;
+  EXPECT_NE(out.find("void run<"), std::string::npos) << out;
+}
+
 }  // namespace
 }  // namespace streamsan::report
