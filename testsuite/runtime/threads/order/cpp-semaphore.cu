@@ -7,7 +7,6 @@
 // RUN: env STREAMSAN_OPTIONS=host_threads=seen %racy %t 2>&1 | %report
 // RUN: %build -std=c++20 -DFIXED %s -o %t.fixed -lpthread
 // RUN: %always 5 0 env STREAMSAN_OPTIONS=host_threads=seen %run %t.fixed
-// RUN: env STREAMSAN_OPTIONS=host_threads=seen %silent %t.fixed
 //
 // CHECK: ERROR: streamsan: read-after-write
 #include <semaphore>
