@@ -2,7 +2,7 @@
 //
 // C++20: std::atomic::wait() and notify_one(). Where nobody has to wait they make no call, so their order is not seen, and
 // the recorder knows that it is not. The right program has no error: a conflict with work that its thread had waited for is
-// only possible, and no error. The wrong one waits when the reader is done: nobody could have passed on what nobody knew.
+// only possible. The wrong one waits when the reader is done: nobody could have passed on what nobody knew.
 //
 // RUN: %build -std=c++20 %s -o %t -lpthread
 // RUN: %always 5 66 env STREAMSAN_OPTIONS=host_threads=seen %run %t
