@@ -89,7 +89,7 @@ const StreamSanAgent* load_agent(const char*& problem) {
 }
 
 bool address_range(std::uint64_t address, std::uint64_t& begin, std::uint64_t& end) {
-  auto get = reinterpret_cast<decltype(&::cuMemGetAddressRange_v2)>(driver_entry(api::Index::cuMemGetAddressRange_v2));
+  auto get = SS_DRIVER(cuMemGetAddressRange_v2);
   CUdeviceptr base = 0;
   std::size_t bytes = 0;
   if (!get || get(&base, &bytes, address) != CUDA_SUCCESS) return false;

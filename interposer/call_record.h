@@ -70,7 +70,7 @@ inline std::uint64_t bytes_from(std::uint64_t address) {
 }
 
 inline bool is_managed(std::uint64_t address) {
-  auto ask = reinterpret_cast<decltype(&::cuPointerGetAttribute)>(driver_entry(api::Index::cuPointerGetAttribute));
+  auto ask = SS_DRIVER(cuPointerGetAttribute);
   unsigned managed = 0;
   return ask && ask(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, address) == CUDA_SUCCESS && managed != 0;
 }

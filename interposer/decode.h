@@ -102,6 +102,15 @@ void decode_copy_3d(const Descriptor& d, trace::Words<trace::Kind::Copy>& w, tra
   shape.depth = d.Depth;
 }
 
+/// Bytes from the first to behind the last that one side of a decoded copy touches; between its rows, `pitch` bytes
+/// apart, and its slices lie bytes that it does not.
+inline std::uint64_t extent(const trace::Words<trace::Kind::Copy>& w, const trace::Shape& shape, std::uint64_t pitch,
+                            std::uint64_t slice) {
+  if (w.shaped == 0) return w.width;
+  return w.width + (shape.height > 1 ? (shape.height - 1) * pitch : 0) +
+         (shape.depth > 1 ? (shape.depth - 1) * slice : 0);
+}
+
 constexpr std::uint16_t copy_flags(const api::Effect& effect) {
   return static_cast<std::uint16_t>(static_cast<unsigned>(effect.direction) << trace::kDirectionShift |
                                     (effect.form == api::CallForm::Asynchronous ? trace::kAsyncForm : 0));

@@ -21,6 +21,7 @@
 #include <cuda.h>
 
 #include "interposer/launch_call.h"
+#include "ordering/api/results.h"
 #include "ordering/api/row.h"
 
 namespace streamsan::recorder {
@@ -41,6 +42,20 @@ constexpr bool makes_work_or_order(api::EffectKind kind) {
 constexpr bool is_ordinary(CUresult result) {
   return result == CUDA_SUCCESS || result == CUDA_ERROR_NOT_READY || result == CUDA_ERROR_DEINITIALIZED ||
          (result >= CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED && result <= CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD);
+}
+
+/// Does a call of this kind end memory that work in flight may use?
+constexpr bool ends_memory(api::EffectKind kind) {
+  using api::EffectKind;
+  return kind == EffectKind::Free || kind == EffectKind::FreeHost || kind == EffectKind::Unregister ||
+         kind == EffectKind::Unmap;
+}
+
+/// Is a call that failed so recorded as if it had succeeded? A free that returns an error which ends its context has
+/// most likely made it: the memory of another device's kernel was gone under it (seen on two H200). Nothing that comes
+/// behind is checked, so taking the free for done cannot mislead.
+constexpr bool has_done_its_work(api::EffectKind kind, CUresult result) {
+  return ends_memory(kind) && api::ends_context(static_cast<std::uint32_t>(result));
 }
 
 /// Of one row the `number`th failure, counted from 1: is it written?

@@ -67,10 +67,10 @@ bool parameter_info(std::uint64_t handle, bool is_kernel, std::size_t index, Par
   std::size_t size = 0;
   CUresult result = CUDA_ERROR_NOT_FOUND;
   if (is_kernel) {
-    if (auto get = reinterpret_cast<decltype(&::cuKernelGetParamInfo)>(driver_entry(api::Index::cuKernelGetParamInfo)))
+    if (auto get = SS_DRIVER(cuKernelGetParamInfo))
       result = get(reinterpret_cast<CUkernel>(handle), index, &offset, &size);
   } else {
-    if (auto get = reinterpret_cast<decltype(&::cuFuncGetParamInfo)>(driver_entry(api::Index::cuFuncGetParamInfo)))
+    if (auto get = SS_DRIVER(cuFuncGetParamInfo))
       result = get(reinterpret_cast<CUfunction>(handle), index, &offset, &size);
   }
   out = {static_cast<std::uint32_t>(offset), static_cast<std::uint32_t>(size)};
@@ -81,11 +81,9 @@ const char* function_name(std::uint64_t handle, bool is_kernel) {
   const char* name = nullptr;
   CUresult result = CUDA_ERROR_NOT_FOUND;
   if (is_kernel) {
-    if (auto get = reinterpret_cast<decltype(&::cuKernelGetName)>(driver_entry(api::Index::cuKernelGetName)))
-      result = get(&name, reinterpret_cast<CUkernel>(handle));
+    if (auto get = SS_DRIVER(cuKernelGetName)) result = get(&name, reinterpret_cast<CUkernel>(handle));
   } else {
-    if (auto get = reinterpret_cast<decltype(&::cuFuncGetName)>(driver_entry(api::Index::cuFuncGetName)))
-      result = get(&name, reinterpret_cast<CUfunction>(handle));
+    if (auto get = SS_DRIVER(cuFuncGetName)) result = get(&name, reinterpret_cast<CUfunction>(handle));
   }
   return result == CUDA_SUCCESS && name ? name : "";
 }

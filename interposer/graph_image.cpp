@@ -22,13 +22,6 @@ namespace {
 
 using trace::NodeKind;
 
-template <class Function>
-Function entry_of(std::size_t row) {
-  return reinterpret_cast<Function>(driver_entry(row));
-}
-// One for each function that is asked, by its name in the table.
-#define SS_DRIVER(name_) entry_of<decltype(&::name_)>(api::Index::name_)
-
 /// An array in pages of its own, which are zero at first.
 template <class T>
 class Pages {
@@ -166,14 +159,10 @@ bool Image::copy(std::uint64_t node, const CUDA_MEMCPY3D& given) {
   auto& w = inner.as<trace::Kind::Copy>();
   auto& shape = *reinterpret_cast<trace::Shape*>(&inner + 1);
   decode_copy_3d(given, w, shape);
-  const auto extent = [&](std::uint64_t pitch, std::uint64_t slice) {
-    return w.width + (shape.height > 1 ? (shape.height - 1) * pitch : 0) +
-           (shape.depth > 1 ? (shape.depth - 1) * slice : 0);
-  };
   const bool gaps = shape.height > 1 || shape.depth > 1;
-  keep_range_of_graph(exec_, {w.dst, extent(shape.dst_pitch, shape.dst_slice), LoanUse::Writes,
+  keep_range_of_graph(exec_, {w.dst, extent(w, shape, shape.dst_pitch, shape.dst_slice), LoanUse::Writes,
                               given.dstMemoryType == CU_MEMORYTYPE_HOST, gaps});
-  keep_range_of_graph(exec_, {w.src, extent(shape.src_pitch, shape.src_slice), LoanUse::Reads,
+  keep_range_of_graph(exec_, {w.src, extent(w, shape, shape.src_pitch, shape.src_slice), LoanUse::Reads,
                               given.srcMemoryType == CU_MEMORYTYPE_HOST, gaps});
   publish(slot);
   return true;

@@ -86,7 +86,7 @@ void delay_operation(StreamArgument stream, bool may_delay) {
   g_operations.fetch_add(1, std::memory_order_relaxed);
   if (!may_delay || !is_delayed(options().perturb_seed, place.stream, place.operation) || is_being_captured(stream))
     return;
-  auto submit = reinterpret_cast<decltype(&::cuLaunchHostFunc)>(driver_entry(api::Index::cuLaunchHostFunc));
+  auto submit = SS_DRIVER(cuLaunchHostFunc);
   const std::uintptr_t ms = detail::g_delay_ms.load(std::memory_order_relaxed);
   if (submit &&
       submit(reinterpret_cast<CUstream>(stream.handle), sleep_in_stream, reinterpret_cast<void*>(ms)) == CUDA_SUCCESS)

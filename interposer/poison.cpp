@@ -43,25 +43,20 @@ Live take(std::uint64_t address) {
   return {word & ((std::uint64_t{1} << kKindShift) - 1), static_cast<MemoryKind>(word >> kKindShift)};
 }
 
-template <class Function>
-Function entry_of(std::size_t row) {
-  return reinterpret_cast<Function>(driver_entry(row));
-}
-
 template <class Value>
 bool ask_pointer(std::uint64_t address, CUpointer_attribute which, Value& value) {
-  auto ask = entry_of<decltype(&::cuPointerGetAttribute)>(api::Index::cuPointerGetAttribute);
+  auto ask = SS_DRIVER(cuPointerGetAttribute);
   return ask && ask(static_cast<void*>(&value), which, address) == CUDA_SUCCESS;
 }
 
 /// May work in the current context write to this memory of the device, so that a fill cannot fault? A fault would be
 /// the end of the context. `managed`: pages may be anywhere.
 bool is_in_reach(std::uint64_t address, bool managed) {
-  auto ask_device = entry_of<decltype(&::cuCtxGetDevice)>(api::Index::cuCtxGetDevice);
+  auto ask_device = SS_DRIVER(cuCtxGetDevice);
   CUdevice device = 0;
   if (!ask_device || ask_device(&device) != CUDA_SUCCESS) return false;
   if (managed) {
-    auto ask = entry_of<decltype(&::cuDeviceGetAttribute)>(api::Index::cuDeviceGetAttribute);
+    auto ask = SS_DRIVER(cuDeviceGetAttribute);
     int concurrent = 0;
     return ask && ask(&concurrent, CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS, device) == CUDA_SUCCESS && concurrent;
   }
@@ -77,14 +72,14 @@ bool is_in_reach(std::uint64_t address, bool managed) {
 /// Is the stream one of the current context?
 bool is_of_current_context(StreamArgument stream) {
   if (stream.handle <= trace::kPerThreadStream) return true;
-  auto ask = entry_of<decltype(&::cuStreamGetCtx)>(api::Index::cuStreamGetCtx);
+  auto ask = SS_DRIVER(cuStreamGetCtx);
   CUcontext context = nullptr;
   return ask && ask(reinterpret_cast<CUstream>(stream.handle), &context) == CUDA_SUCCESS &&
          reinterpret_cast<std::uint64_t>(context) == current_context();
 }
 
 bool submit_fill(std::uint64_t address, std::uint64_t bytes, CUstream stream) {
-  auto fill = entry_of<decltype(&::cuMemsetD8Async)>(api::Index::cuMemsetD8Async);
+  auto fill = SS_DRIVER(cuMemsetD8Async);
   return fill && fill(address, kPoison, bytes, stream) == CUDA_SUCCESS;
 }
 
@@ -97,9 +92,9 @@ void fill_in_stream(std::uint64_t address, std::uint64_t bytes, StreamArgument s
 void fill_now(std::uint64_t address, std::uint64_t bytes) {
   // Among what a capture may forbid other threads.
   if (any_capture()) return;
-  auto create = entry_of<decltype(&::cuStreamCreate)>(api::Index::cuStreamCreate);
-  auto wait = entry_of<decltype(&::cuStreamSynchronize)>(api::Index::cuStreamSynchronize);
-  auto destroy = entry_of<decltype(&::cuStreamDestroy_v2)>(api::Index::cuStreamDestroy_v2);
+  auto create = SS_DRIVER(cuStreamCreate);
+  auto wait = SS_DRIVER(cuStreamSynchronize);
+  auto destroy = SS_DRIVER(cuStreamDestroy_v2);
   CUstream own = nullptr;
   if (!create || !wait || !destroy || create(&own, CU_STREAM_NON_BLOCKING) != CUDA_SUCCESS) return;
   if (submit_fill(address, bytes, own)) wait(own);

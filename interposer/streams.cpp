@@ -16,11 +16,6 @@
 namespace streamsan::recorder {
 namespace {
 
-template <class Function>
-Function entry_of(std::size_t row) {
-  return reinterpret_cast<Function>(driver_entry(row));
-}
-
 /// A value of g_known is the address of the stream's context, and has these bits where that is aligned:
 constexpr std::uint64_t kNonBlocking = 1;
 constexpr std::uint64_t kIsKnown = 2;  // always set, so that no value is zero
@@ -62,7 +57,7 @@ void meet_context(std::uint64_t context) {
   t_thread.context_deaths = g_context_deaths.load(std::memory_order_relaxed);
   if (context == 0) return;
   CUdevice device = 0;
-  auto ask = entry_of<decltype(&::cuCtxGetDevice)>(api::Index::cuCtxGetDevice);
+  auto ask = SS_DRIVER(cuCtxGetDevice);
   if (!ask || ask(&device) != CUDA_SUCCESS) return;
   const auto known = static_cast<std::uint32_t>(device) + 1;
   auto* entry = g_contexts.insert(context);
@@ -79,7 +74,7 @@ void meet_context(std::uint64_t context) {
 
 std::uint64_t ask_for_context(CUstream stream) {
   CUcontext context = nullptr;
-  auto get = entry_of<decltype(&::cuStreamGetCtx)>(api::Index::cuStreamGetCtx);
+  auto get = SS_DRIVER(cuStreamGetCtx);
   return get && get(stream, &context) == CUDA_SUCCESS ? reinterpret_cast<std::uint64_t>(context) : current_context();
 }
 
@@ -87,7 +82,7 @@ std::uint64_t ask_for_context(CUstream stream) {
 
 STREAMSAN_HOT_CODE std::uint64_t current_context() {
   CUcontext current = nullptr;
-  auto get = entry_of<decltype(&::cuCtxGetCurrent)>(api::Index::cuCtxGetCurrent);
+  auto get = SS_DRIVER(cuCtxGetCurrent);
   if (!get || get(&current) != CUDA_SUCCESS) return 0;
   const auto context = reinterpret_cast<std::uint64_t>(current);
   if (context != t_thread.context || t_thread.context_deaths != g_context_deaths.load(std::memory_order_relaxed))
@@ -99,7 +94,7 @@ STREAMSAN_HOT_CODE std::uint64_t current_context() {
 void context_dies() { g_context_deaths.fetch_add(1, std::memory_order_relaxed); }
 
 bool is_being_captured(StreamArgument stream) {
-  auto ask = entry_of<decltype(&::cuStreamIsCapturing)>(api::Index::cuStreamIsCapturing);
+  auto ask = SS_DRIVER(cuStreamIsCapturing);
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
   return !ask || ask(reinterpret_cast<CUstream>(stream.handle), &status) != CUDA_SUCCESS ||
          status != CU_STREAM_CAPTURE_STATUS_NONE;
@@ -109,8 +104,8 @@ void stream_created(std::uint64_t handle, std::uint16_t api, std::uint32_t stack
   auto stream = reinterpret_cast<CUstream>(handle);
   unsigned flags = 0;
   unsigned long long id = 0;
-  if (auto get = entry_of<decltype(&::cuStreamGetFlags)>(api::Index::cuStreamGetFlags)) get(stream, &flags);
-  if (auto get = entry_of<decltype(&::cuStreamGetId)>(api::Index::cuStreamGetId)) get(stream, &id);
+  if (auto get = SS_DRIVER(cuStreamGetFlags)) get(stream, &flags);
+  if (auto get = SS_DRIVER(cuStreamGetId)) get(stream, &id);
   current_context();  // for the record that it writes about a new context
   const bool non_blocking = (flags & CU_STREAM_NON_BLOCKING) != 0;
   const std::uint64_t context = ask_for_context(stream);

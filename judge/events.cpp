@@ -3,6 +3,7 @@
 // Passes records of events to the model and to the search for misused events; also records of failed calls. See
 // judge.h.
 #include "judge/judge.h"
+#include "ordering/api/results.h"
 
 namespace streamsan::judge {
 
@@ -108,7 +109,7 @@ void Judge::call_failed(const Record& record) {
       kind == api::EffectKind::EventRecord || kind == api::EffectKind::EventWait || kind == api::EffectKind::SyncEvent;
   if (of_event) failed.event = handles_.known_event(w.object);
   if (failed.event) failed.event_life = *handles_.life(*failed.event);
-  if (ended_by_.empty() && ends_context(failed.result))
+  if (ended_by_.empty() && api::ends_context(failed.result))
     ended_by_ = std::string(failed.row->base) + " failed with " + result_text(failed.result);
   failed_calls_.add(failed);
 }

@@ -72,11 +72,6 @@ bool would_order(const FailedCall& call, const ordering::Hazard& hazard) {
 
 }  // namespace
 
-bool ends_context(std::uint32_t result) {
-  constexpr std::array kEnding{700u, 702u, 710u, 714u, 715u, 716u, 717u, 718u, 719u};
-  return std::ranges::find(kEnding, result) != kEnding.end();
-}
-
 std::string result_text(std::uint32_t result) {
   auto known = std::find_if(kResults.begin(), kResults.end(), [&](const ResultName& n) { return n.result == result; });
   return (known == kResults.end() ? std::string("error") : known->text) + " (" + std::to_string(result) + ")";

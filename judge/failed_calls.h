@@ -54,9 +54,6 @@ class FailedCalls {
   std::uint64_t total_ = 0;
 };
 
-/// Is it an error of the GPU's that ends all work of its context, and every later call? There is no order to check then.
-bool ends_context(std::uint32_t result);
-
 /// "invalid resource handle (400)".
 std::string result_text(std::uint32_t result);
 

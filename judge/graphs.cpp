@@ -112,10 +112,9 @@ void Graphs::add_node(const Record& record, GraphNode node) {
   added.node.kind = kind_of(what);
   switch (added.node.kind) {
     case GraphNode::Kind::RecordEvent:
-    case GraphNode::Kind::WaitEvent: {
+    case GraphNode::Kind::WaitEvent:
       added.node.event = handles_.event(w.object);
       break;
-    }
     case GraphNode::Kind::Allocate:
     case GraphNode::Kind::Free:
       added.node.memory = {w.object, w.object + std::max<std::uint64_t>(w.bytes, 1)};

@@ -3,6 +3,7 @@
 
 #include "judge/frames.h"
 #include "judge/framework.h"
+#include "judge/transfers.h"
 #include "report/text.h"
 
 namespace streamsan::judge {
@@ -15,29 +16,6 @@ namespace {
 
 constexpr double kLostPerMicrosecond = 18'000;  // bytes: what a copy of pageable memory takes longer than one of pinned
 constexpr double kWaitMicroseconds = 6;
-
-enum class Way : std::uint8_t { None, ToDevice, ToHost };
-
-/// The way of a copy that has pageable memory on its other side.
-Way pageable_way(const Record& record, const ordering::Model& model) {
-  const auto kind_at = [&model](std::uint64_t address) {
-    if (address == 0) return MemoryKind::Device;  // an array
-    const ordering::AllocationInfo* known = model.find_allocation(address);
-    return known ? known->kind : MemoryKind::Pageable;
-  };
-  const auto& w = record.as<Kind::Copy>();
-  const MemoryKind to = kind_at(w.dst);
-  const MemoryKind from = kind_at(w.src);
-  const auto direction = static_cast<api::Direction>(record.flags >> trace::kDirectionShift & 7);
-  const bool any = direction == api::Direction::ByAddress || direction == api::Direction::Array;
-  if (from == MemoryKind::Pageable && is_on_device(to) && (any || direction == api::Direction::HostToDevice)) {
-    return Way::ToDevice;
-  }
-  if (to == MemoryKind::Pageable && is_on_device(from) && (any || direction == api::Direction::DeviceToHost)) {
-    return Way::ToHost;
-  }
-  return Way::None;
-}
 
 /// How the program gets pinned memory, in the words of what it is written with.
 std::string pinned_memory(const std::vector<report::Frame>& stack) {
@@ -60,8 +38,8 @@ std::string pinned_memory(const std::vector<report::Frame>& stack) {
 
 void CopyHints::copy(const Seen& seen) {
   const Record& record = seen.record();
-  const Way way = pageable_way(record, seen.judge.model());
-  if (way == Way::None) return;
+  const PageableWay way = pageable_way(record, seen.judge.model());
+  if (way == PageableWay::None) return;
   const ordering::SiteId site = site_of(seen);
   std::uint32_t& index = by_site_[static_cast<std::uint64_t>(site)];
   if (index == 0) {
@@ -69,12 +47,11 @@ void CopyHints::copy(const Seen& seen) {
     index = static_cast<std::uint32_t>(tallies_.size());
     fresh.site = site;
     fresh.first = seen.first;
-    fresh.to_device = way == Way::ToDevice;
+    fresh.to_device = way == PageableWay::ToDevice;
     if (const StreamLife* life = seen.judge.handles().life(seen.judge.stream_of(record))) fresh.stream = *life;
   }
   Tally& tally = tallies_[index - 1];
-  const auto& w = record.as<Kind::Copy>();
-  const std::uint64_t bytes = w.width * (w.shaped ? seen.item.shape().height * seen.item.shape().depth : 1);
+  const std::uint64_t bytes = bytes_of_copy(seen.item);
   ++tally.copies;
   tally.bytes += bytes;
   if (bytes > kStagedAtOnce) {
@@ -83,7 +60,7 @@ void CopyHints::copy(const Seen& seen) {
     tally.last_kernels = seen.kernels;
   }
   if (untimed_.size() < kMostUntimed) untimed_[seen.item.position] = {index - 1, bytes};
-  if (way == Way::ToHost) downloads_[record.thread] = index;
+  if (way == PageableWay::ToHost) downloads_[record.thread] = index;
 }
 
 void CopyHints::timed(const Record& record) {

@@ -18,12 +18,12 @@
 #include <vector>
 
 #include "judge/hints.h"
+#include "judge/pageable.h"
 
 namespace streamsan::judge {
 
 class CopyHints : public HintSource {
  public:
-  static constexpr std::uint64_t kStagedAtOnce = 64 << 10;
   static constexpr std::uint64_t kFewestTurns = 4;
   static constexpr std::uint64_t kLeastBytes = 16 << 20;  ///< cost a millisecond more than pinned
   static constexpr std::uint64_t kFewestWaits = 16;

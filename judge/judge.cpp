@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "judge/transfers.h"
+#include "judge/waits.h"
 #include "ordering/api/row.h"
 #include "report/text.h"
 
@@ -257,6 +258,36 @@ void Judge::thread_order(const Item& item) {
       model_.thread_after(thread, ThreadId{earlier}, std::min(item.payload[2 * i + 1], item.position) + 1);
     }
   }
+}
+
+void Judge::mark(const Item& item) {
+  const auto& w = item.record->as<Kind::Mark>();
+  // A call's moment is its position plus one.
+  hazards_.marks().add(w.level, item.position + 1, trace::payload_text(item.payload, 0, w.name_bytes));
+}
+
+void Judge::host_waits(const Item& item) {
+  const Record& record = *item.record;
+  const auto& w = record.as<Kind::HostWaits>();
+  if (w.state.raw > static_cast<std::uint64_t>(trace::HostWaitsState::Allowed)) return;
+  hidden_syncs_.say(record.thread, w.state,
+                    record.stack ? places_.site_outside(SiteKind::Pool, "", record.stack) : ordering::kNoSite);
+}
+
+void Judge::look_for_wait(const Item& item) {
+  const Record& record = *item.record;
+  if (!hidden_syncs_.forbidden(record.thread)) return;
+  const std::optional<WaitingCall> waiting = waiting_call(item, places_, model_);
+  if (!waiting) return;
+  const StreamLife* stream = nullptr;
+  if (waiting->of_stream) {
+    const StreamId id = stream_of(record);
+    // A copy that is captured waits for nothing.
+    if (!handles_.executes(id)) return;
+    stream = handles_.life(id);
+  }
+  hidden_syncs_.met(waiting->wait, record.thread, call(record).site, stream, places_, hazards_.marks(),
+                    item.position + 1);
 }
 
 void Judge::consume(const Item& item) {

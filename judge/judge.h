@@ -155,6 +155,10 @@ class Judge : private ordering::HazardSink {
   void stream_operation(const trace::Record& record);
   void call_end(const trace::Item& item);
   void thread_order(const trace::Item& item);
+  void mark(const trace::Item& item);
+  void host_waits(const trace::Item& item);
+  /// Reports the call if it waits where its thread must not.
+  void look_for_wait(const trace::Item& item);
 
   // graph_records.cpp
   void graph_node(const trace::Item& item);
@@ -162,11 +166,6 @@ class Judge : private ordering::HazardSink {
   void launch_graph(const trace::Record& record, ordering::StreamId stream);
   /// Is as bad a hazard of the same launch with the same operation and allocation reported already?
   bool told_of_launch(const ordering::Hazard& hazard);
-
-  // waits.cpp
-  void host_waits(const trace::Item& item);
-  void look_for_wait(const trace::Item& item);
-  void mark(const trace::Item& item);
 
   // events.cpp
   void record_event(const trace::Record& record);

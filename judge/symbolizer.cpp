@@ -18,11 +18,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <optional>
 #include <utility>
 
 #include "judge/build_id.h"
-#include "judge/symbol_sizes.h"
 #include "report/text.h"
 
 namespace streamsan::judge {
@@ -249,13 +247,12 @@ void Symbolizer::look_up(const std::string& module, const std::set<std::uint64_t
 }
 
 void Symbolizer::drop_wrong_names(const std::string& module, const std::set<std::uint64_t>& offsets) {
-  std::optional<SymbolSizes> sizes;
   for (const std::uint64_t offset : offsets) {
     std::vector<Line>& lines = known_[{module, offset}];
     // Debug information knows how far its functions go, and inlined ones have no symbols.
     if (lines.size() != 1 || lines[0].function.empty() || lines[0].line != 0) continue;
-    if (!sizes) sizes.emplace(module);
-    if (!sizes->names(offset ? offset - 1 : 0)) lines[0].function.clear();
+    const SymbolSizes& sizes = sizes_.try_emplace(module, module).first->second;
+    if (!sizes.names(offset ? offset - 1 : 0)) lines[0].function.clear();
   }
 }
 

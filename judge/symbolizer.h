@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "judge/symbol_sizes.h"
 #include "report/finding.h"
 
 namespace streamsan::judge {
@@ -68,6 +69,7 @@ class Symbolizer {
   std::set<std::string> answered_;                              ///< modules the tool could read
   std::map<std::string, std::set<std::uint64_t>> wanted_;
   std::map<std::pair<std::string, std::uint64_t>, std::vector<Line>> known_;
+  std::map<std::string, SymbolSizes> sizes_;  ///< of the modules in which a name was doubted
 };
 
 }  // namespace streamsan::judge

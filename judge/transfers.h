@@ -13,6 +13,12 @@ struct Sides {
   ordering::Footprint src;
 };
 
+/// All bytes that the copy moves.
+inline std::uint64_t bytes_of_copy(const trace::Item& item) {
+  const auto& w = item.record->as<trace::Kind::Copy>();
+  return w.shaped ? w.width * item.shape().height * item.shape().depth : w.width;
+}
+
 inline Sides sides_of_copy(const trace::Item& item) {
   const auto& w = item.record->as<trace::Kind::Copy>();
   Sides out{{.base = w.dst, .width = w.width}, {.base = w.src, .width = w.width}};

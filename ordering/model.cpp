@@ -221,6 +221,24 @@ void Model::await(Call call, std::optional<StreamId> stream, std::uint64_t objec
   lane->clock.join(signalled);
 }
 
+AllocationId Model::block_allocate(Call call, std::optional<StreamId> stream, Range range) {
+  return impl_->blocks.allocate(call, stream, range);
+}
+
+AllocationId Model::block_allocate_without_stream(Call call, Range range) {
+  return impl_->blocks.allocate_without_stream(call, range);
+}
+
+void Model::block_free(Call call, std::optional<StreamId> stream, Address base) {
+  impl_->blocks.free(call, stream, base);
+}
+
+void Model::block_free_without_stream(Call call, Address base) { impl_->blocks.free_without_stream(call, base); }
+
+void Model::block_use(Call, StreamId stream, Address base) { impl_->blocks.use(stream, base); }
+
+const AllocationInfo* Model::find_block(Address base) const { return impl_->blocks.find(base); }
+
 void Model::at(std::uint64_t moment) { impl_->progress.moment = moment; }
 
 void Model::thread_after(ThreadId later, ThreadId earlier, std::uint64_t moment) {

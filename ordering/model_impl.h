@@ -5,13 +5,15 @@
 //   Lives     memory, and what is remembered of the accesses to it (lives.h)
 //   Checks    compares an access with those before it, by what Progress says, and reports hazards (checks.h)
 //   Pieces    makes accesses of what copies and kernels touch (pieces.h)
+//   Blocks    memory that the program's own pools hand out and take back (blocks.h)
 // Each knows those above it only. The public calls put them together: model.cpp (what only orders), model_memory.cpp,
-// model_blocks.cpp, model_operations.cpp and model_graphs.cpp.
+// model_operations.cpp and model_graphs.cpp.
 //
 // A call on a stream, event or address that the model does not know is not an error: the program may do anything, and
 // the trace may start late. Such a call has no effect and gives no report.
 #pragma once
 
+#include "ordering/blocks.h"
 #include "ordering/checks.h"
 #include "ordering/graph.h"
 #include "ordering/lives.h"
@@ -23,7 +25,11 @@ namespace streamsan::ordering {
 
 struct Model::Impl {
   Impl(Options options, HazardSink& sink, const WhatIf* what_if)
-      : progress(options, what_if), lives(progress.joined()), checks(sink, progress, lives), pieces(lives, checks) {}
+      : progress(options, what_if),
+        lives(progress.joined()),
+        checks(sink, progress, lives),
+        pieces(lives, checks),
+        blocks(progress, lives, checks) {}
 
   /// A kernel that its stream's clock holds for.
   void touch_kernel(Access access, const Actor& actor, std::span<const PointerArgument> pointers,
@@ -47,6 +53,7 @@ struct Model::Impl {
   Lives lives;
   Checks checks;
   Pieces pieces;
+  Blocks blocks;
 };
 
 }  // namespace streamsan::ordering

@@ -82,8 +82,7 @@ constexpr std::array kRules{
     Rule{Kind::HiddenSync, Hazard::SyncForbidden, "streamsan-sync-forbidden",
          "The host waits for the GPU where the program allows no wait",
          "The program has said that this part of it does not wait (streamsan.no_sync() in Python). Wait later, or say "
-         "that "
-         "this wait is meant.",
+         "that this wait is meant.",
          "docs/python.md"},
     Rule{Kind::Hint, Hazard::PageableCopy, "streamsan-pageable-copy", "Asynchronous copies of pageable host memory",
          "Such a copy is staged, may block the host and does not overlap with other work. Use pinned memory.", kHints},

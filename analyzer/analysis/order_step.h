@@ -95,10 +95,11 @@ class OrderStep {
   void free();
   void keep_alive();
   void escape();
-  /// Programmatic launches behind this op come after all that comes before it in the stream.
-  /// Record: of an event without timing.
-  enum class Behind : std::uint8_t { Work, Record };
+  /// Does this op record an event that was made without timing?
   [[nodiscard]] bool records_without_timing();
+  /// What a programmatic launch stands behind; Record: of an event without timing.
+  enum class Behind : std::uint8_t { Work, Record };
+  /// Programmatic launches behind this op come after all that comes before it in the stream.
   void full_edge(ValueId stream, Behind behind = Behind::Work);
   /// A programmatic launch in the stream.
   void overtake(ValueId stream);

@@ -35,7 +35,7 @@ bool DeviceMarks::allocate(const DriverCalls& driver, std::uint32_t slots) {
   release(driver);
   void* keys_here = nullptr;
   const std::uint64_t key_bytes = slots * sizeof(unsigned long long);
-  bool done = driver.cuMemAlloc_v2(&words_, slots * kSlotBytes + key_bytes + sizeof(Marks)) == CUDA_SUCCESS &&
+  bool done = driver.cuMemAlloc_v2(&words_, slots * kPerSlot + sizeof(Marks)) == CUDA_SUCCESS &&
               driver.cuMemHostAlloc(&keys_here, key_bytes, 0) == CUDA_SUCCESS;
   keys_ = words_ + slots * kSlotBytes;
   table_ = keys_ + key_bytes;

@@ -62,7 +62,7 @@ void CUDA_CB compare_content(void* data) {
 
 /// Pinned or registered memory, or memory of that kind that is a part of it.
 bool is_pinned(std::uint64_t address) {
-  auto ask = reinterpret_cast<decltype(&::cuPointerGetAttribute)>(driver_entry(api::Index::cuPointerGetAttribute));
+  auto ask = SS_DRIVER(cuPointerGetAttribute);
   unsigned type = 0;
   unsigned managed = 0;
   if (!ask || ask(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address) != CUDA_SUCCESS) return false;
@@ -84,7 +84,7 @@ void hash_source(std::uint64_t begin, std::uint64_t bytes, StreamArgument stream
   if (!bytes || !stream.handle || can_be_guarded(begin) || !is_pinned(begin) || !is_pinned(begin + bytes - 1) ||
       is_being_captured(stream))
     return;
-  auto submit = reinterpret_cast<decltype(&::cuLaunchHostFunc)>(driver_entry(api::Index::cuLaunchHostFunc));
+  auto submit = SS_DRIVER(cuLaunchHostFunc);
   Watched* watched = submit ? take_place() : nullptr;
   if (!watched) return;
   watched->epoch = process_epoch();

@@ -6,6 +6,7 @@
 
 #include <cstring>
 
+#include "interposer/decode.h"
 #include "interposer/driver.h"
 #include "interposer/graph_image.h"
 #include "interposer/host/libc_frames.h"
@@ -26,15 +27,6 @@ api::Direction direction_of(const CallWords& copy) {
   return static_cast<api::Direction>(copy.flags >> trace::kDirectionShift & 7);
 }
 
-/// Bytes from the first to behind the last that one side of a copy touches.
-std::uint64_t extent(const CallWords& call, std::uint64_t pitch, std::uint64_t slice) {
-  const auto& w = call.as<Kind::Copy>();
-  if (w.shaped == 0) return w.width;
-  const std::uint64_t rows = call.shape.height;
-  const std::uint64_t slices = call.shape.depth;
-  return w.width + (rows > 1 ? (rows - 1) * pitch : 0) + (slices > 1 ? (slices - 1) * slice : 0);
-}
-
 void lend_side(const CallWords& call, std::uint64_t begin, std::uint64_t bytes, LoanUse use, bool pageable,
                const void* callers_stack) {
   // Between the rows of a shape lie bytes that it does not touch.
@@ -52,9 +44,9 @@ void note_copy(const CallWords& call, const void* callers_stack) {
   const auto& w = call.as<Kind::Copy>();
   // Where the call does not say which side is on the host: an address far from every allocation is pageable.
   const bool by_address = direction == api::Direction::ByAddress || direction == api::Direction::Array;
-  lend_side(call, w.dst, extent(call, call.shape.dst_pitch, call.shape.dst_slice), LoanUse::Writes,
+  lend_side(call, w.dst, extent(w, call.shape, call.shape.dst_pitch, call.shape.dst_slice), LoanUse::Writes,
             host_dst || (by_address && !may_be_pointer(w.dst)), callers_stack);
-  lend_side(call, w.src, extent(call, call.shape.src_pitch, call.shape.src_slice), LoanUse::Reads,
+  lend_side(call, w.src, extent(w, call.shape, call.shape.src_pitch, call.shape.src_slice), LoanUse::Reads,
             host_src || (by_address && !may_be_pointer(w.src)), callers_stack);
 }
 
@@ -109,9 +101,8 @@ bool is_host_memory(ordering::MemoryKind kind) {
 }
 
 void look_at_devices() {
-  const auto count_devices =
-      reinterpret_cast<decltype(&::cuDeviceGetCount)>(driver_entry(api::Index::cuDeviceGetCount));
-  const auto ask = reinterpret_cast<decltype(&::cuDeviceGetAttribute)>(driver_entry(api::Index::cuDeviceGetAttribute));
+  const auto count_devices = SS_DRIVER(cuDeviceGetCount);
+  const auto ask = SS_DRIVER(cuDeviceGetAttribute);
   int devices = 0;
   if (!options().host_guard || !count_devices || !ask || count_devices(&devices) != CUDA_SUCCESS) return;
   for (CUdevice device = 0; device < devices; ++device) {

@@ -15,13 +15,14 @@ namespace streamsan::recorder {
 template <class Call>
 class Failures {
  public:
-  static constexpr bool kWatches = makes_work_or_order(Call::kKind);
+  static constexpr bool kWatches = makes_work_or_order(Call::kKind) || ends_memory(Call::kKind);
 
   SS_OBSERVER void after(Call&) {}
   SS_OBSERVER void failed(Call& call) {
     using api::EffectKind;
     if (is_ordinary(call.result)) [[likely]]
       return;
+    if (ends_memory(Call::kKind) && !has_done_its_work(Call::kKind, call.result)) return;
     FailedCall failure{.api = Call::kApi,
                        .result = call.result,
                        .in_stream = Call::kKind != EffectKind::SyncEvent && Call::kKind != EffectKind::SyncContext,

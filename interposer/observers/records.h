@@ -12,6 +12,7 @@
 #include "interposer/call.h"
 #include "interposer/call_record.h"
 #include "interposer/clock.h"
+#include "interposer/failed_calls.h"
 #include "interposer/functions.h"
 #include "interposer/launch_call.h"
 #include "interposer/process.h"
@@ -69,7 +70,7 @@ class BeginRecords {
     if constexpr (kAtOnce) publish(call.slot);
   }
   SS_OBSERVER void after(Call& call) { finish(call, true); }
-  SS_OBSERVER void failed(Call& call) { finish(call, false); }
+  SS_OBSERVER void failed(Call& call) { finish(call, has_done_its_work(Call::kKind, call.result)); }
 
  private:
   SS_OBSERVER void finish(Call& call, bool succeeded) {

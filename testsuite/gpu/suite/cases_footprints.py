@@ -94,7 +94,7 @@ FAILURES = [
     ], ""),
     # Of one stream nothing is measured otherwise, and so nothing is said.
     *measured([Case("cupti-active", WELL, expect=NOT_MEASURED, mode="cupti", needs=("file:cupti",))], "",
-              options=(*MEASURED, "footprint_policy=first")),
+              options=ALL_MEASURED),
     *measured([Case("cupti-active-auto", WELL, expect=Expect(lines=(0, 2)), mode="cupti", needs=("file:cupti",))], "",
               options=AUTO),
     *measured([Case("no-sanitizer", WELL, expect=NOT_MEASURED)], "",

@@ -4,6 +4,9 @@
 // made on, whichever is current, and for no other: on two H200 the kernel of such a program ends in an illegal access.
 // The twin's memory was made where it is used: then today's driver waits, and the report is of what it leans on.
 //
+// Where the kernel faults before cudaFree returns, that call is the first to say so. It is judged as if it had succeeded:
+// nothing behind an error that ends its context is checked, and the report would be lost with the crash it explains.
+//
 // REQUIRES: nulldriver
 // RUN: %build %s -o %t
 // RUN: env STREAMSAN_NULL_DEVICES=2 %racy %t 2>&1 | %report
@@ -12,6 +15,15 @@
 // RUN: %build -DFIXED %s -o %t.fixed
 // RUN: env STREAMSAN_NULL_DEVICES=2 %silent %t.fixed
 //
+// RUN: env STREAMSAN_NULL_DEVICES=2 STREAMSAN_NULL_FAIL=cuMemFree_v2:1:700 %racy %t 2>&1 | %report --check-prefixes=CHECK,FAULT
+// RUN: env STREAMSAN_NULL_DEVICES=2 STREAMSAN_NULL_FAIL=cuMemFree_v2:1:700 %expect 99 %run %t.fixed 2>&1 | %filecheck %s --check-prefix=ENDED
+// RUN: env STREAMSAN_NULL_DEVICES=2 STREAMSAN_NULL_FAIL=cuMemFree_v2:1:1 %expect 99 %run %t 2>&1 | %filecheck %s --check-prefix=REFUSED --allow-empty
+//
+// ENDED-NOT: ERROR: streamsan:
+// ENDED: WARNING: streamsan: cuMemFree failed with illegal memory access (700)
+// ENDED-NOT: ERROR: streamsan:
+// REFUSED-NOT: ERROR: streamsan:
+//
 // CHECK: ERROR: streamsan: free-while-in-use on managed memory
 // CHECK: Free{{.*}}cudaFree
 // CHECK: main{{.*}}[[FREE]]
@@ -19,6 +31,7 @@
 // CHECK: main{{.*}}[[USE]]
 // CHECK: hazard=free-while-in-use severity=error
 // CHECK-NOT: ERROR: streamsan:
+// FAULT: WARNING: streamsan: cuMemFree failed with illegal memory access (700)
 // THERE-NOT: ERROR: streamsan:
 // THERE: hazard=free-while-in-use severity=latent
 #include "must.h"
