@@ -151,7 +151,7 @@ class Benchmarks:
 
     def locks(self):
         """A program whose threads lock a lot, with their order followed; and recorded without that."""
-        program = self.built("locks.cu", "-std=c++20")
+        program = self.built("locks.cpp", "-std=c++20", "-cudart", "none", f"-L{libcuda_folder(self.runner.null)}", "-lcuda")
         taken = self.compared({"plain": [program],
                                "followed": self.under([program], ("footprints=inferred", "host_threads=seen")),
                                "recorded": self.under([program])}, LOCKS)

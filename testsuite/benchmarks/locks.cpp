@@ -7,17 +7,24 @@
 //
 // usage: locks [BLOCKS [TURNS]]
 // prints {"ms": ...}: the median block, for all turns of all threads
-#include <cuda_runtime.h>
+#include <cuda.h>
 
 #include <algorithm>
 #include <array>
 #include <barrier>
+#include <chrono>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <mutex>
 #include <thread>
 #include <vector>
 
-#include "steady.h"
+#define MUST(call)                                                           \
+  if ((call) != CUDA_SUCCESS) {                                              \
+    std::fprintf(stderr, "%s:%d: failed: %s\n", __FILE__, __LINE__, #call); \
+    std::exit(2);                                                            \
+  }
 
 namespace {
 
@@ -42,7 +49,7 @@ std::uint64_t work(std::uint64_t seed) {
   return seed;
 }
 
-void turns(int count, std::uint64_t seed, std::vector<Part>& parts, void* buffer, cudaStream_t stream) {
+void turns(int count, std::uint64_t seed, std::vector<Part>& parts, CUdeviceptr buffer, CUstream stream) {
   std::uint64_t state = seed;
   for (int i = 1; i <= count; ++i) {
     const std::uint64_t word = work(next(state));
@@ -51,30 +58,35 @@ void turns(int count, std::uint64_t seed, std::vector<Part>& parts, void* buffer
       const std::lock_guard lock(part.mutex);
       for (std::uint64_t& each : part.counts) each += word;
     }
-    if (i % 256 == 0) MUST(cudaMemsetAsync(buffer, 0, kBytes, stream) == cudaSuccess);
-    if (i % 4096 == 0) MUST(cudaStreamSynchronize(stream) == cudaSuccess);
+    if (i % 256 == 0) MUST(cuMemsetD8Async(buffer, 0, kBytes, stream));
+    if (i % 4096 == 0) MUST(cuStreamSynchronize(stream));
   }
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  const Plan plan(argc, argv, {.blocks = 15, .launches = 4096, .untimed = 0});
+  const int blocks = argc > 1 ? std::max(1, std::atoi(argv[1])) : 15;
+  const int count = argc > 2 ? std::max(1, std::atoi(argv[2])) : 4096;
+  CUcontext context = nullptr;
+  MUST(cuInit(0));
+  MUST(cuDevicePrimaryCtxRetain(&context, 0));
   std::vector<Part> parts(kParts);
-  std::vector<double> times(plan.blocks);
+  std::vector<double> times(blocks);
   std::barrier together(kThreads);
   std::vector<std::thread> threads;
   for (int thread = 0; thread < kThreads; ++thread) {
     threads.emplace_back([&, thread] {
-      void* buffer = nullptr;
-      cudaStream_t stream = nullptr;
-      MUST(cudaMalloc(&buffer, kBytes) == cudaSuccess);
-      MUST(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) == cudaSuccess);
-      turns(plan.launches, thread + 1, parts, buffer, stream);
-      for (int block = 0; block < plan.blocks; ++block) {
+      CUdeviceptr buffer = 0;
+      CUstream stream = nullptr;
+      MUST(cuCtxSetCurrent(context));
+      MUST(cuMemAlloc(&buffer, kBytes));
+      MUST(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+      turns(count, thread + 1, parts, buffer, stream);
+      for (int block = 0; block < blocks; ++block) {
         together.arrive_and_wait();
         const auto start = std::chrono::steady_clock::now();
-        turns(plan.launches, thread + 1, parts, buffer, stream);
+        turns(count, thread + 1, parts, buffer, stream);
         together.arrive_and_wait();
         const std::chrono::duration<double, std::milli> taken = std::chrono::steady_clock::now() - start;
         if (thread == 0) times[block] = taken.count();
