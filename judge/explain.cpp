@@ -251,7 +251,11 @@ report::Finding Explainer::finding(const KeptHazard& kept) {
   out.overlap_end = hazard.overlap.end;
   if (const ordering::CommonBytes& all = hazard.common; all.runs > 1) {
     out.overlap_begin = all.hull.begin;
-    out.overlap = {.bytes = all.bytes, .runs = all.runs, .width = all.width, .pitch = all.pitch, .end = all.hull.end,
+    out.overlap = {.bytes = all.bytes,
+                   .runs = all.runs,
+                   .width = all.width,
+                   .pitch = all.pitch,
+                   .end = all.hull.end,
                    .more = all.more};
     out.overlap_end = out.overlap_begin + all.first;
   } else if (all.runs == 1) {

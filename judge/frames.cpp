@@ -67,7 +67,8 @@ bool is_toolkit_header(std::string_view file) {
   const std::string_view before = file.substr(0, include);
   const std::string_view folder = base_name(before);
   if (folder == "cuda" || folder.starts_with("cuda-")) return true;
-  const std::string_view above = base_name(before.substr(0, before.size() - std::min(before.size(), folder.size() + 1)));
+  const std::string_view above =
+      base_name(before.substr(0, before.size() - std::min(before.size(), folder.size() + 1)));
   return (above == "targets" && folder.ends_with("-linux")) || (above == "nvidia" && has("-packages/nvidia/"));
 }
 

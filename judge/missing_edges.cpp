@@ -60,8 +60,7 @@ auto kind_of_edge(const KeptHazard& kept) {
   const ordering::Explanation& why = hazard.explanation;
   const ordering::StreamId later = hazard.later.on_stream ? hazard.later.stream : ordering::StreamId{};
   return std::tuple(hazard.earlier.stream, hazard.later.on_stream, later, hazard.earlier.thread, hazard.later.thread,
-                    why.nearest, why.event, why.record, why.wait,
-                    kept.failed ? kept.failed->site : ordering::kNoSite);
+                    why.nearest, why.event, why.record, why.wait, kept.failed ? kept.failed->site : ordering::kNoSite);
 }
 
 }  // namespace

@@ -152,9 +152,8 @@ std::string access_line(const AccessReport& access, bool earlier, bool thread, c
 }
 
 bool is_of_several_threads(const Finding& finding) {
-  return std::any_of(finding.accesses.begin(), finding.accesses.end(), [&](const AccessReport& access) {
-    return access.thread != finding.accesses.front().thread;
-  });
+  return std::any_of(finding.accesses.begin(), finding.accesses.end(),
+                     [&](const AccessReport& access) { return access.thread != finding.accesses.front().thread; });
 }
 
 /// What was counted.

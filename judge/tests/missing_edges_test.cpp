@@ -89,13 +89,20 @@ TEST(MissingEdges, OtherStreamsAndOtherDirectionsAreOtherEdges) {
 
 TEST(MissingEdges, OtherExplanationsAreOtherGroups) {
   // What is before the record, and so ordered, is not reported; what is behind it has the event as its cause.
-  const auto findings = Program().copy(1, kBuffer).order().copy(2, kBuffer).copy(3, kOther).kernel(4, kBuffer)
-                            .kernel(5, kOther).findings();
+  const auto findings = Program()
+                            .copy(1, kBuffer)
+                            .order()
+                            .copy(2, kBuffer)
+                            .copy(3, kOther)
+                            .kernel(4, kBuffer)
+                            .kernel(5, kOther)
+                            .findings();
   ASSERT_EQ(findings.size(), 2u);
   EXPECT_EQ(findings[0].cause, report::Cause::RecordedTooEarly);
   EXPECT_EQ(findings[1].group, findings[0].group);
   EXPECT_NE(findings[0].group, "");
-  EXPECT_EQ(Program().copy(1, kBuffer).copy(2, kOther).order().kernel(3, kBuffer).kernel(4, kOther).findings().size(), 0u);
+  EXPECT_EQ(Program().copy(1, kBuffer).copy(2, kOther).order().kernel(3, kBuffer).kernel(4, kOther).findings().size(),
+            0u);
 }
 
 TEST(MissingEdges, TheHostsAccessesLackOneWait) {

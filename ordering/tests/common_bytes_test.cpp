@@ -94,8 +94,9 @@ TEST_F(CommonBytesOf, WithoutOneDistanceThereIsNoPattern) {
 
 TEST_F(CommonBytesOf, WhatAKernelWritesTooIsNotWhatItReadsTooEarly) {
   touch(s, W, {rows(a, 1000, 0, 1)});
-  model.launch(call(), t, {.function = FunctionId{2}, .threads = 64}, {},
-               std::vector<KernelBytes>{{.bytes = rows(a, 10, 0, 1), .mode = R}, {.bytes = rows(a, 300, 0, 1), .mode = W}});
+  model.launch(
+      call(), t, {.function = FunctionId{2}, .threads = 64}, {},
+      std::vector<KernelBytes>{{.bytes = rows(a, 10, 0, 1), .mode = R}, {.bytes = rows(a, 300, 0, 1), .mode = W}});
   const std::vector<Hazard> hazards = found();
   ASSERT_EQ(hazards.size(), 1u);
   EXPECT_EQ(hazards[0].common.bytes, hazards[0].kind == HazardKind::ReadAfterWrite ? 10u : 300u);

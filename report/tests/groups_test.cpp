@@ -44,7 +44,8 @@ TEST(Groups, TheWorstIsToldWholeAndTheOthersFollow) {
       "\n==4711== ERROR: streamsan: read-after-write race on device memory 0x7f000000a000 [up to 4096 bytes overlap]\n"
       "  Read by kernel consume(float const*) on stream 2 (non-blocking), op #18 (a pointer argument), at "
       "/src/train.cu:88:5 in step()\n"
-      "  Previous write by cudaMemcpyAsync (host to device) on stream 1 (blocking), op #15, at (train+0x1444) in load()\n"
+      "  Previous write by cudaMemcpyAsync (host to device) on stream 1 (blocking), op #15, at (train+0x1444) in "
+      "load()\n"
       "  [properties] kind=race hazard=read-after-write severity=error cause=event-recorded-too-early "
       "streams=stream-1,stream-2 ops=15,18 count=1 fingerprint=0000000000000003\n"))
       << out;
@@ -80,7 +81,8 @@ TEST(Groups, AreKeptInJson) {
 TEST(Groups, TextOfAllCommonBytes) {
   Finding f = sample_race();
   f.overlap = OverlapReport{.bytes = 512, .runs = 8, .width = 64, .pitch = 256, .end = 0x7f000000a800};
-  EXPECT_TRUE(has(text(f, {}), " 0x7f000000a000 [up to 512 bytes overlap: 8 rows of 64 bytes, 256 apart]\n")) << text(f, {});
+  EXPECT_TRUE(has(text(f, {}), " 0x7f000000a000 [up to 512 bytes overlap: 8 rows of 64 bytes, 256 apart]\n"))
+      << text(f, {});
   f.overlap = OverlapReport{.bytes = 640, .runs = 3, .end = 0x7f000000a800, .more = true};
   EXPECT_TRUE(has(text(f, {}), " [up to 640 bytes overlap: 3 ranges up to 0x7f000000a800, and more]\n")) << text(f, {});
 }

@@ -20,10 +20,10 @@
 #include <thread>
 #include <vector>
 
-#define MUST(call)                                                           \
-  if ((call) != CUDA_SUCCESS) {                                              \
+#define MUST(call)                                                          \
+  if ((call) != CUDA_SUCCESS) {                                             \
     std::fprintf(stderr, "%s:%d: failed: %s\n", __FILE__, __LINE__, #call); \
-    std::exit(2);                                                            \
+    std::exit(2);                                                           \
   }
 
 namespace {
