@@ -105,8 +105,8 @@ class Shadow {
     }
   }
 
-  /// Adds the bytes that both the later one and the exact accesses of the earlier operation that are made in `mode` touch,
-  /// until `runs` has `most`.
+  /// Adds the bytes that both touch, the later one and the exact accesses in `mode` of the earlier operation, until
+  /// `runs` has `most`.
   void add_common(Later later, OpId earlier, AccessMode mode, const AccessPool& pool, std::vector<Range>& runs,
                   std::size_t most) const;
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What it costs that the order between host threads is followed, in a program that locks a lot and is right: 16 threads
-// count words in a table whose 64 parts each have a mutex, as servers count requests. Each turn takes one mutex for some
-// hundred nanoseconds and then works on its own for about as long; every 256th submits a fill to the thread's own
-// stream, every 4,096th waits for that. So most locks carry no news of CUDA's, and some do: that is the usual mix.
+// What it costs that the order between host threads is followed, in a program that locks a lot and is right: 16
+// threads count words in a table whose 64 parts each have a mutex, as servers count requests. Each turn takes one
+// mutex for some hundred nanoseconds and then works on its own for about as long; every 256th submits a fill to the
+// thread's own stream, every 4,096th waits for that. So most locks carry no news of CUDA's, and some do: that is the
+// usual mix.
 //
 // usage: locks [BLOCKS [TURNS]]
 // prints {"ms": ...}: the median block, for all turns of all threads
