@@ -132,6 +132,7 @@ class Judge : private ordering::HazardSink {
   };
 
   void hazard(const ordering::Hazard& hazard) override;
+  bool wants_common_bytes(const ordering::Hazard& hazard) override { return hazards_.wants_common_bytes(hazard); }
   void ask_about(const ordering::Hazard& hazard);
   void note_hidden_order(std::string_view what);
   void unmodelled(const trace::Item& item);

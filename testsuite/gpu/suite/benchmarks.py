@@ -26,6 +26,7 @@ CALLS = Rule(narrow=20)  # nanoseconds added to a call
 STEADY = Rule(narrow=0.01)  # of what is timed in its steady state
 GUARDED = Rule(narrow=0.02)
 GRAPHS = Rule(narrow=0.02, most=12)
+LOCKS = Rule(narrow=0.02, most=40)
 LOADER = Rule(narrow=0.02, most=24)  # how fast the host fills 64 MiB differs by a factor of two from process to process
 STEP = Rule(narrow=0.02, fewest=8, most=12, seconds=180)
 STEP_COPIES = 3  # of each command in a round: a training step varies by 5 percent from process to process
@@ -66,6 +67,7 @@ class Benchmarks:
             self.learned("sgemm-learned", "sgemm_learned.cu", "-lcublas"),
             self.graph("graph-launch", "launch"),
             self.graph("graph-instantiate", "instantiate"),
+            Job(("locks-16-threads",), self.locks, null=True),
             Job(("sync-advice",), self.sync_advice),
             Job(("engine-ops-per-s",), self.engine, null=True),
             Job(tuple(DRIVER_NUMBERS), self.driver_call, null=True),
@@ -172,6 +174,16 @@ class Benchmarks:
             more = {"unguarded_ms": unguarded, "recording_alone": measure.ratio(plain, unguarded),
                     "guards_alone": measure.ratio(unguarded, guarded)}
         self.report_runs(name, plain, guarded, **more)
+
+    def locks(self):
+        """A program whose threads lock a lot, with their order followed; and recorded without that."""
+        program = self.built("locks.cpp", "-std=c++20", "-cudart", "none", f"-L{libcuda_folder(self.runner.null)}", "-lcuda")
+        taken = self.compared({"plain": [program],
+                               "followed": self.under([program], ("footprints=inferred", "host_threads=seen")),
+                               "recorded": self.under([program])}, LOCKS)
+        plain, followed, recorded = taken["plain"], taken["followed"], taken["recorded"]
+        self.report_runs("locks-16-threads", plain, followed, recorded_ms=recorded,
+                         following_alone=measure.ratio(recorded, followed))
 
     def sync_advice(self):
         """Programs as they are once the advice of --syncs is followed, over the same as they were."""
