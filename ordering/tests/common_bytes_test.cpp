@@ -8,7 +8,7 @@
 namespace streamsan::ordering::testing {
 namespace {
 
-class CommonBytesOf : public Program {
+class CommonBytesOf : public ModelTest {
  protected:
   void touch(StreamId stream, AccessMode mode, std::vector<Footprint> pieces) {
     std::vector<KernelBytes> known;

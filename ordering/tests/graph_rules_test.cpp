@@ -14,7 +14,7 @@ namespace {
 using After = std::vector<std::uint32_t>;
 using Kind = GraphNode::Kind;
 
-class Graphs : public testing::Program {
+class Graphs : public testing::ModelTest {
  protected:
   static GraphNode node(Kind kind, After after = {}) { return {.kind = kind, .after = std::move(after)}; }
   static GraphNode writes(Address base, After after = {}) {
