@@ -143,6 +143,19 @@ const LaunchBytes& Judge::bytes_of(const Item& launch, bool dependent) {
     out.known = measured ? Known::Measured : Known::Learned;
     resolve(*footprint, words, measured, out.exact);
   }
+  if (out.known == Known::Learned && out.exact.complete && !(record.flags & trace::kWaits)) {
+    // What an earlier launch touched makes a conflict possible, what the code proves of this one makes it sure: knowing
+    // more must not make a verdict weaker.
+    read_pointers(kernel.roles, words, out.pointers);
+    proved_.clear();
+    const Code::Conclusion proved = code_.conclude(index, kernel, w.hash, words, out.pointers, proved_, dependent);
+    out.pointers.clear();
+    if (proved.complete) {
+      out.exact.bytes.swap(proved_);
+      out.known = Known::Computed;
+      return out;
+    }
+  }
   if (dependent && out.known != Known::Inferred) code_.add_early(index, kernel, w.hash, out.exact.bytes);
   if (out.exact.complete) return out;
   read_pointers(kernel.roles, words, out.pointers);
