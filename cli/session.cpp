@@ -12,6 +12,7 @@
 #include <system_error>
 
 #include "cli/outputs.h"
+#include "report/groups.h"
 #include "report/log_path.h"
 #include "report/output_file.h"
 #include "report/printable.h"
@@ -144,6 +145,41 @@ void Session::say(std::string_view line, std::uint32_t level) {
   write_all(STDERR_FILENO, "streamsan: " + report::one_line(line) + "\n");
 }
 
+std::string Session::reports(std::span<const report::Finding* const> shown, const std::string& path,
+                             const report::TextOptions& look, Log& log) {
+  std::string out;
+  for (const report::EdgeGroup& group : report::grouped(shown)) {
+    std::vector<const report::Finding*> fresh;
+    for (std::size_t i = 0; i <= group.others.size(); ++i) {
+      const report::Finding& finding = i == 0 ? *group.worst : *group.others[i - 1];
+      const std::tuple key{path, finding.fingerprint, finding.severity};
+      if (const auto told = told_.find(key); told != told_.end() && told->second != finding.pid) {
+        out += report::again_text(finding, told->second, look) + "\n";
+        log.anything = true;
+      } else if (options_.max_reports != 0 && reports_shown_ >= options_.max_reports) {
+        ++reports_hidden_;
+      } else {
+        ++reports_shown_;
+        told_.emplace(key, finding.pid);
+        fresh.push_back(&finding);
+      }
+    }
+    for (std::size_t i = 0; i < fresh.size(); ++i) {
+      const report::Finding& finding = *fresh[i];
+      log.anything = true;
+      (report::lacks_lines(finding) ? log.lacks_lines : log.has_lines) = true;
+      out += i == 0 ? report::text(finding, look) : report::follower_text(finding, look);
+      if (i == 0 && fresh.size() > 1) out += report::others_line(fresh.size() - 1);
+      if (options_.gen_suppressions) {
+        const std::string line = report::suppression_for(finding);
+        if (generated_.insert(line).second) out += line + "\n";
+      }
+      out += "\n";
+    }
+  }
+  return out;
+}
+
 void Session::add(Verdict verdict) {
   std::lock_guard lock(mutex_);
   const report::LogNames names{verdict.pid, verdict.program};
@@ -157,6 +193,7 @@ void Session::add(Verdict verdict) {
   const std::string own_line = (verdict.pid ? "==" + std::to_string(verdict.pid) + "== " : "") + "streamsan: ";
   std::string out;
   Severity least = least_severity(options_);
+  std::vector<const report::Finding*> shown;
   for (report::Finding& finding : verdict.findings) {
     finding.suppressed = suppressions_.suppresses(finding) || finding.suppressed;
     // Those have a section of their own, which counts them.
@@ -172,30 +209,10 @@ void Session::add(Verdict verdict) {
       log.first = finding;
     }
     // Hints come only when they were asked for.
-    const bool shown = finding.severity <= least || finding.kind == report::Kind::Hint;
-    if (!finding.suppressed && shown && !only_outputs_) {
-      const std::tuple key{path, finding.fingerprint, finding.severity};
-      if (const auto told = told_.find(key); told != told_.end() && told->second != finding.pid) {
-        log.anything = true;
-        out += report::again_text(finding, told->second, look) + "\n";
-        continue;
-      }
-      if (options_.max_reports != 0 && reports_shown_ >= options_.max_reports) {
-        ++reports_hidden_;
-      } else {
-        ++reports_shown_;
-        told_.emplace(key, finding.pid);
-        log.anything = true;
-        (report::lacks_lines(finding) ? log.lacks_lines : log.has_lines) = true;
-        out += report::text(finding, look);
-        if (options_.gen_suppressions) {
-          const std::string line = report::suppression_for(finding);
-          if (generated_.insert(line).second) out += line + "\n";
-        }
-        out += "\n";
-      }
-    }
+    const bool wanted = finding.severity <= least || finding.kind == report::Kind::Hint;
+    if (!finding.suppressed && wanted && !only_outputs_) shown.push_back(&finding);
   }
+  out += reports(shown, path, look, log);
   if (verdict.view) views_.push_back(std::move(*verdict.view));
   if (verdict.syncs_judged) process.summary.syncs = total_.syncs = true;
   if (verdict.syncs_judged && !only_outputs_) {

@@ -11,6 +11,7 @@
 #include <map>
 #include <mutex>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -81,6 +82,9 @@ class Session {
     report::Summary summary;
   };
   void write(const std::string& path, const std::string& text);
+  /// The text of a process's findings, but for what was told of another process or is too much.
+  std::string reports(std::span<const report::Finding* const> shown, const std::string& path,
+                      const report::TextOptions& look, Log& log);
   [[nodiscard]] std::vector<ProcessShare> shares() const;
 
   const Options& options_;

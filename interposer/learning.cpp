@@ -321,9 +321,10 @@ STREAMSAN_HOT_CODE LaunchKnowledge known_of(const LaunchSubject& subject) {
       if (known.footprint) note_settled(subject.hashes, needs_certainty(subject) ? Settled::ForGood : Settled::ForNow);
     }
   }
-  if (known.footprint) return known;
+  // With a footprint, too: what an earlier launch touched is only likely, and the kernel's code may prove it.
   const std::uint32_t bytes = subject.function->bytes;
   known.first = bytes > 0 && bytes <= kMostArgumentBytes && first_of_key(subject.hashes);
+  if (known.footprint) return known;
   known.waits = learning() && is_known_to_wait(*subject.function);
   return known;
 }

@@ -54,7 +54,7 @@ struct LaunchKnowledge {
   std::uint32_t footprint = 0;  ///< id of a Footprint record; 0: none
   bool measured = false;
   bool waits = false;  ///< a launch of the kernel did not end in time
-  bool first = false;  ///< no footprint, and no earlier launch had this key: its arguments are worth a record
+  bool first = false;  ///< not measured, and no earlier launch had this key: its arguments are worth a record
 };
 
 /// Once recording has begun: loads the agent, if footprints are to be measured.

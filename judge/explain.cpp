@@ -4,10 +4,12 @@
 #include "judge/explain.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "judge/frames.h"
 #include "judge/framework.h"
+#include "judge/missing_edges.h"
 #include "judge/signature.h"
 #include "judge/site_reader.h"
 #include "judge/wording.h"
@@ -37,6 +39,10 @@ class Explainer {
   }
 
   report::Finding finding(const KeptHazard& kept);
+  /// The same for hazards that are repeats of each other but for their severity.
+  [[nodiscard]] std::string repeat_key(const KeptHazard& kept) const;
+  /// The repair of all hazards of a group. `worst` is explained whole.
+  std::string fix_of_group(const KeptHazard& worst, const KeptHazard& last_earlier, const KeptHazard& first_later);
 
  private:
   report::BufferReport buffer_report(const KeptHazard& kept);
@@ -44,6 +50,8 @@ class Explainer {
   /// Where the streams and the event were made.
   void add_creations(const KeptHazard& kept, std::vector<report::RelatedOp>& out);
   Nouns nouns(const KeptHazard& kept, const report::Finding& finding);
+  /// Nouns::inside.
+  std::string library_of_both(const std::vector<report::Frame>& later, const std::vector<report::Frame>& earlier);
   /// By the program: a library of CUDA's may do its work in a stream of its own.
   [[nodiscard]] bool reachable(const Access& access, const StreamLife& stream) const;
 
@@ -125,6 +133,23 @@ bool Explainer::reachable(const Access& access, const StreamLife& stream) const 
   return calling_library(frames).empty();
 }
 
+std::string Explainer::library_of_both(const std::vector<report::Frame>& later,
+                                       const std::vector<report::Frame>& earlier) {
+  const std::string library = calling_library(later);
+  if (library.empty() || calling_library(earlier) != library) return "";
+  const auto users = [](const std::vector<report::Frame>& stack) {
+    return std::find_if(stack.begin(), stack.end(), [](const report::Frame& frame) { return !frame.library; });
+  };
+  const auto one = users(later), other = users(earlier);
+  if (one == later.end() && other == earlier.end()) return library;
+  // Between two calls of the program's there is room.
+  if (one == later.end() || other == earlier.end() || one->address != other->address || one->line != other->line)
+    return "";
+  const std::string call = library_call(later);
+  const std::string file(base_name(one->file));
+  return (call.empty() ? library : call) + (file.empty() ? "" : " (" + file + ":" + std::to_string(one->line) + ")");
+}
+
 Nouns Explainer::nouns(const KeptHazard& kept, const report::Finding& finding) {
   const Hazard& hazard = kept.hazard;
   const report::AccessReport& later = finding.accesses[0];
@@ -181,6 +206,7 @@ Nouns Explainer::nouns(const KeptHazard& kept, const report::Finding& finding) {
   out.freed_at = place(hazard.freed);
   out.memory_of_framework = framework && submitter(finding.buffer->stack) == out.framework;
   out.memory = finding.buffer->memory;
+  out.inside = library_of_both(later.stack, earlier.stack);
   if (!kept.memory.empty()) out.memory += " \"" + kept.memory + "\"";
   if (kept.failed) out.failed = sites_.failure(*kept.failed);
   out.unseen = sites_.places().at(hazard.later.site).kind == SiteKind::Unseen;
@@ -223,6 +249,19 @@ report::Finding Explainer::finding(const KeptHazard& kept) {
   out.buffer = buffer_report(kept);
   out.overlap_begin = hazard.overlap.begin;
   out.overlap_end = hazard.overlap.end;
+  if (const ordering::CommonBytes& all = hazard.common; all.runs > 1) {
+    out.overlap_begin = all.hull.begin;
+    out.overlap = {.bytes = all.bytes,
+                   .runs = all.runs,
+                   .width = all.width,
+                   .pitch = all.pitch,
+                   .end = all.hull.end,
+                   .more = all.more};
+    out.overlap_end = out.overlap_begin + all.first;
+  } else if (all.runs == 1) {
+    out.overlap_begin = all.hull.begin;
+    out.overlap_end = all.hull.end;
+  }
   out.related = related(kept);
 
   Nouns words = nouns(kept, out);
@@ -235,7 +274,34 @@ report::Finding Explainer::finding(const KeptHazard& kept) {
   sites_.add_to(print, hazard.earlier.site);
   out.fingerprint = print.text();
   out.count = kept.count;
+  out.weaker = kept.weaker;
   return out;
+}
+
+std::string Explainer::repeat_key(const KeptHazard& kept) const {
+  const Hazard& hazard = kept.hazard;
+  Fingerprint print;
+  // A kernel that reads and writes may be one race as the one and another as the other.
+  const bool race = hazard.kind == ordering::HazardKind::ReadAfterWrite ||
+                    hazard.kind == ordering::HazardKind::WriteAfterRead ||
+                    hazard.kind == ordering::HazardKind::WriteAfterWrite;
+  print.add(race ? "race" : report::name(hazard_of(hazard)));
+  sites_.add_to(print, hazard.later.site);
+  sites_.add_to(print, hazard.earlier.site);
+  return print.text();
+}
+
+/// The worst one's words about the places that enclose all of them. A way out that is one for a single hazard only, as
+/// another buffer, is not named.
+std::string Explainer::fix_of_group(const KeptHazard& worst, const KeptHazard& last_earlier,
+                                    const KeptHazard& first_later) {
+  KeptHazard all = worst;
+  all.hazard.kind = ordering::HazardKind::ReadAfterWrite;
+  all.hazard.allocation.kind = ordering::MemoryKind::Device;
+  all.hazard.earlier = last_earlier.hazard.earlier;
+  all.hazard.later = first_later.hazard.later;
+  const report::Finding sides = finding(all);
+  return sides.fix;
 }
 
 }  // namespace
@@ -247,19 +313,77 @@ report::Severity severity_of(const Hazard& hazard) {
   return latent ? report::Severity::Latent : report::Severity::Error;
 }
 
-void FoldedFindings::add(report::Finding finding) {
+bool FoldedFindings::add(report::Finding finding) {
   auto [it, fresh] = known_.try_emplace({finding.fingerprint, finding.severity}, findings_.size());
   if (fresh) {
     findings_.push_back(std::move(finding));
   } else {
     report::Finding& known = findings_[it->second];
     known.count += finding.count;
+    known.weaker += finding.weaker;
     for (std::string& test : finding.tests) {
       if (std::find(known.tests.begin(), known.tests.end(), test) == known.tests.end())
         known.tests.push_back(std::move(test));
     }
   }
+  return fresh;
 }
+
+namespace {
+
+void fold_into(report::Finding& stronger, const report::Finding& weaker) {
+  stronger.weaker += weaker.count + weaker.weaker;
+  for (const std::string& test : weaker.tests) {
+    if (std::find(stronger.tests.begin(), stronger.tests.end(), test) == stronger.tests.end())
+      stronger.tests.push_back(test);
+  }
+}
+
+/// A finding, and the first hazard that it was made of.
+struct Told {
+  report::Finding finding;
+  const KeptHazard* first = nullptr;
+};
+
+/// Without those that are less severe than another of the same two places.
+void fold_repeats(std::vector<Told>& all, const Explainer& explainer) {
+  std::map<std::string, std::size_t> worst;
+  std::vector<std::string> keys;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const auto [it, fresh] = worst.try_emplace(keys.emplace_back(explainer.repeat_key(*all[i].first)), i);
+    if (!fresh && all[i].finding.severity < all[it->second].finding.severity) it->second = i;
+  }
+  std::vector<Told> out;
+  std::vector<std::size_t> stays;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const std::size_t stronger = worst.at(keys[i]);
+    if (all[i].finding.severity > all[stronger].finding.severity) {
+      fold_into(all[stronger].finding, all[i].finding);
+    } else {
+      stays.push_back(i);
+    }
+  }
+  for (const std::size_t i : stays) out.push_back(std::move(all[i]));
+  all = std::move(out);
+}
+
+void group(std::vector<Told>& all, Explainer& explainer) {
+  std::vector<const KeptHazard*> hazards;
+  for (const Told& told : all) hazards.push_back(told.first);
+  for (const MissingEdge& edge : missing_edges(hazards)) {
+    const std::size_t worst = *std::min_element(edge.repairs.begin(), edge.repairs.end(), [&](auto a, auto b) {
+      return all[a].finding.severity < all[b].finding.severity;
+    });
+    const std::string fix =
+        explainer.fix_of_group(*hazards[worst], *hazards[edge.last_earlier], *hazards[edge.first_later]);
+    for (const std::size_t i : edge.repairs) {
+      all[i].finding.group = all[worst].finding.fingerprint;
+      all[i].finding.fix = fix;
+    }
+  }
+}
+
+}  // namespace
 
 std::vector<report::Finding> explain(std::span<const KeptHazard> hazards, const Marks& marks, const Places& places,
                                      Symbolizer& symbolizer, bool measuring) {
@@ -267,11 +391,17 @@ std::vector<report::Finding> explain(std::span<const KeptHazard> hazards, const 
   for (const KeptHazard& kept : hazards) {
     if (kept.stands()) explainer.want(kept);
   }
-  FoldedFindings out;
+  FoldedFindings folded;
+  std::vector<Told> told;
   for (const KeptHazard& kept : hazards) {
-    if (kept.stands()) out.add(explainer.finding(kept));
+    if (kept.stands() && folded.add(explainer.finding(kept))) told.push_back({.finding = {}, .first = &kept});
   }
-  return out.take();
+  for (std::size_t i = 0; i < told.size(); ++i) told[i].finding = std::move(folded.all()[i]);
+  fold_repeats(told, explainer);
+  group(told, explainer);
+  std::vector<report::Finding> out;
+  for (Told& each : told) out.push_back(std::move(each.finding));
+  return out;
 }
 
 }  // namespace streamsan::judge

@@ -13,6 +13,10 @@
 // FINGERPRINT. From the kind of hazard and, for both accesses, the function called, the kernel and the places in the
 // program's own modules as (module, offset): equal in every run of one build, with or without a symbolizer. Hazards of
 // equal fingerprint and severity are one finding.
+//
+// REPEATS AND GROUPS. A less severe race of the same two places is folded into the more severe one, which has the same
+// repair. Findings that one missing edge explains (missing_edges.h) are a group: each keeps its places, fingerprint and
+// severity, and all have one repair.
 #pragma once
 
 #include <map>
@@ -35,7 +39,9 @@ report::Severity severity_of(const ordering::Hazard& hazard);
 /// Findings in the order in which they were met. Equal ones, of one fingerprint and severity, are one with a count.
 class FoldedFindings {
  public:
-  void add(report::Finding finding);
+  /// True: none was equal to it.
+  bool add(report::Finding finding);
+  [[nodiscard]] std::vector<report::Finding>& all() { return findings_; }
   std::vector<report::Finding> take() { return std::move(findings_); }
 
  private:

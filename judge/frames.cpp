@@ -56,10 +56,26 @@ bool is_interpreter(const report::Frame& frame) {
   return is_interpreter_module(frame.module) || starts_with_one_of(frame.function, kInterpreterPrefixes);
 }
 
+/// A file below the include folder of a CUDA toolkit (CUB, Thrust, libcu++ and cooperative groups among them), wherever
+/// that is installed: /usr/local/cuda-13.0/include, /usr/local/cuda-13.0/targets/x86_64-linux/include,
+/// .../site-packages/nvidia/cu13/include, .../conda/targets/x86_64-linux/include.
+bool is_toolkit_header(std::string_view file) {
+  const auto has = [file](std::string_view part) { return file.find(part) != std::string_view::npos; };
+  if (file.ends_with("/cuda_runtime.h")) return true;
+  const std::size_t include = file.find("/include/");
+  if (include == std::string_view::npos) return false;
+  const std::string_view before = file.substr(0, include);
+  const std::string_view folder = base_name(before);
+  if (folder == "cuda" || folder.starts_with("cuda-")) return true;
+  const std::string_view above =
+      base_name(before.substr(0, before.size() - std::min(before.size(), folder.size() + 1)));
+  return (above == "targets" && folder.ends_with("-linux")) || (above == "nvidia" && has("-packages/nvidia/"));
+}
+
 /// Inlined from libc, the C++ library or the toolkit: what the program called, not what it wrote.
 bool is_system_header(std::string_view file) {
   return file.starts_with("/usr/include/") || file.find("/include/c++/") != std::string_view::npos ||
-         file.find("/cuda/include/") != std::string_view::npos || file.ends_with("/cuda_runtime.h");
+         is_toolkit_header(file);
 }
 
 /// A library frame, and not one only because Python's packages are.
@@ -130,7 +146,7 @@ void mark_library_frames(std::vector<report::Frame>& stack, std::string_view ker
       bool stub = innermost && !kernel.empty() && frame.function == kernel;
       frame.library = stub || is_library_module(frame.module) ||
                       (is_library_function(frame.function) && !named_alike) ||
-                      (innermost && is_system_header(frame.file)) ||
+                      (innermost && is_system_header(frame.file)) || is_toolkit_header(frame.file) ||
                       (under_python && (is_python_package(frame.module) || is_framework_module(frame.module)));
     }
     if (!frame.library) innermost = false;

@@ -25,19 +25,11 @@ void Judge::graph_node(const Item& item) {
               .foreign = {},
               .payload = item.payload.subspan(trace::kContinuationWords)};
     if (inner.kind == Kind::Launch) {
-      const auto& w = inner.as<Kind::Launch>();
-      const std::uint32_t index = places_.kernel_index(w.function);
+      const std::uint32_t index = places_.kernel_index(inner.as<Kind::Launch>().function);
       const LaunchBytes& bytes = bytes_of(call, code_.enabled());
+      node.shape = shape_of(inner, index, bytes);
       node.pointers = bytes.pointers;
       node.bytes = bytes.exact.bytes;
-      if (inner.flags & trace::kWaits) {
-        for (ordering::PointerArgument& pointer : node.pointers) pointer.mode = ordering::AccessMode::Doubtful;
-      }
-      node.shape = {.function = ordering::FunctionId{index},
-                    .threads = w.threads,
-                    .arguments_hash = w.hash,
-                    .confined = bytes.exact.complete || bytes.confined,
-                    .learned = bytes.known == Known::Learned};
     } else if (inner.kind == Kind::Copy) {
       const Sides sides = sides_of_copy(call);
       node.dst = sides.dst;
@@ -50,9 +42,11 @@ void Judge::graph_node(const Item& item) {
 }
 
 void Judge::graph_made(const Record& record) {
-  const ordering::Graph* graph =
-      record.kind == Kind::GraphInstantiate ? graphs_.instantiate(record) : graphs_.update(record);
-  if (graph) return ordering::check_graph(*graph, model_, *this);
+  if (record.kind == Kind::GraphUpdate) {
+    if (graphs_.update(record)) return;
+  } else if (const Graphs::Exec exec = graphs_.instantiate(record); exec.graph) {
+    return ordering::check_graph(*exec.graph, model_, *this);
+  }
   if (!captured_order_.empty()) note_hidden_order(captured_order_);
   if (graphs_.seen_images()) note_hidden_order("a graph that could not be read");
 }
@@ -65,11 +59,11 @@ void Judge::launch_graph(const Record& record, StreamId stream) {
     model_.graph_launch(call, stream, exec.key);
     return;
   }
-  for (const GraphNode& node : exec.graph->nodes) {
-    host_code_in_streams_ |= node.kind == GraphNode::Kind::HostFunction;
-    if (node.kind != GraphNode::Kind::RecordEvent) continue;
-    handles_.recorded(node.event, stream);
-    event_misuse_.exempt(node.event);
+  if (exec.changed) ordering::check_graph(*exec.graph, model_, *this);
+  host_code_in_streams_ |= exec.graph->plan().host_code;
+  for (const ordering::EventId event : exec.graph->plan().records) {
+    handles_.recorded(event, stream);
+    event_misuse_.exempt(event);
   }
   model_.graph_launch(call, stream, exec.key, *exec.graph);
 }

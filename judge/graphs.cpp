@@ -162,46 +162,46 @@ Graphs::Known& Graphs::known(std::uint64_t raw) {
 }
 
 Graphs::Exec Graphs::exec(std::uint64_t raw) {
-  const Known& exec = known(raw);
-  return {exec.key, exec.image ? &exec.graph : nullptr};
+  Known& exec = known(raw);
+  const bool changed = std::exchange(exec.stale, false) && exec.image;
+  if (changed) build(exec);
+  return {exec.key, exec.image ? &exec.graph : nullptr, changed};
 }
 
-const ordering::Graph* Graphs::instantiate(const Record& record) {
+Graphs::Exec Graphs::instantiate(const Record& record) {
   const auto& w = record.as<Kind::GraphInstantiate>();
-  Known& exec = known(w.exec);
-  exec = {};
-  exec.key = next_key_++;
-  if (w.image == 0) return nullptr;
-  exec.image = take(w.image);
-  build(exec, {record.api, record.stack});
-  return &exec.graph;
+  Known& fresh = known(w.exec);
+  fresh = {};
+  fresh.key = next_key_++;
+  if (w.image != 0) {
+    fresh.image = take(w.image);
+    fresh.stale = true;
+    place(*fresh.image, {record.api, record.stack});
+  }
+  return exec(w.exec);
 }
 
-const ordering::Graph* Graphs::update(const Record& record) {
+bool Graphs::update(const Record& record) {
   const auto& w = record.as<Kind::GraphUpdate>();
   Known& exec = known(w.exec);
   Image changed = take(w.image);
+  place(changed, {record.api, record.stack});
+  exec.stale = true;
   if (w.image == 0) {
     exec.image.reset();
   } else if (w.whole == 0) {
-    if (exec.image) place(changed, {record.api, record.stack}), change(*exec.image, std::move(changed));
-  } else {
-    place(changed, {record.api, record.stack});
-    const bool matches = exec.image && exec.image->nodes.size() == changed.nodes.size();
-    if (matches) {
-      // The edges, too, are those of the same nodes.
-      for (std::size_t i = 0; i < changed.nodes.size(); ++i) {
-        Node& node = exec.image->nodes[i];
-        node.what = changed.nodes[i].what;
-        node.node = std::move(changed.nodes[i].node);
-      }
-    } else {
-      exec.image = std::move(changed);
+    if (exec.image) change(*exec.image, std::move(changed));
+  } else if (exec.image && exec.image->nodes.size() == changed.nodes.size()) {
+    // The edges, too, are those of the same nodes.
+    for (std::size_t i = 0; i < changed.nodes.size(); ++i) {
+      Node& node = exec.image->nodes[i];
+      node.what = changed.nodes[i].what;
+      node.node = std::move(changed.nodes[i].node);
     }
+  } else {
+    exec.image = std::move(changed);
   }
-  if (!exec.image) return nullptr;
-  build(exec, {record.api, record.stack});
-  return &exec.graph;
+  return exec.image.has_value();
 }
 
 void Graphs::change(Image& image, Image&& changed) {
@@ -243,11 +243,9 @@ void Graphs::place(Image& image, Made made) {
   }
 }
 
-void Graphs::build(Known& exec, Made made) {
-  Image& image = *exec.image;
-  place(image, made);
-  std::vector<GraphNode>& nodes = exec.graph.nodes;
-  nodes.clear();
+void Graphs::build(Known& exec) {
+  const Image& image = *exec.image;
+  std::vector<GraphNode> nodes;
   std::unordered_map<std::uint64_t, std::uint32_t> index;  // of the node, or of the beginning of a child graph
   std::unordered_map<std::uint64_t, std::uint32_t> ends;   // of child graphs
   for (const Node& each : image.nodes) {
@@ -296,6 +294,7 @@ void Graphs::build(Known& exec, Made made) {
     if (!has_successor[self]) nodes[end->second].after.push_back(own_end == ends.end() ? self : own_end->second);
   }
   sort(nodes);
+  exec.graph = ordering::Graph(std::move(nodes));
 }
 
 }  // namespace streamsan::judge

@@ -50,15 +50,17 @@ class Graphs {
   void add_node(const trace::Record& record, ordering::GraphNode node);
   void add_edges(const trace::Item& item);
 
-  /// A record GraphInstantiate or GraphUpdate. Returns the graph that has to be checked; nullptr: it is not known.
-  const ordering::Graph* instantiate(const trace::Record& record);
-  const ordering::Graph* update(const trace::Record& record);
-
   /// Valid until the next record.
   struct Exec {
     std::uint64_t key = 0;                   ///< unique for its life
     const ordering::Graph* graph = nullptr;  ///< nullptr: not known
+    bool changed = false;                    ///< it has to be checked: it is new, or was updated
   };
+  /// A record GraphInstantiate.
+  Exec instantiate(const trace::Record& record);
+  /// A record GraphUpdate; false: the graph is not known. It is made anew when it is launched: a program may update many
+  /// nodes, each by a call of its own.
+  bool update(const trace::Record& record);
   /// Of a raw handle, also of one that was never met.
   Exec exec(std::uint64_t raw);
   /// Have images been seen at all? Older recorders write none.
@@ -87,6 +89,7 @@ class Graphs {
     std::uint64_t key = 0;
     std::optional<Image> image;
     ordering::Graph graph;
+    bool stale = false;  ///< the image has changed since
   };
   struct Made {
     std::uint16_t api = 0;
@@ -96,8 +99,9 @@ class Graphs {
   Image take(std::uint64_t number);
   Known& known(std::uint64_t raw);
   static void change(Image& image, Image&& changed);
-  /// Makes the graph of the image. `made`: the place of nodes that have none.
-  void build(Known& exec, Made made);
+  /// Makes the graph of the image.
+  void build(Known& exec);
+  /// Says where the nodes were made. `made`: the place of those that have none.
   void place(Image& image, Made made);
 
   Handles& handles_;

@@ -53,6 +53,8 @@ void KeptHazard::meet_again() {
   earlier_measured = later_measured = false;
 }
 
+bool Hazards::wants_common_bytes(const ordering::Hazard& hazard) { return !index_.find(fold_key(hazard)); }
+
 std::uint64_t Hazards::refuted() const {
   return static_cast<std::uint64_t>(
       std::count_if(kept_.begin(), kept_.end(), [](const KeptHazard& k) { return !k.superseded && k.refuted(); }));
@@ -84,6 +86,15 @@ void Hazards::supersede(KeptHazard& kept) {
   kept.superseded = true;
 }
 
+void Hazards::count_weaker(std::uint32_t last_of_pair, const ordering::Hazard& hazard) {
+  bool counted = false;
+  for_each_of(last_of_pair, [&](KeptHazard& kept) {
+    if (counted || kept.superseded || !takes_the_place_of(kept.hazard, hazard)) return;
+    ++kept.weaker;
+    counted = true;
+  });
+}
+
 bool Hazards::release_or_reuse(const ordering::Hazard& hazard) {
   if (hazard.kind == ordering::HazardKind::ReleaseWhileInUse) {
     const ordering::Certainty* reuse = reuses_.find(pair_key(hazard));
@@ -107,27 +118,30 @@ void Hazards::add(const ordering::Hazard& hazard, const FailedCall* failed) {
   for_each_of(pair, [](KeptHazard& kept) { kept.meet_again(); });
   std::uint32_t& index = index_[fold_key(hazard)];
   if (index != 0) {
-    if (index > kept_.size()) return;
+    if (index > kept_.size()) return count_weaker(pair, hazard);
     ++kept_[index - 1].count;
     return add_tests(kept_[index - 1], hazard);
   }
   bool superseded = false;
+  std::uint64_t weaker = 0;
   for_each_of(pair, [&](KeptHazard& kept) {
     superseded |= takes_the_place_of(kept.hazard, hazard);
     if (kept.superseded || !takes_the_place_of(hazard, kept.hazard)) return;
     supersede(kept);
+    weaker += kept.count + kept.weaker;
   });
   // A certain one between the same sites is kept already, so this one is not needed.
   if (superseded || kept_.size() - superseded_ >= most_) {
     index = kNotKept;
     dropped_ += !superseded;
-    return;
+    return count_weaker(pair, hazard);
   }
   KeptHazard& kept = kept_.emplace_back();
   index = static_cast<std::uint32_t>(kept_.size());
   kept.previous_of_pair = pair;
   pair = index;
   kept.hazard = hazard;
+  kept.weaker = weaker;
   if (failed) kept.failed = *failed;
   kept.memory = name_of(hazard.allocation);
   kept.earlier_part = marks_.at(trace::MarkLevel::Part, hazard.earlier.moment);

@@ -40,6 +40,7 @@ inline constexpr std::uint32_t kNotKept = 0xffffffff;  ///< in place of an index
 struct KeptHazard {
   ordering::Hazard hazard;
   std::uint64_t count = 1;
+  std::uint64_t weaker = 0;  ///< times its two sites met and this one said all that there was to say, and more
   // Handles may be destroyed and recycled before the report is made.
   StreamLife earlier_stream;
   StreamLife later_stream;
@@ -74,6 +75,8 @@ class Hazards : public ordering::HazardSink {
   void take_names_from(const Handles& handles) { handles_ = &handles; }
 
   void hazard(const ordering::Hazard& hazard) override { add(hazard, nullptr); }
+  /// Of the first one only: that is the one which is told.
+  bool wants_common_bytes(const ordering::Hazard& hazard) override;
   /// `failed`: a call that would have ordered the two; nullptr: none is known.
   void add(const ordering::Hazard& hazard, const FailedCall* failed);
   /// The program names the allocation that begins at the address; no id: memory without a life, see MemoryKind.
@@ -109,6 +112,8 @@ class Hazards : public ordering::HazardSink {
 
   [[nodiscard]] std::string name_of(const ordering::AllocationInfo& allocation) const;
   void supersede(KeptHazard& kept);
+  /// One that is not kept because a certain one of the pair says more. `last_of_pair`: as for_each_of().
+  void count_weaker(std::uint32_t last_of_pair, const ordering::Hazard& hazard);
   void add_tests(KeptHazard& kept, const ordering::Hazard& hazard) const;
   /// Release and reuse of one block after one use: does the other one report it already?
   bool release_or_reuse(const ordering::Hazard& hazard);

@@ -143,11 +143,27 @@ const LaunchBytes& Judge::bytes_of(const Item& launch, bool dependent) {
     out.known = measured ? Known::Measured : Known::Learned;
     resolve(*footprint, words, measured, out.exact);
   }
+  if (out.known == Known::Learned && out.exact.complete && !(record.flags & trace::kWaits)) {
+    // What an earlier launch touched makes a conflict possible, what the code proves of this one makes it sure: knowing
+    // more must not make a verdict weaker.
+    read_pointers(kernel.roles, words, out.pointers);
+    proved_.clear();
+    const Code::Conclusion proved = code_.conclude(index, kernel, w.hash, words, out.pointers, proved_, dependent);
+    out.pointers.clear();
+    if (proved.complete) {
+      out.exact.bytes.swap(proved_);
+      out.known = Known::Computed;
+      return out;
+    }
+  }
   if (dependent && out.known != Known::Inferred) code_.add_early(index, kernel, w.hash, out.exact.bytes);
   if (out.exact.complete) return out;
   read_pointers(kernel.roles, words, out.pointers);
-  // Nothing is proved of a kernel that waits for what others write.
-  if (out.known == Known::Inferred && !(record.flags & trace::kWaits)) {
+  // A kernel that waits for what others write has an order of its own with them, which is not seen. Nothing is proved of
+  // it either.
+  if (record.flags & trace::kWaits) {
+    for (ordering::PointerArgument& pointer : out.pointers) pointer.mode = ordering::AccessMode::Doubtful;
+  } else if (out.known == Known::Inferred) {
     const Code::Conclusion concluded =
         code_.conclude(index, kernel, w.hash, words, out.pointers, out.exact.bytes, dependent);
     out.exact.complete = concluded.complete;
@@ -178,33 +194,33 @@ ordering::Dependence Judge::depends(LaunchedKernel front, LaunchedKernel here) {
           .front_waits_first = !before.known || before.waits_first};
 }
 
+ordering::LaunchShape Judge::shape_of(const Record& launch, std::uint32_t kernel, const LaunchBytes& bytes) {
+  const auto& w = launch.as<Kind::Launch>();
+  const auto atomic = [](const auto& each) { return each.mode == ordering::AccessMode::Atomic; };
+  const bool updates = std::ranges::any_of(bytes.exact.bytes, atomic) || std::ranges::any_of(bytes.pointers, atomic);
+  const Code::Besides besides = compares_ || updates ? code_.besides(kernel, places_.kernel(kernel)) : Code::Besides{};
+  return {.function = ordering::FunctionId{kernel},
+          .threads = w.threads,
+          .arguments_hash = w.hash,
+          .confined = (bytes.exact.complete || bytes.confined) && !besides.uses_constants,
+          .prints = besides.prints,
+          .atomic_for_host = besides.atomic_for_host,
+          .learned = bytes.known == Known::Learned};
+}
+
 void Judge::launch(const Item& item) {
   const Record& record = *item.record;
   StreamId stream = stream_of(record);
   if (!handles_.executes(stream)) return;
-  const auto& w = record.as<Kind::Launch>();
-  const std::uint32_t index = places_.kernel_index(w.function);
+  const std::uint32_t index = places_.kernel_index(record.as<Kind::Launch>().function);
   ordering::Call call = this->call(record, index);
   const LaunchBytes& bytes = bytes_of(item);
-  // A kernel that waits for what others write has an order of its own with them, which is not seen.
-  if (record.flags & trace::kWaits) {
-    for (ordering::PointerArgument& pointer : launch_bytes_.pointers) pointer.mode = ordering::AccessMode::Doubtful;
-  }
   if (bytes.known == Known::Measured) {
     asking_.measured(places_.kernel(index).trace_id, call.site);
     if (bytes.exact.complete) hazards_.measured(call.site);
   }
-  const auto atomic = [](const auto& each) { return each.mode == ordering::AccessMode::Atomic; };
-  const bool updates = std::ranges::any_of(bytes.exact.bytes, atomic) || std::ranges::any_of(bytes.pointers, atomic);
-  const Code::Besides besides = compares_ || updates ? code_.besides(index, places_.kernel(index)) : Code::Besides{};
-  ordering::LaunchShape shape{.function = ordering::FunctionId{index},
-                              .threads = w.threads,
-                              .arguments_hash = w.hash,
-                              .dependence = dependence(record, stream, index),
-                              .confined = (bytes.exact.complete || bytes.confined) && !besides.uses_constants,
-                              .prints = besides.prints,
-                              .atomic_for_host = besides.atomic_for_host,
-                              .learned = bytes.known == Known::Learned};
+  ordering::LaunchShape shape = shape_of(record, index, bytes);
+  shape.dependence = dependence(record, stream, index);
   event_misuse_.work(stream);
   model_.launch(call, stream, shape, bytes.pointers, bytes.exact.bytes);
 }

@@ -18,7 +18,8 @@
 //   * UNKNOWN FUNCTIONS. The trace may come from a recorder with a larger table (trace/functions.h). Their records say what
 //     they did; such calls are counted and named like those of functions that are not modelled.
 //   * FOOTPRINTS. A launch with a complete footprint (footprints.h) has the bytes that says, and no inferred accesses.
-//     For a launch without, the kernel's code may give some or all of the bytes (code.h). When a hazard is only
+//     For a launch without, the kernel's code may give some or all of the bytes (code.h); if it gives all, it goes before
+//     what an earlier launch with equal arguments touched. When a hazard is only
 //     possible and measuring would decide it, the judge asks for its kernels (asking.h).
 //   * DEPENDENT LAUNCHES. A kernel that is launched with programmatic serialisation may overlap the one in front of it in
 //     its stream (ordering/dependents.h). What the two make of that stands in their code. Of a launched kernel without
@@ -131,6 +132,7 @@ class Judge : private ordering::HazardSink {
   };
 
   void hazard(const ordering::Hazard& hazard) override;
+  bool wants_common_bytes(const ordering::Hazard& hazard) override { return hazards_.wants_common_bytes(hazard); }
   void ask_about(const ordering::Hazard& hazard);
   void note_hidden_order(std::string_view what);
   void unmodelled(const trace::Item& item);
@@ -144,6 +146,8 @@ class Judge : private ordering::HazardSink {
 
   /// `dependent`: also what it does before it waits for the kernel in front of it.
   const LaunchBytes& bytes_of(const trace::Item& launch, bool dependent);
+  /// The launch but for what it makes of the kernel in front of it. `bytes`: of this launch.
+  ordering::LaunchShape shape_of(const trace::Record& launch, std::uint32_t kernel, const LaunchBytes& bytes);
   void launch(const trace::Item& item);
   /// `here` is launched so that it may begin before `front` has ended. Says nothing of a kernel without code.
   ordering::Dependence depends(LaunchedKernel front, LaunchedKernel here);
@@ -231,7 +235,8 @@ class Judge : private ordering::HazardSink {
   bool host_code_in_streams_ = false;  ///< host functions, or graphs, which may hold some, were submitted
   bool compares_ = false;              ///< there is a what-if, which needs more of a kernel's code
   std::vector<Observer*> observers_;
-  LaunchBytes launch_bytes_;  ///< scratch
+  LaunchBytes launch_bytes_;                   ///< scratch
+  std::vector<ordering::KernelBytes> proved_;  ///< scratch of bytes_of()
   std::vector<std::string> messages_;
   std::vector<Unmodelled> unmodelled_;  ///< in the order of their first calls
   std::string hidden_order_;

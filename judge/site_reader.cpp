@@ -165,8 +165,8 @@ report::AccessReport SiteReader::access(const ordering::Access& access, const St
   const bool kernel = access.source == ordering::AccessSource::Kernel;
   if (kernel) out.kernel = places_.kernel_of(access.site).demangled;
   out.what = what(access.site, kernel) + node_note(access);
-  const bool inside = access.node != 0 && access.launched == ordering::kNoSite;
-  out.stream = inside             ? report::Stream{.name = "the graph"}
+  out.stream = ordering::is_inside_graph(access)
+                   ? report::Stream{.name = "the graph", .kind = report::StreamKind::Graph}
                : access.on_stream ? stream_report(stream)
                                   : report::Stream{.name = "the host"};
   out.op = static_cast<std::uint64_t>(access.op);
@@ -182,6 +182,14 @@ report::BufferReport SiteReader::buffer(const ordering::AllocationInfo& allocati
   out.memory = memory_name(allocation.kind);
   out.stack = stack(allocation.site);
   out.allocator = what(allocation.site);
+  const Site& site = places_.at(allocation.site);
+  out.variable = allocation.site != ordering::kNoSite && site.kind == SiteKind::Driver &&
+                 places_.row(allocation.site).effect.kind == api::EffectKind::GlobalLookup;
+  if (out.variable) {
+    out.memory = "a module's variable";
+    // The recorder met it in a footprint, and no call was made for it.
+    if (out.stack.empty()) out.allocator.clear();
+  }
   out.address = allocation.range.begin;
   out.bytes = allocation.range.size();
   return out;

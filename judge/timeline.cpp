@@ -221,7 +221,7 @@ void Timeline::event(const Item& item, OpId last) {
   const Record& record = *item.record;
   const bool records = record.kind == Kind::EventRecord;
   Op& op = add(item, last, stream_lane(judge_.stream_of(record)), records ? OpClass::Event : OpClass::Wait);
-  bool action = records;
+  bool acts = records;
   if (const auto event = judge_.handles().known_event(record.as<Kind::EventRecord>().event)) {
     const EventLife* life = judge_.handles().life(*event);
     op.event = life ? life->number : 0;
@@ -230,10 +230,10 @@ void Timeline::event(const Item& item, OpId last) {
       recorded = op.seq;
     } else {
       edge(recorded, op.seq, report::EdgeKind::Event);
-      action = recorded != 0;  // R-EVT-04
+      acts = recorded != 0;  // R-EVT-04
     }
   }
-  submitted(op, action);
+  if (acts) submitted(op);
 }
 
 void Timeline::sync(const Item& item) {

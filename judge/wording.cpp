@@ -73,8 +73,7 @@ std::string progressive(const Access& access) {
 }
 
 std::string subject(const std::string& what, const Access& access, const std::string& stream) {
-  const bool inside = access.node != 0 && access.launched == ordering::kNoSite;
-  return what + (access.on_stream && !inside ? " on " + stream : "");
+  return what + (access.on_stream && !ordering::is_inside_graph(access) ? " on " + stream : "");
 }
 
 /// " for stream 2": where a pool's block goes next; nothing when it is free for all.
@@ -172,6 +171,20 @@ std::string wait_for_earlier(const Hazard& hazard, const Nouns& nouns) {
   }
   return "record an event on " + nouns.earlier_stream + " after " + nouns.earlier_at + " and call " + calls.wait + "(" +
          nouns.later_stream + ", event) before " + nouns.later_at;
+}
+
+/// What the caller of a library can do about what happens inside of it.
+std::string around_library(const Hazard& hazard, const Nouns& nouns) {
+  std::string out = "both are done inside of " + nouns.inside + ", where the program can add no call; ";
+  const bool host_memory = hazard.allocation.kind == ordering::MemoryKind::Pinned ||
+                           hazard.allocation.kind == ordering::MemoryKind::Registered;
+  const bool of_copy = hazard.earlier.source == AccessSource::Copy || hazard.later.source == AccessSource::Copy;
+  if (hazard.explanation.nearest == NearestEdge::NonBlockingStream) {
+    out += "give the library a stream that was created without " + Calls(nouns.runtime).non_blocking + ", ";
+  } else if (host_memory && of_copy) {
+    out += "give the library pageable memory (malloc) there, whose copies today's driver makes before they return, ";
+  }
+  return out + "report it to the library's authors, or suppress it by its fingerprint";
 }
 
 /// For a block of a pool: the pool can do the waiting, if it knows.
@@ -418,6 +431,7 @@ std::string failure_fix(const FailureNouns& nouns) {
 
 std::string fix(const Hazard& hazard, const Nouns& nouns) {
   if (!nouns.failed.call.empty() && hazard.order != ordering::Order::Latent) return failure_fix(nouns.failed);
+  if (!nouns.inside.empty()) return around_library(hazard, nouns) + ".";
   if (const std::string words = framework_fix(hazard, nouns); !words.empty()) return words + ".";
   Calls calls(nouns.runtime);
   std::string out;

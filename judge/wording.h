@@ -61,6 +61,9 @@ struct Nouns {
   /// Submitted both: then the places are lines of Python, and kernels have their bare names in them.
   Framework framework = Framework::None;
   bool memory_of_framework = false;  ///< and allocated the memory
+  /// Both are done inside of one call of a library of CUDA's, where no call can be added: "cusolverDnXgeev
+  /// (geev.cpp:88)"; or, where the library's own thread does them, the library: "libnccl.so.2". Else empty.
+  std::string inside;
 };
 
 report::Hazard hazard_of(const ordering::Hazard& hazard);

@@ -106,12 +106,25 @@ void Checks::collect(const Past& past, Shadow::Later later, bool also_inferred, 
         Conflict* place = place_of(lane, order, *certain, earlier.op);
         if (!place) return;
         *place = {
-            lane,  epoch, earlier,         access,     meeting.common, *certain, perhaps_signalled, perhaps_passed_on,
-            order, kind,  past.allocation, past.freed, leaned_on};
+            lane,  epoch, earlier,      access,          meeting.common, *certain, perhaps_signalled, perhaps_passed_on,
+            order, kind,  &past.shadow, past.allocation, past.freed,     leaned_on};
       });
 }
 
-void Checks::report(const Actor& actor) {
+/// Only of the modes that the hazard is about: what a kernel writes, too, is not what it reads too early.
+CommonBytes Checks::common_bytes_of(const Conflict& conflict, std::span<const Part> parts) {
+  runs_.clear();
+  for (const Part& part : parts) {
+    if (part.mode != conflict.later.mode || part.widened != conflict.later.widened) continue;
+    Access access = conflict.later;
+    access.range = part.range;
+    conflict.past->add_common({access, part.rows}, conflict.earlier.op, conflict.earlier.mode, lives_.pool, runs_,
+                              kMostRuns);
+  }
+  return common_bytes(runs_);
+}
+
+void Checks::report(const Actor& actor, std::span<const Part> parts) {
   std::sort(conflicts_.begin(), conflicts_.end(),
             [](const Conflict& a, const Conflict& b) { return a.earlier.op < b.earlier.op; });
   for (const Conflict& conflict : conflicts_) {
@@ -129,9 +142,14 @@ void Checks::report(const Actor& actor) {
     }
     hazard.earlier = conflict.earlier;
     hazard.later = conflict.later;
+    // Of the end of an allocation nobody has noted it: it happens now.
+    if (hazard.later.moment == Access::kNeverSeen) hazard.later.moment = progress_.moment;
     hazard.overlap = conflict.overlap;
     hazard.allocation = conflict.allocation;
     hazard.freed = conflict.freed;
+    if (hazard.earlier.exact && hazard.later.exact && !parts.empty() && sink_.wants_common_bytes(hazard)) {
+      hazard.common = common_bytes_of(conflict, parts);
+    }
     if (actor.overlap && conflict.lane == actor.lane) {
       const auto& [running, use, front] = *actor.overlap;
       hazard.explanation = {.nearest = NearestEdge::DependentLaunch, .use = use};
@@ -163,7 +181,7 @@ void Checks::check(Access access, std::span<const Part> parts, const Actor& acto
     collect_parts({past, allocation.info}, access, parts, actor);
   }
   if (allocation.inherits) collect_earlier_lives(allocation, access, parts, actor);
-  if (!conflicts_.empty()) report(actor);
+  if (!conflicts_.empty()) report(actor, parts);
 }
 
 void Checks::collect_parts(const Past& past, Access& access, std::span<const Part> parts, const Actor& actor) {

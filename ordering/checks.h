@@ -82,6 +82,7 @@ class Checks {
     bool perhaps_passed_on = false;
     Order order{};
     HazardKind kind{};
+    const Shadow* past = nullptr;  ///< that the earlier one is in
     AllocationInfo allocation;
     SiteId freed{};
     std::optional<Rule> leaned_on{};  ///< known already
@@ -106,13 +107,16 @@ class Checks {
   void collect_earlier_lives(Allocation& block, Access& access, std::span<const Part> parts, const Actor& actor);
   /// Compares with what is past in an earlier life, of which the hazard names `named`.
   void collect_retired(const RetiredBlock& life, const AllocationInfo& named, const Access& access, const Actor& actor);
-  void report(const Actor& actor);
+  /// `parts`: what the later operation touches, to look for all common bytes; none: it is no matter of bytes.
+  void report(const Actor& actor, std::span<const Part> parts = {});
+  [[nodiscard]] CommonBytes common_bytes_of(const Conflict& conflict, std::span<const Part> parts);
   void report_use(FreedLife& life, const Access& access, Certainty certainty);
 
   HazardSink& sink_;
   Progress& progress_;
   Lives& lives_;
   std::vector<Conflict> conflicts_;  // scratch
+  std::vector<Range> runs_;          // scratch of common_bytes_of()
 };
 
 }  // namespace streamsan::ordering

@@ -5,6 +5,8 @@
 
 #include <optional>
 
+#include "ordering/rows.h"
+
 namespace streamsan::ordering {
 namespace {
 
@@ -17,17 +19,24 @@ class Memory {
   Memory(const Model& world, Model& model) : world_(world), model_(model) {}
 
   void take(Address address) {
-    const AllocationInfo* known = address ? world_.find_allocation(address) : nullptr;
-    if (!known || model_.find_allocation(known->range.begin)) return;
-    model_.allocate({known->thread, known->site}, known->range, known->kind, kContext);
+    if (address) take(Range{address, address + 1});
   }
   void take(const Footprint& bytes) {
-    if (bytes.base == 0 || bytes.width == 0) return;
-    take(bytes.base);
-    take(bytes.base + bytes.width - 1);
+    if (bytes.base != 0 && bytes.width != 0) take(hull(bytes));
   }
 
  private:
+  void take(Range range) {
+    world_.visit_memory(range, [this](const AllocationInfo& known) {
+      const Address begin = known.range.begin;
+      if (known.block) {
+        if (!model_.find_block(begin)) model_.block_allocate_without_stream({known.thread, known.site}, known.range);
+      } else if (!model_.find_allocation(begin)) {
+        model_.allocate({known.thread, known.site}, known.range, known.kind, kContext);
+      }
+    });
+  }
+
   const Model& world_;
   Model& model_;
 };
@@ -50,7 +59,9 @@ class OfNodes final : public HazardSink {
     name(hazard.later, now_);
     hazard.explanation = {};
     if (hazard.kind != HazardKind::UseAfterFree) hazard.explanation.nearest = NearestEdge::NoPathInGraph;
-    if (const AllocationInfo* known = world_.find_allocation(hazard.allocation.range.begin)) hazard.allocation = *known;
+    const Address begin = hazard.allocation.range.begin;
+    const AllocationInfo* known = hazard.allocation.block ? world_.find_block(begin) : world_.find_allocation(begin);
+    if (known) hazard.allocation = *known;
     sink_.hazard(hazard);
   }
 
@@ -62,7 +73,7 @@ class OfNodes final : public HazardSink {
   void name(Access& access, std::uint32_t node) const {
     access.op = kNoOp;
     access.stream = {};
-    access.node = graph_.nodes[node].number;
+    access.node = graph_.nodes()[node].number;
   }
 
   const Graph& graph_;
@@ -75,9 +86,9 @@ class OfNodes final : public HazardSink {
 /// The chains of a graph, each a stream of the model.
 class Chains {
  public:
-  Chains(const Graph& graph, Model& model) : model_(model), chain_(graph.nodes.size()) {
-    for (std::uint32_t i = 0; i < graph.nodes.size(); ++i) {
-      const std::optional<std::uint32_t> behind = tail_among(graph.nodes[i].after);
+  Chains(const Graph& graph, Model& model) : model_(model), chain_(graph.nodes().size()) {
+    for (std::uint32_t i = 0; i < graph.nodes().size(); ++i) {
+      const std::optional<std::uint32_t> behind = tail_among(graph.nodes()[i].after);
       chain_[i] = behind ? chain_[*behind] : open();
       tails_[chain_[i]] = i;
     }
@@ -140,7 +151,7 @@ void check_graph(const Graph& graph, const Model& world, HazardSink& sink) {
   Model model({}, relay);
   Memory memory(world, model);
   const Chains chains(graph, model);
-  const std::vector<GraphNode>& nodes = graph.nodes;
+  const std::vector<GraphNode>& nodes = graph.nodes();
   std::vector<EventId> done(nodes.size());  ///< of nodes that another chain comes behind
   for (std::uint32_t i = 0; i < nodes.size(); ++i) {
     for (const std::uint32_t before : nodes[i].after) {

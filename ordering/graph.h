@@ -24,7 +24,8 @@
 //   * memory of a graph (R-GRF-45) begins and ends in the order of the nodes, anew at each launch.
 //
 // WHAT IS LOST, towards silence: a graph with more than kMostChains parallel chains gets more order inside than it has;
-// past kMostWaits waits for events all nodes come after the event; a programmatic edge (R-GRF-21) is a full edge unless it
+// past kMostWaits waits for events all nodes come after the event; of two nodes that use the same bytes, each behind a
+// wait for another event, the second may hide what the first had to be compared with; a programmatic edge (R-GRF-21) is a full edge unless it
 // is the only one that leads to its node, and for everything outside of the graph.
 #pragma once
 
@@ -64,11 +65,38 @@ struct GraphNode {
   std::uint32_t number = 0;            ///< for reports, from 1 in the order of creation; 0: none
 };
 
-struct Graph {
-  std::vector<GraphNode> nodes;  ///< in an order that the edges allow
+/// How a launch runs the nodes. It follows from the nodes alone, and is made once for all launches.
+struct LaunchPlan {
+  struct Step {
+    std::uint32_t node = 0;
+    std::uint32_t part = 0;   ///< 0 comes before the first record of an event, and so on; they ascend
+    std::uint64_t waits = 0;  ///< which of `events` it comes after, one bit each
+  };
+  std::vector<Step> steps;       ///< nodes that touch memory or record an event
+  std::uint32_t parts = 1;       ///< how many
+  std::vector<EventId> events;   ///< that nodes wait for
+  std::vector<EventId> always;   ///< those that there are no bits for: all nodes come after them
+  std::vector<EventId> records;  ///< that nodes record, each as often as it is recorded
+  bool joins_all = false;
+  bool host_code = false;  ///< there are host functions
+};
 
+/// Never changes: an update makes another one.
+class Graph {
+ public:
   static constexpr std::size_t kMostChains = 512;
   static constexpr std::size_t kMostWaits = 64;
+
+  Graph() = default;
+  /// The nodes in an order that the edges allow.
+  explicit Graph(std::vector<GraphNode> nodes);
+
+  [[nodiscard]] const std::vector<GraphNode>& nodes() const { return nodes_; }
+  [[nodiscard]] const LaunchPlan& plan() const { return plan_; }
+
+ private:
+  std::vector<GraphNode> nodes_;
+  LaunchPlan plan_;
 };
 
 /// Reports the hazards inside of one launch of the graph. Memory is that of `world`, as it is now. The accesses of the

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "ordering/common_bytes.h"
 #include "ordering/rules.h"
 #include "ordering/types.h"
 
@@ -56,6 +57,9 @@ struct Access {
   SiteId launched{};                  ///< where that graph was launched; none: inside of a graph (graph.h)
   static constexpr std::uint64_t kNeverSeen = ~std::uint64_t{0};
 };
+
+/// Is it a node that is compared with nodes of its own graph, and so in no stream yet?
+constexpr bool is_inside_graph(const Access& access) { return access.node != 0 && access.launched == kNoSite; }
 
 /// How the bytes of an access are known. Of the last three: whatever is certain with an earlier one is certain with a
 /// later one.
@@ -148,7 +152,9 @@ struct Hazard {
   std::optional<Rule> leaned_on;  ///< Latent: the assumed rule that orders the pair today
   Access earlier;                 ///< earlier in submission order
   Access later;
-  Range overlap;  ///< bytes both may touch
+  Range overlap;  ///< bytes both may touch; of several runs one
+  /// All bytes that both touch, if both are exact, it is a matter of bytes, and the sink wants to know.
+  CommonBytes common;
   AllocationInfo allocation;
   SiteId freed{};  ///< UseAfterFree, ReuseWhileInUse: where `allocation`, the earlier life, ended
   Explanation explanation;
@@ -159,6 +165,8 @@ class HazardSink {
  public:
   virtual ~HazardSink() = default;
   virtual void hazard(const Hazard& hazard) = 0;
+  /// Shall Hazard::common be filled in? Asked before hazard(), with all else filled in but the explanation.
+  virtual bool wants_common_bytes(const Hazard&) { return true; }
 };
 
 /// When is a conflict with an inferred access certain?

@@ -55,6 +55,7 @@
 // Threads: a Model is used by one thread at a time.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -107,7 +108,7 @@ struct Moment {
   std::uint64_t epoch = 0;
 };
 
-struct Graph;
+class Graph;
 
 struct Options {
   enum class HostThreads : std::uint8_t {
@@ -171,6 +172,8 @@ class Model {
   /// The allocation that holds the address, blocks aside; or a block that no allocation holds; or nullptr. Valid until
   /// the next non-const call.
   [[nodiscard]] const AllocationInfo* find_allocation(Address address) const;
+  /// The live allocations that meet the range, by address, then the live blocks of pools that do.
+  void visit_memory(Range range, const std::function<void(const AllocationInfo&)>& visit) const;
 
   // ---- operations: each is one step of its stream and returns its number --------------------------------------------
   /// `pointers` become inferred accesses, `bytes` exact ones (learned ones if the shape says so).

@@ -31,6 +31,17 @@ struct Model::Impl {
         pieces(lives, checks),
         blocks(progress, lives, checks) {}
 
+  /// The access of a kernel of this shape, but for its bytes; `made`: what is known of the operation.
+  static Access by_kernel(Access made, const LaunchShape& shape) {
+    made.source = AccessSource::Kernel;
+    made.exact = false;
+    made.learned = shape.learned;
+    made.atomic_for_host = shape.atomic_for_host;
+    made.function = shape.function;
+    made.device_threads = shape.threads;
+    made.arguments_hash = shape.arguments_hash;
+    return made;
+  }
   /// A kernel that its stream's clock holds for.
   void touch_kernel(Access access, const Actor& actor, std::span<const PointerArgument> pointers,
                     std::span<const KernelBytes> bytes);
@@ -45,7 +56,9 @@ struct Model::Impl {
 
   /// Stream-ordered memory begins, or ends, in the lane's present operation.
   AllocationId begin_life(Call call, const Lane& lane, OpId op, Range range, bool on_its_device);
-  void end_life(Call call, const Lane& lane, Access access, Address base);
+  void end_life(Access access, const Actor& actor, Address base);
+  /// Pageable memory is the actor's, a copy, until that is complete.
+  void lend(const Footprint& side, Access access, const Actor& actor);
   /// What a node of a graph touches, in the lane's present operation.
   void touch_node(const GraphNode& node, Access access, const Actor& actor);
 

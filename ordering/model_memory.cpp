@@ -116,12 +116,12 @@ void Model::free(Call call, ContextId context, Address base) {
   impl_->lives.end(*allocation);
 }
 
-void Model::Impl::end_life(Call call, const Lane& lane, Access access, Address base) {
+void Model::Impl::end_life(Access access, const Actor& actor, Address base) {
   Allocation* allocation = lives.allocations.find(base);
   if (!allocation) checks.report_second_free(access);
   if (!allocation || allocation->info.range.begin != base) return;
   access.range = allocation->info.range;
-  checks.check_end(*allocation, access, {lane.slot, lane.last, lane.clock, progress.host(call.thread)});
+  checks.check_end(*allocation, access, actor);
   const AllocationInfo info = allocation->info;
   lives.end(*allocation);
   if (leaves_a_stale_pointer(info.kind)) lives.freed.add(info, access);
@@ -134,7 +134,7 @@ OpId Model::free_async(Call call, StreamId stream, Address base) {
   Access access = free_access(call, op, {base, base + 1});
   access.stream = stream;
   access.on_stream = true;
-  impl_->end_life(call, *lane, access, base);
+  impl_->end_life(access, {lane->slot, lane->last, lane->clock, impl_->progress.host(call.thread)}, base);
   return op;
 }
 
@@ -210,6 +210,14 @@ void Model::host_free(Call call, Range range) {
 }
 
 void Model::forget_freed(Range range) { impl_->lives.freed.reused(range); }
+
+void Model::visit_memory(Range range, const std::function<void(const AllocationInfo&)>& visit) const {
+  for (const Allocations* all : {&impl_->lives.allocations, &impl_->lives.blocks}) {
+    const Allocation* each = all->find_first_ending_after(range.begin);
+    for (; each && each->info.range.begin < range.end; each = all->find_first_ending_after(each->info.range.end))
+      visit(each->info);
+  }
+}
 
 const AllocationInfo* Model::find_allocation(Address address) const {
   const Allocation* allocation = impl_->lives.allocations.find_uncached(address);

@@ -111,6 +111,12 @@ void Model::Impl::touch_dependent(const Access& access, const Actor& actor, cons
   }
 }
 
+void Model::Impl::lend(const Footprint& side, Access access, const Actor& actor) {
+  access.range = hull(side);
+  access.moment = progress.moment;
+  lives.loans.add({side, {actor.lane, actor.epoch, access}});
+}
+
 OpId Model::launch(Call call, StreamId stream, const LaunchShape& shape, std::span<const PointerArgument> pointers,
                    std::span<const KernelBytes> bytes) {
   Lane* lane = impl_->progress.lane(stream);
@@ -120,17 +126,7 @@ OpId Model::launch(Call call, StreamId stream, const LaunchShape& shape, std::sp
   std::optional<TwoClocks> before;
   if (overlaps) before = lane->clock;
   const OpId op = impl_->progress.begin(call, *lane, LegacyRole::Action);
-  const Access access{.op = op,
-                      .site = call.site,
-                      .stream = stream,
-                      .thread = call.thread,
-                      .source = AccessSource::Kernel,
-                      .exact = false,
-                      .learned = shape.learned,
-                      .atomic_for_host = shape.atomic_for_host,
-                      .function = shape.function,
-                      .device_threads = shape.threads,
-                      .arguments_hash = shape.arguments_hash};
+  const Access access = Impl::by_kernel({.op = op, .site = call.site, .stream = stream, .thread = call.thread}, shape);
   const HostClock& host = impl_->progress.host(call.thread);
   const Chain::Kernel kernel{lane->last, op, call.site};
   if (before && !Progress::joined_more(*lane, *before, host)) {
@@ -170,19 +166,14 @@ OpId Model::copy(Call call, StreamId stream, const Footprint& dst, const Footpri
   Access access{.op = op, .site = call.site, .stream = stream, .thread = call.thread, .source = AccessSource::Copy};
   const Actor actor{lane->slot, lane->last, lane->clock, *thread.host};
   const bool borrows = form == Form::Asynchronous && rule.documented == HostEffect::None;
-  const auto lend = [&](const Footprint& side) {
-    access.range = hull(side);
-    access.moment = impl_->progress.moment;
-    impl_->lives.loans.add({side, {lane->slot, lane->last, access}});
-  };
   access.mode = AccessMode::Read;
   // R-CPY-01: a synchronous copy is done with a pageable source when it returns.
   const bool source_is_free = form == Form::Synchronous && from == MemoryKind::Pageable;
   if (!source_is_free) impl_->pieces.touch_footprint(src, access, actor);
-  if (borrows && from == MemoryKind::Pageable) lend(src);
+  if (borrows && from == MemoryKind::Pageable) impl_->lend(src, access, actor);
   access.mode = AccessMode::Write;
   impl_->pieces.touch_footprint(dst, access, actor);
-  if (borrows && to == MemoryKind::Pageable) lend(dst);
+  if (borrows && to == MemoryKind::Pageable) impl_->lend(dst, access, actor);
   if (impl_->progress.variants) {
     impl_->progress.mark_work(*lane, op, call.site);
     if (source_is_free) {

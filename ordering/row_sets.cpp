@@ -93,6 +93,23 @@ std::optional<Range> RowSets::row_in(Id id, Range range) const {
   return std::nullopt;
 }
 
+void RowSets::add_rows_in(Id id, Range range, std::vector<Range>& runs, std::size_t most) const {
+  for (const Footprint& piece : set(id).pieces) {
+    if (piece.base >= range.end) return;
+    ordering::add_rows_in(piece, range, runs, most);
+  }
+}
+
+void RowSets::add_common(Id first, Id second, std::vector<Range>& runs, std::size_t most) const {
+  const Range bounds = set(second).hull;
+  std::vector<Range> rows;
+  add_rows_in(first, bounds, rows, most);
+  for (const Range row : rows) {
+    if (runs.size() >= most) return;
+    add_rows_in(second, row, runs, most);
+  }
+}
+
 std::optional<Meeting> RowSets::meeting(Id first, Id second) const {
   const Set& a = set(first);
   const Set& b = set(second);

@@ -45,6 +45,9 @@ class RowSets {
   [[nodiscard]] std::optional<Range> row_in(Id id, Range range) const;
   /// A row of each that have common bytes.
   [[nodiscard]] std::optional<Meeting> meeting(Id first, Id second) const;
+  /// Adds the bytes that the set has in the range, or in common with another set, until `runs` has `most`.
+  void add_rows_in(Id id, Range range, std::vector<Range>& runs, std::size_t most) const;
+  void add_common(Id first, Id second, std::vector<Range>& runs, std::size_t most) const;
   /// The row that decides how certainly the set meets what is inferred to begin at the pointer: the longest that holds
   /// it, or else the one that reaches furthest.
   [[nodiscard]] Range row_facing(Id id, Address pointer) const;

@@ -184,6 +184,20 @@ std::optional<Range> row_in(const Footprint& f, Range range) {
   return std::nullopt;
 }
 
+void add_rows_in(const Footprint& f, Range range, std::vector<Range>& runs, std::size_t most) {
+  if (range.empty()) return;
+  const Bytes length = (f.rows - 1) * f.pitch + f.width;
+  const Steps slices = steps_in(f.base, f.slice_pitch, f.slices, length, range);
+  for (std::uint64_t i = slices.first; i <= slices.last; ++i) {
+    const Footprint slice = slice_of(f, i);
+    const Steps rows = steps_in(slice.base, slice.pitch, slice.rows, slice.width, range);
+    for (std::uint64_t row = rows.first; row <= rows.last; ++row) {
+      if (runs.size() >= most) return;
+      runs.push_back(intersection(row_of(slice, row), range));
+    }
+  }
+}
+
 std::optional<Meeting> meeting(const Footprint& a, const Footprint& b, std::uint64_t& budget) {
   if (!hull(a).overlaps(hull(b)) || !spend(budget)) return std::nullopt;
   if (a.slices == 1 && b.slices == 1) return meeting_of_rows(a, b);

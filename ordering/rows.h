@@ -14,8 +14,10 @@
 // the limit is reached, the answer is "do not meet", and the budget is 0.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "ordering/types.h"
 
@@ -53,6 +55,9 @@ struct Meeting {
 };
 
 // The patterns are simplified, and end before kMostAddress.
+
+/// Adds the parts of rows that lie in the range, by address in each slice, until `runs` has `most`.
+void add_rows_in(const Footprint& bytes, Range range, std::vector<Range>& runs, std::size_t most);
 
 /// Some row that has bytes in the range.
 std::optional<Range> row_in(const Footprint& bytes, Range range);

@@ -85,4 +85,29 @@ void Shadow::clear_details(AccessPool& pool, ShadowCounters& counters) {
   uses_.clear();
 }
 
+void Shadow::add_common(Later later, OpId earlier, AccessMode mode, const AccessPool& pool, std::vector<Range>& runs,
+                        std::size_t most) const {
+  const auto is_meant = [&](const IntervalShadow::Reference& reference) {
+    return reference.mode == mode && pool[reference.access].op == earlier;
+  };
+  exact_.for_each_in(later.access.range, [&](Range segment, const IntervalShadow::Reference& reference) {
+    if (!is_meant(reference) || runs.size() >= most) return;
+    const Range common = intersection(segment, later.access.range);
+    if (later.rows == 0) {
+      runs.push_back(common);
+    } else {
+      pool.rows.add_rows_in(later.rows, common, runs, most);
+    }
+  });
+  for (const SetShadow::Reference& reference : sets_.entries()) {
+    if (!is_meant(reference)) continue;
+    const RowSets::Id set = pool.rows_of(reference.access);
+    if (later.rows == 0) {
+      pool.rows.add_rows_in(set, later.access.range, runs, most);
+    } else {
+      pool.rows.add_common(set, later.rows, runs, most);
+    }
+  }
+}
+
 }  // namespace streamsan::ordering

@@ -105,6 +105,11 @@ class Shadow {
     }
   }
 
+  /// Adds the bytes that both touch, the later one and the exact accesses in `mode` of the earlier operation, until
+  /// `runs` has `most`.
+  void add_common(Later later, OpId earlier, AccessMode mode, const AccessPool& pool, std::vector<Range>& runs,
+                  std::size_t most) const;
+
   /// Adds an access. `clock` is its documented clock, `whole` the range of the allocation.
   void remember(const Remembered& access, Range whole, const VectorClock& clock, AccessPool& pool,
                 ShadowCounters& counters);

@@ -67,9 +67,20 @@ void fields(Archive& archive, Some<BufferReport> auto& buffer) {
   archive.field("memory", buffer.memory);
   archive.field("name", buffer.name);
   archive.field("allocator", buffer.allocator);
+  archive.field("variable", buffer.variable);
   archive.address("address", buffer.address);
   archive.field("bytes", buffer.bytes);
   archive.field("stack", buffer.stack);
+}
+
+template <typename Archive>
+void fields(Archive& archive, Some<OverlapReport> auto& overlap) {
+  archive.field("bytes", overlap.bytes);
+  archive.field("runs", overlap.runs);
+  archive.field("width", overlap.width);
+  archive.field("pitch", overlap.pitch);
+  archive.address("end", overlap.end);
+  archive.field("more", overlap.more);
 }
 
 template <typename Archive>
@@ -125,6 +136,7 @@ void fields(Archive& archive, Some<Finding> auto& finding) {
   archive.field("buffer", finding.buffer);
   archive.address("overlap_begin", finding.overlap_begin);
   archive.address("overlap_end", finding.overlap_end);
+  archive.field("overlap", finding.overlap);
   archive.field("explanation", finding.explanation);
   archive.field("related", finding.related);
   archive.field("sync", finding.sync);
@@ -133,6 +145,8 @@ void fields(Archive& archive, Some<Finding> auto& finding) {
   archive.field("tests", finding.tests);
   archive.field("fingerprint", finding.fingerprint);
   archive.field("count", finding.count);
+  archive.field("weaker", finding.weaker);
+  archive.field("group", finding.group);
   archive.field("suppressed", finding.suppressed);
 }
 

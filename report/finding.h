@@ -34,7 +34,7 @@ struct Frame {
 
 struct Stream {
   std::string name;                    ///< "stream 2", "the legacy default stream", or a user-given name in quotes
-  StreamKind kind = StreamKind::Host;  ///< Host: name is "the host"
+  StreamKind kind = StreamKind::Host;  ///< Host: name is "the host"; Graph: "the graph"
   std::uint64_t handle = 0;            ///< raw handle, for matching with a debugger
 };
 
@@ -56,10 +56,22 @@ struct AccessReport {
 struct BufferReport {
   std::string memory;     ///< "device memory", "pinned host memory", ...
   std::string name;       ///< given by the program; empty: none
-  std::string allocator;  ///< "cudaMalloc", ...; "the pool" for a block of the program's own; empty: not known
+  std::string allocator;  ///< "cudaMalloc", ...; "the pool" for a block of the program's own; empty: not known. Of a
+                          ///< variable of a module nobody allocated it: the function that looked it up
+  bool variable = false;  ///< of a module: __device__, __constant__ or __managed__
   std::uint64_t address = 0;
   std::uint64_t bytes = 0;
   std::vector<Frame> stack;
+};
+
+/// All bytes that two accesses have in common, where they are several runs.
+struct OverlapReport {
+  std::uint64_t bytes = 0;
+  std::uint64_t runs = 0;   ///< without a gap
+  std::uint64_t width = 0;  ///< of each run, if all are as long and as far apart (rows of a matrix); else 0
+  std::uint64_t pitch = 0;  ///< from the begin of one to that of the next; 0: see width
+  std::uint64_t end = 0;    ///< of the last run
+  bool more = false;        ///< there are more, which were not counted
 };
 
 /// An operation referred to by the explanation: the record or the wait of the event that comes nearest, where memory
@@ -114,7 +126,8 @@ struct Finding {
   std::vector<AccessReport> accesses;  ///< the later one first, then the earlier; none: misuse of an event
   std::optional<BufferReport> buffer;
   std::uint64_t overlap_begin = 0;
-  std::uint64_t overlap_end = 0;
+  std::uint64_t overlap_end = 0;         ///< of the first run of common bytes, if there are several
+  std::optional<OverlapReport> overlap;  ///< all of them, if there are several
   std::string explanation;  ///< why nothing orders the two
   std::vector<RelatedOp> related;
   std::optional<SyncReport> sync;  ///< UnneededSync
@@ -122,7 +135,11 @@ struct Finding {
   std::string mark;                ///< no accesses: the part of the run it was met in, by the program's word
   std::vector<std::string> tests;  ///< in which its operations were submitted, by their test runner's names
   std::string fingerprint;         ///< 16 hex digits; the same for the same pair of places in another run
-  std::uint64_t count = 1;         ///< equal findings folded into this one
+  std::uint64_t count = 1;         ///< conflicts that are folded into this one, each as severe as it
+  std::uint64_t weaker = 0;        ///< conflicts of the same two places that are less severe: not in `count`
+  /// Of findings that one missing edge explains: the fingerprint of the most severe, the first. `fix` is the same in
+  /// all, and repairs all. Empty: it stands alone. Of one process.
+  std::string group;
   bool suppressed = false;
 };
 

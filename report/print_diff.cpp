@@ -4,6 +4,7 @@
 #include <array>
 
 #include "report/formats.h"
+#include "report/groups.h"
 #include "report/json.h"
 #include "report/json_value.h"
 #include "report/printable.h"
@@ -72,9 +73,11 @@ Json verdicts(const std::vector<DiffEntry>& entries) {
 std::string diff_text(const Diff& diff, const DiffNames& names, Severity least, const TextOptions& options) {
   std::string out;
   const auto shown = [least](const Finding* finding) { return is_listed(*finding, least); };
+  std::vector<const Finding*> fresh;
   for (const DiffEntry& entry : diff.fresh) {
-    if (shown(entry.after)) out += "New:\n" + text(*entry.after, options) + "\n";
+    if (shown(entry.after)) fresh.push_back(entry.after);
   }
+  for (const EdgeGroup& group : grouped(fresh)) out += "New:\n" + text(group, options) + "\n";
   for (const DiffEntry& entry : diff.worse) {
     if (!shown(entry.after)) continue;
     out += "Worse, " + std::string(name(entry.before->severity)) + " before:\n" + text(*entry.after, options) + "\n";

@@ -138,7 +138,8 @@ std::vector<log::Location> Collector::related(const Finding& finding, const std:
   }
   if (finding.buffer) {
     const BufferReport& buffer = *finding.buffer;
-    add(buffer.stack, "The memory was allocated here" + (buffer.allocator.empty() ? "" : " by " + buffer.allocator));
+    const std::string by = buffer.allocator.empty() ? "" : " by " + buffer.allocator;
+    add(buffer.stack, (buffer.variable ? "The variable was looked up here" : "The memory was allocated here") + by);
   }
   if (finding.sync) {
     for (const OrderedPair& pair : finding.sync->orders) {
@@ -223,6 +224,7 @@ log::Json properties(const Folded& fold) {
                 {"cause", utf8(finding.cause.text())},
                 {"pids", fold.pids}};
   if (!finding.rule.empty()) out["rule"] = utf8(finding.rule);
+  if (!finding.group.empty()) out["group"] = utf8(finding.group);
   if (finding.sync) {
     out["verdict"] = name(finding.sync->verdict);
     out["calls"] = finding.sync->calls;

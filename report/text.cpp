@@ -8,6 +8,7 @@
 #include <cctype>
 #include <charconv>
 
+#include "report/groups.h"
 #include "report/printable.h"
 #include "report/short_name.h"
 
@@ -70,13 +71,25 @@ const Frame* first_user_frame(const std::vector<Frame>& stack) {
 
 bool is_python(const Frame& frame) { return frame.language == Language::Python; }
 
+/// "std::__invoke<f>(f&&)" of "void std::__invoke<f>(f&&)": instances of templates are named with their results.
+std::string_view without_result(std::string_view function) {
+  std::size_t begin = 0, depth = 0;
+  for (std::size_t i = 0; i < function.size(); ++i) {
+    const char c = function[i];
+    if (c == '<') ++depth;
+    if (c == '>' && depth > 0) --depth;
+    if (depth > 0) continue;
+    if (c == '(') break;
+    if (c == ' ') begin = i + 1;
+  }
+  return function.substr(begin);
+}
+
 /// A function of the C++ library's headers, between the program's: std::thread's call of the program's function and the
 /// like. What people call themselves (std::vector's constructor) stands at the end of a stack.
 bool is_plumbing(const Frame& frame) {
-  const std::string_view function = frame.function;
-  return function.starts_with("std::") || function.starts_with("__gnu_cxx::") ||
-         function.find(" std::__invoke") != std::string_view::npos ||
-         function.find(" std::invoke") != std::string_view::npos;
+  const std::string_view function = without_result(frame.function);
+  return function.starts_with("std::") || function.starts_with("__gnu_cxx::");
 }
 
 /// Those of the frames that are meant: the program's, or the first few of libraries.
@@ -102,6 +115,7 @@ void append_frames(std::string& out, const std::vector<Frame>& stack, const Text
 }
 
 std::string stream_phrase(const Stream& stream) {
+  if (stream.kind == StreamKind::Graph) return "in " + stream.name;
   std::string out = "on " + stream.name;
   // "the legacy default stream (legacy)" would say it twice.
   if (stream.kind == StreamKind::Blocking || stream.kind == StreamKind::NonBlocking) {
@@ -125,19 +139,38 @@ std::string evidence_phrase(const AccessReport& access) {
   return "";
 }
 
-/// `thread`: other host threads have to do with it, too.
-void append_access(std::string& out, const AccessReport& access, bool earlier, bool thread,
-                   const TextOptions& options) {
+/// "Previous write by cudaMemcpyAsync on stream 1, op #15". `thread`: other host threads have to do with it, too.
+std::string access_line(const AccessReport& access, bool earlier, bool thread, const TextOptions& options) {
   const std::string verb =
       earlier && access.verb != Verb::None ? "Previous " + in_lower_case(access.verb) : name(access.verb);
-  out += "  " + painted(options, kBold, verb + " by " + access.what);
+  std::string out = "  " + painted(options, kBold, verb + " by " + access.what);
   // "by the host on the host" would say it twice.
   if (access.stream.kind != StreamKind::Host || !access.api.empty()) out += " " + stream_phrase(access.stream);
   if (access.op) out += ", op #" + std::to_string(access.op);
   if (thread) out += ", host thread " + std::to_string(access.thread);
   if (!access.mark.empty()) out += ", in " + access.mark;
-  out += evidence_phrase(access) + "\n";
-  append_stack(out, access.stack, options);
+  return out + evidence_phrase(access);
+}
+
+bool is_of_several_threads(const Finding& finding) {
+  return std::any_of(finding.accesses.begin(), finding.accesses.end(),
+                     [&](const AccessReport& access) { return access.thread != finding.accesses.front().thread; });
+}
+
+/// What was counted.
+std::string times_line(const Finding& finding) {
+  std::string out;
+  if (finding.count > 1) {
+    const bool pair = finding.kind != Kind::HiddenSync;
+    const bool known = std::all_of(finding.accesses.begin(), finding.accesses.end(),
+                                   [](const AccessReport& access) { return access.evidence == Evidence::Exact; });
+    out = "  Seen " + counted(finding.count, "time") + (pair ? " between these two places" : " at this place") +
+          (known ? ".\n" : ", going by the arguments of the calls.\n");
+  }
+  if (finding.weaker > 0) {
+    out += "  Seen " + counted(finding.weaker, "more time") + ", with less certainty about bytes or order.\n";
+  }
+  return out;
 }
 
 std::string property_text(std::string text) {
@@ -148,8 +181,13 @@ std::string property_text(std::string text) {
 
 std::string properties(const Finding& finding) {
   std::string streams, ops;
+  const auto property_of = [](const Stream& stream) {
+    if (stream.kind == StreamKind::Host) return std::string("host");
+    if (stream.kind == StreamKind::Graph) return std::string("graph");
+    return property_text(stream.name);
+  };
   auto add = [&](const Stream& stream, std::uint64_t op) {
-    streams += (streams.empty() ? "" : ",") + property_text(stream.kind == StreamKind::Host ? "host" : stream.name);
+    streams += (streams.empty() ? "" : ",") + property_of(stream);
     ops += (ops.empty() ? "" : ",") + std::to_string(op);
   };
   for (auto it = finding.accesses.rbegin(); it != finding.accesses.rend(); ++it) add(it->stream, it->op);
@@ -170,6 +208,24 @@ std::string head(const Finding& finding, const TextOptions& options) {
   return "==" + std::to_string(finding.pid) + "== " +
          painted(options, color_of(finding.severity),
                  std::string(headword(finding.severity)) + ": streamsan: " + title(finding));
+}
+
+/// " on device memory 0x7f000000a000 [up to 4096 bytes overlap]", or nothing.
+std::string overlap_text(const Finding& finding) {
+  if (finding.overlap_end <= finding.overlap_begin) return "";
+  const bool exact = std::all_of(finding.accesses.begin(), finding.accesses.end(),
+                                 [](const AccessReport& a) { return a.evidence == Evidence::Exact; });
+  const std::uint64_t bytes = finding.overlap ? finding.overlap->bytes : finding.overlap_end - finding.overlap_begin;
+  std::string out = (finding.buffer ? " on " + finding.buffer->memory : "") + " " + hex(finding.overlap_begin) + " [" +
+                    (exact ? "" : "up to ") + counted(bytes, "byte") + " overlap";
+  if (finding.overlap) {
+    const OverlapReport& all = *finding.overlap;
+    out += all.width != 0 ? ": " + counted(all.runs, "row") + " of " + counted(all.width, "byte") + ", " +
+                                std::to_string(all.pitch) + " apart"
+                          : ": " + counted(all.runs, "range") + " up to " + hex(all.end);
+    if (all.more) out += ", and more";
+  }
+  return out + "]";
 }
 
 }  // namespace
@@ -218,6 +274,11 @@ std::string title(const Finding& finding) {
   return finding.hazard.text();
 }
 
+std::string origin(const BufferReport& buffer) {
+  if (buffer.variable) return buffer.allocator.empty() ? "" : " looked up by " + buffer.allocator;
+  return buffer.allocator.empty() ? "" : " allocated by " + buffer.allocator;
+}
+
 std::string again_text(const Finding& raw, std::uint32_t told_of, const TextOptions& options) {
   const Finding finding = printable(raw);
   return head(finding, options) + ": the same places as in the report of process " + std::to_string(told_of) + "\n" +
@@ -226,27 +287,18 @@ std::string again_text(const Finding& raw, std::uint32_t told_of, const TextOpti
 
 std::string text(const Finding& raw, const TextOptions& options) {
   const Finding finding = printable(raw);
-  std::string out = head(finding, options);
-  bool exact = std::all_of(finding.accesses.begin(), finding.accesses.end(),
-                           [](const AccessReport& a) { return a.evidence == Evidence::Exact; });
-  if (finding.overlap_end > finding.overlap_begin) {
-    if (finding.buffer) out += " on " + finding.buffer->memory;
-    out += " " + hex(finding.overlap_begin) + " [" + (exact ? "" : "up to ") +
-           counted(finding.overlap_end - finding.overlap_begin, "byte") + " overlap]";
-  }
+  std::string out = head(finding, options) + overlap_text(finding);
   if (finding.accesses.empty()) out += ": " + finding.message;
   out += "\n";
-  const bool threads = std::any_of(finding.accesses.begin(), finding.accesses.end(), [&](const AccessReport& access) {
-    return access.thread != finding.accesses.front().thread;
-  });
+  const bool threads = is_of_several_threads(finding);
   for (std::size_t i = 0; i < finding.accesses.size(); ++i) {
-    append_access(out, finding.accesses[i], i > 0, threads, options);
+    out += access_line(finding.accesses[i], i > 0, threads, options) + "\n";
+    append_stack(out, finding.accesses[i].stack, options);
   }
   if (finding.buffer) {
     const BufferReport& buffer = *finding.buffer;
-    out += "  Buffer " + (buffer.name.empty() ? "" : "\"" + buffer.name + "\" ") + hex(buffer.address) + " [" +
-           counted(buffer.bytes, "byte") + "]" + (buffer.allocator.empty() ? "" : " allocated by " + buffer.allocator) +
-           "\n";
+    out += (buffer.variable ? "  Variable " : "  Buffer ") + (buffer.name.empty() ? "" : "\"" + buffer.name + "\" ") +
+           hex(buffer.address) + " [" + counted(buffer.bytes, "byte") + "]" + origin(buffer) + "\n";
     append_stack(out, buffer.stack, options);
   }
   const bool hint = finding.kind == Kind::Hint;
@@ -263,13 +315,26 @@ std::string text(const Finding& raw, const TextOptions& options) {
     append_stack(out, related.stack, options);
   }
   out += "  Fix: " + finding.fix + "\n";
-  if (finding.count > 1 && !hint) {
-    const bool pair = finding.kind != Kind::HiddenSync;
-    out += "  Seen " + counted(finding.count, "time") + (pair ? " between these two places.\n" : " at this place.\n");
-  }
+  if (!hint) out += times_line(finding);
   if (!finding.mark.empty()) out += "  First seen in " + finding.mark + ".\n";
   for (const std::string& test : finding.tests) out += "  Test: " + test + "\n";
   return out + properties(finding);
+}
+
+std::string follower_text(const Finding& raw, const TextOptions& options) {
+  const Finding finding = printable(raw);
+  std::string out = head(finding, options) + overlap_text(finding) + "\n";
+  const bool threads = is_of_several_threads(finding);
+  for (std::size_t i = 0; i < finding.accesses.size(); ++i) {
+    const AccessReport& access = finding.accesses[i];
+    out += access_line(access, i > 0, threads, options);
+    if (const Frame* frame = first_user_frame(access.stack)) {
+      out += ", at " + location(*frame, options);
+      if (!frame->function.empty()) out += " in " + short_name(frame->function);
+    }
+    out += "\n";
+  }
+  return out + times_line(finding) + properties(finding);
 }
 
 std::string place(const Finding& finding, const TextOptions& options) {

@@ -45,6 +45,9 @@ const char* line_hint();
 /// The last line: counts, and the place of `first` (the first error or latent finding; may be nullptr).
 std::string summary_line(const Summary& summary, const Finding* first, const TextOptions& options);
 
+/// " allocated by cudaMalloc", " looked up by cudaMemcpyToSymbol"; or nothing.
+std::string origin(const BufferReport& buffer);
+
 /// "src/train.cu:88:5", or the module and offset.
 std::string location(const Frame& frame, const TextOptions& options);
 

@@ -96,7 +96,7 @@ if config.emulated:
 for name in list(config.environment):
     if name.startswith("STREAMSAN_"):
         del config.environment[name]
-for name in ("HOME", "TMPDIR"):
+for name in ("HOME", "TMPDIR", "TIMES_OF_ALWAYS"):
     if name in os.environ:
         config.environment[name] = os.environ[name]
 config.environment["NO_COLOR"] = "1"

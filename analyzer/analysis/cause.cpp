@@ -57,6 +57,30 @@ OpIndex too_late(const Look& look, const Pending& earlier, ValueId later) {
   return kNoOp;
 }
 
+/// Its work is in an event, for which somebody else waits, or nobody. False: there is no such event, nothing is said.
+bool covered_by_event(const Look& look, Hazard& hazard, const Pending& earlier) {
+  const Values& values = look.values;
+  const auto found = [&](Cause cause, ValueId event, OpIndex edge) {
+    tell_event(look, hazard, edge, event);
+    hazard.cause = cause;
+    hazard.edge = look.witness.where(edge);
+    return true;
+  };
+  for (OpIndex op : look.sets[earlier.since]) {
+    if (values.op(op).kind != OpKind::Wait) continue;
+    const auto edge = look.order->edges().find(op);
+    if (edge == look.order->edges().end() || !look.sets.has(earlier.must, event_token(edge->second.event))) continue;
+    return found(Cause::WaitElsewhere, edge->second.event, op);
+  }
+  for (std::uint32_t token : look.sets[earlier.must]) {
+    if (!is_event(token)) continue;
+    const EventState* state = look.order->event(value_of(token));
+    if (state == nullptr || state->record == kNoOp || !values.must_equal(state->stream, earlier.stream)) continue;
+    return found(Cause::NeverWaited, value_of(token), state->record);
+  }
+  return false;
+}
+
 }  // namespace
 
 void explain(const Look& look, Hazard& hazard, const Pending& earlier, ValueId later) {
@@ -95,7 +119,11 @@ void explain(const Look& look, Hazard& hazard, const Pending& earlier, ValueId l
       found(Cause::RecordedElsewhere, edge.record);
     }
   }
-  if (hazard.cause == Cause::RecordedElsewhere) return;
+  // The program may have the right event, too: then that is the one to wait for.
+  if (hazard.cause == Cause::RecordedElsewhere) {
+    covered_by_event(look, hazard, earlier);
+    return;
+  }
 
   using ordering::StreamKind;
   const auto first = values.stream_kind(earlier.stream), second = values.stream_kind(later);
@@ -104,21 +132,7 @@ void explain(const Look& look, Hazard& hazard, const Pending& earlier, ValueId l
     return found(Cause::NonBlocking, kNoOp);
   if (look.of_earlier_iteration(earlier)) return found(Cause::OtherIteration, kNoOp);
 
-  // Its work is in an event.
-  for (OpIndex op : since) {
-    if (values.op(op).kind != OpKind::Wait) continue;
-    const auto edge = look.order->edges().find(op);
-    if (edge == look.order->edges().end() || !look.sets.has(earlier.must, event_token(edge->second.event))) continue;
-    tell_event(look, hazard, op, edge->second.event);
-    return found(Cause::WaitElsewhere, op);
-  }
-  for (std::uint32_t token : look.sets[earlier.must]) {
-    if (!is_event(token)) continue;
-    const EventState* state = look.order->event(value_of(token));
-    if (state == nullptr || state->record == kNoOp || !values.must_equal(state->stream, earlier.stream)) continue;
-    tell_event(look, hazard, state->record, value_of(token));
-    return found(Cause::NeverWaited, state->record);
-  }
+  if (covered_by_event(look, hazard, earlier)) return;
   if (const OpIndex op = too_late(look, earlier, later); op != kNoOp) return found(Cause::WaitAfter, op);
   for (OpIndex op : since) {
     const OpKind kind = values.op(op).kind;

@@ -29,6 +29,7 @@
 #include "analyzer/analysis/duties.h"
 #include "analyzer/analysis/inspector.h"
 #include "analyzer/analysis/null_tests.h"
+#include "analyzer/analysis/number_tests.h"
 #include "analyzer/analysis/order.h"
 #include "analyzer/analysis/store.h"
 #include "analyzer/analysis/values.h"
@@ -46,6 +47,7 @@ class Engine {
         duty_(duty),
         values_(function, program),
         null_tests_(function),
+        number_tests_(function),
         states_(function.blocks.size()) {}
 
   Verdict run() {
@@ -139,13 +141,16 @@ class Engine {
       work.erase(work.begin());
       State& state = states_[block];
       std::vector<Store> ends;
-      if (block == 0) ends.emplace_back();  // What the function is entered with.
+      std::vector<std::uint32_t> ended;  // by block that ends so
       for (std::uint32_t before : state.before) {
         if (!states_[before].end || !null_tests_.may_go(values_, *states_[before].end, before, block)) continue;
         ends.push_back(*states_[before].end);
+        ended.push_back(before);
         steps_ += ends.back().size();
         age_at_edge(ends.back(), nullptr, block);
       }
+      if (ends.size() > 1) number_tests_.settle(values_, block, ended, ends);
+      if (block == 0) ends.emplace_back();  // What the function is entered with.
       if (ends.empty()) continue;
       constexpr std::uint32_t kPatience = 8;
       Store start = Store::join(values_, block, ends, state.store, ++state.visits > kPatience);
@@ -281,6 +286,7 @@ class Engine {
   const Duty* duty_;
   Values values_;
   NullTests null_tests_;
+  NumberTests number_tests_;
   Sets sets_;
   std::vector<State> states_;
   std::vector<std::uint32_t> sequence_;  ///< reachable blocks in reverse postorder

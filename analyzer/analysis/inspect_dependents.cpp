@@ -41,7 +41,16 @@ bool RaceQuestions::overtakes(const ir::Access& access, const Pending& mine, con
   hazard.which = !covered                           ? CheckCase::NotPassedOn
                  : look_.op->waits == Certainty::No ? CheckCase::NeverWaits
                                                     : CheckCase::BeforeWait;
-  if (covered && access.early_site != ir::kNoSite) hazard.edge = witness_.where(access.early_site);
+  if (covered && access.early_site != ir::kNoSite) {
+    Where early = witness_.where(access.early_site);
+    // What has to move is in the kernel: the warning stands there, unless that is a header.
+    if (hazard.which == CheckCase::BeforeWait && early.site.file == hazard.later.where.site.file) {
+      early.calls.insert(early.calls.begin(), hazard.later.where.site);
+      hazard.later.where = std::move(early);
+    } else {
+      hazard.edge = std::move(early);
+    }
+  }
   if (!definite && look_.op->programmatic == Certainty::Perhaps && certain && meet == Sure::Yes)
     hazard.condition = "the launch is a programmatic one";
   look_.raise(std::move(hazard), earlier, mine.memory, mine.stream);

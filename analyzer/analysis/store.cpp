@@ -176,6 +176,10 @@ void Store::erase_overlapping(Values& values, LocationId location) {
   });
 }
 
+void Store::learn(Values& values, ir::PlaceId place, ValueId value) {
+  if (const LocationId location = locate(values, place); location != kNowhere) held_[location] = value;
+}
+
 void Store::put(Values& values, LocationId location, ValueId value, OpIndex op) {
   if (location == kNowhere) return;
   const LocationId star = values.starred(location);

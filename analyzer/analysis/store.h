@@ -47,6 +47,8 @@ class Store {
   };
   std::vector<Reached> reach(Values& values, const ir::Operand& operand) const;
 
+  /// It is known by other means to hold this; nothing was written.
+  void learn(Values& values, ir::PlaceId place, ValueId value);
   void apply(Values& values, OpIndex index);
   void age(Values& values, const Aging& aging);
   /// What holds at the start of `block` when the blocks before it end in `ends`. `sticky`: what was merged in `before`

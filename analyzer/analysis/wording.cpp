@@ -74,10 +74,13 @@ ir::Api api_of(const Hazard& hazard) {
 }
 
 /// At a call; `inside` is what was reached through it. The call of a variable's destructor is not written anywhere: its
-/// site says what happens there.
+/// site says what happens there. So does that of a launch.
 std::string in_call(const ir::Site& call, const ir::Site& inside) {
   if (call.text.ends_with("goes out of scope")) {
     return call.text + " here";
+  }
+  if (call.text.starts_with("kernel '")) {
+    return call.text + " is launched here";
   }
   return "in the call to " + quoted(inside.function) + " here";
 }

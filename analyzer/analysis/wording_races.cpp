@@ -19,8 +19,12 @@ struct TwoStreams {
 TwoStreams names_of(const Draft& draft) {
   TwoStreams out{.first = named_stream(draft.earlier().stream, "the stream of that work"),
                  .second = named_stream(draft.later().stream, "the stream of this work")};
-  // Of another iteration, the words say so.
-  if (out.first != out.second || draft.hazard().cause == Cause::OtherIteration) return out;
+  if (out.first != out.second) return out;
+  if (draft.hazard().cause == Cause::OtherIteration) {
+    out.first += " of that iteration";
+    out.second += " of the next one";
+    return out;
+  }
   out.first = "the stream of " + what(draft.earlier());
   out.second = "the stream of " + what(draft.later());
   if (out.first == out.second)

@@ -75,7 +75,7 @@ const clang::ValueDecl* named(const clang::Expr* expression) {
 
 }  // namespace
 
-Census::Census(Symbols& symbols) : symbols_(symbols) {
+Census::Census(Symbols& symbols) : symbols_(symbols), callables_(symbols) {
   visit_all(*symbols.context().getTranslationUnitDecl());
   choose();
 }
@@ -103,6 +103,12 @@ void Census::visit(const clang::Decl& declaration) {
   if (declaration.isInvalidDecl() && !llvm::isa<clang::FunctionDecl, clang::CXXRecordDecl>(declaration)) return;
   if (symbols_.in_system_header(declaration)) return;
   if (const auto* function = llvm::dyn_cast<clang::FunctionDecl>(&declaration)) return visit(*function);
+  if (const auto* variable = llvm::dyn_cast<clang::VarDecl>(&declaration)) {
+    // Tables of functions, lambdas that have a name.
+    Node nobody;
+    callables_.read_initial(*variable, variable->getInit());
+    return walk(variable->getInit(), nobody);
+  }
   if (const auto* pattern = llvm::dyn_cast<clang::FunctionTemplateDecl>(&declaration)) {
     if (pattern != pattern->getCanonicalDecl()) return;
     for (const clang::FunctionDecl* instance : pattern->specializations()) visit(*instance);
@@ -141,7 +147,11 @@ void Census::visit(const clang::FunctionDecl& function) {
       }
   }
   if (const auto* constructor = llvm::dyn_cast<clang::CXXConstructorDecl>(definition))
-    for (const clang::CXXCtorInitializer* initializer : constructor->inits()) walk(initializer->getInit(), node);
+    for (const clang::CXXCtorInitializer* initializer : constructor->inits()) {
+      if (initializer->isMemberInitializer())
+        callables_.read_initial(*initializer->getMember(), initializer->getInit());
+      walk(initializer->getInit(), node);
+    }
   if (llvm::isa<clang::CXXDestructorDecl>(definition)) {
     const auto* record = llvm::cast<clang::CXXRecordDecl>(definition->getDeclContext());
     for (const clang::FieldDecl* field : record->fields()) walk_type(field->getType(), node);
@@ -187,6 +197,7 @@ void Census::call(const clang::FunctionDecl& callee, Node& node) {
 
 void Census::walk(const clang::Stmt* statement, Node& node) {
   if (statement == nullptr) return;
+  callables_.read(*statement);
   if (const auto* lambda = llvm::dyn_cast<clang::LambdaExpr>(statement)) {
     for (const clang::Expr* initializer : lambda->capture_inits()) walk(initializer, node);
     for (const clang::LambdaCapture& capture : lambda->captures())
@@ -202,6 +213,7 @@ void Census::walk(const clang::Stmt* statement, Node& node) {
     return;
   }
   const auto bind_references = [this](const clang::FunctionDecl& callee, llvm::ArrayRef<const clang::Expr*> arguments) {
+    for (unsigned i = 0; i < arguments.size(); ++i) callables_.read_parameter(callee, i, *arguments[i]);
     if (symbols_.known(callee).model == nullptr) return;
     for (unsigned i = 0; i < callee.getNumParams() && i < arguments.size(); ++i)
       if (callee.getParamDecl(i)->getType()->isReferenceType())
@@ -215,6 +227,13 @@ void Census::walk(const clang::Stmt* statement, Node& node) {
       const bool shifted = llvm::isa<clang::CXXOperatorCallExpr>(call_expression);
       if (!shifted) bind_references(*callee, {call_expression->getArgs(), call_expression->getNumArgs()});
     }
+    const auto* called = llvm::dyn_cast<clang::CXXOperatorCallExpr>(call_expression);
+    const clang::Expr* through =
+        called != nullptr && called->getOperator() == clang::OO_Call
+            ? called->getArg(0)
+            : (call_expression->getDirectCallee() == nullptr ? call_expression->getCallee() : nullptr);
+    if (const clang::ValueDecl* slot = through == nullptr ? nullptr : callables_.slot(through))
+      node.called_through.push_back(slot);
   } else if (const auto* construction = llvm::dyn_cast<clang::CXXConstructExpr>(statement)) {
     call(*construction->getConstructor(), node);
     bind_references(*construction->getConstructor(), {construction->getArgs(), construction->getNumArgs()});
@@ -222,6 +241,7 @@ void Census::walk(const clang::Stmt* statement, Node& node) {
   } else if (const auto* deletion = llvm::dyn_cast<clang::CXXDeleteExpr>(statement)) {
     walk_type(deletion->getDestroyedType(), node);
   } else if (const auto* initializer = llvm::dyn_cast<clang::CXXDefaultInitExpr>(statement)) {
+    callables_.read_initial(*initializer->getField(), initializer->getExpr());
     walk(initializer->getExpr(), node);
   } else if (const auto* argument = llvm::dyn_cast<clang::CXXDefaultArgExpr>(statement)) {
     walk(argument->getExpr(), node);
@@ -264,7 +284,10 @@ const clang::FunctionDecl* Census::only_override(const clang::FunctionDecl& meth
   // Other files may override what they can see.
   const clang::CXXRecordDecl* record = declared->getParent();
   const bool final = declared->hasAttr<clang::FinalAttr>() || record->isEffectivelyFinal();
-  if (!final && record->isLocalClass() == nullptr && !record->isInAnonymousNamespace()) return nullptr;
+  const clang::SourceManager& sources = symbols_.context().getSourceManager();
+  const bool unseen = record->isLocalClass() != nullptr || record->isInAnonymousNamespace() ||
+                      sources.isInMainFile(sources.getExpansionLoc(record->getLocation()));
+  if (!final && !unseen) return nullptr;
   const std::vector<Node*> all = run_by(canonical(method));
   if (all.size() != 1) return nullptr;
   const clang::FunctionDecl* only = all.front()->definition;
@@ -276,6 +299,8 @@ void Census::choose() {
   llvm::DenseMap<const Node*, std::vector<Node*>> callers;
   std::vector<Node*> work;
   for (const auto& node : nodes_) {
+    for (const clang::ValueDecl* slot : node->called_through)
+      if (const clang::FunctionDecl* target = callables_.target(*slot)) call(*target, *node);
     for (const clang::FunctionDecl* callee : node->callees)
       for (Node* run : run_by(callee)) callers[run].push_back(node.get());
     if (node->direct) work.push_back(node.get());

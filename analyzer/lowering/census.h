@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "analyzer/lowering/callables.h"
 #include "analyzer/lowering/symbols.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
@@ -31,12 +32,14 @@ class Census {
   [[nodiscard]] const clang::FunctionDecl* only_override(const clang::FunctionDecl& method) const;
   /// Somewhere in the translation unit: &variable, an array used as a pointer, a reference bound to it.
   [[nodiscard]] bool address_taken(const clang::ValueDecl& variable) const { return addressed_.contains(&variable); }
+  [[nodiscard]] const Callables& callables() const { return callables_; }
   [[nodiscard]] std::uint32_t functions_seen() const { return static_cast<std::uint32_t>(nodes_.size()); }
 
  private:
   struct Node {
     const clang::FunctionDecl* definition = nullptr;
     std::vector<const clang::FunctionDecl*> callees;
+    std::vector<const clang::ValueDecl*> called_through;  ///< slots of callables
     bool direct = false;
   };
 
@@ -53,6 +56,7 @@ class Census {
   [[nodiscard]] std::vector<Node*> run_by(const clang::FunctionDecl* callee) const;
 
   Symbols& symbols_;
+  Callables callables_;
   llvm::DenseMap<const clang::FunctionDecl*, std::vector<const clang::FunctionDecl*>> overrides_;  ///< definitions
   std::vector<std::unique_ptr<Node>> nodes_;
   llvm::DenseMap<const clang::FunctionDecl*, Node*> by_function_;

@@ -15,6 +15,7 @@
 #include "analyzer/lowering/host_arguments.h"
 #include "analyzer/lowering/host_assignments.h"
 #include "analyzer/lowering/host_builder.h"
+#include "analyzer/lowering/host_callables.h"
 #include "analyzer/lowering/host_containers.h"
 #include "analyzer/lowering/host_expressions.h"
 #include "analyzer/lowering/host_launches.h"
@@ -52,7 +53,8 @@ Calls::Calls(const Parts& parts)
       launches_(parts.launches),
       containers_(parts.containers),
       tuples_(parts.tuples),
-      maps_(parts.maps) {}
+      maps_(parts.maps),
+      callbacks_(parts.callbacks) {}
 
 void Calls::lower(const clang::Expr& expression) {
   if (const auto* kernel_launch = llvm::dyn_cast<clang::CUDAKernelCallExpr>(&expression))
@@ -66,6 +68,7 @@ void Calls::lower(const clang::Expr& expression) {
       !call.callee->getName().contains("mem"))
     return;
   take_arguments(call);
+  callbacks_.redirect(call);
   // A launch's configuration is read with the launch.
   if (call.callee == nullptr) {
     call.site = out_.site(expression, source_text(written.getCallee(), unit_.context));
@@ -77,9 +80,11 @@ void Calls::lower(const clang::Expr& expression) {
   if (name == "__cudaPushCallConfiguration" || name == "__hipPushCallConfiguration") return;
   if (standard_.moves_value(call) || standard_.steps_iterator(call)) return;
   call.site = out_.site(expression, name, call.model == nullptr ? ir::Api::None : call.model->of_api);
-  if (tuples_.apply(call) || maps_.apply(call)) return;
+  if (tuples_.apply(call) || maps_.apply(call) || callbacks_.apply(call)) return;
   if (name == "std::make_shared") return containers_.make_shared(call);
   if (standard_.runs_algorithm(call)) return;
+  // Library code keeps it, and may run it whenever it likes.
+  if ((call.model != nullptr || call.known->harmless) && callbacks_.given(call)) return call_unknown(call);
   if (call.model != nullptr) return modelled_.apply(call);
   const auto* method = llvm::dyn_cast<clang::CXXMethodDecl>(call.callee);
   const bool assigns = method != nullptr && (method->isCopyAssignmentOperator() || method->isMoveAssignmentOperator());

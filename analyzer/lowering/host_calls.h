@@ -17,6 +17,7 @@ namespace streamsan::analyzer::host {
 
 class Arguments;
 class Assignments;
+class CallbackCalls;
 class Containers;
 class FunctionBuilder;
 class Launches;
@@ -69,6 +70,7 @@ class Calls {
   Containers& containers_;
   Tuples& tuples_;
   Maps& maps_;
+  CallbackCalls& callbacks_;
 };
 
 }  // namespace streamsan::analyzer::host

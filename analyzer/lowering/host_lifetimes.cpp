@@ -9,6 +9,7 @@
 
 #include "analyzer/lowering/host_assignments.h"
 #include "analyzer/lowering/host_builder.h"
+#include "analyzer/lowering/host_callables.h"
 #include "analyzer/lowering/host_calls.h"
 #include "analyzer/lowering/host_effects.h"
 #include "analyzer/lowering/host_ends.h"
@@ -64,6 +65,7 @@ Lifetimes::Lifetimes(const Parts& parts)
       assignments_(parts.assignments),
       touches_(parts.touches),
       ends_(parts.ends),
+      callbacks_(parts.callbacks),
       calls_(parts.calls),
       modelled_(parts.modelled),
       effects_(parts.effects),
@@ -135,7 +137,7 @@ void Lifetimes::construct_at(ir::PlaceId target, const clang::CXXConstructExpr& 
         out_.emit_assign(source, {.kind = Operand::Kind::Null}, call.site);
     return;
   }
-  if (tuples_.construct(call)) return;
+  if (tuples_.construct(call) || callbacks_.construct(call)) return;
   const bool copy_model = copies && call.model != nullptr && call.model->action != ActionKind::Container;
   if (call.model != nullptr && !copy_model) {
     out_.site_of(call.site).text = call.model->name;

@@ -20,6 +20,7 @@ namespace streamsan::analyzer::host {
 
 class Arguments;
 class Assignments;
+class CallbackCalls;
 class Calls;
 class Effects;
 class Ends;
@@ -63,6 +64,7 @@ class Lifetimes {
   Assignments& assignments_;
   Touches& touches_;
   Ends& ends_;
+  CallbackCalls& callbacks_;
   Calls& calls_;
   ModelledCalls& modelled_;
   Effects& effects_;

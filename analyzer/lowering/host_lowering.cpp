@@ -8,6 +8,7 @@
 #include "analyzer/lowering/host_arguments.h"
 #include "analyzer/lowering/host_assignments.h"
 #include "analyzer/lowering/host_builder.h"
+#include "analyzer/lowering/host_callables.h"
 #include "analyzer/lowering/host_calls.h"
 #include "analyzer/lowering/host_containers.h"
 #include "analyzer/lowering/host_effects.h"
@@ -45,7 +46,7 @@ struct Collaborators {
         numbers(unit, out.function()),
         parts{unit,     definition, scan,       out,       numbers, places,   values,   assignments,
               touches,  ends,       lifetimes,  arguments, calls,   standard, modelled, effects,
-              launches, libraries,  containers, tensors,   tuples,  maps},
+              launches, libraries,  containers, tensors,   tuples,  maps,     callbacks},
         places(parts),
         values(parts),
         assignments(parts),
@@ -63,6 +64,7 @@ struct Collaborators {
         tensors(parts),
         tuples(parts),
         maps(parts),
+        callbacks(parts),
         walk(parts) {}
 
   Scan scan;
@@ -86,6 +88,7 @@ struct Collaborators {
   Tensors tensors;
   Tuples tuples;
   Maps maps;
+  CallbackCalls callbacks;
   Walk walk;
 };
 

@@ -12,6 +12,7 @@ namespace streamsan::analyzer::host {
 
 class Arguments;
 class Assignments;
+class CallbackCalls;
 class Calls;
 class Containers;
 class Effects;
@@ -55,6 +56,7 @@ struct Parts {
   Tensors& tensors;
   Tuples& tuples;
   Maps& maps;
+  CallbackCalls& callbacks;
 };
 
 }  // namespace streamsan::analyzer::host

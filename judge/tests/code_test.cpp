@@ -105,6 +105,25 @@ TEST(Code, TwoHalvesAreSilentAndAnOverlapIsAnError) {
   }
 }
 
+// Both kernels were measured in launches with equal arguments before: by itself that is possible at most.
+TEST(Code, WhatItProvesGoesBeforeWhatAnEarlierLaunchTouched) {
+  for (const bool overlap : {true, false}) {
+    TraceBuilder trace = program();
+    trace.footprint(1, {trace::piece(0, trace::Piece::Mode::Write, 0, 4096)});
+    trace.footprint(2, {trace::piece(0, trace::Piece::Mode::Write, overlap ? 4092 : 4096, 4000)});
+    const auto learned = [&trace](std::uint64_t stream, std::uint64_t footprint, std::uint32_t from, std::uint32_t n) {
+      const std::uint64_t hash = std::uint64_t{from} << 32 | n;
+      arguments(trace, hash, kFill, {kBuffer, from | std::uint64_t{n} << 32}, 1024);
+      trace.at({0x401100 + stream})
+          .launch_known(stream, kFill, footprint, trace::Known::Learned, {pointer_word(0, kBuffer)}, 1024, hash);
+    };
+    learned(kA, 1, 0, 1024);
+    learned(kB, 2, overlap ? 1023 : 1024, 1000);
+    EXPECT_EQ(found(trace), overlap ? kError : kSilent);
+    EXPECT_EQ(found(trace, /*read_code=*/false), overlap ? kPossible : kSilent);
+  }
+}
+
 TEST(Code, TheGuardCounts) {
   for (const bool overlap : {true, false}) {
     TraceBuilder trace = program();

@@ -101,6 +101,25 @@ TEST(Frames, HeaderOfTheRuntimeIsFolded) {
   EXPECT_EQ(libraries(stack), (std::vector<bool>{true, false}));
 }
 
+TEST(Frames, HeadersOfTheToolkitAreItsWhereverItIsInstalled) {
+  for (const char* yes :
+       {"/usr/local/cuda/include/cub/device/device_reduce.cuh", "/usr/local/cuda-13.0/include/thrust/copy.h",
+        "/usr/local/cuda-13.0/targets/x86_64-linux/include/cub/util_device.cuh",
+        "/opt/conda/targets/sbsa-linux/include/cuda/std/atomic",
+        "/home/me/venv/lib/python3.12/site-packages/nvidia/cu13/include/cooperative_groups.h"}) {
+    // Between the program's functions, too: an algorithm of Thrust's that calls the program's iterator.
+    EXPECT_EQ(libraries({frame("iterator()"), frame("call()", "/opt/app/demo", yes), frame("main")}),
+              (std::vector<bool>{false, true, false}))
+        << yes;
+  }
+  for (const char* no : {"/home/me/cuda-project/src/copy.cu", "/home/me/app/include/copy.h",
+                         "/home/me/targets/include/copy.h", "/home/me/nvidia/app/include/copy.h"}) {
+    EXPECT_EQ(libraries({frame("iterator()"), frame("call()", "/opt/app/demo", no), frame("main")}),
+              (std::vector<bool>{false, false, false}))
+        << no;
+  }
+}
+
 Frame python(std::string function, std::string file) {
   return {.function = std::move(function), .file = std::move(file), .line = 1, .language = report::Language::Python};
 }

@@ -96,7 +96,11 @@ TEST(Judge, ModuleVariablesLookedUpTwiceAreOneAllocation) {
     trace.copy_async("cuMemcpyHtoDAsync_v2", kA, kOther, kHost, 4096);
     look_up();
     trace.launch(kB, kConsume, {pointer_word(0, kOther)}, 4096);
-    EXPECT_EQ(judge(trace).size(), variable ? 1u : 0u);
+    const std::vector<Finding> findings = judge(trace);
+    ASSERT_EQ(findings.size(), variable ? 1u : 0u);
+    if (!variable) continue;
+    EXPECT_TRUE(findings[0].buffer->variable);
+    EXPECT_EQ(findings[0].buffer->memory, "a module's variable");
   }
 }
 

@@ -130,12 +130,13 @@ class RandomRun {
       case 1:
         position = trace_.event_record(handle, 0xE0 + event);
         model_.record_event(kCall, id, events_[event]);
+        recorded_.insert(event);
         return done(position, true, "record" + which + on);
       case 2:
       case 3:
         position = trace_.event_wait(handle, 0xE0 + event);
         model_.wait_event(kCall, id, events_[event]);
-        return done(position, true, "wait" + on + which);
+        return done(position, recorded_.contains(event), "wait" + on + which);  // R-EVT-04
       case 4:
         position = trace_.sync_stream(handle);
         model_.sync_stream(kCall, id);
@@ -234,6 +235,7 @@ class RandomRun {
   ReferenceModel model_{ordering::Options{}};
   std::vector<ordering::StreamId> streams_;
   std::vector<ordering::EventId> events_;
+  std::set<unsigned> recorded_;
   std::map<std::uint64_t, OpId> operations_;       ///< by the position of the record
   std::map<std::uint64_t, std::set<OpId>> known_;  ///< to the host when the call had returned
   std::ostringstream program_, out_;

@@ -285,5 +285,23 @@ TEST(Wording, AnInferredWriteMayWrite) {
   EXPECT_NE(message(hazard, nouns()).find(" on stream 2 may write device memory that "), std::string::npos);
 }
 
+TEST(Wording, InsideOfALibraryNoCallCanBeAdded) {
+  Nouns words = nouns();
+  words.inside = "cusolverDnXgeev (geev.cpp:88)";
+  Hazard hazard = race(NearestEdge::None);
+  EXPECT_EQ(
+      fix(hazard, words),
+      "both are done inside of cusolverDnXgeev (geev.cpp:88), where the program can add no call; report it to the "
+      "library's authors, or suppress it by its fingerprint.");
+  EXPECT_NE(fix(race(NearestEdge::NonBlockingStream), words)
+                .find("give the library a stream that was created without cudaStreamNonBlocking, report it"),
+            std::string::npos);
+  hazard.allocation.kind = ordering::MemoryKind::Pinned;
+  EXPECT_NE(fix(hazard, words).find("give the library pageable memory (malloc) there"), std::string::npos);
+  words.framework = Framework::PyTorch;
+  EXPECT_NE(fix(hazard, words).find("inside of cusolverDnXgeev"), std::string::npos)
+      << "PyTorch can add no call either";
+}
+
 }  // namespace
 }  // namespace streamsan::judge

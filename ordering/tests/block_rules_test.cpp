@@ -7,7 +7,7 @@
 namespace streamsan::ordering::testing {
 namespace {
 
-class Blocks : public Program {
+class Blocks : public ModelTest {
  protected:
   static constexpr Bytes kBlock = 512;
   StreamId s = non_blocking();

@@ -7,7 +7,7 @@
 namespace streamsan::ordering::testing {
 namespace {
 
-class BlocksWithoutStream : public Program {
+class BlocksWithoutStream : public ModelTest {
  protected:
   StreamId s = non_blocking();
   StreamId t = non_blocking();

@@ -11,7 +11,7 @@
 namespace streamsan::ordering::testing {
 namespace {
 
-class Bounds : public Program {
+class Bounds : public ModelTest {
  protected:
   static std::size_t heap() { return mallinfo2().uordblks; }
 

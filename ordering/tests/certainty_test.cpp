@@ -116,7 +116,7 @@ TEST(CertaintyTable, EveryRowBothWays) {
   }
 }
 
-class CertaintyPrograms : public Program {
+class CertaintyPrograms : public ModelTest {
  protected:
   std::vector<Certainty> certainties() {
     std::vector<Certainty> all;

@@ -12,7 +12,7 @@
 namespace streamsan::ordering::testing {
 namespace {
 
-class Copy : public Program {
+class Copy : public ModelTest {
  protected:
   StreamId s = non_blocking();
   StreamId t = non_blocking();

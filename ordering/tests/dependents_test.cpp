@@ -11,7 +11,7 @@ namespace {
 constexpr Dependence kWaits{.overlaps = true, .waits = true, .front = Trigger::Early, .front_waits_first = false};
 constexpr Dependence kNeverWaits{.overlaps = true, .waits = false, .front = Trigger::Early, .front_waits_first = false};
 
-class Dependents : public Program {
+class Dependents : public ModelTest {
  protected:
   Address a = memory();
   Address b = memory();

@@ -8,7 +8,7 @@
 namespace streamsan::ordering::testing {
 namespace {
 
-class Devices : public Program {
+class Devices : public ModelTest {
  protected:
   Address memory_of(std::optional<ContextId> device, MemoryKind kind = MemoryKind::Device) {
     const Address base = next_address;

@@ -6,7 +6,7 @@
 namespace streamsan::ordering::testing {
 namespace {
 
-class Event : public Program {
+class Event : public ModelTest {
  protected:
   Address a = memory();
   StreamId s = non_blocking();

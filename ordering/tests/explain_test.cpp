@@ -6,7 +6,7 @@
 namespace streamsan::ordering::testing {
 namespace {
 
-class Explained : public Program {
+class Explained : public ModelTest {
  protected:
   Address a = memory();
   StreamId s = non_blocking();

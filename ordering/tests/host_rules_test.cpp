@@ -7,7 +7,7 @@
 namespace streamsan::ordering::testing {
 namespace {
 
-class Host : public Program {
+class Host : public ModelTest {
  protected:
   static constexpr Address kHeap = 0x7777'0000'0000;
   StreamId s = non_blocking();

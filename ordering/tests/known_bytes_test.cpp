@@ -9,7 +9,7 @@
 namespace streamsan::ordering::testing {
 namespace {
 
-class KnownBytes : public Program {
+class KnownBytes : public ModelTest {
  protected:
   static KernelBytes piece(AccessMode mode, Address base, Bytes width = kAccess) {
     return {.bytes = bytes(base, width), .mode = mode};

@@ -8,7 +8,7 @@
 namespace streamsan::ordering::testing {
 namespace {
 
-class AfterFree : public Program {
+class AfterFree : public ModelTest {
  protected:
   StreamId s = non_blocking();
   StreamId t = non_blocking();

@@ -6,7 +6,7 @@
 namespace streamsan::ordering::testing {
 namespace {
 
-class Memory : public Program {
+class Memory : public ModelTest {
  protected:
   StreamId s = non_blocking();
   StreamId t = non_blocking();

@@ -22,7 +22,7 @@ class Recorder : public HazardSink {
   std::vector<Hazard> hazards;
 };
 
-class Program : public ::testing::Test {
+class ModelTest : public ::testing::Test {
  protected:
   static constexpr ContextId kContext{7};
   static constexpr ContextId kOtherContext{8};
@@ -31,7 +31,7 @@ class Program : public ::testing::Test {
   static constexpr Bytes kAccess = 256;
   static constexpr Bytes kMemory = 4096;
 
-  explicit Program(Options options = {}) : model(options, recorder) {}
+  explicit ModelTest(Options options = {}) : model(options, recorder) {}
 
   Call call(ThreadId thread = kMain) { return {thread, SiteId{++site}}; }
 
@@ -115,9 +115,9 @@ class Program : public ::testing::Test {
   Address next_address = 0x10'0000;
 };
 
-class SeparateThreads : public Program {
+class SeparateThreads : public ModelTest {
  protected:
-  SeparateThreads() : Program({Options::HostThreads::Separate}) {}
+  SeparateThreads() : ModelTest({Options::HostThreads::Separate}) {}
 };
 
 }  // namespace streamsan::ordering::testing

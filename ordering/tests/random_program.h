@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "ordering/model.h"
+#include "ordering/tests/random_graph.h"
 
 namespace streamsan::ordering::testing {
 
@@ -40,6 +41,8 @@ enum class StepKind : std::uint8_t {
   Action,
   HostFunction,
   JoinsAll,
+  GraphMake,    ///< an executable graph, or an update as a whole
+  GraphChange,  ///< of one node
   GraphLaunch,
   Record,
   RecordByLaunch,
@@ -90,6 +93,9 @@ class Interpreter {
   /// `sites`: the steps take turns at so many call sites; 0: each has its own.
   Interpreter(AnyModel& model, const Program& program, std::uint32_t sites = 0)
       : model_(model), program_(program), sites_(sites) {}
+
+  /// Called with each graph that is instantiated, or updated, and the number of the step.
+  std::function<void(const Graph&)> on_graph;
 
   void run() {
     for (std::uint32_t thread = 0; thread < kThreads; ++thread) model_.returned(ThreadId{thread}, true);
@@ -247,9 +253,19 @@ class Interpreter {
       case StepKind::JoinsAll:
         model_.stream_joins_all(call, stream(s).id);
         break;
-      case StepKind::GraphLaunch:
-        model_.graph_launch(call, stream(s).id, s.object % 2);
+      case StepKind::GraphMake:
+      case StepKind::GraphChange:
+        make_graph(call, s);
         break;
+      case StepKind::GraphLaunch: {
+        const Exec& exec = execs_[s.object % execs_.size()];
+        if (exec.graph.nodes().empty()) {
+          model_.graph_launch(call, stream(s).id, exec.key);
+        } else {
+          model_.graph_launch(call, stream(s).id, exec.key, exec.graph);
+        }
+        break;
+      }
       case StepKind::Record:
         // Waiting on a destroyed event is an error that a program may make; recording one makes no sense at all.
         if (!events_.empty() && !destroyed_.contains(event(s))) model_.record_event(call, stream(s).id, event(s));
@@ -388,6 +404,26 @@ class Interpreter {
     }
   }
 
+  void make_graph(Call call, const Step& s) {
+    Exec& exec = execs_[s.object % execs_.size()];
+    const auto pointer = [this](std::uint8_t bits) {
+      return PointerArgument{base_of(bits) + bits / 4 % 3 * kUnit * 2, bits % 2 ? AccessMode::Read : AccessMode::Write};
+    };
+    const auto place = [this](std::uint8_t object, std::uint8_t at, std::uint8_t shape) {
+      return footprint(object, at, shape);
+    };
+    const Surroundings around{place, pointer, events_, call.site, program_.exact_only};
+    const std::uint64_t seed = s.detail[0] * 65536u + s.detail[1] * 256u + s.detail[2];
+    if (s.kind == StepKind::GraphChange) {
+      if (exec.graph.nodes().empty()) return;
+      exec.graph = with_another_node(exec.graph, seed, around);
+    } else {
+      if (s.detail[3] % 2 == 0) exec.key = next_key_++;
+      exec.graph = random_graph(seed, around);
+    }
+    if (on_graph) on_graph(exec.graph);
+  }
+
   AnyModel& model_;
   const Program& program_;
   std::uint32_t sites_;
@@ -395,6 +431,12 @@ class Interpreter {
   std::vector<EventId> events_;
   std::set<EventId> destroyed_;
   std::vector<Address> taken_;
+  struct Exec {
+    std::uint64_t key = 0;
+    Graph graph;
+  };
+  std::array<Exec, 3> execs_{};  ///< those that were never made have one key, and nodes that are not known
+  std::uint64_t next_key_ = 1;
 };
 
 }  // namespace streamsan::ordering::testing

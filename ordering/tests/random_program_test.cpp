@@ -12,6 +12,7 @@
 //   3. AS BAD. The worst hazard of an operation on an allocation has the same order (error or latent) in both, as long
 //      as all accesses to it were exact (measured, learned or widened). With inferred ones the fast model may know a
 //      lesser certainty, since it keeps one access where the reference keeps all.
+//   4. INSIDE. The same of the hazards inside of each graph (check_graph), node by node.
 // Not compared: which of several racing accesses is named, how many hazards an operation has, explanations.
 //
 // STREAMSAN_RANDOM_PROGRAMS and STREAMSAN_RANDOM_SEED in the environment change how many and which programs.
@@ -21,6 +22,7 @@
 #include <optional>
 #include <set>
 #include <sstream>
+#include <tuple>
 
 #include "ordering/tests/random_program.h"
 #include "ordering/tests/reference_model.h"
@@ -52,6 +54,8 @@ struct Outcome {
   bool any_loan = false;
   bool any_block = false;  ///< beside its reuse and release
   bool any_dependent = false;
+  bool any_of_graph = false;
+  bool any_inside_graph = false;
 };
 
 int badness(Order order, Certainty certainty) {
@@ -70,16 +74,67 @@ AllocationId place(HazardKind kind, AllocationId allocation) {
   return kind == HazardKind::ReuseWhileInUse ? AllocationId{} : allocation;
 }
 
+/// What is unordered inside of a graph: the nodes, and what it is.
+using Inside = std::set<std::tuple<std::uint32_t, std::uint32_t, HazardKind, Certainty>>;
+
+Inside inside_of(const std::vector<Hazard>& hazards) {
+  Inside found;
+  for (const Hazard& hazard : hazards)
+    found.insert({hazard.earlier.node, hazard.later.node, hazard.kind, hazard.certainty});
+  return found;
+}
+
+Inside inside_of(const std::vector<ReferenceModel::Pair>& pairs) {
+  Inside found;
+  for (const ReferenceModel::Pair& pair : pairs)
+    found.insert(
+        {static_cast<std::uint32_t>(pair.earlier), static_cast<std::uint32_t>(pair.later), pair.kind, pair.certainty});
+  return found;
+}
+
+/// Each hazard of the fast model is one of the reference, and each node that has one there has one here.
+std::string compare_inside(const std::vector<Inside>& fast, const std::vector<Inside>& naive) {
+  std::ostringstream text;
+  for (std::size_t i = 0; i < fast.size(); ++i) {
+    std::set<std::uint32_t> nodes;
+    for (const auto& each : fast[i]) {
+      nodes.insert(std::get<1>(each));
+      if (!naive[i].contains(each))
+        text << "graph " << i << ", fast only: nodes " << std::get<0>(each) << " and " << std::get<1>(each) << ", kind "
+             << static_cast<int>(std::get<2>(each)) << '\n';
+    }
+    for (const auto& each : naive[i]) {
+      if (!nodes.contains(std::get<1>(each)))
+        text << "graph " << i << ", reference only: nodes " << std::get<0>(each) << " and " << std::get<1>(each)
+             << '\n';
+    }
+  }
+  return text.str();
+}
+
 Outcome compare(const Program& program) {
   const Options options{program.host_threads};
   Collector collector;
   Model model(options, collector);
-  Interpreter(model, program).run();
+  std::vector<Inside> inside, inside_naive;
+  Interpreter drive(model, program);
+  drive.on_graph = [&](const Graph& graph) {
+    Collector of_graph;
+    check_graph(graph, model, of_graph);
+    inside.push_back(inside_of(of_graph.hazards));
+  };
+  drive.run();
   ReferenceModel reference(options);
-  Interpreter(reference, program).run();
+  Interpreter drive_reference(reference, program);
+  drive_reference.on_graph = [&](const Graph& graph) {
+    inside_naive.push_back(inside_of(reference.check_graph(graph)));
+  };
+  drive_reference.run();
 
   Outcome outcome;
   std::ostringstream text;
+  text << compare_inside(inside, inside_naive);
+  for (const Inside& each : inside) outcome.any_inside_graph |= !each.empty();
   const auto number = [](auto id) { return static_cast<std::uint64_t>(id); };
   Verdicts fast;
   for (const Hazard& hazard : collector.hazards) {
@@ -106,6 +161,7 @@ Outcome compare(const Program& program) {
     outcome.any_signalled |= hazard.perhaps_signalled;
     outcome.any_passed_on |= hazard.perhaps_passed_on;
     outcome.kinds.insert(hazard.kind);
+    outcome.any_of_graph |= hazard.earlier.node != 0 || hazard.later.node != 0;
     outcome.any_loan |= hazard.allocation.kind == MemoryKind::Pageable && !hazard.allocation.block;
     outcome.any_dependent |= hazard.explanation.nearest == NearestEdge::DependentLaunch;
     outcome.any_block |= hazard.allocation.block && hazard.later.source != AccessSource::Free &&
@@ -149,6 +205,8 @@ TEST(RandomProgram, FastModelAgreesWithReference) {
   std::uint64_t with_loan = 0;
   std::uint64_t with_block = 0;
   std::uint64_t with_dependent = 0;
+  std::uint64_t with_graph = 0;
+  std::uint64_t with_inside = 0;
   for (std::uint64_t seed = first; seed < first + programs; ++seed) {
     const Program program = random_program(seed);
     const Outcome outcome = compare(program);
@@ -166,6 +224,8 @@ TEST(RandomProgram, FastModelAgreesWithReference) {
     with_loan += outcome.any_loan;
     with_block += outcome.any_block;
     with_dependent += outcome.any_dependent;
+    with_graph += outcome.any_of_graph;
+    with_inside += outcome.any_inside_graph;
   }
   RecordProperty("programs", std::to_string(programs));
   RecordProperty("with_hazard", std::to_string(with_hazard));
@@ -180,6 +240,8 @@ TEST(RandomProgram, FastModelAgreesWithReference) {
   EXPECT_GE(with_loan * 1000, programs * 5);
   EXPECT_GE(with_block * 100, programs * 2);
   EXPECT_GE(with_dependent * 100, programs * 5);
+  EXPECT_GE(with_graph * 100, programs * 5);
+  EXPECT_GE(with_inside * 100, programs * 5);
   for (const HazardKind kind : {HazardKind::ReadAfterWrite, HazardKind::WriteAfterRead, HazardKind::WriteAfterWrite,
                                 HazardKind::UseBeforeAllocate, HazardKind::UseAfterFree, HazardKind::FreeWhileInUse,
                                 HazardKind::ReleaseWhileInUse, HazardKind::ReuseWhileInUse}) {
@@ -189,7 +251,9 @@ TEST(RandomProgram, FastModelAgreesWithReference) {
               static_cast<unsigned long long>(programs), static_cast<unsigned long long>(with_hazard),
               static_cast<unsigned long long>(with_unordered), static_cast<unsigned long long>(with_latent),
               static_cast<unsigned long long>(with_possible), static_cast<unsigned long long>(with_signalled));
-  std::printf("perhaps passed on %llu\n", static_cast<unsigned long long>(with_passed_on));
+  std::printf("perhaps passed on %llu, with a graph %llu, inside of one %llu\n",
+              static_cast<unsigned long long>(with_passed_on), static_cast<unsigned long long>(with_graph),
+              static_cast<unsigned long long>(with_inside));
   std::printf("with a loan %llu, in a block %llu, by dependent launches %llu; by kind:",
               static_cast<unsigned long long>(with_loan), static_cast<unsigned long long>(with_block),
               static_cast<unsigned long long>(with_dependent));

@@ -81,7 +81,10 @@ void ReferenceModel::compare(const Memory& memory, AllocationId name, Range whol
     if (later.source == AccessSource::Free) kind = HazardKind::FreeWhileInUse;
     if (given) kind = *given;
     const bool perhaps_signalled = *certain == Certainty::Certain && by_host_function[past.node];  // R-HST-06
-    const bool passed_on = !assumed[past.node] && perhaps_passed_on(earlier.op, later);
+    const auto operation = node_of_.find(earlier.op);
+    const bool part_of_it = earlier.node != 0 || operation == node_of_.end();  // of a graph, or by the host
+    const Node known = part_of_it ? past.node : operation->second;
+    const bool passed_on = !assumed[past.node] && perhaps_passed_on(known, earlier.op, later);
     // R-CPY-13, R-CPY-14
     const bool staged = memory.kind == MemoryKind::Pageable && earlier.source == AccessSource::Copy;
     pairs_.push_back({earlier.op, later.op, name, kind, assumed[past.node] || staged ? Order::Latent : Order::Unordered,
@@ -190,14 +193,18 @@ void ReferenceModel::unmap(Call call, ContextId, Range range) {
 
 OpId ReferenceModel::free_async(Call call, StreamId id, Address base) {
   const Node node = new_operation(call, id, true);
+  end_life(node, OpId{operations_}, base);
+  return OpId{operations_};
+}
+
+void ReferenceModel::end_life(Node node, OpId op, Address base) {
   const Memory* memory = outer_at(base);
-  if (!memory) free_again(OpId{operations_}, base);
-  if (!memory || memory->range.begin != base) return OpId{operations_};
-  check_end(*memory, node, OpId{operations_});
-  const Freed life{memory->id, memory->range, memory->kind, OpId{operations_}};
+  if (!memory) free_again(op, base);
+  if (!memory || memory->range.begin != base) return;
+  check_end(*memory, node, op);
+  const Freed life{memory->id, memory->range, memory->kind, op};
   end(memory->range);
   if (life.kind == MemoryKind::DeviceAsync || life.kind == MemoryKind::Device) freed_.push_back(life);
-  return OpId{operations_};
 }
 
 // ---- after the end (R-SOA-04) --------------------------------------------------------------------------------------
@@ -273,7 +280,8 @@ void ReferenceModel::host_free(Call call, Range range) {
     }
     if (borrowed && !documented[loan.node]) {
       const bool perhaps_signalled = by_host_function[loan.node];
-      const bool passed_on = !assumed[loan.node] && perhaps_passed_on(loan.op, {.source = AccessSource::Free});
+      const bool passed_on =
+          !assumed[loan.node] && perhaps_passed_on(loan.node, loan.op, {.source = AccessSource::Free});
       pairs_.push_back({loan.op, op, AllocationId{}, HazardKind::FreeWhileInUse, Order::Latent,
                         perhaps_signalled || passed_on ? Certainty::Possible : Certainty::Certain, perhaps_signalled,
                         passed_on, true});
@@ -329,7 +337,7 @@ void ReferenceModel::block_use(Call, StreamId id, Address base) {
 void ReferenceModel::touch(Node start, Node done, const Footprint& footprint, Access each) {
   if (footprint.base == 0 || footprint.width * footprint.rows * footprint.slices == 0) return;
   if (!memory_at(footprint.base)) {
-    if (each.source == AccessSource::Kernel) {
+    if (each.source == AccessSource::Kernel || each.node != 0) {  // a launch does not check the addresses of nodes
       const Certainty certain = each.learned || each.widened ? Certainty::Possible : Certainty::Certain;
       use_freed(each.op, footprint.base, certain, certain);
     } else {
@@ -351,39 +359,124 @@ void ReferenceModel::touch(Node start, Node done, const Footprint& footprint, Ac
 OpId ReferenceModel::launch(Call call, StreamId id, const LaunchShape& shape, std::span<const PointerArgument> pointers,
                             std::span<const KernelBytes> bytes) {
   const Kernel kernel = new_kernel(call, id, shape.dependence);
+  touch_kernel(kernel, {.op = OpId{operations_}, .stream = id}, shape, pointers, bytes);
+  return OpId{operations_};
+}
+
+void ReferenceModel::touch_kernel(const Kernel& kernel, const Access& made, const LaunchShape& shape,
+                                  std::span<const PointerArgument> pointers, std::span<const KernelBytes> bytes) {
+  Access each = made;
+  each.source = AccessSource::Kernel;
+  each.atomic_for_host = shape.atomic_for_host;
+  each.function = shape.function;
+  each.device_threads = shape.threads;
+  each.arguments_hash = shape.arguments_hash;
   for (const PointerArgument& pointer : pointers) {
     Memory* memory = memory_at(pointer.address);
     if (!memory) {
       if (pointer.mode == AccessMode::Doubtful) continue;
-      use_freed(OpId{operations_}, pointer.address, Certainty::Possible, Certainty::Possible);
+      use_freed(made.op, pointer.address, Certainty::Possible, Certainty::Possible);
       continue;
     }
-    access(*memory, pointer.early ? kernel.start : kernel.waited, kernel.done,
-           {.op = OpId{operations_},
-            .stream = id,
-            .mode = pointer.mode,
-            .source = AccessSource::Kernel,
-            .exact = false,
-            .atomic_for_host = shape.atomic_for_host,
-            .range = {pointer.address, memory->range.end},
-            .function = shape.function,
-            .device_threads = shape.threads,
-            .arguments_hash = shape.arguments_hash});
+    each.mode = pointer.mode;
+    each.exact = false;
+    each.range = {pointer.address, memory->range.end};
+    access(*memory, pointer.early ? kernel.start : kernel.waited, kernel.done, each);
   }
+  each.exact = true;
+  each.learned = shape.learned;
   for (const KernelBytes& known : bytes) {
-    touch(known.early ? kernel.start : kernel.waited, kernel.done, known.bytes,
-          {.op = OpId{operations_},
-           .stream = id,
-           .mode = known.mode,
-           .source = AccessSource::Kernel,
-           .learned = shape.learned,
-           .atomic_for_host = shape.atomic_for_host,
-           .widened = known.widened,
-           .function = shape.function,
-           .device_threads = shape.threads,
-           .arguments_hash = shape.arguments_hash});
+    each.mode = known.mode;
+    each.widened = known.widened;
+    touch(known.early ? kernel.start : kernel.waited, kernel.done, known.bytes, each);
   }
-  return OpId{operations_};
+}
+
+// ---- graphs --------------------------------------------------------------------------------------------------------
+
+void ReferenceModel::run_node(Node at, const GraphNode& node, Access made, std::optional<ContextId> context) {
+  switch (node.kind) {
+    case GraphNode::Kind::Kernel:
+      return touch_kernel({.node = at, .start = at, .waited = at, .done = at, .end = at}, made, node.shape,
+                          node.pointers, node.bytes);
+    case GraphNode::Kind::Copy:
+    case GraphNode::Kind::Fill:
+      for (const Footprint* side : {&node.src, &node.dst}) {
+        made.source = node.kind == GraphNode::Kind::Copy ? AccessSource::Copy : AccessSource::Fill;
+        made.mode = side == &node.src ? AccessMode::Read : AccessMode::Write;
+        touch(at, at, *side, made);
+        const bool borrows = node.kind == GraphNode::Kind::Copy && kind_at(side->base) == MemoryKind::Pageable;
+        if (borrows) loans_.push_back({at, made.op, *side});
+      }
+      return;
+    case GraphNode::Kind::Allocate:
+      allocate({}, node.memory, MemoryKind::DeviceAsync, context);
+      made.source = AccessSource::Allocate;
+      made.mode = AccessMode::Write;
+      made.range = node.memory;
+      return access(memories_.back(), at, at, made);
+    case GraphNode::Kind::Free:
+      if (outer_at(node.memory.begin)) return end_life(at, made.op, node.memory.begin);
+      for (const Freed& life : freed_) {
+        if (life.range.begin == node.memory.begin)
+          return use_freed(made.op, life.range.begin, Certainty::Certain, Certainty::Certain);
+      }
+      return;
+    default:
+      return;
+  }
+}
+
+OpId ReferenceModel::graph_launch(Call call, StreamId id, std::uint64_t exec, const Graph& graph) {
+  graph_launch(call, id, exec);
+  const OpId op{operations_};
+  const Node begin = node_of_.at(op);
+  std::vector<Node> made;
+  for (const GraphNode& node : graph.nodes()) {
+    if (node.kind != GraphNode::Kind::JoinsAll) continue;
+    for (Node each = 0; each < begin; ++each) nodes_[begin].documented.push_back(each);
+  }
+  std::map<EventId, Node> awaited;  // R-GRF-31: what the events are now
+  for (const auto& [event, node] : records_) awaited[event] = node;
+  for (const GraphNode& node : graph.nodes()) {
+    std::vector<Node> before{begin};
+    for (const std::uint32_t each : node.after) before.push_back(made[each]);
+    const auto event = awaited.find(node.event);
+    if (node.kind == GraphNode::Kind::WaitEvent && event != awaited.end()) before.push_back(event->second);
+    made.push_back(new_node());
+    nodes_[made.back()].documented = before;
+    if (node.kind == GraphNode::Kind::RecordEvent && !destroyed_.contains(node.event))
+      records_[node.event] = made.back();  // R-GRF-30
+    run_node(made.back(), node, {.op = op, .stream = id, .node = node.number}, stream(id).context);
+  }
+  const Node end = after(begin, made);
+  Stream& own = stream(id);
+  const bool is_action = !own.actions.empty() && own.actions.back() == begin;
+  own.nodes.push_back(end);
+  if (is_action) own.actions.push_back(end);
+  last_graph_launch_[exec] = end;
+  node_of_[op] = end;
+  for (const GraphNode& node : graph.nodes()) {
+    if (node.kind == GraphNode::Kind::HostFunction) host_functions_.push_back(end);
+  }
+  return op;
+}
+
+std::vector<ReferenceModel::Pair> ReferenceModel::check_graph(const Graph& graph) const {
+  ReferenceModel inside({});
+  for (const Memory& memory : memories_) {
+    inside.memories_.push_back({.id = memory.id, .range = memory.range, .kind = memory.kind});
+    inside.memories_.back().block = memory.block;
+  }
+  std::vector<Node> made;
+  for (const GraphNode& node : graph.nodes()) {
+    const OpId op{++inside.operations_};
+    made.push_back(inside.new_node());
+    for (const std::uint32_t each : node.after) inside.nodes_[made.back()].documented.push_back(made[each]);
+    inside.node_of_[op] = made.back();
+    inside.run_node(made.back(), node, {.op = op, .node = node.number}, std::nullopt);
+  }
+  return inside.pairs();
 }
 
 }  // namespace streamsan::ordering

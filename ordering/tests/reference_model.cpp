@@ -143,9 +143,8 @@ void ReferenceModel::host_learns_of(ThreadId later, const std::function<bool(con
   host_learns(later, edges);
 }
 
-bool ReferenceModel::perhaps_passed_on(OpId earlier, const Access& later) const {
+bool ReferenceModel::perhaps_passed_on(Node node, OpId earlier, const Access& later) const {
   if (options_.host_threads != Options::HostThreads::Seen) return false;
-  const Node node = node_of_.at(earlier);
   const auto [who, when] = submitted_.at(earlier);
   bool anybody = false;
   bool submitter = false;

@@ -21,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "ordering/graph.h"
 #include "ordering/model.h"
 
 namespace streamsan::ordering {
@@ -55,7 +56,10 @@ class ReferenceModel {
     if (timing == EventTiming::Off) without_timing_.insert(event);
     return event;
   }
-  void destroy_event(EventId event) { records_.erase(event); }
+  void destroy_event(EventId event) {
+    records_.erase(event);
+    destroyed_.insert(event);
+  }
 
   AllocationId allocate(Call call, Range range, MemoryKind kind, std::optional<ContextId> context = std::nullopt);
   AllocationId allocate_async(Call call, StreamId stream, Range range, bool on_its_device = true);
@@ -71,6 +75,9 @@ class ReferenceModel {
   OpId stream_action(Call call, StreamId stream);
   OpId stream_joins_all(Call call, StreamId stream);
   OpId graph_launch(Call call, StreamId stream, std::uint64_t exec);
+  OpId graph_launch(Call call, StreamId stream, std::uint64_t exec, const Graph& graph);
+  /// What is unordered inside of the graph: as operations the pairs have the numbers of the nodes, from 1 in their order.
+  [[nodiscard]] std::vector<Pair> check_graph(const Graph& graph) const;
 
   OpId record_event(Call call, StreamId stream, EventId event);
   OpId record_by_launch(Call call, StreamId stream, EventId event, bool ends_first);
@@ -193,7 +200,7 @@ class ReferenceModel {
   [[nodiscard]] std::vector<bool> signalled() const;
   [[nodiscard]] std::vector<bool> before(Node node, bool also_assumed) const;
   /// R-SYN-10: another thread knew that the earlier one is complete, and may have passed that on.
-  [[nodiscard]] bool perhaps_passed_on(OpId earlier, const Access& later) const;
+  [[nodiscard]] bool perhaps_passed_on(Node node, OpId earlier, const Access& later) const;
 
   Memory* outer_at(Address address);  ///< not a block
   Memory* block_at(Address address);
@@ -209,6 +216,11 @@ class ReferenceModel {
   /// `start`: what the access comes after; `done`: what comes after it.
   void access(Memory& memory, Node start, Node done, const Access& access);
   void touch(Node start, Node done, const Footprint& footprint, Access access);
+  void touch_kernel(const Kernel& kernel, const Access& made, const LaunchShape& shape,
+                    std::span<const PointerArgument> pointers, std::span<const KernelBytes> bytes);
+  /// What a node of a graph does.
+  void run_node(Node at, const GraphNode& node, Access made, std::optional<ContextId> context);
+  void end_life(Node node, OpId op, Address base);
   Kernel new_kernel(Call call, StreamId stream, const Dependence& dependence);
   /// The stream's next operation is right behind a kernel, or behind records without timing right behind it.
   bool is_right_behind_kernel(StreamId id);
@@ -243,6 +255,7 @@ class ReferenceModel {
   std::map<OpId, Node> node_of_;  ///< of operations of streams
   std::uint32_t events_made_ = 0;
   std::set<EventId> without_timing_;
+  std::set<EventId> destroyed_;
   std::uint64_t allocations_made_ = 0;
   std::uint64_t operations_ = 0;
   std::uint64_t moment_ = 0;

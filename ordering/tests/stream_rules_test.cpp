@@ -6,7 +6,7 @@
 namespace streamsan::ordering::testing {
 namespace {
 
-using Stream = Program;
+using Stream = ModelTest;
 
 TEST_F(Stream, R_CORE_02_OneStreamIsOrdered) {
   const Address a = memory();
@@ -314,7 +314,7 @@ TEST_F(Stream, R_HST_01_HostFunctionHasItsPlaceInTheStream) {
 }
 
 /// Two unordered accesses and a host function: certain unless the function may have signalled the end of the first.
-class HostFunction : public Program {
+class HostFunction : public ModelTest {
  protected:
   const Address a = memory();
   const StreamId s = non_blocking();

@@ -128,6 +128,12 @@ export class Data {
       return frame;
     });
   }
+  /** The findings that the repair of this one repairs, itself among them, the most severe first; empty: it stands alone. */
+  groupOf(finding) {
+    const kOrder = ['error', 'latent', 'possible', 'note'], rank = (each) => kOrder.indexOf(each.severity);
+    if (!finding.group) return [];
+    return this.findings.filter((each) => each.pid === finding.pid && each.group === finding.group).sort((a, b) => rank(a) - rank(b));
+  }
   runOf(finding) { return this.runs.find((run) => run.pid === finding.pid) || this.runs[0]; }
 }
 

@@ -45,10 +45,17 @@ export class FindingList {
         words.every((word) => textOf(this.data, finding).includes(word)));
   }
 
+  /** Those of one missing edge stand together, the most severe first. */
+  inGroups(list) {
+    const out = new Set(), there = new Set(list);
+    for (const finding of list) for (const each of [...this.data.groupOf(finding), finding]) if (there.has(each)) out.add(each);
+    return [...out];
+  }
+
   refresh() {
-    const list = this.visible(), all = this.own().length;
+    const list = this.inGroups(this.visible()), all = this.own().length;
     this.count.textContent = list.length === all ? counted(all, 'finding') : `${list.length} of ${counted(all, 'finding')}`;
-    replace(this.items, list.slice(0, kMostShown).map((finding) => h('li', {}, button([
+    replace(this.items, list.slice(0, kMostShown).map((finding, i) => h('li', {class: finding.group && i > 0 && list[i - 1].group === finding.group ? 'follower' : undefined}, button([
       h('span', {class: 'line'}, chip(finding), h('b', {}, finding.sync ? finding.sync.what : finding.title), finding.count > 1 && h('span', {class: 'times-met'}, `×${finding.count.toLocaleString('en')}`)),
       h('span', {class: 'place'}, finding.sync ? syncLine(finding.sync, finding) : placeLine(finding)),
     ], {class: 'item', 'data-finding': finding.index, 'aria-current': finding === this.chosen ? 'true' : undefined}, () => this.on.choose(finding)))));

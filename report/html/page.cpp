@@ -92,7 +92,8 @@ Json Data::access(const AccessReport& access) {
 Json Data::buffer(const std::optional<BufferReport>& buffer) {
   if (!buffer) return nullptr;
   return {{"memory", buffer->memory},        {"name", buffer->name},   {"allocator", buffer->allocator},
-          {"address", hex(buffer->address)}, {"bytes", buffer->bytes}, {"stack", stack(buffer->stack)}};
+          {"address", hex(buffer->address)}, {"bytes", buffer->bytes}, {"stack", stack(buffer->stack)},
+          {"variable", buffer->variable}};
 }
 
 Json Data::sync(const SyncReport& sync) {
@@ -149,12 +150,15 @@ Json Data::finding(const Finding& finding) {
           {"buffer", buffer(finding.buffer)},
           {"overlapBegin", hex(finding.overlap_begin)},
           {"overlapEnd", hex(finding.overlap_end)},
+          {"overlapRuns", finding.overlap ? finding.overlap->runs : 1},
           {"explanation", finding.explanation},
           {"related", std::move(related)},
           {"sync", finding.sync ? sync(*finding.sync) : Json(nullptr)},
           {"fix", finding.fix},
           {"fingerprint", finding.fingerprint},
           {"count", finding.count},
+          {"weaker", finding.weaker},
+          {"group", finding.group},
           {"suppressed", finding.suppressed}};
 }
 

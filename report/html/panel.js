@@ -23,7 +23,8 @@ export function findingPanel(data, finding, go) {
   return [
     h('header', {class: 'finding-head'},
         h('p', {class: 'meta'}, chip(finding), h('span', {}, finding.sync ? 'synchronisation' : finding.title), finding.rule && h('span', {title: 'What the driver of today does though no document promises it: docs/rules.md has the rule'}, `leans on ${finding.rule}`),
-            finding.count > 1 && h('span', {}, `met ${counted(finding.count, 'time')}`), finding.suppressed && h('span', {}, 'suppressed'),
+            finding.count > 1 && h('span', {}, `met ${counted(finding.count, 'time')}`),
+            finding.weaker > 0 && h('span', {title: 'with less certainty about bytes or order'}, `${counted(finding.weaker, 'weaker conflict')}`), finding.suppressed && h('span', {}, 'suppressed'),
             data.runs.length > 1 && h('span', {}, `process ${finding.pid}`)),
         h('h2', {}, sentence(finding.message || finding.title))),
     figure && h('div', {class: 'figure-box', tabindex: 0, role: 'group', 'aria-label': 'Figure of the finding'}, figure, legendOf(marks, finding)),
@@ -31,6 +32,7 @@ export function findingPanel(data, finding, go) {
     h('div', {class: 'words'},
         finding.explanation && h('section', {}, h('h3', {}, 'Why'), h('p', {}, linked(sentence(finding.explanation), run, go))),
         finding.fix && h('section', {class: 'fix'}, h('h3', {}, 'Fix'), h('p', {}, linked(sentence(finding.fix), run, go)))),
+    groupSection(data, finding, go),
     h('div', {class: 'cards'}, [...finding.accesses].reverse().map((access) => accessCard(data, access, run, go))),
     finding.related.length > 0 && h('section', {}, h('h3', {}, finding.accesses.length ? 'The order that comes nearest' : 'Operations'),
         h('div', {class: 'cards'}, finding.related.map((related) => card(h('span', {}, opLink(related.op, run, go), ' ', related.what),
@@ -38,6 +40,13 @@ export function findingPanel(data, finding, go) {
     finding.buffer && bufferSection(data, finding, run, go),
     h('p', {class: 'fingerprint'}, 'fingerprint ', h('code', {}, finding.fingerprint)),
   ];
+}
+
+/** The other findings that one missing edge explains. */
+function groupSection(data, finding, go) {
+  const others = data.groupOf(finding).filter((each) => each !== finding);
+  return others.length > 0 && h('section', {}, h('h3', {}, 'The same fix repairs'),
+      h('ul', {class: 'history'}, others.map((each) => h('li', {}, chip(each), ' ', go ? button(each.title, {class: 'op'}, () => go.finding(each)) : each.title, h('span', {class: 'where'}, ` ${each.place}`)))));
 }
 
 export function chip(finding) {
@@ -109,8 +118,8 @@ function bufferSection(data, finding, run, go) {
   const about = finding.accesses.map((access) => run ? run.index(access.op) : -1);
   return h('section', {}, h('h3', {}, 'Buffer'),
       h('div', {class: 'cards'},
-          card(h('span', {}, buffer.name ? `“${buffer.name}”, ` : '', buffer.memory), `${buffer.allocator ? `from ${buffer.allocator}` : 'allocator not known'}`,
-              data.stack(buffer.stack), h('p', {class: 'where'}, h('code', {}, buffer.address), `, ${bytesText(buffer.bytes)}; both touch `, h('code', {}, `${finding.overlapBegin} – ${finding.overlapEnd}`))),
+          card(h('span', {}, buffer.name ? `“${buffer.name}”, ` : '', buffer.memory), buffer.variable ? (buffer.allocator && `looked up by ${buffer.allocator}`) : buffer.allocator ? `from ${buffer.allocator}` : 'allocator not known',
+              data.stack(buffer.stack), h('p', {class: 'where'}, h('code', {}, buffer.address), `, ${bytesText(buffer.bytes)}; both touch `, h('code', {}, `${finding.overlapBegin} – ${finding.overlapEnd}`), finding.overlapRuns > 1 && ` and ${counted(finding.overlapRuns - 1, 'more range')}`)),
           index >= 0 && historyCard(run, index, about, go)));
 }
 

@@ -83,7 +83,7 @@ TEST(Text, FoldedReportsSayHowOften) {
   Finding f = sample_race();
   EXPECT_EQ(text(f, {}).find("Seen"), std::string::npos);
   f.count = 37;
-  EXPECT_NE(text(f, {}).find("\n  Seen 37 times between these two places.\n"), std::string::npos);
+  EXPECT_NE(text(f, {}).find("\n  Seen 37 times between these two places, going by"), std::string::npos);
   EXPECT_NE(text(f, {}).find(" count=37 "), std::string::npos);
 }
 
@@ -172,6 +172,17 @@ TEST(Text, TheHostItselfIsNamedOnce) {
   EXPECT_NE(text(f, {}).find("\n  Read by write() on the host, op #18\n"), std::string::npos) << text(f, {});
 }
 
+TEST(Text, NodesOfOneGraphAreInTheGraph) {
+  Finding f = sample_race();
+  for (AccessReport& access : f.accesses) {
+    access.stream = {.name = "the graph", .kind = StreamKind::Graph, .handle = 0};
+    access.op = 0;
+  }
+  EXPECT_NE(text(f, {}).find(" in the graph"), std::string::npos) << text(f, {});
+  EXPECT_NE(text(f, {}).find(" streams=graph,graph ops=0,0 "), std::string::npos) << text(f, {});
+  EXPECT_EQ(text(f, {}).find("on the graph"), std::string::npos) << text(f, {});
+}
+
 TEST(Text, BuffersHaveTheirNamesAndPerhapsNoAllocator) {
   Finding f = sample_race();
   f.buffer->name = "kv cache";
@@ -226,6 +237,23 @@ TEST(Text, Summary) {
   Summary none{.possible = 1, .operations = 42, .processes = 1};
   EXPECT_EQ(summary_line(none, nullptr, {}),
             "SUMMARY: streamsan: no errors, 1 possible (shown with min_severity=possible); 42 operations in 1 process");
+}
+
+TEST(Text, FunctionsOfTheLibrarysHeadersAreLeftOutWithAndWithoutTheirResults) {
+  Finding f = sample_race();
+  auto& stack = f.accesses[0].stack;
+  const auto insert = [&](const char* function) {
+    stack.insert(stack.begin() + 2, {.function = function, .file = "/usr/include/c++/12/x.h", .line = 1});
+  };
+  insert("std::thread::_State_impl<std::thread::_Invoker<std::tuple<main::'lambda'()> > >::_M_run()");
+  insert("void std::thread::_Invoker<std::tuple<main::'lambda'()> >::_M_invoke<0ul>(std::_Index_tuple<0ul>)");
+  insert("std::enable_if<(is_x), void>::type std::__invoke_r<void, f&>(f&)");
+  EXPECT_EQ(text(f, {}).find("x.h:1"), std::string::npos) << text(f, {});
+  insert("std_like::run(std::function<void ()>)");
+  insert("void run<std::vector<int> >(std::vector<int>)");
+  const std::string out = text(f, {});
+  EXPECT_NE(out.find("std_like::run("), std::string::npos) << out;
+  EXPECT_NE(out.find("void run<"), std::string::npos) << out;
 }
 
 }  // namespace

@@ -113,6 +113,16 @@ CUresult add(CUgraphNode* out, CUgraph graph, const CUgraphNode* after, std::siz
   return CUDA_SUCCESS;
 }
 
+/// A node with such parameters.
+template <class Member, class Value>
+CUresult add_member(CUgraphNode* out, CUgraph graph, const CUgraphNode* after, std::size_t count, CUgraphNodeType type,
+                    Member member, const Value* given) {
+  if (given == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  NodeParameters node;
+  node.*member = *given;
+  return add(out, graph, after, count, type, std::move(node));
+}
+
 /// Memory of the graph, there from now on.
 CUresult take_memory(CUDA_MEM_ALLOC_NODE_PARAMS& wanted) {
   const Lock lock = lock_state();
@@ -191,12 +201,10 @@ CUresult set_member(CUgraphNode node, CUgraphNodeType type, Member member, const
 
 using namespace streamsan::null;
 
-#define SS_ADD(symbol_, type_, member_, Given_)                                                              \
-  SS_EXPORT symbol_(CUgraphNode* out, CUgraph graph, const CUgraphNode* after, size_t count, Given_ given) { \
-    SS_CALL(symbol_);                                                                                        \
-    NodeParameters node;                                                                                     \
-    node.member_ = given;                                                                                    \
-    return add(out, graph, after, count, CU_GRAPH_NODE_TYPE_##type_, std::move(node));                       \
+#define SS_ADD(symbol_, type_, member_, Given_)                                                                \
+  SS_EXPORT symbol_(CUgraphNode* out, CUgraph graph, const CUgraphNode* after, size_t count, Given_ given) {   \
+    SS_CALL(symbol_);                                                                                          \
+    return add_member(out, graph, after, count, CU_GRAPH_NODE_TYPE_##type_, &NodeParameters::member_, &given); \
   }
 SS_ADD(cuGraphAddChildGraphNode, GRAPH, child, CUgraph)
 SS_ADD(cuGraphAddEventRecordNode, EVENT_RECORD, event, CUevent)
@@ -208,50 +216,24 @@ SS_EXPORT cuGraphAddEmptyNode(CUgraphNode* out, CUgraph graph, const CUgraphNode
   return add(out, graph, after, count, CU_GRAPH_NODE_TYPE_EMPTY, {});
 }
 
-SS_EXPORT cuGraphAddKernelNode(CUgraphNode* out, CUgraph graph, const CUgraphNode* after, size_t count,
-                               const CUDA_KERNEL_NODE_PARAMS* given) {
-  SS_CALL(cuGraphAddKernelNode);
-  if (given == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  NodeParameters node;
-  node.kernel = *given;
-  return add(out, graph, after, count, CU_GRAPH_NODE_TYPE_KERNEL, std::move(node));
-}
-
-SS_EXPORT cuGraphAddMemcpyNode(CUgraphNode* out, CUgraph graph, const CUgraphNode* after, size_t count,
-                               const CUDA_MEMCPY3D* given, CUcontext) {
-  SS_CALL(cuGraphAddMemcpyNode);
-  if (given == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  NodeParameters node;
-  node.copy = *given;
-  return add(out, graph, after, count, CU_GRAPH_NODE_TYPE_MEMCPY, std::move(node));
-}
-
-SS_EXPORT cuGraphAddMemsetNode(CUgraphNode* out, CUgraph graph, const CUgraphNode* after, size_t count,
-                               const CUDA_MEMSET_NODE_PARAMS* given, CUcontext) {
-  SS_CALL(cuGraphAddMemsetNode);
-  if (given == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  NodeParameters node;
-  node.fill = *given;
-  return add(out, graph, after, count, CU_GRAPH_NODE_TYPE_MEMSET, std::move(node));
-}
-
-SS_EXPORT cuGraphAddHostNode(CUgraphNode* out, CUgraph graph, const CUgraphNode* after, size_t count,
-                             const CUDA_HOST_NODE_PARAMS* given) {
-  SS_CALL(cuGraphAddHostNode);
-  if (given == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  NodeParameters node;
-  node.host = *given;
-  return add(out, graph, after, count, CU_GRAPH_NODE_TYPE_HOST, std::move(node));
-}
+/// Some have a context besides.
+#define SS_ADD_GIVEN(symbol_, type_, member_, Given_, ...)                                                    \
+  SS_EXPORT symbol_(CUgraphNode* out, CUgraph graph, const CUgraphNode* after, size_t count,                  \
+                    const Given_* given __VA_OPT__(, ) __VA_ARGS__) {                                         \
+    SS_CALL(symbol_);                                                                                         \
+    return add_member(out, graph, after, count, CU_GRAPH_NODE_TYPE_##type_, &NodeParameters::member_, given); \
+  }
+SS_ADD_GIVEN(cuGraphAddKernelNode, KERNEL, kernel, CUDA_KERNEL_NODE_PARAMS)
+SS_ADD_GIVEN(cuGraphAddMemcpyNode, MEMCPY, copy, CUDA_MEMCPY3D, CUcontext)
+SS_ADD_GIVEN(cuGraphAddMemsetNode, MEMSET, fill, CUDA_MEMSET_NODE_PARAMS, CUcontext)
+SS_ADD_GIVEN(cuGraphAddHostNode, HOST, host, CUDA_HOST_NODE_PARAMS)
 
 SS_EXPORT cuGraphAddMemAllocNode(CUgraphNode* out, CUgraph graph, const CUgraphNode* after, size_t count,
                                  CUDA_MEM_ALLOC_NODE_PARAMS* given) {
   SS_CALL(cuGraphAddMemAllocNode);
   if (given == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (const CUresult refused = take_memory(*given); refused != CUDA_SUCCESS) return refused;
-  NodeParameters node;
-  node.allocation = *given;
-  return add(out, graph, after, count, CU_GRAPH_NODE_TYPE_MEM_ALLOC, std::move(node));
+  return add_member(out, graph, after, count, CU_GRAPH_NODE_TYPE_MEM_ALLOC, &NodeParameters::allocation, given);
 }
 
 SS_EXPORT cuGraphAddNode(CUgraphNode* out, CUgraph graph, const CUgraphNode* after, const CUgraphEdgeData* data,

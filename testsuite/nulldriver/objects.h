@@ -80,6 +80,7 @@ struct CUgraphExec_st {
     bool enabled = true;
   };
   std::vector<Node> nodes;  ///< in an order that the edges allow
+  CUgraph image = nullptr;  ///< its own copy of the graph, without later updates: what a captured launch becomes
   unsigned long long flags = 0;
 };
 

@@ -28,10 +28,10 @@ void chain(float* data, float* other, float* result) {
   consume<<<1, 256, 0, c>>>(data, result);
 // CHECK-MESSAGES: :[[@LINE-1]]:3: warning: kernel 'consume' on stream 'c' may read 'data' while kernel 'produce' on stream 'a' still writes it [streamsan-cross-stream-race]
 // CHECK-NOTES: :[[@LINE-10]]:3: note: 'data' is written here, on stream 'a'
-// CHECK-NOTES: :[[@LINE-5]]:3: note: event 'bc' is recorded here, in another stream than stream 'a': it does not cover the write
+// CHECK-NOTES: :[[@LINE-10]]:3: note: event 'ab' is recorded here, after the write, but stream 'c' does not wait for it
 // CHECK-NOTES: :[[@LINE-17]]:3: note: stream 'a' is created here
 // CHECK-NOTES: :[[@LINE-16]]:3: note: stream 'c' is created here
-// CHECK-NOTES: :[[@LINE-6]]:3: note: record event 'bc' in stream 'a', after the write and before the wait
+// CHECK-NOTES: :[[@LINE-6]]:3: note: let stream 'c' wait for event 'ab' with cudaStreamWaitEvent before kernel 'consume'
   cudaStreamSynchronize(c);
   cudaStreamSynchronize(b);
   cudaStreamSynchronize(a);

@@ -5,6 +5,8 @@
 // A virtual call runs the only override that there is, where no other file can have another.
 #include <cuda_runtime.h>
 
+#include "virtual_open.h"
+
 __global__ void fill(float* p) { p[threadIdx.x] = 1.0f; }
 __global__ void use(float* p) { p[threadIdx.x] += 1.0f; }
 
@@ -38,16 +40,6 @@ void run(Backend& backend, float* p) {
 }
 
 // Other files may have an executor that waits.
-class Executor {
- public:
-  virtual ~Executor() = default;
-  virtual void finish() = 0;
-  virtual void before_use(cudaStream_t) {}
-};
-class Inline : public Executor {
- public:
-  void finish() override {}
-};
 void run_open(Executor& executor, float* p) {
   cudaStream_t a, b;
   cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking);

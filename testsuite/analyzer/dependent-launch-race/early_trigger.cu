@@ -23,6 +23,10 @@ __global__ void other(float* unrelated) {
 
 __global__ void consume(const float* in, float* out) {
   const float mine = in[threadIdx.x];
+// CHECK-MESSAGES: :[[@LINE-1]]:22: warning: kernel 'consume' on stream 'config.stream' may read 'data' while kernel 'produce' in front of it still writes it: its launch lets them overlap, and it does so before it waits for it [streamsan-dependent-launch-race]
+// CHECK-NOTES: :[[@LINE+19]]:3: note: kernel 'consume' is launched here
+// CHECK-NOTES: :[[@LINE+7]]:3: note: 'data' is written here, on stream 'stream'
+// CHECK-NOTES: :[[@LINE-4]]:22: note: call cudaGridDependencySynchronize() in the kernel before that, or launch it without the attribute
   cudaGridDependencySynchronize();
   out[threadIdx.x] = mine;
 }
@@ -40,8 +44,4 @@ void run(float* data, float* unrelated, float* out, cudaStream_t stream) {
   config.numAttrs = 1;
   cudaLaunchKernelEx(&config, other, unrelated);
   cudaLaunchKernelEx(&config, consume, static_cast<const float*>(data), out);
-// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: kernel 'consume' on stream 'config.stream' may read 'data' while kernel 'produce' in front of it still writes it: its launch lets them overlap, and it does so before it waits for it [streamsan-dependent-launch-race]
-// CHECK-NOTES: :[[@LINE-13]]:3: note: 'data' is written here, on stream 'stream'
-// CHECK-NOTES: :[[@LINE-20]]:22: note: the kernel reads it here, before its wait
-// CHECK-NOTES: :[[@LINE-4]]:3: note: call cudaGridDependencySynchronize() in the kernel before that, or launch it without the attribute
 }

@@ -29,6 +29,10 @@ void launch_dependent(void (*kernel)(Params...), cudaStream_t stream, Args... ar
 struct Scale {
   float factor;
   __device__ Scale(const float* factors, int row) : factor(factors[row]) {}
+// CHECK-MESSAGES: :[[@LINE-1]]:60: warning: kernel 'scale' on stream 'stream' may read 'factors' while kernel 'find_factors' in front of it still writes it: its launch lets them overlap, and it does so before it waits for it [streamsan-dependent-launch-race]
+// CHECK-NOTES: :[[@LINE+19]]:3: note: kernel 'scale' is launched here
+// CHECK-NOTES: :[[@LINE+17]]:3: note: 'factors' is written here, on stream 'stream'
+// CHECK-NOTES: :[[@LINE-4]]:60: note: call cudaGridDependencySynchronize() in the kernel before that, or launch it without the attribute
 };
 
 __global__ void find_factors(const float* in, float* factors) { factors[threadIdx.x] = in[threadIdx.x]; }
@@ -46,8 +50,4 @@ __global__ void scale(const float* in, const float* factors, float* out) {
 void run(const float* in, float* factors, float* out, cudaStream_t stream) {
   find_factors<<<1, 256, 0, stream>>>(in, factors);
   launch_dependent(scale<4>, stream, in, factors, out);
-// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: kernel 'scale' on stream 'stream' may read 'factors' while kernel 'find_factors' in front of it still writes it: its launch lets them overlap, and it does so before it waits for it [streamsan-dependent-launch-race]
-// CHECK-NOTES: :[[@LINE-3]]:3: note: 'factors' is written here, on stream 'stream'
-// CHECK-NOTES: :[[@LINE-20]]:60: note: the kernel reads it here, before its wait
-// CHECK-NOTES: :[[@LINE-4]]:3: note: call cudaGridDependencySynchronize() in the kernel before that, or launch it without the attribute
 }

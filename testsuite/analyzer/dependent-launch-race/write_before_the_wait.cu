@@ -17,6 +17,10 @@ __global__ void sum(const float* in, float* out) { out[threadIdx.x] += in[thread
 __global__ void refill(float* next, const float* from) {
   WAIT_FIRST;
   next[threadIdx.x] = 0;
+// CHECK-MESSAGES: :[[@LINE-1]]:21: warning: kernel 'refill' on stream 'config.stream' may write 'data' while kernel 'sum' in front of it still reads it: its launch lets them overlap, and it does so before it waits for it [streamsan-dependent-launch-race]
+// CHECK-NOTES: :[[@LINE+18]]:3: note: kernel 'refill' is launched here
+// CHECK-NOTES: :[[@LINE+7]]:3: note: 'data' is read here, on stream 'stream'
+// CHECK-NOTES: :[[@LINE-4]]:21: note: call cudaGridDependencySynchronize() in the kernel before that, or launch it without the attribute
   cudaGridDependencySynchronize();
   next[threadIdx.x] += from[threadIdx.x];
 }
@@ -33,8 +37,4 @@ void run(float* data, float* out, const float* from, cudaStream_t stream) {
   config.attrs = attribute;
   config.numAttrs = 1;
   cudaLaunchKernelEx(&config, refill, data, from);
-// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: kernel 'refill' on stream 'config.stream' may write 'data' while kernel 'sum' in front of it still reads it: its launch lets them overlap, and it does so before it waits for it [streamsan-dependent-launch-race]
-// CHECK-NOTES: :[[@LINE-12]]:3: note: 'data' is read here, on stream 'stream'
-// CHECK-NOTES: :[[@LINE-19]]:21: note: the kernel writes it here, before its wait
-// CHECK-NOTES: :[[@LINE-4]]:3: note: call cudaGridDependencySynchronize() in the kernel before that, or launch it without the attribute
 }

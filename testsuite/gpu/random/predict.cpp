@@ -351,7 +351,7 @@ class Predictor final : public model::HazardSink {
   // ---- graphs ---------------------------------------------------------------------------------------------------------
   model::Graph graph_of(std::size_t number, bool holds) {
     const Graph& graph = program_.graphs[number];
-    model::Graph made;
+    std::vector<model::GraphNode> made;
     for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
       const Node& node = graph.nodes[n];
       const std::size_t cell = cell_of_node(number, n);
@@ -379,9 +379,9 @@ class Predictor final : public model::HazardSink {
         default:
           break;
       }
-      made.nodes.push_back(std::move(out));
+      made.push_back(std::move(out));
     }
-    return made;
+    return model::Graph(std::move(made));
   }
 
   void launch(const Step& step, model::Call call) {
@@ -414,9 +414,9 @@ class Predictor final : public model::HazardSink {
     in_graph_ = false;
     const auto held = static_cast<std::uint32_t>(held_->node + 1);
     // Those behind it in the order of the nodes; those in front cannot come after it.
-    for (std::size_t n = held_->node + 1; n < graph.nodes.size(); ++n) {
-      if (graph.nodes[n].kind != model::GraphNode::Kind::Nothing)
-        expect(cell_of_node(number, n), Order::Ordered, graph.nodes[n].kind == model::GraphNode::Kind::Kernel);
+    for (std::size_t n = held_->node + 1; n < graph.nodes().size(); ++n) {
+      if (graph.nodes()[n].kind != model::GraphNode::Kind::Nothing)
+        expect(cell_of_node(number, n), Order::Ordered, graph.nodes()[n].kind == model::GraphNode::Kind::Kernel);
     }
     for (const Inside& each : inside_) {
       if (each.earlier == held) note(cell_of_node(number, each.later - 1), each.overlap, each.order);

@@ -9,6 +9,7 @@ import itertools
 import statistics
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Callable, Optional
@@ -24,6 +25,8 @@ SOURCES = Path(__file__).resolve().parent.parent.parent / "benchmarks"
 CALLS = Rule(narrow=20)  # nanoseconds added to a call
 STEADY = Rule(narrow=0.01)  # of what is timed in its steady state
 GUARDED = Rule(narrow=0.02)
+GRAPHS = Rule(narrow=0.02, most=12)
+LOCKS = Rule(narrow=0.02, most=40)
 LOADER = Rule(narrow=0.02, most=24)  # how fast the host fills 64 MiB differs by a factor of two from process to process
 STEP = Rule(narrow=0.02, fewest=8, most=12, seconds=180)
 STEP_COPIES = 3  # of each command in a round: a training step varies by 5 percent from process to process
@@ -62,6 +65,9 @@ class Benchmarks:
             *(Job((name,), lambda row=(name, *rest): self.host_guard(*row)) for name, *rest in HOST_GUARD),
             self.learned("vadd-learned", "vadd_learned.cu"),
             self.learned("sgemm-learned", "sgemm_learned.cu", "-lcublas"),
+            self.graph("graph-launch", "launch"),
+            self.graph("graph-instantiate", "instantiate"),
+            Job(("locks-16-threads",), self.locks, null=True),
             Job(("sync-advice",), self.sync_advice),
             Job(("engine-ops-per-s",), self.engine, null=True),
             Job(tuple(DRIVER_NUMBERS), self.driver_call, null=True),
@@ -132,6 +138,28 @@ class Benchmarks:
 
         return Job((name,), run, lambda: self.memcheck([self.built(source, "-std=c++20", *flags), "1", "3", "1"]))
 
+    def graph(self, name, word):
+        """A graph of 1,000 nodes. How long the whole processes took is told besides: the judge may need longer than the
+        program that it watches."""
+        def run():
+            program = [self.built("graph.cu", "-std=c++20"), word]
+            commands = {"plain": program, "ours": self.under(program)}
+            whole = {key: [] for key in commands}
+
+            def timed(key):
+                start = time.monotonic()
+                milliseconds = self.timed(commands[key], 120)["ms"]
+                whole[key].append(round(time.monotonic() - start, 3))
+                return milliseconds
+
+            runs = {key: lambda key=key: timed(key) for key in commands}
+            taken = take(runs, lambda taken: measure.relative_width(measure.ratios(taken["plain"], taken["ours"])),
+                         GRAPHS, self.time_left)
+            self.report_runs(name, taken["plain"], taken["ours"], plain_whole_s=whole["plain"],
+                             streamsan_whole_s=whole["ours"])
+
+        return Job((name,), run)
+
     def host_guard(self, name, words, rule):
         """A correct program that lends host memory all the time. Where a step is short it runs without guards as well:
         that tells what recording its calls costs."""
@@ -146,6 +174,16 @@ class Benchmarks:
             more = {"unguarded_ms": unguarded, "recording_alone": measure.ratio(plain, unguarded),
                     "guards_alone": measure.ratio(unguarded, guarded)}
         self.report_runs(name, plain, guarded, **more)
+
+    def locks(self):
+        """A program whose threads lock a lot, with their order followed; and recorded without that."""
+        program = self.built("locks.cpp", "-std=c++20", "-cudart", "none", f"-L{libcuda_folder(self.runner.null)}", "-lcuda")
+        taken = self.compared({"plain": [program],
+                               "followed": self.under([program], ("footprints=inferred", "host_threads=seen")),
+                               "recorded": self.under([program])}, LOCKS)
+        plain, followed, recorded = taken["plain"], taken["followed"], taken["recorded"]
+        self.report_runs("locks-16-threads", plain, followed, recorded_ms=recorded,
+                         following_alone=measure.ratio(recorded, followed))
 
     def sync_advice(self):
         """Programs as they are once the advice of --syncs is followed, over the same as they were."""

@@ -24,19 +24,13 @@ def pair(name, expect=ERROR):
             Case(f"graph-{name}-fixed", program(name, "-DFIXED"), expect=SILENT)]
 
 
-CASES = computed([
-    *pair("child-graph", INSIDE),
-    *pair("clone"),
-    *pair("freed-after-instantiate"),
-    *pair("inside-captured-fork", INSIDE),
-    *pair("inside-missing-edge", INSIDE),
-    *pair("memory-nodes"),
-    *pair("output-read-too-early"),
-    *pair("pinned-source-rewritten"),
-    *pair("records-event"),
-    *pair("refilled-input"),
-    *pair("two-execs-one-workspace"),
-    *pair("updated-graph"),
-    *pair("updated-node"),
-    *pair("waits-for-event"),
-])
+INSIDE_PAIRS = ("attention-misses-one-join", "captured-launch", "child-graph", "child-twice", "inside-captured-fork",
+                "inside-missing-edge")
+AROUND_PAIRS = ("clone", "decode-step", "freed-after-instantiate", "memory-nodes", "node-enabled-again",
+                "output-read-too-early", "pinned-source-rewritten", "prefill-then-decode", "records-event",
+                "refilled-input", "replay-over-output", "two-execs-one-workspace", "updated-child", "updated-graph",
+                "updated-kernel-in-flight", "updated-node", "updated-size", "waits-for-event",
+                "workspace-freed-in-flight")
+
+CASES = computed([*(case for name in INSIDE_PAIRS for case in pair(name, INSIDE)),
+                  *(case for name in AROUND_PAIRS for case in pair(name))])

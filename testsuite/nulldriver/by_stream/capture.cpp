@@ -175,11 +175,14 @@ SS_EXPORT cuStreamUpdateCaptureDependencies(CUstream handle, CUgraphNode* depend
 SS_EXPORT cuGraphLaunch(CUgraphExec exec, CUstream stream) {
   SS_CALL(cuGraphLaunch);
   if (const CUresult wrong = check_exec(exec, stream); wrong != CUDA_SUCCESS) return wrong;
-  return submit(stream, kDefaultStream, CU_GRAPH_NODE_TYPE_GRAPH, [nodes = exec->nodes] {
+  NodeParameters captured;
+  captured.child = exec->image;
+  const auto run = [nodes = exec->nodes] {
     for (const CUgraphExec_st::Node& node : nodes) {
       if (node.enabled && node.work) node.work();
     }
-  });
+  };
+  return submit(stream, kDefaultStream, CU_GRAPH_NODE_TYPE_GRAPH, run, std::move(captured));
 }
 
 /// Nothing to do in advance.

@@ -7,11 +7,12 @@
 // RUN: %build -DFIXED %s -o %t.fixed
 // RUN: %silent %t.fixed
 //
-// CHECK: ERROR: streamsan: write-after-write
+// CHECK: ERROR: streamsan: write-after-write race on a module's variable 0x{{[0-9a-f]+}} [4096 bytes overlap]
 // CHECK: Write{{.*}}cudaMemcpy{{.*}}Async
 // CHECK: main{{.*}}[[SECOND]]
 // CHECK: write{{.*}}cudaMemcpy{{.*}}Async
 // CHECK: main{{.*}}[[FIRST]]
+// CHECK-NEXT: Variable 0x{{[0-9a-f]+}} [4096 bytes] looked up by cu
 #include "must.h"
 
 __device__ float table[1024];

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Branches that tell what an integer is.
+//
+//   if (used_ == 0) return;
+//   launch(half_[0]);
+//   used_ = 0;
+//
+// Behind it `used_` is 0 on both paths, but one of them only asks. Two values that meet get a new name, of which
+// nothing is known; so before they meet, the path that asked is given the number that the other one holds. Only then:
+// on a path of its own the integer keeps its name, which other places may be called by.
+#include "analyzer/analysis/number_tests.h"
+
+#include <algorithm>
+#include <cctype>
+#include <string>
+#include <string_view>
+
+#include "analyzer/ir/polynomial.h"
+
+namespace streamsan::analyzer {
+namespace {
+
+/// "12": that; empty: it is none.
+std::optional<std::int64_t> number_in(std::string_view text) {
+  const bool digits =
+      !text.empty() && text.size() < 10 &&
+      std::ranges::all_of(text, [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; });
+  return digits ? std::optional<std::int64_t>(std::stoll(std::string(text))) : std::nullopt;
+}
+
+}  // namespace
+
+NumberTests::NumberTests(const ir::Function& function)
+    : function_(function), tests_(function.blocks.size()), only_before_(function.blocks.size()) {
+  std::vector<std::vector<std::uint32_t>> before(function.blocks.size());
+  for (std::uint32_t i = 0; i < function.blocks.size(); ++i) {
+    const ir::Block& block = function.blocks[i];
+    for (const ir::BlockId next : block.successors) before[static_cast<std::size_t>(next)].push_back(i);
+    if (block.condition == ir::kNoExpr || block.successors.size() != 2 || block.successors[0] == block.successors[1])
+      continue;
+    const ir::Expr& asked = function[block.condition];
+    if (asked.uses.size() != 1 || function[asked.uses[0]].type != ir::TypeKind::Integer) continue;
+    const std::string text = ir::numbered(function, asked);
+    const std::string_view rest = text;
+    std::optional<std::int64_t> number;
+    std::size_t equal = 0;
+    if (rest.starts_with("$0 == ")) number = number_in(rest.substr(6));
+    if (rest.starts_with("$0 != ")) number = number_in(rest.substr(6)), equal = 1;
+    if (rest.ends_with(" == $0")) number = number_in(rest.substr(0, rest.size() - 6));
+    if (rest.ends_with(" != $0")) number = number_in(rest.substr(0, rest.size() - 6)), equal = 1;
+    if (rest == "!$0") number = 0;
+    if (rest == "$0") number = 0, equal = 1;
+    if (number) tests_[i] = {asked.uses[0], *number, equal};
+  }
+  for (std::size_t i = 0; i < before.size(); ++i)
+    if (before[i].size() == 1 && function.blocks[i].ops.empty()) only_before_[i] = before[i].front();
+}
+
+const NumberTests::Test* NumberTests::on_the_way(std::uint32_t from, std::uint32_t to) const {
+  constexpr int kMostBlocks = 8;
+  for (int i = 0; i < kMostBlocks; ++i) {
+    const Test& test = tests_[from];
+    const ir::Block& block = function_.blocks[from];
+    if (test.place != ir::kNoPlace && static_cast<std::uint32_t>(block.successors[test.equal]) == to) return &test;
+    if (!only_before_[from]) return nullptr;
+    to = from;
+    from = *only_before_[from];
+  }
+  return nullptr;
+}
+
+void NumberTests::settle(Values& values, std::uint32_t to, const std::vector<std::uint32_t>& before,
+                         std::vector<Store>& ends) const {
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    const Test* told = on_the_way(before[i], to);
+    if (told == nullptr) continue;
+    for (const Store& other : ends) {
+      const ValueId held = other.load(values, told->place);
+      const Value& value = values[held];
+      if (value.kind != Value::Kind::Constant || values[value.key].constant != told->number) continue;
+      ends[i].learn(values, told->place, held);
+      break;
+    }
+  }
+}
+
+}  // namespace streamsan::analyzer

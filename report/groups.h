@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Findings that one missing edge explains, for people: the most severe is told whole, with the repair of all, and the
+// others follow it in a few lines each.
+//
+// Which findings belong together was decided in judge/ (Finding::group). What is shown of them depends on severities
+// and suppressions: so the one that is told whole is the most severe of those shown.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "report/finding.h"
+#include "report/text.h"
+
+namespace streamsan::report {
+
+struct EdgeGroup {
+  const Finding* worst = nullptr;
+  std::vector<const Finding*> others;  ///< in the order given
+};
+
+/// In the order in which the first finding of each was given; what stands alone is a group of one. The findings must
+/// outlive it.
+std::vector<EdgeGroup> grouped(std::span<const Finding* const> findings);
+
+/// "  The Fix above repairs the next 2 findings, too." and an end of line.
+std::string others_line(std::size_t others);
+
+/// One of the others, behind the one that is told whole: both accesses with their innermost places, and properties.
+std::string follower_text(const Finding& finding, const TextOptions& options);
+
+/// The whole group.
+std::string text(const EdgeGroup& group, const TextOptions& options);
+
+}  // namespace streamsan::report

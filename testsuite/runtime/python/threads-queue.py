@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+r"""Python's queue.Queue between two threads. (runtime/threads/order has those of C and C++.)
+
+The wrong program waits when the reader is done. If it waited right behind the hand-over, the interpreter's own lock might
+order the two, or might not.
+
+RUN: %always 5 66 env STREAMSAN_OPTIONS=host_threads=seen %run %interpreter %s
+RUN: env STREAMSAN_OPTIONS=host_threads=seen %racy %interpreter %s 2>&1 | %report
+RUN: %always 5 0 env STREAMSAN_OPTIONS=host_threads=seen %run %interpreter %s --fixed
+RUN: env STREAMSAN_OPTIONS=host_threads=seen %silent %interpreter %s --fixed
+
+CHECK: ERROR: streamsan: read-after-write race
+"""
+import queue
+import sys
+import threading
+
+import cuda
+
+
+def main():
+    cuda.start()
+    first, second = cuda.stream(), cuda.stream()
+    memory, other = cuda.device_memory(), cuda.device_memory()
+    ready = queue.Queue()
+
+    def read():
+        ready.get()
+        cuda.copy(other, memory, second)
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    cuda.fill(memory, first)
+    if "--fixed" in sys.argv:
+        cuda.wait(first)
+    ready.put(1)
+    reader.join()
+    cuda.wait_for_all()
+
+
+main()

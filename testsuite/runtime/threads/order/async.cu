@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The result of std::async.
+//
+// RUN: %build %s -o %t -lpthread
+// RUN: %always 5 66 env STREAMSAN_OPTIONS=host_threads=seen %run %t
+// RUN: env STREAMSAN_OPTIONS=host_threads=seen %racy %t 2>&1 | %report
+// RUN: %build -DFIXED %s -o %t.fixed -lpthread
+// RUN: %always 5 0 env STREAMSAN_OPTIONS=host_threads=seen %run %t.fixed
+// RUN: env STREAMSAN_OPTIONS=host_threads=seen %silent %t.fixed
+//
+// CHECK: ERROR: streamsan: read-after-write
+#include <future>
+
+#include "hand_over.h"
+
+int main() {
+  const HandOver over;
+  std::future<void> done = std::async(std::launch::async, [&] {
+    over.write();
+#ifdef FIXED
+    over.wait();
+#endif
+  });
+  done.get();
+  over.read();
+  over.wait();
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Why host_threads=seen is not the default: a right program, in which one thread tells the other by a plain atomic that the work
+// is done, and both have passed by a mutex that has nothing to do with it, as a logger's. By the mutex the reader is after the
+// submission, and what the atomic says is not seen: a false error. By default the program is silent. Its wrong twin does not
+// wait before it says so; nobody knew that the work was done, and that is an error in either way.
+//
+// RUN: %build -DFIXED %s -o %t.fixed -lpthread
+// RUN: %always 5 0 %run %t.fixed
+// RUN: %silent %t.fixed
+// RUN: env STREAMSAN_OPTIONS=host_threads=seen %racy %t.fixed 2>&1 | %report
+// RUN: %build %s -o %t -lpthread
+// RUN: %always 5 66 %run %t
+// RUN: %always 5 66 env STREAMSAN_OPTIONS=host_threads=seen %run %t
+//
+// CHECK: ERROR: streamsan: read-after-write
+#include <atomic>
+#include <mutex>
+#include <thread>
+
+#include "hand_over.h"
+
+int main() {
+  const HandOver over;
+  std::mutex log;
+  std::atomic<bool> logged = false, passed = false, done = false;
+  std::thread reader([&] {
+    while (!logged) std::this_thread::yield();
+    { const std::lock_guard lock(log); }
+    passed = true;
+    while (!done) std::this_thread::yield();
+    over.read();
+  });
+  over.write();
+  { const std::lock_guard lock(log); }
+  logged = true;
+  while (!passed) std::this_thread::yield();
+#ifdef FIXED
+  over.wait();
+#endif
+  done = true;
+  reader.join();
+  over.wait();
+}

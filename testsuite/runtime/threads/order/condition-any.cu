@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A std::condition_variable_any with a std::shared_mutex.
+//
+// RUN: %build %s -o %t -lpthread
+// RUN: %always 5 66 env STREAMSAN_OPTIONS=host_threads=seen %run %t
+// RUN: env STREAMSAN_OPTIONS=host_threads=seen %racy %t 2>&1 | %report
+// RUN: %build -DFIXED %s -o %t.fixed -lpthread
+// RUN: %always 5 0 env STREAMSAN_OPTIONS=host_threads=seen %run %t.fixed
+// RUN: env STREAMSAN_OPTIONS=host_threads=seen %silent %t.fixed
+//
+// CHECK: ERROR: streamsan: read-after-write
+#include <condition_variable>
+#include <mutex>
+#include <shared_mutex>
+#include <thread>
+
+#include "hand_over.h"
+
+int main() {
+  const HandOver over;
+  std::shared_mutex mutex;
+  std::condition_variable_any condition;
+  bool ready = false;
+  std::thread reader([&] {
+    {
+      std::shared_lock lock(mutex);
+      condition.wait(lock, [&] { return ready; });
+    }
+    over.read();
+  });
+  over.write_and([&] {
+    {
+      const std::unique_lock lock(mutex);
+      ready = true;
+    }
+    condition.notify_one();
+  });
+  reader.join();
+}

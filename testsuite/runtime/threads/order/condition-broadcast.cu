@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One broadcast lets three readers go on.
+//
+// RUN: %build %s -o %t -lpthread
+// RUN: %always 5 66 env STREAMSAN_OPTIONS=host_threads=seen %run %t
+// RUN: env STREAMSAN_OPTIONS=host_threads=seen %racy %t 2>&1 | %report
+// RUN: %build -DFIXED %s -o %t.fixed -lpthread
+// RUN: %always 5 0 env STREAMSAN_OPTIONS=host_threads=seen %run %t.fixed
+// RUN: env STREAMSAN_OPTIONS=host_threads=seen %silent %t.fixed
+//
+// CHECK: ERROR: streamsan: read-after-write
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "hand_over.h"
+
+int main() {
+  const HandOver over;
+  std::mutex mutex;
+  std::condition_variable condition;
+  bool ready = false;
+  std::vector<std::thread> readers;
+  for (int i = 0; i < 3; ++i) {
+    readers.emplace_back([&] {
+      {
+        std::unique_lock lock(mutex);
+        condition.wait(lock, [&] { return ready; });
+      }
+      over.read();
+    });
+  }
+  over.write_and([&] {
+    {
+      const std::lock_guard lock(mutex);
+      ready = true;
+    }
+    condition.notify_all();
+  });
+  for (std::thread& reader : readers) reader.join();
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// C++20: a std::binary_semaphore, which is an atomic that is waited for (atomic-wait.cu).
+//
+// RUN: %build -std=c++20 %s -o %t -lpthread
+// RUN: %always 5 66 env STREAMSAN_OPTIONS=host_threads=seen %run %t
+// RUN: env STREAMSAN_OPTIONS=host_threads=seen %racy %t 2>&1 | %report
+// RUN: %build -std=c++20 -DFIXED %s -o %t.fixed -lpthread
+// RUN: %always 5 0 env STREAMSAN_OPTIONS=host_threads=seen %run %t.fixed
+//
+// CHECK: ERROR: streamsan: read-after-write
+#include <semaphore>
+#include <thread>
+
+#include "hand_over.h"
+
+int main() {
+  const HandOver over;
+  std::binary_semaphore ready(0);
+  std::thread reader([&] {
+    ready.acquire();
+    over.read();
+  });
+  over.write();
+#ifdef FIXED
+  over.wait();
+#endif
+  ready.release();
+  reader.join();
+  over.wait();
+}

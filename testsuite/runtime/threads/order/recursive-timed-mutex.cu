@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A std::recursive_timed_mutex, taken twice; only the outer unlock lets the reader in.
+//
+// RUN: %build %s -o %t -lpthread
+// RUN: %always 5 66 env STREAMSAN_OPTIONS=host_threads=seen %run %t
+// RUN: env STREAMSAN_OPTIONS=host_threads=seen %racy %t 2>&1 | %report
+// RUN: %build -DFIXED %s -o %t.fixed -lpthread
+// RUN: %always 5 0 env STREAMSAN_OPTIONS=host_threads=seen %run %t.fixed
+// RUN: env STREAMSAN_OPTIONS=host_threads=seen %silent %t.fixed
+//
+// CHECK: ERROR: streamsan: read-after-write
+#include <chrono>
+#include <mutex>
+#include <thread>
+
+#include "hand_over.h"
+
+int main() {
+  const HandOver over;
+  std::recursive_timed_mutex mutex;
+  bool ready = false;
+  std::thread reader([&] {
+    for (bool seen = false; !seen; std::this_thread::yield()) {
+      const std::unique_lock outer(mutex, std::chrono::milliseconds(5));
+      if (!outer.owns_lock()) continue;
+      const std::lock_guard inner(mutex);
+      seen = ready;
+    }
+    over.read();
+  });
+  std::thread writer([&] {
+    over.write_and([&] {
+      const std::lock_guard outer(mutex);
+      const std::lock_guard inner(mutex);
+      ready = true;
+    });
+  });
+  writer.join();
+  reader.join();
+}

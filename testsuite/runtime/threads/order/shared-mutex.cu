@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A flag under a std::shared_mutex: one thread locks it to write, the other one to read.
+//
+// RUN: %build %s -o %t -lpthread
+// RUN: %always 5 66 env STREAMSAN_OPTIONS=host_threads=seen %run %t
+// RUN: env STREAMSAN_OPTIONS=host_threads=seen %racy %t 2>&1 | %report
+// RUN: %build -DFIXED %s -o %t.fixed -lpthread
+// RUN: %always 5 0 env STREAMSAN_OPTIONS=host_threads=seen %run %t.fixed
+// RUN: env STREAMSAN_OPTIONS=host_threads=seen %silent %t.fixed
+//
+// CHECK: ERROR: streamsan: read-after-write
+#include <mutex>
+#include <shared_mutex>
+#include <thread>
+
+#include "hand_over.h"
+
+int main() {
+  const HandOver over;
+  std::shared_mutex mutex;
+  bool ready = false;
+  std::thread reader([&] {
+    for (bool seen = false; !seen; std::this_thread::yield()) {
+      const std::shared_lock lock(mutex);
+      seen = ready;
+    }
+    over.read();
+  });
+  std::thread writer([&] { over.write_and([&] { const std::unique_lock lock(mutex); ready = true; }); });
+  writer.join();
+  reader.join();
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The same with a std::shared_timed_mutex whose reader gives up and tries again.
+//
+// RUN: %build %s -o %t -lpthread
+// RUN: %always 5 66 env STREAMSAN_OPTIONS=host_threads=seen %run %t
+// RUN: env STREAMSAN_OPTIONS=host_threads=seen %racy %t 2>&1 | %report
+// RUN: %build -DFIXED %s -o %t.fixed -lpthread
+// RUN: %always 5 0 env STREAMSAN_OPTIONS=host_threads=seen %run %t.fixed
+// RUN: env STREAMSAN_OPTIONS=host_threads=seen %silent %t.fixed
+//
+// CHECK: ERROR: streamsan: read-after-write
+#include <chrono>
+#include <mutex>
+#include <shared_mutex>
+#include <thread>
+
+#include "hand_over.h"
+
+int main() {
+  const HandOver over;
+  std::shared_timed_mutex mutex;
+  bool ready = false;
+  std::thread reader([&] {
+    for (bool seen = false; !seen; std::this_thread::yield()) {
+      const std::shared_lock lock(mutex, std::chrono::milliseconds(5));
+      seen = lock.owns_lock() && ready;
+    }
+    over.read();
+  });
+  std::thread writer([&] { over.write_and([&] { const std::unique_lock lock(mutex); ready = true; }); });
+  writer.join();
+  reader.join();
+}
