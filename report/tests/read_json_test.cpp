@@ -102,8 +102,9 @@ TEST(ReadJson, AnyOtherUnknownWordIsAFault) {
             "findings[1].sync.waits: one of device, stream, event, barrier, copy, fill, free is expected");
   EXPECT_EQ(fault_of(damaged("\"evidence\": \"measured\"", "\"evidence\": \"\"")),
             "findings[1].sync.evidence: one of measured, inferred is expected");
-  EXPECT_EQ(fault_of(damaged("\"kind\": \"blocking\"", "\"kind\": \"blocked\"")),
-            "findings[0].accesses[1].stream.kind: one of legacy, per-thread, blocking, non-blocking is expected");
+  EXPECT_EQ(
+      fault_of(damaged("\"kind\": \"blocking\"", "\"kind\": \"blocked\"")),
+      "findings[0].accesses[1].stream.kind: one of legacy, per-thread, blocking, non-blocking, graph is expected");
 }
 
 TEST(ReadJson, TheFirstFaultIsReportedWithItsPlace) {

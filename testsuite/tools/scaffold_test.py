@@ -65,7 +65,7 @@ class Scaffold(unittest.TestCase):
     def test_a_rule_that_nobody_knew(self):
         done = self.run_script("scripts/new-rule", "R-" "GRF-99", "assumed", "Graphs are quick.", "measured")
         self.assertEqual(done.returncode, 0, done.stderr)
-        tests = self.text("ordering/tests/stream_rules_test.cpp")
+        tests = self.text("ordering/tests/graph_rules_test.cpp")
         self.assertIn("R_GRF_99_WithItItIsLatent", tests)
         self.assertIn("expect one_latent(kind, Rule::GRF_99)", tests)
         self.compile("ordering/rules.cpp", flags=["-fsyntax-only"])

@@ -15,7 +15,7 @@
 //
 // CHECK-NOT: dropped
 // CHECK: ERROR: streamsan: write-after-write
-// CHECK: [4 bytes overlap]
+// CHECK: [4096 bytes overlap: 1024 rows of 4 bytes, 64 apart]
 // CHECK: main{{.*}}[[SECOND]]
 // CHECK: main{{.*}}[[FIRST]]
 // CHECK-NOT: streamsan: write-after
