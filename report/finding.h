@@ -128,7 +128,7 @@ struct Finding {
   std::uint64_t overlap_begin = 0;
   std::uint64_t overlap_end = 0;         ///< of the first run of common bytes, if there are several
   std::optional<OverlapReport> overlap;  ///< all of them, if there are several
-  std::string explanation;  ///< why nothing orders the two
+  std::string explanation;               ///< why nothing orders the two
   std::vector<RelatedOp> related;
   std::optional<SyncReport> sync;  ///< UnneededSync
   std::string fix;                 ///< concrete
