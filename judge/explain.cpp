@@ -313,6 +313,17 @@ report::Severity severity_of(const Hazard& hazard) {
   return latent ? report::Severity::Latent : report::Severity::Error;
 }
 
+namespace {
+
+void add_tests(report::Finding& finding, const std::vector<std::string>& tests) {
+  for (const std::string& test : tests) {
+    if (std::find(finding.tests.begin(), finding.tests.end(), test) == finding.tests.end())
+      finding.tests.push_back(test);
+  }
+}
+
+}  // namespace
+
 bool FoldedFindings::add(report::Finding finding) {
   auto [it, fresh] = known_.try_emplace({finding.fingerprint, finding.severity}, findings_.size());
   if (fresh) {
@@ -321,10 +332,7 @@ bool FoldedFindings::add(report::Finding finding) {
     report::Finding& known = findings_[it->second];
     known.count += finding.count;
     known.weaker += finding.weaker;
-    for (std::string& test : finding.tests) {
-      if (std::find(known.tests.begin(), known.tests.end(), test) == known.tests.end())
-        known.tests.push_back(std::move(test));
-    }
+    add_tests(known, finding.tests);
   }
   return fresh;
 }
@@ -333,10 +341,7 @@ namespace {
 
 void fold_into(report::Finding& stronger, const report::Finding& weaker) {
   stronger.weaker += weaker.count + weaker.weaker;
-  for (const std::string& test : weaker.tests) {
-    if (std::find(stronger.tests.begin(), stronger.tests.end(), test) == stronger.tests.end())
-      stronger.tests.push_back(test);
-  }
+  add_tests(stronger, weaker.tests);
 }
 
 /// A finding, and the first hazard that it was made of.

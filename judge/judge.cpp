@@ -143,7 +143,7 @@ const LaunchBytes& Judge::bytes_of(const Item& launch, bool dependent) {
     out.known = measured ? Known::Measured : Known::Learned;
     resolve(*footprint, words, measured, out.exact);
   }
-  if (out.known == Known::Learned && out.exact.complete && !(record.flags & trace::kWaits)) {
+  if (code_.enabled() && out.known == Known::Learned && out.exact.complete && !(record.flags & trace::kWaits)) {
     // What an earlier launch touched makes a conflict possible, what the code proves of this one makes it sure: knowing
     // more must not make a verdict weaker.
     read_pointers(kernel.roles, words, out.pointers);

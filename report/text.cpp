@@ -157,15 +157,18 @@ bool is_of_several_threads(const Finding& finding) {
                      [&](const AccessReport& access) { return access.thread != finding.accesses.front().thread; });
 }
 
+bool has_exact_bytes(const Finding& finding) {
+  return std::all_of(finding.accesses.begin(), finding.accesses.end(),
+                     [](const AccessReport& access) { return access.evidence == Evidence::Exact; });
+}
+
 /// What was counted.
 std::string times_line(const Finding& finding) {
   std::string out;
   if (finding.count > 1) {
     const bool pair = finding.kind != Kind::HiddenSync;
-    const bool known = std::all_of(finding.accesses.begin(), finding.accesses.end(),
-                                   [](const AccessReport& access) { return access.evidence == Evidence::Exact; });
     out = "  Seen " + counted(finding.count, "time") + (pair ? " between these two places" : " at this place") +
-          (known ? ".\n" : ", going by the arguments of the calls.\n");
+          (has_exact_bytes(finding) ? ".\n" : ", going by the arguments of the calls.\n");
   }
   if (finding.weaker > 0) {
     out += "  Seen " + counted(finding.weaker, "more time") + ", with less certainty about bytes or order.\n";
@@ -213,11 +216,9 @@ std::string head(const Finding& finding, const TextOptions& options) {
 /// " on device memory 0x7f000000a000 [up to 4096 bytes overlap]", or nothing.
 std::string overlap_text(const Finding& finding) {
   if (finding.overlap_end <= finding.overlap_begin) return "";
-  const bool exact = std::all_of(finding.accesses.begin(), finding.accesses.end(),
-                                 [](const AccessReport& a) { return a.evidence == Evidence::Exact; });
   const std::uint64_t bytes = finding.overlap ? finding.overlap->bytes : finding.overlap_end - finding.overlap_begin;
   std::string out = (finding.buffer ? " on " + finding.buffer->memory : "") + " " + hex(finding.overlap_begin) + " [" +
-                    (exact ? "" : "up to ") + counted(bytes, "byte") + " overlap";
+                    (has_exact_bytes(finding) ? "" : "up to ") + counted(bytes, "byte") + " overlap";
   if (finding.overlap) {
     const OverlapReport& all = *finding.overlap;
     out += all.width != 0 ? ": " + counted(all.runs, "row") + " of " + counted(all.width, "byte") + ", " +

@@ -11,26 +11,13 @@
 // on a path of its own the integer keeps its name, which other places may be called by.
 #include "analyzer/analysis/number_tests.h"
 
-#include <algorithm>
-#include <cctype>
 #include <string>
 #include <string_view>
 
 #include "analyzer/ir/polynomial.h"
+#include "analyzer/ir/words.h"
 
 namespace streamsan::analyzer {
-namespace {
-
-/// "12": that; empty: it is none.
-std::optional<std::int64_t> number_in(std::string_view text) {
-  const bool digits =
-      !text.empty() && text.size() < 10 &&
-      std::ranges::all_of(text, [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; });
-  return digits ? std::optional<std::int64_t>(std::stoll(std::string(text))) : std::nullopt;
-}
-
-}  // namespace
-
 NumberTests::NumberTests(const ir::Function& function)
     : function_(function), tests_(function.blocks.size()), only_before_(function.blocks.size()) {
   std::vector<std::vector<std::uint32_t>> before(function.blocks.size());
@@ -45,13 +32,13 @@ NumberTests::NumberTests(const ir::Function& function)
     const std::string_view rest = text;
     std::optional<std::int64_t> number;
     std::size_t equal = 0;
-    if (rest.starts_with("$0 == ")) number = number_in(rest.substr(6));
-    if (rest.starts_with("$0 != ")) number = number_in(rest.substr(6)), equal = 1;
-    if (rest.ends_with(" == $0")) number = number_in(rest.substr(0, rest.size() - 6));
-    if (rest.ends_with(" != $0")) number = number_in(rest.substr(0, rest.size() - 6)), equal = 1;
+    if (rest.starts_with("$0 == ")) number = ir::literal(rest.substr(6));
+    if (rest.starts_with("$0 != ")) number = ir::literal(rest.substr(6)), equal = 1;
+    if (rest.ends_with(" == $0")) number = ir::literal(rest.substr(0, rest.size() - 6));
+    if (rest.ends_with(" != $0")) number = ir::literal(rest.substr(0, rest.size() - 6)), equal = 1;
     if (rest == "!$0") number = 0;
     if (rest == "$0") number = 0, equal = 1;
-    if (number) tests_[i] = {asked.uses[0], *number, equal};
+    if (number && *number >= 0) tests_[i] = {asked.uses[0], *number, equal};
   }
   for (std::size_t i = 0; i < before.size(); ++i)
     if (before[i].size() == 1 && function.blocks[i].ops.empty()) only_before_[i] = before[i].front();

@@ -4,7 +4,6 @@
 #include "analyzer/ir/polynomial.h"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include "analyzer/ir/words.h"
@@ -65,10 +64,8 @@ class Reader {
     const std::string_view word = text_.substr(begin, at_ - begin);
     if (word.empty()) return std::nullopt;
     if (word.front() < '0' || word.front() > '9') return named(word);
-    std::int64_t number = 0;
-    const auto [end, failed] = std::from_chars(word.data(), word.data() + word.size(), number);
-    if (failed != std::errc{} || end != word.data() + word.size()) return std::nullopt;
-    return Polynomial(number);
+    const std::optional<std::int64_t> number = literal(word);
+    return number ? std::optional<Polynomial>(*number) : std::nullopt;
   }
 
   std::optional<Polynomial> group() {

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 #include "analyzer/ir/words.h"
 
@@ -184,9 +183,8 @@ class Reader {
     const std::string_view word = text_.substr(begin, at_ - begin);
     if (word.empty()) return fail();
     if (word.front() < '0' || word.front() > '9') return range_of_(word).value_or(Range{});
-    std::int64_t number = 0;
-    const auto [end, bad] = std::from_chars(word.data(), word.data() + word.size(), number);
-    return bad != std::errc{} || end != word.data() + word.size() ? fail() : Range::one(number);
+    const std::optional<std::int64_t> number = literal(word);
+    return number ? Range::one(*number) : fail();
   }
 
   Range fail() {
