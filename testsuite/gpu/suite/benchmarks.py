@@ -95,7 +95,8 @@ class Benchmarks:
         return [str(self.runner.streamsan), "run", *("--" + option for option in options), "--", *words]
 
     def built(self, source, *flags):
-        program = self.runner.folder / Path(source).stem
+        # Beside the folders of the cases, which bear their names: one is called graph, as a benchmark is.
+        program = self.runner.folder / f"{Path(source).stem}.benchmark"
         if source not in self.programs:
             words = [str(machine.toolkit() / "bin" / "nvcc"), "-O2", str(SOURCES / source), *flags, "-o", str(program)]
             done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=120)
