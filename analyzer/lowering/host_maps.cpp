@@ -22,7 +22,6 @@
 namespace streamsan::analyzer::host {
 
 using ir::Operand;
-using ir::TypeKind;
 
 namespace {
 
