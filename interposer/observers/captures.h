@@ -17,8 +17,7 @@ constexpr bool makes_node(api::EffectKind kind) {
   return is_launch(kind) || kind == EffectKind::Copy || kind == EffectKind::Copy2D || kind == EffectKind::Copy3D ||
          kind == EffectKind::Fill || kind == EffectKind::Fill2D || kind == EffectKind::AllocAsync ||
          kind == EffectKind::FreeAsync || kind == EffectKind::EventRecord || kind == EffectKind::EventWait ||
-         kind == EffectKind::HostFunction || kind == EffectKind::StreamAction || kind == EffectKind::StreamJoinsAll ||
-         kind == EffectKind::GraphLaunch;
+         kind == EffectKind::HostFunction || kind == EffectKind::StreamAction || kind == EffectKind::StreamJoinsAll;
 }
 
 template <class Call>

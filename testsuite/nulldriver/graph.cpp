@@ -94,7 +94,6 @@ SS_EXPORT cuGraphExecDestroy(CUgraphExec exec) {
   SS_CALL(cuGraphExecDestroy);
   const Lock lock = lock_state();
   if (!state().execs.alive(exec)) return CUDA_ERROR_INVALID_VALUE;
-  destroy_graph(exec->image);
   state().execs.destroy(exec);
   return CUDA_SUCCESS;
 }

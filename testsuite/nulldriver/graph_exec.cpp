@@ -104,7 +104,6 @@ CUresult instantiate(CUgraphExec* out, CUgraph graph, unsigned long long flags) 
   if (nodes.size() != graph->nodes.size()) return CUDA_ERROR_INVALID_VALUE;
   CUgraphExec exec = state().execs.create();
   exec->flags = flags;
-  exec->image = clone_graph(graph);
   for (CUgraphNode node : nodes) exec->nodes.push_back({node, node->type, work_of(node), true});
   *out = exec;
   return CUDA_SUCCESS;

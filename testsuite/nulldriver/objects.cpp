@@ -103,7 +103,6 @@ CUgraphNode add_node(CUgraph graph, CUgraphNodeType type, std::vector<CUgraphNod
 CUresult add_captured(CUstream stream, CUgraphNodeType type, Work work, NodeParameters parameters) {
   Capture& capture = *stream->capture;
   if (capture.invalid) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
-  if (parameters.child != nullptr) parameters.child = clone_graph(parameters.child);  // the node's own
   stream->tail.assign(1, add_node(capture.graph, type, stream->tail, std::move(work), std::move(parameters)));
   return CUDA_SUCCESS;
 }

@@ -80,7 +80,6 @@ struct CUgraphExec_st {
     bool enabled = true;
   };
   std::vector<Node> nodes;  ///< in an order that the edges allow
-  CUgraph image = nullptr;  ///< its own copy of the graph, without later updates: what a captured launch becomes
   unsigned long long flags = 0;
 };
 
@@ -238,7 +237,7 @@ void clear_context(CUcontext context);
 CUresult resolve(CUstream handle, CUstream default_stream, CUstream* stream);
 /// As resolve(), for work: also refuses the legacy stream while a blocking stream is being captured.
 CUresult resolve_for_work(CUstream handle, CUstream default_stream, CUstream* stream);
-/// As resolve(), for calls that wait or ask: not allowed in a capture, which they invalidate.
+/// As resolve(), for calls that wait, ask or launch a graph: not allowed in a capture, which they invalidate.
 CUresult resolve_for_waiting(CUstream handle, CUstream default_stream, CUstream* stream);
 void destroy_stream(CUstream stream);
 

@@ -24,7 +24,7 @@ def pair(name, expect=ERROR):
             Case(f"graph-{name}-fixed", program(name, "-DFIXED"), expect=SILENT)]
 
 
-INSIDE_PAIRS = ("attention-misses-one-join", "captured-launch", "child-graph", "child-twice", "inside-captured-fork",
+INSIDE_PAIRS = ("attention-misses-one-join", "child-graph", "child-twice", "inside-captured-fork",
                 "inside-missing-edge")
 AROUND_PAIRS = ("clone", "decode-step", "freed-after-instantiate", "memory-nodes", "node-enabled-again",
                 "output-read-too-early", "pinned-source-rewritten", "prefill-then-decode", "records-event",

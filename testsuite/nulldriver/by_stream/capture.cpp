@@ -175,14 +175,19 @@ SS_EXPORT cuStreamUpdateCaptureDependencies(CUstream handle, CUgraphNode* depend
 SS_EXPORT cuGraphLaunch(CUgraphExec exec, CUstream stream) {
   SS_CALL(cuGraphLaunch);
   if (const CUresult wrong = check_exec(exec, stream); wrong != CUDA_SUCCESS) return wrong;
-  NodeParameters captured;
-  captured.child = exec->image;
+  {
+    const Lock lock = lock_state();
+    CUstream object = nullptr;  // no graph can be launched into a capture
+    if (const CUresult refused = resolve_for_waiting(stream, kDefaultStream, &object); refused != CUDA_SUCCESS) {
+      return refused;
+    }
+  }
   const auto run = [nodes = exec->nodes] {
     for (const CUgraphExec_st::Node& node : nodes) {
       if (node.enabled && node.work) node.work();
     }
   };
-  return submit(stream, kDefaultStream, CU_GRAPH_NODE_TYPE_GRAPH, run, std::move(captured));
+  return submit(stream, kDefaultStream, CU_GRAPH_NODE_TYPE_GRAPH, run);
 }
 
 /// Nothing to do in advance.

@@ -87,6 +87,19 @@ TEST_F(StreamCapture, WaitingInvalidatesIt) {
   EXPECT_CU(cuStreamSynchronize(stream));
 }
 
+TEST_F(StreamCapture, TakesNoLaunchOfAGraph) {
+  ASSERT_CU(cuGraphCreate(&graph, 0));
+  CUgraphExec exec = nullptr;
+  ASSERT_CU(cuGraphInstantiate(&exec, graph, 0));
+  ASSERT_CU(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+  EXPECT_EQ(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, cuGraphLaunch(exec, stream));
+  CUgraph captured = nullptr;
+  EXPECT_EQ(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, cuStreamEndCapture(stream, &captured));
+  EXPECT_CU(cuGraphLaunch(exec, stream));
+  EXPECT_CU(cuGraphExecDestroy(exec));
+  EXPECT_CU(cuGraphDestroy(graph));
+}
+
 TEST_F(StreamCapture, LegacyStreamCannotFollowABlockingStream) {
   ASSERT_CU(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
   EXPECT_EQ(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT, cuMemsetD32Async(word, 2, 1, nullptr));
