@@ -5,6 +5,7 @@ A number that cannot be had is a skipped test "benchmark-NAME" with the reason; 
 What has been measured by the run that is continued is not measured again.
 """
 
+import fnmatch
 import itertools
 import statistics
 import subprocess
@@ -48,13 +49,15 @@ class Job:
 
 
 class Benchmarks:
-    def __init__(self, runner, results, product, time_left, again=False):
-        """time_left(): seconds until nothing new may be started. again: what failed is run once more."""
+    def __init__(self, runner, results, product, time_left, again=False, only=()):
+        """time_left(): seconds until nothing new may be started. again: what failed is run once more. only: patterns, one
+        of which each name must match, if there are any."""
         self.runner = runner
         self.results = results
         self.product = Path(product)
         self.time_left = time_left
         self.again = again
+        self.only = only
         self.programs = {}  # source -> what was built of it
 
     def jobs(self):
@@ -72,6 +75,10 @@ class Benchmarks:
             Job(("engine-ops-per-s",), self.engine, null=True),
             Job(tuple(DRIVER_NUMBERS), self.driver_call, null=True),
         ]
+
+    def wants(self, name):
+        matches = not self.only or any(fnmatch.fnmatch(name, pattern) for pattern in self.only)
+        return matches and self.results.is_number_open(name, self.again)
 
     def timed(self, words, timeout, **env):
         """The JSON object a benchmark program prints last."""
@@ -277,7 +284,7 @@ class Benchmarks:
     def real_runs(self):
         """Programs that fail are tests that failed, each of its own."""
         open_ones = [name for name in real_runs.NEEDS
-                     if any(self.results.is_number_open(number(name), self.again) for number in real_runs.NUMBERS)]
+                     if any(self.wants(number(name)) for number in real_runs.NUMBERS)]
         runs = real_runs.RealRuns(self.timed, self.under, [sys.executable, str(SOURCES / "real_runs.py")])
         for name, rounds in runs.take(open_ones).items():
             for number, what in real_runs.NUMBERS.items():
@@ -300,7 +307,7 @@ class Benchmarks:
 
     def run(self, null):
         for job in self.jobs():
-            if (null and not job.null) or not any(self.results.is_number_open(name, self.again) for name in job.names):
+            if (null and not job.null) or not any(map(self.wants, job.names)):
                 continue
             before = {name: self.results.number(name) for name in job.names}
             try:

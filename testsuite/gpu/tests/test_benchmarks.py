@@ -18,12 +18,12 @@ SUBJECT = {"commit": "abc", "device": "D", "driver": "580", "toolkit": "13.0"}
 class Programs(Benchmarks):
     """Each program takes what `takes` says of its words, or fails if that is nothing."""
 
-    def __init__(self, results, takes, left=lambda: 1e9, again=False):
+    def __init__(self, results, takes, left=lambda: 1e9, again=False, only=()):
         self.called = []
         self.takes = takes
         runner = SimpleNamespace(folder=results.path.parent, streamsan="streamsan", call=self.call,
                                  environment=lambda **_: {})
-        super().__init__(runner, results, results.path.parent, left, again)
+        super().__init__(runner, results, results.path.parent, left, again, only)
 
     def built(self, source, *flags):
         return Path(source).stem
@@ -89,6 +89,14 @@ class WhichRun(unittest.TestCase):
         self.assertEqual(called[0], ["python", "turns"])
         self.assertEqual([words[0] for words in called[-4:]], ["python", "memcheck", "memcheck", "memcheck"])
         self.assertNotIn("memcheck", [words[0] for words in called[:-4]])
+
+    def test_only_some(self):
+        results = self.results()
+        called = self.run_all(results, lambda words: 1, only=("graph-*", "vadd-learned"))
+        self.assertEqual({entry["name"] for entry in results.document["benchmarks"]},
+                         {"graph-launch", "graph-instantiate", "vadd-learned"})
+        self.assertNotIn(["python", "turns"], called)
+        self.assertEqual(results.document["tests"], [])
 
     def test_a_run_that_goes_on_measures_what_is_missing(self):
         first = self.results()
