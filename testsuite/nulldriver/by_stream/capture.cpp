@@ -100,11 +100,12 @@ CUresult info(CUstream handle, CUstreamCaptureStatus* status, cuuint64_t* id, CU
   return CUDA_SUCCESS;
 }
 
+/// No graph can be launched into a capture, or uploaded for one.
 CUresult check_exec(CUgraphExec exec, CUstream handle) {
   const Lock lock = lock_state();
   if (!state().execs.alive(exec)) return CUDA_ERROR_INVALID_VALUE;
   CUstream stream = nullptr;
-  return resolve(handle, kDefaultStream, &stream);
+  return resolve_for_waiting(handle, kDefaultStream, &stream);
 }
 
 }  // namespace
@@ -175,13 +176,6 @@ SS_EXPORT cuStreamUpdateCaptureDependencies(CUstream handle, CUgraphNode* depend
 SS_EXPORT cuGraphLaunch(CUgraphExec exec, CUstream stream) {
   SS_CALL(cuGraphLaunch);
   if (const CUresult wrong = check_exec(exec, stream); wrong != CUDA_SUCCESS) return wrong;
-  {
-    const Lock lock = lock_state();
-    CUstream object = nullptr;  // no graph can be launched into a capture
-    if (const CUresult refused = resolve_for_waiting(stream, kDefaultStream, &object); refused != CUDA_SUCCESS) {
-      return refused;
-    }
-  }
   const auto run = [nodes = exec->nodes] {
     for (const CUgraphExec_st::Node& node : nodes) {
       if (node.enabled && node.work) node.work();
