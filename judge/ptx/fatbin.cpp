@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "judge/ptx/fatbin.h"
 
-#include <elf.h>
-
 #include <algorithm>
 #include <cstring>
 
@@ -12,6 +10,8 @@
 #ifdef STREAMSAN_HAVE_LZ4
 #include <lz4.h>
 #endif
+
+#include "judge/ptx/sections.h"
 
 namespace streamsan::ptx {
 namespace {
@@ -26,7 +26,6 @@ constexpr std::uint64_t kMostEntry = std::uint64_t{256} << 20;
 constexpr std::uint64_t kMostRatio = 4096;  // nothing can be packed better than that
 constexpr std::uint64_t kMostPadding = std::uint64_t{64} << 10;
 constexpr std::size_t kMostName = 4096;  // of a section
-constexpr std::uint64_t kChunk = std::uint64_t{1} << 20;
 
 struct ContainerHeader {
   std::uint32_t magic;
@@ -104,33 +103,6 @@ void read_section(const Input& file, std::uint64_t at, std::uint64_t end, bool r
   }
 }
 
-/// Calls visit(name, header) for each section with contents; until it returns true, which is then returned.
-template <typename Visit>
-bool any_section(const Input& file, const Visit& visit) {
-  Elf64_Ehdr elf{};
-  if (!file.load(0, elf) || std::memcmp(elf.e_ident, ELFMAG, SELFMAG) != 0 || elf.e_ident[EI_CLASS] != ELFCLASS64 ||
-      elf.e_shentsize != sizeof(Elf64_Shdr) || elf.e_shoff > file.size())
-    return false;
-  const auto section = [&](std::uint64_t index, Elf64_Shdr& header) {
-    return file.load(elf.e_shoff + index * sizeof(Elf64_Shdr), header);
-  };
-  Elf64_Shdr names{};
-  if (!section(elf.e_shstrndx, names) || names.sh_offset > file.size() || names.sh_size > file.size() - names.sh_offset)
-    return false;
-  for (std::uint64_t i = 0; i < elf.e_shnum; ++i) {
-    Elf64_Shdr header{};
-    if (!section(i, header)) break;
-    if (header.sh_type == SHT_NOBITS || header.sh_offset > file.size() ||
-        header.sh_size > file.size() - header.sh_offset || header.sh_name >= names.sh_size)
-      continue;
-    char name[32] = {};  // longer names are of no interest
-    const std::uint64_t most = std::min<std::uint64_t>(sizeof(name) - 1, names.sh_size - header.sh_name);
-    if (!file.read(names.sh_offset + header.sh_name, std::as_writable_bytes(std::span(name, most)))) continue;
-    if (visit(std::string_view(name), header)) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 bool Container::proves() const {
@@ -195,25 +167,6 @@ std::vector<std::string> functions_of(std::string_view machine_code) {
     out.emplace_back(name.substr(0, name.find('\0')));
   }
   return out;
-}
-
-bool registers(const Input& file, std::string_view kernel) {
-  if (kernel.empty()) return false;
-  // With its terminator. Not with one before it: the linker merges strings that have one end in common.
-  const std::string wanted(std::string(kernel) + '\0');
-  std::string chunk;
-  return any_section(file, [&](std::string_view name, const Elf64_Shdr& header) {
-    if (!name.starts_with(".rodata")) return false;
-    std::uint64_t at = header.sh_offset;
-    const std::uint64_t end = header.sh_offset + header.sh_size;
-    while (at < end && end - at >= wanted.size()) {
-      chunk.resize(std::min(end - at, kChunk + wanted.size()));
-      if (!file.read(at, std::as_writable_bytes(std::span(chunk)))) return false;
-      if (memmem(chunk.data(), chunk.size(), wanted.data(), wanted.size())) return true;
-      at += kChunk;
-    }
-    return false;
-  });
 }
 
 }  // namespace streamsan::ptx

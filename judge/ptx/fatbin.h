@@ -60,7 +60,4 @@ std::string unpack_text(const Input& file, const Packed& entry);
 /// The names of the kernels and functions in machine code.
 std::vector<std::string> functions_of(std::string_view machine_code);
 
-/// Does the host code of the file name this kernel? It must, to register it with the runtime.
-bool registers(const Input& file, std::string_view kernel);
-
 }  // namespace streamsan::ptx

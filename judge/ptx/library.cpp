@@ -106,7 +106,7 @@ bool Library::place_in(File& file, const std::string& name, const Place*& place)
   const Place* found = nullptr;
   if (!file.path.empty()) {
     const FileInput input(file.path);
-    if (!registers(input, name)) return true;
+    if (!file.names.has(input, name)) return true;
     if (!file.proves) return false;
     if (!file.indexed) index(input, file);
   }

@@ -25,6 +25,7 @@
 
 #include "judge/ptx/facts.h"
 #include "judge/ptx/fatbin.h"
+#include "judge/ptx/host_names.h"
 #include "judge/ptx/kernel.h"
 
 namespace streamsan::ptx {
@@ -58,6 +59,7 @@ class Library {
   struct File {
     std::string path;
     std::vector<Container> containers;
+    HostNames names;
     bool proves = false;  ///< one of its containers does
     bool indexed = false;
     Places places;

@@ -75,10 +75,11 @@ TEST(Fatbin, FunctionsOfMachineCode) {
 
 TEST(Fatbin, HostCodeNamesItsKernels) {
   const FileInput file(object("default"));
-  EXPECT_TRUE(registers(file, "vector_add"));
-  EXPECT_FALSE(registers(file, "vector_ad"));
-  EXPECT_FALSE(registers(file, "no_such_kernel"));
-  EXPECT_FALSE(registers(file, ""));
+  HostNames names;
+  EXPECT_TRUE(names.has(file, "vector_add"));
+  EXPECT_FALSE(names.has(file, "vector_ad"));
+  EXPECT_FALSE(names.has(file, "no_such_kernel"));
+  EXPECT_FALSE(names.has(file, ""));
 }
 
 struct Build {
@@ -200,7 +201,7 @@ TEST(Damaged, FilesDoNoHarm) {
       }
       if (round % 4 == 0) damaged.resize(random() % damaged.size());
       const MemoryInput input(bytes_of(damaged));
-      registers(input, "vector_add");
+      HostNames().has(input, "vector_add");
       for (const Container& container : find_containers(input)) {
         for (const Packed& text : container.texts) find_entries(unpack_text(input, text));
         for (const Packed& code : container.others) functions_of(unpack(input, code));
