@@ -9,8 +9,9 @@
 // RUN: %racy %t.two 2>&1 | %report
 //
 // CHECK: ERROR: streamsan: write-after-write
-// CHECK: main{{.*}}[[SECOND]]
-// CHECK: main{{.*}}[[FIRST]]
+// CHECK: ERROR: streamsan: write-after-write
+// CHECK-NEXT: Write by cudaMemsetAsync {{.*}}[[SECOND]]{{.*}} in main
+// CHECK-NEXT: Previous write by cudaMemsetAsync {{.*}}[[FIRST]]{{.*}} in main
 #include "must.h"
 
 int main() {
