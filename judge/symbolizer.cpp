@@ -21,6 +21,7 @@
 #include <utility>
 
 #include "judge/build_id.h"
+#include "judge/signature.h"
 #include "report/text.h"
 
 namespace streamsan::judge {
@@ -124,6 +125,8 @@ bool filter(std::vector<std::string> command, const std::string& input, std::str
   return done && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
+std::uint64_t address_of_call(std::uint64_t offset) { return offset ? offset - 1 : 0; }
+
 std::uint32_t number(std::string_view text) {
   std::uint32_t value = 0;
   std::from_chars(text.data(), text.data() + text.size(), value);
@@ -163,16 +166,16 @@ Symbolizer::Symbolizer(const Options& options) : enabled_(options.enabled) {
   if (!enabled_) return;
   tool_ = options.tool.empty() ? find_tool() : options.tool;
   if (tool_.empty()) {
-    problem_ = "no llvm-symbolizer and no addr2line in PATH: call stacks show modules and offsets only";
+    problem_ = "no llvm-symbolizer and no addr2line in PATH: call stacks show no source lines";
   } else if (access(tool_.c_str(), X_OK) != 0) {
-    problem_ = "cannot run the symbolizer " + tool_ + ": call stacks show modules and offsets only";
+    problem_ = "cannot run the symbolizer " + tool_ + ": call stacks show no source lines";
     tool_.clear();
   }
 }
 
 bool Symbolizer::stands(const std::string& module, const std::string& build_id) {
   // Without a slash it is no file: the kernel's vdso.
-  if (tool_.empty() || module.find('/') == std::string::npos) return true;
+  if (!enabled_ || module.find('/') == std::string::npos) return true;
   auto [it, fresh] = stands_.try_emplace({module, build_id}, true);
   if (!fresh) return it->second;
   switch (standing_of(module, build_id)) {
@@ -190,19 +193,43 @@ bool Symbolizer::stands(const std::string& module, const std::string& build_id) 
 }
 
 void Symbolizer::want(const std::string& module, std::uint64_t offset) {
-  if (!tool_.empty() && !module.empty() && !known_.contains({module, offset})) wanted_[module].insert(offset);
+  if (enabled_ && !module.empty() && !known_.contains({module, offset})) wanted_[module].insert(offset);
 }
 
 void Symbolizer::look_up(const std::string& module, const std::set<std::uint64_t>& offsets) {
-  for (std::uint64_t offset : offsets) known_[{module, offset}];
+  std::set<std::uint64_t> addresses;
+  for (std::uint64_t offset : offsets) {
+    known_[{module, offset}];
+    addresses.insert(address_of_call(offset));
+  }
   std::error_code error;
   if (!std::filesystem::is_regular_file(module, error)) return;
+  const ElfSymbols symbols(module, addresses);
+  if (symbols.has_debug_information() && ask_tool(module, offsets)) {
+    drop_wrong_names(module, offsets, symbols);
+  } else {
+    take_names(module, offsets, symbols);
+  }
+}
+
+void Symbolizer::take_names(const std::string& module, const std::set<std::uint64_t>& offsets,
+                            const ElfSymbols& symbols) {
+  if (!symbols.readable()) return;
+  answered_.insert(module);
+  for (const std::uint64_t offset : offsets) {
+    const std::string name = symbols.name(address_of_call(offset));
+    if (!name.empty()) known_[{module, offset}].push_back({.function = demangle(name)});
+  }
+}
+
+bool Symbolizer::ask_tool(const std::string& module, const std::set<std::uint64_t>& offsets) {
+  if (tool_.empty()) return false;
   std::string input;
-  for (std::uint64_t offset : offsets) input += report::hex(offset ? offset - 1 : 0) + "\n";
+  for (std::uint64_t offset : offsets) input += report::hex(address_of_call(offset)) + "\n";
   std::string output;
   if (!filter({tool_, "-e", module, "-a", "-f", "-C", "-i"}, input, output)) {
-    if (problem_.empty()) problem_ = tool_ + " failed on " + module + ": some call stacks show offsets only";
-    return;
+    if (problem_.empty()) problem_ = tool_ + " failed on " + module + ": some call stacks show no source lines";
+    return false;
   }
   answered_.insert(module);
   // Each answer: the address, then a line with the function and a line with the place for each inlined level.
@@ -217,11 +244,11 @@ void Symbolizer::look_up(const std::string& module, const std::set<std::uint64_t
     rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
     if (text.empty()) continue;
     if (!expect_place && text.starts_with("0x")) {
-      if (offset == offsets.end()) return;
+      if (offset == offsets.end()) return true;
       current = &known_[{module, *offset++}];
       continue;
     }
-    if (!current) return;
+    if (!current) return true;
     if (!expect_place) {
       line = {};
       if (text != "??") line.function = text;
@@ -244,24 +271,23 @@ void Symbolizer::look_up(const std::string& module, const std::set<std::uint64_t
     if (text != "??") line.file = source_file(text);
     current->push_back(line);
   }
+  return true;
 }
 
-void Symbolizer::drop_wrong_names(const std::string& module, const std::set<std::uint64_t>& offsets) {
+void Symbolizer::drop_wrong_names(const std::string& module, const std::set<std::uint64_t>& offsets,
+                                  const ElfSymbols& symbols) {
+  if (!symbols.readable()) return;
   for (const std::uint64_t offset : offsets) {
     std::vector<Line>& lines = known_[{module, offset}];
     // Debug information knows how far its functions go, and inlined ones have no symbols.
     if (lines.size() != 1 || lines[0].function.empty() || lines[0].line != 0) continue;
-    const SymbolSizes& sizes = sizes_.try_emplace(module, module).first->second;
-    if (!sizes.names(offset ? offset - 1 : 0)) lines[0].function.clear();
+    if (symbols.name(address_of_call(offset)).empty()) lines[0].function.clear();
   }
 }
 
 std::vector<report::Frame> Symbolizer::frames(const std::string& module, std::uint64_t offset, std::uint64_t address) {
   want(module, offset);
-  for (const auto& [name, offsets] : std::exchange(wanted_, {})) {
-    look_up(name, offsets);
-    drop_wrong_names(name, offsets);
-  }
+  for (const auto& [name, offsets] : std::exchange(wanted_, {})) look_up(name, offsets);
   bool answered = answered_.contains(module);
   std::vector<report::Frame> out;
   if (auto it = known_.find({module, offset}); it != known_.end()) {

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Function names and source lines for code addresses, from an external symbolizer.
+// Function names and source lines for code addresses.
 //
-// llvm-symbolizer or addr2line is run once for each module with all of its addresses: both read one address a line on
-// stdin and know the addr2line options. Both fall back from debug information to the symbol tables, which names
-// functions in programs built without -g. No library of ours parses DWARF.
+// Of a module without debug information the names are those of its symbol tables (elf_symbols.h). For the others
+// llvm-symbolizer or addr2line is run, once for each module with all of its addresses: both read one address a line on
+// stdin and know the addr2line options. No library of ours parses DWARF. Where the tool itself knows only a name of a
+// symbol table, that is kept only if the address lies in the symbol.
 //
-// A name that comes from a symbol table alone is kept only where the address lies in that symbol (symbol_sizes.h).
-//
-// Never fails: without a tool, without the module's file, or when the tool dies or takes longer than a minute, a frame
-// keeps its module and offset, and problem() has one line about it. A file that is not the recorded one is not used
-// either: missing lines are better than wrong ones.
+// Never fails: without a tool, or when it dies or takes longer than a minute, frames have the names of symbol tables, and
+// problem() has one line about it; without the module's file, a frame keeps its module and offset. A file that is not the
+// recorded one is not used either: missing lines are better than wrong ones.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-#include "judge/symbol_sizes.h"
+#include "judge/elf_symbols.h"
 #include "report/finding.h"
 
 namespace streamsan::judge {
@@ -58,18 +57,20 @@ class Symbolizer {
     std::uint32_t column = 0;
   };
   void look_up(const std::string& module, const std::set<std::uint64_t>& offsets);
+  /// False: the tool could not be run, or failed.
+  bool ask_tool(const std::string& module, const std::set<std::uint64_t>& offsets);
+  void take_names(const std::string& module, const std::set<std::uint64_t>& offsets, const ElfSymbols& symbols);
   /// Takes away names of neighbours.
-  void drop_wrong_names(const std::string& module, const std::set<std::uint64_t>& offsets);
+  void drop_wrong_names(const std::string& module, const std::set<std::uint64_t>& offsets, const ElfSymbols& symbols);
 
   bool enabled_;
   std::string tool_;
   std::string problem_;
   std::vector<std::string> warnings_;
   std::map<std::pair<std::string, std::string>, bool> stands_;  ///< by path and build id
-  std::set<std::string> answered_;                              ///< modules the tool could read
+  std::set<std::string> answered_;                              ///< modules that could be read
   std::map<std::string, std::set<std::uint64_t>> wanted_;
   std::map<std::pair<std::string, std::uint64_t>, std::vector<Line>> known_;
-  std::map<std::string, SymbolSizes> sizes_;  ///< of the modules in which a name was doubted
 };
 
 }  // namespace streamsan::judge

@@ -126,7 +126,7 @@ TEST(Symbolizer, DoesWithoutModuleToolOrPermission) {
 
   Symbolizer missing({.enabled = true, .tool = "/no/such/tool"});
   expect_offset_only(missing, STREAMSAN_SYMBOLIZER_GUEST);
-  EXPECT_EQ(missing.problem(), "cannot run the symbolizer /no/such/tool: call stacks show modules and offsets only");
+  EXPECT_EQ(missing.problem(), "cannot run the symbolizer /no/such/tool: call stacks show no source lines");
 
   Symbolizer off({.enabled = false, .tool = {}});
   expect_offset_only(off, STREAMSAN_SYMBOLIZER_GUEST);
@@ -134,6 +134,9 @@ TEST(Symbolizer, DoesWithoutModuleToolOrPermission) {
 
   Symbolizer failing({.enabled = true, .tool = "/bin/false"});
   expect_offset_only(failing, STREAMSAN_SYMBOLIZER_GUEST);
+  for (Symbolizer* each : {&missing, &failing})
+    EXPECT_EQ(each->frames(STREAMSAN_SYMBOLIZER_GUEST, run_guest().offset, 0)[0].function, "guest::outer(int)")
+        << "the tables know it";
   EXPECT_NE(failing.problem().find("/bin/false failed on "), std::string::npos);
 }
 
