@@ -17,7 +17,8 @@ with the real cudart and driver. Only a test that asks the null driver itself so
 `--param streamsan=PATH` tests another streamsan than the one that was built, such as that of an installed package, with
 the recorder that belongs to it; `--param preload=PATH` names another recorder.
 
-    %build          nvcc, cudart linked statically (the default of nvcc, and so what most programs are)
+    %build          nvcc, cudart linked statically (the default of nvcc, and so what most programs are); on the null driver
+                    a program without device code is built by the C++ compiler alone, which is much quicker
     %build_shared   ... cudart as a shared library
     %build_ptds     ... static, and --default-stream per-thread
     %build_driver   ... no cudart; linked with libcuda
@@ -127,6 +128,9 @@ static_library = "" if gpu else quote(os.path.join(config.null_dir, "libnullcuda
 
 # nvcc wants the library behind the sources that use it, and a test names its sources last.
 build = f"{quote(os.path.join(tools, 'build'))}"
+build_program = build
+if not gpu and not config.emulated:
+    build_program = " ".join(map(quote, (os.path.join(tools, "build-program"), config.cxx, config.cuda_include)))
 # Most kernels of the suite have no body: they stand for any kernel of their signature. Their code would say that they
 # touch nothing. On the null driver nothing can be measured either, and StreamSan's own agent, on a machine that has
 # NVIDIA's library, need not find that out in every test.
@@ -154,7 +158,7 @@ config.substitutions += [
     ("%include", include),
     ("%cuda_include", quote(config.cuda_include)),
     ("%trace_records", f"{quote(config.python)} {quote(os.path.join(tools, 'trace-records'))} {quote(config.source_root)}"),
-    ("%build", f"{build} {static_library} -- {nvcc} {static}"),
+    ("%build", f"{build_program} {static_library} -- {nvcc} {static}"),
     ("%racy", f"{expect} 66 {run}"),
     ("%syncs", f"env STREAMSAN_OPTIONS={footprints}syncs=1 {run}"),
     ("%all_syncs", f"env STREAMSAN_OPTIONS={footprints}syncs=1,verbosity=1 {run}"),
