@@ -23,6 +23,7 @@ constexpr std::uint64_t kMostSections = 1 << 16;
 constexpr std::uint64_t kLargestTable = std::uint64_t{1} << 30;
 constexpr std::size_t kChunk = 1 << 14;     // symbols read at a time
 constexpr std::size_t kMostName = 1 << 16;  // of a symbol
+constexpr std::size_t kMostSectionName = 32;
 constexpr unsigned char kIndirect = 10;     // STT_GNU_IFUNC
 constexpr std::size_t kNone = ~std::size_t{0};
 
@@ -69,9 +70,9 @@ void see(const Elf64_Sym& symbol, std::size_t table, std::vector<Slot>& slots) {
     if (slot->around.table == kNone || candidate.begin > slot->around.begin) slot->around = candidate;
 }
 
-std::string text_at(std::ifstream& file, const Elf64_Shdr& strings, std::uint64_t at) {
+std::string text_at(std::ifstream& file, const Elf64_Shdr& strings, std::uint64_t at, std::size_t most) {
   if (at >= strings.sh_size) return {};
-  std::vector<char> text(std::min<std::uint64_t>(strings.sh_size - at, kMostName));
+  std::vector<char> text(std::min<std::uint64_t>(strings.sh_size - at, most));
   if (!read_all(file, strings.sh_offset + at, text)) return {};
   const auto end = std::find(text.begin(), text.end(), '\0');
   return {text.begin(), end};
@@ -140,14 +141,15 @@ void ElfSymbols::read(const std::string& path, const std::set<std::uint64_t>& ad
     if (slot.nearest.table != kNone) nearest = slot.nearest;
     const Candidate& best = slot.around.table == kNone && !nearest.sized ? nearest : slot.around;
     if (best.table == kNone) continue;
-    names_[slot.address] = text_at(file, sections[sections[best.table].sh_link], best.name);
+    names_[slot.address] = text_at(file, sections[sections[best.table].sh_link], best.name, kMostName);
   }
 
   debug_information_ = has_debug_file(path);
   if (elf.e_shstrndx >= sections.size()) return;
-  for (const Elf64_Shdr& section : sections)
-    debug_information_ =
-        debug_information_ || is_debug_section(text_at(file, sections[elf.e_shstrndx], section.sh_name));
+  const auto is_debug = [&](const Elf64_Shdr& section) {
+    return is_debug_section(text_at(file, sections[elf.e_shstrndx], section.sh_name, kMostSectionName));
+  };
+  debug_information_ = debug_information_ || std::any_of(sections.begin(), sections.end(), is_debug);
 }
 
 std::string ElfSymbols::name(std::uint64_t address) const {
