@@ -164,20 +164,22 @@ std::string Session::reports(std::span<const report::Finding* const> shown, cons
         fresh.push_back(&finding);
       }
     }
-    for (std::size_t i = 0; i < fresh.size(); ++i) {
-      const report::Finding& finding = *fresh[i];
-      log.anything = true;
-      (report::lacks_lines(finding) ? log.lacks_lines : log.has_lines) = true;
-      out += i == 0 ? report::text(finding, look) : report::follower_text(finding, look);
-      if (i == 0 && fresh.size() > 1) out += report::others_line(fresh.size() - 1);
-      if (options_.gen_suppressions) {
-        const std::string line = report::suppression_for(finding);
-        if (generated_.insert(line).second) out += line + "\n";
-      }
-      out += "\n";
+    if (fresh.empty()) continue;
+    log.anything = true;
+    for (const report::Finding* finding : fresh) {
+      (report::lacks_lines(*finding) ? log.lacks_lines : log.has_lines) = true;
     }
+    const report::EdgeGroup told{.worst = fresh.front(), .others = {fresh.begin() + 1, fresh.end()}};
+    out +=
+        report::text(told, look, [this](const report::Finding& finding) { return suppression_line(finding); }) + "\n";
   }
   return out;
+}
+
+std::string Session::suppression_line(const report::Finding& finding) {
+  if (!options_.gen_suppressions) return {};
+  const std::string line = report::suppression_for(finding);
+  return generated_.insert(line).second ? line + "\n" : "";
 }
 
 void Session::add(Verdict verdict) {
