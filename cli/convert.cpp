@@ -2,7 +2,6 @@
 #include "cli/convert.h"
 
 #include <algorithm>
-#include <cstdio>
 
 #include "cli/findings_source.h"
 #include "cli/session.h"
@@ -19,20 +18,17 @@ int convert(Options options, bool text, const std::vector<std::string>& files) {
   // output.
   if (text) options.log_path = "stdout";
   options.verbosity = std::max(options.verbosity, 1u);
-  std::vector<report::FindingsFile> read(files.size());
-  for (std::size_t i = 0; i < files.size(); ++i) {
-    if (std::string fault = read_findings(files[i], read[i]); !fault.empty()) {
-      std::fprintf(stderr, "streamsan: %s\n", fault.c_str());
-      return kOwnFailure;
-    }
-  }
   Session session(options);
   if (!text) session.only_outputs();
-  std::string fault = session.prepare();
-  if (!fault.empty()) {
+  const auto complain = [&session](const std::string& fault) {
     session.say(fault);
     return kOwnFailure;
+  };
+  std::vector<report::FindingsFile> read(files.size());
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    if (const std::string fault = read_findings(files[i], read[i]); !fault.empty()) return complain(fault);
   }
+  if (const std::string fault = session.prepare(); !fault.empty()) return complain(fault);
   for (std::size_t i = 0; i < files.size(); ++i) {
     report::Summary& summary = read[i].summary;
     Verdict verdict;
@@ -46,9 +42,8 @@ int convert(Options options, bool text, const std::vector<std::string>& files) {
     session.add(std::move(verdict));
   }
   const int code = session.has_damage() ? kOwnFailure : session.has_errors() ? static_cast<int>(options.exitcode) : 0;
-  fault = session.finish(code);
-  if (!fault.empty()) session.say(fault);
-  return fault.empty() ? code : kOwnFailure;
+  const std::string fault = session.finish(code);
+  return fault.empty() ? code : complain(fault);
 }
 
 }  // namespace streamsan::cli

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <optional>
 
 #include "cli/findings_source.h"
@@ -31,11 +30,11 @@ std::optional<report::Severity> severity_of(const std::string& fail_on) {
 }  // namespace
 
 int diff(const Options& options, const std::string& fail_on, const std::vector<std::string>& files) {
-  const auto complain = [](const std::string& fault) {
-    std::fprintf(stderr, "streamsan: %s\n", fault.c_str());
+  Session session(options);
+  const auto complain = [&session](const std::string& fault) {
+    session.say(fault);
     return kOwnFailure;
   };
-  Session session(options);
   if (std::string fault = session.prepare(); !fault.empty()) return complain(fault);
   report::FindingsFile before, after;
   for (auto [file, out] : {std::pair{&files[0], &before}, std::pair{&files[1], &after}}) {

@@ -20,6 +20,7 @@
 #include "cli/preload.h"
 #include "cli/probe.h"
 #include "judge/symbolizer.h"
+#include "report/printable.h"
 
 namespace streamsan::cli {
 namespace {
@@ -37,9 +38,10 @@ class Checklist {
   [[nodiscard]] bool failed() const { return failed_; }
 
  private:
+  /// Paths are in it: none may begin a line.
   static void line(const char* mark, const std::string& text, const std::string& advice) {
-    std::printf("%s  %s\n", mark, text.c_str());
-    if (!advice.empty()) std::printf("        -> %s\n", advice.c_str());
+    std::printf("%s  %s\n", mark, report::one_line(text).c_str());
+    if (!advice.empty()) std::printf("        -> %s\n", report::one_line(advice).c_str());
   }
   bool failed_ = false;
 };

@@ -10,6 +10,7 @@
 #include <iterator>
 #include <system_error>
 
+#include "cli/input_file.h"
 #include "cli/trace_judge.h"
 #include "trace/format.h"
 
@@ -27,8 +28,7 @@ std::string read_findings(const std::string& path, report::FindingsFile& out) {
   if (path == "-") {
     text.assign(std::istreambuf_iterator<char>(std::cin), {});
   } else {
-    std::error_code ignored;
-    if (std::filesystem::is_directory(path, ignored)) return "cannot read " + path + ": Is a directory";
+    if (const std::string fault = input_fault(path); !fault.empty()) return "cannot read " + path + ": " + fault;
     std::ifstream file(path, std::ios::binary);
     if (!file) return "cannot read " + path + ": " + std::generic_category().message(errno);
     if (is_trace(path)) return path + ": a trace, not a file of findings: streamsan check judges it";

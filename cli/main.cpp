@@ -228,10 +228,13 @@ int main(std::vector<std::string> arguments) {
     std::vector<std::string> rest = app.remaining(true);
     std::string what = rest.empty() ? "?" : rest.front();
     std::string_view name = std::string_view(what).substr(std::min(what.find_first_not_of('-'), what.size()));
-    complain("unknown argument " + what +
-             (what.starts_with("-")
-                  ? " (did you mean --" + std::string(nearest_option(name.substr(0, name.find('=')))) + "?)"
-                  : ""));
+    const std::string_view nearest = what.starts_with("-") ? nearest_option(name.substr(0, name.find('='))) : "";
+    complain("unknown argument " + what + (nearest.empty() ? "" : " (did you mean --" + std::string(nearest) + "?)"));
+    return kUsage;
+  } catch (const CLI::ArgumentMismatch& fault) {
+    // "--json: 1 required TEXT missing"
+    const std::string text = fault.what();
+    complain(text.substr(0, text.find(':')) + " needs a value");
     return kUsage;
   } catch (const CLI::ParseError& fault) {
     complain(fault.what());

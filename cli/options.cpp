@@ -113,6 +113,12 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
+std::string unknown_option(std::string_view name) {
+  const std::string_view nearest = nearest_option(name);
+  return "unknown option " + std::string(name) +
+         (nearest.empty() ? "" : " (did you mean " + std::string(nearest) + "?)");
+}
+
 const OptionRow* row_of(std::string_view name) {
   auto it = std::find_if(std::begin(kRows), std::end(kRows), [&](const OptionRow& row) { return row.name == name; });
   return it == std::end(kRows) ? nullptr : it;
@@ -136,15 +142,14 @@ std::string set_option(Options& options, std::string_view name, std::string_view
   if (name == #name_) return assign(options.name_, name, value);
 #include "cli/options.def"
 #undef SS_OPTION
-  return "unknown option " + std::string(name) + " (did you mean " + std::string(nearest_option(name)) + "?)";
+  return unknown_option(name);
 }
 
 std::string apply_environment(Options& options, std::string_view text, std::vector<std::string>& warnings) {
   for (recorder::OptionEntry entry; recorder::take_option(text, entry);) {
     const std::string_view name = entry.key;
     if (!row_of(name)) {
-      warnings.push_back("STREAMSAN_OPTIONS: unknown option " + std::string(name) + " (did you mean " +
-                         std::string(nearest_option(name)) + "?)");
+      warnings.push_back("STREAMSAN_OPTIONS: " + unknown_option(name));
       continue;
     }
     if (!entry.has_value) return "STREAMSAN_OPTIONS: " + std::string(name) + " has no value";
@@ -172,10 +177,14 @@ std::string quoted_option(std::string_view value) {
 }
 
 std::string_view nearest_option(std::string_view name) {
+  if (name.empty()) return {};
+  const auto begun = [&](const OptionRow& row) { return row.name.starts_with(name); };
+  if (auto it = std::find_if(std::begin(kRows), std::end(kRows), begun); it != std::end(kRows)) return it->name;
   auto it = std::min_element(std::begin(kRows), std::end(kRows), [&](const OptionRow& a, const OptionRow& b) {
     return edit_distance(name, a.name) < edit_distance(name, b.name);
   });
-  return it->name;
+  // With more than half of its letters wrong it was meant to be something else.
+  return edit_distance(name, it->name) * 2 <= name.size() ? it->name : "";
 }
 
 std::string_view nearest_word(std::string_view misspelt, std::span<const std::string_view> words) {

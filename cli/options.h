@@ -87,7 +87,7 @@ std::string apply_environment(Options& options, std::string_view text, std::vect
 /// The value as STREAMSAN_OPTIONS may have it: in quotes where it has to be.
 std::string quoted_option(std::string_view value);
 
-/// The known name nearest to a misspelt one.
+/// The known name that a misspelt one begins or is near to; empty: none is.
 std::string_view nearest_option(std::string_view name);
 
 /// The word that a misspelt one is near to; empty: none is.

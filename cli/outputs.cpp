@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "cli/outputs.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
-#include <filesystem>
 #include <iterator>
 #include <map>
-#include <system_error>
 
 #include "report/formats.h"
 #include "report/github.h"
@@ -56,15 +57,16 @@ constexpr Output kOutputs[] = {
 
 constexpr const char* kNowhere = "/dev/null";
 
-/// What two names of one file have in common.
-std::string file_of(const std::string& path) {
-  std::error_code ignored;
-  const std::string named = path == "-" ? "/dev/stdout" : path;
-  // Through a link of /proc, the name would be that of a pipe that does not exist.
-  if (named == "/dev/stdout") return named;
-  const std::string file = std::filesystem::weakly_canonical(std::filesystem::absolute(named, ignored), ignored);
-  return file.empty() ? named : file;
+/// Is it where our own output goes: /dev/fd/1, or the file that the shell was told?
+bool is_stdout(const std::string& path) {
+  struct stat file{}, own{};
+  if (path == "-" || path == "/dev/stdout") return true;
+  return ::stat(path.c_str(), &file) == 0 && ::fstat(STDOUT_FILENO, &own) == 0 && file.st_dev == own.st_dev &&
+         file.st_ino == own.st_ino;
 }
+
+/// What two names of one file have in common.
+std::string file_of(const std::string& path) { return is_stdout(path) ? "/dev/stdout" : report::file_behind(path); }
 
 std::string shown(const std::string& path) { return path == "-" ? "stdout" : path; }
 

@@ -6,11 +6,11 @@
 
 #include <cerrno>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <system_error>
 
+#include "cli/input_file.h"
 #include "cli/outputs.h"
 #include "report/groups.h"
 #include "report/log_path.h"
@@ -28,14 +28,6 @@ using report::write_all;
 int standard_stream(const std::string& path) {
   if (path == "stderr") return STDERR_FILENO;
   return path == "stdout" || path == "-" ? STDOUT_FILENO : -1;
-}
-
-/// A pipe that nobody writes to, or a device, would be read for ever. Those that the shell hands over (`<(...)`) have a
-/// writer.
-bool is_readable_to_its_end(const std::string& path) {
-  std::error_code ignored;
-  return std::filesystem::is_regular_file(path, ignored) || path == "/dev/null" || path.starts_with("/dev/fd/") ||
-         path.starts_with("/proc/self/fd/");
 }
 
 void count(report::Summary& summary, const report::Finding& finding) {
@@ -67,9 +59,10 @@ std::string Session::prepare() {
   if (std::string fault = outputs_fault(options_); !fault.empty()) return fault;
   if (options_.suppressions.empty()) return {};
   const std::string& path = options_.suppressions;
-  std::ifstream file;
-  if (is_readable_to_its_end(path)) file.open(path);
-  if (!file.is_open()) return "cannot read the suppressions file " + path;
+  const std::string unreadable = "cannot read the suppressions file " + path + ": ";
+  if (const std::string fault = input_fault(path); !fault.empty()) return unreadable + fault;
+  std::ifstream file(path);
+  if (!file) return unreadable + std::generic_category().message(errno);
   std::string text(std::istreambuf_iterator<char>(file), {});
   return suppressions_.add(text, path);
 }
@@ -164,20 +157,22 @@ std::string Session::reports(std::span<const report::Finding* const> shown, cons
         fresh.push_back(&finding);
       }
     }
-    for (std::size_t i = 0; i < fresh.size(); ++i) {
-      const report::Finding& finding = *fresh[i];
-      log.anything = true;
-      (report::lacks_lines(finding) ? log.lacks_lines : log.has_lines) = true;
-      out += i == 0 ? report::text(finding, look) : report::follower_text(finding, look);
-      if (i == 0 && fresh.size() > 1) out += report::others_line(fresh.size() - 1);
-      if (options_.gen_suppressions) {
-        const std::string line = report::suppression_for(finding);
-        if (generated_.insert(line).second) out += line + "\n";
-      }
-      out += "\n";
+    if (fresh.empty()) continue;
+    log.anything = true;
+    for (const report::Finding* finding : fresh) {
+      (report::lacks_lines(*finding) ? log.lacks_lines : log.has_lines) = true;
     }
+    const report::EdgeGroup told{.worst = fresh.front(), .others = {fresh.begin() + 1, fresh.end()}};
+    out +=
+        report::text(told, look, [this](const report::Finding& finding) { return suppression_line(finding); }) + "\n";
   }
   return out;
+}
+
+std::string Session::suppression_line(const report::Finding& finding) {
+  if (!options_.gen_suppressions) return {};
+  const std::string line = report::suppression_for(finding);
+  return generated_.insert(line).second ? line + "\n" : "";
 }
 
 void Session::add(Verdict verdict) {

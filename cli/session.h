@@ -85,6 +85,8 @@ class Session {
   /// The text of a process's findings, but for what was told of another process or is too much.
   std::string reports(std::span<const report::Finding* const> shown, const std::string& path,
                       const report::TextOptions& look, Log& log);
+  /// Empty where none is wanted, or the same was printed before.
+  std::string suppression_line(const report::Finding& finding);
   [[nodiscard]] std::vector<ProcessShare> shares() const;
 
   const Options& options_;

@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <span>
 
 #include "interposer/annotations.h"
 #include "interposer/driver.h"
@@ -171,6 +172,10 @@ std::size_t format_line(char (&line)[1024], const char* format, va_list argument
   int body = std::vsnprintf(line + prefix, sizeof line - static_cast<std::size_t>(prefix) - 1, format, arguments);
   std::size_t length = static_cast<std::size_t>(prefix) + static_cast<std::size_t>(body > 0 ? body : 0);
   if (length > sizeof line - 2) length = sizeof line - 2;
+  // Names and paths are in it: none may begin a line, which could be a command to a CI service.
+  for (char& c : std::span(line, length)) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
+  }
   line[length] = '\n';
   return length + 1;
 }

@@ -45,13 +45,13 @@ class Explainer {
   std::string fix_of_group(const KeptHazard& worst, const KeptHazard& last_earlier, const KeptHazard& first_later);
 
  private:
+  /// A finding of which nothing is known but the two accesses and the memory: what the words are about.
+  report::Finding sides(const KeptHazard& kept);
   report::BufferReport buffer_report(const KeptHazard& kept);
   std::vector<report::RelatedOp> related(const KeptHazard& kept);
   /// Where the streams and the event were made.
   void add_creations(const KeptHazard& kept, std::vector<report::RelatedOp>& out);
   Nouns nouns(const KeptHazard& kept, const report::Finding& finding);
-  /// Nouns::inside.
-  std::string library_of_both(const std::vector<report::Frame>& later, const std::vector<report::Frame>& earlier);
   /// By the program: a library of CUDA's may do its work in a stream of its own.
   [[nodiscard]] bool reachable(const Access& access, const StreamLife& stream) const;
 
@@ -133,23 +133,6 @@ bool Explainer::reachable(const Access& access, const StreamLife& stream) const 
   return calling_library(frames).empty();
 }
 
-std::string Explainer::library_of_both(const std::vector<report::Frame>& later,
-                                       const std::vector<report::Frame>& earlier) {
-  const std::string library = calling_library(later);
-  if (library.empty() || calling_library(earlier) != library) return "";
-  const auto users = [](const std::vector<report::Frame>& stack) {
-    return std::find_if(stack.begin(), stack.end(), [](const report::Frame& frame) { return !frame.library; });
-  };
-  const auto one = users(later), other = users(earlier);
-  if (one == later.end() && other == earlier.end()) return library;
-  // Between two calls of the program's there is room.
-  if (one == later.end() || other == earlier.end() || one->address != other->address || one->line != other->line)
-    return "";
-  const std::string call = library_call(later);
-  const std::string file(base_name(one->file));
-  return (call.empty() ? library : call) + (file.empty() ? "" : " (" + file + ":" + std::to_string(one->line) + ")");
-}
-
 Nouns Explainer::nouns(const KeptHazard& kept, const report::Finding& finding) {
   const Hazard& hazard = kept.hazard;
   const report::AccessReport& later = finding.accesses[0];
@@ -206,7 +189,12 @@ Nouns Explainer::nouns(const KeptHazard& kept, const report::Finding& finding) {
   out.freed_at = place(hazard.freed);
   out.memory_of_framework = framework && submitter(finding.buffer->stack) == out.framework;
   out.memory = finding.buffer->memory;
-  out.inside = library_of_both(later.stack, earlier.stack);
+  // One call of a library's works in one stream of the program's: two of them are of two calls, such as those of a loop.
+  const auto given = [&](const Access& access, const StreamLife& stream) {
+    return access.on_stream && stream.created != ordering::kNoSite && reachable(access, stream);
+  };
+  if (!given(hazard.later, kept.later_stream) || !given(hazard.earlier, kept.earlier_stream))
+    out.inside = library_of_both(later.stack, earlier.stack);
   if (!kept.memory.empty()) out.memory += " \"" + kept.memory + "\"";
   if (kept.failed) out.failed = sites_.failure(*kept.failed);
   out.unseen = sites_.places().at(hazard.later.site).kind == SiteKind::Unseen;
@@ -217,9 +205,17 @@ Nouns Explainer::nouns(const KeptHazard& kept, const report::Finding& finding) {
   return out;
 }
 
+report::Finding Explainer::sides(const KeptHazard& kept) {
+  report::Finding out;
+  out.accesses.push_back(sites_.access(kept.hazard.later, kept.later_stream));
+  out.accesses.push_back(sites_.access(kept.hazard.earlier, kept.earlier_stream));
+  out.buffer = buffer_report(kept);
+  return out;
+}
+
 report::Finding Explainer::finding(const KeptHazard& kept) {
   const Hazard& hazard = kept.hazard;
-  report::Finding out;
+  report::Finding out = sides(kept);
   out.severity = severity_of(hazard);
   switch (hazard.kind) {
     case ordering::HazardKind::ReadAfterWrite:
@@ -240,13 +236,10 @@ report::Finding Explainer::finding(const KeptHazard& kept) {
   out.hazard = hazard_of(hazard);
   out.cause = cause_of(hazard.explanation.nearest);
   if (hazard.order == ordering::Order::Latent && hazard.leaned_on) out.rule = ordering::rule_id(*hazard.leaned_on);
-  out.accesses.push_back(sites_.access(hazard.later, kept.later_stream));
-  out.accesses.push_back(sites_.access(hazard.earlier, kept.earlier_stream));
   out.accesses[0].mark = marks_.name(kept.later_part);
   out.accesses[1].mark = marks_.name(kept.earlier_part);
   out.tests = kept.tests.names(marks_);
 
-  out.buffer = buffer_report(kept);
   out.overlap_begin = hazard.overlap.begin;
   out.overlap_end = hazard.overlap.end;
   if (const ordering::CommonBytes& all = hazard.common; all.runs > 1) {
@@ -264,7 +257,7 @@ report::Finding Explainer::finding(const KeptHazard& kept) {
   }
   out.related = related(kept);
 
-  Nouns words = nouns(kept, out);
+  const Nouns words = nouns(kept, out);
   out.message = message(hazard, words);
   out.explanation = explanation(hazard, words);
   out.fix = fix(hazard, words);
@@ -300,8 +293,7 @@ std::string Explainer::fix_of_group(const KeptHazard& worst, const KeptHazard& l
   all.hazard.allocation.kind = ordering::MemoryKind::Device;
   all.hazard.earlier = last_earlier.hazard.earlier;
   all.hazard.later = first_later.hazard.later;
-  const report::Finding sides = finding(all);
-  return sides.fix;
+  return fix(all.hazard, nouns(all, sides(all)));
 }
 
 }  // namespace

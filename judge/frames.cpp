@@ -191,4 +191,20 @@ std::string library_call(const std::vector<report::Frame>& stack) {
   return found;
 }
 
+std::string library_of_both(const std::vector<report::Frame>& later, const std::vector<report::Frame>& earlier) {
+  const std::string library = calling_library(later);
+  if (library.empty() || calling_library(earlier) != library) return "";
+  const auto users = [](const std::vector<report::Frame>& stack) {
+    return std::find_if(stack.begin(), stack.end(), [](const report::Frame& frame) { return !frame.library; });
+  };
+  const auto one = users(later), other = users(earlier);
+  if (one == later.end() && other == earlier.end()) return library;
+  // Between two calls of the program's there is room.
+  if (one == later.end() || other == earlier.end() || one->address != other->address || one->line != other->line)
+    return "";
+  const std::string call = library_call(later);
+  const std::string file(base_name(one->file));
+  return (call.empty() ? library : call) + (file.empty() ? "" : " (" + file + ":" + std::to_string(one->line) + ")");
+}
+
 }  // namespace streamsan::judge

@@ -60,4 +60,9 @@ std::string library_call(const std::vector<report::Frame>& stack);
 /// user's code: "libcublas.so.13"; empty: the program makes it.
 std::string calling_library(const std::vector<report::Frame>& stack);
 
+/// What both calls are made inside of, if the program can put no call of its own between them: "cusolverDnXgeev
+/// (solve.cu:40)" where both are of one call of the program's, "libcublas.so.13" where no code of the program's calls
+/// either; empty otherwise.
+std::string library_of_both(const std::vector<report::Frame>& later, const std::vector<report::Frame>& earlier);
+
 }  // namespace streamsan::judge

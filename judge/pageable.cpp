@@ -8,16 +8,10 @@ namespace streamsan::judge {
 using ordering::MemoryKind;
 using trace::Kind;
 
-MemoryKind kind_at(const ordering::Model& model, std::uint64_t address) {
-  if (address == 0) return MemoryKind::Device;
-  const ordering::AllocationInfo* known = model.find_allocation(address);
-  return known ? known->kind : MemoryKind::Pageable;
-}
-
 PageableWay pageable_way(const trace::Record& copy, const ordering::Model& model) {
   const auto& w = copy.as<Kind::Copy>();
-  const MemoryKind to = kind_at(model, w.dst);
-  const MemoryKind from = kind_at(model, w.src);
+  const MemoryKind to = model.kind_at(w.dst);
+  const MemoryKind from = model.kind_at(w.src);
   const auto direction = static_cast<api::Direction>(copy.flags >> trace::kDirectionShift & 7);
   const bool any = direction == api::Direction::ByAddress || direction == api::Direction::Array;
   if (from == MemoryKind::Pageable && is_on_device(to) && (any || direction == api::Direction::HostToDevice)) {

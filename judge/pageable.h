@@ -15,10 +15,6 @@ namespace streamsan::judge {
 /// Up to so many bytes a copy from pageable memory is staged at once, and does not wait for the device (R-CPY-13).
 constexpr std::uint64_t kStagedAtOnce = std::uint64_t{64} << 10;
 
-/// The kind of memory at an address of a copy: an array, whose address is 0, lies on the device, and memory that the
-/// model does not know is pageable.
-ordering::MemoryKind kind_at(const ordering::Model& model, std::uint64_t address);
-
 enum class PageableWay : std::uint8_t { None, ToDevice, ToHost };
 
 /// The way of a copy between the device and pageable memory; None: its other side is something else. A call that says

@@ -147,8 +147,9 @@ void Timeline::copy(const Item& item, OpId last) {
   const std::vector<Seq> prior = last_of(op.lane);
   submitted(op);
   const bool waits = !(record.flags & trace::kAsyncForm);
+  const ordering::Model& model = judge_.model();
   const ordering::CopyRule rule = ordering::copy_rule(
-      kind_at(w.dst), kind_at(w.src), waits ? ordering::Form::Synchronous : ordering::Form::Asynchronous);
+      model.kind_at(w.dst), model.kind_at(w.src), waits ? ordering::Form::Synchronous : ordering::Form::Asynchronous);
   host_waits(item, op, waits ? rule.assumed : rule.documented, prior);
 }
 
@@ -160,7 +161,7 @@ void Timeline::fill(const Item& item, OpId last) {
   touch(op, w.dst, false, true);
   submitted(op);
   if (!(record.flags & trace::kAsyncForm))
-    host_waits(item, op, ordering::fill_rule(kind_at(w.dst), ordering::Form::Synchronous).assumed, {});
+    host_waits(item, op, ordering::fill_rule(judge_.model().kind_at(w.dst), ordering::Form::Synchronous).assumed, {});
 }
 
 void Timeline::allocate(const Item& item, OpId last) {

@@ -118,7 +118,6 @@ class Timeline : public Observer {
   void sync(const trace::Item& item);
   /// The call has waited for these, and for the work itself if it is `complete`.
   void host_waits(const trace::Item& item, const Op& work, ordering::HostEffect effect, const std::vector<Seq>& prior);
-  [[nodiscard]] ordering::MemoryKind kind_at(ordering::Address address) const;
   void call_end(const trace::Item& item);
   void gpu_time(const trace::Item& item);
 

@@ -90,12 +90,6 @@ void Timeline::waited_for_all(Seq host, ordering::ContextId context) {
   lanes.clear();
 }
 
-ordering::MemoryKind Timeline::kind_at(ordering::Address address) const {
-  if (address == 0) return ordering::MemoryKind::Device;  // an array
-  const ordering::AllocationInfo* info = judge_.model().find_allocation(address);
-  return info ? info->kind : ordering::MemoryKind::Pageable;
-}
-
 /// Index + 1; 0: there are too many.
 std::uint32_t Timeline::buffer_of(const ordering::AllocationInfo& info) {
   std::uint32_t& index = buffer_by_id_[static_cast<std::uint64_t>(info.id)];

@@ -18,7 +18,7 @@ std::optional<Wait> wait_of_copy(const Item& copy, const ordering::Model& model)
   const Record& record = *copy.record;
   const auto& w = record.as<Kind::Copy>();
   if (!(record.flags & trace::kAsyncForm)) {
-    if (is_on_device(kind_at(model, w.dst)) && is_on_device(kind_at(model, w.src))) return std::nullopt;
+    if (is_on_device(model.kind_at(w.dst)) && is_on_device(model.kind_at(w.src))) return std::nullopt;
     return Wait::Copies;
   }
   switch (pageable_way(record, model)) {

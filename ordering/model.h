@@ -172,6 +172,9 @@ class Model {
   /// The allocation that holds the address, blocks aside; or a block that no allocation holds; or nullptr. Valid until
   /// the next non-const call.
   [[nodiscard]] const AllocationInfo* find_allocation(Address address) const;
+  /// The kind of memory at an address of a copy: an array, whose address is 0, lies on the device, and memory that was
+  /// not allocated here is pageable.
+  [[nodiscard]] MemoryKind kind_at(Address address) const;
   /// The live allocations that meet the range, by address, then the live blocks of pools that do.
   void visit_memory(Range range, const std::function<void(const AllocationInfo&)>& visit) const;
 

@@ -225,4 +225,6 @@ const AllocationInfo* Model::find_allocation(Address address) const {
   return allocation ? &allocation->info : nullptr;
 }
 
+MemoryKind Model::kind_at(Address address) const { return impl_->lives.kind_at(address); }
+
 }  // namespace streamsan::ordering

@@ -29,16 +29,16 @@ std::vector<EdgeGroup> grouped(std::span<const Finding* const> findings) {
   return out;
 }
 
-std::string others_line(std::size_t others) {
-  return "  The Fix above repairs the next " + (others == 1 ? "finding" : std::to_string(others) + " findings") +
-         ", too.\n";
-}
-
-std::string text(const EdgeGroup& group, const TextOptions& options) {
+std::string text(const EdgeGroup& group, const TextOptions& options,
+                 const std::function<std::string(const Finding&)>& below) {
+  const auto line_below = [&below](const Finding& finding) { return below ? below(finding) : ""; };
   std::string out = text(*group.worst, options);
-  if (group.others.empty()) return out;
-  out += others_line(group.others.size());
-  for (const Finding* other : group.others) out += "\n" + follower_text(*other, options);
+  if (const std::size_t others = group.others.size()) {
+    out += "  The Fix above repairs the next " + (others == 1 ? "finding" : std::to_string(others) + " findings") +
+           ", too.\n";
+  }
+  out += line_below(*group.worst);
+  for (const Finding* other : group.others) out += "\n" + follower_text(*other, options) + line_below(*other);
   return out;
 }
 

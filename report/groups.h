@@ -7,6 +7,7 @@
 // and suppressions: so the one that is told whole is the most severe of those shown.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -25,13 +26,9 @@ struct EdgeGroup {
 /// outlive it.
 std::vector<EdgeGroup> grouped(std::span<const Finding* const> findings);
 
-/// "  The Fix above repairs the next 2 findings, too." and an end of line.
-std::string others_line(std::size_t others);
-
-/// One of the others, behind the one that is told whole: both accesses with their innermost places, and properties.
-std::string follower_text(const Finding& finding, const TextOptions& options);
-
-/// The whole group.
-std::string text(const EdgeGroup& group, const TextOptions& options);
+/// The whole group: the worst, and of the others both accesses with their innermost places. `below` is asked for a line
+/// to stand right below each.
+std::string text(const EdgeGroup& group, const TextOptions& options,
+                 const std::function<std::string(const Finding&)>& below = nullptr);
 
 }  // namespace streamsan::report

@@ -36,9 +36,7 @@ int write_into(const std::string& path, std::string_view text, int flags) {
 }
 
 int replace(const std::string& path, std::string_view text) {
-  std::error_code ignored;
-  const fs::path followed = fs::weakly_canonical(path, ignored);
-  const std::string target = followed.empty() ? path : followed.string();
+  const std::string target = file_behind(path);
   struct stat before{};
   const bool exists = ::stat(target.c_str(), &before) == 0;
   if (exists && ::access(target.c_str(), W_OK) != 0) return errno;
@@ -79,6 +77,17 @@ bool write_all(int file, std::string_view text) {
     text.remove_prefix(static_cast<std::size_t>(n));
   }
   return true;
+}
+
+std::string file_behind(const std::string& path) {
+  constexpr int kMostLinks = 40;
+  std::error_code ignored;
+  fs::path named = fs::absolute(path, ignored);
+  for (int i = 0; i < kMostLinks && fs::is_symlink(named, ignored); ++i) {
+    named = named.parent_path() / fs::read_symlink(named, ignored);
+  }
+  const std::string file = fs::weakly_canonical(named, ignored);
+  return file.empty() ? path : file;
 }
 
 std::string write_output(const std::string& path, std::string_view text) {

@@ -16,6 +16,9 @@ namespace streamsan::report {
 /// the file; empty: nothing.
 std::string write_output(const std::string& path, std::string_view text);
 
+/// Where what is written to the path ends up: links are followed, also to what is not there yet.
+std::string file_behind(const std::string& path);
+
 /// Writes all of it to a descriptor. False: it failed, errno says why.
 bool write_all(int file, std::string_view text);
 

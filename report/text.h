@@ -27,6 +27,9 @@ struct TextOptions {
 /// One report, several lines, each ended by a newline.
 std::string text(const Finding& finding, const TextOptions& options);
 
+/// In a few lines: both accesses with their innermost places, and properties.
+std::string follower_text(const Finding& finding, const TextOptions& options);
+
 /// The same of another process, whose report was printed: two lines.
 std::string again_text(const Finding& finding, std::uint32_t told_of, const TextOptions& options);
 

@@ -87,6 +87,14 @@ TEST(Options, AnUnknownKeyIsAWarningWithTheNearestName) {
   EXPECT_EQ(options.exitcode, 3u);
 }
 
+TEST(Options, AKeyThatIsLikeNoneHasNoNearestName) {
+  Options options;
+  Warnings warnings;
+  EXPECT_EQ(apply_environment(options, "frobnicate=1:suppress=x", warnings), "");
+  EXPECT_EQ(warnings, (Warnings{"STREAMSAN_OPTIONS: unknown option frobnicate",
+                                "STREAMSAN_OPTIONS: unknown option suppress (did you mean suppressions?)"}));
+}
+
 TEST(Options, ValuesThatMakeNoSense) {
   Options options;
   Warnings warnings;

@@ -123,6 +123,16 @@ TEST_F(Outputs, TwoToOneFileAreRefused) {
             "streamsan: log_path and json cannot both go to stdout\n");
   EXPECT_EQ(streamsan({"check", "--json=-", "--sarif=/dev/stdout", at("race.trace")}).code, 2);
   EXPECT_FALSE(exists(at("x")));
+  for (const std::string same : {"/dev/fd/1", "/proc/self/fd/1"}) {
+    EXPECT_EQ(streamsan({"check", "--json=-", "--sarif=" + same, at("race.trace")}).error,
+              "streamsan: json and sarif cannot both go to " + same + "\n");
+  }
+  std::filesystem::create_symlink("x", at("link"));
+  EXPECT_EQ(streamsan({"check", "--json=" + at("x"), "--sarif=" + at("link"), at("race.trace")}).error,
+            "streamsan: json and sarif cannot both go to " + at("link") + "\n");
+  EXPECT_FALSE(exists(at("x")));
+  EXPECT_EQ(streamsan({"check", "--json=" + at("y"), "--sarif=" + at("link"), at("race.trace")}).code, 66);
+  EXPECT_TRUE(has(contents(at("x")), "\"2.1.0\""));
   EXPECT_EQ(streamsan({"check", "--json=/dev/null", "--sarif=/dev/null", at("race.trace")}).code, 66);
 }
 
@@ -143,6 +153,9 @@ TEST_F(Outputs, NoNameBeginsALine) {
   const std::string name = at("x\n::error::y.trace");
   EXPECT_EQ(streamsan({"check", name}).error.find("\n::error"), std::string::npos);
   EXPECT_EQ(streamsan({"x\n::error::y"}).error.find("\n::error"), std::string::npos);
+  EXPECT_EQ(streamsan({"report", name}).error.find("\n::error"), std::string::npos);
+  EXPECT_EQ(streamsan({"diff", name, at("race.json")}).error.find("\n::error"), std::string::npos);
+  EXPECT_EQ(streamsan({"doctor", "--preload_path=" + name}).out.find("\n::error"), std::string::npos);
   EXPECT_EQ(streamsan({"run", "--preload_path=" STREAMSAN_FAKE_RECORDER, name}).error.find("\n::error"),
             std::string::npos);
 }
@@ -155,8 +168,14 @@ TEST_F(Outputs, PipesAndDevicesAreNotRead) {
     EXPECT_EQ(trace.code, 2);
     EXPECT_TRUE(has(trace.error, "not a regular file")) << trace.error;
     EXPECT_EQ(streamsan({"check", "--suppressions=" + path, at("race.trace")}).error,
-              "streamsan: cannot read the suppressions file " + path + "\n");
+              "streamsan: cannot read the suppressions file " + path + ": not a regular file\n");
+    const std::string fault = "streamsan: cannot read " + path + ": not a regular file\n";
+    EXPECT_EQ(streamsan({"report", path}).error, fault);
+    EXPECT_EQ(streamsan({"diff", path, at("race.json")}).error, fault);
+    EXPECT_EQ(streamsan({"diff", at("race.json"), path}).error, fault);
   }
+  EXPECT_EQ(streamsan({"check", "--suppressions=" + at("none"), at("race.trace")}).error,
+            "streamsan: cannot read the suppressions file " + at("none") + ": No such file or directory\n");
   EXPECT_EQ(streamsan({"check", "--suppressions=/dev/null", at("race.trace")}).code, 66);
 }
 

@@ -190,5 +190,48 @@ TEST(Frames, LibraryOfCudaIsNamed) {
   EXPECT_EQ(library_call(stack), "cublasSgemm_v2");
 }
 
+/// A call that cuSOLVER makes by itself, for the program's call of it at that address and line.
+std::vector<Frame> inside_of_solver(std::uint64_t address, std::uint32_t line) {
+  std::vector<Frame> stack{frame("cudaMemcpyAsync", "/x/libcudart.so.13"), frame("", "/x/libcusolver.so.12"),
+                           frame("cusolverDnXgeev", "/x/libcusolver.so.12"), frame("solve()")};
+  stack.back().file = "/src/solve.cu";
+  stack.back().address = address;
+  stack.back().line = line;
+  mark_library_frames(stack, "");
+  return stack;
+}
+
+TEST(Frames, TwoCallsOfALibraryInOneCallOfTheProgramLeaveNoRoom) {
+  const std::vector<Frame> one = inside_of_solver(0x1000, 40);
+  EXPECT_EQ(library_of_both(one, one), "cusolverDnXgeev (solve.cu:40)");
+  std::vector<Frame> bare = one;
+  bare.back().file.clear();
+  EXPECT_EQ(library_of_both(bare, bare), "cusolverDnXgeev");
+}
+
+TEST(Frames, BetweenTwoCallsOfTheProgramThereIsRoom) {
+  const std::vector<Frame> one = inside_of_solver(0x1000, 40);
+  EXPECT_EQ(library_of_both(one, inside_of_solver(0x1010, 40)), "") << "twice in one line";
+  EXPECT_EQ(library_of_both(one, inside_of_solver(0x1000, 41)), "") << "inlined into one function";
+}
+
+TEST(Frames, ALibraryThatNobodyCalledLeavesNoRoomEither) {
+  std::vector<Frame> own = inside_of_solver(0x1000, 40);
+  own.pop_back();  // a thread of its own
+  EXPECT_EQ(library_of_both(own, own), "libcusolver.so.12");
+  EXPECT_EQ(library_of_both(own, inside_of_solver(0x1000, 40)), "");
+}
+
+TEST(Frames, TheProgramAndALibraryAreNotInsideOfOne) {
+  std::vector<Frame> own{frame("cudaMemcpyAsync", "/x/libcudart.so.13"), frame("solve()")};
+  mark_library_frames(own, "");
+  EXPECT_EQ(library_of_both(inside_of_solver(0x1000, 40), own), "");
+  EXPECT_EQ(library_of_both(own, inside_of_solver(0x1000, 40)), "");
+  EXPECT_EQ(library_of_both(own, own), "");
+  std::vector<Frame> other{frame("", "/x/libcublas.so.13"), frame("solve()")};
+  mark_library_frames(other, "");
+  EXPECT_EQ(library_of_both(inside_of_solver(0x1000, 40), other), "") << "of another library";
+}
+
 }  // namespace
 }  // namespace streamsan::judge

@@ -130,6 +130,32 @@ TraceBuilder racy_with(std::vector<std::string> functions, std::string_view copy
 const std::vector<std::string> kCalled = {"cuEventCreate",  "cuEventRecord",        "cuLaunchKernel",   "cuMemAlloc_v2",
                                           "cuStreamCreate", "cuMemcpyHtoDAsync_v2", "cuStreamWaitEvent"};
 
+/// A library's function, called at one place of the program's, fills one buffer in two streams, the second of which
+/// was made by the stack given.
+std::string fix_of_two_calls_of_a_library(std::initializer_list<std::uint64_t> maker_of_second) {
+  TraceBuilder trace;
+  trace.module("/opt/app/demo", 0x400000, 0x400000, 0x500000);
+  trace.module("/opt/lib/libcublas.so.13", 0x700000, 0x700000, 0x800000);
+  trace.at({0x401000}).stream_create(kA, NonBlocking::Yes);
+  trace.at(maker_of_second).stream_create(kB, NonBlocking::Yes);
+  trace.at({0x401000}).alloc(kBuffer, kBytes);
+  for (const std::uint64_t stream : {kA, kB}) trace.at({0x700100, 0x401200}).fill_async(stream, kBuffer, kBytes);
+  const std::vector<Finding> findings = judge(trace);
+  EXPECT_EQ(findings.size(), 1u);
+  return findings.empty() ? "" : findings[0].fix;
+}
+
+TEST(Judge, InsideOfOneCallOfALibraryTheProgramCanAddNoCall) {
+  EXPECT_TRUE(
+      fix_of_two_calls_of_a_library({0x700200, 0x401200}).starts_with("both are done inside of libcublas.so.13"))
+      << fix_of_two_calls_of_a_library({0x700200, 0x401200});
+}
+
+TEST(Judge, TwoStreamsOfTheProgramAreGivenToTwoCallsOfALibrary) {
+  EXPECT_TRUE(fix_of_two_calls_of_a_library({0x401010}).starts_with("record an event on stream 1 after "))
+      << fix_of_two_calls_of_a_library({0x401010});
+}
+
 TEST(Judge, ATraceWithAnotherTableOfFunctionsIsJudgedAlike) {
   const Judged own = judged(racy_with({}));
   ASSERT_EQ(hazards_of(own.findings), (HazardList{"read-after-write/error/event-recorded-too-early"}));

@@ -117,6 +117,10 @@ export class Data {
     }
     this.runs = raw.runs.map((run) => new Run(run, this));
     this.findings.forEach((finding, i) => { finding.index = i; });
+    this.groups = new Map();
+    for (const finding of this.findings) if (finding.group) push(this.groups, `${finding.pid} ${finding.group}`, finding);
+    const kOrder = ['error', 'latent', 'possible', 'note'], rank = (each) => kOrder.indexOf(each.severity);
+    for (const group of this.groups.values()) group.sort((a, b) => rank(a) - rank(b));
   }
   /** Frames, innermost first. */
   stack(index) {
@@ -129,10 +133,12 @@ export class Data {
     });
   }
   /** The findings that the repair of this one repairs, itself among them, the most severe first; empty: it stands alone. */
-  groupOf(finding) {
-    const kOrder = ['error', 'latent', 'possible', 'note'], rank = (each) => kOrder.indexOf(each.severity);
-    if (!finding.group) return [];
-    return this.findings.filter((each) => each.pid === finding.pid && each.group === finding.group).sort((a, b) => rank(a) - rank(b));
+  groupOf(finding) { return (finding.group && this.groups.get(`${finding.pid} ${finding.group}`)) || []; }
+  /** The same findings, so that those of one missing edge stand together, the most severe first. */
+  inGroups(list) {
+    const out = new Set(), there = new Set(list);
+    for (const finding of list) for (const each of [...this.groupOf(finding), finding]) if (there.has(each)) out.add(each);
+    return [...out];
   }
   runOf(finding) { return this.runs.find((run) => run.pid === finding.pid) || this.runs[0]; }
 }

@@ -16,7 +16,7 @@ export class FindingList {
     this.chosen = null;
     this.off = new Set(data.findings.some((finding) => finding.suppressed) ? ['suppressed'] : []);
     this.search = h('input', {type: 'search', placeholder: 'Search (/)', 'aria-label': 'Search findings', oninput: () => this.refresh()});
-    this.stream = h('select', {'aria-label': 'Stream', onchange: () => this.refresh()});
+    this.stream = h('select', {'aria-label': 'Stream', hidden: true, onchange: () => this.refresh()});
     this.chips = h('div', {class: 'chips', role: 'group', 'aria-label': 'Filters'});
     this.items = h('ol', {class: 'findings'});
     this.count = h('p', {class: 'where', 'aria-live': 'polite'});
@@ -41,23 +41,19 @@ export class FindingList {
   own() { return this.data.findings.filter((finding) => this.data.runOf(finding) === this.run); }
   visible() {
     const words = this.search.value.toLowerCase().split(/\s+/).filter(Boolean), stream = this.stream.value;
-    return this.own().filter((finding) => !tagsOf(finding).some((tag) => this.off.has(tag)) && (!stream || streamsOf(finding).includes(stream)) &&
-        words.every((word) => textOf(this.data, finding).includes(word)));
-  }
-
-  /** Those of one missing edge stand together, the most severe first. */
-  inGroups(list) {
-    const out = new Set(), there = new Set(list);
-    for (const finding of list) for (const each of [...this.data.groupOf(finding), finding]) if (there.has(each)) out.add(each);
-    return [...out];
+    return this.data.inGroups(this.own().filter((finding) => !tagsOf(finding).some((tag) => this.off.has(tag)) && (!stream || streamsOf(finding).includes(stream)) &&
+        words.every((word) => textOf(this.data, finding).includes(word))));
   }
 
   refresh() {
-    const list = this.inGroups(this.visible()), all = this.own().length;
+    const list = this.visible(), all = this.own().length;
+    const follows = (i) => i > 0 && list[i].group && list[i - 1].group === list[i].group;
+    const followers = (i) => { let end = i + 1; while (end < list.length && follows(end)) ++end; return follows(i) ? 0 : end - i - 1; };
     this.count.textContent = list.length === all ? counted(all, 'finding') : `${list.length} of ${counted(all, 'finding')}`;
-    replace(this.items, list.slice(0, kMostShown).map((finding, i) => h('li', {class: finding.group && i > 0 && list[i - 1].group === finding.group ? 'follower' : undefined}, button([
+    replace(this.items, list.slice(0, kMostShown).map((finding, i) => h('li', {class: follows(i) ? 'follower' : undefined}, button([
       h('span', {class: 'line'}, chip(finding), h('b', {}, finding.sync ? finding.sync.what : finding.title), finding.count > 1 && h('span', {class: 'times-met'}, `×${finding.count.toLocaleString('en')}`)),
       h('span', {class: 'place'}, finding.sync ? syncLine(finding.sync, finding) : placeLine(finding)),
+      followers(i) > 0 && h('span', {class: 'said'}, `its fix repairs the next ${followers(i) === 1 ? 'finding' : `${followers(i)} findings`}, too`),
     ], {class: 'item', 'data-finding': finding.index, 'aria-current': finding === this.chosen ? 'true' : undefined}, () => this.on.choose(finding)))));
     if (list.length > kMostShown) this.items.append(h('li', {class: 'where'}, `and ${list.length - kMostShown} more: search to see them`));
   }

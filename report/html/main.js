@@ -73,7 +73,8 @@ function drawPanel() {
   } else if (state.finding) {
     replace(panel, findingPanel(data, state.finding, go));
   } else {
-    replace(panel, summary(true), h('p', {class: 'where'}, 'Choose a finding on the left (keys n and p), or an operation in the timeline.'));
+    const choices = [data.findings.length > 0 && 'a finding on the left (keys n and p)', state.run.count > 0 && 'an operation in the timeline'].filter(Boolean);
+    replace(panel, summary(true), choices.length > 0 && h('p', {class: 'where'}, `Choose ${choices.join(', or ')}.`));
   }
 }
 
@@ -82,16 +83,25 @@ function summary(links = false) {
   const s = data.summary, clean = s.errors + s.latent + s.possible === 0;
   const verdicts = {};
   for (const finding of data.findings) if (finding.sync) verdicts[finding.sync.verdict] = (verdicts[finding.sync.verdict] || 0) + 1;
-  const worst = data.findings.filter((finding) => !finding.suppressed).slice(0, 5);
+  // One of each missing edge: the others have the same fix.
+  const worst = data.findings.filter((finding) => !finding.suppressed && (!finding.group || data.groupOf(finding).find((each) => !each.suppressed) === finding)).slice(0, 5);
+  const more = (finding) => data.groupOf(finding).filter((each) => !each.suppressed && each !== finding).length;
   const parts = [s.errors && counted(s.errors, 'error'), s.latent && `${s.latent} latent`, s.possible && `${s.possible} possible`, s.notes && counted(s.notes, 'note'), s.suppressed && `${s.suppressed} suppressed`].filter(Boolean);
   return h('div', {class: 'summary'},
-      h('h2', {}, clean ? 'No race was found' : parts.slice(0, 3).join(', ')),
+      h('h2', {}, clean ? cleanWords() : parts.slice(0, 3).join(', ')),
       h('p', {}, `${counted(s.operations, 'operation')} of ${s.processes === 1 ? 'one process' : `${s.processes} processes`} were judged.`, clean && s.notes ? ` ${counted(s.notes, 'note')}.` : '', s.suppressed ? ` ${s.suppressed} findings are suppressed.` : ''),
       Object.keys(verdicts).length > 0 && h('p', {}, 'Places that synchronise: ', Object.entries(verdicts).map(([verdict, count]) => `${count} ${verdict}`).join(', '), '.', timeWon()),
       links && worst.length > 0 && h('section', {}, h('h3', {}, 'First to look at'), h('ol', {class: 'worst'}, worst.map((finding) => h('li', {},
-          button([chip(finding), ' ', sentence(finding.message || finding.title)], {class: 'plain'}, () => { showRun(data.runOf(finding)); chooseFinding(finding); }))))),
+          button([chip(finding), ' ', sentence(finding.message || finding.title), h('span', {class: 'where'}, ` ${finding.place}`),
+                  more(finding) > 0 && h('span', {class: 'where'}, `; its fix repairs ${counted(more(finding), 'more finding')}`)], {class: 'plain'}, () => { showRun(data.runOf(finding)); chooseFinding(finding); }))))),
       data.findings.length < data.findingsInAll && h('p', {}, `${data.findingsInAll - data.findings.length} further findings are not in this page; the JSON report has them all.`),
       s.warnings.length > 0 && h('section', {}, h('h3', {}, 'To be known'), h('ul', {}, s.warnings.map((warning) => h('li', {}, warning)))));
+}
+
+/** Of a run without a finding. That nothing was seen is no good news. */
+function cleanWords() {
+  if (data.summary.operations === 0) return 'Nothing was checked';
+  return data.summary.whole ? 'No race was found' : 'No race was found in what was checked, but not all was';
 }
 
 /** What the places that are not needed cost, where times are known. */
@@ -117,7 +127,7 @@ function drawTop() {
       h('span', {class: 'tallies'}, tally(s.errors, 'error'), tally(s.latent, 'latent'), tally(s.possible, 'possible'), tally(s.notes, 'note'), tally(s.suppressed, 'suppressed'),
           [['unneeded', 'may go'], ['narrower', 'too wide']].map(([verdict, word]) => syncs(verdict) > 0 &&
               h('span', {class: `chip sync-${verdict}`, title: 'places where the host waits'}, `${counted(syncs(verdict), 'wait')} ${word}`)),
-          s.errors + s.latent + s.possible === 0 && h('span', {class: 'chip good'}, 'no race found'), s.warnings.length > 0 && button(counted(s.warnings.length, 'warning'), {class: 'chip warn'}, () => chooseFinding(null))),
+          s.errors + s.latent + s.possible === 0 && (s.operations > 0 && s.whole ? h('span', {class: 'chip good'}, 'no race found') : h('span', {class: 'chip warn'}, s.operations > 0 ? 'not all was checked' : 'nothing was checked')), s.warnings.length > 0 && button(counted(s.warnings.length, 'warning'), {class: 'chip warn'}, () => chooseFinding(null))),
       h('span', {class: 'space'}),
       button('Theme', {title: 'Light, dark (t)', id: 'theme'}, nextTheme), button('Print', {}, () => window.print()), button('?', {title: 'Keys', 'aria-label': 'Help'}, showHelp));
 }

@@ -246,6 +246,7 @@ Json Data::document(std::span<const Finding> findings, const Summary& summary, s
             {"suppressed", summary.suppressed},
             {"operations", summary.operations},
             {"processes", summary.processes},
+            {"whole", summary.whole},
             {"warnings", summary.warnings}}},
           {"findings", std::move(shown)},
           {"findingsInAll", findings.size()},

@@ -31,10 +31,10 @@ export function findingPanel(data, finding, go) {
     finding.sync && syncSection(data, finding, run, go),
     h('div', {class: 'words'},
         finding.explanation && h('section', {}, h('h3', {}, 'Why'), h('p', {}, linked(sentence(finding.explanation), run, go))),
-        finding.fix && h('section', {class: 'fix'}, h('h3', {}, 'Fix'), h('p', {}, linked(sentence(finding.fix), run, go)))),
+        finding.fix && h('section', {class: 'fix'}, h('h3', {}, 'Fix'), h('p', {}, linked(sentence(finding.fix), run, go)), groupLine(data, finding))),
     groupSection(data, finding, go),
     h('div', {class: 'cards'}, [...finding.accesses].reverse().map((access) => accessCard(data, access, run, go))),
-    finding.related.length > 0 && h('section', {}, h('h3', {}, finding.accesses.length ? 'The order that comes nearest' : 'Operations'),
+    finding.related.length > 0 && h('section', {}, h('h3', {}, finding.accesses.length ? 'Related calls' : 'Operations'),
         h('div', {class: 'cards'}, finding.related.map((related) => card(h('span', {}, opLink(related.op, run, go), ' ', related.what),
             related.stream.name || laneOf(run, related.op), data.stack(related.stack))))),
     finding.buffer && bufferSection(data, finding, run, go),
@@ -42,11 +42,17 @@ export function findingPanel(data, finding, go) {
   ];
 }
 
-/** The other findings that one missing edge explains. */
+/** Of findings that one missing edge explains: why the fix may name operations other than the two shown. */
+function groupLine(data, finding) {
+  const all = data.groupOf(finding).length;
+  return all > 1 && h('p', {class: 'where'}, `This one fix is for ${all} findings: it stands after the last of their earlier operations and before the first of their later ones.`);
+}
 function groupSection(data, finding, go) {
   const others = data.groupOf(finding).filter((each) => each !== finding);
-  return others.length > 0 && h('section', {}, h('h3', {}, 'The same fix repairs'),
-      h('ul', {class: 'history'}, others.map((each) => h('li', {}, chip(each), ' ', go ? button(each.title, {class: 'op'}, () => go.finding(each)) : each.title, h('span', {class: 'where'}, ` ${each.place}`)))));
+  const ops = (each) => [...each.accesses].reverse().map((access) => (access.op ? `#${access.op}` : access.stream.name)).join(' → ');
+  return others.length > 0 && h('section', {class: 'same-fix'}, h('h3', {}, `The same fix repairs ${counted(others.length, 'more finding')}`),
+      h('ul', {class: 'history'}, others.map((each) => h('li', {}, chip(each), ' ', go ? button(each.title, {class: 'op'}, () => go.finding(each)) : each.title,
+          h('span', {class: 'where'}, ` ${ops(each)} · ${each.place}${each.suppressed ? ' (suppressed)' : ''}`)))));
 }
 
 export function chip(finding) {

@@ -8,7 +8,7 @@ const kMostPrinted = 100;
 
 export function preparePrint(host, data, summary) {
   window.addEventListener('beforeprint', () => {
-    const findings = data.findings.filter((finding) => !finding.suppressed).slice(0, kMostPrinted);
+    const findings = data.inGroups(data.findings.filter((finding) => !finding.suppressed)).slice(0, kMostPrinted);
     replace(host, h('h1', {}, 'StreamSan report'), summary(),
         findings.map((finding) => h('article', {class: 'printed'}, findingPanel(data, finding, null))),
         data.findings.length > findings.length && h('p', {}, `${data.findings.length - findings.length} more findings are not printed.`));

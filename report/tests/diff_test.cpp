@@ -193,6 +193,41 @@ TEST(Diff, Text) {
       << out;
 }
 
+/// Of one missing edge, whose first finding is the most severe.
+std::vector<Finding> three_of_one_edge() {
+  std::vector<Finding> out{race("a()", 1, "1"), race("b()", 2, "2"), race("c()", 3, "3")};
+  for (Finding& each : out) each.group = "1";
+  return out;
+}
+
+std::size_t occurrences(const std::string& text, const std::string& part) {
+  std::size_t out = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++out;
+  return out;
+}
+
+TEST(Diff, NewFindingsOfOneEdgeAreToldTogether) {
+  const std::vector<Finding> now = three_of_one_edge();
+  const Diff diff = compare({}, kRun, now, kRun);
+  const std::string out = diff_text(diff, {"x", "y"}, Severity::Latent, {});
+  EXPECT_EQ(occurrences(out, "New:\n"), 1u) << out;
+  EXPECT_EQ(occurrences(out, "  Fix: "), 1u) << out;
+  EXPECT_EQ(occurrences(out, "  The Fix above repairs the next 2 findings, too.\n"), 1u) << out;
+  EXPECT_EQ(occurrences(out, "ERROR: streamsan: "), 3u) << out;
+  EXPECT_NE(out.find("SUMMARY: streamsan: new: 3 errors; "), std::string::npos) << "each counts: " << out;
+  const auto json = nlohmann::json::parse(diff_json(diff, {"x", "y"}, Severity::Error));
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(json.at("new").at(i).at("group"), "1");
+}
+
+TEST(Diff, OfAnEdgeThatWasMissingBeforeOnlyTheNewFindingIsTold) {
+  const std::vector<Finding> now = three_of_one_edge();
+  const std::vector<Finding> then(now.begin(), now.begin() + 2);
+  const std::string out = diff_text(compare(then, kRun, now, kRun), {"x", "y"}, Severity::Latent, {});
+  EXPECT_EQ(occurrences(out, "ERROR: streamsan: "), 1u) << out;
+  EXPECT_EQ(occurrences(out, "  Fix: "), 1u) << "the most severe of its group is not there to tell it: " << out;
+  EXPECT_EQ(occurrences(out, "The Fix above"), 0u) << out;
+}
+
 TEST(Diff, Json) {
   using Json = nlohmann::json;
   Finding before = race("d()", 4, "4"), after = moved(before);

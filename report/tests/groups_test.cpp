@@ -51,6 +51,17 @@ TEST(Groups, TheWorstIsToldWholeAndTheOthersFollow) {
       << out;
 }
 
+TEST(Groups, ALineMayStandBelowEach) {
+  const std::vector<Finding> findings = three();
+  const auto below = [](const Finding& finding) {
+    return finding.fingerprint.ends_with('1') ? "" : "below " + finding.fingerprint + "\n";
+  };
+  const std::string out = text(grouped(pointers(findings))[0], {}, below);
+  EXPECT_TRUE(has(out, "findings, too.\nbelow 0000000000000002\n\n==")) << out;
+  EXPECT_TRUE(has(out, "fingerprint=0000000000000001\n\n==")) << out;
+  EXPECT_TRUE(out.ends_with("fingerprint=0000000000000003\nbelow 0000000000000003\n")) << out;
+}
+
 TEST(Groups, OfAnotherProcessOrAloneIsApart) {
   std::vector<Finding> findings = three();
   findings[2].pid = 4712;

@@ -56,6 +56,10 @@ TEST_F(OutputFile, FollowsLinks) {
   EXPECT_EQ(write_output(path("link"), "new"), "");
   EXPECT_TRUE(fs::is_symlink(path("link")));
   EXPECT_EQ(contents(path("x")), "new");
+  fs::create_symlink(path("none"), path("further"));
+  EXPECT_EQ(write_output(path("further"), "new"), "");
+  EXPECT_TRUE(fs::is_symlink(path("further"))) << "also to what was not there";
+  EXPECT_EQ(contents(path("none")), "new");
 }
 
 TEST_F(OutputFile, SaysWhatWentWrong) {

@@ -147,6 +147,22 @@ Finding sync(Verdict verdict, const char* fingerprint) {
   return f;
 }
 
+/// Of four findings all but the second are of one missing edge.
+std::vector<Finding> group() {
+  std::vector<Finding> out(4, race(4711));
+  const std::string prints[] = {"00000000000000c0", "00000000000000c1", "00000000000000c2", "00000000000000c3"};
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    Finding& f = out[i];
+    f.fingerprint = prints[i];
+    if (i == 1) continue;
+    f.group = prints[0];
+    f.accesses[0].op = 18 + i;
+    f.accesses[0].stack[1].line = static_cast<std::uint32_t>(90 + i);
+  }
+  out[3].severity = Severity::Latent;
+  return out;
+}
+
 RunView big_run(std::size_t count) {
   RunView run = small_run(4711);
   run.lanes.clear();
@@ -231,11 +247,18 @@ std::string sample(const std::string_view name) {
     summary.suppressed = 1;
     summary.processes = 2;
   }
-  if (name == "no-view") runs.clear();
-  if (name == "nothing") {
+  if (name == "group") {
+    findings = group();
+    summary.errors = 3;
+    summary.latent = 1;
+  }
+  if (name == "no-view" || name == "unwatched") runs.clear();
+  if (name == "nothing" || name == "partial" || name == "unwatched") {
     findings.clear();
     summary.errors = 0;
+    summary.whole = name == "nothing";
   }
+  if (name == "unwatched") summary = {.whole = false, .warnings = {"nothing was checked: it did not use CUDA"}};
   if (name == "perfetto") return perfetto(findings, runs);
   return html(findings, summary, runs, {.version = "test", .strip_path_prefix = "/src/"});
 }

@@ -161,6 +161,20 @@ TEST(Sarif, TheRunItself) {
   EXPECT_EQ(run_of({}).at("invocations")[0].at("executionSuccessful"), true);
 }
 
+TEST(Sarif, FindingsOfOneMissingEdgeNameTheirGroup) {
+  std::vector<Finding> findings(3, sample_race());
+  findings[1].fingerprint = "0000000000000002";
+  findings[2].fingerprint = "0000000000000003";
+  findings[0].group = findings[1].group = findings[0].fingerprint;
+  const Json run = run_of(findings);
+  ASSERT_EQ(run.at("results").size(), 3u) << "each is one result, with its own fingerprint";
+  const Json& first = run["results"][0];
+  EXPECT_EQ(first.at("partialFingerprints").at("streamsanBuild/v1"), findings[0].fingerprint);
+  EXPECT_EQ(first.at("properties").at("group"), findings[0].fingerprint);
+  EXPECT_EQ(run["results"][1].at("properties").at("group"), findings[0].fingerprint);
+  EXPECT_FALSE(run["results"][2].at("properties").contains("group")) << "it stands alone";
+}
+
 TEST(Sarif, AMisuseAndASynchronisation) {
   EXPECT_EQ(result_of(sample_misuse()).at("ruleId"), "streamsan-event-never-recorded");
   EXPECT_EQ(place(result_of(sample_misuse()).at("locations")[0]), "train.cu:70");

@@ -13,7 +13,7 @@ import unittest
 from browser import Browser
 
 STREAMSAN, SAMPLES, TRACES = sys.argv[1:4]
-NAMES = ("race", "syncs", "times", "hostile", "big", "processes", "no-view", "nothing")
+NAMES = ("race", "syncs", "times", "hostile", "big", "processes", "no-view", "nothing", "partial", "unwatched", "group")
 
 
 class PageCase(unittest.TestCase):

@@ -102,7 +102,66 @@ class PageTest(PageCase):
         self.assertEqual(self.count(page, ".figure .arrow.missing"), 1)
 
     def test_nothing_found(self):
-        self.assertIn("No race was found", self.text(self.open("nothing"), "#panel"))
+        page = self.open("nothing")
+        self.assertIn("No race was found", self.text(page, "#panel"))
+        self.assertIn("9 operations of one process were judged", self.text(page, "#panel"))
+        self.assertEqual(self.text(page, "#top .chip.good"), "no race found")
+        self.assertNotIn("a finding on the left", self.text(page, "#panel"), "there is none")
+
+    def test_nothing_checked_is_not_nothing_found(self):
+        page = self.open("unwatched")
+        self.assertEqual(self.text(page, "#panel h2"), "Nothing was checked")
+        self.assertIn("it did not use CUDA", self.text(page, "#panel"))
+        self.assertEqual(self.text(page, "#top .chip.warn"), "nothing was checked")
+        self.assertEqual(self.count(page, "#top .chip.good"), 0)
+        self.assertEqual(self.count(page, "#sidebar select:not([hidden])"), 0, "nothing to choose from")
+        page = self.open("partial")
+        self.assertIn("but not all was", self.text(page, "#panel h2"))
+        self.assertEqual(self.text(page, "#top .chip.warn"), "not all was checked")
+        self.assertEqual(self.count(page, "#top .chip.good"), 0)
+
+    # ---- one missing edge
+
+    def test_findings_of_one_fix_stand_together(self):
+        page = self.open("group")
+        order = ["00000000000000c0", "00000000000000c2", "00000000000000c3", "00000000000000c1"]
+        self.assertEqual(page.evaluate("streamsan.list.visible().map((each) => each.fingerprint)"), order)
+        self.assertEqual(page.evaluate("[...document.querySelectorAll('.findings li')].map((each) => each.className)"), ["", "follower", "follower", ""])
+        self.assertEqual(page.evaluate("[...document.querySelectorAll('.findings .said')].map((each) => each.innerText)"),
+                         ["its fix repairs the next 2 findings, too"])
+        # One of each missing edge is what is to be looked at first.
+        first = page.evaluate("[...document.querySelectorAll('.worst li')].map((each) => each.innerText)")
+        self.assertEqual(len(first), 2)
+        self.assertIn("train.cu:90:5 in step(); its fix repairs 2 more findings", first[0])
+        self.assertNotIn("its fix repairs", first[1])
+        # The keys go through the list as it is seen.
+        for print_ in order + order[:1]:
+            page.press("n")
+            self.assertEqual(page.evaluate("streamsan.state.finding.fingerprint"), print_)
+        page.press("p")
+        self.assertEqual(page.evaluate("streamsan.state.finding.fingerprint"), order[-1])
+        self.assertEqual(self.count(page, ".same-fix"), 0, "this one stands alone")
+        self.assertNotIn("This one fix is for", self.text(page, "#panel .fix"))
+        page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+        self.assertEqual(page.evaluate("[...document.querySelectorAll('.printed .fingerprint code')].map((each) => each.textContent)"), order)
+
+    def test_a_finding_leads_to_the_others_of_its_fix(self):
+        page = self.open("group", "#finding=00000000000000c2")
+        self.assertIn("This one fix is for 3 findings", self.text(page, "#panel .fix"))
+        self.assertEqual(self.text(page, ".same-fix h3").lower(), "the same fix repairs 2 more findings")
+        others = page.evaluate("[...document.querySelectorAll('.same-fix li')].map((each) => each.innerText)")
+        self.assertEqual(len(others), 2)
+        self.assertRegex(others[0], "^error .*#15 → #18 · train.cu:90:5 in step")
+        self.assertRegex(others[1], "^latent .*#15 → #21 · train.cu:93:5 in step")
+        self.picture(page, "group")
+        page.evaluate("document.querySelectorAll('.same-fix button')[1].click()")
+        self.assertEqual(page.evaluate("streamsan.state.finding.fingerprint"), "00000000000000c3")
+        # Of a search only what it finds; the others are still named by the finding.
+        page.press("/")
+        page.type("latent")
+        self.assertEqual(self.count(page, ".findings .item"), 1)
+        self.assertEqual(self.count(page, ".findings .said"), 0)
+        self.assertEqual(self.count(page, ".same-fix li"), 2)
 
     # ---- moving about
 

@@ -38,6 +38,7 @@ READERS = {
     "cli/outputs.cpp": "the path - is stdout",
     "cli/diff.cpp": "the path - is stdout",
     "cli/findings_source.cpp": "the path - is stdin",
+    "cli/input_file.cpp": "paths of the system, such as /dev/null",
     "cli/preload.cpp": "the magic of ELF, names of environment variables",
     "cli/run.cpp": "extensions of files",
     "cli/footprint_files.cpp": "names of folders",

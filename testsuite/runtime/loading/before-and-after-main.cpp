@@ -2,7 +2,7 @@
 //
 // The driver is used before main (in a constructor that runs very early) and after it (in an exit handler): our functions
 // are called before our own constructors and after the program's exit has begun. Every call is seen, and the program's
-// output is its own. Without the launcher a line on stderr says where the trace is.
+// output is its own. Without the launcher a line on stderr says where the trace is, in one line whatever its name.
 //
 // RUN: %build_driver %s -o %t
 // RUN: %t > %t.plain
@@ -10,6 +10,7 @@
 // RUN: env LD_PRELOAD=%preload STREAMSAN_OPTIONS=trace_path=%t.trace %t > %t.out 2> %t.err
 // RUN: cmp %t.plain %t.out
 // RUN: %filecheck %s --check-prefix=WRITTEN --input-file %t.err
+// RUN: %python -c 'import os, sys; os.environ.update(LD_PRELOAD=sys.argv[1], STREAMSAN_OPTIONS="trace_path=\"%t.\n::error::x\""); os.execv("%t", ["%t"])' %preload 2>&1 | %filecheck %s --check-prefix=ONE-LINE
 // RUN: %expect 0 %run %t > %t.run 2> %t.run.err
 // RUN: cmp %t.plain %t.run
 // RUN: not test -s %t.run.err
@@ -18,6 +19,9 @@
 //
 // WRITTEN: streamsan[{{[0-9]+}}]: trace written to {{.*}}before-and-after-main.cpp.tmp.trace: streamsan check {{.*}}before-and-after-main.cpp.tmp.trace
 // WRITTEN-NOT: {{.}}
+// ONE-LINE-NOT: {{^}}::error
+// ONE-LINE: trace written to {{.*}} ::error::x
+// ONE-LINE-NOT: {{^}}::error
 // CHECK-DAG: cuMemsetD8Async 3
 // CHECK-DAG: cuStreamCreate 1
 // RACE: ERROR: streamsan: write-after-write

@@ -2,7 +2,7 @@
 //
 // A child that is started without LD_PRELOAD is not recorded. The launcher sees that it has the driver, and says so: the
 // run is not a clean one. The same child with its environment is recorded. (It waits until somebody has had the time to
-// look.)
+// look.) It is the same with the program itself, if it is started with an empty environment or replaces itself.
 //
 // REQUIRES: nulldriver
 // RUN: %build %s -o %t
@@ -10,6 +10,8 @@
 // RUN: %json %t.json | %filecheck %s --check-prefix=JSON
 // RUN: env CI=true %expect 2 %run %t out
 // RUN: %expect 66 %run %t in 2>&1 | %filecheck %s --check-prefix=IN
+// RUN: %expect 0 %run env -i LD_LIBRARY_PATH=%null %t 2>&1 | %filecheck %s --check-prefix=OUT
+// RUN: %expect 0 %run %t replaced 2>&1 | %filecheck %s --check-prefix=OUT
 //
 // OUT-NOT: ERROR
 // OUT: WARNING: process {{[0-9]+}} ({{.*}}) has loaded the CUDA driver and is not recorded: LD_PRELOAD was taken out of its environment
@@ -27,8 +29,9 @@
 
 int main(int argc, char** argv) {
   if (argc == 2) {
-    if (std::strcmp(argv[1], "out") == 0) unsetenv("LD_PRELOAD");
-    if (fork() == 0) {
+    const bool replaced = std::strcmp(argv[1], "replaced") == 0;
+    if (replaced || std::strcmp(argv[1], "out") == 0) unsetenv("LD_PRELOAD");
+    if (replaced || fork() == 0) {
       execl(argv[0], argv[0], nullptr);
       _exit(98);
     }
