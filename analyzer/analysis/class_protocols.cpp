@@ -18,6 +18,9 @@
 // The memory must be the object's: what a caller gives it may have more owners. Levels above Likely are not given: that
 // the one method is called after the other is itself a belief.
 //
+// A conflict inside of one call may be certain only with what the constructor or the call before has set: an index that
+// is always 0. The same has to hold of it; what the function shows by itself is not told again.
+//
 // Use after free, and handles used after they were destroyed, need no ordering to be wrong. They are reported if the end
 // came from the constructor or the destructor: after `close()` a caller is to blame.
 //
@@ -362,6 +365,8 @@ class Lives {
 
   /// "if 'a' is followed by 'b'"
   [[nodiscard]] std::string order_of(std::size_t earlier, std::size_t later) const {
+    if (earlier == later && later < members_.size())
+      return "in " + leg_name(later) + (later <= 1 ? " of a new object" : " after " + leg_name(later - 1));
     if (earlier == members_.size()) return "whenever an object of '" + class_->name + "' ends";
     if (later == members_.size() || members_[later] != members_[earlier])
       return "if " + leg_name(earlier) + " is followed by " + leg_name(later);
@@ -401,7 +406,6 @@ class Lives {
     if (hazard.level == Level::Latent || !hazard.earlier) return false;
     const bool of_the_object = hazard.buffer.name.starts_with("object.") || hazard.buffer.origin;
     const std::size_t later = leg_of(hazard.later.where), earlier = leg_of(hazard.earlier->where);
-    if (later == earlier && later < members_.size()) return false;  // what one call shows, it shows without an object
     const std::string before = field_of(hazard.earlier->stream), after = field_of(hazard.later.stream);
     for (Thing* thing : {&hazard.buffer, &hazard.event, &hazard.later.stream, &hazard.earlier->stream}) {
       rename(thing->name);
@@ -441,7 +445,8 @@ class Lives {
     hazard.function = class_->name;
     hazard.level = later == members_.size() && earlier == members_.size() ? Level::Definite : Level::Likely;
     std::string story = order + mode_;
-    if (hazard.check != Check::HandleUseAfterDestroy && hazard.which != CheckCase::UseAfterFree) {
+    const bool one_call = earlier == later && later < members_.size();
+    if (!one_call && hazard.check != Check::HandleUseAfterDestroy && hazard.which != CheckCase::UseAfterFree) {
       story += edges_.contains({before, after})
                    ? ": the class makes the one stream wait for the other elsewhere, but not for this work"
                    : ": no method waits in between, and the stream is the class's own";

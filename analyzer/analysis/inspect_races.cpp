@@ -8,6 +8,7 @@
 #include "analyzer/analysis/inspect_races.h"
 
 #include <algorithm>
+#include <array>
 
 #include "analyzer/analysis/cause.h"
 #include "analyzer/ir/polynomial.h"
@@ -15,6 +16,32 @@
 namespace streamsan::analyzer {
 
 using ordering::StreamKind;
+
+namespace {
+
+/// The offset is 0 wherever its variable `$number` is.
+bool vanishes_with(const Key& offset, std::size_t number) {
+  const std::string name = "$" + std::to_string(number);
+  const auto steps = ir::Polynomial::parse(offset.text, [](std::string_view word) { return std::string(word); });
+  return steps && !steps->terms().empty() && std::ranges::all_of(steps->terms(), [&](const auto& term) {
+           return std::ranges::find(term.first, name) != term.first.end();
+         });
+}
+
+/// The op may leave another number in `place`.
+bool may_write(const ir::Function& function, const ir::Op& op, ir::PlaceId place) {
+  if (op.kind == ir::OpKind::Escape || op.kind == ir::OpKind::MaySync) return true;
+  for (ir::PlaceId part = place; part != ir::kNoPlace; part = function[part].base)
+    if (op.target == part) return true;
+  return false;
+}
+
+bool sets_to_zero(const ir::Function& function, const ir::Op& op, ir::PlaceId place) {
+  return op.kind == ir::OpKind::Assign && op.target == place && op.source.kind == ir::Operand::Kind::Number &&
+         function[op.source.offset].constant == 0;
+}
+
+}  // namespace
 
 bool RaceQuestions::shared_out(const Pending& mine, const Pending& earlier) const {
   const auto chosen = [this](const Pending& of) {
@@ -56,13 +83,42 @@ bool RaceQuestions::begins_at_base(const Pending& earlier) const {
       if (set.source.kind == ir::Operand::Kind::Number && values_.function()[set.source.offset].constant == 0)
         from_zero = true;
     }
-    if (!from_zero) continue;
-    const std::string name = "$" + std::to_string(i);
-    const auto steps = ir::Polynomial::parse(offset.text, [](std::string_view word) { return std::string(word); });
-    if (!steps || steps->terms().empty()) continue;
-    const bool vanishes = std::ranges::all_of(
-        steps->terms(), [&](const auto& term) { return std::ranges::find(term.first, name) != term.first.end(); });
-    if (vanishes) return true;
+    if (from_zero && vanishes_with(offset, i)) return true;
+  }
+  return false;
+}
+
+bool RaceQuestions::begins_anew(const Pending& mine, const Pending& earlier) const {
+  const ir::Function& function = values_.function();
+  const Key& offset = values_[mine.offset];
+  for (std::size_t i = 0; i < offset.values.size(); ++i) {
+    const Value& merged = values_[offset.values[i]];
+    const ir::PlaceId place = merged.kind == Value::Kind::Merge ? values_.seen(merged.location) : ir::kNoPlace;
+    if (place == ir::kNoPlace || !vanishes_with(offset, i)) continue;
+    // Ways from the earlier op, by what they have come to: where a block is entered, with 0 in the variable or without.
+    std::vector<std::array<bool, 2>> entered(function.blocks.size());
+    std::vector<std::pair<std::uint32_t, bool>> open;
+    const auto go = [&](std::uint32_t block, std::size_t from, bool zero) {
+      const auto& ops = function.blocks[block].ops;
+      for (std::size_t at = from; at < ops.size(); ++at) {
+        if (zero && values_.first_op(block) + at == mine.op) return true;
+        if (may_write(function, ops[at], place)) zero = sets_to_zero(function, ops[at], place);
+      }
+      for (const ir::BlockId next : function.blocks[block].successors)
+        if (const auto to = static_cast<std::uint32_t>(next); !entered[to][zero ? 1 : 0]) {
+          entered[to][zero ? 1 : 0] = true;
+          open.emplace_back(to, zero);
+        }
+      return false;
+    };
+    std::uint32_t block = 0;
+    while (block + 1 < function.blocks.size() && values_.first_op(block + 1) <= earlier.op) ++block;
+    if (go(block, earlier.op - values_.first_op(block) + 1, false)) return true;
+    while (!open.empty()) {
+      const auto [next, zero] = open.back();
+      open.pop_back();
+      if (go(next, 0, zero)) return true;
+    }
   }
   return false;
 }
@@ -97,6 +153,9 @@ void RaceQuestions::race(const ir::Access& access, const Pending& mine, const Pe
   Sure meet = overlap(values_, earlier, mine);
   if (meet == Sure::Maybe && mine.offset == kWhole && earlier.memory == mine.memory &&
       !look_.inside_same_loop(earlier) && begins_at_base(earlier))
+    meet = Sure::Yes;
+  if (meet == Sure::Maybe && earlier.offset == kWhole && values_.must_equal(earlier.memory, mine.memory) &&
+      begins_anew(mine, earlier))
     meet = Sure::Yes;
   const Sure fight = conflict(earlier.mode, mine.mode);
   if (meet == Sure::No || fight == Sure::No) return;

@@ -36,6 +36,7 @@ class Farm {
 // CHECK-NOTES: :[[@LINE-9]]:7: note: event 'this->mown_' is recorded here, in another stream than stream 'this->tractors_[i]': it does not cover the write
 // CHECK-NOTES: :[[@LINE-4]]:5: note: record event 'this->mown_' in stream 'this->tractors_[i]', after the write and before the wait
 // CHECK-NOTES: :[[@LINE-12]]:7: note: looked at with 2 for 'this->tractors_.size()'
+    cudaStreamSynchronize(press_);  // nothing is left of it when the next harvest begins
   }
 
  private:
