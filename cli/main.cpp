@@ -232,9 +232,10 @@ int main(std::vector<std::string> arguments) {
     complain("unknown argument " + what + (nearest.empty() ? "" : " (did you mean --" + std::string(nearest) + "?)"));
     return kUsage;
   } catch (const CLI::ArgumentMismatch& fault) {
-    // "--json: 1 required TEXT missing"
+    // "--json: 1 required TEXT missing", and of one that is given twice "--json: At Most 1 required but received 2"
     const std::string text = fault.what();
-    complain(text.substr(0, text.find(':')) + " needs a value");
+    const bool missing = text.find("missing") != std::string::npos;
+    complain(text.substr(0, text.find(':')) + (missing ? " needs a value" : " is given more than once"));
     return kUsage;
   } catch (const CLI::ParseError& fault) {
     complain(fault.what());

@@ -19,12 +19,11 @@
 namespace streamsan::judge {
 namespace {
 
-constexpr std::uint64_t kMostSections = 1 << 16;
 constexpr std::uint64_t kLargestTable = std::uint64_t{1} << 30;
 constexpr std::size_t kChunk = 1 << 14;     // symbols read at a time
 constexpr std::size_t kMostName = 1 << 16;  // of a symbol
 constexpr std::size_t kMostSectionName = 32;
-constexpr unsigned char kIndirect = 10;     // STT_GNU_IFUNC
+constexpr unsigned char kIndirect = 10;  // STT_GNU_IFUNC
 constexpr std::size_t kNone = ~std::size_t{0};
 
 template <typename T>
@@ -35,11 +34,13 @@ bool read_all(std::ifstream& file, std::uint64_t offset, std::vector<T>& out) {
   return static_cast<bool>(file.read(reinterpret_cast<char*>(out.data()), bytes));
 }
 
-bool is_function(const Elf64_Sym& symbol) {
+bool is_function(const Elf64_Sym& symbol, const std::vector<Elf64_Shdr>& sections) {
+  if (symbol.st_shndx == SHN_UNDEF || symbol.st_shndx >= sections.size() || symbol.st_value == 0) return false;
+  if ((sections[symbol.st_shndx].sh_flags & SHF_EXECINSTR) == 0) return false;
   const unsigned char type = ELF64_ST_TYPE(symbol.st_info);
-  // Assembly often has no type either.
-  const bool code = type == STT_FUNC || type == kIndirect || type == STT_NOTYPE;
-  return code && symbol.st_shndx != SHN_UNDEF && symbol.st_shndx < SHN_LORESERVE && symbol.st_value != 0;
+  if (type == STT_FUNC || type == kIndirect) return true;
+  // Assembly often has no type. Nor have the marks of the assembler's own ($x on AArch64), which are local.
+  return type == STT_NOTYPE && (symbol.st_size != 0 || ELF64_ST_BIND(symbol.st_info) != STB_LOCAL);
 }
 
 /// A symbol that may name an address; `table`: index of the section with its table, or kNone.
@@ -48,7 +49,12 @@ struct Candidate {
   std::uint64_t name = 0;
   std::size_t table = kNone;
   bool sized = false;
+  std::size_t section = 0;
 };
+
+bool is_in_section(std::uint64_t address, const Elf64_Shdr& section) {
+  return address >= section.sh_addr && address - section.sh_addr < section.sh_size;
+}
 
 /// For one address, of all symbols that begin behind the address before it and not behind this one.
 struct Slot {
@@ -61,7 +67,7 @@ void see(const Elf64_Sym& symbol, std::size_t table, std::vector<Slot>& slots) {
   const auto first = std::lower_bound(slots.begin(), slots.end(), symbol.st_value,
                                       [](const Slot& slot, std::uint64_t value) { return slot.address < value; });
   if (first == slots.end()) return;
-  const Candidate candidate{symbol.st_value, symbol.st_name, table, symbol.st_size != 0};
+  const Candidate candidate{symbol.st_value, symbol.st_name, table, symbol.st_size != 0, symbol.st_shndx};
   Candidate& nearest = first->nearest;
   if (nearest.table == kNone || candidate.begin > nearest.begin ||
       (candidate.begin == nearest.begin && candidate.sized && !nearest.sized))
@@ -79,8 +85,7 @@ std::string text_at(std::ifstream& file, const Elf64_Shdr& strings, std::uint64_
 }
 
 bool is_debug_section(std::string_view name) {
-  return name == ".debug_info" || name == ".zdebug_info" || name == ".debug_line" || name == ".gnu_debuglink" ||
-         name == ".gnu_debugdata";
+  return name == ".debug_info" || name == ".zdebug_info" || name == ".debug_line" || name == ".gnu_debuglink";
 }
 
 /// Distributions put the debug information of a package into another one, under the build id.
@@ -110,7 +115,7 @@ void ElfSymbols::read(const std::string& path, const std::set<std::uint64_t>& ad
   if (!read_all(file, 0, header)) return;
   const Elf64_Ehdr& elf = header[0];
   if (std::memcmp(elf.e_ident, ELFMAG, SELFMAG) != 0 || elf.e_ident[EI_CLASS] != ELFCLASS64) return;
-  if (elf.e_shentsize != sizeof(Elf64_Shdr) || elf.e_shnum == 0 || elf.e_shnum > kMostSections) return;
+  if (elf.e_shentsize != sizeof(Elf64_Shdr) || elf.e_shnum == 0) return;
   std::vector<Elf64_Shdr> sections(elf.e_shnum);
   if (!read_all(file, elf.e_shoff, sections)) return;
   const std::uint64_t most = std::min<std::uint64_t>(kLargestTable, std::filesystem::file_size(path, ignored));
@@ -118,17 +123,19 @@ void ElfSymbols::read(const std::string& path, const std::set<std::uint64_t>& ad
   std::vector<Slot> slots;
   for (const std::uint64_t address : addresses) slots.push_back({.address = address, .around = {}, .nearest = {}});
   std::vector<Elf64_Sym> symbols;
+  std::set<Elf64_Word> read_types;  // a file has one table of each
   for (std::size_t table = 0; table < sections.size(); ++table) {
     const Elf64_Shdr& section = sections[table];
     if (section.sh_type != SHT_SYMTAB && section.sh_type != SHT_DYNSYM) continue;
     if (section.sh_entsize != sizeof(Elf64_Sym) || section.sh_size > most || section.sh_link >= sections.size())
       continue;
+    if (!read_types.insert(section.sh_type).second) continue;
     const std::uint64_t count = section.sh_size / sizeof(Elf64_Sym);
     for (std::uint64_t at = 0; at < count; at += kChunk) {
       symbols.resize(std::min<std::uint64_t>(kChunk, count - at));
       if (!read_all(file, section.sh_offset + at * sizeof(Elf64_Sym), symbols)) break;
       for (const Elf64_Sym& symbol : symbols) {
-        if (!is_function(symbol)) continue;
+        if (!is_function(symbol, sections)) continue;
         readable_ = true;
         see(symbol, table, slots);
       }
@@ -139,13 +146,15 @@ void ElfSymbols::read(const std::string& path, const std::set<std::uint64_t>& ad
   Candidate nearest;
   for (const Slot& slot : slots) {
     if (slot.nearest.table != kNone) nearest = slot.nearest;
-    const Candidate& best = slot.around.table == kNone && !nearest.sized ? nearest : slot.around;
+    const bool reaches =
+        nearest.table != kNone && !nearest.sized && is_in_section(slot.address, sections[nearest.section]);
+    const Candidate& best = slot.around.table == kNone && reaches ? nearest : slot.around;
     if (best.table == kNone) continue;
     names_[slot.address] = text_at(file, sections[sections[best.table].sh_link], best.name, kMostName);
   }
 
-  debug_information_ = has_debug_file(path);
   if (elf.e_shstrndx >= sections.size()) return;
+  debug_information_ = has_debug_file(path);
   const auto is_debug = [&](const Elf64_Shdr& section) {
     return is_debug_section(text_at(file, sections[elf.e_shstrndx], section.sh_name, kMostSectionName));
   };

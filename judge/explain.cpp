@@ -193,7 +193,8 @@ Nouns Explainer::nouns(const KeptHazard& kept, const report::Finding& finding) {
   const auto given = [&](const Access& access, const StreamLife& stream) {
     return access.on_stream && stream.created != ordering::kNoSite && reachable(access, stream);
   };
-  if (!given(hazard.later, kept.later_stream) || !given(hazard.earlier, kept.earlier_stream))
+  if (hazard.later.stream == hazard.earlier.stream || !given(hazard.later, kept.later_stream) ||
+      !given(hazard.earlier, kept.earlier_stream))
     out.inside = library_of_both(later.stack, earlier.stack);
   if (!kept.memory.empty()) out.memory += " \"" + kept.memory + "\"";
   if (kept.failed) out.failed = sites_.failure(*kept.failed);

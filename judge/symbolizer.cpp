@@ -215,7 +215,7 @@ void Symbolizer::look_up(const std::string& module, const std::set<std::uint64_t
 void Symbolizer::take_names(const std::string& module, const std::set<std::uint64_t>& offsets,
                             const ElfSymbols& symbols) {
   if (!symbols.readable()) return;
-  answered_.insert(module);
+  if (!symbols.has_debug_information()) answered_.insert(module);  // else there are lines, and a tool would know them
   for (const std::uint64_t offset : offsets) {
     const std::string name = symbols.name(address_of_call(offset));
     if (!name.empty()) known_[{module, offset}].push_back({.function = demangle(name)});

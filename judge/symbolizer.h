@@ -68,7 +68,7 @@ class Symbolizer {
   std::string problem_;
   std::vector<std::string> warnings_;
   std::map<std::pair<std::string, std::string>, bool> stands_;  ///< by path and build id
-  std::set<std::string> answered_;                              ///< modules that could be read
+  std::set<std::string> answered_;                              ///< modules of which all was read that they have
   std::map<std::string, std::set<std::uint64_t>> wanted_;
   std::map<std::pair<std::string, std::uint64_t>, std::vector<Line>> known_;
 };

@@ -263,6 +263,7 @@ TEST(Command, Usage) {
   EXPECT_TRUE(has(streamsan({"run", "--exitcodes=1", "true"}).error, "did you mean --exitcode?"));
   EXPECT_EQ(streamsan({"run", "--frobnicate", "true"}).error, "streamsan: unknown argument --frobnicate\n");
   EXPECT_EQ(streamsan({"run", "--json"}).error, "streamsan: --json needs a value\n");
+  EXPECT_EQ(streamsan({"check", "--json=a", "--json=b", "x"}).error, "streamsan: --json is given more than once\n");
   Result large = streamsan({"run", "--exitcode=256", "true"});
   EXPECT_EQ(large.code, 2);
   EXPECT_TRUE(has(large.error, "exitcode=256: a number up to 255 is expected\n")) << large.error;

@@ -31,8 +31,10 @@ bool is_of_name(char c) { return kOfNames[static_cast<unsigned char>(c)]; }
 /// returned.
 bool any_chunk(const Input& file, std::uint64_t overlap, const std::function<bool(std::string_view)>& visit) {
   std::string chunk;
+  std::uint64_t left = file.size();  // of a damaged file the sections may be all alike
   return any_section(file, [&](std::string_view name, const Elf64_Shdr& header) {
-    if (!is_data(name)) return false;
+    if (!is_data(name) || header.sh_size > left) return false;
+    left -= header.sh_size;
     std::uint64_t at = header.sh_offset;
     const std::uint64_t end = header.sh_offset + header.sh_size;
     while (at < end) {

@@ -5,8 +5,8 @@
 //
 // Those data may be hundreds of megabytes, and a run may use hundreds of kernels. Searching all of the data for each
 // name took JAX's judge three seconds. So the data are read once, at the first question, and of each string in them the
-// last kTails characters, as far as it has so many, leave a bit in a table. A name whose bits are not there is not in the
-// file; the few others are searched for. Where a string begins does not matter, since the linker merges strings that end
+// last 8, 16 and 32 characters, as far as it has so many, leave a bit each in a table. A name whose bits are not there is
+// not in the file; the few others are searched for. Where a string begins does not matter, since the linker merges strings that end
 // alike: one may be the end of another.
 #pragma once
 
@@ -22,7 +22,7 @@ namespace streamsan::ptx {
 
 class HostNames {
  public:
-  /// Lengths of ends; names that are shorter than the first are always searched for.
+  /// Those lengths; names that are shorter than the first are always searched for.
   static constexpr std::array<std::size_t, 3> kTails{8, 16, 32};
 
   /// Does the host code of the file name this kernel? It must, to register it with the runtime. `file` is the same each

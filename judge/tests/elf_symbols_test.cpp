@@ -3,12 +3,14 @@
 // A library of two exported functions with a nameless one between them: stripped, as vendors' libraries are.
 #include "judge/elf_symbols.h"
 
+#include <elf.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -83,6 +85,97 @@ TEST(ElfSymbols, OfWhatIsNoElfFile) {
     EXPECT_TRUE(symbols.has_debug_information()) << path;
     EXPECT_EQ(symbols.name(1), "") << path;
   }
+}
+
+struct Symbol {
+  const char* name;
+  std::uint64_t value;
+  std::uint64_t size;
+  int type;
+  int binding;
+  std::uint16_t section;
+};
+constexpr std::uint16_t kInit = 1, kText = 2, kData = 3;
+
+/// A file with sections for code at 0x800 (32 bytes) and 0x1000 (4096 bytes), and data at 0x3000.
+std::string elf_with(const std::vector<Symbol>& symbols, const char* another_section = ".comment") {
+  std::string names(1, '\0');
+  std::vector<Elf64_Sym> table(1);
+  for (const Symbol& each : symbols) {
+    Elf64_Sym symbol{};
+    symbol.st_name = static_cast<Elf64_Word>(names.size());
+    symbol.st_info = static_cast<unsigned char>(ELF64_ST_INFO(each.binding, each.type));
+    symbol.st_shndx = each.section;
+    symbol.st_value = each.value;
+    symbol.st_size = each.size;
+    table.push_back(symbol);
+    names += std::string(each.name) + '\0';
+  }
+  const std::size_t section_name = names.size();
+  names += std::string(another_section) + '\0';
+  const std::size_t table_bytes = table.size() * sizeof(Elf64_Sym);
+  Elf64_Ehdr elf{};
+  std::memcpy(elf.e_ident, ELFMAG, SELFMAG);
+  elf.e_ident[EI_CLASS] = ELFCLASS64;
+  elf.e_shentsize = sizeof(Elf64_Shdr);
+  elf.e_shnum = 7;
+  elf.e_shstrndx = 5;
+  elf.e_shoff = sizeof elf + table_bytes + names.size();
+  std::array<Elf64_Shdr, 7> sections{};
+  const auto place = [&](std::size_t index, std::uint64_t flags, std::uint64_t address, std::uint64_t bytes) {
+    sections[index].sh_type = SHT_PROGBITS;
+    sections[index].sh_flags = flags;
+    sections[index].sh_addr = address;
+    sections[index].sh_size = bytes;
+  };
+  place(kInit, SHF_EXECINSTR, 0x800, 0x20);
+  place(kText, SHF_EXECINSTR, 0x1000, 0x1000);
+  place(kData, SHF_WRITE, 0x3000, 0x1000);
+  sections[4].sh_type = SHT_SYMTAB;
+  sections[4].sh_offset = sizeof elf;
+  sections[4].sh_size = table_bytes;
+  sections[4].sh_entsize = sizeof(Elf64_Sym);
+  sections[4].sh_link = 5;
+  sections[5].sh_type = SHT_STRTAB;
+  sections[5].sh_offset = sizeof elf + table_bytes;
+  sections[5].sh_size = names.size();
+  sections[6].sh_name = static_cast<Elf64_Word>(section_name);
+  sections[6].sh_type = SHT_PROGBITS;
+  std::string file(reinterpret_cast<const char*>(&elf), sizeof elf);
+  file.append(reinterpret_cast<const char*>(table.data()), table_bytes);
+  file += names;
+  file.append(reinterpret_cast<const char*>(sections.data()), sizeof sections);
+  return file;
+}
+
+TEST(ElfSymbols, ASymbolWithoutASizeReachesUpToTheNextOfItsSection) {
+  const TemporaryFile file(elf_with({{"$x", 0x1010, 0, STT_NOTYPE, STB_LOCAL, kText},
+                                     {"mark", 0x3000, 0, STT_NOTYPE, STB_GLOBAL, kData},
+                                     {"_init", 0x800, 0, STT_FUNC, STB_GLOBAL, kInit},
+                                     {"assembled", 0x1010, 0, STT_NOTYPE, STB_GLOBAL, kText},
+                                     {"compiled", 0x1100, 0x10, STT_FUNC, STB_GLOBAL, kText}}));
+  const ElfSymbols symbols(file.path(), {0x7ff, 0x81f, 0x820, 0x1000, 0x1010, 0x10ff, 0x1100, 0x110f, 0x1110, 0x3000});
+  const std::map<std::uint64_t, std::string> expected = {
+      {0x7ff, ""},           {0x81f, "_init"},     {0x820, ""},          {0x1000, ""}, {0x1010, "assembled"},
+      {0x10ff, "assembled"}, {0x1100, "compiled"}, {0x110f, "compiled"}, {0x1110, ""}, {0x3000, ""}};
+  for (const auto& [address, name] : expected) EXPECT_EQ(symbols.name(address), name) << std::hex << address;
+}
+
+TEST(ElfSymbols, TheInnermostFunctionHasTheName) {
+  const TemporaryFile file(elf_with({{"outer", 0x1000, 0x100, STT_FUNC, STB_GLOBAL, kText},
+                                     {"inner", 0x1020, 0x10, STT_FUNC, STB_LOCAL, kText},
+                                     {"endless", 0x1200, ~std::uint64_t{0}, STT_FUNC, STB_GLOBAL, kText}}));
+  const ElfSymbols symbols(file.path(), {0x101f, 0x1020, 0x102f, 0x1030, 0x1100, 0x1201, ~std::uint64_t{0}});
+  const std::map<std::uint64_t, std::string> expected = {{0x101f, "outer"}, {0x1020, "inner"}, {0x102f, "inner"},
+                                                         {0x1030, "outer"}, {0x1100, ""},      {0x1201, "endless"}};
+  for (const auto& [address, name] : expected) EXPECT_EQ(symbols.name(address), name) << std::hex << address;
+}
+
+TEST(ElfSymbols, AnotherFileMayHaveTheLines) {
+  const std::vector<Symbol> one = {{"function", 0x1000, 0x100, STT_FUNC, STB_GLOBAL, kText}};
+  EXPECT_FALSE(ElfSymbols(TemporaryFile(elf_with(one)).path(), {0x1000}).has_debug_information());
+  EXPECT_TRUE(ElfSymbols(TemporaryFile(elf_with(one, ".gnu_debuglink")).path(), {0x1000}).has_debug_information());
+  EXPECT_TRUE(ElfSymbols(TemporaryFile(elf_with(one, ".debug_line")).path(), {0x1000}).has_debug_information());
 }
 
 TEST(ElfSymbols, ADamagedFileDoesNoHarm) {

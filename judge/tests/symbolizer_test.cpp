@@ -134,9 +134,11 @@ TEST(Symbolizer, DoesWithoutModuleToolOrPermission) {
 
   Symbolizer failing({.enabled = true, .tool = "/bin/false"});
   expect_offset_only(failing, STREAMSAN_SYMBOLIZER_GUEST);
-  for (Symbolizer* each : {&missing, &failing})
-    EXPECT_EQ(each->frames(STREAMSAN_SYMBOLIZER_GUEST, run_guest().offset, 0)[0].function, "guest::outer(int)")
-        << "the tables know it";
+  for (Symbolizer* each : {&missing, &failing}) {
+    const report::Frame frame = each->frames(STREAMSAN_SYMBOLIZER_GUEST, run_guest().offset, 0)[0];
+    EXPECT_EQ(frame.function, "guest::outer(int)") << "the tables know it";
+    EXPECT_FALSE(frame.symbolised) << "nobody was asked for its line";
+  }
   EXPECT_NE(failing.problem().find("/bin/false failed on "), std::string::npos);
 }
 

@@ -56,6 +56,7 @@ struct Outcome {
   bool any_dependent = false;
   bool any_of_graph = false;
   bool any_inside_graph = false;
+  bool any_lesser_certainty = false;
 };
 
 int badness(Order order, Certainty certainty) {
@@ -180,11 +181,14 @@ Outcome compare(const Program& program) {
     const auto found = fast.find(where);
     if (found == fast.end()) {
       text << "reference only: op " << number(where.first) << " on allocation " << number(where.second) << '\n';
-    } else if (verdict.all_exact && found->second.worst != verdict.worst &&
-               !(verdict.passed_on && found->second.worst < verdict.worst)) {
+    } else if (verdict.all_exact && found->second.worst != verdict.worst) {
       // Of a lane the newest access is kept. Another thread may have submitted an older one, and what it passed on is
       // another matter: the fast model then errs towards "possible". It may name a third access of the lane, so the
       // doubt is looked up in the reference.
+      if (verdict.passed_on && found->second.worst < verdict.worst) {
+        outcome.any_lesser_certainty = true;
+        continue;
+      }
       text << "op " << number(where.first) << " on allocation " << number(where.second) << ": fast "
            << found->second.worst << ", reference " << verdict.worst << '\n';
     }
@@ -208,6 +212,7 @@ TEST(RandomProgram, FastModelAgreesWithReference) {
   std::uint64_t with_dependent = 0;
   std::uint64_t with_graph = 0;
   std::uint64_t with_inside = 0;
+  std::uint64_t with_lesser_certainty = 0;
   for (std::uint64_t seed = first; seed < first + programs; ++seed) {
     const Program program = random_program(seed);
     const Outcome outcome = compare(program);
@@ -227,6 +232,7 @@ TEST(RandomProgram, FastModelAgreesWithReference) {
     with_dependent += outcome.any_dependent;
     with_graph += outcome.any_of_graph;
     with_inside += outcome.any_inside_graph;
+    with_lesser_certainty += outcome.any_lesser_certainty;
   }
   RecordProperty("programs", std::to_string(programs));
   RecordProperty("with_hazard", std::to_string(with_hazard));
@@ -238,6 +244,7 @@ TEST(RandomProgram, FastModelAgreesWithReference) {
   EXPECT_GE(with_possible * 100, programs * 5);
   EXPECT_GE(with_signalled * 100, programs * 2);
   EXPECT_GE(with_passed_on * 100, programs * 2);
+  EXPECT_LE(with_lesser_certainty * 100, with_passed_on) << "an excuse, and a rare one";
   EXPECT_GE(with_loan * 1000, programs * 5);
   EXPECT_GE(with_block * 100, programs * 2);
   EXPECT_GE(with_dependent * 100, programs * 5);
@@ -252,9 +259,9 @@ TEST(RandomProgram, FastModelAgreesWithReference) {
               static_cast<unsigned long long>(programs), static_cast<unsigned long long>(with_hazard),
               static_cast<unsigned long long>(with_unordered), static_cast<unsigned long long>(with_latent),
               static_cast<unsigned long long>(with_possible), static_cast<unsigned long long>(with_signalled));
-  std::printf("perhaps passed on %llu, with a graph %llu, inside of one %llu\n",
-              static_cast<unsigned long long>(with_passed_on), static_cast<unsigned long long>(with_graph),
-              static_cast<unsigned long long>(with_inside));
+  std::printf("perhaps passed on %llu (%llu with a lesser certainty), with a graph %llu, inside of one %llu\n",
+              static_cast<unsigned long long>(with_passed_on), static_cast<unsigned long long>(with_lesser_certainty),
+              static_cast<unsigned long long>(with_graph), static_cast<unsigned long long>(with_inside));
   std::printf("with a loan %llu, in a block %llu, by dependent launches %llu; by kind:",
               static_cast<unsigned long long>(with_loan), static_cast<unsigned long long>(with_block),
               static_cast<unsigned long long>(with_dependent));

@@ -66,7 +66,7 @@ TEST(HostNames, AreThoseOfTheData) {
     data += each;
     data.append(1 + (random() % 8 == 0 ? random() % 9 : 0), random() % 16 == 0 ? '\1' : '\0');
   }
-  const std::string across = "_Zacross_the_border_of_two_chunks";
+  const std::string across = "_Zacross_the_border_of_two_chunks" + std::string(200, 'x');
   data.replace(kChunk - 20, across.size() + 1, across + '\0');
   asked.push_back(across);
   const Memory file(elf_with(data));

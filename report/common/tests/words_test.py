@@ -29,6 +29,7 @@ READERS = {
     "judge/ptx/": "PTX and the sections of ELF files",
     "judge/frames.cpp": "names of functions in call stacks",
     "analyzer/lowering/host_lifetimes.cpp": "the member by which every allocator of C++ gives memory back",
+    "judge/elf_symbols.cpp": "names of sections of ELF files",
     "judge/symbolizer.cpp": "what the symbolizer prints",
     "judge/signature.cpp": "names of types in C++",
     "cli/main.cpp": "the command line",

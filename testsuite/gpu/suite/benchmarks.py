@@ -76,9 +76,11 @@ class Benchmarks:
             Job(tuple(DRIVER_NUMBERS), self.driver_call, null=True),
         ]
 
+    def is_chosen(self, name):
+        return not self.only or any(fnmatch.fnmatch(name, pattern) for pattern in self.only)
+
     def wants(self, name):
-        matches = not self.only or any(fnmatch.fnmatch(name, pattern) for pattern in self.only)
-        return matches and self.results.is_number_open(name, self.again)
+        return self.is_chosen(name) and self.results.is_number_open(name, self.again)
 
     def timed(self, words, timeout, **env):
         """The JSON object a benchmark program prints last."""
@@ -326,7 +328,7 @@ class Benchmarks:
         run is noted. How many there was no time for."""
         too_late = 0
         for job in self.jobs():
-            numbers = list(filter(None, map(self.results.number, job.names)))
+            numbers = list(filter(None, map(self.results.number, filter(self.is_chosen, job.names))))
             if not numbers or not job.peers:
                 continue
             try:

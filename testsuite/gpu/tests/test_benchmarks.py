@@ -97,6 +97,11 @@ class WhichRun(unittest.TestCase):
                          {"graph-launch", "graph-instantiate", "vadd-learned"})
         self.assertNotIn(["python", "turns"], called)
         self.assertEqual(results.document["tests"], [])
+        self.assertIn("memcheck", [words[0] for words in called])
+        again = self.results(results.document)
+        for number in again.document["benchmarks"]:
+            number["peers"] = {}
+        self.assertEqual(self.run_all(again, lambda words: 1, only=("graph-*",)), [], "no peer of what was not chosen")
 
     def test_a_run_that_goes_on_measures_what_is_missing(self):
         first = self.results()
