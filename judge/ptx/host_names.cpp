@@ -68,16 +68,20 @@ void HostNames::note_strings(std::string_view data) {
 }
 
 void HostNames::read(const Input& file) {
+  if (file.size() == 0) return;  // perhaps it cannot be opened at the moment
   std::uint64_t bytes = 0;
   any_section(file, [&](std::string_view name, const Elf64_Shdr& header) {
     if (is_data(name)) bytes += header.sh_size;
     return false;
   });
   bits_.assign(std::bit_ceil(std::clamp(bytes, kFewestBits, kMostBits)), false);
-  any_chunk(file, kTails.back(), [this](std::string_view chunk) {
+  std::uint64_t noted = 0;
+  any_chunk(file, kTails.back(), [&](std::string_view chunk) {
     note_strings(chunk);
+    noted += std::min<std::uint64_t>(chunk.size(), kChunk);
     return false;
   });
+  if (noted != bytes) bits_.assign(bits_.size(), true);  // not all could be read: anything may be there
 }
 
 bool HostNames::may_have(std::string_view kernel) const {
@@ -90,7 +94,7 @@ bool HostNames::may_have(std::string_view kernel) const {
 bool HostNames::has(const Input& file, std::string_view kernel) {
   if (kernel.empty()) return false;
   if (bits_.empty()) read(file);
-  if (!may_have(kernel)) return false;
+  if (!bits_.empty() && !may_have(kernel)) return false;
   ++searches_;
   // With its terminator. Not with one before it: the linker merges strings that have one end in common.
   const std::string wanted(std::string(kernel) + '\0');

@@ -96,6 +96,39 @@ TEST(HostNames, AreInReadOnlyDataOnly) {
   EXPECT_FALSE(HostNames().has(unended.input, "a_kernel_with_a_name"));
 }
 
+/// Memory that cannot be read at first.
+class LateInput : public MemoryInput {
+ public:
+  LateInput(std::span<const std::byte> bytes, std::uint64_t unreadable) : MemoryInput(bytes), from(unreadable) {}
+  bool read(std::uint64_t offset, std::span<std::byte> to) const override {
+    return offset + to.size() <= from && MemoryInput::read(offset, to);
+  }
+  std::uint64_t from;
+};
+
+TEST(HostNames, WhatCouldNotBeReadIsNotMissing) {
+  const std::string data = std::string(2 * kChunk, 'x') + '\0' + "a_kernel_with_a_name" + '\0';
+  std::string file = elf_with(data);
+  // The headers first, so that only the data cannot be read.
+  const std::string headers = file.substr(file.size() - 3 * sizeof(Elf64_Shdr));
+  reinterpret_cast<Elf64_Ehdr*>(file.data())->e_shoff = sizeof(Elf64_Ehdr);
+  file.insert(sizeof(Elf64_Ehdr), headers);
+  auto* sections = reinterpret_cast<Elf64_Shdr*>(file.data() + sizeof(Elf64_Ehdr));
+  sections[1].sh_offset += headers.size();
+  sections[2].sh_offset = file.size() - headers.size() - sections[2].sh_size;
+  const std::string names = file.substr(sections[2].sh_offset, sections[2].sh_size);
+  // And the names of the sections.
+  file.insert(sizeof(Elf64_Ehdr) + headers.size(), names);
+  sections = reinterpret_cast<Elf64_Shdr*>(file.data() + sizeof(Elf64_Ehdr));
+  sections[1].sh_offset += names.size();
+  sections[2].sh_offset = sizeof(Elf64_Ehdr) + headers.size();
+  LateInput input(std::as_bytes(std::span(file.data(), file.size())), kChunk);
+  HostNames late;
+  EXPECT_FALSE(late.has(input, "a_kernel_with_a_name"));
+  input.from = ~std::uint64_t{0};
+  EXPECT_TRUE(late.has(input, "a_kernel_with_a_name"));
+}
+
 TEST(HostNames, OfNoFile) {
   const Memory nothing(std::string(3, 'x'));
   EXPECT_FALSE(HostNames().has(nothing.input, "a_kernel_with_a_name"));
