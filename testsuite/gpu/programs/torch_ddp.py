@@ -11,7 +11,7 @@ import torch
 import torch.distributed as dist
 import torch.multiprocessing as mp
 
-STEPS = 20
+STEPS = 200
 
 
 def train(rank, world):

@@ -2,8 +2,8 @@
 """All tests, of all tables."""
 
 from suite import (cases, cases_computed, cases_confirm, cases_dependent, cases_footprints, cases_graphs, cases_host,
-                   cases_peers, cases_python, cases_syncs)
+                   cases_pairs, cases_peers, cases_python, cases_syncs)
 
-CASES = [case for table in (cases, cases_python, cases_footprints, cases_computed, cases_host, cases_confirm,
+CASES = [case for table in (cases, cases_python, cases_pairs, cases_footprints, cases_computed, cases_host, cases_confirm,
                             cases_syncs, cases_peers, cases_dependent, cases_graphs)
          for case in table.CASES]
