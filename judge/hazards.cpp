@@ -112,15 +112,19 @@ bool Hazards::release_or_reuse(const ordering::Hazard& hazard) {
   return false;
 }
 
-void Hazards::add(const ordering::Hazard& hazard, const FailedCall* failed) {
-  if (release_or_reuse(hazard)) return;
+std::uint32_t Hazards::add(const ordering::Hazard& hazard, const FailedCall* failed) {
+  if (release_or_reuse(hazard)) return kNotKept;
   std::uint32_t& pair = pairs_[pair_key(hazard)];
   for_each_of(pair, [](KeptHazard& kept) { kept.meet_again(); });
   std::uint32_t& index = index_[fold_key(hazard)];
   if (index != 0) {
-    if (index > kept_.size()) return count_weaker(pair, hazard);
+    if (index > kept_.size()) {
+      count_weaker(pair, hazard);
+      return kNotKept;
+    }
     ++kept_[index - 1].count;
-    return add_tests(kept_[index - 1], hazard);
+    add_tests(kept_[index - 1], hazard);
+    return index - 1;
   }
   bool superseded = false;
   std::uint64_t weaker = 0;
@@ -134,7 +138,8 @@ void Hazards::add(const ordering::Hazard& hazard, const FailedCall* failed) {
   if (superseded || kept_.size() - superseded_ >= most_) {
     index = kNotKept;
     dropped_ += !superseded;
-    return count_weaker(pair, hazard);
+    count_weaker(pair, hazard);
+    return kNotKept;
   }
   KeptHazard& kept = kept_.emplace_back();
   index = static_cast<std::uint32_t>(kept_.size());
@@ -151,6 +156,12 @@ void Hazards::add(const ordering::Hazard& hazard, const FailedCall* failed) {
   if (const StreamLife* life = handles_->life(hazard.later.stream)) kept.later_stream = *life;
   if (const EventLife* life = handles_->life(hazard.explanation.event)) kept.event = *life;
   kept.waited_device = handles_->device(hazard.explanation.waited_for);
+  return index - 1;
+}
+
+void Hazards::withdraw(std::uint32_t index) {
+  KeptHazard& kept = kept_[index];
+  if (--kept.count == 0) kept.tests = {};
 }
 
 void Hazards::add_tests(KeptHazard& kept, const ordering::Hazard& hazard) const {

@@ -39,7 +39,7 @@ inline constexpr std::uint32_t kNotKept = 0xffffffff;  ///< in place of an index
 
 struct KeptHazard {
   ordering::Hazard hazard;
-  std::uint64_t count = 1;
+  std::uint64_t count = 1;   ///< 0: all were withdrawn
   std::uint64_t weaker = 0;  ///< times its two sites met and this one said all that there was to say, and more
   // Handles may be destroyed and recycled before the report is made.
   StreamLife earlier_stream;
@@ -64,7 +64,7 @@ struct KeptHazard {
   /// Its sites have met again.
   void meet_again();
   /// Is it still worth a report?
-  [[nodiscard]] bool stands() const { return !superseded && !refuted(); }
+  [[nodiscard]] bool stands() const { return count != 0 && !superseded && !refuted(); }
 };
 
 class Hazards : public ordering::HazardSink {
@@ -77,8 +77,11 @@ class Hazards : public ordering::HazardSink {
   void hazard(const ordering::Hazard& hazard) override { add(hazard, nullptr); }
   /// Of the first one only: that is the one which is told.
   bool wants_common_bytes(const ordering::Hazard& hazard) override;
-  /// `failed`: a call that would have ordered the two; nullptr: none is known.
-  void add(const ordering::Hazard& hazard, const FailedCall* failed);
+  /// `failed`: a call that would have ordered the two; nullptr: none is known. Returns which of kept() counts it, or
+  /// kNotKept.
+  std::uint32_t add(const ordering::Hazard& hazard, const FailedCall* failed);
+  /// One of those that kept()[index] counts turned out to be harmless (releases.h).
+  void withdraw(std::uint32_t index);
   /// The program names the allocation that begins at the address; no id: memory without a life, see MemoryKind.
   void name_memory(ordering::Address address, ordering::AllocationId allocation, std::string name);
   /// What the program calls the parts of its run.

@@ -48,6 +48,7 @@
 #include "judge/hazards.h"
 #include "judge/hidden_syncs.h"
 #include "judge/places.h"
+#include "judge/releases.h"
 #include "ordering/model.h"
 #include "trace/reader.h"
 
@@ -134,6 +135,9 @@ class Judge : private ordering::HazardSink {
   void hazard(const ordering::Hazard& hazard) override;
   bool wants_common_bytes(const ordering::Hazard& hazard) override { return hazards_.wants_common_bytes(hazard); }
   void ask_about(const ordering::Hazard& hazard);
+  void note_release(const ordering::Hazard& hazard, std::uint32_t kept);
+  /// What the record, which has been taken, means for releases that are open.
+  void settle_releases(const trace::Record& record);
   void note_hidden_order(std::string_view what);
   void unmodelled(const trace::Item& item);
   void foreign_call(const trace::Item& item);
@@ -204,6 +208,7 @@ class Judge : private ordering::HazardSink {
   EventMisuse event_misuse_;
   FailedCalls failed_calls_;
   HiddenSyncs hidden_syncs_;
+  Releases releases_;
   Places places_;
   Footprints footprints_;
   Asking asking_;

@@ -319,6 +319,40 @@ TEST(Pools, ReuseIsAnErrorAndTakesThePlaceOfTheRelease) {
   }
 }
 
+TEST(Pools, AReleaseIsHarmlessIfTheOwnerWaitsBeforeItDoesAnythingElse) {
+  enum class Then { Waits, WaitsForAnother, Works, HandsOut, HostWaits };
+  for (const Then then : {Then::Waits, Then::WaitsForAnother, Then::Works, Then::HandsOut, Then::HostWaits}) {
+    TraceBuilder trace = released_block(false, false);
+    if (then == Then::Works) trace.launch(kA, kConsume, {}, 32);
+    if (then == Then::HandsOut) trace.block_alloc(kDevice + 8192, 4096, kA);
+    if (then == Then::HostWaits) trace.sync_stream(kB);
+    if (then == Then::WaitsForAnother) trace.event_record(trace::kLegacyStream, kEvent);
+    if (then == Then::Waits || then == Then::Works || then == Then::HandsOut) trace.event_record(kB, kEvent);
+    if (then != Then::HostWaits) trace.event_wait(kA, kEvent);
+    // What comes then finds the release settled.
+    trace.launch(kA, kConsume, {}, 32);
+    EXPECT_EQ(hazards_of(judged(trace).findings),
+              then == Then::Waits ? HazardList{} : HazardList{"release-while-in-use/latent/no-edge"})
+        << static_cast<int>(then);
+  }
+}
+
+TEST(Pools, OfManyReleasesTheHarmlessOnesDoNotCount) {
+  TraceBuilder trace = pinned_and_device();
+  trace.function(kConsume, "_Z7consumePKf");
+  for (int turn = 0; turn < 5; ++turn) {
+    trace.at({0x401300}).block_alloc(kDevice, 4096, kA);
+    trace.at({0x401310}).launch(kB, kConsume, {trace::pointer_word(0, kDevice)}, 4096);
+    trace.at({0x401320}).block_free(kDevice, kA);
+    if (turn == 3) trace.launch(kA, kConsume, {}, 32);
+    trace.event_record(kB, kEvent);
+    trace.event_wait(kA, kEvent);
+  }
+  std::vector<Finding> findings = judged(trace).findings;
+  ASSERT_EQ(hazards_of(findings), HazardList{"release-while-in-use/latent/no-edge"});
+  EXPECT_EQ(findings[0].count, 1u);
+}
+
 TEST(Pools, ALoopOfReusesTellsNoRelease) {
   TraceBuilder trace = pinned_and_device();
   trace.function(kConsume, "_Z7consumePKf");
