@@ -64,6 +64,7 @@ class Benchmarks:
         """The most wanted numbers first, should time run out."""
         return [
             Job(("pytorch-step", "pytorch-step-footprints"), self.pytorch_step, self.pytorch_peers),
+            Job(("torch-allocator", "python-stacks"), self.pytorch_parts),
             Job(tuple(number(name) for name in real_runs.NEEDS for number in real_runs.NUMBERS), self.real_runs),
             *(Job((name,), lambda row=(name, *rest): self.host_guard(*row)) for name, *rest in HOST_GUARD),
             self.learned("vadd-learned", "vadd_learned.cu"),
@@ -234,15 +235,26 @@ class Benchmarks:
         return [sys.executable, str(SOURCES / "pytorch_step.py"), str(steps)]
 
     def pytorch_step(self):
-        """pytorch-step and pytorch-step-footprints, by turns with the same plain processes."""
         words = self.pytorch("turns")
-        commands = {"plain": words, "pytorch-step": self.under(words),
-                    "pytorch-step-footprints": self.under(words, MEASURED)}
+        self.in_turns({"plain": words, "pytorch-step": self.under(words),
+                       "pytorch-step-footprints": self.under(words, MEASURED)},
+                      {"pytorch-step": "plain", "pytorch-step-footprints": "plain"})
 
+    def pytorch_parts(self):
+        """What two parts of the default run cost on top of the rest of it."""
+        words = self.pytorch("turns")
+        self.in_turns({"default": self.under(words, MEASURED), "no-blocks": self.under(words, (*MEASURED, "torch_blocks=0")),
+                       "no-python": self.under(words, (*MEASURED, "python_stacks=0"))},
+                      {"torch-allocator": ("default", "no-blocks"), "python-stacks": ("default", "no-python")})
+
+    def in_turns(self, commands, numbers):
+        """{number: (command, command beside it)}, or the latter alone where the number has the command's name: all by
+        turns. If the command of a number fails, the others are still taken."""
+        sides = {name: beside if isinstance(beside, tuple) else (name, beside) for name, beside in numbers.items()}
         starts = itertools.count(0, STEP_TURNS)
 
         def one_round():
-            """{name: [[milliseconds of each copy] of each turn]}"""
+            """{command: [[milliseconds of each copy] of each turn]}"""
             left = self.time_left()
             copies = {(name, copy): commands[name] for copy in range(STEP_COPIES) for name in commands}
             try:
@@ -251,33 +263,33 @@ class Benchmarks:
                 if error.late and left < STEP_SECONDS:
                     raise Unavailable(TIME_LIMIT) from error
                 name = error.name[0]
-                if name != "pytorch-step-footprints":
+                hit = [number for number, pair in sides.items() if name in pair]
+                if len(hit) == len(sides):
                     raise
-                # That costs the newer number, and not the older one.
+                # That costs its own number, and not the others.
                 del commands[name]
-                self.results.test(BENCHMARK + name, FAIL, "the benchmark did not run", str(error))
+                for number in hit:
+                    del sides[number]
+                    self.results.test(BENCHMARK + number, FAIL, "the benchmark did not run", str(error))
                 return one_round()
             return {name: [[answers[name, copy][turn]["ms"] for copy in range(STEP_COPIES)]
                            for turn in range(STEP_TURNS)] for name in commands}
 
-        def by_plain(rounds, name):
+        def ratios(rounds, number):
             """Of each round."""
-            return [measure.ratio_of_turns(turns["plain"], turns[name]) for turns in rounds]
-
-        def measured():
-            return [name for name in commands if name != "plain"]
+            ours, beside = sides[number]
+            return [measure.ratio_of_turns(turns[beside], turns[ours]) for turns in rounds]
 
         def spread(taken):
-            return max(measure.relative_width(by_plain(taken["rounds"], name)) for name in measured())
+            return max(measure.relative_width(ratios(taken["rounds"], number)) for number in sides)
 
         rounds = take({"rounds": one_round}, spread, STEP, self.time_left)["rounds"]
         copies = {name: [measure.medians_of_turns(turns[name]) for turns in rounds] for name in commands}
         milliseconds = {name: [round(statistics.mean(each), 3) for each in copies[name]] for name in commands}
-        apart = statistics.median(max(each) / min(each) for each in copies["plain"])
-        for name in measured():
-            self.report(name, by_plain(rounds, name), plain_ms=milliseconds["plain"],
-                        streamsan_ms=milliseconds[name], copies=STEP_COPIES, turns=STEP_TURNS,
-                        plain_slowest_by_fastest=round(apart, 3))
+        for number, (ours, beside) in sides.items():
+            apart = statistics.median(max(each) / min(each) for each in copies[beside])
+            self.report(number, ratios(rounds, number), plain_ms=milliseconds[beside], streamsan_ms=milliseconds[ours],
+                        copies=STEP_COPIES, turns=STEP_TURNS, plain_slowest_by_fastest=round(apart, 3))
 
     def pytorch_peers(self):
         words = self.pytorch(30)

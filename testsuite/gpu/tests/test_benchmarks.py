@@ -119,6 +119,15 @@ class WhichRun(unittest.TestCase):
         self.assertIn(["memcheck", "python", "30"], called)
         self.assertEqual(self.run_all(self.results(second.document), lambda words: 1), [])
 
+    def test_parts_are_beside_the_run_without_them(self):
+        self.NAMES = {"torch-allocator", "python-stacks"}
+        for bad in (None, "--python_stacks=0"):
+            results = self.results()
+            self.run_all(results, lambda words, bad=bad: None if bad in words else 1 if "--torch_blocks=0" in words else 2)
+            numbers = {entry["name"]: entry["ratio"] for entry in results.document["benchmarks"]}
+            self.assertEqual(numbers, {"torch-allocator": 2} if bad else {"torch-allocator": 2, "python-stacks": 1})
+            self.assertEqual([test["name"] for test in results.failures()], ["benchmark-python-stacks"] if bad else [])
+
     def test_one_failure_costs_one_number(self):
         results = self.results()
         self.run_all(results, lambda words: None if "--footprints=measured" in words else 1)
