@@ -2,8 +2,8 @@
 //
 // The merging of defaults, configuration files and command line; see check_selection.h for the rules.
 //
-// The result is a configuration of its own for each file, given to the worker with --config-file: what decides is
-// decided here, once, and clang-tidy in the worker merges nothing.
+// Each file gets a configuration of its own, which the worker is given with --config-file. So everything is decided
+// here, once, and clang-tidy in the worker merges nothing.
 #include "analyzer/tool/check_selection.h"
 
 #include <algorithm>

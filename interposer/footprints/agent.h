@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The agent: a shared object of its own that measures which bytes a launch touches. This is all the recorder and an
-// agent know of each other.
+// The agent: a shared object of its own that measures which bytes a launch touches. This is the whole
+// interface between the recorder and an agent.
 //
 // If footprints are to be measured, the recorder loads an agent once the driver has been initialised. It calls begin()
 // and end() around a launch that is to be measured, on the launching thread. The recorder decides which launches those
