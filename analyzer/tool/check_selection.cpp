@@ -116,7 +116,7 @@ std::string no_regex(const std::string& where, const std::string& text) {
   return text.empty() || llvm::Regex(text).isValid(reason) ? "" : where + ": '" + text + "' is no regex: " + reason;
 }
 
-/// As clang-tidy reads it, but it ignores what it does not know, and complains by itself.
+/// Stricter than clang-tidy, which ignores what it does not know.
 bool is_line_filter(const std::string& text) {
   llvm::Expected<llvm::json::Value> json = llvm::json::parse(text);
   if (!json) {

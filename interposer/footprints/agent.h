@@ -42,7 +42,7 @@ enum StreamSanOutcome {
   kStreamSanMeasured = 0,
   kStreamSanIncomplete = 1,  ///< the ranges are true, but there may be more: `reason` says why
   kStreamSanBusy = 2,        ///< an earlier measurement is not over yet; nothing was done, try another launch
-  kStreamSanLate = 3,        ///< the kernel did not end in time; the same launch may end some day, try it no more
+  kStreamSanLate = 3,        ///< the kernel did not end in time; the launch may still end; do not try it again
   kStreamSanTooLarge = 4,    ///< more bytes than fit the memory set aside
   kStreamSanFailed = 5,      ///< this kernel cannot be measured: `reason`
   kStreamSanDead = 6,        ///< nothing can be measured any more in this process: `reason`

@@ -57,7 +57,7 @@ class Paths {
  public:
   explicit Paths(const Kernel& kernel) : kernel_(kernel), at_(kernel.instructions.size() + 1) {}
 
-  /// `held_back`: whoever passes a barrier has waited there for those that wait.
+  /// `held_back`: at a barrier each thread waits for those that wait for the grid in front.
   void follow(bool held_back) {
     held_back_ = held_back;
     std::ranges::fill(at_, 0u);
