@@ -146,9 +146,9 @@ std::string torch_folder() {
       "r");
   if (!answer) return {};
   char line[4096] = {};
-  const bool told = std::fgets(line, sizeof line, answer) != nullptr;
+  const bool answered = std::fgets(line, sizeof line, answer) != nullptr;
   pclose(answer);
-  std::string out = told ? line : "";
+  std::string out = answered ? line : "";
   while (!out.empty() && out.back() == '\n') out.pop_back();
   return out;
 }

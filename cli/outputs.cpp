@@ -57,7 +57,7 @@ constexpr Output kOutputs[] = {
 
 constexpr const char* kNowhere = "/dev/null";
 
-/// Is it where our own output goes: /dev/fd/1, or the file that the shell was told?
+/// Is it where our own output goes: /dev/fd/1, or the file that the shell redirects to?
 bool is_stdout(const std::string& path) {
   struct stat file{}, own{};
   if (path == "-" || path == "/dev/stdout") return true;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A guest that is ourselves: `streamsan doctor --probe`, run as programs are run under `streamsan run`, says what it
-// meets. The doctor asks it, and a run that has observed nothing.
+// A guest of our own: `streamsan doctor --probe` is started as `streamsan run` starts a program, and prints what it
+// finds in its process. `streamsan doctor` uses it, and so does a run that has observed nothing, to say why.
 #pragma once
 
 #include <map>

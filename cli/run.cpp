@@ -100,7 +100,7 @@ class Traces {
     control.measuring = [this, path](const Measuring& now) { measuring_.update(path, now); };
     control.on_error = [this, path](std::uint32_t pid, report::Finding& finding) {
       if (session_.suppressed(finding) || halted_.exchange(true)) return;
-      // The number may be one of another process namespace, and somebody else's here.
+      // In another process namespace the id may be that of another process here.
       if (maps_trace(pid, path) == Mapped::Yes) kill(static_cast<pid_t>(pid), SIGTERM);
     };
     control.suppress = [this](std::vector<report::Finding>& findings) {

@@ -146,14 +146,14 @@ std::string Session::reports(std::span<const report::Finding* const> shown, cons
     for (std::size_t i = 0; i <= group.others.size(); ++i) {
       const report::Finding& finding = i == 0 ? *group.worst : *group.others[i - 1];
       const std::tuple key{path, finding.fingerprint, finding.severity};
-      if (const auto told = told_.find(key); told != told_.end() && told->second != finding.pid) {
-        out += report::again_text(finding, told->second, look) + "\n";
+      if (const auto first = reported_.find(key); first != reported_.end() && first->second != finding.pid) {
+        out += report::again_text(finding, first->second, look) + "\n";
         log.anything = true;
       } else if (options_.max_reports != 0 && reports_shown_ >= options_.max_reports) {
         ++reports_hidden_;
       } else {
         ++reports_shown_;
-        told_.emplace(key, finding.pid);
+        reported_.emplace(key, finding.pid);
         fresh.push_back(&finding);
       }
     }
@@ -162,9 +162,9 @@ std::string Session::reports(std::span<const report::Finding* const> shown, cons
     for (const report::Finding* finding : fresh) {
       (report::lacks_lines(*finding) ? log.lacks_lines : log.has_lines) = true;
     }
-    const report::EdgeGroup told{.worst = fresh.front(), .others = {fresh.begin() + 1, fresh.end()}};
+    const report::EdgeGroup whole{.worst = fresh.front(), .others = {fresh.begin() + 1, fresh.end()}};
     out +=
-        report::text(told, look, [this](const report::Finding& finding) { return suppression_line(finding); }) + "\n";
+        report::text(whole, look, [this](const report::Finding& finding) { return suppression_line(finding); }) + "\n";
   }
   return out;
 }

@@ -82,7 +82,7 @@ class Session {
     report::Summary summary;
   };
   void write(const std::string& path, const std::string& text);
-  /// The text of a process's findings, but for what was told of another process or is too much.
+  /// The text of a process's findings: two lines for one that another process has, too; none beyond max_reports.
   std::string reports(std::span<const report::Finding* const> shown, const std::string& path,
                       const report::TextOptions& look, Log& log);
   /// Empty where none is wanted, or the same was printed before.
@@ -100,8 +100,8 @@ class Session {
   report::Summary total_;
   report::Summary of_run_;           ///< the share of it that is of no process
   std::set<std::string> generated_;  ///< suppressions that were printed
-  /// Where text of a finding went, its fingerprint and severity: the process that it was told of.
-  std::map<std::tuple<std::string, std::string, report::Severity>, std::uint32_t> told_;
+  /// By file, fingerprint and severity: the process whose report has the whole text.
+  std::map<std::tuple<std::string, std::string, report::Severity>, std::uint32_t> reported_;
   std::uint32_t reports_shown_ = 0;
   std::uint32_t reports_hidden_ = 0;
   bool damaged_ = false;

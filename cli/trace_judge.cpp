@@ -40,7 +40,8 @@ judge::RunOptions run_options(const std::string& path, const Options& options) {
           .shows_possible = choice<report::Severity>(options.min_severity) >= report::Severity::Possible};
 }
 
-/// The file comes to be when it is whole. Who asks waits for it, and gives up by itself if it does not come.
+/// The file appears when it is whole. The program that asked waits for it, and gives up by itself if it does not
+/// appear.
 void write_answer(const std::string& path, const std::vector<report::Finding>& findings) {
   const std::string partial = path + ".part";
   if (!report::write_output(partial, report::json(findings, {})).empty()) return;

@@ -4,7 +4,7 @@
 //
 // An area is a number for memory that was allocated at once. It is kept for each 2 MiB of the address space, which is
 // how the driver aligns what it allocates. Small allocations that share such a piece share an area, and so does an
-// allocation with those whose piece it begins or ends in: whoever takes two allocations for one is careful, not wrong.
+// allocation with those whose piece it begins or ends in. So two allocations may be taken for one, never one for two.
 // An area outlives its allocation; the next one at that place has the same number.
 //
 // Lock-free. What does not fit into the tables has no area.

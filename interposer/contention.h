@@ -23,11 +23,12 @@
 // same stream" of two (a handle that the driver gave out again), where a kernel finds addresses in memory instead of in
 // its arguments, and between threads that submit at the same moment. Host threads are taken for one.
 //
-// POLLING. A kernel of one warp that is given memory of the host is probably waiting for it: XLA times kernels behind
-// one that spins until the host has submitted them all. Whoever measured one, or waited for the GPU while one runs, would
-// make the program wait for itself. So such a launch is never measured, and no other is until the host has waited for it.
+// POLLING. A kernel of one warp that is given memory of the host is probably waiting for the host: XLA times kernels
+// behind one that spins until the host has submitted them all. To measure such a kernel, or to wait for the GPU while
+// one runs, would make the program wait for itself. So it is never measured, and no other is until the host has waited
+// for it.
 //
-// Lock-free, from any thread; two threads may lose an update of each other's, see above.
+// Lock-free, from any thread; of two updates at the same time one may be lost, see above.
 #pragma once
 
 #include <cstdint>
@@ -41,10 +42,11 @@ namespace streamsan::recorder {
 void follow_contention();
 
 /// The launch is about to be submitted, with these pointers (trace::pointer_word()). True: it uses contended memory, or
-/// what cannot be told apart from that.
+/// memory that looks the same.
 bool launch_contends(const StreamArgument& stream, const std::uint64_t* words, unsigned count);
-/// The launch, which launch_contends() was told of, may poll memory of the host: a few threads, and one of the pointers
-/// leads there. Such kernels often wait for the host, and the program is not to be held up while one of them runs.
+/// After launch_contends() of the same launch: it may poll memory of the host, for it has a few threads only and one of
+/// the pointers leads there. Such kernels often wait for the host, and the program is not to be held up while one of
+/// them runs.
 bool launch_may_poll(const std::uint64_t* words, unsigned count, std::uint64_t threads);
 void polling_launched(const StreamArgument& stream);
 /// Could one of those run at this moment? Not any more once the host has waited for it, or after a second.

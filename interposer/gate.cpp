@@ -17,11 +17,12 @@
 namespace streamsan::recorder {
 namespace {
 
-// Whoever enters adds himself and then looks whether it is closed; whoever closes does it the other way round. So, in
-// the single order of these operations, at least one of two sees the other.
+// A thread that enters first counts itself and then looks whether the gate is closed; a thread that closes the gate
+// first closes it and then looks at the count. So, in the single order of these operations, at least one of the two
+// sees the other.
 constinit std::atomic<std::uint32_t> g_inside{0};
 STREAMSAN_HOT_DATA constinit std::atomic<std::uint32_t> g_closed{0};  // a futex
-// A fork keeps g_cancel_state: it belongs to who has closed the gate, and nobody has.
+// A fork keeps g_cancel_state: it is used by the thread that has closed the gate, and in a child none has.
 constinit int g_cancel_state = 0;  // of the thread that has the gate: it must live to open it
 
 long futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value, const timespec* timeout) {

@@ -129,7 +129,7 @@ void note_settled(const LaunchHashes& launch, Settled how) {
   if (!for_good && how == Settled::ForGood) return;
   const std::uint64_t hash = by_buffers ? launch.buffers : launch.key;
   std::atomic<std::uint64_t>& place = settled_place(hash);
-  // In one order with the count, which is looked at after it: whoever counts first, and wipes then, wipes this, too.
+  // In one order with the count, which is read after it: a thread that counts first and then clears, clears this, too.
   place.store((hash & ~(kFootprintBits | kForNow)) | (for_good ? 0 : kForNow) |
               (by_buffers ? buffers.footprint : key.footprint));
   // Somebody has learned something in between, perhaps about this.

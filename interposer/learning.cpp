@@ -45,9 +45,9 @@ constinit std::atomic<unsigned> g_reasons{0};
 /// nothing.
 STREAMSAN_HOT_DATA constinit std::atomic<std::uint64_t> g_unsettled_ns{0};
 
-/// One measurement at a time: whoever has closed the gate owns what follows until it is open again.
-// A fork keeps g_measuring_agent, g_started_ns, g_pieces: whoever measures sets them. And g_pause_ns, g_settle_attempts:
-// the next pause may be a longer one. And g_reasons: the child does not say the same again.
+/// One measurement at a time: the thread that has closed the gate owns what follows until it is open again.
+// A fork keeps g_measuring_agent, g_started_ns, g_pieces: each measurement sets them. And g_pause_ns,
+// g_settle_attempts: the next pause may be a longer one. And g_reasons: the child does not say the same again.
 constinit const StreamSanAgent* g_measuring_agent = nullptr;
 constinit std::uint64_t g_started_ns = 0;
 constinit std::uint64_t g_pause_ns = 0;

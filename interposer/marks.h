@@ -25,7 +25,7 @@ void mark(unsigned level, const char* name);
 void say_host_waits(unsigned state);
 
 /// Asks for the findings up to here. 0: nothing is recorded. 1: they will be in the file that is named in `path`, which
-/// comes to be when it is whole. 2: nobody reads the trace now; `path` is the trace itself. A path that is longer than
+/// appears when it is whole. 2: nobody reads the trace now; `path` is the trace itself. A path that is longer than
 /// `room` counts as 0.
 int ask(char* path, std::size_t room);
 

@@ -25,7 +25,6 @@
 #include "interposer/hot.h"
 #include "interposer/learning.h"
 #include "interposer/marks.h"
-#include "interposer/pages.h"
 #include "interposer/perturb.h"
 #include "interposer/poison.h"
 #include "interposer/python_stack.h"
@@ -35,6 +34,7 @@
 #include "interposer/timing.h"
 #include "interposer/unmodelled.h"
 #include "interposer/writer.h"
+#include "trace/pages.h"
 
 /// Of glibc 2.32. strerror() and strerror_r() translate, for which they may allocate.
 extern "C" [[gnu::weak]] const char* strerrordesc_np(int error) noexcept;

@@ -405,7 +405,8 @@ bool look_for_python() {
   if (first && options().python_stacks == PythonStacks::Off) {
     g_python_state.store(PythonState::Off);
   } else if (python.loads != g_loads.exchange(python.loads, std::memory_order_relaxed)) {
-    // Later ones are found by their names only: a look-up waits for whoever loads something, and runs its constructors.
+    // Later ones are found by their names only: a look-up waits while another thread loads
+    // a library and runs its constructors.
     found = first && examine(RTLD_DEFAULT);
     if (!found && python.path[0] && g_python_state.load() == PythonState::Absent) {
       void* library = dlopen(python.path, RTLD_LAZY | RTLD_NOLOAD);

@@ -2,10 +2,10 @@
 //
 // Reads a str of CPython, without CPython, into UTF-8.
 //
-// A str holds its characters in the least of 1, 2 and 4 bytes each that all of them fit in, behind a head that is
-// shorter if all are ASCII. Half of a surrogate pair stands for no character ("surrogateescape" makes such of file
-// names that are not UTF-8) and becomes U+FFFD. A str whose characters lie elsewhere (of a subclass, or of an old
-// extension module's making) is not read; neither is one of more than kMostCharacters.
+// A str holds its characters in 1, 2 or 4 bytes each, as few as the largest of them needs, behind a head that is
+// shorter if all are ASCII. Half of a surrogate pair is no character ("surrogateescape" makes such halves of file names
+// that are not UTF-8) and becomes U+FFFD. A str whose characters are stored elsewhere (of a subclass, or made by an old
+// extension module) is not read; neither is one of more than kMostCharacters.
 #pragma once
 
 #include <cstddef>

@@ -292,7 +292,7 @@ STREAMSAN_HOT_CODE std::uint32_t capture_stack(const void* frame_address) {
     Unwinding walk{.out = &stack, .most = most};
     _Unwind_Backtrace(visit, &walk);
     learn(*cache, stack, most);
-    // Nobody is called from Python for the first time without a place that was never seen.
+    // A stack under Python for the first time has a place that was not known: so it is enough to look here.
     if (look_for_python()) python = python_chain();
   }
   if (python != 0) capture_python(stack.python);

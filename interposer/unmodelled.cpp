@@ -53,7 +53,7 @@ void* counting_entry(const char* name, void* address) {
     Unknown& entry = g_unknown[i];
     void* found = entry.address.load(std::memory_order_acquire);
     if (!found) {
-      // The name is written by whoever takes the place; it is read at exit only.
+      // The name is written by the thread that takes the place; it is read at exit only.
       if (!entry.address.compare_exchange_strong(found, address, std::memory_order_acq_rel) && found != address)
         continue;
       if (!found) std::strncpy(entry.name, name, sizeof entry.name - 1);

@@ -37,22 +37,6 @@ AccessMode early_mode(const WordFacts& facts, AccessMode mode) {
   return mode == AccessMode::Write ? AccessMode::Atomic : mode;
 }
 
-ordering::Trigger trigger_of(ptx::Grid::Trigger trigger) {
-  switch (trigger) {
-    case ptx::Grid::Trigger::Never:
-      return ordering::Trigger::Never;
-    case ptx::Grid::Trigger::Unknown:
-      return ordering::Trigger::Unknown;
-    case ptx::Grid::Trigger::Published:
-      return ordering::Trigger::Published;
-    case ptx::Grid::Trigger::Last:
-      return ordering::Trigger::Last;
-    case ptx::Grid::Trigger::Early:
-      return ordering::Trigger::Early;
-  }
-  return ordering::Trigger::Unknown;
-}
-
 AccessMode mode_of(ptx::Mode mode) {
   switch (mode) {
     case ptx::Mode::Read:
@@ -176,8 +160,8 @@ Code::InChain Code::in_chain(std::uint32_t index, const Kernel& kernel, std::uin
   const ptx::KnownKernel* code = enabled_ ? find(index, kernel) : nullptr;
   if (!code) return {};
   const ptx::Grid& grid = code->facts.grid;
-  InChain out{.known = true, .waits = grid.waits, .waits_first = grid.waits_first, .trigger = trigger_of(grid.trigger)};
-  if (grid.trigger == ptx::Grid::Trigger::Never || grid.always) return out;
+  InChain out{.known = true, .waits = grid.waits, .waits_first = grid.waits_first, .trigger = grid.trigger};
+  if (grid.trigger == ordering::Trigger::Never || grid.always) return out;
   // Perhaps an argument switches it off.
   const auto found = arguments_.find({kernel.trace_id, hash});
   const bool triggers = found != arguments_.end() && found->second.result.triggers;

@@ -45,13 +45,18 @@ class Explainer {
   std::string fix_of_group(const KeptHazard& worst, const KeptHazard& last_earlier, const KeptHazard& first_later);
 
  private:
-  /// A finding of which nothing is known but the two accesses and the memory: what the words are about.
-  report::Finding sides(const KeptHazard& kept);
+  /// What the words are about: both accesses, and the memory.
+  struct Sides {
+    report::AccessReport later;
+    report::AccessReport earlier;
+    report::BufferReport buffer;
+  };
+  Sides sides(const KeptHazard& kept);
   report::BufferReport buffer_report(const KeptHazard& kept);
   std::vector<report::RelatedOp> related(const KeptHazard& kept);
   /// Where the streams and the event were made.
   void add_creations(const KeptHazard& kept, std::vector<report::RelatedOp>& out);
-  Nouns nouns(const KeptHazard& kept, const report::Finding& finding);
+  Nouns nouns(const KeptHazard& kept, const Sides& sides);
   /// By the program: a library of CUDA's may do its work in a stream of its own.
   [[nodiscard]] bool reachable(const Access& access, const StreamLife& stream) const;
 
@@ -133,10 +138,9 @@ bool Explainer::reachable(const Access& access, const StreamLife& stream) const 
   return calling_library(frames).empty();
 }
 
-Nouns Explainer::nouns(const KeptHazard& kept, const report::Finding& finding) {
+Nouns Explainer::nouns(const KeptHazard& kept, const Sides& sides) {
   const Hazard& hazard = kept.hazard;
-  const report::AccessReport& later = finding.accesses[0];
-  const report::AccessReport& earlier = finding.accesses[1];
+  const auto& [later, earlier, buffer] = sides;
   Nouns out;
   out.framework = submitter_of_both(
       {later.stack, later.kernel, hazard.later.on_stream, reachable(hazard.later, kept.later_stream)},
@@ -187,8 +191,8 @@ Nouns Explainer::nouns(const KeptHazard& kept, const report::Finding& finding) {
                     ? sites_.what(wait) + place(wait)
                     : event_at(wait, hazard.later.on_stream ? wait_method(out.framework) : "synchronize");
   out.freed_at = place(hazard.freed);
-  out.memory_of_framework = framework && submitter(finding.buffer->stack) == out.framework;
-  out.memory = finding.buffer->memory;
+  out.memory_of_framework = framework && submitter(buffer.stack) == out.framework;
+  out.memory = buffer.memory;
   // One call of a library's works in one stream of the program's: two of them are of two calls, such as those of a loop.
   const auto given = [&](const Access& access, const StreamLife& stream) {
     return access.on_stream && stream.created != ordering::kNoSite && reachable(access, stream);
@@ -206,17 +210,21 @@ Nouns Explainer::nouns(const KeptHazard& kept, const report::Finding& finding) {
   return out;
 }
 
-report::Finding Explainer::sides(const KeptHazard& kept) {
-  report::Finding out;
-  out.accesses.push_back(sites_.access(kept.hazard.later, kept.later_stream));
-  out.accesses.push_back(sites_.access(kept.hazard.earlier, kept.earlier_stream));
-  out.buffer = buffer_report(kept);
-  return out;
+Explainer::Sides Explainer::sides(const KeptHazard& kept) {
+  return {.later = sites_.access(kept.hazard.later, kept.later_stream),
+          .earlier = sites_.access(kept.hazard.earlier, kept.earlier_stream),
+          .buffer = buffer_report(kept)};
 }
 
 report::Finding Explainer::finding(const KeptHazard& kept) {
   const Hazard& hazard = kept.hazard;
-  report::Finding out = sides(kept);
+  Sides both = sides(kept);
+  const Nouns words = nouns(kept, both);
+  report::Finding out;
+  both.later.mark = marks_.name(kept.later_part);
+  both.earlier.mark = marks_.name(kept.earlier_part);
+  out.accesses = {std::move(both.later), std::move(both.earlier)};
+  out.buffer = std::move(both.buffer);
   out.severity = severity_of(hazard);
   switch (hazard.kind) {
     case ordering::HazardKind::ReadAfterWrite:
@@ -237,8 +245,6 @@ report::Finding Explainer::finding(const KeptHazard& kept) {
   out.hazard = hazard_of(hazard);
   out.cause = cause_of(hazard.explanation.nearest);
   if (hazard.order == ordering::Order::Latent && hazard.leaned_on) out.rule = ordering::rule_id(*hazard.leaned_on);
-  out.accesses[0].mark = marks_.name(kept.later_part);
-  out.accesses[1].mark = marks_.name(kept.earlier_part);
   out.tests = kept.tests.names(marks_);
 
   out.overlap_begin = hazard.overlap.begin;
@@ -258,7 +264,6 @@ report::Finding Explainer::finding(const KeptHazard& kept) {
   }
   out.related = related(kept);
 
-  const Nouns words = nouns(kept, out);
   out.message = message(hazard, words);
   out.explanation = explanation(hazard, words);
   out.fix = fix(hazard, words);
@@ -338,20 +343,20 @@ void fold_into(report::Finding& stronger, const report::Finding& weaker) {
 }
 
 /// A finding, and the first hazard that it was made of.
-struct Told {
+struct FirstSeen {
   report::Finding finding;
   const KeptHazard* first = nullptr;
 };
 
 /// Without those that are less severe than another of the same two places.
-void fold_repeats(std::vector<Told>& all, const Explainer& explainer) {
+void fold_repeats(std::vector<FirstSeen>& all, const Explainer& explainer) {
   std::map<std::string, std::size_t> worst;
   std::vector<std::string> keys;
   for (std::size_t i = 0; i < all.size(); ++i) {
     const auto [it, fresh] = worst.try_emplace(keys.emplace_back(explainer.repeat_key(*all[i].first)), i);
     if (!fresh && all[i].finding.severity < all[it->second].finding.severity) it->second = i;
   }
-  std::vector<Told> out;
+  std::vector<FirstSeen> out;
   std::vector<std::size_t> stays;
   for (std::size_t i = 0; i < all.size(); ++i) {
     const std::size_t stronger = worst.at(keys[i]);
@@ -365,9 +370,9 @@ void fold_repeats(std::vector<Told>& all, const Explainer& explainer) {
   all = std::move(out);
 }
 
-void group(std::vector<Told>& all, Explainer& explainer) {
+void group(std::vector<FirstSeen>& all, Explainer& explainer) {
   std::vector<const KeptHazard*> hazards;
-  for (const Told& told : all) hazards.push_back(told.first);
+  for (const FirstSeen& each : all) hazards.push_back(each.first);
   for (const MissingEdge& edge : missing_edges(hazards)) {
     const std::size_t worst = *std::min_element(edge.repairs.begin(), edge.repairs.end(), [&](auto a, auto b) {
       return all[a].finding.severity < all[b].finding.severity;
@@ -390,15 +395,15 @@ std::vector<report::Finding> explain(std::span<const KeptHazard> hazards, const 
     if (kept.stands()) explainer.want(kept);
   }
   FoldedFindings folded;
-  std::vector<Told> told;
+  std::vector<FirstSeen> seen;
   for (const KeptHazard& kept : hazards) {
-    if (kept.stands() && folded.add(explainer.finding(kept))) told.push_back({.finding = {}, .first = &kept});
+    if (kept.stands() && folded.add(explainer.finding(kept))) seen.push_back({.finding = {}, .first = &kept});
   }
-  for (std::size_t i = 0; i < told.size(); ++i) told[i].finding = std::move(folded.all()[i]);
-  fold_repeats(told, explainer);
-  group(told, explainer);
+  for (std::size_t i = 0; i < seen.size(); ++i) seen[i].finding = std::move(folded.all()[i]);
+  fold_repeats(seen, explainer);
+  group(seen, explainer);
   std::vector<report::Finding> out;
-  for (Told& each : told) out.push_back(std::move(each.finding));
+  for (FirstSeen& each : seen) out.push_back(std::move(each.finding));
   return out;
 }
 

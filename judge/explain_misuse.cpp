@@ -106,7 +106,7 @@ void MisuseExplainer::tell(const Misuse& misuse, report::Finding& out) {
     case MisuseKind::WaitedTooEarly:
       out.message = waiter + " waits for " + event + " before its first record.";
       out.explanation = "the wait" + op(misuse.wait) + " does nothing, " + event + " is recorded later" +
-                        op(misuse.record) + ". In the first turn of a loop that is common and right.";
+                        op(misuse.record) + ". In the first turn of a loop this is common and correct.";
       out.fix = "if the wait is to cover that record, call " + at(misuse.record, true) + " before " + wait_at + ".";
       return;
     case MisuseKind::RecordLost:

@@ -129,9 +129,8 @@ std::string SyncExplainer::fix(const SyncSite& site, const report::SyncReport& r
       break;
     case SyncKind::Barrier:
       out =
-          "in a non-blocking stream it is no barrier; there it needs events for its order with other work of the "
-          "legacy "
-          "stream. Judge again after the change";
+          "submit it to a non-blocking stream, where it is no barrier, with events that order it with other work of "
+          "the legacy stream. Check again after the change";
       break;
     case SyncKind::Copy:
       out = site.asynchronous
@@ -199,8 +198,8 @@ report::Finding SyncExplainer::finding(const SyncSite& site) {
     report.reasons.push_back("it is not known what memory is used by " + unseen +
                              " besides what the arguments lead to (module variables, constants, pointers kept in "
                              "memory). " +
-                             (alone ? "Nothing else speaks for the call. " : "") +
-                             "Measured footprints tell, but of constants (--footprints=measured).");
+                             (alone ? "Nothing else needs the call. " : "") +
+                             "--footprints=measured finds it out, except for constants.");
   }
   if (site.clock_reads) report.reasons.push_back(site.clock + "() is called right after it.");
   if (site.event_times) {

@@ -68,17 +68,17 @@ void Judge::launch_graph(const Record& record, StreamId stream) {
   model_.graph_launch(call, stream, exec.key, *exec.graph);
 }
 
-bool Judge::told_of_launch(const ordering::Hazard& hazard) {
+bool Judge::known_of_launch(const ordering::Hazard& hazard) {
   if (hazard.later.launched == ordering::kNoSite) return false;
-  if (told_launch_ != hazard.later.op) {
-    told_launch_ = hazard.later.op;
-    told_.clear();
+  if (last_launch_ != hazard.later.op) {
+    last_launch_ = hazard.later.op;
+    of_last_launch_.clear();
   }
-  const auto same = std::find_if(told_.begin(), told_.end(), [&](const Told& told) {
-    return told.earlier == hazard.earlier.op && told.allocation == hazard.allocation.id;
+  const auto same = std::find_if(of_last_launch_.begin(), of_last_launch_.end(), [&](const OfLaunch& each) {
+    return each.earlier == hazard.earlier.op && each.allocation == hazard.allocation.id;
   });
-  if (same == told_.end()) {
-    told_.push_back({hazard.earlier.op, hazard.allocation.id, hazard.certainty, hazard.order});
+  if (same == of_last_launch_.end()) {
+    of_last_launch_.push_back({hazard.earlier.op, hazard.allocation.id, hazard.certainty, hazard.order});
     return false;
   }
   // Certain comes before possible, unordered before latent.

@@ -2,10 +2,11 @@
 //
 // Executable graphs of a trace: from the records of nodes and edges to the graphs of the model (ordering/graph.h).
 //
-// An image (records GraphNode and GraphEdges) says what stands in a graph when it is instantiated, or updated as a whole;
-// an image with some of the nodes, what one call changes of them. Nodes are found by their handles, which are those of the
-// graph that the executable graph was made of. After an update as a whole by another graph the program goes on to name the
-// nodes of the first graph: the nodes of the two are matched in their order, if they are as many.
+// An image (records GraphNode and GraphEdges) holds the nodes and edges of a graph when it is instantiated, or updated
+// as a whole. An image with some of the nodes holds what one call changes in these. Nodes are found by the handles that
+// they have in the graph from which the executable graph was made. After an update as a whole by another graph the
+// program still uses the handles of the first graph: the nodes of the two are matched in order, if there are equally
+// many.
 //
 // A child graph becomes two nodes that do nothing, its beginning and its end, with its nodes in between (R-GRF-25). A node
 // that is disabled does nothing and keeps its edges (R-GRF-24).
@@ -13,7 +14,7 @@
 // WHERE A NODE WAS MADE stands in a record of its own (NodeMade), which comes before the image. A node without one was
 // made where the child graph that holds it was added, or else where the graph was instantiated.
 //
-// What is never told is the end of an executable graph; a handle that is used again replaces it.
+// The trace does not say when an executable graph ends; a handle that is used again replaces the old graph.
 #pragma once
 
 #include <cstdint>

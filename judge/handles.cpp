@@ -39,9 +39,11 @@ ContextId Handles::context(std::uint64_t raw, ThreadId thread) {
 void Handles::place_context(std::uint64_t raw, std::uint64_t device, ThreadId thread) {
   if (raw == 0 || device >= kMostDevices) return;
   const auto kept = static_cast<std::uint32_t>(device) + 1;
-  devices_[key(context(raw, thread))] = kept;
+  if (std::exchange(devices_[key(context(raw, thread))], kept) == kept) return;
   if (first_device_ == 0) first_device_ = kept;
   several_devices_ |= first_device_ != kept;
+  // A thread may use streams of a context before it says of which device that is.
+  stream_lives_.for_each([this](std::uint64_t, StreamLife& life) { life.device = this->device(life.context); });
 }
 
 void Handles::destroy_context(std::uint64_t raw) {
@@ -60,6 +62,7 @@ void Handles::destroy_context(std::uint64_t raw) {
 StreamLife& Handles::adopt(StreamId id, StreamLife life) {
   StreamLife& kept = stream_lives_[key(id)];
   kept = std::move(life);
+  kept.device = device(kept.context);
   return kept;
 }
 
@@ -129,11 +132,7 @@ std::optional<std::uint32_t> Handles::device(ContextId context) const {
   return device ? std::optional(*device - 1) : std::nullopt;
 }
 
-const StreamLife* Handles::life(StreamId stream) const {
-  StreamLife* life = stream_lives_.find(key(stream));
-  if (life) life->device = device(life->context);
-  return life;
-}
+const StreamLife* Handles::life(StreamId stream) const { return stream_lives_.find(key(stream)); }
 
 bool Handles::exists(StreamId stream) const {
   const StreamLife* known = life(stream);

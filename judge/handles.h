@@ -107,11 +107,11 @@ class Handles {
   std::uint32_t next_context_ = 1;
   std::uint32_t newest_context_ = 0;
 
-  ordering::FlatMap<std::uint32_t> streams_;            ///< raw -> StreamId
-  ordering::FlatMap<std::uint32_t> legacy_;             ///< ContextId -> StreamId
-  ordering::FlatMap<std::uint32_t> per_thread_;         ///< ContextId << 32 | thread -> StreamId
-  mutable ordering::FlatMap<StreamLife> stream_lives_;  ///< their device is looked up when they are asked for
-  std::deque<ordering::StreamId> destroyed_streams_;    ///< lives kept for reports, the oldest first
+  ordering::FlatMap<std::uint32_t> streams_;     ///< raw -> StreamId
+  ordering::FlatMap<std::uint32_t> legacy_;      ///< ContextId -> StreamId
+  ordering::FlatMap<std::uint32_t> per_thread_;  ///< ContextId << 32 | thread -> StreamId
+  ordering::FlatMap<StreamLife> stream_lives_;
+  std::deque<ordering::StreamId> destroyed_streams_;  ///< lives kept for reports, the oldest first
   std::uint32_t next_stream_number_ = 1;
 
   ordering::FlatMap<std::uint32_t> events_;  ///< raw -> EventId

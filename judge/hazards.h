@@ -75,7 +75,7 @@ class Hazards : public ordering::HazardSink {
   void take_names_from(const Handles& handles) { handles_ = &handles; }
 
   void hazard(const ordering::Hazard& hazard) override { add(hazard, nullptr); }
-  /// Of the first one only: that is the one which is told.
+  /// True for the first hazard of two places only: that is the one whose bytes are reported.
   bool wants_common_bytes(const ordering::Hazard& hazard) override;
   /// `failed`: a call that would have ordered the two; nullptr: none is known. Returns which of kept() counts it, or
   /// kNotKept.

@@ -28,10 +28,10 @@ std::string reason(const HiddenSync& sync, const std::string& what) {
     case Wait::Copies:
       return what + " returns when the copy is complete, and that is after all earlier work of its stream.";
     case Wait::PageableDownload:
-      return "a copy to pageable memory returns when it is complete, though it is called asynchronous (R-CPY-14).";
+      return "a copy to pageable memory returns when it is complete, though the call is named asynchronous (R-CPY-14).";
     case Wait::PageableUpload:
-      return "a copy of this size from pageable memory is staged by the driver, for which the host waits, though it is "
-             "called asynchronous (R-CPY-13).";
+      return "the driver stages a copy of this size from pageable memory and makes the host wait meanwhile, though the "
+             "call is named asynchronous (R-CPY-13).";
     case Wait::Frees:
       return what + " waits for all work of the device (R-ALC-02, R-ALC-05).";
     case Wait::Allocates:

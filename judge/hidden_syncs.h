@@ -47,7 +47,7 @@ enum class Wait : std::uint8_t {
 struct HiddenSync {
   Wait wait{};
   ordering::SiteId site{};
-  ordering::SiteId region{};  ///< where the thread was told not to wait; kNoSite: not known
+  ordering::SiteId region{};  ///< where the part without waits began; kNoSite: not known
   StreamLife stream;          ///< it waits for; meaningless unless on_stream
   bool on_stream = false;
   TestSet tests;

@@ -114,7 +114,7 @@ void OverlapHints::observe(const Seen& seen) {
     return learn(seen);
   }
   if (record.kind == Kind::StreamDestroy) {
-    // Its lane may be another stream's from now on. What it holds may still be under way.
+    // From now on its lane may belong to another stream, while work of the destroyed one may still be under way.
     for (Use& use : uses_) {
       if (use.ended || use.life.handle != record.as<Kind::StreamDestroy>().handle) continue;
       use.ended = true;

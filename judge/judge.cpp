@@ -40,7 +40,7 @@ void Judge::hazard(const ordering::Hazard& hazard) {
     probe_hit_ = true;
     return;
   }
-  if (!ended_by_.empty() || told_of_launch(hazard)) return;
+  if (!ended_by_.empty() || known_of_launch(hazard)) return;
   if (hidden_order_.empty()) {
     ask_about(hazard);
     return note_release(hazard, hazards_.add(hazard, failed_calls_.behind(hazard)));

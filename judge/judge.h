@@ -172,7 +172,7 @@ class Judge : private ordering::HazardSink {
   void graph_made(const trace::Record& record);
   void launch_graph(const trace::Record& record, ordering::StreamId stream);
   /// Is as bad a hazard of the same launch with the same operation and allocation reported already?
-  bool told_of_launch(const ordering::Hazard& hazard);
+  bool known_of_launch(const ordering::Hazard& hazard);
 
   // events.cpp
   void record_event(const trace::Record& record);
@@ -224,14 +224,15 @@ class Judge : private ordering::HazardSink {
   ordering::FlatMap<LaunchedKernel> last_kernels_;  ///< by stream; while code is read
   ordering::FlatMap<std::uint64_t> pending_;        ///< thread -> position + 1 of its blocking call
   Graphs graphs_;
-  struct Told {
+  /// A hazard of the launch last asked about.
+  struct OfLaunch {
     ordering::OpId earlier{};
     ordering::AllocationId allocation{};
     ordering::Certainty certainty{};
     ordering::Order order{};
   };
-  ordering::OpId told_launch_{};  ///< of which these hazards are
-  std::vector<Told> told_;
+  ordering::OpId last_launch_{};  ///< whose hazards these are
+  std::vector<OfLaunch> of_last_launch_;
   std::string captured_order_;       ///< a captured call that makes an event of a graph; empty: none
   ordering::FlatMap<bool> callers_;  ///< threads that have made calls of CUDA's
   std::uint16_t last_caller_ = 0;    ///< the last one added, to save the look-up

@@ -15,12 +15,12 @@
 // and the host), submitted by the same host threads, with the same nearest edge. Then one repair, worded for the last
 // of the earlier accesses and the first of the later ones, repairs all.
 //
-// Not put together: what no wait repairs (a use after the free, a block's return to its pool: there the pool has to be
-// told), what is repaired in a kernel, in a launch or in a graph, and an access by the host that comes first, since
-// nothing waits for the host.
+// Not put together: what no wait repairs (a use after the free, or a block's return to its pool, which has to know of
+// the stream), what is repaired in a kernel, in a launch or in a graph, and an access by the host that comes first,
+// since nothing waits for the host.
 //
-// A hazard in a loop is kept once, with the moments of its first turn. So the answer is about first turns; the places
-// in the program are the same in all.
+// A hazard in a loop is kept once, with the moments of its first turn. So the answer holds for first turns; the places
+// in the program are the same in every turn.
 #pragma once
 
 #include <cstddef>

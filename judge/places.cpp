@@ -69,9 +69,9 @@ void Places::add_kernel(const trace::Item& item) {
 
 void Places::add_foreign(std::uint16_t api, std::string_view symbol) {
   if (api < api::kRowCount || api >= kNoApi) return;
-  if (std::any_of(foreign_.begin(), foreign_.end(), [api](const auto& each) { return each->api == api; })) return;
-  Foreign& added = *foreign_.emplace_back(std::make_unique<Foreign>());
-  added.api = api;
+  const auto [place, fresh] = foreign_.try_emplace(api);
+  if (!fresh) return;
+  Foreign& added = place->second;
   added.symbol = symbol;
   added.row.symbol = added.symbol;
   added.row.base = base_of(added.symbol);
@@ -79,9 +79,7 @@ void Places::add_foreign(std::uint16_t api, std::string_view symbol) {
 
 const api::Row& Places::row_of(std::uint16_t api) const {
   if (api < api::kRowCount) return api::kRows[api];
-  const auto known =
-      std::find_if(foreign_.begin(), foreign_.end(), [api](const auto& each) { return each->api == api; });
-  if (known != foreign_.end()) return (*known)->row;
+  if (const auto known = foreign_.find(api); known != foreign_.end()) return known->second.row;
   // A record of a damaged trace: no function's name or meaning is lent to it.
   static const api::Row unknown = [] {
     api::Row row{};

@@ -15,9 +15,9 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "judge/pointer_roles.h"
@@ -122,13 +122,12 @@ class Places {
   };
 
   struct Foreign {
-    std::uint16_t api = 0;
     std::string symbol;
-    api::Row row;
+    api::Row row;  ///< with views of the symbol
   };
 
   std::vector<Module> modules_;
-  std::vector<std::unique_ptr<Foreign>> foreign_;  ///< few, and rows stay where they are
+  std::unordered_map<std::uint16_t, Foreign> foreign_;  ///< by the number in records; rows stay where they are
   std::vector<std::uint64_t> addresses_;
   ordering::FlatMap<Stack> stacks_;
   std::vector<PythonFrame> python_;

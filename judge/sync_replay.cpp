@@ -108,7 +108,7 @@ class Together {
     return true;
   }
 
-  /// All that is to be changed, in one variant.
+  /// Tries all changes in one variant.
   bool try_together(bool& clean) {
     // On their own they were tried before.
     clean = true;

@@ -103,7 +103,7 @@ std::string SyncWords::reason(const SyncExposure& exposure) {
       if (exposure.comes_after) return "a host function (" + what + ") comes after it, which may do anything.";
       return "the host waits for a host function (" + what + "), which may tell the host anything.";
     case Why::Print:
-      return what + " prints, which comes out where the host waits.";
+      return what + " prints: its output appears when the host waits.";
     case Why::Kernel:  // one sentence for all of them
       return "";
     case Why::Action:

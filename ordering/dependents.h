@@ -41,19 +41,11 @@
 #include <vector>
 
 #include "ordering/rules.h"
+#include "ordering/trigger.h"
 #include "ordering/types.h"
 #include "ordering/vector_clock.h"
 
 namespace streamsan::ordering {
-
-/// When a kernel lets the one behind it begin, as far as its code shows.
-enum class Trigger : std::uint8_t {
-  Unknown,
-  Never,      ///< so at the end of its blocks
-  Published,  ///< behind all that it touches, and behind a fence
-  Last,       ///< behind all that it touches
-  Early,      ///< it may touch memory after it
-};
 
 /// What a kernel makes of the kernel right in front of it in its stream.
 struct Dependence {

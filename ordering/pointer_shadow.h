@@ -18,8 +18,8 @@
 // Two kernels' reaches always meet, since both end where the allocation ends. So for a later kernel it is enough to
 // look at the same pointer, where the conflict may be certain, and at the newest read and write of each lane: if those
 // are known to the later one, all older ones of the lane are (and where the newest does not come after an older one,
-// that one is kept, too). Two streams that share a pool without order, which is
-// common and only "possible", thus cost little. A later copy has to look at the whole table.
+// that one is kept, too). So two streams that share a pool without order, which is common and only "possible", cost
+// little. A later copy has to look at the whole table.
 //
 // A program may use every 512th byte of a large pool as a pointer over time. Past kMostPointers the pointers used least
 // recently are forgotten (a race may be missed, none is invented).

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Deviations: merging three sorted lists, lane by lane. Most lanes have none and take part in no cut; they cost one
-// compare.
+// Deviations: three sorted lists are merged, lane by lane. Most lanes have no deviation and take part in no cut; such a
+// lane costs one comparison.
 #include "ordering/vector_clock.h"
 
 #include <limits>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Findings that one missing edge explains, for people: the most severe is told whole, with the repair of all, and the
-// others follow it in a few lines each.
+// Findings that one missing edge explains, for people: the most severe is shown in full, with the repair of all, and
+// the others follow it in a few lines each.
 //
-// Which findings belong together was decided in judge/ (Finding::group). What is shown of them depends on severities
-// and suppressions: so the one that is told whole is the most severe of those shown.
+// Which findings belong together was decided in judge/ (Finding::group). Which of them are shown depends on severities
+// and suppressions: the one in full is the most severe of those shown.
 #pragma once
 
 #include <functional>

@@ -68,7 +68,7 @@ constexpr std::array kRules{
          kReports},
     Rule{Kind::EventMisuse, Hazard::EventWaitedTooEarly, "streamsan-event-waited-too-early",
          "A wait for an event before its first record",
-         "Such a wait does nothing; in the first turn of a loop that is common and right.", kReports},
+         "Such a wait does nothing. In the first turn of a loop this is common and correct.", kReports},
     Rule{Kind::EventMisuse, Hazard::EventRecordLost, "streamsan-event-record-lost",
          "An event is recorded in two streams and waited for after the second record only",
          "A record takes the place of the one before. Use an event for each stream.", kReports},
@@ -76,8 +76,8 @@ constexpr std::array kRules{
          "An event is recorded before any work is in its stream",
          "A wait for it covers none of the work that comes later. Record the event behind that work.", kReports},
     Rule{Kind::UnneededSync, std::nullopt, "streamsan-unneeded-sync", "A synchronising call that could go or do less",
-         "The run was judged again as if the call were not there, or waited for less, and no operations came to be "
-         "without order that had one. What the run did not do is not known.",
+         "StreamSan judged the run again as if the call were not there, or waited for less: every two conflicting "
+         "operations were still ordered. This says nothing about what another run does.",
          "docs/syncs.md"},
     Rule{Kind::HiddenSync, Hazard::SyncForbidden, "streamsan-sync-forbidden",
          "The host waits for the GPU where the program allows no wait",

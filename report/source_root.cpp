@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <system_error>
 
+#include "report/common/repository.h"
+
 namespace streamsan::report {
 namespace {
 
@@ -16,15 +18,6 @@ std::optional<std::string> below(const fs::path& file, const fs::path& root) {
   return relative.generic_string();
 }
 
-fs::path repository_around(const fs::path& folder) {
-  std::error_code ignored;
-  for (fs::path at = folder; !at.empty(); at = at.parent_path()) {
-    if (fs::exists(at / ".git", ignored)) return at;
-    if (at == at.root_path()) break;
-  }
-  return folder;
-}
-
 }  // namespace
 
 SourceRoot SourceRoot::here(const std::string& strip_path_prefix) {
@@ -34,7 +27,7 @@ SourceRoot SourceRoot::here(const std::string& strip_path_prefix) {
     return SourceRoot(fs::path(workspace).lexically_normal().string(), strip_path_prefix);
   }
   const fs::path folder = fs::current_path(failed);
-  return SourceRoot(failed ? "/" : repository_around(folder).string(), strip_path_prefix);
+  return SourceRoot(failed ? "/" : checkout_around(folder).value_or(folder).string(), strip_path_prefix);
 }
 
 std::optional<std::string> SourceRoot::relative(const std::string& file) const {

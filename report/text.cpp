@@ -280,9 +280,9 @@ std::string origin(const BufferReport& buffer) {
   return buffer.allocator.empty() ? "" : " allocated by " + buffer.allocator;
 }
 
-std::string again_text(const Finding& raw, std::uint32_t told_of, const TextOptions& options) {
+std::string again_text(const Finding& raw, std::uint32_t whole_of, const TextOptions& options) {
   const Finding finding = printable(raw);
-  return head(finding, options) + ": the same places as in the report of process " + std::to_string(told_of) + "\n" +
+  return head(finding, options) + ": the same places as in the report of process " + std::to_string(whole_of) + "\n" +
          properties(finding);
 }
 

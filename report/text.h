@@ -31,7 +31,7 @@ std::string text(const Finding& finding, const TextOptions& options);
 std::string follower_text(const Finding& finding, const TextOptions& options);
 
 /// The same of another process, whose report was printed: two lines.
-std::string again_text(const Finding& finding, std::uint32_t told_of, const TextOptions& options);
+std::string again_text(const Finding& finding, std::uint32_t whole_of, const TextOptions& options);
 
 /// "src/train.cu:88:5 in step()", or the best there is. Of the later access.
 std::string place(const Finding& finding, const TextOptions& options);

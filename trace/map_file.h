@@ -6,16 +6,13 @@
 
 #include <sys/mman.h>
 #include <sys/types.h>
-#include <unistd.h>
 
 #include <cstddef>
 #include <cstdint>
 
-namespace streamsan::trace {
+#include "trace/pages.h"
 
-inline std::uint64_t page_below(std::uint64_t address) {
-  return address - address % static_cast<std::uint64_t>(getpagesize());
-}
+namespace streamsan::trace {
 
 /// [offset, offset + bytes) of the file, or null and errno.
 inline void* map_file(int file, off_t offset, std::size_t bytes, int protection) {

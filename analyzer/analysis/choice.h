@@ -6,8 +6,8 @@
 // other. Reported are: for each op the last conflicting access of each other stream, and for each access the first op of
 // each other stream that conflicts with it.
 //
-// An op that was copied, so that what differs by the way to it can be told apart, is one op to the reader.
-// What not all of its copies show is true on some paths.
+// The analysis copies an op where the paths that lead to it differ; to the reader it is one op. What only some of its
+// copies show is true on some paths.
 #pragma once
 
 #include <cstdint>

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Objects live here: constructor, a few methods, destructor, written as one function, closed and analysed like any
-// other. Work that one method leaves in flight meets the free, the overwrite or the host's read of the next.
+// Short lives of an object: constructor, a few methods and destructor are joined to one function, which is closed and
+// analysed like any other. So work that one method leaves in flight meets the next one's free, overwrite or host read.
 //
 // THE LIVES
 //   (nothing)        members that end in the wrong order
 //   a, b, a          for each pair of methods of which the first enqueues work
 //   a, a, ... a      a method that counts through K slots, `next = (next + 1) % K`, comes back to the first one
-// Parameters are unknown, others in each call, but streams: these are the same for all calls of one method.
+// Parameters are unknown and differ from call to call, except streams: all calls of one method get the same one.
 //
-// WHAT IS TOLD
+// WHAT IS REPORTED
 // Between two calls the caller may have waited. So a conflict of two calls is reported only if no caller can:
 //   * the work in flight is on a non-blocking stream that the class creates for itself and shows nobody;
 //   * no public method waits, or could by its name or because its body is not in sight;
@@ -19,13 +19,14 @@
 // the one method is called after the other is itself a belief.
 //
 // A conflict inside of one call may be certain only with what the constructor or the call before has set: an index that
-// is always 0. The same has to hold of it; what the function shows by itself is not told again.
+// is always 0. Such a conflict has to pass the same conditions. What the function shows by itself is not reported
+// twice.
 //
 // Use after free, and handles used after they were destroyed, need no ordering to be wrong. They are reported if the end
 // came from the constructor or the destructor: after `close()` a caller is to blame.
 //
-// What is so on some paths only may be so for all objects that are made for one mode: where a branch asks about an
-// integer of the object that only constructors write, the life is analysed again for either answer.
+// What happens on some paths only may happen always in objects that were made for one mode: where a branch tests an
+// integer of the object that only constructors write, the life is analysed again for each outcome.
 //
 // What an ordinary function shows is not reported again; see tidy/translation_unit.cpp. Cost: classes without an owned
 // stream have no lives, and there is a limit to the pairs of a class and to the steps of all.

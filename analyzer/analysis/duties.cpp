@@ -131,7 +131,7 @@ bool Duties::is_private(ValueId stream) const {
     return home != kNowhere && values_.local(home);
   }
   if (value.kind != VKind::Content) return false;
-  // Who is given it may order it, too. But what a tensor is ready on is known wherever it is used.
+  // Code that is given the stream may order it, too. But where a tensor is used, its stream is known.
   if (duty_.tensors) return !slot(stream).empty();
   const ir::HandleField* field = values_.handle(stream);
   return field != nullptr && (field->owned || field->pooled) && !field->passed_on;

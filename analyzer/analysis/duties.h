@@ -18,7 +18,7 @@
 //                caller's stream waits for that work in this function
 //   kept wrongly a tensor of a parameter is used by the private stream, which the caller's has not waited for at the
 //                return, and record_stream() was called on it for the caller's stream alone: that stream uses it in
-//                order anyway, and whoever keeps a tensor expects it to end
+//                order anyway, and the call shows that the tensor is expected to end
 //   not joined   the private stream has waited for the caller's, works on memory of a parameter that it writes, and on
 //                no return has the caller's stream, or the host, waited for it
 //

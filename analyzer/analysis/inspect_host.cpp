@@ -109,23 +109,10 @@ void HostQuestions::release_tensor(ValueId memory) {
   const SetId kept = look_.order->kept(sets_, memory);
   for (const Pending& earlier : look_.order->pending()) {
     if (earlier.access >= kEventRecord || !related(values_, earlier.memory, memory)) continue;
-    if (Order::one_stream(values_, earlier.stream, home) ||
-        look_.order->surely_before(values_, sets_, earlier.must, home)) {
-      look_.note_calm(earlier);
-      continue;
-    }
+    if (surely_over(earlier, home)) continue;
     const auto keeps = [&](std::uint32_t stream) { return values_.may_equal(ValueId{stream}, earlier.stream); };
     if (std::any_of(sets_[kept].begin(), sets_[kept].end(), keeps)) continue;
-    const bool definite = values_.certainly_different(earlier.stream, home) &&
-                          !look_.order->perhaps_before(values_, sets_, earlier.may, home);
-    Hazard hazard = look_.start(Check::MissingRecordStream, definite ? Level::Definite : Level::Maybe);
-    hazard.later = witness_.action(look_.index, home);
-    hazard.earlier = witness_.action(earlier);
-    hazard.buffer = witness_.memory(memory, look_.op->source, look_.index);
-    explain(look_, hazard, earlier, home);
-    look_.tell_belief(hazard, earlier.stream, home);
-    look_.undecided = look_.undecided || !definite;
-    look_.raise(std::move(hazard), earlier, memory, home);
+    release_in_stream(Check::MissingRecordStream, earlier, memory, home);
   }
 }
 
@@ -134,25 +121,29 @@ void HostQuestions::release_in_order(ValueId memory) {
   if (stream == kUnknown) return;
   for (const Pending& earlier : look_.order->pending()) {
     if (earlier.access == kEventRecord || !related(values_, earlier.memory, memory)) continue;
-    if (Order::one_stream(values_, earlier.stream, stream) ||
-        look_.order->surely_before(values_, sets_, earlier.must, stream)) {
-      look_.note_calm(earlier);
-      continue;
-    }
-    const bool definite = values_.certainly_different(earlier.stream, stream) &&
-                          !look_.order->perhaps_before(values_, sets_, earlier.may, stream);
-    Hazard hazard = look_.start(Check::PrematureFree, !definite       ? Level::Maybe
-                                                      : earlier.leans ? Level::Latent
-                                                                      : Level::Definite);
-    if (hazard.level == Level::Latent) hazard.rule = ordering::rule_id(*earlier.leans);
-    hazard.later = witness_.action(look_.index, stream);
-    hazard.earlier = witness_.action(earlier);
-    hazard.buffer = witness_.memory(memory, look_.op->source, look_.index);
-    explain(look_, hazard, earlier, stream);
-    look_.tell_belief(hazard, earlier.stream, stream);
-    look_.undecided = look_.undecided || !definite;
-    look_.raise(std::move(hazard), earlier, memory, stream);
+    if (!surely_over(earlier, stream)) release_in_stream(Check::PrematureFree, earlier, memory, stream);
   }
+}
+
+bool HostQuestions::surely_over(const Pending& earlier, ValueId stream) {
+  const bool over = Order::one_stream(values_, earlier.stream, stream) ||
+                    look_.order->surely_before(values_, sets_, earlier.must, stream);
+  if (over) look_.note_calm(earlier);
+  return over;
+}
+
+void HostQuestions::release_in_stream(Check check, const Pending& earlier, ValueId memory, ValueId stream) {
+  const bool definite = values_.certainly_different(earlier.stream, stream) &&
+                        !look_.order->perhaps_before(values_, sets_, earlier.may, stream);
+  Hazard hazard = look_.start(check, !definite ? Level::Maybe : earlier.leans ? Level::Latent : Level::Definite);
+  if (hazard.level == Level::Latent) hazard.rule = ordering::rule_id(*earlier.leans);
+  hazard.later = witness_.action(look_.index, stream);
+  hazard.earlier = witness_.action(earlier);
+  hazard.buffer = witness_.memory(memory, look_.op->source, look_.index);
+  explain(look_, hazard, earlier, stream);
+  look_.tell_belief(hazard, earlier.stream, stream);
+  look_.undecided = look_.undecided || !definite;
+  look_.raise(std::move(hazard), earlier, memory, stream);
 }
 
 void HostQuestions::release_by_host(ValueId memory, std::optional<MemoryKind> kind) {

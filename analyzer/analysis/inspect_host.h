@@ -26,6 +26,10 @@ class HostQuestions : Questions {
   void release_captured(ValueId memory, OpIndex use);
   void release_tensor(ValueId memory);
   void release_in_order(ValueId memory);
+  /// What `earlier` uses is released in the stream now, which may not be behind it.
+  void release_in_stream(Check check, const Pending& earlier, ValueId memory, ValueId stream);
+  /// The earlier op is over when the stream's next one runs.
+  bool surely_over(const Pending& earlier, ValueId stream);
   void release_by_host(ValueId memory, std::optional<ordering::MemoryKind> kind);
 };
 

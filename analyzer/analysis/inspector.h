@@ -9,8 +9,8 @@
 //   inspect_handles.h   events, destroyed handles, captures
 //   inspect_syncs.h     what is right but slow
 //
-// All of them ask of one look: an op, and what holds before it (look.h). Why there is no order says cause.h; which of
-// the hazards are reported, choice.h.
+// All of them are given one look: an op, and what holds before it (look.h). cause.h finds out why there is no order;
+// choice.h decides which of the hazards are reported.
 #pragma once
 
 #include <vector>

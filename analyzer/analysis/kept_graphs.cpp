@@ -2,7 +2,7 @@
 //
 // A function captures work on memory, instantiates the graph into a field, and frees the memory: the graph keeps the
 // address. The free itself may be harmless, as nothing runs by then; the launch, in another function, is not. So it is
-// reported there, with the free as the other side. Graphs are told apart by class and field.
+// reported there, with the free as the other side. A graph is known by its class and field.
 #include "analyzer/analysis/kept_graphs.h"
 
 #include <set>

@@ -8,11 +8,11 @@
 // the work of the same function on a stream that it got elsewhere (the current stream of a framework), if it shares
 // memory with the call.
 //
-// Silent: a parameter without a name, by reference, or without another use, or that the function asks about
-// (`if (stream == nullptr)`); a stream that this function creates, since the engine knows what kind it is and what
-// follows; event records, which are mostly for timing; a call after which the host waits for everything before other
-// work is enqueued; a function that orders the default stream with an event; a call of an own function of which no body
-// that enqueues on its stream is in sight.
+// Silent: a parameter without a name, by reference, or without another use, or that the function asks about (`if
+// (stream == nullptr)`); a stream that this function creates, since the engine knows what kind it is and what follows;
+// event records, which are mostly for timing; a call after which the host waits for everything before other work is
+// enqueued; a function that orders the default stream with an event; a call of a function of the project of which no
+// body that enqueues on its stream is in sight.
 #include "analyzer/analysis/omitted_stream.h"
 
 #include <algorithm>

@@ -229,7 +229,8 @@ class Order {
   HostThread thread_;
 };
 
-/// Ages each, and drops those whose memory has no precise name any more.
+/// Goes on to the next round of a loop: each access becomes one of an earlier round, and those whose memory has no
+/// precise name any more are dropped.
 void age_all(Values& values, Sets& sets, std::vector<Pending>& pending, const Aging& aging);
 /// What may have happened on one of two paths.
 std::vector<Pending> joined(Sets& sets, const std::vector<Pending>& mine, const std::vector<Pending>& theirs,

@@ -64,7 +64,7 @@ class OrderStep {
   bool complete_at_return();
   /// A synchronous call waits for earlier work of its stream, or may.
   void host_waits_for_earlier(ValueId stream);
-  /// An asynchronous copy may wait all the same, and then for earlier work of its stream, too.
+  /// Even an asynchronous copy may make the host wait, and then also for earlier work of its stream.
   void copy_waits(ValueId stream);
   /// What the host knows of the new access when the call returns.
   void host_side(Pending& p, const ir::Access& access);

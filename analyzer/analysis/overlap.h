@@ -3,9 +3,9 @@
 // Whether two accesses of related memory have bytes in common, and whether what they do there can fight.
 //
 // An access begins at an offset and is as long as the call says. Where the distance of two is a number, or is as long
-// as the first of them is (`p` with n * 4 bytes and `p + n` of a float*), they are told apart; where the first is
-// certainly longer than the distance they overlap. Anything else is Maybe: nothing is known of the sign of a variable,
-// nor of what it is in another round of a loop, so slices at `i * n` and `k * n` are never taken to meet.
+// as the first of them is (`p` with n * 4 bytes and `p + n` of a float*), it is known whether they overlap; where
+// the first is certainly longer than the distance, they do. Anything else is Maybe: nothing is known of the sign of a
+// variable, nor of what it is in another round of a loop, so slices at `i * n` and `k * n` are never taken to meet.
 //
 // What a call does not say the length of, a kernel above all, is taken to be long: it certainly meets what begins where
 // it begins itself, and perhaps what comes after, but nothing that ends before it. Errs to miss kernels that reach back

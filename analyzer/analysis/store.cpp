@@ -209,7 +209,7 @@ void Store::forget(Values& values, LocationId location, OpIndex op) {
     for (KeyId flavour : {kSomewhere, kWhole}) held_[values.stamp(star, flavour)] = values.version(op);
   }
   if (!values.local(location)) return;
-  // Whatever is in there from now on, nobody saw it being made.
+  // What is in there from now on was not made in sight.
   makers_[star] = kNoMakers;
   for (auto& [place, made] : makers_)
     if (values.inside(place, star)) made = kNoMakers;

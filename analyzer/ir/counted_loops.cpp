@@ -84,7 +84,7 @@ class Loops {
     return starts_and_steps(loop);
   }
 
-  /// What the bound is the value of, through the copies that inlining made.
+  /// Finds the variable whose value the bound is, through the copies that inlining made.
   [[nodiscard]] bool resolve(Counted& loop) const {
     for (int steps = 0; steps < 8; ++steps) {
       const std::vector<Store>& stores = stores_[at(loop.number)];

@@ -28,7 +28,7 @@ template <typename Places>
   return operand.kind == Operand::Kind::Value && is(places[operand.place], hidden);
 }
 
-/// In an expression, or the name of a field, as it is spelled for people.
+/// A part of an expression or of the name of a field, in the spelling that people see.
 struct HiddenPart {
   std::size_t at = 0;            ///< where its `$` stands
   std::optional<Hidden> hidden;  ///< absent: not one of hidden.def
@@ -36,7 +36,7 @@ struct HiddenPart {
 /// The first one; absent: the text names only what the program itself names.
 [[nodiscard]] std::optional<HiddenPart> hidden_part(std::string_view text);
 
-// Fields are told apart by "Class::field", see field_key().
+// The key of a field is "Class::field", see field_key().
 
 /// The class whose block this field is: "std::vector" of "std::vector::$data". Absent: it is no block.
 [[nodiscard]] std::optional<std::string_view> class_of_block(std::string_view field);

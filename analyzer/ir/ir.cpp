@@ -3,9 +3,9 @@
 // The tables of a Function, and how its places are shown to users.
 //
 // Places and expressions are hash-consed: the analysis compares ids where it means "the same path". The index that
-// finds equal entries is only a memory aid: whoever changes the tables directly (the inliner renumbers them) needs not
-// know of it. An entry is compared before its id is handed out, and a table whose length was changed by others is
-// indexed anew; the worst that can happen is an equal entry under two ids, which loses an equality and invents none.
+// finds equal entries is only a memory aid: code that changes the tables directly (the inliner renumbers them) need not
+// know of it. An entry is compared before its id is handed out, and a table whose length has changed is indexed
+// anew; the worst that can happen is an equal entry under two ids, which loses an equality and invents none.
 //
 // Spelling is for people: what they wrote, as far as the path tells. State that has no name in C++ keeps its `$` name;
 // the wording finds words for it. The exact form, in which no two paths look alike, is that of print.cpp.

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Paths told apart by what is known of integers.
+// Separates paths by what is known of integers.
 //
 //   bool dirty = false;                       for (int i = 0; i < n; ++i) {
 //   if (a) { launch(s); dirty = true; }         if (i > 0) cudaStreamWaitEvent(s, done);
 //   if (dirty) cudaStreamSynchronize(s);        ...
 //
-// To the analysis, which joins what it knows where two branches meet, the first sync is one on some paths, and so is
-// the wait in the first round. Here each block is copied for what is known, when it is entered, of the integers that
-// later branches ask for; a branch that is decided is no branch any more. What a caller's literal argument decides in
-// an inlined callee goes the same way.
+// The analysis joins what it knows where two branches meet. So it takes the sync on the left, and the wait on the
+// right, for one that happens on some paths. Here a block gets one copy for each thing that may be known, on entering
+// it, of the integers that later branches test; in a copy where the outcome of a branch is known, the branch is
+// removed. A literal argument decides branches of an inlined callee in the same way.
 //
-// Known are intervals (range.h) of variables, after a constant was assigned, and the outcome of a condition that is
-// asked again before anything in it has changed. Nothing is known of what unknown code may have written, nor of a
-// variable whose address is somewhere. From round to
-// round only "0" and "at least 1" are kept apart, so the first round is, and no other.
+// What can be known is the interval (range.h) of a variable after a constant was assigned to it, and the outcome of a
+// condition that is tested again before anything in it has changed. Nothing is known of a variable that unknown code
+// may have written, or whose address was taken. Of a loop's counter only "0" and "at least 1" are kept apart: so the
+// first round is separated from the others, and these not from each other.
 //
 // What is known is forgotten where no later branch asks for it. A block has at most kMostCopies, the last of which is
 // entered with nothing known; a function that would grow out of proportion stays as it is. Counting the rounds of a

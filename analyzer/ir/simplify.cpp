@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A function made smaller before it is written to a summary: what only it could notice goes.
+// Makes a function smaller before it is written to a summary: what no caller can notice is left out.
 //
-//   1. Ops that only write, touch or end an own variable that nothing reads. Dropping one may free the next, so this
-//      runs until nothing is found. A variable counts as read wherever it is read, reachable or not.
+//   1. Ops that only write, touch or end a variable of the function that nothing reads. Dropping one may free the
+//      next, so this runs until nothing is found. A variable counts as read wherever it is read, reachable or not.
 //   2. Blocks: a block that is entered from one other only joins it; empty ones are jumped over; unreachable ones go.
 //      Back edges stay as they are, with the blocks they start from: loops are found by them.
 //   3. Places, expressions and sites that nothing refers to; ids change.

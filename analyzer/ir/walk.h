@@ -55,12 +55,12 @@ class Variables {
  public:
   explicit Variables(const Function& function);
 
-  /// The path is a part of an own variable.
+  /// The path is a part of one of the function's own variables.
   [[nodiscard]] bool is_own_part(PlaceId path) const;
   /// As is_own_part(), and nothing from elsewhere was ever stored in the variable: its values are known to nobody.
   [[nodiscard]] bool is_unknown_part(PlaceId path) const;
-  /// `kind` with this operand cannot matter to anybody who does not use the variable itself: the bytes of an own
-  /// variable touched or ended, or given away while they hold nothing.
+  /// `kind` with this operand cannot matter to anybody who does not use the variable itself: it touches or ends the
+  /// bytes of one of the function's own variables, or gives them away while they hold nothing.
   [[nodiscard]] bool is_own_bytes(OpKind kind, const Operand& operand) const;
 
  private:

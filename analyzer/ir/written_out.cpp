@@ -8,15 +8,15 @@
 //   }
 //   cudaStreamWaitEvent(main, done);
 //
-// In a loop, the analysis tells the last round from those before it, and no element from another one behind the loop.
-// Written out, `lanes[0]` and `lanes[1]` are places like others. That is done where a loop counts by one up to a small
-// constant; and, for one number of the function, as if that were 2: the function does what it does then, too, so what
-// is found is so, if ever it is called with such a number. Only one number is supposed, because two may depend on
-// each other in ways that no code here shows (`n` parts for each of `m` lanes).
+// In a loop the analysis distinguishes the last round from those before it, but behind the loop it knows no element
+// from another. Written out, `lanes[0]` and `lanes[1]` are two places like any others. This is done where a loop counts
+// by one up to a small constant. Where it counts up to a variable, it is written out as if the variable were 2: what is
+// found then is true of a call with that number. Only one variable of a function is given a number, because two may
+// depend on each other in ways that the code here does not show (`n` parts for each of `m` lanes).
 //
-// Which loops qualify says counted_loops.h. Variables that only the body mentions get another identity in each round, so
-// that what they hold in one is not mixed with what they hold in the next. Loops inside of others come first; what
-// would grow beyond kMostOps stays as it is.
+// counted_loops.h says which loops qualify. Variables that only the body mentions get another identity in each round,
+// so that what they hold in one is not mixed with what they hold in the next. Inner loops come first; a loop that would
+// grow beyond kMostOps stays as it is.
 #include "analyzer/ir/written_out.h"
 
 #include <algorithm>

@@ -94,7 +94,7 @@ void Census::visit_all(const clang::DeclContext& scope) {
 }
 
 void Census::visit(const clang::Decl& declaration) {
-  // Namespaces are opened in user files and system headers alike: what is in them is judged one by one.
+  // User files and system headers both open namespaces: so each declaration in one is looked at on its own.
   if (const auto* space = llvm::dyn_cast<clang::NamespaceDecl>(&declaration)) {
     if (!symbols_.in_system_header(*space)) visit_all(*space);
     return;

@@ -54,7 +54,7 @@ class Body {
   void touch(const Paths& places, ir::Mode mode, bool data);
   void escape(const Paths& objects, bool data);
 
-  // Expressions: pure, but for what `results_` knows of calls already walked.
+  // Expressions: these change nothing; of calls that were walked before they use `results_`.
   [[nodiscard]] Paths place(const clang::Expr* expression) const;
   [[nodiscard]] Paths value(const clang::Expr* expression) const;
   [[nodiscard]] Paths variable(const clang::ValueDecl& declaration, bool captured) const;

@@ -214,7 +214,7 @@ bool Body::call_atomic_object(const Call& call) {
   return true;
 }
 
-/// A place in the callee's terms, in ours.
+/// What a place that the callee's summary names is in the caller.
 Paths Body::translate(const Call& call, const Path& path) const {
   Paths places;
   std::size_t next = 0;

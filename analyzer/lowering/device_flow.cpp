@@ -3,13 +3,13 @@
 // Where in a kernel the wait for the grid in front has happened.
 //
 // A Flow follows the statements in their order: it splits at branches, joins behind them, and knows for each access
-// whether some path that leads there has waited, and whether some path has not. A loop is walked once, entered from in
-// front of it: what its first round does before a wait is done before a wait. A callee's summary says the same for a
-// call before any wait.
+// whether some path that leads there has waited, and whether some path has not. A loop is walked once, as its first
+// round: what that does before a wait is done before a wait. A callee's summary says the same for a call before any
+// wait.
 //
-// Threads are not told apart, but a wait of some of them and then a barrier is a wait of all: what one thread has
-// waited for, the barrier shows to the others. So a barrier, or any call that is called like one, behind a wait on some
-// paths makes it one on all. Code of which nothing is known may wait.
+// Threads are not distinguished. But if some of them wait and all then meet at a barrier, all have waited: the barrier
+// shows them what the waiting thread waited for. So a barrier, or any call with a name like one, turns a wait on some
+// paths into a wait on all. Code of which nothing is known may wait.
 #include <algorithm>
 
 #include "analyzer/lowering/device_body.h"

@@ -3,9 +3,9 @@
 // Waits for the grid in front (griddepcontrol.wait) and triggers for the one behind, in device code.
 //
 // Both are mostly written so that only a device compilation sees them: under `#if __CUDA_ARCH__ >= 900`, in a macro
-// that is empty on the host. The syntax tree is the host's. So the text of a function is read as well: what stands there
-// and not in the tree is a Mark at its offset. Marks err towards a wait: what looks like one is one, under whatever
-// condition of the preprocessor it stands.
+// that is empty on the host. The syntax tree is the host's. So the text of a function is read as well: a wait or
+// trigger that is in the text and not in the tree becomes a Mark at its offset. Marks err towards a wait: whatever
+// looks like one counts as one, whatever #if surrounds it.
 #pragma once
 
 #include <cstdint>

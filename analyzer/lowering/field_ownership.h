@@ -9,11 +9,12 @@
 // destroyed, and not certainly created again behind that. Null events are errors and need no such care, and a vector
 // that was not filled has no element.
 //
-// A condition is whatever keeps the creation off some way through its function: a branch, a loop, a case, a handler, or
-// another branch that leaves the function before. Not so a check that a call of CUDA failed and that leaves: no object
-// without streams goes on behind it. Elements are created in loops, which are taken to run over all of them.
+// A creation has a condition if some path through its function leaves it out: through a branch, a loop, a case, a
+// handler, or an earlier return. A return because a call of CUDA failed does not count: no object without streams is
+// used after it. Elements are created in loops, which are taken to run over all of them.
 //
-// Taken for made before it is used: what some function creates without a condition, whoever calls that function.
+// A field that some function creates without a condition is taken to exist before it is used; who calls that function
+// is not looked at.
 #pragma once
 
 #include <utility>

@@ -50,7 +50,7 @@ class FunctionBuilder {
   ir::PlaceId parameter(const std::string& name, clang::QualType type);
   ir::PlaceId temporary(ir::TypeKind type, const std::string& name = {});
   ir::PlaceId object_temporary(clang::QualType type);
-  /// Another one with each call: two variables of one name are told apart.
+  /// Another one with each call, so that two variables with the same name stay two.
   ir::PlaceId new_local(const std::string& name, ir::TypeKind type);
   ir::PlaceId global(const std::string& name, ir::TypeKind type);
   /// The object that the function is a member of.

@@ -29,7 +29,7 @@ class Effects {
   void apply_free(const Call& call);
   void apply_event(const Call& call);
   void apply_capture(const Call& call);
-  /// To another process, which may record them.
+  /// The call gives events to another process, which may record them.
   void hand_over_events(const Call& call);
   void make_handle(const Call& call, ir::OpKind kind);
   /// Which side of a copy is host memory.

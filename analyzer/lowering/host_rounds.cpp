@@ -2,8 +2,8 @@
 //
 // Loops in which only the host works.
 //
-// Nothing is enqueued while such a loop runs, so its rounds need not be told apart: `for (i = a; i < b; ++i) h[i] = 0;`
-// is one access that begins at `h + a` and is as long as `b - a` elements. The innermost loop comes first.
+// Nothing is enqueued while such a loop runs, so its rounds need not be distinguished: `for (i = a; i < b; ++i) h[i] =
+// 0;` is one access that begins at `h + a` and is as long as `b - a` elements. The innermost loop comes first.
 //
 // This holds of an access that every round reaches, if the round begins. One under a condition, that of a loop around
 // it too, or behind a way out of the loop, may be meant for other rounds than those that meet a copy. An inner loop is
@@ -100,7 +100,7 @@ std::optional<ir::Polynomial> polynomial(const ir::Function& function, const ir:
   return ir::Polynomial::parse(ir::numbered(function, expr), [](std::string_view word) { return std::string(word); });
 }
 
-/// `size`, its variables called as in `like`.
+/// The size as a polynomial, whose variables have the numbers that they have in `like`. Nothing: `like` lacks one.
 std::optional<ir::Polynomial> size_like(const ir::Function& function, const ir::Expr& size, const ir::Expr& like) {
   return ir::Polynomial::parse(ir::numbered(function, size), [&](std::string_view word) -> std::string {
     for (std::size_t i = 0; i < size.uses.size(); ++i) {

@@ -104,7 +104,7 @@ std::string spell(const clang::FieldDecl& field) {
   return captured_this == &field ? "this" : "";
 }
 
-/// What `parameter` is charged with for each place its function touches.
+/// What the function does through `parameter`, of all places that it touches.
 ParameterEffect charge(const clang::ParmVarDecl& parameter, const device::Summary& summary) {
   ParameterEffect effect;
   // A pointer to volatile is a flag: host and device talk through it while the kernel runs, on purpose.

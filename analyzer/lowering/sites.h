@@ -30,7 +30,7 @@ class Sites {
   /// The same of a call with a defaulted argument `position` for it.
   void add_stream_slot(ir::Site& site, const clang::CallExpr& call, unsigned position) const;
 
-  /// True if the location is in code that a file shows, not in the body of a macro.
+  /// True if the code at the location stands in a file, and was not made by the body of a macro.
   [[nodiscard]] bool written(clang::SourceLocation location) const;
 
  private:

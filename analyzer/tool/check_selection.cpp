@@ -2,8 +2,8 @@
 //
 // The merging of defaults, configuration files and command line; see check_selection.h for the rules.
 //
-// The result is a configuration of its own for each file, given to the worker with --config-file: what decides is
-// decided here, once, and clang-tidy in the worker merges nothing.
+// Each file gets a configuration of its own, which the worker is given with --config-file. So everything is decided
+// here, once, and clang-tidy in the worker merges nothing.
 #include "analyzer/tool/check_selection.h"
 
 #include <algorithm>
@@ -116,7 +116,7 @@ std::string no_regex(const std::string& where, const std::string& text) {
   return text.empty() || llvm::Regex(text).isValid(reason) ? "" : where + ": '" + text + "' is no regex: " + reason;
 }
 
-/// As clang-tidy reads it, but it ignores what it does not know, and complains by itself.
+/// Stricter than clang-tidy, which ignores what it does not know.
 bool is_line_filter(const std::string& text) {
   llvm::Expected<llvm::json::Value> json = llvm::json::parse(text);
   if (!json) {

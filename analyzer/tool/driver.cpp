@@ -98,7 +98,7 @@ class Run {
   std::vector<bool> done_;
   std::size_t printed_ = 0;
   std::set<std::string> seen_;               ///< findings reported, to repeat none of those in headers
-  std::map<std::string, std::size_t> told_;  ///< the places of a finding, and the first file that has it
+  std::map<std::string, std::size_t> shown_in_;  ///< the places of a finding, and the first file that has it
   const fs::file_time_type started_ = fs::file_time_type::clock::now();
   Baseline baseline_;
   SourceLines lines_;
@@ -262,8 +262,8 @@ void Run::print_ready() {
                              .second;
       // Another file may show the same defect, in its own words.
       if (!result.places.empty()) {
-        const auto [told, first] = told_.emplace(result.check + '\n' + result.places, printed_);
-        result.repeated = result.repeated || (!first && told->second != printed_);
+        const auto [shown, first] = shown_in_.emplace(result.check + '\n' + result.places, printed_);
+        result.repeated = result.repeated || (!first && shown->second != printed_);
       }
     }
     print(shown_text(texts_[printed_], results, prepared_[printed_].repaired, line_.show_errors) + results.dump);

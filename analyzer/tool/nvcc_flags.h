@@ -7,11 +7,12 @@
 // --cuda-host-only the tree that Clang shows is the device's, in which no launch exists. So each command is translated
 // before Clang sees it. translate() is pure: what it reads (response files) comes through a function it is given.
 //
-// Four kinds of compilers are told apart by the name of the program, launchers such as ccache skipped: nvcc, whose
-// words are translated one by one from a table (nvcc_options.cpp); clang and hipcc, which need only be told to show
-// the host's side; and any other, a host compiler of plain C++.
+// The name of the program, launchers such as ccache skipped, says which of four kinds of compilers it is: nvcc, whose
+// options are translated one by one from a table (nvcc_options.cpp); clang and hipcc, which only need an option for the
+// host's side; and any other, a host compiler of plain C++.
 //
-// What has no meaning for a tree of the host is dropped: architectures, optimisation of device code, output, linking.
+// Options that mean nothing to the host's syntax tree are dropped: architectures, optimisation of device code, output,
+// linking.
 // An option that nvcc does not know is one that nvcc forwards to the host compiler, and stays. The worst that an
 // omission here can do is a compile error, and that is reported: a file that does not compile never counts as clean.
 #pragma once

@@ -205,7 +205,7 @@ Prepared Preparation::prepare(const Source& source, const Selection& selection, 
       return prepared;
     }
     if (!llvm::json::isUTF8(joined(words) + compilation.directory)) {
-      prepared.error = "its name or its flags are not UTF-8, as compile databases are";
+      prepared.error = "its name or its flags are not UTF-8, which a compile database has to be";
       return prepared;
     }
     prepared.log += source.file + ": in " + compilation.directory + ": " + joined(words) + "\n";

@@ -17,7 +17,7 @@
 namespace streamsan::analyzer {
 namespace {
 
-// By hand: a std::regex needs stack for each character, and a line may have as many as a static_assert has to say.
+// By hand: a std::regex needs stack for each character, and the message of a static_assert may be one very long line.
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 std::string without_colors(const std::string& line) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The agent: a shared object of its own that measures which bytes a launch touches. This is all the recorder and an
-// agent know of each other.
+// The agent: a shared object of its own that measures which bytes a launch touches. This is the whole
+// interface between the recorder and an agent.
 //
 // If footprints are to be measured, the recorder loads an agent once the driver has been initialised. It calls begin()
 // and end() around a launch that is to be measured, on the launching thread. The recorder decides which launches those
@@ -42,7 +42,7 @@ enum StreamSanOutcome {
   kStreamSanMeasured = 0,
   kStreamSanIncomplete = 1,  ///< the ranges are true, but there may be more: `reason` says why
   kStreamSanBusy = 2,        ///< an earlier measurement is not over yet; nothing was done, try another launch
-  kStreamSanLate = 3,        ///< the kernel did not end in time; the same launch may end some day, try it no more
+  kStreamSanLate = 3,        ///< the kernel did not end in time; the launch may still end; do not try it again
   kStreamSanTooLarge = 4,    ///< more bytes than fit the memory set aside
   kStreamSanFailed = 5,      ///< this kernel cannot be measured: `reason`
   kStreamSanDead = 6,        ///< nothing can be measured any more in this process: `reason`

@@ -6,7 +6,7 @@
 
 #include "interposer/handle_table.h"
 #include "interposer/host/host_hash.h"
-#include "interposer/pages.h"
+#include "trace/pages.h"
 
 namespace streamsan::recorder {
 namespace {

@@ -110,7 +110,7 @@ void forward(int signal, siginfo_t* info, void* context) {
   sigset_t mask = guest.sa_mask;
   if (!(guest.sa_flags & SA_NODEFER)) sigaddset(&mask, signal);
   g_sigmask.get()(SIG_BLOCK, &mask, nullptr);
-  // The mask of before comes back with the context when the handler returns; not if it leaves by longjmp().
+  // When the handler returns, the kernel restores the mask; if it leaves by longjmp(), nobody does.
   t_in_guest_handler = true;
   if (guest.sa_flags & SA_SIGINFO) {
     guest.sa_sigaction(signal, info, context);

@@ -17,7 +17,7 @@
 #include <cstdint>
 
 #include "interposer/host/host_memory.h"
-#include "interposer/pages.h"
+#include "trace/pages.h"
 
 namespace streamsan::recorder {
 

@@ -7,8 +7,8 @@
 
 #include "interposer/host/host_memory.h"
 #include "interposer/host/raw_syscall.h"
-#include "interposer/pages.h"
 #include "interposer/process.h"
+#include "trace/pages.h"
 
 namespace streamsan::recorder {
 namespace {

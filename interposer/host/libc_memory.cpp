@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #include "interposer/host/libc_call.h"
-#include "interposer/pages.h"
+#include "trace/pages.h"
 
 namespace {
 
@@ -50,7 +50,7 @@ bool are_in_one_object(void* one, void* other) {
     g_usable_size.store(reinterpret_cast<UsableSize>(function), std::memory_order_relaxed);
 }
 
-/// At least 1, which is what is known of a block whose size nobody tells.
+/// At least 1: without malloc_usable_size() no more is known of a block.
 std::size_t block_size(void* block) {
   UsableSize function = g_usable_size.load(std::memory_order_relaxed);
   std::size_t bytes = function ? function(block) : 1;

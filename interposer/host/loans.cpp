@@ -44,7 +44,7 @@ bool works_in(const Loan& loan, std::uint64_t context) {
   return loan.working == context || loan.working == 0 || context == 0;
 }
 
-/// The loan has come to its end by a wait. False: it is not kept.
+/// A wait has ended the loan. True: it is kept as a settled one.
 bool settle(Loan& loan) {
   if (!options().syncs || others_are_known() || loan.reported || !(loan.guarded.count || loan.freeable)) return false;
   if (loan.guarded.count && !guards_are_affordable()) return false;

@@ -87,9 +87,10 @@ void before_host_call(const void* begin, std::size_t bytes, bool writes, const c
 /// its protection away. No record. (nullptr, ~0): everything.
 void before_host_mapping(const void* begin, std::size_t bytes);
 
-/// The range is about to go away. If some of it is lent, writes a HostFree record; takes its protection away.
-/// For realloc and mremap, whose result tells whether it goes, before_host_mapping() comes before the call and this
-/// function after it: then the range may be unmapped, or somebody else's already. `frame` null: no stack is recorded.
+/// The range is about to go away. If some of it is lent, writes a HostFree record; takes its protection away. For
+/// realloc and mremap, whose result tells whether it goes, before_host_mapping() comes before the call and this
+/// function after it: then the range may already be unmapped, or be used for something else. `frame` null: no stack is
+/// recorded.
 void before_host_free(const void* begin, std::size_t bytes, trace::HostFreeWay way, const char* function,
                       const void* frame);
 

@@ -2,7 +2,7 @@
 //
 // Sizes of pages that this machine may not have: which pages are guarded, and files that are mapped from the middle of
 // a page.
-#include "interposer/pages.h"
+#include "trace/pages.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -6,7 +6,7 @@
 // record that is before this point. Giving up a mutex adds the thread's clock to the mutex's, taking it does the
 // reverse, and so for all objects. The trace holds none of that. Before a thread's next record its news stand in one
 // ThreadOrder record: which records of other threads it is after now. So locks cost room in the trace only where they
-// carry order that a call of CUDA's can use, and a program whose threads know all of each other writes nothing.
+// carry order that a call of CUDA's can use, and a program whose threads bring each other no news writes nothing.
 //
 // ON THE PATH of a lock: a look-up in a table of fixed size, and one comparison. Clocks of equal content have equal
 // names (stamps); a lock that goes round among threads without news carries one stamp, and nothing else is looked at.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The agent of the times: a shared object of its own that takes from CUPTI when operations ran on the GPU. This is all
-// the recorder and it know of each other; as footprints/agent.h, plain C.
+// The agent of the times: a shared object of its own that takes from CUPTI when operations ran on the GPU. This is the
+// whole interface between the recorder and it; plain C, like footprints/agent.h.
 //
 // The recorder calls begin() and end() around the real call of each operation, on the calling thread, and passes to
 // end() which record the call became. The agent finds out what CUPTI calls the operation, and when its times are known

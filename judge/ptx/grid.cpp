@@ -8,7 +8,7 @@
 namespace streamsan::ptx {
 namespace {
 
-/// What some path to a place has done. Paths that meet: all that either of them has.
+/// What some path to a place has done. Where paths meet: what either of them has done.
 enum Has : unsigned {
   kNotWaited = 1,
   kNotWaitedButMet = 2,  ///< and has passed a barrier
@@ -57,7 +57,7 @@ class Paths {
  public:
   explicit Paths(const Kernel& kernel) : kernel_(kernel), at_(kernel.instructions.size() + 1) {}
 
-  /// `held_back`: whoever passes a barrier has waited there for those that wait.
+  /// `held_back`: at a barrier each thread waits for those that wait for the grid in front.
   void follow(bool held_back) {
     held_back_ = held_back;
     std::ranges::fill(at_, 0u);
@@ -122,12 +122,12 @@ class Paths {
   bool tellable_ = true;
 };
 
-Grid::Trigger trigger_of(const Kernel& kernel, const Paths& paths) {
+ordering::Trigger trigger_of(const Kernel& kernel, const Paths& paths) {
   bool any = false, clean = true, published = false;
   Reach behind = Reach::None;
   for (std::size_t i = 0; i < kernel.instructions.size(); ++i) {
     const Instruction& instruction = kernel.instructions[i];
-    if (is_unknown_call(instruction)) return Grid::Trigger::Unknown;
+    if (is_unknown_call(instruction)) return ordering::Trigger::Unknown;
     if (instruction.sync == Sync::GridTrigger) {
       any = true;
       clean &= (paths.at(i) & kTouched) == 0;
@@ -135,10 +135,10 @@ Grid::Trigger trigger_of(const Kernel& kernel, const Paths& paths) {
     }
     if (paths.at(i) & kTriggered) behind = std::max(behind, reach_of(instruction));
   }
-  if (!any) return Grid::Trigger::Never;
-  if (behind == Reach::Surely) return published ? Grid::Trigger::Unknown : Grid::Trigger::Early;
-  if (behind == Reach::Perhaps) return Grid::Trigger::Unknown;
-  return clean ? Grid::Trigger::Published : Grid::Trigger::Last;
+  if (!any) return ordering::Trigger::Never;
+  if (behind == Reach::Surely) return published ? ordering::Trigger::Unknown : ordering::Trigger::Early;
+  if (behind == Reach::Perhaps) return ordering::Trigger::Unknown;
+  return clean ? ordering::Trigger::Published : ordering::Trigger::Last;
 }
 
 }  // namespace
@@ -158,7 +158,7 @@ Grid grid_of(const Kernel& kernel) {
   if (!paths.tellable()) {
     grid.waits = grid.waits_first = true;
     grid.early.assign(instructions.size(), false);
-    grid.trigger = Grid::Trigger::Unknown;
+    grid.trigger = ordering::Trigger::Unknown;
     return grid;
   }
   if (grid.waits) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How a kernel gets along with the grids in front of it and behind it in its stream (ordering/dependents.h): whether and
-// where it waits for the one in front (griddepcontrol.wait), which instructions run before that, and where it lets the
-// one behind begin (griddepcontrol.launch_dependents).
+// How a kernel depends on the grid in front of it in its stream, and the grid behind on it (ordering/dependents.h):
+// whether and where it waits for the one in front (griddepcontrol.wait), which instructions run before that, and where
+// it lets the one behind begin (griddepcontrol.launch_dependents).
 //
 // One pass over the control flow, of all threads alike. For each instruction it is known of the paths that lead to it
 // whether some, all or none of them have waited; an instruction is EARLY if none has. That is certain of the thread
@@ -18,25 +18,18 @@
 // published just what the next one reads: if it touches memory behind its trigger all the same, nothing is concluded.
 #pragma once
 
-#include <cstdint>
 #include <vector>
 
 #include "judge/ptx/kernel.h"
+#include "ordering/trigger.h"
 
 namespace streamsan::ptx {
 
 struct Grid {
-  enum class Trigger : std::uint8_t {
-    Never,
-    Unknown,
-    Published,  ///< behind all that the thread touches and a fence
-    Last,       ///< behind all that the thread touches
-    Early,
-  };
   bool waits = false;        ///< some thread waits, or may
   bool waits_first = false;  ///< before it triggers, or may
   bool always = false;       ///< every thread triggers
-  Trigger trigger = Trigger::Never;
+  ordering::Trigger trigger = ordering::Trigger::Never;
   std::vector<bool> early;  ///< by instruction
 };
 

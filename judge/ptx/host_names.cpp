@@ -17,7 +17,7 @@ constexpr std::uint64_t kMostBits = std::uint64_t{1} << 26;
 
 bool is_data(std::string_view section) { return section.starts_with(".rodata"); }
 
-/// By character: may it be part of a kernel's name? PTX has identifiers of these.
+/// By character: may a kernel's name have it? These are the characters of identifiers in PTX.
 constexpr std::array<bool, 256> kOfNames = [] {
   std::array<bool, 256> out{};
   for (const char c : std::string_view("_$.0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"))

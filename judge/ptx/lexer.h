@@ -2,7 +2,7 @@
 //
 // PTX as a sequence of tokens: words (with their dots, signs % and $), numbers, strings, single other characters.
 // Comments and white space are skipped. Line-ended directives (.loc, .file, .version ...) have no closing token:
-// whoever meets one skips the line.
+// the parser skips the rest of the line.
 #pragma once
 
 #include <algorithm>

@@ -28,7 +28,7 @@ class Registers {
   Registers(const Kernel& kernel, const Launch& launch) : kernel_(kernel), launch_(launch) {}
 
   [[nodiscard]] Value read(const Threads& threads, const Operand& operand) const;
-  /// `doubtful`: whether the instruction is executed is not known, and so not what its results hold.
+  /// `doubtful`: the instruction may be executed or not, so its results are unknown.
   void compute(Threads& threads, Arithmetic& arithmetic, const Instruction& instruction, bool doubtful) const;
 
  private:

@@ -114,8 +114,8 @@ TEST(EventMisuse, TheFirstTurnOfALoopIsANote) {
   const Finding f = judged(trace).misuses[0];
   EXPECT_EQ(f.message, "stream 2 waits for event 1 before its first record.");
   EXPECT_EQ(f.explanation,
-            "the wait (op #1) does nothing, event 1 is recorded later (op #4). In the first turn of a loop that is "
-            "common and right.");
+            "the wait (op #1) does nothing, event 1 is recorded later (op #4). In the first turn of a loop this is "
+            "common and correct.");
 }
 
 TEST(EventMisuse, EventsThatOthersMayRecordAreLeftAlone) {

@@ -252,7 +252,7 @@ TEST(FrameworkWords, PyTorchsAllocatorIsToldOfTheStream) {
   EXPECT_NE(fix(freed, words).find(" before it is freed (train.py:85); or call s2.wait_stream(s1) "),
             std::string::npos);
 
-  // Memory of somebody else's, and other frameworks.
+  // Memory that is not the framework's, and other frameworks.
   words.memory_of_framework = false;
   EXPECT_TRUE(fix(freed, words).starts_with("tell the pool that stream 1 uses the block "));
   EXPECT_FALSE(fix(race(NearestEdge::None, HazardKind::WriteAfterRead), words).ends_with(reused));

@@ -146,8 +146,8 @@ TEST(Syncs, WhatAKernelUsesBesidesItsArgumentsIsUnknown) {
     EXPECT_EQ(
         syncs.at(0x1150).reasons,
         List{"it is not known what memory is used by kernel write(float*) besides what the arguments lead to (module "
-             "variables, constants, pointers kept in memory). Nothing else speaks for the call. Measured "
-             "footprints tell, but of constants (--footprints=measured)."});
+             "variables, constants, pointers kept in memory). Nothing else needs the call. "
+             "--footprints=measured finds it out, except for constants."});
   }
 }
 

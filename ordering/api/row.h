@@ -155,7 +155,7 @@ struct Effect {
   bool managed = false;         ///< GlobalLookup: the variable is a __managed__ one; else the driver must be asked
   bool makes_kernel = false;    ///< FunctionLookup: a CUkernel; else a CUfunction
   bool asks_event_time = false;  ///< Pass: asks for the time between the events that are arguments 1 and 2. It is no
-                                 ///< order (R-EVT-10), but whoever waits in front of it may wait for the time only
+                                 ///< order (R-EVT-10), but a wait in front of it may be for the time only
   std::string_view why{};  ///< for Pass and Later: one clause, printed in the coverage page; else a remark, see noted()
 };
 

@@ -139,8 +139,8 @@ export function historyCard(run, buffer, about, go) {
       h('p', {class: 'where'}, all.length > shown.length ? `${shown.length} of ${counted(all.length, 'operation')} shown` : counted(all.length, 'operation'), ', in order of submission'),
       h('ol', {class: 'history'}, shown.map((op) => {
         const touch = run.touchesOf(op).find((each) => each.buffer === buffer);
-        const deed = touch.reads && touch.writes ? 'uses' : touch.reads ? 'reads' : 'writes';
-        const kind = run.className(op), word = kind === 'alloc' || kind === 'free' ? '' : deed;
+        const verb = touch.reads && touch.writes ? 'uses' : touch.reads ? 'reads' : 'writes';
+        const kind = run.className(op), word = kind === 'alloc' || kind === 'free' ? '' : verb;
         return h('li', {class: about.includes(op) ? 'about' : ''}, h('i', {class: `swatch k-${kind}`}), indexLink(op, run, go), ' ', run.number[op] ? run.what(op) : '', word && ` ${word} it`,
             h('span', {class: 'where'}, ` ${run.lanes[run.lane[op]].name}`));
       })));

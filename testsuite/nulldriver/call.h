@@ -33,7 +33,7 @@
 
 namespace streamsan::null {
 
-/// Counts the call; the failure to inject, or CUDA_SUCCESS.
+/// Counts the call. Returns the failure to inject, or CUDA_SUCCESS.
 CUresult enter(unsigned row);
 
 /// As enter(), for an export that nothing implements: never CUDA_SUCCESS.
@@ -45,7 +45,7 @@ CUresult enter_unimplemented(unsigned row);
 /// Called by everything that waits for the device, with no lock held.
 void block();
 
-/// The call of this thread has put an operation on the device, which whoever listens (listener.h) is told.
+/// This thread's call has put an operation on the device: says so to whoever listens (listener.h).
 void submitted(CUstream stream);
 
 /// What the handle 0 means in this translation unit. The files under by_stream/ are compiled twice, as programs are:

@@ -48,6 +48,7 @@ class Scaffold(unittest.TestCase):
         self.assertIn('SS_CATALOG("R-EVT-06"', self.text("ordering/rule_catalog.def"))
         done = self.run_script("scripts/new-rule", "R-EVT-06", "documented", "A wait may cross devices.", 'cuda.h, "waits"')
         self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, "the row of R-EVT-06 is gone; it said: [A-Z]")  # which may be another rule
         self.assertNotIn("R-EVT-06", self.text("ordering/rule_catalog.def"))
         self.assertRegex(self.text("ordering/rules.def"),
                          r'"R-EVT-05".*\nSS_RULE\(EVT_06, "R-EVT-06", Documented, "A wait may cross devices.", .*\nSS_RULE\(EVT_08')
@@ -63,7 +64,7 @@ class Scaffold(unittest.TestCase):
         self.assertEqual(ids.returncode, 0, ids.stderr)
 
     def test_a_rule_that_nobody_knew(self):
-        done = self.run_script("scripts/new-rule", "R-" "GRF-99", "assumed", "Graphs are quick.", "measured")
+        done = self.run_script("scripts/new-rule", "R-" "GRF-99", "assumed", "cuGraphLaunch is quick.", "measured")
         self.assertEqual(done.returncode, 0, done.stderr)
         tests = self.text("ordering/tests/graph_rules_test.cpp")
         self.assertIn("R_GRF_99_WithItItIsLatent", tests)

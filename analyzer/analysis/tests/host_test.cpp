@@ -189,6 +189,8 @@ TEST(Host, TensorUsedOnAnotherStream) {
   EXPECT_EQ(reported(head + "launch k s1 w:t\nrelease t s1"), "");
   EXPECT_EQ(reported(head + "event e\nlaunch k s2 w:t\nrecord e s2\nwait s1 e\nrelease t s1"), "");
   EXPECT_EQ(reported(head + "launch k s2 w:t\nsync s2\nrelease t s1"), "");
+  EXPECT_EQ(reported(head + "alloc d\nlaunch k s2 w:t\nfree d\nrelease t s1"),
+            "missing-record-stream latent 8<6 R-ALC-02");
 }
 
 TEST(Host, OnePathSynchronises) {

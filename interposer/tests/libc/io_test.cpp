@@ -28,8 +28,8 @@
 #include <string>
 #include <thread>
 
-#include "interposer/pages.h"
 #include "interposer/tests/libc/recorder_stub.h"
+#include "trace/pages.h"
 
 extern "C" {
 ssize_t __read_chk(int, void*, size_t, size_t);

@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "interposer/machine.h"
-#include "interposer/pages.h"
 #include "interposer/tests/libc/recorder_stub.h"
+#include "trace/pages.h"
 
 namespace streamsan::testing {
 namespace {
@@ -204,7 +204,7 @@ TEST_F(LibcMemory, MappingsThatChangeAreNoAccess) {
 
 // ---- frames
 
-/// A driver call, as far as frames go: whether any were reported as gone.
+/// Does with stack frames what a driver call does. True: some frames were reported as gone.
 [[gnu::noinline]] bool driver_call() {
   forget_recorded();
   check_frames(SS_CALLERS_STACK());

@@ -77,18 +77,18 @@ TEST(Grid, AnUnknownCallMayWait) {
 }
 
 TEST(Grid, WhenItTriggers) {
-  EXPECT_EQ(grid(kStore).trigger, Grid::Trigger::Never);
-  EXPECT_EQ(grid(std::string(kTrigger) + kStore).trigger, Grid::Trigger::Early);
-  EXPECT_EQ(grid(std::string(kTrigger) + kLoad).trigger, Grid::Trigger::Early);
-  EXPECT_EQ(grid(std::string(kStore) + kTrigger).trigger, Grid::Trigger::Last);
-  EXPECT_EQ(grid(std::string(kStore) + "fence.acq_rel.gpu;\n" + kTrigger).trigger, Grid::Trigger::Published);
-  EXPECT_EQ(grid(std::string(kStore) + "membar.gl;\n" + kTrigger).trigger, Grid::Trigger::Published);
-  EXPECT_EQ(grid(std::string(kStore) + "membar.cta;\n" + kTrigger).trigger, Grid::Trigger::Last);
-  EXPECT_EQ(grid(std::string(kStore) + "fence.proxy.async;\n" + kTrigger).trigger, Grid::Trigger::Last);
+  EXPECT_EQ(grid(kStore).trigger, ordering::Trigger::Never);
+  EXPECT_EQ(grid(std::string(kTrigger) + kStore).trigger, ordering::Trigger::Early);
+  EXPECT_EQ(grid(std::string(kTrigger) + kLoad).trigger, ordering::Trigger::Early);
+  EXPECT_EQ(grid(std::string(kStore) + kTrigger).trigger, ordering::Trigger::Last);
+  EXPECT_EQ(grid(std::string(kStore) + "fence.acq_rel.gpu;\n" + kTrigger).trigger, ordering::Trigger::Published);
+  EXPECT_EQ(grid(std::string(kStore) + "membar.gl;\n" + kTrigger).trigger, ordering::Trigger::Published);
+  EXPECT_EQ(grid(std::string(kStore) + "membar.cta;\n" + kTrigger).trigger, ordering::Trigger::Last);
+  EXPECT_EQ(grid(std::string(kStore) + "fence.proxy.async;\n" + kTrigger).trigger, ordering::Trigger::Last);
   // What it has published may be all that the next one needs.
-  EXPECT_EQ(grid(std::string(kStore) + "membar.gl;\n" + kTrigger + kStore).trigger, Grid::Trigger::Unknown);
-  EXPECT_EQ(grid(std::string(kTrigger) + "call.uni help, ();\n").trigger, Grid::Trigger::Unknown);
-  EXPECT_EQ(grid(std::string(kTrigger) + "st.shared.u32 [%r1], 1;").trigger, Grid::Trigger::Published);
+  EXPECT_EQ(grid(std::string(kStore) + "membar.gl;\n" + kTrigger + kStore).trigger, ordering::Trigger::Unknown);
+  EXPECT_EQ(grid(std::string(kTrigger) + "call.uni help, ();\n").trigger, ordering::Trigger::Unknown);
+  EXPECT_EQ(grid(std::string(kTrigger) + "st.shared.u32 [%r1], 1;").trigger, ordering::Trigger::Published);
 }
 
 TEST(Grid, WhetherItWaitsFirst) {

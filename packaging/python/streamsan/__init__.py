@@ -63,7 +63,7 @@ def name(subject, text):
     """Reports call `subject` by this name: a stream, or what a tensor or an array holds, until it is freed.
 
     Streams: torch.cuda.Stream, cupy.cuda.Stream, Numba's, anything with __cuda_stream__. Memory: a tensor, anything with
-    data_ptr() or __cuda_array_interface__. A bare number is not told apart: use name_stream() or name_memory().
+    data_ptr() or __cuda_array_interface__. A bare number may be either: use name_stream() or name_memory().
     """
     if _recorder.table is None:
         return

@@ -11,7 +11,7 @@
 namespace streamsan::lab {
 namespace {
 
-/// What stands behind the word of a step.
+/// What the verb of a step is followed by in the text of a program.
 enum class Takes : std::uint8_t { Stream, Event, EventStream, StreamEvent, StreamFlag, GraphStream, Device, Nothing };
 
 struct Verb {

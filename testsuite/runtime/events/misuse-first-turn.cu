@@ -10,7 +10,7 @@
 // RUN: env STREAMSAN_OPTIONS=min_severity=note %silent %t.fixed
 //
 // CHECK: NOTE: streamsan: event-waited-too-early: stream 1 waits for event 1 before its first record.
-// CHECK-NEXT: No ordering: the wait (op #1) does nothing, event 1 is recorded later (op #5). In the first turn of a loop that is common and right.
+// CHECK-NEXT: No ordering: the wait (op #1) does nothing, event 1 is recorded later (op #5). In the first turn of a loop this is common and correct.
 // CHECK-NEXT: cudaStreamWaitEvent on stream 1 (blocking), op #1
 // CHECK-NEXT: main{{.*}}[[WAIT]]
 // CHECK-NEXT: cudaEventRecord on stream 2 (blocking), op #5

@@ -10,7 +10,7 @@
 //
 // CHECK-NOT: sync unneeded
 // CHECK: sync unknown: whether cudaStreamSynchronize ([[SYNC]]) is needed is not known.
-// CHECK: Why: it is not known what memory is used by kernel keep() ([[KEEP]]) besides what the arguments lead to (module variables, constants, pointers kept in memory). Nothing else speaks for the call. Measured footprints tell, but of constants (--footprints=measured).
+// CHECK: Why: it is not known what memory is used by kernel keep() ([[KEEP]]) besides what the arguments lead to (module variables, constants, pointers kept in memory). Nothing else needs the call. --footprints=measured finds it out, except for constants.
 // TWIN: sync unneeded: cudaStreamSynchronize ([[SYNC]]) is not needed in this run.
 #include "syncs.h"
 

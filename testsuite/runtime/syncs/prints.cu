@@ -9,7 +9,7 @@
 //
 // CHECK-NOT: sync unneeded
 // CHECK: sync unknown: whether cudaStreamSynchronize ([[SYNC]]) is needed is not known.
-// CHECK: Why: kernel greet(float*) ([[GREET]]) prints, which comes out where the host waits.
+// CHECK: Why: kernel greet(float*) ([[GREET]]) prints: its output appears when the host waits.
 // TWIN: sync unneeded: cudaStreamSynchronize ([[SYNC]]) is not needed in this run.
 #include "syncs.h"
 
