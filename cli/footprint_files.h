@@ -68,6 +68,7 @@ struct FootprintPlan {
   bool measure = false;   ///< hand the two files to the recorder
   std::string agent;      ///< absolute paths, as far as they were found
   std::string sanitizer;  ///< empty: not found, or the agent is one that does not need it
+  std::string earlier;    ///< what earlier runs measured (footprint_cache.h); empty: nothing is kept
   std::string obstacle;   ///< a clause: why nothing can be measured; empty: nothing is in the way, or it was not wanted
 };
 

@@ -9,6 +9,7 @@ namespace streamsan::cli {
 namespace {
 
 constexpr std::chrono::seconds kTellEvery{2};
+constexpr std::uint32_t kEarlierSince = 10;  // trace format
 
 std::string seconds(std::chrono::nanoseconds time) {
   char text[32];
@@ -32,6 +33,7 @@ Measuring Measuring::of(const trace::FileHeader& header) {
   auto mode = static_cast<trace::Footprints>(header.footprints.load(std::memory_order_relaxed));
   out.launches = header.measured.load(std::memory_order_relaxed);
   const bool inferred = mode == trace::Footprints::Inferred;
+  if (header.version >= kEarlierSince) out.earlier = header.known_earlier.load(std::memory_order_relaxed);
   out.measuring = mode == trace::Footprints::Measured || out.launches ? 1 : 0;
   out.gave_up = inferred && out.launches ? 1 : 0;
   out.inferring = inferred && !out.launches ? 1 : 0;
@@ -45,6 +47,7 @@ Measuring& Measuring::operator+=(const Measuring& other) {
   gave_up += other.gave_up;
   inferring += other.inferring;
   launches += other.launches;
+  earlier += other.earlier;
   footprints += other.footprints;
   time += other.time;
   return *this;
@@ -54,8 +57,8 @@ std::string Measuring::text() const {
   if (!measuring && !inferring) return {};
   if (!measuring) return "computed from their code, or inferred";
   return "measured" + (inferring ? " " + in_processes(measuring) : "") + ": " + some_launches(launches) + " in " +
-         seconds(time) + ", " + report::counted(footprints, "distinct footprint") +
-         (gave_up ? "; given up " + in_processes(gave_up) : "") +
+         seconds(time) + (earlier ? ", " + std::to_string(earlier) + " known from earlier runs" : "") + ", " +
+         report::counted(footprints, "distinct footprint") + (gave_up ? "; given up " + in_processes(gave_up) : "") +
          (inferring ? "; inferred " + in_processes(inferring) : "");
 }
 

@@ -21,6 +21,7 @@ struct Measuring {
   std::uint32_t gave_up = 0;         ///< of them, those that could not measure any more at their end
   std::uint32_t inferring = 0;       ///< processes that launched kernels and could measure none
   std::uint64_t launches = 0;        ///< measured
+  std::uint64_t earlier = 0;         ///< not measured, because an earlier run had done so
   std::uint64_t footprints = 0;      ///< distinct ones learned
   std::chrono::nanoseconds time{0};  ///< by which the program took longer
 

@@ -193,6 +193,7 @@ std::vector<std::string> guest_environment(const Options& options, const std::st
     set("footprint_policy=" + options.footprint_policy);
     set_path("agent_path", footprints.agent);
     set_path("sanitizer_library", footprints.sanitizer);
+    set_path("earlier_footprints", footprints.earlier);
   }
   // The first launch of a kernel loads its code, and that waits for running work: it would wait for the delays.
   if (options.perturb > 0 && environment("CUDA_MODULE_LOADING").empty()) out.emplace_back("CUDA_MODULE_LOADING=EAGER");

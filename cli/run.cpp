@@ -9,6 +9,8 @@
 
 #include <atomic>
 #include <cerrno>
+#include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -19,6 +21,7 @@
 
 #include "cli/child.h"
 #include "cli/executable.h"
+#include "cli/footprint_cache.h"
 #include "cli/liveness.h"
 #include "cli/measuring.h"
 #include "cli/preload.h"
@@ -41,9 +44,10 @@ constexpr milliseconds kGraceAfterHalt{2000};
 /// The traces of one run: found, judged, added to the session.
 class Traces {
  public:
-  Traces(const Options& options, Session& session, std::string directory)
+  Traces(const Options& options, Session& session, FootprintCache& cache, std::string directory)
       : options_(options),
         session_(session),
+        cache_(cache),
         directory_(std::move(directory)),
         // On a terminal somebody waits.
         measuring_([&session](const std::string& line) { session.say(line, isatty(2) ? 0 : 1); }) {}
@@ -111,7 +115,9 @@ class Traces {
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     threads_.emplace_back([this, path, control] {
-      session_.add(judge_trace(path, options_, control));
+      Verdict verdict = judge_trace(path, options_, control);
+      cache_.add(verdict.measured_launches);
+      session_.add(std::move(verdict));
       ++done_;
     });
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
@@ -119,6 +125,7 @@ class Traces {
 
   const Options& options_;
   Session& session_;
+  FootprintCache& cache_;
   std::string directory_;
   MeasuringProgress measuring_;
   std::set<std::string> known_;
@@ -217,6 +224,26 @@ void tell_left_behind(const Traces& traces, const Processes& processes, Session&
   }
 }
 
+/// Has what earlier runs measured ready for the recorders.
+void hand_out(const FootprintCache& cache, const std::string& directory, FootprintPlan& footprints, Session& session) {
+  if (!footprints.measure || !cache.on()) return;
+  const std::string extract = directory + "/footprints.earlier";
+  bool written = false;
+  if (const std::string fault = cache.write_extract(extract, written); !fault.empty())
+    session.say("what earlier runs measured is not used: " + fault, 1);
+  if (written) footprints.earlier = extract;
+}
+
+std::uint32_t days_since_1970() {
+  using std::chrono::floor, std::chrono::days;
+  return static_cast<std::uint32_t>(floor<days>(std::chrono::system_clock::now()).time_since_epoch().count());
+}
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
 /// Why nothing was observed, as far as it can be found out: a clause.
 std::string why_nothing(const Options& options, const std::string& program, const std::string& preload,
                         const Traces& traces) {
@@ -270,6 +297,9 @@ int run(const Options& options, const std::vector<std::string>& command) {
                 must_measure ? 0 : 1);
   }
 
+  FootprintCache cache(cache_folder(options.footprint_cache, environment), STREAMSAN_VERSION, days_since_1970());
+  hand_out(cache, directory.path, footprints, session);
+
   TimingPlan timings = plan_timings(options, preload, surroundings);
   if (!timings.obstacle.empty()) session.say("operations on the GPU will have no times: " + timings.obstacle);
   if (timings.take && asked_for == Footprints::Auto) {
@@ -289,7 +319,7 @@ int run(const Options& options, const std::vector<std::string>& command) {
     directory.keep = false;
     return error == ENOENT || error == ENOTDIR ? 127 : 126;
   }
-  Traces traces(options, session, directory.path);
+  Traces traces(options, session, cache, directory.path);
   Processes processes(child.pid(), preload);
   watch(child, traces, processes, session);
   settle(traces, processes, session);
@@ -302,6 +332,9 @@ int run(const Options& options, const std::vector<std::string>& command) {
                 wanted ? 1 : 0);
   }
   if (!child.status_known()) session.say("the exit code of " + command[0] + " is not known: somebody else took it");
+  if (const std::string lost = cache.save(); !lost.empty())
+    session.say("what was measured is not kept for later runs: " + lost, 1);
+  if (!footprints.earlier.empty()) unlink(footprints.earlier.c_str());
   tell_left_behind(traces, processes, session);
   if (traces.none()) {
     if (!traces.failed()) {

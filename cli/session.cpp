@@ -238,6 +238,11 @@ void Session::add(Verdict verdict) {
     summary->processes += verdict.processes;
   }
   log.measuring += verdict.measuring;
+  // With --syncs each has a report of its own.
+  if (options_.mention_waits && !verdict.syncs_judged) {
+    log.device_waits += verdict.device_waits;
+    log.idle_device_waits += verdict.idle_device_waits;
+  }
   if (verdict.measuring.inferring || verdict.measuring.gave_up) inferred_ = true;
   write(path, out);
 }
@@ -280,6 +285,10 @@ std::string Session::finish(int exit_code) {
     if (first_log) out += suppression_text;
     first_log = false;
     if (log.lacks_lines && !log.has_lines && options_.symbolize) out += std::string(report::line_hint()) + "\n";
+    if (const std::string waits = report::idle_waits_line(log.device_waits, log.idle_device_waits);
+        !waits.empty() && !only_outputs_) {
+      out += "streamsan: NOTE: " + waits + "\n";
+    }
     bool found = log.summary.errors || log.summary.latent || log.summary.possible;
     if (std::string how = log.measuring.text(); options_.verbosity >= 1 && !how.empty()) {
       out += "streamsan: footprints of kernels " + how + "\n";

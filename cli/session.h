@@ -68,6 +68,8 @@ class Session {
   struct Log {
     report::Summary summary;
     Measuring measuring;
+    std::uint64_t device_waits = 0;
+    std::uint64_t idle_device_waits = 0;
     bool has_first = false;
     bool anything = false;  ///< findings or warnings were written
     bool lacks_lines = false;

@@ -30,6 +30,18 @@ bool agent_path(char (&path)[1200]) {
   return true;
 }
 
+/// An address inside of the Sanitizer library; null: it is not loaded.
+const void* sanitizer_code(const char* path) {
+  void* library = dlopen(path[0] ? path : "libsanitizer-public.so", RTLD_NOW | RTLD_NOLOAD);
+  if (!library) {
+    dlerror();  // the guest must not find our failure
+    return nullptr;
+  }
+  const void* inside = real_dlsym(library, "sanitizerSubscribe");
+  dlclose(library);
+  return inside;
+}
+
 }  // namespace
 
 bool beside_this_library(const char* name, char (&path)[1200]) {
@@ -84,6 +96,7 @@ const StreamSanAgent* load_agent(const char*& problem) {
     std::snprintf(why, sizeof why, "%s", fault);
     return nullptr;
   }
+  note_tools(reinterpret_cast<const void*>(get), sanitizer_code(wanted.sanitizer_library));
   problem = nullptr;
   return agent;
 }

@@ -17,7 +17,7 @@
 
 namespace streamsan::recorder {
 
-// A fork keeps g_entry, g_dlsym, g_driver, g_driver_begin, g_driver_end: libraries lie where they lay.
+// A fork keeps g_entry, g_dlsym, g_driver, g_not_program: libraries lie where they lay.
 STREAMSAN_HOT_TABLE constinit std::atomic<void*> g_entry[api::kRowCount] = {};
 
 namespace {
@@ -55,17 +55,32 @@ void* driver_handle() {
   return loaded;
 }
 
-STREAMSAN_HOT_DATA constinit std::atomic<std::uintptr_t> g_driver_begin{0};
-STREAMSAN_HOT_DATA constinit std::atomic<std::uintptr_t> g_driver_end{0};
+/// Bounds of the driver, and of the libraries that measure: an agent and what it has loaded.
+struct Bounds {
+  std::atomic<std::uintptr_t> begin{0};
+  std::atomic<std::uintptr_t> size{0};
+};
+constexpr std::size_t kMostTools = 2;
+STREAMSAN_HOT_DATA constinit Bounds g_not_program[1 + kMostTools]{};
+
+struct Search {
+  std::uintptr_t inside;
+  Bounds* out;
+};
 
 /// For dl_iterate_phdr: remembers the bounds of the object that holds the address.
-int find_bounds(dl_phdr_info* info, std::size_t, void* inside) {
+int find_bounds(dl_phdr_info* info, std::size_t, void* given) {
   const ObjectBounds bounds = bounds_of(*info);
-  auto address = reinterpret_cast<std::uintptr_t>(inside);
-  if (address < bounds.low || address >= bounds.high) return 0;
-  g_driver_begin.store(bounds.low, std::memory_order_relaxed);
-  g_driver_end.store(bounds.high, std::memory_order_relaxed);
+  const Search& search = *static_cast<const Search*>(given);
+  if (search.inside < bounds.low || search.inside >= bounds.high) return 0;
+  search.out->begin.store(bounds.low, std::memory_order_relaxed);
+  search.out->size.store(bounds.high - bounds.low, std::memory_order_relaxed);
   return 1;
+}
+
+void find_bounds_of(const void* inside, Bounds& out) {
+  Search search{reinterpret_cast<std::uintptr_t>(inside), &out};
+  if (inside) dl_iterate_phdr(find_bounds, &search);
 }
 
 /// Row indices sorted by base name: cuGetProcAddress("cuMemcpy") may answer with any version of it.
@@ -88,12 +103,20 @@ void resolve_entries() {
   for (std::size_t row = 0; row < api::kRowCount; ++row) {
     if (streamsan_wrappers[row]) driver_entry(row);
   }
-  dl_iterate_phdr(find_bounds, driver_entry(api::Index::cuInit));
+  find_bounds_of(driver_entry(api::Index::cuInit), g_not_program[0]);
+}
+
+void note_tools(const void* agent, const void* library) {
+  find_bounds_of(agent, g_not_program[1]);
+  find_bounds_of(library, g_not_program[2]);
 }
 
 STREAMSAN_HOT_CODE bool is_in_driver(const void* address) {
-  auto at = reinterpret_cast<std::uintptr_t>(address);
-  return g_driver_begin.load(std::memory_order_relaxed) <= at && at < g_driver_end.load(std::memory_order_relaxed);
+  const auto at = reinterpret_cast<std::uintptr_t>(address);
+  bool inside = false;
+  for (const Bounds& each : g_not_program)
+    inside |= at - each.begin.load(std::memory_order_relaxed) < each.size.load(std::memory_order_relaxed);
+  return inside;
 }
 
 bool driver_is_loaded() { return driver_handle() != nullptr; }

@@ -39,8 +39,13 @@ inline void* driver_entry(std::size_t row) {
 /// (a library's constructor that waits for a thread which calls CUDA).
 void resolve_entries();
 
-/// Is this return address inside the driver? Known after resolve_entries().
+/// Is this return address inside the driver, or inside of a library that measures for us? Then the call is none of the
+/// program's: the waits around a measured launch, for example, are not to count as order that the program makes. Known
+/// after resolve_entries() and note_tools().
 bool is_in_driver(const void* address);
+
+/// An address in the agent that measures, and one in the library that it uses, or null.
+void note_tools(const void* agent, const void* library);
 
 /// What a guest that looked up `name` and got `address` is to be given: our wrapper if the address is the driver's
 /// export of a row that is wrapped, else the address itself.

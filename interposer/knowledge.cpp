@@ -22,7 +22,8 @@ constexpr unsigned kMostLate = 2;
 /// State of a key, a shape, buffers or a family, packed so that it is one atomic word.
 struct State {
   std::uint32_t footprint;  // the last one measured
-  std::uint16_t measured;   // of a key or a family: times; of a family with attempts that had no result
+  std::uint16_t measured;   // of a key or a family: times; of a family with attempts that had no result; of a shape:
+                            // keys that an earlier run has answered for
   std::uint8_t agreed;      // of a shape or of buffers: further keys with this footprint; of a family: further shapes
   bool varies : 1;          // two measurements differed
   bool hopeless : 1;        // of a key: not to be tried again
@@ -106,6 +107,18 @@ void learn(const LaunchHashes& launch, std::uint32_t footprint) {
   change_in(g_families, launch.family, count);
   g_learned.fetch_add(1);
   forget_settled();
+}
+
+bool may_be_answered(const LaunchHashes& launch, unsigned keys) {
+  const State key = state_in(g_keys, launch.key);
+  if (key.footprint || key.measured || key.hopeless) return false;
+  // As many as make a shape known within one run make it known here.
+  return keys > kEnoughKeys || state_in(g_shapes, launch.shape).measured < keys;
+}
+
+void learn_earlier(const LaunchHashes& launch, std::uint32_t footprint, unsigned times) {
+  for (unsigned i = 0; i < times && i < kEnoughMeasurements; ++i) learn(launch, footprint);
+  change_in(g_shapes, launch.shape, count);
 }
 
 STREAMSAN_HOT_CODE std::uint32_t settled_footprint(const LaunchHashes& launch, Settled how) {

@@ -35,6 +35,10 @@ void learn(const LaunchHashes& launch, std::uint32_t footprint);
 /// The footprint that launches with this key, or else this shape, these buffers or this family, are believed to have;
 /// 0: none is known.
 std::uint32_t learned_footprint(const LaunchHashes& launch);
+/// May an earlier run's measurements of `keys` launches of this shape answer for this one? Not twice for one key.
+bool may_be_answered(const LaunchHashes& launch, unsigned keys);
+/// An earlier run has measured it so often, always with this footprint.
+void learn_earlier(const LaunchHashes& launch, std::uint32_t footprint, unsigned times);
 /// For how long a launch is settled.
 enum class Settled : std::uint8_t {
   ForGood,  ///< no measurement would teach more

@@ -79,7 +79,9 @@ STREAMSAN_HOT_CODE void Launch::read() {
                          .buffers = mix_bits(hashes.buffers ^ kernel),
                          .family = mix_bits(hashes.extents ^ kernel)},
               .words = arguments_.pointers(),
-              .count = arguments_.count()};
+              .count = arguments_.count(),
+              .arguments_shape = hashes.shape,
+              .shared_bytes = call_.shared_bytes};
 }
 
 STREAMSAN_HOT_CODE void Launch::before(const void* frame) {

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdio>
+#include <cstring>
 
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>
@@ -11,6 +12,7 @@
 #include "interposer/clock.h"
 #include "interposer/contention.h"
 #include "interposer/driver.h"
+#include "interposer/earlier.h"
 #include "interposer/footprint_records.h"
 #include "interposer/fork.h"
 #include "interposer/gate.h"
@@ -128,17 +130,20 @@ STREAMSAN_HOT_CODE bool needs_certainty(const LaunchSubject& subject) {
   return subject.contends || options().footprint_policy == FootprintPolicy::First;
 }
 
-STREAMSAN_HOT_CODE bool is_wanted(const LaunchSubject& subject) {
+/// Why a launch is wanted, as far as it matters to an earlier run's answer.
+enum class Wanted : std::uint8_t { No, ToLearn, ByTheJudge };
+
+STREAMSAN_HOT_CODE Wanted is_wanted(const LaunchSubject& subject) {
   if (is_asked(*subject.function) && !is_hopeless(subject.hashes, *subject.function))
-    return is_affordable(Reason::Asked);
-  if (options().footprint_policy == FootprintPolicy::Asked) return false;
+    return is_affordable(Reason::Asked) ? Wanted::ByTheJudge : Wanted::No;
+  if (options().footprint_policy == FootprintPolicy::Asked) return Wanted::No;
   // From the cheap to the dear: in most programs the first question ends it.
   const bool certain = needs_certainty(subject);
-  if (!certain && !several_streams()) return false;
-  if (settled_footprint(subject.hashes, certain ? Settled::ForGood : Settled::ForNow) != 0) return false;
-  if (!is_affordable(certain ? Reason::Contends : Reason::MayContend)) return false;
-  if (!certain && was_measured(subject.hashes)) return false;
-  return worth_measuring(subject.hashes, *subject.function);
+  if (!certain && !several_streams()) return Wanted::No;
+  if (settled_footprint(subject.hashes, certain ? Settled::ForGood : Settled::ForNow) != 0) return Wanted::No;
+  if (!is_affordable(certain ? Reason::Contends : Reason::MayContend)) return Wanted::No;
+  if (!certain && was_measured(subject.hashes)) return Wanted::No;
+  return worth_measuring(subject.hashes, *subject.function) ? Wanted::ToLearn : Wanted::No;
 }
 
 /// Does the stream, or any other, take part in a capture? Our own calls would end it.
@@ -214,6 +219,44 @@ void find_allocations(const LaunchSubject& subject, LaunchPointer* out) {
   }
 }
 
+/// Tells a later run what was measured. `earlier`: how often earlier runs have, if it was not measured now.
+void write_measured(std::uint64_t key, const LaunchSubject& subject, std::uint32_t footprint, unsigned earlier) {
+  if (key == 0) return;
+  Slot slot = reserve(0);
+  if (!slot) return;
+  slot.record->kind = trace::Kind::MeasuredLaunch;
+  slot.record->thread = thread_number();
+  auto& w = slot.record->as<trace::Kind::MeasuredLaunch>();
+  w.key = key;
+  w.function = subject.function->id;
+  w.launch = subject.hashes.key;
+  w.footprint = footprint;
+  w.earlier = earlier;
+  publish(slot);
+}
+
+/// Has an earlier run measured it? Then it is learned.
+bool take_earlier(const StreamSanAgent& agent, const LaunchSubject& subject) {
+  const std::uint64_t key = earlier_key(agent, subject);
+  const auto [launch, pieces] = find_earlier(key);
+  if (!launch || launch->pieces > kMostPieces || !may_be_answered(subject.hashes, launch->keys)) return false;
+  if (!Gate::close(kGatePatience)) return false;
+  // Another thread may have asked meanwhile.
+  const bool answered = may_be_answered(subject.hashes, launch->keys);
+  if (answered) {
+    g_pieces.count = launch->pieces;
+    g_pieces.lost = false;
+    std::memcpy(g_pieces.pieces, pieces, launch->pieces * sizeof *pieces);
+    const std::uint32_t footprint = footprint_id(g_pieces, (launch->flags & trace::EarlierLaunch::kIncomplete) != 0);
+    learn_earlier(subject.hashes, footprint, launch->times);
+    write_measured(key, subject, footprint, launch->times);
+    g_knows.store(true, std::memory_order_relaxed);
+    if (trace::FileHeader* head = header()) head->known_earlier.fetch_add(1, std::memory_order_relaxed);
+  }
+  Gate::open();
+  return answered;
+}
+
 LaunchKnowledge take_result(const LaunchSubject& subject, const StreamSanMeasurement& result) {
   LaunchPointer pointers[kMostLaunchPointers];
   find_allocations(subject, pointers);
@@ -221,6 +264,7 @@ LaunchKnowledge take_result(const LaunchSubject& subject, const StreamSanMeasure
   const bool incomplete = result.outcome == kStreamSanIncomplete || g_pieces.lost;
   const std::uint32_t footprint = footprint_id(g_pieces, incomplete);
   learn(subject.hashes, footprint);
+  write_measured(earlier_key(*g_measuring_agent, subject), subject, footprint, 0);
   g_knows.store(true, std::memory_order_relaxed);
   g_pause_ns = 0;
   return {.footprint = footprint, .measured = true};
@@ -238,6 +282,7 @@ void start_learning() {
   if (agent) {
     g_began_ns.store(monotonic_ns());
     follow_contention();
+    open_earlier();
     g_agent.store(agent, std::memory_order_release);
   } else if (problem && options().footprints == FootprintMode::Measured) {
     say("footprints cannot be measured: %s; they are computed from the code, or inferred", problem);
@@ -267,7 +312,10 @@ STREAMSAN_HOT_CODE bool begin_measuring(const LaunchSubject& subject) {
     polling_launched(subject.stream);
     return false;
   }
-  if (is_polled() || !is_wanted(subject)) return false;
+  if (is_polled()) return false;
+  const Wanted wanted = is_wanted(subject);
+  if (wanted == Wanted::No) return false;
+  if (wanted == Wanted::ToLearn && take_earlier(*agent, subject)) return false;
   const std::uint64_t started = monotonic_ns();
   if (started < g_pause_until_ns.load(std::memory_order_relaxed) || is_capturing(subject.stream)) return false;
   if (!Gate::close(kGatePatience)) {

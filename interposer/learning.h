@@ -25,6 +25,8 @@
 // not become idle in time, or launches do not leave the gate, nothing is tried for a while that grows from one second to
 // ten.
 //
+// Instead of a measurement the answer of an earlier run is taken, if there is one (earlier.h).
+//
 // A failure costs precision and nothing else; the first few reasons are printed, one line each.
 #pragma once
 
@@ -45,6 +47,8 @@ struct LaunchSubject {
   LaunchHashes hashes;
   const std::uint64_t* words;  ///< trace::pointer_word() of each pointer
   unsigned count;
+  std::uint64_t arguments_shape;  ///< of grid, block and arguments but the values of pointers; the same in every run
+  std::uint64_t shared_bytes;     ///< dynamic shared memory
   bool contends = false;  ///< it may meet operations that nothing orders (contention.h)
   bool may_poll = false;  ///< it may wait for the host (contention.h)
 };

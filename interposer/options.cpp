@@ -101,6 +101,7 @@ void read_options(Options& options) {
     if (is("agent_path")) set_text(options.agent_path, value, length);
     if (is("sanitizer_library")) set_text(options.sanitizer_library, value, length);
     if (is("agent_script")) set_text(options.agent_script, value, length);
+    if (is("earlier_footprints")) set_text(options.earlier_footprints, value, length);
     if (is("cupti_library")) set_text(options.cupti_library, value, length);
   }
   if (options.stack_depth == 0) options.stacks = 0;

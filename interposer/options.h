@@ -58,6 +58,7 @@ struct Options {
   char agent_path[1024];         ///< empty: beside this library
   char sanitizer_library[1024];  ///< empty: the launcher found none
   char agent_script[1024];       ///< for the test suite's agent
+  char earlier_footprints[1024];  ///< what earlier runs measured; empty: nobody keeps it
   char cupti_library[1024];      ///< empty: the launcher found none
 };
 

@@ -156,6 +156,11 @@ Code::Besides Code::besides(std::uint32_t index, const Kernel& kernel) {
           .atomic_for_host = code->facts.atomic_for_host};
 }
 
+bool Code::can_wait(std::uint32_t index, const Kernel& kernel) {
+  const ptx::KnownKernel* code = enabled_ ? find(index, kernel) : nullptr;
+  return !code || code->facts.can_wait;
+}
+
 Code::InChain Code::in_chain(std::uint32_t index, const Kernel& kernel, std::uint64_t hash) {
   const ptx::KnownKernel* code = enabled_ ? find(index, kernel) : nullptr;
   if (!code) return {};

@@ -81,6 +81,8 @@ class Code {
     bool atomic_for_host = false;  ///< what it does by atomic accesses is atomic for the host, too
   };
   Besides besides(std::uint32_t index, const Kernel& kernel);
+  /// May the kernel wait for what others write? A launch of it that took long may have been slow instead.
+  bool can_wait(std::uint32_t index, const Kernel& kernel);
   /// What the kernel makes of those in front of it and behind it (ptx/grid.h).
   struct InChain {
     bool known = false;  ///< false: the rest says nothing

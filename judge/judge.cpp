@@ -160,6 +160,10 @@ void Judge::call_end(const Item& item) {
   model_.returned(ThreadId{item.record->thread}, !item.cancelled);
 }
 
+bool Judge::waits_for_others(const Record& launch, std::uint32_t kernel) {
+  return (launch.flags & trace::kWaits) != 0 && code_.can_wait(kernel, places_.kernel(kernel));
+}
+
 const LaunchBytes& Judge::bytes_of(const Item& launch, bool dependent) {
   const Record& record = *launch.record;
   const auto& w = record.as<Kind::Launch>();
@@ -177,7 +181,7 @@ const LaunchBytes& Judge::bytes_of(const Item& launch, bool dependent) {
     out.known = measured ? Known::Measured : Known::Learned;
     resolve(*footprint, words, measured, out.exact);
   }
-  if (code_.enabled() && out.known == Known::Learned && out.exact.complete && !(record.flags & trace::kWaits)) {
+  if (code_.enabled() && out.known == Known::Learned && out.exact.complete && !waits_for_others(record, index)) {
     // What an earlier launch touched makes a conflict possible, what the code proves of this one makes it sure: knowing
     // more must not make a verdict weaker.
     read_pointers(kernel.roles, words, out.pointers);
@@ -193,9 +197,8 @@ const LaunchBytes& Judge::bytes_of(const Item& launch, bool dependent) {
   if (dependent && out.known != Known::Inferred) code_.add_early(index, kernel, w.hash, out.exact.bytes);
   if (out.exact.complete) return out;
   read_pointers(kernel.roles, words, out.pointers);
-  // A kernel that waits for what others write has an order of its own with them, which is not seen. Nothing is proved of
-  // it either.
-  if (record.flags & trace::kWaits) {
+  // Nothing is proved of it either.
+  if (waits_for_others(record, index)) {
     for (ordering::PointerArgument& pointer : out.pointers) pointer.mode = ordering::AccessMode::Doubtful;
   } else if (out.known == Known::Inferred) {
     const Code::Conclusion concluded =
@@ -212,8 +215,7 @@ ordering::Dependence Judge::dependence(const Record& record, StreamId stream, st
   const std::uint64_t hash = record.as<Kind::Launch>().hash;
   LaunchedKernel& last = last_kernels_[static_cast<std::uint64_t>(stream)];
   const LaunchedKernel front = std::exchange(last, {kernel, hash});
-  // One that waits for what others write has an order of its own with them.
-  if (!(record.flags & trace::kProgrammatic) || (record.flags & trace::kWaits) || front.index == 0) return {};
+  if (!(record.flags & trace::kProgrammatic) || front.index == 0 || waits_for_others(record, kernel)) return {};
   return depends(front, {kernel, hash});
 }
 
@@ -248,6 +250,7 @@ void Judge::launch(const Item& item) {
   if (!handles_.executes(stream)) return;
   const std::uint32_t index = places_.kernel_index(record.as<Kind::Launch>().function);
   ordering::Call call = this->call(record, index);
+  measured_launches_.launched(index);
   const LaunchBytes& bytes = bytes_of(item);
   if (bytes.known == Known::Measured) {
     asking_.measured(places_.kernel(index).trace_id, call.site);
@@ -384,6 +387,9 @@ void Judge::take(const Item& item) {
       return unmodelled(item);
     case Kind::Footprint:
       return footprints_.add(item);
+    case Kind::MeasuredLaunch:
+      return measured_launches_.add(record, places_.kernel_index(record.as<Kind::MeasuredLaunch>().function),
+                                    footprints_);
     case Kind::Arguments:
       return code_.add_arguments(item);
     case Kind::GraphNode:

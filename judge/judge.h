@@ -47,6 +47,7 @@
 #include "judge/handles.h"
 #include "judge/hazards.h"
 #include "judge/hidden_syncs.h"
+#include "judge/measured_launches.h"
 #include "judge/places.h"
 #include "judge/releases.h"
 #include "ordering/model.h"
@@ -119,12 +120,24 @@ class Judge : private ordering::HazardSink {
   [[nodiscard]] const std::string& hidden_order() const { return hidden_order_; }
   /// The call whose error ended all work of its context, and the checking with it; empty: none.
   [[nodiscard]] const std::string& ended_by() const { return ended_by_; }
+  /// Waits for all work of a device, and how many of them had nothing to wait for; none at all where that is not sure:
+  /// something was done that is not seen, or several threads use CUDA, of which each has to know for itself.
+  struct DeviceWaits {
+    std::uint64_t calls = 0;
+    std::uint64_t idle = 0;
+  };
+  [[nodiscard]] DeviceWaits device_waits() const {
+    if (!hidden_order_.empty() || !unmodelled_.empty() || callers_.size() > 1) return {};
+    const ordering::Statistics counted = model_.statistics();
+    return {counted.device_waits, counted.idle_device_waits};
+  }
   /// Events that do nothing, as if the run ended here. None when some order is not seen.
   [[nodiscard]] std::vector<Misuse> event_misuse() {
     return hidden_order_.empty() ? event_misuse_.all() : std::vector<Misuse>();
   }
   [[nodiscard]] const FailedCalls& failed_calls() const { return failed_calls_; }
   [[nodiscard]] const HiddenSyncs& hidden_syncs() const { return hidden_syncs_; }
+  [[nodiscard]] const MeasuredLaunches& measured_launches() const { return measured_launches_; }
 
  private:
   struct Unmodelled {
@@ -150,6 +163,8 @@ class Judge : private ordering::HazardSink {
 
   /// `dependent`: also what it does before it waits for the kernel in front of it.
   const LaunchBytes& bytes_of(const trace::Item& launch, bool dependent);
+  /// Does the kernel wait, perhaps, for what others write? That is an order of its own with them, which is not seen.
+  bool waits_for_others(const trace::Record& launch, std::uint32_t kernel);
   /// The launch but for what it makes of the kernel in front of it. `bytes`: of this launch.
   ordering::LaunchShape shape_of(const trace::Record& launch, std::uint32_t kernel, const LaunchBytes& bytes);
   void launch(const trace::Item& item);
@@ -211,6 +226,7 @@ class Judge : private ordering::HazardSink {
   Releases releases_;
   Places places_;
   Footprints footprints_;
+  MeasuredLaunches measured_launches_;
   Asking asking_;
   Code code_;
   struct EventOfThread {

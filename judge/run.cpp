@@ -86,6 +86,10 @@ class Run {
     verdict_.operations = judge_.model().statistics().operations;
     hazards_.name_devices();
     add(found());
+    const Judge::DeviceWaits waits = stopped_ ? Judge::DeviceWaits{} : judge_.device_waits();
+    verdict_.device_waits = waits.calls;
+    verdict_.idle_device_waits = waits.idle;
+    if (!stopped_) verdict_.measured_launches = judge_.measured_launches().all(hazards_);
     const bool whole_run = reader_.end() == trace::End::Exited && !reader_.removed() && !stopped_;
     add(judge::explain(judge_.event_misuse(), hazards_.kept(), judge_.failed_calls(), judge_.places(), symbolizer_,
                        whole_run));

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "judge/measured_launches.h"
 #include "ordering/model.h"
 #include "report/finding.h"
 #include "report/run_view.h"
@@ -61,6 +62,10 @@ struct Verdict {
   std::vector<std::string> notes;     ///< for verbosity 1 and more
   std::string costs;                  ///< what waiting cost, if that was asked for and is known
   std::string damage;                 ///< the trace is not whole; empty: it is
+  std::vector<MeasuredLaunch>
+      measured_launches;           ///< what later runs may know; empty: the run was not judged to its end
+  std::uint64_t device_waits = 0;  ///< see Judge::DeviceWaits
+  std::uint64_t idle_device_waits = 0;
   bool syncs_judged = false;          ///< each synchronising call site has its finding
 };
 

@@ -33,7 +33,9 @@ Statistics Model::statistics() const {
           .live_streams = impl_->progress.streams.size(),
           .shadow_entries = impl_->lives.shadow.entries,
           .comparisons = impl_->lives.pool.rows.compared(),
-          .forgotten = impl_->lives.shadow.forgotten + impl_->lives.pool.rows.given_up()};
+          .forgotten = impl_->lives.shadow.forgotten + impl_->lives.pool.rows.given_up(),
+          .device_waits = impl_->device_waits,
+          .idle_device_waits = impl_->idle_device_waits};
 }
 
 void Model::end_of_trace() {
@@ -188,6 +190,10 @@ void Model::query_event_succeeded(Call call, EventId event_id) {
 void Model::returned(ThreadId thread_id, bool ok) {
   HostThread& thread = impl_->progress.thread(thread_id);
   const Pending& pending = thread.pending;
+  if (ok && pending.active && pending.device_wait && impl_->progress.last_op != 0) {
+    ++impl_->device_waits;
+    impl_->idle_device_waits += pending.learns.within(thread.host->clock);
+  }
   if (ok && pending.active) {
     if (pending.leaned_on) impl_->progress.assumptions.note(*pending.leaned_on, pending.learns.assumed);
     if (impl_->progress.variants) {

@@ -63,6 +63,8 @@ struct Model::Impl {
   void touch_node(const GraphNode& node, Access access, const Actor& actor);
 
   Progress progress;
+  std::uint64_t device_waits = 0;
+  std::uint64_t idle_device_waits = 0;
   Lives lives;
   Checks checks;
   Pieces pieces;

@@ -136,6 +136,15 @@ std::string sync_text(const Finding& raw, const TextOptions& options) {
   return out + properties(finding);
 }
 
+std::string idle_waits_line(std::uint64_t waits, std::uint64_t idle) {
+  // Many programs wait once more before they end, to be sure.
+  constexpr std::uint64_t kWorthALine = 3;
+  if (idle < kWorthALine) return {};
+  return std::to_string(idle) + " of " + counted(waits, "wait") +
+         " for the whole device (cudaDeviceSynchronize) had nothing to wait for, as the host had waited for all work "
+         "already: --syncs --verbosity=1 shows them";
+}
+
 std::string sync_section(const std::vector<Finding>& findings, const TextOptions& options, bool all) {
   std::vector<const Finding*> order;
   std::uint64_t suppressed = 0;

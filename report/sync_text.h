@@ -8,6 +8,7 @@
 // unneeded".
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,9 @@ namespace streamsan::report {
 
 /// Findings of other kinds, and suppressed ones, are passed over. Empty: there are none.
 std::string sync_section(const std::vector<Finding>& findings, const TextOptions& options, bool all);
+
+/// The line about waits for the whole device, of which `idle` had nothing to wait for; empty: so few are not worth one.
+std::string idle_waits_line(std::uint64_t waits, std::uint64_t idle);
 
 /// One finding, several lines, each ended by a newline.
 std::string sync_text(const Finding& finding, const TextOptions& options);

@@ -133,8 +133,9 @@ if not gpu and not config.emulated:
     build_program = " ".join(map(quote, (os.path.join(tools, "build-program"), config.cxx, config.cuda_include)))
 # Most kernels of the suite have no body: they stand for any kernel of their signature. Their code would say that they
 # touch nothing. On the null driver nothing can be measured either, and StreamSan's own agent, on a machine that has
-# NVIDIA's library, need not find that out in every test.
-defaults = "kernel_code=0" if gpu else "kernel_code=0 footprints=inferred"
+# NVIDIA's library, need not find that out in every test. No test is to depend on what another one has measured.
+# A line about waits would be in the reports of many.
+defaults = "kernel_code=0 footprint_cache=off mention_waits=0" + ("" if gpu else " footprints=inferred")
 # A program that hangs fails its test and not the whole suite. (lit's own time limit needs a package that may be absent.)
 patience = 900 if config.emulated else 120
 streamsan = f"{quote(os.path.join(tools, 'default-options'))} {defaults} -- timeout -k 5 {patience} {quote(config.streamsan)}"

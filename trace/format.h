@@ -50,7 +50,7 @@ enum class MemoryKind : std::uint8_t;
 namespace streamsan::trace {
 
 inline constexpr std::uint64_t kMagic = 0x31656361'72747353ull;  // "Sstrace1"
-inline constexpr std::uint32_t kVersion = 9;
+inline constexpr std::uint32_t kVersion = 10;
 inline constexpr std::uint32_t kOldestVersion = 1;  ///< still read: it lacks what is marked "format 2" below
 inline constexpr std::size_t kHeaderBytes = std::size_t{64} << 10;  ///< whole pages wherever CUDA runs
 inline constexpr std::uint32_t kCarriesFunctionsSince = 7;
@@ -125,6 +125,9 @@ struct FileHeader {
   std::uint32_t header_bytes;     ///< where chunk 0 begins
   std::uint32_t functions_at;     ///< offset of the names in the file
   std::uint32_t functions_bytes;  ///< with the NULs
+
+  // Format 10: what earlier runs measured.
+  std::atomic<std::uint32_t> known_earlier;  ///< launches that were not measured, because an earlier run had done so
 };
 static_assert(sizeof(FileHeader) <= kOldHeaderBytes);
 static_assert(offsetof(FileHeader, header_bytes) == 3436);  // other readers know it

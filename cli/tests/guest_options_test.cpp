@@ -52,6 +52,7 @@ TEST(GuestOptions, DefaultsAreThoseOfTheTable) {
   EXPECT_EQ(guest.agent_path, table.agent_path);
   EXPECT_EQ(guest.sanitizer_library, table.sanitizer_library);
   EXPECT_EQ(guest.agent_script, table.agent_script);
+  EXPECT_EQ(guest.earlier_footprints, table.earlier_footprints);
 }
 
 TEST(GuestOptions, FootprintsAreReadAsTheyAreWritten) {

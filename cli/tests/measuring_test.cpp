@@ -24,6 +24,9 @@ TEST(Measuring, TheSummaryNamesTheModeAndTheCost) {
   EXPECT_EQ(inferring.text(), "computed from their code, or inferred");
   Measuring measuring{.measuring = 1, .launches = 1, .footprints = 2, .time = milliseconds(1449)};
   EXPECT_EQ(measuring.text(), "measured: 1 launch in 1.4 s, 2 distinct footprints");
+  measuring.earlier = 3;
+  EXPECT_EQ(measuring.text(), "measured: 1 launch in 1.4 s, 3 known from earlier runs, 2 distinct footprints");
+  measuring.earlier = 0;
   measuring += measuring;
   measuring.gave_up = 1;
   measuring += inferring;
@@ -87,7 +90,8 @@ TEST(Measuring, TheGuestGetsOnlyWhatItNeeds) {
   std::filesystem::create_directory(directory / "a b,c:d");
   std::string agent = directory / "a b,c:d/agent.so", library = directory / "sanitizer.so";
   for (const std::string& file : {agent, library}) std::ofstream(file) << "x";
-  std::vector<std::string> options{"--agent_path=" + agent, "--sanitizer_library=" + library, "--footprint-seconds=3"};
+  std::vector<std::string> options{"--agent_path=" + agent, "--sanitizer_library=" + library, "--footprint-seconds=3",
+                                   "--footprint_cache=" + (directory / "cache")};
 
   std::string out = run("", options, {"/bin/sh", "-c", "echo $STREAMSAN_OPTIONS"}).out;
   EXPECT_TRUE(has(out, "/%p.trace:footprints=auto:footprint_policy=needed:agent_path='" + agent + "':")) << out;
@@ -95,7 +99,12 @@ TEST(Measuring, TheGuestGetsOnlyWhatItNeeds) {
                   ":footprint_launches=64:footprint_seconds=3:footprint_allowance=500:footprint_share=5:footprint_"
                   "patience=1000:footprint_memory=1024:"))
       << out;
-  EXPECT_TRUE(has(out, "':sanitizer_library=" + library + "\n")) << out;
+  const std::string both = "':sanitizer_library=" + library;
+  EXPECT_TRUE(has(out, both + ":earlier_footprints=")) << out;
+  EXPECT_TRUE(has(out, "/footprints.earlier\n")) << "beside the traces: " << out;
+  options.back() = "--footprint_cache=off";
+  out = run("", options, {"/bin/sh", "-c", "echo $STREAMSAN_OPTIONS"}).out;
+  EXPECT_TRUE(has(out, both + "\n")) << out;
 
   options.emplace_back("--footprints=inferred");
   out = run("", options, {"/bin/sh", "-c", "echo $STREAMSAN_OPTIONS"}).out;

@@ -35,6 +35,7 @@
 #include "interposer/clock.h"
 #include "interposer/footprints/api_callbacks.h"
 #include "interposer/footprints/device_marks.h"
+#include "interposer/footprints/kernel_code.h"
 #include "interposer/footprints/sanitizer_api.h"
 #include "interposer/footprints/tensor_code.h"
 #include "interposer/footprints/worker.h"
@@ -114,7 +115,10 @@ thread_local bool t_announced = false;
 void on_callback(void*, Sanitizer_CallbackDomain domain, Sanitizer_CallbackId id, const void* data) {
   if (domain == SANITIZER_CB_DOMAIN_RESOURCE && id == SANITIZER_CBID_RESOURCE_MODULE_LOADED) {
     const auto& module = *static_cast<const Sanitizer_ResourceModuleData*>(data);
-    if (module.pCubin) note_tensor_code(module.pCubin, module.cubinSize);
+    if (module.pCubin) {
+      note_tensor_code(module.pCubin, module.cubinSize);
+      note_kernel_code(module.pCubin, module.cubinSize);
+    }
     return;
   }
   if (domain != SANITIZER_CB_DOMAIN_LAUNCH || id != SANITIZER_CBID_LAUNCH_AFTER_SYSCALL_SETUP) return;
@@ -162,17 +166,19 @@ bool is_memory_short() {
   return g_driver.cuMemGetInfo_v2(&free_bytes, &total) != CUDA_SUCCESS || free_bytes < kLeastFreeBytes;
 }
 
+/// The function that the handle launches, its code loaded; null: the driver does not tell.
+CUfunction loaded_function(void* handle, bool is_kernel) {
+  auto function = static_cast<CUfunction>(handle);
+  if (is_kernel && g_driver.cuKernelGetFunction(&function, static_cast<CUkernel>(handle)) != CUDA_SUCCESS)
+    return nullptr;
+  return g_driver.cuFuncLoad(function) == CUDA_SUCCESS ? function : nullptr;
+}
+
 const char* find_module(Current& current) {
-  current.function = static_cast<CUfunction>(current.handle);
-  if (current.is_kernel &&
-      g_driver.cuKernelGetFunction(&current.function, static_cast<CUkernel>(current.handle)) != CUDA_SUCCESS) {
-    return "the driver does not tell its function";
-  }
   // A function that is loaded at its launch would be patched inside of it.
-  if (g_driver.cuFuncLoad(current.function) != CUDA_SUCCESS ||
-      g_driver.cuFuncGetModule(&current.module, current.function) != CUDA_SUCCESS) {
-    return "the driver does not tell its module";
-  }
+  current.function = loaded_function(current.handle, current.is_kernel);
+  if (!current.function || g_driver.cuFuncGetModule(&current.module, current.function) != CUDA_SUCCESS)
+    return "the driver does not tell its function or its module";
   return nullptr;
 }
 
@@ -387,6 +393,12 @@ StreamSanMeasurement end(int succeeded) {
   return out;
 }
 
+uint64_t code(void* function, int is_kernel, const char* name) {
+  if (const uint64_t known = kernel_code(name)) return known;
+  const RelaxedCapture relaxed;
+  return loaded_function(function, is_kernel != 0) ? kernel_code(name) : 0;
+}
+
 int settle(uint32_t patience_ms) {
   if (g_current.late) run_when_idle(settle_job, patience_ms);
   return !g_current.late;
@@ -414,7 +426,7 @@ void forget() {
   g_ever_added = false;
 }
 
-constexpr StreamSanAgent kAgent = {kStreamSanAgentVersion, start,        begin, end, settle,
+constexpr StreamSanAgent kAgent = {kStreamSanAgentVersion, start,        begin, end, code, settle,
                                    context_going,          module_going, forget};
 
 }  // namespace

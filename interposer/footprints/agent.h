@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-enum { kStreamSanAgentVersion = 1 };
+enum { kStreamSanAgentVersion = 2 };
 enum { kStreamSanLongestName = 2000 };
 
 /// A run of bytes, touched in the ways of which a bit is set. Ranges of one result are sorted by `begin`; two with the
@@ -85,6 +85,9 @@ typedef struct StreamSanAgent {
   StreamSanMeasurement (*begin)(const StreamSanLaunch* launch);
   /// After the launch returned, with whether it succeeded.
   StreamSanMeasurement (*end)(int succeeded);
+  /// Stands for the machine code of a kernel: equal in every process that runs equal code. 0: it is not known. May load
+  /// the kernel, as its launch would. From any thread, at any time.
+  uint64_t (*code)(void* function, int is_kernel, const char* name);
   /// Tries to undo what a kernel that did not end in time has kept; no launch is let through meanwhile. True: nothing
   /// is left to do. To be called now and then after a measurement without a result; until it has answered true, begin()
   /// says kStreamSanBusy.

@@ -68,6 +68,37 @@ TEST_F(Knowledge, AKeyIsKnownAtOnceAndMeasuredTwice) {
   EXPECT_FALSE(worth_measuring(launch(1, 1, 1), kernel_));
 }
 
+TEST_F(Knowledge, AnEarlierRunsAnswerIsAsGoodAsAMeasurement) {
+  ASSERT_TRUE(may_be_answered(launch(1, 1, 1), 1));
+  learn_earlier(launch(1, 1, 1), kOne, 1);
+  EXPECT_EQ(learned_footprint(launch(1, 1, 1)), kOne);
+  EXPECT_TRUE(worth_measuring(launch(1, 1, 1), kernel_)) << "it was measured once";
+  EXPECT_FALSE(may_be_answered(launch(1, 1, 1), 9)) << "not twice: it says nothing new";
+  learn(launch(1, 1, 1), kOther);
+  EXPECT_EQ(learned_footprint(launch(1, 1, 1)), 0u) << "what differs is not known";
+}
+
+TEST_F(Knowledge, AnAnswerStandsForAsManyLaunchesAsWereMeasured) {
+  ASSERT_TRUE(may_be_answered(launch(1, 1, 1), 2));
+  learn_earlier(launch(1, 1, 1), kOne, 2);
+  EXPECT_FALSE(worth_measuring(launch(1, 1, 1), kernel_)) << "it was measured twice";
+  ASSERT_TRUE(may_be_answered(launch(1, 1, 2), 2));
+  learn_earlier(launch(1, 1, 2), kOne, 2);
+  EXPECT_FALSE(may_be_answered(launch(1, 1, 3), 2)) << "nobody has seen a third one";
+  EXPECT_TRUE(may_be_answered(launch(1, 2, 4), 2)) << "another shape";
+  // Three of one shape are enough within one run, too.
+  EXPECT_TRUE(may_be_answered(launch(1, 1, 3), 3));
+  learn_earlier(launch(1, 1, 3), kOne, 2);
+  EXPECT_EQ(learned_footprint(launch(1, 1, 99)), kOne);
+}
+
+TEST_F(Knowledge, WhatWasMeasuredOrGivenUpHereIsNotAnswered) {
+  learn(launch(1, 1, 1), kOne);
+  EXPECT_FALSE(may_be_answered(launch(1, 1, 1), 9));
+  give_up(launch(1, 1, 2));
+  EXPECT_FALSE(may_be_answered(launch(1, 1, 2), 9));
+}
+
 TEST_F(Knowledge, TwoResultsAreNone) {
   learn(launch(1, 1, 1), kOne);
   learn(launch(1, 1, 1), kOther);

@@ -4,47 +4,24 @@
 #include <elf.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <functional>
 #include <iterator>
-#include <memory>
-#include <ostream>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "interposer/footprints/agent.h"
+#include "interposer/tests/images.h"
 
 namespace streamsan::footprints {
 namespace {
 
-struct File {
-  const char* name;
-  const char* path;
-};
-void PrintTo(const File& file, std::ostream* out) { *out << file.name; }
-constexpr File kFiles[] = {
-#include "images.inc"
-    {nullptr, nullptr}};
+using testing::contents;
+using testing::expect_in_child;
+using testing::File;
+using testing::kFiles;
 
-std::string contents(const char* path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-/// In memory of exactly its size, so that AddressSanitizer sees what is read beyond.
-void note(const std::string& image) {
-  const std::unique_ptr<char[]> exact(new char[image.size()]);
-  std::memcpy(exact.get(), image.data(), image.size());
-  note_tensor_code(exact.get(), image.size());
-}
-
-/// In a child: what it notes is forgotten. (Tests with "DeathTest" in their name run before any that make threads.)
-void expect_in_child(const std::function<void()>& check) {
-  EXPECT_EXIT((check(), std::exit(::testing::Test::HasFailure() ? 1 : 0)), ::testing::ExitedWithCode(0), "");
-}
+void note(const std::string& image) { testing::note_by(note_tensor_code, image); }
 
 bool is_linked(const File& file) { return std::string(file.name).starts_with("linked"); }
 

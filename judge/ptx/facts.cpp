@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "judge/ptx/waiting.h"
+
 namespace streamsan::ptx {
 namespace {
 
@@ -274,6 +276,7 @@ Origin Facts::origin(const Kernel& kernel, const Operand& operand) const {
 Facts facts_of(const Kernel& kernel) {
   Facts facts;
   facts.known = kernel.understood && Analysis(kernel, facts).run();
+  if (facts.known) facts.can_wait = can_wait(kernel, facts);
   return facts;
 }
 

@@ -47,25 +47,52 @@ void Flow::connect(const Kernel& kernel) {
       blocks_[static_cast<std::size_t>(successor)].predecessors.push_back(b);
 }
 
+/// Without recursion.
+void Flow::reach(int first, std::vector<int> Block::* next, std::vector<bool>& seen, std::vector<int>& out) const {
+  std::vector<std::pair<int, std::size_t>> stack = {{first, 0}};
+  seen[static_cast<std::size_t>(first)] = true;
+  while (!stack.empty()) {
+    auto& [block, at] = stack.back();
+    const std::vector<int>& to = blocks_[static_cast<std::size_t>(block)].*next;
+    if (at == to.size()) {
+      out.push_back(block);
+      stack.pop_back();
+    } else if (const int found = to[at++]; !seen[static_cast<std::size_t>(found)]) {
+      seen[static_cast<std::size_t>(found)] = true;
+      stack.emplace_back(found, 0);
+    }
+  }
+}
+
+/// Kosaraju's two searches: what reaches a block, of those that the first search has left later than it.
+std::vector<std::vector<int>> Flow::cycles() const {
+  std::vector<int> order;
+  std::vector<bool> seen(blocks_.size()), taken(blocks_.size());
+  for (int block = 0; block < static_cast<int>(blocks_.size()); ++block)
+    if (!seen[static_cast<std::size_t>(block)]) reach(block, &Block::successors, seen, order);
+  std::vector<std::vector<int>> out;
+  for (auto root = order.rbegin(); root != order.rend(); ++root) {
+    if (taken[static_cast<std::size_t>(*root)]) continue;
+    std::vector<int> together;
+    reach(*root, &Block::predecessors, taken, together);
+    const std::vector<int>& to = blocks_[static_cast<std::size_t>(*root)].successors;
+    if (together.size() == 1 && std::ranges::find(to, *root) == to.end()) continue;
+    std::vector<int>& cycle = out.emplace_back();
+    for (const int block : together) {
+      const Block& each = blocks_[static_cast<std::size_t>(block)];
+      for (int i = each.first; i < each.end; ++i) cycle.push_back(i);
+    }
+  }
+  return out;
+}
+
 void Flow::find_meeting_points() {
-  // Postorder of the reversed graph from the end, without recursion.
+  // Postorder of the reversed graph from the end.
   const int end = static_cast<int>(blocks_.size()) - 1;
   std::vector<int> order, number(blocks_.size(), -1);
   std::vector<bool> seen(blocks_.size());
-  std::vector<std::pair<int, std::size_t>> stack = {{end, 0}};
-  seen[static_cast<std::size_t>(end)] = true;
-  while (!stack.empty()) {
-    auto& [block, next] = stack.back();
-    const std::vector<int>& from = blocks_[static_cast<std::size_t>(block)].predecessors;
-    if (next == from.size()) {
-      number[static_cast<std::size_t>(block)] = static_cast<int>(order.size());
-      order.push_back(block);
-      stack.pop_back();
-    } else if (const int previous = from[next++]; !seen[static_cast<std::size_t>(previous)]) {
-      seen[static_cast<std::size_t>(previous)] = true;
-      stack.emplace_back(previous, 0);
-    }
-  }
+  reach(end, &Block::predecessors, seen, order);
+  for (std::size_t i = 0; i < order.size(); ++i) number[static_cast<std::size_t>(order[i])] = static_cast<int>(i);
   const auto at = [&](int block) -> Block& { return blocks_[static_cast<std::size_t>(block)]; };
   const auto later = [&](int a, int b) {
     return number[static_cast<std::size_t>(a)] < number[static_cast<std::size_t>(b)];

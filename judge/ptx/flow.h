@@ -23,6 +23,10 @@ class Flow {
   /// The instructions that may run after the branch and before its meeting point; includes the branch itself if it is
   /// part of a loop that it may stay in.
   [[nodiscard]] std::vector<int> between(int instruction) const;
+  /// False: some branch leads to an unknown place.
+  [[nodiscard]] bool tellable() const { return tellable_; }
+  /// The instructions of each loop, inner ones with the outermost: those that can be reached from one another.
+  [[nodiscard]] std::vector<std::vector<int>> cycles() const;
 
  private:
   struct Block {
@@ -34,6 +38,8 @@ class Flow {
   };
   void connect(const Kernel& kernel);
   void find_meeting_points();
+  /// The blocks that can be reached from `first` and were not `seen`, each behind all that can be reached from it.
+  void reach(int first, std::vector<int> Block::* next, std::vector<bool>& seen, std::vector<int>& out) const;
 
   std::vector<Block> blocks_;  ///< and one more for the end
   std::vector<int> block_of_;

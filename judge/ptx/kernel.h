@@ -129,6 +129,8 @@ struct Instruction {
   bool strong = false;      ///< relaxed, acquire or release at the scope of the GPU or system
   bool for_host = false;    ///< of an access that is atomic: it is so for the host, too: of system scope, or volatile
   bool is_volatile = false;
+  bool past_cache = false;  ///< Load: not from the nearest cache, which may be out of date
+  bool renews = false;      ///< a fence, barrier or pause: an ordinary load behind it is made anew
   Sync sync = Sync::None;
   bool saturates = false;
   bool reduces = false;     ///< BulkCopy: adds, or the like, atomically

@@ -110,6 +110,8 @@ constexpr Row kOps[] = {
 };
 static_assert(std::ranges::is_sorted(kOps, {}, &Row::first));
 
+constexpr std::string_view kRenewing[] = {"bar", "barrier", "fence", "membar", "nanosleep"};
+
 std::vector<std::string_view> split(std::string_view name) {
   std::vector<std::string_view> out;
   while (!name.empty()) {
@@ -211,6 +213,7 @@ void decode(std::string_view name, Instruction& out) {
   const auto row = std::ranges::lower_bound(kOps, words[0], {}, &Row::first);
   out.op = row != std::end(kOps) && row->first == words[0] ? row->second : Op::Other;
   out.sync = sync_of(words);
+  out.renews = std::ranges::find(kRenewing, words[0]) != std::end(kRenewing);
   bool relaxed = false, wide_scope = false, system_scope = false, carry = false, spaced = false;
   int types = 0;
   for (std::size_t i = 1; i < words.size(); ++i) {
@@ -244,6 +247,8 @@ void decode(std::string_view name, Instruction& out) {
       system_scope |= word == "sys";
     } else if (word == "volatile" || word == "mmio") {
       out.is_volatile = true;
+    } else if (word == "cg" || word == "cv") {
+      out.past_cache = true;
     } else if (word == "sat" || word == "relu") {
       out.saturates = true;
     } else if (word == "cc") {

@@ -77,6 +77,11 @@ class TraceBuilder {
   void footprint(std::uint64_t id, std::initializer_list<Piece> pieces, std::uint64_t flags = 0) {
     footprint(id, std::span(pieces.begin(), pieces.size()), flags);
   }
+  /// A launch with the key was measured; `earlier`: how often earlier runs have, if it was not now.
+  void measured_launch(std::uint64_t key, std::uint64_t function, std::uint64_t launch, std::uint64_t footprint,
+                       std::uint64_t earlier = 0) {
+    add(Kind::MeasuredLaunch, {}, {key, function, launch, footprint, earlier});
+  }
   void arguments(std::uint64_t hash, std::uint64_t function, std::array<std::uint32_t, 3> grid,
                  std::array<std::uint32_t, 3> block, std::span<const std::byte> bytes);
   void unmodelled(std::string_view symbol, std::uint64_t calls);

@@ -37,6 +37,7 @@ TEST(Format, TheNumbersOfKindsStay) {
   EXPECT_EQ(static_cast<int>(Kind::Footprint), 34);
   EXPECT_EQ(static_cast<int>(Kind::CallFailed), 44);
   EXPECT_EQ(static_cast<int>(Kind::Context), 50);
+  EXPECT_EQ(static_cast<int>(Kind::MeasuredLaunch), 59);
   EXPECT_GE(kKinds, 51u);
 }
 

@@ -72,6 +72,7 @@ class Benchmarks:
             self.graph("graph-launch", "launch"),
             self.graph("graph-instantiate", "instantiate"),
             Job(("locks-16-threads",), self.locks, null=True),
+            Job(("stress-16-threads",), self.stress),
             Job(("sync-advice",), self.sync_advice),
             Job(("engine-ops-per-s",), self.engine, null=True),
             Job(tuple(DRIVER_NUMBERS), self.driver_call, null=True),
@@ -196,6 +197,14 @@ class Benchmarks:
         self.report_runs("locks-16-threads", plain, followed, recorded_ms=recorded,
                          following_alone=measure.ratio(recorded, followed))
 
+    def stress(self):
+        """Threads that do nothing but launch; and one thread that does, for comparison."""
+        program = self.built("stress.cu", "-std=c++20")
+        taken = self.compared({"plain": [program], "ours": self.under([program])}, LOCKS)
+        alone = self.compared({"plain": [program, "1"], "ours": self.under([program, "1"])}, LOCKS)
+        self.report_runs("stress-16-threads", taken["plain"], taken["ours"],
+                         one_thread=measure.ratio(alone["plain"], alone["ours"]))
+
     def sync_advice(self):
         """Programs as they are once the advice of --syncs is followed, over the same as they were."""
         programs = sync_advice.compared()
@@ -299,7 +308,8 @@ class Benchmarks:
         """Programs that fail are tests that failed, each of its own."""
         open_ones = [name for name in real_runs.NEEDS
                      if any(self.wants(number(name)) for number in real_runs.NUMBERS)]
-        runs = real_runs.RealRuns(self.timed, self.under, [sys.executable, str(SOURCES / "real_runs.py")])
+        runs = real_runs.RealRuns(self.timed, self.under, [sys.executable, str(SOURCES / "real_runs.py")],
+                                  self.runner.folder)
         for name, rounds in runs.take(open_ones).items():
             for number, what in real_runs.NUMBERS.items():
                 if isinstance(rounds, list):

@@ -104,4 +104,31 @@ FAILURES = [
     *measured([Case("three-kernels", WELL)], ""),
 ]
 
-CASES = [*TRUTH, *PARTS, *AGAIN, *FAILURES]
+# The same program twice: what the first run has measured is known to the second one, and both say the same.
+TWICE = """
+cache=$(mktemp -d)
+for run in first second; do
+  "$0" run --footprint_cache="$cache" --footprints=measured --footprint_policy=first --max_reports=1 --verbosity=1 -- "$1"
+  code=$?
+  [ "${before:-$code}" = "$code" ] || { echo "the $run run ended with $code, not with $before"; code=99; }
+  before=$code
+done
+rm -r "$cache"
+exit "$before"
+"""
+KNOWN = r"measured: 0 launches in [0-9.]+ s, [1-9]\d* known from earlier runs"
+
+
+def twice(name, source, expect):
+    return Case(name, source, ("sh", "-c", TWICE, "{streamsan}", "{}"), expect, mode="shell", null=False, cost=5,
+                options=MEASURED)
+
+
+CACHED = [
+    # A kernel in a conflict is measured again.
+    twice("cached-four-streams", Target("four_streams.cu", ("-g",)),
+          Expect(exit=66, text=(r"measured: [1-9]\d* launches in (?s:.*)measured: [1-9]\d* launches in ",))),
+    twice("cached-four-streams-fixed", Target("four_streams.cu", ("-g", "-DFIXED")), Expect(exit=0, text=(KNOWN,))),
+]
+
+CASES = [*TRUTH, *PARTS, *AGAIN, *FAILURES, *CACHED]

@@ -30,6 +30,10 @@ def find_product(tree):
                   "lib/python3*/site-packages/streamsan/**/libstreamsan.so"))
 
 
+# No test is to depend on what another one has measured, and a line about waits would be in the reports of many.
+EVERYWHERE = "footprint_cache=off:mention_waits=0"
+
+
 class Runner:
     def __init__(self, product, folder, rows, null=None):
         """product: (launcher, preload library); folder: for what is written; rows: of the table of driver functions."""
@@ -47,8 +51,7 @@ class Runner:
         env.update(NO_COLOR="1", PYTHONDONTWRITEBYTECODE="1", XLA_PYTHON_CLIENT_PREALLOCATE="false")
         if self.null:
             env["LD_LIBRARY_PATH"] = str(self.null)
-        if options:
-            env["STREAMSAN_OPTIONS"] = options
+        env["STREAMSAN_OPTIONS"] = ":".join(filter(None, (EVERYWHERE, options)))
         env.update(more)
         return env
 

@@ -18,7 +18,9 @@ from suite.pairs import Failed, Unavailable
 # The programs, and the Python module that each needs.
 NEEDS = {"timm_prefetcher": "timm", "pyg_prefetcher": "torch_geometric", "gpt2": "transformers", "compiled": "triton",
          "lightning_fit": "lightning", "cupy_streams": "cupy", "jax_mlp": "optax", "vit_side_stream": "torchvision"}
-KINDS = {"plain": None, "default": (), "inferred": ("footprints=inferred",)}
+# "cached": a run before has measured, and left what it has learned in a folder.
+KINDS = {"plain": None, "default": ("footprint_cache=off",), "cached": ("footprint_cache={cache}",),
+         "inferred": ("footprints=inferred",)}
 AT_ONCE = 8
 ROUNDS = 3
 SECONDS = 120  # for one run
@@ -36,15 +38,17 @@ NUMBERS = {wall: "seconds", first_steps: "step_ms"}  # what each is made of
 
 
 class RealRuns:
-    """`timed(words, timeout)` and `under(words, options)` are those of Benchmarks; `words` start the source."""
+    """`timed(words, timeout)` and `under(words, options)` are those of Benchmarks; `words` start the source; `folder` is
+    for what is kept between runs."""
 
-    def __init__(self, timed, under, words):
-        self.timed, self.under, self.words = timed, under, words
+    def __init__(self, timed, under, words, folder):
+        self.timed, self.under, self.words, self.folder = timed, under, words, folder
 
     def once(self, name, kind):
         words = [*self.words, name]
         if KINDS[kind] is not None:
-            words = self.under(words, KINDS[kind])
+            cache = str(self.folder / f"cache-{name}")
+            words = self.under(words, tuple(option.replace("{cache}", cache) for option in KINDS[kind]))
         began = time.monotonic()
         numbers = self.timed(words, SECONDS)
         return {"seconds": time.monotonic() - began, "step_ms": statistics.median(numbers["steps_ms"])}
@@ -65,8 +69,9 @@ class RealRuns:
             if reason := machine.missing("module:" + NEEDS[name]):
                 taken[name] = Unavailable(reason)
         with ThreadPoolExecutor(min(AT_ONCE, max(1, (os.cpu_count() or 1) // 2))) as pool:
-            # On a machine that has just started nothing is in the file cache.
-            list(pool.map(lambda name: self.group(name, 0, ["plain"]), [n for n in wanted if isinstance(taken[n], list)]))
+            # On a machine that has just started nothing is in the file cache, and nothing was measured.
+            list(pool.map(lambda name: self.group(name, 0, ["plain", "cached"]),
+                          [n for n in wanted if isinstance(taken[n], list)]))
             for number in range(ROUNDS):
                 going = [name for name in wanted if isinstance(taken[name], list)]
                 for name, answer in zip(going, pool.map(self.group, going, [number] * len(going))):
@@ -78,11 +83,13 @@ class RealRuns:
 
 
 def numbers_of(rounds, what):
-    """Of "seconds" or "step_ms": the ratio to plain by the default and with inferred footprints, and what was taken."""
+    """Of "seconds" or "step_ms": the ratio to plain by the default, with nothing known from earlier runs; the same where an
+    earlier run has measured, and with inferred footprints; and what was taken."""
     def values(kind):
         return [round(numbers[kind][what], 3) for numbers in rounds]
 
     plain = values("plain")
     return {"ratio": measure.ratio(plain, values("default")), "pairs": len(rounds),
-            "detail": {"inferred": measure.ratio(plain, values("inferred")),
+            "detail": {"cached": measure.ratio(plain, values("cached")),
+                       "inferred": measure.ratio(plain, values("inferred")),
                        **{f"{kind}_{what}": values(kind) for kind in KINDS}}}

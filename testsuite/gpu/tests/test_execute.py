@@ -5,6 +5,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from suite.case import DEMANDED_AND_MISSED, Case, Target
+from suite import execute
 from suite.execute import Runner, find_product, read_report
 from suite.expect import Expect, Finding
 
@@ -35,8 +36,8 @@ class Execute(unittest.TestCase):
     def test_environment(self):
         env = self.runner.environment("stacks=0", LD_PRELOAD="x")
         names = ("STREAMSAN_OPTIONS", "LD_PRELOAD", "LD_LIBRARY_PATH")
-        self.assertEqual([env[name] for name in names], ["stacks=0", "x", "/null"])
-        self.assertNotIn("STREAMSAN_OPTIONS", self.runner.environment())
+        self.assertEqual([env[name] for name in names], [execute.EVERYWHERE + ":stacks=0", "x", "/null"])
+        self.assertEqual(self.runner.environment()["STREAMSAN_OPTIONS"], execute.EVERYWHERE)
 
     def test_placeholders(self):
         program, kernels = Target("a.cu"), Target("b.cu", ("-ptx",))
@@ -56,7 +57,7 @@ class Execute(unittest.TestCase):
         case = Case("c", command=("program",), options=("footprints=measured", "a=b"))
         self.assertRegex(self.runner.run(case).text, "^run --footprints=measured --a=b --json .* -- program\n")
         case = Case("c", command=("sh", "-c", 'echo "$STREAMSAN_OPTIONS"'), mode="preload")
-        self.assertRegex(self.runner.preloaded(case, self.folder)[1], r"(?m)^trace_path=.*%p\.trace:footprints=inferred:kernel_code=false(:sanitizer_library=.*)?$")
+        self.assertRegex(self.runner.preloaded(case, self.folder)[1], r"(?m)^footprint_cache=off:mention_waits=0:trace_path=.*%p\.trace:footprints=inferred:kernel_code=false(:sanitizer_library=.*)?$")
 
     def test_stdout_is_known_apart(self):
         outcome = self.runner.call_apart(["sh", "-c", "echo a; echo b >&2"], 20, self.runner.environment(), self.folder)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 import ast
+import pathlib
 import unittest
 
 from suite import benchmarks, real_runs
@@ -20,7 +21,7 @@ def under(words, options):
 
 class RealRuns(unittest.TestCase):
     def setUp(self):
-        self.runs = real_runs.RealRuns(fake, under, ["python", "source"])
+        self.runs = real_runs.RealRuns(fake, under, ["python", "source"], pathlib.Path("/folder"))
         self.needs = real_runs.NEEDS
         real_runs.NEEDS = {name: "json" for name in ("good", "broken", "late")} | {"absent": "no_such_module"}
 
@@ -44,6 +45,13 @@ class RealRuns(unittest.TestCase):
         self.assertEqual(numbers["ratio"], 2.0)
         self.assertEqual(numbers["pairs"], real_runs.ROUNDS)
         self.assertEqual(numbers["detail"]["plain_step_ms"], [1.0] * real_runs.ROUNDS)
+
+    def test_each_program_has_a_cache_of_its_own(self):
+        seen = []
+        self.runs.timed = lambda words, timeout: seen.append(words) or fake(words, timeout)
+        self.runs.once("good", "cached")
+        self.runs.once("good", "default")
+        self.assertEqual([words[1] for words in seen], ["footprint_cache=/folder/cache-good", "footprint_cache=off"])
 
     def test_each_kind_is_first_once(self):
         firsts = {next(iter(self.runs.group("good", number))) for number in range(len(real_runs.KINDS))}

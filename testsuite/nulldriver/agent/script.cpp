@@ -82,7 +82,10 @@ std::string Script::parse(const std::vector<std::string>& words, Statement& out)
     out.number = static_cast<unsigned>(value);
   }
   const std::string& what = words[1];
-  if (what == "nothing") return words.size() == 2 ? "" : "nothing takes no more words";
+  if (what == "nothing" || what == "waits") {
+    out.waits = what == "waits";
+    return words.size() == 2 ? "" : what + " takes no more words";
+  }
   if (what == "outcome" || what == "begin") {
     bool begin = what == "begin";
     StreamSanOutcome& target = begin ? out.at_begin : out.at_end;
@@ -118,12 +121,25 @@ std::string Script::read(std::string_view text) {
       refusal_ = words.size() > 1 ? join(words, 1) : "the script says so";
       continue;
     }
+    if (words.size() > 1 && words[1] == "code") {
+      Code& code = codes_.emplace_back(Code{.kernel = words[0]});
+      if (words.size() != 3 || !number(words[2], code.number)) return "line " + std::to_string(count) + ": code NUMBER";
+      continue;
+    }
     Statement statement;
     std::string fault = parse(words, statement);
     if (!fault.empty()) return "line " + std::to_string(count) + ": " + fault;
     statements_.push_back(std::move(statement));
   }
   return {};
+}
+
+std::uint64_t Script::code(std::string_view kernel) const {
+  constexpr std::uint64_t kUnnumbered = ~std::uint64_t{0};
+  for (const Code& code : codes_) {
+    if (kernel.find(code.kernel) != std::string_view::npos) return code.number;
+  }
+  return kUnnumbered;
 }
 
 Answer Script::answer(std::string_view kernel, unsigned count, const std::uint64_t* pointer_words,
@@ -141,6 +157,7 @@ Answer Script::answer(std::string_view kernel, unsigned count, const std::uint64
     if (statement.at_begin != kStreamSanMeasured) out.at_begin = statement.at_begin;
     if (statement.at_end != kStreamSanMeasured) out.at_end = statement.at_end;
     if (!statement.reason.empty()) out.reason = statement.reason;
+    out.waits |= statement.waits;
     if (statement.mode == 0) continue;
     if (statement.pointer >= pointer_count) {
       out.at_end = kStreamSanFailed;

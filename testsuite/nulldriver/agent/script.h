@@ -12,6 +12,11 @@
 //       How the measurement ended. `incomplete` goes with ranges.
 //   KERNEL[@N]  begin  busy|late|too-large|failed|dead
 //       It was refused before the launch.
+//   KERNEL[@N]  waits
+//       The agent waits for the GPU by a call that the recorder sees, as the Sanitizer library may.
+//   KERNEL  code  NUMBER
+//       Its machine code is another than that of a kernel of the name with another number, or without such a statement.
+//       0: it is not known.
 //   start  REASON...
 //       Nothing can be measured at all.
 //
@@ -32,6 +37,7 @@ namespace streamsan::script {
 /// The answer to one measurement.
 struct Answer {
   bool known = false;                              ///< the script has a statement for it
+  bool waits = false;
   StreamSanOutcome at_begin = kStreamSanMeasured;  ///< else: refused
   StreamSanOutcome at_end = kStreamSanMeasured;
   std::string reason;
@@ -46,6 +52,9 @@ class Script {
   /// Why nothing can be measured; empty: it can.
   [[nodiscard]] const std::string& refusal() const { return refusal_; }
 
+  /// Stands for the kernel's machine code; 0: it is not known.
+  [[nodiscard]] std::uint64_t code(std::string_view kernel) const;
+
   /// For the `number`-th measurement of the kernel, from 1.
   [[nodiscard]] Answer answer(std::string_view kernel, unsigned number, const std::uint64_t* pointer_words,
                               std::size_t pointer_count) const;
@@ -54,6 +63,7 @@ class Script {
   struct Statement {
     std::string kernel;
     unsigned number = 0;     ///< 0: any
+    bool waits = false;
     std::uint32_t mode = 0;  ///< StreamSanMode; 0: no bytes
     std::size_t pointer = 0;
     std::int64_t offset = 0;
@@ -65,7 +75,13 @@ class Script {
 
   static std::string parse(const std::vector<std::string>& words, Statement& out);
 
+  struct Code {
+    std::string kernel;
+    std::uint64_t number = 0;
+  };
+
   std::vector<Statement> statements_;
+  std::vector<Code> codes_;
   std::string refusal_;
 };
 

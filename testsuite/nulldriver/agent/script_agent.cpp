@@ -5,8 +5,11 @@
 // real one it measures one launch at a time, so a second thread gets "busy".
 //
 // A kernel the script does not know cannot be measured: a test would otherwise prove nothing by a misspelt name.
+#include <dlfcn.h>
+
 #include <atomic>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -44,6 +47,12 @@ const char* start(const StreamSanHost* host) {
   return g_state->obstacle.empty() ? nullptr : g_state->obstacle.c_str();
 }
 
+/// By the call that a library finds which looks for the driver: the recorder's.
+void wait_for_gpu() {
+  const auto wait = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "cuCtxSynchronize"));
+  if (!wait || wait() != 0) std::abort();
+}
+
 StreamSanMeasurement begin(const StreamSanLaunch* launch) {
   if (g_busy.exchange(true)) return {kStreamSanBusy, nullptr, nullptr, 0};
   std::string name = launch->name ? launch->name : "";
@@ -55,12 +64,14 @@ StreamSanMeasurement begin(const StreamSanLaunch* launch) {
     answer.reason = "the script does not know it";
   }
   ++g_state->measured[name];
+  if (answer.waits) wait_for_gpu();
   if (answer.at_begin != kStreamSanMeasured) g_busy = false;
   return {answer.at_begin, answer.reason.empty() ? nullptr : answer.reason.c_str(), nullptr, 0};
 }
 
 StreamSanMeasurement end(int succeeded) {
   const Answer& answer = g_state->answer;
+  if (answer.waits) wait_for_gpu();
   StreamSanMeasurement out{};
   out.outcome = succeeded ? answer.at_end : kStreamSanFailed;
   out.reason = answer.reason.empty() ? nullptr : answer.reason.c_str();
@@ -72,6 +83,8 @@ StreamSanMeasurement end(int succeeded) {
   return out;
 }
 
+uint64_t code(void*, int, const char* name) { return g_state->script.code(name); }
+
 /// Nothing of a script's kernel is ever left over.
 int settle(uint32_t) { return 1; }
 void context_going(void*) {}
@@ -80,7 +93,8 @@ void module_going() {}
 /// Another thread may have been measuring when the process forked.
 void forget() { g_busy = false; }
 
-const StreamSanAgent kAgent = {kStreamSanAgentVersion, start, begin, end, settle, context_going, module_going, forget};
+const StreamSanAgent kAgent = {kStreamSanAgentVersion, start,        begin, end, code, settle,
+                               context_going,          module_going, forget};
 
 }  // namespace
 

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "judge/ptx/waiting.h"
+
+#include <algorithm>
+
+#include "judge/ptx/flow.h"
+
+namespace streamsan::ptx {
+namespace {
+
+bool depends_on_memory(const Instruction& instruction, const Facts& facts) {
+  const bool decides = instruction.op == Op::Branch || instruction.op == Op::Exit;
+  return decides && instruction.guard >= 0 && facts.origins[static_cast<std::size_t>(instruction.guard)].loaded;
+}
+
+bool can_wait_in(const std::vector<int>& cycle, const Kernel& kernel, const Facts& facts) {
+  bool decided = false, looks = false, loads = false, looks_again = false;
+  for (const int at : cycle) {
+    const Instruction& instruction = kernel.instructions[static_cast<std::size_t>(at)];
+    if (instruction.op == Op::Other) return true;
+    decided |= depends_on_memory(instruction, facts);
+    looks_again |= instruction.renews;
+    const bool reaches = instruction.space == Space::Global || instruction.space == Space::Generic;
+    if (!reaches) continue;
+    looks |= instruction.op == Op::Atomic;
+    if (instruction.op != Op::Load) continue;
+    loads = true;
+    looks |= instruction.strong || instruction.is_volatile || instruction.past_cache;
+  }
+  return decided && (looks || (loads && looks_again));
+}
+
+}  // namespace
+
+bool can_wait(const Kernel& kernel, const Facts& facts) {
+  const auto calls = [](const Instruction& each) { return each.op == Op::Call && !is_harmless_call(each); };
+  if (!kernel.understood || std::ranges::any_of(kernel.instructions, calls)) return true;
+  const Flow flow(kernel);
+  if (!flow.tellable()) return true;
+  const auto waits = [&](const std::vector<int>& cycle) { return can_wait_in(cycle, kernel, facts); };
+  return std::ranges::any_of(flow.cycles(), waits);
+}
+
+}  // namespace streamsan::ptx

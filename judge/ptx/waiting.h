@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Can a kernel wait for what somebody else writes? One that takes long and cannot is merely slow.
+//
+// Who waits goes round in a LOOP THAT MEMORY DECIDES, and looks again in each round:
+//   * on a cycle of the control flow, a branch depends on a value that was loaded, and
+//   * on the same cycle there is an access that sees what others have written by now: atomic, volatile, relaxed or acquire,
+//     or past the nearest cache; or an ordinary load beside something that makes the thread look again: a fence, a
+//     barrier, a pause.
+// A list that is walked, a search, rounds until a value converges: those are ordinary loads, which the compiler may make
+// once and for all.
+//
+// The answer errs towards "it can": a work queue counts as waiting. So does all that is not understood: calls, branches
+// to unknown places, unknown instructions in a loop.
+#pragma once
+
+#include "judge/ptx/facts.h"
+#include "judge/ptx/kernel.h"
+
+namespace streamsan::ptx {
+
+/// `facts`: of the kernel, with the origins of its registers.
+bool can_wait(const Kernel& kernel, const Facts& facts);
+
+}  // namespace streamsan::ptx
