@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "analyzer/analysis/overlap.h"
 #include "analyzer/ir/hidden.h"
 #include "analyzer/ir/walk.h"
 
@@ -34,9 +35,6 @@ bool is_tensor_field(const std::string& field) {
 }
 
 bool reads(ir::Mode mode) { return mode == ir::Mode::Read || mode == ir::Mode::ReadWrite; }
-bool writes(ir::Mode mode) {
-  return mode == ir::Mode::Write || mode == ir::Mode::ReadWrite || mode == ir::Mode::Atomic;
-}
 
 void add_bodies(const ir::Program& program, const std::string& usr, std::set<std::string>& bodies) {
   const auto found = program.functions.find(usr);

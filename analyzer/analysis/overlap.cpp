@@ -56,11 +56,11 @@ Sure reaches(const std::optional<Polynomial>& bytes, const Polynomial& distance)
   return grows(distance) ? Sure::Yes : Sure::Maybe;
 }
 
+}  // namespace
+
 bool writes(ir::Mode mode) {
   return mode == ir::Mode::Write || mode == ir::Mode::ReadWrite || mode == ir::Mode::Atomic;
 }
-
-}  // namespace
 
 Sure overlap(const Values& values, const Pending& a, const Pending& b) {
   // Allocating and freeing concern the whole block.

@@ -22,6 +22,8 @@ enum class Sure : std::uint8_t { No, Maybe, Yes };
 Sure overlap(const Values& values, const Pending& a, const Pending& b);
 /// The same, `touch` being one of the host: it goes to an element of what the device uses as a whole.
 Sure host_overlap(const Values& values, const Pending& earlier, const Pending& touch);
+/// Surely; of Unknown it is not known.
+bool writes(ir::Mode mode);
 /// At least one writes, and the other does something.
 Sure conflict(ir::Mode a, ir::Mode b);
 /// conflict() is Maybe, but only because the one side is a kernel whose code is not in sight: it is given the pointer,
