@@ -73,7 +73,7 @@ std::uint64_t earlier_key(const StreamSanAgent& agent, const LaunchSubject& subj
   const std::uint64_t code =
       agent.code(reinterpret_cast<void*>(subject.handle), is_kernel_handle(subject.handle), name);
   if (code == 0) return 0;
-  for (const std::uint64_t word : {code, hash_of(name), subject.arguments_shape, subject.shared_bytes})
+  for (const std::uint64_t word : {code, hash_of(name), subject.arguments->hashes().shape, subject.shared_bytes})
     hash = trace::mix_earlier(hash, word);
   return hash ? hash : 1;
 }

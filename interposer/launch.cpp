@@ -78,9 +78,7 @@ STREAMSAN_HOT_CODE void Launch::read() {
                          .shape = mix_bits(hashes.shape ^ kernel),
                          .buffers = mix_bits(hashes.buffers ^ kernel),
                          .family = mix_bits(hashes.extents ^ kernel)},
-              .words = arguments_.pointers(),
-              .count = arguments_.count(),
-              .arguments_shape = hashes.shape,
+              .arguments = &arguments_,
               .shared_bytes = call_.shared_bytes};
 }
 
@@ -90,8 +88,8 @@ STREAMSAN_HOT_CODE void Launch::before(const void* frame) {
   expect_stack(frame);
   if (!learning()) return expect_description(call_.function);
   read();
-  subject_.contends = !any_capture() && launch_contends(call_.stream, subject_.words, subject_.count);
-  subject_.may_poll = launch_may_poll(subject_.words, subject_.count, threads());
+  subject_.contends = !any_capture() && launch_contends(call_.stream, arguments_.pointers(), arguments_.count());
+  subject_.may_poll = launch_may_poll(arguments_.pointers(), arguments_.count(), threads());
   measuring_ = begin_measuring(subject_);
   if (!measuring_) {
     Gate::enter();

@@ -212,9 +212,9 @@ void settle_sometimes(const StreamSanAgent& agent) {
 
 /// The allocations the launch's pointers point into, as the driver knows them.
 void find_allocations(const LaunchSubject& subject, LaunchPointer* out) {
-  for (unsigned i = 0; i < subject.count; ++i) {
+  for (unsigned i = 0; i < subject.arguments->count(); ++i) {
     LaunchPointer& pointer = out[i];
-    pointer = {trace::word_address(subject.words[i]), 0, 0};
+    pointer = {trace::word_address(subject.arguments->pointers()[i]), 0, 0};
     address_range(pointer.address, pointer.begin, pointer.end);
   }
 }
@@ -260,7 +260,7 @@ bool take_earlier(const StreamSanAgent& agent, const LaunchSubject& subject) {
 LaunchKnowledge take_result(const LaunchSubject& subject, const StreamSanMeasurement& result) {
   LaunchPointer pointers[kMostLaunchPointers];
   find_allocations(subject, pointers);
-  make_pieces(result.ranges, result.count, pointers, subject.count, g_pieces);
+  make_pieces(result.ranges, result.count, pointers, subject.arguments->count(), g_pieces);
   const bool incomplete = result.outcome == kStreamSanIncomplete || g_pieces.lost;
   const std::uint32_t footprint = footprint_id(g_pieces, incomplete);
   learn(subject.hashes, footprint);
@@ -337,8 +337,8 @@ STREAMSAN_HOT_CODE bool begin_measuring(const LaunchSubject& subject) {
                                .is_kernel = is_kernel_handle(subject.handle),
                                .stream = reinterpret_cast<void*>(subject.stream.handle),
                                .name = subject.function->name,
-                               .pointer_words = subject.words,
-                               .pointer_count = subject.count};
+                               .pointer_words = subject.arguments->pointers(),
+                               .pointer_count = subject.arguments->count()};
   const StreamSanMeasurement begun = agent->begin(&launch);
   if (begun.outcome == kStreamSanMeasured) return true;
   judge_failure(subject, begun);

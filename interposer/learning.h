@@ -34,6 +34,7 @@
 
 #include "interposer/functions.h"
 #include "interposer/knowledge.h"
+#include "interposer/launch_arguments.h"
 #include "interposer/pieces.h"
 #include "interposer/streams.h"
 
@@ -45,10 +46,8 @@ struct LaunchSubject {
   const Function* function;
   StreamArgument stream;
   LaunchHashes hashes;
-  const std::uint64_t* words;  ///< trace::pointer_word() of each pointer
-  unsigned count;
-  std::uint64_t arguments_shape;  ///< of grid, block and arguments but the values of pointers; the same in every run
-  std::uint64_t shared_bytes;     ///< dynamic shared memory
+  const LaunchArguments* arguments;
+  std::uint64_t shared_bytes;  ///< dynamic shared memory
   bool contends = false;  ///< it may meet operations that nothing orders (contention.h)
   bool may_poll = false;  ///< it may wait for the host (contention.h)
 };

@@ -96,7 +96,9 @@ std::string Reader::read_header() {
   const std::uint64_t names_at = header_->functions_at;
   const std::uint64_t names_bytes = header_->functions_bytes;
   if (bytes < kOldHeaderBytes || bytes % kOldHeaderBytes != 0 || bytes > kChunkBytes) return kCorruptHeader;
-  if (names_at < sizeof(FileHeader) || names_at > bytes || names_bytes > bytes - names_at) return kCorruptHeader;
+  // Of the first format that carries them; later ones have more in front of them.
+  constexpr std::uint64_t kLeast = offsetof(FileHeader, functions_bytes) + sizeof(FileHeader::functions_bytes);
+  if (names_at < kLeast || names_at > bytes || names_bytes > bytes - names_at) return kCorruptHeader;
   if (file_bytes < bytes) return "it is too short to be a StreamSan trace";
   munmap(header_, header_bytes_);
   header_ = nullptr;

@@ -25,12 +25,13 @@ std::uint64_t hash_of_bytes(const char* at, std::size_t bytes) {
   constexpr std::uint64_t kFactor = 0x9e3779b97f4a7c15ull;
   std::uint64_t lanes[4] = {1, 2, 3, 4};
   std::uint64_t words[4];
+  constexpr std::size_t kBlock = sizeof words;
   std::uint64_t hash = bytes;
   const auto add_words = [&] {
     for (int i = 0; i < 4; ++i) lanes[i] = std::rotl((lanes[i] ^ words[i]) * kFactor, 29);
   };
-  for (; bytes >= sizeof words; at += sizeof words, bytes -= sizeof words) {
-    std::memcpy(words, at, sizeof words);
+  for (; bytes >= kBlock; at += kBlock, bytes -= kBlock) {
+    std::memcpy(words, at, kBlock);
     add_words();
   }
   std::memset(words, 0, sizeof words);
