@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// C11: call_once().
+// C11: call_once(), by the writer first (once.cu).
 //
 // RUN: %build %s -o %t -lpthread
 // RUN: %verdicts 5 error,possible %run %t
@@ -12,6 +12,7 @@
 // RUN: env STREAMSAN_OPTIONS=host_threads=strict %silent %t.fixed
 //
 // CHECK: ERROR: streamsan: read-after-write
+#include <atomic>
 #include <thread>
 #include <threads.h>
 
@@ -21,8 +22,10 @@ namespace {
 
 const HandOver* over;
 once_flag flag = ONCE_FLAG_INIT;
+std::atomic<bool> begun = false;
 
 void prepare() {
+  begun = true;
   over->write();
 #ifdef FIXED
   over->wait();
@@ -41,6 +44,7 @@ int main() {
 #endif
   });
   std::thread reader([] {
+    while (!begun) std::this_thread::yield();
     call_once(&flag, prepare);
     over->read();
   });
