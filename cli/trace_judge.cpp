@@ -22,8 +22,10 @@ ordering::Options::HostThreads threads_of(HostThreads option) {
       return ordering::Options::HostThreads::Separate;
     case HostThreads::Seen:
       return ordering::Options::HostThreads::Seen;
+    case HostThreads::Strict:
+      return ordering::Options::HostThreads::Strict;
   }
-  return ordering::Options::HostThreads::Joined;
+  return ordering::Options::HostThreads::Seen;
 }
 
 judge::RunOptions run_options(const std::string& path, const Options& options) {

@@ -49,6 +49,7 @@ void read_options(Options& options) {
   options.stack_depth = 24;
   options.torch_blocks = 1;
   options.follow_children = 1;
+  options.host_threads = HostThreads::Seen;
   options.host_guard = 1;
   options.host_guard_cost = 1;
   options.host_frees = 1;
@@ -88,7 +89,7 @@ void read_options(Options& options) {
     if (is("perturb_seed")) number(options.perturb_seed, kMostPerturbSeed);
     if (is("poison")) number(options.poison, 1);
     if (is("syncs")) number(options.syncs, 1);
-    if (is("host_threads")) set_word(options.host_threads, value, length, {"joined", "separate", "seen"});
+    if (is("host_threads")) set_word(options.host_threads, value, length, {"joined", "separate", "seen", "strict"});
     if (is("timings")) number(options.timings, 1);
     if (is("footprints")) set_word(options.footprints, value, length, {"auto", "measured", "inferred"});
     if (is("footprint_policy")) set_word(options.footprint_policy, value, length, {"needed", "first", "asked"});

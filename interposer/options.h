@@ -25,7 +25,7 @@ enum class PythonStacks : unsigned char {
   On,  ///< and the user wants to know if there is none
 };
 
-enum class HostThreads : unsigned char { Joined, Separate, Seen };
+enum class HostThreads : unsigned char { Joined, Separate, Seen, Strict };
 
 struct Options {
   char trace_path[1024];  ///< %p is the process id

@@ -343,7 +343,6 @@ STREAMSAN_HOT_CODE Slot reserve(unsigned continuations) {
       trace::Record* record = base + within;
       record->continuations = static_cast<std::uint8_t>(continuations);
       t_thread.next_record = reinterpret_cast<const char*>(record + count);
-      t_order.position = at + 1;
       return {record, at};
     }
     pad(at, at + count);
@@ -351,7 +350,9 @@ STREAMSAN_HOT_CODE Slot reserve(unsigned continuations) {
 }
 
 STREAMSAN_HOT_CODE void publish(Slot slot, trace::State state) {
-  if (slot) slot.record->state.store(static_cast<std::uint32_t>(state), std::memory_order_release);
+  if (!slot) return;
+  note_record(slot.record->kind, slot.position);
+  slot.record->state.store(static_cast<std::uint32_t>(state), std::memory_order_release);
 }
 
 void write_text_record(trace::Kind kind, const std::uint64_t* words, unsigned length_word, const char* text,

@@ -41,8 +41,9 @@ class Explainer {
   report::Finding finding(const KeptHazard& kept);
   /// The same for hazards that are repeats of each other but for their severity.
   [[nodiscard]] std::string repeat_key(const KeptHazard& kept) const;
-  /// The repair of all hazards of a group. `worst` is explained whole.
-  std::string fix_of_group(const KeptHazard& worst, const KeptHazard& last_earlier, const KeptHazard& first_later);
+  /// The repair of all hazards of a group, which the edge repairs. `worst` is one of them, and explained whole.
+  std::string fix_of_group(const KeptHazard& worst, std::span<const KeptHazard* const> hazards,
+                           const MissingEdge& edge);
 
  private:
   /// What the words are about: both accesses, and the memory.
@@ -274,6 +275,7 @@ report::Finding Explainer::finding(const KeptHazard& kept) {
   out.fingerprint = print.text();
   out.count = kept.count;
   out.weaker = kept.weaker;
+  out.passed_on = hazard.perhaps_passed_on;
   return out;
 }
 
@@ -292,14 +294,25 @@ std::string Explainer::repeat_key(const KeptHazard& kept) const {
 
 /// The worst one's words about the places that enclose all of them. A way out that is one for a single hazard only, as
 /// another buffer, is not named.
-std::string Explainer::fix_of_group(const KeptHazard& worst, const KeptHazard& last_earlier,
-                                    const KeptHazard& first_later) {
+std::string Explainer::fix_of_group(const KeptHazard& worst, std::span<const KeptHazard* const> hazards,
+                                    const MissingEdge& edge) {
   KeptHazard all = worst;
   all.hazard.kind = ordering::HazardKind::ReadAfterWrite;
   all.hazard.allocation.kind = ordering::MemoryKind::Device;
-  all.hazard.earlier = last_earlier.hazard.earlier;
-  all.hazard.later = first_later.hazard.later;
-  return fix(all.hazard, nouns(all, sides(all)));
+  all.hazard.earlier = hazards[edge.last_earlier]->hazard.earlier;
+  all.hazard.later = hazards[edge.first_later]->hazard.later;
+  Nouns words = nouns(all, sides(all));
+  // Calls that are made inside of one function of the program's have one place: the number tells which is meant.
+  const auto is_one_of_several = [&](Access Hazard::* side) {
+    const Access& named = all.hazard.*side;
+    return std::ranges::any_of(edge.repairs, [&](std::size_t i) {
+      const Access& other = hazards[i]->hazard.*side;
+      return other.op != named.op && sites_.place(other.site) == sites_.place(named.site);
+    });
+  };
+  if (is_one_of_several(&Hazard::earlier)) words.earlier_at += op(all.hazard.earlier);
+  if (is_one_of_several(&Hazard::later)) words.later_at += op(all.hazard.later);
+  return fix(all.hazard, words);
 }
 
 }  // namespace
@@ -377,8 +390,7 @@ void group(std::vector<FirstSeen>& all, Explainer& explainer) {
     const std::size_t worst = *std::min_element(edge.repairs.begin(), edge.repairs.end(), [&](auto a, auto b) {
       return all[a].finding.severity < all[b].finding.severity;
     });
-    const std::string fix =
-        explainer.fix_of_group(*hazards[worst], *hazards[edge.last_earlier], *hazards[edge.first_later]);
+    const std::string fix = explainer.fix_of_group(*hazards[worst], hazards, edge);
     for (const std::size_t i : edge.repairs) {
       all[i].finding.group = all[worst].finding.fingerprint;
       all[i].finding.fix = fix;

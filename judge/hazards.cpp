@@ -13,7 +13,8 @@ namespace {
 /// 2^64 / n^2 runs.
 std::uint64_t fold_key(const ordering::Hazard& hazard) {
   std::uint64_t key = mix(0x5374726541ull, static_cast<std::uint64_t>(hazard.kind));
-  key = mix(key, static_cast<std::uint64_t>(hazard.certainty) << 8 | static_cast<std::uint64_t>(hazard.order));
+  key = mix(key, static_cast<std::uint64_t>(hazard.perhaps_passed_on) << 16 |
+                     static_cast<std::uint64_t>(hazard.certainty) << 8 | static_cast<std::uint64_t>(hazard.order));
   key = mix(key, hazard.leaned_on ? static_cast<std::uint64_t>(*hazard.leaned_on) + 1 : 0);
   for (const ordering::Access* access : {&hazard.earlier, &hazard.later}) {
     key = mix(key, static_cast<std::uint64_t>(access->site) << 8 | static_cast<std::uint64_t>(access->source));
@@ -134,8 +135,11 @@ std::uint32_t Hazards::add(const ordering::Hazard& hazard, const FailedCall* fai
     supersede(kept);
     weaker += kept.count + kept.weaker;
   });
+  // Of a program whose threads synchronise in ways that are not seen there may be many of these: they take no more than
+  // half of the room.
+  const std::size_t room = hazard.perhaps_passed_on ? (most_ + 1) / 2 : most_;
   // A certain one between the same sites is kept already, so this one is not needed.
-  if (superseded || kept_.size() - superseded_ >= most_) {
+  if (superseded || kept_.size() - superseded_ >= room) {
     index = kNotKept;
     dropped_ += !superseded;
     count_weaker(pair, hazard);

@@ -122,10 +122,11 @@ class Run {
   }
 
  private:
-  /// Order between host threads counts as seen if the recorder has looked for it; else threads are joined.
+  /// Order between host threads counts as seen only if the recorder has looked for it; else threads are joined.
   static ordering::Options model_options(const RunOptions& options, const trace::FileHeader& header) {
     using enum ordering::Options::HostThreads;
-    const bool unseen = options.host_threads == Seen && (header.recorded_with & trace::kWithThreads) == 0;
+    const bool sees = options.host_threads == Seen || options.host_threads == Strict;
+    const bool unseen = sees && (header.recorded_with & trace::kWithThreads) == 0;
     return {unseen ? Joined : options.host_threads};
   }
 

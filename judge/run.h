@@ -25,7 +25,7 @@ namespace streamsan::judge {
 struct RunOptions {
   std::string trace;  ///< its path: with `syncs` it is read again
   std::uint32_t max_findings = 0;
-  ordering::Options::HostThreads host_threads = ordering::Options::HostThreads::Joined;
+  ordering::Options::HostThreads host_threads = ordering::Options::HostThreads::Seen;
   bool kernel_code = false;  ///< kernels are read for the bytes they touch
   bool hints = false;
   bool syncs = false;  ///< each synchronising call site gets a finding

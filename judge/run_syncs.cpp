@@ -37,7 +37,8 @@ std::string judge_syncs(Verdict& verdict, const RunOptions& options, const Sinks
   if (reader.removed()) return "the start of the trace has been removed";
 
   SyncInput input;
-  // A wait that is left out is not judged with order between threads.
+  // A wait that is left out is not judged with order between threads: they are joined.
+  input.options.host_threads = ordering::Options::HostThreads::Joined;
   if (options.host_threads == ordering::Options::HostThreads::Separate)
     input.options.host_threads = options.host_threads;
   if (!reader.problem().empty()) input.doubts.push_back("the trace is not whole");

@@ -31,11 +31,7 @@ struct Calls {
   std::string record, wait, sync_stream, sync_event, free_async, non_blocking, add_edges;
 };
 
-/// Nothing for a node of a graph that was not launched yet.
-std::string op(const Access& access) {
-  return access.op == ordering::kNoOp ? "" : " (op #" + std::to_string(static_cast<std::uint64_t>(access.op)) + ")";
-}
-
+using judge::op;
 std::string op(ordering::OpId id) { return "op #" + std::to_string(static_cast<std::uint64_t>(id)); }
 
 std::string third_person(const Access& access) {
@@ -200,6 +196,10 @@ std::string tell_the_pool(const Hazard& hazard, const Nouns& nouns) {
 }
 
 }  // namespace
+
+std::string op(const Access& access) {
+  return access.op == ordering::kNoOp ? "" : " (op #" + std::to_string(static_cast<std::uint64_t>(access.op)) + ")";
+}
 
 report::Hazard hazard_of(const Hazard& hazard) {
   switch (hazard.kind) {

@@ -66,6 +66,9 @@ struct Nouns {
   std::string inside;
 };
 
+/// " (op #3)"; nothing for a node of a graph that was not launched yet.
+std::string op(const ordering::Access& access);
+
 report::Hazard hazard_of(const ordering::Hazard& hazard);
 report::Cause cause_of(ordering::NearestEdge nearest);
 const char* memory_name(ordering::MemoryKind kind);

@@ -79,15 +79,16 @@ void Checks::collect(const Past& past, Shadow::Later later, bool also_inferred, 
         }
         const bool perhaps_signalled = *certain == Certainty::Certain && progress_.signalled.covers(lane, epoch);
         const bool latent = running && running->how == Running::How::Latent;
-        const bool perhaps_passed_on =
-            !latent && progress_.perhaps_passed_on(earlier, access, lane, epoch, actor.clock);
+        const PassedOn passed_on = progress_.passed_on(earlier, access, lane, epoch, actor.clock);
+        const bool perhaps_passed_on = passed_on == PassedOn::Perhaps;
         if (perhaps_signalled || perhaps_passed_on) certain = Certainty::Possible;
         const HazardKind kind = past.released    ? HazardKind::ReleaseWhileInUse
                                 : past.reused_by ? HazardKind::ReuseWhileInUse
                                                  : kind_of_hazard(earlier, access);
         // A block of a pool of pageable memory.
         const bool staged = past.allocation.kind == MemoryKind::Pageable && earlier.source == AccessSource::Copy;
-        Order order = actor.clock.assumed.covers(lane, epoch) ? Order::Latent : Order::Unordered;
+        const bool assumed = actor.clock.assumed.covers(lane, epoch) || passed_on == PassedOn::ByAssumption;
+        Order order = assumed ? Order::Latent : Order::Unordered;
         if (progress_.variants) {
           Pair pair{kind, *certain, earlier, access, meeting.common, past.allocation, {}, {}};
           const PairOrder base = progress_.tell_pair(lane, epoch, pair, staged, actor.clock);
@@ -137,8 +138,9 @@ void Checks::report(const Actor& actor, std::span<const Part> parts) {
     hazard.leaned_on = conflict.leaned_on;
     if (conflict.order == Order::Latent && !hazard.leaned_on) {
       const std::optional<Rule> rule = progress_.assumptions.covering(conflict.lane, conflict.epoch);
-      const bool known_before = actor.host.clock.assumed.covers(conflict.lane, conflict.epoch);
-      hazard.leaned_on = actor.waits_by && !known_before ? actor.waits_by : rule;
+      const TwoClocks& known = progress_.known_if_joined(actor.host);
+      const bool known_before = known.assumed.covers(conflict.lane, conflict.epoch);
+      hazard.leaned_on = actor.waits_by && (!known_before || !rule) ? actor.waits_by : rule;
     }
     hazard.earlier = conflict.earlier;
     hazard.later = conflict.later;
@@ -220,7 +222,7 @@ void Checks::touch(Access access, std::span<const Part> parts, const Actor& acto
                                actor.clock.documented, lives_.pool, lives_.shadow);
   }
   if (lives_.shadow.entries > Lives::kMostEntries) {
-    lives_.stay_bounded(progress_.common_host());
+    lives_.stay_bounded(progress_.forgettable());
   }
 }
 

@@ -56,7 +56,7 @@ void Checks::check_loans(const Access& access, const Actor& actor) {
     const Access& copy = loan.copy.access;
     if (actor.clock.documented.covers(lane, epoch)) return;
     const bool perhaps_signalled = progress_.signalled.covers(lane, epoch);
-    const bool perhaps_passed_on = progress_.perhaps_passed_on(copy, access, lane, epoch, actor.clock);
+    const bool perhaps_passed_on = progress_.passed_on(copy, access, lane, epoch, actor.clock) == PassedOn::Perhaps;
     const Certainty certainty = perhaps_signalled || perhaps_passed_on ? Certainty::Possible : Certainty::Certain;
     if (progress_.variants) {
       const AllocationInfo borrowed{.range = copy.range, .kind = MemoryKind::Pageable};

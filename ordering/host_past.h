@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <utility>
 #include <vector>
 
 #include "ordering/two_clocks.h"
@@ -24,16 +25,17 @@ class HostPast {
 
   /// From this moment on the thread knows what the clock says. Moments are noted in increasing order.
   void note(std::uint64_t moment, const TwoClocks& clock) {
-    if (!entries_.empty() && entries_.back().since == moment) {
-      entries_.back().clock = clock;
-      return;
+    if (count_ == 0 || entries_[count_ - 1].since != moment) {
+      if (count_ >= kMost) thin_out();
+      if (count_ == entries_.size()) entries_.emplace_back();
+      entries_[count_++].since = moment;
     }
-    if (entries_.size() >= kMost) thin_out();
-    entries_.push_back({moment, clock});
+    entries_[count_ - 1].clock = clock;  // into memory that it has, once the table is full
   }
   /// What it knew at the moment; nullptr: nothing.
   [[nodiscard]] const TwoClocks* at(std::uint64_t moment) const {
-    const auto after = std::upper_bound(entries_.begin(), entries_.end(), moment,
+    const auto end = entries_.begin() + static_cast<std::ptrdiff_t>(count_);
+    const auto after = std::upper_bound(entries_.begin(), end, moment,
                                         [](std::uint64_t m, const Entry& entry) { return m < entry.since; });
     return after == entries_.begin() ? nullptr : &std::prev(after)->clock;
   }
@@ -46,19 +48,20 @@ class HostPast {
 
   void thin_out() {
     std::size_t kept = 0;
-    for (std::size_t i = 0; i < entries_.size(); ++i) {
+    for (std::size_t i = 0; i < count_; ++i) {
       const bool goes = i < kMost / 2 && i % 2 == 0;
       if (goes) {
         entries_[i + 1].since = entries_[i].since;
       } else {
-        if (kept != i) entries_[kept] = std::move(entries_[i]);
+        if (kept != i) std::swap(entries_[kept], entries_[i]);
         ++kept;
       }
     }
-    entries_.resize(kept);
+    count_ = kept;
   }
 
-  std::vector<Entry> entries_;
+  std::vector<Entry> entries_;  // the first count_ of them
+  std::size_t count_ = 0;
 };
 
 }  // namespace streamsan::ordering

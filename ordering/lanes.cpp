@@ -8,10 +8,16 @@
 
 namespace streamsan::ordering {
 
-Lane& Lanes::open(const VectorClock& known) {
-  auto reuse = std::find_if(retired_.begin(), retired_.end(),
-                            [&](LaneSlot slot) { return known.covers(slot, lanes_[slot].last); });
-  if (reuse == retired_.end() && retired_.size() >= most_retired_) reuse = retired_.begin();
+Lane& Lanes::open(const VectorClock& known, const VectorClock& perhaps) {
+  const auto first_over = [&](const VectorClock& clock) {
+    return std::find_if(retired_.begin(), retired_.end(),
+                        [&](LaneSlot slot) { return clock.covers(slot, lanes_[slot].last); });
+  };
+  auto reuse = first_over(known);
+  if (reuse == retired_.end() && retired_.size() >= most_retired_) {
+    reuse = first_over(perhaps);
+    if (reuse == retired_.end()) reuse = retired_.begin();
+  }
   if (reuse == retired_.end()) {
     Lane& fresh = lanes_.emplace_back();
     fresh.slot = static_cast<LaneSlot>(lanes_.size() - 1);

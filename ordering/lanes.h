@@ -30,7 +30,9 @@ struct HostClock {
   LaneSlot lane = 0;
   TwoClocks clock;
   std::uint64_t version = 1;  ///< changes whenever the clock does
-  HostPast past;              ///< with HostThreads::Seen only
+  HostPast past;              ///< where the order of threads is seen
+  std::uint64_t last_call = 0;  ///< grows from call to call
+  bool shared = false;          ///< several threads have it
 };
 
 struct Lane {
@@ -63,8 +65,9 @@ class Lanes {
   static constexpr std::size_t kMostRetiredOfVariants = 4096;
 
   void keep_retired(std::size_t most) { most_retired_ = most; }
-  /// A new lane, in a fresh or a retired slot. `known` is what every later operation starts after.
-  Lane& open(const VectorClock& known);
+  /// A new lane, in a fresh or a retired slot. `known` is what every later operation starts after. If there must be a
+  /// retired slot and none of those will do, one of which `perhaps` knows the work to be complete is preferred.
+  Lane& open(const VectorClock& known, const VectorClock& perhaps);
   /// Ends the lane of a stream: its slot may be used again.
   void retire(LaneSlot slot);
 

@@ -69,14 +69,14 @@ void Lives::keep_freed(const Ended& ended) {
   freed.add(ended.info, ended.free);
 }
 
-void Lives::stay_bounded(const HostClock* host) {
+void Lives::stay_bounded(const VectorClock* known) {
   const auto for_each_shadow = [&](auto visit) {
     allocations.for_each([&](Allocation& each) { visit(each.shadow); });
     blocks.for_each([&](Allocation& each) { visit(each.shadow); });
     retired.for_each([&](RetiredBlock& each) { visit(each.shadow); });
   };
-  if (host) {
-    for_each_shadow([&](Shadow& s) { s.forget_covered(host->clock.documented, pool, shadow); });
+  if (known) {
+    for_each_shadow([&](Shadow& s) { s.forget_covered(*known, pool, shadow); });
   }
   if (shadow.entries <= kMostEntries / 4 * 3) return;
   for_each_shadow([&](Shadow& s) { s.forget_older_half(pool, shadow); });

@@ -51,8 +51,8 @@ class Lives {
   void prune_retired(const HostClock& host);
   /// A free has returned: remembers what was freed, unless something lives there by now.
   void keep_freed(const Ended& ended);
-  /// Forgets what the host knows to be over, and then the older half. nullptr: what it knows is no help.
-  void stay_bounded(const HostClock* host);
+  /// Forgets what is known to be over, and then the older half. nullptr: nothing is known to be.
+  void stay_bounded(const VectorClock* known);
 
  private:
   bool joined_;

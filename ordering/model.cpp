@@ -272,11 +272,14 @@ std::optional<Moment> Model::last_operation(StreamId stream) const {
 
 bool Model::is_after(StreamId stream, Moment moment) const {
   const Lane* lane = impl_->progress.lane(stream);
-  return lane && (lane->slot == moment.lane || lane->clock.documented[moment.lane] >= moment.epoch);
+  if (!lane) return false;
+  if (lane->slot == moment.lane || lane->clock.documented[moment.lane] >= moment.epoch) return true;
+  return impl_->progress.known_to_another(moment.lane, moment.epoch);
 }
 
 bool Model::is_after(ThreadId thread, Moment moment) const {
-  return impl_->progress.host(thread).clock.documented[moment.lane] >= moment.epoch;
+  const HostClock& host = impl_->progress.host(thread);
+  return impl_->progress.known_if_joined(host).documented[moment.lane] >= moment.epoch;
 }
 
 }  // namespace streamsan::ordering

@@ -32,7 +32,8 @@
 // HOST THREADS. Edges between host threads (a mutex, a queue, a join) are not visible at the driver boundary. What is
 // seen of them beside it comes as thread_after() (Options::host_threads = Seen), see host_threads.cpp. Without that,
 // records arrive in real-time order, so what one thread has waited for may count as known to all threads from then on
-// (Joined). That may miss a race between host threads; it never invents one. A host function
+// (Joined). That may miss a race between host threads; it never invents one. Seen has exactly the certain hazards of
+// Joined, and as possible ones those that Joined misses because of the order in which the threads ran. A host function
 // can signal to host threads that the work before it is done (R-HST-06). Neither the signal nor its moment is visible.
 // From its submission on the host may know, so a conflict with work before it is at most possible.
 //
@@ -114,7 +115,8 @@ struct Options {
   enum class HostThreads : std::uint8_t {
     Joined,    ///< what one has waited for is known to all
     Separate,  ///< only to itself
-    Seen,      ///< to those that are after it by thread_after()
+    Seen,      ///< to those that are after it by thread_after(); what joined threads would order is `possible` at most
+    Strict,    ///< as Seen, but a hand-over that was seen to come too early orders nothing
   };
   HostThreads host_threads = HostThreads::Joined;
 };
@@ -264,7 +266,7 @@ class Model {
   void signal(Call call, std::optional<StreamId> stream, std::uint64_t object);
   void await(Call call, std::optional<StreamId> stream, std::uint64_t object);
 
-  // ---- order between host threads (HostThreads::Seen); `moment` is any number that grows with the calls ---------------
+  // ---- order between host threads (Seen and Strict); `moment` is any number that grows with the calls ---------------
   /// Whatever is called from here on happens at the moment.
   void at(std::uint64_t moment);
   /// R-SYN-10: from now on the thread knows what the earlier one knew at the moment, and comes after what it submitted.
@@ -279,7 +281,8 @@ class Model {
   [[nodiscard]] std::optional<Moment> last_record(EventId event) const;
   /// The last operation of the stream; nullopt: it had none.
   [[nodiscard]] std::optional<Moment> last_operation(StreamId stream) const;
-  /// Is the last operation of the stream after the moment, by documented edges? Or what the thread does now?
+  /// Is the last operation of the stream after the moment, by documented edges? Or what the thread does now? Where the
+  /// order of threads is seen: or would it be, if they were joined? Advice rests on nothing that may have been missed.
   [[nodiscard]] bool is_after(StreamId stream, Moment moment) const;
   [[nodiscard]] bool is_after(ThreadId thread, Moment moment) const;
 

@@ -109,7 +109,7 @@ OpId Model::graph_launch(Call call, StreamId stream, std::uint64_t exec, const G
   for (const TwoClocks& clock : awaited) lane->clock.join(clock);
   impl_->progress.graphs.at(exec) = lane->clock;
   // As host_function() does.
-  if (plan.host_code) impl_->progress.signalled.join(lane->clock.assumed);
+  if (plan.host_code) impl_->progress.may_signal(*lane);
   return op;
 }
 

@@ -220,7 +220,7 @@ OpId Model::host_function(Call call, StreamId stream) {
   if (!lane) return kNoOp;
   const OpId op = impl_->progress.begin(call, *lane, LegacyRole::Action);
   // The assumed clock contains the documented one: the function may signal whatever is complete today.
-  impl_->progress.signalled.join(lane->clock.assumed);
+  impl_->progress.may_signal(*lane);
   if (impl_->progress.variants) impl_->progress.mark_unbounded(*lane, op, call.site, Exposure::Why::HostFunction);
   return op;
 }

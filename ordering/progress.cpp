@@ -14,13 +14,8 @@ Progress::Progress(Options chosen, const WhatIf* what_if) : options(chosen) {
 
 HostThread& Progress::thread(ThreadId id) {
   HostThread& thread = threads[static_cast<std::uint64_t>(id)];
-  if (thread.host) return thread;
-  if (joined() && !hosts.empty()) {
-    thread.host = &hosts.front();
-    return thread;
-  }
-  thread.host = &hosts.emplace_back();
-  thread.host->lane = lanes.open({}).slot;
+  if (!thread.host) thread.host = joined() && !hosts.empty() ? &hosts.front() : &host_for_new_thread();
+  thread.host->last_call = ++calls_;
   return thread;
 }
 
@@ -100,7 +95,7 @@ void Progress::learn(HostClock& host, const TwoClocks& clocks) {
   host.clock.join(clocks);
   ++host.version;
   if (!sees_threads()) return;
-  everybody.join(clocks);
+  if (hosts.size() > 1) everybody_.join(clocks);
   host.past.note(moment, host.clock);
 }
 
@@ -135,7 +130,9 @@ OpId Progress::begin_between(Call call, Lane& lane, std::span<Lane* const> peers
 StreamId Progress::open_stream(ContextId context, StreamKind kind, ThreadId thread_id) {
   const std::uint32_t index = contexts.index_of(context);
   const HostClock* common = common_host();
-  Lane& lane = lanes.open(common ? common->clock.documented : VectorClock{});
+  const VectorClock* over = forgettable();
+  const VectorClock nothing;
+  Lane& lane = lanes.open(common ? common->clock.documented : nothing, over ? *over : nothing);
   lane.is_stream = true;
   lane.kind = kind;
   lane.context = index;

@@ -59,9 +59,16 @@ struct HostThread {
   HostClock* host = nullptr;
   Pending pending;
   DeviceWait device_wait;  ///< the last one, for explanations
-  // HostThreads::Seen
+  // HostThreads::Strict
   FlatMap<std::uint64_t> seen;  ///< by thread: up to which moment that thread comes before this one
   bool hides_order = false;     ///< it also synchronises in ways that are not seen
+};
+
+/// Have host threads ordered a conflict in a way that is not seen (host_threads.cpp)?
+enum class PassedOn : std::uint8_t {
+  No,
+  Perhaps,       ///< if they were joined the conflict would be ordered
+  ByAssumption,  ///< if they were joined it would be ordered by assumed edges
 };
 
 /// A place in the order at which a block is handed out or comes back.
@@ -92,15 +99,30 @@ class Progress {
   std::uint32_t last_event = 0;
   std::uint64_t last_op = 0;
   std::uint64_t moment = 0;  ///< of the present call
-  TwoClocks everybody;       ///< HostThreads::Seen: what any thread knows
 
   [[nodiscard]] bool joined() const { return options.host_threads == Options::HostThreads::Joined; }
-  [[nodiscard]] bool sees_threads() const { return options.host_threads == Options::HostThreads::Seen; }
+  [[nodiscard]] bool sees_threads() const {
+    return options.host_threads == Options::HostThreads::Seen || options.host_threads == Options::HostThreads::Strict;
+  }
   /// The clock that every later operation starts after, if there is one: joined threads have one clock, and a program
   /// that has had only one thread so far has one. (A thread that comes later was started by that one, or else its
   /// conflicts are `possible` at most.)
   [[nodiscard]] const HostClock* common_host() const {
     return !hosts.empty() && (joined() || (sees_threads() && hosts.size() == 1)) ? &hosts.front() : nullptr;
+  }
+  /// What the thread would know if threads were joined, where their order is seen; else what it knows.
+  [[nodiscard]] const TwoClocks& known_if_joined(const HostClock& host) const {
+    return sees_threads() && hosts.size() > 1 ? everybody_ : host.clock;
+  }
+  /// Whether threads that are joined would know it, where their order is seen and there are several.
+  [[nodiscard]] bool known_to_another(LaneSlot lane, Epoch epoch) const {
+    return sees_threads() && hosts.size() > 1 && everybody_.documented.covers(lane, epoch);
+  }
+  /// If memory is short, what this knows is forgotten first; nullptr: nothing is known to be over. Where order is seen,
+  /// that loses conflicts that are `possible` at most.
+  [[nodiscard]] const VectorClock* forgettable() const {
+    if (hosts.empty() || !(joined() || sees_threads())) return nullptr;
+    return &known_if_joined(hosts.front()).documented;
   }
   HostThread& thread(ThreadId id);
   HostClock& host(ThreadId id) { return *thread(id).host; }
@@ -136,10 +158,11 @@ class Progress {
   /// any thread has done so far.
   void after(ThreadId later, ThreadId earlier, std::uint64_t then);
   void after_all(ThreadId later);
-  /// True if host threads may have ordered the two accesses in a way that is not seen. `clock` is that of the later
-  /// one, which no documented edge puts after the earlier one.
-  [[nodiscard]] bool perhaps_passed_on(const Access& earlier, const Access& later, LaneSlot lane, Epoch epoch,
-                                       const TwoClocks& clock);
+  /// `clock` is that of the later access, which no documented edge puts after the earlier one.
+  [[nodiscard]] PassedOn passed_on(const Access& earlier, const Access& later, LaneSlot lane, Epoch epoch,
+                                   const TwoClocks& clock);
+  /// A host function begins: what its stream is behind may be signalled to the host from then on (R-HST-06).
+  void may_signal(const Lane& lane);
 
   // progress_what_if.cpp
   /// The thread makes a call at a place that a wait may have been moved to.
@@ -169,6 +192,10 @@ class Progress {
   void end_of_trace();
 
  private:
+  // host_threads.cpp
+  HostClock& host_for_new_thread();
+  [[nodiscard]] bool was_handed_over_too_early(const Access& earlier, const Access& later, LaneSlot lane, Epoch epoch);
+
   // progress_what_if.cpp
   /// As contexts.enter().
   void enter_among(const Call& call, Lane& lane, LegacyRole role);
@@ -180,6 +207,8 @@ class Progress {
   /// Reports it for the variant.
   void expose(Exposure exposure, VariantId variant);
 
+  std::uint64_t calls_ = 0;             // of thread(): who has been silent for longest
+  TwoClocks everybody_;                 // with several hosts whose order is seen: what any of them knows
   std::vector<InVariant> in_variants_;  // scratch of tell_pair()
 };
 

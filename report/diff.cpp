@@ -131,6 +131,11 @@ struct Parts {
   }
 };
 
+/// Whether only the order in which host threads happened to run makes them differ in severity.
+bool differ_by_order_of_threads(const Finding& a, const Finding& b) {
+  return (a.severity < b.severity ? b : a).passed_on;
+}
+
 }  // namespace
 
 bool Diff::fails(Severity severity) const {
@@ -155,6 +160,10 @@ Diff compare(const std::vector<Finding>& before, const Summary& summary_before, 
       out.fresh.push_back(entry);
     } else if (!is) {
       (match.after ? out.suppressed : out.gone).push_back(entry);
+    } else if (entry.after->severity != entry.before->severity &&
+               differ_by_order_of_threads(*entry.before, *entry.after)) {
+      ++out.by_order_of_threads;
+      out.unchanged.push_back(entry);
     } else if (entry.after->severity != entry.before->severity) {
       (entry.after->severity < entry.before->severity ? out.worse : out.better).push_back(entry);
     } else {

@@ -11,6 +11,10 @@
 //   3. races between the same two places that came in the other order this time.
 // A suppressed finding counts as absent.
 //
+// Of host threads that are not ordered it is chance which one is first, and so whether the run shows an error or only a
+// possible race (Finding::passed_on). A finding that differs in nothing else is unchanged: it neither came with the
+// change of the program nor went with it.
+//
 // Every synchronising call has a finding, so a new or missing one means nothing. Only verdicts are compared: calls that
 // could now be removed or do less, and could not before. That needs two runs with `--syncs`.
 #pragma once
@@ -46,6 +50,7 @@ struct Diff {
   std::vector<DiffEntry> gone;
   std::vector<DiffEntry> suppressed;  ///< not before, and now
   std::vector<DiffEntry> unchanged;
+  std::size_t by_order_of_threads = 0;  ///< of the unchanged ones: those whose severity differs for that reason
   std::optional<SyncDiff> syncs;
   std::vector<std::string> doubts;  ///< what makes the comparison less than it seems; a line each
 

@@ -146,6 +146,7 @@ void fields(Archive& archive, Some<Finding> auto& finding) {
   archive.field("fingerprint", finding.fingerprint);
   archive.field("count", finding.count);
   archive.field("weaker", finding.weaker);
+  archive.field("passed_on", finding.passed_on);
   archive.field("group", finding.group);
   archive.field("suppressed", finding.suppressed);
 }

@@ -137,6 +137,9 @@ struct Finding {
   std::string fingerprint;         ///< 16 hex digits; the same for the same pair of places in another run
   std::uint64_t count = 1;         ///< conflicts that are folded into this one, each as severe as it
   std::uint64_t weaker = 0;        ///< conflicts of the same two places that are less severe: not in `count`
+  /// Possible only because another host thread had waited for the earlier operation by then, and may have passed that on
+  /// in a way that is not seen. In a run in which it waits later the finding is an error.
+  bool passed_on = false;
   /// Of findings that one missing edge explains: the fingerprint of the most severe, the first. `fix` is the same in
   /// all, and repairs all. Empty: it stands alone. Of one process.
   std::string group;

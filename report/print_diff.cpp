@@ -110,6 +110,10 @@ std::string diff_text(const Diff& diff, const DiffNames& names, Severity least, 
   out += "SUMMARY: streamsan: new: " + counts(diff.fresh, &DiffEntry::after) +
          "; gone: " + counts(diff.gone, &DiffEntry::before) +
          "; unchanged: " + counts(diff.unchanged, &DiffEntry::after);
+  if (diff.by_order_of_threads != 0) {
+    out +=
+        " (" + std::to_string(diff.by_order_of_threads) + " of another severity, as host threads ran in another order)";
+  }
   if (!diff.worse.empty()) out += "; worse: " + std::to_string(diff.worse.size());
   if (!diff.better.empty()) out += "; better: " + std::to_string(diff.better.size());
   if (!diff.suppressed.empty()) out += "; suppressed now: " + std::to_string(diff.suppressed.size());
@@ -144,6 +148,7 @@ std::string diff_json(const Diff& diff, const DiffNames& names, std::optional<Se
     unchanged.push_back({{"fingerprint", entry.after->fingerprint},
                          {"fingerprint_before", entry.before->fingerprint},
                          {"severity", name(entry.after->severity)},
+                         {"severity_before", name(entry.before->severity)},
                          {"count", entry.count_after},
                          {"count_before", entry.count_before}});
   }

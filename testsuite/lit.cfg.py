@@ -29,6 +29,8 @@ the recorder that belongs to it; `--param preload=PATH` names another recorder.
     %silent         the same, demanding exit code 0 and no output at all
     %expect N       demands exit code N of the command that follows
     %always N C     runs the command that follows N times and demands exit code C each time
+    %verdicts N W   runs the streamsan command that follows N times and demands one of the verdicts W (error,possible,none)
+                    and the same findings of each run
     %report         FileCheck of this test's CHECK lines, with [[NAME]] for the lines marked // @NAME
     %sites          as %report, to be given options such as --check-prefix=OTHER
     %json           prints the JSON report given, one `path = value` in each line
@@ -165,6 +167,7 @@ config.substitutions += [
     ("%all_syncs", f"env STREAMSAN_OPTIONS={footprints}syncs=1,verbosity=1 {run}"),
     ("%silent", f"{quote(os.path.join(tools, 'expect-silent'))} {run}"),
     ("%always", f"{quote(config.python)} {quote(os.path.join(tools, 'always'))}"),
+    ("%verdicts", f"{quote(config.python)} {quote(os.path.join(tools, 'verdicts'))}"),
     ("%expect", expect),
     ("%run", run),
     ("%measured", measured),

@@ -163,7 +163,7 @@ TEST_F(Outputs, NoNameBeginsALine) {
 TEST_F(Outputs, PipesAndDevicesAreNotRead) {
   const std::string pipe = at("pipe");
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
-  for (const std::string& path : {pipe, std::string("/dev/zero")}) {
+  for (const std::string& path : {pipe, std::string("/dev/zero"), std::string("/dev/fd/../root/dev/zero")}) {
     const Result trace = streamsan({"check", path});
     EXPECT_EQ(trace.code, 2);
     EXPECT_TRUE(has(trace.error, "not a regular file")) << trace.error;

@@ -185,8 +185,8 @@ static inline void streamsan_name_stream(void* stream, const char* name) {
 
 // ---- order that CUDA calls do not show ------------------------------------------------------------------------------
 //
-// For order made by flags in memory, by stream memory operations, or between host threads (with
-// --host_threads=separate). The object is any address that both sides know: the flag, the queue, the mutex. It is never
+// For order made by flags in memory, by stream memory operations, or between host threads in a way that is not seen (by
+// plain atomics, for example; docs/model.md). The object is any address that both sides know: the flag, the queue, the mutex. It is never
 // read.
 //
 // Both are claims, and StreamSan believes them: one that is not true hides races.

@@ -89,6 +89,7 @@ bool is_finding_next();
 ///   static void before(const HostCall&, Parameters...);
 ///   static Result instead(const HostCall&, Function next, Parameters...);   // also makes the call
 /// and may have
+///   static void after(const HostCall&, Result, Parameters...);   // beside before(); changes no errno
 ///   static Result while_finding(Parameters...);   // what a call does that comes out of the look-up of another function
 template <class Row, class Function, auto& next>
 struct LibcFunction;
@@ -132,6 +133,7 @@ struct LibcFunction<Row, Result (*)(Parameters...), next> {
       Row::before(call, parameters...);
       if constexpr (std::is_same_v<Result, ssize_t> || std::is_same_v<Result, int>) {
         Result result = function(parameters...);
+        if constexpr (requires { Row::after(call, result, parameters...); }) Row::after(call, result, parameters...);
         if (result != -1 || errno != EFAULT || !any_loans()) [[likely]]
           return result;
         // While this call waited in the kernel, another thread lent the memory, and it was protected again.
@@ -165,10 +167,12 @@ auto signature(Result (*)(Parameters...)) -> Result (*)(Parameters...);
 /// word of the thread's, named in the same way.
 #define SS_LIBC_DETAIL(word) "_ZN9streamsan8recorder6detail" #word "E"
 #if defined __x86_64__
+#define SS_LIBC_ALWAYS "  jmp 1f\n"
 #define SS_LIBC_IF_COUNTER(counter) "  cmpl $0, " SS_LIBC_DETAIL(counter) "(%rip)\n  jne 1f\n"
 #define SS_LIBC_IF_THREAD(word) \
   "  movq " SS_LIBC_DETAIL(word) "@gottpoff(%rip), %r11\n  cmpl $0, %fs:(%r11)\n  jne 1f\n"
 #else
+#define SS_LIBC_ALWAYS "  b 1f\n"
 #define SS_LIBC_IF_COUNTER(counter) \
   "  adrp x16, " SS_LIBC_DETAIL(counter) "\n  ldr w16, [x16, #:lo12:" SS_LIBC_DETAIL(counter) "]\n  cbnz w16, 1f\n"
 #define SS_LIBC_IF_THREAD(word) \

@@ -33,7 +33,7 @@
 #include <unistd.h>
 
 #include "interposer/host/libc_call.h"
-#include "interposer/threads/order.h"
+#include "interposer/threads/channels.h"
 
 namespace {
 
@@ -48,16 +48,45 @@ std::size_t parts(int count) { return count < 0 ? 0 : static_cast<std::size_t>(c
 
 }  // namespace
 
+/// A function that writes to a descriptor, or reads from it, and so may hand order from thread to thread (channels.h).
+#define SS_LIBC_SENDS(name, type, parameters, ...)                                                 \
+  namespace {                                                                                      \
+  struct Row_##name {                                                                              \
+    static constexpr const char* kName = #name;                                                    \
+    static void before(const streamsan::recorder::HostCall& call, SS_LIBC_PARAMETERS parameters) { \
+      streamsan::recorder::sends(call, descriptor);                                                \
+      if (streamsan::recorder::any_loans()) __VA_ARGS__;                                           \
+    }                                                                                              \
+  };                                                                                               \
+  }                                                                                                \
+  SS_LIBC_EXPORT_IF(SS_LIBC_IF_COUNTER(7g_loans) SS_LIBC_IF_COUNTER(8g_orders), name, type, Row_##name)
+#define SS_LIBC_RECEIVES(name, type, parameters, ...)                                                      \
+  namespace {                                                                                              \
+  struct Row_##name {                                                                                      \
+    static constexpr const char* kName = #name;                                                            \
+    static void before(const streamsan::recorder::HostCall& call, SS_LIBC_PARAMETERS parameters) {         \
+      if (streamsan::recorder::any_loans()) __VA_ARGS__;                                                   \
+    }                                                                                                      \
+    template <class... Rest>                                                                               \
+    static void after(const streamsan::recorder::HostCall& call, ssize_t bytes, int descriptor, Rest...) { \
+      streamsan::recorder::received(call, descriptor, bytes);                                              \
+    }                                                                                                      \
+  };                                                                                                       \
+  }                                                                                                        \
+  SS_LIBC_EXPORT_IF(SS_LIBC_IF_COUNTER(7g_loans) SS_LIBC_IF_COUNTER(8g_orders), name, type, Row_##name)
+
 // ---- files
 
-SS_LIBC(read, SS_SIGNATURE(read), (int, void* buffer, size_t bytes), call.writes(buffer, bytes));
-SS_LIBC(write, SS_SIGNATURE(write), (int, const void* buffer, size_t bytes), call.reads(buffer, bytes));
+SS_LIBC_RECEIVES(read, SS_SIGNATURE(read), (int, void* buffer, size_t bytes), call.writes(buffer, bytes));
+SS_LIBC_SENDS(write, SS_SIGNATURE(write), (int descriptor, const void* buffer, size_t bytes),
+              call.reads(buffer, bytes));
 SS_LIBC(pread, SS_SIGNATURE(pread), (int, void* buffer, size_t bytes, off_t), call.writes(buffer, bytes));
 SS_LIBC(pread64, SS_SIGNATURE(pread64), (int, void* buffer, size_t bytes, off_t), call.writes(buffer, bytes));
 SS_LIBC(pwrite, SS_SIGNATURE(pwrite), (int, const void* buffer, size_t bytes, off_t), call.reads(buffer, bytes));
 SS_LIBC(pwrite64, SS_SIGNATURE(pwrite64), (int, const void* buffer, size_t bytes, off_t), call.reads(buffer, bytes));
-SS_LIBC(readv, SS_SIGNATURE(readv), (int, const iovec* vector, int count), call.writes(vector, parts(count)));
-SS_LIBC(writev, SS_SIGNATURE(writev), (int, const iovec* vector, int count), call.reads(vector, parts(count)));
+SS_LIBC_RECEIVES(readv, SS_SIGNATURE(readv), (int, const iovec* vector, int count), call.writes(vector, parts(count)));
+SS_LIBC_SENDS(writev, SS_SIGNATURE(writev), (int descriptor, const iovec* vector, int count),
+              call.reads(vector, parts(count)));
 SS_LIBC(preadv, SS_SIGNATURE(preadv), (int, const iovec* vector, int count, off_t), call.writes(vector, parts(count)));
 SS_LIBC(preadv64, SS_SIGNATURE(preadv64), (int, const iovec* vector, int count, off_t),
         call.writes(vector, parts(count)));
@@ -86,14 +115,16 @@ SS_LIBC(fwrite_unlocked, SS_SIGNATURE(fwrite_unlocked), (const void* buffer, siz
 
 // ---- sockets and queues
 
-SS_LIBC(recv, SS_SIGNATURE(recv), (int, void* buffer, size_t bytes, int), call.writes(buffer, bytes));
-SS_LIBC(send, SS_SIGNATURE(send), (int, const void* buffer, size_t bytes, int), call.reads(buffer, bytes));
-SS_LIBC(recvfrom, SS_SIGNATURE(recvfrom), (int, void* buffer, size_t bytes, int, sockaddr*, socklen_t*),
-        call.writes(buffer, bytes));
-SS_LIBC(sendto, SS_SIGNATURE(sendto), (int, const void* buffer, size_t bytes, int, const sockaddr*, socklen_t),
-        call.reads(buffer, bytes));
-SS_LIBC(recvmsg, SS_SIGNATURE(recvmsg), (int, msghdr* message, int), call.writes(message));
-SS_LIBC(sendmsg, SS_SIGNATURE(sendmsg), (int, const msghdr* message, int), call.reads(message));
+SS_LIBC_RECEIVES(recv, SS_SIGNATURE(recv), (int, void* buffer, size_t bytes, int), call.writes(buffer, bytes));
+SS_LIBC_SENDS(send, SS_SIGNATURE(send), (int descriptor, const void* buffer, size_t bytes, int),
+              call.reads(buffer, bytes));
+SS_LIBC_RECEIVES(recvfrom, SS_SIGNATURE(recvfrom), (int, void* buffer, size_t bytes, int, sockaddr*, socklen_t*),
+                 call.writes(buffer, bytes));
+SS_LIBC_SENDS(sendto, SS_SIGNATURE(sendto),
+              (int descriptor, const void* buffer, size_t bytes, int, const sockaddr*, socklen_t),
+              call.reads(buffer, bytes));
+SS_LIBC_RECEIVES(recvmsg, SS_SIGNATURE(recvmsg), (int, msghdr* message, int), call.writes(message));
+SS_LIBC_SENDS(sendmsg, SS_SIGNATURE(sendmsg), (int descriptor, const msghdr* message, int), call.reads(message));
 SS_LIBC(recvmmsg, SS_SIGNATURE(recvmmsg), (int, mmsghdr* messages, unsigned count, int, timespec*),
         call.writes(messages, count));
 SS_LIBC(sendmmsg, SS_SIGNATURE(sendmmsg), (int, mmsghdr* messages, unsigned count, int), call.reads(messages, count));
@@ -161,12 +192,12 @@ using RecvChk = ssize_t (*)(int, void*, size_t, size_t, int);
 using RecvfromChk = ssize_t (*)(int, void*, size_t, size_t, int, sockaddr*, socklen_t*);
 using FreadChk = size_t (*)(void*, size_t, size_t, size_t, FILE*);
 
-SS_LIBC(__read_chk, ReadChk, (int, void* buffer, size_t bytes, size_t), call.writes(buffer, bytes));
+SS_LIBC_RECEIVES(__read_chk, ReadChk, (int, void* buffer, size_t bytes, size_t), call.writes(buffer, bytes));
 SS_LIBC(__pread_chk, PreadChk, (int, void* buffer, size_t bytes, off_t, size_t), call.writes(buffer, bytes));
 SS_LIBC(__pread64_chk, PreadChk, (int, void* buffer, size_t bytes, off_t, size_t), call.writes(buffer, bytes));
-SS_LIBC(__recv_chk, RecvChk, (int, void* buffer, size_t bytes, size_t, int), call.writes(buffer, bytes));
-SS_LIBC(__recvfrom_chk, RecvfromChk, (int, void* buffer, size_t bytes, size_t, int, sockaddr*, socklen_t*),
-        call.writes(buffer, bytes));
+SS_LIBC_RECEIVES(__recv_chk, RecvChk, (int, void* buffer, size_t bytes, size_t, int), call.writes(buffer, bytes));
+SS_LIBC_RECEIVES(__recvfrom_chk, RecvfromChk, (int, void* buffer, size_t bytes, size_t, int, sockaddr*, socklen_t*),
+                 call.writes(buffer, bytes));
 SS_LIBC(__fread_chk, FreadChk, (void* buffer, size_t, size_t size, size_t count, FILE*),
         call.writes(buffer, product(size, count)));
 SS_LIBC(__fread_unlocked_chk, FreadChk, (void* buffer, size_t, size_t size, size_t count, FILE*),

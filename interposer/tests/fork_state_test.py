@@ -49,7 +49,7 @@ def problems(root):
     folder = root / "interposer"
     steps = set(re.findall(r"^SS_IN_CHILD\((\w+)\)", (folder / "fork.def").read_text(), re.MULTILINE))
     found = []
-    for path in sorted([*folder.glob("*.cpp"), *folder.glob("host/*.cpp")]):
+    for path in sorted([*folder.glob("*.cpp"), *folder.glob("host/*.cpp"), *folder.glob("threads/*.cpp")]):
         text = path.read_text()
         functions = bodies(text)
         renewed = "".join(body for (is_step, _), body in functions.items() if is_step)

@@ -5,6 +5,8 @@
 // A release is noted before the real call, which lets others go on; an acquire after it, and only if it succeeded. A
 // thread that is cancelled in the real call leaves by unwinding through these frames, which hold nothing.
 //
+// The functions of C11 (mtx_, cnd_, thrd_, call_once) are treated as those of POSIX that they stand for.
+//
 //   mutexes, spin locks   unlock before lock
 //   read-write locks      write-unlock before any lock; read-unlock before a write-lock (by a clock of its own: two
 //                         readers do not order each other)
@@ -17,15 +19,20 @@
 //   futex by syscall()    wake before the return of a wait. Users of futexes make no call where nobody has to wait, so
 //                         such a thread counts as one that hides order
 //
-// Not here: functions that are not libc's (__cxa_guard_acquire, GOMP_barrier): a library of the program's may be known
-// to a part of the process only, where RTLD_NEXT does not find it. C11's thrd_, mtx_ and cnd_ functions. Pipes and other
-// files.
+// Bytes that go through pipes and the like are in channels.h.
+//
+// Not here: functions that are not libc's (GOMP_barrier): a library of the program's may be known to a part of the
+// process only, where RTLD_NEXT does not find it. __cxa_guard_acquire is one of those, and would not help: code that
+// finds the variable initialised makes no call.
 #include <dlfcn.h>
 #include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <string.h>
+#include <threads.h>
+
+#include <type_traits>
 
 #include "interposer/host/libc_call.h"
 #include "interposer/threads/order.h"
@@ -68,10 +75,20 @@ struct Releases<int (*)(Object)> {
 };
 
 template <class Function>
-struct Ends;
+struct ReleasesAnywhere;
 template <class Object>
-struct Ends<int (*)(Object)> {
+struct ReleasesAnywhere<int (*)(Object)> {
   static int instead(const HostCall& call, int (*next)(Object), Object object) {
+    if (!call.is_of_cuda()) release_order(key_of(object), Context::PerhapsSignalHandler);
+    return next(object);
+  }
+};
+
+template <class Function>
+struct Ends;
+template <class Result, class Object>
+struct Ends<Result (*)(Object)> {
+  static Result instead(const HostCall& call, Result (*next)(Object), Object object) {
     if (!call.is_of_cuda()) {
       for (std::uint64_t part = 0; part < 3; ++part) forget_order(key_of(object) + part);
     }
@@ -81,11 +98,10 @@ struct Ends<int (*)(Object)> {
 
 template <class Function>
 struct WaitsForCondition;
-template <class... Rest>
-struct WaitsForCondition<int (*)(pthread_cond_t*, pthread_mutex_t*, Rest...)> {
-  using Function = int (*)(pthread_cond_t*, pthread_mutex_t*, Rest...);
-  static int instead(const HostCall& call, Function next, pthread_cond_t* condition, pthread_mutex_t* mutex,
-                     Rest... rest) {
+template <class Condition, class Mutex, class... Rest>
+struct WaitsForCondition<int (*)(Condition, Mutex, Rest...)> {
+  using Function = int (*)(Condition, Mutex, Rest...);
+  static int instead(const HostCall& call, Function next, Condition condition, Mutex mutex, Rest... rest) {
     const bool counts = !call.is_of_cuda();
     if (counts) release_order(key_of(mutex));
     const int result = next(condition, mutex, rest...);
@@ -158,9 +174,10 @@ struct WaitsAtBarrier {
   }
 };
 
-/// The innermost pthread_once() of the thread whose routine may have to run. A fork keeps t_once: it is where it was.
+/// The innermost pthread_once() or call_once() of the thread whose routine may have to run.
+// A fork keeps t_once: the thread is where it was.
 struct Once {
-  pthread_once_t* control;
+  const void* control;
   void (*routine)();
 };
 constinit thread_local Once* t_once __attribute__((tls_model("initial-exec"))) = nullptr;
@@ -171,10 +188,12 @@ void run_once() {
   release_order(key_of(once.control));
 }
 
-struct RunsOnce {
-  static constexpr const char* kName = "pthread_once";
-  using Function = int (*)(pthread_once_t*, void (*)());
-  static int instead(const HostCall& call, Function next, pthread_once_t* control, void (*routine)()) {
+template <class Function>
+struct RunsOnce;
+template <class Result, class Control>
+struct RunsOnce<Result (*)(Control, void (*)())> {
+  using Function = Result (*)(Control, void (*)());
+  static Result instead(const HostCall& call, Function next, Control control, void (*routine)()) {
     if (call.is_of_cuda()) return next(control, routine);
     Once once{control, routine};
     // Put back also when the routine throws.
@@ -185,9 +204,14 @@ struct RunsOnce {
       Inner& operator=(const Inner&) = delete;
       Once* outer;
     } const inner(&once);
-    const int result = next(control, run_once);
-    acquire_order(key_of(control));
-    return result;
+    if constexpr (std::is_void_v<Result>) {
+      next(control, run_once);
+      acquire_order(key_of(control));
+    } else {
+      const Result result = next(control, run_once);
+      acquire_order(key_of(control));
+      return result;
+    }
   }
 };
 
@@ -203,18 +227,44 @@ bool is_of_hiding_library(const void* code) {
   return false;
 }
 
-struct CreatesThread {
+template <class Result>
+Result run_thread(void* start) {
+  const ThreadRoutine run = begin_thread(start);
+  return reinterpret_cast<Result (*)(void*)>(run.code)(run.argument);
+}
+
+/// The start of a thread that runs `routine`; nullptr: as if there were no wrapper.
+template <class Result>
+ThreadStart* prepare(const HostCall& call, Result (*routine)(void*), void* argument) {
+  if (call.is_of_cuda()) return nullptr;
+  note_thread();
+  if (detail::g_orders.load(std::memory_order_acquire) == 0) return nullptr;
+  return prepare_thread({reinterpret_cast<void (*)()>(routine), argument},
+                        is_of_hiding_library(reinterpret_cast<void*>(routine)));
+}
+
+struct CreatesPosixThread {
   static constexpr const char* kName = "pthread_create";
   using Routine = void* (*)(void*);
   using Function = int (*)(pthread_t*, const pthread_attr_t*, Routine, void*);
   static int instead(const HostCall& call, Function next, pthread_t* thread, const pthread_attr_t* attributes,
                      Routine routine, void* argument) {
-    ThreadStart* start =
-        call.is_of_cuda() ? nullptr
-                          : prepare_thread(routine, argument, is_of_hiding_library(reinterpret_cast<void*>(routine)));
+    ThreadStart* start = prepare(call, routine, argument);
     if (!start) return next(thread, attributes, routine, argument);
-    const int result = next(thread, attributes, begin_thread, start);
+    const int result = next(thread, attributes, run_thread<void*>, start);
     if (result != 0) drop_thread(start);
+    return result;
+  }
+};
+
+struct CreatesThread {
+  static constexpr const char* kName = "thrd_create";
+  using Function = int (*)(thrd_t*, thrd_start_t, void*);
+  static int instead(const HostCall& call, Function next, thrd_t* thread, thrd_start_t routine, void* argument) {
+    ThreadStart* start = prepare(call, routine, argument);
+    if (!start) return next(thread, routine, argument);
+    const int result = next(thread, run_thread<int>, start);
+    if (result != thrd_success) drop_thread(start);
     return result;
   }
 };
@@ -222,6 +272,8 @@ struct CreatesThread {
 }  // namespace
 
 #define SS_ORDER_ROW(name, type, Row) SS_LIBC_EXPORT_WHILE(8g_orders, name, type, Row)
+/// Also where order is not followed: from the first thread on it may be.
+#define SS_ORDER_ALWAYS(name, type, Row) SS_LIBC_EXPORT_IF(SS_LIBC_ALWAYS, name, type, Row)
 #define SS_ORDER(name, What)                       \
   namespace {                                      \
   struct Order_##name : What<SS_SIGNATURE(name)> { \
@@ -274,7 +326,7 @@ SS_ORDER_OF_CONDITION(pthread_cond_signal, Releases);
 SS_ORDER_OF_CONDITION(pthread_cond_broadcast, Releases);
 SS_ORDER_OF_CONDITION(pthread_cond_destroy, Ends);
 
-SS_ORDER(sem_post, Releases);
+SS_ORDER(sem_post, ReleasesAnywhere);
 SS_ORDER(sem_wait, Acquires);
 SS_ORDER(sem_trywait, Acquires);
 SS_ORDER(sem_timedwait, Acquires);
@@ -284,10 +336,27 @@ SS_ORDER(sem_destroy, Ends);
 SS_ORDER_ROW(pthread_barrier_wait, SS_SIGNATURE(pthread_barrier_wait), WaitsAtBarrier);
 SS_ORDER(pthread_barrier_destroy, Ends);
 
-SS_ORDER_ROW(pthread_once, SS_SIGNATURE(pthread_once), RunsOnce);
+SS_ORDER(pthread_once, RunsOnce);
 
-SS_ORDER_ROW(pthread_create, SS_SIGNATURE(pthread_create), CreatesThread);
+SS_ORDER_ALWAYS(pthread_create, SS_SIGNATURE(pthread_create), CreatesPosixThread);
 SS_ORDER(pthread_join, Joins);
 SS_ORDER(pthread_tryjoin_np, Joins);
 SS_ORDER(pthread_timedjoin_np, Joins);
 SS_ORDER(pthread_clockjoin_np, Joins);
+
+SS_ORDER(mtx_lock, Acquires);
+SS_ORDER(mtx_trylock, Acquires);
+SS_ORDER(mtx_timedlock, Acquires);
+SS_ORDER(mtx_unlock, Releases);
+SS_ORDER(mtx_destroy, Ends);
+
+SS_ORDER(cnd_wait, WaitsForCondition);
+SS_ORDER(cnd_timedwait, WaitsForCondition);
+SS_ORDER(cnd_signal, Releases);
+SS_ORDER(cnd_broadcast, Releases);
+SS_ORDER(cnd_destroy, Ends);
+
+SS_ORDER(call_once, RunsOnce);
+
+SS_ORDER_ALWAYS(thrd_create, SS_SIGNATURE(thrd_create), CreatesThread);
+SS_ORDER(thrd_join, Joins);

@@ -18,6 +18,8 @@ namespace streamsan::recorder {
 constinit thread_local ThreadOrder t_order __attribute__((tls_model("initial-exec"))) = {};
 
 constinit std::atomic<std::uint32_t> detail::g_orders{0};
+// A fork keeps g_submissions_count: it follows from the options.
+constinit std::atomic<bool> detail::g_submissions_count{false};
 
 struct ThreadClock {
   std::atomic<bool> taken;
@@ -30,8 +32,7 @@ struct ThreadClock {
 struct ThreadStart {
   std::atomic<bool> taken;
   bool hides;
-  void* (*routine)(void*);
-  void* argument;
+  ThreadRoutine routine;
   std::uint64_t lanes[kOrderLanes];
 };
 
@@ -70,8 +71,11 @@ constinit ThreadStart g_starts[kMostStarts] = {};
 constinit std::atomic<std::uint64_t> g_stamps{0};
 constinit std::atomic<std::uint32_t> g_lanes{0};                // in use, or once in use
 constinit std::atomic<std::uint64_t> g_free[kOrderLanes] = {};  // 0: taken; else the last entry of the former owner
+// A fork keeps g_key: a key that is ready is inherited.
 constinit pthread_key_t g_key{};
 constinit std::atomic<std::uint32_t> g_key_state{0};  // 0 none, 1 being made, 2 ready
+constinit std::atomic<bool> g_recording{false};       // and order is to be followed
+constinit std::atomic<bool> g_has_threads{false};
 
 std::size_t home(std::uint64_t key) { return (key * 0x9E3779B97F4A7C15ull >> 40) % kObjects; }
 
@@ -112,7 +116,15 @@ void thread_ends(void* round) {
   mine->taken.store(false, std::memory_order_release);
 }
 
-ThreadClock* make_clock() {
+/// Of that many keys libc has the memory in each thread; for later ones it allocates some.
+constexpr pthread_key_t kKeysWithoutMemory = 32;
+
+ThreadClock* make_clock(Context context) {
+  if (context == Context::PerhapsSignalHandler && g_key_state.load(std::memory_order_acquire) == 2 &&
+      g_key >= kKeysWithoutMemory) {
+    hide_order();
+    return nullptr;
+  }
   for (ThreadClock& each : g_clocks) {
     bool taken = each.taken.load(std::memory_order_relaxed);
     if (taken || !each.taken.compare_exchange_strong(taken, true)) continue;
@@ -146,9 +158,9 @@ void take_lane(ThreadClock& mine) {
 }
 
 /// Brings the thread's own entry up to date. False: it has nothing to hand on.
-bool note_own() {
+bool note_own(Context context) {
   if (t_order.position == t_order.own_position) return t_order.clock != nullptr;
-  ThreadClock* mine = t_order.clock ? t_order.clock : make_clock();
+  ThreadClock* mine = t_order.clock ? t_order.clock : make_clock(context);
   if (!mine) return false;
   if (mine->lane == kOrderLanes) take_lane(*mine);
   mine->lanes[mine->lane] = entry_of(t_order.position, mine->shares ? kEverybody : thread_number());
@@ -162,6 +174,8 @@ bool note_own() {
 
 void in_child::thread_order() {
   detail::g_orders.store(0);
+  g_recording.store(false);
+  g_has_threads.store(false);
   t_order = {};
   for (Object& object : g_objects) {
     if (object.key.load(std::memory_order_relaxed) == 0) continue;
@@ -183,8 +197,8 @@ void in_child::thread_order() {
 }
 
 bool can_follow_order() {
-  return options().host_threads == HostThreads::Seen &&
-         is_in_this_library(real_dlsym(RTLD_DEFAULT, "pthread_mutex_lock"));
+  const bool wanted = options().host_threads == HostThreads::Seen || options().host_threads == HostThreads::Strict;
+  return wanted && is_in_this_library(real_dlsym(RTLD_DEFAULT, "pthread_mutex_lock"));
 }
 
 void start_order() {
@@ -193,11 +207,21 @@ void start_order() {
   if (g_key_state.compare_exchange_strong(none, 1)) {
     g_key_state.store(pthread_key_create(&g_key, thread_ends) == 0 ? 2 : 0, std::memory_order_release);
   }
-  detail::g_orders.store(1, std::memory_order_release);
+  detail::g_submissions_count.store(options().host_threads == HostThreads::Strict);
+  g_recording.store(true);
+  if (g_has_threads.load()) detail::g_orders.store(1);
 }
 
-void release_order(std::uint64_t key) {
-  if (!note_own()) return;
+void note_thread() {
+  if (g_has_threads.load(std::memory_order_relaxed)) return;
+  g_has_threads.store(true);
+  if (g_recording.load()) detail::g_orders.store(1);
+}
+
+void begin_order() { note_own(Context::Ordinary); }
+
+void release_order(std::uint64_t key, Context context) {
+  if (!note_own(context)) return;
   if (t_order.stamp == 0) t_order.stamp = (g_stamps.fetch_add(1, std::memory_order_relaxed) + 1) & kStamps;
   const std::uint64_t stamp = t_order.stamp;
   Object& object = find_or_make(key);
@@ -223,27 +247,30 @@ void release_order(std::uint64_t key) {
   }
 }
 
-void acquire_order(std::uint64_t key) {
+void acquire_order(std::uint64_t key, Context context) {
   const Object* object = find(key);
   if (!object) return;
   const std::uint64_t state = object->state.load(std::memory_order_acquire);
   const std::uint64_t stamp = state & kStamps;
   if (stamp != 0 && stamp == t_order.stamp) [[likely]]
     return;
-  ThreadClock* mine = t_order.clock ? t_order.clock : make_clock();
+  ThreadClock* mine = t_order.clock ? t_order.clock : make_clock(context);
   if (!mine) return;
-  t_order.stamp = 0;
+  const std::uint64_t own_stamp = t_order.stamp;
+  t_order.stamp = 0;  // what follows may be interrupted
   const std::uint32_t lanes = lanes_in_use();
   bool equal = true;
+  bool news = false;
   for (std::uint32_t i = 0; i < lanes; ++i) {
     const std::uint64_t there = object->lanes[i].load(std::memory_order_acquire);
     equal &= there >= mine->lanes[i];
     if (there <= mine->lanes[i]) continue;
     mine->lanes[i] = there;
+    news = true;
     t_order.unwritten = true;
   }
   const bool whole = equal && object->state.load(std::memory_order_acquire) == state;
-  t_order.stamp = whole ? stamp : 0;
+  t_order.stamp = whole ? stamp : news ? 0 : own_stamp;
 }
 
 void forget_order(std::uint64_t key) {
@@ -264,15 +291,14 @@ void hide_order() {
   t_order.unwritten = true;
 }
 
-ThreadStart* prepare_thread(void* (*routine)(void*), void* argument, bool hides) {
-  if (!note_own()) return nullptr;
+ThreadStart* prepare_thread(const ThreadRoutine& routine, bool hides) {
+  note_own(Context::Ordinary);
   for (ThreadStart& each : g_starts) {
     bool taken = each.taken.load(std::memory_order_relaxed);
     if (taken || !each.taken.compare_exchange_strong(taken, true)) continue;
     each.hides = hides;
     each.routine = routine;
-    each.argument = argument;
-    for (std::size_t i = 0; i < kOrderLanes; ++i) each.lanes[i] = t_order.clock->lanes[i];
+    for (std::size_t i = 0; i < kOrderLanes; ++i) each.lanes[i] = t_order.clock ? t_order.clock->lanes[i] : 0;
     return &each;
   }
   return nullptr;
@@ -280,18 +306,17 @@ ThreadStart* prepare_thread(void* (*routine)(void*), void* argument, bool hides)
 
 void drop_thread(ThreadStart* start) { start->taken.store(false, std::memory_order_release); }
 
-void* begin_thread(void* argument) {
+ThreadRoutine begin_thread(void* argument) {
   auto* start = static_cast<ThreadStart*>(argument);
-  auto* const routine = start->routine;
-  void* const routine_argument = start->argument;
+  const ThreadRoutine routine = start->routine;
   forget_order(thread_key(pthread_self()));
-  if (ThreadClock* mine = make_clock()) {
+  if (ThreadClock* mine = make_clock(Context::Ordinary)) {
     for (std::size_t i = 0; i < kOrderLanes; ++i) mine->lanes[i] = start->lanes[i];
     t_order.unwritten = true;
   }
   if (start->hides) hide_order();
   drop_thread(start);
-  return routine(routine_argument);
+  return routine;
 }
 
 void write_order() {

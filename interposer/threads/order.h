@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Order between host threads, as far as their synchronisation reaches libc (option host_threads=seen).
+// Order between host threads, as far as their synchronisation reaches libc (options host_threads=seen, the default, and
+// strict).
 //
 // Each thread, and each object that threads synchronise with, has a vector clock: of each recording thread the last
 // record that is before this point. Giving up a mutex adds the thread's clock to the mutex's, taking it does the
@@ -13,10 +14,10 @@
 // Otherwise a pass over the lanes in use. No lock, no allocation, no system call: clocks only grow, entry by entry, so
 // signal handlers and threads that are stopped in the middle do no harm.
 //
-// LANES. A thread takes a lane of the clocks at its first release after a record. The entry of a lane is a position in
-// the trace and the thread that made the record, so it says by itself what it means, and a lane may be taken over by a
-// thread that is after all that its former owner did. If there is none left, threads share the last one, whose entries
-// mean "after everybody".
+// LANES. A thread takes a lane of the clocks at its first record that counts (note_record()). The entry of a lane is a
+// position in the trace and the thread that made the record, so it says by itself what it means, and a lane may be taken
+// over by a thread that is after all that its former owner did. If there is none left, threads share the last one, whose
+// entries mean "after everybody".
 //
 // WHAT IS LOST, towards silence: objects past the table's size share one clock; an object that ends without a function
 // of libc (std::mutex) hands its clock to the next one at its address.
@@ -31,6 +32,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "trace/format.h"
+
 namespace streamsan::recorder {
 
 inline constexpr std::size_t kOrderLanes = 64;
@@ -39,7 +42,7 @@ struct ThreadClock;
 
 /// Of the calling thread. In the initial-exec TLS block.
 struct ThreadOrder {
-  std::uint64_t position;      ///< of its last record, plus 1; 0: it has made none
+  std::uint64_t position;      ///< of its last record that counts, plus 1; 0: it has made none
   ThreadClock* clock;          ///< null: it knows of nobody
   std::uint64_t stamp;         ///< names the content of the clock; 0: nothing does
   std::uint64_t own_position;  ///< that stands in the clock
@@ -50,18 +53,41 @@ struct ThreadOrder {
 extern constinit thread_local ThreadOrder t_order __attribute__((tls_model("initial-exec")));
 
 namespace detail {
-/// 1 while order is followed; the entries of the wrappers read it.
+/// 1 while order is followed, so not before the program has made a thread; the entries of the wrappers read it.
 extern constinit std::atomic<std::uint32_t> g_orders;
+/// Is it of use to know that a thread is after a submission of another one (host_threads=strict)?
+extern constinit std::atomic<bool> g_submissions_count;
 }  // namespace detail
 
-/// Recording begins: follows order from now on, if can_follow_order().
+/// The thread has something to hand on now, at its end at the latest: it needs a clock.
+void begin_order();
+
+/// A record is complete. Those that count are those by which the thread may get to know something: only what it knows
+/// then can be handed on. Between two of them its clock does not change, and most locks carry no news.
+inline void note_record(trace::Kind kind, std::uint64_t position) {
+  const bool counts = kind == trace::Kind::CallEnd || kind == trace::Kind::QueryStream ||
+                      kind == trace::Kind::QueryEvent || kind == trace::Kind::Await ||
+                      detail::g_submissions_count.load(std::memory_order_relaxed);
+  if (!counts) return;
+  t_order.position = position + 1;
+  if (!t_order.clock && detail::g_orders.load(std::memory_order_relaxed) != 0) [[unlikely]]
+    begin_order();
+}
+
+/// Recording begins: follows order from now on, if can_follow_order() and there are threads that it could be between.
 void start_order();
+/// The program is about to make a thread, perhaps before recording begins. What it has done so far is before all that
+/// the thread does, so nothing is lost of a program that had one thread until now, and had paid nothing.
+void note_thread();
 /// Are our wrappers those that the program calls, and is the option on?
 bool can_follow_order();
 
+/// May the call be made by a signal handler, which must not allocate memory? (sem_post(), write() and the like)
+enum class Context : std::uint8_t { Ordinary, PerhapsSignalHandler };
+
 /// What the thread has done is before what follows a later acquire() of the object. `object` is any key.
-void release_order(std::uint64_t object);
-void acquire_order(std::uint64_t object);
+void release_order(std::uint64_t object, Context context = Context::Ordinary);
+void acquire_order(std::uint64_t object, Context context = Context::Ordinary);
 /// The object ends.
 void forget_order(std::uint64_t object);
 /// Counts the thread's arrival at a barrier, from 0.
@@ -70,14 +96,18 @@ std::uint64_t count_arrival(std::uint64_t object);
 /// The thread waits by means that are not seen whole.
 void hide_order();
 
-/// A thread that is about to start: what it will know. nullptr: nothing to hand over, or no room.
+/// A thread that is about to start: what it will know. nullptr: no room.
 struct ThreadStart;
-ThreadStart* prepare_thread(void* (*routine)(void*), void* argument, bool hides);
+struct ThreadRoutine {
+  void (*code)();  ///< of whatever type
+  void* argument;
+};
+ThreadStart* prepare_thread(const ThreadRoutine& routine, bool hides);
 void drop_thread(ThreadStart* start);
 /// The key of a thread: what it has done in all, released at its end and acquired by a join.
 inline std::uint64_t thread_key(pthread_t thread) { return static_cast<std::uint64_t>(thread) + 3; }
-/// In the new thread.
-void* begin_thread(void* start);
+/// In the new thread. Returns what it is to run.
+ThreadRoutine begin_thread(void* start);
 
 /// Writes the news, before the thread's next record. Called by reserve().
 void write_order();

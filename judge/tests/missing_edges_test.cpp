@@ -45,11 +45,11 @@ TEST(MissingEdges, OneForgottenWaitIsOneGroupWithOneFix) {
   EXPECT_EQ(findings[0].group, findings[0].fingerprint);
   EXPECT_EQ(findings[1].group, findings[0].fingerprint);
   EXPECT_NE(findings[1].fingerprint, findings[0].fingerprint);
-  // It lies behind the last copy and in front of the first kernel.
+  // It lies behind the last copy and in front of the first kernel. They have no lines here, so the numbers tell which.
   EXPECT_EQ(findings[0].fix, findings[1].fix);
   EXPECT_EQ(findings[0].fix,
-            "record an event on stream 1 after cuMemcpyHtoDAsync (host to device) and call cuStreamWaitEvent(stream 2, "
-            "event) before kernel consume(float const*).");
+            "record an event on stream 1 after cuMemcpyHtoDAsync (host to device) (op #2) and call "
+            "cuStreamWaitEvent(stream 2, event) before kernel consume(float const*) (op #3).");
 }
 
 TEST(MissingEdges, TwoForgottenWaitsAreTwo) {

@@ -192,7 +192,7 @@ int main(int argc, char** argv) {
                           {"measured", measured, total / 10},
                           {"pipeline", pipeline, total / 2}};
   Count sink;
-  Model model({}, sink);
+  Model model({Options::HostThreads::Seen}, sink);
   std::string detail;
   double seconds = 0;
   for (const Phase& phase : phases) {

@@ -71,8 +71,8 @@ Program random_program(std::uint64_t seed) {
   const auto below = [&](std::uint64_t n) { return static_cast<std::uint8_t>(random() % n); };
   Program program;
   program.seed = seed;
-  constexpr Options::HostThreads kThreads[] = {Options::HostThreads::Joined, Options::HostThreads::Joined,
-                                               Options::HostThreads::Separate, Options::HostThreads::Seen};
+  constexpr Options::HostThreads kThreads[] = {Options::HostThreads::Joined, Options::HostThreads::Separate,
+                                               Options::HostThreads::Seen, Options::HostThreads::Strict};
   program.host_threads = kThreads[below(4)];
   program.two_contexts = below(4) == 0;
   program.exact_only = below(3) == 0;
@@ -96,7 +96,7 @@ Program random_program(std::uint64_t seed) {
     const Weighted* picked = kSteps;
     while (choice >= picked->weight) choice -= (picked++)->weight;
     if (program.exact_only && infers(picked->kind)) continue;
-    if (picked->kind == StepKind::ThreadAfter && program.host_threads != Options::HostThreads::Seen) continue;
+    if (picked->kind == StepKind::ThreadAfter && !program.sees_threads()) continue;
     add(picked->kind);
   }
   return program;

@@ -59,7 +59,7 @@ enum class StepKind : std::uint8_t {
   BlockUse,
   Signal,
   Await,
-  ThreadAfter,  ///< with HostThreads::Seen
+  ThreadAfter,  ///< where the order of threads is seen
 };
 
 struct Step {
@@ -73,6 +73,9 @@ struct Step {
 struct Program {
   std::uint64_t seed = 0;
   Options::HostThreads host_threads = Options::HostThreads::Joined;
+  [[nodiscard]] bool sees_threads() const {
+    return host_threads == Options::HostThreads::Seen || host_threads == Options::HostThreads::Strict;
+  }
   bool two_contexts = false;
   bool exact_only = false;
   bool one_memory = false;  ///< a pool: everything happens in one place

@@ -13,6 +13,8 @@
 //      as all accesses to it were exact (measured, learned or widened). With inferred ones the fast model may know a
 //      lesser certainty, since it keeps one access where the reference keeps all.
 //   4. INSIDE. The same of the hazards inside of each graph (check_graph), node by node.
+//   5. SEEN. Of the reference: if the order of host threads is seen, the certain pairs are those of joined threads, with
+//      the same order, and each pair of joined threads is one. Strict adds certain ones, and takes none away.
 // Not compared: which of several racing accesses is named, how many hazards an operation has, explanations.
 //
 // STREAMSAN_RANDOM_PROGRAMS and STREAMSAN_RANDOM_SEED in the environment change how many and which programs.
@@ -65,8 +67,8 @@ int badness(Order order, Certainty certainty) {
 
 struct Verdict {
   int worst = -1;
+  int least = 4;
   bool all_exact = true;
-  bool passed_on = false;
 };
 using Verdicts = std::map<std::pair<OpId, AllocationId>, Verdict>;
 
@@ -113,6 +115,53 @@ std::string compare_inside(const std::vector<Inside>& fast, const std::vector<In
   return text.str();
 }
 
+using NamedPair = std::tuple<OpId, OpId, AllocationId, HazardKind, Order, bool>;
+
+std::set<NamedPair> certain_of(const ReferenceModel& model) {
+  std::set<NamedPair> found;
+  for (const ReferenceModel::Pair& pair : model.pairs())
+    if (pair.certainty == Certainty::Certain)
+      found.insert({pair.earlier, pair.later, pair.allocation, pair.kind, pair.order, pair.perhaps_signalled});
+  return found;
+}
+
+using PairOfOperations = std::tuple<OpId, OpId, AllocationId, HazardKind>;
+
+std::set<PairOfOperations> all_of(const ReferenceModel& model) {
+  std::set<PairOfOperations> found;
+  for (const ReferenceModel::Pair& pair : model.pairs())
+    found.insert({pair.earlier, pair.later, pair.allocation, pair.kind});
+  return found;
+}
+
+/// What seeing the order of host threads adds to the pairs of joined threads, and what it must not.
+std::string compare_with_joined(const Program& program, const ReferenceModel& seen) {
+  ReferenceModel joined({Options::HostThreads::Joined});
+  Interpreter(joined, program).run();
+  const std::set<NamedPair> certain = certain_of(seen), certain_if_joined = certain_of(joined);
+  const bool strict = program.host_threads == Options::HostThreads::Strict;
+  std::ostringstream text;
+  const auto is_certain = [&](NamedPair pair) {
+    if (certain.contains(pair)) return true;
+    std::get<Order>(pair) = Order::Unordered;
+    return strict && certain.contains(pair);
+  };
+  for (const NamedPair& pair : certain_if_joined)
+    if (!is_certain(pair))
+      text << "certain only if joined: op " << static_cast<std::uint64_t>(std::get<0>(pair)) << " and op "
+           << static_cast<std::uint64_t>(std::get<1>(pair)) << '\n';
+  for (const NamedPair& pair : certain)
+    if (!strict && !certain_if_joined.contains(pair))
+      text << "certain only if seen: op " << static_cast<std::uint64_t>(std::get<0>(pair)) << " and op "
+           << static_cast<std::uint64_t>(std::get<1>(pair)) << '\n';
+  const std::set<PairOfOperations> all = all_of(seen);
+  for (const PairOfOperations& pair : all_of(joined))
+    if (!all.contains(pair))
+      text << "only if joined: op " << static_cast<std::uint64_t>(std::get<0>(pair)) << " and op "
+           << static_cast<std::uint64_t>(std::get<1>(pair)) << '\n';
+  return text.str();
+}
+
 Outcome compare(const Program& program) {
   const Options options{program.host_threads};
   Collector collector;
@@ -135,6 +184,7 @@ Outcome compare(const Program& program) {
   Outcome outcome;
   std::ostringstream text;
   text << compare_inside(inside, inside_naive);
+  if (program.sees_threads()) text << compare_with_joined(program, reference);
   for (const Inside& each : inside) outcome.any_inside_graph |= !each.empty();
   const auto number = [](auto id) { return static_cast<std::uint64_t>(id); };
   Verdicts fast;
@@ -172,7 +222,7 @@ Outcome compare(const Program& program) {
     Verdict& verdict = naive[{pair.later, place(pair.kind, pair.allocation)}];
     verdict.worst = std::max(verdict.worst, badness(pair.order, pair.certainty));
     verdict.all_exact = verdict.all_exact && pair.all_exact;
-    verdict.passed_on |= pair.perhaps_passed_on;
+    verdict.least = std::min(verdict.least, badness(pair.order, pair.certainty));
     outcome.any_hazard = true;
     outcome.any_latent |= pair.order == Order::Latent;
     outcome.any_unordered |= pair.order == Order::Unordered;
@@ -182,10 +232,14 @@ Outcome compare(const Program& program) {
     if (found == fast.end()) {
       text << "reference only: op " << number(where.first) << " on allocation " << number(where.second) << '\n';
     } else if (verdict.all_exact && found->second.worst != verdict.worst) {
-      // Of a lane the newest access is kept. Another thread may have submitted an older one, and what it passed on is
-      // another matter: the fast model then errs towards "possible". It may name a third access of the lane, so the
-      // doubt is looked up in the reference.
-      if (verdict.passed_on && found->second.worst < verdict.worst) {
+      // Of two possible ones that is of no weight, and the newest may be ordered by assumption where an older one that was
+      // perhaps passed on is not.
+      if (program.sees_threads() && verdict.worst < 2 && found->second.worst < 2) continue;
+      // Of a lane the newest access is kept. Another thread may have submitted an older one, or the same thread before a
+      // hand-over that came too early: strict then errs towards less. It may name a third access of the lane, so whether
+      // there is a lesser one is looked up in the reference.
+      const bool strict = program.host_threads == Options::HostThreads::Strict;
+      if (strict && verdict.least < verdict.worst && found->second.worst < verdict.worst) {
         outcome.any_lesser_certainty = true;
         continue;
       }

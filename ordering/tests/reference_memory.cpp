@@ -84,11 +84,13 @@ void ReferenceModel::compare(const Memory& memory, AllocationId name, Range whol
     const auto operation = node_of_.find(earlier.op);
     const bool part_of_it = earlier.node != 0 || operation == node_of_.end();  // of a graph, or by the host
     const Node known = part_of_it ? past.node : operation->second;
-    const bool passed_on = !assumed[past.node] && perhaps_passed_on(known, earlier.op, later);
+    const PassedOn passed_on = this->passed_on(known, earlier.op, later, assumed[past.node]);
+    const bool perhaps = passed_on == PassedOn::Perhaps;
+    const bool latent = assumed[past.node] || passed_on == PassedOn::ByAssumption;
     // R-CPY-13, R-CPY-14
     const bool staged = memory.kind == MemoryKind::Pageable && earlier.source == AccessSource::Copy;
-    pairs_.push_back({earlier.op, later.op, name, kind, assumed[past.node] || staged ? Order::Latent : Order::Unordered,
-                      perhaps_signalled || passed_on ? Certainty::Possible : *certain, perhaps_signalled, passed_on,
+    pairs_.push_back({earlier.op, later.op, name, kind, latent || staged ? Order::Latent : Order::Unordered,
+                      perhaps_signalled || perhaps ? Certainty::Possible : *certain, perhaps_signalled, perhaps,
                       memory.all_exact && memory.kind != MemoryKind::Pageable});
   }
 }
@@ -236,7 +238,7 @@ void ReferenceModel::host_access(Call call, Range range, AccessMode mode) {
   for (const auto& [memory, bytes] : held(range)) {
     if (memory->kind == MemoryKind::Pageable) continue;
     const Access touch{.op = OpId{operations_}, .mode = mode, .source = AccessSource::Host, .range = bytes};
-    if (options_.host_threads == Options::HostThreads::Seen) {  // over at once: a later conflict is no error
+    if (sees_threads()) {  // over at once: a later conflict is no error
       memory->all_exact = memory->all_exact && touch.exact;
       compare(*memory, memory->id, memory->range, node, touch, std::nullopt);
     } else {
@@ -280,11 +282,11 @@ void ReferenceModel::host_free(Call call, Range range) {
     }
     if (borrowed && !documented[loan.node]) {
       const bool perhaps_signalled = by_host_function[loan.node];
-      const bool passed_on =
-          !assumed[loan.node] && perhaps_passed_on(loan.node, loan.op, {.source = AccessSource::Free});
+      const bool perhaps =
+          passed_on(loan.node, loan.op, {.source = AccessSource::Free}, assumed[loan.node]) == PassedOn::Perhaps;
       pairs_.push_back({loan.op, op, AllocationId{}, HazardKind::FreeWhileInUse, Order::Latent,
-                        perhaps_signalled || passed_on ? Certainty::Possible : Certainty::Certain, perhaps_signalled,
-                        passed_on, true});
+                        perhaps_signalled || perhaps ? Certainty::Possible : Certainty::Certain, perhaps_signalled,
+                        perhaps, true});
     }
     return borrowed;
   });
@@ -457,7 +459,9 @@ OpId ReferenceModel::graph_launch(Call call, StreamId id, std::uint64_t exec, co
   last_graph_launch_[exec] = end;
   node_of_[op] = end;
   for (const GraphNode& node : graph.nodes()) {
-    if (node.kind == GraphNode::Kind::HostFunction) host_functions_.push_back(end);
+    if (node.kind != GraphNode::Kind::HostFunction) continue;
+    host_functions_.push_back(end);
+    note_signals();
   }
   return op;
 }

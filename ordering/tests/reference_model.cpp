@@ -111,6 +111,8 @@ std::vector<bool> ReferenceModel::signalled() const {
     const std::vector<bool> behind = before(function, true);
     for (Node each = 0; each < all.size(); ++each) all[each] = all[each] || behind[each];
   }
+  // Where order is seen, joined threads would have submitted it after what any of them knew.
+  for (Node each = 0; each < known_when_signalled_.size(); ++each) all[each] = all[each] || known_when_signalled_[each];
   return all;
 }
 
@@ -120,18 +122,18 @@ void ReferenceModel::host_learns(ThreadId thread, const Edges& edges) {
   const auto last = last_host_node_.find(host_of(thread));
   if (last != last_host_node_.end()) nodes_[node].documented.push_back(last->second);
   last_host_node_[host_of(thread)] = node;
-  host_points_.push_back({thread, moment_, node, before(node, true)});
+  host_points_.push_back({thread, moment_, node, before(node, false), before(node, true)});
 }
 
 void ReferenceModel::thread_after(ThreadId later, ThreadId earlier, std::uint64_t moment) {
-  if (options_.host_threads != Options::HostThreads::Seen || later == earlier) return;
+  if (!sees_threads() || later == earlier) return;
   std::uint64_t& seen = seen_[{later, earlier}];
   seen = std::max(seen, moment);
   host_learns_of(later, [&](const HostPoint& point) { return point.thread == earlier && point.moment <= moment; });
 }
 
 void ReferenceModel::thread_after_all(ThreadId later) {
-  if (options_.host_threads != Options::HostThreads::Seen) return;
+  if (!sees_threads()) return;
   host_learns_of(later, [](const HostPoint&) { return true; });
 }
 
@@ -143,21 +145,41 @@ void ReferenceModel::host_learns_of(ThreadId later, const std::function<bool(con
   host_learns(later, edges);
 }
 
-bool ReferenceModel::perhaps_passed_on(Node node, OpId earlier, const Access& later) const {
-  if (options_.host_threads != Options::HostThreads::Seen) return false;
-  const auto [who, when] = submitted_.at(earlier);
-  bool anybody = false;
-  bool submitter = false;
+bool ReferenceModel::sees_threads() const {
+  return options_.host_threads == Options::HostThreads::Seen || options_.host_threads == Options::HostThreads::Strict;
+}
+
+std::vector<bool> ReferenceModel::known_to_anybody(bool also_assumed) const {
+  std::vector<bool> known(nodes_.size(), false);
   for (const HostPoint& point : host_points_) {
-    if (node >= point.knows.size() || !point.knows[node]) continue;
-    anybody = true;
-    submitter = submitter || point.thread == who;
+    const std::vector<bool>& knows = also_assumed ? point.assumes : point.knows;
+    for (Node each = 0; each < knows.size(); ++each) known[each] = known[each] || knows[each];
   }
-  if (!anybody) return false;
+  return known;
+}
+
+void ReferenceModel::note_signals() {
+  if (sees_threads()) known_when_signalled_ = known_to_anybody(true);
+}
+
+bool ReferenceModel::was_handed_over_too_early(Node node, OpId earlier, const Access& later) const {
+  const auto [who, when] = submitted_.at(earlier);
+  bool submitter = false;
+  for (const HostPoint& point : host_points_)
+    submitter = submitter || (point.thread == who && node < point.assumes.size() && point.assumes[node]);
   const auto seen = seen_.find({caller_, who});
   const bool handed_over = seen != seen_.end() && seen->second >= when;
-  return who == caller_ || later.source == AccessSource::Host || !submitter || !handed_over || hiding_.contains(who) ||
-         hiding_.contains(caller_);
+  return who != caller_ && later.source != AccessSource::Host && submitter && handed_over && !hiding_.contains(who) &&
+         !hiding_.contains(caller_);
+}
+
+ReferenceModel::PassedOn ReferenceModel::passed_on(Node node, OpId earlier, const Access& later, bool assumed) const {
+  if (!sees_threads()) return PassedOn::No;
+  if (options_.host_threads == Options::HostThreads::Strict && known_to_anybody(true)[node] &&
+      was_handed_over_too_early(node, earlier, later))
+    return PassedOn::No;
+  if (known_to_anybody(false)[node]) return PassedOn::Perhaps;
+  return known_to_anybody(true)[node] && !assumed ? PassedOn::ByAssumption : PassedOn::No;
 }
 
 // ---- streams and events --------------------------------------------------------------------------------------------
@@ -431,6 +453,7 @@ OpId ReferenceModel::stream_action(Call call, StreamId id) {
 
 OpId ReferenceModel::host_function(Call call, StreamId id) {
   host_functions_.push_back(new_operation(call, id, true));
+  note_signals();
   return OpId{operations_};
 }
 

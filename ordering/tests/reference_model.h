@@ -145,7 +145,8 @@ class ReferenceModel {
     ThreadId thread{};
     std::uint64_t moment = 0;
     Node node = 0;
-    std::vector<bool> knows;  ///< the nodes that are before it, by assumed edges, too
+    std::vector<bool> knows;    ///< the nodes that are before it
+    std::vector<bool> assumes;  ///< by assumed edges, too
   };
   struct Memory {
     AllocationId id{};
@@ -199,8 +200,18 @@ class ReferenceModel {
   /// What the host functions so far may have signalled to the host.
   [[nodiscard]] std::vector<bool> signalled() const;
   [[nodiscard]] std::vector<bool> before(Node node, bool also_assumed) const;
-  /// R-SYN-10: another thread knew that the earlier one is complete, and may have passed that on.
-  [[nodiscard]] bool perhaps_passed_on(Node node, OpId earlier, const Access& later) const;
+  /// Would the edge that is missing between two host threads, if threads were joined, order the pair?
+  enum class PassedOn : std::uint8_t { No, Perhaps, ByAssumption };
+
+  [[nodiscard]] bool sees_threads() const;
+  /// What any thread knows by now.
+  [[nodiscard]] std::vector<bool> known_to_anybody(bool also_assumed) const;
+  /// A host function was submitted: see signalled().
+  void note_signals();
+  /// R-SYN-10: another thread knew that the earlier one is complete, and may have passed that on. `assumed`: assumed
+  /// edges order the two anyway.
+  [[nodiscard]] PassedOn passed_on(Node node, OpId earlier, const Access& later, bool assumed) const;
+  [[nodiscard]] bool was_handed_over_too_early(Node node, OpId earlier, const Access& later) const;
 
   Memory* outer_at(Address address);  ///< not a block
   Memory* block_at(Address address);
@@ -261,6 +272,7 @@ class ReferenceModel {
   std::uint64_t moment_ = 0;
   ThreadId caller_{};
   std::vector<HostPoint> host_points_;
+  std::vector<bool> known_when_signalled_;
   std::map<std::pair<ThreadId, ThreadId>, std::uint64_t> seen_;  ///< later and earlier thread: up to when
   std::set<ThreadId> hiding_;
   std::map<OpId, std::pair<ThreadId, std::uint64_t>> submitted_;  ///< by whom, and when

@@ -23,8 +23,7 @@ namespace {
 
 /// A what-if is not made with order between threads.
 Options options_of(const testing::Program& program) {
-  const bool seen = program.host_threads == Options::HostThreads::Seen;
-  return {seen ? Options::HostThreads::Joined : program.host_threads};
+  return {program.sees_threads() ? Options::HostThreads::Joined : program.host_threads};
 }
 
 using testing::from_environment;

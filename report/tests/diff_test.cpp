@@ -108,6 +108,32 @@ TEST_F(Compare, Severities) {
   EXPECT_TRUE(diff_.fails(Severity::Possible));
 }
 
+TEST_F(Compare, WhichThreadWasFirstMakesNothingNew) {
+  before_ = {race("a()", 1, "1"), race("b()", 2, "2"), race("c()", 3, "3"), race("d()", 4, "4")};
+  after_ = before_;
+  before_[0].severity = Severity::Possible;
+  before_[0].passed_on = true;
+  after_[1].severity = Severity::Possible;
+  after_[1].passed_on = true;
+  // Possible for another reason, and now an error; and an error of which the threads say nothing.
+  before_[2].severity = Severity::Possible;
+  after_[3].severity = Severity::Latent;
+  before_[3].passed_on = true;
+  EXPECT_EQ(compared(), "0 new, 0 gone, 2 unchanged, 1 worse, 1 better, 0 suppressed");
+  EXPECT_EQ(diff_.by_order_of_threads, 2u);
+  EXPECT_EQ(diff_.worse[0].after->fingerprint, "3");
+  EXPECT_TRUE(diff_.fails(Severity::Error));
+  before_.pop_back();
+  after_.pop_back();
+  before_.pop_back();
+  after_.pop_back();
+  EXPECT_EQ(compared(), "0 new, 0 gone, 2 unchanged, 0 worse, 0 better, 0 suppressed");
+  EXPECT_FALSE(diff_.fails(Severity::Note));
+  // What was not there at all is new, however grave.
+  before_.clear();
+  EXPECT_EQ(compared(), "2 new, 0 gone, 0 unchanged, 0 worse, 0 better, 0 suppressed");
+}
+
 TEST_F(Compare, ProcessesAreOne) {
   before_ = {race("a()", 1, "1"), race("a()", 1, "1")};
   before_[1].pid = 2;

@@ -13,7 +13,7 @@
 #include "interposer/host/libc_frames.h"
 #include "interposer/host/loans.h"
 #include "interposer/process.h"
-#include "interposer/threads/order.h"
+#include "interposer/threads/channels.h"
 
 namespace streamsan {
 namespace {
@@ -61,8 +61,9 @@ constinit std::atomic<std::uint32_t> detail::g_orders{0};  // nobody follows ord
 constinit thread_local ThreadState t_thread __attribute__((tls_model("initial-exec"))) = {};
 
 void hide_order() {}
-void release_order(std::uint64_t) {}
-void acquire_order(std::uint64_t) {}
+void release_order(std::uint64_t, Context) {}
+void acquire_order(std::uint64_t, Context) {}
+constinit std::atomic<std::uint32_t> detail::g_channels[kMostDescriptors] = {};
 constinit std::atomic<std::uint32_t> detail::g_mappings{0};
 
 void before_host_call(const void* begin, std::size_t bytes, bool writes, const char* function, const void* frame) {

@@ -191,8 +191,8 @@ class Benchmarks:
         """A program whose threads lock a lot, with their order followed; and recorded without that."""
         program = self.built("locks.cpp", "-std=c++20", "-cudart", "none", f"-L{libcuda_folder(self.runner.null)}", "-lcuda")
         taken = self.compared({"plain": [program],
-                               "followed": self.under([program], ("footprints=inferred", "host_threads=seen")),
-                               "recorded": self.under([program])}, LOCKS)
+                               "followed": self.under([program]),
+                               "recorded": self.under([program], ("footprints=inferred", "host_threads=joined"))}, LOCKS)
         plain, followed, recorded = taken["plain"], taken["followed"], taken["recorded"]
         self.report_runs("locks-16-threads", plain, followed, recorded_ms=recorded,
                          following_alone=measure.ratio(recorded, followed))

@@ -19,7 +19,7 @@ INCLUDE = f"-I{RUNTIME / 'inputs'}"
 CYCLES = "20"  # thousands: some ten microseconds for each kernel
 
 # Tests of how a report is written, and libraries that this suite does not build.
-NOT_HERE = ("json", "suppressed", "recorded-without", "inside-library", "inside-library-needed")
+NOT_HERE = ("json", "mentioned", "suppressed", "recorded-without", "inside-library", "inside-library-needed")
 COMMANDS = {"two-processes": ("sh", "-c", f"{{}} {CYCLES} && {{}} {CYCLES}")}
 EXITS = {"killed": 137}
 

@@ -10,6 +10,17 @@
 // RUN: %build -DFIXED %s -o %t.fixed
 // RUN: %silent %t.fixed
 //
+// Calls that all stand in one function have one place, so there the repair also tells their numbers.
+//
+// RUN: %build -DWRAPPED %s -o %t.wrapped
+// RUN: %racy %t.wrapped 2>&1 | %sites --check-prefix=WRAPPED
+// RUN: %build -DWRAPPED -DFIXED %s -o %t.wrapped.fixed
+// RUN: %silent %t.wrapped.fixed
+//
+// WRAPPED: Fix: record an event on stream 1 after cudaMemcpyAsync (host to device) ([[WRAPPED_COPY]]) (op #{{[0-9]+}}) and call
+// WRAPPED-SAME: cudaStreamWaitEvent(stream 2, event) before kernel consume(float const*) ([[WRAPPED_KERNEL]]) (op #{{[0-9]+}})
+// WRAPPED: The Fix above repairs the next 2 findings, too.
+//
 // CHECK: ERROR: streamsan: read-after-write race
 // CHECK: Read by kernel consume{{.*}}
 // CHECK: main{{.*}}[[FIRST_KERNEL]]
@@ -34,6 +45,14 @@
 
 __global__ void consume(const float*) {}
 
+void upload(float* buffer, const float* host, cudaStream_t stream) {
+  must(cudaMemcpyAsync(buffer, host, 4096, cudaMemcpyHostToDevice, stream));  // @WRAPPED_COPY
+}
+
+void work_on(const float* buffer, cudaStream_t stream) {
+  consume<<<8, 128, 0, stream>>>(buffer);  // @WRAPPED_KERNEL
+}
+
 int main() {
   float* host;
   must(cudaMallocHost(&host, 4096));
@@ -44,14 +63,26 @@ int main() {
   must(cudaStreamCreateWithFlags(&s2, cudaStreamNonBlocking));
   cudaEvent_t uploaded;
   must(cudaEventCreateWithFlags(&uploaded, cudaEventDisableTiming));
+#ifdef WRAPPED
+  upload(buffers[0], host, s1);
+  upload(buffers[1], host, s1);
+  upload(buffers[2], host, s1);
+#else
   must(cudaMemcpyAsync(buffers[0], host, 4096, cudaMemcpyHostToDevice, s1));
   must(cudaMemcpyAsync(buffers[1], host, 4096, cudaMemcpyHostToDevice, s1));
   must(cudaMemcpyAsync(buffers[2], host, 4096, cudaMemcpyHostToDevice, s1));  // @LAST_COPY
+#endif
 #ifdef FIXED
   must(cudaEventRecord(uploaded, s1));
   must(cudaStreamWaitEvent(s2, uploaded));
 #endif
+#ifdef WRAPPED
+  work_on(buffers[0], s2);
+  work_on(buffers[1], s2);
+  work_on(buffers[2], s2);
+#else
   consume<<<8, 128, 0, s2>>>(buffers[0]);  // @FIRST_KERNEL
   consume<<<8, 128, 0, s2>>>(buffers[1]);  // @SECOND_KERNEL
   consume<<<8, 128, 0, s2>>>(buffers[2]);  // @THIRD_KERNEL
+#endif
 }

@@ -4,10 +4,12 @@ r"""Python's threading.Lock, which one thread holds until the other may go on be
 The wrong program waits when the reader is done. If it waited right behind the hand-over, the interpreter's own lock might
 order the two, or might not.
 
-RUN: %always 5 66 env STREAMSAN_OPTIONS=host_threads=seen %run %interpreter %s
-RUN: env STREAMSAN_OPTIONS=host_threads=seen %racy %interpreter %s 2>&1 | %report
-RUN: %always 5 0 env STREAMSAN_OPTIONS=host_threads=seen %run %interpreter %s --fixed
-RUN: env STREAMSAN_OPTIONS=host_threads=seen %silent %interpreter %s --fixed
+RUN: %verdicts 5 error,possible %run %interpreter %s
+RUN: %always 5 66 env STREAMSAN_OPTIONS=host_threads=strict %run %interpreter %s
+RUN: env STREAMSAN_OPTIONS=host_threads=strict %racy %interpreter %s 2>&1 | %report
+RUN: %verdicts 5 none %run %interpreter %s --fixed
+RUN: %always 5 0 env STREAMSAN_OPTIONS=host_threads=strict %run %interpreter %s --fixed
+RUN: env STREAMSAN_OPTIONS=host_threads=strict %silent %interpreter %s --fixed
 
 CHECK: ERROR: streamsan: read-after-write race
 """

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // host_threads=separate: what one host thread has waited for is known to that thread only. Here the program does order
-// its threads, by a join, which the default, joined, does not look at and does not need; seen sees it; and separate finds
-// what would be a race if the join were not there.
+// its threads, by a join, which joined does not look at and does not need; the default, seen, and strict see it; and
+// separate finds what would be a race if the join were not there.
 //
 // RUN: %build %s -o %t
 // RUN: %silent %t
-// RUN: env STREAMSAN_OPTIONS=host_threads=seen %silent %t
+// RUN: %verdicts 2 none %run %t
+// RUN: env STREAMSAN_OPTIONS=host_threads=joined %silent %t
+// RUN: env STREAMSAN_OPTIONS=host_threads=strict %silent %t
 // RUN: env STREAMSAN_OPTIONS=host_threads=separate %racy %t 2>&1 | %report
 //
 // CHECK: ERROR: streamsan: write-after-write

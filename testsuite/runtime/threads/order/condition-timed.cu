@@ -3,11 +3,13 @@
 // A condition variable, waited for with a time limit.
 //
 // RUN: %build %s -o %t -lpthread
-// RUN: %always 5 66 env STREAMSAN_OPTIONS=host_threads=seen %run %t
-// RUN: env STREAMSAN_OPTIONS=host_threads=seen %racy %t 2>&1 | %report
+// RUN: %verdicts 5 error,possible %run %t
+// RUN: %always 5 66 env STREAMSAN_OPTIONS=host_threads=strict %run %t
+// RUN: env STREAMSAN_OPTIONS=host_threads=strict %racy %t 2>&1 | %report
 // RUN: %build -DFIXED %s -o %t.fixed -lpthread
-// RUN: %always 5 0 env STREAMSAN_OPTIONS=host_threads=seen %run %t.fixed
-// RUN: env STREAMSAN_OPTIONS=host_threads=seen %silent %t.fixed
+// RUN: %verdicts 5 none %run %t.fixed
+// RUN: %always 5 0 env STREAMSAN_OPTIONS=host_threads=strict %run %t.fixed
+// RUN: env STREAMSAN_OPTIONS=host_threads=strict %silent %t.fixed
 //
 // CHECK: ERROR: streamsan: read-after-write
 #include <chrono>

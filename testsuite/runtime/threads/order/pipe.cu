@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A byte in a pipe. Files are not followed, so it is as with plain atomics (atomic-wait.cu): the right program has no
-// error, and the wrong one is one whose wait nobody had made.
+// A byte in a pipe.
 //
 // RUN: %build %s -o %t -lpthread
-// RUN: %always 5 66 env STREAMSAN_OPTIONS=host_threads=seen %run %t
-// RUN: env STREAMSAN_OPTIONS=host_threads=seen %racy %t 2>&1 | %report
+// RUN: %verdicts 5 error,possible %run %t
+// RUN: %always 5 66 env STREAMSAN_OPTIONS=host_threads=strict %run %t
+// RUN: env STREAMSAN_OPTIONS=host_threads=strict %racy %t 2>&1 | %report
 // RUN: %build -DFIXED %s -o %t.fixed -lpthread
-// RUN: %always 5 0 env STREAMSAN_OPTIONS=host_threads=seen %run %t.fixed
+// RUN: %verdicts 5 none %run %t.fixed
+// RUN: %always 5 0 env STREAMSAN_OPTIONS=host_threads=strict %run %t.fixed
+// RUN: env STREAMSAN_OPTIONS=host_threads=strict %silent %t.fixed
 //
 // CHECK: ERROR: streamsan: read-after-write
 #include <stdlib.h>
@@ -25,12 +27,12 @@ int main() {
     if (::read(ends[0], &byte, 1) != 1) abort();
     over.read();
   });
-  over.write();
-#ifdef FIXED
-  over.wait();
-#endif
-  const char byte = 1;
-  if (::write(ends[1], &byte, 1) != 1) abort();
+  std::thread writer([&] {
+    over.write_and([&] {
+      const char byte = 1;
+      if (::write(ends[1], &byte, 1) != 1) abort();
+    });
+  });
+  writer.join();
   reader.join();
-  over.wait();
 }
