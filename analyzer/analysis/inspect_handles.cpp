@@ -34,8 +34,21 @@ void HandleQuestions::handles() {
     destroyed(look_.op->stream, look_.order->stream_of(values_, *look_.store, look_.index), false);
   if (look_.op->kind == OpKind::DestroyHandle && look_.op->source.kind == ir::Operand::Kind::Value) {
     const bool event = values_.function()[look_.op->source.place].type == ir::TypeKind::Event;
-    destroyed(look_.op->source, look_.store->evaluate(values_, look_.op->source), event);
+    const ValueId handle = look_.store->evaluate(values_, look_.op->source);
+    destroyed(look_.op->source, handle, event);
+    if (event) never_used(handle);
   }
+}
+
+void HandleQuestions::never_used(ValueId event) {
+  const auto opened = look_.order->opened().find(event);
+  if (opened == look_.order->opened().end() || !values_.precise(event)) return;
+  // The other process sent it for somebody to wait for. A program that only tries whether it can be opened is told, too.
+  Hazard hazard = look_.start(Check::EventNeverWaited, Level::Likely);
+  hazard.later = witness_.action(look_.index, kUnknown);
+  hazard.event = witness_.event(event, look_.op->source, look_.index);
+  hazard.edge = witness_.where(opened->second);
+  look_.raise({.hazard = std::move(hazard), .later = look_.index, .earlier = opened->second});
 }
 
 void HandleQuestions::wait() {

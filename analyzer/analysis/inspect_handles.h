@@ -34,6 +34,8 @@ class HandleQuestions : Questions {
   void record();
   void elapsed();
   void destroyed(const ir::Operand& written, ValueId value, bool event);
+  /// At the end of an event: another process's, that nothing has waited for.
+  void never_used(ValueId event);
   /// A stream waits for its own event, where it has forked another one off and not joined it.
   void missed_join(ValueId event, ValueId waiter, const EventState& state);
 

@@ -22,7 +22,9 @@ namespace {
 /// The offset is 0 wherever its variable `$number` is.
 bool vanishes_with(const Key& offset, std::size_t number) {
   const std::string name = "$" + std::to_string(number);
-  const auto steps = ir::Polynomial::parse(offset.text, [](std::string_view word) { return std::string(word); });
+  std::string_view text = offset.text;
+  if (text.ends_with(", ")) text.remove_suffix(2);  // the one argument of a launch that says where it begins
+  const auto steps = ir::Polynomial::parse(text, [](std::string_view word) { return std::string(word); });
   return steps && !steps->terms().empty() && std::ranges::all_of(steps->terms(), [&](const auto& term) {
            return std::ranges::find(term.first, name) != term.first.end();
          });
@@ -69,8 +71,9 @@ bool RaceQuestions::one_kernel_on_parts(const Pending& mine, const Pending& earl
 }
 
 bool RaceQuestions::begins_at_base(const Pending& earlier) const {
-  // `buf + i * n` of a loop that counts from 0: its first round is at the begin of the buffer.
-  const Key& offset = values_[earlier.offset];
+  // `buf + i * n` of a loop that counts from 0, or a kernel that is given `i * n`: its first round is at the begin of the
+  // buffer.
+  const Key& offset = values_[earlier.from == kWhole ? earlier.offset : earlier.from];
   for (std::size_t i = 0; i < offset.values.size(); ++i) {
     const Value& counter = values_[offset.values[i]];
     if (counter.kind != Value::Kind::Merge) continue;
@@ -151,11 +154,16 @@ void RaceQuestions::race(const ir::Access& access, const Pending& mine, const Pe
     return look_.note_calm(earlier);
   }
   Sure meet = overlap(values_, earlier, mine);
-  if (meet == Sure::Maybe && mine.offset == kWhole && earlier.memory == mine.memory &&
+  const auto leaves_nothing_out = [this](const Pending& of) {
+    const auto& all = values_.op(of.op).accesses;
+    return of.access >= all.size() || all[of.access].part.kind == ir::Part::Kind::Whole;
+  };
+  if (meet == Sure::Maybe && mine.offset == kWhole && leaves_nothing_out(mine) &&
+      (earlier.offset == kWhole || earlier.from == kWhole) && earlier.memory == mine.memory &&
       !look_.inside_same_loop(earlier) && begins_at_base(earlier))
     meet = Sure::Yes;
-  if (meet == Sure::Maybe && earlier.offset == kWhole && values_.must_equal(earlier.memory, mine.memory) &&
-      begins_anew(mine, earlier))
+  if (meet == Sure::Maybe && earlier.offset == kWhole && leaves_nothing_out(earlier) &&
+      values_.must_equal(earlier.memory, mine.memory) && begins_anew(mine, earlier))
     meet = Sure::Yes;
   const Sure fight = conflict(earlier.mode, mine.mode);
   if (meet == Sure::No || fight == Sure::No) return;

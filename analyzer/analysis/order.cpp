@@ -23,6 +23,7 @@ void join_pending(Sets& sets, Pending& mine, const Pending& theirs) {
   mine.since = sets.unite(mine.since, theirs.since);
   if (mine.bytes != theirs.bytes) mine.bytes = kSomewhere;
   if (mine.arguments != theirs.arguments) mine.arguments = kSomewhere;
+  if (mine.from != theirs.from) mine.from = kSomewhere;
   if (!mine.leans) mine.leans = theirs.leans;
   mine.earlier_iteration = mine.earlier_iteration && theirs.earlier_iteration;
 }
@@ -158,6 +159,7 @@ void age_all(Values& values, Sets& sets, std::vector<Pending>& pending, const Ag
     p.offset = values.aged(p.offset, aging);
     p.bytes = values.aged(p.bytes, aging);
     p.arguments = values.aged(p.arguments, aging);
+    p.from = values.aged(p.from, aging);
     p.stream = values.aged(p.stream, aging);
     p.must = sets.map(p.must, aged_token);
     p.may = sets.map(p.may, aged_token);
@@ -217,6 +219,7 @@ void Order::age(Values& values, Sets& sets, const Aging& aging) {
   quiet_ = aged_keys(values, std::move(quiet_), aging);
   kept_ = aged_keys(values, std::move(kept_), aging);
   unjoined_ = aged_keys(values, std::move(unjoined_), aging);
+  opened_ = aged_keys(values, std::move(opened_), aging);
   captured_memory_ = aged_keys(values, std::move(captured_memory_), aging);
   capture_records_ = aged_keys(values, std::move(capture_records_), aging);
   for (auto& [event, stream] : capture_records_) stream = values.aged(stream, aging);
@@ -338,6 +341,7 @@ bool Order::join(const Values& values, Sets& sets, const Order& other, bool back
     changed = std::erase_if(mine, [&](const auto& entry) { return !theirs.contains(entry.first); }) != 0 || changed;
   };
   keep_common(unjoined_, other.unjoined_);
+  keep_common(opened_, other.opened_);
   keep_common(captured_memory_, other.captured_memory_);
   changed = std::erase_if(capture_records_,
                           [&](const auto& entry) {

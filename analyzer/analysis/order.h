@@ -70,6 +70,7 @@ struct Pending {
   // Up to here: which one it is.
   KeyId bytes = kWhole;
   KeyId arguments = kWhole;  ///< of a kernel
+  KeyId from = kWhole;       ///< of a kernel: those of them that say where it begins
   ir::Mode mode = ir::Mode::Unknown;
   SetId must = kEmptySet;
   SetId may = kEmptySet;
@@ -175,6 +176,8 @@ class Order {
   }
   /// What a GroupEnd would enqueue here.
   [[nodiscard]] const std::vector<Pending>& released() const;
+  /// Events of other processes that were opened on all paths, and that nothing has used since; and where.
+  [[nodiscard]] const std::map<ValueId, OpIndex>& opened() const { return opened_; }
   [[nodiscard]] Tri capturing() const { return capturing_; }
   [[nodiscard]] const std::map<ValueId, OpIndex>& captured() const { return captured_; }
   /// Captured streams that the capture did not begin with, and their work that no such stream has waited for.
@@ -225,6 +228,7 @@ class Order {
   bool strangers_ = false;
   std::map<ValueId, OpIndex> quiet_;
   std::vector<ValueId> registered_;  ///< sorted
+  std::map<ValueId, OpIndex> opened_;
   std::map<ValueId, SetId> kept_;
   HostThread thread_;
 };

@@ -92,6 +92,7 @@ void OrderStep::escape() {
     } else if (type == ir::TypeKind::Event) {
       recorded(value);
       order_.events_.erase(value);
+      order_.opened_.erase(value);
       for (Pending& p : order_.pending_) {
         if (over(p)) continue;
         p.may = sets_.add(p.may, event_token(value));

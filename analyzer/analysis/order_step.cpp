@@ -72,13 +72,17 @@ void OrderStep::run() {
       return escape();
     case OpKind::MaySync:
     case OpKind::Call:
+      if (op_.kind == OpKind::Call) order_.opened_.clear();
       order_.quiet_.clear();
       order_.strangers_ = true;
       // It may have left another device current, but where this function switches none that is not expected.
       if (order_.thread_.device != kFirstDevice) order_.thread_.device = kUnknown;
       return perhaps_host([](const Pending&) { return true; });
-    case OpKind::Assign:
     case OpKind::Fresh:
+      // An event of another process, opened here: other handles that are not known have no detail.
+      if (!op_.detail.empty()) order_.opened_[values_.version(index_)] = index_;
+      return;
+    case OpKind::Assign:
     case OpKind::HostAccess:
     case OpKind::Return:
       return;
@@ -112,6 +116,7 @@ void OrderStep::disturb(ValueId stream) {
 }
 
 void OrderStep::use(ValueId event) {
+  std::erase_if(order_.opened_, [&](const auto& entry) { return values_.may_equal(entry.first, event); });
   if (const auto it = order_.events_.find(event); it != order_.events_.end()) it->second.used = true;
   for (auto& [other, state] : order_.events_)
     if (values_.may_equal(other, event)) state.used = true;
@@ -143,6 +148,7 @@ void OrderStep::record() {
   }
   disturb(stream);
   recorded(event);
+  use(event);
   if (order_.capturing_ == Tri::No) barrier(stream);  // R-STR-15
   if (order_.capturing_ != Tri::No || event == kUnknown) {
     if (event == kUnknown) order_.events_.clear();
@@ -288,6 +294,7 @@ void OrderStep::destroy() {
   const ValueId handle = store_.evaluate(values_, op_.source);
   if (!values_.precise(handle) || handle == kNull) return;
   order_.events_.erase(handle);
+  order_.opened_.erase(handle);
   order_.quiet_.erase(handle);
   order_.destroyed_[handle] = {index_, true};
 }

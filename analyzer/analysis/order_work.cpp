@@ -39,6 +39,12 @@ std::optional<Pending> touch(Values& values, const Store& store, OpIndex index, 
   result.bytes = store.key(values, access.bytes);
   result.mode = access.mode;
   if (op.work == ir::Work::Kernel) result.arguments = store.key(values, op.arguments);
+  if (access.part.kind == ir::Part::Kind::From) {
+    std::vector<ir::Operand> from;
+    for (std::size_t i = 0; i < op.arguments.size() && i < 32; ++i)
+      if ((access.part.arguments >> i & 1U) != 0) from.push_back(op.arguments[i]);
+    result.from = store.key(values, from);
+  }
   return result;
 }
 

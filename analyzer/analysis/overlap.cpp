@@ -56,6 +56,53 @@ Sure reaches(const std::optional<Polynomial>& bytes, const Polynomial& distance)
   return grows(distance) ? Sure::Yes : Sure::Maybe;
 }
 
+const ir::Part& part_of(const Values& values, const Pending& access) {
+  static constexpr ir::Part kAll{};
+  const ir::Op& op = values.op(access.op);
+  return access.access < op.accesses.size() ? op.accesses[access.access].part : kAll;
+}
+
+bool leaves_front(const Values& values, const Pending& access) {
+  const ir::Part& part = part_of(values, access);
+  return part.kind != ir::Part::Kind::Whole && !(part.kind == ir::Part::Kind::Single && part.bytes == 0);
+}
+
+/// The product of so many variables is the largest of its terms.
+std::size_t degree(const Polynomial& polynomial) {
+  std::size_t most = 0;
+  for (const auto& [variables, factor] : polynomial.terms()) most = std::max(most, variables.size());
+  return most;
+}
+
+/// Of a kernel's part of a block, and work that begins where the block does.
+Sure meets(const Values& values, const ir::Part& part, const Pending& whole) {
+  using Kind = ir::Part::Kind;
+  if (part.kind == Kind::From) return Sure::Maybe;
+  if (values.op(whole.op).work == ir::Work::Kernel) {
+    // It begins at the front, so it meets what is there, and what all but the front is. A row is no front that is short.
+    return part.kind == Kind::Inside || part.bytes ? Sure::Yes : Sure::Maybe;
+  }
+  const std::optional<Polynomial> bytes = length(values, whole);
+  if (!bytes) return part.bytes && whole.bytes == kWhole ? Sure::Yes : Sure::Maybe;
+  if (!part.bytes) return part.kind == Kind::Inside && degree(*bytes) > 1 ? Sure::Yes : Sure::Maybe;
+  // A size that is no number is taken to be more than a few elements.
+  const std::optional<std::int64_t> number = bytes->constant();
+  return !number || *number > *part.bytes ? Sure::Yes : Sure::Maybe;
+}
+
+/// Of two accesses that begin at one place, if it were not for what the kernels leave out there.
+Sure parts_meet(const Values& values, const Pending& a, const Pending& b) {
+  using Kind = ir::Part::Kind;
+  const ir::Part &mine = part_of(values, a), &other = part_of(values, b);
+  if (mine.kind == Kind::Whole && other.kind == Kind::Whole) return Sure::Yes;
+  if (mine.kind == Kind::Whole) return meets(values, other, a);
+  if (other.kind == Kind::Whole) return meets(values, mine, b);
+  if (mine.kind != other.kind) return Sure::Maybe;
+  if (mine.kind == Kind::Inside) return Sure::Yes;
+  if (mine.kind == Kind::Single) return mine.bytes && mine.bytes == other.bytes ? Sure::Yes : Sure::Maybe;
+  return a.from == b.from && values.precise(a.from) ? Sure::Yes : Sure::Maybe;
+}
+
 }  // namespace
 
 bool writes(ir::Mode mode) {
@@ -67,23 +114,26 @@ Sure overlap(const Values& values, const Pending& a, const Pending& b) {
   if (a.access >= kRelease || b.access >= kRelease) return Sure::Yes;
   if (a.memory != b.memory) {
     // An object and a part of it.
-    return a.offset == kWhole && b.offset == kWhole ? Sure::Yes : Sure::Maybe;
+    return a.offset == kWhole && b.offset == kWhole ? parts_meet(values, a, b) : Sure::Maybe;
   }
-  if (a.offset == b.offset && values.precise(a.offset)) return Sure::Yes;
+  if (a.offset == b.offset && values.precise(a.offset)) return parts_meet(values, a, b);
   const std::optional<Polynomial> from = offset(values, a), to = offset(values, b);
   const std::optional<Polynomial> distance = from && to ? to->plus(*from, -1) : std::nullopt;
   if (!distance) return Sure::Maybe;
   const std::optional<std::int64_t> number = distance->constant();
-  if (number == 0) return Sure::Yes;
+  if (number == 0) return parts_meet(values, a, b);
   const std::optional<Polynomial> back = Polynomial(0).plus(*distance, -1);
   if (!back) return Sure::Maybe;
   const Sure forth = number && *number < 0 ? Sure::Maybe : reaches(length(values, a), *distance);
-  return forth != Sure::Maybe || (number && *number > 0) ? forth : reaches(length(values, b), *back);
+  const Sure found = forth != Sure::Maybe || (number && *number > 0) ? forth : reaches(length(values, b), *back);
+  // What a kernel leaves out in front may be all that the other one has.
+  return found == Sure::Yes && (leaves_front(values, a) || leaves_front(values, b)) ? Sure::Maybe : found;
 }
 
 Sure host_overlap(const Values& values, const Pending& earlier, const Pending& touch) {
   const Sure common = overlap(values, earlier, touch);
   if (common != Sure::Maybe || earlier.offset != kWhole) return common;
+  if (part_of(values, earlier).kind != ir::Part::Kind::Whole) return Sure::Maybe;
   if (earlier.memory != touch.memory) return Sure::Yes;
   // How far the device's side reaches is not known. Nobody copies, or starts a kernel for, less than a few elements; but
   // it need not reach to the second half, or to wherever a variable is. A kernel without an integer argument has no halves.

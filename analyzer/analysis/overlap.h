@@ -10,6 +10,9 @@
 // What a call does not say the length of, a kernel above all, is taken to be long: it certainly meets what begins where
 // it begins itself, and perhaps what comes after, but nothing that ends before it. Errs to miss kernels that reach back
 // from the pointer they are given.
+// A kernel that leaves a part out (ir::Part) is asked about it where the two begin at one place: its inside meets what
+// begins there and is more than a few elements long, another inside, but no margin; what begins where an integer of the
+// launch says meets what begins at the same. All the rest is Maybe.
 #pragma once
 
 #include "analyzer/analysis/order.h"

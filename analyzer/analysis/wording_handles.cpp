@@ -45,6 +45,12 @@ void words_of<Check::EventWaitWithoutRecord>(Draft& draft) {
 template <>
 void words_of<Check::EventNeverWaited>(Draft& draft) {
   const std::string name = event(draft.hazard().event);
+  if (draft.hazard().edge) {
+    draft.say(name + " of another process is opened and destroyed, and nothing waits for it in between");
+    draft.note_edge(name + " is opened here");
+    return draft.advise("let the stream that uses the other process's memory wait for " + name + " with " +
+                        draft.dialect().wait_event);
+  }
   draft.say(name + " is recorded" + on_stream(draft.later().stream) +
             ", but nothing ever waits for it: what should come after the work before it does not");
   draft.advise("wait for " + name + " with " + draft.dialect().wait_event + " or " + draft.dialect().synchronize_event +

@@ -114,6 +114,20 @@ enum class Mode : std::uint8_t { Read, Write, ReadWrite, Atomic, Unknown };  ///
 
 enum class Certainty : std::uint8_t { No, Perhaps, Yes };
 
+/// Of a kernel: which part of the memory behind its pointer it leaves alone, as its indices and conditions say.
+struct Part {
+  enum class Kind : std::uint8_t {
+    Whole,   ///< nothing that is known
+    Inside,  ///< the first `bytes`; absent: the first rows, of a length that the launch says
+    Single,  ///< all but the element at `bytes`; absent: all but one somewhere, or but the ends
+    From,    ///< what is in front of where the launch says, by those of its integers whose bits `arguments` has
+  };
+  Kind kind = Kind::Whole;
+  std::optional<std::int64_t> bytes;
+  std::uint32_t arguments = 0;
+  friend bool operator==(const Part&, const Part&) = default;
+};
+
 /// Memory touched by an enqueued operation, or by the host.
 struct Access {
   Operand memory;
@@ -122,6 +136,7 @@ struct Access {
   bool pinned = false;          ///< the memory is known by type or call to be pinned host memory
   bool pageable = false;        ///< the same of pageable host memory: the block of a std::vector
   bool by_data = false;         ///< of a kernel: only at indices, or under conditions, that it reads from memory
+  Part part;
   std::optional<bool> on_host;  ///< what the call itself says (cudaMemcpyKind, cuMemcpyDtoH)
   /// Of a programmatic launch: what of it the kernel does before it has waited for the grid in front.
   Certainty before_wait = Certainty::No;

@@ -178,6 +178,13 @@ void OpReader::attribute(Cursor& line, Op& op) {
   }
 }
 
+Part OpReader::part(Cursor& line, Part::Kind kind) {
+  Part result{.kind = kind};
+  const char next = line.peek();
+  if (next >= '0' && next <= '9') result.bytes = line.signed_number("bytes");
+  return result;
+}
+
 void OpReader::access(Cursor& line, Op& op, Mode mode) {
   Access access{.memory = places_.operand(line, TypeKind::Pointer), .mode = mode};
   while (true) {
@@ -189,6 +196,12 @@ void OpReader::access(Cursor& line, Op& op, Mode mode) {
       access.pageable = true;
     } else if (line.take_word("by_data")) {
       access.by_data = true;
+    } else if (line.take_word("inside")) {
+      access.part = part(line, Part::Kind::Inside);
+    } else if (line.take_word("single")) {
+      access.part = part(line, Part::Kind::Single);
+    } else if (line.take_word("from")) {
+      access.part = {.kind = Part::Kind::From, .arguments = line.number("bits")};
     } else if (line.take_word("on_host")) {
       access.on_host = true;
     } else if (line.take_word("on_device")) {

@@ -27,6 +27,7 @@ class OpReader {
   void arguments(Cursor& line, Op& op);
   void attribute(Cursor& line, Op& op);
   void access(Cursor& line, Op& op, Mode mode);
+  static Part part(Cursor& line, Part::Kind kind);
   /// Ops at one place have one site.
   SiteId intern(Site at);
 

@@ -29,6 +29,7 @@
 //              [perhaps_](programmatic | waits | triggers_first); target, source, to (second event), work, callee, arguments where the
 //              op has them against its shape
 //            accesses, at the end: (reads | writes | updates | atomics | touches) X [bytes EXPR] [pinned] [pageable] [by_data]
+//              [inside [N] | single [N] | from N (bits of arguments)]
 //              [on_host | on_device] [early MODE | perhaps_early MODE], with or without commas
 //   X S E    none, null, default (stream), legacy, per_thread, ?, PATH: the value held, &PATH: its address; + EXPR;
 //            number + EXPR: an integer
@@ -279,6 +280,8 @@ class Printer {
     return text;
   }
 
+  static std::string bytes_of(const Part& part) { return part.bytes ? ' ' + std::to_string(*part.bytes) : ""; }
+
   std::string access(const Access& access) {
     std::string text = std::string(name(access.mode)) + ' ' + places_.operand(access.memory);
     if (access.bytes != kNoExpr) {
@@ -292,6 +295,19 @@ class Printer {
     }
     if (access.by_data) {
       text += " by_data";
+    }
+    switch (access.part.kind) {
+      case Part::Kind::Whole:
+        break;
+      case Part::Kind::Inside:
+        text += " inside" + bytes_of(access.part);
+        break;
+      case Part::Kind::Single:
+        text += " single" + bytes_of(access.part);
+        break;
+      case Part::Kind::From:
+        text += " from " + std::to_string(access.part.arguments);
+        break;
     }
     if (access.on_host) {
       text += *access.on_host ? " on_host" : " on_device";

@@ -6,6 +6,7 @@
 //   device_expressions.cpp  which place an expression names, where a pointer points, what depends on memory
 //   device_calls.cpp        calls: with a summary, by name, or unknown
 //   device_flow.cpp         on which paths the kernel has waited for the grid in front of it
+//   device_bounds.h         how far from the begin of the memory an access is, at least
 #pragma once
 
 #include <map>
@@ -42,6 +43,8 @@ class Body {
   // Statements. `data`: reached only under a condition on memory.
   void walk(const clang::Stmt* statement, bool data);
   void walk_children(const clang::Stmt& statement, bool data);
+  /// `statement`, which is reached only if `condition` holds, or does not.
+  void walk_under(const clang::Expr* condition, bool holds, const clang::Stmt* statement, bool data);
   bool walk_control(const clang::Stmt& statement, bool data);
   void walk_declaration(const clang::ValueDecl& declaration, bool data);
   void walk_initializers(bool data);
@@ -78,6 +81,8 @@ class Body {
   void call_unknown(const Call& call);
   void escape_argument(const clang::Expr& argument, clang::QualType type, bool data);
   [[nodiscard]] Paths translate(const Call& call, const Path& path) const;
+  /// Where the callee's accesses to `path` begin here.
+  [[nodiscard]] MaybeBound begin_of(const Call& call, const Path& path, const Begin& begin) const;
 
   // Flow. Where a statement leaves a loop or a switch, and where the cases of a switch come from.
   struct Ways {
@@ -114,6 +119,8 @@ class Body {
   Flow exits_ = kNowhere;
   ir::Certainty triggers_first_ = ir::Certainty::No;
   clang::SourceLocation at_;  ///< of the access that is being looked at
+  Bounds bounds_;
+  MaybeBound begins_;  ///< where the access that is being looked at is, in bytes
   std::vector<Ways*> breaks_, continues_;
   std::vector<Mark> marks_;
 };

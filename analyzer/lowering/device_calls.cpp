@@ -165,16 +165,22 @@ bool Body::call_by_name(const Call& call) {
   const Known what = known(identifier->getName());
   if (what == Known::No) return false;
   std::vector<Paths> pointers;
+  std::vector<MaybeBound> begins;
   for (const clang::Expr* argument : call.arguments) {
     const clang::Expr* plain = argument->IgnoreParenImpCasts();
     if (argument->getType()->isPointerType()) {
       pointers.push_back(value(argument));
+      begins.push_back(bounds_.pointer(argument));
     } else if (plain->isGLValue() && plain->getType()->isPointerType()) {
       pointers.push_back(memory_.load(place(plain)));  // `const T* const&` of a template
+      begins.push_back(bounds_.pointer(plain));
     }
   }
   const auto touch_pointer = [&](std::size_t number, ir::Mode mode) {
-    if (number < pointers.size()) touch(pointers[number], mode, call.data);
+    if (number >= pointers.size()) return;
+    begins_ = begins[number];
+    touch(pointers[number], mode, call.data);
+    begins_ = std::nullopt;
   };
   switch (what) {
     case Known::No:
@@ -242,6 +248,28 @@ Paths Body::translate(const Call& call, const Path& path) const {
   return places;
 }
 
+MaybeBound Body::begin_of(const Call& call, const Path& path, const Begin& begin) const {
+  MaybeBound inside = begin.bound();
+  const auto argument = [&](unsigned position) -> const clang::Expr* {
+    return position < call.arguments.size() ? call.arguments[position] : nullptr;
+  };
+  if (!inside) return inside;
+  if (!inside->number) {
+    // In terms of its own parameters: only one that is an index is followed.
+    if (!inside->plain) return std::nullopt;
+    const MaybeBound given = bounds_.number(argument(*inside->parameters.begin()));
+    const bool single = inside->single;
+    inside = plus(times(given, constant_bound(inside->scale)), constant_bound(inside->shift));
+    if (inside) inside->single |= single;
+  }
+  if (path.base == &kThis) return inside;
+  const auto* parameter = static_cast<const clang::ParmVarDecl*>(path.base);
+  const clang::Expr* given = argument(parameter->getFunctionScopeIndex());
+  const clang::QualType type = parameter->getType();
+  if (type->isPointerType()) return plus(bounds_.pointer(given), inside);
+  return type->isReferenceType() && path.depth() == 1 ? plus(bounds_.place(given), inside) : inside;
+}
+
 void Body::call_with_summary(const Call& call, const Summary& summary) {
   bool decided = call.reached;
   for (const unsigned position : summary.deciders) {
@@ -263,6 +291,7 @@ void Body::call_with_summary(const Call& call, const Summary& summary) {
   for (const auto& [path, effect] : summary.effects) {
     const Paths places = translate(call, path);
     const bool data = decided || !effect.always || decided_pointers.contains(path.base);
+    begins_ = begin_of(call, path, effect.begin);
     at_ = effect.early_at.isInvalid() || files.isInSystemHeader(effect.early_at) ? at : effect.early_at;
     flow_ = flow_in(here, effect, kEarlyRead);
     if (effect.reads) touch(places, ir::Mode::Read, data);
@@ -276,6 +305,7 @@ void Body::call_with_summary(const Call& call, const Summary& summary) {
       escape(places, data);
     }
   }
+  begins_ = std::nullopt;
   flow_ = here;
   if (here.before) {
     const ir::Certainty most = here.after ? ir::Certainty::Perhaps : ir::Certainty::Yes;

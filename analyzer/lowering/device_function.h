@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "analyzer/ir/ir.h"
+#include "analyzer/lowering/device_bounds.h"
 #include "analyzer/lowering/device_grid_wait.h"
 #include "analyzer/lowering/device_memory.h"
 #include "clang/Basic/SourceLocation.h"
@@ -35,6 +36,7 @@ struct Effect {
   std::uint8_t early = 0;          ///< where no path that leads there has waited
   std::uint8_t perhaps_early = 0;  ///< where some path has
   clang::SourceLocation early_at;  ///< one of the former, or else of the latter
+  Begin begin;                     ///< where in the memory, of all accesses
   friend bool operator==(const Effect&, const Effect&) = default;
 };
 

@@ -24,6 +24,13 @@ namespace {
 using clang::dyn_cast;
 using clang::isa;
 
+/// Nothing that stands behind it is reached from it.
+bool leaves(const clang::Stmt* statement) {
+  if (const auto* block = dyn_cast<clang::CompoundStmt>(statement))
+    return !block->body_empty() && leaves(block->body_back());
+  return isa<clang::ReturnStmt, clang::BreakStmt, clang::ContinueStmt>(statement);
+}
+
 /// Leaves the statements after it unreached on some path.
 bool jumps(const clang::Stmt* statement) {
   if (statement == nullptr || isa<clang::LambdaExpr>(statement)) return false;
@@ -34,7 +41,7 @@ bool jumps(const clang::Stmt* statement) {
 }  // namespace
 
 Body::Body(Summaries& summaries, const clang::FunctionDecl& definition)
-    : summaries_(summaries), function_(definition), context_(definition.getASTContext()) {
+    : summaries_(summaries), function_(definition), context_(definition.getASTContext()), bounds_(definition) {
   marks_ = marks_in(definition);
   for (const clang::ParmVarDecl* parameter : definition.parameters()) memory_.add_parameter(parameter);
   memory_.add_parameter(&kThis);
@@ -133,6 +140,7 @@ void Body::touch(const Paths& places, ir::Mode mode, bool data) {
     effect.atomics |= mode == ir::Mode::Atomic;
     effect.unknown |= mode == ir::Mode::Unknown;
     effect.always |= !data;
+    effect.begin.add(begins_);
     note_early(effect, mode);
   }
 }
@@ -174,6 +182,7 @@ void Body::walk_block(const clang::CompoundStmt& block, bool data) {
   const clang::SourceManager& sources = context_.getSourceManager();
   const auto offset = [&](clang::SourceLocation location) { return sources.getFileOffset(location); };
   unsigned reached = marks_.empty() ? 0 : offset(sources.getExpansionLoc(block.getBeginLoc()));
+  const std::size_t facts = bounds_.mark();
   for (const clang::Stmt* child : block.body()) {
     if (!marks_.empty()) {
       // A macro that is nothing on the host is one with all that is written in it.
@@ -185,7 +194,9 @@ void Body::walk_block(const clang::CompoundStmt& block, bool data) {
     walk(child, data);
     const auto* condition = dyn_cast<clang::IfStmt>(child);
     if (condition != nullptr && jumps(condition) && on_data(condition->getCond())) data = true;
+    if (condition != nullptr && leaves(condition->getThen())) bounds_.assume(condition->getCond(), false);
   }
+  bounds_.forget(facts);
   if (!marks_.empty()) pass_marks(reached, offset(sources.getExpansionLoc(block.getEndLoc())));
 }
 
@@ -226,6 +237,13 @@ void Body::walk(const clang::Stmt* statement, bool data) {
   if (isa<clang::AsmStmt>(statement)) walk_assembly(*statement, data);
 }
 
+void Body::walk_under(const clang::Expr* condition, bool holds, const clang::Stmt* statement, bool data) {
+  const std::size_t facts = bounds_.mark();
+  bounds_.assume(condition, holds);
+  walk(statement, data);
+  bounds_.forget(facts);
+}
+
 /// Statements and operators that decide what else runs. False: `statement` is none.
 bool Body::walk_control(const clang::Stmt& statement, bool data) {
   if (const auto* condition = dyn_cast<clang::IfStmt>(&statement)) {
@@ -236,10 +254,10 @@ bool Body::walk_control(const clang::Stmt& statement, bool data) {
     const bool known = condition->getCond()->EvaluateAsBooleanCondition(holds, context_);
     const bool inside = decides(condition->getCond()) || data;
     const Flow asked = flow_;
-    if (!known || holds) walk(condition->getThen(), inside);
+    if (!known || holds) walk_under(condition->getCond(), true, condition->getThen(), inside);
     if (known && holds) return true;
     const Flow then = known ? kNowhere : std::exchange(flow_, asked);
-    walk(condition->getElse(), inside);
+    walk_under(condition->getCond(), false, condition->getElse(), inside);
     flow_ |= then;
     return true;
   }
@@ -249,17 +267,18 @@ bool Body::walk_control(const clang::Stmt& statement, bool data) {
     const bool known = choice->getCond()->EvaluateAsBooleanCondition(holds, context_);
     const bool inside = decides(choice->getCond()) || data;
     const Flow asked = flow_;
-    if (!known || holds) walk(choice->getTrueExpr(), inside);
+    if (!known || holds) walk_under(choice->getCond(), true, choice->getTrueExpr(), inside);
     if (known && holds) return true;
     const Flow then = known ? kNowhere : std::exchange(flow_, asked);
-    walk(choice->getFalseExpr(), inside);
+    walk_under(choice->getCond(), false, choice->getFalseExpr(), inside);
     flow_ |= then;
     return true;
   }
   if (const auto* logical = dyn_cast<clang::BinaryOperator>(&statement); logical && logical->isLogicalOp()) {
     walk(logical->getLHS(), data);
     const Flow asked = flow_;
-    walk(logical->getRHS(), decides(logical->getLHS()) || data);
+    walk_under(logical->getLHS(), logical->getOpcode() == clang::BO_LAnd, logical->getRHS(),
+               decides(logical->getLHS()) || data);
     flow_ |= asked;
     return true;
   }
@@ -309,6 +328,7 @@ void Body::walk_assembly(const clang::Stmt& statement, bool data) {
   const auto* assembly = dyn_cast<clang::GCCAsmStmt>(&statement);
   if (assembly == nullptr) return;
   at_ = statement.getBeginLoc();
+  begins_ = std::nullopt;
   const std::string text = assembly->getAsmString();
   pass(grid_assembly(text));
   pass_barrier(text);
@@ -334,13 +354,16 @@ void Body::walk_return(const clang::Expr* given, bool data) {
 /// What `expression` itself does; its operands were walked before.
 void Body::access(const clang::Expr& expression, bool data) {
   at_ = expression.getExprLoc();
+  begins_ = std::nullopt;
   if (const auto* cast = dyn_cast<clang::CastExpr>(&expression)) {
     if (cast->getCastKind() != clang::CK_LValueToRValue) return;
+    begins_ = bounds_.place(cast->getSubExpr());
     return touch(place(cast->getSubExpr()), ir::Mode::Read, decides_address(cast->getSubExpr()) || data);
   }
   if (const auto* binary = dyn_cast<clang::BinaryOperator>(&expression); binary && binary->isAssignmentOp()) {
     const Paths target = place(binary->getLHS());
     const bool compound = binary->isCompoundAssignmentOp();
+    begins_ = bounds_.place(binary->getLHS());
     touch(target, compound ? ir::Mode::ReadWrite : ir::Mode::Write, decides_address(binary->getLHS()) || data);
     if (!compound) return assign(target, binary->getLHS()->getType(), binary->getRHS());
     if (!on_data(binary->getRHS())) return;
@@ -350,6 +373,7 @@ void Body::access(const clang::Expr& expression, bool data) {
     return;
   }
   if (const auto* unary = dyn_cast<clang::UnaryOperator>(&expression); unary && unary->isIncrementDecrementOp()) {
+    begins_ = bounds_.place(unary->getSubExpr());
     return touch(place(unary->getSubExpr()), ir::Mode::ReadWrite, decides_address(unary->getSubExpr()) || data);
   }
   if (const auto* temporary = dyn_cast<clang::MaterializeTemporaryExpr>(&expression)) {
@@ -364,6 +388,7 @@ void Body::access(const clang::Expr& expression, bool data) {
   }
   if (isa<clang::InitListExpr>(expression)) return assign_fields(expression);
   if (const auto* atomic = dyn_cast<clang::AtomicExpr>(&expression)) {
+    begins_ = bounds_.pointer(atomic->getPtr());
     touch(value(atomic->getPtr()), ir::Mode::Atomic, data);
   }
 }

@@ -261,8 +261,13 @@ void Effects::apply(const Call& call) {
     case EffectKind::StreamCreate:
       return make_handle(call, OpKind::CreateStream);
     case EffectKind::EventCreate:
-      // An event of another process: recorded there.
-      if (effect.imported) return out_.emit_fresh(arguments_.target_at(call, effect.object), call.site);
+      // An event of another process: recorded there. The detail tells it from other handles that are not known.
+      if (effect.imported) {
+        const ir::PlaceId target = arguments_.target_at(call, effect.object);
+        if (target == ir::kNoPlace) return;
+        out_.emit({.kind = OpKind::Fresh, .site = call.site, .target = target, .detail = "is opened"});
+        return;
+      }
       return make_handle(call, OpKind::CreateEvent);
     case EffectKind::StreamDestroy:
     case EffectKind::EventDestroy: {

@@ -91,6 +91,7 @@ bool Launches::followed(const clang::Expr* number) {
 void Launches::kernel_accesses(ir::Op& op, const clang::FunctionDecl* kernel,
                                llvm::ArrayRef<const clang::Expr*> arguments) {
   const std::vector<ParameterEffect>* effects = kernel == nullptr ? nullptr : &unit_.kernels.of(*kernel);
+  std::map<unsigned, std::size_t> integers;  // position among the parameters, among the op's arguments
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const clang::Expr* given = arguments[i];
     const clang::QualType type = given->getType();
@@ -103,15 +104,35 @@ void Launches::kernel_accesses(ir::Op& op, const clang::FunctionDecl* kernel,
       op.accesses.push_back(values_.access(memory, effect == nullptr ? ir::Mode::Unknown : mode_of(*effect)));
       if (effect == nullptr) continue;
       op.accesses.back().by_data = effect->depends_on_data;
+      op.accesses.back().part = effect->part;
       note_early(op, op.accesses.back(), *effect);
     } else if (of == TypeKind::Object) {
       if (effect != nullptr && effect->members) pass_struct(op, *effect, *given);
     } else if (!type->isFloatingType()) {
       ir::Expr number = values_.scalar(given);
       if (!followed(given)) number.uses.clear();
+      integers[static_cast<unsigned>(i)] = op.arguments.size();
       op.arguments.push_back({.kind = Operand::Kind::None, .offset = out_.add(std::move(number))});
     }
   }
+  for (ir::Access& access : op.accesses)
+    if (access.part.kind == ir::Part::Kind::From) settle(access.part, op.arguments, integers);
+}
+
+/// Parameters become the op's arguments. One that is 0 here says that it begins at the pointer.
+void Launches::settle(ir::Part& part, const std::vector<Operand>& arguments,
+                      const std::map<unsigned, std::size_t>& integers) {
+  std::uint32_t bits = 0;
+  for (unsigned position = 0; position < 32; ++position) {
+    if ((part.arguments >> position & 1U) == 0) continue;
+    const auto found = integers.find(position);
+    if (found == integers.end() || found->second >= 32 || out_[arguments[found->second].offset].constant == 0) {
+      part = {};
+      return;
+    }
+    bits |= 1U << found->second;
+  }
+  part.arguments = bits;
 }
 
 Launches::Part Launches::member_named(const Part& of, llvm::StringRef name) {
@@ -148,6 +169,7 @@ void Launches::pass_struct(ir::Op& op, const ParameterEffect& effect, const clan
                            .mode = pointer ? mode_of(member_effect) : ir::Mode::Unknown});
     if (!pointer) continue;
     op.accesses.back().by_data = member_effect.depends_on_data;
+    op.accesses.back().part = member_effect.part;
     note_early(op, op.accesses.back(), member_effect);
   }
 }

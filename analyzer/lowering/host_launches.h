@@ -3,6 +3,9 @@
 // Kernel launches; see host_launches.cpp.
 #pragma once
 
+#include <map>
+#include <vector>
+
 #include "analyzer/ir/ir.h"
 #include "analyzer/lowering/host_call.h"
 #include "analyzer/lowering/kernel_effects.h"
@@ -42,6 +45,8 @@ class Launches {
     ir::PlaceId place = ir::kNoPlace;
     const clang::CXXRecordDecl* record = nullptr;  ///< its class, if it has one
   };
+  void settle(ir::Part& part, const std::vector<ir::Operand>& arguments,
+              const std::map<unsigned, std::size_t>& integers);
   Part member_named(const Part& of, llvm::StringRef name);
   void set_programmatic(ir::Op& op, ir::Certainty programmatic, const clang::FunctionDecl* kernel);
   void note_early(const ir::Op& op, ir::Access& access, const PointerEffect& effect);

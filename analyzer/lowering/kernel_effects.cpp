@@ -113,12 +113,15 @@ ParameterEffect charge(const clang::ParmVarDecl& parameter, const device::Summar
   effect.members = parameter.getType()->isRecordType() && holds_pointer(parameter.getType());
   bool always = false;
   Early early;
+  device::Begin begin;
   std::map<std::string, std::pair<PointerEffect, bool>> members;
   std::map<std::string, Early> early_members;
+  std::map<std::string, device::Begin> begin_members;
   for (const auto& [path, what] : summary.effects) {
     if (path.base != &parameter || path.depth() > 1) continue;
     add(effect, always, what);
     early.add(what);
+    begin.add(what.begin.bound());
     std::string member;
     for (const clang::FieldDecl* step : path.steps) {
       if (step == nullptr) break;
@@ -128,11 +131,14 @@ ParameterEffect charge(const clang::ParmVarDecl& parameter, const device::Summar
     auto& [member_effect, member_always] = members[member];
     add(member_effect, member_always, what);
     early_members[member].add(what);
+    begin_members[member].add(what.begin.bound());
   }
   early.tell(effect);
+  effect.part = device::part_of(begin);
   if (!effect.members) return effect;
   for (auto& [name, member] : members) {
     early_members[name].tell(member.first);
+    member.first.part = device::part_of(begin_members[name]);
     if (!name.empty()) effect.by_member.emplace_back(name, member.first);
   }
   return effect;

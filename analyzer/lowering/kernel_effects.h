@@ -28,6 +28,7 @@ struct PointerEffect {
   ir::Certainty before_wait = ir::Certainty::No;
   ir::Mode early = ir::Mode::Unknown;  ///< what is done then
   unsigned early_at = 0;               ///< where: raw clang::SourceLocation
+  ir::Part part;  ///< which part of the memory: what indices and conditions leave out; `arguments`: of parameters
   friend bool operator==(const PointerEffect&, const PointerEffect&) = default;
 };
 

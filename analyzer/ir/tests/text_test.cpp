@@ -52,7 +52,7 @@ bb0:
   create_stream s1 nonblocking  ; a.cu:3:5 "cudaStreamCreateWithFlags"
   create_event (**p).y no_timing  ; a.cu:4:5
   allocate %t on s1 device_async tensor unchecked  ; a.cu:5:5 in "other" macro via b.cu:7:1 "step" via c.cu:8
-  enqueue kernel scale on s1 detail "n, 2.0f" writes p, reads &s1 bytes {n}, touches (*p)[i]  ; a.cu:6:5
+  enqueue kernel scale on s1 detail "n, 2.0f" writes p, reads &s1 bytes {n}, touches (*p)[i] inside 8, writes p inside, writes p single 0, writes p single, writes p from 5  ; a.cu:6:5
   enqueue copy cudaMemcpyAsync on default synchronous implicit_stream reads p + {4} bytes {N @= 16} pinned on_host  ; -
   record (**p).y on ::ns::g  ; a.cu:7:5
   wait s for (**p).y  ; a.cu:8:5

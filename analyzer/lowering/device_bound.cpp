@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Bounds as values: their sums and products, and what all accesses to one memory have in common. The essay is in
+// device_bounds.h.
+#include <algorithm>
+
+#include "analyzer/lowering/device_bounds.h"
+
+namespace streamsan::analyzer::device {
+
+Bound constant_bound(std::int64_t number) { return {.number = number, .fixed = true}; }
+
+MaybeBound plus(const MaybeBound& a, const MaybeBound& b) {
+  if (!a || !b) return std::nullopt;
+  Bound sum;
+  sum.single = a->single || b->single;
+  sum.fixed = a->fixed && b->fixed;
+  if (a->number && b->number) {
+    sum.number = *a->number + *b->number;
+    sum.few = a->few && b->few;
+    return sum;
+  }
+  sum.parameters = a->parameters;
+  sum.parameters.insert(b->parameters.begin(), b->parameters.end());
+  sum.few = (a->number == 0 || a->few) && (b->number == 0 || b->few);
+  const Bound& variable = a->number ? *b : *a;
+  const Bound& other = a->number ? *a : *b;
+  if (variable.plain && other.fixed && other.number) {
+    sum.plain = true;
+    sum.scale = variable.scale;
+    sum.shift = variable.shift + *other.number;
+  }
+  return sum;
+}
+
+MaybeBound times(const MaybeBound& a, const MaybeBound& b) {
+  // Nothing is less than 0, so 0 times anything begins at 0.
+  for (const auto& [one, other] : {std::pair{&a, &b}, std::pair{&b, &a}})
+    if (*one && (*one)->number == 0) {
+      Bound zero{.number = 0};
+      zero.single = (*one)->single || (*other && (*other)->single);
+      zero.fixed = (*one)->fixed;
+      return zero;
+    }
+  if (!a || !b) return std::nullopt;
+  Bound product;
+  product.single = a->single || b->single;
+  product.fixed = a->fixed && b->fixed;
+  if (a->number && b->number) {
+    product.number = *a->number * *b->number;
+    product.few = a->few && b->few;
+    return product;
+  }
+  product.parameters = a->parameters;
+  product.parameters.insert(b->parameters.begin(), b->parameters.end());
+  const Bound& variable = a->number ? *b : *a;
+  const Bound& other = a->number ? *a : *b;
+  // A bound that constants gave, times a parameter, is so many rows; a constant times an offset is an offset.
+  product.few = other.number && !other.fixed ? other.few : variable.few && other.few;
+  if (variable.plain && other.fixed && other.number) {
+    product.plain = true;
+    product.scale = variable.scale * *other.number;
+    product.shift = variable.shift * *other.number;
+  }
+  return product;
+}
+
+void Begin::add(const MaybeBound& bytes) {
+  if (!any_ || !bytes) {
+    any_ = true;
+    bound_ = bytes;
+    return;
+  }
+  if (!bound_ || *bound_ == *bytes) return;
+  const bool was_single = bound_->single || bound_->fixed, is_single = bytes->single || bytes->fixed;
+  if (was_single != is_single) {
+    // What begins at the pointer begins there whatever else is touched; an inside and a margin are all.
+    bound_ = std::nullopt;
+    return;
+  }
+  Bound both;
+  both.single = is_single;
+  both.few = bound_->few && bytes->few;
+  if (bound_->number && bytes->number) {
+    both.number = std::min(*bound_->number, *bytes->number);
+  } else if (is_single) {
+    both.number = bound_->number ? bound_->number : bytes->number;
+  } else if (bound_->number == 0 || bytes->number == 0) {
+    both.number = 0;
+  }
+  if (!both.number) {
+    both.parameters = bound_->parameters;
+    both.parameters.insert(bytes->parameters.begin(), bytes->parameters.end());
+  }
+  bound_ = both;
+}
+
+ir::Part part_of(const Begin& begin) {
+  using Kind = ir::Part::Kind;
+  const MaybeBound& bound = begin.bound();
+  if (!bound) return {};
+  if (bound->single || bound->fixed) {
+    const bool known = bound->number && *bound->number >= 0;
+    return {.kind = Kind::Single, .bytes = known ? bound->number : std::nullopt};
+  }
+  if (bound->number) return *bound->number > 0 ? ir::Part{.kind = Kind::Inside, .bytes = bound->number} : ir::Part{};
+  if (bound->few) return {.kind = Kind::Inside};
+  ir::Part from{.kind = Kind::From};
+  for (const unsigned position : bound->parameters) {
+    if (position >= 32) return {};
+    from.arguments |= 1U << position;
+  }
+  return from.arguments == 0 ? ir::Part{} : from;
+}
+
+}  // namespace streamsan::analyzer::device

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Bounds of indices. See device_bounds.h for the essay.
+#include "analyzer/lowering/device_bounds.h"
+
+#include <algorithm>
+
+#include "clang/AST/ASTContext.h"
+#include "clang/AST/Attr.h"
+#include "clang/AST/Decl.h"
+#include "clang/AST/ExprCXX.h"
+#include "clang/AST/StmtCXX.h"
+
+namespace streamsan::analyzer::device {
+namespace {
+
+using clang::dyn_cast;
+using clang::isa;
+
+constexpr unsigned kDeepest = 12;      ///< of an expression, through variables
+constexpr std::int64_t kFewMost = 64;  ///< `i < 4` is a margin, `i < 1024` a size
+
+/// What wraps an expression without changing its value; nullptr: nothing does.
+const clang::Expr* unwrapped(const clang::Expr& expression) {
+  if (const auto* paren = dyn_cast<clang::ParenExpr>(&expression)) return paren->getSubExpr();
+  if (const auto* full = dyn_cast<clang::FullExpr>(&expression)) return full->getSubExpr();
+  if (const auto* made = dyn_cast<clang::MaterializeTemporaryExpr>(&expression)) return made->getSubExpr();
+  if (const auto* parameter = dyn_cast<clang::SubstNonTypeTemplateParmExpr>(&expression))
+    return parameter->getReplacement();
+  const auto* cast = dyn_cast<clang::CastExpr>(&expression);
+  return cast != nullptr && cast->getSubExpr()->getType()->isScalarType() ? cast->getSubExpr() : nullptr;
+}
+
+const clang::Expr* plain(const clang::Expr* expression) {
+  while (expression != nullptr) {
+    const clang::Expr* inside = unwrapped(*expression);
+    if (inside == nullptr) break;
+    expression = inside;
+  }
+  return expression;
+}
+
+Bound at_least_zero() { return {.number = 0}; }
+
+Bound held(Bound bound) {
+  bound.single = true;
+  return bound;
+}
+
+clang::BinaryOperatorKind opposite(clang::BinaryOperatorKind op) {
+  return clang::BinaryOperator::negateComparisonOp(op);
+}
+clang::BinaryOperatorKind mirrored(clang::BinaryOperatorKind op) {
+  return clang::BinaryOperator::reverseComparisonOp(op);
+}
+
+/// Of what a pointer points to, in bytes.
+std::int64_t step_of(clang::QualType pointer, const clang::ASTContext& context) {
+  const clang::QualType pointee = pointer->getPointeeType();
+  if (pointee.isNull() || pointee->isIncompleteType() || pointee->isFunctionType() || pointee->isDependentType())
+    return 1;
+  return std::max<std::int64_t>(1, context.getTypeSizeInChars(pointee).getQuantity());
+}
+
+}  // namespace
+
+Bounds::Bounds(const clang::FunctionDecl& definition) : function_(definition), context_(definition.getASTContext()) {
+  note_changes(definition.getBody());
+}
+
+void Bounds::change(const clang::Expr* target, Change how) {
+  const clang::Expr* named = target->IgnoreParenCasts();
+  if (const auto* reference = dyn_cast<clang::DeclRefExpr>(named)) {
+    Change& known = changed_.try_emplace(reference->getDecl(), how).first->second;
+    known = std::max(known, how);
+  }
+}
+
+void Bounds::note_changes(const clang::Stmt* statement) {
+  if (statement == nullptr) return;
+  if (const auto* binary = dyn_cast<clang::BinaryOperator>(statement); binary && binary->isAssignmentOp()) {
+    const bool up = binary->getOpcode() == clang::BO_AddAssign || binary->getOpcode() == clang::BO_MulAssign ||
+                    binary->getOpcode() == clang::BO_ShlAssign;
+    clang::Expr::EvalResult added;
+    const bool back = binary->getRHS()->EvaluateAsInt(added, context_) && added.Val.getInt().isNegative();
+    // A pointer that moves on begins where it began; a number that grows keeps its bound.
+    change(binary->getLHS(), up && !back ? Change::Up : Change::Other);
+  } else if (const auto* unary = dyn_cast<clang::UnaryOperator>(statement)) {
+    if (unary->isIncrementDecrementOp())
+      change(unary->getSubExpr(), unary->isIncrementOp() ? Change::Up : Change::Other);
+    if (unary->getOpcode() == clang::UO_AddrOf) change(unary->getSubExpr(), Change::Other);
+  } else if (const auto* call = dyn_cast<clang::CallExpr>(statement)) {
+    // Given by reference: an lvalue that is not read here.
+    for (const clang::Expr* argument : call->arguments())
+      if (argument->isLValue() && !argument->getType().isConstQualified()) change(argument, Change::Other);
+  } else if (const auto* declarations = dyn_cast<clang::DeclStmt>(statement)) {
+    for (const clang::Decl* declaration : declarations->decls())
+      if (const auto* variable = dyn_cast<clang::VarDecl>(declaration);
+          variable && variable->hasInit() && variable->getType()->isReferenceType())
+        change(variable->getInit(), Change::Other);
+  }
+  for (const clang::Stmt* child : statement->children()) note_changes(child);
+}
+
+std::optional<Bounds::Variable> Bounds::variable(const clang::Expr* expression) const {
+  expression = plain(expression);
+  if (const auto* pseudo = clang::dyn_cast_or_null<clang::PseudoObjectExpr>(expression)) {
+    const auto* property = dyn_cast<clang::MSPropertyRefExpr>(pseudo->getSyntacticForm()->IgnoreParens());
+    const auto* base =
+        property == nullptr ? nullptr : dyn_cast<clang::DeclRefExpr>(property->getBaseExpr()->IgnoreParenImpCasts());
+    if (base == nullptr) return std::nullopt;
+    return Variable{base->getDecl(), property->getPropertyDecl()->getNameAsString()};
+  }
+  if (const auto* member = clang::dyn_cast_or_null<clang::MemberExpr>(expression)) {
+    const auto* base = dyn_cast<clang::DeclRefExpr>(member->getBase()->IgnoreParenImpCasts());
+    if (base == nullptr || base->getDecl()->getType()->isPointerType()) return std::nullopt;
+    return Variable{base->getDecl(), member->getMemberDecl()->getNameAsString()};
+  }
+  const auto* reference = clang::dyn_cast_or_null<clang::DeclRefExpr>(expression);
+  if (reference == nullptr || !reference->getType()->isIntegralOrEnumerationType()) return std::nullopt;
+  return Variable{reference->getDecl(), {}};
+}
+
+MaybeBound Bounds::fact(const Variable& variable) const {
+  MaybeBound best;
+  for (const auto& [of, bound] : facts_) {
+    if (of != variable) continue;
+    // One value says the most, then what a parameter says, then the greatest number.
+    const auto rank = [](const Bound& b) { return b.single ? 2 : b.number ? 0 : 1; };
+    const bool greater = best && best->number && bound.number && *bound.number > *best->number;
+    if (!best || rank(bound) > rank(*best) || (rank(bound) == rank(*best) && greater)) best = bound;
+  }
+  return best;
+}
+
+MaybeBound Bounds::initial(const clang::ValueDecl& variable, unsigned deep, bool of_pointer) const {
+  const auto changed = changed_.find(&variable);
+  if (changed != changed_.end() && changed->second != Change::Up) return std::nullopt;
+  if (const auto* parameter = dyn_cast<clang::ParmVarDecl>(&variable)) {
+    if (of_pointer) return constant_bound(0);
+    if (parameter->getDeclContext() != &function_ || changed != changed_.end()) return std::nullopt;
+    return Bound{.parameters = {parameter->getFunctionScopeIndex()}, .few = false, .plain = true};
+  }
+  const auto* local = dyn_cast<clang::VarDecl>(&variable);
+  if (local == nullptr || !local->hasInit() || !local->isLocalVarDecl()) return std::nullopt;
+  MaybeBound first = of_pointer ? pointer(local->getInit(), deep + 1) : number(local->getInit(), deep + 1);
+  if (first && changed != changed_.end()) first->single = first->fixed = first->plain = false;
+  return first;
+}
+
+MaybeBound Bounds::number(const clang::Expr* expression, unsigned deep) const {
+  if (expression == nullptr || deep > kDeepest || expression->isValueDependent()) return std::nullopt;
+  clang::Expr::EvalResult value;
+  if (expression->getType()->isIntegralOrEnumerationType() && expression->EvaluateAsInt(value, context_))
+    return value.Val.getInt().isRepresentableByInt64() ? MaybeBound(constant_bound(value.Val.getInt().getExtValue()))
+                                                       : std::nullopt;
+  expression = plain(expression);
+  if (expression == nullptr) return std::nullopt;
+  if (const std::optional<Variable> named = variable(expression)) {
+    if (const MaybeBound known = fact(*named)) return known;
+    const llvm::StringRef name = named->first->getName();
+    if (name == "threadIdx" || name == "blockIdx") return at_least_zero();
+    return named->second.empty() ? initial(*named->first, deep, false) : std::nullopt;
+  }
+  const auto* binary = dyn_cast<clang::BinaryOperator>(expression);
+  if (binary == nullptr) return std::nullopt;
+  const MaybeBound left = number(binary->getLHS(), deep + 1), right = number(binary->getRHS(), deep + 1);
+  const bool by_constant = right && right->fixed && right->number;
+  switch (binary->getOpcode()) {
+    case clang::BO_Add:
+      return plus(left, right);
+    case clang::BO_Sub: {
+      if (!by_constant) return std::nullopt;
+      MaybeBound less = plus(left, constant_bound(-*right->number));
+      if (less && less->number && *less->number < 0) less->number = 0;  // an index is not negative
+      return less;
+    }
+    case clang::BO_Mul:
+      return times(left, right);
+    case clang::BO_Shl:
+      return by_constant && *right->number >= 0 && *right->number < 32
+                 ? times(left, constant_bound(std::int64_t{1} << *right->number))
+                 : std::nullopt;
+    case clang::BO_Div:
+    case clang::BO_Shr:
+    case clang::BO_Rem:
+    case clang::BO_And:
+      // Of something that may be 0 it may be 0, and of the rest nobody asks.
+      return left && left->number == 0 ? MaybeBound(at_least_zero()) : std::nullopt;
+    default:
+      return std::nullopt;
+  }
+}
+
+MaybeBound Bounds::pointer(const clang::Expr* expression, unsigned deep) const {
+  if (expression == nullptr || deep > kDeepest || expression->isValueDependent()) return std::nullopt;
+  expression = expression->IgnoreParens();
+  if (const auto* cast = dyn_cast<clang::CastExpr>(expression)) {
+    const clang::Expr* of = cast->getSubExpr();
+    if (cast->getCastKind() == clang::CK_ArrayToPointerDecay) return place(of, deep + 1);
+    return of->getType()->isPointerType() || of->getType()->isArrayType() ? pointer(of, deep + 1) : std::nullopt;
+  }
+  if (const auto* full = dyn_cast<clang::FullExpr>(expression)) return pointer(full->getSubExpr(), deep + 1);
+  if (const auto* reference = dyn_cast<clang::DeclRefExpr>(expression))
+    return initial(*reference->getDecl(), deep, true);
+  if (isa<clang::MemberExpr, clang::CXXThisExpr>(expression)) return constant_bound(0);
+  if (const auto* unary = dyn_cast<clang::UnaryOperator>(expression))
+    return unary->getOpcode() == clang::UO_AddrOf ? place(unary->getSubExpr(), deep + 1) : std::nullopt;
+  if (const auto* binary = dyn_cast<clang::BinaryOperator>(expression);
+      binary && binary->getOpcode() == clang::BO_Add) {
+    const bool first = binary->getLHS()->getType()->isPointerType();
+    const clang::Expr* base = first ? binary->getLHS() : binary->getRHS();
+    const MaybeBound steps = number(first ? binary->getRHS() : binary->getLHS(), deep + 1);
+    return plus(pointer(base, deep + 1), times(steps, constant_bound(step_of(base->getType(), context_))));
+  }
+  return std::nullopt;
+}
+
+MaybeBound Bounds::place(const clang::Expr* expression, unsigned deep) const {
+  if (expression == nullptr || deep > kDeepest || expression->isValueDependent()) return std::nullopt;
+  expression = expression->IgnoreParenImpCasts();
+  if (const auto* element = dyn_cast<clang::ArraySubscriptExpr>(expression)) {
+    const std::int64_t unit = step_of(element->getBase()->getType(), context_);
+    return plus(pointer(element->getBase(), deep + 1),
+                times(number(element->getIdx(), deep + 1), constant_bound(unit)));
+  }
+  if (const auto* unary = dyn_cast<clang::UnaryOperator>(expression))
+    return unary->getOpcode() == clang::UO_Deref ? pointer(unary->getSubExpr(), deep + 1) : std::nullopt;
+  if (const auto* member = dyn_cast<clang::MemberExpr>(expression))
+    return member->isArrow() ? pointer(member->getBase(), deep + 1) : place(member->getBase(), deep + 1);
+  return std::nullopt;
+}
+
+void Bounds::compare(const clang::Expr* condition, bool holds, std::vector<Compared>& out) const {
+  const auto* binary = dyn_cast<clang::BinaryOperator>(condition);
+  if (binary == nullptr || !binary->isComparisonOp() || binary->getOpcode() == clang::BO_Cmp) {
+    // `if (i)`, `if (!i)`
+    if (const std::optional<Variable> named = variable(condition))
+      out.push_back({*named, holds ? Bound{.number = 1} : Bound{.number = 0, .single = true}, !holds});
+    return;
+  }
+  for (const bool swapped : {false, true}) {
+    const std::optional<Variable> named = variable(swapped ? binary->getRHS() : binary->getLHS());
+    if (!named) continue;
+    const MaybeBound other = number(swapped ? binary->getLHS() : binary->getRHS());
+    clang::BinaryOperatorKind op = binary->getOpcode();
+    if (swapped) op = mirrored(op);
+    if (!holds) op = opposite(op);
+    // Names whose bound says something are compared with what it says.
+    Bound least = other.value_or(Bound{.few = false});
+    least.fixed = false;
+    const bool few = other && other->fixed && *other->number <= kFewMost;
+    switch (op) {
+      case clang::BO_EQ:
+        out.push_back({*named, held(least), true});
+        break;
+      case clang::BO_GE:
+        out.push_back({*named, other ? MaybeBound(least) : std::nullopt, false});
+        break;
+      case clang::BO_GT:
+        out.push_back({*named, other ? plus(least, constant_bound(1)) : std::nullopt, false});
+        break;
+      case clang::BO_NE:
+        out.push_back({*named, few && *other->number == 0 ? MaybeBound(Bound{.number = 1}) : std::nullopt, false});
+        break;
+      default:
+        out.push_back({*named, few ? MaybeBound(Bound{.number = 0, .single = true}) : std::nullopt, few});
+        break;
+    }
+  }
+}
+
+bool Bounds::terms(const clang::Expr* condition, bool holds, std::vector<Compared>& out) const {
+  condition = plain(condition);
+  if (condition == nullptr) return true;
+  if (const auto* unary = dyn_cast<clang::UnaryOperator>(condition); unary && unary->getOpcode() == clang::UO_LNot)
+    return terms(unary->getSubExpr(), !holds, out);
+  const auto* binary = dyn_cast<clang::BinaryOperator>(condition);
+  if (binary == nullptr || !binary->isLogicalOp()) {
+    compare(condition, holds, out);
+    return true;
+  }
+  const bool all = terms(binary->getLHS(), holds, out) & terms(binary->getRHS(), holds, out);
+  return all && (binary->getOpcode() == clang::BO_LAnd) == holds;
+}
+
+void Bounds::assume(const clang::Expr* condition, bool holds) {
+  if (condition == nullptr || condition->isValueDependent()) return;
+  const clang::Expr* whole = plain(condition);
+  // A conjunction may have a disjunction among its parts.
+  if (const auto* binary = dyn_cast<clang::BinaryOperator>(whole);
+      binary && binary->isLogicalOp() && (binary->getOpcode() == clang::BO_LAnd) == holds) {
+    assume(binary->getLHS(), holds);
+    return assume(binary->getRHS(), holds);
+  }
+  std::vector<Compared> compared;
+  // What a launch gives counts as it is: a size that is tested for 0 is still a size.
+  const bool kernel = function_.hasAttr<clang::CUDAGlobalAttr>();
+  const auto kept = [&](const Variable& variable) {
+    const auto changed = changed_.find(variable.first);
+    return (changed == changed_.end() || changed->second == Change::Up) &&
+           !(kernel && isa<clang::ParmVarDecl>(variable.first));
+  };
+  if (terms(whole, holds, compared)) {
+    for (const Compared& one : compared)
+      if (one.at_least && kept(one.variable)) facts_.emplace_back(one.variable, *one.at_least);
+    return;
+  }
+  // One of them holds: with `i == 0 || i == n - 1` all are at the ends.
+  if (std::ranges::none_of(compared, &Compared::single)) return;
+  for (const Compared& one : compared)
+    if (kept(one.variable)) facts_.emplace_back(one.variable, Bound{.number = 0, .single = true});
+}
+
+}  // namespace streamsan::analyzer::device

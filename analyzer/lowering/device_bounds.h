@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Where in the memory behind a pointer device code begins to work, by its indices and the conditions around them.
+//
+// A kernel for the inside of a grid (`if (i >= 1 && i < n - 1)`), one for its margin (`if (i == 0 || i == n - 1)`), one
+// that works from an offset on (`p[first + i]`): none of them touches what a copy of the first elements touches, nor
+// what the others do. A Bound is the least that an index can be. Thread and block indices and parameters are at least 0,
+// arithmetic does not wrap, and conditions hold where they stand: in the branch, and behind a branch that leaves (`if (i
+// < 1) return;`). A variable has a bound if it is set once, or only counted up afterwards.
+//
+// Which way it errs. What is not understood (a difference of two variables, an index out of memory, a variable set
+// twice) has no bound, and then nothing is left out, as if there were no condition: too much is said, as without this
+// file. A bound that is too high makes a certain meeting a possible one: a race is missed.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analyzer/ir/ir.h"
+
+namespace clang {
+class ASTContext;
+class Expr;
+class FunctionDecl;
+class Stmt;
+class ValueDecl;
+}  // namespace clang
+
+namespace streamsan::analyzer::device {
+
+/// The least value of a number, or, in bytes, of where something begins.
+struct Bound {
+  std::optional<std::int64_t> number;  ///< absent: `parameters` decide
+  std::set<unsigned> parameters;       ///< of the function, by position
+  bool few = true;                     ///< constants decide, but that `parameters` may say how long a row is
+  bool single = false;                 ///< conditions hold it to one value, or to a few
+  bool fixed = false;                  ///< it is `number`
+  bool plain = false;                  ///< it is the one parameter, times `scale`, plus `shift`
+  std::int64_t scale = 1, shift = 0;
+  friend bool operator==(const Bound&, const Bound&) = default;
+};
+using MaybeBound = std::optional<Bound>;  ///< absent: nothing is known
+
+Bound constant_bound(std::int64_t number);
+MaybeBound plus(const MaybeBound& a, const MaybeBound& b);
+MaybeBound times(const MaybeBound& a, const MaybeBound& b);
+
+/// Where the accesses to one memory begin, all of them together.
+class Begin {
+ public:
+  void add(const MaybeBound& bytes);
+  /// Absent: nothing is known, or there is no access.
+  [[nodiscard]] const MaybeBound& bound() const { return bound_; }
+  [[nodiscard]] bool any() const { return any_; }
+  friend bool operator==(const Begin&, const Begin&) = default;
+
+ private:
+  bool any_ = false;
+  MaybeBound bound_;
+};
+
+/// Of one function's body, at the statement that is being looked at.
+class Bounds {
+ public:
+  explicit Bounds(const clang::FunctionDecl& definition);
+
+  /// How many facts there are. forget() goes back to that.
+  [[nodiscard]] std::size_t mark() const { return facts_.size(); }
+  void forget(std::size_t mark) { facts_.resize(mark); }
+  /// `condition` holds, or does not.
+  void assume(const clang::Expr* condition, bool holds);
+
+  [[nodiscard]] MaybeBound number(const clang::Expr* expression) const { return number(expression, 0); }
+  /// How far behind what it was made of a pointer points, in bytes.
+  [[nodiscard]] MaybeBound pointer(const clang::Expr* expression) const { return pointer(expression, 0); }
+  /// The same of the address of a glvalue.
+  [[nodiscard]] MaybeBound place(const clang::Expr* expression) const { return place(expression, 0); }
+
+ private:
+  /// A variable, or a component of one (`threadIdx.x`).
+  using Variable = std::pair<const clang::ValueDecl*, std::string>;
+  struct Compared {
+    Variable variable;
+    MaybeBound at_least;  ///< absent: it says nothing
+    bool single = false;
+  };
+  enum class Change : std::uint8_t { Up, Other };
+
+  MaybeBound number(const clang::Expr* expression, unsigned deep) const;
+  MaybeBound pointer(const clang::Expr* expression, unsigned deep) const;
+  MaybeBound place(const clang::Expr* expression, unsigned deep) const;
+  [[nodiscard]] MaybeBound initial(const clang::ValueDecl& variable, unsigned deep, bool pointer) const;
+  [[nodiscard]] MaybeBound fact(const Variable& variable) const;
+  [[nodiscard]] std::optional<Variable> variable(const clang::Expr* expression) const;
+  /// Condition terms, all of which hold; false: it is a disjunction, whose terms are there all the same.
+  bool terms(const clang::Expr* condition, bool holds, std::vector<Compared>& out) const;
+  void compare(const clang::Expr* condition, bool holds, std::vector<Compared>& out) const;
+  void note_changes(const clang::Stmt* statement);
+  void change(const clang::Expr* target, Change how);
+
+  const clang::FunctionDecl& function_;
+  const clang::ASTContext& context_;
+  std::map<const clang::ValueDecl*, Change> changed_;
+  std::vector<std::pair<Variable, Bound>> facts_;
+};
+
+/// What a launch's access leaves out. The bits of Part::arguments are positions of parameters here.
+ir::Part part_of(const Begin& begin);
+
+}  // namespace streamsan::analyzer::device

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Which part of the memory behind its first parameter a kernel leaves out, one small kernel per behaviour:
+//
+//   whole      nothing that is known
+//   inside 8   the first 8 bytes; inside: rows
+//   single 8   all but one at 8 bytes; single: all but one somewhere, or but the ends
+//   from 1,2   what is in front of where the parameters of these positions say
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "analyzer/lowering/kernel_effects.h"
+#include "analyzer/lowering/tests/mock_unit.h"
+
+namespace streamsan::analyzer {
+namespace {
+
+std::string part_of(const std::string& source) {
+  const auto unit =
+      mock_unit("#include <cuda_runtime.h>\n#define ID (blockIdx.x * blockDim.x + threadIdx.x)\n" + source, "k.cu");
+  if (unit == nullptr) return "does not compile";
+  const clang::FunctionDecl* kernel = kernel_of(*unit);
+  if (kernel == nullptr) return "no kernel";
+  KernelEffects effects;
+  const ir::Part part = effects.of(*kernel).front().part;
+  std::string text;
+  switch (part.kind) {
+    case ir::Part::Kind::Whole:
+      return "whole";
+    case ir::Part::Kind::Inside:
+      text = "inside";
+      break;
+    case ir::Part::Kind::Single:
+      text = "single";
+      break;
+    case ir::Part::Kind::From:
+      text = "from";
+      break;
+  }
+  if (part.bytes) text += " " + std::to_string(*part.bytes);
+  for (unsigned position = 0; position < 32; ++position)
+    if ((part.arguments >> position & 1U) != 0) text += (text.back() == 'm' ? " " : ",") + std::to_string(position);
+  return text;
+}
+
+class KernelPartsTest : public testing::TestWithParam<Case> {};
+
+TEST_P(KernelPartsTest, IsAsWritten) { EXPECT_EQ(part_of(GetParam().source), GetParam().expected); }
+
+std::string name_of_case(const testing::TestParamInfo<Case>& info) { return info.param.name; }
+
+const Case kInside[] = {
+    {"UpperBoundOnly", "__global__ void k(float* a, int n) { int i = ID; if (i < n - 1) a[i] = 1; }", "whole"},
+    {"AtLeastOne", "__global__ void k(float* a, int n) { int i = ID; if (i >= 1 && i < n) a[i] = 1; }", "inside 4"},
+    {"Greater", "__global__ void k(double* a, int n) { int i = ID; if (0 < i) { a[i] = 1; } }", "inside 8"},
+    {"NotZero", "__global__ void k(float* a) { int i = ID; if (i) a[i] = 1; }", "inside 4"},
+    {"Returns", "__global__ void k(float* a, int n) { int i = ID; if (i < 2 || i >= n) return; a[i] = 1; }",
+     "inside 8"},
+    {"ReturnsInBlock", "__global__ void k(float* a) { int i = ID; { if (i < 2) return; } a[i] = 1; }", "whole"},
+    {"Else", "__global__ void k(float* a) { int i = ID; if (i == 0) { } else a[i] = 1; }", "inside 4"},
+    {"BehindTheBranch", "__global__ void k(float* a, int* b) { int i = ID; if (i > 0) b[i] = 1; a[i] = 1; }", "whole"},
+    {"Shifted", "__global__ void k(float* a) { int i = ID + 3; a[i] = 1; }", "inside 12"},
+    {"Neighbour", "__global__ void k(float* a, float* b) { int i = ID; if (i > 0) b[i] = a[i - 1] + a[i]; }", "whole"},
+    {"Rows", "__global__ void k(float* a, int w) { int x = threadIdx.x, y = blockIdx.x; if (y > 0) a[y * w + x] = 1; }",
+     "inside"},
+    {"LoopFromOne", "__global__ void k(float* a, int n) { for (int i = 1; i < n; ++i) a[i] = 1; }", "inside 4"},
+    {"LoopBackwards", "__global__ void k(float* a, int n) { for (int i = n; i > 0; --i) a[i - 1] = 1; }", "whole"},
+    {"AssignedTwice", "__global__ void k(float* a, int n) { int i = ID; if (i > 0) { i = i - 1; a[i] = 1; } }",
+     "whole"},
+    {"Helper",
+     "__device__ void put(float* p, int i) { p[i] = 1; }"
+     "__global__ void k(float* a) { int i = ID; if (i > 0) put(a, i); }",
+     "inside 4"},
+    {"HelperWithPointer",
+     "__device__ void put(float* p) { *p = 1; } __global__ void k(float* a) { int i = ID; if (i > 0) put(a + i); }",
+     "inside 4"},
+    {"HelperDecides",
+     "__device__ void put(float* p, int i) { if (i > 1) p[i] = 1; } __global__ void k(float* a) { put(a, ID); }",
+     "inside 8"},
+    {"Lambda", "__global__ void k(float* a) { auto f = [=](int i) { if (i > 0) a[i] = 1; }; f(ID); }", "inside 4"},
+    {"BothSides", "__global__ void k(float* a) { int i = ID; if (i > 0) a[i] = 1; else a[i] = 2; }", "whole"},
+    {"TestOfTheSize", "__global__ void k(float* a, int n) { if (n == 0) return; a[threadIdx.x * n] = 1; }", "whole"},
+};
+INSTANTIATE_TEST_SUITE_P(Inside, KernelPartsTest, testing::ValuesIn(kInside), name_of_case);
+
+const Case kSingle[] = {
+    {"Star", "__global__ void k(float* a) { *a = 1; }", "single 0"},
+    {"FixedIndex", "__global__ void k(float* a) { a[2] = 1; }", "single 8"},
+    {"TwoFixed", "__global__ void k(float* a) { a[2] = a[1]; }", "single 4"},
+    {"FixedAndMore", "__global__ void k(float* a) { a[threadIdx.x] = a[0]; }", "whole"},
+    {"Equal", "__global__ void k(float* a) { int i = ID; if (i == 0) a[i] = 1; }", "single 0"},
+    {"Last", "__global__ void k(float* a, int n) { int i = ID; if (i == n - 1) a[i] = 1; }", "single"},
+    {"Ends", "__global__ void k(float* a, int n) { int i = ID; if (i == 0 || i == n - 1) a[i] = 1; }", "single 0"},
+    {"NotInside", "__global__ void k(float* a, int n) { int i = ID; if (i > 0 && i < n - 1) return; a[i] = 1; }",
+     "single 0"},
+    {"OneOfABlock", "__global__ void k(float* a) { if (threadIdx.x == 0) a[blockIdx.x] = 1; }", "whole"},
+};
+INSTANTIATE_TEST_SUITE_P(Single, KernelPartsTest, testing::ValuesIn(kSingle), name_of_case);
+
+const Case kFrom[] = {
+    {"Offset", "__global__ void k(float* a, int first) { a[first + threadIdx.x] = 1; }", "from 1"},
+    {"OffsetPointer", "__global__ void k(float* a, int n, int first) { float* p = a + first; p[threadIdx.x] = n; }",
+     "from 2"},
+    {"Condition", "__global__ void k(float* a, int n, int halo) { int i = ID; if (i >= halo && i < n) a[i] = 1; }",
+     "from 2"},
+    {"Product", "__global__ void k(float* a, int slot, int n) { a[slot * n + threadIdx.x] = 1; }", "from 1,2"},
+    {"Difference", "__global__ void k(float* a, int n) { a[n - 1 - threadIdx.x] = 1; }", "whole"},
+    {"PitchOnly", "__global__ void k(float* a, int w) { a[blockIdx.x * w + threadIdx.x] = 1; }", "whole"},
+};
+INSTANTIATE_TEST_SUITE_P(From, KernelPartsTest, testing::ValuesIn(kFrom), name_of_case);
+
+}  // namespace
+}  // namespace streamsan::analyzer
