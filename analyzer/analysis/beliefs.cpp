@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <string>
 
+#include "analyzer/ir/hidden.h"
 #include "analyzer/ir/naming.h"
 #include "analyzer/ir/walk.h"
 
@@ -15,6 +16,19 @@ namespace {
 using ir::OpKind;
 using LKind = Location::Kind;
 using VKind = Value::Kind;
+
+/// Is it the stream of a library's handle that an object or the program keeps? It was set elsewhere, by the constructor as a
+/// rule, and so may be any stream of the class. That of a handle which a caller gives is the caller's affair.
+bool is_of_kept_handle(const Values& values, const Value& stream) {
+  if (stream.kind != VKind::Content) return false;
+  const Location* at = &values[stream.location];
+  if (at->kind != LKind::Field) return false;
+  const auto part = ir::hidden_part(values.field_name(stream.location));
+  if (!part || part->hidden != ir::Hidden::Stream) return false;
+  at = &values[at->base];
+  if (at->kind == LKind::Target) at = &values[values[at->pointer].location];
+  return at->kind != LKind::Root || values.function()[at->root].kind != ir::Place::Kind::Parameter;
+}
 
 }  // namespace
 
@@ -61,6 +75,7 @@ Beliefs::Origin Beliefs::origin(ValueId stream) const {
     const bool is_stream = op.target != ir::kNoPlace && values_.function()[op.target].type == ir::TypeKind::Stream;
     return is_stream && op.kind == OpKind::Fresh && ir::gives_new(op.name) ? Origin::Taken : Origin::Other;
   }
+  if (is_of_kept_handle(values_, value)) return Origin::Other;
   // Created by its class, but perhaps not yet: null, as others may be.
   if (const ir::HandleField* field = values_.handle(stream); field != nullptr && field->perhaps_null)
     return Origin::Other;

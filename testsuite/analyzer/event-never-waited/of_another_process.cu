@@ -13,11 +13,12 @@ class Arrived {
   explicit Arrived(const cudaIpcEventHandle_t& sent) { cudaIpcOpenEventHandle(&event_, sent); }
   ~Arrived() {
     cudaEventDestroy(event_);
-#ifndef FIXED
-// CHECK-MESSAGES: :[[@LINE-2]]:5: warning: event 'arrived.event_' of another process is opened and destroyed, and nothing waits for it in between [streamsan-event-never-waited]
-// CHECK-NOTES: :[[@LINE-5]]:56: note: event 'arrived.event_' is opened here
-// CHECK-NOTES: :[[@LINE-4]]:5: note: let the stream that uses the other process's memory wait for event 'arrived.event_' with cudaStreamWaitEvent
-#endif
+// CHECK-MESSAGES: :[[@LINE-1]]:5: warning: event 'arrived.event_' of another process is opened and destroyed, and nothing waits for it in between [streamsan-event-never-waited]
+// CHECK-NOTES: :[[@LINE+19]]:1: note: 'arrived' goes out of scope here
+// CHECK-NOTES: :[[@LINE+25]]:3: note: in the call to 'move_pages' here
+// CHECK-NOTES: :[[@LINE-6]]:56: note: event 'arrived.event_' is opened here
+// CHECK-NOTES: :[[@LINE+10]]:11: note: in the call to 'Arrived::Arrived' here
+// CHECK-NOTES: :[[@LINE-6]]:5: note: let the stream that uses the other process's memory wait for event 'arrived.event_' with cudaStreamWaitEvent
   }
   void hold_up(cudaStream_t stream) const { cudaStreamWaitEvent(stream, event_, 0); }
 
