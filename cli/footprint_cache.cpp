@@ -23,7 +23,8 @@ using trace::EarlierHeader;
 using trace::EarlierLaunch;
 using trace::Piece;
 
-constexpr char kTemporary[] = "footprints.";  // and something, see report::write_output()
+constexpr char kTemporary[] = "footprints.";  // and kRandom characters, see report::write_output()
+constexpr std::size_t kRandom = 6;
 constexpr std::size_t kMostRead = 4 * FootprintCache::kMostBytes;
 
 std::string words_of(int error) { return std::generic_category().message(error); }
@@ -41,7 +42,7 @@ bool read_all(const std::string& path, std::string& out, std::string& error, boo
   }
   struct stat status{};
   if (fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) {
-    error = "it is no file";
+    error = "it is not a regular file";
   } else if (status.st_uid != geteuid()) {
     error = "it belongs to another user";
   } else if (static_cast<std::size_t>(status.st_size) > kMostRead) {
@@ -240,14 +241,23 @@ std::string FootprintCache::save() {
   return report::write_output(path(), bytes_of(launches, tool_));
 }
 
-/// Of launchers that were killed while they wrote.
+/// Of launchers that were killed while they wrote. The folder may be the user's, so only what surely is such a file goes:
+/// by its name, its owner, its age, and the number that a file of ours begins with.
 void FootprintCache::remove_left_behind() const {
   using namespace std::chrono_literals;
   std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder_, error)) {
-    if (!entry.path().filename().string().starts_with(kTemporary)) continue;
-    const auto written = entry.last_write_time(error);
-    if (!error && fs::file_time_type::clock::now() - written > 1h) fs::remove(entry.path(), error);
+  for (fs::directory_iterator entry(folder_, error), end; !error && entry != end; entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (!name.starts_with(kTemporary) || name.size() != std::strlen(kTemporary) + kRandom) continue;
+    std::error_code unknown;
+    const auto written = entry->last_write_time(unknown);
+    if (unknown || fs::file_time_type::clock::now() - written < 1h) continue;
+    std::string bytes, fault;
+    bool is_there = false;
+    if (!read_all(entry->path(), bytes, fault, is_there)) continue;
+    const std::uint64_t ours = trace::kEarlierMagic;
+    if (bytes.size() < sizeof ours || std::memcmp(bytes.data(), &ours, sizeof ours) != 0) continue;
+    unlink(entry->path().c_str());
   }
 }
 

@@ -9,10 +9,11 @@
 // WHO NEED NOT BE MEASURED. A launch whose bytes come from an earlier run has learned bytes (judge/footprints.h), and
 // those alone make no error: the judge has to ask. An error that a run without the cache finds must be found with it. So
 // the extract has only launches of kernels that were in no conflict in the last run, and that were launched kOften times
-// in it: if a conflict comes up that is new, the judge asks, and a later launch of the kernel answers.
+// in it: if a conflict comes up that is new, the judge asks, and a later launch of the kernel answers. And the recorder
+// does not ask it about launches that may meet unordered work (interposer/learning.cpp).
 //
 // PARALLEL RUNS. There are no locks. A file is made beside the old one and renamed, so a reader finds an old file or a
-// new one and never half of one. Of two runs that end at the same time, one may lose what it has learned; it learns it
+// new one and never half of one (but for a folder that cannot be written where the file can: the checksum finds that). Of two runs that end at the same time, one may lose what it has learned; it learns it
 // anew the next time.
 //
 // WHAT IS NOT TRUSTED. A file that is damaged, of another version of StreamSan, or somebody else's is left out, and the

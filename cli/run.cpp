@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
+#include <exception>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -225,6 +226,17 @@ void tell_left_behind(const Traces& traces, const Processes& processes, Session&
 }
 
 /// Has what earlier runs measured ready for the recorders.
+/// After all results are written: a home folder that hangs, or is full, must not cost them.
+void keep_measured(FootprintCache& cache, Session& session) {
+  std::string lost;
+  try {
+    lost = cache.save();
+  } catch (const std::exception& error) {
+    lost = error.what();
+  }
+  if (!lost.empty()) session.say("what was measured is not kept for later runs: " + lost, 1);
+}
+
 void hand_out(const FootprintCache& cache, const std::string& directory, FootprintPlan& footprints, Session& session) {
   if (!footprints.measure || !cache.on()) return;
   const std::string extract = directory + "/footprints.earlier";
@@ -332,8 +344,6 @@ int run(const Options& options, const std::vector<std::string>& command) {
                 wanted ? 1 : 0);
   }
   if (!child.status_known()) session.say("the exit code of " + command[0] + " is not known: somebody else took it");
-  if (const std::string lost = cache.save(); !lost.empty())
-    session.say("what was measured is not kept for later runs: " + lost, 1);
   if (!footprints.earlier.empty()) unlink(footprints.earlier.c_str());
   tell_left_behind(traces, processes, session);
   if (traces.none()) {
@@ -357,6 +367,7 @@ int run(const Options& options, const std::vector<std::string>& command) {
   session.after_program();
   fault = session.finish(exit_code(true));
   if (!fault.empty()) session.say(fault);
+  keep_measured(cache, session);
   if (directory.keep) {
     for (const std::string& path : traces.paths()) session.say("trace kept: streamsan check " + path);
   }

@@ -235,7 +235,8 @@ void write_measured(std::uint64_t key, const LaunchSubject& subject, std::uint32
   publish(slot);
 }
 
-/// Has an earlier run measured it? Then it is learned.
+/// Has an earlier run measured it? Then it is learned. Not for a launch that may meet unordered work: its bytes may depend
+/// on data that are other ones in this run, and what is learned and lies apart is never asked for again.
 bool take_earlier(const StreamSanAgent& agent, const LaunchSubject& subject) {
   const std::uint64_t key = earlier_key(agent, subject);
   const auto [launch, pieces] = find_earlier(key);
@@ -248,7 +249,8 @@ bool take_earlier(const StreamSanAgent& agent, const LaunchSubject& subject) {
     g_pieces.lost = false;
     std::memcpy(g_pieces.pieces, pieces, launch->pieces * sizeof *pieces);
     const std::uint32_t footprint = footprint_id(g_pieces, (launch->flags & trace::EarlierLaunch::kIncomplete) != 0);
-    learn_earlier(subject.hashes, footprint, launch->times);
+    // As one measurement: enough for a launch that meets nothing, and one that does is measured once more.
+    learn_earlier(subject.hashes, footprint, launch->times == 0 ? 0 : 1);
     write_measured(key, subject, footprint, launch->times);
     g_knows.store(true, std::memory_order_relaxed);
     if (trace::FileHeader* head = header()) head->known_earlier.fetch_add(1, std::memory_order_relaxed);
@@ -315,7 +317,7 @@ STREAMSAN_HOT_CODE bool begin_measuring(const LaunchSubject& subject) {
   if (is_polled()) return false;
   const Wanted wanted = is_wanted(subject);
   if (wanted == Wanted::No) return false;
-  if (wanted == Wanted::ToLearn && take_earlier(*agent, subject)) return false;
+  if (wanted == Wanted::ToLearn && !subject.contends && take_earlier(*agent, subject)) return false;
   const std::uint64_t started = monotonic_ns();
   if (started < g_pause_until_ns.load(std::memory_order_relaxed) || is_capturing(subject.stream)) return false;
   if (!Gate::close(kGatePatience)) {

@@ -90,7 +90,7 @@ void Hazards::supersede(KeptHazard& kept) {
 void Hazards::count_weaker(std::uint32_t last_of_pair, const ordering::Hazard& hazard) {
   bool counted = false;
   for_each_of(last_of_pair, [&](KeptHazard& kept) {
-    if (counted || kept.superseded || !takes_the_place_of(kept.hazard, hazard)) return;
+    if (counted || !kept.counts() || !takes_the_place_of(kept.hazard, hazard)) return;
     ++kept.weaker;
     counted = true;
   });
@@ -123,15 +123,17 @@ std::uint32_t Hazards::add(const ordering::Hazard& hazard, const FailedCall* fai
       count_weaker(pair, hazard);
       return kNotKept;
     }
-    ++kept_[index - 1].count;
-    add_tests(kept_[index - 1], hazard);
+    KeptHazard& kept = kept_[index - 1];
+    // All before it were withdrawn: this is the first one to report.
+    if (kept.count++ == 0) remember(kept, hazard);
+    add_tests(kept, hazard);
     return index - 1;
   }
   bool superseded = false;
   std::uint64_t weaker = 0;
   for_each_of(pair, [&](KeptHazard& kept) {
-    superseded |= takes_the_place_of(kept.hazard, hazard);
-    if (kept.superseded || !takes_the_place_of(hazard, kept.hazard)) return;
+    superseded |= kept.count != 0 && takes_the_place_of(kept.hazard, hazard);
+    if (!kept.counts() || !takes_the_place_of(hazard, kept.hazard)) return;
     supersede(kept);
     weaker += kept.count + kept.weaker;
   });
@@ -149,18 +151,22 @@ std::uint32_t Hazards::add(const ordering::Hazard& hazard, const FailedCall* fai
   index = static_cast<std::uint32_t>(kept_.size());
   kept.previous_of_pair = pair;
   pair = index;
-  kept.hazard = hazard;
   kept.weaker = weaker;
   if (failed) kept.failed = *failed;
+  remember(kept, hazard);
+  add_tests(kept, hazard);
+  return index - 1;
+}
+
+void Hazards::remember(KeptHazard& kept, const ordering::Hazard& hazard) const {
+  kept.hazard = hazard;
   kept.memory = name_of(hazard.allocation);
   kept.earlier_part = marks_.at(trace::MarkLevel::Part, hazard.earlier.moment);
   kept.later_part = marks_.at(trace::MarkLevel::Part, hazard.later.moment);
-  add_tests(kept, hazard);
   if (const StreamLife* life = handles_->life(hazard.earlier.stream)) kept.earlier_stream = *life;
   if (const StreamLife* life = handles_->life(hazard.later.stream)) kept.later_stream = *life;
   if (const EventLife* life = handles_->life(hazard.explanation.event)) kept.event = *life;
   kept.waited_device = handles_->device(hazard.explanation.waited_for);
-  return index - 1;
 }
 
 void Hazards::withdraw(std::uint32_t index) {

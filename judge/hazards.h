@@ -64,7 +64,8 @@ struct KeptHazard {
   /// Its sites have met again.
   void meet_again();
   /// Is it still worth a report?
-  [[nodiscard]] bool stands() const { return count != 0 && !superseded && !refuted(); }
+  [[nodiscard]] bool stands() const { return counts() && !refuted(); }
+  [[nodiscard]] bool counts() const { return count != 0 && !superseded; }
 };
 
 class Hazards : public ordering::HazardSink {
@@ -114,6 +115,8 @@ class Hazards : public ordering::HazardSink {
   };
 
   [[nodiscard]] std::string name_of(const ordering::AllocationInfo& allocation) const;
+  /// What is reported of a hazard that counts as kept, from the first one on that was not withdrawn.
+  void remember(KeptHazard& kept, const ordering::Hazard& hazard) const;
   void supersede(KeptHazard& kept);
   /// One that is not kept because a certain one of the pair says more. `last_of_pair`: as for_each_of().
   void count_weaker(std::uint32_t last_of_pair, const ordering::Hazard& hazard);

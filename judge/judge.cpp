@@ -51,40 +51,6 @@ void Judge::hazard(const ordering::Hazard& hazard) {
   note_release(hazard, hazards_.add(doubtful, nullptr));
 }
 
-void Judge::note_release(const ordering::Hazard& hazard, std::uint32_t kept) {
-  if (hazard.kind != ordering::HazardKind::ReleaseWhileInUse || kept == kNotKept) return;
-  if (!hazard.earlier.on_stream || !hazard.later.on_stream) return;
-  // Not before the use: whoever waits for this has waited for that.
-  if (const auto use = model_.last_operation(hazard.earlier.stream)) releases_.add(hazard.later.stream, *use, kept);
-}
-
-void Judge::settle_releases(const Record& record) {
-  StreamId owner{};
-  switch (record.kind) {
-    case Kind::EventWait:
-    case Kind::Launch:
-    case Kind::Copy:
-    case Kind::Fill:
-    case Kind::HostFunction:
-    case Kind::StreamAction:
-    case Kind::StreamJoinsAll:
-    case Kind::GraphLaunch:
-      owner = stream_of(record);
-      break;
-    case Kind::BlockAlloc: {
-      if (record.flags & (trace::kOnHost | trace::kNoStream)) return;
-      const auto& w = record.as<Kind::BlockAlloc>();
-      owner = handles_.stream(w.stream, w.context, ThreadId{record.thread});
-      break;
-    }
-    default:
-      return;
-  }
-  if (!handles_.executes(owner)) return;
-  if (record.kind != Kind::EventWait) return releases_.acted(owner);
-  releases_.waited(owner, model_, [this](std::uint32_t kept) { hazards_.withdraw(kept); });
-}
-
 /// Asks for both kernels, also for one whose bytes are exact this time: both have to be measured in one turn.
 void Judge::ask_about(const ordering::Hazard& hazard) {
   if (hazard.certainty != ordering::Certainty::Possible || hazard.perhaps_signalled || hazard.perhaps_passed_on) return;

@@ -9,7 +9,8 @@
 // what a turn made may go back before. The hazard of such a release is withdrawn when the owner waits.
 //
 // It stands if the owner is given work, or hands the block out, before it waits; and if it does neither until the end. A
-// wait of the host withdraws nothing: by then the pool could have handed the block out to any call of the program.
+// wait of the host alone withdraws nothing: by then the pool could have handed the block out to any call of the program. (If
+// the owner waits for any event afterwards it is behind what the host knew, and the release is withdrawn.)
 #pragma once
 
 #include <cstdint>

@@ -77,10 +77,12 @@ void Checks::collect(const Past& past, Shadow::Later later, bool also_inferred, 
           if (!running) return;
           if (running->how == Running::How::Perhaps) certain = Certainty::Possible;
         }
-        const bool perhaps_signalled = *certain == Certainty::Certain && progress_.signalled.covers(lane, epoch);
+        const bool certainly = *certain == Certainty::Certain;
+        const bool perhaps_signalled = certainly && progress_.signalled.covers(lane, epoch);
         const bool latent = running && running->how == Running::How::Latent;
         const PassedOn passed_on = progress_.passed_on(earlier, access, lane, epoch, actor.clock);
-        const bool perhaps_passed_on = passed_on == PassedOn::Perhaps;
+        // Where the bytes leave it open as well, that is what measuring can decide.
+        const bool perhaps_passed_on = certainly && passed_on == PassedOn::Perhaps;
         if (perhaps_signalled || perhaps_passed_on) certain = Certainty::Possible;
         const HazardKind kind = past.released    ? HazardKind::ReleaseWhileInUse
                                 : past.reused_by ? HazardKind::ReuseWhileInUse

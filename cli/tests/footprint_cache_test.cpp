@@ -188,7 +188,7 @@ TEST_F(FootprintCacheTest, WhatIsNotOursIsLeftAlone) {
   // A pipe that nobody writes: reading it must not wait.
   ASSERT_EQ(mkfifo(file().c_str(), 0600), 0);
   EXPECT_EQ(extract(&fault), Keys{});
-  EXPECT_EQ(fault, "cannot read " + file().string() + ": it is no file");
+  EXPECT_EQ(fault, "cannot read " + file().string() + ": it is not a regular file");
   EXPECT_EQ(run({launch(1)}), fault);
 }
 

@@ -218,7 +218,8 @@ void note_thread() {
   if (g_recording.load()) detail::g_orders.store(1);
 }
 
-void begin_order() { note_own(Context::Ordinary); }
+// A record may be written while a fault on a guarded page is handled.
+void begin_order() { note_own(Context::PerhapsSignalHandler); }
 
 void release_order(std::uint64_t key, Context context) {
   if (!note_own(context)) return;

@@ -8,9 +8,9 @@
 namespace streamsan::ptx {
 namespace {
 
+/// Of any instruction: what a guarded move writes may decide a branch, and the guard is not among its operands.
 bool depends_on_memory(const Instruction& instruction, const Facts& facts) {
-  const bool decides = instruction.op == Op::Branch || instruction.op == Op::Exit;
-  return decides && instruction.guard >= 0 && facts.origins[static_cast<std::size_t>(instruction.guard)].loaded;
+  return instruction.guard >= 0 && facts.origins[static_cast<std::size_t>(instruction.guard)].loaded;
 }
 
 bool can_wait_in(const std::vector<int>& cycle, const Kernel& kernel, const Facts& facts) {

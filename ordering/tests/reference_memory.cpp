@@ -86,12 +86,13 @@ void ReferenceModel::compare(const Memory& memory, AllocationId name, Range whol
     const Node known = part_of_it ? past.node : operation->second;
     const PassedOn passed_on = this->passed_on(known, earlier.op, later, assumed[past.node]);
     const bool perhaps = passed_on == PassedOn::Perhaps;
+    const bool by_threads_alone = perhaps && *certain == Certainty::Certain;
     const bool latent = assumed[past.node] || passed_on == PassedOn::ByAssumption;
     // R-CPY-13, R-CPY-14
     const bool staged = memory.kind == MemoryKind::Pageable && earlier.source == AccessSource::Copy;
     pairs_.push_back({earlier.op, later.op, name, kind, latent || staged ? Order::Latent : Order::Unordered,
-                      perhaps_signalled || perhaps ? Certainty::Possible : *certain, perhaps_signalled, perhaps,
-                      memory.all_exact && memory.kind != MemoryKind::Pageable});
+                      perhaps_signalled || perhaps ? Certainty::Possible : *certain, perhaps_signalled,
+                      by_threads_alone, memory.all_exact && memory.kind != MemoryKind::Pageable});
   }
 }
 

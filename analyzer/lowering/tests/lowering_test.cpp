@@ -51,7 +51,7 @@ TEST(Lowering, EventsOfOtherProcesses) {
   const std::string wait = "cudaStreamWaitEvent(s, e, 0); }";
   EXPECT_EQ(
       ops_of("void f(cudaStream_t s, cudaIpcEventHandle_t h) { cudaEvent_t e; cudaIpcOpenEventHandle(&e, h);" + wait),
-      "fresh e\nwait s for e\nreturn none\n");
+      "fresh e detail \"is opened\"\nwait s for e\nreturn none\n");
   EXPECT_EQ(ops_of("void f(cudaStream_t s) { cudaEvent_t e; cudaEventCreate(&e);" + wait),
             "create_event e timing\nwait s for e\nreturn none\n");
 }
@@ -59,14 +59,15 @@ TEST(Lowering, EventsOfOtherProcesses) {
 TEST(Lowering, KernelsThatDoNotTouchAParameterSaySo) {
   EXPECT_EQ(ops_of("__global__ void idle(float* a, float* b) { b[0] = 1; }\n"
                    "void f(float* a, float* b) { idle<<<1, 1>>>(a, b); }"),
-            "enqueue kernel idle on default implicit_stream writes b\nreturn none\n");
+            "enqueue kernel idle on default implicit_stream writes b single 0\nreturn none\n");
 }
 
 TEST(Lowering, KernelArgumentsInAStruct) {
   EXPECT_EQ(ops_of("struct Two { float* a; float* b; };\n"
                    "__global__ void two(Two t) { t.a[0] = t.b[0]; }\n"
                    "void f(Two t, cudaStream_t s) { two<<<1, 1, 0, s>>>(t); }"),
-            "assign %``#1 = t\nenqueue kernel two on s writes %``#1.Two::a, reads %``#1.Two::b\nreturn none\n");
+            "assign %``#1 = t\nenqueue kernel two on s writes %``#1.Two::a single 0, reads %``#1.Two::b single "
+            "0\nreturn none\n");
 }
 
 TEST(Lowering, LaunchThroughTheRuntimesFunctions) {

@@ -23,7 +23,7 @@ CHECK: sync-forbidden: the host waits in cuMemcpyDtoH (device to host)
 CHECK: sync-forbidden: the host waits in cuMemcpyDtoHAsync (device to host)
 CHECK-NEXT: Cause: a copy to pageable memory returns when it is complete
 CHECK: sync-forbidden: the host waits in cuMemcpyHtoDAsync (host to device)
-CHECK-NEXT: Cause: a copy of this size from pageable memory
+CHECK-NEXT: Cause: the driver stages a copy of this size from pageable memory
 CHECK: sync-forbidden: the host waits in cuMemAlloc
 CHECK: sync-forbidden: the host waits in cuMemFree
 CHECK: sync-forbidden: the host waits in cuEventSynchronize
