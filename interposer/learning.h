@@ -48,8 +48,8 @@ struct LaunchSubject {
   LaunchHashes hashes;
   const LaunchArguments* arguments;
   std::uint64_t shared_bytes;  ///< dynamic shared memory
-  bool contends = false;  ///< it may meet operations that nothing orders (contention.h)
-  bool may_poll = false;  ///< it may wait for the host (contention.h)
+  bool contends = false;       ///< it may meet operations that nothing orders (contention.h)
+  bool may_poll = false;       ///< it may wait for the host (contention.h)
 };
 
 /// What is known of a launch once it has been made.

@@ -49,17 +49,17 @@ struct Options {
 
   FootprintMode footprints;
   FootprintPolicy footprint_policy;
-  unsigned footprint_launches;   ///< measured of each kernel with equal grid and block
-  unsigned footprint_seconds;    ///< the most in total
-  unsigned footprint_allowance;  ///< milliseconds that may be spent whatever the run's length; not under First
-  unsigned footprint_share;      ///< percent of the run on top of that
-  unsigned footprint_patience;   ///< milliseconds one measured launch may be waited for
-  unsigned footprint_memory;     ///< MiB of device memory
-  char agent_path[1024];         ///< empty: beside this library
-  char sanitizer_library[1024];  ///< empty: the launcher found none
-  char agent_script[1024];       ///< for the test suite's agent
+  unsigned footprint_launches;    ///< measured of each kernel with equal grid and block
+  unsigned footprint_seconds;     ///< the most in total
+  unsigned footprint_allowance;   ///< milliseconds that may be spent whatever the run's length; not under First
+  unsigned footprint_share;       ///< percent of the run on top of that
+  unsigned footprint_patience;    ///< milliseconds one measured launch may be waited for
+  unsigned footprint_memory;      ///< MiB of device memory
+  char agent_path[1024];          ///< empty: beside this library
+  char sanitizer_library[1024];   ///< empty: the launcher found none
+  char agent_script[1024];        ///< for the test suite's agent
   char earlier_footprints[1024];  ///< what earlier runs measured; empty: nobody keeps it
-  char cupti_library[1024];      ///< empty: the launcher found none
+  char cupti_library[1024];       ///< empty: the launcher found none
 };
 
 inline constexpr unsigned kMaxStackDepth = 64;

@@ -66,7 +66,7 @@ struct Verdict {
       measured_launches;           ///< what later runs may know; empty: the run was not judged to its end
   std::uint64_t device_waits = 0;  ///< see Judge::DeviceWaits
   std::uint64_t idle_device_waits = 0;
-  bool syncs_judged = false;          ///< each synchronising call site has its finding
+  bool syncs_judged = false;  ///< each synchronising call site has its finding
 };
 
 /// Judges the trace that the reader has opened into the verdict. What stands there when an exception comes out (no

@@ -29,8 +29,8 @@ namespace streamsan::ordering {
 struct HostClock {
   LaneSlot lane = 0;
   TwoClocks clock;
-  std::uint64_t version = 1;  ///< changes whenever the clock does
-  HostPast past;              ///< where the order of threads is seen
+  std::uint64_t version = 1;    ///< changes whenever the clock does
+  HostPast past;                ///< where the order of threads is seen
   std::uint64_t last_call = 0;  ///< grows from call to call
   bool shared = false;          ///< several threads have it
 };

@@ -127,10 +127,10 @@ struct Statistics {
   std::uint64_t hazards = 0;
   std::uint64_t live_allocations = 0;
   std::uint64_t live_streams = 0;
-  std::uint64_t shadow_entries = 0;  ///< current number of remembered accesses
-  std::uint64_t comparisons = 0;     ///< of two sets of rows (row_sets.h)
-  std::uint64_t forgotten = 0;       ///< accesses dropped to bound memory (a race may be missed, none is invented)
-  std::uint64_t device_waits = 0;    ///< of the host for all work of a context, once there was any operation
+  std::uint64_t shadow_entries = 0;     ///< current number of remembered accesses
+  std::uint64_t comparisons = 0;        ///< of two sets of rows (row_sets.h)
+  std::uint64_t forgotten = 0;          ///< accesses dropped to bound memory (a race may be missed, none is invented)
+  std::uint64_t device_waits = 0;       ///< of the host for all work of a context, once there was any operation
   std::uint64_t idle_device_waits = 0;  ///< of these, those before which the host knew that all of it was complete
 };
 

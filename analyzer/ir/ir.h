@@ -132,10 +132,10 @@ struct Part {
 struct Access {
   Operand memory;
   Mode mode = Mode::Unknown;
-  ExprId bytes = kNoExpr;       ///< size, where the call states one
-  bool pinned = false;          ///< the memory is known by type or call to be pinned host memory
-  bool pageable = false;        ///< the same of pageable host memory: the block of a std::vector
-  bool by_data = false;         ///< of a kernel: only at indices, or under conditions, that it reads from memory
+  ExprId bytes = kNoExpr;  ///< size, where the call states one
+  bool pinned = false;     ///< the memory is known by type or call to be pinned host memory
+  bool pageable = false;   ///< the same of pageable host memory: the block of a std::vector
+  bool by_data = false;    ///< of a kernel: only at indices, or under conditions, that it reads from memory
   Part part;
   std::optional<bool> on_host;  ///< what the call itself says (cudaMemcpyKind, cuMemcpyDtoH)
   /// Of a programmatic launch: what of it the kernel does before it has waited for the grid in front.

@@ -97,7 +97,7 @@ class Run {
   std::vector<std::string> texts_;  ///< what the worker printed
   std::vector<bool> done_;
   std::size_t printed_ = 0;
-  std::set<std::string> seen_;               ///< findings reported, to repeat none of those in headers
+  std::set<std::string> seen_;                   ///< findings reported, to repeat none of those in headers
   std::map<std::string, std::size_t> shown_in_;  ///< the places of a finding, and the first file that has it
   const fs::file_time_type started_ = fs::file_time_type::clock::now();
   Baseline baseline_;

@@ -36,7 +36,7 @@ namespace streamsan::script {
 
 /// The answer to one measurement.
 struct Answer {
-  bool known = false;                              ///< the script has a statement for it
+  bool known = false;  ///< the script has a statement for it
   bool waits = false;
   StreamSanOutcome at_begin = kStreamSanMeasured;  ///< else: refused
   StreamSanOutcome at_end = kStreamSanMeasured;
@@ -62,7 +62,7 @@ class Script {
  private:
   struct Statement {
     std::string kernel;
-    unsigned number = 0;     ///< 0: any
+    unsigned number = 0;  ///< 0: any
     bool waits = false;
     std::uint32_t mode = 0;  ///< StreamSanMode; 0: no bytes
     std::size_t pointer = 0;
