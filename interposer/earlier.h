@@ -3,9 +3,10 @@
 // Footprints that earlier runs measured (trace/earlier.h), as the launcher hands them to the recorder.
 //
 // Where a launch would be measured because nothing is known of it (learning.h), the answer of an earlier run takes the
-// place of the measurement. It counts as one that was made in this run of an earlier launch: the launch has *learned*
-// bytes, never measured ones, and from there on the rules of knowledge.h hold, which are no different for what this run
-// has measured itself. Launches that the judge asks for are always measured.
+// place of one measurement, however many that run made. The launch has *learned* bytes, never measured ones, and from
+// there on the rules of knowledge.h hold, which are no different for what this run has measured itself. Launches that
+// the judge asks for are always measured, and so are those that may meet unordered work: their bytes may depend on data
+// that are other ones in this run.
 //
 // One question remains, which launch of the earlier run a launch corresponds to: pointers differ from run to run. All
 // launches of one key (trace/earlier.h) touched the same bytes relative to their pointers, or the key is not in the
