@@ -2,12 +2,13 @@
 #include "cli/footprint_files.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <set>
 #include <string_view>
 #include <system_error>
 #include <utility>
+
+#include "cli/preload.h"
 
 namespace streamsan::cli {
 namespace {
@@ -203,12 +204,7 @@ FoundFile beside(const std::string& preload, const char* name) {
 
 }  // namespace
 
-Surroundings::Surroundings(std::string run)
-    : environment([](const char* name) {
-        const char* value = std::getenv(name);
-        return std::string(value ? value : "");
-      }),
-      program(std::move(run)) {
+Surroundings::Surroundings(std::string run) : environment(cli::environment), program(std::move(run)) {
   std::error_code error;
   self = fs::read_symlink("/proc/self/exe", error);
 }

@@ -31,11 +31,6 @@ constexpr const char* kNvtxListener = "NVTX_INJECTION64_PATH";
 /// behind.
 constexpr std::uint64_t kRoomWanted = std::uint64_t{512} << 20;
 
-std::string environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value ? value : "";
-}
-
 constexpr std::string_view kPrefix = "streamsan.";
 constexpr const char* kPreloadSeparators = " :";
 
@@ -79,6 +74,11 @@ void remove_left_behind(const fs::path& parent) {
 }
 
 }  // namespace
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
 
 /// The loader ignores a preload that it cannot load, and the program would run unchecked.
 static bool is_elf_file(const std::string& path) {

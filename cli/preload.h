@@ -13,6 +13,9 @@
 
 namespace streamsan::cli {
 
+/// Value of an environment variable; empty: it is not set.
+std::string environment(const char* name);
+
 /// Path of libstreamsan.so: preload_path, beside this executable, ../lib/streamsan, ../lib, or the build tree's
 /// ../interposer. Empty: not found; `tried` lists where it was looked for.
 std::string find_preload(const Options& options, std::vector<std::string>& tried);

@@ -10,7 +10,6 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
-#include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <map>
@@ -249,11 +248,6 @@ void hand_out(const FootprintCache& cache, const std::string& directory, Footpri
 std::uint32_t days_since_1970() {
   using std::chrono::floor, std::chrono::days;
   return static_cast<std::uint32_t>(floor<days>(std::chrono::system_clock::now()).time_since_epoch().count());
-}
-
-std::string environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value ? value : "";
 }
 
 /// Why nothing was observed, as far as it can be found out: a clause.
