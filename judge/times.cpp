@@ -19,16 +19,12 @@ constexpr std::uint64_t kClockError = 50'000;  // ns
 
 constexpr double ms(std::uint64_t ns) { return static_cast<double>(ns) / 1e6; }
 
-std::string shown(double milliseconds) {
+std::string shown(double span_ms) {
   char text[48];
-  if (milliseconds >= 10'000) {
-    std::snprintf(text, sizeof text, "%.1f s", milliseconds / 1000);
+  if (span_ms >= 10'000) {
+    std::snprintf(text, sizeof text, "%.1f s", span_ms / 1000);
   } else {
-    std::snprintf(text, sizeof text,
-                  milliseconds >= 100 ? "%.0f ms"
-                  : milliseconds >= 1 ? "%.1f ms"
-                                      : "%.3f ms",
-                  milliseconds);
+    std::snprintf(text, sizeof text, span_ms >= 100 ? "%.0f ms" : span_ms >= 1 ? "%.1f ms" : "%.3f ms", span_ms);
   }
   return text;
 }

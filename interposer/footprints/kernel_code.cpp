@@ -5,20 +5,14 @@
 #include <bit>
 
 #include "interposer/footprints/cubin_image.h"
+#include "interposer/footprints/kernel_names.h"
 
 namespace streamsan::footprints {
 namespace {
 
 constexpr std::uint64_t kSeveral = 1;  // instead of a hash
 
-/// Open addressing. What finds no room in a full table is not known.
-constexpr std::size_t kNames = 1 << 16;
-struct Entry {
-  std::atomic<std::uint64_t> name;
-  std::atomic<std::uint64_t> code;
-};
-constinit Entry g_entries[kNames] = {};
-constinit std::atomic<std::size_t> g_count{0};
+constinit KernelNames<1 << 16> g_codes;  // what finds no room in a full table is not known
 
 /// Four words at a time, each with a hash of its own: a multiplication need not wait for the one before.
 std::uint64_t hash_of_bytes(const char* at, std::size_t bytes) {
@@ -44,23 +38,6 @@ std::uint64_t hash_of_bytes(const char* at, std::size_t bytes) {
   return hash > kSeveral ? hash : kSeveral + 1;
 }
 
-/// Null: there is none. `make`: then it is made, if there is room.
-Entry* entry_of(const char* kernel, bool make) {
-  const std::uint64_t name = hash_of_name(kernel);
-  for (std::size_t at = name % kNames;; at = (at + 1) % kNames) {
-    Entry& entry = g_entries[at];
-    std::uint64_t found = entry.name.load(std::memory_order_acquire);
-    if (found == name) return &entry;
-    if (found != 0) continue;
-    if (!make || g_count.load(std::memory_order_relaxed) > kNames / 2) return nullptr;
-    if (entry.name.compare_exchange_strong(found, name)) {
-      g_count.fetch_add(1, std::memory_order_relaxed);
-      return &entry;
-    }
-    if (found == name) return &entry;
-  }
-}
-
 }  // namespace
 
 void note_kernel_code(const char* cubin, std::size_t bytes) {
@@ -69,16 +46,16 @@ void note_kernel_code(const char* cubin, std::size_t bytes) {
   const std::uint64_t code = hash_of_bytes(cubin, bytes);
   for (std::size_t i = 0; i < image.count(); ++i) {
     const char* name = image.name_after(kArgumentsPrefix, i);
-    Entry* entry = name ? entry_of(name, true) : nullptr;
-    if (!entry) continue;
+    std::atomic<std::uint64_t>* code_of_name = name ? g_codes.find_or_add(name) : nullptr;
+    if (!code_of_name) continue;
     std::uint64_t known = 0;
-    if (!entry->code.compare_exchange_strong(known, code) && known != code) entry->code.store(kSeveral);
+    if (!code_of_name->compare_exchange_strong(known, code) && known != code) code_of_name->store(kSeveral);
   }
 }
 
 std::uint64_t kernel_code(const char* name) {
-  const Entry* entry = entry_of(name, false);
-  const std::uint64_t code = entry ? entry->code.load(std::memory_order_acquire) : 0;
+  const std::atomic<std::uint64_t>* found = g_codes.find(name);
+  const std::uint64_t code = found ? found->load(std::memory_order_acquire) : 0;
   return code == kSeveral ? 0 : code;
 }
 

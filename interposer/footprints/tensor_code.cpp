@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "interposer/footprints/cubin_image.h"
+#include "interposer/footprints/kernel_names.h"
 
 namespace streamsan::footprints {
 namespace {
@@ -17,28 +18,9 @@ constexpr std::uint64_t kTensorLoad = 0x1b4;       // UTMALDG
 constexpr std::uint64_t kTensorStore = 0x1b5;      // UTMASTG
 constexpr std::uint64_t kTensorReduction = 0x1b6;  // UTMAREDG
 
-// Hashes of names, open addressing. A full table forgets: such a kernel would be believed complete, so it says "yes"
-// then.
-constexpr std::size_t kNames = 1 << 14;
-constinit std::atomic<std::uint64_t> g_names[kNames] = {};
-constinit std::atomic<std::size_t> g_count{0};
+// A full table forgets: such a kernel would be believed complete, so the answer is "yes" then.
+constinit KernelNames<1 << 14> g_movers;          // kernels that may move tensors
 constinit std::atomic<bool> g_unreadable{false};  // a module's code was: any kernel may be in it
-
-bool is_full() { return g_count.load(std::memory_order_relaxed) > kNames / 2; }
-
-void remember(const char* name) {
-  if (is_full()) return;
-  const std::uint64_t hash = hash_of_name(name);
-  for (std::size_t at = hash % kNames;; at = (at + 1) % kNames) {
-    std::uint64_t found = g_names[at].load(std::memory_order_relaxed);
-    if (found == hash) return;
-    if (found == 0 && g_names[at].compare_exchange_strong(found, hash)) {
-      g_count.fetch_add(1, std::memory_order_relaxed);
-      return;
-    }
-    if (found == hash) return;
-  }
-}
 
 bool has_tensor_copy(const char* code, std::size_t bytes) {
   for (std::size_t at = 0; at + kInstructionBytes <= bytes; at += kInstructionBytes) {
@@ -66,22 +48,16 @@ void note_tensor_code(const char* cubin, std::size_t bytes) {
   for (std::size_t i = 0; i < image.count(); ++i) {
     const char* name = image.name_after(kCodePrefix, i);
     if (!name || !moves_tensors(image, i)) continue;
-    remember(name);
+    g_movers.find_or_add(name);
     any_kernel = any_kernel || !image.is_kernel(name);
   }
   for (std::size_t i = 0; any_kernel && i < image.count(); ++i) {
-    if (const char* name = image.name_after(kCodePrefix, i)) remember(name);
+    if (const char* name = image.name_after(kCodePrefix, i)) g_movers.find_or_add(name);
   }
 }
 
 bool uses_tensor_maps(const char* kernel) {
-  if (is_full() || g_unreadable.load(std::memory_order_relaxed)) return true;
-  const std::uint64_t hash = hash_of_name(kernel);
-  for (std::size_t at = hash % kNames;; at = (at + 1) % kNames) {
-    const std::uint64_t found = g_names[at].load(std::memory_order_relaxed);
-    if (found == hash) return true;
-    if (found == 0) return false;
-  }
+  return g_movers.is_full() || g_unreadable.load(std::memory_order_relaxed) || g_movers.find(kernel);
 }
 
 }  // namespace streamsan::footprints

@@ -13,7 +13,7 @@ using testing::expect_in_child;
 using testing::File;
 using testing::kFiles;
 
-void note(const std::string& image) { testing::note_by(note_kernel_code, image); }
+void note_codes(const std::string& image) { testing::note_by(note_kernel_code, image); }
 std::string kernel_in(const File& file) { return std::string("plain_") + file.name; }
 
 TEST(KernelCodeDeathTest, AKernelIsKnownByTheModuleThatWasLoaded) {
@@ -21,14 +21,14 @@ TEST(KernelCodeDeathTest, AKernelIsKnownByTheModuleThatWasLoaded) {
   const std::string one = kernel_in(kFiles[0]), other = kernel_in(kFiles[1]);
   expect_in_child([&] {
     EXPECT_EQ(kernel_code(one.c_str()), 0u) << "nothing was noted yet";
-    note(contents(kFiles[0].path));
-    note(contents(kFiles[1].path));
+    note_codes(contents(kFiles[0].path));
+    note_codes(contents(kFiles[1].path));
     const std::uint64_t code = kernel_code(one.c_str());
     EXPECT_NE(code, 0u);
     EXPECT_NE(kernel_code(other.c_str()), 0u);
     EXPECT_NE(kernel_code(other.c_str()), code);
     EXPECT_EQ(kernel_code("absent"), 0u);
-    note(contents(kFiles[0].path));
+    note_codes(contents(kFiles[0].path));
     EXPECT_EQ(kernel_code(one.c_str()), code) << "the same module, loaded again";
   });
 }
@@ -38,10 +38,10 @@ TEST(KernelCodeDeathTest, TwoModulesWithOneNameMakeItUnknown) {
   const std::string kernel = kernel_in(kFiles[0]);
   expect_in_child([&] {
     std::string image = contents(kFiles[0].path);
-    note(image);
+    note_codes(image);
     const std::uint64_t code = kernel_code(kernel.c_str());
     image += '\0';  // behind the last section: the same kernels, and other bytes
-    note(image);
+    note_codes(image);
     EXPECT_NE(code, 0u);
     EXPECT_EQ(kernel_code(kernel.c_str()), 0u);
   });
@@ -51,7 +51,7 @@ TEST(KernelCodeDeathTest, ImagesCutShortDoNoHarm) {
   if (testing::kFileCount == 0) GTEST_SKIP() << "this nvcc builds no image";
   expect_in_child([] {
     const std::string image = contents(kFiles[0].path);
-    for (std::size_t bytes = 0; bytes < image.size(); bytes += bytes < 200 ? 1 : 97) note(image.substr(0, bytes));
+    for (std::size_t bytes = 0; bytes < image.size(); bytes += bytes < 200 ? 1 : 97) note_codes(image.substr(0, bytes));
   });
 }
 

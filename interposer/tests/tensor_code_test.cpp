@@ -21,7 +21,7 @@ using testing::expect_in_child;
 using testing::File;
 using testing::kFiles;
 
-void note(const std::string& image) { testing::note_by(note_tensor_code, image); }
+void note_tensors(const std::string& image) { testing::note_by(note_tensor_code, image); }
 
 bool is_linked(const File& file) { return std::string(file.name).starts_with("linked"); }
 
@@ -39,7 +39,7 @@ TEST_P(TensorCodeDeathTest, KernelsThatUseTensorMapsAreNamed) {
     for (const char* kernel : with) EXPECT_FALSE(uses(kernel)) << kernel << ": nothing was noted yet";
     const std::string image = contents(GetParam().path);
     ASSERT_FALSE(image.empty());
-    note(image);
+    note_tensors(image);
     for (const char* kernel : with) EXPECT_TRUE(uses(kernel)) << kernel;
     // One that is linked has a function which any of its kernels may call.
     for (const char* kernel : without) EXPECT_EQ(uses(kernel), is_linked(GetParam())) << kernel;
@@ -51,8 +51,9 @@ TEST_P(TensorCodeDeathTest, KernelsThatUseTensorMapsAreNamed) {
 TEST_P(TensorCodeDeathTest, ImagesCutShortDoNoHarm) {
   expect_in_child([] {
     const std::string image = contents(GetParam().path);
-    for (std::size_t bytes = 0; bytes < image.size(); bytes += bytes < 200 ? 1 : 97) note(image.substr(0, bytes));
-    note(image.substr(0, image.size() - 1));
+    for (std::size_t bytes = 0; bytes < image.size(); bytes += bytes < 200 ? 1 : 97)
+      note_tensors(image.substr(0, bytes));
+    note_tensors(image.substr(0, image.size() - 1));
   });
 }
 
@@ -66,7 +67,7 @@ TEST_P(TensorCodeDeathTest, DamagedImagesDoNoHarm) {
       for (int flips = 1 + round % 7; flips > 0; --flips) {
         damaged[random() % most] ^= static_cast<char>(1 + random() % 255);
       }
-      note(damaged);
+      note_tensors(damaged);
     }
   });
 }
@@ -90,7 +91,7 @@ TEST_P(TensorCodeDeathTest, SectionsThatReachOutsideDoNoHarm) {
           if (field == 1) section.sh_size = value;
           if (field == 2) section.sh_name = static_cast<Elf64_Word>(value);
           std::memcpy(at, &section, sizeof section);
-          note(damaged);
+          note_tensors(damaged);
         }
       }
     }
@@ -141,8 +142,8 @@ TEST(TensorCodeNamesDeathTest, ALaunchKnowsOnlyTheBeginningOfAVeryLongName) {
   expect_in_child([] {
     const std::string name = "_Z" + std::string(3000, 'k');
     const std::string other = "_Z" + std::string(3000, 'p');
-    note(image_of({other}, kBulkLoad));
-    note(image_of({name}, kLoad));
+    note_tensors(image_of({other}, kBulkLoad));
+    note_tensors(image_of({name}, kLoad));
     EXPECT_TRUE(uses_tensor_maps(name.substr(0, kStreamSanLongestName).c_str()));
     EXPECT_TRUE(uses_tensor_maps(name.c_str()));
     EXPECT_FALSE(uses_tensor_maps(other.substr(0, kStreamSanLongestName).c_str()));
@@ -170,11 +171,11 @@ TEST(TensorCodeNamesDeathTest, AnImageThatCannotBeReadMayHoldAnyKernel) {
   };
   for (const std::string& bytes : unreadable) {
     expect_in_child([&] {
-      note(image);
+      note_tensors(image);
       EXPECT_FALSE(uses_tensor_maps("plain"));
-      note(bytes);
+      note_tensors(bytes);
       EXPECT_TRUE(uses_tensor_maps("plain"));
-      note(image);
+      note_tensors(image);
       EXPECT_TRUE(uses_tensor_maps("plain")) << "one that can be read does not make up for it";
     });
   }
@@ -191,7 +192,7 @@ TEST(TensorCodeNamesDeathTest, CodeThatCannotBeReadMayUseThem) {
       std::memcpy(&code, at, sizeof code);
       if (outside) code.sh_size = image.size();
       std::memcpy(at, &code, sizeof code);
-      note(image);
+      note_tensors(image);
       EXPECT_FALSE(uses_tensor_maps("plain"));
       EXPECT_EQ(uses_tensor_maps("cut"), outside);
     });
@@ -205,12 +206,12 @@ TEST(TensorCodeNamesDeathTest, MoreThanCanBeKeptAreAllBelievedToUseThem) {
     for (int image = 0; image < kImages; ++image) {
       std::vector<std::string> kernels;
       for (int i = 0; i < kKernels; ++i) kernels.push_back("k" + std::to_string(image * kKernels + i));
-      note(image_of(kernels, kBulkLoad));
+      note_tensors(image_of(kernels, kBulkLoad));
       if (image < 5) {
         EXPECT_FALSE(uses_tensor_maps(kernels[7].c_str()));
       }
-      note(image_of(kernels, kLoad));
-      note(image_of(kernels, kLoad));  // the same once more takes no room
+      note_tensors(image_of(kernels, kLoad));
+      note_tensors(image_of(kernels, kLoad));  // the same once more takes no room
       for (const std::string& kernel : kernels) EXPECT_TRUE(uses_tensor_maps(kernel.c_str())) << kernel;
       if (image < 5) {
         EXPECT_FALSE(uses_tensor_maps("absent"));

@@ -11,7 +11,7 @@
 namespace streamsan::ptx {
 namespace {
 
-constexpr std::uint64_t kChunk = std::uint64_t{1} << 20;
+constexpr std::uint64_t kReadAtOnce = std::uint64_t{1} << 20;
 constexpr std::uint64_t kFewestBits = std::uint64_t{1} << 16;
 constexpr std::uint64_t kMostBits = std::uint64_t{1} << 26;
 
@@ -38,10 +38,10 @@ bool any_chunk(const Input& file, std::uint64_t overlap, const std::function<boo
     std::uint64_t at = header.sh_offset;
     const std::uint64_t end = header.sh_offset + header.sh_size;
     while (at < end) {
-      chunk.resize(std::min(end - at, kChunk + overlap));
+      chunk.resize(std::min(end - at, kReadAtOnce + overlap));
       if (!file.read(at, std::as_writable_bytes(std::span(chunk)))) return false;
       if (visit(chunk)) return true;
-      at += kChunk;
+      at += kReadAtOnce;
     }
     return false;
   });
@@ -78,7 +78,7 @@ void HostNames::read(const Input& file) {
   std::uint64_t noted = 0;
   any_chunk(file, kTails.back(), [&](std::string_view chunk) {
     note_strings(chunk);
-    noted += std::min<std::uint64_t>(chunk.size(), kChunk);
+    noted += std::min<std::uint64_t>(chunk.size(), kReadAtOnce);
     return false;
   });
   if (noted != bytes) bits_.assign(bits_.size(), true);  // not all could be read: anything may be there
