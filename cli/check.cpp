@@ -7,13 +7,12 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "cli/exit_codes.h"
 #include "cli/session.h"
 #include "cli/trace_judge.h"
 
 namespace streamsan::cli {
 namespace {
-
-constexpr int kOwnFailure = 2;
 
 /// One line on the terminal that overwrites itself; silent for traces that are done at once.
 class Progress {

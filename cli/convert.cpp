@@ -3,15 +3,12 @@
 
 #include <algorithm>
 
+#include "cli/exit_codes.h"
 #include "cli/findings_source.h"
 #include "cli/session.h"
 
 namespace streamsan::cli {
-namespace {
-
-constexpr int kOwnFailure = 2;
-
-}  // namespace
+namespace {}  // namespace
 
 int convert(Options options, bool text, const std::vector<std::string>& files) {
   // Text is what was asked for here, and not, as beside a program, an answer to be kept apart from the program's

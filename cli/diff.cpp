@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "cli/exit_codes.h"
 #include "cli/findings_source.h"
 #include "cli/outputs.h"
 #include "cli/session.h"
@@ -16,8 +17,6 @@
 
 namespace streamsan::cli {
 namespace {
-
-constexpr int kOwnFailure = 2;
 
 std::optional<report::Severity> severity_of(const std::string& fail_on) {
   for (report::Severity severity :

@@ -10,6 +10,7 @@
 #include <span>
 #include <string_view>
 
+#include "cli/exit_codes.h"
 #include "cli/trace_judge.h"
 #include "judge/footprints.h"
 #include "judge/hazards.h"
@@ -25,8 +26,6 @@ using Json = nlohmann::ordered_json;
 using judge::LaunchBytes;
 using ordering::AccessMode;
 using ordering::KernelBytes;
-
-constexpr int kOwnFailure = 2;
 
 /// By judge::Known, in the order in which text names them.
 constexpr std::array<const char*, 4> kKnownWords = {"measured", "learned", "computed", "inferred"};

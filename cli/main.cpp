@@ -20,6 +20,7 @@
 #include "cli/convert.h"
 #include "cli/diff.h"
 #include "cli/doctor.h"
+#include "cli/exit_codes.h"
 #include "cli/findings_source.h"
 #include "cli/footprints.h"
 #include "cli/manual.h"
@@ -31,8 +32,6 @@
 
 namespace streamsan::cli {
 namespace {
-
-constexpr int kUsage = 2;
 
 /// Words of the command line may hold line ends; no line of ours, and so no command to a CI service, begins with them.
 void complain(const std::string& text) { std::fprintf(stderr, "streamsan: %s\n", report::one_line(text).c_str()); }

@@ -21,6 +21,7 @@
 
 #include "cli/child.h"
 #include "cli/executable.h"
+#include "cli/exit_codes.h"
 #include "cli/footprint_cache.h"
 #include "cli/liveness.h"
 #include "cli/measuring.h"
@@ -36,7 +37,6 @@ namespace {
 namespace fs = std::filesystem;
 using std::chrono::milliseconds;
 
-constexpr int kOwnFailure = 2;
 constexpr milliseconds kScanEvery{10};
 constexpr milliseconds kGraceForStragglers{1000};
 constexpr milliseconds kGraceAfterHalt{2000};

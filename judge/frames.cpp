@@ -86,8 +86,6 @@ bool is_cudas(const report::Frame& frame) {
 
 }  // namespace
 
-std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
-
 bool is_python(const report::Frame& frame) { return frame.language == report::Language::Python; }
 
 bool is_pytorch_module(std::string_view path) { return starts_with_one_of(base_name(path), kPyTorch); }

@@ -18,11 +18,11 @@
 #include <vector>
 
 #include "report/finding.h"
+#include "report/short_name.h"
 
 namespace streamsan::judge {
 
-/// "train.py" of "/home/me/train.py".
-std::string_view base_name(std::string_view path);
+using report::base_name;
 
 bool is_python(const report::Frame& frame);
 

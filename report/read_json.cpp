@@ -13,7 +13,7 @@
 namespace streamsan::report {
 namespace {
 
-using Json = nlohmann::json;
+using Value = nlohmann::json;
 
 /// What is wrong, and where.
 struct Fault {
@@ -22,7 +22,7 @@ struct Fault {
 
 class Reader {
  public:
-  Reader(const Json& value, std::string place) : value_(value), place_(std::move(place)) {
+  Reader(const Value& value, std::string place) : value_(value), place_(std::move(place)) {
     if (!value.is_object()) fail(place_, "an object");
   }
 
@@ -54,7 +54,7 @@ class Reader {
   [[nodiscard]] std::string at(const char* name) const { return place_.empty() ? name : place_ + "." + name; }
 
   template <typename T>
-  static void read(const Json& value, const std::string& place, T& out) {
+  static void read(const Value& value, const std::string& place, T& out) {
     if constexpr (std::same_as<T, bool>) {
       if (!value.is_boolean()) fail(place, "true or false");
       out = value.get<bool>();
@@ -77,36 +77,36 @@ class Reader {
     }
   }
   template <typename T>
-  static void read(const Json& value, const std::string& place, std::optional<T>& out) {
+  static void read(const Value& value, const std::string& place, std::optional<T>& out) {
     if (value.is_null()) return out.reset();
     read(value, place, out.emplace());
   }
   template <typename T>
-  static void read(const Json& value, const std::string& place, std::vector<T>& out) {
+  static void read(const Value& value, const std::string& place, std::vector<T>& out) {
     if (!value.is_array()) fail(place, "a list");
     out.resize(value.size());
     for (std::size_t i = 0; i < out.size(); ++i) read(value[i], place + "[" + std::to_string(i) + "]", out[i]);
   }
   template <typename Enum>
-  static void read(const Json& value, const std::string& place, Word<Enum>& out) {
+  static void read(const Value& value, const std::string& place, Word<Enum>& out) {
     std::string word;
     read(value, place, word);
     out = Word<Enum>::of(word);
   }
   template <typename Enum>
-  static void read_name(const Json& value, const std::string& place, Enum& out) {
+  static void read_name(const Value& value, const std::string& place, Enum& out) {
     const std::optional<Enum> found =
         value.is_string() ? find<Enum>(value.get_ref<const std::string&>()) : std::nullopt;
     if (!found) fail(place, "one of " + listed<Enum>());
     out = *found;
   }
 
-  const Json& value_;
+  const Value& value_;
   std::string place_;
 };
 
 /// "line 3, column 7: not JSON: ..." The library's text is "[json.exception...] parse error at line 3, column 7: ...".
-std::string syntax_fault(const Json::parse_error& error) {
+std::string syntax_fault(const Value::parse_error& error) {
   std::string text = error.what();
   for (std::string_view skipped : {std::string_view("] "), std::string_view("parse error at ")}) {
     if (std::size_t at = text.find(skipped); at != std::string::npos) text.erase(0, at + skipped.size());
@@ -119,7 +119,7 @@ std::string syntax_fault(const Json::parse_error& error) {
 std::string read_json(std::string_view text, FindingsFile& out) {
   out = {};
   try {
-    const Json json = Json::parse(text);
+    const Value json = Value::parse(text);
     if (!json.is_object() || !json.contains("findings") || !json.contains("summary")) {
       return "not a file of findings: \"findings\" and \"summary\" are missing (streamsan run --json=FILE writes such "
              "files)";
@@ -131,11 +131,11 @@ std::string read_json(std::string_view text, FindingsFile& out) {
     reader.field("waits", waits);
     std::move(waits.begin(), waits.end(), std::back_inserter(out.findings));
     reader.field("summary", out.summary);
-  } catch (const Json::parse_error& error) {
+  } catch (const Value::parse_error& error) {
     return "not JSON: " + syntax_fault(error);
   } catch (const Fault& fault) {
     return fault.text;
-  } catch (const Json::exception& error) {
+  } catch (const Value::exception& error) {
     return one_line(error.what());
   }
   return {};

@@ -29,11 +29,9 @@ SarifLevel level(Severity severity) {
 }
 
 std::string shown_name(const Frame& frame) {
-  return frame.function.empty() ? frame.module.substr(frame.module.rfind('/') + 1) + "+" + hex(frame.offset)
+  return frame.function.empty() ? std::string(base_name(frame.module)) + "+" + hex(frame.offset)
                                 : one_line(short_name(frame.function));
 }
-
-std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 /// One call stack of a finding, and what was called there.
 struct Side {

@@ -48,4 +48,6 @@ std::string short_name(const std::string& demangled) {
   return out;
 }
 
+std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
 }  // namespace streamsan::report

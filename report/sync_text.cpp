@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "report/colors.h"
 #include "report/printable.h"
 
 namespace streamsan::report {
@@ -14,8 +15,6 @@ namespace {
 
 constexpr std::size_t kPairsShown = 3;
 constexpr std::size_t kReasonsShown = 3;
-constexpr const char* kNote = "\033[1;36m";
-constexpr const char* kReset = "\033[0m";
 
 std::string milliseconds(double ms) {
   std::array<char, 32> text{};
@@ -78,7 +77,7 @@ std::string numbers(const SyncReport& sync) {
   return out;
 }
 
-std::string properties(const Finding& finding) {
+std::string sync_properties(const Finding& finding) {
   const SyncReport& sync = *finding.sync;
   std::string out = "  [properties] kind=" + std::string(name(finding.kind)) + " verdict=" + name(sync.verdict) +
                     " waits=" + name(sync.waits) + " calls=" + std::to_string(sync.calls) +
@@ -101,8 +100,9 @@ std::string sync_text(const Finding& raw, const TextOptions& options) {
   const Finding finding = printable(raw);
   const SyncReport& sync = *finding.sync;
   const std::string head = "NOTE: streamsan: " + title(finding);
-  std::string out = "==" + std::to_string(finding.pid) + "== " + (options.color ? kNote + head + kReset : head) + ": " +
-                    finding.message + "\n";
+  std::string out = "==" + std::to_string(finding.pid) +
+                    "== " + (options.color ? color::kNote + head + color::kReset : head) + ": " + finding.message +
+                    "\n";
   out += "  " + numbers(sync) + (sync.library.empty() ? "" : ", made inside of " + sync.library) + "\n";
   append_stack(out, sync.stack, options);
   std::size_t shown = 0;
@@ -133,7 +133,7 @@ std::string sync_text(const Finding& raw, const TextOptions& options) {
     }
   }
   if (!finding.fix.empty()) out += "  Fix: " + finding.fix + "\n";
-  return out + properties(finding);
+  return out + sync_properties(finding);
 }
 
 std::string idle_waits_line(std::uint64_t waits, std::uint64_t idle) {

@@ -8,6 +8,7 @@
 #include <cctype>
 #include <charconv>
 
+#include "report/colors.h"
 #include "report/groups.h"
 #include "report/printable.h"
 #include "report/short_name.h"
@@ -15,21 +16,19 @@
 namespace streamsan::report {
 namespace {
 
-constexpr const char* kBold = "\033[1m";
-constexpr const char* kReset = "\033[0m";
 constexpr std::size_t kLibraryFramesShown = 3;
 constexpr std::size_t kUserFramesShown = 12;
 
 const char* color_of(Severity severity) {
   switch (severity) {
     case Severity::Error:
-      return "\033[1;31m";
+      return color::kError;
     case Severity::Latent:
-      return "\033[1;33m";
+      return color::kLatent;
     case Severity::Possible:
-      return "\033[1;35m";
+      return color::kPossible;
     case Severity::Note:
-      return "\033[1;36m";
+      return color::kNote;
   }
   return "";
 }
@@ -49,7 +48,7 @@ const char* headword(Severity severity) {
 }
 
 std::string painted(const TextOptions& options, const char* color, std::string text) {
-  return options.color ? color + std::move(text) + kReset : std::move(text);
+  return options.color ? color + std::move(text) + color::kReset : std::move(text);
 }
 
 std::string shown_path(const std::string& path, const TextOptions& options) {
@@ -61,8 +60,6 @@ std::string shown_path(const std::string& path, const TextOptions& options) {
   }
   return path;
 }
-
-std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 const Frame* first_user_frame(const std::vector<Frame>& stack) {
   auto it = std::find_if(stack.begin(), stack.end(), [](const Frame& f) { return !f.library; });
@@ -143,7 +140,7 @@ std::string evidence_phrase(const AccessReport& access) {
 std::string access_line(const AccessReport& access, bool earlier, bool thread, const TextOptions& options) {
   const std::string verb =
       earlier && access.verb != Verb::None ? "Previous " + in_lower_case(access.verb) : name(access.verb);
-  std::string out = "  " + painted(options, kBold, verb + " by " + access.what);
+  std::string out = "  " + painted(options, color::kBold, verb + " by " + access.what);
   // "by the host on the host" would say it twice.
   if (access.stream.kind != StreamKind::Host || !access.api.empty()) out += " " + stream_phrase(access.stream);
   if (access.op) out += ", op #" + std::to_string(access.op);
@@ -244,7 +241,7 @@ std::string location(const Frame& frame, const TextOptions& options) {
     if (frame.line && frame.column) out += ":" + std::to_string(frame.column);
     return out;
   }
-  if (!frame.module.empty()) return "(" + base_name(frame.module) + "+" + hex(frame.offset) + ")";
+  if (!frame.module.empty()) return "(" + std::string(base_name(frame.module)) + "+" + hex(frame.offset) + ")";
   return "(" + hex(frame.address) + ")";
 }
 
