@@ -18,7 +18,7 @@ constexpr std::uint64_t kIncompleteSeed =
     0x9d39247e33776d41ull;  // any number: incomplete lists have hashes of their own
 
 constinit HandleTable<std::uint32_t, 1u << 16> g_ids{};  // hash of the pieces -> id
-constinit std::uint32_t g_next_id = 1;
+constinit std::uint32_t g_next_list_id = 1;
 
 void define_memory(const trace::Piece& piece) {
   std::uint64_t begin = 0;
@@ -64,7 +64,7 @@ std::uint32_t footprint_id(const PieceList& pieces, bool incomplete) {
   const std::uint64_t hash = hash_of(pieces) ^ (incomplete ? kIncompleteSeed : 0);
   auto* entry = g_ids.insert(hash > 1 ? hash : hash + 2);
   if (entry && entry->value.load()) return entry->value.load();
-  const std::uint32_t id = g_next_id++;
+  const std::uint32_t id = g_next_list_id++;
   for (std::size_t i = 0; i < pieces.count; ++i) {
     if (pieces.pieces[i].pointer == trace::Piece::kAbsolute) define_memory(pieces.pieces[i]);
   }
@@ -76,7 +76,7 @@ std::uint32_t footprint_id(const PieceList& pieces, bool incomplete) {
 
 void in_child::footprints() {
   g_ids.clear();
-  g_next_id = 1;
+  g_next_list_id = 1;
 }
 
 }  // namespace streamsan::recorder

@@ -57,7 +57,7 @@ constinit std::uint64_t g_frames[kMostFrames] = {};
 constexpr std::size_t kKnown = std::size_t{1} << 14;
 constexpr unsigned kIdBits = 20;
 static_assert(kMostFrames < std::size_t{1} << kIdBits);
-constinit std::uint64_t g_known[kKnown] = {};
+constinit std::uint64_t g_frame_ids[kKnown] = {};
 
 // ---- finding the interpreter
 
@@ -346,7 +346,7 @@ std::uint32_t frame_id(std::uint64_t code, std::uint64_t instruction) {
     hash = mix_bits(hash * 31 + word);
   }
   for (const char byte : lines) hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3ull;
-  std::atomic_ref<std::uint64_t> known(g_known[hash % kKnown]);
+  std::atomic_ref<std::uint64_t> known(g_frame_ids[hash % kKnown]);
   const std::uint64_t word = known.load(std::memory_order_relaxed);
   constexpr std::uint64_t kIdMask = (std::uint64_t{1} << kIdBits) - 1;
   const std::uint64_t high = mix_bits(hash) & ~kIdMask;
@@ -428,7 +428,7 @@ void in_child::python() {
   for (std::uint64_t& frame : g_frames) {
     if (frame) frame = 0;
   }
-  for (std::uint64_t& known : g_known) {
+  for (std::uint64_t& known : g_frame_ids) {
     if (known) known = 0;
   }
   g_looking.store(false);

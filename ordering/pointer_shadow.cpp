@@ -5,6 +5,7 @@
 #include "ordering/pointer_shadow.h"
 
 #include <algorithm>
+#include <bitset>
 #include <utility>
 
 namespace streamsan::ordering {
@@ -31,23 +32,27 @@ void PointerShadow::remember(const Remembered& access, const VectorClock& clock,
   const FunctionId function = access.access.function;
   const bool write = writes(access.access);
   const bool surely_writes = access.access.mode == AccessMode::Write;
-  const auto superseded = [&](const Reference& earlier) {
-    return (write || !earlier.write) && clock.covers(earlier.lane, earlier.epoch);
-  };
-
+  // By place in the list. Asked once: this is what a launch costs most for.
+  std::bitset<kMostPerPointer> superseded;
   std::size_t other_kernels = 0;
-  for (const Reference& earlier : history) {
-    other_kernels += earlier.function != function && earlier.surely_writes == surely_writes && superseded(earlier);
+  for (std::size_t i = 0; i < history.size(); ++i) {
+    const Reference& earlier = history[i];
+    if ((!write && earlier.write) || !clock.covers(earlier.lane, earlier.epoch)) continue;
+    superseded.set(i);
+    other_kernels += earlier.function != function && earlier.surely_writes == surely_writes;
   }
-  std::size_t surplus = other_kernels < kKernelsKept ? 0 : other_kernels - kKernelsKept + 1;
-  drop_from(
-      history,
-      [&](const Reference& earlier) {
-        if (!superseded(earlier)) return false;
-        if (earlier.function == function) return surely_writes || !earlier.surely_writes;
-        return earlier.surely_writes == surely_writes && surplus > 0 && surplus-- > 0;
-      },
-      pool, counters);
+  if (superseded.any()) {
+    std::size_t surplus = other_kernels < kKernelsKept ? 0 : other_kernels - kKernelsKept + 1;
+    std::size_t place = 0;
+    drop_from(
+        history,
+        [&](const Reference& earlier) {
+          if (!superseded[place++]) return false;
+          if (earlier.function == function) return surely_writes || !earlier.surely_writes;
+          return earlier.surely_writes == surely_writes && surplus > 0 && surplus-- > 0;
+        },
+        pool, counters);
+  }
   if (history.size() >= kMostPerPointer) {
     bool first = true;
     counters.forgotten +=

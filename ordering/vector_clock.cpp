@@ -34,6 +34,10 @@ bool VectorClock::deviations_cover(LaneSlot lane, Epoch epoch) const {
   return std::all_of(own.begin(), own.end(), [epoch](const Deviation& d) { return d.epoch >= epoch; });
 }
 
+void VectorClock::drop_deviations(LaneSlot lane) {
+  std::erase_if(deviations_, [lane](const Deviation& deviation) { return deviation.lane == lane; });
+}
+
 bool VectorClock::deviations_within(const VectorClock& other) const {
   const auto fits = [&](const Deviation& d) { return in(d.variant, d.lane) <= other.in(d.variant, d.lane); };
   return std::all_of(deviations_.begin(), deviations_.end(), fits) &&

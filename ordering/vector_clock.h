@@ -58,7 +58,10 @@ class VectorClock {
   [[nodiscard]] Epoch in(VariantId variant, LaneSlot lane) const;
   /// In every program.
   [[nodiscard]] bool covers(LaneSlot lane, Epoch epoch) const {
-    return (*this)[lane] >= epoch && (deviations_.empty() || deviations_cover(lane, epoch));
+    if ((*this)[lane] < epoch) return false;
+    if (deviations_.empty()) [[likely]]
+      return true;
+    return deviations_cover(lane, epoch);
   }
   [[nodiscard]] std::size_t size() const { return epochs_.size(); }
   /// Those of the lane, by variant.
@@ -68,7 +71,8 @@ class VectorClock {
   void set(LaneSlot lane, Epoch epoch) {
     if (lane >= epochs_.size()) epochs_.resize(lane + 1, 0);
     epochs_[lane] = epoch;
-    if (!deviations_.empty()) std::erase_if(deviations_, [lane](const Deviation& d) { return d.lane == lane; });
+    if (!deviations_.empty()) [[unlikely]]
+      drop_deviations(lane);
   }
 
   /// An edge that every program has.
@@ -98,6 +102,7 @@ class VectorClock {
 
  private:
   [[nodiscard]] bool deviations_cover(LaneSlot lane, Epoch epoch) const;
+  void drop_deviations(LaneSlot lane);
   [[nodiscard]] bool deviations_within(const VectorClock& other) const;
   /// What join() of all makes of the deviations; the base is yet to be joined.
   void join_deviations(const VectorClock& other);
