@@ -59,6 +59,7 @@ void PointerShadow::remember(const Remembered& access, const VectorClock& clock,
         drop_from(history, [&](const Reference&) { return std::exchange(first, false); }, pool, counters);
   }
 
+  if (history.empty()) history.reserve(kKernelsKept);  // one allocation instead of three
   history.push_back({access.epoch, access.lane, pool.add(access.access), function, write, surely_writes});
   ++counters.entries;
   note_newest(history.back(), clock, pool, counters);
