@@ -19,8 +19,9 @@
 // the one method is called after the other is itself a belief.
 //
 // A conflict inside of one call may be certain only with what the constructor or the call before has set: an index that
-// is always 0. Such a conflict has to pass the same conditions. What the function shows by itself is not reported
-// twice.
+// is always 0, the stream of a library's handle. Such a conflict has to pass the same conditions, unless one of the two
+// streams is the caller's: nobody waits within the call, and the class's own stream cannot be that one. What the
+// function shows by itself is not reported twice.
 //
 // Use after free, and handles used after they were destroyed, need no ordering to be wrong. They are reported if the end
 // came from the constructor or the destructor: after `close()` a caller is to blame.
@@ -113,6 +114,10 @@ class Lives {
             lived = live_once({&first, &second, &first}, left) || lived;
       }
     }
+    // Those of one call are.
+    if (!closed)
+      for (const auto& method : harness.methods)
+        if (actions(method.usr).enqueues) lived = live_once({&method}, left) || lived;
     if (!lived) live_once({}, left);
   }
 
@@ -397,6 +402,17 @@ class Lives {
     return {};
   }
 
+  [[nodiscard]] bool within_one_call(std::size_t earlier, std::size_t later) const {
+    return earlier == later && later < members_.size();
+  }
+
+  /// A caller's stream, and one that the object keeps to itself and that does not wait for the default stream: the caller
+  /// cannot have passed that one.
+  [[nodiscard]] bool are_two_streams(const std::string& one, const std::string& other) const {
+    const std::string& own = one.empty() ? other : one;
+    return one.empty() != other.empty() && !class_->exposed.contains(own) && non_blocking(own);
+  }
+
   static void rename(std::string& name) {
     constexpr std::string_view kObject = "object.";
     if (name.starts_with(kObject)) name = "this->" + name.substr(kObject.size());
@@ -431,6 +447,7 @@ class Lives {
       case Check::HostWriteBeforeDone:
       case Check::AsyncCopyLifetime:
         if (!of_the_object || hazard.which == CheckCase::Captured) return false;
+        if (within_one_call(earlier, later) && are_two_streams(before, after)) break;
         if (before.empty() || class_->exposed.contains(before)) return false;
         if ((trusts_callers_ || !non_blocking(before)) && !edges_.contains({before, after})) return false;
         break;
@@ -446,8 +463,7 @@ class Lives {
     hazard.function = class_->name;
     hazard.level = later == members_.size() && earlier == members_.size() ? Level::Definite : Level::Likely;
     std::string story = order + mode_;
-    const bool one_call = earlier == later && later < members_.size();
-    if (!one_call && hazard.check != Check::HandleUseAfterDestroy && hazard.which != CheckCase::UseAfterFree) {
+    if (!within_one_call(earlier, later) && hazard.check != Check::HandleUseAfterDestroy && hazard.which != CheckCase::UseAfterFree) {
       story += edges_.contains({before, after})
                    ? ": the class makes the one stream wait for the other elsewhere, but not for this work"
                    : ": no method waits in between, and the stream is the class's own";

@@ -6,7 +6,7 @@
 // in the place of each call. The blocks of the callee are copied into the caller; a call splits its block in two, and
 // the callee's last blocks go on to the second half.
 //
-//   by-value parameter    a fresh local of the caller, assigned the argument; what a pointer parameter points to stays
+//   by-value parameter    a fresh local of the caller, assigned the argument, unless that is a temporary object; what a pointer parameter points to stays
 //                         a dereference of that local, which the analysis follows
 //   reference parameter   the caller's place itself
 //   this                  the place the function was called on
@@ -218,6 +218,12 @@ class Splicer {
       } else if (parameter.type == TypeKind::Object) {
         argument.kind = Operand::Kind::Value;  // an object by value arrives as the address of what is copied
       }
+    }
+    // A temporary is not copied, it is the parameter: what the callee makes of it is what its destructor finds.
+    if (argument.kind == Operand::Kind::Value && parameter.type == TypeKind::Object && argument.offset == kNoExpr &&
+        out_[argument.place].kind == Place::Kind::Temporary) {
+      inner.places[id] = argument.place;
+      return;
     }
     Op op{.site = site};
     assign(op, kNoPlace, argument);

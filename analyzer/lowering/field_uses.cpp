@@ -65,6 +65,10 @@ class Collect : public SpotVisitor<Collect> {
   bool unclaimed(const clang::Expr* expression);
   bool make(const clang::CallExpr& call);
   bool change_container(const clang::CXXMemberCallExpr& call);
+  /// `for (cudaStream_t* s : {&copy_, &compute_})`: what is done by `s` is done with each of them.
+  void point_to_listed(const clang::VarDecl& variable, const clang::Expr* range);
+  /// Those that `expression`, the loop variable, points to.
+  [[nodiscard]] std::vector<const clang::ValueDecl*> listed(const clang::Expr* expression) const;
   void store(const clang::ValueDecl& where, const clang::Expr* value, const clang::Expr* target = nullptr);
   [[nodiscard]] Spot made_here(const clang::Expr* target);
   [[nodiscard]] bool is_empty(const clang::Expr& value) const;
@@ -74,6 +78,7 @@ class Collect : public SpotVisitor<Collect> {
   FieldUses found_;
   std::map<const clang::ValueDecl*, Uses>& uses_ = found_.uses;
   std::map<const clang::VarDecl*, const clang::ValueDecl*> aliases_;
+  std::map<const clang::VarDecl*, std::vector<const clang::ValueDecl*>> listed_;
   std::set<const clang::Expr*> claimed_, overlooked_, given_to_model_;
   const clang::Stmt* block_ = nullptr;
 };
@@ -110,6 +115,7 @@ void Collect::meet_condition(const clang::Expr& condition) {
 bool Collect::TraverseCXXForRangeStmt(clang::CXXForRangeStmt* loop) {
   const clang::Expr* range = leaf(loop->getRangeInit());
   clang::VarDecl* variable = loop->getLoopVariable();
+  if (variable != nullptr) point_to_listed(*variable, loop->getRangeInit());
   if (range == nullptr || variable == nullptr) {
     return TraverseStmt(loop->getInit()) && TraverseStmt(loop->getRangeStmt()) &&
            TraverseStmt(loop->getLoopVarStmt()) && in_loop(*loop, loop->getBody(), nullptr);
@@ -118,6 +124,25 @@ bool Collect::TraverseCXXForRangeStmt(clang::CXXForRangeStmt* loop) {
   claim(range);
   if (variable->getType()->isReferenceType()) aliases_[variable] = owner_of(range);
   return in_loop(*loop, loop->getBody(), nullptr);
+}
+
+void Collect::point_to_listed(const clang::VarDecl& variable, const clang::Expr* range) {
+  if (!variable.getType()->isPointerType()) return;
+  const clang::Expr* plain = range->IgnoreImplicit();
+  if (const auto* standard = dyn_cast<clang::CXXStdInitializerListExpr>(plain)) plain = standard->getSubExpr();
+  const auto* list = dyn_cast<clang::InitListExpr>(plain->IgnoreImplicit());
+  if (list == nullptr) return;
+  std::vector<const clang::Expr*> listed;
+  for (const clang::Expr* item : list->inits()) {
+    const auto* address = dyn_cast<clang::UnaryOperator>(item->IgnoreParenImpCasts());
+    if (address == nullptr || address->getOpcode() != clang::UO_AddrOf) return;
+    listed.push_back(leaf(address->getSubExpr()));
+    if (listed.back() == nullptr) return;
+  }
+  for (const clang::Expr* item : listed) {
+    claim(item);
+    listed_[&variable].push_back(owner_of(item));
+  }
 }
 
 bool Collect::tracked(const clang::FieldDecl* field) const {
@@ -323,9 +348,11 @@ bool Collect::make(const clang::CallExpr& call) {
   if (const auto* address = dyn_cast<clang::UnaryOperator>(out); address && address->getOpcode() == clang::UO_AddrOf) {
     out = address->getSubExpr();
   }
-  const clang::Expr* made = leaf(out);
-  if (made == nullptr) return true;
-  claim(made);
+  std::vector<const clang::ValueDecl*> owners = listed(out);
+  const clang::Expr* made = owners.empty() ? leaf(out) : nullptr;
+  if (made != nullptr) owners.push_back(owner_of(made));
+  if (owners.empty()) return true;
+  claim(made != nullptr ? made : out);
   Making making{model->stream_kind, model->timing, made_here(made), call.getBeginLoc().getRawEncoding()};
   clang::Expr::EvalResult flags;
   if (effect.flags >= 0 && static_cast<unsigned>(effect.flags) < call.getNumArgs() &&
@@ -340,10 +367,17 @@ bool Collect::make(const clang::CallExpr& call) {
       making.timing = (bits & kDisableTiming) == 0;
     }
   }
-  Uses& uses = uses_[owner_of(made)];
-  uses.makings.push_back(std::move(making));
-  uses.made_in = block_;
+  for (const clang::ValueDecl* owner : owners) {
+    uses_[owner].makings.push_back(making);
+    uses_[owner].made_in = block_;
+  }
   return true;
+}
+
+std::vector<const clang::ValueDecl*> Collect::listed(const clang::Expr* expression) const {
+  const auto* name = dyn_cast<clang::DeclRefExpr>(expression->IgnoreParenImpCasts());
+  const auto found = name != nullptr ? listed_.find(dyn_cast<clang::VarDecl>(name->getDecl())) : listed_.end();
+  return found != listed_.end() ? found->second : std::vector<const clang::ValueDecl*>();
 }
 
 /// A member function of a vector of handles. False: not one that is known.
@@ -412,6 +446,15 @@ bool Collect::VisitBinaryOperator(clang::BinaryOperator* assignment) {
 
 bool Collect::VisitImplicitCastExpr(clang::ImplicitCastExpr* cast) {
   const bool read = cast->getCastKind() == clang::CK_LValueToRValue;
+  // `*s` of such a loop is read; other uses of `s` may do anything.
+  if (const auto* at = dyn_cast<clang::UnaryOperator>(cast->getSubExpr()->IgnoreParens());
+      read && at != nullptr && at->getOpcode() == clang::UO_Deref) {
+    for (const clang::ValueDecl* owner : listed(at->getSubExpr())) {
+      claim(at->getSubExpr()->IgnoreParenImpCasts());
+      uses_[owner].readings.push_back(here());
+      uses_[owner].passed_on = true;
+    }
+  }
   const bool made_const = cast->getCastKind() == clang::CK_NoOp && cast->getType().isConstQualified();
   if (read || made_const) {
     if (const clang::Expr* named = leaf(cast->getSubExpr())) {
@@ -425,6 +468,8 @@ bool Collect::VisitImplicitCastExpr(clang::ImplicitCastExpr* cast) {
 }
 
 bool Collect::unclaimed(const clang::Expr* expression) {
+  if (!claimed_.contains(expression))
+    for (const clang::ValueDecl* listed_owner : listed(expression)) uses_[listed_owner].foreign = true;
   // In a const member function there is nothing to be feared.
   if (context_.getBaseElementType(expression->getType()).isConstQualified()) return true;
   const clang::ValueDecl* owner = owner_of(expression);

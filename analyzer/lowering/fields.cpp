@@ -7,8 +7,8 @@
 // elements of one such array, hold two handles, and with agreeing flags their kind is known too. One pass over the
 // function bodies outside system headers sees every use of such a field and sorts it:
 //
-//   made      cudaStreamCreate(&field), &field[i], the loop variable of `for (auto& s : field)`; a local variable
-//             that was made in the same block and is given to this one field: push_back(s), field = s
+//   made      cudaStreamCreate(&field), &field[i], the loop variable of `for (auto& s : field)` and of
+//             `for (cudaStream_t* s : {&field, &other})`; a local variable that was made in the same block and is given to this one field: push_back(s), field = s
 //   cleared   null, empty, new cudaStream_t[n]; resize, clear, reserve of a vector
 //   moved     from the same field of another object in a move constructor, a move assignment, std::swap or
 //             std::exchange
