@@ -463,7 +463,8 @@ class Lives {
     hazard.function = class_->name;
     hazard.level = later == members_.size() && earlier == members_.size() ? Level::Definite : Level::Likely;
     std::string story = order + mode_;
-    if (!within_one_call(earlier, later) && hazard.check != Check::HandleUseAfterDestroy && hazard.which != CheckCase::UseAfterFree) {
+    if (!within_one_call(earlier, later) && hazard.check != Check::HandleUseAfterDestroy &&
+        hazard.which != CheckCase::UseAfterFree) {
       story += edges_.contains({before, after})
                    ? ": the class makes the one stream wait for the other elsewhere, but not for this work"
                    : ": no method waits in between, and the stream is the class's own";

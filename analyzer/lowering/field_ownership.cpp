@@ -187,8 +187,8 @@ bool all_uses_in_sight(const clang::FieldDecl& field) {
   const clang::SourceManager& sources = field.getASTContext().getSourceManager();
   if (!sources.isInMainFile(sources.getExpansionLoc(field.getLocation()))) return false;
   // A helper class of one function, one file or one class is as good as private.
-  const bool own = record->isLocalClass() != nullptr || record->isInAnonymousNamespace() ||
-                   record->getAccess() == clang::AS_private;
+  const bool own =
+      record->isLocalClass() != nullptr || record->isInAnonymousNamespace() || record->getAccess() == clang::AS_private;
   if (!own && field.getAccess() != clang::AS_private) return false;
   // What encloses the class sees the field, too.
   for (const auto* around = record; around != nullptr;

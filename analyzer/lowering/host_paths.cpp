@@ -3,7 +3,8 @@
 // Paths that nobody needs: what is left is a list of ops, in the order of their blocks, each once.
 //
 // That an access stands on some paths only is lost: it is taken to happen, as on the path where it does. A pointer that
-// was set in several places is unknown, and so is what is returned in several ways. In a loop, what is made from
+// was set in several places is unknown, and so is what is returned in several ways; one that was set once and then moved
+// along, as by `*p++`, is not. In a loop, what is made from
 // something that moves on has another value in the end. A loop in which the host uses the memory of one element after
 // the other stays: which of them it was matters.
 #include "analyzer/lowering/host_paths.h"
@@ -12,6 +13,7 @@
 #include <iterator>
 #include <optional>
 
+#include "analyzer/ir/walk.h"
 #include "llvm/ADT/DenseSet.h"
 
 namespace streamsan::analyzer::host {
@@ -28,10 +30,16 @@ namespace {
 
 std::vector<ir::Op> without_paths(ir::Function& function, const std::vector<std::size_t>& blocks, bool in_loop) {
   const auto writes_place = [](const ir::Op& op) { return op.target != ir::kNoPlace && op.kind != OpKind::Call; };
+  // `p += n` in a function: what p points to is still what it was set to.
+  const auto moves_along = [&](const ir::Op& op) {
+    return !in_loop && op.kind == OpKind::Assign && op.source.kind == Operand::Kind::Value &&
+           op.target != ir::kNoPlace && op.source.place == op.target;
+  };
   llvm::DenseMap<std::uint32_t, unsigned> writes;
   for (const std::size_t block : blocks)
     for (const ir::Op& op : function.blocks[block].ops)
-      if (op.target != ir::kNoPlace) ++writes[static_cast<std::uint32_t>(op.target)];
+      if (op.target != ir::kNoPlace && !moves_along(op)) ++writes[static_cast<std::uint32_t>(op.target)];
+  const std::vector<bool> loops = in_loop ? std::vector<bool>() : ir::blocks_in_loops(function);
   std::vector<ir::Op> list, moved_on;
   llvm::DenseSet<std::uint32_t> unknown_now;
   for (const std::size_t block : blocks) {
@@ -48,8 +56,15 @@ std::vector<ir::Op> without_paths(ir::Function& function, const std::vector<std:
       }
       // On which path it is set is lost: then it is not known which.
       if (op.kind == OpKind::SetDevice) op.detail.clear();
+      // What stands here is the first round of a loop; how far the pointer is after the last one is not known.
+      if (moves_along(op)) {
+        if (writes[static_cast<std::uint32_t>(op.target)] > 1) continue;
+        if (loops[block]) moved_on.push_back(op), moved_on.back().source.offset = function.add(ir::Expr{});
+        list.push_back(std::move(op));
+        continue;
+      }
       // What is made from something that moves on has another value in the end.
-      if (op.kind == OpKind::Assign && op.source.place != ir::kNoPlace &&
+      if (in_loop && op.kind == OpKind::Assign && op.source.place != ir::kNoPlace &&
           writes.contains(static_cast<std::uint32_t>(root_of(function, op.source.place))))
         moved_on.push_back({.kind = OpKind::Fresh, .site = op.site, .target = op.target});
       if (writes_place(op) && writes[static_cast<std::uint32_t>(op.target)] > 1) {
@@ -60,7 +75,7 @@ std::vector<ir::Op> without_paths(ir::Function& function, const std::vector<std:
       list.push_back(std::move(op));
     }
   }
-  if (in_loop) std::move(moved_on.begin(), moved_on.end(), std::back_inserter(list));
+  std::move(moved_on.begin(), moved_on.end(), std::back_inserter(list));
   return list;
 }
 

@@ -116,7 +116,7 @@ std::optional<ir::Polynomial> size_like(const ir::Function& function, const ir::
 struct Reached {
   bool in_all_rounds = false;               ///< in every one that begins
   bool to_the_end = false;                  ///< and as many begin as the head says
-  llvm::DenseSet<std::uint32_t> uncertain;  ///< places that only some rounds write
+  llvm::DenseSet<std::uint32_t> uncertain;  ///< places that only some rounds write, and before the op
 };
 
 class Rounds {
@@ -132,6 +132,9 @@ class Rounds {
 
  private:
   bool in_all_rounds(std::size_t loop, std::size_t block);
+  /// What may be written on a way from the head to `block` by blocks that are not `in_all` rounds.
+  [[nodiscard]] llvm::DenseSet<std::uint32_t> perhaps_written_before(const Loop& loop, std::size_t block,
+                                                                     const std::vector<bool>& in_all) const;
   void spread(Operand& memory, ir::ExprId* bytes, const Loop& loop, const Reached& reached);
   /// `value` in place of the variable.
   ir::ExprId instead(ir::ExprId expr, ir::PlaceId variable, ir::ExprId value);
@@ -253,20 +256,45 @@ void Rounds::spread(Operand& memory, ir::ExprId* bytes, const Loop& loop, const 
   memory.offset = function_[low].constant == 0 ? ir::kNoExpr : low;
 }
 
+llvm::DenseSet<std::uint32_t> Rounds::perhaps_written_before(const Loop& loop, std::size_t block,
+                                                             const std::vector<bool>& in_all) const {
+  llvm::DenseSet<std::size_t> before;
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const std::size_t candidate : loop.blocks) {
+      if (before.contains(candidate)) continue;
+      const auto& next = function_.blocks[candidate].successors;
+      const bool leads = std::any_of(next.begin(), next.end(), [&](ir::BlockId id) {
+        const auto at = static_cast<std::size_t>(id);
+        return at != loop.head && (at == block || before.contains(at));
+      });
+      if (leads) changed = before.insert(candidate).second;
+    }
+  }
+  llvm::DenseSet<std::uint32_t> written;
+  for (std::size_t number = 0; number < loop.blocks.size(); ++number) {
+    if (in_all[number] || !before.contains(loop.blocks[number])) continue;
+    for (const ir::Op& op : function_.blocks[loop.blocks[number]].ops)
+      if (op.target != ir::kNoPlace) written.insert(static_cast<std::uint32_t>(op.target));
+  }
+  return written;
+}
+
 void Rounds::spread_all() {
   for (std::size_t i = 0; i < loops_.size(); ++i) {
     const Loop& loop = loops_[i];
     if (!only_host(unit_, function_, loop)) continue;
     Reached reached{.in_all_rounds = false, .to_the_end = !leaves_early(function_, loop), .uncertain = {}};
     std::vector<bool> in_all;
+    bool certain = true;
     for (const std::size_t block : loop.blocks) {
       const auto& ops = function_.blocks[block].ops;
       in_all.push_back(!ops.empty() && in_all_rounds(i, block));
-      if (in_all.back()) continue;
-      for (const ir::Op& op : ops)
-        if (op.target != ir::kNoPlace) reached.uncertain.insert(static_cast<std::uint32_t>(op.target));
+      certain = certain && (in_all.back() || ops.empty());
     }
     for (std::size_t number = 0; number < loop.blocks.size(); ++number) {
+      reached.uncertain.clear();
+      if (!certain) reached.uncertain = perhaps_written_before(loop, loop.blocks[number], in_all);
       for (ir::Op& op : function_.blocks[loop.blocks[number]].ops) {
         reached.in_all_rounds = in_all[number];
         for (ir::Access& access : op.accesses) spread(access.memory, &access.bytes, loop, reached);
