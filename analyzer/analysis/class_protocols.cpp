@@ -6,7 +6,8 @@
 // THE LIVES
 //   (nothing)        members that end in the wrong order
 //   a, b, a          for each pair of methods of which the first enqueues work
-//   a, a, ... a      a method that counts through K slots, `next = (next + 1) % K`, comes back to the first one
+//   a, a, ... a      a method that goes through K slots, `next = (next + 1) % K`, comes back to the first one (ir/rings.h).
+//                    Two are supposed where their number is a field
 // Parameters are unknown and differ from call to call, except streams: all calls of one method get the same one.
 //
 // WHAT IS REPORTED
@@ -41,6 +42,7 @@
 
 #include "analyzer/analysis/engine.h"
 #include "analyzer/ir/paths.h"
+#include "analyzer/ir/rings.h"
 #include "analyzer/ir/walk.h"
 
 namespace streamsan::analyzer {
@@ -54,7 +56,8 @@ using ir::Place;
 
 constexpr std::size_t kMostLives = 24;
 constexpr std::uint64_t kMostWeight = 1500;  ///< ops of one life
-constexpr std::int64_t kMostSlots = 4;
+constexpr std::int64_t kMostSlots = 8;
+constexpr std::int64_t kSupposedSlots = 2;
 constexpr std::size_t kMostModes = 4;
 constexpr const char* kLeg = "leg ";
 constexpr const char* kUsr = "the life of an object";
@@ -64,23 +67,10 @@ struct Actions {
   bool enqueues = false;
   bool meets = false;  ///< what work in flight could be in the way of: enqueues, frees, touches
   bool waits = false;
-  std::int64_t slots = 1;  ///< it counts through so many
+  std::int64_t slots = 1;  ///< it goes through so many
+  bool supposes = false;   ///< their number is no constant
   std::set<std::string> callees;
 };
-
-/// K of `x % K`, 2 of `x ^ 1`; else 1.
-std::int64_t slots_of(const std::string& text) {
-  const auto number_behind = [&](const char* sign) -> std::int64_t {
-    const std::size_t at = text.rfind(sign);
-    if (at == std::string::npos) return 0;
-    const std::string rest = text.substr(at + 3);
-    if (rest.empty() || rest.size() > 2 || !std::ranges::all_of(rest, [](char c) { return c >= '0' && c <= '9'; }))
-      return 0;
-    return std::stoll(rest);
-  };
-  if (const std::int64_t count = number_behind(" % "); count > 1) return count;
-  return number_behind(" ^ ") == 1 ? 2 : 1;
-}
 
 class Lives {
  public:
@@ -105,10 +95,11 @@ class Lives {
     if (closed) {
       for (const auto& first : harness.methods) {
         if (!actions(first.usr).enqueues) continue;
-        const std::int64_t slots = actions(first.usr).slots;
+        const bool supposes = actions(first.usr).slots == 1 && actions(first.usr).supposes;
+        const std::int64_t slots = supposes ? kSupposedSlots : actions(first.usr).slots;
         std::vector<const ClassHarness::Member*> rounds(
             static_cast<std::size_t>(slots > 1 && slots <= kMostSlots ? slots + 1 : 2), &first);
-        lived = live_once(rounds, left) || lived;
+        lived = live_once(rounds, left) || (rounds.size() > 2 && live_once({&first, &first}, left)) || lived;
         for (const auto& second : harness.methods)
           if (&first != &second && actions(second.usr).meets)
             lived = live_once({&first, &second, &first}, left) || lived;
@@ -133,6 +124,9 @@ class Lives {
     if (found == program_.functions.end()) return entry->second;
     const ir::Function& function = found->second;
     Actions all;
+    const ir::Rings rings = ir::rings_of(function);
+    all.slots = rings.slots;
+    all.supposes = !rings.numbers.empty();
     for (const ir::Block& block : function.blocks)
       for (const Op& op : block.ops) {
         switch (op.kind) {
@@ -153,10 +147,6 @@ class Lives {
           case OpKind::QueryEvent:
             all.waits = true;
             break;
-          case OpKind::Assign:
-            if (op.source.kind == Operand::Kind::Number)
-              all.slots = std::max(all.slots, slots_of(function[op.source.offset].text));
-            break;
           case OpKind::Call: {
             all.callees.insert(op.callee);
             const Actions inner = actions(op.callee);
@@ -164,6 +154,7 @@ class Lives {
             all.meets = all.meets || inner.meets;
             all.waits = all.waits || inner.waits;
             all.slots = std::max(all.slots, inner.slots);
+            all.supposes = all.supposes || inner.supposes;
             break;
           }
           default:
@@ -280,9 +271,10 @@ class Lives {
     life.blocks.push_back(std::move(block));
 
     program_.functions[kUsr] = std::move(life);
-    const ir::Function closed = inliner_.close(kUsr);
+    ir::Function closed = inliner_.close(kUsr);
     program_.functions.erase(kUsr);
     mode_.clear();
+    suppose_slots(closed);
     if (!analyze_once(closed)) return true;
     // What depends on how the object was made: the two kinds of objects, one after the other.
     for (const auto& [text, place] : modes(closed))
@@ -292,6 +284,20 @@ class Lives {
       }
     mode_.clear();
     return true;
+  }
+
+  /// Two, where a field of the object says how many slots it has, and only constructors write it.
+  void suppose_slots(ir::Function& closed) {
+    supposed_.clear();
+    for (const ir::PlaceId number : ir::rings_of(closed).numbers) {
+      if (!supposed_.empty() || ir::root(closed, number).place != class_->object) continue;
+      const std::string key = ir::field_key(closed, number);
+      if (key.empty() || changes(key)) continue;
+      std::string name = ir::as_written(closed, number);
+      rename(name);
+      supposed_ = ", with " + std::to_string(kSupposedSlots) + " for '" + name + "'";
+      ir::suppose(closed, number, kSupposedSlots);
+    }
   }
 
   /// True if something is so on some paths only, and would be reported otherwise.
@@ -462,7 +468,7 @@ class Lives {
     if (hazard.level == Level::Maybe) return true;
     hazard.function = class_->name;
     hazard.level = later == members_.size() && earlier == members_.size() ? Level::Definite : Level::Likely;
-    std::string story = order + mode_;
+    std::string story = order + mode_ + supposed_;
     if (!within_one_call(earlier, later) && hazard.check != Check::HandleUseAfterDestroy &&
         hazard.which != CheckCase::UseAfterFree) {
       story += edges_.contains({before, after})
@@ -484,7 +490,7 @@ class Lives {
   const ClassHarness* class_ = nullptr;
   const ClassHarness::Member* constructor_ = nullptr;
   bool trusts_callers_ = false;
-  std::string mode_;                                  ///< of the objects looked at, as a clause
+  std::string mode_, supposed_;                       ///< of the objects looked at, as clauses
   std::vector<const ClassHarness::Member*> members_;  ///< of this life, in the order of the calls
   std::map<std::pair<std::string, std::size_t>, ir::PlaceId> streams_;
   std::vector<Hazard> hazards_;

@@ -2,6 +2,7 @@
 //
 // What is known of what a name means: the kind of a stream or of memory, who made it. The essay is in values.h.
 #include "analyzer/analysis/values.h"
+#include "analyzer/ir/field_memory.h"
 #include "analyzer/ir/hidden.h"
 
 namespace streamsan::analyzer {
@@ -52,8 +53,11 @@ std::optional<ordering::MemoryKind> Values::kept_memory(LocationId id) const {
     return at;
   };
   id = out_of_arrays(id);
-  if (id == kNowhere || (*this)[id].kind != LKind::Field) return std::nullopt;
-  std::string key = field_name(id);
+  const bool variable = id != kNowhere && (*this)[id].kind == LKind::Root;
+  if (!variable && (id == kNowhere || (*this)[id].kind != LKind::Field)) return std::nullopt;
+  const ir::Place::Kind root = variable ? function_[(*this)[id].root].kind : ir::Place::Kind::Field;
+  if (variable && root != ir::Place::Kind::Global) return std::nullopt;
+  std::string key = variable ? ir::global_key(function_[(*this)[id].root]) : field_name(id);
   // The block of a container or tensor is known by the field that the object is.
   if (ir::class_of_block(key)) {
     const LocationId owner = out_of_arrays((*this)[id].base);

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Loops over elements.
+// Loops over elements, and over slots.
 //
 // A loop qualifies if its head asks `i < bound`, `i` is set to a constant before it and stepped by one in one place, and
 // somewhere in it an element is named by `i` where something happens that can be ordered. The bound is a constant, or
 // one place that nothing in the function writes; copies that inlining made are followed.
+//
+// So does any loop, whatever ends it, that enqueues work and goes through slots in turn, or swaps its buffers.
 #include "analyzer/ir/counted_loops.h"
 
 #include <algorithm>
@@ -12,6 +14,7 @@
 #include <string>
 
 #include "analyzer/ir/polynomial.h"
+#include "analyzer/ir/rings.h"
 #include "analyzer/ir/walk.h"
 
 namespace streamsan::analyzer::ir {
@@ -46,8 +49,13 @@ class Loops {
     std::vector<Counted> result;
     for (auto& [head, body] : bodies) {
       if (body.contains(0) && head != 0) continue;
-      Counted loop{.head = head, .blocks = std::move(body)};
-      if (counts(loop) && names_elements(loop)) result.push_back(std::move(loop));
+      const Counted plain{.head = head, .blocks = std::move(body)};
+      Counted loop = plain;
+      const bool counted = counts(loop);
+      loop.by_elements = counted && names_elements(loop);
+      if (!counted) loop = plain;
+      find_turns(loop);
+      if (loop.by_elements || loop.turns > 0) result.push_back(std::move(loop));
     }
     std::ranges::stable_sort(result, {}, [](const Counted& loop) { return loop.blocks.size(); });
     return result;
@@ -127,6 +135,20 @@ class Loops {
       }
     }
     return starts == 1 && steps == 1;
+  }
+
+  void find_turns(Counted& loop) const {
+    const bool enqueues = std::ranges::any_of(loop.blocks, [&](std::size_t block) {
+      return std::ranges::any_of(function_.blocks[block].ops, [](const Op& op) { return op.kind == OpKind::Enqueue; });
+    });
+    if (!enqueues) return;
+    constexpr std::int64_t kMostSlots = 4, kSupposed = 2;
+    const Rings rings = rings_of(function_, loop.blocks);
+    std::int64_t slots = std::max(rings.slots, passed_round(function_, loop.blocks));
+    if (slots == 1)
+      for (const PlaceId number : rings.numbers)
+        if (loop.slots == kNoPlace && stays_put(number)) loop.slots = number, slots = kSupposed;
+    if (slots > 1 && slots <= kMostSlots) loop.turns = slots + 1;
   }
 
   [[nodiscard]] bool names_elements(const Counted& loop) const {

@@ -76,7 +76,7 @@ struct Place {
   TypeKind type = TypeKind::Other;
   std::string name;          ///< shown to users; never empty for variables and fields
   std::string owner;         ///< Field: the qualified name of the class
-  std::uint32_t number = 0;  ///< Parameter: position. Local, Temporary: tells equal names apart
+  std::uint32_t number = 0;  ///< Parameter: position. Local, Temporary: tells equal names apart. Global: kOfThisFile
   PlaceId base = kNoPlace;   ///< Field, Index, Deref
   ExprId index = kNoExpr;    ///< Index
   bool reference = false;    ///< Parameter: of reference type

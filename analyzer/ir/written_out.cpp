@@ -14,6 +14,10 @@
 // found then is true of a call with that number. Only one variable of a function is given a number, because two may
 // depend on each other in ways that the code here does not show (`n` parts for each of `m` lanes).
 //
+// A loop over slots is begun, not written out whole: as many rounds as bring it back to the slots of the first ones
+// (rings.h) come before the end of the loop, which may also be where the head says. Two slots are supposed where their
+// number is no constant. What is found then is true of a loop with so many rounds.
+//
 // counted_loops.h says which loops qualify. Variables that only the body mentions get another identity in each round,
 // so that what they hold in one is not mixed with what they hold in the next. Inner loops come first; a loop that would
 // grow beyond kMostOps stays as it is.
@@ -22,12 +26,11 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <string_view>
 #include <vector>
 
 #include "analyzer/ir/counted_loops.h"
-#include "analyzer/ir/hidden.h"
 #include "analyzer/ir/inline.h"
+#include "analyzer/ir/rings.h"
 #include "analyzer/ir/walk.h"
 
 namespace streamsan::analyzer::ir {
@@ -80,17 +83,19 @@ class Writer {
  public:
   explicit Writer(Function& function) : function_(function) {}
 
-  bool write_out(const Counted& loop, std::int64_t rounds) {
+  /// `whole`: these are all rounds.
+  bool write_out(const Counted& loop, std::int64_t rounds, bool whole) {
     std::size_t ops = 0, all = 0;
     for (const Block& block : function_.blocks) all += block.ops.size();
     for (const std::size_t block : loop.blocks) ops += function_.blocks[block].ops.size();
     const auto more = static_cast<std::size_t>(rounds);
     if (all + ops * more > kMostOps || function_.blocks.size() + loop.blocks.size() * more > kMostBlocks) return false;
-    const std::vector<PlaceId> own = written_inside(loop);
+    // Values go from round to round through what a loop over slots mentions.
+    const std::vector<PlaceId> own = loop.turns == 0 ? written_inside(loop) : std::vector<PlaceId>();
     const std::vector<Block> body = blocks_of(loop);
     const std::vector<std::size_t> numbers(loop.blocks.begin(), loop.blocks.end());
-    const std::size_t inside = at(function_.blocks[loop.head].successors[0]),
-                      outside = at(function_.blocks[loop.head].successors[1]);
+    const Block before = function_.blocks[loop.head];
+    const BlockId inside = before.successors[0];
     // Where each block stands in each round; the first round stands where the loop stood.
     std::vector<std::map<std::size_t, std::size_t>> stands(more);
     for (std::size_t round = 0; round < more; ++round)
@@ -103,17 +108,20 @@ class Writer {
     for (std::size_t round = 0; round < more; ++round) {
       Renamer renamer(function_);
       for (const PlaceId variable : own) renamer.rename(variable, another(variable));
-      const PlaceId counter = another(loop.counter);
-      renamer.rename(loop.counter, counter);
+      const PlaceId counter = whole ? another(loop.counter) : loop.counter;
+      if (whole) renamer.rename(loop.counter, counter);
       for (std::size_t i = 0; i < numbers.size(); ++i) {
         Block block = body[i];
-        std::erase_if(block.ops, [&](const Op& op) { return op.target == loop.counter; });
+        if (counter != kNoPlace) std::erase_if(block.ops, [&](const Op& op) { return op.target == loop.counter; });
         for (Op& op : block.ops) renamer.op(op);
         block.condition = renamer.expr(block.condition);
         if (numbers[i] == loop.head) {
-          block.ops.insert(block.ops.begin(), set(counter, loop.first + static_cast<std::int64_t>(round)));
-          block.successors = {BlockId{static_cast<std::uint32_t>(inside)}};
-          block.condition = kNoExpr;
+          if (counter != kNoPlace)
+            block.ops.insert(block.ops.begin(), set(counter, loop.first + static_cast<std::int64_t>(round)));
+          if (whole) {
+            block.successors = {inside};
+            block.condition = kNoExpr;
+          }
           block.loop_head = false;
         }
         for (BlockId& next : block.successors) {
@@ -126,9 +134,11 @@ class Writer {
         function_.blocks[stands[round][numbers[i]]] = std::move(block);
       }
     }
+    // Without a way out at its head, what comes after the last round is not looked at.
     Block& end = function_.blocks[last_head];
-    end.ops.push_back(set(loop.counter, loop.first + rounds));
-    end.successors = {BlockId{static_cast<std::uint32_t>(outside)}};
+    if (loop.counter != kNoPlace) end.ops.push_back(set(loop.counter, loop.first + rounds));
+    for (const BlockId next : before.successors)
+      if (!loop.blocks.contains(at(next))) end.successors = {next};
     return true;
   }
 
@@ -190,14 +200,6 @@ class Writer {
   std::uint32_t made_ = 0;
 };
 
-/// "workers_.size()", as the source has it.
-std::string as_written(const Function& function, PlaceId number) {
-  std::string name = function.spell(number);
-  const std::string_view size = ir::name(Hidden::Size);
-  if (const std::size_t at = name.rfind(size); at != std::string::npos) name.replace(at, size.size(), "size()");
-  return name;
-}
-
 }  // namespace
 
 std::optional<WrittenOut> write_out_loops(const Function& function) {
@@ -208,36 +210,53 @@ std::optional<WrittenOut> write_out_loops(const Function& function) {
   std::map<PlaceId, std::size_t> times;
   for (const Counted& loop : loops)
     if (loop.number != kNoPlace) ++times[loop.number];
-  PlaceId supposed = kNoPlace;
-  for (const auto& [number, count] : times)
-    if (supposed == kNoPlace || count > times[supposed]) supposed = number;
-  const auto rounds = [&](const Counted& loop) -> std::int64_t {
-    if (loop.end) return *loop.end - loop.first;
-    return loop.number == supposed && loop.first >= 0 ? kSupposed - loop.first : 0;
+  PlaceId number = kNoPlace;
+  for (const auto& [place, count] : times)
+    if (number == kNoPlace || count > times[number]) number = place;
+  std::int64_t supposed = kSupposed;
+  for (const Counted& loop : loops)
+    if (loop.number != kNoPlace && loop.number == number) supposed = std::max(supposed, loop.turns);
+  const auto all_rounds = [&](const Counted& loop) -> std::int64_t {
+    if (loop.counter == kNoPlace || loop.first < 0) return 0;
+    const std::int64_t rounds = loop.end ? *loop.end - loop.first : loop.number == number ? supposed - loop.first : 0;
+    return rounds <= kMostRounds ? rounds : 0;
   };
   WrittenOut result{.function = function, .supposed = {}, .site = {}};
   Writer writer(result.function);
-  bool any = false;
-  for (std::set<PlaceId> done; true;) {
-    // Ids of blocks change with each loop that is written out.
-    loops = counted_loops(result.function);
-    const auto next = std::ranges::find_if(loops, [&](const Counted& loop) {
-      return rounds(loop) > 0 && rounds(loop) <= kMostRounds && !done.contains(loop.counter);
-    });
-    if (next == loops.end()) break;
-    done.insert(next->counter);
-    if (!writer.write_out(*next, rounds(*next))) continue;
-    any = true;
-    if (next->number == kNoPlace || !result.supposed.empty()) continue;
-    result.supposed = std::to_string(kSupposed) + " for '" + as_written(function, supposed) + "'";
-    for (const std::size_t block : next->blocks)
+  const auto tell = [&](const std::string& what, const Counted& loop) {
+    if (result.supposed.find(what) == std::string::npos)
+      result.supposed += (result.supposed.empty() ? "" : " and ") + what;
+    for (const std::size_t block : loop.blocks)
       for (const Op& op : function.blocks.size() > block ? function.blocks[block].ops : std::vector<Op>())
         if (result.site.line == 0 && op.site != kNoSite && is_ordered(op)) result.site = function[op.site];
+  };
+  bool any = false, counted = false;
+  for (std::set<std::size_t> done; true;) {
+    // More blocks come behind the others with each loop that is written out.
+    loops = counted_loops(result.function);
+    const auto next = std::ranges::find_if(loops, [&](const Counted& loop) {
+      return (all_rounds(loop) > 0 || loop.turns > 0) && !done.contains(loop.head);
+    });
+    if (next == loops.end()) break;
+    done.insert(next->head);
+    const bool whole = all_rounds(*next) > 0;
+    if (!writer.write_out(*next, whole ? all_rounds(*next) : next->turns, whole)) continue;
+    any = true;
+    if (next->slots != kNoPlace) {
+      suppose(result.function, next->slots, kSupposed);
+      tell(std::to_string(kSupposed) + " for '" + as_written(function, next->slots) + "'", *next);
+    }
+    if (!whole) {
+      tell(std::to_string(next->turns) + " rounds of the loop", *next);
+    } else if (next->number != kNoPlace) {
+      counted = true;
+      tell(std::to_string(supposed) + " for '" + as_written(function, number) + "'", *next);
+    }
   }
   if (!any) return std::nullopt;
-  if (!result.supposed.empty()) {
+  if (counted) {
     auto& begin = result.function.blocks[0].ops;
-    begin.insert(begin.begin(), writer.set(supposed, kSupposed));
+    begin.insert(begin.begin(), writer.set(number, supposed));
   }
   join_blocks(result.function);
   return result;

@@ -44,17 +44,42 @@ void Assignments::initialize(ir::PlaceId target, const clang::Expr* value) {
   assign(target, value);
 }
 
-std::optional<ir::Expr> Assignments::ring_step(const clang::Expr* source) {
-  const auto* binary = llvm::dyn_cast<clang::BinaryOperator>(strip(source));
-  if (binary == nullptr || constant(source, unit_.context)) return std::nullopt;
-  const auto opcode = binary->getOpcode();
-  const bool turns =
-      (opcode == clang::BO_Rem || opcode == clang::BO_Xor) && constant(binary->getRHS(), unit_.context).value_or(0) > 0;
-  const bool flips = opcode == clang::BO_Sub && constant(binary->getLHS(), unit_.context) == 1;
-  if (!turns && !flips) return std::nullopt;
-  ir::Expr next = values_.scalar(strip(source));
-  if (next.uses.empty()) return std::nullopt;
-  return next;
+std::optional<ir::Expr> Assignments::slot_step(ir::PlaceId target, const clang::Expr* source) {
+  if (constant(source, unit_.context)) return std::nullopt;
+  const clang::Expr* next = strip(source);
+  const auto positive = [&](const clang::Expr* number) { return constant(number, unit_.context).value_or(1) > 0; };
+  bool steps = false;
+  if (const auto* binary = llvm::dyn_cast<clang::BinaryOperator>(next)) {
+    const clang::Expr *left = binary->getLHS(), *right = binary->getRHS();
+    switch (binary->getOpcode()) {
+      case clang::BO_Rem:
+        steps = positive(right);
+        break;
+      case clang::BO_Xor:
+      case clang::BO_And:
+        steps = constant(right, unit_.context).value_or(0) > 0;
+        break;
+      case clang::BO_Sub:
+        steps = constant(left, unit_.context) == 1;
+        [[fallthrough]];
+      case clang::BO_Add:
+        // `next = next + 1`
+        steps = steps || (constant(right, unit_.context) == 1 && out_.is_variable(target) && strip(left)->isGLValue() &&
+                          places_.place(left) == target);
+        break;
+      default:
+        break;
+    }
+  } else if (const auto* unary = llvm::dyn_cast<clang::UnaryOperator>(next)) {
+    steps = unary->getOpcode() == clang::UO_LNot;
+  } else if (const auto* choice = llvm::dyn_cast<clang::ConditionalOperator>(next)) {
+    // `next + 1 == 3 ? 0 : next + 1`
+    steps = constant(choice->getTrueExpr(), unit_.context) == 0 || constant(choice->getFalseExpr(), unit_.context) == 0;
+  }
+  if (!steps) return std::nullopt;
+  ir::Expr value = values_.scalar(next);
+  if (value.uses.empty()) return std::nullopt;
+  return value;
 }
 
 void Assignments::assign(ir::PlaceId target, const clang::Expr* source) {
@@ -63,7 +88,7 @@ void Assignments::assign(ir::PlaceId target, const clang::Expr* source) {
     case TypeKind::Other:
       return;
     case TypeKind::Integer:
-      if (auto next = ring_step(source))
+      if (auto next = slot_step(target, source))
         return out_.emit_assign(target, {.kind = ir::Operand::Kind::Number, .offset = out_.add(std::move(*next))},
                                 out_.site(*source));
       return out_.emit_assign(target, values_.integer(source), out_.site(*source));

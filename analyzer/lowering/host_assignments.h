@@ -41,8 +41,8 @@ class Assignments {
   void make_closure(const clang::LambdaExpr& lambda);
 
  private:
-  /// `(slot + 1) % 3`: what comes next in a ring.
-  std::optional<ir::Expr> ring_step(const clang::Expr* source);
+  /// `(slot + 1) % 3`, `slot + 1`, `1 - slot`: what comes next where slots are used in turn.
+  std::optional<ir::Expr> slot_step(ir::PlaceId target, const clang::Expr* source);
 
   Unit& unit_;
   const Scan& scan_;

@@ -88,6 +88,11 @@ void FunctionBuilder::link(std::size_t from, std::size_t to) {
   function_.blocks[from].successors.push_back(ir::BlockId{static_cast<std::uint32_t>(to)});
 }
 
+bool FunctionBuilder::is_variable(ir::PlaceId place) const {
+  while (function_[place].kind == Place::Kind::Field) place = function_[place].base;
+  return function_[place].base == ir::kNoPlace;
+}
+
 ir::Op& FunctionBuilder::emit(ir::Op op) {
   function_.blocks[block_].ops.push_back(std::move(op));
   return function_.blocks[block_].ops.back();

@@ -67,6 +67,9 @@ class FunctionBuilder {
     return place == ir::kNoPlace ? ir::TypeKind::Other : function_[place].type;
   }
 
+  /// A variable, or a field of one: its name is the only one that code here has for it.
+  [[nodiscard]] bool is_variable(ir::PlaceId place) const;
+
   // Sites.
   /// Of a statement; `text` is what messages call it, the first that is given.
   ir::SiteId site(const clang::Stmt& what, const std::string& text = {}, ir::Api api = ir::Api::None);

@@ -3,7 +3,8 @@
 // Containers and smart pointers.
 //
 // A container is its elements and a block, `$data`. Growing ends the block and makes another. push_back() mostly
-// leaves the block where it is: afterwards nothing is known of it, which hides what a copy in flight may lose.
+// leaves the block where it is: afterwards nothing is known of it, which hides what a copy in flight may lose. Of pinned
+// memory, which copies really go on reading, it stays the same block, and is written (host_refills.h).
 // A moved container takes its block along. A smart pointer's block is what it points to.
 #include "analyzer/lowering/host_containers.h"
 
@@ -20,6 +21,7 @@
 #include "analyzer/lowering/host_numbers.h"
 #include "analyzer/lowering/host_parts.h"
 #include "analyzer/lowering/host_places.h"
+#include "analyzer/lowering/host_refills.h"
 #include "analyzer/lowering/host_tensors.h"
 #include "analyzer/lowering/host_unit.h"
 #include "analyzer/lowering/host_values.h"
@@ -284,7 +286,21 @@ void Containers::make_shared(const Call& call) {
   lifetimes_.construct_pointee(call, places_.data(object), call.expression->getType());
 }
 
+bool Containers::pinned(ir::PlaceId container) const {
+  return container != ir::kNoPlace && unit_.symbols.has_block(out_.type_of(container)) &&
+         unit_.symbols.block_memory(out_.type_of(container)) == MemoryKind::Pinned;
+}
+
+void Containers::write_block(const Call& call, const Operand& where, const char* detail) {
+  ir::Op write = start(OpKind::HostAccess, call);
+  write.accesses.push_back(values_.access(where, ir::Mode::Write));
+  write.detail = detail;
+  out_.emit(std::move(write));
+}
+
 void Containers::change_size(const Call& call) {
+  if (call.known->callee.name == "clear" && pinned(call.object))
+    write_block(call, value(places_.data(call.object)), kRefill);
   const ir::PlaceId size = places_.size(call.object);
   if (size == ir::kNoPlace) return;
   static constexpr std::array kChange = {"clear",     "pop_back",     "pop_front",  "erase",
@@ -324,7 +340,11 @@ void Containers::grow(const Call& call) {
                      name == "append" || name == "insert" || name == "operator+=";
   const auto owner = unit_.symbols.owner(out_.type_of(call.object));
   if (one_more && call.arguments.size() == 1) append(call);
+  // With pinned memory it matters which part is written: a copy of what is in front may go on.
+  if (one_more && pinned(call.object))
+    return write_block(call, numbers_.moved(value(block), numbers_.unknown_number()), "");
   if (!moves) return out_.emit_fresh(block, call.site);
+  if (name == "assign" && pinned(call.object)) write_block(call, value(block), "");
   if (owner && owner->memory == MemoryKind::Pageable) {
     const std::string how = name == "resize" ? "is resized" : "may get another block by " + name.str() + "()";
     ends_.end_of_life(value(block), how.c_str(), call.site);

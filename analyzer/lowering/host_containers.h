@@ -41,6 +41,10 @@ class Containers {
   void grow(const Call& call);
   void append(const Call& call);
   void reset(const Call& call);
+  /// Its block is pinned memory.
+  [[nodiscard]] bool pinned(ir::PlaceId container) const;
+  /// By the host; `detail`: see host_refills.h.
+  void write_block(const Call& call, const ir::Operand& where, const char* detail);
 
   Unit& unit_;
   FunctionBuilder& out_;

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "clang/AST/ASTContext.h"
+#include "clang/AST/DeclTemplate.h"
 #include "clang/AST/ExprCXX.h"
 #include "clang/Lex/Lexer.h"
 
@@ -82,6 +83,34 @@ bool narrows(const clang::Expr* expression, const clang::ASTContext& context) {
   return false;
 }
 
+std::optional<std::uint64_t> fixed_size(clang::QualType type) {
+  if (type.isNull()) return std::nullopt;
+  if (const auto* array = llvm::dyn_cast_or_null<clang::ConstantArrayType>(type->getAsArrayTypeUnsafe()))
+    return array->getSize().getLimitedValue();
+  const auto* record = llvm::dyn_cast_or_null<clang::ClassTemplateSpecializationDecl>(type->getAsCXXRecordDecl());
+  if (record == nullptr || record->getName() != "array" || !record->isInStdNamespace()) return std::nullopt;
+  const clang::TemplateArgument& size = record->getTemplateArgs()[1];
+  if (size.getKind() != clang::TemplateArgument::Integral) return std::nullopt;
+  return size.getAsIntegral().getLimitedValue();
+}
+
+namespace {
+
+/// a.size() of a std::array, std::size(a): the same whatever is in it.
+std::optional<std::int64_t> known_size(const clang::Expr* expression) {
+  const auto* call = llvm::dyn_cast<clang::CallExpr>(strip(expression));
+  const clang::FunctionDecl* callee = call == nullptr ? nullptr : call->getDirectCallee();
+  if (callee == nullptr || callee->getIdentifier() == nullptr || callee->getName() != "size") return std::nullopt;
+  const auto* member = llvm::dyn_cast<clang::CXXMemberCallExpr>(call);
+  if (member == nullptr && (call->getNumArgs() != 1 || !callee->isInStdNamespace())) return std::nullopt;
+  const clang::Expr* of = member != nullptr ? member->getImplicitObjectArgument() : call->getArg(0);
+  const clang::QualType type = of->getType();
+  const auto size = fixed_size(type->isPointerType() ? type->getPointeeType() : type);
+  return size ? std::optional(static_cast<std::int64_t>(*size)) : std::nullopt;
+}
+
+}  // namespace
+
 std::optional<std::int64_t> constant(const clang::Expr* expression, const clang::ASTContext& context) {
   if (expression == nullptr || expression->isValueDependent() || expression->isTypeDependent()) return std::nullopt;
   if (!expression->getType()->isIntegralOrEnumerationType()) {
@@ -90,7 +119,7 @@ std::optional<std::int64_t> constant(const clang::Expr* expression, const clang:
     if (!expression->getType()->isIntegralOrEnumerationType()) return std::nullopt;
   }
   clang::Expr::EvalResult result;
-  if (!expression->EvaluateAsInt(result, context, clang::Expr::SE_NoSideEffects)) return std::nullopt;
+  if (!expression->EvaluateAsInt(result, context, clang::Expr::SE_NoSideEffects)) return known_size(expression);
   const llvm::APSInt& integer = result.Val.getInt();
   if (!integer.isRepresentableByInt64()) return std::nullopt;
   return integer.getExtValue();

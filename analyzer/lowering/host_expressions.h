@@ -10,6 +10,7 @@
 namespace clang {
 class ASTContext;
 class Expr;
+class QualType;
 }  // namespace clang
 
 namespace streamsan::analyzer::host {
@@ -20,6 +21,8 @@ const clang::Expr* strip(const clang::Expr* expression);
 bool narrows(const clang::Expr* expression, const clang::ASTContext& context);
 /// The integer that it is, also where that is cast to a handle: (cudaStream_t)2.
 std::optional<std::int64_t> constant(const clang::Expr* expression_or_null, const clang::ASTContext& context);
+/// Of an array, or a std::array.
+std::optional<std::uint64_t> fixed_size(clang::QualType type);
 /// As it is written, white space normalised, cut off where it is long.
 std::string source_text(const clang::Expr* expression, const clang::ASTContext& context);
 

@@ -21,6 +21,7 @@
 #include "analyzer/lowering/host_numbers.h"
 #include "analyzer/lowering/host_parts.h"
 #include "analyzer/lowering/host_places.h"
+#include "analyzer/lowering/host_refills.h"
 #include "analyzer/lowering/host_scan.h"
 #include "analyzer/lowering/host_source.h"
 #include "analyzer/lowering/host_standard.h"
@@ -161,9 +162,36 @@ ir::Function lower(Unit& unit, const clang::FunctionDecl& definition) {
     return std::move(function);
   }
   all.walk.walk(*graph);
+  settle_refills(function);
   WalkedSource source(all);
   trim(unit, function, all.walk.terminators(), source, unit.census.is_root(definition));
   mark_loops(function);
+  return std::move(function);
+}
+
+std::optional<ir::Function> lower_initialisers(Unit& unit, const clang::FunctionDecl& definition) {
+  const auto runs = [&](const clang::Decl* declared) {
+    const auto* variable = llvm::dyn_cast<clang::VarDecl>(declared);
+    return variable != nullptr && variable->isStaticLocal() && variable->hasInit() &&
+           unit.symbols.kind(variable->getType()) == ir::TypeKind::Pointer && !variable->hasConstantInitialization();
+  };
+  if (!llvm::any_of(definition.decls(), runs)) return std::nullopt;
+  Collaborators all(unit, definition);
+  const std::unique_ptr<clang::CFG> graph = all.scan.incomplete.empty() ? graph_of(unit, definition) : nullptr;
+  if (graph == nullptr || graph->size() > unit.options.most_cfg_blocks) return std::nullopt;
+  all.walk.walk(*graph, /*first=*/true);
+  ir::Function& function = all.out.function();
+  ir::Block only;
+  for (ir::Block& block : function.blocks)
+    for (ir::Op& op : block.ops) {
+      const bool stores = op.kind == ir::OpKind::Assign || op.kind == ir::OpKind::Allocate ||
+                          op.kind == ir::OpKind::Call || op.kind == ir::OpKind::Fresh;
+      if (stores && op.target != ir::kNoPlace && function[op.target].base == ir::kNoPlace)
+        only.ops.push_back(std::move(op));
+    }
+  only.ops.push_back({.kind = ir::OpKind::Return, .site = function.site});
+  function.blocks = {std::move(only)};
+  function.usr += " initialisers";
   return std::move(function);
 }
 

@@ -39,8 +39,11 @@
 //
 //   trim             what nobody can notice (host_trim.cpp); calls the other two
 //   spread_accesses  loops in which only the host works: one access for all rounds (host_rounds.cpp, host_counting.cpp)
+//   settle_refills   containers that are emptied and filled again (host_refills.cpp)
 //   flatten_loops, outline   paths that nobody needs (host_paths.cpp)
 #pragma once
+
+#include <optional>
 
 #include "analyzer/ir/ir.h"
 
@@ -53,5 +56,9 @@ namespace streamsan::analyzer::host {
 struct Unit;
 
 ir::Function lower(Unit& unit, const clang::FunctionDecl& definition);
+
+/// What the initialisers of the function's static local variables leave in them; nothing calls it. Absent: there are
+/// none that run.
+std::optional<ir::Function> lower_initialisers(Unit& unit, const clang::FunctionDecl& definition);
 
 }  // namespace streamsan::analyzer::host

@@ -77,6 +77,14 @@ ir::Expr Values::scalar(const clang::Expr* expression) {
       inner.constant.reset();
       return inner;
     }
+    // `slots[next++ % 3]`: the step has been taken, and what counts is the value from before.
+    if (unary->isPostfix()) {
+      const ir::PlaceId stepped = places_.place(unary->getSubExpr());
+      if (stepped != ir::kNoPlace && out_.kind(stepped) == TypeKind::Integer)
+        return {.text = "(" + out_.spell(stepped) + (unary->isIncrementOp() ? " - 1)" : " + 1)"),
+                .uses = {stepped},
+                .constant = {}};
+    }
   }
   if (const auto* choice = llvm::dyn_cast<clang::ConditionalOperator>(at)) {
     ir::Expr made = part(choice->getCond());

@@ -102,8 +102,8 @@ void Walk::step(const clang::UnaryOperator& step) {
     const ir::ExprId by = numbers_.steps(numbers_.number(step.isIncrementOp() ? 1 : -1), step.getType());
     return out_.emit_assign(target, numbers_.moved(value(target), by), out_.site(step));
   }
-  // A step of one variable keeps what is known of it: that this is not the first round.
-  if (out_[target].base == ir::kNoPlace && out_.kind(target) == TypeKind::Integer) {
+  // A step of one variable keeps what is known of it: that this is not the first round, which slot is next.
+  if (out_.is_variable(target) && out_.kind(target) == TypeKind::Integer) {
     ir::Expr next{
         .text = out_.spell(target) + (step.isIncrementOp() ? " + 1" : " - 1"), .uses = {target}, .constant = {}};
     return out_.emit_assign(target, {.kind = Operand::Kind::Number, .offset = out_.add(std::move(next))},

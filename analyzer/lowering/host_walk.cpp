@@ -16,6 +16,7 @@
 #include "analyzer/lowering/host_assignments.h"
 #include "analyzer/lowering/host_builder.h"
 #include "analyzer/lowering/host_ends.h"
+#include "analyzer/lowering/host_expressions.h"
 #include "analyzer/lowering/host_lifetimes.h"
 #include "analyzer/lowering/host_parts.h"
 #include "analyzer/lowering/host_places.h"
@@ -23,7 +24,6 @@
 #include "analyzer/lowering/host_unit.h"
 #include "analyzer/lowering/host_values.h"
 #include "clang/AST/ASTContext.h"
-#include "clang/AST/DeclTemplate.h"
 #include "clang/AST/ExprCXX.h"
 #include "clang/Analysis/CFG.h"
 
@@ -36,18 +36,19 @@ using ir::Place;
 namespace {
 
 /// Where control goes on. The initialiser of a static local variable runs once, in the first of all calls: here it has
-/// run, and what the variable holds is what it held when the function was entered.
-std::vector<const clang::CFGBlock*> next_blocks(const clang::CFGBlock& block) {
+/// run, and what the variable holds is what it held when the function was entered. `first`: it runs now.
+std::vector<const clang::CFGBlock*> next_blocks(const clang::CFGBlock& block, bool first) {
   std::vector<const clang::CFGBlock*> result;
   for (const clang::CFGBlock::AdjacentBlock& next : block.succs()) result.push_back(next.getReachableBlock());
   const clang::Stmt* branch = block.getTerminatorStmt();
-  if (branch != nullptr && llvm::isa<clang::DeclStmt>(branch) && result.size() == 2) result.pop_back();
+  if (branch != nullptr && llvm::isa<clang::DeclStmt>(branch) && result.size() == 2)
+    result.erase(first ? result.begin() : result.begin() + 1);
   std::erase(result, nullptr);
   return result;
 }
 
 /// Blocks that can be reached, all predecessors but back edges before each.
-std::vector<const clang::CFGBlock*> reverse_post_order(const clang::CFG& graph) {
+std::vector<const clang::CFGBlock*> reverse_post_order(const clang::CFG& graph, bool first) {
   std::vector<const clang::CFGBlock*> order;
   std::vector<bool> seen(graph.getNumBlockIDs());
   struct Open {
@@ -59,7 +60,7 @@ std::vector<const clang::CFGBlock*> reverse_post_order(const clang::CFG& graph) 
   const auto enter = [&](const clang::CFGBlock* block) {
     if (seen[block->getBlockID()]) return;
     seen[block->getBlockID()] = true;
-    open.push_back({block, next_blocks(*block)});
+    open.push_back({block, next_blocks(*block, first)});
   };
   enter(&graph.getEntry());
   while (!open.empty()) {
@@ -72,18 +73,6 @@ std::vector<const clang::CFGBlock*> reverse_post_order(const clang::CFG& graph) 
   }
   std::reverse(order.begin(), order.end());
   return order;
-}
-
-/// Of an array, or a std::array.
-std::optional<std::uint64_t> fixed_size(clang::QualType type) {
-  if (type.isNull()) return std::nullopt;
-  if (const auto* array = llvm::dyn_cast_or_null<clang::ConstantArrayType>(type->getAsArrayTypeUnsafe()))
-    return array->getSize().getLimitedValue();
-  const auto* record = llvm::dyn_cast_or_null<clang::ClassTemplateSpecializationDecl>(type->getAsCXXRecordDecl());
-  if (record == nullptr || record->getName() != "array" || !record->isInStdNamespace()) return std::nullopt;
-  const clang::TemplateArgument& size = record->getTemplateArgs()[1];
-  if (size.getKind() != clang::TemplateArgument::Integral) return std::nullopt;
-  return size.getAsIntegral().getLimitedValue();
 }
 
 bool leaves_for_good(const clang::CFGBlock& block) {
@@ -110,11 +99,12 @@ Walk::Walk(const Parts& parts)
       lifetimes_(parts.lifetimes),
       calls_(parts.calls) {}
 
-void Walk::walk(const clang::CFG& graph) {
+void Walk::walk(const clang::CFG& graph, bool first) {
+  first_call_ = first;
   constexpr std::size_t kNone = SIZE_MAX;
   first_.assign(graph.getNumBlockIDs(), kNone);
   last_.assign(graph.getNumBlockIDs(), kNone);
-  const std::vector<const clang::CFGBlock*> order = reverse_post_order(graph);
+  const std::vector<const clang::CFGBlock*> order = reverse_post_order(graph, first);
   for (const clang::CFGBlock* block : order)
     first_[block->getBlockID()] = last_[block->getBlockID()] = out_.new_block();
   for (const clang::CFGBlock* block : order) walk_block(*block);
@@ -149,7 +139,7 @@ void Walk::finish_block(const clang::CFGBlock& block) {
   const std::size_t from = last_[block.getBlockID()];
   out_.go_on_in(from);
   if (!out_.ops().empty() && out_.ops().back().kind == OpKind::Return) return;
-  const std::vector<const clang::CFGBlock*> next = next_blocks(block);
+  const std::vector<const clang::CFGBlock*> next = next_blocks(block, first_call_);
   for (const clang::CFGBlock* to : next) {
     if (leaves_for_good(block) && to == &block.getParent()->getExit()) continue;
     out_.link(from, first_[to->getBlockID()]);

@@ -41,7 +41,8 @@ class Walk {
  public:
   explicit Walk(const Parts& parts);
 
-  void walk(const clang::CFG& graph);
+  /// `first`: of all calls, in which the initialisers of static local variables run.
+  void walk(const clang::CFG& graph, bool first = false);
   /// By block: the statement that decides what comes next, or nullptr.
   [[nodiscard]] const std::vector<const clang::Stmt*>& terminators() const { return terminators_; }
 
@@ -78,6 +79,7 @@ class Walk {
   Lifetimes& lifetimes_;
   Calls& calls_;
 
+  bool first_call_ = false;
   std::vector<std::size_t> first_;               ///< by CFG block: its first block in the IR
   std::vector<std::size_t> last_;                ///< by CFG block: its last
   std::vector<const clang::Stmt*> terminators_;  ///< by block of the IR

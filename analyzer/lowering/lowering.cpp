@@ -43,6 +43,10 @@ Lowered lower(clang::ASTContext& context, const Models& models, const LoweringOp
       lowered.skipped.push_back({function.name, site.file, site.line, function.incomplete});
     }
     if (census.is_root(*definition)) lowered.roots.push_back(function.usr);
+    if (auto initialisers = host::lower_initialisers(unit, *definition)) {
+      std::string key = initialisers->usr;
+      lowered.program.functions.emplace(std::move(key), std::move(*initialisers));
+    }
     std::string usr = function.usr;
     lowered.program.functions.emplace(std::move(usr), std::move(function));
   }

@@ -45,6 +45,25 @@ TEST(FieldMemory, AHelperMayStoreAnything) {
   EXPECT_TRUE(memory_of(kField + "  call \"g\"(&this.C::p_)\n").empty());
 }
 
+TEST(FieldMemory, AFunctionReturnsWhatItMakes) {
+  const std::string maker = R"(
+function g
+  local p pointer
+  allocate p device
+  return p
+)";
+  EXPECT_EQ(memory_of(maker + kField + "  call this.C::p_ = \"g\"()\n"), kDevice);
+  EXPECT_EQ(memory_of(maker + kField + "  call q = \"g\"()\n  assign this.C::p_ = q\n"), kDevice);
+  EXPECT_TRUE(memory_of(kField + "  call this.C::p_ = \"g\"()\n").empty());
+}
+
+TEST(FieldMemory, AVariableThatOnlyThisFileNames) {
+  const std::string variables = "function f\n  global own#1 pointer\n  global shared pointer\n";
+  const std::map<std::string, MemoryKind> pinned{{"::own", MemoryKind::Pinned}};
+  EXPECT_EQ(memory_of(variables + "  allocate ::own#1 pinned\n  allocate ::shared pinned\n"), pinned);
+  EXPECT_TRUE(memory_of(variables + "  allocate ::own#1 pinned\n  escape &::own#1\n").empty());
+}
+
 TEST(FieldMemory, TheBlockOfATensorIsKnownByItsField) {
   const std::string tensor = R"(
 function f

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Rings: a few slots that are used in turn. See rings.cpp for the essay.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "analyzer/ir/ir.h"
+
+namespace streamsan::analyzer::ir {
+
+struct Rings {
+  std::int64_t slots = 1;        ///< the most slots of a ring whose number is known; 1: there is none
+  std::vector<PlaceId> numbers;  ///< what holds the number of slots of the others
+  [[nodiscard]] bool any() const { return slots > 1 || !numbers.empty(); }
+};
+
+/// The rings whose slots are named, or stepped, in `blocks`.
+Rings rings_of(const Function& function, const std::set<std::size_t>& blocks);
+/// In all of them.
+Rings rings_of(const Function& function);
+
+/// The most variables, or objects, that the ops of `blocks` pass their values round among: 2 for a swap. 1: there are none.
+std::int64_t passed_round(const Function& function, const std::set<std::size_t>& blocks);
+
+/// "workers_.size()", as the source has it.
+std::string as_written(const Function& function, PlaceId number);
+
+/// Puts `value` in the place of `number` wherever it is read.
+void suppose(Function& function, PlaceId number, std::int64_t value);
+
+}  // namespace streamsan::analyzer::ir
