@@ -40,6 +40,7 @@
 #include <set>
 #include <tuple>
 
+#include "analyzer/analysis/class_actions.h"
 #include "analyzer/analysis/engine.h"
 #include "analyzer/ir/paths.h"
 #include "analyzer/ir/rings.h"
@@ -62,22 +63,15 @@ constexpr std::size_t kMostModes = 4;
 constexpr const char* kLeg = "leg ";
 constexpr const char* kUsr = "the life of an object";
 
-/// What a function does, its callees included.
-struct Actions {
-  bool enqueues = false;
-  bool meets = false;  ///< what work in flight could be in the way of: enqueues, frees, touches
-  bool waits = false;
-  std::int64_t slots = 1;  ///< it goes through so many
-  bool supposes = false;   ///< their number is no constant
-  std::set<std::string> callees;
-};
-
 class Lives {
  public:
   Lives(ir::Program& program, ir::Inliner& inliner, const Roles& roles, std::uint64_t& most_steps)
-      : program_(program), inliner_(inliner), roles_(roles), most_steps_(most_steps) {
-    find_edges();
-  }
+      : program_(program),
+        inliner_(inliner),
+        roles_(roles),
+        most_steps_(most_steps),
+        actions_(program),
+        edges_(ordered_streams(program)) {}
 
   void live(const ClassHarness& harness) {
     class_ = &harness;
@@ -94,78 +88,29 @@ class Lives {
     bool lived = false;
     if (closed) {
       for (const auto& first : harness.methods) {
-        if (!actions(first.usr).enqueues) continue;
-        const bool supposes = actions(first.usr).slots == 1 && actions(first.usr).supposes;
-        const std::int64_t slots = supposes ? kSupposedSlots : actions(first.usr).slots;
+        if (!actions_.of(first.usr).enqueues) continue;
+        const bool supposes = actions_.of(first.usr).slots == 1 && actions_.of(first.usr).supposes;
+        const std::int64_t slots = supposes ? kSupposedSlots : actions_.of(first.usr).slots;
         std::vector<const ClassHarness::Member*> rounds(
             static_cast<std::size_t>(slots > 1 && slots <= kMostSlots ? slots + 1 : 2), &first);
         lived = live_once(rounds, left) || (rounds.size() > 2 && live_once({&first, &first}, left)) || lived;
         for (const auto& second : harness.methods)
-          if (&first != &second && actions(second.usr).meets)
+          if (&first != &second && actions_.of(second.usr).meets)
             lived = live_once({&first, &second, &first}, left) || lived;
       }
     }
     // Those of one call are.
     if (!closed)
       for (const auto& method : harness.methods)
-        if (actions(method.usr).enqueues) lived = live_once({&method}, left) || lived;
+        if (actions_.of(method.usr).enqueues) lived = live_once({&method}, left) || lived;
     if (!lived) live_once({}, left);
   }
 
   std::vector<Hazard> take() { return std::move(hazards_); }
 
  private:
-  // What is known of functions.
-
-  const Actions& actions(const std::string& usr) {
-    const auto [entry, is_new] = actions_.try_emplace(usr);
-    if (!is_new) return entry->second;
-    const auto found = program_.functions.find(usr);
-    if (found == program_.functions.end()) return entry->second;
-    const ir::Function& function = found->second;
-    Actions all;
-    const ir::Rings rings = ir::rings_of(function);
-    all.slots = rings.slots;
-    all.supposes = !rings.numbers.empty();
-    for (const ir::Block& block : function.blocks)
-      for (const Op& op : block.ops) {
-        switch (op.kind) {
-          case OpKind::Enqueue:
-            all.enqueues = true;
-            all.meets = true;
-            break;
-          case OpKind::Free:
-          case OpKind::EndOfLife:
-          case OpKind::HostAccess:
-          case OpKind::DestroyHandle:
-            all.meets = true;
-            break;
-          case OpKind::SyncStream:
-          case OpKind::SyncEvent:
-          case OpKind::SyncDevice:
-          case OpKind::QueryStream:
-          case OpKind::QueryEvent:
-            all.waits = true;
-            break;
-          case OpKind::Call: {
-            all.callees.insert(op.callee);
-            const Actions inner = actions(op.callee);
-            all.enqueues = all.enqueues || inner.enqueues;
-            all.meets = all.meets || inner.meets;
-            all.waits = all.waits || inner.waits;
-            all.slots = std::max(all.slots, inner.slots);
-            all.supposes = all.supposes || inner.supposes;
-            break;
-          }
-          default:
-            break;
-        }
-      }
-    return actions_[usr] = std::move(all);
-  }
-
   /// There to be called between two others.
-  bool only_waits(const std::string& usr) { return actions(usr).waits && !actions(usr).enqueues; }
+  bool only_waits(const std::string& usr) { return actions_.of(usr).waits && !actions_.of(usr).enqueues; }
 
   /// Somebody outside of the class calls its methods, and waits.
   bool callers_wait() {
@@ -182,33 +127,11 @@ class Lives {
           if (op.kind == OpKind::Call) calls = calls || members.contains(op.callee);
           const bool here = op.kind == OpKind::SyncStream || op.kind == OpKind::SyncEvent ||
                             op.kind == OpKind::SyncDevice || op.kind == OpKind::MaySync;
-          waits = waits || here || (op.kind == OpKind::Call && !inside.contains(op.callee) && actions(op.callee).waits);
+          waits = waits || here || (op.kind == OpKind::Call && !inside.contains(op.callee) && actions_.of(op.callee).waits);
         }
       if (calls && waits) return true;
     }
     return false;
-  }
-
-  /// Streams that the code itself makes wait for each other: (waited for, waiting).
-  void find_edges() {
-    std::map<std::string, std::set<std::string>> recorded;
-    std::vector<std::pair<std::string, std::string>> waits;
-    for (const auto& [usr, function] : program_.functions)
-      for (const ir::Block& block : function.blocks)
-        for (const Op& op : block.ops) {
-          if (op.kind != OpKind::Record && op.kind != OpKind::Wait) continue;
-          const std::string event = ir::field_key(function, op.event.place),
-                            stream = ir::field_key(function, op.stream.place);
-          if (event.empty() || stream.empty()) continue;
-          if (op.kind == OpKind::Record) {
-            recorded[event].insert(stream);
-          } else {
-            waits.emplace_back(event, stream);
-          }
-        }
-    for (const auto& [event, waiter] : waits)
-      for (const std::string& stream : recorded[event])
-        if (stream != waiter) edges_.emplace(stream, waiter);
   }
 
   bool orders_itself() const {
@@ -485,7 +408,7 @@ class Lives {
   ir::Inliner& inliner_;
   const Roles& roles_;
   std::uint64_t& most_steps_;
-  std::map<std::string, Actions> actions_;
+  AllActions actions_;
   std::set<std::pair<std::string, std::string>> edges_;
   const ClassHarness* class_ = nullptr;
   const ClassHarness::Member* constructor_ = nullptr;

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What functions do, without following their control flow: what the lives of an object (class_protocols.h) ask before
+// they join calls to one function.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "analyzer/ir/ir.h"
+
+namespace streamsan::analyzer {
+
+/// What a function does, its callees included.
+struct Actions {
+  bool enqueues = false;
+  bool meets = false;  ///< what work in flight could be in the way of: enqueues, frees, touches
+  bool waits = false;
+  std::int64_t slots = 1;  ///< it goes through so many
+  bool supposes = false;   ///< their number is no constant
+  std::set<std::string> callees;
+};
+
+class AllActions {
+ public:
+  /// `program` must outlive it.
+  explicit AllActions(const ir::Program& program) : program_(program) {}
+
+  /// Of the function with this USR; one that is not in the program does nothing.
+  const Actions& of(const std::string& usr);
+
+ private:
+  const ir::Program& program_;
+  std::map<std::string, Actions> known_;
+};
+
+/// Fields with streams that the code itself makes wait for each other, by ir::field_key(): (waited for, waiting).
+std::set<std::pair<std::string, std::string>> ordered_streams(const ir::Program& program);
+
+}  // namespace streamsan::analyzer
