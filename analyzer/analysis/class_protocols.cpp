@@ -19,8 +19,8 @@
 // the one method is called after the other is itself a belief.
 //
 // A conflict inside of one call may be certain only with what the constructor or the call before has set: an index that
-// is always 0. Such a conflict has to pass the same conditions. What the function shows by itself is not reported
-// twice.
+// is always 0, a library's handle that works on the default stream. Such a conflict has to pass the same conditions, but
+// for the memory, which the caller may have given if no method sets the stream of a handle.
 //
 // Use after free, and handles used after they were destroyed, need no ordering to be wrong. They are reported if the end
 // came from the constructor or the destructor: after `close()` a caller is to blame.
@@ -28,7 +28,7 @@
 // What happens on some paths only may happen always in objects that were made for one mode: where a branch tests an
 // integer of the object that only constructors write, the life is analysed again for each outcome.
 //
-// What an ordinary function shows is not reported again; see tidy/translation_unit.cpp. Cost: classes without an owned
+// What a function shows by itself is not reported again; see tidy/translation_unit.cpp. Cost: classes without an owned
 // stream have no lives, and there is a limit to the pairs of a class and to the steps of all.
 #include "analyzer/analysis/class_protocols.h"
 
@@ -39,6 +39,7 @@
 #include <tuple>
 
 #include "analyzer/analysis/engine.h"
+#include "analyzer/ir/hidden.h"
 #include "analyzer/ir/paths.h"
 #include "analyzer/ir/walk.h"
 
@@ -317,24 +318,36 @@ class Lives {
     return result;
   }
 
-  /// Written elsewhere than in constructors.
+  template <typename IsLike>  ///< some op of another function than the constructors is like that
+  [[nodiscard]] bool outside_constructors(const IsLike& is_like) const {
+    const auto builds = [&](const std::string& usr) {
+      return std::ranges::any_of(class_->constructors, [&](const auto& constructor) { return constructor.usr == usr; });
+    };
+    return std::ranges::any_of(program_.functions, [&](const auto& known) {
+      const auto in_block = [&](const ir::Block& block) {
+        return std::ranges::any_of(block.ops, [&](const Op& op) { return is_like(known.second, op); });
+      };
+      return !builds(known.first) && std::ranges::any_of(known.second.blocks, in_block);
+    });
+  }
+
   [[nodiscard]] bool changes(const std::string& key) const {
-    std::set<std::string> constructors;
-    for (const auto& constructor : class_->constructors) constructors.insert(constructor.usr);
-    for (const auto& [usr, function] : program_.functions) {
-      if (constructors.contains(usr)) continue;
-      for (const ir::Block& block : function.blocks)
-        for (const Op& op : block.ops) {
-          if (op.target != ir::kNoPlace && ir::field_key(function, op.target) == key) return true;
-          bool given = false;
-          ir::for_each_operand(op, [&](const Operand& operand) {
-            given = given || (operand.kind == Operand::Kind::Address && op.kind != OpKind::HostAccess &&
+    return outside_constructors([&](const ir::Function& function, const Op& op) {
+      bool written = op.target != ir::kNoPlace && ir::field_key(function, op.target) == key;
+      ir::for_each_operand(op, [&](const Operand& operand) {
+        written = written || (operand.kind == Operand::Kind::Address && op.kind != OpKind::HostAccess &&
                               operand.place != ir::kNoPlace && ir::field_key(function, operand.place) == key);
-          });
-          if (given) return true;
-        }
-    }
-    return false;
+      });
+      return written;
+    });
+  }
+
+  /// Not only constructors choose the streams of libraries' handles.
+  [[nodiscard]] bool sets_handles() const {
+    return outside_constructors([](const ir::Function& function, const Op& op) {
+      return op.target != ir::kNoPlace && ir::is(function[op.target], ir::Hidden::Stream) &&
+             function[function[op.target].base].kind == Place::Kind::Deref;
+    });
   }
 
   static ir::Function decided(ir::Function closed, const std::string& text, ir::PlaceId place, bool holds) {
@@ -390,7 +403,7 @@ class Lives {
     const ir::Site& made = stream.origin->site;
     for (const std::string& key : class_->streams) {
       const auto field = program_.fields.find(key);
-      if (field == program_.fields.end() || !field->second.owned) continue;
+      if (field == program_.fields.end() || !field->second.owned || field->second.copied) continue;
       const ir::Site& site = field->second.made;
       if (site.file == made.file && site.line == made.line && site.column == made.column) return key;
     }
@@ -408,6 +421,8 @@ class Lives {
     const bool of_the_object = hazard.buffer.name.starts_with("object.") || hazard.buffer.origin;
     const std::size_t later = leg_of(hazard.later.where), earlier = leg_of(hazard.earlier->where);
     const std::string before = field_of(hazard.earlier->stream), after = field_of(hazard.later.stream);
+    const bool one_call = earlier == later && later < members_.size();
+    const std::string& own = one_call && before.empty() ? after : before;
     for (Thing* thing : {&hazard.buffer, &hazard.event, &hazard.later.stream, &hazard.earlier->stream}) {
       rename(thing->name);
       if (thing->origin) leg_of(*thing->origin);
@@ -430,9 +445,9 @@ class Lives {
       case Check::HostReadBeforeDone:
       case Check::HostWriteBeforeDone:
       case Check::AsyncCopyLifetime:
-        if (!of_the_object || hazard.which == CheckCase::Captured) return false;
-        if (before.empty() || class_->exposed.contains(before)) return false;
-        if ((trusts_callers_ || !non_blocking(before)) && !edges_.contains({before, after})) return false;
+        if (hazard.which == CheckCase::Captured || (!of_the_object && (!one_call || sets_handles()))) return false;
+        if (own.empty() || class_->exposed.contains(own)) return false;
+        if ((trusts_callers_ || !non_blocking(own)) && !edges_.contains({before, after})) return false;
         break;
       default:
         return false;
@@ -446,7 +461,6 @@ class Lives {
     hazard.function = class_->name;
     hazard.level = later == members_.size() && earlier == members_.size() ? Level::Definite : Level::Likely;
     std::string story = order + mode_;
-    const bool one_call = earlier == later && later < members_.size();
     if (!one_call && hazard.check != Check::HandleUseAfterDestroy && hazard.which != CheckCase::UseAfterFree) {
       story += edges_.contains({before, after})
                    ? ": the class makes the one stream wait for the other elsewhere, but not for this work"
