@@ -20,9 +20,9 @@
 // the one method is called after the other is itself a belief.
 //
 // A conflict inside of one call may be certain only with what the constructor or the call before has set: an index that
-// is always 0, the stream of a library's handle. Such a conflict has to pass the same conditions, unless one of the two
-// streams is the caller's: nobody waits within the call, and the class's own stream cannot be that one. What the
-// function shows by itself is not reported twice.
+// is always 0, the stream of a library's handle. Such a conflict has to pass the same conditions, but for two: the
+// memory may be the caller's if no method sets the stream of a handle; and the caller's stream and the class's own are
+// two, and nobody waits within the call.
 //
 // Use after free, and handles used after they were destroyed, need no ordering to be wrong. They are reported if the end
 // came from the constructor or the destructor: after `close()` a caller is to blame.
@@ -30,7 +30,7 @@
 // What happens on some paths only may happen always in objects that were made for one mode: where a branch tests an
 // integer of the object that only constructors write, the life is analysed again for each outcome.
 //
-// What an ordinary function shows is not reported again; see tidy/translation_unit.cpp. Cost: classes without an owned
+// What a function shows by itself is not reported again; see tidy/translation_unit.cpp. Cost: classes without an owned
 // stream have no lives, and there is a limit to the pairs of a class and to the steps of all.
 #include "analyzer/analysis/class_protocols.h"
 
@@ -42,6 +42,7 @@
 
 #include "analyzer/analysis/class_actions.h"
 #include "analyzer/analysis/engine.h"
+#include "analyzer/ir/hidden.h"
 #include "analyzer/ir/paths.h"
 #include "analyzer/ir/rings.h"
 #include "analyzer/ir/walk.h"
@@ -251,24 +252,36 @@ class Lives {
     return result;
   }
 
-  /// Written elsewhere than in constructors.
+  template <typename IsLike>  ///< some op of another function than the constructors is like that
+  [[nodiscard]] bool outside_constructors(const IsLike& is_like) const {
+    const auto builds = [&](const std::string& usr) {
+      return std::ranges::any_of(class_->constructors, [&](const auto& constructor) { return constructor.usr == usr; });
+    };
+    return std::ranges::any_of(program_.functions, [&](const auto& known) {
+      const auto in_block = [&](const ir::Block& block) {
+        return std::ranges::any_of(block.ops, [&](const Op& op) { return is_like(known.second, op); });
+      };
+      return !builds(known.first) && std::ranges::any_of(known.second.blocks, in_block);
+    });
+  }
+
   [[nodiscard]] bool changes(const std::string& key) const {
-    std::set<std::string> constructors;
-    for (const auto& constructor : class_->constructors) constructors.insert(constructor.usr);
-    for (const auto& [usr, function] : program_.functions) {
-      if (constructors.contains(usr)) continue;
-      for (const ir::Block& block : function.blocks)
-        for (const Op& op : block.ops) {
-          if (op.target != ir::kNoPlace && ir::field_key(function, op.target) == key) return true;
-          bool given = false;
-          ir::for_each_operand(op, [&](const Operand& operand) {
-            given = given || (operand.kind == Operand::Kind::Address && op.kind != OpKind::HostAccess &&
+    return outside_constructors([&](const ir::Function& function, const Op& op) {
+      bool written = op.target != ir::kNoPlace && ir::field_key(function, op.target) == key;
+      ir::for_each_operand(op, [&](const Operand& operand) {
+        written = written || (operand.kind == Operand::Kind::Address && op.kind != OpKind::HostAccess &&
                               operand.place != ir::kNoPlace && ir::field_key(function, operand.place) == key);
-          });
-          if (given) return true;
-        }
-    }
-    return false;
+      });
+      return written;
+    });
+  }
+
+  /// Not only constructors choose the streams of libraries' handles.
+  [[nodiscard]] bool sets_handles() const {
+    return outside_constructors([](const ir::Function& function, const Op& op) {
+      return op.target != ir::kNoPlace && ir::is(function[op.target], ir::Hidden::Stream) &&
+             function[function[op.target].base].kind == Place::Kind::Deref;
+    });
   }
 
   static ir::Function decided(ir::Function closed, const std::string& text, ir::PlaceId place, bool holds) {
@@ -324,15 +337,11 @@ class Lives {
     const ir::Site& made = stream.origin->site;
     for (const std::string& key : class_->streams) {
       const auto field = program_.fields.find(key);
-      if (field == program_.fields.end() || !field->second.owned) continue;
+      if (field == program_.fields.end() || !field->second.owned || field->second.copied) continue;
       const ir::Site& site = field->second.made;
       if (site.file == made.file && site.line == made.line && site.column == made.column) return key;
     }
     return {};
-  }
-
-  [[nodiscard]] bool within_one_call(std::size_t earlier, std::size_t later) const {
-    return earlier == later && later < members_.size();
   }
 
   /// A caller's stream, and one that the object keeps to itself and that does not wait for the default stream: the caller
@@ -353,6 +362,8 @@ class Lives {
     const bool of_the_object = hazard.buffer.name.starts_with("object.") || hazard.buffer.origin;
     const std::size_t later = leg_of(hazard.later.where), earlier = leg_of(hazard.earlier->where);
     const std::string before = field_of(hazard.earlier->stream), after = field_of(hazard.later.stream);
+    const bool one_call = earlier == later && later < members_.size();
+    const std::string& own = one_call && before.empty() ? after : before;
     for (Thing* thing : {&hazard.buffer, &hazard.event, &hazard.later.stream, &hazard.earlier->stream}) {
       rename(thing->name);
       if (thing->origin) leg_of(*thing->origin);
@@ -375,10 +386,10 @@ class Lives {
       case Check::HostReadBeforeDone:
       case Check::HostWriteBeforeDone:
       case Check::AsyncCopyLifetime:
-        if (!of_the_object || hazard.which == CheckCase::Captured) return false;
-        if (within_one_call(earlier, later) && are_two_streams(before, after)) break;
-        if (before.empty() || class_->exposed.contains(before)) return false;
-        if ((trusts_callers_ || !non_blocking(before)) && !edges_.contains({before, after})) return false;
+        if (hazard.which == CheckCase::Captured || (!of_the_object && (!one_call || sets_handles()))) return false;
+        if (one_call && are_two_streams(before, after)) break;
+        if (own.empty() || class_->exposed.contains(own)) return false;
+        if ((trusts_callers_ || !non_blocking(own)) && !edges_.contains({before, after})) return false;
         break;
       default:
         return false;
@@ -392,8 +403,7 @@ class Lives {
     hazard.function = class_->name;
     hazard.level = later == members_.size() && earlier == members_.size() ? Level::Definite : Level::Likely;
     std::string story = order + mode_ + supposed_;
-    if (!within_one_call(earlier, later) && hazard.check != Check::HandleUseAfterDestroy &&
-        hazard.which != CheckCase::UseAfterFree) {
+    if (!one_call && hazard.check != Check::HandleUseAfterDestroy && hazard.which != CheckCase::UseAfterFree) {
       story += edges_.contains({before, after})
                    ? ": the class makes the one stream wait for the other elsewhere, but not for this work"
                    : ": no method waits in between, and the stream is the class's own";

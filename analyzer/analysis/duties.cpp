@@ -102,6 +102,7 @@ void Duties::at(const Store& store, const Order& order, OpIndex index) {
         if (kept.memory == span_of(values_, store.evaluate(values_, op.source)).memory) judge(order, kept);
       return;
     case OpKind::Return:
+      find_results(store, op.source.place);
       return leave(order);
     default:
       return;
@@ -179,10 +180,30 @@ void Duties::enqueue(const Store& store, const Order& order, OpIndex index) {
   for (std::uint16_t i = 0; i < op.accesses.size(); ++i) {
     const ir::Access& access = op.accesses[i];
     const ValueId memory = span_of(values_, store.evaluate(values_, access.memory)).memory;
-    if (!is_given(op, access, memory)) continue;
     const Touched touched{index, i, memory, stream};
+    if (duty_.tensors && writes(access.mode) && is_made_here(memory)) made_.push_back(touched);
+    if (!is_given(op, access, memory)) continue;
     if (reads(access.mode) && !forked) not_forked_.push_back(touched);
     if (writes(access.mode)) written_.try_emplace(index, touched);
+  }
+}
+
+bool Duties::is_made_here(ValueId memory) const {
+  const Value& value = values_[memory];
+  return value.kind == VKind::Object && values_.op(value.site).kind == OpKind::Allocate &&
+         values_.op(value.site).tensor;
+}
+
+void Duties::find_results(const Store& store, ir::PlaceId result) {
+  if (made_.empty() || result == ir::kNoPlace) return;
+  const ir::Function& function = values_.function();
+  for (std::size_t id = 0; id < function.places.size(); ++id) {
+    const ir::Place& part = function.places[id];
+    if (part.base != result || !ir::is(part, ir::Hidden::Data)) continue;
+    const ir::Operand block{.kind = ir::Operand::Kind::Value, .place = ir::PlaceId{static_cast<std::uint32_t>(id)}};
+    const ValueId memory = span_of(values_, store.evaluate(values_, block)).memory;
+    for (const Touched& work : made_)
+      if (work.memory == memory) written_.try_emplace(work.op, work);
   }
 }
 

@@ -19,8 +19,8 @@
 //   kept wrongly a tensor of a parameter is used by the private stream, which the caller's has not waited for at the
 //                return, and record_stream() was called on it for the caller's stream alone: that stream uses it in
 //                order anyway, and the call shows that the tensor is expected to end
-//   not joined   the private stream has waited for the caller's, works on memory of a parameter that it writes, and on
-//                no return has the caller's stream, or the host, waited for it
+//   not joined   the private stream has waited for the caller's, writes memory of a parameter, or a tensor that the
+//                function makes and returns, and on no return has the caller's stream, or the host, waited for it
 //
 // Private is a stream that its class creates and does not give out, or one that the function creates for itself. Silent
 // is all that could carry the order: an event recorded behind the work that is left to anybody, a wait for an event
@@ -91,6 +91,10 @@ class Duties {
   /// Memory on the device that the function was given.
   [[nodiscard]] bool is_given(const ir::Op& op, const ir::Access& access, ValueId memory) const;
   [[nodiscard]] bool is_of_parameter(ValueId memory) const;
+  /// A tensor's memory, allocated by the function.
+  [[nodiscard]] bool is_made_here(ValueId memory) const;
+  /// Work on tensors made here counts as written if `result` is one of them.
+  void find_results(const Store& store, ir::PlaceId result);
   [[nodiscard]] bool waits_for_unknown(const Order& order, ValueId stream) const;
   [[nodiscard]] bool is_left_to_others(const Order& order, const Pending& work) const;
   [[nodiscard]] Slot slot(ValueId stream) const;
@@ -109,6 +113,7 @@ class Duties {
   ValueId event_ = kUnknown;
   std::vector<Edge> edges_;
   std::vector<Touched> not_forked_;
+  std::vector<Touched> made_;  ///< what is written of tensors made here
   std::map<OpIndex, Touched> written_;
   std::set<OpIndex> owed_, settled_;
   std::map<OpIndex, Kept> kept_;

@@ -8,6 +8,9 @@
 // the work of the same function on a stream that it got elsewhere (the current stream of a framework), if it shares
 // memory with the call.
 //
+// An algorithm of Thrust whose policy names no stream leaves it out, too. But the host waits for it: it harms nobody but
+// work on the stream that is enqueued before it, on memory that both use, and that nothing has waited for.
+//
 // Silent: a parameter without a name, by reference, or without another use, or that the function asks about (`if
 // (stream == nullptr)`); a stream that this function creates, since the engine knows what kind it is and what follows;
 // event records, which are mostly for timing; a call after which the host waits for everything before other work is
@@ -38,9 +41,12 @@ class Omitted {
       for (const Op& op : block.ops) {
         if (!leaves_out(op) || (op.kind == OpKind::Call && !enqueues_on_parameter(op.callee))) continue;
         if (waited_for(block, op)) continue;
+        const bool waits = host_waits_for(block, op);
+        if (waits && host_may_wait()) continue;
         if (const ir::PlaceId parameter = stream_parameter(); parameter != ir::kNoPlace) {
+          if (waits && !follows_work(block, op, parameter)) continue;
           raise(op, parameter, function_.site, "is what '" + function_.name + "' is given to work on");
-        } else if (const Op* other = companion(op)) {
+        } else if (const Op* other = waits ? nullptr : companion(op)) {
           raise(op, other->stream.place, other->site, "is what the work on the same memory here goes to");
         }
       }
@@ -54,6 +60,77 @@ class Omitted {
 
   static bool is_default(const Operand& stream) {
     return stream.kind == Operand::Kind::DefaultStream || stream.kind == Operand::Kind::LegacyStream;
+  }
+
+  /// The library waits for its own work.
+  static bool host_waits_for(const ir::Block& block, const Op& op) {
+    const auto next = static_cast<std::size_t>(&op - block.ops.data()) + 1;
+    return op.kind == OpKind::Enqueue && next < block.ops.size() && block.ops[next].kind == OpKind::SyncStream &&
+           block.ops[next].work == ir::Work::Library && block.ops[next].site == op.site;
+  }
+
+  /// For more than a library's own work.
+  [[nodiscard]] bool host_may_wait() const {
+    return std::ranges::any_of(function_.blocks, [](const ir::Block& block) {
+      return std::ranges::any_of(block.ops, [](const Op& op) {
+        if (op.kind == OpKind::SyncStream) return op.work != ir::Work::Library;
+        return op.kind == OpKind::SyncDevice || op.kind == OpKind::SyncEvent || op.kind == OpKind::QueryStream ||
+               op.kind == OpKind::QueryEvent || op.kind == OpKind::MaySync || op.kind == OpKind::Call;
+      });
+    });
+  }
+
+  [[nodiscard]] bool follows_work(const ir::Block& block, const Op& op, ir::PlaceId stream) const {
+    const auto conflicts = [&](const Op& before) {
+      return before.kind == OpKind::Enqueue && before.stream.place == stream && share_memory(op, before);
+    };
+    const auto here = block.ops.begin() + (&op - block.ops.data());
+    if (std::any_of(block.ops.begin(), here, conflicts)) return true;
+    // Blocks that lead here.
+    std::vector<std::vector<std::size_t>> before(function_.blocks.size());
+    for (std::size_t i = 0; i < function_.blocks.size(); ++i)
+      for (const ir::BlockId next : function_.blocks[i].successors) before[static_cast<std::size_t>(next)].push_back(i);
+    std::vector<bool> seen(function_.blocks.size());
+    std::vector<std::size_t> ways = before[static_cast<std::size_t>(&block - function_.blocks.data())];
+    while (!ways.empty()) {
+      const std::size_t at = ways.back();
+      ways.pop_back();
+      if (seen[at]) continue;
+      seen[at] = true;
+      if (std::ranges::any_of(function_.blocks[at].ops, conflicts)) return true;
+      ways.insert(ways.end(), before[at].begin(), before[at].end());
+    }
+    return false;
+  }
+
+  /// What the one value ever assigned to `memory` is.
+  [[nodiscard]] ir::PlaceId source(ir::PlaceId memory) const {
+    constexpr int kMostCopies = 4;
+    for (int copies = 0; copies < kMostCopies && memory != ir::kNoPlace; ++copies) {
+      const Op* only = nullptr;
+      for (const ir::Block& block : function_.blocks)
+        for (const Op& op : block.ops) {
+          if (op.target != memory) continue;
+          if (only != nullptr) return memory;
+          only = &op;
+        }
+      if (only == nullptr || only->kind != OpKind::Assign || only->source.kind != Operand::Kind::Value) return memory;
+      memory = only->source.place;
+    }
+    return memory;
+  }
+
+  /// One of the two writes what the other uses. Which part of it, is not asked.
+  [[nodiscard]] bool share_memory(const Op& one, const Op& other) const {
+    return std::ranges::any_of(one.accesses, [&](const ir::Access& mine) {
+      if (mine.memory.kind != Operand::Kind::Value || mine.memory.place == ir::kNoPlace) return false;
+      return std::ranges::any_of(other.accesses, [&](const ir::Access& its) {
+        if (its.memory.kind != Operand::Kind::Value || its.memory.place == ir::kNoPlace) return false;
+        const auto writes = [](ir::Mode mode) { return mode == ir::Mode::Write || mode == ir::Mode::ReadWrite; };
+        const bool written = writes(its.mode) || writes(mine.mode);
+        return written && source(mine.memory.place) == source(its.memory.place);
+      });
+    });
   }
 
   [[nodiscard]] bool orders_default_stream() const {

@@ -127,7 +127,7 @@ bool Values::created_in_place(MakersId makers) const {
 bool Values::different_iterations(const Value& left, const Value& right) const {
   if (left.kind != VKind::Content || right.kind != VKind::Content || left.since != right.since) return false;
   const ir::HandleField *mine = handle_field(left.location), *theirs = handle_field(right.location);
-  const bool owned = mine != nullptr && mine == theirs && mine->owned;
+  const bool owned = mine != nullptr && mine == theirs && mine->owned && !mine->copied;
   if (!owned && (left.makers == kNoMakers || left.makers != right.makers)) return false;
   if (left.since != kUnknown && !precise(left.since)) return false;
   const Location &x = (*this)[left.location], &y = (*this)[right.location];
@@ -204,7 +204,8 @@ bool Values::proved_different(ValueId a, ValueId b) const {
   // Each handle is created for one field of one class, of whatever object.
   if (owner(*left) != nullptr && owner(*right) != nullptr && owner(*left) != owner(*right)) return true;
   if (!precise(a) || !precise(b)) return false;
-  if (owner(*left) != nullptr && owner(*right) != nullptr) return different_slots(left->location, right->location);
+  if (owner(*left) != nullptr && owner(*right) != nullptr)
+    return !owner(*left)->copied && different_slots(left->location, right->location);
   // Elements of one array of handles: nobody keeps one handle twice in it.
   const Location &x = (*this)[left->location], &y = (*this)[right->location];
   return x.kind == LKind::Index && y.kind == LKind::Index && x.base == y.base &&

@@ -302,7 +302,8 @@ struct Function {
 /// A handle kept in a class: if every store to the field that the translation unit shows creates the handle, then two
 /// such fields hold two different handles.
 struct HandleField {
-  bool owned = false;  ///< every store seen creates, destroys or clears it
+  bool owned = false;   ///< every store seen creates, destroys or clears it
+  bool copied = false;  ///< objects are copied field by field: two of them may hold one handle in it
   std::optional<ordering::StreamKind> stream_kind;
   std::optional<bool> timing;
   bool perhaps_null = false;  ///< it creates it, but perhaps not before each use

@@ -219,6 +219,8 @@ class ProgramReader {
       const std::string word = line.word("attribute");
       if (word == "owned") {
         known.owned = true;
+      } else if (word == "copied") {
+        known.copied = true;
       } else if (word == "timing" || word == "no_timing") {
         known.timing = word == "timing";
       } else if (const auto kind = find<ordering::StreamKind>(word)) {

@@ -12,7 +12,7 @@
 //     OP                                      `  enqueue kernel scale on s1 writes d_a, reads &h bytes {n}  ; a.cu:3:5`
 //     goto bb1 | branch [EXPR] bb1 bb2        at the end of a block; none: the function ends here (by
 //                                           return; in a function that has a return elsewhere, by abort or throw)
-//   handle Holder::stream_ [owned] [nonblocking] [timing | no_timing]      Program::fields, outside of functions
+//   handle Holder::stream_ [owned] [copied] [nonblocking] [timing | no_timing]      Program::fields, outside of functions
 //
 //   OP       name, operands, attributes. The operands are those of shape() in words.cpp:
 //              assign T = X | fresh T | create_stream T | create_event T | allocate T

@@ -33,7 +33,8 @@ Json to_json(const HandleField& field) {
   if (field.timing) {
     json["timing"] = *field.timing;
   }
-  for (const auto& [name, value] : {std::pair("perhaps_null", field.perhaps_null), {"passed_on", field.passed_on}}) {
+  for (const auto& [name, value] :
+       {std::pair("perhaps_null", field.perhaps_null), {"passed_on", field.passed_on}, {"copied", field.copied}}) {
     if (value) {
       json[name] = true;
     }
@@ -56,6 +57,7 @@ HandleField field_from(const Json& json) {
   field.pooled = json.value("pooled", false);
   field.perhaps_null = json.value("perhaps_null", false);
   field.passed_on = json.value("passed_on", false);
+  field.copied = json.value("copied", false);
   return field;
 }
 
@@ -94,6 +96,7 @@ bool read(const Json& json, Program& program, std::string& error) {
 void merge(HandleField& known, const HandleField& other) {
   known.perhaps_null = known.perhaps_null || other.perhaps_null;
   known.passed_on = known.passed_on || other.passed_on;
+  known.copied = known.copied || other.copied;
   known.pooled = (known.owned || known.pooled) && (other.owned || other.pooled) && (known.pooled || other.pooled);
   known.owned = known.owned && other.owned;
   known.stream_kind = known.stream_kind == other.stream_kind ? known.stream_kind : std::nullopt;

@@ -68,7 +68,7 @@ class Builder {
     collect_streams(record, harness, /*visible=*/false, 0);
     const bool owns = std::ranges::any_of(harness.streams, [&](const std::string& key) {
       const auto field = fields_.find(key);
-      return field != fields_.end() && field->second.owned;
+      return field != fields_.end() && field->second.owned && !field->second.copied;
     });
     if (!owns) return std::nullopt;
     harness.name = record.getNameAsString();

@@ -158,13 +158,13 @@ bool Collect::VisitFieldDecl(clang::FieldDecl* field) {
   if (const clang::Expr* initial = field->getInClassInitializer(); initial != nullptr && !is_empty(*initial)) {
     uses.foreign = true;
   }
-  // A memberwise copy leaves two owners.
+  // A memberwise copy leaves two objects with one handle.
   const auto* record = dyn_cast<clang::CXXRecordDecl>(field->getParent());
   if (record == nullptr) return true;
   for (const clang::CXXMethodDecl* method : record->methods()) {
     const auto* constructor = dyn_cast<clang::CXXConstructorDecl>(method);
     const bool copies = constructor != nullptr ? constructor->isCopyConstructor() : method->isCopyAssignmentOperator();
-    if (copies && method->isDefaulted() && !method->isDeleted() && method->isUsed()) uses.foreign = true;
+    if (copies && method->isDefaulted() && !method->isDeleted() && method->isUsed()) uses.copied = true;
   }
   return true;
 }

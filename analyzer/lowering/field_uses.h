@@ -60,6 +60,7 @@ struct Uses {
   std::vector<Spot> destroyed;       ///< by a call that destroys handles
   std::vector<Spot> cleared;  ///< by an assignment of null, other than where making it failed and the function is left
   bool foreign = false;
+  bool copied = false;                   ///< with the objects that it is in, field by field
   bool passed_on = false;                ///< read, other than by a call that a model knows
   const clang::Stmt* made_in = nullptr;  ///< locals: the block
   unsigned given_away = 0;               ///< locals: how often its value was stored somewhere

@@ -18,8 +18,9 @@
 //
 // Taken from elsewhere each time is pooled: believed to be the object's own (analysis/beliefs.h).
 //
-// Owned is what is made and never foreign, in a class whose objects are nowhere copied field by field, and what is
-// certainly made before it is used and not open to others (field_ownership.h). It errs to not owned.
+// Owned is what is made and never foreign, and what is certainly made before it is used and not open to others
+// (field_ownership.h). It errs to not owned. Where objects are copied field by field, as the elements of a vector are
+// when it grows, two objects may hold one handle, but in the same field: it still differs from those of other fields.
 #include "analyzer/lowering/fields.h"
 
 #include "analyzer/lowering/field_ownership.h"
@@ -90,7 +91,9 @@ std::map<std::string, ir::HandleField> handle_fields(clang::ASTContext& context,
     if (handle_kind(field->getType(), models) == ir::TypeKind::Stream) {
       together.foreign |= !uses.makings.empty() && !made_before_use(*field, uses, calls);
     }
-    together.passed_on |= uses.passed_on;
+    together.copied |= uses.copied;
+    // A copy goes where nobody looks for the handle.
+    together.passed_on |= uses.passed_on || uses.copied;
     // Code that is not seen may use it.
     if (handle_kind(field->getType(), models) == ir::TypeKind::Event) together.passed_on |= !all_uses_in_sight(*field);
     together.makings.insert(together.makings.end(), uses.makings.begin(), uses.makings.end());
@@ -100,6 +103,7 @@ std::map<std::string, ir::HandleField> handle_fields(clang::ASTContext& context,
   for (const auto& [key, uses] : by_key) {
     ir::HandleField& field = fields[key];
     field.owned = !uses.foreign && !uses.makings.empty() && uses.taken.empty();
+    field.copied = uses.copied;
     field.perhaps_null = !field.owned && !uses.makings.empty();
     field.passed_on = uses.passed_on;
     field.pooled = !uses.foreign && !uses.taken.empty();

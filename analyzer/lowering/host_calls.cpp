@@ -80,6 +80,7 @@ void Calls::lower(const clang::Expr& expression) {
   if (name == "__cudaPushCallConfiguration" || name == "__hipPushCallConfiguration") return;
   if (standard_.moves_value(call) || standard_.steps_iterator(call)) return;
   call.site = out_.site(expression, name, call.model == nullptr ? ir::Api::None : call.model->of_api);
+  touch_read_by_reference(call);
   if (tuples_.apply(call) || maps_.apply(call) || callbacks_.apply(call)) return;
   if (name == "std::make_shared") return containers_.make_shared(call);
   if (standard_.runs_algorithm(call)) return;
@@ -103,6 +104,26 @@ void Calls::lower(const clang::Expr& expression) {
   if ((known_body || foreign) && !dispatches(call)) return call_body(call, unit_.usr(*call.callee));
   if (call.known->harmless || call.callee->getBuiltinID() != 0) return call_harmless(call);
   call_unknown(call);
+}
+
+/// v.push_back(h[i]), std::max(h[0], h[1]): the standard library reads numbers that it is given by reference to const.
+void Calls::touch_read_by_reference(const Call& call) {
+  const auto* method = llvm::dyn_cast<clang::CXXMethodDecl>(call.callee);
+  if (method != nullptr ? !method->getParent()->isInStdNamespace() : !call.callee->isInStdNamespace()) return;
+  const clang::QualType returned = call.callee->getReturnType();
+  // Of those that give back what they are given, or something that refers to it, it is not known.
+  const bool reads =
+      method != nullptr || returned->isVoidType() || returned->isArithmeticType() ||
+      (returned->isReferenceType() && call.arguments.size() > 1 && returned.getNonReferenceType()->isArithmeticType());
+  if (!reads) return;
+  const bool builds =
+      method != nullptr && method->getIdentifier() != nullptr && method->getName().starts_with("emplace");
+  for (unsigned i = 0; i < call.arguments.size() && i < call.callee->getNumParams(); ++i) {
+    const clang::QualType parameter = call.callee->getParamDecl(i)->getType();
+    if (!parameter->isReferenceType() || !parameter->getPointeeType()->isArithmeticType()) continue;
+    const bool only_read = builds || parameter->getPointeeType().isConstQualified();
+    if (only_read && call.arguments[i]->isGLValue()) touches_.touch_read(*call.arguments[i], *call.expression);
+  }
 }
 
 void Calls::take_arguments(Call& call) {

@@ -48,6 +48,7 @@ class Calls {
  private:
   /// The arguments, and the object if the function is a member.
   void take_arguments(Call& call);
+  void touch_read_by_reference(const Call& call);
   /// `*header = made`: to a plain struct what `=` is to a number.
   void assign_trivially(const Call& call);
   [[nodiscard]] bool dispatches(const Call& call) const;

@@ -72,6 +72,7 @@ void Libraries::work(const Call& call) {
       const Operand given = values_.operand(first);
       const bool bare = given.kind != Operand::Kind::Value || out_[given.place].kind == ir::Place::Kind::Global;
       if (!bare) op.stream = given;
+      op.implicit_stream = bare;
     } else if (first != nullptr) {
       // Without a policy the iterators decide: of host memory, the host does the work.
       const auto on_host = [&](clang::QualType of) {
@@ -82,6 +83,8 @@ void Libraries::work(const Call& call) {
       const bool host_block =
           ir::is_value_of(out_, given, ir::Hidden::Data) && on_host(out_.type_of(out_[given.place].base));
       if (on_host(first->getType()) || host_block) return arguments_.host_touch(call);
+      // With plain pointers, which are the host's, Thrust would not go to a stream.
+      op.implicit_stream = unit_.symbols.points(first->getType());
     }
   } else {
     op.stream = arguments_.stream_of(call, &op);

@@ -88,10 +88,29 @@ bool StandardLibrary::moves_value(const Call& call) {
   return true;
 }
 
+/// `p + n` of a pointer that is an object, as thrust::device_ptr is: a place in the same memory.
+bool StandardLibrary::steps_pointer(const Call& call, const clang::Expr& pointer) {
+  const clang::Expr* by = call.argument(call.object_expression == nullptr ? 1 : 0);
+  // The operator belongs to a base class.
+  const clang::QualType type = pointer.IgnoreParenImpCasts()->getType();
+  if (call.callee->getOverloadedOperator() != clang::OO_Plus || by == nullptr || !by->getType()->isIntegerType() ||
+      !unit_.symbols.points(type))
+    return false;
+  const Operand given = values_.memory(&pointer);
+  if (given.kind == Operand::Kind::Unknown) return false;
+  const auto* instance = llvm::dyn_cast_or_null<clang::ClassTemplateSpecializationDecl>(Symbols::record(type));
+  const bool typed = instance != nullptr && instance->getTemplateArgs().size() != 0 &&
+                     instance->getTemplateArgs()[0].getKind() == clang::TemplateArgument::Type;
+  const clang::QualType element = typed ? instance->getTemplateArgs()[0].getAsType() : clang::QualType();
+  values_.set_result(*call.expression, numbers_.moved(given, numbers_.stepped(values_.expr(by), element)));
+  return true;
+}
+
 bool StandardLibrary::steps_iterator(const Call& call) {
   const clang::OverloadedOperatorKind operation = call.callee->getOverloadedOperator();
   if (operation == clang::OO_None) return false;
   const clang::Expr* iterator = call.object_expression != nullptr ? call.object_expression : call.argument(0);
+  if (iterator != nullptr && steps_pointer(call, *iterator)) return true;
   if (iterator == nullptr || !unit_.symbols.iterates(iterator->getType())) return false;
   const clang::Expr* at = strip(iterator);
   if (const auto known = places_.iterator(at)) return step(call, known->container, known->index);

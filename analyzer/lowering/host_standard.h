@@ -37,6 +37,7 @@ class StandardLibrary {
   bool runs_algorithm(const Call& call);
 
  private:
+  bool steps_pointer(const Call& call, const clang::Expr& pointer);
   bool step(const Call& call, ir::PlaceId container, ir::PlaceId index);
   void call_closure(const Call& call, const clang::Expr& closure, const clang::FunctionDecl& body);
 

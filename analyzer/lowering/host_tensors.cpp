@@ -107,17 +107,17 @@ MemoryKind Tensors::tensor_memory(const Call& call) const {
   return MemoryKind::Device;
 }
 
-void Tensors::tensor_work(const Call& call) {
+void Tensors::tensor_work(const Call& call, bool converts) {
   const Model& model = *call.model;
   const clang::QualType type = call.callee->getReturnType();
   const auto owner = unit_.symbols.owner(type);
   const bool new_tensor = !type->isReferenceType() && owner && owner->tensor;
-  const bool writes_it = new_tensor && !model.may_alias;
+  const bool writes_it = new_tensor && (converts || !model.may_alias);
   // It is there before it is written.
   if (writes_it) tensor_make(call);
   ir::Op op = start(OpKind::Enqueue, call);
   op.work = ir::Work::Library;
-  op.transfers = model.transfers;
+  op.transfers = model.transfers && !converts;
   op.stream = arguments_.stream_of(call);
   arguments_.add_roles(call, op, 0);
   for (const clang::Expr* given : call.arguments)
@@ -131,7 +131,7 @@ void Tensors::tensor_work(const Call& call) {
   if (model.effect.form == api::CallForm::Synchronous) libraries_.wait_for_results(call, on);
   if (type->isReferenceType()) {
     if (call.object != ir::kNoPlace) values_.set_result(*call.expression, value(call.object), call.object);
-  } else if (new_tensor && model.may_alias) {
+  } else if (new_tensor && !writes_it) {
     out_.emit_fresh(values_.result_place(*call.expression), call.site);
     out_.emit_fresh(places_.data(values_.result_place(*call.expression)), call.site);
   }
@@ -140,16 +140,32 @@ void Tensors::tensor_work(const Call& call) {
 void Tensors::tensor_copy(const Call& call) {
   const Model& model = *call.model;
   const bool converts = call.known->callee.name == "to" && !call.arguments.empty() && converts_only(call.arguments[0]);
-  if (converts) return tensor_work(call);
+  // A tensor of that type already would be given back as it is; the call is there for the others.
+  if (converts) return tensor_work(call, converts);
+  const clang::QualType type = call.callee->getReturnType();
+  const clang::Expr* non_blocking = call.argument(model.non_blocking_argument);
+  const bool asynchronous = non_blocking != nullptr && constant(non_blocking, unit_.context).value_or(0) == 1;
+  // to(kCPU, non_blocking) makes a pinned tensor and does not wait until it is filled. From a tensor that is there
+  // already nobody would copy that way.
+  const bool to_host = asynchronous && !type->isReferenceType() && tensor_memory(call) == MemoryKind::Pageable;
+  const ir::PlaceId copy = type->isReferenceType() ? ir::kNoPlace : values_.result_place(*call.expression);
+  if (to_host) {
+    ir::Op made = start(OpKind::Allocate, call);
+    made.target = places_.data(copy);
+    made.memory = MemoryKind::Pinned;
+    made.stream = arguments_.stream_of(call);
+    out_.emit_fresh(copy, call.site);
+    out_.emit(std::move(made));
+    out_.emit_assign(places_.stream_of(copy), arguments_.stream_of(call), call.site);
+  }
   ir::Op op = start(OpKind::Enqueue, call);
   op.stream = arguments_.stream_of(call);
   arguments_.add_roles(call, op, 0);
-  const clang::Expr* non_blocking = call.argument(model.non_blocking_argument);
-  const bool asynchronous = non_blocking != nullptr && constant(non_blocking, unit_.context).value_or(0) == 1;
   // Told not to wait, it is work like other work: what pageable memory would make of it is not documented.
   op.work = asynchronous ? ir::Work::Library : ir::Work::Copy;
-  op.tensor = asynchronous;
-  op.transfers = model.transfers;
+  op.tensor = asynchronous && !to_host;
+  op.transfers = model.transfers && !to_host;
+  if (to_host) op.accesses.push_back({.memory = value(places_.data(copy)), .mode = ir::Mode::Write, .on_host = true});
   const Operand on = op.stream;
   out_.emit(std::move(op));
   // copy_() between tensors of the device does not wait; which it is is not known here.
@@ -160,12 +176,11 @@ void Tensors::tensor_copy(const Call& call) {
     wait.stream = on;
   }
   if (!asynchronous) out_.emit(std::move(wait));
-  const clang::QualType type = call.callee->getReturnType();
   if (type->isReferenceType()) {
     if (call.object != ir::kNoPlace) values_.set_result(*call.expression, value(call.object), call.object);
     return;
   }
-  const ir::PlaceId copy = values_.result_place(*call.expression);
+  if (to_host) return;
   out_.emit_fresh(copy, call.site);
   out_.emit_fresh(places_.data(copy), call.site);
 }

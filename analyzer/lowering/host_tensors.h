@@ -24,7 +24,7 @@ class Tensors {
 
   void make_current(const Call& call);
   void tensor_make(const Call& call);
-  void tensor_work(const Call& call);
+  void tensor_work(const Call& call, bool converts = false);
   void tensor_copy(const Call& call);
   /// A view of a part of a tensor.
   void tensor_part(const Call& call);

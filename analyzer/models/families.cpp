@@ -130,9 +130,9 @@ std::optional<Facts> family(const Callee& callee) {
     case 'r':
       return is_library(name) ? library(name) : std::nullopt;
     case 't':
-      // Algorithms are functions of the namespace itself.
+      // Algorithms are functions of the namespace itself; its operators step and compare iterators.
       if (name.starts_with("thrust::") && callee.class_name.empty() && name.find("::", 8) == std::string_view::npos)
-        return kThrustWork;
+        return callee.name.starts_with("operator") ? kNothing : kThrustWork;
       return aten(callee);
     default:
       return std::nullopt;

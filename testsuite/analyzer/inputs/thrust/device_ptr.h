@@ -19,11 +19,12 @@ class device_ptr {
   T* get() const;
   device_reference<T> operator*() const;
   device_reference<T> operator[](ptrdiff_t i) const;
-  device_ptr operator+(ptrdiff_t n) const;
   ptrdiff_t operator-(const device_ptr& other) const;
   device_ptr& operator++();
   bool operator!=(const device_ptr& other) const;
 };
+template <typename T>
+device_ptr<T> operator+(const device_ptr<T>& pointer, ptrdiff_t n);
 template <typename T>
 device_ptr<T> device_pointer_cast(T* pointer);
 template <typename T>
