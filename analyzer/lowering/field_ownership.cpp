@@ -19,6 +19,35 @@ namespace {
 using clang::dyn_cast;
 using clang::dyn_cast_or_null;
 
+/// What `condition` says of a handle: not null if it holds (true) or if it does not (false). Absent: something else.
+std::optional<bool> tells_made(const clang::Expr& condition, const clang::ValueDecl& handle) {
+  const clang::Expr* plain = condition.IgnoreParenImpCasts();
+  const auto names = [&](const clang::Expr* side) {
+    const auto* member = dyn_cast<clang::MemberExpr>(side->IgnoreParenImpCasts());
+    return member != nullptr && member->getMemberDecl() == &handle;
+  };
+  if (const auto* binary = dyn_cast<clang::BinaryOperator>(plain)) {
+    // Both sides hold where `a && b` does.
+    if (binary->getOpcode() == clang::BO_LAnd) {
+      const auto left = tells_made(*binary->getLHS(), handle), right = tells_made(*binary->getRHS(), handle);
+      return left == true || right == true ? std::optional(true) : std::nullopt;
+    }
+    if (!binary->isEqualityOp() || (!names(binary->getLHS()) && !names(binary->getRHS()))) return std::nullopt;
+    const clang::Expr* other = names(binary->getLHS()) ? binary->getRHS() : binary->getLHS();
+    other = other->IgnoreParenCasts();
+    const auto* zero = dyn_cast<clang::IntegerLiteral>(other);
+    if (!llvm::isa<clang::CXXNullPtrLiteralExpr, clang::GNUNullExpr>(other) &&
+        (zero == nullptr || zero->getValue() != 0)) {
+      return std::nullopt;
+    }
+    return binary->getOpcode() == clang::BO_NE;
+  }
+  if (const auto* negated = dyn_cast<clang::UnaryOperator>(plain); negated && negated->getOpcode() == clang::UO_LNot) {
+    return names(negated->getSubExpr()) ? std::optional(false) : std::nullopt;
+  }
+  return names(plain) ? std::optional(true) : std::nullopt;
+}
+
 bool found_made(const Spot& spot, const clang::FieldDecl& field) {
   return std::ranges::any_of(spot.branches, [&](const Branch& branch) {
     const auto tells = branch.condition == nullptr ? std::nullopt : tells_made(*branch.condition, field);

@@ -479,33 +479,6 @@ bool Collect::unclaimed(const clang::Expr* expression) {
 
 }  // namespace
 
-std::optional<bool> tells_made(const clang::Expr& condition, const clang::ValueDecl& handle) {
-  const clang::Expr* plain = condition.IgnoreParenImpCasts();
-  const auto names = [&](const clang::Expr* side) {
-    const auto* member = dyn_cast<clang::MemberExpr>(side->IgnoreParenImpCasts());
-    return member != nullptr && member->getMemberDecl() == &handle;
-  };
-  if (const auto* binary = dyn_cast<clang::BinaryOperator>(plain)) {
-    // Both sides hold where `a && b` does.
-    if (binary->getOpcode() == clang::BO_LAnd) {
-      const auto left = tells_made(*binary->getLHS(), handle), right = tells_made(*binary->getRHS(), handle);
-      return left == true || right == true ? std::optional(true) : std::nullopt;
-    }
-    if (!binary->isEqualityOp() || (!names(binary->getLHS()) && !names(binary->getRHS()))) return std::nullopt;
-    const clang::Expr* other = names(binary->getLHS()) ? binary->getRHS() : binary->getLHS();
-    other = other->IgnoreParenCasts();
-    const auto* zero = dyn_cast<clang::IntegerLiteral>(other);
-    if (!isa<clang::CXXNullPtrLiteralExpr, clang::GNUNullExpr>(other) && (zero == nullptr || zero->getValue() != 0)) {
-      return std::nullopt;
-    }
-    return binary->getOpcode() == clang::BO_NE;
-  }
-  if (const auto* negated = dyn_cast<clang::UnaryOperator>(plain); negated && negated->getOpcode() == clang::UO_LNot) {
-    return names(negated->getSubExpr()) ? std::optional(false) : std::nullopt;
-  }
-  return names(plain) ? std::optional(true) : std::nullopt;
-}
-
 FieldUses collect_field_uses(clang::ASTContext& context, const Models& models) {
   Collect collect(context, models);
   collect.TraverseDecl(context.getTranslationUnitDecl());

@@ -80,9 +80,6 @@ struct FieldUses {
   std::vector<std::pair<const clang::FunctionDecl*, Spot>> calls;  ///< of functions with a body
 };
 
-/// What `condition` says of a handle: not null if it holds (true) or if it does not (false). Absent: something else.
-std::optional<bool> tells_made(const clang::Expr& condition, const clang::ValueDecl& handle);
-
 FieldUses collect_field_uses(clang::ASTContext& context, const Models& models);
 
 }  // namespace streamsan::analyzer
