@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Which fields own their handles: "C::s:blocking", "C::e:timed", "C::s:owned" where the kind is not agreed or not
-// known, "C::s:-" where the field is not owned. Each owned field has a twin that only looks alike.
+// known, "C::s:copied" where objects may share it, "C::s:-" where the field is not owned. Each owned field has a twin
+// that only looks alike.
 #include "analyzer/lowering/fields.h"
 
 #include <gtest/gtest.h>
@@ -16,6 +17,7 @@ namespace {
 
 std::string spell(const ir::HandleField& field) {
   if (!field.owned) return "-";
+  if (field.copied) return "copied";
   if (field.stream_kind) return *field.stream_kind == ordering::StreamKind::NonBlocking ? "nonblocking" : "blocking";
   if (field.timing) return *field.timing ? "timed" : "untimed";
   return "owned";
@@ -420,13 +422,13 @@ const Case kCopies[] = {
     {"CopyConstructor", "struct C { cudaStream_t s; C() { cudaStreamCreate(&s); } C(const C& o) : s(o.s) {} };",
      "C::s:-"},
     {"ImplicitCopyUsed", "struct C { cudaStream_t s; C() { cudaStreamCreate(&s); } }; void f() { C a; C b = a; }",
-     "C::s:-"},
+     "C::s:copied"},
     {"ImplicitCopyUnused", "struct C { cudaStream_t s; C() { cudaStreamCreate(&s); } }; void f() { C a; C b; }",
      "C::s:blocking"},
     {"CopiedIntoVector",
      "struct C { cudaStream_t s; C() { cudaStreamCreate(&s); } };"
      "void f() { std::vector<C> v; C c; v.push_back(c); }",
-     "C::s:-"},
+     "C::s:copied"},
     {"SwappedWithAnother",
      "struct C { cudaStream_t a, b; C() { cudaStreamCreate(&a); cudaStreamCreate(&b); std::swap(a, b); } };",
      "C::a:- C::b:-"},
