@@ -8,7 +8,6 @@
 #include "cli/session.h"
 
 namespace streamsan::cli {
-namespace {}  // namespace
 
 int convert(Options options, bool text, const std::vector<std::string>& files) {
   // Text is what was asked for here, and not, as beside a program, an answer to be kept apart from the program's

@@ -13,8 +13,8 @@
 // does not ask it about launches that may meet unordered work (interposer/learning.cpp).
 //
 // PARALLEL RUNS. There are no locks. A file is made beside the old one and renamed, so a reader finds an old file or a
-// new one and never half of one (but for a folder that cannot be written where the file can: the checksum finds that). Of two runs that end at the same time, one may lose what it has learned; it learns it
-// anew the next time.
+// new one and never half of one (but for a folder that cannot be written where the file can: the checksum finds that).
+// Of two runs that end at the same time, one may lose what it has learned; it learns it anew the next time.
 //
 // WHAT IS NOT TRUSTED. A file that is damaged, of another version of StreamSan, or somebody else's is left out, and the
 // first two are replaced at the end. One that is not of this form at all is left alone. Trouble of any kind costs time

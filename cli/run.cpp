@@ -224,7 +224,6 @@ void tell_left_behind(const Traces& traces, const Processes& processes, Session&
   }
 }
 
-/// Has what earlier runs measured ready for the recorders.
 /// After all results are written: a home folder that hangs, or is full, must not cost them.
 void keep_measured(FootprintCache& cache, Session& session) {
   std::string lost;
@@ -236,6 +235,7 @@ void keep_measured(FootprintCache& cache, Session& session) {
   if (!lost.empty()) session.say("what was measured is not kept for later runs: " + lost, 1);
 }
 
+/// Has what earlier runs measured ready for the recorders.
 void hand_out(const FootprintCache& cache, const std::string& directory, FootprintPlan& footprints, Session& session) {
   if (!footprints.measure || !cache.on()) return;
   const std::string extract = directory + "/footprints.earlier";

@@ -43,7 +43,6 @@ const Actions& AllActions::of(const std::string& usr) {
           all.waits = true;
           break;
         case OpKind::Call: {
-          all.callees.insert(op.callee);
           const Actions inner = of(op.callee);
           all.enqueues = all.enqueues || inner.enqueues;
           all.meets = all.meets || inner.meets;
@@ -56,7 +55,7 @@ const Actions& AllActions::of(const std::string& usr) {
           break;
       }
     }
-  return known_[usr] = std::move(all);
+  return known_[usr] = all;
 }
 
 std::set<std::pair<std::string, std::string>> ordered_streams(const ir::Program& program) {

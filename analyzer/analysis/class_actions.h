@@ -21,7 +21,6 @@ struct Actions {
   bool waits = false;
   std::int64_t slots = 1;  ///< it goes through so many
   bool supposes = false;   ///< their number is no constant
-  std::set<std::string> callees;
 };
 
 class AllActions {

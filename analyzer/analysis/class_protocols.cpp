@@ -6,8 +6,8 @@
 // THE LIVES
 //   (nothing)        members that end in the wrong order
 //   a, b, a          for each pair of methods of which the first enqueues work
-//   a, a, ... a      a method that goes through K slots, `next = (next + 1) % K`, comes back to the first one (ir/rings.h).
-//                    Two are supposed where their number is a field
+//   a, a, ... a      a method that goes through K slots, `next = (next + 1) % K`, comes back to the first one
+//                    (ir/rings.h). Two are supposed where their number is a field
 // Parameters are unknown and differ from call to call, except streams: all calls of one method get the same one.
 //
 // WHAT IS REPORTED
@@ -59,7 +59,6 @@ using ir::Place;
 constexpr std::size_t kMostLives = 24;
 constexpr std::uint64_t kMostWeight = 1500;  ///< ops of one life
 constexpr std::int64_t kMostSlots = 8;
-constexpr std::int64_t kSupposedSlots = 2;
 constexpr std::size_t kMostModes = 4;
 constexpr const char* kLeg = "leg ";
 constexpr const char* kUsr = "the life of an object";
@@ -89,9 +88,9 @@ class Lives {
     bool lived = false;
     if (closed) {
       for (const auto& first : harness.methods) {
-        if (!actions_.of(first.usr).enqueues) continue;
-        const bool supposes = actions_.of(first.usr).slots == 1 && actions_.of(first.usr).supposes;
-        const std::int64_t slots = supposes ? kSupposedSlots : actions_.of(first.usr).slots;
+        const Actions& does = actions_.of(first.usr);
+        if (!does.enqueues) continue;
+        const std::int64_t slots = does.slots == 1 && does.supposes ? ir::kSupposedSlots : does.slots;
         std::vector<const ClassHarness::Member*> rounds(
             static_cast<std::size_t>(slots > 1 && slots <= kMostSlots ? slots + 1 : 2), &first);
         lived = live_once(rounds, left) || (rounds.size() > 2 && live_once({&first, &first}, left)) || lived;
@@ -220,8 +219,8 @@ class Lives {
       if (key.empty() || changes(key)) continue;
       std::string name = ir::as_written(closed, number);
       rename(name);
-      supposed_ = ", with " + std::to_string(kSupposedSlots) + " for '" + name + "'";
-      ir::suppose(closed, number, kSupposedSlots);
+      supposed_ = ", with " + std::to_string(ir::kSupposedSlots) + " for '" + name + "'";
+      ir::suppose(closed, number, ir::kSupposedSlots);
     }
   }
 
@@ -345,13 +344,6 @@ class Lives {
     return {};
   }
 
-  /// A caller's stream, and one that the object keeps to itself and that does not wait for the default stream: the caller
-  /// cannot have passed that one.
-  [[nodiscard]] bool are_two_streams(const std::string& one, const std::string& other) const {
-    const std::string& own = one.empty() ? other : one;
-    return one.empty() != other.empty() && !class_->exposed.contains(own) && non_blocking(own);
-  }
-
   static void rename(std::string& name) {
     constexpr std::string_view kObject = "object.";
     if (name.starts_with(kObject)) name = "this->" + name.substr(kObject.size());
@@ -365,6 +357,8 @@ class Lives {
     const std::string before = field_of(hazard.earlier->stream), after = field_of(hazard.later.stream);
     const bool one_call = earlier == later && later < members_.size();
     const std::string& own = one_call && before.empty() ? after : before;
+    // Not within the call, if the other stream is the caller's: that cannot be one which the class keeps to itself.
+    const bool callers_may_wait = trusts_callers_ && !(one_call && before.empty() != after.empty());
     for (Thing* thing : {&hazard.buffer, &hazard.event, &hazard.later.stream, &hazard.earlier->stream}) {
       rename(thing->name);
       if (thing->origin) leg_of(*thing->origin);
@@ -388,9 +382,8 @@ class Lives {
       case Check::HostWriteBeforeDone:
       case Check::AsyncCopyLifetime:
         if (hazard.which == CheckCase::Captured || (!of_the_object && (!one_call || sets_handles()))) return false;
-        if (one_call && are_two_streams(before, after)) break;
         if (own.empty() || class_->exposed.contains(own)) return false;
-        if ((trusts_callers_ || !non_blocking(own)) && !edges_.contains({before, after})) return false;
+        if ((callers_may_wait || !non_blocking(own)) && !edges_.contains({before, after})) return false;
         break;
       default:
         return false;

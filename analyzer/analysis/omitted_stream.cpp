@@ -107,13 +107,7 @@ class Omitted {
   [[nodiscard]] ir::PlaceId source(ir::PlaceId memory) const {
     constexpr int kMostCopies = 4;
     for (int copies = 0; copies < kMostCopies && memory != ir::kNoPlace; ++copies) {
-      const Op* only = nullptr;
-      for (const ir::Block& block : function_.blocks)
-        for (const Op& op : block.ops) {
-          if (op.target != memory) continue;
-          if (only != nullptr) return memory;
-          only = &op;
-        }
+      const Op* only = ir::only_store(function_, memory);
       if (only == nullptr || only->kind != OpKind::Assign || only->source.kind != Operand::Kind::Value) return memory;
       memory = only->source.place;
     }

@@ -52,10 +52,10 @@ class Loops {
       const Counted plain{.head = head, .blocks = std::move(body)};
       Counted loop = plain;
       const bool counted = counts(loop);
-      loop.by_elements = counted && names_elements(loop);
+      const bool by_elements = counted && names_elements(loop);
       if (!counted) loop = plain;
       find_turns(loop);
-      if (loop.by_elements || loop.turns > 0) result.push_back(std::move(loop));
+      if (by_elements || loop.turns > 0) result.push_back(std::move(loop));
     }
     std::ranges::stable_sort(result, {}, [](const Counted& loop) { return loop.blocks.size(); });
     return result;
@@ -142,12 +142,12 @@ class Loops {
       return std::ranges::any_of(function_.blocks[block].ops, [](const Op& op) { return op.kind == OpKind::Enqueue; });
     });
     if (!enqueues) return;
-    constexpr std::int64_t kMostSlots = 4, kSupposed = 2;
+    constexpr std::int64_t kMostSlots = 4;
     const Rings rings = rings_of(function_, loop.blocks);
     std::int64_t slots = std::max(rings.slots, passed_round(function_, loop.blocks));
     if (slots == 1)
       for (const PlaceId number : rings.numbers)
-        if (loop.slots == kNoPlace && stays_put(number)) loop.slots = number, slots = kSupposed;
+        if (loop.slots == kNoPlace && stays_put(number)) loop.slots = number, slots = kSupposedSlots;
     if (slots > 1 && slots <= kMostSlots) loop.turns = slots + 1;
   }
 

@@ -23,7 +23,6 @@ struct Counted {
   PlaceId number = kNoPlace;        ///< what that is the value of, if it is no constant
   std::int64_t turns = 0;           ///< after so many rounds all slots have been used twice; 0: it has none
   PlaceId slots = kNoPlace;         ///< what holds the number of slots, which is supposed to be 2
-  bool by_elements = false;         ///< it counts, and names elements by what it counts
 };
 
 /// Loops whose head asks `i < bound`, in which something that can be ordered happens and an element is named by `i`, and

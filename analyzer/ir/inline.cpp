@@ -6,8 +6,8 @@
 // in the place of each call. The blocks of the callee are copied into the caller; a call splits its block in two, and
 // the callee's last blocks go on to the second half.
 //
-//   by-value parameter    a fresh local of the caller, assigned the argument, unless that is a temporary object; what a pointer parameter points to stays
-//                         a dereference of that local, which the analysis follows
+//   by-value parameter    a fresh local of the caller, assigned the argument; what a pointer parameter points to stays
+//                         a dereference of that local, which the analysis follows. A temporary object is the parameter
 //   reference parameter   the caller's place itself
 //   this                  the place the function was called on
 //   local, temporary      one of the caller for each call in the text, under its own name and a free number

@@ -4,10 +4,10 @@
 //
 //   slot = (slot + 1) % 3;    slot ^= 1;    slot = 1 - slot;    if (++slot == 3) slot = 0;    std::swap(front, back);
 //
-// What is done with a slot meets what was done with it K rounds ago, and nothing before that. So whoever looks at a loop,
-// or at a method that is called again and again, has to look at K + 1 rounds, and this file says what K is. It reads the
-// expressions that name elements and step integers; a number of slots that is no constant is named, so that one can be
-// supposed for it.
+// What is done with a slot meets what was done with it K rounds ago, and nothing before that. So whoever looks at a
+// loop, or at a method that is called again and again, has to look at K + 1 rounds, and this file says what K is. It
+// reads the expressions that name elements and step integers; a number of slots that is no constant is named, so that
+// one can be supposed for it.
 //
 // A swap of pointers is a ring without numbers: the values of two variables go round.
 #include "analyzer/ir/rings.h"
@@ -111,12 +111,8 @@ class Finder {
   /// A reference to `slots[next % count]` keeps what `count` was.
   [[nodiscard]] PlaceId copied_from(PlaceId number) const {
     for (int steps = 0; steps < 8; ++steps) {
-      const Op* only = nullptr;
-      std::size_t stores = 0;
-      for (const Block& block : function_.blocks)
-        for (const Op& op : block.ops)
-          if (op.target == number) only = &op, ++stores;
-      if (stores != 1 || only->kind != OpKind::Assign || only->source.kind != Operand::Kind::Value ||
+      const Op* only = only_store(function_, number);
+      if (only == nullptr || only->kind != OpKind::Assign || only->source.kind != Operand::Kind::Value ||
           only->source.offset != kNoExpr || function_[number].base != kNoPlace)
         break;
       number = only->source.place;

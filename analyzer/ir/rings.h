@@ -13,10 +13,12 @@
 
 namespace streamsan::analyzer::ir {
 
+/// How many slots there are supposed to be where their number is no constant.
+inline constexpr std::int64_t kSupposedSlots = 2;
+
 struct Rings {
   std::int64_t slots = 1;        ///< the most slots of a ring whose number is known; 1: there is none
   std::vector<PlaceId> numbers;  ///< what holds the number of slots of the others
-  [[nodiscard]] bool any() const { return slots > 1 || !numbers.empty(); }
 };
 
 /// The rings whose slots are named, or stepped, in `blocks`.
@@ -24,7 +26,8 @@ Rings rings_of(const Function& function, const std::set<std::size_t>& blocks);
 /// In all of them.
 Rings rings_of(const Function& function);
 
-/// The most variables, or objects, that the ops of `blocks` pass their values round among: 2 for a swap. 1: there are none.
+/// The most variables, or objects, that the ops of `blocks` pass their values round among: 2 for a swap. 1: there are
+/// none.
 std::int64_t passed_round(const Function& function, const std::set<std::size_t>& blocks);
 
 /// "workers_.size()", as the source has it.

@@ -146,6 +146,18 @@ bool is_own(const Place& variable) {
          (variable.kind == Place::Kind::Parameter && !variable.reference);
 }
 
+const Op* only_store(const Function& function, PlaceId place) {
+  const Op* only = nullptr;
+  for (const Block& block : function.blocks) {
+    for (const Op& op : block.ops) {
+      if (op.target != place) continue;
+      if (only != nullptr) return nullptr;
+      only = &op;
+    }
+  }
+  return only;
+}
+
 Variables::Variables(const Function& function) : function_(function), assigned_(function.places.size()) {
   for (std::size_t i = 0; i < function.places.size(); ++i) {
     assigned_[i] = function.places[i].kind == Place::Kind::Parameter;

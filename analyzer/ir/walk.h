@@ -47,6 +47,9 @@ std::vector<std::pair<std::size_t, std::size_t>> back_edges(const Function& func
 /// By block: a way leads from its end to its start again.
 std::vector<bool> blocks_in_loops(const Function& function);
 
+/// The one op that writes `place`; null: there is none, or several.
+const Op* only_store(const Function& function, PlaceId place);
+
 /// A variable that dies with the call: local, temporary, parameter by value.
 bool is_own(const Place& variable);
 

@@ -243,8 +243,8 @@ std::optional<WrittenOut> write_out_loops(const Function& function) {
     if (!writer.write_out(*next, whole ? all_rounds(*next) : next->turns, whole)) continue;
     any = true;
     if (next->slots != kNoPlace) {
-      suppose(result.function, next->slots, kSupposed);
-      tell(std::to_string(kSupposed) + " for '" + as_written(function, next->slots) + "'", *next);
+      suppose(result.function, next->slots, kSupposedSlots);
+      tell(std::to_string(kSupposedSlots) + " for '" + as_written(function, next->slots) + "'", *next);
     }
     if (!whole) {
       tell(std::to_string(next->turns) + " rounds of the loop", *next);

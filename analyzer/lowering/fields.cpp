@@ -8,7 +8,8 @@
 // function bodies outside system headers sees every use of such a field and sorts it:
 //
 //   made      cudaStreamCreate(&field), &field[i], the loop variable of `for (auto& s : field)` and of
-//             `for (cudaStream_t* s : {&field, &other})`; a local variable that was made in the same block and is given to this one field: push_back(s), field = s
+//             `for (cudaStream_t* s : {&field, &other})`; a local variable that was made in the same block and is given
+//             to this one field: push_back(s), field = s
 //   cleared   null, empty, new cudaStream_t[n]; resize, clear, reserve of a vector
 //   moved     from the same field of another object in a move constructor, a move assignment, std::swap or
 //             std::exchange

@@ -58,8 +58,8 @@ ir::PlaceId FunctionBuilder::new_local(const std::string& name, TypeKind type) {
   return function_.add(Place{.kind = Place::Kind::Local, .type = type, .name = name, .number = names_[name]++});
 }
 
-ir::PlaceId FunctionBuilder::global(const std::string& name, TypeKind type) {
-  return function_.add(Place{.kind = Place::Kind::Global, .type = type, .name = name});
+ir::PlaceId FunctionBuilder::global(const std::string& name, TypeKind type, std::uint32_t number) {
+  return function_.add(Place{.kind = Place::Kind::Global, .type = type, .name = name, .number = number});
 }
 
 ir::PlaceId FunctionBuilder::field(ir::PlaceId base, const std::string& name, const std::string& owner, TypeKind type) {

@@ -52,7 +52,8 @@ class FunctionBuilder {
   ir::PlaceId object_temporary(clang::QualType type);
   /// Another one with each call, so that two variables with the same name stay two.
   ir::PlaceId new_local(const std::string& name, ir::TypeKind type);
-  ir::PlaceId global(const std::string& name, ir::TypeKind type);
+  /// `number`: see ir::kOfThisFile.
+  ir::PlaceId global(const std::string& name, ir::TypeKind type, std::uint32_t number = 0);
   /// The object that the function is a member of.
   ir::PlaceId self();
   ir::PlaceId field(ir::PlaceId base, const std::string& name, const std::string& owner, ir::TypeKind type);

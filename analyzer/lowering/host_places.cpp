@@ -181,12 +181,10 @@ ir::PlaceId Places::variable(const clang::ValueDecl& declaration) {
   const clang::QualType type = variable->getType();
   const bool reference = type->isReferenceType();
   const TypeKind of = reference ? TypeKind::Pointer : out_.kind(type);
-  const ir::PlaceId id = variable->hasLocalStorage()
-                             ? out_.new_local(variable->getNameAsString(), of)
-                             : out_.add(Place{.kind = Place::Kind::Global,
-                                              .type = of,
-                                              .name = Symbols::qualified(*variable),
-                                              .number = variable->hasExternalFormalLinkage() ? 0 : ir::kOfThisFile});
+  const ir::PlaceId id =
+      variable->hasLocalStorage()
+          ? out_.new_local(variable->getNameAsString(), of)
+          : out_.global(Symbols::qualified(*variable), of, variable->hasExternalFormalLinkage() ? 0 : ir::kOfThisFile);
   if (!reference) return variables_[&declaration] = out_.typed(id, type);
   return aliases_[&declaration] = pointee(value(id), type.getNonReferenceType());
 }

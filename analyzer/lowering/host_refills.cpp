@@ -47,7 +47,7 @@ bool adds_to(const ir::Op& op, ir::PlaceId block) {
          op.accesses[0].memory.offset != ir::kNoExpr;
 }
 
-/// From op `first` of `start` on, and not beyond `start` again: the first ops for which `stop` holds, by block and number.
+/// From op `first` of `from` on, and not beyond `start` again: the first ops for which `stop` holds, by block and number.
 template <typename Stop>
 std::vector<std::pair<std::size_t, std::size_t>> first_ops(const ir::Function& function, std::size_t from,
                                                            std::size_t first, std::size_t start, Stop stop) {

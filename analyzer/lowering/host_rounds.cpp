@@ -293,7 +293,7 @@ void Rounds::spread_all() {
       certain = certain && (in_all.back() || ops.empty());
     }
     for (std::size_t number = 0; number < loop.blocks.size(); ++number) {
-      reached.uncertain.clear();
+      if (function_.blocks[loop.blocks[number]].ops.empty()) continue;
       if (!certain) reached.uncertain = perhaps_written_before(loop, loop.blocks[number], in_all);
       for (ir::Op& op : function_.blocks[loop.blocks[number]].ops) {
         reached.in_all_rounds = in_all[number];

@@ -26,7 +26,6 @@ namespace streamsan::analyzer::host {
 
 using ir::Operand;
 using ir::OpKind;
-using ir::TypeKind;
 using ordering::MemoryKind;
 
 namespace {

@@ -23,7 +23,6 @@
 
 namespace streamsan::analyzer::host {
 
-using ir::Operand;
 using ir::TypeKind;
 
 Tuples::Tuples(const Parts& parts)
