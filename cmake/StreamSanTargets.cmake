@@ -47,7 +47,7 @@ endif()
 
 # Several sources to a compilation: half the time, as most of it goes into headers. Whoever edits a source leaves it off,
 # because its neighbours are compiled with it. Only targets that name each thing of their unnamed namespaces once take part.
-option(STREAMSAN_UNITED_SOURCES "Compile several sources of the libraries of the run-time half at a time" OFF)
+option(STREAMSAN_UNITED_SOURCES "Compile several sources of a library at a time" OFF)
 function(streamsan_unite target)
   if(STREAMSAN_UNITED_SOURCES)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)

@@ -20,27 +20,27 @@ namespace {
 
 using trace::Kind;
 
-constexpr std::size_t kLongestName = 255;
+constexpr std::size_t kLongestLabel = 255;
 
-constinit std::atomic<std::uint32_t> g_early{0};
+constinit std::atomic<std::uint32_t> g_early_annotations{0};
 
-std::uint64_t word(const void* pointer) { return reinterpret_cast<std::uint64_t>(pointer); }
+std::uint64_t address_of(const void* pointer) { return reinterpret_cast<std::uint64_t>(pointer); }
 
 /// Where something happens: in a stream, or by the host itself, or unstated.
-struct Place {
+struct StreamPlace {
   StreamArgument stream{};
   std::uint16_t flags = 0;
 };
 
-Place place_of(void* stream) {
+StreamPlace place_of(void* stream) {
   if (stream == STREAMSAN_HOST) return {{}, trace::kOnHost};
   if (stream == STREAMSAN_SAME_STREAM) return {{}, trace::kNoStream};
   // The header has said which default stream NULL is.
-  const StreamArgument resolved = resolve_stream(word(stream), api::DefaultStream::Legacy);
+  const StreamArgument resolved = resolve_stream(address_of(stream), api::DefaultStream::Legacy);
   return {resolved, resolved.flags};
 }
 
-Slot start(Kind kind, const Place& place, const void* frame) {
+Slot start(Kind kind, const StreamPlace& place, const void* frame) {
   const std::uint32_t stack = capture_stack(frame);
   Slot slot = reserve(0);
   if (!slot) return slot;
@@ -51,7 +51,7 @@ Slot start(Kind kind, const Place& place, const void* frame) {
   return slot;
 }
 
-void write_block(Kind kind, std::uint64_t address, std::uint64_t bytes, const Place& place, const void* frame) {
+void write_block(Kind kind, std::uint64_t address, std::uint64_t bytes, const StreamPlace& place, const void* frame) {
   Slot slot = start(kind, place, frame);
   if (!slot) return;
   auto& w = slot.record->as<Kind::BlockAlloc>();
@@ -62,29 +62,29 @@ void write_block(Kind kind, std::uint64_t address, std::uint64_t bytes, const Pl
   publish(slot);
 }
 
-void write_order(Kind kind, const void* object, const Place& place, const void* frame) {
+void write_order(Kind kind, const void* object, const StreamPlace& place, const void* frame) {
   Slot slot = start(kind, place, frame);
   if (!slot) return;
   auto& w = slot.record->as<Kind::Signal>();
   w.stream = place.stream.handle;
   w.context = place.stream.context;
-  w.object = word(object);
+  w.object = address_of(object);
   publish(slot);
 }
 
 template <Kind kKind>
 void write_name(std::uint64_t subject, const char* name) {
-  const std::size_t length = strnlen(name, kLongestName);
+  const std::size_t length = strnlen(name, kLongestLabel);
   if (length > 0) write_text<kKind>({subject}, &trace::Words<kKind>::name_bytes, name, length);
 }
 
-constexpr Place kNoPlace{{}, trace::kNoStream};
+constexpr StreamPlace kNoStreamPlace{{}, trace::kNoStream};
 
 /// Sizes and streams (0: the host) of live blocks, while they are to be poisoned when they go back.
 constinit HandleTable<std::uint64_t, 1u << 14> g_block_bytes{};
 constinit HandleTable<std::uint64_t, 1u << 14> g_block_streams{};
 
-void note_handed_out(std::uint64_t block, std::uint64_t bytes, const Place& place) {
+void note_handed_out(std::uint64_t block, std::uint64_t bytes, const StreamPlace& place) {
   auto* size = g_block_bytes.insert(block);
   auto* stream = g_block_streams.insert(block);
   if (!size || !stream) return;
@@ -92,7 +92,7 @@ void note_handed_out(std::uint64_t block, std::uint64_t bytes, const Place& plac
   stream->value.store(place.stream.handle, std::memory_order_relaxed);
 }
 
-void poison_returning(std::uint64_t block, const Place& place) {
+void poison_returning(std::uint64_t block, const StreamPlace& place) {
   const auto* size = g_block_bytes.find(block);
   const auto* handed_to = g_block_streams.find(block);
   if (!size || !handed_to) return;
@@ -111,39 +111,39 @@ void poison_returning(std::uint64_t block, const Place& place) {
 
 void on_block_allocated(const void* block, std::size_t bytes, void* stream) {
   if (!block || bytes == 0 || !wants_annotations()) return;
-  mark_region(word(block), bytes);
-  const Place place = place_of(stream);
-  write_block(Kind::BlockAlloc, word(block), bytes, place, __builtin_frame_address(0));
+  mark_region(address_of(block), bytes);
+  const StreamPlace place = place_of(stream);
+  write_block(Kind::BlockAlloc, address_of(block), bytes, place, __builtin_frame_address(0));
   if (poisoning()) [[unlikely]]
-    note_handed_out(word(block), bytes, place);
+    note_handed_out(address_of(block), bytes, place);
 }
 
 void on_block_freed(const void* block, void* stream) {
   if (!block || !wants_annotations()) return;
-  const Place place = place_of(stream);
-  write_block(Kind::BlockFree, word(block), 0, place, __builtin_frame_address(0));
+  const StreamPlace place = place_of(stream);
+  write_block(Kind::BlockFree, address_of(block), 0, place, __builtin_frame_address(0));
   if (poisoning()) [[unlikely]]
-    poison_returning(word(block), place);
+    poison_returning(address_of(block), place);
 }
 
 void on_block_used(const void* block, void* stream) {
-  const Place place = block && wants_annotations() ? place_of(stream) : kNoPlace;
+  const StreamPlace place = block && wants_annotations() ? place_of(stream) : kNoStreamPlace;
   // The host's use is over when the block is freed, and its own stream's is no news.
   if (place.flags & (trace::kOnHost | trace::kNoStream)) return;
-  write_block(Kind::BlockUse, word(block), 0, place, __builtin_frame_address(0));
+  write_block(Kind::BlockUse, address_of(block), 0, place, __builtin_frame_address(0));
 }
 
 void on_name_memory(const void* memory, const char* name) {
-  if (memory && name && wants_annotations()) name_memory(word(memory), name);
+  if (memory && name && wants_annotations()) name_memory(address_of(memory), name);
 }
 
 void on_name_stream(void* stream, const char* name) {
-  if (name && wants_annotations()) name_stream(word(stream), name);
+  if (name && wants_annotations()) name_stream(address_of(stream), name);
 }
 
 void on_order(Kind kind, const void* object, void* stream, const void* frame) {
   if (!wants_annotations()) return;
-  const Place place = place_of(stream);
+  const StreamPlace place = place_of(stream);
   if (!(place.flags & trace::kNoStream)) write_order(kind, object, place, frame);
 }
 
@@ -160,23 +160,23 @@ void on_happens_after(const void* object, void* stream) {
 bool wants_annotations() {
   if (recording()) return true;
   if (detail::g_mode.load(std::memory_order_relaxed) == detail::Mode::Cold) {
-    g_early.fetch_add(1, std::memory_order_relaxed);
+    g_early_annotations.fetch_add(1, std::memory_order_relaxed);
   }
   return false;
 }
 
 void block_began(std::uint64_t address, std::uint64_t bytes, const void* frame) {
   mark_region(address, bytes);
-  write_block(Kind::BlockAlloc, address, bytes, kNoPlace, frame);
+  write_block(Kind::BlockAlloc, address, bytes, kNoStreamPlace, frame);
 }
 
 void block_ended(std::uint64_t address, const void* frame) {
-  write_block(Kind::BlockFree, address, 0, kNoPlace, frame);
+  write_block(Kind::BlockFree, address, 0, kNoStreamPlace, frame);
 }
 
 void block_handed_out(std::uint64_t address, std::uint64_t bytes, std::uint64_t stream, const void* frame) {
   mark_region(address, bytes);
-  Place place = place_of(reinterpret_cast<void*>(stream));
+  StreamPlace place = place_of(reinterpret_cast<void*>(stream));
   place.flags |= trace::kOwnEvents;
   write_block(Kind::BlockAlloc, address, bytes, place, frame);
 }
@@ -194,14 +194,14 @@ void name_stream(std::uint64_t handle, const char* name) {
 }
 
 void report_early_annotations() {
-  const std::uint32_t early = g_early.exchange(0, std::memory_order_relaxed);
+  const std::uint32_t early = g_early_annotations.exchange(0, std::memory_order_relaxed);
   if (early > 0 && options().verbosity >= 1) {
     say("%u annotations came before CUDA was initialised and do not count", early);
   }
 }
 
 void in_child::annotations() {
-  g_early.store(0, std::memory_order_relaxed);
+  g_early_annotations.store(0, std::memory_order_relaxed);
   if (!poisoning()) return;
   g_block_bytes.clear();
   g_block_streams.clear();

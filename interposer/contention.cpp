@@ -21,17 +21,17 @@ constexpr std::uint64_t kMostPollingThreads = 32;
 constexpr std::uint64_t kPollingPatience = kNanosecondsPerSecond;
 
 /// For each lane, up to which of its operations.
-struct Clock {
+struct StreamClock {
   std::atomic<std::uint32_t> of[kMostLanes];
 
   [[nodiscard]] std::uint32_t get(unsigned lane) const { return of[lane].load(std::memory_order_relaxed); }
   void set(unsigned lane, std::uint32_t to) { of[lane].store(to, std::memory_order_relaxed); }
-  void join(const Clock& other, unsigned lanes) {
+  void join(const StreamClock& other, unsigned lanes) {
     for (unsigned lane = 0; lane < lanes; ++lane) {
       if (get(lane) < other.get(lane)) set(lane, other.get(lane));
     }
   }
-  void assign(const Clock& other, unsigned lanes) {
+  void assign(const StreamClock& other, unsigned lanes) {
     for (unsigned lane = 0; lane < lanes; ++lane) set(lane, other.get(lane));
   }
   void clear() {
@@ -42,7 +42,7 @@ struct Clock {
 enum class LaneKind : std::uint8_t { NonBlocking, Blocking, Legacy };
 
 struct Lane {
-  Clock seen;  // and at its own place: its operations so far
+  StreamClock seen;  // and at its own place: its operations so far
   std::atomic<std::uint64_t> context;
   std::atomic<LaneKind> kind;
 };
@@ -61,12 +61,12 @@ constinit std::atomic<unsigned> g_streams_made{0};
 STREAMSAN_HOT_DATA constinit std::atomic<std::uint64_t> g_polling{0};
 constinit std::atomic<std::uint64_t> g_polling_ns{0};
 constinit Lane g_lanes[kMostLanes] = {};
-constinit Clock g_host = {};
+constinit StreamClock g_host = {};
 constinit HandleTable<std::uint32_t, 256> g_lane_of{};  // number + 1
 constinit std::atomic<std::uint64_t> g_last[kMostAreas] = {};
 
 constinit HandleTable<std::uint32_t, 2 * kMostSnapshots> g_events{};  // number of the snapshot + 1
-constinit Clock g_snapshots[kMostSnapshots] = {};
+constinit StreamClock g_snapshots[kMostSnapshots] = {};
 constinit std::atomic<std::uint32_t> g_snapshot_count{0};
 
 unsigned lanes() { return g_lane_count.load(std::memory_order_acquire); }
@@ -155,14 +155,14 @@ void contend(Area area) { g_last[area].fetch_or(kContended, std::memory_order_re
 
 bool is_following() { return g_following.load(std::memory_order_relaxed); }
 
-Clock* snapshot_of(std::uint64_t event) {
+StreamClock* snapshot_of(std::uint64_t event) {
   const auto* entry = g_events.find(event);
   const std::uint32_t known = entry ? entry->value.load(std::memory_order_acquire) : 0;
   return known ? &g_snapshots[known - 1] : nullptr;
 }
 
-Clock* make_snapshot(std::uint64_t event) {
-  if (Clock* known = snapshot_of(event)) return known;
+StreamClock* make_snapshot(std::uint64_t event) {
+  if (StreamClock* known = snapshot_of(event)) return known;
   auto* entry = g_events.insert(event);
   if (!entry || g_snapshot_count.load(std::memory_order_relaxed) >= kMostSnapshots) return nullptr;
   const std::uint32_t made = g_snapshot_count.fetch_add(1);
@@ -235,20 +235,20 @@ void stream_made() { g_streams_made.fetch_add(1, std::memory_order_relaxed); }
 void event_made_or_gone(std::uint64_t event) {
   if (!is_following()) return;
   // The number stays with the handle, which the driver gives out again.
-  if (Clock* snapshot = snapshot_of(event)) snapshot->clear();
+  if (StreamClock* snapshot = snapshot_of(event)) snapshot->clear();
 }
 
 void event_recorded_in(std::uint64_t event, const StreamArgument& stream) {
   if (!is_following()) return;
   const unsigned lane = submit(stream);
   if (lane == kNoLane) return;
-  if (Clock* snapshot = make_snapshot(event)) snapshot->assign(g_lanes[lane].seen, lanes());
+  if (StreamClock* snapshot = make_snapshot(event)) snapshot->assign(g_lanes[lane].seen, lanes());
 }
 
 void stream_waits(const StreamArgument& stream, std::uint64_t event) {
   if (!is_following()) return;
   const unsigned lane = submit(stream);
-  const Clock* snapshot = snapshot_of(event);
+  const StreamClock* snapshot = snapshot_of(event);
   if (lane != kNoLane && snapshot) g_lanes[lane].seen.join(*snapshot, lanes());
 }
 
@@ -260,7 +260,7 @@ void host_waited_for_stream(const StreamArgument& stream) {
 
 void host_waited_for_event(std::uint64_t event) {
   if (!is_following()) return;
-  if (const Clock* snapshot = snapshot_of(event)) g_host.join(*snapshot, lanes());
+  if (const StreamClock* snapshot = snapshot_of(event)) g_host.join(*snapshot, lanes());
 }
 
 void host_waited_for_context(std::uint64_t context) {
@@ -284,7 +284,7 @@ void in_child::contention() {
   g_lane_count.store(0);
   for (std::atomic<std::uint64_t>& last : g_last) last.store(0, std::memory_order_relaxed);
   g_events.clear();
-  for (Clock& snapshot : g_snapshots) snapshot.clear();
+  for (StreamClock& snapshot : g_snapshots) snapshot.clear();
   g_snapshot_count.store(0);
   forget_areas();
 }

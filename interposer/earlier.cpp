@@ -16,9 +16,9 @@
 namespace streamsan::recorder {
 namespace {
 
-// A fork keeps g_keeps, g_file: the child measures nothing, and the mapping is as good there.
+// A fork keeps g_keeps, g_earlier_file: the child measures nothing, and the mapping is as good there.
 constinit bool g_keeps = false;
-constinit trace::EarlierFile g_file{};
+constinit trace::EarlierFile g_earlier_file{};
 
 std::uint64_t hash_of(const char* name) {
   std::uint64_t hash = 0xcbf29ce484222325ull;
@@ -59,8 +59,8 @@ void open_earlier() {
     const auto size = static_cast<std::size_t>(status.st_size);
     void* bytes = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0);
     if (bytes != MAP_FAILED) {
-      g_file = trace::EarlierFile(bytes, size);
-      if (!g_file) munmap(bytes, size);
+      g_earlier_file = trace::EarlierFile(bytes, size);
+      if (!g_earlier_file) munmap(bytes, size);
     }
   }
   close(file);
@@ -80,8 +80,8 @@ std::uint64_t earlier_key(const StreamSanAgent& agent, const LaunchSubject& subj
 
 EarlierAnswer find_earlier(std::uint64_t key) {
   if (key == 0) return {};
-  const trace::EarlierLaunch* launch = g_file.find(key);
-  const trace::Piece* pieces = launch ? g_file.pieces(*launch) : nullptr;
+  const trace::EarlierLaunch* launch = g_earlier_file.find(key);
+  const trace::Piece* pieces = launch ? g_earlier_file.pieces(*launch) : nullptr;
   if (!pieces || (launch->flags & trace::EarlierLaunch::kVaries)) return {};
   return {launch, pieces};
 }

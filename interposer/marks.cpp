@@ -22,8 +22,8 @@ constexpr unsigned kLevels = 2;
 constexpr std::size_t kLongestMark = 2000;
 
 // The last mark of each level, for a trace that has not begun.
-// A fork keeps g_early: the child is in the same part.
-constinit char g_early[kLevels][kLongestMark + 1] = {};
+// A fork keeps g_early_marks: the child is in the same part.
+constinit char g_early_marks[kLevels][kLongestMark + 1] = {};
 constinit std::atomic_flag g_early_lock = ATOMIC_FLAG_INIT;
 // A fork keeps t_host_waits: the thread is the same.
 constinit thread_local HostWaitsState t_host_waits __attribute__((tls_model("initial-exec"))) =
@@ -64,8 +64,8 @@ void mark(unsigned level, const char* name) {
   const std::size_t length = strnlen(name, kLongestMark);
   {
     EarlyLock lock;
-    std::memcpy(g_early[level], name, length);
-    g_early[level][length] = '\0';
+    std::memcpy(g_early_marks[level], name, length);
+    g_early_marks[level][length] = '\0';
   }
   if (recording()) write_mark(level, name, length);
 }
@@ -104,7 +104,7 @@ std::uint64_t position() {
 void write_early_marks() {
   for (unsigned level = 0; level < kLevels; ++level) {
     EarlyLock lock;
-    if (const std::size_t length = std::strlen(g_early[level])) write_mark(level, g_early[level], length);
+    if (const std::size_t length = std::strlen(g_early_marks[level])) write_mark(level, g_early_marks[level], length);
   }
   if (t_host_waits != HostWaitsState::Unwatched) write_host_waits(t_host_waits, __builtin_frame_address(0));
 }

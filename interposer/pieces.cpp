@@ -138,9 +138,9 @@ class Zones {
 };
 
 /// The runs of one mode, one by one, cut where another zone begins.
-class Walk {
+class PieceWalk {
  public:
-  Walk(const StreamSanRange* ranges, std::size_t count, unsigned bit, const Zones& zones)
+  PieceWalk(const StreamSanRange* ranges, std::size_t count, unsigned bit, const Zones& zones)
       : at_(ranges), end_(ranges + count), bit_(bit), zones_(&zones) {
     skip();
   }
@@ -185,7 +185,7 @@ void make_pieces(const StreamSanRange* ranges, std::size_t count, const LaunchPo
   for (unsigned mode = 0; mode < 3; ++mode) {
     std::uint64_t zone = 0;
     std::uint16_t owner = Piece::kAbsolute;
-    for (Walk walk(ranges, count, 1u << mode, zones); walk;) {
+    for (PieceWalk walk(ranges, count, 1u << mode, zones); walk;) {
       if (walk.border() != zone) {
         zone = walk.border();
         owner = zones.owner(walk.begin());
@@ -194,7 +194,7 @@ void make_pieces(const StreamSanRange* ranges, std::size_t count, const LaunchPo
       Piece piece = run(static_cast<Piece::Mode>(mode), first, walk.bytes());
       piece.pointer = owner;
       // How many equal runs follow at equal distances? Without a pointer they may be of several allocations.
-      Walk ahead = walk;
+      PieceWalk ahead = walk;
       ahead.next();
       const std::uint64_t pitch = ahead ? ahead.begin() - first : 0;
       std::uint64_t rows = 1;

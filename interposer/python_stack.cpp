@@ -179,58 +179,60 @@ bool get(std::uint64_t base, std::uint64_t offset, Word& out) {
   return true;
 }
 
-enum class Walk { Whole, Broken };
+enum class FrameWalk { Whole, Broken };
 
 /// Calls visit(code object, instruction) for the frames of Python functions, from `frame` outwards.
 template <Care kCare, typename Visit>
-Walk each_frame(std::uint64_t frame, Visit visit) {
+FrameWalk each_frame(std::uint64_t frame, Visit visit) {
   const PythonLayout& layout = g_python.layout;
   constexpr unsigned kMostSteps = 4 * kMostPythonFrames;
   unsigned taken = 0;
   for (unsigned step = 0; frame != 0 && step < kMostSteps && taken < kMostPythonFrames; ++step) {
     std::uint8_t owner = 0;
-    if (layout.frame_owner != PythonLayout::kNone && !get<kCare>(frame, layout.frame_owner, owner)) return Walk::Broken;
+    if (layout.frame_owner != PythonLayout::kNone && !get<kCare>(frame, layout.frame_owner, owner))
+      return FrameWalk::Broken;
     if (owner < kLeastForeignOwner) {
       std::uint64_t code = 0;
       std::uint64_t type = 0;
-      if (!get<kCare>(frame, layout.frame_code, code)) return Walk::Broken;
+      if (!get<kCare>(frame, layout.frame_code, code)) return FrameWalk::Broken;
       code &= ~std::uint64_t{3};
-      if (!get<kCare>(code, kObjectType, type)) return Walk::Broken;
+      if (!get<kCare>(code, kObjectType, type)) return FrameWalk::Broken;
       if (type == g_python.code_type) {
         std::uint64_t instruction = 0;
         if (layout.code_instructions == PythonLayout::kNone) {
           std::int32_t number = 0;
-          if (!get<kCare>(frame, layout.frame_instruction, number)) return Walk::Broken;
+          if (!get<kCare>(frame, layout.frame_instruction, number)) return FrameWalk::Broken;
           instruction = static_cast<std::uint64_t>(std::int64_t{number});
         } else if (!get<kCare>(frame, layout.frame_instruction, instruction)) {
-          return Walk::Broken;
+          return FrameWalk::Broken;
         }
         visit(code, instruction);
         ++taken;
       }
     }
-    if (!get<kCare>(frame, layout.frame_previous, frame)) return Walk::Broken;
+    if (!get<kCare>(frame, layout.frame_previous, frame)) return FrameWalk::Broken;
   }
-  return Walk::Whole;
+  return FrameWalk::Whole;
 }
 
 /// 0: this thread is not in Python.
 template <Care kCare>
-STREAMSAN_HOT_CODE Walk find_innermost(std::uint64_t& frame) {
+STREAMSAN_HOT_CODE FrameWalk find_innermost(std::uint64_t& frame) {
   frame = 0;
-  if (g_python.is_finalizing()) return Walk::Whole;
-  if (g_python.newest_interpreter && g_python.newest_interpreter() != g_python.main_interpreter()) return Walk::Whole;
+  if (g_python.is_finalizing()) return FrameWalk::Whole;
+  if (g_python.newest_interpreter && g_python.newest_interpreter() != g_python.main_interpreter())
+    return FrameWalk::Whole;
   const auto state = reinterpret_cast<std::uint64_t>(g_python.thread_state());
-  if (state == 0) return Walk::Whole;
-  if (!get<kCare>(state, g_python.layout.thread_frame, frame)) return Walk::Broken;
+  if (state == 0) return FrameWalk::Whole;
+  if (!get<kCare>(state, g_python.layout.thread_frame, frame)) return FrameWalk::Broken;
   const std::uint16_t hop = g_python.layout.frame_in_hop;
-  return hop == PythonLayout::kNone || get<kCare>(frame, hop, frame) ? Walk::Whole : Walk::Broken;
+  return hop == PythonLayout::kNone || get<kCare>(frame, hop, frame) ? FrameWalk::Whole : FrameWalk::Broken;
 }
 
 template <typename Visit>
 void each_frame_of_mine(Visit visit) {
   std::uint64_t frame = 0;
-  if (find_innermost<Care::Direct>(frame) == Walk::Whole) each_frame<Care::Direct>(frame, visit);
+  if (find_innermost<Care::Direct>(frame) == FrameWalk::Whole) each_frame<Care::Direct>(frame, visit);
 }
 
 /// The first walk. Decides about all later ones, unless this thread is not in Python.
@@ -238,8 +240,8 @@ bool first_walk_succeeds() {
   unsigned frames = 0;
   bool plain = true;
   std::uint64_t innermost = 0;
-  Walk walk = find_innermost<Care::Checked>(innermost);
-  if (walk == Walk::Whole) {
+  FrameWalk walk = find_innermost<Care::Checked>(innermost);
+  if (walk == FrameWalk::Whole) {
     walk = each_frame<Care::Checked>(innermost, [&](std::uint64_t code, std::uint64_t) {
       ++frames;
       std::uint64_t lines = 0;
@@ -248,7 +250,7 @@ bool first_walk_succeeds() {
               get<Care::Checked>(lines, kObjectType, type) && type == g_python.bytes_type;
     });
   }
-  if (walk == Walk::Broken || !plain) {
+  if (walk == FrameWalk::Broken || !plain) {
     refuse(SS_NO_LINES "the frames of its interpreter are not where they are expected");
     return false;
   }

@@ -12,7 +12,7 @@
 namespace streamsan::report {
 namespace {
 
-AnnotationLevel level(Severity severity) {
+AnnotationLevel annotation_level(Severity severity) {
   switch (severity) {
     case Severity::Error:
       return AnnotationLevel::Error;
@@ -41,8 +41,9 @@ std::string github(std::span<const Finding> findings, const Summary& summary, co
     std::string body = one_line(finding.message);
     if (!finding.explanation.empty()) body += "\n" + one_line(finding.explanation);
     if (!finding.fix.empty()) body += "\nFix: " + one_line(finding.fix);
-    Annotation annotation{
-        .level = level(finding.severity), .title = "streamsan: " + one_line(title(finding)), .body = std::move(body)};
+    Annotation annotation{.level = annotation_level(finding.severity),
+                          .title = "streamsan: " + one_line(title(finding)),
+                          .body = std::move(body)};
     if (const Frame* frame = frame_to_show(finding, context.root)) {
       annotation.file = one_line(context.root.relative(frame->file).value_or(frame->file));
       annotation.line = frame->line;

@@ -15,7 +15,7 @@ namespace {
 
 namespace log = sarif_log;
 
-SarifLevel level(Severity severity) {
+SarifLevel sarif_level(Severity severity) {
   switch (severity) {
     case Severity::Error:
       return SarifLevel::Error;
@@ -254,7 +254,7 @@ log::Result Collector::result(const Folded& fold) {
   log::Result out;
   out.rule_id = rule_id(finding);
   out.rule_index = rule_index(finding);
-  out.level = level(finding.severity);
+  out.level = sarif_level(finding.severity);
   out.message = explained(finding);
   out.location.place = frame ? place(*frame) : log::Place{root_.path(), {.line = 1}};
   if (frame) out.location.function = shown_name(*frame);

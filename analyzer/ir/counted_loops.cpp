@@ -20,9 +20,6 @@
 namespace streamsan::analyzer::ir {
 namespace {
 
-std::size_t at(PlaceId id) { return static_cast<std::size_t>(id); }
-std::size_t at(BlockId id) { return static_cast<std::size_t>(id); }
-
 class Loops {
  public:
   explicit Loops(const Function& function) : function_(function), stores_(function.places.size()) {

@@ -42,9 +42,6 @@ namespace {
 
 constexpr std::size_t kMostCopies = 8, kMostKeys = 48;
 
-std::size_t at(BlockId id) { return static_cast<std::size_t>(id); }
-std::size_t at(PlaceId id) { return static_cast<std::size_t>(id); }
-
 /// `f(x)`, `i++`: another value each time.
 bool has_effects_or_calls(const std::string& text) {
   if (text.find("++") != std::string::npos || text.find("--") != std::string::npos) return true;

@@ -16,9 +16,9 @@ constexpr std::size_t kMostTerms = 32;
 bool in_word(char c) { return c != '~' && is_word_character(c); }
 
 /// sum := product (('+' | '-') product)*; product := factor ('*' factor)*; factor := '-' factor | '(' sum ')' | word
-class Reader {
+class PolynomialReader {
  public:
-  Reader(std::string_view text, const Polynomial::Name& name) : text_(text), name_(name) {}
+  PolynomialReader(std::string_view text, const Polynomial::Name& name) : text_(text), name_(name) {}
 
   std::optional<Polynomial> whole() {
     std::optional<Polynomial> result = sum();
@@ -114,7 +114,7 @@ Polynomial::Polynomial(std::int64_t constant) {
 }
 
 std::optional<Polynomial> Polynomial::parse(std::string_view text, const Name& name) {
-  return Reader(text, name).whole();
+  return PolynomialReader(text, name).whole();
 }
 
 Polynomial Polynomial::variable(std::string name) {

@@ -87,9 +87,9 @@ Range fitting(const Range& range) {
   return range.low >= 0 && (range.high <= kSmall || range.high == Range::kMost) ? range : Range{};
 }
 
-class Reader {
+class RangeReader {
  public:
-  Reader(std::string_view text, const RangeOf& range_of) : text_(text), range_of_(range_of) {}
+  RangeReader(std::string_view text, const RangeOf& range_of) : text_(text), range_of_(range_of) {}
 
   Range whole() {
     const Range result = choice();
@@ -212,6 +212,6 @@ class Reader {
 
 }  // namespace
 
-Range evaluate(std::string_view text, const RangeOf& range_of) { return Reader(text, range_of).whole(); }
+Range evaluate(std::string_view text, const RangeOf& range_of) { return RangeReader(text, range_of).whole(); }
 
 }  // namespace streamsan::analyzer::ir

@@ -21,10 +21,8 @@
 namespace streamsan::analyzer::ir {
 namespace {
 
-std::size_t at(PlaceId id) { return static_cast<std::size_t>(id); }
 std::size_t at(ExprId id) { return static_cast<std::size_t>(id); }
 std::size_t at(SiteId id) { return static_cast<std::size_t>(id); }
-std::size_t at(BlockId id) { return static_cast<std::size_t>(id); }
 
 /// Marks the variables whose values somebody reads.
 class Reads {

@@ -12,6 +12,10 @@
 
 namespace streamsan::analyzer::ir {
 
+/// The index of what has this id, in the list of its kind.
+inline std::size_t at(PlaceId id) { return static_cast<std::size_t>(id); }
+inline std::size_t at(BlockId id) { return static_cast<std::size_t>(id); }
+
 /// Calls `visit(Operand&)` for every operand. `AnyOp`: Op or const Op.
 template <typename AnyOp, typename Visit>
 void for_each_operand(AnyOp& op, Visit&& visit) {

@@ -39,8 +39,6 @@ namespace {
 constexpr std::int64_t kMostRounds = 8, kSupposed = 2;
 constexpr std::size_t kMostOps = 1500, kMostBlocks = 400;
 
-std::size_t at(BlockId id) { return static_cast<std::size_t>(id); }
-
 /// Gives variables another identity in all that mentions them.
 class Renamer {
  public:

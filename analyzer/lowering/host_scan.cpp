@@ -33,13 +33,13 @@ namespace {
 bool opens_block_in_file(const clang::CompoundStmt& block) { return block.getLBracLoc().isFileID(); }
 
 /// A statement that contains statements without braces: no line can be put before those.
-struct Parts {
+struct StatementParts {
   bool opens = false;
   const clang::Stmt* head = nullptr;  ///< evaluated once, before: part of the statement around
   llvm::SmallVector<const clang::Stmt*, 2> bodies;
 };
 
-Parts parts_of(const clang::Stmt& statement) {
+StatementParts parts_of(const clang::Stmt& statement) {
   if (const auto* branch = llvm::dyn_cast<clang::IfStmt>(&statement))
     return {true, branch->getCond(), {branch->getThen(), branch->getElse()}};
   if (const auto* choice = llvm::dyn_cast<clang::SwitchStmt>(&statement))
@@ -196,7 +196,7 @@ void Scan::walk(const clang::Stmt* statement, const clang::Stmt* enclosing) {
   }
   if (const auto* captured = llvm::dyn_cast<clang::CapturedStmt>(statement))
     return walk(captured->getCapturedStmt(), enclosing);
-  const Parts parts = parts_of(*statement);
+  const StatementParts parts = parts_of(*statement);
   for (const clang::Stmt* child : statement->children()) {
     // do { ... } while (0) of a macro is one statement to the file.
     const bool stays = !parts.opens || child == parts.head || statement->getBeginLoc().isMacroID();

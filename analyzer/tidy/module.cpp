@@ -35,7 +35,7 @@ std::string escaped(const std::string& message) {
   return result;
 }
 
-std::string position(const ir::Site& site) {
+std::string written_place(const ir::Site& site) {
   return site.line == 0 ? std::string{} : " (" + site.file + ":" + std::to_string(site.line) + ")";
 }
 
@@ -109,7 +109,7 @@ class StreamCheck : public clang::tidy::ClangTidyCheck {
     if (place.isInvalid()) {
       // It stands in another translation unit, of which only the summary is known.
       place = sources.getLocForStartOfFile(sources.getMainFileID());
-      message += escaped(position(finding.site));
+      message += escaped(written_place(finding.site));
     }
     note_reported(finding, place, sources);
     {
@@ -123,7 +123,7 @@ class StreamCheck : public clang::tidy::ClangTidyCheck {
       if (there.isValid()) {
         diag(there, escaped(note.message), DiagnosticIDs::Note);
       } else {
-        diag(place, escaped(note.message + position(note.site)), DiagnosticIDs::Note);
+        diag(place, escaped(note.message + written_place(note.site)), DiagnosticIDs::Note);
       }
     }
   }

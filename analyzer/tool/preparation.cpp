@@ -61,7 +61,7 @@ void drop_unknown_to_clang(Translation& translation) {
   translation.arguments = std::move(kept);
 }
 
-std::string joined(const std::vector<std::string>& words) {
+std::string shell_words(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) {
     const bool plain = !word.empty() && word.find_first_of(" \t\"'\\$&|;<>()*?#") == std::string::npos;
@@ -204,13 +204,13 @@ Prepared Preparation::prepare(const Source& source, const Selection& selection, 
     if (!prepared.error.empty()) {
       return prepared;
     }
-    if (!llvm::json::isUTF8(joined(words) + compilation.directory)) {
+    if (!llvm::json::isUTF8(shell_words(words) + compilation.directory)) {
       prepared.error = "its name or its flags are not UTF-8, which a compile database has to be";
       return prepared;
     }
-    prepared.log += source.file + ": in " + compilation.directory + ": " + joined(words) + "\n";
+    prepared.log += source.file + ": in " + compilation.directory + ": " + shell_words(words) + "\n";
     if (!compilation.translation.dropped.empty()) {
-      prepared.log += source.file + ": dropped: " + joined(compilation.translation.dropped) + "\n";
+      prepared.log += source.file + ": dropped: " + shell_words(compilation.translation.dropped) + "\n";
     }
     std::map<std::string, std::string> repaired =
         repair_with_includes(source.file, quoted_include_folders(words, compilation.directory));

@@ -24,12 +24,11 @@ class CommonBytesOf : public ModelTest {
     return {base, width, pitch, count};
   }
 
+  static constexpr AccessMode R = AccessMode::Read, W = AccessMode::Write;
   const Address a = memory();
   const StreamId s = non_blocking();
   const StreamId t = non_blocking();
 };
-
-constexpr AccessMode R = AccessMode::Read, W = AccessMode::Write;
 
 TEST_F(CommonBytesOf, OneRun) {
   touch(s, W, {rows(a + 100, 300, 0, 1)});

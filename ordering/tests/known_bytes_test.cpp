@@ -25,12 +25,11 @@ class KnownBytes : public ModelTest {
     return hazards.size() == 1 && hazards[0].certainty == Certainty::Possible;
   }
 
+  static constexpr AccessMode R = AccessMode::Read, W = AccessMode::Write, A = AccessMode::Atomic;
   const Address a = memory();
   const StreamId s = non_blocking();
   const StreamId t = non_blocking();
 };
-
-constexpr AccessMode R = AccessMode::Read, W = AccessMode::Write, A = AccessMode::Atomic;
 
 TEST_F(KnownBytes, TwoHalvesOfOneBufferAreSilent) {
   measured(s, {piece(W, a)});

@@ -120,7 +120,7 @@ std::string compare(const Worst& fast, const Program& program, std::uint32_t sit
   return text.str();
 }
 
-struct Outcome {
+struct VariantsOutcome {
   std::string disagreement;
   std::size_t variants = 0;
   std::size_t needed = 0;  ///< variants with something that the base has not
@@ -135,8 +135,8 @@ Program without_queries(Program program) {
   return program;
 }
 
-Outcome check(const Program& program, std::uint32_t sites) {
-  Outcome outcome;
+VariantsOutcome check(const Program& program, std::uint32_t sites) {
+  VariantsOutcome outcome;
   Plan each;
   each.each = true;
   const Reports reports = replay(program, sites, each);
@@ -171,7 +171,7 @@ TEST(WhatIfRandom, VariantsAreProgramsThatLackTheOrder) {
   for (std::uint64_t seed = first; seed < first + programs; ++seed) {
     const Program program = without_queries(random_program(seed));
     const auto sites = static_cast<std::uint32_t>(seed % 3 == 0 ? 0 : 2 + seed % 7);
-    const Outcome outcome = check(program, sites);
+    const VariantsOutcome outcome = check(program, sites);
     if (!outcome.disagreement.empty()) {
       const Program small = shrink(program, [&](const Program& p) { return !check(p, sites).disagreement.empty(); });
       FAIL() << describe(small) << "sites: " << sites << '\n' << check(small, sites).disagreement;

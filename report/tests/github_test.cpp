@@ -8,8 +8,6 @@
 namespace streamsan::report {
 namespace {
 
-const FormatContext kContext{.root = SourceRoot("/src")};
-
 std::string annotations(const std::vector<Finding>& findings, const FormatContext& context = kContext) {
   return github(findings, {}, context);
 }

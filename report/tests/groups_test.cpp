@@ -12,8 +12,6 @@
 namespace streamsan::report {
 namespace {
 
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
 /// Three findings of one edge: the second is the worst.
 std::vector<Finding> three() {
   std::vector<Finding> out(3, sample_race());

@@ -11,10 +11,6 @@
 namespace streamsan::report {
 namespace {
 
-const FormatContext kContext{.root = SourceRoot("/src")};
-
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
 TEST(Junit, ACleanRunIsATestThatPassed) {
   EXPECT_EQ(junit({{}, {.operations = 5, .processes = 1}}, kContext), R"(<?xml version="1.0" encoding="UTF-8"?>
 <testsuites name="streamsan" tests="1" failures="0" errors="0">

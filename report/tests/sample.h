@@ -3,7 +3,11 @@
 // One complete finding, as the judge makes them, for the tests of everything that prints findings.
 #pragma once
 
+#include <string>
+
 #include "report/finding.h"
+#include "report/formats.h"
+#include "report/source_root.h"
 
 namespace streamsan::report {
 
@@ -25,5 +29,10 @@ Finding sample_nasty();
 
 /// A hint, of which one like it was folded into it.
 Finding sample_hint();
+
+/// What formats are given that need no more than a root.
+inline const FormatContext kContext{.root = SourceRoot("/src")};
+
+inline bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 }  // namespace streamsan::report

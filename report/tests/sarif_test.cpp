@@ -18,10 +18,10 @@ namespace {
 
 using Json = nlohmann::json;
 
-const FormatContext kContext{.root = SourceRoot("/src"), .least = Severity::Latent, .exit_code = 66};
+const FormatContext kSarifContext{.root = SourceRoot("/src"), .least = Severity::Latent, .exit_code = 66};
 
 Json run_of(const std::vector<Finding>& findings, const Summary& summary = {},
-            const FormatContext& context = kContext) {
+            const FormatContext& context = kSarifContext) {
   const Json log = Json::parse(sarif({findings, summary}, context));
   EXPECT_EQ(log.at("version"), "2.1.0");
   EXPECT_EQ(log.at("runs").size(), 1u);
@@ -97,7 +97,7 @@ TEST(Sarif, Levels) {
   EXPECT_EQ(result_of(f).at("properties").at("rule"), "R-ALC-02");
   f.severity = Severity::Possible;
   EXPECT_EQ(run_of({f}).at("results").size(), 0u) << "not shown unless asked for";
-  FormatContext all = kContext;
+  FormatContext all = kSarifContext;
   all.least = Severity::Note;
   EXPECT_EQ(run_of({f}, {}, all).at("results")[0].at("level"), "note");
 }

@@ -7,15 +7,15 @@
 // way.
 //
 // RUN: %build -DFIXED %s -o %t.fixed -lpthread
-// RUN: %verdicts 5 possible %run %t.fixed
+// RUN: %verdicts 3 possible %run %t.fixed
 // RUN: %expect 0 %run %t.fixed 2>&1 | %report --check-prefix=COUNTED
 // RUN: env STREAMSAN_OPTIONS=host_threads=joined %silent %t.fixed
 // RUN: env STREAMSAN_OPTIONS=host_threads=strict %racy %t.fixed 2>&1 | %report
 // RUN: env STREAMSAN_OPTIONS=min_severity=possible %run %t.fixed 2>&1 | %report --check-prefix=POSSIBLE
 // RUN: %build %s -o %t -lpthread
-// RUN: %verdicts 5 error %run %t
-// RUN: %always 5 66 %run %t
-// RUN: %always 5 66 env STREAMSAN_OPTIONS=host_threads=strict %run %t
+// RUN: %verdicts 3 error %run %t
+// RUN: %always 3 66 %run %t
+// RUN: %always 3 66 env STREAMSAN_OPTIONS=host_threads=strict %run %t
 //
 // CHECK: ERROR: streamsan: read-after-write
 //

@@ -5,12 +5,12 @@
 // only possible. The wrong one waits when the reader is done: nobody could have passed on what nobody knew.
 //
 // RUN: %build -std=c++20 %s -o %t -lpthread
-// RUN: %verdicts 5 error,possible %run %t
-// RUN: %always 5 66 env STREAMSAN_OPTIONS=host_threads=strict %run %t
+// RUN: %verdicts 3 error,possible %run %t
+// RUN: %always 3 66 env STREAMSAN_OPTIONS=host_threads=strict %run %t
 // RUN: env STREAMSAN_OPTIONS=host_threads=strict %racy %t 2>&1 | %report
 // RUN: %build -std=c++20 -DFIXED %s -o %t.fixed -lpthread
-// RUN: %verdicts 5 none,possible %run %t.fixed
-// RUN: %always 5 0 env STREAMSAN_OPTIONS=host_threads=strict %run %t.fixed
+// RUN: %verdicts 3 none,possible %run %t.fixed
+// RUN: %always 3 0 env STREAMSAN_OPTIONS=host_threads=strict %run %t.fixed
 //
 // CHECK: ERROR: streamsan: read-after-write
 #include <atomic>

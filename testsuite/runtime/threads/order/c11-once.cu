@@ -3,12 +3,12 @@
 // C11: call_once(), by the writer first (once.cu).
 //
 // RUN: %build %s -o %t -lpthread
-// RUN: %verdicts 5 error,possible %run %t
-// RUN: %always 5 66 env STREAMSAN_OPTIONS=host_threads=strict %run %t
+// RUN: %verdicts 3 error,possible %run %t
+// RUN: %always 3 66 env STREAMSAN_OPTIONS=host_threads=strict %run %t
 // RUN: env STREAMSAN_OPTIONS=host_threads=strict %racy %t 2>&1 | %report
 // RUN: %build -DFIXED %s -o %t.fixed -lpthread
-// RUN: %verdicts 5 none %run %t.fixed
-// RUN: %always 5 0 env STREAMSAN_OPTIONS=host_threads=strict %run %t.fixed
+// RUN: %verdicts 3 none %run %t.fixed
+// RUN: %always 3 0 env STREAMSAN_OPTIONS=host_threads=strict %run %t.fixed
 // RUN: env STREAMSAN_OPTIONS=host_threads=strict %silent %t.fixed
 //
 // CHECK: ERROR: streamsan: read-after-write
