@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Events without a record, recorded twice, without timing; handles after their end; calls that a capture does not
-// allow. None of it needs memory.
+// Events without a record, recorded twice, without timing; handles after their end. None of it needs memory.
 //
 // Only events whose whole life is seen here, or whose last record is, say anything. A record that is not certainly
 // another event's ends what was known.
@@ -12,8 +11,6 @@
 namespace streamsan::analyzer {
 
 using ir::OpKind;
-using ordering::MemoryKind;
-using ordering::StreamKind;
 
 void HandleQuestions::destroyed(const ir::Operand& written, ValueId value, bool event) {
   if (!values_.precise(value)) return;
@@ -162,89 +159,6 @@ void HandleQuestions::elapsed() {
   }
 }
 
-void HandleQuestions::capture() {
-  const auto unsafe = [this](const std::string& why) {
-    const Level level = look_.order->capturing() == Tri::All ? Level::Definite : Level::Maybe;
-    Hazard hazard = look_.start(Check::CaptureUnsafeCall, level);
-    hazard.later = witness_.action(look_.index, kUnknown);
-    hazard.detail = why;
-    const auto& [stream, begin] = *look_.order->captured().begin();
-    hazard.earlier = witness_.action(begin, stream);
-    look_.raise({.hazard = std::move(hazard), .later = look_.index, .earlier = begin});
-  };
-  const auto captured = [this](ValueId stream) {
-    for (const auto& [known, op] : look_.order->captured())
-      if (values_.must_equal(known, stream)) return true;
-    return false;
-  };
-  if (look_.order->captured().empty()) return;
-  const ValueId stream = look_.order->stream_of(values_, *look_.store, look_.index);
-  // R-GRF-09: a relaxed capture, or one whose mode is not known, refuses only what concerns the captured streams. So
-  // does a thread that has exchanged its mode.
-  const auto& all = look_.order->captured();
-  const bool relaxed = !look_.order->own_capture_mode() ||
-                       std::ranges::any_of(all, [this](const auto& known) { return values_.op(known.second).relaxed; });
-  switch (look_.op->kind) {
-    case OpKind::CaptureEnd: {
-      if (look_.order->capturing() != Tri::All || all.size() < 2) return;
-      const auto begin = std::ranges::find_if(
-          all, [this](const auto& known) { return values_.op(known.second).kind == OpKind::CaptureBegin; });
-      if (begin == all.end() || look_.order->unjoined().empty()) return;
-      const auto& [fork, work] = *look_.order->unjoined().begin();
-      Hazard hazard = look_.start(Check::CaptureUnsafeCall, Level::Definite);
-      hazard.later = witness_.action(look_.index, fork);
-      hazard.later.stream = witness_.stream(fork, values_.op(work).stream, work);
-      hazard.which = CheckCase::NotJoined;
-      hazard.earlier = witness_.action(begin->second, begin->first);
-      hazard.edge = witness_.where(work);
-      return look_.raise({.hazard = std::move(hazard), .later = look_.index, .earlier = begin->second});
-    }
-    case OpKind::SyncDevice:
-      return unsafe("it synchronises the device");
-    case OpKind::SyncStream:
-      // A library that waits for its results outside of a capture may well not do so inside.
-      if (look_.op->work == ir::Work::Library) return;
-      if (captured(stream) || values_.is_legacy(stream))
-        return unsafe("it synchronises a stream whose work is not running");
-      return;
-    case OpKind::QueryStream:
-      if (captured(stream) || values_.is_legacy(stream))
-        return unsafe("it asks about a stream whose work is not running");
-      return;
-    case OpKind::SyncEvent:
-      if (relaxed) return;
-      return unsafe("it waits for an event");
-    case OpKind::QueryEvent:
-      if (relaxed) return;
-      return unsafe("it asks about an event");
-    case OpKind::Allocate:
-      if (relaxed || look_.op->tensor || look_.op->memory == MemoryKind::DeviceAsync ||
-          look_.op->memory == MemoryKind::Pageable)
-        return;
-      return unsafe("it may synchronise the device");
-    case OpKind::Free:
-      if (relaxed || look_.op->tensor || look_.op->memory == MemoryKind::DeviceAsync ||
-          look_.op->memory == MemoryKind::Pageable || !look_.op->memory)
-        return;
-      return unsafe("it may synchronise the device");
-    case OpKind::Enqueue:
-      if (look_.op->form == ir::Form::Synchronous && copies_or_fills(*look_.op)) {
-        // R-GRF-06, R-GRF-07: beside a non-blocking stream it is only potentially unsafe.
-        const bool blocking = std::ranges::any_of(
-            all, [this](const auto& known) { return values_.stream_kind(known.first) == StreamKind::Blocking; });
-        if (relaxed && !blocking) return;
-        return unsafe("it is synchronous");
-      }
-      if (values_.is_legacy(stream)) return unsafe("it goes to the default stream, which is not captured");
-      return;
-    case OpKind::Record:
-      if (values_.is_legacy(stream)) return unsafe("it goes to the default stream, which is not captured");
-      return;
-    default:
-      return;
-  }
-}
-
 void HandleQuestions::conclude() {
   for (std::size_t i = 0; i < rerecords_.size(); ++i) {
     const auto [event, op] = rerecord_events_[i];
@@ -265,7 +179,7 @@ void HandleQuestions::conclude() {
 
 void HandleQuestions::ask() {
   handles();
-  if (look_.order->capturing() != Tri::No) return capture();
+  if (look_.order->capturing() != Tri::No) return;
   switch (look_.op->kind) {
     case OpKind::Wait:
     case OpKind::SyncEvent:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Questions about events, destroyed handles and captures. The essay is in inspect_handles.cpp.
+// Questions about events and destroyed handles. The essay is in inspect_handles.cpp.
 //
 // One of them has its answer only when all is seen: that an event is recorded twice matters where it is waited for
 // later.
@@ -27,8 +27,6 @@ class HandleQuestions : Questions {
  private:
   /// A handle after its end.
   void handles();
-  /// Where a stream is captured: a call that the capture does not allow.
-  void capture();
   /// At a wait of a stream or of the host for an event.
   void wait();
   void record();

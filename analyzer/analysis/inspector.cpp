@@ -9,7 +9,7 @@ void Inspector::at(const Store& store, const Order& order, std::uint32_t block, 
   look_.turn_to(store, order, block, position);
   look_.choice.visit(look_.index);
   handles_.ask();
-  if (order.capturing() != Tri::No) return;
+  if (order.capturing() != Tri::No) return captures_.ask();
   // What a group holds back begins at its end.
   if (look_.op->kind == ir::OpKind::Enqueue && order.holds_back(*look_.op)) return;
   races_.ask();

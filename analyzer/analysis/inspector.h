@@ -6,7 +6,8 @@
 //
 //   inspect_races.h     work against work, and a programmatic launch against the kernel in front of it
 //   inspect_host.h      the host and the ends of memory against work
-//   inspect_handles.h   events, destroyed handles, captures
+//   inspect_handles.h   events, destroyed handles
+//   inspect_capture.h   calls that a capture does not allow
 //   inspect_syncs.h     what is right but slow
 //
 // All of them are given one look: an op, and what holds before it (look.h). cause.h finds out why there is no order;
@@ -15,6 +16,7 @@
 
 #include <vector>
 
+#include "analyzer/analysis/inspect_capture.h"
 #include "analyzer/analysis/inspect_handles.h"
 #include "analyzer/analysis/inspect_host.h"
 #include "analyzer/analysis/inspect_races.h"
@@ -40,6 +42,7 @@ class Inspector {
   RaceQuestions races_{look_};
   HostQuestions host_{look_};
   HandleQuestions handles_{look_};
+  CaptureQuestions captures_{look_};
   SyncQuestions syncs_{look_};
 };
 

@@ -153,7 +153,12 @@ void OrderStep::record() {
   if (order_.capturing_ != Tri::No || event == kUnknown) {
     if (event == kUnknown) order_.events_.clear();
     order_.events_.erase(event);
-    if (order_.capturing_ != Tri::No) order_.capture_records_[event] = stream;
+    // What runs beside the capture, or becomes a node of its own, takes no stream into it.
+    if (op_.detail.empty() && order_.captured_.contains(stream)) {
+      order_.capture_records_[event] = stream;
+    } else {
+      order_.capture_records_.erase(event);
+    }
     for (Pending& p : order_.pending_)
       if (event == kUnknown) p.must = sets_.without(p.must, is_event);
     return;
@@ -185,7 +190,7 @@ void OrderStep::wait() {
   use(event);
   if (order_.capturing_ != Tri::No) {
     capture_wait(stream, event);
-    order_.captured_.try_emplace(stream, index_);
+    if (order_.capture_records_.contains(event)) order_.captured_.try_emplace(stream, index_);
     return;
   }
   if (!order_.never_recorded(values_, event)) barrier(stream);  // R-EVT-04

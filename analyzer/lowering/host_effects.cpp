@@ -165,6 +165,9 @@ void Effects::apply_event(const Call& call) {
   const api::Effect& effect = model.effect;
   const auto event = [&](int position) { return arguments_.operand_at(call, position); };
   ir::Op op = start(OpKind::Record, call);
+  // As a node of a graph that is captured: it makes no stream part of the capture.
+  if (const clang::Expr* flags = call.argument(effect.flags))
+    if (constant(flags, unit_.context) != 0) op.detail = "perhaps external";
   switch (effect.kind) {
     case EffectKind::EventRecord:
       if (effect.event == kResult || call.expression->getStmtClass() == clang::Stmt::CXXConstructExprClass) {

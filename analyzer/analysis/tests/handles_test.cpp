@@ -79,8 +79,44 @@ TEST(Capture, UnsafeCalls) {
   EXPECT_EQ(reported(head + "copy 0 d h h2d sync\nendcapture s1"),
             "capture-unsafe-call definite 5<4 (it is synchronous)");
   EXPECT_EQ(reported(head + "launch k 0 w:d\nendcapture s1"),
-            "capture-unsafe-call definite 5<4 (it goes to the default stream, which is not captured)");
+            "capture-unsafe-call likely 5<4 (it goes to the default stream, which is not captured)");
   EXPECT_EQ(reported(head + "launch k s1 w:d\nalloc dx async s1\nendcapture s1\nsync s1\ndevice"), "");
+  // Beside a blocking stream the legacy default stream is forbidden.
+  EXPECT_EQ(reported("stream s1\nalloc d\ncapture s1\nlaunch k 0 w:d\nendcapture s1"),
+            "capture-unsafe-call definite 4<3 (it goes to the default stream, which is not captured)");
+}
+
+TEST(Capture, OnSomeWaysOnly) {
+  const std::string head = "stream s1\ncapture s1\n", end = "launch k s1\nendcapture s1";
+  EXPECT_EQ(reported(head + "goto A B\nA:\nsync s1\ngoto B\nB:\n" + end),
+            "");
+  // Leaving without an end is no way through the capture.
+  EXPECT_EQ(reported(head + "goto A B\nA:\nreturn\nB:\nsync s1\n" + end),
+            "capture-unsafe-call definite 7<2 (it synchronises a stream whose work is not running)");
+  // The rounds of a loop, and a choice in one.
+  EXPECT_EQ(reported(head + "loop L:\ngoto B X\nB:\nlaunch k s1\nsync s1\ngoto L\nX:\nendcapture s1"),
+            "capture-unsafe-call definite 7<2 (it synchronises a stream whose work is not running)");
+  EXPECT_EQ(reported(head + "loop L:\ngoto B X\nB:\nlaunch k s1\ngoto C D\nC:\nsync s1\ngoto D\nD:\ngoto L\nX:\n" +
+                     "endcapture s1"),
+            "");
+  // A loop around the capture is none in it.
+  EXPECT_EQ(reported("stream s1\nloop L:\ngoto B X\nB:\ncapture s1\ngoto C D\nC:\nsync s1\ngoto D\nD:\nendcapture s1\n"
+                     "goto L\nX:"),
+            "");
+}
+
+TEST(Capture, EndOutOfSight) {
+  EXPECT_EQ(reported("stream s1\ncapture s1\nlaunch k s1\nmaysync\nsync s1"),
+            "");
+  EXPECT_EQ(reported("stream s1\ncapture s1\nlaunch k s1\nmaysync\nsync s1\nendcapture s1"),
+            "capture-unsafe-call definite 5<2 (it synchronises a stream whose work is not running)");
+}
+
+TEST(Capture, StreamsBesideIt) {
+  const std::string head = "stream s1\nstream s2\nstream s3\nevent e\ncapture s1\n";
+  EXPECT_EQ(reported(head + "record e s2\nwait s3 e\nlaunch k s3\nsync s3\nendcapture s1"), "");
+  EXPECT_EQ(reported(head + "record e s1\nwait s3 e\nsync s3\nendcapture s1"),
+            "capture-unsafe-call definite 8<5 (it synchronises a stream whose work is not running)");
 }
 
 TEST(Syncs, DeviceWide) {

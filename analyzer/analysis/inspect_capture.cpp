@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Calls that a capture does not allow, or that do not become part of its graph; and captures that end with work that
+// nothing has joined.
+//
+// Code that is captured is mostly code that also runs without a capture: once before it, to warm up, and after it where
+// graphs are switched off. What only the first run does stands behind a condition: `if (need > capacity_) grow();`,
+// `if (!is_capturing(s)) cudaStreamSynchronize(s);`, `if (debug_) ...`. Whether such a condition can hold during a
+// capture is known to the program's author alone. So a call is certain only if each way from the begin of the capture
+// to its end comes by it. A loop is taken to run at least once, and a way that leaves the function before the end of the
+// capture, as after an error, is none. Of a capture whose end is not in sight a call may be outside, once other code
+// has run.
+//
+// The legacy default stream is forbidden beside a blocking stream that is captured (R-GRF-06). Beside a non-blocking one
+// work in it is allowed, but runs at once and is missing in the graph (R-GRF-07): hardly what was meant. Waiting for it
+// there is right.
+#include "analyzer/analysis/inspect_capture.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace streamsan::analyzer {
+
+using ir::OpKind;
+using ordering::MemoryKind;
+using ordering::StreamKind;
+
+namespace {
+
+using Blocks = std::vector<bool>;
+
+/// The ways through a function from the begin of a capture to its ends, by block.
+class Ways {
+ public:
+  Ways(const ir::Function& function, std::size_t begin, std::size_t position) : function_(function), begin_(begin) {
+    ends_.resize(function.blocks.size());
+    for (std::size_t i = 0; i < ends_.size(); ++i) {
+      const std::vector<ir::Op>& ops = function.blocks[i].ops;
+      const auto from = ops.begin() + static_cast<std::ptrdiff_t>(i == begin ? position : 0);
+      ends_[i] = std::any_of(from, ops.end(), [](const ir::Op& op) { return op.kind == OpKind::CaptureEnd; });
+    }
+  }
+
+  /// What can be reached from the begin, `holds` not passed. From the head of a loop around `holds` there is no way out
+  /// before the first round.
+  [[nodiscard]] Blocks around(const Blocks& holds) const {
+    const Blocks before = leading_to(holds), behind = reached(holds);
+    Blocks seen(ends_.size());
+    std::vector<std::size_t> work{begin_};
+    for (bool first = true; !work.empty(); first = false) {
+      const std::size_t from = work.back();
+      work.pop_back();
+      if (ends_[from]) continue;
+      const bool in_loop = !first && function_.blocks[from].loop_head && behind[from] && before[from];
+      for (const ir::BlockId successor : function_.blocks[from].successors) {
+        const auto to = static_cast<std::size_t>(successor);
+        if (seen[to] || holds[to] || (in_loop && !before[to])) continue;
+        seen[to] = true;
+        work.push_back(to);
+      }
+    }
+    return seen;
+  }
+
+  /// What can be reached from the ends of these blocks.
+  [[nodiscard]] Blocks reached(const Blocks& starts) const {
+    Blocks seen(ends_.size());
+    std::vector<std::size_t> work;
+    const auto go_on = [&](std::size_t from) {
+      if (ends_[from]) return;
+      for (const ir::BlockId successor : function_.blocks[from].successors) {
+        const auto to = static_cast<std::size_t>(successor);
+        if (!seen[to]) work.push_back(to);
+        seen[to] = true;
+      }
+    };
+    for (std::size_t i = 0; i < starts.size(); ++i)
+      if (starts[i]) go_on(i);
+    while (!work.empty()) {
+      const std::size_t from = work.back();
+      work.pop_back();
+      go_on(from);
+    }
+    return seen;
+  }
+
+  [[nodiscard]] bool ends(std::size_t block) const { return ends_[block]; }
+
+ private:
+  /// What leads to one of `targets`, and they themselves.
+  [[nodiscard]] Blocks leading_to(Blocks targets) const {
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (std::size_t i = ends_.size(); i-- > 0;) {
+        if (targets[i] || ends_[i]) continue;
+        for (const ir::BlockId to : function_.blocks[i].successors)
+          if (!targets[i] && targets[static_cast<std::size_t>(to)]) targets[i] = changed = true;
+      }
+    }
+    return targets;
+  }
+
+  const ir::Function& function_;
+  std::size_t begin_;
+  Blocks ends_;
+};
+
+bool may_end_captures(const ir::Op& op) {
+  return op.kind == OpKind::Call || op.kind == OpKind::MaySync;
+}
+
+}  // namespace
+
+bool CaptureQuestions::always_inside(OpIndex begin) const {
+  const std::vector<ir::Block>& blocks = values_.function().blocks;
+  std::size_t first = 0;
+  while (first + 1 < blocks.size() && values_.first_op(static_cast<std::uint32_t>(first + 1)) <= begin) ++first;
+  const std::size_t start = begin - values_.first_op(static_cast<std::uint32_t>(first));
+  const Ways ways(values_.function(), first, start);
+
+  Blocks holds(blocks.size());
+  const std::uint32_t origin = look_.op->origin;
+  for (std::size_t i = 0; i < blocks.size() && origin != ir::Op::kNoOrigin; ++i)
+    holds[i] = std::ranges::any_of(blocks[i].ops, [&](const ir::Op& op) { return op.origin == origin; });
+  holds[look_.block] = true;
+
+  const auto an_end = [&](const Blocks& of) {
+    for (std::size_t i = 0; i < blocks.size(); ++i)
+      if (of[i] && ways.ends(i)) return true;
+    return false;
+  };
+  Blocks from_here(blocks.size());
+  from_here[look_.block] = true;
+  const std::vector<ir::Op>& here = blocks[look_.block].ops;
+  const bool ends_here = std::any_of(here.begin() + look_.position, here.end(),
+                                     [](const ir::Op& op) { return op.kind == OpKind::CaptureEnd; });
+  if (!ends_here && !an_end(ways.reached(from_here))) {
+    Blocks run(blocks.size());
+    run[first] = true;
+    run = ways.reached(run);
+    run[first] = true;
+    for (std::size_t i = 0; i < blocks.size(); ++i)
+      if (run[i] && std::ranges::any_of(blocks[i].ops, may_end_captures)) return false;
+  }
+  if (first == look_.block && begin < look_.index) return true;
+  const Blocks around = ways.around(holds);
+  if (an_end(around) || ways.ends(first)) return false;
+  // A round of a loop that comes by without it.
+  for (std::size_t head = 0; head < blocks.size(); ++head) {
+    if (!blocks[head].loop_head || !around[head]) continue;
+    Blocks round(blocks.size());
+    round[head] = true;
+    const Blocks behind = ways.reached(holds);
+    if (!behind[head]) continue;
+    const Ways from_head(values_.function(), head, 0);
+    if (from_head.around(holds)[head]) return false;
+  }
+  return true;
+}
+
+bool CaptureQuestions::is_captured(ValueId stream) const {
+  return std::ranges::any_of(look_.order->captured(),
+                             [&](const auto& known) { return values_.must_equal(known.first, stream); });
+}
+
+std::optional<bool> CaptureQuestions::any_blocking() const {
+  bool known = true;
+  for (const auto& [stream, op] : look_.order->captured()) {
+    const auto kind = values_.stream_kind(stream);
+    if (kind == StreamKind::Blocking) return true;
+    known = known && kind == StreamKind::NonBlocking;
+  }
+  return known ? std::optional(false) : std::nullopt;
+}
+
+void CaptureQuestions::refuse(const std::string& why, Level most) {
+  const auto& [stream, begin] = *look_.order->captured().begin();
+  const bool certain = look_.order->capturing() == Tri::All && always_inside(begin);
+  Hazard hazard = look_.start(Check::CaptureUnsafeCall, certain ? most : Level::Maybe);
+  hazard.later = witness_.action(look_.index, kUnknown);
+  hazard.detail = why;
+  hazard.earlier = witness_.action(begin, stream);
+  look_.raise({.hazard = std::move(hazard), .later = look_.index, .earlier = begin});
+}
+
+void CaptureQuestions::refuse_legacy(const std::string& why, Level beside_nonblocking) {
+  const std::optional<bool> blocking = any_blocking();
+  refuse(why, blocking == true ? Level::Definite : blocking == false ? beside_nonblocking : Level::Likely);
+}
+
+void CaptureQuestions::not_joined() {
+  const auto& all = look_.order->captured();
+  if (look_.order->capturing() != Tri::All || all.size() < 2) return;
+  const auto begin = std::ranges::find_if(
+      all, [this](const auto& known) { return values_.op(known.second).kind == OpKind::CaptureBegin; });
+  if (begin == all.end() || look_.order->unjoined().empty()) return;
+  const auto& [fork, work] = *look_.order->unjoined().begin();
+  Hazard hazard = look_.start(Check::CaptureUnsafeCall,
+                              values_.certainly_different(fork, begin->first) ? Level::Definite : Level::Likely);
+  hazard.later = witness_.action(look_.index, fork);
+  hazard.later.stream = witness_.stream(fork, values_.op(work).stream, work);
+  hazard.which = CheckCase::NotJoined;
+  hazard.earlier = witness_.action(begin->second, begin->first);
+  hazard.edge = witness_.where(work);
+  look_.raise({.hazard = std::move(hazard), .later = look_.index, .earlier = begin->second});
+}
+
+void CaptureQuestions::ask() {
+  if (look_.order->captured().empty()) return;
+  const ir::Op& op = *look_.op;
+  const ValueId stream = look_.order->stream_of(values_, *look_.store, look_.index);
+  // R-GRF-09: a relaxed capture, or one whose mode is not known, refuses only what concerns the captured streams. So
+  // does a thread that has exchanged its mode.
+  const bool relaxed =
+      !look_.order->own_capture_mode() || std::ranges::any_of(look_.order->captured(), [this](const auto& known) {
+        return values_.op(known.second).relaxed;
+      });
+  switch (op.kind) {
+    case OpKind::CaptureEnd:
+      return not_joined();
+    case OpKind::SyncDevice:
+      return refuse("it synchronises the device");
+    case OpKind::SyncStream:
+    case OpKind::QueryStream: {
+      // A library that waits for its results outside of a capture may well not do so inside.
+      if (op.kind == OpKind::SyncStream && op.work == ir::Work::Library) return;
+      const std::string why = op.kind == OpKind::SyncStream ? "it synchronises a stream whose work is not running"
+                                                            : "it asks about a stream whose work is not running";
+      if (is_captured(stream)) return refuse(why);
+      if (values_.is_legacy(stream)) return refuse_legacy(why, Level::Maybe);
+      return;
+    }
+    case OpKind::SyncEvent:
+      if (!relaxed) refuse("it waits for an event");
+      return;
+    case OpKind::QueryEvent:
+      if (!relaxed) refuse("it asks about an event");
+      return;
+    case OpKind::Allocate:
+    case OpKind::Free:
+      if (relaxed || op.tensor || op.memory == MemoryKind::DeviceAsync || op.memory == MemoryKind::Pageable ||
+          (op.kind == OpKind::Free && !op.memory))
+        return;
+      return refuse("it may synchronise the device");
+    case OpKind::Enqueue:
+      if (op.form == ir::Form::Synchronous && copies_or_fills(op)) {
+        // R-GRF-06, R-GRF-07: beside a non-blocking stream it is only potentially unsafe.
+        if (!relaxed || any_blocking() == true) refuse("it is synchronous");
+        return;
+      }
+      [[fallthrough]];
+    case OpKind::Record:
+      if (values_.is_legacy(stream))
+        refuse_legacy("it goes to the default stream, which is not captured", Level::Likely);
+      return;
+    default:
+      return;
+  }
+}
+
+}  // namespace streamsan::analyzer

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Questions about calls while a stream is captured. The essay is in inspect_capture.cpp.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "analyzer/analysis/look.h"
+
+namespace streamsan::analyzer {
+
+class CaptureQuestions : Questions {
+ public:
+  using Questions::Questions;
+
+  /// At any op while a stream is captured, or may be.
+  void ask();
+
+ private:
+  /// The capture does not allow the present op. `most`: what a certain one is.
+  void refuse(const std::string& why, Level most = Level::Definite);
+  /// The same, of the legacy default stream: only a blocking stream's capture forbids it.
+  void refuse_legacy(const std::string& why, Level beside_nonblocking);
+  /// At the end of a capture: work of a stream that was forked off and not joined.
+  void not_joined();
+  [[nodiscard]] bool is_captured(ValueId stream) const;
+  /// A captured stream is a blocking one (true), or certainly none is (false).
+  [[nodiscard]] std::optional<bool> any_blocking() const;
+  /// Every way through the capture that began at `begin` comes by the present op.
+  [[nodiscard]] bool always_inside(OpIndex begin) const;
+};
+
+}  // namespace streamsan::analyzer
