@@ -43,8 +43,9 @@ bool RaceQuestions::overtakes(const ir::Access& access, const Pending& mine, con
                                                     : CheckCase::BeforeWait;
   if (covered && access.early_site != ir::kNoSite) {
     Where early = witness_.where(access.early_site);
-    // What has to move is in the kernel: the warning stands there, unless that is a header.
-    if (hazard.which == CheckCase::BeforeWait && early.site.file == hazard.later.where.site.file) {
+    // What has to move, or to get a wait in front of it, is in the kernel: the warning stands there, unless that is a
+    // header.
+    if (early.site.file == hazard.later.where.site.file) {
       early.calls.insert(early.calls.begin(), hazard.later.where.site);
       hazard.later.where = std::move(early);
     } else {

@@ -192,20 +192,38 @@ bool open_to_others(const clang::FieldDecl& field, const Uses& uses) {
 
 namespace {
 
-bool is_written_whole(const clang::CXXRecordDecl& record) {
-  if (record.hasFriends() || record.isDependentContext()) return false;
-  if (isa<clang::ClassTemplateSpecializationDecl>(record)) return false;
-  for (const clang::Decl* member : record.decls()) {
-    if (isa<clang::FunctionTemplateDecl, clang::ClassTemplateDecl>(member)) return false;
-    if (const auto* nested = dyn_cast<clang::CXXRecordDecl>(member);
-        nested != nullptr && !nested->isImplicit() &&
-        (!nested->hasDefinition() || !is_written_whole(*nested->getDefinition())))
-      return false;
-    const auto* method = dyn_cast<clang::CXXMethodDecl>(member);
-    if (method == nullptr || method->isImplicit() || method->isDeleted() || method->isDefaulted()) continue;
-    if (!method->isDefined()) return false;
+/// Of an instantiation only what is used has a body of its own: nobody else can use the rest.
+bool is_written(const clang::FunctionDecl& function) {
+  if (function.isDeleted() || function.isDefaulted() || function.isDefined()) return true;
+  const clang::FunctionDecl* pattern = function.getTemplateInstantiationPattern();
+  return pattern != nullptr && (pattern->isDefined() || pattern->isDefaulted() || pattern->isDeleted());
+}
+
+bool is_written_whole(const clang::CXXRecordDecl& record);
+
+bool is_written(const clang::Decl& member) {
+  if (const auto* of_function = dyn_cast<clang::FunctionTemplateDecl>(&member)) {
+    while (const auto* pattern = of_function->getInstantiatedFromMemberTemplate()) of_function = pattern;
+    return is_written(*of_function->getTemplatedDecl());
   }
-  return true;
+  if (const auto* of_class = dyn_cast<clang::ClassTemplateDecl>(&member)) {
+    while (const auto* pattern = of_class->getInstantiatedFromMemberTemplate()) of_class = pattern;
+    const clang::CXXRecordDecl* pattern = of_class->getTemplatedDecl();
+    return pattern->hasDefinition() && is_written_whole(*pattern->getDefinition());
+  }
+  if (const auto* nested = dyn_cast<clang::CXXRecordDecl>(&member); nested != nullptr && !nested->isImplicit()) {
+    const clang::CXXRecordDecl* pattern = nested->getTemplateInstantiationPattern();
+    const clang::CXXRecordDecl* whole = nested->hasDefinition() || pattern == nullptr ? nested : pattern;
+    return whole->hasDefinition() && is_written_whole(*whole->getDefinition());
+  }
+  const auto* method = dyn_cast<clang::CXXMethodDecl>(&member);
+  return method == nullptr || method->isImplicit() || is_written(*method);
+}
+
+bool is_written_whole(const clang::CXXRecordDecl& record) {
+  return !record.hasFriends() && llvm::all_of(record.decls(), [](const clang::Decl* member) {
+    return is_written(*member);
+  });
 }
 
 }  // namespace

@@ -7,6 +7,10 @@
 
 __global__ void produce(float* out) { out[threadIdx.x] = 1.0f; }
 __global__ void consume(const float* in, float* out) { out[threadIdx.x] = in[threadIdx.x]; }
+// CHECK-MESSAGES: :[[@LINE-1]]:75: warning: kernel 'consume' on stream 'config.stream' may read 'data' while kernel 'produce' in front of it still writes it: its launch lets them overlap, and it never waits for it [streamsan-dependent-launch-race]
+// CHECK-NOTES: :[[@LINE+19]]:3: note: kernel 'consume' is launched here
+// CHECK-NOTES: :[[@LINE+13]]:3: note: 'data' is written here, on stream 'stream'
+// CHECK-NOTES: :[[@LINE-4]]:75: note: call cudaGridDependencySynchronize() in the kernel before that, or launch it without the attribute
 
 void allow_overlap(cudaLaunchAttribute& attribute, bool on) {
   attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
@@ -24,8 +28,4 @@ void run(float* data, float* out, cudaStream_t stream) {
   allow_overlap(attributes[1], true);
   cudaLaunchConfig_t config = {dim3(1), dim3(256), 0, stream, attributes, 2};
   cudaLaunchKernelEx(&config, consume, static_cast<const float*>(data), out);
-// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: kernel 'consume' on stream 'config.stream' may read 'data' while kernel 'produce' in front of it still writes it: its launch lets them overlap, and it never waits for it [streamsan-dependent-launch-race]
-// CHECK-NOTES: :[[@LINE-7]]:3: note: 'data' is written here, on stream 'stream'
-// CHECK-NOTES: :[[@LINE-20]]:75: note: the kernel reads it here
-// CHECK-NOTES: :[[@LINE-4]]:3: note: call cudaGridDependencySynchronize() in the kernel before that, or launch it without the attribute
 }

@@ -15,6 +15,10 @@
 __global__ void step(const float* in, float* out) {
   WAIT_FIRST;
   out[threadIdx.x] = in[threadIdx.x];
+// CHECK-MESSAGES: :[[@LINE-1]]:22: warning: kernel 'step' on stream 'config.stream' may read 'a' while kernel 'clear' in front of it still writes it: its launch lets them overlap, and it never waits for it [streamsan-dependent-launch-race]
+// CHECK-NOTES: :[[@LINE+21]]:5: note: kernel 'step' is launched here
+// CHECK-NOTES: :[[@LINE+19]]:5: note: 'a' is written here, on stream 'stream'
+// CHECK-NOTES: :[[@LINE-4]]:22: note: call cudaGridDependencySynchronize() in the kernel before that, or launch it without the attribute
 }
 __global__ void clear(float* in) {
   cudaGridDependencySynchronize();
@@ -34,9 +38,5 @@ void run(float* a, float* b, int rounds, cudaStream_t stream) {
   for (int i = 0; i < rounds; ++i) {
     clear<<<1, 256, 0, stream>>>(a);
     cudaLaunchKernelEx(&config, step, static_cast<const float*>(a), b);
-// CHECK-MESSAGES: :[[@LINE-1]]:5: warning: kernel 'step' on stream 'config.stream' may read 'a' while kernel 'clear' in front of it still writes it: its launch lets them overlap, and it never waits for it [streamsan-dependent-launch-race]
-// CHECK-NOTES: :[[@LINE-3]]:5: note: 'a' is written here, on stream 'stream'
-// CHECK-NOTES: :[[@LINE-22]]:22: note: the kernel reads it here
-// CHECK-NOTES: :[[@LINE-4]]:5: note: call cudaGridDependencySynchronize() in the kernel before that, or launch it without the attribute
   }
 }

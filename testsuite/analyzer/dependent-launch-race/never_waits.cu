@@ -7,6 +7,10 @@
 
 __global__ void produce(float* out) { out[threadIdx.x] = 1.0f; }
 __global__ void consume(const float* in, float* out) { out[threadIdx.x] = in[threadIdx.x]; }
+// CHECK-MESSAGES: :[[@LINE-1]]:75: warning: kernel 'consume' on stream 'config.stream' may read 'data' while kernel 'produce' in front of it still writes it: its launch lets them overlap, and it never waits for it [streamsan-dependent-launch-race]
+// CHECK-NOTES: :[[@LINE+18]]:3: note: kernel 'consume' is launched here
+// CHECK-NOTES: :[[@LINE+4]]:3: note: 'data' is written here, on stream 'stream'
+// CHECK-NOTES: :[[@LINE-4]]:75: note: call cudaGridDependencySynchronize() in the kernel before that, or launch it without the attribute
 
 void run(float* data, float* out, cudaStream_t stream) {
   produce<<<1, 256, 0, stream>>>(data);
@@ -23,8 +27,4 @@ void run(float* data, float* out, cudaStream_t stream) {
   config.attrs = attribute;
   config.numAttrs = 1;
   cudaLaunchKernelEx(&config, consume, static_cast<const float*>(data), out);
-// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: kernel 'consume' on stream 'config.stream' may read 'data' while kernel 'produce' in front of it still writes it: its launch lets them overlap, and it never waits for it [streamsan-dependent-launch-race]
-// CHECK-NOTES: :[[@LINE-15]]:3: note: 'data' is written here, on stream 'stream'
-// CHECK-NOTES: :[[@LINE-19]]:75: note: the kernel reads it here
-// CHECK-NOTES: :[[@LINE-4]]:3: note: call cudaGridDependencySynchronize() in the kernel before that, or launch it without the attribute
 }
