@@ -6,7 +6,9 @@
 // which is the same only for callers that pass 0; for all others it runs beside the work around it. What makes this
 // certain enough to be reported is that the argument is left out: who writes 0 has chosen. Evidence is the parameter, or
 // the work of the same function on a stream that it got elsewhere (the current stream of a framework), if it shares
-// memory with the call.
+// memory with the call. Evidence, too, is a tensor that the function makes and gives to the call: it belongs to the
+// current stream, on which it was filled and its memory goes back. That counts where tensors come from the caller or go
+// to it: in a whole program of one function the current stream is the default one.
 //
 // An algorithm of Thrust whose policy names no stream leaves it out, too. But the host waits for it: it harms nobody but
 // work on the stream that is enqueued before it, on memory that both use, and that nothing has waited for.
@@ -48,6 +50,8 @@ class Omitted {
           raise(op, parameter, function_.site, "is what '" + function_.name + "' is given to work on");
         } else if (const Op* other = waits ? nullptr : companion(op)) {
           raise(op, other->stream.place, other->site, "is what the work on the same memory here goes to");
+        } else if (const Op* made = waits ? nullptr : tensor_given(op)) {
+          raise(op, made->stream.place, made->site, "is what the tensor that it is given was made for");
         }
       }
     return std::move(hazards_);
@@ -234,7 +238,48 @@ class Omitted {
       for (const Op& other : block.ops) {
         const ir::PlaceId stream = other.stream.place;
         if (other.kind != OpKind::Enqueue || other.stream.kind != Operand::Kind::Value || !shares(other)) continue;
+        if (function_[stream].name == ir::name(ir::Hidden::CurrentStream) && !trades_tensors()) continue;
         if (is_at_hand(stream) && !created_here(stream) && !asked_about(stream)) return &other;
+      }
+    return nullptr;
+  }
+
+  /// Tensors come from callers or from the object, or go there.
+  [[nodiscard]] bool trades_tensors() const {
+    for (std::size_t i = 0; i < function_.places.size(); ++i) {
+      if (!function_.places[i].owner.starts_with("at::Tensor")) continue;
+      const ir::PlaceId root = ir::root(function_, static_cast<ir::PlaceId>(i)).place;
+      if (root == ir::kNoPlace) continue;
+      const Place& variable = function_[root];
+      if (variable.kind == Place::Kind::Parameter || variable.kind == Place::Kind::This ||
+          variable.name == ir::name(ir::Hidden::Result))
+        return true;
+    }
+    return false;
+  }
+
+  /// This function makes it a default stream, or one of which nothing is known.
+  [[nodiscard]] bool perhaps_default(ir::PlaceId stream) const {
+    return std::ranges::any_of(function_.blocks, [&](const ir::Block& block) {
+      return std::ranges::any_of(block.ops, [&](const Op& op) {
+        return op.target == stream && (op.kind != OpKind::Assign || op.source.kind != Operand::Kind::Value);
+      });
+    });
+  }
+
+  /// The allocation of a tensor that `op` uses, on a stream that this function got elsewhere.
+  [[nodiscard]] const Op* tensor_given(const Op& op) const {
+    if (op.kind != OpKind::Enqueue || !trades_tensors()) return nullptr;
+    for (const ir::Block& block : function_.blocks)
+      for (const Op& made : block.ops) {
+        if (made.kind != OpKind::Allocate || !made.tensor || made.stream.kind != Operand::Kind::Value) continue;
+        if (!is_at_hand(made.stream.place) || created_here(made.stream.place)) continue;
+        if (perhaps_default(made.stream.place)) continue;
+        const bool given = std::ranges::any_of(op.accesses, [&](const ir::Access& access) {
+          return access.memory.kind == Operand::Kind::Value && access.memory.place != ir::kNoPlace &&
+                 source(access.memory.place) == made.target;
+        });
+        if (given) return &made;
       }
     return nullptr;
   }
