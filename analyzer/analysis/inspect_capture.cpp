@@ -3,17 +3,20 @@
 // Calls that a capture does not allow, or that do not become part of its graph; and captures that end with work that
 // nothing has joined.
 //
-// Code that is captured is mostly code that also runs without a capture: once before it, to warm up, and after it where
-// graphs are switched off. What only the first run does stands behind a condition: `if (need > capacity_) grow();`,
-// `if (!is_capturing(s)) cudaStreamSynchronize(s);`, `if (debug_) ...`. Whether such a condition can hold during a
-// capture is known to the program's author alone. So a call is certain only if each way from the begin of the capture
-// to its end comes by it. A loop is taken to run at least once, and a way that leaves the function before the end of the
-// capture, as after an error, is none. Of a capture whose end is not in sight a call may be outside, once other code
-// has run.
+// Code that is captured is mostly code that also runs without a capture: once before it, to warm up, and after it
+// where graphs are switched off. What only the first run does stands behind a condition: `if (need > capacity_)
+// grow();`, `if (!is_capturing(s)) cudaStreamSynchronize(s);`, `if (debug_) ...`. Whether such a condition can hold
+// during a capture is known to the program's author alone. So a call is certain only if each way from the begin of the
+// capture to its end comes by it. A loop is taken to run at least once, and a way that leaves the function before the
+// end of the capture, as after an error, is none. Of a capture whose end is not in sight a call may be outside, once
+// other code has run.
 //
-// The legacy default stream is forbidden beside a blocking stream that is captured (R-GRF-06). Beside a non-blocking one
-// work in it is allowed, but runs at once and is missing in the graph (R-GRF-07): hardly what was meant. Waiting for it
-// there is right.
+// The legacy default stream is forbidden beside a blocking stream that is captured (R-GRF-06). Beside a non-blocking
+// one work in it is allowed, but runs at once and is missing in the graph (R-GRF-07): hardly what was meant. Waiting
+// for it there is right.
+//
+// An event of a capture can be neither waited for nor asked about (R-GRF-08). One that was recorded before it can;
+// whether the mode lets the thread do so then is documented for no call by name.
 #include "analyzer/analysis/inspect_capture.h"
 
 #include <algorithm>
@@ -107,9 +110,7 @@ class Ways {
   Blocks ends_;
 };
 
-bool may_end_captures(const ir::Op& op) {
-  return op.kind == OpKind::Call || op.kind == OpKind::MaySync;
-}
+bool may_end_captures(const ir::Op& op) { return op.kind == OpKind::Call || op.kind == OpKind::MaySync; }
 
 }  // namespace
 
@@ -175,6 +176,12 @@ std::optional<bool> CaptureQuestions::any_blocking() const {
   return known ? std::optional(false) : std::nullopt;
 }
 
+bool CaptureQuestions::recorded_outside() const {
+  const ValueId event = look_.store->evaluate(values_, look_.op->event);
+  const EventState* state = values_.precise(event) ? look_.order->event(event) : nullptr;
+  return state != nullptr && state->record != kNoOp;
+}
+
 void CaptureQuestions::refuse(const std::string& why, Level most) {
   const auto& [stream, begin] = *look_.order->captured().begin();
   const bool certain = look_.order->capturing() == Tri::All && always_inside(begin);
@@ -213,10 +220,9 @@ void CaptureQuestions::ask() {
   const ValueId stream = look_.order->stream_of(values_, *look_.store, look_.index);
   // R-GRF-09: a relaxed capture, or one whose mode is not known, refuses only what concerns the captured streams. So
   // does a thread that has exchanged its mode.
-  const bool relaxed =
-      !look_.order->own_capture_mode() || std::ranges::any_of(look_.order->captured(), [this](const auto& known) {
-        return values_.op(known.second).relaxed;
-      });
+  const bool relaxed = !look_.order->own_capture_mode() ||
+                       std::ranges::any_of(look_.order->captured(),
+                                           [this](const auto& known) { return values_.op(known.second).relaxed; });
   switch (op.kind) {
     case OpKind::CaptureEnd:
       return not_joined();
@@ -233,10 +239,10 @@ void CaptureQuestions::ask() {
       return;
     }
     case OpKind::SyncEvent:
-      if (!relaxed) refuse("it waits for an event");
+      if (!relaxed) refuse("it waits for an event", recorded_outside() ? Level::Maybe : Level::Definite);
       return;
     case OpKind::QueryEvent:
-      if (!relaxed) refuse("it asks about an event");
+      if (!relaxed) refuse("it asks about an event", recorded_outside() ? Level::Likely : Level::Definite);
       return;
     case OpKind::Allocate:
     case OpKind::Free:

@@ -27,6 +27,8 @@ class CaptureQuestions : Questions {
   [[nodiscard]] bool is_captured(ValueId stream) const;
   /// A captured stream is a blocking one (true), or certainly none is (false).
   [[nodiscard]] std::optional<bool> any_blocking() const;
+  /// The event of the present op: its last record is in sight and no part of a capture.
+  [[nodiscard]] bool recorded_outside() const;
   /// Every way through the capture that began at `begin` comes by the present op.
   [[nodiscard]] bool always_inside(OpIndex begin) const;
 };

@@ -221,9 +221,8 @@ bool is_written(const clang::Decl& member) {
 }
 
 bool is_written_whole(const clang::CXXRecordDecl& record) {
-  return !record.hasFriends() && llvm::all_of(record.decls(), [](const clang::Decl* member) {
-    return is_written(*member);
-  });
+  return !record.hasFriends() &&
+         llvm::all_of(record.decls(), [](const clang::Decl* member) { return is_written(*member); });
 }
 
 }  // namespace

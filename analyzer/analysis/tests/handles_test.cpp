@@ -88,8 +88,7 @@ TEST(Capture, UnsafeCalls) {
 
 TEST(Capture, OnSomeWaysOnly) {
   const std::string head = "stream s1\ncapture s1\n", end = "launch k s1\nendcapture s1";
-  EXPECT_EQ(reported(head + "goto A B\nA:\nsync s1\ngoto B\nB:\n" + end),
-            "");
+  EXPECT_EQ(reported(head + "goto A B\nA:\nsync s1\ngoto B\nB:\n" + end), "");
   // Leaving without an end is no way through the capture.
   EXPECT_EQ(reported(head + "goto A B\nA:\nreturn\nB:\nsync s1\n" + end),
             "capture-unsafe-call definite 7<2 (it synchronises a stream whose work is not running)");
@@ -106,10 +105,18 @@ TEST(Capture, OnSomeWaysOnly) {
 }
 
 TEST(Capture, EndOutOfSight) {
-  EXPECT_EQ(reported("stream s1\ncapture s1\nlaunch k s1\nmaysync\nsync s1"),
-            "");
+  EXPECT_EQ(reported("stream s1\ncapture s1\nlaunch k s1\nmaysync\nsync s1"), "");
   EXPECT_EQ(reported("stream s1\ncapture s1\nlaunch k s1\nmaysync\nsync s1\nendcapture s1"),
             "capture-unsafe-call definite 5<2 (it synchronises a stream whose work is not running)");
+}
+
+TEST(Capture, EventsOfBefore) {
+  const std::string head = "stream s1\nstream s2\nevent e\nlaunch k s2\n";
+  EXPECT_EQ(reported(head + "record e s2\ncapture s1\nsyncevent e\nendcapture s1"), "");
+  EXPECT_EQ(reported(head + "record e s2\ncapture s1\nqueryevent e\nendcapture s1"),
+            "capture-unsafe-call likely 7<6 (it asks about an event)");
+  EXPECT_EQ(reported(head + "capture s1\nrecord e s1\nsyncevent e\nendcapture s1"),
+            "capture-unsafe-call definite 7<5 (it waits for an event)");
 }
 
 TEST(Capture, StreamsBesideIt) {
