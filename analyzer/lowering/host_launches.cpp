@@ -8,12 +8,14 @@
 // different ones often work on different parts of a buffer. A number in floating point chooses no part.
 //
 // cudaLaunchKernel() and its kin are given pointers to the arguments. An array of them that is a local variable with an
-// initialiser, the only way in which it is written by hand, is looked through; another is unknown.
+// initialiser, the way in which it is mostly written by hand, is looked through. Another, as the one that a function is
+// given which launches for others, is known where its elements are: once that function is inlined.
 #include "analyzer/lowering/host_launches.h"
 
 #include "analyzer/lowering/host_arguments.h"
 #include "analyzer/lowering/host_builder.h"
 #include "analyzer/lowering/host_expressions.h"
+#include "analyzer/lowering/host_numbers.h"
 #include "analyzer/lowering/host_parts.h"
 #include "analyzer/lowering/host_places.h"
 #include "analyzer/lowering/host_unit.h"
@@ -72,6 +74,7 @@ Launches::Launches(const Parts& parts)
     : unit_(parts.unit),
       definition_(parts.definition),
       out_(parts.out),
+      numbers_(parts.numbers),
       places_(parts.places),
       values_(parts.values),
       arguments_(parts.arguments) {}
@@ -228,8 +231,23 @@ void Launches::apply(const Call& call) {
     kernel_accesses(op, kernel, arguments);
   } else if (model.effect.params >= 0) {
     op.accesses.push_back({.memory = unknown(), .mode = ir::Mode::Unknown});
+    if (kernel == nullptr) use_elements(op, call.argument(model.effect.params));
   }
   out_.emit(std::move(op));
+}
+
+void Launches::use_elements(ir::Op& op, const clang::Expr* array) {
+  if (array == nullptr || array->isNullPointerConstant(unit_.context, clang::Expr::NPC_ValueDependentIsNotNull)) return;
+  // How many there are, the array does not tell. Of one that nobody has set nothing is known.
+  constexpr int kMostArguments = 12;
+  const Operand elements = values_.operand(array);
+  const clang::QualType type = unit_.context.VoidPtrTy;
+  for (int i = 0; i < kMostArguments; ++i) {
+    const ir::PlaceId element = places_.subscript(elements, numbers_.number(i), type);
+    if (element == ir::kNoPlace) return;
+    op.accesses.push_back({.memory = value(out_.dereferenced(element, type)), .mode = ir::Mode::Unknown});
+  }
+  op.arguments.push_back({.kind = Operand::Kind::None, .offset = numbers_.unknown_number()});
 }
 
 void Launches::set_programmatic(ir::Op& op, ir::Certainty programmatic, const clang::FunctionDecl* kernel) {

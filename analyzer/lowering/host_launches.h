@@ -22,6 +22,7 @@ namespace streamsan::analyzer::host {
 
 class Arguments;
 class FunctionBuilder;
+class Numbers;
 class Places;
 class Values;
 struct Parts;
@@ -40,6 +41,8 @@ class Launches {
 
  private:
   void kernel_accesses(ir::Op& op, const clang::FunctionDecl* kernel, llvm::ArrayRef<const clang::Expr*> arguments);
+  /// The kernel is given what the elements of `array` point to.
+  void use_elements(ir::Op& op, const clang::Expr* array);
   /// A member of a struct or closure that is passed.
   struct Part {
     ir::PlaceId place = ir::kNoPlace;
@@ -57,6 +60,7 @@ class Launches {
   Unit& unit_;
   const clang::FunctionDecl& definition_;
   FunctionBuilder& out_;
+  Numbers& numbers_;
   Places& places_;
   Values& values_;
   Arguments& arguments_;
