@@ -130,9 +130,18 @@ Sure overlap(const Values& values, const Pending& a, const Pending& b) {
   return found == Sure::Yes && (leaves_front(values, a) || leaves_front(values, b)) ? Sure::Maybe : found;
 }
 
+/// What the call itself has made, as `t.to(kCPU)` does: all of it is written.
+bool fills_its_own(const Values& values, const Pending& access) {
+  const OpIndex maker = values.maker(access.memory);
+  if (maker == kNoOp || access.bytes != kWhole || !writes(access.mode)) return false;
+  const ir::Op &made = values.op(maker), &work = values.op(access.op);
+  return work.kind == ir::OpKind::Enqueue && work.work == ir::Work::Library && made.site == work.site;
+}
+
 Sure host_overlap(const Values& values, const Pending& earlier, const Pending& touch) {
   const Sure common = overlap(values, earlier, touch);
   if (common != Sure::Maybe || earlier.offset != kWhole) return common;
+  if (earlier.memory == touch.memory && fills_its_own(values, earlier)) return Sure::Yes;
   if (part_of(values, earlier).kind != ir::Part::Kind::Whole) return Sure::Maybe;
   if (earlier.memory != touch.memory) return Sure::Yes;
   // How far the device's side reaches is not known. Nobody copies, or starts a kernel for, less than a few elements; but
