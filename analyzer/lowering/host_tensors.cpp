@@ -50,6 +50,71 @@ llvm::SmallVector<const clang::Expr*, 4> listed(const clang::Expr* given) {
   return result;
 }
 
+/// What tensor options ask for.
+struct Wishes {
+  bool pinned = false;
+  bool on_host = false;
+};
+
+bool keeps_options(clang::QualType type) {
+  const clang::CXXRecordDecl* record = type.getNonReferenceType()->getAsCXXRecordDecl();
+  return record != nullptr && record->getName() == "TensorOptions";
+}
+
+/// What options are made from that are kept in a variable or a field: there, or by the constructors of the class.
+llvm::SmallVector<const clang::Expr*, 2> kept_options(const clang::Expr& name) {
+  if (const auto* used = llvm::dyn_cast<clang::DeclRefExpr>(&name)) {
+    const auto* variable = llvm::dyn_cast<clang::VarDecl>(used->getDecl());
+    if (variable != nullptr && variable->getAnyInitializer() != nullptr) return {variable->getAnyInitializer()};
+  }
+  const auto* member = llvm::dyn_cast<clang::MemberExpr>(&name);
+  const auto* field = member == nullptr ? nullptr : llvm::dyn_cast<clang::FieldDecl>(member->getMemberDecl());
+  if (field == nullptr) return {};
+  llvm::SmallVector<const clang::Expr*, 2> result;
+  const auto* record = llvm::dyn_cast<clang::CXXRecordDecl>(field->getParent());
+  for (const clang::CXXConstructorDecl* constructor : record->ctors()) {
+    const auto* defined = llvm::cast_or_null<clang::CXXConstructorDecl>(constructor->getDefinition());
+    if (constructor->isCopyOrMoveConstructor() || defined == nullptr) continue;
+    for (const clang::CXXCtorInitializer* initializer : defined->inits())
+      if (initializer->getMember() == field) result.push_back(initializer->getInit());
+  }
+  if (result.empty() && field->hasInClassInitializer()) result.push_back(field->getInClassInitializer());
+  return result;
+}
+
+/// Options are built by calls without a body: what they say is read as it is written.
+void read_options(const clang::Stmt* given, Wishes& wishes, const clang::ASTContext& context, int depth) {
+  constexpr int kDeepest = 4;
+  if (given == nullptr || depth > kDeepest) return;
+  if (const auto* call = llvm::dyn_cast<clang::CallExpr>(given)) {
+    const clang::FunctionDecl* callee = call->getDirectCallee();
+    if (callee != nullptr && callee->getDeclName().isIdentifier() && callee->getName() == "pinned_memory" &&
+        call->getNumArgs() > 0) {
+      const clang::Expr* wanted = call->getArg(0);
+      // optional<bool>(true)
+      const auto* made = llvm::dyn_cast<clang::CXXConstructExpr>(strip(wanted));
+      if (made != nullptr && made->getNumArgs() > 0) wanted = made->getArg(0);
+      wishes.pinned = wishes.pinned || constant(wanted, context) == 1;
+    }
+  }
+  if (const auto* used = llvm::dyn_cast<clang::DeclRefExpr>(given))
+    wishes.on_host =
+        wishes.on_host || (used->getDecl()->getDeclName().isIdentifier() && used->getDecl()->getName() == "kCPU");
+  if (const auto* name = llvm::dyn_cast<clang::Expr>(given); name != nullptr && keeps_options(name->getType())) {
+    const auto kept = kept_options(*name);
+    std::size_t pinned = 0;
+    for (const clang::Expr* made_from : kept) {
+      Wishes here;
+      read_options(made_from, here, context, depth + 1);
+      pinned += here.pinned ? 1 : 0;
+      wishes.on_host = wishes.on_host || here.on_host;
+    }
+    // What not all constructors ask for is not known.
+    wishes.pinned = wishes.pinned || (pinned > 0 && pinned == kept.size());
+  }
+  for (const clang::Stmt* part : given->children()) read_options(part, wishes, context, depth);
+}
+
 /// to(kFloat): another type on the same device.
 bool converts_only(const clang::Expr* given) {
   const auto* type = given->getType()->getAs<clang::EnumType>();
@@ -96,14 +161,11 @@ void Tensors::tensor_make(const Call& call) {
 }
 
 MemoryKind Tensors::tensor_memory(const Call& call) const {
-  // Options are built by calls without a body: what they say is read as it is written.
-  for (const clang::Expr* given : call.arguments) {
-    if (llvm::isa<clang::CXXDefaultArgExpr>(given)) continue;
-    const llvm::StringRef options = source_text(given, unit_.context);
-    if (options.contains("pinned_memory(true)")) return MemoryKind::Pinned;
-    if (options.contains("kCPU")) return MemoryKind::Pageable;
-  }
-  return MemoryKind::Device;
+  Wishes wishes;
+  for (const clang::Expr* given : call.arguments)
+    if (!llvm::isa<clang::CXXDefaultArgExpr>(given)) read_options(given, wishes, unit_.context, 0);
+  if (wishes.pinned) return MemoryKind::Pinned;
+  return wishes.on_host ? MemoryKind::Pageable : MemoryKind::Device;
 }
 
 void Tensors::tensor_work(const Call& call, bool converts) {
