@@ -8,11 +8,17 @@
 // A pointer that was just set to null, or just given memory, answers by itself. Of a slot that was there before the
 // function was entered it is not known; but where all that is done about null is to fill the slot, the calls of
 // interest are those that find it filled: two of them use the same memory, and the first one differs from them in
-// nothing but the allocation. So it is taken to be filled.
+// nothing but the allocation. So it is taken to be filled. What fills it may be a variable, and who finds it filled may
+// return in front of that:
+//
+//   if (slot != nullptr) return slot;
+//   cudaMalloc(&made, size);
+//   return slot = made;
 #include "analyzer/analysis/null_tests.h"
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -48,6 +54,42 @@ std::size_t null_successor(std::string_view text) {
   return is_path(text) ? 1 : 2;
 }
 
+/// The blocks that are reached from `from`, and `from`, but not by way of `around`.
+std::vector<bool> reached(const ir::Function& function, ir::BlockId from, std::size_t around) {
+  std::vector<bool> seen(function.blocks.size());
+  std::vector<ir::BlockId> work{from};
+  while (!work.empty()) {
+    const auto at = static_cast<std::size_t>(work.back());
+    work.pop_back();
+    if (at == around || seen[at]) continue;
+    seen[at] = true;
+    work.insert(work.end(), function.blocks[at].successors.begin(), function.blocks[at].successors.end());
+  }
+  return seen;
+}
+
+/// Of what the ops of these blocks are copies, as far as they are.
+std::set<std::uint32_t> origins(const ir::Function& function, const std::vector<bool>& blocks) {
+  std::set<std::uint32_t> result;
+  for (std::size_t i = 0; i < blocks.size(); ++i)
+    if (blocks[i])
+      for (const ir::Op& op : function.blocks[i].ops)
+        if (op.origin != ir::Op::kNoOrigin) result.insert(op.origin);
+  return result;
+}
+
+/// Equal but for what stands as an index: an entry by its key, and by an iterator.
+bool alike(const ir::Function& function, ir::PlaceId a, ir::PlaceId b) {
+  while (a != b) {
+    const ir::Place &left = function[a], &right = function[b];
+    if (left.kind != right.kind || left.base == ir::kNoPlace || right.base == ir::kNoPlace) return false;
+    if (left.kind == ir::Place::Kind::Field && (left.name != right.name || left.owner != right.owner)) return false;
+    a = left.base;
+    b = right.base;
+  }
+  return true;
+}
+
 }  // namespace
 
 NullTests::NullTests(const ir::Function& function) : function_(function), tests_(function.blocks.size()) {
@@ -58,25 +100,41 @@ NullTests::NullTests(const ir::Function& function) : function_(function), tests_
     if (asked.uses.size() != 1 || function[asked.uses[0]].type != ir::TypeKind::Pointer) continue;
     const std::size_t null = null_successor(asked.text);
     if (null > 1 || block.successors[0] == block.successors[1]) continue;
-    tests_[i] = {asked.uses[0], null, fills(block.successors[null], block.successors[1 - null], asked.uses[0])};
+    tests_[i] = {asked.uses[0], null, fills(i, block.successors[null], block.successors[1 - null], asked.uses[0])};
   }
 }
 
-bool NullTests::fills(ir::BlockId from, ir::BlockId behind, ir::PlaceId pointer) const {
+bool NullTests::fills(std::size_t test, ir::BlockId from, ir::BlockId behind, ir::PlaceId pointer) const {
   const ir::Root root = ir::root(function_, pointer);
   if (root.place == ir::kNoPlace || (ir::is_own(function_[root.place]) && !root.through_pointer)) return false;
+  const std::vector<bool> common = reached(function_, behind, test);
+  if (common[static_cast<std::size_t>(from)]) return false;
   constexpr std::size_t kMostBlocks = 16;
   std::vector<ir::BlockId> region{from};
+  std::vector<ir::PlaceId> made;
+  const std::set<std::uint32_t> joined = origins(function_, common);
   bool makes = false;
   for (std::size_t i = 0; i < region.size(); ++i) {
-    if (region[i] == behind) return false;
     const ir::Block& block = function_.blocks[static_cast<std::size_t>(region[i])];
+    bool joins = false;
     for (const ir::Op& op : block.ops) {
-      makes = makes || (op.kind == OpKind::Allocate && op.target == pointer && !op.tensor);
+      // Where paths are kept apart (ir/paths.h), what is behind the join stands there once for each.
+      joins = joins || joined.contains(op.origin);
+      if (joins) break;
+      if (op.kind == OpKind::Allocate && !op.tensor) {
+        makes = makes || op.target == pointer;
+        if (op.stream.kind == ir::Operand::Kind::None) made.push_back(op.target);
+      }
+      // `cudaMalloc(&p, size); slots.emplace(key, p);`
+      if (op.kind == OpKind::Assign && op.source.kind == ir::Operand::Kind::Value && !made.empty())
+        makes =
+            makes || (alike(function_, op.target, pointer) && std::ranges::find(made, op.source.place) != made.end());
       if (op.kind != OpKind::Allocate && op.kind != OpKind::Assign && op.kind != OpKind::Fresh) return false;
     }
+    if (joins) continue;
     for (const ir::BlockId next : block.successors)
-      if (next != behind && std::ranges::find(region, next) == region.end()) region.push_back(next);
+      if (!common[static_cast<std::size_t>(next)] && std::ranges::find(region, next) == region.end())
+        region.push_back(next);
     if (region.size() > kMostBlocks) return false;
   }
   return makes;

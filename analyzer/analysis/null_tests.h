@@ -24,8 +24,8 @@ class NullTests {
     std::size_t null = 0;  ///< the successor where it is null
     bool fills = false;    ///< there it is given memory, and nothing else is done
   };
-  /// From there to the block behind it nothing is done but to give the pointer memory.
-  [[nodiscard]] bool fills(ir::BlockId from, ir::BlockId behind, ir::PlaceId pointer) const;
+  /// Where `test` goes to `from`, nothing is done but to give the pointer memory before the way joins that of `behind`.
+  [[nodiscard]] bool fills(std::size_t test, ir::BlockId from, ir::BlockId behind, ir::PlaceId pointer) const;
 
   const ir::Function& function_;
   std::vector<Test> tests_;  ///< by block; pointer kNoPlace: it asks something else

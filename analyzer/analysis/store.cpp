@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "analyzer/ir/walk.h"
+
 namespace streamsan::analyzer {
 namespace {
 
@@ -28,6 +30,13 @@ bool is_nameless(const Values& values, ValueId id) {
   const Value& value = values[id];
   return value.kind == Value::Kind::Content && !values.precise(id) && value.makers == kNoMakers &&
          !values.stream_kind(id) && !values.timing(id) && values.handle(id) == nullptr;
+}
+
+/// A variable of the function that is not stepped by the op: what it holds is told by what it was computed of.
+bool is_named_number(const ir::Function& function, const ir::Op& op) {
+  if (op.source.kind != Operand::Kind::Number) return true;
+  const std::vector<ir::PlaceId>& uses = function[op.source.offset].uses;
+  return ir::is_own(function[op.target]) && std::ranges::find(uses, op.target) == uses.end();
 }
 
 }  // namespace
@@ -99,8 +108,11 @@ ValueId Store::evaluate(Values& values, const Operand& operand) const {
       return kLegacy;
     case Operand::Kind::PerThreadStream:
       return kPerThread;
-    case Operand::Kind::Number:
-      return values.constant(key(values, operand.offset)).value_or(kUnknown);
+    case Operand::Kind::Number: {
+      const KeyId worth = key(values, operand.offset);
+      const std::optional<ValueId> number = values.constant(worth);
+      return number ? *number : values.computed(worth);
+    }
     case Operand::Kind::None:
     case Operand::Kind::Unknown:
       return kUnknown;
@@ -243,7 +255,10 @@ void Store::apply(Values& values, OpIndex index) {
         const bool stream = values.function()[op.target].type == TypeKind::Stream;
         const ValueId value = stream && op.source.kind != Operand::Kind::Null ? this->stream(values, op.source)
                                                                               : evaluate(values, op.source);
-        const bool moves_on = values[value].kind == Value::Kind::Constant && !values.same_in_all_rounds(op.target);
+        const bool computed = values[value].kind == Value::Kind::Computed;
+        const bool number = values[value].kind == Value::Kind::Constant || computed;
+        const bool moves_on =
+            (number && !values.same_in_all_rounds(op.target)) || (computed && !is_named_number(values.function(), op));
         const bool nameless = value == kUnknown || moves_on || is_nameless(values, value);
         put(values, locate(values, op.target), nameless ? values.version(index) : value, index);
       } else {

@@ -166,6 +166,8 @@ bool Values::is_precise(const Value& value) const {
       return precise(value.location);
     case VKind::Shifted:
       return precise(value.since) && precise(value.key);
+    case VKind::Computed:
+      return precise(value.key);
     case VKind::Null:
     case VKind::Legacy:
     case VKind::PerThread:
@@ -224,6 +226,18 @@ ValueId Values::content(LocationId location, ValueId since, MakersId makers) {
 std::optional<ValueId> Values::constant(KeyId number) {
   if (!(*this)[number].constant) return std::nullopt;
   return value({.kind = VKind::Constant, .key = number});
+}
+
+ValueId Values::computed(KeyId key) {
+  const auto deep = [this](ValueId used) {
+    const Value& value = (*this)[used];
+    return value.kind == VKind::Computed && std::ranges::any_of((*this)[value.key].values, [this](ValueId inner) {
+             return (*this)[inner].kind == VKind::Computed;
+           });
+  };
+  const Key& of = (*this)[key];
+  if (key == kWhole || !of.precise || of.values.empty() || std::ranges::any_of(of.values, deep)) return kUnknown;
+  return value({.kind = VKind::Computed, .key = key});
 }
 
 LocationId Values::root(ir::PlaceId place, ir::PlaceId seen) {

@@ -95,6 +95,7 @@ struct Value {
     Merge,      ///< of different values, at the start of block `site`, in `location`
     Shifted,    ///< pointer `since` plus `key` steps
     Constant,   ///< the integer that `key` is
+    Computed,   ///< the integer that `key` is worth, which is no number: equal where the same is computed of the same
   };
   Kind kind = Kind::Unknown;
   std::uint32_t site = 0;
@@ -144,6 +145,8 @@ class Values {
   ValueId shifted(ValueId pointer, KeyId offset);
   /// Absent: the key is no number.
   std::optional<ValueId> constant(KeyId number);
+  /// kUnknown: it is not known what the key is worth, or it is computed of what was computed of something computed.
+  ValueId computed(KeyId key);
   ValueId content(LocationId location, ValueId since, MakersId makers);
   /// `stream`: kLegacy or kPerThread; `device`: its number.
   ValueId default_stream_of(ValueId stream, const std::string& device);

@@ -4,11 +4,13 @@
 //
 // `m[key]` is the field `second` of the entry `m{key}`, which is the element of m with the index `key`: integers,
 // handles and pointers are compared by what they hold, keys of any other kind are equal to none. What find() returns is
-// an iterator that stands at the key. Emplacing is taken to find no entry under its key.
+// an iterator that stands at the key. Emplacing is taken to find no entry under its key. No entry, and an entry with a
+// null pointer, are the same here: `it == m.end()` asks whether the pointer is null.
 #include "analyzer/lowering/host_maps.h"
 
 #include "analyzer/lowering/host_assignments.h"
 #include "analyzer/lowering/host_builder.h"
+#include "analyzer/lowering/host_expressions.h"
 #include "analyzer/lowering/host_numbers.h"
 #include "analyzer/lowering/host_parts.h"
 #include "analyzer/lowering/host_places.h"
@@ -88,11 +90,50 @@ bool Maps::apply(const Call& call) {
 
 ir::PlaceId Maps::slot(const Call& call, const clang::Expr& key) {
   const clang::QualType type = entry_type(out_.type_of(call.object));
-  const ir::PlaceId entry = places_.element(call.object, values_.expr(&key), type);
+  return second_of(places_.element(call.object, values_.expr(&key), type), type);
+}
+
+ir::PlaceId Maps::second_of(ir::PlaceId entry, clang::QualType type) {
   if (const clang::CXXRecordDecl* record = Symbols::record(type))
     for (const clang::FieldDecl* field : record->fields())
       if (field->getName() == "second") return places_.member(entry, *field);
   return ir::kNoPlace;
+}
+
+std::optional<ir::Expr> Maps::asks_for_entry(const clang::Expr& condition) {
+  const clang::Expr* at = strip(&condition);
+  bool negated = false;
+  while (const auto* unary = llvm::dyn_cast<clang::UnaryOperator>(at)) {
+    if (unary->getOpcode() != clang::UO_LNot) return std::nullopt;
+    negated = !negated;
+    at = strip(unary->getSubExpr());
+  }
+  if (const auto* rewritten = llvm::dyn_cast<clang::CXXRewrittenBinaryOperator>(at)) {
+    negated = negated != (rewritten->getOperator() == clang::BO_NE);
+    at = strip(rewritten->getSemanticForm());
+    if (const auto* unary = llvm::dyn_cast<clang::UnaryOperator>(at)) at = strip(unary->getSubExpr());
+  }
+  const auto* compared = llvm::dyn_cast<clang::CXXOperatorCallExpr>(at);
+  const auto operation = compared == nullptr ? clang::OO_None : compared->getOperator();
+  if ((operation != clang::OO_EqualEqual && operation != clang::OO_ExclaimEqual) || compared->getNumArgs() != 2)
+    return std::nullopt;
+  const auto is_end = [](const clang::Expr* side) {
+    const auto* call = llvm::dyn_cast<clang::CXXMemberCallExpr>(strip(side));
+    const clang::CXXMethodDecl* method = call == nullptr ? nullptr : call->getMethodDecl();
+    return method != nullptr && method->getDeclName().isIdentifier() &&
+           (method->getName() == "end" || method->getName() == "cend");
+  };
+  const bool behind = is_end(compared->getArg(1));
+  if (behind == is_end(compared->getArg(0))) return std::nullopt;
+  const auto iterator = places_.iterator(compared->getArg(behind ? 0 : 1));
+  if (!iterator || iterator->container == ir::kNoPlace) return std::nullopt;
+  const clang::QualType type = entry_type(out_.type_of(iterator->container));
+  if (type.isNull()) return std::nullopt;
+  ir::Expr index{.text = out_.spell(iterator->index), .uses = {iterator->index}, .constant = {}};
+  const ir::PlaceId held = second_of(places_.element(iterator->container, out_.add(std::move(index)), type), type);
+  if (held == ir::kNoPlace || out_.kind(held) != ir::TypeKind::Pointer) return std::nullopt;
+  const bool equal = (operation == clang::OO_EqualEqual) != negated;
+  return ir::Expr{.text = out_.spell(held) + (equal ? " == nullptr" : " != nullptr"), .uses = {held}, .constant = {}};
 }
 
 void Maps::erase(const Call& call) {

@@ -3,6 +3,8 @@
 // std::map and its kin; see host_maps.cpp.
 #pragma once
 
+#include <optional>
+
 #include "analyzer/ir/ir.h"
 #include "analyzer/lowering/host_call.h"
 #include "clang/AST/Type.h"
@@ -22,12 +24,17 @@ class Maps {
 
   /// Lowers the call if it reads or changes a map, and says if it was one.
   bool apply(const Call& call);
+  /// What a condition asks that looks for an entry, such as `it == m.end()`: whether the pointer in it is null. Absent:
+  /// it asks something else, or an entry holds no pointer.
+  std::optional<ir::Expr> asks_for_entry(const clang::Expr& condition);
 
  private:
   /// The value_type of a map; null: it is none.
   [[nodiscard]] clang::QualType entry_type(clang::QualType map) const;
   /// The value that `key` has in the map.
   ir::PlaceId slot(const Call& call, const clang::Expr& key);
+  /// The same of an entry.
+  ir::PlaceId second_of(ir::PlaceId entry, clang::QualType type);
   void erase(const Call& call);
 
   Unit& unit_;

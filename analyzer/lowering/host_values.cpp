@@ -195,6 +195,24 @@ Operand Values::memory(const clang::Expr* expression) {
   return address(object);
 }
 
+bool Values::computes(const clang::Expr* expression) {
+  const clang::Expr* at = strip(expression);
+  if (constant(expression, unit_.context)) return true;
+  if (narrows(expression, unit_.context)) return false;
+  if (const auto* binary = llvm::dyn_cast<clang::BinaryOperator>(at))
+    return (binary->getOpcode() == clang::BO_Mul || binary->getOpcode() == clang::BO_Add) &&
+           computes(binary->getLHS()) && computes(binary->getRHS());
+  const ir::PlaceId from = at->isGLValue() ? places_.place(at) : ir::kNoPlace;
+  return from != ir::kNoPlace && out_.kind(from) == TypeKind::Integer;
+}
+
+Operand Values::integer_argument(const clang::Expr* argument) {
+  const Operand known = integer(argument);
+  if (known.kind != Operand::Kind::Unknown || !llvm::isa<clang::BinaryOperator>(strip(argument)) || !computes(argument))
+    return known;
+  return {.kind = Operand::Kind::Number, .offset = expr(argument)};
+}
+
 Operand Values::integer(const clang::Expr* expression) {
   const clang::Expr* at = strip(expression);
   if (const auto known = constant(expression, unit_.context))
@@ -222,7 +240,7 @@ Operand Values::argument_operand(const clang::Expr* argument, bool by_reference)
   if (!by_reference) {
     switch (out_.kind(argument->getType())) {
       case TypeKind::Integer:
-        return integer(argument);
+        return integer_argument(argument);
       case TypeKind::Object: {
         const ir::PlaceId object = places_.place(argument);
         return object == ir::kNoPlace ? unknown() : value(object);

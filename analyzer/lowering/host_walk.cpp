@@ -18,6 +18,7 @@
 #include "analyzer/lowering/host_ends.h"
 #include "analyzer/lowering/host_expressions.h"
 #include "analyzer/lowering/host_lifetimes.h"
+#include "analyzer/lowering/host_maps.h"
 #include "analyzer/lowering/host_parts.h"
 #include "analyzer/lowering/host_places.h"
 #include "analyzer/lowering/host_scan.h"
@@ -97,7 +98,8 @@ Walk::Walk(const Parts& parts)
       touches_(parts.touches),
       ends_(parts.ends),
       lifetimes_(parts.lifetimes),
-      calls_(parts.calls) {}
+      calls_(parts.calls),
+      maps_(parts.maps) {}
 
 void Walk::walk(const clang::CFG& graph, bool first) {
   first_call_ = first;
@@ -153,7 +155,8 @@ void Walk::finish_block(const clang::CFGBlock& block) {
   }
   const auto* condition = llvm::dyn_cast_or_null<clang::Expr>(block.getTerminatorCondition());
   if (condition == nullptr || llvm::isa<clang::SwitchStmt>(terminator.getStmt())) return;
-  ir::Expr known = values_.scalar(condition);
+  const std::optional<ir::Expr> entry = maps_.asks_for_entry(*condition);
+  ir::Expr known = entry ? *entry : values_.scalar(condition);
   if (known.uses.empty() && !known.constant) return;
   const ir::ExprId id = out_.add(std::move(known));
   out_.function().blocks[from].condition = id;

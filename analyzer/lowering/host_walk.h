@@ -29,6 +29,7 @@ class Calls;
 class Ends;
 class FunctionBuilder;
 class Lifetimes;
+class Maps;
 class Numbers;
 class Places;
 class Touches;
@@ -78,6 +79,7 @@ class Walk {
   Ends& ends_;
   Lifetimes& lifetimes_;
   Calls& calls_;
+  Maps& maps_;
 
   bool first_call_ = false;
   std::vector<std::size_t> first_;               ///< by CFG block: its first block in the IR
