@@ -4,8 +4,8 @@
 //
 // `m[key]` is the field `second` of the entry `m{key}`, which is the element of m with the index `key`: integers,
 // handles and pointers are compared by what they hold, keys of any other kind are equal to none. What find() returns is
-// an iterator that stands at the key. Emplacing is taken to find no entry under its key. No entry, and an entry with a
-// null pointer, are the same here: `it == m.end()` asks whether the pointer is null.
+// an iterator that stands at the key. Emplacing and inserting are taken to find no entry under the key. No entry, and
+// an entry with a null pointer, are the same here: `it == m.end()` and `m.count(key) == 0` ask whether it is null.
 #include "analyzer/lowering/host_maps.h"
 
 #include "analyzer/lowering/host_assignments.h"
@@ -33,10 +33,42 @@ Does what(llvm::StringRef name) {
   return llvm::StringSwitch<Does>(name)
       .Cases({"operator[]", "at"}, Does::Index)
       .Case("find", Does::Find)
-      .Cases({"emplace", "try_emplace", "insert_or_assign"}, Does::Put)
+      .Cases({"emplace", "try_emplace", "insert_or_assign", "insert"}, Does::Put)
       .Case("erase", Does::Erase)
       .Case("clear", Does::Clear)
       .Default(Does::Other);
+}
+
+/// `m.insert({key, value})`, `m.insert(std::make_pair(key, value))`: both; else nothing.
+llvm::ArrayRef<const clang::Expr*> parts_of_pair(const clang::Expr* given) {
+  const auto both = [](auto* arguments) { return llvm::ArrayRef<const clang::Expr*>(arguments, 2); };
+  for (int depth = 0; given != nullptr && depth < 4; ++depth) {
+    given = strip(given);
+    if (const auto* list = llvm::dyn_cast<clang::InitListExpr>(given)) {
+      if (list->getNumInits() == 2) return both(list->getInits());
+      given = list->getNumInits() == 1 ? list->getInit(0) : nullptr;
+    } else if (const auto* made = llvm::dyn_cast<clang::CXXConstructExpr>(given)) {
+      if (made->getNumArgs() == 2) return both(made->getArgs());
+      given = made->getNumArgs() == 1 ? made->getArg(0) : nullptr;
+    } else if (const auto* call = llvm::dyn_cast<clang::CallExpr>(given)) {
+      const clang::FunctionDecl* callee = call->getDirectCallee();
+      const bool makes_pair = callee != nullptr && callee->getDeclName().isIdentifier() &&
+                              callee->getName() == "make_pair" && call->getNumArgs() == 2;
+      return makes_pair ? both(call->getArgs()) : llvm::ArrayRef<const clang::Expr*>();
+    } else {
+      break;
+    }
+  }
+  return {};
+}
+
+/// `m.count(key)`, `m.contains(key)`; nullptr: it is another expression.
+const clang::CXXMemberCallExpr* call_of_count(const clang::Expr* expression) {
+  const auto* call = llvm::dyn_cast<clang::CXXMemberCallExpr>(strip(expression));
+  const clang::CXXMethodDecl* method = call == nullptr ? nullptr : call->getMethodDecl();
+  const bool counts = method != nullptr && method->getDeclName().isIdentifier() && call->getNumArgs() == 1 &&
+                      (method->getName() == "count" || method->getName() == "contains");
+  return counts ? call : nullptr;
 }
 
 }  // namespace
@@ -73,7 +105,11 @@ bool Maps::apply(const Call& call) {
       return true;
     }
     case Does::Put:
-      if (call.arguments.size() != 2) return false;
+      if (const auto pair = parts_of_pair(key); call.arguments.size() == 1 && pair.size() == 2) {
+        assignments_.initialize(slot(call, *pair[0]), pair[1]);
+        return true;
+      }
+      if (call.arguments.size() != 2 || call.known->callee.name == "insert") return false;
       assignments_.initialize(slot(call, *key), call.arguments[1]);
       return true;
     case Does::Erase:
@@ -113,6 +149,31 @@ std::optional<ir::Expr> Maps::asks_for_entry(const clang::Expr& condition) {
     at = strip(rewritten->getSemanticForm());
     if (const auto* unary = llvm::dyn_cast<clang::UnaryOperator>(at)) at = strip(unary->getSubExpr());
   }
+  const auto asks = [&](ir::PlaceId map, ir::ExprId key, bool for_null) -> std::optional<ir::Expr> {
+    const clang::QualType type = map == ir::kNoPlace ? clang::QualType() : entry_type(out_.type_of(map));
+    if (type.isNull() || key == ir::kNoExpr) return std::nullopt;
+    const ir::PlaceId held = second_of(places_.element(map, key, type), type);
+    if (held == ir::kNoPlace || out_.kind(held) != ir::TypeKind::Pointer) return std::nullopt;
+    return ir::Expr{
+        .text = out_.spell(held) + (for_null ? " == nullptr" : " != nullptr"), .uses = {held}, .constant = {}};
+  };
+  // m.count(key), m.count(key) == 0, m.count(key) > 0
+  const auto* number = llvm::dyn_cast<clang::BinaryOperator>(at);
+  const clang::Expr* count = number == nullptr ? at : number->getLHS();
+  if (const clang::CXXMemberCallExpr* call = call_of_count(count)) {
+    bool for_null = negated;
+    if (number != nullptr) {
+      const auto opcode = number->getOpcode();
+      const bool asks_for_none = opcode == clang::BO_EQ;
+      if (constant(number->getRHS(), unit_.context) != 0 ||
+          (!asks_for_none && opcode != clang::BO_NE && opcode != clang::BO_GT))
+        return std::nullopt;
+      for_null = asks_for_none != negated;
+    }
+    const clang::Expr* map = call->getImplicitObjectArgument();
+    if (map->getType()->isPointerType()) return std::nullopt;
+    return asks(places_.place(map), values_.expr(call->getArg(0)), for_null);
+  }
   const auto* compared = llvm::dyn_cast<clang::CXXOperatorCallExpr>(at);
   const auto operation = compared == nullptr ? clang::OO_None : compared->getOperator();
   if ((operation != clang::OO_EqualEqual && operation != clang::OO_ExclaimEqual) || compared->getNumArgs() != 2)
@@ -127,13 +188,8 @@ std::optional<ir::Expr> Maps::asks_for_entry(const clang::Expr& condition) {
   if (behind == is_end(compared->getArg(0))) return std::nullopt;
   const auto iterator = places_.iterator(compared->getArg(behind ? 0 : 1));
   if (!iterator || iterator->container == ir::kNoPlace) return std::nullopt;
-  const clang::QualType type = entry_type(out_.type_of(iterator->container));
-  if (type.isNull()) return std::nullopt;
   ir::Expr index{.text = out_.spell(iterator->index), .uses = {iterator->index}, .constant = {}};
-  const ir::PlaceId held = second_of(places_.element(iterator->container, out_.add(std::move(index)), type), type);
-  if (held == ir::kNoPlace || out_.kind(held) != ir::TypeKind::Pointer) return std::nullopt;
-  const bool equal = (operation == clang::OO_EqualEqual) != negated;
-  return ir::Expr{.text = out_.spell(held) + (equal ? " == nullptr" : " != nullptr"), .uses = {held}, .constant = {}};
+  return asks(iterator->container, out_.add(std::move(index)), (operation == clang::OO_EqualEqual) != negated);
 }
 
 void Maps::erase(const Call& call) {
