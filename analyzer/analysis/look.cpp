@@ -27,7 +27,9 @@ bool Look::ordered_on_some_path(const Pending& earlier, ValueId later) const {
 }
 
 bool Look::of_earlier_iteration(const Pending& earlier) const {
-  return earlier.earlier_iteration && inside_same_loop(earlier);
+  if (earlier.earlier_iteration && inside_same_loop(earlier)) return true;
+  // Rounds that are looked at one by one are copies of one op.
+  return earlier.op != index && op->origin != ir::Op::kNoOrigin && values.op(earlier.op).origin == op->origin;
 }
 
 bool Look::inside_same_loop(const Pending& earlier) const {

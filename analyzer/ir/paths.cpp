@@ -14,7 +14,8 @@
 // What can be known is the interval (range.h) of a variable after a constant was assigned to it, and the outcome of a
 // condition that is tested again before anything in it has changed. Nothing is known of a variable that unknown code
 // may have written, or whose address was taken. Of a loop's counter only "0" and "at least 1" are kept apart: so the
-// first round is separated from the others, and these not from each other.
+// first round is separated from the others, and these not from each other. If the loop's own condition ends it after at
+// most kFewRounds, each round is a copy: `for (i = 0; i < 2; ++i) if (i) a(); else b();` does each of them once.
 //
 // What is known is forgotten where no later branch asks for it. A block has at most kMostCopies, the last of which is
 // entered with nothing known; a function that would grow out of proportion stays as it is. Counting the rounds of a
@@ -41,6 +42,7 @@ namespace streamsan::analyzer::ir {
 namespace {
 
 constexpr std::size_t kMostCopies = 8, kMostKeys = 48;
+constexpr std::int64_t kFewRounds = 3;
 
 /// `f(x)`, `i++`: another value each time.
 bool has_effects_or_calls(const std::string& text) {
@@ -376,9 +378,18 @@ class Splitter {
     return made;
   }
 
-  /// From round to round.
-  static void widen(Known& known) {
+  /// The condition of the loop with this head is about the variable of `key` alone, and its outcome is the same from
+  /// kFewRounds on.
+  [[nodiscard]] bool counts_few(BlockId head, std::size_t key) const {
+    const Question* question = questions_.at_end_of(at(head));
+    if (question == nullptr || question->uses.size() != 1 || questions_.of(question->uses[0]) != key) return false;
+    return evaluate(question->text, question->uses, {{key, {kFewRounds, Range::kMost}}}).truth().has_value();
+  }
+
+  /// From round to round of the loop with this head.
+  void widen(Known& known, BlockId head) const {
     for (auto& [key, range] : known) {
+      if (range.low >= 0 && range.number() && range.low <= kFewRounds && counts_few(head, key)) continue;
       if (range.low >= 1) {
         range = {1, Range::kMost};
       } else if (range != Range::one(0)) {
@@ -408,7 +419,7 @@ class Splitter {
       const std::size_t plain =
           question != nullptr && question->text == "$0" ? questions_.of(question->uses[0]) : SIZE_MAX;
       if (plain != SIZE_MAX && !outcome) set(on, plain, Range::one(0));
-      if (back_edges_.contains({at(from), at(block.successors[i])})) widen(on);
+      if (back_edges_.contains({at(from), at(block.successors[i])})) widen(on, block.successors[i]);
       successors.push_back(enter(block.successors[i], std::move(on)));
     }
     decided_ = decided_ || holds.has_value();
