@@ -271,11 +271,17 @@ bool Launches::apply_helper(const Call& call) {
   const auto* written = llvm::dyn_cast<clang::CallExpr>(call.expression);
   const auto launch = written == nullptr ? std::nullopt : helper_launch(unit_.symbols, *written);
   if (!launch) return false;
+  ir::PlaceId settings = ir::kNoPlace;
+  if (launch->stream_field != nullptr) {
+    settings = places_.place(launch->stream);
+    if (settings == ir::kNoPlace) return false;
+  }
   ir::Op op = start(OpKind::Enqueue, call);
   op.work = ir::Work::Kernel;
   op.name = kernel_name(launch->kernel);
   out_.site_of(call.site).text = "kernel '" + op.name + "'";
-  op.stream = values_.stream(launch->stream);
+  op.stream = launch->stream_field == nullptr ? values_.stream(launch->stream)
+                                              : value(places_.member(settings, *launch->stream_field));
   set_programmatic(op, launch->programmatic, launch->kernel);
   kernel_accesses(op, launch->kernel, launch->arguments);
   out_.emit(std::move(op));

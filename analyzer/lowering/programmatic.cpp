@@ -15,7 +15,8 @@
 // constant. A configuration that comes from elsewhere is taken not to have the attribute: that errs towards silence.
 //
 // Programs put all this into a helper that is given the kernel. In its body kernel, stream and arguments are parameters,
-// and mean what the caller passes for them; such a call is a launch in the caller.
+// and mean what the caller passes for them; such a call is a launch in the caller. So do the stream and the choice
+// whether to overlap, which may come in a structure: its parts are known where the caller's variable is constant.
 #include "analyzer/lowering/programmatic.h"
 
 #include <algorithm>
@@ -92,11 +93,57 @@ bool names_attribute(const clang::Stmt* statement) {
   return std::any_of(statement->child_begin(), statement->child_end(), names_attribute);
 }
 
-Certainty truth(const clang::Expr* value, const clang::ASTContext& context) {
+/// A call of the function that launches, by which its parameters have values.
+struct HelperCaller {
+  const clang::CallExpr* call = nullptr;
+  const clang::FunctionDecl* helper = nullptr;
+
+  /// What the parameter is given; nullptr: it is none of the helper's.
+  [[nodiscard]] const clang::Expr* given(const clang::Expr* parameter) const {
+    const auto* reference = dyn_cast_or_null<clang::DeclRefExpr>(plain(parameter));
+    const auto* declared = reference == nullptr ? nullptr : dyn_cast<clang::ParmVarDecl>(reference->getDecl());
+    if (call == nullptr || declared == nullptr) return nullptr;
+    const unsigned at = declared->getFunctionScopeIndex();
+    if (at >= call->getNumArgs() || at >= helper->getNumParams() || helper->getParamDecl(at) != declared)
+      return nullptr;
+    return call->getArg(at);
+  }
+
+  /// What a part of the parameter was initialised with, if the caller's variable is constant or a temporary.
+  [[nodiscard]] const clang::Expr* given_part(const clang::MemberExpr& part) const {
+    const auto* field = dyn_cast<clang::FieldDecl>(part.getMemberDecl());
+    const clang::Expr* whole = plain(given(part.getBase()));
+    if (const auto* reference = dyn_cast_or_null<clang::DeclRefExpr>(whole)) {
+      const auto* variable = dyn_cast<clang::VarDecl>(reference->getDecl());
+      const bool constant = variable != nullptr && variable->getType().isConstQualified() && variable->hasInit();
+      whole = constant ? plain(variable->getInit()) : nullptr;
+    }
+    const auto* list = dyn_cast_or_null<clang::InitListExpr>(whole);
+    if (list == nullptr || field == nullptr || list->getType()->getAsRecordDecl() != field->getParent() ||
+        field->getParent()->isUnion())
+      return nullptr;
+    const clang::InitListExpr& all =
+        list->isSemanticForm() || list->getSemanticForm() == nullptr ? *list : *list->getSemanticForm();
+    return field->getFieldIndex() < all.getNumInits() ? all.getInit(field->getFieldIndex()) : nullptr;
+  }
+};
+
+Certainty truth(const clang::Expr* value, const clang::ASTContext& context, const HelperCaller& caller) {
   clang::Expr::EvalResult known;
   if (value == nullptr) return Certainty::No;
-  if (value->isValueDependent() || !value->EvaluateAsInt(known, context)) return Certainty::Perhaps;
-  return known.Val.getInt().isZero() ? Certainty::No : Certainty::Yes;
+  if (value->isValueDependent()) return Certainty::Perhaps;
+  if (value->EvaluateAsInt(known, context)) return known.Val.getInt().isZero() ? Certainty::No : Certainty::Yes;
+  const clang::Expr* inner = value->IgnoreParenImpCasts();
+  if (const auto* choice = dyn_cast<clang::ConditionalOperator>(inner)) {
+    const Certainty chosen = truth(choice->getCond(), context, caller);
+    const Certainty one = truth(choice->getTrueExpr(), context, caller);
+    const Certainty other = truth(choice->getFalseExpr(), context, caller);
+    return chosen == Certainty::Yes ? one : chosen == Certainty::No ? other : one == other ? one : Certainty::Perhaps;
+  }
+  const auto* part = dyn_cast<clang::MemberExpr>(inner);
+  const clang::Expr* given = part != nullptr ? caller.given_part(*part) : caller.given(inner);
+  // The caller's own parameters are anything.
+  return given == nullptr ? Certainty::Perhaps : truth(given, context, HelperCaller());
 }
 
 enum class Part : std::uint8_t { Attributes, Count, Id, Allowed };
@@ -113,7 +160,8 @@ struct Setting {
 /// All settings of a function, in source order, up to one expression.
 class Settings {
  public:
-  Settings(const clang::ASTContext& context, const clang::Stmt* until) : context_(context), until_(until) {}
+  Settings(const clang::ASTContext& context, const clang::Stmt* until, const HelperCaller& caller)
+      : context_(context), until_(until), caller_(caller) {}
 
   void collect(const clang::Stmt* body) { walk(body); }
 
@@ -146,9 +194,8 @@ class Settings {
     if (const auto* condition = dyn_cast<clang::IfStmt>(statement)) {
       walk(condition->getInit());
       walk(condition->getCond());
-      bool holds = false;
-      const clang::Expr* asked = condition->getCond();
-      const bool known = !asked->isValueDependent() && asked->EvaluateAsBooleanCondition(holds, context_);
+      const Certainty asked = truth(condition->getCond(), context_, caller_);
+      const bool holds = asked == Certainty::Yes, known = asked != Certainty::Perhaps;
       for (const clang::Stmt* branch : {condition->getThen(), condition->getElse()}) {
         if (branch == nullptr || (known && holds != (branch == condition->getThen()))) continue;
         if (known) {
@@ -196,13 +243,13 @@ class Settings {
       setting.value = setting.target != nullptr ? Certainty::Yes : Certainty::No;
     } else if (field == "numAttrs") {
       setting.part = Part::Count;
-      setting.value = truth(value, context_);
+      setting.value = truth(value, context_, caller_);
     } else if (field == "id") {
       setting.part = Part::Id;
       setting.value = names_attribute(value) ? Certainty::Yes : Certainty::No;
     } else if (field == "programmaticStreamSerializationAllowed") {
       setting.part = Part::Allowed;
-      setting.value = truth(value, context_);
+      setting.value = truth(value, context_, caller_);
     } else {
       return;
     }
@@ -287,6 +334,7 @@ class Settings {
 
   const clang::ASTContext& context_;
   const clang::Stmt* until_;
+  HelperCaller caller_;
   bool done_ = false;
   unsigned deep_ = 0;
   std::vector<const clang::Stmt*> conditions_, launch_conditions_;
@@ -359,12 +407,11 @@ const clang::Expr* stream_of(const clang::Stmt* statement, const clang::ValueDec
   return found;
 }
 
-}  // namespace
-
-Certainty programmatic(const clang::FunctionDecl& function, const clang::Expr& launch, const clang::Expr& config) {
+Certainty programmatic(const clang::FunctionDecl& function, const clang::Expr& launch, const clang::Expr& config,
+                       const HelperCaller& caller) {
   const clang::ValueDecl* variable = root(&config);
   if (variable == nullptr || !function.hasBody()) return Certainty::No;
-  Settings settings(function.getASTContext(), &launch);
+  Settings settings(function.getASTContext(), &launch, caller);
   settings.collect(function.getBody());
   bool perhaps = false;
   const Setting* attributes = settings.last(variable, Part::Attributes, perhaps);
@@ -376,6 +423,12 @@ Certainty programmatic(const clang::FunctionDecl& function, const clang::Expr& l
   Certainty result = std::min(allowed->value, count->value);
   if (id->value == Certainty::No) result = Certainty::No;
   return perhaps ? std::min(result, Certainty::Perhaps) : result;
+}
+
+}  // namespace
+
+Certainty programmatic(const clang::FunctionDecl& function, const clang::Expr& launch, const clang::Expr& config) {
+  return programmatic(function, launch, config, HelperCaller());
 }
 
 const clang::FunctionDecl* kernel_in_variable(const clang::FunctionDecl& function, const clang::Expr& pointer) {
@@ -413,25 +466,25 @@ std::optional<HelperLaunch> helper_launch(Symbols& symbols, const clang::CallExp
   // The one whose arguments are the kernel's.
   const Model* model = symbols.known(*launch.getDirectCallee()).model;
   if (model->first_kernel_argument < 0 || !only_launches(symbols, helper->getBody())) return std::nullopt;
-  const auto given = [&](const clang::Expr* inside) -> const clang::Expr* {
-    const auto* reference = dyn_cast_or_null<clang::DeclRefExpr>(plain(inside));
-    const auto* parameter = reference == nullptr ? nullptr : dyn_cast<clang::ParmVarDecl>(reference->getDecl());
-    if (parameter == nullptr || parameter->getFunctionScopeIndex() >= call.getNumArgs()) return nullptr;
-    if (parameter->getFunctionScopeIndex() >= helper->getNumParams() ||
-        helper->getParamDecl(parameter->getFunctionScopeIndex()) != parameter)
-      return nullptr;
-    return call.getArg(parameter->getFunctionScopeIndex());
-  };
+  const HelperCaller caller{&call, helper};
   const clang::ValueDecl* config = root(launch.getArg(0));
   bool twice = false;
-  result.stream = given(stream_of(helper->getBody(), config, twice));
+  const clang::Expr* stream = plain(stream_of(helper->getBody(), config, twice));
+  const auto* part = dyn_cast_or_null<clang::MemberExpr>(stream);
+  if (part != nullptr && part->isArrow()) return std::nullopt;
+  result.stream = caller.given(part != nullptr ? part->getBase() : stream);
+  if (part != nullptr && llvm::isa_and_nonnull<clang::InitListExpr>(plain(result.stream))) {
+    result.stream = caller.given_part(*part);
+  } else if (part != nullptr) {
+    result.stream_field = part->getMemberDecl();
+  }
   if (config == nullptr || result.stream == nullptr || twice) return std::nullopt;
   for (unsigned i = 2; i < launch.getNumArgs(); ++i) {
-    const clang::Expr* argument = given(launch.getArg(i));
+    const clang::Expr* argument = caller.given(launch.getArg(i));
     if (argument == nullptr) return std::nullopt;
     result.arguments.push_back(argument);
   }
-  result.programmatic = programmatic(*helper, launch, *launch.getArg(0));
+  result.programmatic = programmatic(*helper, launch, *launch.getArg(0), caller);
   return result;
 }
 

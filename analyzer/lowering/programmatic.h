@@ -12,6 +12,7 @@ namespace clang {
 class CallExpr;
 class Expr;
 class FunctionDecl;
+class ValueDecl;
 }  // namespace clang
 
 namespace streamsan::analyzer {
@@ -30,6 +31,7 @@ const clang::FunctionDecl* kernel_in_variable(const clang::FunctionDecl& functio
 struct HelperLaunch {
   const clang::FunctionDecl* kernel = nullptr;
   const clang::Expr* stream = nullptr;                 ///< in the caller
+  const clang::ValueDecl* stream_field = nullptr;      ///< the stream is this part of what `stream` names
   llvm::SmallVector<const clang::Expr*, 8> arguments;  ///< in the caller
   ir::Certainty programmatic = ir::Certainty::No;
 };
