@@ -25,7 +25,8 @@
 // Private is a stream that its class creates and does not give out, or one that the function creates for itself. Silent
 // is all that could carry the order: an event recorded behind the work that is left to anybody, a wait for an event
 // recorded elsewhere, a call of unknown code, another function of the translation unit that lets the private stream
-// wait (fork), or records or synchronises it (join), destructors aside, or that synchronises the device.
+// wait (fork), or records or synchronises it (join), itself or by a callee that is given it, destructors aside, or that
+// synchronises the device.
 #pragma once
 
 #include <map>

@@ -73,6 +73,13 @@ class RoleCollector {
             if (one != other && roles_.perhaps_one(one, other)) speak_against(from, its);
       changed = roles_.perhaps_one_.size() != before;
     }
+    // So does what it does with them: who gives it the stream has had it joined.
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (const Handed& handed : handed_)
+        if (const auto joins = roles_.joined_.find(handed.parameter); joins != roles_.joined_.end())
+          changed = roles_.joined_[handed.stream].insert(handed.by).second || changed;
+    }
     for (const Use& wait : waits_)
       for (const Use& record : records_)
         if (wait.event == record.event) speak_for(wait.stream, record.stream, "waits here for work of", *wait.site);
@@ -83,6 +90,11 @@ class RoleCollector {
     std::string event;
     Slot stream;
     const ir::Site* site;
+  };
+  /// A function passes a stream on.
+  struct Handed {
+    Slot parameter, stream;
+    std::string by;
   };
 
   static const ir::Site& site(const ir::Function& function, const ir::Op& op) {
@@ -217,6 +229,7 @@ class RoleCollector {
       const Slot from = is_stream ? stream(argument) : Slot();
       if (from.empty()) continue;
       const Slot parameter = slot_of_parameter(call.callee, i);
+      handed_.push_back({parameter, from, function.usr});
       if (!from.starts_with("p:")) speak_against(parameter, from);
       for (const auto& [other, its] : passed)
         if (its == from) speak_against(parameter, other);
@@ -229,6 +242,7 @@ class RoleCollector {
   const ir::Program& program_;
   std::unordered_map<std::string, Slot> returns_;
   std::vector<Use> records_, waits_;
+  std::vector<Handed> handed_;
   std::vector<std::vector<std::pair<Slot, Slot>>> passed_;  ///< by call: parameter, what it is given
 };
 
