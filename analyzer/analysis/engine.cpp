@@ -59,7 +59,7 @@ class Engine {
     if (gave_up_.empty()) {
       std::optional<Beliefs> beliefs;
       if (roles_ != nullptr) beliefs.emplace(values_, *roles_);
-      Inspector inspector(values_, sets_);
+      Inspector inspector(values_, sets_, roles_);
       inspect(inspector, beliefs ? &*beliefs : nullptr);
       verdict.hazards = inspector.take();
       if (beliefs && (inspector.undecided() || duty_ != nullptr)) under(*beliefs, verdict);
@@ -226,7 +226,7 @@ class Engine {
     ignored_.clear();
     order_to_fix_point();
     if (gave_up_.empty()) {
-      Inspector inspector(values_, sets_, &beliefs);
+      Inspector inspector(values_, sets_, roles_, &beliefs);
       std::optional<Duties> duties;
       if (duty_ != nullptr) duties.emplace(values_, sets_, *roles_, beliefs, *duty_);
       inspect(inspector, nullptr, duties ? &*duties : nullptr);

@@ -159,6 +159,17 @@ void HandleQuestions::elapsed() {
   }
 }
 
+const ir::Site* HandleQuestions::awaited_elsewhere(ValueId event, const Raised& records) const {
+  const Value& value = values_[event];
+  if (look_.roles == nullptr || value.kind != Value::Kind::Content) return nullptr;
+  LocationId at = value.location;
+  while (values_[at].kind == Location::Kind::Index) at = values_[at].base;
+  if (values_[at].kind != Location::Kind::Field) return nullptr;
+  // Written in one body for those who wait elsewhere. Of two functions with a record each, a caller may mean the second.
+  if (witness_.where(records.earlier).site.function != witness_.where(records.later).site.function) return nullptr;
+  return look_.roles->awaited(slot_of_field(values_.field_name(at)));
+}
+
 void HandleQuestions::conclude() {
   for (std::size_t i = 0; i < rerecords_.size(); ++i) {
     const auto [event, op] = rerecord_events_[i];
@@ -168,11 +179,19 @@ void HandleQuestions::conclude() {
     });
     if (around) continue;
     // Not waited for at all: then nobody relies on it.
+    bool told = false;
     for (const auto& [waited, by] : waited_events_) {
       if (by <= op || !values_.must_equal(waited, event)) continue;
       rerecords_[i].hazard.edge = witness_.where(by);
       look_.raise(std::move(rerecords_[i]));
+      told = true;
       break;
+    }
+    if (told) continue;
+    if (const ir::Site* wait = awaited_elsewhere(event, rerecords_[i])) {
+      rerecords_[i].hazard.level = Level::Likely;
+      rerecords_[i].hazard.edge = Where{*wait, {}};
+      look_.raise(std::move(rerecords_[i]));
     }
   }
 }

@@ -31,6 +31,8 @@ class HandleQuestions : Questions {
   void wait();
   void record();
   void elapsed();
+  /// Where another function waits for an event that this one records twice; nullptr: nowhere, or not for certain.
+  [[nodiscard]] const ir::Site* awaited_elsewhere(ValueId event, const Raised& records) const;
   void destroyed(const ir::Operand& written, ValueId value, bool event);
   /// At the end of an event: another process's, that nothing has waited for.
   void never_used(ValueId event);

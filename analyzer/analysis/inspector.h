@@ -28,7 +28,8 @@ namespace streamsan::analyzer {
 class Inspector {
  public:
   /// `beliefs`: those that the order was computed under; nullptr: none.
-  Inspector(Values& values, Sets& sets, const Beliefs* beliefs = nullptr) : look_(values, sets, beliefs) {}
+  Inspector(Values& values, Sets& sets, const Roles* roles, const Beliefs* beliefs = nullptr)
+      : look_(values, sets, beliefs, roles) {}
   Inspector(const Inspector&) = delete;
   Inspector& operator=(const Inspector&) = delete;
 

@@ -19,8 +19,8 @@ namespace streamsan::analyzer {
 
 class Look {
  public:
-  Look(Values& of, Sets& their_sets, const Beliefs* believed)
-      : values(of), sets(their_sets), witness(of), beliefs(believed), choice(of) {}
+  Look(Values& of, Sets& their_sets, const Beliefs* believed, const Roles* known_roles)
+      : values(of), sets(their_sets), witness(of), beliefs(believed), roles(known_roles), choice(of) {}
 
   /// From here on all is said of this op.
   void turn_to(const Store& contents, const Order& known, std::uint32_t in_block, std::uint32_t at_position);
@@ -51,6 +51,7 @@ class Look {
   Sets& sets;
   Witness witness;
   const Beliefs* beliefs;  ///< those that the order was computed under; nullptr: none
+  const Roles* roles;      ///< of the translation unit; nullptr: not known
   Choice choice;
   bool undecided = false;  ///< some hazard is Maybe because two streams are not known to be two
 

@@ -58,6 +58,11 @@ bool Roles::is_joined_elsewhere(const Slot& stream, const std::set<std::string>&
          std::ranges::any_of(device_syncs_, elsewhere);
 }
 
+const ir::Site* Roles::awaited(const Slot& event) const {
+  const auto found = awaited_.find(event);
+  return found == awaited_.end() ? nullptr : &found->second;
+}
+
 /// Reads one program.
 class RoleCollector {
  public:
@@ -193,6 +198,8 @@ class RoleCollector {
         if (op.kind == OpKind::Wait) roles_.waits_[stream(op.stream)].insert(function.usr);
         if (op.kind == OpKind::Record || op.kind == OpKind::SyncStream || op.kind == OpKind::QueryStream)
           roles_.joined_[stream(op.stream)].insert(function.usr);
+        if ((op.kind == OpKind::Wait || op.kind == OpKind::SyncEvent) && op.site != ir::kNoSite)
+          roles_.awaited_.try_emplace(event(op.event), function[op.site]);
         if (op.kind == OpKind::SyncDevice) roles_.device_syncs_.insert(function.usr);
         if (op.kind == OpKind::Record) records_.push_back({event(op.event), stream(op.stream), &site(function, op)});
         if (op.kind == OpKind::Wait && ir::always_runs(function, number, at))

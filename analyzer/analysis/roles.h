@@ -37,6 +37,8 @@ class Roles {
   /// A function that is none of `bodies`, and no destructor, records an event behind the stream's work, or lets the host
   /// wait for it.
   [[nodiscard]] bool is_joined_elsewhere(const Slot& stream, const std::set<std::string>& bodies) const;
+  /// Where a stream or the host waits for the event, somewhere; nullptr: nowhere in sight.
+  [[nodiscard]] const ir::Site* awaited(const Slot& event) const;
 
  private:
   friend class RoleCollector;
@@ -46,6 +48,7 @@ class Roles {
   std::map<Pair, Reason> two_;
   std::set<Pair> perhaps_one_;
   std::map<Slot, std::set<std::string>> waits_, joined_;  ///< by stream, the functions
+  std::map<Slot, ir::Site> awaited_;                      ///< by event
   std::set<std::string> device_syncs_;                    ///< the functions
 };
 
