@@ -18,6 +18,7 @@
 
 #include <algorithm>
 
+#include "analyzer/lowering/host_expressions.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/Attr.h"
 #include "clang/AST/DeclCXX.h"
@@ -168,6 +169,8 @@ void Census::walk_type(clang::QualType type, Node& node) {
   if (record == nullptr || !record->hasDefinition()) return;
   if (const clang::CXXDestructorDecl* destructor = record->getDestructor()) call(*destructor, node);
   const auto* instance = llvm::dyn_cast<clang::ClassTemplateSpecializationDecl>(record);
+  if (host::std_array(element) != nullptr && instance->getTemplateArgs()[0].getKind() == clang::TemplateArgument::Type)
+    return walk_type(instance->getTemplateArgs()[0].getAsType(), node);
   if (instance == nullptr || !symbols_.points(element)) return;
   // Owners: what they point to, and what their deleter does.
   for (const clang::TemplateArgument& argument : instance->getTemplateArgs().asArray().take_front(2)) {
@@ -236,6 +239,8 @@ void Census::walk(const clang::Stmt* statement, Node& node) {
       node.called_through.push_back(slot);
   } else if (const auto* construction = llvm::dyn_cast<clang::CXXConstructExpr>(statement)) {
     call(*construction->getConstructor(), node);
+    if (host::std_array(construction->getType()) != nullptr)
+      if (const auto* each = host::construction_of_elements(*construction->getConstructor())) walk(each, node);
     bind_references(*construction->getConstructor(), {construction->getArgs(), construction->getNumArgs()});
     walk_type(construction->getType(), node);
   } else if (const auto* deletion = llvm::dyn_cast<clang::CXXDeleteExpr>(statement)) {

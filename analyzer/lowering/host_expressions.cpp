@@ -87,11 +87,38 @@ std::optional<std::uint64_t> fixed_size(clang::QualType type) {
   if (type.isNull()) return std::nullopt;
   if (const auto* array = llvm::dyn_cast_or_null<clang::ConstantArrayType>(type->getAsArrayTypeUnsafe()))
     return array->getSize().getLimitedValue();
-  const auto* record = llvm::dyn_cast_or_null<clang::ClassTemplateSpecializationDecl>(type->getAsCXXRecordDecl());
-  if (record == nullptr || record->getName() != "array" || !record->isInStdNamespace()) return std::nullopt;
+  const clang::ClassTemplateSpecializationDecl* record = std_array(type);
+  if (record == nullptr) return std::nullopt;
   const clang::TemplateArgument& size = record->getTemplateArgs()[1];
   if (size.getKind() != clang::TemplateArgument::Integral) return std::nullopt;
   return size.getAsIntegral().getLimitedValue();
+}
+
+const clang::ClassTemplateSpecializationDecl* std_array(clang::QualType type) {
+  if (type.isNull()) return nullptr;
+  const auto* record = llvm::dyn_cast_or_null<clang::ClassTemplateSpecializationDecl>(type->getAsCXXRecordDecl());
+  return record != nullptr && record->getName() == "array" && record->isInStdNamespace() ? record : nullptr;
+}
+
+const clang::CXXConstructExpr* construction_of_elements(const clang::CXXConstructorDecl& constructor) {
+  if (constructor.getNumParams() != 0) return nullptr;
+  for (const clang::CXXCtorInitializer* initializer : constructor.inits()) {
+    if (!initializer->isMemberInitializer() || initializer->getInit() == nullptr) continue;
+    const auto* made = llvm::dyn_cast<clang::CXXConstructExpr>(initializer->getInit()->IgnoreImplicit());
+    if (made != nullptr && made->getType()->isConstantArrayType()) return made;
+  }
+  return nullptr;
+}
+
+bool elements_stay(const clang::ClassTemplateSpecializationDecl& array) {
+  for (const clang::CXXMethodDecl* method : array.methods()) {
+    const auto* constructor = llvm::dyn_cast<clang::CXXConstructorDecl>(method);
+    const bool assigns = method->isCopyAssignmentOperator() || method->isMoveAssignmentOperator();
+    const bool copies = constructor != nullptr ? constructor->isCopyOrMoveConstructor() : assigns;
+    const bool swaps = method->getIdentifier() != nullptr && method->getName() == "swap";
+    if ((copies || swaps) && method->isUsed(/*CheckUsedAttr=*/false)) return false;
+  }
+  return true;
 }
 
 namespace {

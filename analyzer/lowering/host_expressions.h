@@ -9,6 +9,9 @@
 
 namespace clang {
 class ASTContext;
+class CXXConstructExpr;
+class CXXConstructorDecl;
+class ClassTemplateSpecializationDecl;
 class Expr;
 class QualType;
 }  // namespace clang
@@ -23,6 +26,12 @@ bool narrows(const clang::Expr* expression, const clang::ASTContext& context);
 std::optional<std::int64_t> constant(const clang::Expr* expression_or_null, const clang::ASTContext& context);
 /// Of an array, or a std::array.
 std::optional<std::uint64_t> fixed_size(clang::QualType type);
+/// The class of a std::array; nullptr: another type.
+const clang::ClassTemplateSpecializationDecl* std_array(clang::QualType type);
+/// What the constructor of a std::array does to each of its elements: their default construction. nullptr: nothing.
+const clang::CXXConstructExpr* construction_of_elements(const clang::CXXConstructorDecl& constructor);
+/// No std::array of the class is copied, moved or swapped anywhere: each element ends where its array does.
+bool elements_stay(const clang::ClassTemplateSpecializationDecl& array);
 /// As it is written, white space normalised, cut off where it is long.
 std::string source_text(const clang::Expr* expression, const clang::ASTContext& context);
 

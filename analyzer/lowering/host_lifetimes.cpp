@@ -13,6 +13,7 @@
 #include "analyzer/lowering/host_calls.h"
 #include "analyzer/lowering/host_effects.h"
 #include "analyzer/lowering/host_ends.h"
+#include "analyzer/lowering/host_expressions.h"
 #include "analyzer/lowering/host_models.h"
 #include "analyzer/lowering/host_numbers.h"
 #include "analyzer/lowering/host_parts.h"
@@ -80,6 +81,7 @@ void Lifetimes::construct(const clang::CXXConstructExpr& construction) {
     return;
   }
   const clang::QualType type = construction.getType();
+  if (construct_elements(construction)) return;
   // dim3, allocators, exceptions: of no interest, unless they are a variable of this function.
   const Symbols::Known& known = unit_.symbols.known(*construction.getConstructor());
   if (known.model == nullptr && known.harmless && !scan_.destinations.contains(&construction) &&
@@ -97,14 +99,31 @@ void Lifetimes::construct(const clang::CXXConstructExpr& construction) {
   if (target == ir::kNoPlace) return;
   values_.set_result(construction, value(target), target);
   const auto* array = llvm::dyn_cast_or_null<clang::ConstantArrayType>(type->getAsArrayTypeUnsafe());
-  if (array == nullptr) return construct_at(target, construction);
+  if (array == nullptr) return construct_at(target, construction, construction);
   const std::uint64_t count = array->getSize().getLimitedValue();
   for (std::uint64_t i = 0; i < count && i < kMostElements; ++i)
     construct_at(places_.element(target, numbers_.number(static_cast<std::int64_t>(i)), array->getElementType()),
-                 construction);
+                 construction, construction);
 }
 
-void Lifetimes::construct_at(ir::PlaceId target, const clang::CXXConstructExpr& construction) {
+/// A std::array, which has no constructor of its own to look into.
+bool Lifetimes::construct_elements(const clang::CXXConstructExpr& construction) {
+  const clang::QualType type = construction.getType();
+  const clang::ClassTemplateSpecializationDecl* array = std_array(type);
+  if (array == nullptr || !elements_stay(*array)) return false;
+  const clang::CXXConstructExpr* each = construction_of_elements(*construction.getConstructor());
+  const ir::PlaceId target = each == nullptr ? ir::kNoPlace : places_.destination(construction, type);
+  if (target == ir::kNoPlace) return false;
+  values_.set_result(construction, value(target), target);
+  const clang::QualType element(each->getType()->getArrayElementTypeNoTypeQual(), 0);
+  const std::uint64_t count = fixed_size(type).value_or(0);
+  for (std::uint64_t i = 0; i < count && i < kMostElements; ++i)
+    construct_at(places_.element(target, numbers_.number(static_cast<std::int64_t>(i)), element), *each, construction);
+  return true;
+}
+
+void Lifetimes::construct_at(ir::PlaceId target, const clang::CXXConstructExpr& construction,
+                             const clang::CXXConstructExpr& seen) {
   const clang::CXXConstructorDecl& constructor = *construction.getConstructor();
   Call call;
   call.expression = &construction;
@@ -115,7 +134,7 @@ void Lifetimes::construct_at(ir::PlaceId target, const clang::CXXConstructExpr& 
   call.object = target;
   call.exact = true;
   call.dropped = scan_.dropped.contains(&construction);
-  call.site = out_.site(construction);
+  call.site = out_.site(seen);
   const TypeKind of = out_.kind(target);
   const bool copies = constructor.isCopyOrMoveConstructor() && !call.arguments.empty();
   const clang::QualType type = construction.getType();
@@ -222,6 +241,14 @@ void Lifetimes::call_destructor(const clang::CXXDestructorDecl& destructor, ir::
   out_.emit(std::move(op));
 }
 
+/// A class whose destructor is code of this translation unit.
+bool Lifetimes::is_of_unit(clang::QualType type) const {
+  const clang::CXXRecordDecl* record = Symbols::record(type);
+  const clang::CXXDestructorDecl* end =
+      record == nullptr || !record->hasDefinition() ? nullptr : record->getDestructor();
+  return end != nullptr && unit_.census.lowered(*end) != nullptr && !unit_.symbols.owner(type);
+}
+
 void Lifetimes::destroy(ir::PlaceId object, clang::QualType type, ir::SiteId site, const clang::VarDecl* variable) {
   if (object == ir::kNoPlace) return;
   type = type.getNonReferenceType();
@@ -231,6 +258,15 @@ void Lifetimes::destroy(ir::PlaceId object, clang::QualType type, ir::SiteId sit
     for (std::uint64_t i = 0; i < count && i < kMostElements; ++i)
       destroy(places_.element(object, numbers_.number(static_cast<std::int64_t>(i)), array->getElementType()),
               array->getElementType(), site);
+    return;
+  }
+  if (const clang::ClassTemplateSpecializationDecl* array = std_array(type)) {
+    const clang::TemplateArgument& of = array->getTemplateArgs()[0];
+    const bool known = of.getKind() == clang::TemplateArgument::Type && elements_stay(*array);
+    const std::uint64_t count = known && is_of_unit(of.getAsType()) ? fixed_size(type).value_or(0) : 0;
+    for (std::uint64_t i = 0; i < count && i < kMostElements; ++i)
+      destroy(places_.element(object, numbers_.number(static_cast<std::int64_t>(i)), of.getAsType()), of.getAsType(),
+              site);
     return;
   }
   if (tuples_.destroy(object, type, site)) return;

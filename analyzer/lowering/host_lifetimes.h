@@ -51,7 +51,11 @@ class Lifetimes {
   void destroy_owner(ir::PlaceId object, clang::QualType type, ir::SiteId site, const clang::VarDecl* variable);
 
  private:
-  void construct_at(ir::PlaceId target, const clang::CXXConstructExpr& construction);
+  bool construct_elements(const clang::CXXConstructExpr& construction);
+  /// `seen` is what stands in the source.
+  void construct_at(ir::PlaceId target, const clang::CXXConstructExpr& construction,
+                    const clang::CXXConstructExpr& seen);
+  [[nodiscard]] bool is_of_unit(clang::QualType type) const;
   void call_deleter(const clang::CXXRecordDecl* deleter, ir::PlaceId pointer, ir::SiteId site);
   void call_destructor(const clang::CXXDestructorDecl& destructor, ir::PlaceId object, ir::SiteId site);
 
