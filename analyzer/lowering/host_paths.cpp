@@ -4,8 +4,9 @@
 //
 // That an access stands on some paths only is lost: it is taken to happen, as on the path where it does. A pointer that
 // was set in several places is unknown, and so is what is returned in several ways; one that was set once and then moved
-// along, as by `*p++`, is not. In a loop, what is made from something that moves on has another value in the end. A loop
-// in which the host uses the memory of one element after the other stays: which of them it was matters.
+// along, as by `*p++`, is not, nor is one whose last setting is on all paths: `config = {}; config.stream = s;`. In a
+// loop, what is made from something that moves on has another value in the end. A loop in which the host uses the memory
+// of one element after the other stays: which of them it was matters.
 #include "analyzer/lowering/host_paths.h"
 
 #include <algorithm>
@@ -27,6 +28,44 @@ ir::PlaceId root_of(const ir::Function& function, ir::PlaceId place) {
 
 namespace {
 
+/// Blocks that every way through the function passes, once.
+std::vector<bool> on_all_paths(const ir::Function& function) {
+  const std::vector<bool> loops = ir::blocks_in_loops(function);
+  std::vector<bool> result(function.blocks.size());
+  for (std::size_t left_out = 0; left_out < function.blocks.size(); ++left_out) {
+    std::vector<bool> seen(function.blocks.size());
+    std::vector<std::size_t> work;
+    if (left_out != 0) work.push_back(0);
+    bool passed_by = false;
+    while (!work.empty() && !passed_by) {
+      const std::size_t block = work.back();
+      work.pop_back();
+      if (seen[block]) continue;
+      seen[block] = true;
+      passed_by = function.blocks[block].successors.empty();
+      for (const ir::BlockId next : function.blocks[block].successors)
+        if (static_cast<std::size_t>(next) != left_out) work.push_back(static_cast<std::size_t>(next));
+    }
+    result[left_out] = !passed_by && !loops[left_out];
+  }
+  return result;
+}
+
+/// Of the places that several ops set: those whose last op, in the order of the blocks, decides what they hold.
+llvm::DenseMap<std::uint32_t, const ir::Op*> deciding(const ir::Function& function) {
+  constexpr std::size_t kMostBlocks = 64;
+  llvm::DenseMap<std::uint32_t, const ir::Op*> last;
+  if (function.blocks.size() > kMostBlocks) return last;
+  const std::vector<bool> always = on_all_paths(function);
+  for (std::size_t block = 0; block < function.blocks.size(); ++block)
+    for (const ir::Op& op : function.blocks[block].ops) {
+      if (op.target == ir::kNoPlace) continue;
+      const bool decides = op.kind == OpKind::Assign && op.source.place != op.target && always[block];
+      last[static_cast<std::uint32_t>(op.target)] = decides ? &op : nullptr;
+    }
+  return last;
+}
+
 std::vector<ir::Op> without_paths(ir::Function& function, const std::vector<std::size_t>& blocks, bool in_loop) {
   const auto writes_place = [](const ir::Op& op) { return op.target != ir::kNoPlace && op.kind != OpKind::Call; };
   // `p += n` in a function: what p points to is still what it was set to.
@@ -39,6 +78,7 @@ std::vector<ir::Op> without_paths(ir::Function& function, const std::vector<std:
     for (const ir::Op& op : function.blocks[block].ops)
       if (op.target != ir::kNoPlace && !moves_along(op)) ++writes[static_cast<std::uint32_t>(op.target)];
   const std::vector<bool> loops = in_loop ? std::vector<bool>() : ir::blocks_in_loops(function);
+  const auto decides = in_loop ? llvm::DenseMap<std::uint32_t, const ir::Op*>() : deciding(function);
   std::vector<ir::Op> list, moved_on;
   llvm::DenseSet<std::uint32_t> unknown_now;
   for (const std::size_t block : blocks) {
@@ -66,7 +106,8 @@ std::vector<ir::Op> without_paths(ir::Function& function, const std::vector<std:
       if (in_loop && op.kind == OpKind::Assign && op.source.place != ir::kNoPlace &&
           writes.contains(static_cast<std::uint32_t>(root_of(function, op.source.place))))
         moved_on.push_back({.kind = OpKind::Fresh, .site = op.site, .target = op.target});
-      if (writes_place(op) && writes[static_cast<std::uint32_t>(op.target)] > 1) {
+      if (writes_place(op) && writes[static_cast<std::uint32_t>(op.target)] > 1 &&
+          decides.lookup(static_cast<std::uint32_t>(op.target)) != &op) {
         if (unknown_now.insert(static_cast<std::uint32_t>(op.target)).second)
           list.push_back({.kind = OpKind::Fresh, .site = op.site, .target = op.target});
         continue;
