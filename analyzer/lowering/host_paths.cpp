@@ -51,18 +51,43 @@ std::vector<bool> on_all_paths(const ir::Function& function) {
   return result;
 }
 
-/// Of the places that several ops set: those whose last op, in the order of the blocks, decides what they hold.
+std::vector<bool> reached_from(const ir::Function& function, std::size_t block) {
+  std::vector<bool> seen(function.blocks.size());
+  std::vector<std::size_t> work{block};
+  while (!work.empty()) {
+    const std::size_t from = work.back();
+    work.pop_back();
+    for (const ir::BlockId next : function.blocks[from].successors) {
+      const auto to = static_cast<std::size_t>(next);
+      if (!seen[to]) work.push_back(to);
+      seen[to] = true;
+    }
+  }
+  return seen;
+}
+
+/// Of the places that several ops set: the op on all paths behind which no other sets it.
 llvm::DenseMap<std::uint32_t, const ir::Op*> deciding(const ir::Function& function) {
   constexpr std::size_t kMostBlocks = 64;
   llvm::DenseMap<std::uint32_t, const ir::Op*> last;
   if (function.blocks.size() > kMostBlocks) return last;
   const std::vector<bool> always = on_all_paths(function);
-  for (std::size_t block = 0; block < function.blocks.size(); ++block)
-    for (const ir::Op& op : function.blocks[block].ops) {
-      if (op.target == ir::kNoPlace) continue;
-      const bool decides = op.kind == OpKind::Assign && op.source.place != op.target && always[block];
-      last[static_cast<std::uint32_t>(op.target)] = decides ? &op : nullptr;
-    }
+  llvm::DenseMap<std::uint32_t, std::size_t> block_of;
+  const auto each_store = [&](auto visit) {
+    for (std::size_t block = 0; block < function.blocks.size(); ++block)
+      for (const ir::Op& op : function.blocks[block].ops)
+        if (op.target != ir::kNoPlace) visit(op, static_cast<std::uint32_t>(op.target), block);
+  };
+  each_store([&](const ir::Op& op, std::uint32_t place, std::size_t block) {
+    if (!always[block]) return;
+    last[place] = op.kind == OpKind::Assign && op.source.place != op.target ? &op : nullptr;
+    block_of[place] = block;
+  });
+  // A block that was made late has a high number, and may run early.
+  each_store([&](const ir::Op&, std::uint32_t place, std::size_t block) {
+    const auto found = block_of.find(place);
+    if (found != block_of.end() && reached_from(function, found->second)[block]) last[place] = nullptr;
+  });
   return last;
 }
 
