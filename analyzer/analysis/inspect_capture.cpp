@@ -24,6 +24,8 @@
 #include <utility>
 #include <vector>
 
+#include "analyzer/ir/walk.h"
+
 namespace streamsan::analyzer {
 
 using ir::OpKind;
@@ -50,48 +52,32 @@ class Ways {
   /// before the first round.
   [[nodiscard]] Blocks around(const Blocks& holds) const {
     const Blocks before = leading_to(holds), behind = reached(holds);
-    Blocks seen(ends_.size());
-    std::vector<std::size_t> work{begin_};
-    for (bool first = true; !work.empty(); first = false) {
-      const std::size_t from = work.back();
-      work.pop_back();
-      if (ends_[from]) continue;
-      const bool in_loop = !first && function_.blocks[from].loop_head && behind[from] && before[from];
-      for (const ir::BlockId successor : function_.blocks[from].successors) {
-        const auto to = static_cast<std::size_t>(successor);
-        if (seen[to] || holds[to] || (in_loop && !before[to])) continue;
-        seen[to] = true;
-        work.push_back(to);
-      }
-    }
-    return seen;
+    const auto next = [&](std::size_t from, std::size_t to) {
+      const bool in_loop = function_.blocks[from].loop_head && behind[from] && before[from];
+      return !ends_[from] && !holds[to] && (!in_loop || before[to]);
+    };
+    std::vector<std::size_t> work;
+    go_on(begin_, work);
+    std::erase_if(work, [&](std::size_t to) { return holds[to]; });
+    return ir::reached(function_, std::move(work), next);
   }
 
   /// What can be reached from the ends of these blocks.
   [[nodiscard]] Blocks reached(const Blocks& starts) const {
-    Blocks seen(ends_.size());
     std::vector<std::size_t> work;
-    const auto go_on = [&](std::size_t from) {
-      if (ends_[from]) return;
-      for (const ir::BlockId successor : function_.blocks[from].successors) {
-        const auto to = static_cast<std::size_t>(successor);
-        if (!seen[to]) work.push_back(to);
-        seen[to] = true;
-      }
-    };
     for (std::size_t i = 0; i < starts.size(); ++i)
-      if (starts[i]) go_on(i);
-    while (!work.empty()) {
-      const std::size_t from = work.back();
-      work.pop_back();
-      go_on(from);
-    }
-    return seen;
+      if (starts[i]) go_on(i, work);
+    return ir::reached(function_, std::move(work), [this](std::size_t from, std::size_t) { return !ends_[from]; });
   }
 
   [[nodiscard]] bool ends(std::size_t block) const { return ends_[block]; }
 
  private:
+  void go_on(std::size_t block, std::vector<std::size_t>& to) const {
+    if (ends_[block]) return;
+    for (const ir::BlockId successor : function_.blocks[block].successors) to.push_back(ir::at(successor));
+  }
+
   /// What leads to one of `targets`, and they themselves.
   [[nodiscard]] Blocks leading_to(Blocks targets) const {
     for (bool changed = true; changed;) {
@@ -149,12 +135,9 @@ bool CaptureQuestions::always_inside(OpIndex begin) const {
   const Blocks around = ways.around(holds);
   if (an_end(around) || ways.ends(first)) return false;
   // A round of a loop that comes by without it.
+  const Blocks behind = ways.reached(holds);
   for (std::size_t head = 0; head < blocks.size(); ++head) {
-    if (!blocks[head].loop_head || !around[head]) continue;
-    Blocks round(blocks.size());
-    round[head] = true;
-    const Blocks behind = ways.reached(holds);
-    if (!behind[head]) continue;
+    if (!blocks[head].loop_head || !around[head] || !behind[head]) continue;
     const Ways from_head(values_.function(), head, 0);
     if (from_head.around(holds)[head]) return false;
   }

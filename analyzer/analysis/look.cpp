@@ -4,6 +4,9 @@
 #include "analyzer/analysis/look.h"
 
 #include <utility>
+#include <vector>
+
+#include "analyzer/ir/walk.h"
 
 namespace streamsan::analyzer {
 
@@ -32,48 +35,23 @@ bool Look::of_earlier_iteration(const Pending& earlier) const {
   return earlier.op != index && op->origin != ir::Op::kNoOrigin && values.op(earlier.op).origin == op->origin;
 }
 
+bool Look::is_in(const Pending& earlier, std::size_t one) const {
+  const OpIndex first = values.first_op(static_cast<std::uint32_t>(one));
+  return earlier.op >= first && earlier.op < first + values.function().blocks[one].ops.size();
+}
+
 bool Look::inside_same_loop(const Pending& earlier) const {
-  const auto& blocks = values.function().blocks;
-  std::vector<bool> seen(blocks.size());
-  std::vector<std::uint32_t> work{block};
-  while (!work.empty()) {
-    const std::uint32_t from = work.back();
-    work.pop_back();
-    for (ir::BlockId successor : blocks[from].successors) {
-      const auto to = static_cast<std::uint32_t>(successor);
-      const OpIndex first = values.first_op(to);
-      if (earlier.op >= first && earlier.op < first + blocks[to].ops.size()) return true;
-      if (seen[to]) continue;
-      seen[to] = true;
-      work.push_back(to);
-    }
-  }
+  const std::vector<bool> behind = ir::reached_behind(values.function(), block);
+  for (std::size_t i = 0; i < behind.size(); ++i)
+    if (behind[i] && is_in(earlier, i)) return true;
   return false;
 }
 
 bool Look::always_after(const Pending& earlier) const {
-  const auto& blocks = values.function().blocks;
-  const auto within = [&](std::uint32_t one) {
-    const OpIndex first = values.first_op(one);
-    return earlier.op >= first && earlier.op < first + blocks[one].ops.size();
-  };
-  if (within(block)) return earlier.op < index;
+  if (is_in(earlier, block)) return earlier.op < index;
+  if (is_in(earlier, 0)) return true;
   // Is there a way around it?
-  std::vector<bool> seen(blocks.size());
-  std::vector<std::uint32_t> work;
-  if (!within(0)) work.push_back(0);
-  while (!work.empty()) {
-    const std::uint32_t from = work.back();
-    work.pop_back();
-    if (from == block) return false;
-    for (ir::BlockId successor : blocks[from].successors) {
-      const auto to = static_cast<std::uint32_t>(successor);
-      if (seen[to] || within(to)) continue;
-      seen[to] = true;
-      work.push_back(to);
-    }
-  }
-  return true;
+  return !ir::reached(values.function(), {0}, [&](std::size_t, std::size_t to) { return !is_in(earlier, to); })[block];
 }
 
 Hazard Look::start(Check check, Level level) const {

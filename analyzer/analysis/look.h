@@ -42,6 +42,8 @@ class Look {
   [[nodiscard]] bool ordered_on_some_path(const Pending& earlier, ValueId later) const;
   /// The access is one of an earlier iteration of a loop that the present op is in.
   [[nodiscard]] bool of_earlier_iteration(const Pending& earlier) const;
+  /// The earlier op stands in block `one`.
+  [[nodiscard]] bool is_in(const Pending& earlier, std::size_t one) const;
   /// The present op can lead to the other one again.
   [[nodiscard]] bool inside_same_loop(const Pending& earlier) const;
   /// Every path that leads here has run the earlier op.

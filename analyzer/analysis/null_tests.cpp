@@ -54,20 +54,6 @@ std::size_t null_successor(std::string_view text) {
   return is_path(text) ? 1 : 2;
 }
 
-/// The blocks that are reached from `from`, and `from`, but not by way of `around`.
-std::vector<bool> reached(const ir::Function& function, ir::BlockId from, std::size_t around) {
-  std::vector<bool> seen(function.blocks.size());
-  std::vector<ir::BlockId> work{from};
-  while (!work.empty()) {
-    const auto at = static_cast<std::size_t>(work.back());
-    work.pop_back();
-    if (at == around || seen[at]) continue;
-    seen[at] = true;
-    work.insert(work.end(), function.blocks[at].successors.begin(), function.blocks[at].successors.end());
-  }
-  return seen;
-}
-
 /// Of what the ops of these blocks are copies, as far as they are.
 std::set<std::uint32_t> origins(const ir::Function& function, const std::vector<bool>& blocks) {
   std::set<std::uint32_t> result;
@@ -107,7 +93,10 @@ NullTests::NullTests(const ir::Function& function) : function_(function), tests_
 bool NullTests::fills(std::size_t test, ir::BlockId from, ir::BlockId behind, ir::PlaceId pointer) const {
   const ir::Root root = ir::root(function_, pointer);
   if (root.place == ir::kNoPlace || (ir::is_own(function_[root.place]) && !root.through_pointer)) return false;
-  const std::vector<bool> common = reached(function_, behind, test);
+  std::vector<std::size_t> from_there;
+  if (ir::at(behind) != test) from_there.push_back(ir::at(behind));
+  const std::vector<bool> common =
+      ir::reached(function_, std::move(from_there), [test](std::size_t, std::size_t to) { return to != test; });
   if (common[static_cast<std::size_t>(from)]) return false;
   constexpr std::size_t kMostBlocks = 16;
   std::vector<ir::BlockId> region{from};

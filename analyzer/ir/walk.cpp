@@ -18,30 +18,16 @@ Root root(const Function& function, PlaceId path) {
   return root;
 }
 
-namespace {
-
-/// Blocks that ways from `from` come through; those in `without` end them. `next`: which successors of a block count.
-template <typename Next>
-std::vector<bool> reached(const Function& function, std::vector<std::size_t> from, const std::vector<bool>& without,
-                          Next next) {
-  std::vector<bool> result(function.blocks.size());
-  while (!from.empty()) {
-    const std::size_t block = from.back();
-    from.pop_back();
-    if (result[block] || without[block]) continue;
-    result[block] = true;
-    for (const BlockId to : function.blocks[block].successors)
-      if (next(block, static_cast<std::size_t>(to))) from.push_back(static_cast<std::size_t>(to));
-  }
-  return result;
+std::vector<bool> reached_behind(const Function& function, std::size_t block) {
+  std::vector<std::size_t> from;
+  for (const BlockId to : function.blocks[block].successors) from.push_back(at(to));
+  return reached(function, std::move(from), [](std::size_t, std::size_t) { return true; });
 }
-
-}  // namespace
 
 bool always_runs(const Function& function, std::size_t block, std::size_t op) {
   const std::size_t count = function.blocks.size();
   const Op& wanted = function.blocks[block].ops[op];
-  std::vector<bool> holds(count), none(count);
+  std::vector<bool> holds(count);
   holds[block] = true;
   for (std::size_t i = 0; i < count && wanted.origin != Op::kNoOrigin; ++i)
     for (const Op& other : function.blocks[i].ops) holds[i] = holds[i] || other.origin == wanted.origin;
@@ -52,7 +38,7 @@ bool always_runs(const Function& function, std::size_t block, std::size_t op) {
   for (std::size_t i = 0; i < count; ++i)
     if (holds[i])
       for (const BlockId to : function.blocks[i].successors) behind_it.push_back(static_cast<std::size_t>(to));
-  const std::vector<bool> behind = reached(function, behind_it, none, any);
+  const std::vector<bool> behind = reached(function, behind_it, any);
   std::vector<bool> before = holds;
   for (bool changed = true; changed;) {
     changed = false;
@@ -62,9 +48,9 @@ bool always_runs(const Function& function, std::size_t block, std::size_t op) {
   }
   // A loop around it is not left before its first round.
   const auto into_loops = [&](std::size_t from, std::size_t to) {
-    return !function.blocks[from].loop_head || !behind[from] || before[to];
+    return !holds[to] && (!function.blocks[from].loop_head || !behind[from] || before[to]);
   };
-  const std::vector<bool> around = reached(function, {0}, holds, into_loops);
+  const std::vector<bool> around = reached(function, {0}, into_loops);
   for (std::size_t i = 0; i < count; ++i) {
     if (!around[i] || before[i]) continue;
     if (behind[i] && !function.blocks[i].successors.empty()) return false;

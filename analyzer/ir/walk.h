@@ -40,6 +40,24 @@ struct Root {
 
 Root root(const Function& function, PlaceId path);
 
+/// The blocks that ways from `from` come through, these included. `next(block, successor)`: whether a way goes on so.
+template <typename Next>
+std::vector<bool> reached(const Function& function, std::vector<std::size_t> from, Next next) {
+  std::vector<bool> result(function.blocks.size());
+  while (!from.empty()) {
+    const std::size_t block = from.back();
+    from.pop_back();
+    if (result[block]) continue;
+    result[block] = true;
+    for (const BlockId to : function.blocks[block].successors)
+      if (next(block, at(to))) from.push_back(at(to));
+  }
+  return result;
+}
+
+/// Those behind the end of `block`: it is one of them in a loop only.
+std::vector<bool> reached_behind(const Function& function, std::size_t block);
+
 /// The block is no choice of the function: no way through it that does other work, or that goes on behind the block,
 /// leaves out all blocks that hold a copy of its op number `op`. A loop is taken to run at least once; leaving early
 /// without work, as after an error, is no way.

@@ -32,38 +32,14 @@ namespace {
 std::vector<bool> on_all_paths(const ir::Function& function) {
   const std::vector<bool> loops = ir::blocks_in_loops(function);
   std::vector<bool> result(function.blocks.size());
-  for (std::size_t left_out = 0; left_out < function.blocks.size(); ++left_out) {
-    std::vector<bool> seen(function.blocks.size());
-    std::vector<std::size_t> work;
-    if (left_out != 0) work.push_back(0);
-    bool passed_by = false;
-    while (!work.empty() && !passed_by) {
-      const std::size_t block = work.back();
-      work.pop_back();
-      if (seen[block]) continue;
-      seen[block] = true;
-      passed_by = function.blocks[block].successors.empty();
-      for (const ir::BlockId next : function.blocks[block].successors)
-        if (static_cast<std::size_t>(next) != left_out) work.push_back(static_cast<std::size_t>(next));
-    }
-    result[left_out] = !passed_by && !loops[left_out];
+  for (std::size_t block = 0; block < function.blocks.size(); ++block) {
+    std::vector<bool> around(function.blocks.size());
+    if (block != 0) around = ir::reached(function, {0}, [block](std::size_t, std::size_t to) { return to != block; });
+    result[block] = !loops[block];
+    for (std::size_t end = 0; end < around.size(); ++end)
+      if (around[end] && function.blocks[end].successors.empty()) result[block] = false;
   }
   return result;
-}
-
-std::vector<bool> reached_from(const ir::Function& function, std::size_t block) {
-  std::vector<bool> seen(function.blocks.size());
-  std::vector<std::size_t> work{block};
-  while (!work.empty()) {
-    const std::size_t from = work.back();
-    work.pop_back();
-    for (const ir::BlockId next : function.blocks[from].successors) {
-      const auto to = static_cast<std::size_t>(next);
-      if (!seen[to]) work.push_back(to);
-      seen[to] = true;
-    }
-  }
-  return seen;
 }
 
 /// Of the places that several ops set: the op on all paths behind which no other sets it.
@@ -73,6 +49,7 @@ llvm::DenseMap<std::uint32_t, const ir::Op*> deciding(const ir::Function& functi
   if (function.blocks.size() > kMostBlocks) return last;
   const std::vector<bool> always = on_all_paths(function);
   llvm::DenseMap<std::uint32_t, std::size_t> block_of;
+  std::vector<std::vector<bool>> behind(always.size());
   const auto each_store = [&](auto visit) {
     for (std::size_t block = 0; block < function.blocks.size(); ++block)
       for (const ir::Op& op : function.blocks[block].ops)
@@ -82,11 +59,12 @@ llvm::DenseMap<std::uint32_t, const ir::Op*> deciding(const ir::Function& functi
     if (!always[block]) return;
     last[place] = op.kind == OpKind::Assign && op.source.place != op.target ? &op : nullptr;
     block_of[place] = block;
+    if (behind[block].empty()) behind[block] = ir::reached_behind(function, block);
   });
   // A block that was made late has a high number, and may run early.
   each_store([&](const ir::Op&, std::uint32_t place, std::size_t block) {
     const auto found = block_of.find(place);
-    if (found != block_of.end() && reached_from(function, found->second)[block]) last[place] = nullptr;
+    if (found != block_of.end() && behind[found->second][block]) last[place] = nullptr;
   });
   return last;
 }
