@@ -40,6 +40,7 @@ const Actions& AllActions::of(const std::string& usr) {
         case OpKind::SyncDevice:
         case OpKind::QueryStream:
         case OpKind::QueryEvent:
+        case OpKind::Complete:
           all.waits = true;
           break;
         case OpKind::Call: {

@@ -27,7 +27,8 @@ void HostQuestions::host_access() {
     // Plain code cannot touch device memory: it only seems to. A call with a name can (MPI, GPU-aware).
     if (look_.op->name.empty() && (kind == MemoryKind::Device || kind == MemoryKind::DeviceAsync)) continue;
     for (const Pending& earlier : look_.order->pending()) {
-      if (earlier.access >= kEventRecord || !related(values_, earlier.memory, mine->memory)) continue;
+      if (earlier.access >= kEventRecord || is_message(values_, earlier)) continue;
+      if (!related(values_, earlier.memory, mine->memory)) continue;
       if (sets_.has(earlier.must, kHost)) {
         look_.note_calm(earlier);
         continue;
@@ -108,7 +109,8 @@ void HostQuestions::release_tensor(ValueId memory) {
   if (home == kUnknown) return;
   const SetId kept = look_.order->kept(sets_, memory);
   for (const Pending& earlier : look_.order->pending()) {
-    if (earlier.access >= kEventRecord || !related(values_, earlier.memory, memory)) continue;
+    if (earlier.access >= kEventRecord || is_message(values_, earlier)) continue;
+    if (!related(values_, earlier.memory, memory)) continue;
     if (surely_over(earlier, home)) continue;
     const auto keeps = [&](std::uint32_t stream) { return values_.may_equal(ValueId{stream}, earlier.stream); };
     if (std::any_of(sets_[kept].begin(), sets_[kept].end(), keeps)) continue;
@@ -120,7 +122,8 @@ void HostQuestions::release_in_order(ValueId memory) {
   const ValueId stream = look_.order->stream_of(values_, *look_.store, look_.index);
   if (stream == kUnknown) return;
   for (const Pending& earlier : look_.order->pending()) {
-    if (earlier.access == kEventRecord || !related(values_, earlier.memory, memory)) continue;
+    if (earlier.access == kEventRecord || is_message(values_, earlier)) continue;
+    if (!related(values_, earlier.memory, memory)) continue;
     if (!surely_over(earlier, stream)) release_in_stream(Check::PrematureFree, earlier, memory, stream);
   }
 }
@@ -159,6 +162,7 @@ void HostQuestions::release_by_host(ValueId memory, std::optional<MemoryKind> ki
   }
   for (const Pending& earlier : look_.order->pending()) {
     if (earlier.access >= kRelease || earlier.access == kEventRecord || earlier.access == kAllocation) continue;
+    if (is_message(values_, earlier)) continue;
     if (!related(values_, earlier.memory, memory)) continue;
     if (sets_.has(earlier.must, kHost)) {
       look_.note_calm(earlier);

@@ -147,6 +147,7 @@ void RaceQuestions::tell_devices(Hazard& hazard, ValueId earlier, ValueId later)
 
 void RaceQuestions::race(const ir::Access& access, const Pending& mine, const Pending& earlier) {
   if (earlier.access == kEventRecord || !related(values_, earlier.memory, mine.memory)) return;
+  if (is_message(values_, earlier)) return meets_message(access, mine, earlier);
   if (Order::one_stream(values_, earlier.stream, mine.stream) ||
       look_.order->surely_before(values_, sets_, earlier.must, mine.stream)) {
     if (earlier.access == kRelease) use_after_free(access, mine, earlier);
@@ -215,6 +216,29 @@ void RaceQuestions::race(const ir::Access& access, const Pending& mine, const Pe
     hazard.check = Check::NonblockingVsDefault;
   }
   look_.raise(std::move(hazard), earlier, mine.memory, mine.stream);
+}
+
+void RaceQuestions::meets_message(const ir::Access& access, const Pending& mine, const Pending& message) {
+  if (sets_.has(message.must, kHost)) return look_.note_calm(message);
+  const Sure meet = overlap(values_, message, mine), fight = conflict(message.mode, mine.mode);
+  if (meet == Sure::No || fight == Sure::No) return;
+  const bool presumed =
+      fight == Sure::Maybe && presumed_conflict(values_.op(mine.op), mine.mode, values_.op(message.op), message.mode);
+  const bool perhaps_over = sets_.has(message.may, kHost);
+  const bool sure = meet == Sure::Yes && (fight == Sure::Yes || presumed) && !perhaps_over;
+  Hazard hazard = look_.start(Check::CrossStreamRace, !sure      ? Level::Maybe
+                                                      : presumed ? Level::Likely
+                                                                 : Level::Definite);
+  hazard.which = CheckCase::Message;
+  hazard.later = witness_.action(look_.index, mine.stream);
+  hazard.later.mode = mine.mode;
+  hazard.earlier = witness_.action(message);
+  hazard.buffer = witness_.memory(mine.memory, access.memory, look_.index);
+  if (hazard.level == Level::Likely) look_.tell_presumption(hazard, mine.op);
+  look_.undecided = look_.undecided || (hazard.level == Level::Maybe && meet == Sure::Yes && fight == Sure::Yes);
+  if (hazard.level == Level::Maybe && !perhaps_over)
+    hazard.condition = "both use the same part of '" + hazard.buffer.name + "'";
+  look_.raise(std::move(hazard), message, mine.memory, mine.stream);
 }
 
 void RaceQuestions::use_after_free(const ir::Access& access, const Pending& mine, const Pending& free) {

@@ -23,6 +23,8 @@ class RaceQuestions : Questions {
   /// At the end of a group: the calls in it that begin here.
   void released_races();
   void race(const ir::Access& access, const Pending& mine, const Pending& earlier);
+  /// Work against what a message-passing library does beside all streams.
+  void meets_message(const ir::Access& access, const Pending& mine, const Pending& message);
   void use_after_free(const ir::Access& access, const Pending& mine, const Pending& free);
   /// Which default stream, where the two are of two devices.
   void tell_devices(Hazard& hazard, ValueId earlier, ValueId later) const;

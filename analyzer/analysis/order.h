@@ -84,6 +84,9 @@ struct Pending {
 /// That the op has run, of which its value is the name: it touches no memory. Only where duties are judged (duties.h).
 inline constexpr std::uint16_t kWork = UINT16_MAX - 3;
 
+/// It is made by a message-passing library (ir::OpKind::Post), for which the host alone can wait.
+bool is_message(const Values& values, const Pending& pending);
+
 /// Memory a pointer points to, and where in it.
 struct Span {
   ValueId memory = kUnknown;

@@ -82,6 +82,10 @@ void OrderStep::run() {
       // An event of another process, opened here: other handles that are not known have no detail.
       if (!op_.detail.empty()) order_.opened_[values_.version(index_)] = index_;
       return;
+    case OpKind::Post:
+      return post();
+    case OpKind::Complete:
+      return complete();
     case OpKind::Assign:
     case OpKind::HostAccess:
     case OpKind::Return:
@@ -267,7 +271,7 @@ void OrderStep::sync_event() {
 void OrderStep::sync_device() {
   order_.edges_[index_] = {};
   for (Pending& p : order_.pending_) {
-    if (over(p)) continue;
+    if (over(p) || is_message(values_, p)) continue;
     const auto covered = [&](std::uint32_t token) {
       return is_stream(token) && !order_.on_another_device(values_, value_of(token));
     };

@@ -61,6 +61,9 @@ class OrderStep {
   /// What is captured: not run, but part of a graph.
   void capture_work(ValueId stream);
   void capture_wait(ValueId stream, ValueId event);
+  /// A message-passing library begins, or the host has waited for it.
+  void post();
+  void complete();
   bool complete_at_return();
   /// A synchronous call waits for earlier work of its stream, or may.
   void host_waits_for_earlier(ValueId stream);

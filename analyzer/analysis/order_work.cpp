@@ -30,6 +30,10 @@ std::vector<MemoryKind> kinds(Values& values, const Store& store, const Order& o
 
 bool copies_or_fills(const ir::Op& op) { return op.work == ir::Work::Copy || op.work == ir::Work::Fill; }
 
+bool is_message(const Values& values, const Pending& pending) {
+  return pending.op != kNoOp && pending.access < kWork && values.op(pending.op).kind == ir::OpKind::Post;
+}
+
 std::optional<Pending> touch(Values& values, const Store& store, OpIndex index, std::uint16_t number) {
   const ir::Op& op = values.op(index);
   const ir::Access& access = op.accesses[number];
@@ -125,6 +129,28 @@ void OrderStep::enqueue() {
     host_side(*added, op_.accesses[i]);
     insert(*added);
   }
+}
+
+void OrderStep::post() {
+  const ValueId lane = store_.stream(values_, op_.stream);
+  for (std::uint16_t i = 0; i < op_.accesses.size(); ++i) {
+    std::optional<Pending> added = touch(values_, store_, index_, i);
+    if (!added) continue;
+    added->stream = lane;
+    added->must = added->may = sets_.one(stream_token(lane));
+    insert(*added);
+  }
+}
+
+void OrderStep::complete() {
+  const ValueId lane = store_.stream(values_, op_.stream);
+  const auto made_by_post = [this](ValueId of) {
+    return values_.precise(of) && values_[of].kind == Value::Kind::Version;
+  };
+  // Each post has a lane of its own.
+  const auto another = [&](ValueId one) { return one != lane && made_by_post(one) && made_by_post(lane); };
+  for (Pending& p : order_.pending_)
+    if (is_message(values_, p) && !another(p.stream)) surely_host(p);
 }
 
 void OrderStep::capture_work(ValueId stream) {

@@ -71,6 +71,9 @@ std::string quoted(std::string_view name) {
     base.remove_suffix(1);
   }
   const std::string owner = base.empty() ? "an object without a name" : "'" + std::string(base) + "'";
+  if (part->hidden == ir::Hidden::Request) {
+    return "request " + owner;
+  }
   return part->hidden == ir::Hidden::Stream ? "the stream of " + owner : owner;
 }
 

@@ -172,10 +172,27 @@ void word_duty(Draft& draft) {
                " wait for it with " + draft.dialect().wait_event + " before '" + function + "' returns");
 }
 
+/// What a message-passing library does until its request is complete.
+void word_message(Draft& draft) {
+  const Hazard& hazard = draft.hazard();
+  const Action& later = draft.later();
+  const Action& earlier = draft.earlier();
+  const std::string request = named_stream(earlier.stream, "its request");
+  draft.say(what(later) + on_stream(later.stream) + " " + may_do(later.mode) + " " + buffer(hazard.buffer) + " while " +
+            what(earlier) + " " + still_does(earlier) + " it: nothing has completed " + request);
+  draft.note(earlier.where, buffer(hazard.buffer) + " " + is_done(earlier) + " from here on, until " + request +
+                                " is complete",
+             kHostLane);
+  draft.note_origin(hazard.buffer, "");
+  draft.advise("complete " + request + " with MPI_Wait before " + what(later) +
+               ": the library knows no stream, and no stream waits for it");
+}
+
 }  // namespace
 
 void word_race(Draft& draft) {
   const Hazard& hazard = draft.hazard();
+  if (hazard.which == CheckCase::Message) return word_message(draft);
   if (hazard.which == CheckCase::NotForked || hazard.which == CheckCase::NotJoined) return word_duty(draft);
   const Action& later = draft.later();
   const Action& earlier = draft.earlier();

@@ -190,6 +190,8 @@ bool is_ordered(const Op& op) {
     case OpKind::SyncStream:
     case OpKind::SyncEvent:
     case OpKind::HostAccess:
+    case OpKind::Post:
+    case OpKind::Complete:
     case OpKind::CreateStream:
     case OpKind::CreateEvent:
     case OpKind::Allocate:

@@ -187,6 +187,10 @@ const char* name(OpKind kind) {
       return "set_device";
     case OpKind::HostAccess:
       return "host";
+    case OpKind::Post:
+      return "post";
+    case OpKind::Complete:
+      return "complete";
     case OpKind::Call:
       return "call";
     case OpKind::Return:

@@ -182,6 +182,8 @@ enum class OpKind : std::uint8_t {
 
   // Host.
   HostAccess,  ///< accesses, by the host, now
+  Post,        ///< accesses that a message-passing library makes from now on, until the request `stream` is complete
+  Complete,    ///< the host has waited for the request `stream`; Unknown: for all of them
 
   // The rest.
   Call,     ///< callee, arguments, target = result. Removed by the inliner

@@ -149,6 +149,7 @@ std::string_view shape(OpKind kind) {
     case OpKind::QueryStream:
     case OpKind::CaptureBegin:
     case OpKind::CaptureEnd:
+    case OpKind::Complete:
       return "s";
     case OpKind::Record:
     case OpKind::SyncEvent:
@@ -165,6 +166,7 @@ std::string_view shape(OpKind kind) {
     case OpKind::GroupEnd:
     case OpKind::SetDevice:
     case OpKind::HostAccess:
+    case OpKind::Post:
     case OpKind::MaySync:
       return "";
   }

@@ -17,6 +17,7 @@
 #include "analyzer/lowering/host_libraries.h"
 #include "analyzer/lowering/host_lifetimes.h"
 #include "analyzer/lowering/host_maps.h"
+#include "analyzer/lowering/host_messages.h"
 #include "analyzer/lowering/host_models.h"
 #include "analyzer/lowering/host_numbers.h"
 #include "analyzer/lowering/host_parts.h"
@@ -47,7 +48,7 @@ struct Collaborators {
         numbers(unit, out.function()),
         parts{unit,     definition, scan,       out,       numbers, places,   values,   assignments,
               touches,  ends,       lifetimes,  arguments, calls,   standard, modelled, effects,
-              launches, libraries,  containers, tensors,   tuples,  maps,     callbacks},
+              launches, libraries,  messages,   containers, tensors, tuples, maps,     callbacks},
         places(parts),
         values(parts),
         assignments(parts),
@@ -61,6 +62,7 @@ struct Collaborators {
         effects(parts),
         launches(parts),
         libraries(parts),
+        messages(parts),
         containers(parts),
         tensors(parts),
         tuples(parts),
@@ -85,6 +87,7 @@ struct Collaborators {
   Effects effects;
   Launches launches;
   Libraries libraries;
+  Messages messages;
   Containers containers;
   Tensors tensors;
   Tuples tuples;

@@ -17,7 +17,7 @@
 //     StandardLibrary    what moves values, steps iterators or calls a lambda
 //     Tuples, Maps       std::pair and std::tuple; std::map
 //     ModelledCalls      what a model describes: a action each, lowered by Effects (the words of the driver's table),
-//                        Launches, Libraries, Containers, Tensors, or there
+//                        Launches, Libraries, Messages, Containers, Tensors, or there
 //   Lifetimes        construction and destruction
 //   Walk             the blocks, and which statement is lowered by whom; what a block returns
 //

@@ -14,6 +14,7 @@
 #include "analyzer/lowering/host_ends.h"
 #include "analyzer/lowering/host_expressions.h"
 #include "analyzer/lowering/host_libraries.h"
+#include "analyzer/lowering/host_messages.h"
 #include "analyzer/lowering/host_parts.h"
 #include "analyzer/lowering/host_places.h"
 #include "analyzer/lowering/host_scan.h"
@@ -40,6 +41,7 @@ ModelledCalls::ModelledCalls(const Parts& parts)
       arguments_(parts.arguments),
       effects_(parts.effects),
       libraries_(parts.libraries),
+      messages_(parts.messages),
       containers_(parts.containers),
       tensors_(parts.tensors) {}
 
@@ -78,6 +80,13 @@ void ModelledCalls::apply(const Call& call) {
       return keep_alive(call);
     case ActionKind::Elapsed:
       return elapsed(call);
+    case ActionKind::Post:
+      messages_.post(call);
+      break;
+    case ActionKind::Complete:
+      messages_.complete(call);
+      arguments_.fresh_arguments(call);
+      break;
     case ActionKind::HostTouch:
       arguments_.host_touch(call);
       break;

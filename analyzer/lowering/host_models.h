@@ -15,6 +15,7 @@ class Effects;
 class Ends;
 class FunctionBuilder;
 class Libraries;
+class Messages;
 class Places;
 class Tensors;
 class Values;
@@ -49,6 +50,7 @@ class ModelledCalls {
   Arguments& arguments_;
   Effects& effects_;
   Libraries& libraries_;
+  Messages& messages_;
   Containers& containers_;
   Tensors& tensors_;
 };

@@ -22,6 +22,7 @@ class Launches;
 class Libraries;
 class Lifetimes;
 class Maps;
+class Messages;
 class ModelledCalls;
 class Numbers;
 class Places;
@@ -52,6 +53,7 @@ struct Parts {
   Effects& effects;
   Launches& launches;
   Libraries& libraries;
+  Messages& messages;
   Containers& containers;
   Tensors& tensors;
   Tuples& tuples;

@@ -60,6 +60,8 @@ enum class ActionKind : std::uint8_t {
                   ///< is host memory
   KeepAlive,      ///< record_stream(stream): roles[0] names what is kept
   Elapsed,        ///< time from effect.event to the event effect.object
+  Post,           ///< MPI_Isend, MPI_Irecv: as HostTouch, and on until the request, `value_argument`, is complete
+  Complete,       ///< MPI_Wait: completes the request `value_argument`; -1: any, MPI_Waitall
   HostTouch,      ///< memcpy, memset, printf, std::accumulate ...: the host reads or writes memory by roles, now
   MayThrowAway,   ///< free, munmap, realloc: ends the host memory that roles[0] names
   SyncObject,     ///< stream.synchronize(), stream_view.synchronize(): synchronises the object's stream

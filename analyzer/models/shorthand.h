@@ -9,6 +9,7 @@ namespace streamsan::analyzer::shorthand {
 
 using namespace api;
 using ActionKind::Communication;
+using ActionKind::Complete;
 using ActionKind::Container;
 using ActionKind::GetCurrent;
 using ActionKind::GroupBegin;
@@ -19,6 +20,7 @@ using ActionKind::LibraryWork;
 using ActionKind::MakeCurrent;
 using ActionKind::MayThrowAway;
 using ActionKind::Nothing;
+using ActionKind::Post;
 using ActionKind::SetDevice;
 using ActionKind::SetHandleStream;
 using ActionKind::SwapCaptureMode;
