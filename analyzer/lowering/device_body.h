@@ -40,6 +40,9 @@ class Body {
   [[nodiscard]] Summary summary() const;
 
  private:
+  /// The variables on the device that the function names belong to its caller, too.
+  void add_device_variables(const clang::Stmt* statement);
+
   // Statements. `data`: reached only under a condition on memory.
   void walk(const clang::Stmt* statement, bool data);
   void walk_children(const clang::Stmt& statement, bool data);

@@ -220,6 +220,15 @@ bool Body::call_atomic_object(const Call& call) {
   return true;
 }
 
+namespace {
+
+/// nullptr: the path begins at a variable on the device. Not for kThis.
+const clang::ParmVarDecl* parameter_of(const Path& path) {
+  return dyn_cast<clang::ParmVarDecl>(static_cast<const clang::VarDecl*>(path.base));
+}
+
+}  // namespace
+
 /// What a place that the callee's summary names is in the caller.
 Paths Body::translate(const Call& call, const Path& path) const {
   Paths places;
@@ -227,8 +236,9 @@ Paths Body::translate(const Call& call, const Path& path) const {
   if (path.base == &kThis) {
     places = call.object;
     next = 1;
+  } else if (const clang::ParmVarDecl* parameter = parameter_of(path); parameter == nullptr) {
+    return {path};
   } else {
-    const auto* parameter = static_cast<const clang::ParmVarDecl*>(path.base);
     const unsigned position = parameter->getFunctionScopeIndex();
     if (position >= call.arguments.size()) return {};
     const clang::Expr* argument = call.arguments[position];
@@ -262,8 +272,8 @@ MaybeBound Body::begin_of(const Call& call, const Path& path, const Begin& begin
     inside = plus(times(given, constant_bound(inside->scale)), constant_bound(inside->shift));
     if (inside) inside->single |= single;
   }
-  if (path.base == &kThis) return inside;
-  const auto* parameter = static_cast<const clang::ParmVarDecl*>(path.base);
+  const clang::ParmVarDecl* parameter = path.base == &kThis ? nullptr : parameter_of(path);
+  if (parameter == nullptr) return inside;
   const clang::Expr* given = argument(parameter->getFunctionScopeIndex());
   const clang::QualType type = parameter->getType();
   if (type->isPointerType()) return plus(bounds_.pointer(given), inside);
@@ -280,7 +290,12 @@ void Body::call_with_summary(const Call& call, const Summary& summary) {
   std::set<const void*> decided_pointers;
   for (const auto& [path, effect] : summary.effects) {
     if (path.base == &kThis || decided_pointers.contains(path.base)) continue;
-    const unsigned position = static_cast<const clang::ParmVarDecl*>(path.base)->getFunctionScopeIndex();
+    const clang::ParmVarDecl* parameter = parameter_of(path);
+    if (parameter == nullptr) {
+      memory_.add_parameter(path.base);
+      continue;
+    }
+    const unsigned position = parameter->getFunctionScopeIndex();
     if (position < call.arguments.size() && call.arguments[position]->getType()->isPointerType() &&
         decides_address(call.arguments[position]))
       decided_pointers.insert(path.base);

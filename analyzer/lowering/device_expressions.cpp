@@ -59,6 +59,7 @@ Paths Body::variable(const clang::ValueDecl& declaration, bool captured) const {
       return found->second->getType()->isReferenceType() ? memory_.load(field) : field;
     }
   }
+  if (const clang::VarDecl* shared = device_variable(declaration)) return {Path{shared, {nullptr}}};
   const Path own{&declaration, {}};
   if (declaration.getType()->isReferenceType()) return memory_.load({own}, memory_.is_parameter(own));
   return {own};

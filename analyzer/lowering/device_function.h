@@ -40,7 +40,7 @@ struct Effect {
   friend bool operator==(const Effect&, const Effect&) = default;
 };
 
-/// Every Path in it starts at a parameter (a ParmVarDecl of the definition) or at kThis.
+/// Every Path in it starts at a parameter (a ParmVarDecl of the definition), at kThis, or at a variable on the device.
 struct Summary {
   std::map<Path, Effect> effects;  ///< by place touched; a place of depth 0 is an object that escapes with its pointers
   std::map<Path, Paths> stores;    ///< pointers left behind in the caller's objects

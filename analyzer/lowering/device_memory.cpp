@@ -6,6 +6,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "clang/AST/ASTContext.h"
+#include "clang/AST/Attr.h"
+#include "clang/AST/Decl.h"
+#include "clang/Basic/SourceManager.h"
+
 namespace streamsan::analyzer::device {
 namespace {
 
@@ -22,6 +27,16 @@ bool starts_with(const Path& path, const Path& prefix) {
 }  // namespace
 
 const char kThis = 0;
+
+const clang::VarDecl* device_variable(const clang::ValueDecl& declaration) {
+  const auto* variable = llvm::dyn_cast<clang::VarDecl>(&declaration);
+  if (variable == nullptr || !variable->hasGlobalStorage() || variable->getType().isVolatileQualified()) return nullptr;
+  if (variable->hasAttr<clang::CUDASharedAttr>()) return nullptr;
+  const bool on_device = variable->hasAttr<clang::CUDADeviceAttr>() || variable->hasAttr<clang::CUDAConstantAttr>() ||
+                         variable->hasAttr<clang::HIPManagedAttr>();
+  const bool brought = variable->getASTContext().getSourceManager().isInSystemHeader(variable->getLocation());
+  return on_device && !brought ? variable->getCanonicalDecl() : nullptr;
+}
 
 unsigned Path::depth() const {
   return static_cast<unsigned>(std::count(steps.begin(), steps.end(), static_cast<const clang::FieldDecl*>(nullptr)));

@@ -45,10 +45,19 @@ Body::Body(Summaries& summaries, const clang::FunctionDecl& definition)
   marks_ = marks_in(definition);
   for (const clang::ParmVarDecl* parameter : definition.parameters()) memory_.add_parameter(parameter);
   memory_.add_parameter(&kThis);
+  add_device_variables(definition.getBody());
   if (const auto* method = llvm::dyn_cast<clang::CXXMethodDecl>(&definition);
       method && method->getParent()->isLambda()) {
     method->getParent()->getCaptureFields(captures_, captured_this_);
   }
+}
+
+void Body::add_device_variables(const clang::Stmt* statement) {
+  if (statement == nullptr) return;
+  const auto* name = dyn_cast<clang::DeclRefExpr>(statement);
+  if (const clang::VarDecl* shared = name == nullptr ? nullptr : device_variable(*name->getDecl()))
+    memory_.add_parameter(shared);
+  for (const clang::Stmt* child : statement->children()) add_device_variables(child);
 }
 
 bool Body::round() {

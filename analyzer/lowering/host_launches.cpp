@@ -118,6 +118,14 @@ void Launches::kernel_accesses(ir::Op& op, const clang::FunctionDecl* kernel,
       op.arguments.push_back({.kind = Operand::Kind::None, .offset = out_.add(std::move(number))});
     }
   }
+  if (kernel != nullptr)
+    for (const VariableEffect& effect : unit_.kernels.variables(*kernel)) {
+      const Operand memory = values_.address_of(places_.variable(*effect.variable));
+      if (memory.kind != Operand::Kind::Address) continue;
+      op.accesses.push_back(values_.access(memory, mode_of(effect)));
+      op.accesses.back().by_data = effect.depends_on_data;
+      if (effect.part.kind != ir::Part::Kind::From) op.accesses.back().part = effect.part;
+    }
   for (ir::Access& access : op.accesses)
     if (access.part.kind == ir::Part::Kind::From) settle(access.part, op.arguments, integers);
 }

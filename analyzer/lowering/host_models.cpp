@@ -63,6 +63,9 @@ void ModelledCalls::apply(const Call& call) {
       break;
     case ActionKind::Wrapper:
       return wrapper(call);
+    case ActionKind::Alias:
+      alias(call);
+      break;
     case ActionKind::Container:
       containers_.apply(call);
       return ends_.end_dying(call.site);
@@ -142,6 +145,12 @@ void ModelledCalls::elapsed(const Call& call) {
   op.event = arguments_.operand_at(call, call.model->effect.event);
   op.event2 = arguments_.operand_at(call, call.model->effect.object);
   out_.emit(std::move(op));
+}
+
+void ModelledCalls::alias(const Call& call) {
+  const ir::PlaceId target = arguments_.target_at(call, 0);
+  const clang::Expr* memory = call.argument(call.model->value_argument);
+  if (target != ir::kNoPlace && memory != nullptr) out_.emit_assign(target, values_.memory(memory), call.site);
 }
 
 void ModelledCalls::throw_away(const Call& call) {

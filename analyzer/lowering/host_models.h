@@ -35,6 +35,7 @@ class ModelledCalls {
   void wrapper(const Call& call);
   void keep_alive(const Call& call);
   void elapsed(const Call& call);
+  void alias(const Call& call);
   void throw_away(const Call& call);
   void sync_object(const Call& call);
   void set_device(const Call& call);

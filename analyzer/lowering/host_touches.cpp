@@ -10,6 +10,7 @@
 // The same access twice in a row, with nothing in between, is one.
 #include "analyzer/lowering/host_touches.h"
 
+#include "analyzer/lowering/device_memory.h"
 #include "analyzer/lowering/host_builder.h"
 #include "analyzer/lowering/host_expressions.h"
 #include "analyzer/lowering/host_numbers.h"
@@ -65,7 +66,9 @@ void Touches::touch_read(const clang::Expr& lvalue, const clang::Expr& where) {
   // A plain variable whose address nobody took is a register.
   if (const auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(at)) {
     const clang::ValueDecl* declaration = reference->getDecl();
-    if (!declaration->getType()->isReferenceType() && !unit_.census.address_taken(*declaration)) return;
+    if (!declaration->getType()->isReferenceType() && !unit_.census.address_taken(*declaration) &&
+        device::device_variable(*declaration) == nullptr)
+      return;
   }
   const ir::PlaceId read = places_.place(at);
   if (read != ir::kNoPlace) touch(read, ir::Mode::Read, where);
@@ -75,7 +78,10 @@ void Touches::touch(ir::PlaceId touched, ir::Mode mode, const clang::Expr& where
   if (touched == ir::kNoPlace || !worth_a_touch(touched)) return;
   const Place& place = out_[touched];
   if (place.kind == Place::Kind::Local || place.kind == Place::Kind::Global || place.kind == Place::Kind::Parameter) {
-    if (!places_.address_taken(touched) && !place.reference) return;
+    // What host code can name of the device is managed memory.
+    const clang::ValueDecl* declaration = places_.declaration_of(touched);
+    const bool managed = declaration != nullptr && device::device_variable(*declaration) != nullptr;
+    if (!managed && !places_.address_taken(touched) && !place.reference) return;
   }
   const Operand memory = values_.memory_of(touched);
   if (memory.kind != Operand::Kind::Value && memory.kind != Operand::Kind::Address) return;

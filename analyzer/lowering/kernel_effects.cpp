@@ -11,8 +11,8 @@
 // Which way it errs. Branches that are not decided by constants are all taken, and a pointer variable means all it is
 // ever given, so an access may be claimed that a launch does not perform; depends_on_data marks those that memory
 // decides about. Whatever reaches code without a body is `unknown`, and the analysis is silent about it. An access that
-// happens is missed only past the bounds of device_memory.cpp, behind two pointers, and in device memory reached
-// without a parameter (__device__ variables, textures), and through pointers to volatile. A body under `#if
+// happens is missed only past the bounds of device_memory.cpp, behind two pointers (`__device__` pointers are one), in
+// textures, and through pointers to volatile. A body under `#if
 // __CUDA_ARCH__` is seen as the host sees it.
 #include "analyzer/lowering/kernel_effects.h"
 
@@ -164,6 +164,29 @@ const std::vector<ParameterEffect>& KernelEffects::of(const clang::FunctionDecl&
       effects.push_back(charge(*parameter, *summary));
   }
   return known_.emplace(canonical, std::move(effects)).first->second;
+}
+
+std::vector<VariableEffect> KernelEffects::variables(const clang::FunctionDecl& kernel) {
+  const auto summary = summaries_->of(kernel);
+  std::vector<VariableEffect> result;
+  if (summary == nullptr || summary->unknown) return result;
+  device::Begin begin;
+  bool always = false;
+  // The places of one variable stand side by side.
+  for (const auto& [path, what] : summary->effects) {
+    if (path.base == &device::kThis || path.depth() > 1) continue;
+    const auto* variable = static_cast<const clang::VarDecl*>(path.base);
+    if (llvm::isa<clang::ParmVarDecl>(variable)) continue;
+    if (result.empty() || result.back().variable != variable) {
+      result.emplace_back().variable = variable;
+      begin = {};
+      always = false;
+    }
+    add(result.back(), always, what);
+    begin.add(what.begin.bound());
+    result.back().part = device::part_of(begin);
+  }
+  return result;
 }
 
 GridBehaviour KernelEffects::behaviour(const clang::FunctionDecl& kernel) {

@@ -13,6 +13,7 @@
 
 namespace clang {
 class FunctionDecl;
+class VarDecl;
 }
 
 namespace streamsan::analyzer {
@@ -39,6 +40,11 @@ struct ParameterEffect : PointerEffect {
   std::vector<std::pair<std::string, PointerEffect>> by_member;
 };
 
+/// Of a variable of the program that lives on the device: `__device__`, `__constant__`, `__managed__`.
+struct VariableEffect : PointerEffect {
+  const clang::VarDecl* variable = nullptr;  ///< the canonical declaration
+};
+
 /// What a kernel does about the grid in front of it in its stream.
 struct GridBehaviour {
   ir::Certainty waits = ir::Certainty::Perhaps;           ///< for it to end
@@ -59,6 +65,8 @@ class KernelEffects {
   /// By parameter. Without a body: by type (pointer to const reads, other pointers are unknown). The result is cached
   /// by canonical declaration and valid as long as this object.
   const std::vector<ParameterEffect>& of(const clang::FunctionDecl& kernel);
+  /// The variables that it, or what it calls, names. Without a body: none.
+  std::vector<VariableEffect> variables(const clang::FunctionDecl& kernel);
   /// Without a body nothing is certain.
   GridBehaviour behaviour(const clang::FunctionDecl& kernel);
 

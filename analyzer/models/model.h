@@ -49,6 +49,7 @@ enum class ActionKind : std::uint8_t {
                     ///< Synchronous: the host has waited for the stream when it returns
   Wrapper,    ///< the call's value is a stream (or event, pointer, view of a tensor) that its argument `value_argument`
               ///< or its object is; with stream_from Handle: that handle's `$stream`; with Default: the default stream
+  Alias,      ///< cudaHostGetDevicePointer: its argument 0 receives another name of the memory at `value_argument`
   Container,  ///< a member of a container of host or device memory: `member` says which
   MakeCurrent,    ///< `$current_stream` := stream. member: None for setCurrentCUDAStream; for a guard Make at its
                   ///< constructor, Reset at reset_stream, End at its destructor, which restores what was before

@@ -4,6 +4,7 @@
 //
 //   "out:w in:r n:-"     r read, w written, a atomic, ? unknown, ~ decided by memory, - nothing
 //   "s:rw{in:r out:w}"   of a struct or closure: all pointers together, and each apart
+//   "::table:w"          of a variable on the device
 //
 // A kernel that touches stands beside one that looks alike and does not.
 #include "analyzer/lowering/kernel_effects.h"
@@ -49,12 +50,30 @@ std::string effects_of(const std::string& source) {
     const auto* parameter = kernel->getParamDecl(static_cast<unsigned>(i));
     text += (text.empty() ? "" : " ") + parameter->getNameAsString() + ":" + spell(found[i]);
   }
+  for (const VariableEffect& effect : effects.variables(*kernel))
+    text += (text.empty() ? "" : " ") + ("::" + effect.variable->getNameAsString()) + ":" + spell(effect);
   return text;
 }
 
 class KernelEffectsTest : public testing::TestWithParam<Case> {};
 
 TEST_P(KernelEffectsTest, IsAsWritten) { EXPECT_EQ(effects_of(GetParam().source), GetParam().expected); }
+
+const Case kVariables[] = {
+    {"Constant", "__constant__ float c[4]; __global__ void k(float* a) { a[threadIdx.x] = c[1]; }", "a:w ::c:r"},
+    {"Array", "__device__ float t[9]; __global__ void k() { t[threadIdx.x] += 1; }", "::t:rw"},
+    {"ByACallee",
+     "__device__ int n; __device__ int next() { return atomicAdd(&n, 1); } __global__ void k(int* a) { a[next()] = 1; "
+     "}",
+     "a:w ::n:a"},
+    {"PassedOn", "__device__ int n[4]; __device__ void put(int* p) { *p = 1; } __global__ void k() { put(n + 2); }",
+     "::n:w"},
+    {"AnAliasOfIt", "__device__ int n[4]; __global__ void k() { int* p = n; p[threadIdx.x] = 1; }", "::n:w"},
+    {"WhatItPointsTo", "__device__ int* p; __global__ void k() { p[threadIdx.x] = 1; }", "::p:r"},
+    {"VolatileFlag", "__device__ volatile int f; __global__ void k() { f = 1; }", ""},
+    {"SharedMemory", "__global__ void k(int* a) { __shared__ int s[32]; s[threadIdx.x] = a[threadIdx.x]; }", "a:r"},
+    {"ConstantOfTheHost", "constexpr int kSize = 4; __global__ void k(int* a) { a[kSize] = 1; }", "a:w"},
+};
 
 const Case kDirect[] = {
     {"ReadAndWrite", "__global__ void k(float* a, const float* b) { a[threadIdx.x] = b[threadIdx.x]; }", "a:w b:r"},
@@ -374,6 +393,7 @@ const Case kWithoutBody[] = {
 std::string name_of(const testing::TestParamInfo<Case>& info) { return info.param.name; }
 
 #define SS_CASES(group) INSTANTIATE_TEST_SUITE_P(group, KernelEffectsTest, testing::ValuesIn(k##group), name_of)
+SS_CASES(Variables);
 SS_CASES(Direct);
 SS_CASES(Aliases);
 SS_CASES(Atomics);
