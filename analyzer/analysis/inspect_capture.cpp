@@ -11,12 +11,17 @@
 // end of the capture, as after an error, is none. Of a capture whose end is not in sight a call may be outside, once
 // other code has run.
 //
-// The legacy default stream is forbidden beside a blocking stream that is captured (R-GRF-06). Beside a non-blocking
-// one work in it is allowed, but runs at once and is missing in the graph (R-GRF-07): hardly what was meant. Waiting
-// for it there is right.
+// What is refused is what the driver was seen to refuse (docs/gpu-suite.md, capture-modes); the documents name few calls.
 //
-// An event of a capture can be neither waited for nor asked about (R-GRF-08). One that was recorded before it can;
-// whether the mode lets the thread do so then is documented for no call by name.
+// The legacy default stream is forbidden beside a blocking stream that is captured, in every mode (R-GRF-06). Beside a
+// non-blocking one work in it is allowed, also a synchronous copy or fill, but runs at once and is missing in the graph
+// (R-GRF-07): hardly what was meant.
+//
+// A capture that is not relaxed lets its thread wait for nothing and ask about nothing, whether it has to do with the
+// capture or not: no stream, no event, also none of before it. Neither does it let it allocate or free, but for
+// stream-ordered memory of the captured streams (R-GRF-09). In a relaxed one only what concerns the captured streams is
+// refused (R-GRF-08): waiting there for the legacy stream, beside a non-blocking one, is right. Events of a relaxed
+// capture are not looked at, nor frees of stream-ordered memory in other streams: that misses some.
 #include "analyzer/analysis/inspect_capture.h"
 
 #include <algorithm>
@@ -149,6 +154,12 @@ bool CaptureQuestions::is_captured(ValueId stream) const {
                              [&](const auto& known) { return values_.must_equal(known.first, stream); });
 }
 
+bool CaptureQuestions::certainly_not_captured(ValueId stream) const {
+  return std::ranges::all_of(look_.order->captured(), [&](const auto& known) {
+    return values_.is_legacy(stream) || values_.certainly_different(known.first, stream);
+  });
+}
+
 std::optional<bool> CaptureQuestions::any_blocking() const {
   bool known = true;
   for (const auto& [stream, op] : look_.order->captured()) {
@@ -159,25 +170,48 @@ std::optional<bool> CaptureQuestions::any_blocking() const {
   return known ? std::optional(false) : std::nullopt;
 }
 
-bool CaptureQuestions::recorded_outside() const {
-  const ValueId event = look_.store->evaluate(values_, look_.op->event);
-  const EventState* state = values_.precise(event) ? look_.order->event(event) : nullptr;
-  return state != nullptr && state->record != kNoOp;
-}
-
-void CaptureQuestions::refuse(const std::string& why, Level most) {
+void CaptureQuestions::refuse(const std::string& why, Level most, CheckCase which) {
   const auto& [stream, begin] = *look_.order->captured().begin();
   const bool certain = look_.order->capturing() == Tri::All && always_inside(begin);
   Hazard hazard = look_.start(Check::CaptureUnsafeCall, certain ? most : Level::Maybe);
   hazard.later = witness_.action(look_.index, kUnknown);
   hazard.detail = why;
+  hazard.which = which;
   hazard.earlier = witness_.action(begin, stream);
   look_.raise({.hazard = std::move(hazard), .later = look_.index, .earlier = begin});
 }
 
-void CaptureQuestions::refuse_legacy(const std::string& why, Level beside_nonblocking) {
+void CaptureQuestions::refuse_legacy(const std::string& why) {
+  if (any_blocking() == true) return refuse(why);
+  refuse(why, Level::Likely, CheckCase::NotInGraph);
+}
+
+void CaptureQuestions::wait_or_ask(ValueId stream, bool relaxed) {
+  const bool waits = look_.op->kind == OpKind::SyncStream;
+  // A library that waits for its results outside of a capture may well not do so inside.
+  if (waits && look_.op->work == ir::Work::Library) return;
+  const std::string does = waits ? "it synchronises " : "it asks about ";
+  if (is_captured(stream)) return refuse(does + "a stream whose work is not running");
   const std::optional<bool> blocking = any_blocking();
-  refuse(why, blocking == true ? Level::Definite : blocking == false ? beside_nonblocking : Level::Likely);
+  if (values_.is_legacy(stream) && blocking != false)
+    return refuse(does + "the default stream", blocking == true || !relaxed ? Level::Definite : Level::Likely);
+  if (!relaxed) refuse(does + "a stream, which only a relaxed capture allows");
+}
+
+void CaptureQuestions::memory(ValueId stream, bool relaxed) {
+  const ir::Op& op = *look_.op;
+  if (relaxed || op.tensor || op.memory == MemoryKind::Pageable || (op.kind == OpKind::Free && !op.memory)) return;
+  if (op.memory != MemoryKind::DeviceAsync) return refuse("it may synchronise the device");
+  if (op.kind == OpKind::Allocate && certainly_not_captured(stream))
+    refuse("it allocates in a stream that is not captured");
+}
+
+void CaptureQuestions::synchronous(ValueId stream, bool relaxed) {
+  const std::string why = "it is synchronous";
+  if (is_captured(stream)) return refuse(why);
+  if (values_.is_legacy(stream)) return refuse_legacy(why);
+  if (values_.is_default_stream(stream)) return refuse(why, Level::Likely, CheckCase::NotInGraph);
+  if (!relaxed) refuse(why);
 }
 
 void CaptureQuestions::not_joined() {
@@ -212,37 +246,22 @@ void CaptureQuestions::ask() {
     case OpKind::SyncDevice:
       return refuse("it synchronises the device");
     case OpKind::SyncStream:
-    case OpKind::QueryStream: {
-      // A library that waits for its results outside of a capture may well not do so inside.
-      if (op.kind == OpKind::SyncStream && op.work == ir::Work::Library) return;
-      const std::string why = op.kind == OpKind::SyncStream ? "it synchronises a stream whose work is not running"
-                                                            : "it asks about a stream whose work is not running";
-      if (is_captured(stream)) return refuse(why);
-      if (values_.is_legacy(stream)) return refuse_legacy(why, Level::Maybe);
-      return;
-    }
+    case OpKind::QueryStream:
+      return wait_or_ask(stream, relaxed);
     case OpKind::SyncEvent:
-      if (!relaxed) refuse("it waits for an event", recorded_outside() ? Level::Maybe : Level::Definite);
+      if (!relaxed) refuse("it waits for an event");
       return;
     case OpKind::QueryEvent:
-      if (!relaxed) refuse("it asks about an event", recorded_outside() ? Level::Likely : Level::Definite);
+      if (!relaxed) refuse("it asks about an event");
       return;
     case OpKind::Allocate:
     case OpKind::Free:
-      if (relaxed || op.tensor || op.memory == MemoryKind::DeviceAsync || op.memory == MemoryKind::Pageable ||
-          (op.kind == OpKind::Free && !op.memory))
-        return;
-      return refuse("it may synchronise the device");
+      return memory(stream, relaxed);
     case OpKind::Enqueue:
-      if (op.form == ir::Form::Synchronous && copies_or_fills(op)) {
-        // R-GRF-06, R-GRF-07: beside a non-blocking stream it is only potentially unsafe.
-        if (!relaxed || any_blocking() == true) refuse("it is synchronous");
-        return;
-      }
+      if (op.form == ir::Form::Synchronous && copies_or_fills(op)) return synchronous(stream, relaxed);
       [[fallthrough]];
     case OpKind::Record:
-      if (values_.is_legacy(stream))
-        refuse_legacy("it goes to the default stream, which is not captured", Level::Likely);
+      if (values_.is_legacy(stream)) refuse_legacy("it goes to the default stream, which is not captured");
       return;
     default:
       return;

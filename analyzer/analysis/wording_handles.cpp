@@ -98,12 +98,17 @@ void words_of<Check::CaptureUnsafeCall>(Draft& draft) {
     return draft.advise("record an event in " + fork + " after its last work, and let " +
                         (captured.empty() ? "the captured stream" : captured) + " wait for it before the end");
   }
-  draft.say(what(draft.later()) + " is not allowed while " + (captured.empty() ? "a stream" : captured) +
-            " is captured" + (hazard.detail.empty() ? "" : ": " + hazard.detail));
+  const bool runs_at_once = hazard.which == CheckCase::NotInGraph;
+  draft.say(what(draft.later()) + (runs_at_once ? " does not become part of the graph" : " is not allowed") +
+            " while " + (captured.empty() ? "a stream" : captured) + " is captured" +
+            (hazard.detail.empty() ? "" : ": " + hazard.detail));
   if (hazard.earlier) {
     draft.note(draft.earlier().where, "the capture begins here", lane(draft.earlier().stream));
   }
   draft.note_edge("the capture ends here");
+  if (runs_at_once)
+    return draft.advise("move it out of the capture, or into " + (captured.empty() ? "the captured stream" : captured) +
+                        "; it runs at once, or is refused if that is a blocking stream");
   draft.advise("move it out of the capture; it would not be part of the graph");
 }
 

@@ -77,13 +77,17 @@ TEST(Capture, UnsafeCalls) {
   EXPECT_EQ(reported(head + "alloc dx\nendcapture s1"),
             "capture-unsafe-call definite 5<4 (it may synchronise the device)");
   EXPECT_EQ(reported(head + "copy 0 d h h2d sync\nendcapture s1"),
+            "capture-unsafe-call likely 5<4 (not in the graph) (it is synchronous)");
+  EXPECT_EQ(reported(head + "copy s1 d h h2d sync\nendcapture s1"),
             "capture-unsafe-call definite 5<4 (it is synchronous)");
   EXPECT_EQ(reported(head + "launch k 0 w:d\nendcapture s1"),
-            "capture-unsafe-call likely 5<4 (it goes to the default stream, which is not captured)");
+            "capture-unsafe-call likely 5<4 (not in the graph) (it goes to the default stream, which is not captured)");
   EXPECT_EQ(reported(head + "launch k s1 w:d\nalloc dx async s1\nendcapture s1\nsync s1\ndevice"), "");
   // Beside a blocking stream the legacy default stream is forbidden.
   EXPECT_EQ(reported("stream s1\nalloc d\ncapture s1\nlaunch k 0 w:d\nendcapture s1"),
             "capture-unsafe-call definite 4<3 (it goes to the default stream, which is not captured)");
+  EXPECT_EQ(reported("stream s1\nalloc d\nalloc h pageable\ncapture s1\ncopy 0 d h h2d sync\nendcapture s1"),
+            "capture-unsafe-call definite 5<4 (it is synchronous)");
 }
 
 TEST(Capture, OnSomeWaysOnly) {
@@ -112,18 +116,45 @@ TEST(Capture, EndOutOfSight) {
 
 TEST(Capture, EventsOfBefore) {
   const std::string head = "stream s1\nstream s2\nevent e\nlaunch k s2\n";
-  EXPECT_EQ(reported(head + "record e s2\ncapture s1\nsyncevent e\nendcapture s1"), "");
+  EXPECT_EQ(reported(head + "record e s2\ncapture s1\nsyncevent e\nendcapture s1"),
+            "capture-unsafe-call definite 7<6 (it waits for an event)");
   EXPECT_EQ(reported(head + "record e s2\ncapture s1\nqueryevent e\nendcapture s1"),
-            "capture-unsafe-call likely 7<6 (it asks about an event)");
+            "capture-unsafe-call definite 7<6 (it asks about an event)");
+  EXPECT_EQ(reported(head + "record e s2\ncapture s1 relaxed\nsyncevent e\nqueryevent e\nendcapture s1"), "");
   EXPECT_EQ(reported(head + "capture s1\nrecord e s1\nsyncevent e\nendcapture s1"),
             "capture-unsafe-call definite 7<5 (it waits for an event)");
 }
 
 TEST(Capture, StreamsBesideIt) {
   const std::string head = "stream s1\nstream s2\nstream s3\nevent e\ncapture s1\n";
-  EXPECT_EQ(reported(head + "record e s2\nwait s3 e\nlaunch k s3\nsync s3\nendcapture s1"), "");
+  const std::string other = head + "record e s2\nwait s3 e\nlaunch k s3\n";
+  EXPECT_EQ(reported(other + "sync s3\nendcapture s1"),
+            "capture-unsafe-call definite 9<5 (it synchronises a stream, which only a relaxed capture allows)");
+  EXPECT_EQ(reported(other + "query s3\nendcapture s1"),
+            "capture-unsafe-call definite 9<5 (it asks about a stream, which only a relaxed capture allows)");
+  EXPECT_EQ(reported(other + "libsync s3\nendcapture s1"), "");
   EXPECT_EQ(reported(head + "record e s1\nwait s3 e\nsync s3\nendcapture s1"),
             "capture-unsafe-call definite 8<5 (it synchronises a stream whose work is not running)");
+  EXPECT_EQ(reported(head + "alloc d async s2\nendcapture s1"),
+            "capture-unsafe-call definite 6<5 (it allocates in a stream that is not captured)");
+}
+
+TEST(Capture, Relaxed) {
+  const std::string head = "stream s1 nonblocking\nstream s2\nalloc h pageable\ncapture s1 relaxed\n";
+  const std::string end = "endcapture s1";
+  EXPECT_EQ(reported(head + "sync s2\nquery s2\nalloc d\nalloc x async s2\n" + end), "");
+  EXPECT_EQ(reported(head + "sync s1\n" + end),
+            "capture-unsafe-call definite 5<4 (it synchronises a stream whose work is not running)");
+  EXPECT_EQ(reported(head + "device\n" + end), "capture-unsafe-call definite 5<4 (it synchronises the device)");
+}
+
+TEST(Capture, LegacyStreamIsWaitedFor) {
+  const std::string end = "endcapture s1";
+  EXPECT_EQ(reported("stream s1 nonblocking\ncapture s1 relaxed\nsync 0\nquery 0\n" + end), "");
+  EXPECT_EQ(reported("stream s1 nonblocking\ncapture s1\nsync 0\n" + end),
+            "capture-unsafe-call definite 3<2 (it synchronises a stream, which only a relaxed capture allows)");
+  EXPECT_EQ(reported("stream s1\ncapture s1 relaxed\nquery 0\n" + end),
+            "capture-unsafe-call definite 3<2 (it asks about the default stream)");
 }
 
 TEST(Syncs, DeviceWide) {

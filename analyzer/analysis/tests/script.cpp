@@ -297,6 +297,7 @@ class Reader {
       const bool of_stream = op.kind != OpKind::SyncDevice && op.kind != OpKind::MaySync &&
                              op.kind != OpKind::GroupBegin && op.kind != OpKind::GroupEnd;
       if (of_stream) op.stream = stream(need());
+      if (op.kind == OpKind::CaptureBegin) op.relaxed = word() == "relaxed";
     } else if (what == "setdevice") {
       push(OpKind::SetDevice).detail = word();
     } else if (what == "swapmode") {

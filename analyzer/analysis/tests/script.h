@@ -19,7 +19,7 @@
 //   tensor t S; release t S; keep t S
 //   host w:h                  a host access
 //   setdevice 0               or of an unknown number; swapmode &i; libsync S: a library waits for its results
-//   capture S; endcapture S; escape X; escape &X; maysync
+//   capture S relaxed; endcapture S; escape X; escape &X; maysync
 //   assign a b; assign a &b; assign a null; fresh i
 //   A: goto B C               starts block A; ends a block. `loop A:` is a loop's head
 //   for i B X                 ends a loop's head: to B while `i < 4`, else to X

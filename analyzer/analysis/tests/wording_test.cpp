@@ -179,6 +179,14 @@ TEST(Handle, Capture) {
             "20: cudaStreamSynchronize is not allowed while stream 's' is captured: it synchronises the host\n"
             "10: note: the capture begins here\n"
             "20: note: move it out of the capture; it would not be part of the graph\n");
+  hazard.which = CheckCase::NotInGraph;
+  hazard.detail = "it is synchronous";
+  EXPECT_EQ(
+      text(hazard),
+      "20: cudaStreamSynchronize does not become part of the graph while stream 's' is captured: it is synchronous\n"
+      "10: note: the capture begins here\n"
+      "20: note: move it out of the capture, or into stream 's'; it runs at once, or is refused if that is a "
+      "blocking stream\n");
 }
 
 TEST(Handle, Timing) {

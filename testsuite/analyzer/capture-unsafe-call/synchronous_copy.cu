@@ -2,13 +2,15 @@
 // RUN: %check capture-unsafe-call %s
 // RUN: %check capture-unsafe-call %s -- -DFIXED
 //
-// A blocking copy inside the capture.
+// A synchronous copy inside the capture of a blocking stream, which its stream would have to wait for.
 #include <cuda_runtime.h>
 
 __global__ void work(float* x) { x[threadIdx.x] += 1.0f; }
 
-cudaGraph_t record(float* x, const float* pinned, size_t bytes, cudaStream_t s) {
+cudaGraph_t record(float* x, const float* pinned, size_t bytes) {
+  cudaStream_t s;
   cudaGraph_t graph = nullptr;
+  cudaStreamCreate(&s);
   cudaStreamBeginCapture(s, cudaStreamCaptureModeThreadLocal);
 #ifdef FIXED
   cudaMemcpyAsync(x, pinned, bytes, cudaMemcpyHostToDevice, s);
