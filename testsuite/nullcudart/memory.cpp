@@ -33,11 +33,8 @@ NC_EXPORT cudaMallocManaged(void** out, size_t bytes, unsigned flags) {
   NC_RETURN(cuMemAllocManaged(device_out(out), bytes, flags));
 }
 
-/// cudaFree(0) is how many programs make the context.
-NC_EXPORT cudaFree(void* pointer) {
-  if (pointer == nullptr) return remember(prepare());
-  NC_RETURN(cuMemFree(device(pointer)));
-}
+/// cudaFree(0) is how many programs make the context. It reaches the driver: a capture refuses it.
+NC_EXPORT cudaFree(void* pointer) { NC_RETURN(cuMemFree(device(pointer))); }
 
 NC_EXPORT cudaMallocHost(void** out, size_t bytes) { NC_RETURN(cuMemAllocHost(out, bytes)); }
 

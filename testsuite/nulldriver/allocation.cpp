@@ -27,6 +27,7 @@ template <class Pointer>
 CUresult allocate_into(Pointer* out, std::size_t bytes, MemoryKind kind, unsigned flags) {
   CUcontext context = nullptr;
   if (const CUresult missing = require_context(&context); missing != CUDA_SUCCESS) return missing;
+  if (const CUresult refused = check_unsafe(); refused != CUDA_SUCCESS) return refused;
   const std::uintptr_t base = allocate(heap_of(kind, context->device), bytes, kind, flags, context);
   if (base == 0) return CUDA_ERROR_OUT_OF_MEMORY;
   if constexpr (std::is_pointer_v<Pointer>) {
@@ -48,6 +49,7 @@ CUresult free_at(std::uintptr_t base, Kinds... kinds) {
   {
     const Lock lock = lock_state();
     if (!state().initialised) return CUDA_ERROR_NOT_INITIALIZED;
+    if (const CUresult refused = check_unsafe(); refused != CUDA_SUCCESS) return refused;
     const auto found = allocations().find(base);
     if (found == allocations().end() || !((found->second.kind == kinds) || ...)) return CUDA_ERROR_INVALID_VALUE;
     release(found);
@@ -90,7 +92,10 @@ SS_EXPORT cuMemAllocManaged(CUdeviceptr* out, size_t bytes, unsigned flags) {
 /// Also takes stream-ordered memory, as the driver does.
 SS_EXPORT cuMemFree(CUdeviceptr pointer) {
   SS_CALL(cuMemFree);
-  if (pointer == 0) return CUDA_SUCCESS;
+  if (pointer == 0) {
+    const Lock lock = lock_state();
+    return check_unsafe();
+  }
   return free_at(pointer, MemoryKind::Device, MemoryKind::Managed, MemoryKind::Pool);
 }
 
@@ -117,6 +122,7 @@ SS_EXPORT cuMemHostRegister(void* pointer, size_t bytes, unsigned flags) {
   const Lock lock = lock_state();
   CUcontext context = nullptr;
   if (const CUresult missing = require_context(&context); missing != CUDA_SUCCESS) return missing;
+  if (const CUresult refused = check_unsafe(); refused != CUDA_SUCCESS) return refused;
   const auto base = reinterpret_cast<std::uintptr_t>(pointer);
   const auto next = allocations().lower_bound(base);
   if (find_allocation(base) != allocations().end() || (next != allocations().end() && next->first < base + bytes)) {

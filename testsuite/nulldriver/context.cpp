@@ -59,7 +59,10 @@ void clear_context(CUcontext context) {
     if (event->context == context) state().events.destroy(event);
   }
   delete context->legacy;
-  for (const auto& [thread, stream] : context->per_thread) delete stream;
+  for (const auto& [thread, stream] : context->per_thread) {
+    leave_capture(stream);
+    delete stream;
+  }
   for (CUcontext other : state().contexts.all()) other->peers.erase(context);
   release_context_memory(context);
 }
@@ -257,7 +260,6 @@ SS_EXPORT cuCtxGetStreamPriorityRange(int* least, int* greatest) {
 
 namespace {
 
-/// Waiting for the context is not allowed while one of its streams is captured.
 CUresult synchronize(CUcontext context) {
   {
     const Lock lock = lock_state();
@@ -265,12 +267,7 @@ CUresult synchronize(CUcontext context) {
       if (const CUresult missing = require_context(&context); missing != CUDA_SUCCESS) return missing;
     }
     if (!state().contexts.alive(context)) return CUDA_ERROR_INVALID_CONTEXT;
-    for (CUstream stream : state().streams.all()) {
-      if (stream->context == context && stream->capture) {
-        stream->capture->invalid = true;
-        return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-      }
-    }
+    if (const CUresult refused = check_context_wait(context); refused != CUDA_SUCCESS) return refused;
   }
   block();
   return CUDA_SUCCESS;

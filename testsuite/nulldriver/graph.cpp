@@ -106,11 +106,3 @@ SS_EXPORT cuGraphExecGetFlags(CUgraphExec exec, cuuint64_t* flags) {
   *flags = exec->flags;
   return CUDA_SUCCESS;
 }
-
-SS_EXPORT cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
-  SS_CALL(cuThreadExchangeStreamCaptureMode);
-  if (mode == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  thread_local CUstreamCaptureMode current = CU_STREAM_CAPTURE_MODE_GLOBAL;
-  std::swap(*mode, current);
-  return CUDA_SUCCESS;
-}

@@ -4,7 +4,6 @@
 
 #include "testsuite/nulldriver/objects.h"
 
-#include <algorithm>
 #include <atomic>
 #include <utility>
 
@@ -16,18 +15,6 @@ CUstream make_default_stream(CUcontext context) {
   stream->context = context;
   stream->id = state().next_id++;
   return stream;
-}
-
-void invalidate(Capture& capture) { capture.invalid = true; }
-
-/// The captures that the legacy stream would have to wait for.
-Capture* capture_in_blocking_stream(CUcontext context) {
-  for (CUstream stream : state().streams.all()) {
-    if (stream->context == context && stream->capture && (stream->flags & CU_STREAM_NON_BLOCKING) == 0) {
-      return stream->capture.get();
-    }
-  }
-  return nullptr;
 }
 
 }  // namespace
@@ -59,33 +46,8 @@ CUresult resolve(CUstream handle, CUstream default_stream, CUstream* stream) {
   return CUDA_SUCCESS;
 }
 
-CUresult resolve_for_work(CUstream handle, CUstream default_stream, CUstream* stream) {
-  if (const CUresult unknown = resolve(handle, default_stream, stream); unknown != CUDA_SUCCESS) return unknown;
-  if (*stream == (*stream)->context->legacy) {
-    if (Capture* capture = capture_in_blocking_stream((*stream)->context)) {
-      invalidate(*capture);
-      return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
-    }
-  }
-  return CUDA_SUCCESS;
-}
-
-CUresult resolve_for_waiting(CUstream handle, CUstream default_stream, CUstream* stream) {
-  if (const CUresult unknown = resolve_for_work(handle, default_stream, stream); unknown != CUDA_SUCCESS) {
-    return unknown;
-  }
-  if ((*stream)->capture) {
-    invalidate(*(*stream)->capture);
-    return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-  }
-  return CUDA_SUCCESS;
-}
-
 void destroy_stream(CUstream stream) {
-  if (stream->capture) {
-    invalidate(*stream->capture);
-    std::erase(stream->capture->streams, stream);
-  }
+  leave_capture(stream);
   state().streams.destroy(stream);
 }
 

@@ -205,6 +205,8 @@ struct State {
   Handles<CUkern_st> kernels;
   Handles<CUgraph_st> graphs;
   Handles<CUgraphExec_st> execs;
+
+  std::vector<Capture*> captures;  ///< those that have not ended
 };
 
 /// Never destroyed: exit handlers of the program still call the driver.
@@ -235,11 +237,23 @@ void clear_context(CUcontext context);
 
 /// The stream a handle means; 0 is `default_stream`. `legacy` and per-thread streams are made when first named.
 CUresult resolve(CUstream handle, CUstream default_stream, CUstream* stream);
-/// As resolve(), for work: also refuses the legacy stream while a blocking stream is being captured.
-CUresult resolve_for_work(CUstream handle, CUstream default_stream, CUstream* stream);
-/// As resolve(), for calls that wait, ask or launch a graph: not allowed in a capture, which they invalidate.
-CUresult resolve_for_waiting(CUstream handle, CUstream default_stream, CUstream* stream);
 void destroy_stream(CUstream stream);
+
+// Captures, see captures.cpp. What is refused invalidates the captures that refuse it.
+
+/// The legacy stream, while a blocking stream is being captured.
+bool is_held_back(CUstream stream);
+/// As resolve(), for work: refuses a stream that is held back.
+CUresult resolve_for_work(CUstream handle, CUstream default_stream, CUstream* stream);
+/// As resolve_for_work(), for work that no capture takes: graph launches, callbacks, synchronous copies.
+CUresult resolve_uncaptured(CUstream handle, CUstream default_stream, CUstream* stream);
+/// As resolve_uncaptured(), for calls that wait or ask.
+CUresult resolve_for_waiting(CUstream handle, CUstream default_stream, CUstream* stream);
+/// For calls that are "potentially unsafe" in the words of cuThreadExchangeStreamCaptureMode.
+CUresult check_unsafe();
+CUresult check_context_wait(CUcontext context);
+/// The stream's end invalidates its capture, and ends it if the stream is its first.
+void leave_capture(CUstream stream);
 
 /// Runs or captures `work`. Takes the lock itself and runs the work without it.
 CUresult submit(CUstream handle, CUstream default_stream, CUgraphNodeType type, Work work,

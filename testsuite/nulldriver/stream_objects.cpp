@@ -96,7 +96,8 @@ SS_EXPORT cuEventDestroy(CUevent event) {
 SS_EXPORT cuEventQuery(CUevent event) {
   SS_CALL(cuEventQuery);
   const Lock lock = lock_state();
-  return check_event(event);
+  const CUresult wrong = check_event(event);
+  return wrong != CUDA_SUCCESS ? wrong : check_unsafe();
 }
 
 SS_EXPORT cuEventSynchronize(CUevent event) {
@@ -104,6 +105,7 @@ SS_EXPORT cuEventSynchronize(CUevent event) {
   {
     const Lock lock = lock_state();
     if (const CUresult wrong = check_event(event); wrong != CUDA_SUCCESS) return wrong;
+    if (const CUresult refused = check_unsafe(); refused != CUDA_SUCCESS) return refused;
   }
   block();
   return CUDA_SUCCESS;

@@ -143,7 +143,7 @@ CUresult run_and_wait(CUstream default_stream, const Work& work) {
   CUstream stream = nullptr;
   {
     const Lock lock = lock_state();
-    if (const CUresult refused = resolve_for_waiting(nullptr, default_stream, &stream); refused != CUDA_SUCCESS) {
+    if (const CUresult refused = resolve_uncaptured(nullptr, default_stream, &stream); refused != CUDA_SUCCESS) {
       return refused;
     }
   }

@@ -3,8 +3,8 @@
 // Stream capture and graph launch. Compiled twice, see kDefaultStream in call.h.
 //
 // A captured call becomes a node with the work it would have done and the nodes it comes after. Checked as the driver
-// does: who may end a capture, work that never came back to the first stream, use of an invalidated capture. Not
-// checked: calls that the global and thread-local modes forbid other threads, such as cuMemAlloc.
+// does: who may end a capture, work that never came back to the first stream, use of an invalidated capture. What a
+// capture refuses besides is in captures.cpp.
 
 #include "testsuite/nulldriver/objects.h"
 
@@ -28,6 +28,7 @@ CUresult begin(CUstream handle, CUgraph graph, CUstreamCaptureMode mode) {
   capture->thread = thread_number();
   capture->id = state().next_id++;
   capture->streams = {stream};
+  state().captures.push_back(capture.get());
   stream->capture = std::move(capture);
   stream->tail.clear();
   return CUDA_SUCCESS;
@@ -68,6 +69,7 @@ CUresult end(CUstream handle, CUgraph* out) {
     member->capture.reset();
     member->tail.clear();
   }
+  std::erase(state().captures, capture.get());
   // Events recorded in this capture still point to it; a wait for one must not join it again.
   capture->invalid = true;
   if (result == CUDA_SUCCESS) {
@@ -89,8 +91,9 @@ CUresult info(CUstream handle, CUstreamCaptureStatus* status, cuuint64_t* id, CU
   if (status == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const Lock lock = lock_state();
   CUstream stream = nullptr;
-  if (const CUresult refused = resolve_for_work(handle, kDefaultStream, &stream); refused != CUDA_SUCCESS)
-    return refused;
+  if (const CUresult unknown = resolve(handle, kDefaultStream, &stream); unknown != CUDA_SUCCESS) return unknown;
+  // Documented: the capture stays valid.
+  if (is_held_back(stream)) return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
   *status = status_of(stream);
   if (*status != CU_STREAM_CAPTURE_STATUS_ACTIVE) return CUDA_SUCCESS;
   if (id != nullptr) *id = stream->capture->id;
@@ -105,7 +108,7 @@ CUresult check_exec(CUgraphExec exec, CUstream handle) {
   const Lock lock = lock_state();
   if (!state().execs.alive(exec)) return CUDA_ERROR_INVALID_VALUE;
   CUstream stream = nullptr;
-  return resolve_for_waiting(handle, kDefaultStream, &stream);
+  return resolve_uncaptured(handle, kDefaultStream, &stream);
 }
 
 }  // namespace

@@ -116,7 +116,7 @@ CUresult copy_batch(CUdeviceptr* destinations, CUdeviceptr* sources, const std::
   {
     const Lock lock = lock_state();
     CUstream stream = nullptr;
-    if (const CUresult refused = resolve_for_waiting(handle, kDefaultStream, &stream); refused != CUDA_SUCCESS) {
+    if (const CUresult refused = resolve_uncaptured(handle, kDefaultStream, &stream); refused != CUDA_SUCCESS) {
       return refused;
     }
   }

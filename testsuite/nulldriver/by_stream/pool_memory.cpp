@@ -20,6 +20,7 @@ CUresult allocate_from(CUdeviceptr* out, std::size_t bytes, std::optional<CUmemo
   if (const CUresult refused = resolve_for_work(handle, kDefaultStream, &stream); refused != CUDA_SUCCESS)
     return refused;
   if (stream->capture && stream->capture->invalid) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+  if (const CUresult refused = stream->capture ? CUDA_SUCCESS : check_unsafe(); refused != CUDA_SUCCESS) return refused;
   CUmemoryPool pool = wanted ? *wanted : current_pool(stream->context->device);
   if (!state().pools.alive(pool)) return CUDA_ERROR_INVALID_HANDLE;
   const std::uintptr_t base = allocate(pool_heap(pool->device), bytes, MemoryKind::Pool, 0, stream->context);

@@ -232,7 +232,7 @@ SS_EXPORT cuStreamAddCallback(CUstream handle, CUstreamCallback callback, void* 
   {
     const Lock lock = lock_state();
     CUstream stream = nullptr;
-    if (const CUresult refused = resolve_for_waiting(handle, kDefaultStream, &stream); refused != CUDA_SUCCESS) {
+    if (const CUresult refused = resolve_uncaptured(handle, kDefaultStream, &stream); refused != CUDA_SUCCESS) {
       return refused;
     }
   }

@@ -6,6 +6,7 @@
 //
 // Where the kernel faults before cudaFree returns, that call is the first to say so. It is judged as if it had succeeded:
 // nothing behind an error that ends its context is checked, and the report would be lost with the crash it explains.
+// (It is the second cuMemFree; the first is that of no memory.)
 //
 // REQUIRES: nulldriver
 // RUN: %build %s -o %t
@@ -15,9 +16,9 @@
 // RUN: %build -DFIXED %s -o %t.fixed
 // RUN: env STREAMSAN_NULL_DEVICES=2 %silent %t.fixed
 //
-// RUN: env STREAMSAN_NULL_DEVICES=2 STREAMSAN_NULL_FAIL=cuMemFree_v2:1:700 %racy %t 2>&1 | %report --check-prefixes=CHECK,FAULT
-// RUN: env STREAMSAN_NULL_DEVICES=2 STREAMSAN_NULL_FAIL=cuMemFree_v2:1:700 %expect 99 %run %t.fixed 2>&1 | %filecheck %s --check-prefix=ENDED
-// RUN: env STREAMSAN_NULL_DEVICES=2 STREAMSAN_NULL_FAIL=cuMemFree_v2:1:1 %expect 99 %run %t 2>&1 | %filecheck %s --check-prefix=REFUSED --allow-empty
+// RUN: env STREAMSAN_NULL_DEVICES=2 STREAMSAN_NULL_FAIL=cuMemFree_v2:2:700 %racy %t 2>&1 | %report --check-prefixes=CHECK,FAULT
+// RUN: env STREAMSAN_NULL_DEVICES=2 STREAMSAN_NULL_FAIL=cuMemFree_v2:2:700 %expect 99 %run %t.fixed 2>&1 | %filecheck %s --check-prefix=ENDED
+// RUN: env STREAMSAN_NULL_DEVICES=2 STREAMSAN_NULL_FAIL=cuMemFree_v2:2:1 %expect 99 %run %t 2>&1 | %filecheck %s --check-prefix=REFUSED --allow-empty
 //
 // ENDED-NOT: ERROR: streamsan:
 // ENDED: WARNING: streamsan: cuMemFree failed with illegal memory access (700)
