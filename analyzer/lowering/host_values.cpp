@@ -200,7 +200,7 @@ bool Values::computes(const clang::Expr* expression) {
   if (constant(expression, unit_.context)) return true;
   if (narrows(expression, unit_.context)) return false;
   if (const auto* binary = llvm::dyn_cast<clang::BinaryOperator>(at))
-    return (binary->getOpcode() == clang::BO_Mul || binary->getOpcode() == clang::BO_Add) &&
+    return (binary->isMultiplicativeOp() || binary->isAdditiveOp() || binary->isShiftOp()) &&
            computes(binary->getLHS()) && computes(binary->getRHS());
   const ir::PlaceId from = at->isGLValue() ? places_.place(at) : ir::kNoPlace;
   return from != ir::kNoPlace && out_.kind(from) == TypeKind::Integer;
