@@ -42,6 +42,7 @@
 
 #include "analyzer/analysis/class_actions.h"
 #include "analyzer/analysis/engine.h"
+#include "analyzer/ir/graph_launches.h"
 #include "analyzer/ir/hidden.h"
 #include "analyzer/ir/paths.h"
 #include "analyzer/ir/rings.h"
@@ -227,6 +228,7 @@ class Lives {
 
   /// True if something is so on some paths only, and would be reported otherwise.
   bool analyze_once(ir::Function closed) {
+    ir::expand_graph_launches(closed);
     ir::tell_paths_apart(closed);
     EngineOptions options;
     options.most_steps = most_steps_;

@@ -148,6 +148,8 @@ void RaceQuestions::tell_devices(Hazard& hazard, ValueId earlier, ValueId later)
 void RaceQuestions::race(const ir::Access& access, const Pending& mine, const Pending& earlier) {
   if (earlier.access == kEventRecord || !related(values_, earlier.memory, mine.memory)) return;
   if (is_message(values_, earlier)) return meets_message(access, mine, earlier);
+  // R-GRF-35: launches of one executable graph, and no other is known from inside.
+  if (look_.op->work == ir::Work::GraphLaunch && values_.op(earlier.op).work == ir::Work::GraphLaunch) return;
   if (Order::one_stream(values_, earlier.stream, mine.stream) ||
       look_.order->surely_before(values_, sets_, earlier.must, mine.stream)) {
     if (earlier.access == kRelease) use_after_free(access, mine, earlier);

@@ -91,7 +91,7 @@ void Assignments::assign(ir::PlaceId target, const clang::Expr* source) {
       if (auto next = slot_step(target, source))
         return out_.emit_assign(target, {.kind = ir::Operand::Kind::Number, .offset = out_.add(std::move(*next))},
                                 out_.site(*source));
-      return out_.emit_assign(target, values_.integer_argument(source), out_.site(*source));
+      return out_.emit_assign(target, values_.computed_integer(source), out_.site(*source));
     case TypeKind::Stream:
     case TypeKind::Event:
     case TypeKind::Graph:

@@ -206,7 +206,7 @@ bool Values::computes(const clang::Expr* expression) {
   return from != ir::kNoPlace && out_.kind(from) == TypeKind::Integer;
 }
 
-Operand Values::integer_argument(const clang::Expr* argument) {
+Operand Values::computed_integer(const clang::Expr* argument) {
   const Operand known = integer(argument);
   if (known.kind != Operand::Kind::Unknown || !llvm::isa<clang::BinaryOperator>(strip(argument)) || !computes(argument))
     return known;
@@ -240,7 +240,7 @@ Operand Values::argument_operand(const clang::Expr* argument, bool by_reference)
   if (!by_reference) {
     switch (out_.kind(argument->getType())) {
       case TypeKind::Integer:
-        return integer_argument(argument);
+        return computed_integer(argument);
       case TypeKind::Object: {
         const ir::PlaceId object = places_.place(argument);
         return object == ir::kNoPlace ? unknown() : value(object);

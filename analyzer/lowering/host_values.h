@@ -43,7 +43,7 @@ class Values {
   /// A variable's value or a number; else unknown.
   ir::Operand integer(const clang::Expr* expression);
   /// The same; a sum or product of such variables is the number that it is worth.
-  ir::Operand integer_argument(const clang::Expr* argument);
+  ir::Operand computed_integer(const clang::Expr* argument);
   /// What a pointer, an array, a container or an iterator points to.
   ir::Operand memory(const clang::Expr* expression);
   ir::Operand memory_of(ir::PlaceId place);
@@ -64,7 +64,7 @@ class Values {
  private:
   /// An address, as a pointer or as an integer that holds one.
   bool points(const clang::Expr* expression);
-  /// Made of constants, and variables that the IR has, by adding and multiplying.
+  /// Made of constants, and variables that the IR has, by arithmetic and shifts.
   bool computes(const clang::Expr* expression);
 
   Unit& unit_;

@@ -30,6 +30,7 @@
 #include "analyzer/analysis/structure.h"
 #include "analyzer/ir/copies.h"
 #include "analyzer/ir/field_memory.h"
+#include "analyzer/ir/graph_launches.h"
 #include "analyzer/ir/inline.h"
 #include "analyzer/ir/paths.h"
 #include "analyzer/ir/text.h"
@@ -243,6 +244,7 @@ Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& se
     Verdict verdict{.duties = {}, .hazards = {}, .gave_up = kNoStepsLeft};
     if (limits.most_steps > 0) {
       ir::Function closed = inliner.close(usr);
+      ir::expand_graph_launches(closed);
       with_streams = has_stream_operations(closed);
       std::optional<ir::WrittenOut> written = with_streams ? ir::write_out_loops(closed) : std::nullopt;
       ir::tell_paths_apart(closed);
