@@ -11,6 +11,7 @@
 #include "analyzer/analysis/inspect_host.h"
 
 #include "analyzer/analysis/cause.h"
+#include "analyzer/analysis/first_rounds.h"
 #include "analyzer/ir/walk.h"
 
 namespace streamsan::analyzer {
@@ -33,9 +34,10 @@ void HostQuestions::host_access() {
         look_.note_calm(earlier);
         continue;
       }
-      const Sure meet = host_overlap(values_, earlier, *mine);
+      Sure meet = host_overlap(values_, earlier, *mine);
       const Sure fight = conflict(earlier.mode, access.mode);
       if (meet == Sure::No || fight == Sure::No) continue;
+      if (meet == Sure::Maybe && meet_in_first_round(values_, earlier, *mine)) meet = Sure::Yes;
       // R-CPY-13: out of pageable memory a copy may be staged before the call returns.
       std::optional<Rule> leans = earlier.leans;
       const bool pinned = kind == MemoryKind::Pinned || kind == MemoryKind::Registered;

@@ -8,42 +8,13 @@
 #include "analyzer/analysis/inspect_races.h"
 
 #include <algorithm>
-#include <array>
 
 #include "analyzer/analysis/cause.h"
-#include "analyzer/ir/polynomial.h"
+#include "analyzer/analysis/first_rounds.h"
 
 namespace streamsan::analyzer {
 
 using ordering::StreamKind;
-
-namespace {
-
-/// The offset is 0 wherever its variable `$number` is.
-bool vanishes_with(const Key& offset, std::size_t number) {
-  const std::string name = "$" + std::to_string(number);
-  std::string_view text = offset.text;
-  if (text.ends_with(", ")) text.remove_suffix(2);  // the one argument of a launch that says where it begins
-  const auto steps = ir::Polynomial::parse(text, [](std::string_view word) { return std::string(word); });
-  return steps && !steps->terms().empty() && std::ranges::all_of(steps->terms(), [&](const auto& term) {
-           return std::ranges::find(term.first, name) != term.first.end();
-         });
-}
-
-/// The op may leave another number in `place`.
-bool may_write(const ir::Function& function, const ir::Op& op, ir::PlaceId place) {
-  if (op.kind == ir::OpKind::Escape || op.kind == ir::OpKind::MaySync) return true;
-  for (ir::PlaceId part = place; part != ir::kNoPlace; part = function[part].base)
-    if (op.target == part) return true;
-  return false;
-}
-
-bool sets_to_zero(const ir::Function& function, const ir::Op& op, ir::PlaceId place) {
-  return op.kind == ir::OpKind::Assign && op.target == place && op.source.kind == ir::Operand::Kind::Number &&
-         function[op.source.offset].constant == 0;
-}
-
-}  // namespace
 
 bool RaceQuestions::shared_out(const Pending& mine, const Pending& earlier) const {
   const auto chosen = [this](const Pending& of) {
@@ -66,62 +37,6 @@ bool RaceQuestions::one_kernel_on_parts(const Pending& mine, const Pending& earl
     if (same_op ? offset != ir::kNoExpr && !values_.function()[offset].constant
                 : offset != before.accesses[i].memory.offset)
       return true;
-  }
-  return false;
-}
-
-bool RaceQuestions::begins_at_base(const Pending& earlier) const {
-  // `buf + i * n` of a loop that counts from 0, or a kernel that is given `i * n`: its first round is at the begin of the
-  // buffer.
-  const Key& offset = values_[earlier.from == kWhole ? earlier.offset : earlier.from];
-  for (std::size_t i = 0; i < offset.values.size(); ++i) {
-    const Value& counter = values_[offset.values[i]];
-    if (counter.kind != Value::Kind::Merge) continue;
-    const Location& variable = values_[counter.location];
-    if (variable.kind != Location::Kind::Root) continue;
-    bool from_zero = false;
-    for (OpIndex op = 0; op < values_.op_count(); ++op) {
-      const ir::Op& set = values_.op(op);
-      if (set.kind != ir::OpKind::Assign || set.target != variable.root) continue;
-      if (set.source.kind == ir::Operand::Kind::Number && values_.function()[set.source.offset].constant == 0)
-        from_zero = true;
-    }
-    if (from_zero && vanishes_with(offset, i)) return true;
-  }
-  return false;
-}
-
-bool RaceQuestions::begins_anew(const Pending& mine, const Pending& earlier) const {
-  const ir::Function& function = values_.function();
-  const Key& offset = values_[mine.offset];
-  for (std::size_t i = 0; i < offset.values.size(); ++i) {
-    const Value& merged = values_[offset.values[i]];
-    const ir::PlaceId place = merged.kind == Value::Kind::Merge ? values_.seen(merged.location) : ir::kNoPlace;
-    if (place == ir::kNoPlace || !vanishes_with(offset, i)) continue;
-    // Ways from the earlier op, by what they have come to: where a block is entered, with 0 in the variable or without.
-    std::vector<std::array<bool, 2>> entered(function.blocks.size());
-    std::vector<std::pair<std::uint32_t, bool>> open;
-    const auto go = [&](std::uint32_t block, std::size_t from, bool zero) {
-      const auto& ops = function.blocks[block].ops;
-      for (std::size_t at = from; at < ops.size(); ++at) {
-        if (zero && values_.first_op(block) + at == mine.op) return true;
-        if (may_write(function, ops[at], place)) zero = sets_to_zero(function, ops[at], place);
-      }
-      for (const ir::BlockId next : function.blocks[block].successors)
-        if (const auto to = static_cast<std::uint32_t>(next); !entered[to][zero ? 1 : 0]) {
-          entered[to][zero ? 1 : 0] = true;
-          open.emplace_back(to, zero);
-        }
-      return false;
-    };
-    std::uint32_t block = 0;
-    while (block + 1 < function.blocks.size() && values_.first_op(block + 1) <= earlier.op) ++block;
-    if (go(block, earlier.op - values_.first_op(block) + 1, false)) return true;
-    while (!open.empty()) {
-      const auto [next, zero] = open.back();
-      open.pop_back();
-      if (go(next, 0, zero)) return true;
-    }
   }
   return false;
 }
@@ -157,17 +72,7 @@ void RaceQuestions::race(const ir::Access& access, const Pending& mine, const Pe
     return look_.note_calm(earlier);
   }
   Sure meet = overlap(values_, earlier, mine);
-  const auto leaves_nothing_out = [this](const Pending& of) {
-    const auto& all = values_.op(of.op).accesses;
-    return of.access >= all.size() || all[of.access].part.kind == ir::Part::Kind::Whole;
-  };
-  if (meet == Sure::Maybe && mine.offset == kWhole && leaves_nothing_out(mine) &&
-      (earlier.offset == kWhole || earlier.from == kWhole) && earlier.memory == mine.memory &&
-      !look_.inside_same_loop(earlier) && begins_at_base(earlier))
-    meet = Sure::Yes;
-  if (meet == Sure::Maybe && earlier.offset == kWhole && leaves_nothing_out(earlier) &&
-      values_.must_equal(earlier.memory, mine.memory) && begins_anew(mine, earlier))
-    meet = Sure::Yes;
+  if (meet == Sure::Maybe && meet_in_first_round(values_, earlier, mine)) meet = Sure::Yes;
   const Sure fight = conflict(earlier.mode, mine.mode);
   if (meet == Sure::No || fight == Sure::No) return;
 

@@ -30,10 +30,6 @@ class RaceQuestions : Questions {
   void tell_devices(Hazard& hazard, ValueId earlier, ValueId later) const;
   /// The rule by which a synchronous copy or fill may still run when it has returned; empty: none, or more than one.
   [[nodiscard]] std::string returns_early(const Pending& earlier) const;
-  /// In one of the rounds that are over it has touched the begin of the buffer.
-  [[nodiscard]] bool begins_at_base(const Pending& earlier) const;
-  /// On some way from `earlier` to here the offset is set to 0: what is filled part by part begins anew.
-  [[nodiscard]] bool begins_anew(const Pending& mine, const Pending& earlier) const;
   [[nodiscard]] bool one_kernel_on_parts(const Pending& mine, const Pending& earlier) const;
   /// Both are kernels that only write where what they read elsewhere tells them to: two halves of one result, say.
   [[nodiscard]] bool shared_out(const Pending& mine, const Pending& earlier) const;

@@ -138,10 +138,39 @@ bool fills_its_own(const Values& values, const Pending& access) {
   return work.kind == ir::OpKind::Enqueue && work.work == ir::Work::Library && made.site == work.site;
 }
 
+/// All that is ever stored there is a block as it was allocated, so that no part of a tensor is taken for the tensor.
+/// What is moved out of is cleared.
+bool holds_blocks(const ir::Function& function, ir::PlaceId place, int depth = 0) {
+  constexpr int kDeepest = 2;
+  bool any = false, all = true, cleared = false;
+  for (const ir::Block& block : function.blocks)
+    for (const ir::Op& op : block.ops) {
+      if (op.target != place) continue;
+      const ir::Operand& from = op.source;
+      const bool assigned = op.kind == ir::OpKind::Assign, empty = from.kind == ir::Operand::Kind::Null;
+      cleared = cleared || (assigned && empty);
+      if (assigned && empty) continue;
+      any = true;
+      all = all && (op.kind == ir::OpKind::Allocate ||
+                    (assigned && from.kind == ir::Operand::Kind::Value && from.offset == ir::kNoExpr &&
+                     depth < kDeepest && holds_blocks(function, from.place, depth + 1)));
+    }
+  return any && all && (depth == 0 || cleared);
+}
+
+/// `host.copy_(device)` and `device.copy_(host)`: every element of both.
+bool copies_all(const Values& values, const Pending& access) {
+  const ir::Op& op = values.op(access.op);
+  if (!op.tensor || op.work != ir::Work::Library || access.access >= op.accesses.size()) return false;
+  const ir::Operand& memory = op.accesses[access.access].memory;
+  return memory.kind == ir::Operand::Kind::Value && memory.offset == ir::kNoExpr && access.bytes == kWhole &&
+         values.maker(access.memory) != kNoOp && holds_blocks(values.function(), memory.place);
+}
+
 Sure host_overlap(const Values& values, const Pending& earlier, const Pending& touch) {
   const Sure common = overlap(values, earlier, touch);
   if (common != Sure::Maybe || earlier.offset != kWhole) return common;
-  if (earlier.memory == touch.memory && fills_its_own(values, earlier)) return Sure::Yes;
+  if (earlier.memory == touch.memory && (fills_its_own(values, earlier) || copies_all(values, earlier))) return Sure::Yes;
   if (part_of(values, earlier).kind != ir::Part::Kind::Whole) return Sure::Maybe;
   if (earlier.memory != touch.memory) return Sure::Yes;
   // How far the device's side reaches is not known. Nobody copies, or starts a kernel for, less than a few elements; but
