@@ -52,7 +52,8 @@ Map aged_keys(Values& values, Map map, const Aging& aging) {
 
 Span span_of(const Values& values, ValueId pointer) {
   const Value& value = values[pointer];
-  if (value.kind == Value::Kind::Shifted) return {value.since, value.key};
+  // Nothing is 0 steps further on, however long a step is.
+  if (value.kind == Value::Kind::Shifted) return {value.since, values[value.key].constant == 0 ? kWhole : value.key};
   return {pointer, kWhole};
 }
 

@@ -212,8 +212,7 @@ ValueId Values::merge(std::uint32_t block, LocationId location) {
 }
 
 ValueId Values::shifted(ValueId pointer, KeyId offset) {
-  // Nothing is 0 steps further on, however long a step is.
-  if (offset == kWhole || (*this)[offset].constant == 0 || pointer == kUnknown || pointer == kNull) return pointer;
+  if (offset == kWhole || pointer == kUnknown || pointer == kNull) return pointer;
   const Value base = (*this)[pointer];
   if (base.kind == VKind::Shifted) return shifted(base.since, sum(base.key, offset));
   return value({.kind = VKind::Shifted, .since = pointer, .key = offset});
