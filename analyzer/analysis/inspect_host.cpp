@@ -12,6 +12,7 @@
 
 #include "analyzer/analysis/cause.h"
 #include "analyzer/analysis/first_rounds.h"
+#include "analyzer/ir/hidden.h"
 #include "analyzer/ir/walk.h"
 
 namespace streamsan::analyzer {
@@ -35,6 +36,8 @@ void HostQuestions::host_access() {
         continue;
       }
       Sure meet = host_overlap(values_, earlier, *mine);
+      // Who is given a block by a pool uses it from its start.
+      if (meet == Sure::Maybe && earlier.given_back != kNoOp) meet = Sure::Yes;
       const Sure fight = conflict(earlier.mode, access.mode);
       if (meet == Sure::No || fight == Sure::No) continue;
       if (meet == Sure::Maybe && meet_in_first_round(values_, earlier, *mine)) meet = Sure::Yes;
@@ -57,6 +60,7 @@ void HostQuestions::host_access() {
       hazard.buffer = witness_.memory(mine->memory, access.memory, look_.index);
       hazard.buffer.memory_kind = kind;
       if (hazard.level == Level::Likely) look_.tell_presumption(hazard, earlier.op);
+      look_.tell_pool(hazard, earlier);
       explain(look_, hazard, earlier, kUnknown);
       look_.undecided = look_.undecided || hazard.level == Level::Maybe;
       if (hazard.level == Level::Maybe && !sets_.has(earlier.may, kHost))
@@ -80,6 +84,16 @@ void HostQuestions::end_of_memory() {
   if (kind == MemoryKind::DeviceAsync && has_stream) return release_in_order(memory);
   if (made_as == MemoryKind::DeviceAsync) kind = made_as;
   release_by_host(memory, kind);
+}
+
+void HostQuestions::give_back() {
+  for (const auto& [value, type] : look_.store->reach(values_, look_.op->source)) {
+    const ValueId memory = span_of(values_, value).memory;
+    if (memory == kUnknown || memory == kNull) continue;
+    if (const auto captured = look_.order->captured_memory().find(memory);
+        captured != look_.order->captured_memory().end() && graph_survives())
+      release_captured(memory, captured->second);
+  }
 }
 
 bool HostQuestions::graph_survives() const {
@@ -200,6 +214,9 @@ void HostQuestions::ask() {
     case ir::OpKind::Free:
     case ir::OpKind::EndOfLife:
       return end_of_memory();
+    case ir::OpKind::Assign:
+      if (ir::is(values_.function()[look_.op->target], ir::Hidden::Next)) give_back();
+      return;
     default:
       return;
   }

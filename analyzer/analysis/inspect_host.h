@@ -21,6 +21,8 @@ class HostQuestions : Questions {
   void host_access();
   /// At a free, or where an object that owns memory ends.
   void end_of_memory();
+  /// At a block that goes back to a free list. What its next user does shows itself; a graph may have kept it.
+  void give_back();
   /// A graph is instantiated here into what outlives this function.
   [[nodiscard]] bool graph_survives() const;
   void release_captured(ValueId memory, OpIndex use);

@@ -73,6 +73,8 @@ void RaceQuestions::race(const ir::Access& access, const Pending& mine, const Pe
   }
   Sure meet = overlap(values_, earlier, mine);
   if (meet == Sure::Maybe && meet_in_first_round(values_, earlier, mine)) meet = Sure::Yes;
+  // Who is given a block by a pool uses it from its start.
+  if (meet == Sure::Maybe && earlier.given_back != kNoOp) meet = Sure::Yes;
   const Sure fight = conflict(earlier.mode, mine.mode);
   if (meet == Sure::No || fight == Sure::No) return;
 
@@ -102,6 +104,7 @@ void RaceQuestions::race(const ir::Access& access, const Pending& mine, const Pe
   if (hazard.level == Level::Likely)
     look_.tell_presumption(hazard, mine.mode == ir::Mode::Unknown ? mine.op : earlier.op);
   look_.tell_belief(hazard, earlier.stream, mine.stream);
+  look_.tell_pool(hazard, earlier);
   look_.undecided = look_.undecided || (hazard.level == Level::Maybe && meet == Sure::Yes && fights);
   if (!differ && !ordered_somewhere) {
     hazard.condition = "'" + hazard.later.stream.name + "' and '" + hazard.earlier->stream.name + "' are two streams";

@@ -22,6 +22,7 @@
 #include <string>
 #include <string_view>
 
+#include "analyzer/ir/hidden.h"
 #include "analyzer/ir/walk.h"
 
 namespace streamsan::analyzer {
@@ -52,6 +53,13 @@ std::size_t null_successor(std::string_view text) {
     }
   if (text.starts_with('!') && is_path(text.substr(1))) return 0;
   return is_path(text) ? 1 : 2;
+}
+
+/// What a free list gives out is a block.
+bool comes_from_pool(const Values& values, const Value& held) {
+  if (held.location == kNowhere || values[held.location].kind != Location::Kind::Field) return false;
+  const auto part = ir::hidden_part(values.field_name(held.location));
+  return part && part->hidden == ir::Hidden::Next;
 }
 
 /// Of what the ops of these blocks are copies, as far as they are.
@@ -134,14 +142,15 @@ bool NullTests::may_go(Values& values, const Store& store, std::uint32_t from, s
   if (test.pointer == ir::kNoPlace) return true;
   const ir::Block& block = function_.blocks[from];
   const bool to_null = static_cast<std::uint32_t>(block.successors[test.null]) == to;
-  switch (values[store.load(values, test.pointer)].kind) {
+  const Value& held = values[store.load(values, test.pointer)];
+  switch (held.kind) {
     case Value::Kind::Null:
       return to_null;
     case Value::Kind::Object:
     case Value::Kind::Address:
       return !to_null;
     case Value::Kind::Content:
-      return !to_null || !test.fills;
+      return !to_null || !(test.fills || comes_from_pool(values, held));
     default:
       return true;
   }

@@ -26,6 +26,7 @@ void join_pending(Sets& sets, Pending& mine, const Pending& theirs) {
   if (mine.from != theirs.from) mine.from = kSomewhere;
   if (!mine.leans) mine.leans = theirs.leans;
   mine.earlier_iteration = mine.earlier_iteration && theirs.earlier_iteration;
+  if (theirs.given_back == kNoOp) mine.given_back = kNoOp;
 }
 
 bool surely_blocking(const Values& values, ValueId stream) {

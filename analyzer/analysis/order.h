@@ -77,6 +77,7 @@ struct Pending {
   SetId since = kEmptySet;              ///< ops that made some order and ran after it
   std::optional<ordering::Rule> leans;  ///< what makes the host wait for it, today, without promise
   bool earlier_iteration = false;
+  OpIndex given_back = kNoOp;  ///< where its memory went back to a free list since; kNoOp: on some path it did not
 
   friend bool operator==(const Pending&, const Pending&) = default;
 };

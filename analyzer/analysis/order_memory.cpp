@@ -69,6 +69,16 @@ void OrderStep::free() {
   if (op_.memory == MemoryKind::Device || op_.memory == MemoryKind::Managed) lean_all(Rule::ALC_02);
 }
 
+/// What goes back may be a block of memory, or what points to several.
+void OrderStep::give_back() {
+  for (const auto& [value, type] : store_.reach(values_, op_.source)) {
+    const ValueId given = span_of(values_, value).memory;
+    if (given == kUnknown || given == kNull) continue;
+    for (Pending& p : order_.pending_)
+      if (p.access != kEventRecord && related(values_, p.memory, given)) p.given_back = index_;
+  }
+}
+
 void OrderStep::keep_alive() {
   const ValueId memory = span_of(values_, store_.evaluate(values_, op_.source)).memory;
   const ValueId on = stream();

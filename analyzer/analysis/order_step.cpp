@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "analyzer/ir/hidden.h"
+
 namespace streamsan::analyzer {
 
 using ir::OpKind;
@@ -87,6 +89,8 @@ void OrderStep::run() {
     case OpKind::Complete:
       return complete();
     case OpKind::Assign:
+      if (ir::is(values_.function()[op_.target], ir::Hidden::Next)) give_back();
+      return;
     case OpKind::HostAccess:
     case OpKind::Return:
       return;

@@ -96,6 +96,7 @@ class OrderStep {
   void made();
   void swap_capture_mode();
   void free();
+  void give_back();
   void keep_alive();
   void escape();
   /// Does this op record an event that was made without timing?

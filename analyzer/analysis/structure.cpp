@@ -139,7 +139,7 @@ bool is_element(const ir::Function& function, ir::PlaceId place) {
 /// An allocation or free that may wait for the device.
 bool is_classic(const ir::Op& op) {
   using ordering::MemoryKind;
-  return (op.kind == ir::OpKind::Allocate || op.kind == ir::OpKind::Free) && !op.tensor && op.memory &&
+  return (op.kind == ir::OpKind::Allocate || op.kind == ir::OpKind::Free) && !op.tensor && !op.pooled && op.memory &&
          (*op.memory == MemoryKind::Device || *op.memory == MemoryKind::Pinned || *op.memory == MemoryKind::Managed);
 }
 

@@ -92,6 +92,9 @@ class Stores {
         if (argument.kind == Operand::Kind::Address) note(memory_key(function, argument.place), std::nullopt);
     const std::string key = memory_key(function, op.target);
     if (key.empty()) return;
+    // What goes back to a free list has come out of it.
+    const bool next = is(function[op.target], Hidden::Next);
+    if (next ? op.kind == OpKind::Assign : op.pooled) return;
     if (op.kind == OpKind::Allocate) return note(key, op.memory);
     if (op.kind == OpKind::Call) return note(key, kind_returned(op.callee, 0));
     if (op.kind == OpKind::Assign) {

@@ -241,7 +241,7 @@ struct Op {
   bool implicit_stream = false;  ///< Enqueue, Record...: no stream was written and the API has a place for one
   bool unchecked = false;        ///< the call's error code is dropped
   bool relaxed = false;          ///< CaptureBegin: in relaxed mode, or in one that is not known
-  bool pooled = false;           ///< CreateStream: taken from a pool, which keeps it
+  bool pooled = false;           ///< CreateStream: a pool keeps it. Allocate: what stands for a block of a pool
   bool of_object = false;        ///< DestroyHandle: by the destructor of the object that holds it
   bool transfers = false;        ///< Enqueue: of a tensor, perhaps between host and device
   /// Enqueue of a kernel that may begin before the kernel in front of it in its stream ends (R-LCH-02). What it does

@@ -145,7 +145,12 @@ void Calls::take_arguments(Call& call) {
     call.object = places_.place(call.object_expression);
     const clang::Expr* named = strip(call.object_expression);
     const auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(named);
-    call.exact = reference != nullptr ? !reference->getDecl()->getType()->isReferenceType() : !named->isGLValue();
+    // A member object is of the class that it is declared with.
+    const auto* part = llvm::dyn_cast<clang::MemberExpr>(named);
+    const clang::ValueDecl* declared = reference != nullptr ? reference->getDecl()
+                                       : part != nullptr    ? part->getMemberDecl()
+                                                            : nullptr;
+    call.exact = declared != nullptr ? declared->getType()->isRecordType() : !named->isGLValue();
   }
 }
 

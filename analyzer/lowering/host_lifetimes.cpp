@@ -366,6 +366,11 @@ void Lifetimes::allocate_new(const clang::CXXNewExpr& allocation) {
   if (allocation.getNumPlacementArgs() > 0) {
     const ir::PlaceId at = out_.temporary(TypeKind::Pointer);
     out_.emit_assign(at, values_.memory(allocation.getPlacementArg(0)), out_.site(allocation));
+    if (allocation.hasInitializer() && allocation.getNumPlacementArgs() == 1) {
+      ir::Op made{.kind = OpKind::HostAccess, .site = out_.site(allocation)};
+      made.accesses.push_back(values_.access(value(at), ir::Mode::Write));
+      out_.emit(std::move(made));
+    }
     places_.set_allocated(allocation, at);
     values_.set_result(allocation, value(at), at);
     return;

@@ -13,6 +13,7 @@
 #include "analyzer/lowering/host_containers.h"
 #include "analyzer/lowering/host_effects.h"
 #include "analyzer/lowering/host_ends.h"
+#include "analyzer/lowering/host_free_lists.h"
 #include "analyzer/lowering/host_launches.h"
 #include "analyzer/lowering/host_libraries.h"
 #include "analyzer/lowering/host_lifetimes.h"
@@ -48,7 +49,7 @@ struct Collaborators {
         numbers(unit, out.function()),
         parts{unit,     definition, scan,       out,       numbers, places,   values,   assignments,
               touches,  ends,       lifetimes,  arguments, calls,   standard, modelled, effects,
-              launches, libraries,  messages,   containers, tensors, tuples, maps,     callbacks},
+              launches, libraries,  messages,   containers, tensors, tuples, maps,     callbacks, pools},
         places(parts),
         values(parts),
         assignments(parts),
@@ -68,6 +69,7 @@ struct Collaborators {
         tuples(parts),
         maps(parts),
         callbacks(parts),
+        pools(parts),
         walk(parts) {}
 
   Scan scan;
@@ -93,6 +95,7 @@ struct Collaborators {
   Tuples tuples;
   Maps maps;
   CallbackCalls callbacks;
+  Pools pools;
   Walk walk;
 };
 

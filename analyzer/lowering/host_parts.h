@@ -26,6 +26,7 @@ class Messages;
 class ModelledCalls;
 class Numbers;
 class Places;
+class Pools;
 class StandardLibrary;
 class Tensors;
 class Touches;
@@ -59,6 +60,7 @@ struct Parts {
   Tuples& tuples;
   Maps& maps;
   CallbackCalls& callbacks;
+  Pools& pools;
 };
 
 }  // namespace streamsan::analyzer::host

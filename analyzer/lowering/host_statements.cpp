@@ -233,8 +233,9 @@ void Walk::return_value(const clang::ReturnStmt& statement) {
   returned_ = Operand{};
   const clang::Expr* value = statement.getRetValue();
   const clang::QualType type = definition_.getReturnType();
-  if (value == nullptr || out_.kind(type) == TypeKind::Other) return;
+  // A reference to a float is a pointer like any other.
   const bool reference = type->isReferenceType();
+  if (value == nullptr || (!reference && out_.kind(type) == TypeKind::Other)) return;
   const ir::PlaceId result = places_.returned();
   returned_variable_ = statement.getNRVOCandidate();
   if (reference) {

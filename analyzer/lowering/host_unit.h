@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "analyzer/lowering/census.h"
+#include "analyzer/lowering/free_lists.h"
 #include "analyzer/lowering/kernel_effects.h"
 #include "analyzer/lowering/lowering.h"
 #include "analyzer/lowering/sites.h"
@@ -21,13 +22,15 @@ struct Unit {
         symbols(all_symbols),
         census(all_functions),
         options(settings),
-        sites(all_symbols.context()) {}
+        sites(all_symbols.context()),
+        free_lists(find_free_lists(all_symbols)) {}
 
   clang::ASTContext& context;
   Symbols& symbols;
   Census& census;
   const LoweringOptions& options;
   Sites sites;
+  FreeLists free_lists;
   KernelEffects kernels;
   std::unordered_map<std::string, const clang::FunctionDecl*> usr_owner;
   llvm::DenseMap<const clang::FunctionDecl*, std::string> usrs;

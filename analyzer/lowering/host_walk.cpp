@@ -17,6 +17,7 @@
 #include "analyzer/lowering/host_builder.h"
 #include "analyzer/lowering/host_ends.h"
 #include "analyzer/lowering/host_expressions.h"
+#include "analyzer/lowering/host_free_lists.h"
 #include "analyzer/lowering/host_lifetimes.h"
 #include "analyzer/lowering/host_maps.h"
 #include "analyzer/lowering/host_parts.h"
@@ -99,7 +100,8 @@ Walk::Walk(const Parts& parts)
       ends_(parts.ends),
       lifetimes_(parts.lifetimes),
       calls_(parts.calls),
-      maps_(parts.maps) {}
+      maps_(parts.maps),
+      pools_(parts.pools) {}
 
 void Walk::walk(const clang::CFG& graph, bool first) {
   first_call_ = first;
@@ -109,6 +111,7 @@ void Walk::walk(const clang::CFG& graph, bool first) {
   const std::vector<const clang::CFGBlock*> order = reverse_post_order(graph, first);
   for (const clang::CFGBlock* block : order)
     first_[block->getBlockID()] = last_[block->getBlockID()] = out_.new_block();
+  if (!order.empty()) out_.go_on_in(first_[order.front()->getBlockID()]), pools_.enter();
   for (const clang::CFGBlock* block : order) walk_block(*block);
   terminators_.resize(out_.function().blocks.size());
   for (const clang::CFGBlock* block : order) finish_block(*block);
@@ -184,8 +187,12 @@ void Walk::walk_element(const clang::CFGElement& element) {
   switch (element.getKind()) {
     case clang::CFGElement::Statement:
     case clang::CFGElement::Constructor:
-    case clang::CFGElement::CXXRecordTypedCall:
-      return statement(*element.castAs<clang::CFGStmt>().getStmt());
+    case clang::CFGElement::CXXRecordTypedCall: {
+      const clang::Stmt& lowered = *element.castAs<clang::CFGStmt>().getStmt();
+      pools_.before(lowered);
+      statement(lowered);
+      return pools_.after(lowered);
+    }
     case clang::CFGElement::Initializer: {
       const clang::CXXCtorInitializer* initializer = element.castAs<clang::CFGInitializer>().getInitializer();
       if (const clang::FieldDecl* field = initializer->getAnyMember())

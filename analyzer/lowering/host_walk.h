@@ -32,6 +32,7 @@ class Lifetimes;
 class Maps;
 class Numbers;
 class Places;
+class Pools;
 class Touches;
 class Values;
 struct Parts;
@@ -80,6 +81,7 @@ class Walk {
   Lifetimes& lifetimes_;
   Calls& calls_;
   Maps& maps_;
+  Pools& pools_;
 
   bool first_call_ = false;
   std::vector<std::size_t> first_;               ///< by CFG block: its first block in the IR

@@ -1,0 +1,442 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Which containers are free lists.
+//
+//   void* take() {                                 void put(void* p) { free_.push_back(p); }
+//     if (free_.empty()) return allocate();
+//     void* p = free_.back();
+//     free_.pop_back();
+//     return p;
+//   }
+//
+// A free list is known by what is done with it: one function takes an element out of it and hands it out, another puts
+// in what it was given, or what the object holds whose method it is (a lease), or what a deleter is given. That a list
+// fills itself where it is made is of no account. What comes out must be what went in last, or the list must make new
+// blocks when it is empty, so that it may hold no other: a queue of a fixed number of blocks hands out the others first.
+//
+// What this means is said in host_free_lists.cpp. Not recognised, which loses findings only: lists that are linked
+// through their blocks, numbers of blocks in place of blocks, lists that are passed to functions.
+#include "analyzer/lowering/free_lists.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "analyzer/lowering/host_expressions.h"
+#include "analyzer/lowering/symbols.h"
+#include "clang/AST/ASTContext.h"
+#include "clang/AST/DeclTemplate.h"
+#include "clang/AST/ExprCXX.h"
+#include "clang/AST/RecursiveASTVisitor.h"
+#include "llvm/ADT/StringSwitch.h"
+
+namespace streamsan::analyzer {
+namespace {
+
+using clang::dyn_cast;
+using clang::dyn_cast_or_null;
+using clang::isa;
+using host::strip;
+
+/// Where in a container something is put, or taken out. ByKey: where its size or name says.
+enum class ListEnd : std::uint8_t { None, Front, Back, ByKey };
+
+ListEnd end_put_at(llvm::StringRef method) {
+  return llvm::StringSwitch<ListEnd>(method)
+      .Cases({"push_back", "emplace_back", "push"}, ListEnd::Back)
+      .Cases({"push_front", "emplace_front"}, ListEnd::Front)
+      .Cases({"emplace", "insert"}, ListEnd::ByKey)
+      .Default(ListEnd::None);
+}
+
+ListEnd end_taken_at(llvm::StringRef method) {
+  return llvm::StringSwitch<ListEnd>(method)
+      .Cases({"back", "top"}, ListEnd::Back)
+      .Case("front", ListEnd::Front)
+      .Default(ListEnd::None);
+}
+
+bool takes_out(llvm::StringRef method) {
+  return llvm::StringSwitch<bool>(method).Cases({"pop_back", "pop_front", "pop", "erase", "extract"}, true).Default(false);
+}
+
+bool finds(llvm::StringRef method) {
+  return llvm::StringSwitch<bool>(method)
+      .Cases({"begin", "rbegin", "find", "lower_bound", "upper_bound", "extract"}, true)
+      .Default(false);
+}
+
+const clang::CXXMemberCallExpr* method_call(const clang::Expr* expression, llvm::StringRef* name) {
+  const auto* call = dyn_cast_or_null<clang::CXXMemberCallExpr>(expression);
+  const clang::CXXMethodDecl* method = call == nullptr ? nullptr : call->getMethodDecl();
+  if (method == nullptr || method->getIdentifier() == nullptr) return nullptr;
+  *name = method->getName();
+  return call;
+}
+
+/// Through std::move, std::forward and std::exchange too.
+const clang::Expr* unwrapped(const clang::Expr* expression) {
+  for (;;) {
+    expression = strip(expression);
+    const auto* call = dyn_cast_or_null<clang::CallExpr>(expression);
+    const clang::FunctionDecl* callee = call == nullptr ? nullptr : call->getDirectCallee();
+    if (callee == nullptr || !callee->isInStdNamespace() || callee->getIdentifier() == nullptr) return expression;
+    if (callee->getName() != "move" && callee->getName() != "forward" && callee->getName() != "exchange")
+      return expression;
+    expression = call->getArg(0);
+  }
+}
+
+bool is_below(const clang::Stmt* sought, const clang::Stmt* root) {
+  if (root == sought) return true;
+  return root != nullptr && std::ranges::any_of(root->children(), [&](const auto* part) { return is_below(sought, part); });
+}
+
+bool names(const clang::Stmt* root, const clang::VarDecl* variable) {
+  if (root == nullptr) return false;
+  if (const auto* name = dyn_cast<clang::DeclRefExpr>(root); name != nullptr && name->getDecl() == variable) return true;
+  return std::ranges::any_of(root->children(), [&](const auto* part) { return names(part, variable); });
+}
+
+struct Named {
+  const clang::ValueDecl* container = nullptr;
+  const clang::VarDecl* through = nullptr;
+};
+
+/// A container of the standard library that lives longer than a call.
+Named named_container(const clang::Expr* expression) {
+  expression = expression == nullptr ? nullptr : strip(expression);
+  if (const auto* member = dyn_cast_or_null<clang::MemberExpr>(expression)) {
+    const auto* field = dyn_cast<clang::FieldDecl>(member->getMemberDecl());
+    const clang::CXXRecordDecl* record = field == nullptr ? nullptr : Symbols::record(field->getType());
+    if (record != nullptr && record->isInStdNamespace()) return {.container = field->getCanonicalDecl()};
+    if (const auto* shared = dyn_cast<clang::VarDecl>(member->getMemberDecl())) {
+      const clang::CXXRecordDecl* of = Symbols::record(shared->getType());
+      if (of != nullptr && of->isInStdNamespace()) return {.container = shared->getCanonicalDecl()};
+    }
+  } else if (const auto* name = dyn_cast_or_null<clang::DeclRefExpr>(expression)) {
+    const auto* variable = dyn_cast<clang::VarDecl>(name->getDecl());
+    const clang::CXXRecordDecl* record = variable == nullptr ? nullptr : Symbols::record(variable->getType());
+    if (record == nullptr || !record->isInStdNamespace()) return {};
+    if (variable->hasGlobalStorage()) return {.container = variable->getCanonicalDecl()};
+    if (!variable->getType()->isReferenceType() || !variable->hasInit()) return {};
+    return {.container = named_container(variable->getInit()).container, .through = variable};
+  } else if (const auto* index = dyn_cast_or_null<clang::CXXOperatorCallExpr>(expression)) {
+    if (index->getOperator() == clang::OO_Subscript) return named_container(index->getArg(0));
+  }
+  return {};
+}
+
+/// A pointer, or an object with pointers in it, that can stand for memory.
+bool is_block(clang::QualType type) {
+  type = type.getNonReferenceType();
+  if (type->isPointerType()) return !type->getPointeeType()->isFunctionType();
+  const clang::CXXRecordDecl* record = Symbols::record(type);
+  if (record == nullptr || !record->hasDefinition()) return false;
+  if (record->isInStdNamespace()) return record->getName() == "unique_ptr";
+  return std::ranges::any_of(record->fields(), [](const auto* field) { return field->getType()->isPointerType(); });
+}
+
+class Search : public clang::RecursiveASTVisitor<Search> {
+  using Base = clang::RecursiveASTVisitor<Search>;
+
+ public:
+  explicit Search(Symbols& symbols) : symbols_(symbols) {}
+
+  static bool shouldVisitTemplateInstantiations() { return true; }
+  static bool shouldVisitLambdaBody() { return true; }
+
+  bool TraverseDecl(clang::Decl* declaration) {
+    if (declaration == nullptr) return true;
+    if (declaration->getLocation().isValid() && symbols_.in_system_header(*declaration)) return true;
+    const auto* function = dyn_cast<clang::FunctionDecl>(declaration);
+    if (function == nullptr) return Base::TraverseDecl(declaration);
+    if (function->isDependentContext()) return true;
+    return in_function(*function, [&] { return Base::TraverseDecl(declaration); });
+  }
+  bool TraverseLambdaExpr(clang::LambdaExpr* lambda) {
+    const clang::CXXMethodDecl* body = lambda->getCallOperator();
+    if (body == nullptr || body->isDependentContext()) return true;
+    return in_function(*body, [&] { return Base::TraverseLambdaExpr(lambda); });
+  }
+
+  bool VisitVarDecl(clang::VarDecl* variable) {
+    if (function_ != nullptr && variable->hasLocalStorage() && variable->hasInit())
+      of().set.emplace_back(variable, variable->getInit());
+    return true;
+  }
+  bool VisitReturnStmt(clang::ReturnStmt* statement) {
+    if (function_ != nullptr && statement->getRetValue() != nullptr) of().returned.push_back(statement->getRetValue());
+    return true;
+  }
+  bool VisitCXXConstructExpr(clang::CXXConstructExpr* construction) {
+    if (function_ == nullptr || construction->getConstructor()->isCopyOrMoveConstructor()) return true;
+    if (!symbols_.in_system_header(*construction->getConstructor()))
+      of().kept.insert(of().kept.end(), construction->arg_begin(), construction->arg_end());
+    return true;
+  }
+  bool VisitBinaryOperator(clang::BinaryOperator* assignment) {
+    if (function_ == nullptr || assignment->getOpcode() != clang::BO_Assign) return true;
+    const clang::Expr* target = strip(assignment->getLHS());
+    if (const auto* name = dyn_cast<clang::DeclRefExpr>(target)) {
+      if (const auto* variable = dyn_cast<clang::VarDecl>(name->getDecl()))
+        of().set.emplace_back(variable, assignment->getRHS());
+    } else if (isa<clang::MemberExpr, clang::UnaryOperator>(target)) {
+      of().kept.push_back(assignment->getRHS());
+    }
+    return true;
+  }
+  bool VisitCallExpr(clang::CallExpr* call) {
+    if (function_ == nullptr) return true;
+    note_allocation(*call);
+    llvm::StringRef name;
+    const clang::CXXMemberCallExpr* method = method_call(call, &name);
+    const Named list = method == nullptr ? Named{} : named_container(method->getImplicitObjectArgument());
+    if (list.container == nullptr) return true;
+    if (const ListEnd end = end_taken_at(name); end != ListEnd::None)
+      of().read.push_back({list, method->getImplicitObjectArgument(), call, end});
+    if (takes_out(name)) of().taken_out.insert(list.container);
+    if (const ListEnd end = end_put_at(name); end != ListEnd::None && call->getNumArgs() > 0)
+      puts_.push_back({list.container, method->getImplicitObjectArgument(), call, function_, end});
+    return true;
+  }
+  bool VisitCXXNewExpr(clang::CXXNewExpr*) {
+    if (function_ != nullptr) of().allocates = true;
+    return true;
+  }
+  /// `it->second`, where `it` was found in a container.
+  bool VisitMemberExpr(clang::MemberExpr* member) {
+    if (function_ != nullptr && member->getMemberDecl()->getDeclName().isIdentifier() && is_block(member->getType()) &&
+        (member->getMemberDecl()->getName() == "second" || member->getMemberDecl()->getName() == "first"))
+      of().members.push_back(member);
+    return true;
+  }
+
+  FreeLists take();
+
+ private:
+  struct Read {
+    Named list;
+    const clang::Expr* container = nullptr;
+    const clang::Expr* element = nullptr;
+    ListEnd end = ListEnd::None;
+  };
+  struct Put {
+    const clang::ValueDecl* container = nullptr;
+    const clang::Expr* named = nullptr;
+    const clang::CallExpr* call = nullptr;
+    const clang::FunctionDecl* function = nullptr;
+    ListEnd end = ListEnd::None;
+    const clang::Expr* block = nullptr;
+  };
+  struct OfFunction {
+    std::vector<Read> read;
+    llvm::DenseSet<const clang::ValueDecl*> taken_out;
+    std::vector<std::pair<const clang::VarDecl*, const clang::Expr*>> set;
+    std::vector<const clang::MemberExpr*> members;
+    std::vector<const clang::Expr*> returned;
+    std::vector<const clang::Expr*> kept;  ///< given to a constructor, stored in an object
+    bool allocates = false;
+  };
+  struct Kinds {
+    llvm::SmallVector<ordering::MemoryKind, 2> seen;
+    void add(ordering::MemoryKind kind) {
+      if (std::ranges::find(seen, kind) == seen.end()) seen.push_back(kind);
+    }
+    [[nodiscard]] std::optional<ordering::MemoryKind> only() const {
+      return seen.size() == 1 ? std::optional(seen.front()) : std::nullopt;
+    }
+  };
+
+  template <typename Go>
+  bool in_function(const clang::FunctionDecl& function, Go go) {
+    const clang::FunctionDecl* outer = std::exchange(function_, &function);
+    const bool go_on = go();
+    function_ = outer;
+    return go_on;
+  }
+  OfFunction& of() { return functions_[function_]; }
+  void note_allocation(const clang::CallExpr& call);
+  /// What the iterator was found in and by; nullptr: it is none.
+  [[nodiscard]] static const clang::CXXMemberCallExpr* found_by(const OfFunction& body, const clang::Expr* iterator);
+  void read_found(OfFunction& body) const;
+  [[nodiscard]] const clang::Expr* given_back(const Put& put) const;
+  [[nodiscard]] std::optional<FreeLists::Taking> taking(const OfFunction& body, const Read& read) const;
+
+  Symbols& symbols_;
+  const clang::FunctionDecl* function_ = nullptr;
+  llvm::DenseMap<const clang::FunctionDecl*, OfFunction> functions_;
+  std::vector<Put> puts_;
+  llvm::DenseMap<const clang::DeclContext*, Kinds> kinds_;    ///< by class: of the memory that its functions make
+  llvm::DenseMap<const clang::ValueDecl*, Kinds> of_fields_;  ///< made by calls that are given its address
+};
+
+const clang::DeclContext* class_of(const clang::FunctionDecl& function) {
+  // A lambda belongs to the function around it.
+  const clang::DeclContext* context = function.getDeclContext();
+  while (context != nullptr) {
+    const auto* record = dyn_cast<clang::CXXRecordDecl>(context);
+    if (record != nullptr && !record->isLambda()) return record->getCanonicalDecl();
+    context = context->getParent();
+  }
+  return nullptr;
+}
+
+void Search::note_allocation(const clang::CallExpr& call) {
+  const clang::FunctionDecl* callee = call.getDirectCallee();
+  if (callee == nullptr) return;
+  const Model* model = symbols_.known(*callee).model;
+  if (model == nullptr || !model->memory || model->action != ActionKind::Effect || call.getNumArgs() == 0) return;
+  const bool on_gpu_side = *model->memory == ordering::MemoryKind::Device ||
+                           *model->memory == ordering::MemoryKind::DeviceAsync ||
+                           *model->memory == ordering::MemoryKind::Pinned || *model->memory == ordering::MemoryKind::Managed;
+  if (!on_gpu_side) return;
+  kinds_[class_of(*function_)].add(*model->memory);
+  const auto* address = dyn_cast<clang::UnaryOperator>(strip(call.getArg(0)));
+  if (address == nullptr || address->getOpcode() != clang::UO_AddrOf) return;
+  of().allocates = true;
+  if (const auto* member = dyn_cast<clang::MemberExpr>(strip(address->getSubExpr())))
+    of_fields_[member->getMemberDecl()].add(*model->memory);
+}
+
+const clang::CXXMemberCallExpr* Search::found_by(const OfFunction& body, const clang::Expr* iterator) {
+  const auto* name = dyn_cast<clang::DeclRefExpr>(strip(iterator));
+  for (const auto& [variable, value] : body.set) {
+    if (name == nullptr || variable != name->getDecl()) continue;
+    llvm::StringRef method;
+    const clang::CXXMemberCallExpr* call = method_call(unwrapped(value), &method);
+    if (call != nullptr && finds(method)) return call;
+  }
+  return nullptr;
+}
+
+void Search::read_found(OfFunction& body) const {
+  for (const clang::MemberExpr* member : body.members) {
+    const clang::Expr* base = strip(member->getBase());
+    if (const auto* arrow = dyn_cast<clang::CXXOperatorCallExpr>(base)) base = arrow->getArg(0);
+    const clang::CXXMemberCallExpr* call = found_by(body, base);
+    if (call == nullptr) continue;
+    const Named list = named_container(call->getImplicitObjectArgument());
+    if (list.container != nullptr) body.read.push_back({list, call->getImplicitObjectArgument(), member, ListEnd::ByKey});
+  }
+  // free_.extract(it).mapped()
+  std::vector<const clang::Expr*> values(body.returned);
+  for (const auto& [variable, value] : body.set) values.push_back(value);
+  for (const clang::Expr* value : values) {
+    llvm::StringRef outer, inner;
+    const clang::CXXMemberCallExpr* mapped = method_call(unwrapped(value), &outer);
+    if (mapped == nullptr || (outer != "mapped" && outer != "value")) continue;
+    const clang::CXXMemberCallExpr* call = method_call(strip(mapped->getImplicitObjectArgument()), &inner);
+    if (call == nullptr || inner != "extract") continue;
+    const Named list = named_container(call->getImplicitObjectArgument());
+    if (list.container != nullptr) body.read.push_back({list, call->getImplicitObjectArgument(), mapped, ListEnd::ByKey});
+  }
+}
+
+/// The block, if what is put into the list comes from outside of the function; else nullptr.
+const clang::Expr* Search::given_back(const Put& put) const {
+  if (const auto* made = dyn_cast<clang::CXXConstructorDecl>(put.function);
+      made != nullptr && class_of(*made) == put.container->getDeclContext())
+    return nullptr;
+  const clang::Expr* given = put.call->getArg(put.end == ListEnd::ByKey ? put.call->getNumArgs() - 1 : 0);
+  // free_.insert({size, p}), free_.push_back({p, size})
+  for (int depth = 0; depth < 3; ++depth) {
+    const clang::Expr* at = unwrapped(given);
+    if (const auto* list = dyn_cast<clang::InitListExpr>(at); list != nullptr && list->getNumInits() == 1) {
+      given = list->getInit(0);
+    } else if (const auto* made = dyn_cast<clang::CXXConstructExpr>(at); made != nullptr && made->getNumArgs() == 1) {
+      given = made->getArg(0);
+    } else if (made != nullptr && made->getNumArgs() == 2 && put.end == ListEnd::ByKey) {
+      given = made->getArg(1);
+    } else {
+      break;
+    }
+  }
+  const clang::Expr* at = unwrapped(given);
+  if (!is_block(at->getType())) return nullptr;
+  // live_.find(p)->first
+  if (const auto* member = dyn_cast<clang::MemberExpr>(at); member != nullptr && member->getMemberDecl()->getDeclName().isIdentifier() &&
+                                                            member->getMemberDecl()->getName() == "first") {
+    const clang::Expr* base = strip(member->getBase());
+    if (const auto* arrow = dyn_cast<clang::CXXOperatorCallExpr>(base)) base = arrow->getArg(0);
+    const auto body = functions_.find(put.function);
+    const clang::CXXMemberCallExpr* call = body == functions_.end() ? nullptr : found_by(body->second, base);
+    if (call == nullptr || call->getNumArgs() != 1) return nullptr;
+    given = call->getArg(0);
+    at = unwrapped(given);
+  }
+  if (const auto* name = dyn_cast<clang::DeclRefExpr>(at))
+    return isa<clang::ParmVarDecl>(name->getDecl()) ? given : nullptr;
+  const auto* member = dyn_cast<clang::MemberExpr>(at);
+  if (member == nullptr || !isa<clang::FieldDecl>(member->getMemberDecl())) return nullptr;
+  const clang::Expr* base = strip(member->getBase());
+  if (const auto* name = dyn_cast<clang::DeclRefExpr>(base))
+    return isa<clang::ParmVarDecl>(name->getDecl()) ? given : nullptr;
+  // What a pool itself holds besides, it does not lend.
+  return isa<clang::CXXThisExpr>(base) && member->getMemberDecl()->getDeclContext() != put.container->getDeclContext()
+             ? given
+             : nullptr;
+}
+
+std::optional<FreeLists::Taking> Search::taking(const OfFunction& body, const Read& read) const {
+  const clang::QualType type = read.element->getType().getNonReferenceType();
+  if (!is_block(type) || !body.taken_out.contains(read.list.container)) return std::nullopt;
+  FreeLists::Taking taking{.container = read.container, .through = read.list.through, .element = read.element, .type = type};
+  for (const auto& [variable, value] : body.set)
+    if (is_below(read.element, value) && is_block(variable->getType())) taking.blocks.insert(variable);
+  const auto leaves = [&](const clang::Expr* value) {
+    return is_below(read.element, value) ||
+           std::ranges::any_of(taking.blocks, [&](const clang::VarDecl* variable) { return names(value, variable); });
+  };
+  if (!std::ranges::any_of(body.returned, leaves) && !std::ranges::any_of(body.kept, leaves)) return std::nullopt;
+  // What is made where the list is empty goes out the same way.
+  const clang::ASTContext& context = symbols_.context();
+  for (const auto& [variable, value] : body.set)
+    if (context.hasSameUnqualifiedType(variable->getType(), type) &&
+        std::ranges::any_of(body.returned, [&](const clang::Expr* out) { return names(out, variable); }))
+      taking.blocks.insert(variable);
+  for (const clang::Expr* value : body.returned)
+    if (const clang::Expr* at = strip(value); isa<clang::CallExpr>(at) && context.hasSameUnqualifiedType(at->getType(), type))
+      taking.returned.insert(at);
+  taking.returned.insert(read.element);
+  return taking;
+}
+
+FreeLists Search::take() {
+  FreeLists found;
+  llvm::DenseMap<const clang::ValueDecl*, llvm::SmallVector<const Put*, 2>> given;
+  for (Put& put : puts_)
+    if ((put.block = given_back(put)) != nullptr) given[put.container].push_back(&put);
+  if (given.empty()) return found;
+  llvm::DenseSet<const clang::ValueDecl*> lists;
+  for (auto& [function, body] : functions_) {
+    read_found(body);
+    for (const Read& read : body.read) {
+      const auto puts = given.find(read.list.container);
+      if (puts == given.end() || found.takings.contains(function)) continue;
+      const bool last_first = std::ranges::all_of(puts->second, [&](const Put* put) { return put->end == read.end; });
+      if (!last_first && !body.allocates) continue;
+      std::optional<FreeLists::Taking> known = taking(body, read);
+      if (!known) continue;
+      if (const auto kinds = kinds_.find(class_of(*function)); kinds != kinds_.end()) known->memory = kinds->second.only();
+      found.takings.try_emplace(function, std::move(*known));
+      lists.insert(read.list.container);
+    }
+  }
+  for (const auto& [container, puts] : given)
+    if (lists.contains(container))
+      for (const Put* put : puts) found.givings[put->call] = {.container = put->named, .block = put->block};
+  for (const auto& [field, kinds] : of_fields_)
+    if (const auto kind = kinds.only()) found.made[field] = *kind;
+  return found;
+}
+
+}  // namespace
+
+FreeLists find_free_lists(Symbols& symbols) {
+  Search search(symbols);
+  search.TraverseDecl(symbols.context().getTranslationUnitDecl());
+  return search.take();
+}
+
+}  // namespace streamsan::analyzer

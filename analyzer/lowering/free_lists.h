@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Pools: which containers keep blocks of memory for the next who asks for one. See free_lists.cpp.
+#pragma once
+
+#include <optional>
+
+#include "analyzer/ir/ir.h"
+#include "clang/AST/Type.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
+
+namespace clang {
+class Expr;
+class FieldDecl;
+class FunctionDecl;
+class Stmt;
+class ValueDecl;
+class VarDecl;
+}  // namespace clang
+
+namespace streamsan::analyzer {
+
+class Symbols;
+
+struct FreeLists {
+  /// A function that takes a block out and hands it out.
+  struct Taking {
+    const clang::Expr* container = nullptr;  ///< as the function names it
+    const clang::VarDecl* through = nullptr;  ///< the local reference that it is named by; nullptr: none
+    const clang::Expr* element = nullptr;     ///< what reads it
+    clang::QualType type;                     ///< of a block: a pointer, or a class that has one
+    llvm::DenseSet<const clang::VarDecl*> blocks;  ///< variables that hold what is handed out, from wherever
+    llvm::DenseSet<const clang::Expr*> returned;   ///< expressions that are returned as they are
+    std::optional<ordering::MemoryKind> memory;    ///< of the blocks, if they are pointers to it
+  };
+  /// A block goes back.
+  struct Giving {
+    const clang::Expr* container = nullptr;
+    const clang::Expr* block = nullptr;
+  };
+  llvm::DenseMap<const clang::FunctionDecl*, Taking> takings;  ///< by definition
+  llvm::DenseMap<const clang::Stmt*, Giving> givings;          ///< by the call
+  llvm::DenseMap<const clang::ValueDecl*, ordering::MemoryKind> made;  ///< members of blocks: what they are given
+};
+
+FreeLists find_free_lists(Symbols& symbols);
+
+}  // namespace streamsan::analyzer

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Pools of memory (free_lists.h).
+//
+// Of a free list one thing is kept: the block that it gives out next, `$next`. Who gives a block back puts it there; who
+// takes one gets what is there, and leaves a block of which nothing is known but that it is another one. So a block that
+// goes back while a copy still uses it is the one that the next user writes, and who holds two blocks at a time has two.
+//
+//   take():   p = free_.$next;  free_.$next = a new block          put(p):   free_.$next = p
+//
+// That is what a list does whose last block is taken first, and what any list may do that has no other block. An
+// allocation where it is empty makes no difference: what is handed out is `$next` on all ways. Two blocks given back one
+// after the other are one that is known and one that is forgotten. Errs where blocks of different sizes are taken out of
+// one list, which need not be one block; so what follows from this is never definite (analysis/look.cpp).
+#include "analyzer/lowering/host_free_lists.h"
+
+#include "analyzer/ir/hidden.h"
+#include "analyzer/lowering/host_builder.h"
+#include "analyzer/lowering/host_expressions.h"
+#include "analyzer/lowering/host_parts.h"
+#include "analyzer/lowering/host_places.h"
+#include "analyzer/lowering/host_unit.h"
+#include "analyzer/lowering/host_values.h"
+#include "clang/AST/ASTContext.h"
+#include "clang/AST/DeclTemplate.h"
+#include "clang/AST/ExprCXX.h"
+
+namespace streamsan::analyzer::host {
+
+using ir::Operand;
+using ir::OpKind;
+using ir::TypeKind;
+using ordering::MemoryKind;
+
+namespace {
+
+/// What a smart pointer points to is known by a pointer.
+clang::QualType kept_as(Unit& unit, clang::QualType block) {
+  if (!unit.symbols.points(block)) return block.getUnqualifiedType();
+  const auto* owner = llvm::dyn_cast_or_null<clang::ClassTemplateSpecializationDecl>(Symbols::record(block));
+  if (owner == nullptr || owner->getTemplateArgs().size() == 0) return {};
+  const clang::TemplateArgument& of = owner->getTemplateArgs()[0];
+  return of.getKind() == clang::TemplateArgument::Type ? unit.context.getPointerType(of.getAsType()) : clang::QualType();
+}
+
+bool is_null(const clang::Expr* value) {
+  const clang::Expr* at = strip(value);
+  return llvm::isa<clang::CXXNullPtrLiteralExpr, clang::GNUNullExpr, clang::ImplicitValueInitExpr,
+                   clang::CXXScalarValueInitExpr>(at) ||
+         (llvm::isa<clang::InitListExpr>(at) && llvm::cast<clang::InitListExpr>(at)->getNumInits() == 0);
+}
+
+}  // namespace
+
+Pools::Pools(const Parts& parts)
+    : unit_(parts.unit), out_(parts.out), places_(parts.places), values_(parts.values) {
+  const auto known = unit_.free_lists.takings.find(&parts.definition);
+  if (known != unit_.free_lists.takings.end()) taking_ = &known->second;
+}
+
+ir::PlaceId Pools::next_of(const clang::Expr& container, clang::QualType block) {
+  const clang::QualType type = kept_as(unit_, block.getNonReferenceType());
+  const ir::PlaceId list = type.isNull() ? ir::kNoPlace : places_.place(&container);
+  if (list == ir::kNoPlace || out_[list].name.empty()) return ir::kNoPlace;
+  // The name of the list is part of the field's: what kind of memory is in it is known by that (ir/field_memory.h).
+  return out_.typed(out_.field(list, ir::name(ir::Hidden::Next), out_[list].owner + "::" + out_[list].name, out_.kind(type)),
+                    type);
+}
+
+void Pools::enter() {
+  if (taking_ != nullptr && taking_->through == nullptr) take();
+}
+
+void Pools::take() {
+  const ir::PlaceId next = next_of(*taking_->container, taking_->type);
+  if (next == ir::kNoPlace) return;
+  const ir::SiteId site = out_.site(*taking_->element);
+  const clang::QualType type = out_.type_of(next);
+  taken_ = out_.kind(type) == TypeKind::Object ? out_.object_temporary(type)
+                                               : out_.typed(out_.temporary(out_.kind(type)), type);
+  out_.emit_assign(taken_, value(next), site);
+  renew(next, site);
+}
+
+void Pools::allocate(ir::PlaceId pointer, std::optional<MemoryKind> memory, ir::SiteId site) {
+  ir::Op op{.kind = OpKind::Allocate, .site = site, .target = pointer, .pooled = true};
+  op.memory = memory == MemoryKind::DeviceAsync ? MemoryKind::Device : memory;
+  out_.emit(std::move(op));
+}
+
+void Pools::renew(ir::PlaceId next, ir::SiteId site) {
+  clang::QualType type = out_.type_of(next);
+  ir::PlaceId object = next;
+  if (out_.kind(next) == TypeKind::Pointer) {
+    type = type->isPointerType() ? type->getPointeeType() : clang::QualType();
+    const clang::CXXRecordDecl* pointed = type.isNull() ? nullptr : Symbols::record(type);
+    const bool is_object = pointed != nullptr && pointed->hasDefinition() && !pointed->isInStdNamespace();
+    allocate(next, is_object ? std::optional<MemoryKind>() : taking_->memory, site);
+    if (!is_object) return;
+    object = places_.pointee(value(next), type);
+  } else {
+    out_.emit_fresh(next, site);
+  }
+  const clang::CXXRecordDecl* record = Symbols::record(type);
+  if (record == nullptr || object == ir::kNoPlace) return;
+  for (const clang::FieldDecl* field : record->fields()) {
+    const ir::PlaceId part = places_.member(object, *field);
+    if (part == ir::kNoPlace || out_.kind(part) != TypeKind::Pointer || !field->getType()->isPointerType()) continue;
+    const auto made = unit_.free_lists.made.find(field);
+    allocate(part, made == unit_.free_lists.made.end() ? std::nullopt : std::optional(made->second), site);
+  }
+}
+
+void Pools::hand_out(const clang::VarDecl& variable, const clang::Stmt& at) {
+  const ir::PlaceId place = places_.variable(variable);
+  if (place == ir::kNoPlace) return;
+  const bool owner = unit_.symbols.points(variable.getType());
+  out_.emit_assign(owner ? places_.data(place) : place, value(taken_), out_.site(at));
+}
+
+void Pools::before(const clang::Stmt& statement) {
+  const auto giving = unit_.free_lists.givings.find(&statement);
+  if (giving == unit_.free_lists.givings.end()) return;
+  const auto& [container, block] = giving->second;
+  const clang::QualType type = block->getType();
+  const ir::PlaceId next = next_of(*container, type);
+  if (next == ir::kNoPlace) return;
+  Operand given = values_.operand(block);
+  if (unit_.symbols.points(type)) {
+    const ir::PlaceId owner = places_.place(strip(block));
+    given = owner == ir::kNoPlace ? unknown() : value(places_.data(owner));
+  }
+  out_.emit_assign(next, given, out_.site(statement));
+}
+
+void Pools::after(const clang::Stmt& statement) {
+  if (taking_ == nullptr) return;
+  if (const auto* declared = llvm::dyn_cast<clang::DeclStmt>(&statement)) {
+    for (const clang::Decl* each : declared->decls()) {
+      const auto* variable = llvm::dyn_cast<clang::VarDecl>(each);
+      if (variable == nullptr) continue;
+      if (variable == taking_->through) take();
+      if (taken_ != ir::kNoPlace && taking_->blocks.contains(variable) && variable->hasInit() &&
+          !is_null(variable->getInit()))
+        hand_out(*variable, statement);
+    }
+    return;
+  }
+  if (taken_ == ir::kNoPlace) return;
+  const auto variable_of = [this](const clang::Expr* expression) -> const clang::VarDecl* {
+    expression = strip(expression);
+    while (const auto* member = llvm::dyn_cast<clang::MemberExpr>(expression)) expression = strip(member->getBase());
+    const auto* name = llvm::dyn_cast<clang::DeclRefExpr>(expression);
+    const auto* variable = name == nullptr ? nullptr : llvm::dyn_cast<clang::VarDecl>(name->getDecl());
+    return variable != nullptr && taking_->blocks.contains(variable) ? variable : nullptr;
+  };
+  if (const auto* assignment = llvm::dyn_cast<clang::BinaryOperator>(&statement)) {
+    if (assignment->getOpcode() != clang::BO_Assign || is_null(assignment->getRHS())) return;
+    if (const clang::VarDecl* variable = variable_of(assignment->getLHS())) hand_out(*variable, statement);
+    return;
+  }
+  const auto* call = llvm::dyn_cast<clang::CallExpr>(&statement);
+  if (call != nullptr)
+    for (const clang::Expr* argument : call->arguments()) {
+      const auto* address = llvm::dyn_cast<clang::UnaryOperator>(strip(argument));
+      if (address == nullptr || address->getOpcode() != clang::UO_AddrOf) continue;
+      if (const clang::VarDecl* variable = variable_of(address->getSubExpr())) hand_out(*variable, statement);
+    }
+  const auto* expression = llvm::dyn_cast<clang::Expr>(&statement);
+  if (expression != nullptr && taking_->returned.contains(expression) && !unit_.symbols.points(expression->getType()))
+    values_.set_result(*expression, value(taken_), taken_);
+}
+
+}  // namespace streamsan::analyzer::host

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Blocks that are taken out of a pool and go back to it; see host_free_lists.cpp.
+#pragma once
+
+#include "analyzer/ir/ir.h"
+#include "analyzer/lowering/free_lists.h"
+
+namespace clang {
+class Expr;
+class FunctionDecl;
+class Stmt;
+class VarDecl;
+}  // namespace clang
+
+namespace streamsan::analyzer::host {
+
+class FunctionBuilder;
+class Places;
+class Values;
+struct Parts;
+struct Unit;
+
+class Pools {
+ public:
+  explicit Pools(const Parts& parts);
+
+  /// Where the function begins.
+  void enter();
+  /// Before and after each statement that is lowered.
+  void before(const clang::Stmt& statement);
+  void after(const clang::Stmt& statement);
+
+ private:
+  void take();
+  /// Nothing is known of the block that the list gives out after this one, but that it is another.
+  void renew(ir::PlaceId given, ir::SiteId site);
+  void allocate(ir::PlaceId pointer, std::optional<ordering::MemoryKind> memory, ir::SiteId site);
+  void hand_out(const clang::VarDecl& variable, const clang::Stmt& at);
+  /// The block that the list gives out next.
+  ir::PlaceId next_of(const clang::Expr& container, clang::QualType block);
+
+  Unit& unit_;
+  FunctionBuilder& out_;
+  Places& places_;
+  Values& values_;
+
+  const FreeLists::Taking* taking_ = nullptr;  ///< of this function
+  ir::PlaceId taken_ = ir::kNoPlace;           ///< the block that it hands out
+};
+
+}  // namespace streamsan::analyzer::host
