@@ -10,9 +10,11 @@
 // was allocated on. What other streams do to it must be known to the allocator (record_stream) or be over.
 #include "analyzer/analysis/inspect_host.h"
 
+#include <utility>
+#include <vector>
+
 #include "analyzer/analysis/cause.h"
 #include "analyzer/analysis/first_rounds.h"
-#include "analyzer/ir/hidden.h"
 #include "analyzer/ir/walk.h"
 
 namespace streamsan::analyzer {
@@ -28,6 +30,7 @@ void HostQuestions::host_access() {
     const auto kind = look_.order->kind(values_, access, mine->memory);
     // Plain code cannot touch device memory: it only seems to. A call with a name can (MPI, GPU-aware).
     if (look_.op->name.empty() && (kind == MemoryKind::Device || kind == MemoryKind::DeviceAsync)) continue;
+    if (access.mode != ir::Mode::Read) write_captured(mine->memory, access);
     for (const Pending& earlier : look_.order->pending()) {
       if (earlier.access >= kEventRecord || is_message(values_, earlier)) continue;
       if (!related(values_, earlier.memory, mine->memory)) continue;
@@ -75,7 +78,7 @@ void HostQuestions::end_of_memory() {
   if (memory == kUnknown || memory == kNull) return;
   if (const auto captured = look_.order->captured_memory().find(memory);
       captured != look_.order->captured_memory().end() && graph_survives())
-    release_captured(memory, captured->second);
+    release_captured(memory, captured->second.op);
   if (look_.op->tensor) return release_tensor(memory);
   std::optional<MemoryKind> kind = look_.op->memory;
   const auto made_as = values_.memory_kind(memory);
@@ -86,14 +89,42 @@ void HostQuestions::end_of_memory() {
   release_by_host(memory, kind);
 }
 
-void HostQuestions::give_back() {
-  for (const auto& [value, type] : look_.store->reach(values_, look_.op->source)) {
-    const ValueId memory = span_of(values_, value).memory;
-    if (memory == kUnknown || memory == kNull) continue;
-    if (const auto captured = look_.order->captured_memory().find(memory);
-        captured != look_.order->captured_memory().end() && graph_survives())
-      release_captured(memory, captured->second);
+void HostQuestions::write_captured(ValueId memory, const ir::Access& access) {
+  const auto captured = look_.order->captured_memory().find(memory);
+  if (captured == look_.order->captured_memory().end() || captured->second.given_back == kNoOp) return;
+  if (look_.order->capturing() != Tri::No || !launches_from_here()) return;
+  Hazard hazard = look_.start(Check::PrematureFree, Level::Likely);
+  hazard.which = CheckCase::Captured;
+  hazard.later = witness_.host(look_.index, access.mode);
+  hazard.earlier = witness_.action(captured->second.op, kUnknown);
+  hazard.buffer = witness_.memory(memory, access.memory, look_.index);
+  hazard.evidence.push_back({"the block goes back to its pool here, which hands it out again",
+                             witness_.where(captured->second.given_back)});
+  look_.raise({.hazard = std::move(hazard), .later = look_.index, .earlier = captured->second.op, .memory = memory});
+}
+
+/// Some way leads from here to the launch of a graph, and makes none before that.
+bool HostQuestions::launches_from_here() const {
+  const ir::Function& function = values_.function();
+  const auto first_of = [&](std::size_t block, std::size_t position) {
+    for (; position < function.blocks[block].ops.size(); ++position) {
+      const ir::Op& op = function.blocks[block].ops[position];
+      const bool makes = op.kind == ir::OpKind::CaptureBegin ||
+                         (op.kind == ir::OpKind::Fresh && function[op.target].type == ir::TypeKind::Graph);
+      if (makes || (op.kind == ir::OpKind::Enqueue && op.work == ir::Work::GraphLaunch)) return &op;
+    }
+    return static_cast<const ir::Op*>(nullptr);
+  };
+  if (const ir::Op* here = first_of(look_.block, look_.position + 1)) return here->kind == ir::OpKind::Enqueue;
+  std::vector<std::size_t> from;
+  for (const ir::BlockId next : function.blocks[look_.block].successors) from.push_back(ir::at(next));
+  const std::vector<bool> behind = ir::reached(
+      function, std::move(from), [&](std::size_t block, std::size_t) { return first_of(block, 0) == nullptr; });
+  for (std::size_t block = 0; block < behind.size(); ++block) {
+    const ir::Op* stop = behind[block] ? first_of(block, 0) : nullptr;
+    if (stop != nullptr && stop->kind == ir::OpKind::Enqueue) return true;
   }
+  return false;
 }
 
 bool HostQuestions::graph_survives() const {
@@ -214,9 +245,6 @@ void HostQuestions::ask() {
     case ir::OpKind::Free:
     case ir::OpKind::EndOfLife:
       return end_of_memory();
-    case ir::OpKind::Assign:
-      if (ir::is(values_.function()[look_.op->target], ir::Hidden::Next)) give_back();
-      return;
     default:
       return;
   }

@@ -21,8 +21,9 @@ class HostQuestions : Questions {
   void host_access();
   /// At a free, or where an object that owns memory ends.
   void end_of_memory();
-  /// At a block that goes back to a free list. What its next user does shows itself; a graph may have kept it.
-  void give_back();
+  /// By the host: memory of a graph that went back to a free list, from which somebody else has it by now.
+  void write_captured(ValueId memory, const ir::Access& access);
+  [[nodiscard]] bool launches_from_here() const;
   /// A graph is instantiated here into what outlives this function.
   [[nodiscard]] bool graph_survives() const;
   void release_captured(ValueId memory, OpIndex use);

@@ -97,6 +97,12 @@ Span span_of(const Values& values, ValueId pointer);
 /// One block of memory, or one an object and the other a part of it.
 bool related(const Values& values, ValueId a, ValueId b);
 
+/// Memory that work of a capture uses.
+struct CapturedUse {
+  OpIndex op = kNoOp;          ///< that work, the first
+  OpIndex given_back = kNoOp;  ///< where the memory went back to a free list after the last such work
+};
+
 struct EventState {
   bool never = false;      ///< certainly not recorded since it was made
   OpIndex record = kNoOp;  ///< the last record; kNoOp: not known or none
@@ -186,8 +192,7 @@ class Order {
   [[nodiscard]] const std::map<ValueId, OpIndex>& captured() const { return captured_; }
   /// Captured streams that the capture did not begin with, and their work that no such stream has waited for.
   [[nodiscard]] const std::map<ValueId, OpIndex>& unjoined() const { return unjoined_; }
-  /// Memory that work of a capture uses, and that work.
-  [[nodiscard]] const std::map<ValueId, OpIndex>& captured_memory() const { return captured_memory_; }
+  [[nodiscard]] const std::map<ValueId, CapturedUse>& captured_memory() const { return captured_memory_; }
 
   /// Streams with work since the host last waited for them.
   [[nodiscard]] const std::map<ValueId, OpIndex>& busy() const { return busy_; }
@@ -227,7 +232,7 @@ class Order {
   Tri capturing_ = Tri::No;
   std::map<ValueId, OpIndex> unjoined_;
   std::map<ValueId, ValueId> capture_records_;  ///< event, stream
-  std::map<ValueId, OpIndex> captured_memory_;
+  std::map<ValueId, CapturedUse> captured_memory_;
   std::map<ValueId, OpIndex> busy_;
   bool strangers_ = false;
   std::map<ValueId, OpIndex> quiet_;

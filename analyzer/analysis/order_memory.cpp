@@ -8,11 +8,25 @@
 #include "analyzer/analysis/order_step.h"
 
 #include <algorithm>
+#include <vector>
 
 namespace streamsan::analyzer {
 
 using ordering::MemoryKind;
 using ordering::Rule;
+
+namespace {
+
+/// The pointer to `memory` is a part of the object that `object` points to.
+bool held_in(const Values& values, ValueId memory, ValueId object) {
+  LocationId at = values[memory].location;
+  while (at != kNowhere &&
+         (values[at].kind == Location::Kind::Field || values[at].kind == Location::Kind::Index))
+    at = values[at].base;
+  return at != kNowhere && values[at].kind == Location::Kind::Target && values.must_equal(values[at].pointer, object);
+}
+
+}  // namespace
 
 void OrderStep::allocate() {
   const ValueId made = values_.object(index_);
@@ -69,14 +83,20 @@ void OrderStep::free() {
   if (op_.memory == MemoryKind::Device || op_.memory == MemoryKind::Managed) lean_all(Rule::ALC_02);
 }
 
-/// What goes back may be a block of memory, or what points to several.
+/// What goes back may be a block of memory, or an object with pointers to several.
 void OrderStep::give_back() {
-  for (const auto& [value, type] : store_.reach(values_, op_.source)) {
-    const ValueId given = span_of(values_, value).memory;
-    if (given == kUnknown || given == kNull) continue;
-    for (Pending& p : order_.pending_)
-      if (p.access != kEventRecord && related(values_, p.memory, given)) p.given_back = index_;
-  }
+  std::vector<ValueId> given{store_.evaluate(values_, op_.source)};
+  for (const auto& [value, type] : store_.reach(values_, op_.source)) given.push_back(value);
+  const auto goes_back = [&](ValueId memory) {
+    return std::ranges::any_of(given, [&](const ValueId block) {
+      const ValueId whole = span_of(values_, block).memory;
+      return whole != kUnknown && whole != kNull && (related(values_, memory, whole) || held_in(values_, memory, whole));
+    });
+  };
+  for (Pending& p : order_.pending_)
+    if (p.access != kEventRecord && goes_back(p.memory)) p.given_back = index_;
+  for (auto& [memory, captured] : order_.captured_memory_)
+    if (goes_back(memory)) captured.given_back = index_;
 }
 
 void OrderStep::keep_alive() {

@@ -160,7 +160,7 @@ void OrderStep::capture_work(ValueId stream) {
   if (values_.op(known->second).kind != ir::OpKind::CaptureBegin) order_.unjoined_[stream] = index_;
   for (std::uint16_t i = 0; i < op_.accesses.size(); ++i)
     if (const std::optional<Pending> touched = touch(values_, store_, index_, i))
-      order_.captured_memory_.try_emplace(touched->memory, index_);
+      order_.captured_memory_.try_emplace(touched->memory, CapturedUse{.op = index_}).first->second.given_back = kNoOp;
 }
 
 bool OrderStep::complete_at_return() {

@@ -117,6 +117,13 @@ template <>
 void words_of<Check::PrematureFree>(Draft& draft) {
   const Hazard& hazard = draft.hazard();
   const std::string memory = buffer(hazard.buffer);
+  if (hazard.which == CheckCase::Captured && draft.later().what.empty()) {
+    draft.say("the host writes " + memory + ", which went back to its pool, but a graph that was captured with it " +
+              "lives on: " + what(draft.earlier()) + " uses it at each launch");
+    draft.note(draft.earlier().where, memory + " becomes part of the graph here", lane(draft.earlier().stream));
+    draft.advise("keep the block as long as the graph can be launched");
+    return;
+  }
   if (hazard.which == CheckCase::Captured) {
     draft.say(memory + " is freed by " + what(draft.later()) +
               ", but a graph that was captured with it lives on: " + what(draft.earlier()) + " uses it at each launch");

@@ -74,6 +74,9 @@ std::string quoted(std::string_view name) {
   if (part->hidden == ir::Hidden::Request) {
     return "request " + owner;
   }
+  if (part->hidden == ir::Hidden::Next) {
+    return "a block of " + owner;
+  }
   return part->hidden == ir::Hidden::Stream ? "the stream of " + owner : owner;
 }
 
