@@ -127,14 +127,19 @@ Named named_container(const clang::Expr* expression) {
   return {};
 }
 
-/// A pointer, or an object with pointers in it, that can stand for memory.
-bool is_block(clang::QualType type) {
+/// A pointer, or an object with pointers in it, that can stand for memory. Streams and events are pointers, too: a pool of
+/// events gives one out again while somebody waits for it, and is right.
+bool is_block(Symbols& symbols, clang::QualType type) {
   type = type.getNonReferenceType();
-  if (type->isPointerType()) return !type->getPointeeType()->isFunctionType();
+  if (type->isPointerType())
+    return symbols.kind(type) == ir::TypeKind::Pointer && !type->getPointeeType()->isFunctionType();
+  if (symbols.kind(type) != ir::TypeKind::Object && symbols.kind(type) != ir::TypeKind::Pointer) return false;
   const clang::CXXRecordDecl* record = Symbols::record(type);
   if (record == nullptr || !record->hasDefinition()) return false;
   if (record->isInStdNamespace()) return record->getName() == "unique_ptr";
-  return std::ranges::any_of(record->fields(), [](const auto* field) { return field->getType()->isPointerType(); });
+  return std::ranges::any_of(record->fields(), [&](const auto* field) {
+    return field->getType()->isPointerType() && symbols.kind(field->getType()) == ir::TypeKind::Pointer;
+  });
 }
 
 class Search : public clang::RecursiveASTVisitor<Search> {
@@ -206,7 +211,7 @@ class Search : public clang::RecursiveASTVisitor<Search> {
   }
   /// `it->second`, where `it` was found in a container.
   bool VisitMemberExpr(clang::MemberExpr* member) {
-    if (function_ != nullptr && member->getMemberDecl()->getDeclName().isIdentifier() && is_block(member->getType()) &&
+    if (function_ != nullptr && member->getMemberDecl()->getDeclName().isIdentifier() && is_block(symbols_, member->getType()) &&
         (member->getMemberDecl()->getName() == "second" || member->getMemberDecl()->getName() == "first"))
       of().members.push_back(member);
     return true;
@@ -353,7 +358,7 @@ const clang::Expr* Search::given_back(const Put& put) const {
     }
   }
   const clang::Expr* at = unwrapped(given);
-  if (!is_block(at->getType())) return nullptr;
+  if (!is_block(symbols_, at->getType())) return nullptr;
   // live_.find(p)->first
   if (const auto* member = dyn_cast<clang::MemberExpr>(at); member != nullptr && member->getMemberDecl()->getDeclName().isIdentifier() &&
                                                             member->getMemberDecl()->getName() == "first") {
@@ -380,10 +385,10 @@ const clang::Expr* Search::given_back(const Put& put) const {
 
 std::optional<FreeLists::Taking> Search::taking(const OfFunction& body, const Read& read) const {
   const clang::QualType type = read.element->getType().getNonReferenceType();
-  if (!is_block(type) || !body.taken_out.contains(read.list.container)) return std::nullopt;
+  if (!is_block(symbols_, type) || !body.taken_out.contains(read.list.container)) return std::nullopt;
   FreeLists::Taking taking{.container = read.container, .through = read.list.through, .element = read.element, .type = type};
   for (const auto& [variable, value] : body.set)
-    if (is_below(read.element, value) && is_block(variable->getType())) taking.blocks.insert(variable);
+    if (is_below(read.element, value) && is_block(symbols_, variable->getType())) taking.blocks.insert(variable);
   const auto leaves = [&](const clang::Expr* value) {
     return is_below(read.element, value) ||
            std::ranges::any_of(taking.blocks, [&](const clang::VarDecl* variable) { return names(value, variable); });
