@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Branches that ask whether a pointer is null.
+// Branches that ask whether a pointer, a stream or an event is null.
 //
 //   float*& slot = scratch_[size];
 //   if (slot == nullptr) cudaMalloc(&slot, size);
@@ -62,6 +62,10 @@ bool comes_from_pool(const Values& values, const Value& held) {
   return part && part->hidden == ir::Hidden::Next;
 }
 
+bool may_be_null(ir::TypeKind type) {
+  return type == ir::TypeKind::Pointer || type == ir::TypeKind::Stream || type == ir::TypeKind::Event;
+}
+
 /// Of what the ops of these blocks are copies, as far as they are.
 std::set<std::uint32_t> origins(const ir::Function& function, const std::vector<bool>& blocks) {
   std::set<std::uint32_t> result;
@@ -91,7 +95,7 @@ NullTests::NullTests(const ir::Function& function) : function_(function), tests_
     const ir::Block& block = function.blocks[i];
     if (block.condition == ir::kNoExpr || block.successors.size() != 2) continue;
     const ir::Expr& asked = function[block.condition];
-    if (asked.uses.size() != 1 || function[asked.uses[0]].type != ir::TypeKind::Pointer) continue;
+    if (asked.uses.size() != 1 || !may_be_null(function[asked.uses[0]].type)) continue;
     const std::size_t null = null_successor(asked.text);
     if (null > 1 || block.successors[0] == block.successors[1]) continue;
     tests_[i] = {asked.uses[0], null, fills(i, block.successors[null], block.successors[1 - null], asked.uses[0])};
