@@ -98,8 +98,8 @@ void HostQuestions::write_captured(ValueId memory, const ir::Access& access) {
   hazard.later = witness_.host(look_.index, access.mode);
   hazard.earlier = witness_.action(captured->second.op, kUnknown);
   hazard.buffer = witness_.memory(memory, access.memory, look_.index);
-  hazard.evidence.push_back({"the block goes back to its pool here, which hands it out again",
-                             witness_.where(captured->second.given_back)});
+  hazard.evidence.push_back(
+      {"the block goes back to its pool here, which hands it out again", witness_.where(captured->second.given_back)});
   look_.raise({.hazard = std::move(hazard), .later = look_.index, .earlier = captured->second.op, .memory = memory});
 }
 

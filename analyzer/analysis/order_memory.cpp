@@ -20,8 +20,7 @@ namespace {
 /// The pointer to `memory` is a part of the object that `object` points to.
 bool held_in(const Values& values, ValueId memory, ValueId object) {
   LocationId at = values[memory].location;
-  while (at != kNowhere &&
-         (values[at].kind == Location::Kind::Field || values[at].kind == Location::Kind::Index))
+  while (at != kNowhere && (values[at].kind == Location::Kind::Field || values[at].kind == Location::Kind::Index))
     at = values[at].base;
   return at != kNowhere && values[at].kind == Location::Kind::Target && values.must_equal(values[at].pointer, object);
 }
@@ -90,7 +89,8 @@ void OrderStep::give_back() {
   const auto goes_back = [&](ValueId memory) {
     return std::ranges::any_of(given, [&](const ValueId block) {
       const ValueId whole = span_of(values_, block).memory;
-      return whole != kUnknown && whole != kNull && (related(values_, memory, whole) || held_in(values_, memory, whole));
+      return whole != kUnknown && whole != kNull &&
+             (related(values_, memory, whole) || held_in(values_, memory, whole));
     });
   };
   for (Pending& p : order_.pending_)

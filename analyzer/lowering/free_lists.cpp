@@ -57,7 +57,9 @@ ListEnd end_taken_at(llvm::StringRef method) {
 }
 
 bool takes_out(llvm::StringRef method) {
-  return llvm::StringSwitch<bool>(method).Cases({"pop_back", "pop_front", "pop", "erase", "extract"}, true).Default(false);
+  return llvm::StringSwitch<bool>(method)
+      .Cases({"pop_back", "pop_front", "pop", "erase", "extract"}, true)
+      .Default(false);
 }
 
 bool finds(llvm::StringRef method) {
@@ -89,12 +91,14 @@ const clang::Expr* unwrapped(const clang::Expr* expression) {
 
 bool is_below(const clang::Stmt* sought, const clang::Stmt* root) {
   if (root == sought) return true;
-  return root != nullptr && std::ranges::any_of(root->children(), [&](const auto* part) { return is_below(sought, part); });
+  return root != nullptr &&
+         std::ranges::any_of(root->children(), [&](const auto* part) { return is_below(sought, part); });
 }
 
 bool names(const clang::Stmt* root, const clang::VarDecl* variable) {
   if (root == nullptr) return false;
-  if (const auto* name = dyn_cast<clang::DeclRefExpr>(root); name != nullptr && name->getDecl() == variable) return true;
+  if (const auto* name = dyn_cast<clang::DeclRefExpr>(root); name != nullptr && name->getDecl() == variable)
+    return true;
   return std::ranges::any_of(root->children(), [&](const auto* part) { return names(part, variable); });
 }
 
@@ -127,8 +131,8 @@ Named named_container(const clang::Expr* expression) {
   return {};
 }
 
-/// A pointer, or an object with pointers in it, that can stand for memory. Streams and events are pointers, too: a pool of
-/// events gives one out again while somebody waits for it, and is right.
+/// A pointer, or an object with pointers in it, that can stand for memory. Streams and events are pointers, too: a pool
+/// of events gives one out again while somebody waits for it, and is right.
 bool is_block(Symbols& symbols, clang::QualType type) {
   type = type.getNonReferenceType();
   if (type->isPointerType())
@@ -194,6 +198,7 @@ class Search : public clang::RecursiveASTVisitor<Search> {
   bool VisitCallExpr(clang::CallExpr* call) {
     if (function_ == nullptr) return true;
     note_allocation(*call);
+    if (may_wait(*call)) of().waits = true;
     llvm::StringRef name;
     const clang::CXXMemberCallExpr* method = method_call(call, &name);
     const Named list = method == nullptr ? Named{} : named_container(method->getImplicitObjectArgument());
@@ -211,7 +216,8 @@ class Search : public clang::RecursiveASTVisitor<Search> {
   }
   /// `it->second`, where `it` was found in a container.
   bool VisitMemberExpr(clang::MemberExpr* member) {
-    if (function_ != nullptr && member->getMemberDecl()->getDeclName().isIdentifier() && is_block(symbols_, member->getType()) &&
+    if (function_ != nullptr && member->getMemberDecl()->getDeclName().isIdentifier() &&
+        is_block(symbols_, member->getType()) &&
         (member->getMemberDecl()->getName() == "second" || member->getMemberDecl()->getName() == "first"))
       of().members.push_back(member);
     return true;
@@ -242,6 +248,7 @@ class Search : public clang::RecursiveASTVisitor<Search> {
     std::vector<const clang::Expr*> returned;
     std::vector<const clang::Expr*> kept;  ///< given to a constructor, stored in an object
     bool allocates = false;
+    bool waits = false;
   };
   struct Kinds {
     llvm::SmallVector<ordering::MemoryKind, 2> seen;
@@ -262,6 +269,7 @@ class Search : public clang::RecursiveASTVisitor<Search> {
   }
   OfFunction& of() { return functions_[function_]; }
   void note_allocation(const clang::CallExpr& call);
+  [[nodiscard]] bool may_wait(const clang::CallExpr& call) const;
   /// What the iterator was found in and by; nullptr: it is none.
   [[nodiscard]] static const clang::CXXMemberCallExpr* found_by(const OfFunction& body, const clang::Expr* iterator);
   void read_found(OfFunction& body) const;
@@ -292,9 +300,9 @@ void Search::note_allocation(const clang::CallExpr& call) {
   if (callee == nullptr) return;
   const Model* model = symbols_.known(*callee).model;
   if (model == nullptr || !model->memory || model->action != ActionKind::Effect || call.getNumArgs() == 0) return;
-  const bool on_gpu_side = *model->memory == ordering::MemoryKind::Device ||
-                           *model->memory == ordering::MemoryKind::DeviceAsync ||
-                           *model->memory == ordering::MemoryKind::Pinned || *model->memory == ordering::MemoryKind::Managed;
+  const bool on_gpu_side =
+      *model->memory == ordering::MemoryKind::Device || *model->memory == ordering::MemoryKind::DeviceAsync ||
+      *model->memory == ordering::MemoryKind::Pinned || *model->memory == ordering::MemoryKind::Managed;
   if (!on_gpu_side) return;
   kinds_[class_of(*function_)].add(*model->memory);
   const auto* address = dyn_cast<clang::UnaryOperator>(strip(call.getArg(0)));
@@ -302,6 +310,26 @@ void Search::note_allocation(const clang::CallExpr& call) {
   of().allocates = true;
   if (const auto* member = dyn_cast<clang::MemberExpr>(strip(address->getSubExpr())))
     of_fields_[member->getMemberDecl()].add(*model->memory);
+}
+
+/// Anything but allocations, what only handles an error, and the standard library.
+bool Search::may_wait(const clang::CallExpr& call) const {
+  const clang::FunctionDecl* callee = call.getDirectCallee();
+  if (callee == nullptr) return true;
+  const auto& known = symbols_.known(*callee);
+  if (known.model != nullptr) {
+    if (known.model->action != ActionKind::Effect)
+      return known.model->action == ActionKind::SyncObject || known.model->action == ActionKind::Elapsed;
+    return !known.model->memory && known.model->effect.kind != api::EffectKind::EventCreate;
+  }
+  if (known.callee.in_system_header || known.harmless) return false;
+  if (callee->getNumParams() == 0 || isa<clang::CXXMethodDecl>(callee))
+    return !is_block(symbols_, callee->getReturnType());
+  return std::ranges::any_of(callee->parameters(), [&](const clang::ParmVarDecl* parameter) {
+    const clang::QualType type = parameter->getType().getNonReferenceType();
+    const bool text = type->isPointerType() && type->getPointeeType()->isCharType();
+    return !text && !type->isIntegralOrEnumerationType();
+  });
 }
 
 const clang::CXXMemberCallExpr* Search::found_by(const OfFunction& body, const clang::Expr* iterator) {
@@ -322,7 +350,8 @@ void Search::read_found(OfFunction& body) const {
     const clang::CXXMemberCallExpr* call = found_by(body, base);
     if (call == nullptr) continue;
     const Named list = named_container(call->getImplicitObjectArgument());
-    if (list.container != nullptr) body.read.push_back({list, call->getImplicitObjectArgument(), member, ListEnd::ByKey});
+    if (list.container != nullptr)
+      body.read.push_back({list, call->getImplicitObjectArgument(), member, ListEnd::ByKey});
   }
   // free_.extract(it).mapped()
   std::vector<const clang::Expr*> values(body.returned);
@@ -334,7 +363,8 @@ void Search::read_found(OfFunction& body) const {
     const clang::CXXMemberCallExpr* call = method_call(strip(mapped->getImplicitObjectArgument()), &inner);
     if (call == nullptr || inner != "extract") continue;
     const Named list = named_container(call->getImplicitObjectArgument());
-    if (list.container != nullptr) body.read.push_back({list, call->getImplicitObjectArgument(), mapped, ListEnd::ByKey});
+    if (list.container != nullptr)
+      body.read.push_back({list, call->getImplicitObjectArgument(), mapped, ListEnd::ByKey});
   }
 }
 
@@ -360,7 +390,8 @@ const clang::Expr* Search::given_back(const Put& put) const {
   const clang::Expr* at = unwrapped(given);
   if (!is_block(symbols_, at->getType())) return nullptr;
   // live_.find(p)->first
-  if (const auto* member = dyn_cast<clang::MemberExpr>(at); member != nullptr && member->getMemberDecl()->getDeclName().isIdentifier() &&
+  if (const auto* member = dyn_cast<clang::MemberExpr>(at); member != nullptr &&
+                                                            member->getMemberDecl()->getDeclName().isIdentifier() &&
                                                             member->getMemberDecl()->getName() == "first") {
     const clang::Expr* base = strip(member->getBase());
     if (const auto* arrow = dyn_cast<clang::CXXOperatorCallExpr>(base)) base = arrow->getArg(0);
@@ -386,14 +417,21 @@ const clang::Expr* Search::given_back(const Put& put) const {
 std::optional<FreeLists::Taking> Search::taking(const OfFunction& body, const Read& read) const {
   const clang::QualType type = read.element->getType().getNonReferenceType();
   if (!is_block(symbols_, type) || !body.taken_out.contains(read.list.container)) return std::nullopt;
-  FreeLists::Taking taking{.container = read.container, .through = read.list.through, .element = read.element, .type = type};
+  FreeLists::Taking taking{
+      .container = read.container, .through = read.list.through, .element = read.element, .type = type};
   for (const auto& [variable, value] : body.set)
-    if (is_below(read.element, value) && is_block(symbols_, variable->getType())) taking.blocks.insert(variable);
+    if (is_below(read.element, value) && is_block(symbols_, variable->getType())) {
+      taking.blocks.insert(variable);
+      taking.values.insert(value);
+    }
   const auto leaves = [&](const clang::Expr* value) {
     return is_below(read.element, value) ||
            std::ranges::any_of(taking.blocks, [&](const clang::VarDecl* variable) { return names(value, variable); });
   };
   if (!std::ranges::any_of(body.returned, leaves) && !std::ranges::any_of(body.kept, leaves)) return std::nullopt;
+  taking.returned.insert(read.element);
+  taking.waits = body.waits;
+  if (taking.waits) return taking;
   // What is made where the list is empty goes out the same way.
   const clang::ASTContext& context = symbols_.context();
   for (const auto& [variable, value] : body.set)
@@ -401,9 +439,9 @@ std::optional<FreeLists::Taking> Search::taking(const OfFunction& body, const Re
         std::ranges::any_of(body.returned, [&](const clang::Expr* out) { return names(out, variable); }))
       taking.blocks.insert(variable);
   for (const clang::Expr* value : body.returned)
-    if (const clang::Expr* at = strip(value); isa<clang::CallExpr>(at) && context.hasSameUnqualifiedType(at->getType(), type))
+    if (const clang::Expr* at = strip(value);
+        isa<clang::CallExpr>(at) && context.hasSameUnqualifiedType(at->getType(), type))
       taking.returned.insert(at);
-  taking.returned.insert(read.element);
   return taking;
 }
 
@@ -423,7 +461,8 @@ FreeLists Search::take() {
       if (!last_first && !body.allocates) continue;
       std::optional<FreeLists::Taking> known = taking(body, read);
       if (!known) continue;
-      if (const auto kinds = kinds_.find(class_of(*function)); kinds != kinds_.end()) known->memory = kinds->second.only();
+      if (const auto kinds = kinds_.find(class_of(*function)); kinds != kinds_.end())
+        known->memory = kinds->second.only();
       found.takings.try_emplace(function, std::move(*known));
       lists.insert(read.list.container);
     }

@@ -26,21 +26,23 @@ class Symbols;
 struct FreeLists {
   /// A function that takes a block out and hands it out.
   struct Taking {
-    const clang::Expr* container = nullptr;  ///< as the function names it
-    const clang::VarDecl* through = nullptr;  ///< the local reference that it is named by; nullptr: none
-    const clang::Expr* element = nullptr;     ///< what reads it
-    clang::QualType type;                     ///< of a block: a pointer, or a class that has one
+    const clang::Expr* container = nullptr;        ///< as the function names it
+    const clang::VarDecl* through = nullptr;       ///< the local reference that it is named by; nullptr: none
+    const clang::Expr* element = nullptr;          ///< what reads it
+    clang::QualType type;                          ///< of a block: a pointer, or a class that has one
     llvm::DenseSet<const clang::VarDecl*> blocks;  ///< variables that hold what is handed out, from wherever
     llvm::DenseSet<const clang::Expr*> returned;   ///< expressions that are returned as they are
-    std::optional<ordering::MemoryKind> memory;    ///< of the blocks, if they are pointers to it
+    llvm::DenseSet<const clang::Expr*> values;     ///< what variables are set to that comes out of the list
+    bool waits = false;  ///< perhaps, for what came out of the list: what is made instead is not the same then
+    std::optional<ordering::MemoryKind> memory;  ///< of the blocks, if they are pointers to it
   };
   /// A block goes back.
   struct Giving {
     const clang::Expr* container = nullptr;
     const clang::Expr* block = nullptr;
   };
-  llvm::DenseMap<const clang::FunctionDecl*, Taking> takings;  ///< by definition
-  llvm::DenseMap<const clang::Stmt*, Giving> givings;          ///< by the call
+  llvm::DenseMap<const clang::FunctionDecl*, Taking> takings;          ///< by definition
+  llvm::DenseMap<const clang::Stmt*, Giving> givings;                  ///< by the call
   llvm::DenseMap<const clang::ValueDecl*, ordering::MemoryKind> made;  ///< members of blocks: what they are given
 };
 

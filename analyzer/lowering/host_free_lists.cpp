@@ -9,9 +9,10 @@
 //   take():   p = free_.$next;  free_.$next = a new block          put(p):   free_.$next = p
 //
 // That is what a list does whose last block is taken first, and what any list may do that has no other block. An
-// allocation where it is empty makes no difference: what is handed out is `$next` on all ways. Two blocks given back one
-// after the other are one that is known and one that is forgotten. Errs where blocks of different sizes are taken out of
-// one list, which need not be one block; so what follows from this is never definite (analysis/look.cpp).
+// allocation where it is empty makes no difference: what is handed out is `$next` on all ways, unless the function may
+// wait on some of them, which are those where the block comes out of the list. Two blocks given back one after the other
+// are one that is known and one that is forgotten. Errs where blocks of different sizes are taken out of one list, which
+// need not be one block; so what follows from this is never definite (analysis/look.cpp).
 #include "analyzer/lowering/host_free_lists.h"
 
 #include "analyzer/ir/hidden.h"
@@ -40,7 +41,8 @@ clang::QualType kept_as(Unit& unit, clang::QualType block) {
   const auto* owner = llvm::dyn_cast_or_null<clang::ClassTemplateSpecializationDecl>(Symbols::record(block));
   if (owner == nullptr || owner->getTemplateArgs().size() == 0) return {};
   const clang::TemplateArgument& of = owner->getTemplateArgs()[0];
-  return of.getKind() == clang::TemplateArgument::Type ? unit.context.getPointerType(of.getAsType()) : clang::QualType();
+  return of.getKind() == clang::TemplateArgument::Type ? unit.context.getPointerType(of.getAsType())
+                                                       : clang::QualType();
 }
 
 bool is_null(const clang::Expr* value) {
@@ -52,8 +54,7 @@ bool is_null(const clang::Expr* value) {
 
 }  // namespace
 
-Pools::Pools(const Parts& parts)
-    : unit_(parts.unit), out_(parts.out), places_(parts.places), values_(parts.values) {
+Pools::Pools(const Parts& parts) : unit_(parts.unit), out_(parts.out), places_(parts.places), values_(parts.values) {
   const auto known = unit_.free_lists.takings.find(&parts.definition);
   if (known != unit_.free_lists.takings.end()) taking_ = &known->second;
 }
@@ -63,8 +64,8 @@ ir::PlaceId Pools::next_of(const clang::Expr& container, clang::QualType block) 
   const ir::PlaceId list = type.isNull() ? ir::kNoPlace : places_.place(&container);
   if (list == ir::kNoPlace || out_[list].name.empty()) return ir::kNoPlace;
   // The name of the list is part of the field's: what kind of memory is in it is known by that (ir/field_memory.h).
-  return out_.typed(out_.field(list, ir::name(ir::Hidden::Next), out_[list].owner + "::" + out_[list].name, out_.kind(type)),
-                    type);
+  return out_.typed(
+      out_.field(list, ir::name(ir::Hidden::Next), out_[list].owner + "::" + out_[list].name, out_.kind(type)), type);
 }
 
 void Pools::enter() {
@@ -133,6 +134,10 @@ void Pools::before(const clang::Stmt& statement) {
   out_.emit_assign(next, given, out_.site(statement));
 }
 
+bool Pools::comes_out(const clang::Expr* held) const {
+  return taking_->waits ? taking_->values.contains(held) : !is_null(held);
+}
+
 void Pools::after(const clang::Stmt& statement) {
   if (taking_ == nullptr) return;
   if (const auto* declared = llvm::dyn_cast<clang::DeclStmt>(&statement)) {
@@ -141,7 +146,7 @@ void Pools::after(const clang::Stmt& statement) {
       if (variable == nullptr) continue;
       if (variable == taking_->through) take();
       if (taken_ != ir::kNoPlace && taking_->blocks.contains(variable) && variable->hasInit() &&
-          !is_null(variable->getInit()))
+          comes_out(variable->getInit()))
         hand_out(*variable, statement);
     }
     return;
@@ -155,12 +160,12 @@ void Pools::after(const clang::Stmt& statement) {
     return variable != nullptr && taking_->blocks.contains(variable) ? variable : nullptr;
   };
   if (const auto* assignment = llvm::dyn_cast<clang::BinaryOperator>(&statement)) {
-    if (assignment->getOpcode() != clang::BO_Assign || is_null(assignment->getRHS())) return;
+    if (assignment->getOpcode() != clang::BO_Assign || !comes_out(assignment->getRHS())) return;
     if (const clang::VarDecl* variable = variable_of(assignment->getLHS())) hand_out(*variable, statement);
     return;
   }
   const auto* call = llvm::dyn_cast<clang::CallExpr>(&statement);
-  if (call != nullptr)
+  if (call != nullptr && !taking_->waits)
     for (const clang::Expr* argument : call->arguments()) {
       const auto* address = llvm::dyn_cast<clang::UnaryOperator>(strip(argument));
       if (address == nullptr || address->getOpcode() != clang::UO_AddrOf) continue;

@@ -36,6 +36,8 @@ class Pools {
   /// Nothing is known of the block that the list gives out after this one, but that it is another.
   void renew(ir::PlaceId given, ir::SiteId site);
   void allocate(ir::PlaceId pointer, std::optional<ordering::MemoryKind> memory, ir::SiteId site);
+  /// The value of a variable is the block that is handed out.
+  [[nodiscard]] bool comes_out(const clang::Expr* held) const;
   void hand_out(const clang::VarDecl& variable, const clang::Stmt& at);
   /// The block that the list gives out next.
   ir::PlaceId next_of(const clang::Expr& container, clang::QualType block);

@@ -17,14 +17,16 @@ namespace {
 
 /// "takes out N, gives back N, KIND" of a class with these members.
 std::string lists_of(const std::string& members) {
-  const auto unit = mock_unit(
-      "#include <cuda_runtime.h>\n#include <deque>\n#include <map>\n#include <vector>\nstruct Pool {\n" + members + "};",
-      "pool.cu");
+  const auto unit =
+      mock_unit("#include <cuda_runtime.h>\n#include <deque>\n#include <map>\n#include <vector>\nstruct Pool {\n" +
+                    members + "};",
+                "pool.cu");
   if (unit == nullptr) return "does not compile";
   const Models models;
   Symbols symbols(*unit, models);
   const FreeLists found = find_free_lists(symbols);
-  std::string result = std::to_string(found.takings.size()) + " taking, " + std::to_string(found.givings.size()) + " giving";
+  std::string result =
+      std::to_string(found.takings.size()) + " taking, " + std::to_string(found.givings.size()) + " giving";
   for (const auto& [function, taking] : found.takings)
     if (taking.memory) result += *taking.memory == ordering::MemoryKind::Pinned ? ", pinned" : ", other";
   return result;
@@ -37,9 +39,10 @@ const std::string kList = "std::vector<void*> free_;\n";
 TEST(FreeLists, TakeAndPut) { EXPECT_EQ(lists_of(kTake + kPut + kList), "1 taking, 1 giving"); }
 
 TEST(FreeLists, TheKindIsThatOfWhatTheClassMakes) {
-  EXPECT_EQ(lists_of("Pool() { for (int i = 0; i < 4; ++i) { void* p; cudaMallocHost(&p, 64); free_.push_back(p); } }\n" +
-                     kTake + kPut + kList),
-            "1 taking, 1 giving, pinned");
+  EXPECT_EQ(
+      lists_of("Pool() { for (int i = 0; i < 4; ++i) { void* p; cudaMallocHost(&p, 64); free_.push_back(p); } }\n" +
+               kTake + kPut + kList),
+      "1 taking, 1 giving, pinned");
 }
 
 TEST(FreeLists, ByALeaseThatGoesBackInItsDestructor) {
