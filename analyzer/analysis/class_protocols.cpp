@@ -127,8 +127,7 @@ class Lives {
         for (const Op& op : block.ops) {
           if (op.kind == OpKind::Call) calls = calls || members.contains(op.callee);
           const bool here = op.kind == OpKind::SyncStream || op.kind == OpKind::SyncEvent ||
-                            op.kind == OpKind::SyncDevice || op.kind == OpKind::Complete ||
-                            op.kind == OpKind::MaySync;
+                            op.kind == OpKind::SyncDevice || op.kind == OpKind::Complete || op.kind == OpKind::MaySync;
           waits =
               waits || here || (op.kind == OpKind::Call && !inside.contains(op.callee) && actions_.of(op.callee).waits);
         }

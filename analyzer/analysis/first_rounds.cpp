@@ -56,7 +56,8 @@ std::optional<Polynomial> steps_of(const Values& values, const Key& key) {
     std::size_t number = 0;
     const char* end = word.data() + word.size();
     if (!word.starts_with('$') || std::from_chars(word.data() + 1, end, number).ptr != end) return {};
-    return number < key.values.size() && key.values[number] != kUnknown ? variable_of(key.values[number]) : std::string();
+    return number < key.values.size() && key.values[number] != kUnknown ? variable_of(key.values[number])
+                                                                        : std::string();
   };
   const std::optional<Polynomial> steps = Polynomial::parse(text, name);
   if (!steps) return std::nullopt;
@@ -153,8 +154,8 @@ std::size_t RoundWalk::counter(ir::PlaceId place) {
 
 void RoundWalk::add_readings(const Polynomial& begin, const Polynomial& other, bool of_earlier) {
   const auto has = [](const Polynomial& in, const std::string& name) {
-    return std::ranges::any_of(in.terms(),
-                               [&](const auto& term) { return std::ranges::find(term.first, name) != term.first.end(); });
+    return std::ranges::any_of(
+        in.terms(), [&](const auto& term) { return std::ranges::find(term.first, name) != term.first.end(); });
   };
   for (const auto& [variables, factor] : begin.terms())
     for (const std::string& name : variables) {
@@ -181,7 +182,8 @@ void RoundWalk::add_readings(const Polynomial& begin, const Polynomial& other, b
 }
 
 bool RoundWalk::prepare() {
-  if (earlier_.access >= kEventRecord || later_.access >= kEventRecord || earlier_.memory != later_.memory) return false;
+  if (earlier_.access >= kEventRecord || later_.access >= kEventRecord || earlier_.memory != later_.memory)
+    return false;
   const std::optional<Begin> from = begin_of(values_, earlier_), to = begin_of(values_, later_);
   if (!from || !to) return false;
   const bool comparable = (from->in_bytes && to->in_bytes) || from->at.terms().empty() || to->at.terms().empty();
@@ -191,8 +193,8 @@ bool RoundWalk::prepare() {
   add_readings(from->at, to->at, true);
   add_readings(to->at, from->at, false);
   constexpr std::size_t kMostCounters = 6;
-  return !readings_.empty() && counters_.size() <= kMostCounters &&
-         !(earlier_.from == kWhole && is_told(earlier_)) && !(later_.from == kWhole && is_told(later_));
+  return !readings_.empty() && counters_.size() <= kMostCounters && !(earlier_.from == kWhole && is_told(earlier_)) &&
+         !(later_.from == kWhole && is_told(later_));
 }
 
 bool RoundWalk::is_told(const Pending& access) const {
@@ -283,8 +285,8 @@ bool RoundWalk::at_one_place(const Numbers& now) const {
     const std::int8_t read = now.read[static_cast<std::size_t>(reading - readings_.begin())];
     return read == Numbers::kNotKnown ? std::nullopt : std::optional(Polynomial(read));
   });
-  const bool older = std::ranges::any_of(
-      readings_, [](const Reading& reading) { return reading.of_earlier && reading.older; });
+  const bool older =
+      std::ranges::any_of(readings_, [](const Reading& reading) { return reading.of_earlier && reading.older; });
   return left && left->constant() == 0 && (now.renewed || !older);
 }
 
@@ -310,7 +312,8 @@ bool RoundWalk::pass(Numbers now, std::size_t position) {
   std::optional<bool> holds;
   if (block.successors.size() == 2) holds = evaluated(block.condition, now).truth();
   for (std::size_t i = 0; i < block.successors.size(); ++i)
-    if (!holds || block.successors.size() != 2 || *holds == (i == 0)) enter(now, static_cast<std::uint32_t>(block.successors[i]));
+    if (!holds || block.successors.size() != 2 || *holds == (i == 0))
+      enter(now, static_cast<std::uint32_t>(block.successors[i]));
   return false;
 }
 

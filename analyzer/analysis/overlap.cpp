@@ -170,7 +170,8 @@ bool copies_all(const Values& values, const Pending& access) {
 Sure host_overlap(const Values& values, const Pending& earlier, const Pending& touch) {
   const Sure common = overlap(values, earlier, touch);
   if (common != Sure::Maybe || earlier.offset != kWhole) return common;
-  if (earlier.memory == touch.memory && (fills_its_own(values, earlier) || copies_all(values, earlier))) return Sure::Yes;
+  if (earlier.memory == touch.memory && (fills_its_own(values, earlier) || copies_all(values, earlier)))
+    return Sure::Yes;
   if (part_of(values, earlier).kind != ir::Part::Kind::Whole) return Sure::Maybe;
   if (earlier.memory != touch.memory) return Sure::Yes;
   // How far the device's side reaches is not known. Nobody copies, or starts a kernel for, less than a few elements; but

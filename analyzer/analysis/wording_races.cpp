@@ -180,8 +180,8 @@ void word_message(Draft& draft) {
   const std::string request = named_stream(earlier.stream, "its request");
   draft.say(what(later) + on_stream(later.stream) + " " + may_do(later.mode) + " " + buffer(hazard.buffer) + " while " +
             what(earlier) + " " + still_does(earlier) + " it: nothing has completed " + request);
-  draft.note(earlier.where, buffer(hazard.buffer) + " " + is_done(earlier) + " from here on, until " + request +
-                                " is complete",
+  draft.note(earlier.where,
+             buffer(hazard.buffer) + " " + is_done(earlier) + " from here on, until " + request + " is complete",
              kHostLane);
   draft.note_origin(hazard.buffer, "");
   draft.advise("complete " + request + " with MPI_Wait before " + what(later) +

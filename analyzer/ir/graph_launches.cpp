@@ -106,8 +106,8 @@ bool stays(const Function& function, PlaceId place, const std::set<PlaceId>& cha
 
 bool stays(const Function& function, const Access& access, const std::set<PlaceId>& changed) {
   const auto number = [&](ExprId id) {
-    return id == kNoExpr || std::ranges::all_of(function[id].uses,
-                                                [&](PlaceId use) { return stays(function, use, changed); });
+    return id == kNoExpr ||
+           std::ranges::all_of(function[id].uses, [&](PlaceId use) { return stays(function, use, changed); });
   };
   const bool named = access.memory.kind == Operand::Kind::Value || access.memory.kind == Operand::Kind::Address;
   return named && stays(function, access.memory.place, changed) && number(access.memory.offset) && number(access.bytes);

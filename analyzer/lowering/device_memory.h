@@ -19,7 +19,7 @@ namespace clang {
 class FieldDecl;
 class ValueDecl;
 class VarDecl;
-}
+}  // namespace clang
 
 namespace streamsan::analyzer::device {
 

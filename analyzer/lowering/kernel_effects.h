@@ -14,7 +14,7 @@
 namespace clang {
 class FunctionDecl;
 class VarDecl;
-}
+}  // namespace clang
 
 namespace streamsan::analyzer {
 

@@ -21,8 +21,10 @@ ROOT = None
 
 # File or folder, and whose text it reads.
 READERS = {
+    "analyzer/analysis/first_rounds.cpp": "the text of numbers as the lowering writes it",
     "analyzer/analysis/number_tests.cpp": "the text of a condition as the lowering writes it",
     "analyzer/lowering/callables.cpp": "names of classes of the C++ library",
+    "analyzer/lowering/free_lists.cpp": "names of functions and members of the C++ library",
     "report/output_file.cpp": "the path - is stdout",
     "report/source_root.cpp": "parts of paths",
     "report/common/utf8.cpp": "characters of Unicode",
