@@ -448,8 +448,10 @@ std::optional<FreeLists::Taking> Search::taking(const OfFunction& body, const Re
 FreeLists Search::take() {
   FreeLists found;
   llvm::DenseMap<const clang::ValueDecl*, llvm::SmallVector<const Put*, 2>> given;
-  for (Put& put : puts_)
-    if ((put.block = given_back(put)) != nullptr) given[put.container].push_back(&put);
+  for (Put& put : puts_) {
+    put.block = given_back(put);
+    if (put.block != nullptr) given[put.container].push_back(&put);
+  }
   if (given.empty()) return found;
   llvm::DenseSet<const clang::ValueDecl*> lists;
   for (auto& [function, body] : functions_) {
