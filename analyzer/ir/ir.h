@@ -244,6 +244,7 @@ struct Op {
   bool pooled = false;           ///< CreateStream: a pool keeps it. Allocate: what stands for a block of a pool
   bool of_object = false;        ///< DestroyHandle: by the destructor of the object that holds it
   bool transfers = false;        ///< Enqueue: of a tensor, perhaps between host and device
+  bool limited = false;          ///< Enqueue of a kernel: it is given how much there is, which is no argument here
   /// Enqueue of a kernel that may begin before the kernel in front of it in its stream ends (R-LCH-02). What it does
   /// about that: it waits for the grid in front; it lets its own dependents begin before it has waited.
   Certainty programmatic = Certainty::No;
@@ -251,7 +252,8 @@ struct Op {
   Certainty triggers_first = Certainty::No;
 
   std::string callee;              ///< Call: USR
-  std::vector<Operand> arguments;  ///< Call: by position, references as Address; a kernel: its integers, as offsets
+  std::vector<Operand>
+      arguments;  ///< Call: by position, references as Address; a kernel: its integers but limits, as offsets
   Operand object;                  ///< Call: what `this` is, as Address
 
   /// Copies of one op (paths.h) have the same, their number in the function as it was; kNoOrigin: it has no copies.

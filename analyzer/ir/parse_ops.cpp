@@ -57,6 +57,8 @@ bool flag(const std::string& word, Op& op) {
     op.of_object = true;
   } else if (word == "transfers") {
     op.transfers = true;
+  } else if (word == "limited") {
+    op.limited = true;
   } else if (word == "programmatic" || word == "perhaps_programmatic") {
     op.programmatic = word == "programmatic" ? Certainty::Yes : Certainty::Perhaps;
   } else if (word == "waits" || word == "perhaps_waits") {

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "analyzer/lowering/device_body.h"
+#include "analyzer/lowering/device_limits.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/DeclCXX.h"
 #include "clang/AST/ExprCXX.h"
@@ -23,13 +24,6 @@ namespace {
 
 using clang::dyn_cast;
 using clang::isa;
-
-/// Nothing that stands behind it is reached from it.
-bool leaves(const clang::Stmt* statement) {
-  if (const auto* block = dyn_cast<clang::CompoundStmt>(statement))
-    return !block->body_empty() && leaves(block->body_back());
-  return isa<clang::ReturnStmt, clang::BreakStmt, clang::ContinueStmt>(statement);
-}
 
 /// Leaves the statements after it unreached on some path.
 bool jumps(const clang::Stmt* statement) {

@@ -94,6 +94,7 @@ bool Launches::followed(const clang::Expr* number) {
 void Launches::kernel_accesses(ir::Op& op, const clang::FunctionDecl* kernel,
                                llvm::ArrayRef<const clang::Expr*> arguments) {
   const std::vector<ParameterEffect>* effects = kernel == nullptr ? nullptr : &unit_.kernels.of(*kernel);
+  const std::uint32_t limits = kernel == nullptr ? 0 : unit_.kernels.limits(*kernel);
   std::map<unsigned, std::size_t> integers;  // position among the parameters, among the op's arguments
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const clang::Expr* given = arguments[i];
@@ -111,6 +112,8 @@ void Launches::kernel_accesses(ir::Op& op, const clang::FunctionDecl* kernel,
       note_early(op, op.accesses.back(), *effect);
     } else if (of == TypeKind::Object) {
       if (effect != nullptr && effect->members) pass_struct(op, *effect, *given);
+    } else if (i < 32 && (limits >> i & 1U) != 0) {
+      op.limited = true;
     } else if (!type->isFloatingType()) {
       ir::Expr number = values_.scalar(given);
       if (!followed(given)) number.uses.clear();

@@ -19,6 +19,7 @@
 #include <algorithm>
 
 #include "analyzer/lowering/device_function.h"
+#include "analyzer/lowering/device_limits.h"
 #include "clang/AST/Decl.h"
 #include "clang/AST/DeclCXX.h"
 #include "clang/AST/Type.h"
@@ -187,6 +188,12 @@ std::vector<VariableEffect> KernelEffects::variables(const clang::FunctionDecl& 
     result.back().part = device::part_of(begin);
   }
   return result;
+}
+
+std::uint32_t KernelEffects::limits(const clang::FunctionDecl& kernel) {
+  const auto [known, is_new] = limits_.try_emplace(kernel.getCanonicalDecl(), 0);
+  if (is_new) known->second = device::limits_of(kernel);
+  return known->second;
 }
 
 GridBehaviour KernelEffects::behaviour(const clang::FunctionDecl& kernel) {

@@ -3,6 +3,7 @@
 // What a kernel does with the memory behind each of its pointer parameters, found in its body. See kernel_effects.cpp.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -67,12 +68,15 @@ class KernelEffects {
   const std::vector<ParameterEffect>& of(const clang::FunctionDecl& kernel);
   /// The variables that it, or what it calls, names. Without a body: none.
   std::vector<VariableEffect> variables(const clang::FunctionDecl& kernel);
+  /// A bit for each of the first 32 parameters: it only says where the work ends (device_limits.h).
+  std::uint32_t limits(const clang::FunctionDecl& kernel);
   /// Without a body nothing is certain.
   GridBehaviour behaviour(const clang::FunctionDecl& kernel);
 
  private:
   std::unique_ptr<device::Summaries> summaries_;
   std::unordered_map<const clang::FunctionDecl*, std::vector<ParameterEffect>> known_;
+  std::unordered_map<const clang::FunctionDecl*, std::uint32_t> limits_;
 };
 
 }  // namespace streamsan::analyzer

@@ -11,6 +11,18 @@ __global__ void sum(float* total, const float* parts) { total[threadIdx.x] += pa
 __global__ void sum_of(float* total, const float* parts, int part, int n) {
   total[threadIdx.x] += parts[part * n + threadIdx.x];
 }
+__global__ void sum_so_many(float* total, const float* parts, int n) {
+  if (threadIdx.x >= n) return;
+  total[threadIdx.x] += parts[threadIdx.x];
+}
+__device__ bool beyond(int i, int n) {
+  if (i < n) return false;
+  return true;
+}
+__global__ void sum_behind(float* total, const float* parts, int n) {
+  if (!beyond(threadIdx.x, n)) return;
+  total[threadIdx.x] += parts[threadIdx.x];
+}
 
 struct Node {
   Node() {
@@ -96,5 +108,29 @@ void first_round_waited_for(Node& node, const float* const* peers, int count, in
     if (peer == 0) cudaStreamSynchronize(node.receive);
   }
   cudaMemcpyAsync(node.total, node.parts, n * sizeof(float), cudaMemcpyDeviceToDevice, node.work);
+  cudaDeviceSynchronize();
+}
+
+// The kernel is given how much there is so far.
+void so_many(Node& node, const float* const* peers, int count, int n) {
+  for (int peer = 0; peer < count; ++peer) {
+    node.fetch(peers[peer], peer, n);
+    node.join();
+    sum_so_many<<<1, 32, 0, node.work>>>(node.total, node.parts, (peer + 1) * n);
+// CHECK-MESSAGES: :[[@LINE-1]]:5: warning: kernel 'sum_so_many' on stream 'node.work' may read 'node.parts' while cudaMemcpyAsync (device to device) on stream 'node.receive' still writes it [streamsan-cross-stream-race]
+// CHECK-NOTES: :[[@LINE-83]]:5: note: 'node.parts' is written here, on stream 'node.receive'
+// CHECK-NOTES: :[[@LINE-5]]:5: note: in the call to 'Node::fetch' here
+// CHECK-NOTES: :[[@LINE-4]]:5: note: nothing orders stream 'node.work' after stream 'node.receive': record an event in stream 'node.receive' after the write and let stream 'node.work' wait for it with cudaStreamWaitEvent before kernel 'sum_so_many'
+  }
+  cudaDeviceSynchronize();
+}
+
+// It works on what is behind that, which is from before.
+void behind(Node& node, const float* const* peers, int count, int n) {
+  for (int peer = 0; peer < count; ++peer) {
+    node.fetch(peers[peer], peer, n);
+    sum_behind<<<1, 32, 0, node.work>>>(node.total, node.parts, (peer + 1) * n);
+    cudaStreamSynchronize(node.work);
+  }
   cudaDeviceSynchronize();
 }
