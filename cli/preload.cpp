@@ -168,8 +168,10 @@ std::vector<std::string> guest_environment(const Options& options, const std::st
   auto set = [&settings](const std::string& entry) { settings += (settings.empty() ? "" : ":") + entry; };
   auto set_flag = [&](const char* key, bool value) { set(std::string(key) + (value ? "=1" : "=0")); };
   auto set_number = [&](const char* key, std::uint64_t value) { set(std::string(key) + "=" + std::to_string(value)); };
-  // Texts are set below: paths, and what the launcher decides.
-  auto set_text = [](const char*, const std::string&) {};
+  // What the launcher decides is set again below: the last word counts.
+  auto set_text = [&](const std::string& key, const std::string& text) {
+    if (!text.empty()) set(key + "=" + quoted_option(text));
+  };
 #define SS_SET_Bool set_flag
 #define SS_SET_Number set_number
 #define SS_SET_Text set_text
@@ -183,17 +185,14 @@ std::vector<std::string> guest_environment(const Options& options, const std::st
 #undef SS_SET_Text
 #undef SS_SET_Output
   set_flag("timings", timings.take);
-  auto set_path = [&](const std::string& key, const std::string& path) {
-    if (!path.empty()) set(key + "=" + quoted_option(path));
-  };
-  set_path("trace_path", trace_directory + "/%p.trace");
-  if (timings.take) set_path("cupti_library", timings.cupti);
+  set_text("trace_path", trace_directory + "/%p.trace");
+  if (timings.take) set_text("cupti_library", timings.cupti);
   set("footprints=" + (footprints.measure ? options.footprints : report::name(Footprints::Inferred)));
   if (footprints.measure) {
     set("footprint_policy=" + options.footprint_policy);
-    set_path("agent_path", footprints.agent);
-    set_path("sanitizer_library", footprints.sanitizer);
-    set_path("earlier_footprints", footprints.earlier);
+    set_text("agent_path", footprints.agent);
+    set_text("sanitizer_library", footprints.sanitizer);
+    set_text("earlier_footprints", footprints.earlier);
   }
   // The first launch of a kernel loads its code, and that waits for running work: it would wait for the delays.
   if (options.perturb > 0 && environment("CUDA_MODULE_LOADING").empty()) out.emplace_back("CUDA_MODULE_LOADING=EAGER");

@@ -6,8 +6,13 @@
 
 #include <cstdlib>
 #include <memory>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
 
 #include "cli/options.h"
+#include "cli/preload.h"
 #include "interposer/options.h"
 
 namespace streamsan::cli {
@@ -88,6 +93,50 @@ TEST(GuestOptions, PythonStacksAreReadAsTheyAreWritten) {
   EXPECT_EQ(read("python_stacks=1").python_stacks, recorder::PythonStacks::On);
   EXPECT_EQ(read("python_stacks=0,python_stacks=auto").python_stacks, recorder::PythonStacks::Auto);
   EXPECT_EQ(read("python_stacks=2").python_stacks, recorder::PythonStacks::Auto);
+}
+
+std::string settings_of_guest(const Options& options) {
+  constexpr std::string_view kName = "STREAMSAN_OPTIONS=";
+  for (const std::string& entry : guest_environment(options, "/lib.so", {}, "/traces"))
+    if (entry.starts_with(kName)) return entry.substr(kName.size());
+  return {};
+}
+
+template <class Value>
+void set_if_text(Value& value) {
+  if constexpr (std::is_same_v<Value, std::string>) value = "other";
+}
+
+/// The recorder's options, each text with another value than the default's. Returns their names.
+std::vector<std::string> set_texts_of_guest(Options& options) {
+  std::vector<std::string> names;
+#define SS_OPTION(type, name, default_value, where, description) \
+  if ((where) & Guest) {                                         \
+    names.emplace_back(#name);                                   \
+    set_if_text(options.name);                                   \
+  }
+#include "cli/options.def"
+#undef SS_OPTION
+  return names;
+}
+
+TEST(GuestOptions, EachIsHandedToTheProgram) {
+  Options options;
+  const std::vector<std::string> names = set_texts_of_guest(options);
+  const std::string settings = ":" + settings_of_guest(options);
+  for (const std::string& name : names)
+    EXPECT_NE(settings.find(":" + name + "="), std::string::npos) << name << " is not in " << settings;
+  EXPECT_GT(names.size(), 20u);
+}
+
+TEST(GuestOptions, WordsOfTheCommandLineAreThoseOfTheProgram) {
+  Options options;
+  options.host_threads = "strict";
+  options.python_stacks = "0";
+  const recorder::Options guest = read(settings_of_guest(options));
+  EXPECT_EQ(guest.host_threads, recorder::HostThreads::Strict);
+  EXPECT_EQ(guest.python_stacks, recorder::PythonStacks::Off);
+  EXPECT_STREQ(guest.trace_path, "/traces/%p.trace") << "the launcher's word is the last";
 }
 
 TEST(GuestOptions, WhatMakesNoSenseLeavesTheDefaultAndNumbersAreCut) {

@@ -355,7 +355,7 @@ TEST(Run, TheGuestsEnvironment) {
   Result result = run("", {"--stack-depth=7", "--stacks=0"}, shell("echo $LD_PRELOAD; echo $STREAMSAN_OPTIONS"),
                       {"LD_PRELOAD=libm.so.6", "STREAMSAN_OPTIONS=verbosity=0"});
   EXPECT_TRUE(has(result.out, STREAMSAN_FAKE_RECORDER ":libm.so.6\n")) << result.out;
-  EXPECT_TRUE(has(result.out, ":verbosity=0:stacks=0:stack_depth=7:follow_children=1:")) << result.out;
+  EXPECT_TRUE(has(result.out, ":verbosity=0:host_threads=seen:stacks=0:stack_depth=7:")) << result.out;
   EXPECT_TRUE(has(result.out, ":trace_path=/")) << result.out;
 }
 
