@@ -271,7 +271,10 @@ void acquire_order(std::uint64_t key, Context context) {
     t_order.unwritten = true;
   }
   const bool whole = equal && object->state.load(std::memory_order_acquire) == state;
-  t_order.stamp = whole ? stamp : news ? 0 : own_stamp;
+  // Without news the clock's name is still right. Of two names of one content the older one stays, here and, at the
+  // release, at the object: else a thread would take the names of all objects in turn, and look at all lanes each time.
+  const bool renamed = news || (whole && stamp != 0 && (own_stamp == 0 || stamp < own_stamp));
+  t_order.stamp = !renamed ? own_stamp : whole ? stamp : 0;
 }
 
 void forget_order(std::uint64_t key) {
