@@ -78,7 +78,7 @@ bool is_finding_next() { return t_finding; }
 void HostCall::touches(const void* begin, std::size_t bytes, bool writes) const {
   if (!begin || bytes == 0) return;
   KeepErrno keep;
-  if (quiet_) {
+  if (is_quiet()) {
     before_host_mapping(begin, bytes);
   } else {
     before_host_call(begin, bytes, writes, function_, frame_);
@@ -106,7 +106,7 @@ void HostCall::remaps(const void* begin, std::size_t bytes) const {
 }
 
 void HostCall::replaces(const void* begin, std::size_t bytes) const {
-  if (bytes == 0 || quiet_) return;
+  if (bytes == 0 || is_quiet()) return;
   KeepErrno keep;
   guard_no_more(reinterpret_cast<std::uint64_t>(begin), bytes);
 }
@@ -114,7 +114,7 @@ void HostCall::replaces(const void* begin, std::size_t bytes) const {
 void HostCall::frees(const void* begin, std::size_t bytes, trace::HostFreeWay way) const {
   if (!begin || bytes == 0) return;
   KeepErrno keep;
-  if (quiet_ || !options().host_frees) {
+  if (is_quiet() || !options().host_frees) {
     before_host_mapping(begin, bytes);
   } else {
     before_host_free(begin, bytes, way, function_, frame_);

@@ -41,12 +41,17 @@ namespace streamsan::recorder {
 /// What a call of libc does to memory, as its row says. Nothing here changes errno.
 class HostCall {
  public:
-  /// `quiet`: nothing is to be recorded.
-  HostCall(const char* function, const void* frame, bool quiet) : function_(function), frame_(frame), quiet_(quiet) {}
+  HostCall(const char* function, const void* frame, const void* caller)
+      : function_(function), frame_(frame), caller_(caller) {}
 
   /// Made by CUDA itself, or by what CUDA calls.
-  [[nodiscard]] bool is_of_cuda() const { return quiet_ || is_in_call(frame_); }
-  [[nodiscard]] HostCall quietly() const { return {function_, frame_, true}; }
+  [[nodiscard]] bool is_of_cuda() const { return is_quiet() || is_in_call(frame_); }
+  /// The same call, of which nothing is to be recorded.
+  [[nodiscard]] HostCall quietly() const {
+    HostCall call = *this;
+    call.quiet_ = true;
+    return call;
+  }
 
   /// The kernel (or libc in its name) reads or writes up to this many bytes.
   void reads(const void* begin, std::size_t bytes) const { touches(begin, bytes, false); }
@@ -73,9 +78,12 @@ class HostCall {
   void touches_message(const msghdr* message, bool writes) const;
   void touches_messages(const mmsghdr* messages, unsigned count, bool writes) const;
 
+  [[nodiscard]] bool is_quiet() const { return quiet_ || is_in_driver(caller_); }
+
   const char* function_;
   const void* frame_;
-  bool quiet_;
+  const void* caller_;
+  bool quiet_ = false;
 };
 
 /// The definition behind ours, or null. Leaves errno and dlerror() as they were.
@@ -126,7 +134,7 @@ struct LibcFunction<Row, Result (*)(Parameters...), next> {
     const Function function = next.load(std::memory_order_relaxed);
     const void* caller = __builtin_return_address(0);
     if (is_in_this_library(caller)) return function(parameters...);
-    const HostCall call(Row::kName, __builtin_frame_address(0), is_in_driver(caller));
+    const HostCall call(Row::kName, __builtin_frame_address(0), caller);
     if constexpr (requires { Row::instead(call, function, parameters...); }) {
       return Row::instead(call, function, parameters...);
     } else {

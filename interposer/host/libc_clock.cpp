@@ -37,7 +37,7 @@ void clock_was_read(const char* function, const void* frame) {
 }
 
 void HostCall::reads_clock() const {
-  if (!quiet_) clock_was_read(function_, frame_);
+  if (!is_quiet()) clock_was_read(function_, frame_);
 }
 
 }  // namespace streamsan::recorder

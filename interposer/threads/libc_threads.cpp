@@ -59,7 +59,7 @@ template <class Object, class... Rest>
 struct Acquires<int (*)(Object, Rest...)> {
   static int instead(const HostCall& call, int (*next)(Object, Rest...), Object object, Rest... rest) {
     const int result = next(object, rest...);
-    if (taken(result) && !call.is_of_cuda()) acquire_order(key_of(object));
+    if (taken(result) && !knows_order(key_of(object)) && !call.is_of_cuda()) acquire_order(key_of(object));
     return result;
   }
 };
@@ -69,7 +69,7 @@ struct Releases;
 template <class Object>
 struct Releases<int (*)(Object)> {
   static int instead(const HostCall& call, int (*next)(Object), Object object) {
-    if (!call.is_of_cuda()) release_order(key_of(object));
+    if (!knows_order(key_of(object)) && !call.is_of_cuda()) release_order(key_of(object));
     return next(object);
   }
 };
@@ -79,7 +79,8 @@ struct ReleasesAnywhere;
 template <class Object>
 struct ReleasesAnywhere<int (*)(Object)> {
   static int instead(const HostCall& call, int (*next)(Object), Object object) {
-    if (!call.is_of_cuda()) release_order(key_of(object), Context::PerhapsSignalHandler);
+    if (!knows_order(key_of(object)) && !call.is_of_cuda())
+      release_order(key_of(object), Context::PerhapsSignalHandler);
     return next(object);
   }
 };

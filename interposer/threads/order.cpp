@@ -17,6 +17,7 @@ namespace streamsan::recorder {
 // A fork keeps t_order: in_child::thread_order() clears the one thread's that is left.
 constinit thread_local ThreadOrder t_order __attribute__((tls_model("initial-exec"))) = {};
 
+constinit detail::OrderObject detail::g_order_objects[kOrderObjects + 1] = {};
 constinit std::atomic<std::uint32_t> detail::g_orders{0};
 // A fork keeps g_submissions_count: it follows from the options.
 constinit std::atomic<bool> detail::g_submissions_count{false};
@@ -45,26 +46,25 @@ constexpr std::uint64_t entry_of(std::uint64_t position, std::uint64_t thread) {
   return position << kThreadBits | thread;
 }
 
-struct Object {
-  std::atomic<std::uint64_t> key;
-  std::atomic<std::uint64_t> state;  ///< a number that changes with every release, and the stamp of the content or 0
+using detail::kOrderObjects;
+using detail::kStampBits;
+using detail::kStamps;
+
+/// What the clock of an object holds.
+struct Content {
   std::atomic<std::uint64_t> arrivals;
   std::atomic<std::uint64_t> lanes[kOrderLanes];
 };
 
-constexpr unsigned kStampBits = 40;
-constexpr std::uint64_t kStamps = (std::uint64_t{1} << kStampBits) - 1;
 constexpr std::uint64_t next_state(std::uint64_t state, std::uint64_t stamp) {
   return ((state >> kStampBits) + 1) << kStampBits | (stamp & kStamps);
 }
 
-constexpr std::size_t kObjects = 4096;
 constexpr std::size_t kMostProbes = 64;
 constexpr std::size_t kMostThreads = 512;
 constexpr std::size_t kMostStarts = 128;
 
-constinit Object g_objects[kObjects] = {};
-constinit Object g_rest = {};  // of all objects that found no place
+constinit Content g_contents[kOrderObjects + 1] = {};
 constinit std::atomic<bool> g_has_rest{false};
 constinit ThreadClock g_clocks[kMostThreads] = {};
 constinit ThreadStart g_starts[kMostStarts] = {};
@@ -77,27 +77,35 @@ constinit std::atomic<std::uint32_t> g_key_state{0};  // 0 none, 1 being made, 2
 constinit std::atomic<bool> g_recording{false};       // and order is to be followed
 constinit std::atomic<bool> g_has_threads{false};
 
-std::size_t home(std::uint64_t key) { return (key * 0x9E3779B97F4A7C15ull >> 40) % kObjects; }
+/// One object; false: there is none.
+struct Object {
+  detail::OrderObject* head = nullptr;
+  Content* content = nullptr;
+  explicit operator bool() const { return head; }
+  [[nodiscard]] bool is_rest() const { return head == &detail::g_order_objects[kOrderObjects]; }
+};
+Object object_at(std::size_t place) { return {&detail::g_order_objects[place], &g_contents[place]}; }
 
-Object* find(std::uint64_t key) {
+Object find(std::uint64_t key) {
   for (std::size_t i = 0; i < kMostProbes; ++i) {
-    Object& object = g_objects[(home(key) + i) % kObjects];
-    const std::uint64_t there = object.key.load(std::memory_order_acquire);
-    if (there == key) return &object;
-    if (there == 0) return nullptr;
+    const std::size_t place = (detail::order_home(key) + i) % kOrderObjects;
+    const std::uint64_t there = detail::g_order_objects[place].key.load(std::memory_order_acquire);
+    if (there == key) return object_at(place);
+    if (there == 0) return {};
   }
-  return g_has_rest.load(std::memory_order_acquire) ? &g_rest : nullptr;
+  return g_has_rest.load(std::memory_order_acquire) ? object_at(kOrderObjects) : Object{};
 }
 
-Object& find_or_make(std::uint64_t key) {
+Object find_or_make(std::uint64_t key) {
   for (std::size_t i = 0; i < kMostProbes; ++i) {
-    Object& object = g_objects[(home(key) + i) % kObjects];
-    std::uint64_t there = object.key.load(std::memory_order_acquire);
-    if (there == 0 && object.key.compare_exchange_strong(there, key)) return object;
-    if (there == key) return object;
+    const std::size_t place = (detail::order_home(key) + i) % kOrderObjects;
+    auto& there = detail::g_order_objects[place].key;
+    std::uint64_t owner = there.load(std::memory_order_acquire);
+    if (owner == 0 && there.compare_exchange_strong(owner, key)) return object_at(place);
+    if (owner == key) return object_at(place);
   }
   g_has_rest.store(true, std::memory_order_release);
-  return g_rest;
+  return object_at(kOrderObjects);
 }
 
 std::uint32_t lanes_in_use() { return g_lanes.load(std::memory_order_acquire); }
@@ -177,15 +185,14 @@ void in_child::thread_order() {
   g_recording.store(false);
   g_has_threads.store(false);
   t_order = {};
-  for (Object& object : g_objects) {
-    if (object.key.load(std::memory_order_relaxed) == 0) continue;
-    object.key.store(0, std::memory_order_relaxed);
-    object.state.store(0, std::memory_order_relaxed);
-    object.arrivals.store(0, std::memory_order_relaxed);
-    for (auto& lane : object.lanes) lane.store(0, std::memory_order_relaxed);
+  for (std::size_t place = 0; place <= kOrderObjects; ++place) {
+    auto& head = detail::g_order_objects[place];
+    if (head.key.load(std::memory_order_relaxed) == 0 && place < kOrderObjects) continue;
+    head.key.store(0, std::memory_order_relaxed);
+    head.state.store(0, std::memory_order_relaxed);
+    g_contents[place].arrivals.store(0, std::memory_order_relaxed);
+    for (auto& lane : g_contents[place].lanes) lane.store(0, std::memory_order_relaxed);
   }
-  g_rest.state.store(0);
-  for (auto& lane : g_rest.lanes) lane.store(0, std::memory_order_relaxed);
   g_has_rest.store(false);
   for (ThreadClock& clock : g_clocks) clock.taken.store(false, std::memory_order_relaxed);
   for (ThreadStart& start : g_starts) start.taken.store(false, std::memory_order_relaxed);
@@ -225,33 +232,34 @@ void release_order(std::uint64_t key, Context context) {
   if (!note_own(context)) return;
   if (t_order.stamp == 0) t_order.stamp = (g_stamps.fetch_add(1, std::memory_order_relaxed) + 1) & kStamps;
   const std::uint64_t stamp = t_order.stamp;
-  Object& object = find_or_make(key);
-  std::uint64_t state = object.state.load(std::memory_order_acquire);
+  const Object object = find_or_make(key);
+  auto& named = object.head->state;
+  std::uint64_t state = named.load(std::memory_order_acquire);
   if ((state & kStamps) == stamp) [[likely]]
     return;
   // The content has no name until all of it is there. Whoever releases at the same time leaves it without one.
-  while (!object.state.compare_exchange_weak(state, next_state(state, 0))) {
+  while (!named.compare_exchange_weak(state, next_state(state, 0))) {
   }
   state = next_state(state, 0);
   const ThreadClock& mine = *t_order.clock;
   const std::uint32_t lanes = lanes_in_use();
   bool equal = true;
   for (std::uint32_t i = 0; i < lanes; ++i) {
-    std::uint64_t there = object.lanes[i].load(std::memory_order_relaxed);
-    while (there < mine.lanes[i] && !object.lanes[i].compare_exchange_weak(there, mine.lanes[i])) {
+    std::uint64_t there = object.content->lanes[i].load(std::memory_order_relaxed);
+    while (there < mine.lanes[i] && !object.content->lanes[i].compare_exchange_weak(there, mine.lanes[i])) {
     }
     equal &= there <= mine.lanes[i];
   }
-  if (equal && object.state.compare_exchange_strong(state, next_state(state, stamp))) return;
-  state = object.state.load();
-  while (!object.state.compare_exchange_weak(state, next_state(state, 0))) {
+  if (equal && named.compare_exchange_strong(state, next_state(state, stamp))) return;
+  state = named.load();
+  while (!named.compare_exchange_weak(state, next_state(state, 0))) {
   }
 }
 
 void acquire_order(std::uint64_t key, Context context) {
-  const Object* object = find(key);
+  const Object object = find(key);
   if (!object) return;
-  const std::uint64_t state = object->state.load(std::memory_order_acquire);
+  const std::uint64_t state = object.head->state.load(std::memory_order_acquire);
   const std::uint64_t stamp = state & kStamps;
   if (stamp != 0 && stamp == t_order.stamp) [[likely]]
     return;
@@ -263,14 +271,14 @@ void acquire_order(std::uint64_t key, Context context) {
   bool equal = true;
   bool news = false;
   for (std::uint32_t i = 0; i < lanes; ++i) {
-    const std::uint64_t there = object->lanes[i].load(std::memory_order_acquire);
+    const std::uint64_t there = object.content->lanes[i].load(std::memory_order_acquire);
     equal &= there >= mine->lanes[i];
     if (there <= mine->lanes[i]) continue;
     mine->lanes[i] = there;
     news = true;
     t_order.unwritten = true;
   }
-  const bool whole = equal && object->state.load(std::memory_order_acquire) == state;
+  const bool whole = equal && object.head->state.load(std::memory_order_acquire) == state;
   // Without news the clock's name is still right. Of two names of one content the older one stays, here and, at the
   // release, at the object: else a thread would take the names of all objects in turn, and look at all lanes each time.
   const bool renamed = news || (whole && stamp != 0 && (own_stamp == 0 || stamp < own_stamp));
@@ -278,16 +286,16 @@ void acquire_order(std::uint64_t key, Context context) {
 }
 
 void forget_order(std::uint64_t key) {
-  Object* object = find(key);
-  if (!object || object == &g_rest) return;
-  std::uint64_t state = object->state.load();
-  while (!object->state.compare_exchange_weak(state, next_state(state, 0))) {
+  const Object object = find(key);
+  if (!object || object.is_rest()) return;
+  std::uint64_t state = object.head->state.load();
+  while (!object.head->state.compare_exchange_weak(state, next_state(state, 0))) {
   }
-  object->arrivals.store(0, std::memory_order_relaxed);
-  for (auto& lane : object->lanes) lane.store(0, std::memory_order_relaxed);
+  object.content->arrivals.store(0, std::memory_order_relaxed);
+  for (auto& lane : object.content->lanes) lane.store(0, std::memory_order_relaxed);
 }
 
-std::uint64_t count_arrival(std::uint64_t key) { return find_or_make(key).arrivals.fetch_add(1); }
+std::uint64_t count_arrival(std::uint64_t key) { return find_or_make(key).content->arrivals.fetch_add(1); }
 
 void hide_order() {
   if (t_order.hides) return;

@@ -10,8 +10,9 @@
 // carry order that a call of CUDA's can use, and a program whose threads bring each other no news writes nothing.
 //
 // ON THE PATH of a lock: a look-up in a table of fixed size, and one comparison. Clocks of equal content have equal
-// names (stamps); a lock that goes round among threads without news carries one stamp, and nothing else is looked at.
-// Otherwise a pass over the lanes in use. No lock, no allocation, no system call: clocks only grow, entry by entry, so
+// names (stamps); a lock that goes round among threads without news carries one stamp, and nothing else is looked at,
+// not even who calls: knows_order() is that part, inlined in the wrappers, and what it reads of all objects together is a
+// few pages. Otherwise a pass over the lanes in use. No lock, no allocation, no system call: clocks only grow, entry by entry, so
 // signal handlers and threads that are stopped in the middle do no harm.
 //
 // LANES. A thread takes a lane of the clocks at its first record that counts (note_record()). The entry of a lane is a
@@ -53,6 +54,17 @@ struct ThreadOrder {
 extern constinit thread_local ThreadOrder t_order __attribute__((tls_model("initial-exec")));
 
 namespace detail {
+/// Which object it is, and the name of its clock; what the clock holds is elsewhere.
+struct OrderObject {
+  std::atomic<std::uint64_t> key;    ///< 0: none yet
+  std::atomic<std::uint64_t> state;  ///< a number that changes with every release, and the stamp of the content or 0
+};
+inline constexpr std::size_t kOrderObjects = 4096;
+inline constexpr unsigned kStampBits = 40;
+inline constexpr std::uint64_t kStamps = (std::uint64_t{1} << kStampBits) - 1;
+/// A hash table, and behind it one object for all that found no place in it.
+extern constinit OrderObject g_order_objects[kOrderObjects + 1];
+inline std::size_t order_home(std::uint64_t key) { return (key * 0x9E3779B97F4A7C15ull >> 40) % kOrderObjects; }
 /// 1 while order is followed, so not before the program has made a thread; the entries of the wrappers read it.
 extern constinit std::atomic<std::uint32_t> g_orders;
 /// Is it of use to know that a thread is after a submission of another one (host_threads=strict)?
@@ -84,6 +96,15 @@ bool can_follow_order();
 
 /// May the call be made by a signal handler, which must not allocate memory? (sem_post(), write() and the like)
 enum class Context : std::uint8_t { Ordinary, PerhapsSignalHandler };
+
+/// Do the thread and the object know the same? Then a release or an acquire would change nothing. May say no where yes
+/// would be right.
+inline bool knows_order(std::uint64_t object) {
+  const detail::OrderObject& known = detail::g_order_objects[detail::order_home(object)];
+  return t_order.stamp != 0 && t_order.position == t_order.own_position &&
+         known.key.load(std::memory_order_relaxed) == object &&
+         (known.state.load(std::memory_order_relaxed) & detail::kStamps) == t_order.stamp;
+}
 
 /// What the thread has done is before what follows a later acquire() of the object. `object` is any key.
 void release_order(std::uint64_t object, Context context = Context::Ordinary);
