@@ -106,8 +106,10 @@ std::optional<Bounds::Variable> Bounds::variable(const clang::Expr* expression) 
   expression = plain(expression);
   if (const auto* pseudo = clang::dyn_cast_or_null<clang::PseudoObjectExpr>(expression)) {
     const auto* property = dyn_cast<clang::MSPropertyRefExpr>(pseudo->getSyntacticForm()->IgnoreParens());
-    const auto* base =
-        property == nullptr ? nullptr : dyn_cast<clang::DeclRefExpr>(property->getBaseExpr()->IgnoreParenImpCasts());
+    if (property == nullptr) return std::nullopt;
+    const clang::Expr* object = property->getBaseExpr()->IgnoreParenImpCasts();
+    if (const auto* once = dyn_cast<clang::OpaqueValueExpr>(object)) object = once->getSourceExpr();
+    const auto* base = clang::dyn_cast_or_null<clang::DeclRefExpr>(object);
     if (base == nullptr) return std::nullopt;
     return Variable{base->getDecl(), property->getPropertyDecl()->getNameAsString()};
   }
