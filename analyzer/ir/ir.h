@@ -251,10 +251,10 @@ struct Op {
   Certainty waits = Certainty::No;
   Certainty triggers_first = Certainty::No;
 
-  std::string callee;              ///< Call: USR
+  std::string callee;  ///< Call: USR
   std::vector<Operand>
-      arguments;  ///< Call: by position, references as Address; a kernel: its integers but limits, as offsets
-  Operand object;                  ///< Call: what `this` is, as Address
+      arguments;   ///< Call: by position, references as Address; a kernel: its integers but limits, as offsets
+  Operand object;  ///< Call: what `this` is, as Address
 
   /// Copies of one op (paths.h) have the same, their number in the function as it was; kNoOrigin: it has no copies.
   std::uint32_t origin = kNoOrigin;

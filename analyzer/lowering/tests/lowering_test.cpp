@@ -18,17 +18,16 @@ namespace {
 
 TEST(Lowering, LaunchOnAStream) {
   EXPECT_EQ(ops_of("void f(float* d, const float* e, cudaStream_t s) { k<<<1, 32, 0, s>>>(d, e, 3); }"),
-            "enqueue kernel k on s arguments (none + {3}) writes d, reads e\nreturn none\n");
+            "enqueue kernel k on s limited writes d, reads e\nreturn none\n");
 }
 
 TEST(Lowering, LaunchWithoutAStream) {
-  EXPECT_EQ(
-      ops_of("void f(float* d) { k<<<1, 32>>>(d, d + 4, 3); }"),
-      "enqueue kernel k on default arguments (none + {3}) implicit_stream writes d, reads d + {4 @* 4}\nreturn none\n");
+  EXPECT_EQ(ops_of("void f(float* d) { k<<<1, 32>>>(d, d + 4, 3); }"),
+            "enqueue kernel k on default implicit_stream limited writes d, reads d + {4 @* 4}\nreturn none\n");
   EXPECT_EQ(ops_of("void f(float* d) { k<<<1, 32, 0, cudaStreamLegacy>>>(d, d, 3); }"),
-            "enqueue kernel k on legacy arguments (none + {3}) writes d, reads d\nreturn none\n");
+            "enqueue kernel k on legacy limited writes d, reads d\nreturn none\n");
   EXPECT_EQ(ops_of("void f(float* d) { k<<<1, 32, 0, nullptr>>>(d, d, 3); }"),
-            "enqueue kernel k on default arguments (none + {3}) writes d, reads d\nreturn none\n");
+            "enqueue kernel k on default limited writes d, reads d\nreturn none\n");
 }
 
 TEST(Lowering, CopyKindSaysWhichSideIsHost) {
@@ -74,7 +73,7 @@ TEST(Lowering, LaunchThroughTheRuntimesFunctions) {
   EXPECT_EQ(ops_of("void f(float* d, const float* e, int n, cudaStream_t s) {\n"
                    "  void* args[] = {&d, &e, &n};\n"
                    "  cudaLaunchKernel((void*)k, dim3(1), dim3(1), args, 0, s); }"),
-            "enqueue kernel k on s arguments (none + {n}) writes d, reads e\nreturn none\n");
+            "enqueue kernel k on s limited writes d, reads e\nreturn none\n");
   EXPECT_EQ(ops_of("void f(float* d, cudaStream_t s) { cudaLaunchConfig_t c = {}; c.stream = s;\n"
                    "  cudaLaunchKernelEx(&c, k, d, (const float*)d, 1); }")
                     .find("enqueue kernel k on c.cudaLaunchConfig_st::stream") == std::string::npos,
@@ -87,13 +86,13 @@ TEST(Lowering, Indices) {
   EXPECT_EQ(ops_of("void f(cudaStream_t* s, float** b) {\n"
                    "  for (int i = 0; i < 2; ++i) k<<<1, 1, 0, s[i]>>>(b[i], b[i + 1], 0); }"),
             "assign i = number + {0}\ngoto bb1\nbb1: loop\nbranch {i < 2} bb2 bb3\nbb2:\n"
-            "enqueue kernel k on s[i] arguments (none + {0}) writes b[i], reads b[i + 1]\n"
+            "enqueue kernel k on s[i] limited writes b[i], reads b[i + 1]\n"
             "assign i = number + {i + 1}\ngoto bb1\nbb3:\nreturn none\n");
 }
 
 TEST(Lowering, ReferencesAreThePlaceTheyAreBoundTo) {
   EXPECT_EQ(ops_of("void f(cudaStream_t* streams, float* d) { auto& s = streams[1]; k<<<1, 1, 0, s>>>(d, d, 0); }"),
-            "enqueue kernel k on streams[1] arguments (none + {0}) writes d, reads d\nreturn none\n");
+            "enqueue kernel k on streams[1] limited writes d, reads d\nreturn none\n");
 }
 
 TEST(Lowering, RangeForOverAVector) {
@@ -119,7 +118,7 @@ TEST(Lowering, ConditionalStream) {
 TEST(Lowering, SwapIsThreeAssignments) {
   EXPECT_EQ(ops_of("#include <utility>\nvoid f(float* a, float* b) { std::swap(a, b); k<<<1, 1>>>(a, b, 0); }"),
             "assign %``#1 = a\nassign a = b\nassign b = %``#1\n"
-            "enqueue kernel k on default arguments (none + {0}) implicit_stream writes a, reads b\nreturn none\n");
+            "enqueue kernel k on default implicit_stream limited writes a, reads b\nreturn none\n");
 }
 
 TEST(Lowering, ConstantIndicesAreFolded) {
@@ -160,14 +159,14 @@ TEST(Lowering, RaiiIsSeenThrough) {
                    "  operator cudaStream_t() const { return s_; } cudaStream_t s_; };\n"
                    "void f(float* d) { Stream s; k<<<1, 1, 0, s>>>(d, d, 0); }"),
             "create_stream s.Stream::s_ blocking\nassign %``#1 = s.Stream::s_\n"
-            "enqueue kernel k on %``#1 arguments (none + {0}) writes d, reads d\ndestroy s.Stream::s_\nreturn none\n");
+            "enqueue kernel k on %``#1 limited writes d, reads d\ndestroy s.Stream::s_\nreturn none\n");
 }
 
 TEST(Lowering, LambdasCaptureTheirPlaces) {
   EXPECT_EQ(closed("void f(float* d) { cudaStream_t s; cudaStreamCreate(&s);\n"
                    "  auto go = [&] { k<<<1, 1, 0, s>>>(d, d, 0); }; go(); }"),
             "create_stream s blocking\nassign go.lambda::s = &s\nassign go.lambda::d = &d\n"
-            "enqueue kernel k on *go.lambda::s arguments (none + {0}) writes *go.lambda::d, reads "
+            "enqueue kernel k on *go.lambda::s limited writes *go.lambda::d, reads "
             "*go.lambda::d\nreturn none\n");
 }
 
@@ -181,10 +180,10 @@ TEST(Lowering, LambdaGivenToAnAlgorithmIsCalledInALoop) {
 
 TEST(Lowering, UnknownCallsMaySynchronise) {
   EXPECT_EQ(ops_of("void f(void (*g)(float*), float* d) { k<<<1, 1>>>(d, d, 0); g(d); }"),
-            "enqueue kernel k on default arguments (none + {0}) implicit_stream writes d, reads d\nescape d\nmay_sync\n"
+            "enqueue kernel k on default implicit_stream limited writes d, reads d\nescape d\nmay_sync\n"
             "return none\n");
   EXPECT_EQ(ops_of("#include <math.h>\nvoid f(float* d, float x) { sqrtf(x); k<<<1, 1>>>(d, d, 0); }"),
-            "enqueue kernel k on default arguments (none + {0}) implicit_stream writes d, reads d\nreturn none\n");
+            "enqueue kernel k on default implicit_stream limited writes d, reads d\nreturn none\n");
 }
 
 TEST(Lowering, VirtualFunctionsAreNotGuessed) {
@@ -198,7 +197,7 @@ TEST(Lowering, VirtualFunctionsAreNotGuessed) {
   EXPECT_EQ(ops_of(last + "void f(B& b, float* d) { b.go(d); }"),
             "call \"c:@S@B@F@go#*f#\"(d) object &b\nreturn none\n");
   EXPECT_EQ(closed(base + "void f(float* d) { B b; b.go(d); }"),
-            "assign d#1 = d\nenqueue kernel k on default arguments (none + {0}) implicit_stream writes d#1, reads d#1\n"
+            "assign d#1 = d\nenqueue kernel k on default implicit_stream limited writes d#1, reads d#1\n"
             "return none\n");
 }
 

@@ -2,12 +2,16 @@
 // RUN: %check cross-stream-race %s
 // RUN: %check cross-stream-race %s -- -DFIXED
 //
-// Launches by one lambda or helper, of one kernel with one buffer and the same numbers. With other numbers each launch
-// may have a part of its own.
+// Launches by one lambda or helper, of one kernel with one buffer and the same numbers. Launches that begin at other
+// numbers may have a part each.
 #include <cuda_runtime.h>
 
 __global__ void scale(float* out, int n, float by) {
   if (threadIdx.x < n) out[threadIdx.x] *= by;
+}
+
+__global__ void scale_from(float* out, int first, float by) {
+  out[first + threadIdx.x] *= by;
 }
 
 struct Streams {
@@ -59,14 +63,14 @@ void passed(float* data, int n, float by) {
 
 void parts(float* data, int n, float by) {
   Streams streams;
-  auto launch = [&](cudaStream_t s, int part) { scale<<<1, 256, 0, s>>>(data, part * n, by); };
+  auto launch = [&](cudaStream_t s, int part) { scale_from<<<1, 256, 0, s>>>(data, part * n, by); };
   launch(streams.a, n);
   launch(streams.b, n / 2);
 }
 
 void number_that_is_not_followed(float* data, int n, float by) {
   Streams streams;
-  auto launch = [&](cudaStream_t s, double share) { scale<<<1, 256, 0, s>>>(data, n * (int)share, by); };
+  auto launch = [&](cudaStream_t s, double share) { scale_from<<<1, 256, 0, s>>>(data, n * (int)share, by); };
   launch(streams.a, 1.0);
   launch(streams.b, 2.0);
 }
@@ -74,7 +78,7 @@ void number_that_is_not_followed(float* data, int n, float by) {
 void counted(float* data, int n, float by) {
   Streams streams;
   int part = n;
-  auto launch = [&](cudaStream_t s) { scale<<<1, 256, 0, s>>>(data, part, by); };
+  auto launch = [&](cudaStream_t s) { scale_from<<<1, 256, 0, s>>>(data, part, by); };
   launch(streams.a);
   ++part;
   launch(streams.b);

@@ -47,19 +47,19 @@ struct dim3 {
 
 #if defined(__CUDA__) || defined(__HIP__)
 // As in Clang's own headers: a member is a property, which is another expression than a field.
-#define MOCK_BUILT_IN(name, Vector)                  \
-  struct mock_##name {                               \
-    __declspec(property(get = get_x)) unsigned x;    \
-    __declspec(property(get = get_y)) unsigned y;    \
-    __declspec(property(get = get_z)) unsigned z;    \
-    static inline __device__ unsigned get_x(void);   \
-    static inline __device__ unsigned get_y(void);   \
-    static inline __device__ unsigned get_z(void);   \
-    __device__ operator Vector() const;              \
-    mock_##name() = delete;                          \
-    mock_##name(const mock_##name&) = delete;        \
+#define MOCK_BUILT_IN(name, Vector)                    \
+  struct mock_##name {                                 \
+    __declspec(property(get = get_x)) unsigned x;      \
+    __declspec(property(get = get_y)) unsigned y;      \
+    __declspec(property(get = get_z)) unsigned z;      \
+    static inline __device__ unsigned get_x(void);     \
+    static inline __device__ unsigned get_y(void);     \
+    static inline __device__ unsigned get_z(void);     \
+    __device__ operator Vector() const;                \
+    mock_##name() = delete;                            \
+    mock_##name(const mock_##name&) = delete;          \
     void operator=(const mock_##name&) const = delete; \
-  };                                                 \
+  };                                                   \
   extern const __device__ mock_##name name;
 MOCK_BUILT_IN(threadIdx, uint3)
 MOCK_BUILT_IN(blockIdx, uint3)
