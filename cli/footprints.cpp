@@ -2,13 +2,17 @@
 #include "cli/footprints.h"
 
 #include <array>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <fstream>
 #include <iostream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <span>
 #include <string_view>
+#include <system_error>
 
 #include "cli/exit_codes.h"
 #include "cli/trace_judge.h"
@@ -16,6 +20,9 @@
 #include "judge/hazards.h"
 #include "judge/judge.h"
 #include "judge/signature.h"
+#include "report/common/utf8.h"
+#include "report/log_path.h"
+#include "report/output_file.h"
 #include "report/text.h"
 #include "trace/reader.h"
 
@@ -45,20 +52,81 @@ const char* word(AccessMode mode) {
   return "unknown";
 }
 
+constexpr std::string_view kStdout = "-";
+
+/// Where the lines of JSON go: nowhere, stdout, one file, or with %p and %b a file for each process.
+class JsonLines {
+ public:
+  JsonLines(std::string pattern, const std::vector<std::string>& traces) : pattern_(std::move(pattern)) {
+    for (const std::string& path : traces) inputs_.insert(report::file_behind(path));
+    if (!pattern_.empty() && !to_stdout() && !report::names_process(pattern_)) of({});
+  }
+
+  [[nodiscard]] bool to_stdout() const { return pattern_ == kStdout; }
+
+  /// For the launches of that process; nullptr: nowhere.
+  std::ostream* of(const report::LogNames& names) {
+    if (pattern_.empty()) return nullptr;
+    if (to_stdout()) return &std::cout;
+    const std::string path = report::expand_log_path(pattern_, names);
+    const auto [file, fresh] = files_.try_emplace(path);
+    if (fresh) open(path, file->second);
+    return &file->second;
+  }
+
+  /// What could not be written; empty: nothing. At the end.
+  std::string fault() {
+    if (to_stdout()) std::cout.flush();
+    if (to_stdout() && !std::cout) return "cannot write to stdout";
+    for (auto& [path, file] : files_) {
+      errno = 0;
+      file.flush();
+      if (fault_.empty() && !file) {
+        const int why = errno;
+        fault_ = "cannot write " + path + (why ? ": " + std::generic_category().message(why) : "");
+      }
+    }
+    return fault_;
+  }
+
+ private:
+  void open(const std::string& path, std::ofstream& file) {
+    std::string why;
+    if (inputs_.contains(report::file_behind(path))) {
+      why = "it is one of the traces";
+      file.setstate(std::ios::failbit);
+    } else {
+      why = report::make_parents(path);
+      errno = 0;
+      file.open(path, std::ios::binary | std::ios::trunc);
+      if (!file && why.empty()) why = std::generic_category().message(errno);
+    }
+    if (!file && fault_.empty()) fault_ = "cannot write " + path + ": " + why;
+  }
+
+  std::string pattern_;
+  std::set<std::string> inputs_;
+  std::map<std::string, std::ofstream> files_;
+  std::string fault_;
+};
+
 /// One trace. The judge follows it for the allocations that are alive at each launch and for the names of kernels.
 class Trace {
  public:
-  Trace(const Options& options, std::ostream* json) : options_(options), json_(json), judge_({}, hazards_) {
+  explicit Trace(const Options& options) : options_(options), judge_({}, hazards_) {
     hazards_.take_names_from(judge_.handles());
   }
 
   /// Returns how the trace is damaged; empty: it is whole.
-  std::string read(const std::string& path) {
+  std::string read(const std::string& path, JsonLines& json) {
     std::string error;
     auto reader = trace::Reader::open(path, {}, error);
     if (!reader) return "cannot read it: " + error;
-    pid_ = reader->header().pid;
-    judge_.code().enable(options_.kernel_code, reader->header().start_time_ns);
+    opened_ = true;
+    const trace::FileHeader& header = reader->header();
+    pid_ = header.pid;
+    json_ = json.of({pid_, std::string(header.executable, ::strnlen(header.executable, sizeof header.executable))});
+    judge_.code().enable(options_.kernel_code, header.start_time_ns);
     trace::Item item;
     while (reader->next(item) == trace::Step::Record) {
       judge_.consume(item);
@@ -67,8 +135,11 @@ class Trace {
     return judge::damage_of(*reader);
   }
 
+  /// Of a file that is no trace: empty.
   [[nodiscard]] std::string text(const std::string& path) const {
-    std::string out = path + ": process " + std::to_string(pid_) + ", " + some_launches(launches_) + "\n";
+    if (!opened_) return {};
+    std::string out =
+        report::one_line(path) + ": process " + std::to_string(pid_) + ", " + some_launches(launches_) + "\n";
     for (const auto& [key, block] : blocks_) {
       std::string how;
       for (std::size_t known = 0; known < block.launches.size(); ++known) {
@@ -109,7 +180,7 @@ class Trace {
     for (const KernelBytes& bytes : launch.exact.bytes) body += line_of(bytes);
     if (launch.exact.complete && body.empty()) body = "  touches no memory\n";
     if (!launch.exact.complete) body += pointers_of(launch);
-    std::string name(judge::plain_name(kernel.demangled));
+    std::string name = report::one_line(judge::plain_name(kernel.demangled));
     Key key{name.empty() ? "a kernel without a name" : name, kernel.mangled, body};
     ++blocks_[key].launches[static_cast<std::size_t>(launch.known)];
     ++launches_;
@@ -177,40 +248,39 @@ class Trace {
   }
 
   const Options& options_;
-  std::ostream* json_;
+  std::ostream* json_ = nullptr;
   judge::Hazards hazards_{0};  ///< nobody asks for them here
   judge::Judge judge_;
+  bool opened_ = false;
   std::uint32_t pid_ = 0;
   std::uint64_t launches_ = 0;
   std::map<Key, Block> blocks_;
 };
 
-constexpr std::string_view kStdout = "-";
+void complain(const std::string& text) { std::fprintf(stderr, "streamsan: %s\n", report::one_line(text).c_str()); }
 
 }  // namespace
 
 int footprints(const Options& options, const std::vector<std::string>& traces, const std::string& json_path) {
-  const bool to_stdout = json_path == kStdout;
-  std::ofstream file;
-  if (!json_path.empty() && !to_stdout) file.open(json_path, std::ios::binary | std::ios::trunc);
-  std::ostream& json = to_stdout ? std::cout : file;
+  JsonLines json(json_path, traces);
   bool failed = false;
   bool first = true;
   for (const std::string& path : traces) {
-    Trace trace(options, json_path.empty() ? nullptr : &json);
-    std::string damage = trace.read(path);
+    Trace trace(options);
+    const std::string damage = trace.read(path, json);
     const std::string text = trace.text(path);
-    if (!to_stdout) std::printf("%s%s", first ? "" : "\n", text.c_str());
-    std::fflush(stdout);
-    first = false;
+    if (!json.to_stdout() && !text.empty()) {
+      std::printf("%s%s", first ? "" : "\n", text.c_str());
+      std::fflush(stdout);
+      first = false;
+    }
     if (damage.empty()) continue;
     failed = true;
-    std::fprintf(stderr, "streamsan: WARNING: %s: %s\n", path.c_str(), damage.c_str());
+    complain("WARNING: " + path + ": " + damage);
   }
-  json.flush();
-  if (!json_path.empty() && !json) {
+  if (const std::string fault = json.fault(); !fault.empty()) {
     failed = true;
-    std::fprintf(stderr, "streamsan: cannot write %s\n", to_stdout ? "to stdout" : json_path.c_str());
+    complain(fault);
   }
   return failed ? kOwnFailure : 0;
 }

@@ -267,12 +267,14 @@ std::string Session::finish(int exit_code) {
   std::string suppression_text;
   for (const report::Suppressions::Entry& entry : suppressions_.entries()) {
     if (entry.hits && options_.print_suppressions) {
-      suppression_text += "streamsan: suppressed " + std::to_string(entry.hits) + ": " + entry.type() + ":" +
-                          entry.pattern + " (" + entry.origin + ")\n";
+      suppression_text += report::one_line("streamsan: suppressed " + std::to_string(entry.hits) + ": " + entry.type() +
+                                           ":" + entry.pattern + " (" + entry.origin + ")") +
+                          "\n";
     }
     if (!entry.hits && !logs_.empty()) {
-      suppression_text += std::string("streamsan: WARNING: unused suppression ") + entry.type() + ":" + entry.pattern +
-                          " (" + entry.origin + ")\n";
+      suppression_text += report::one_line(std::string("streamsan: WARNING: unused suppression ") + entry.type() + ":" +
+                                           entry.pattern + " (" + entry.origin + ")") +
+                          "\n";
     }
   }
   if (reports_hidden_) {

@@ -3,6 +3,7 @@
 // `streamsan footprints` from the outside.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -102,7 +103,7 @@ TEST_F(Footprints, JsonHasALineForEachLaunch) {
   EXPECT_EQ(launches[4]["known"], "inferred");
   EXPECT_EQ(launches[4]["complete"], false);
   EXPECT_EQ(launches[4]["pieces"].size(), 0u);
-  EXPECT_EQ(streamsan({"footprints", "--json=/no/such/directory/x", saved(sample())}).code, 2);
+  EXPECT_EQ(streamsan({"footprints", "--json=/proc/no/x", saved(sample())}).code, 2);
 }
 
 TEST_F(Footprints, InstancesOfATemplateAreDifferentKernels) {
@@ -145,7 +146,40 @@ TEST_F(Footprints, DamagedTracesAreShownAsFarAsTheyAreWhole) {
   Result missing = streamsan({"footprints", "/no/such.trace"});
   EXPECT_EQ(missing.code, 2);
   EXPECT_TRUE(has(missing.error, "/no/such.trace: cannot read it: No such file or directory")) << missing.error;
+  EXPECT_EQ(missing.out, "") << "nothing is known of its process";
   EXPECT_EQ(streamsan({"footprints"}).code, 2);
+}
+
+TEST_F(Footprints, JsonGoesWhereOtherOutputsWould) {
+  trace::TraceBuilder other = sample();
+  other.set_pid(4712);
+  const std::string one = saved(sample()), two = saved(other, "y.trace");
+  const std::string each = directory_ / "new/folder/%p.json";
+  EXPECT_EQ(streamsan({"footprints", "--json=" + each, one, two}).code, 0);
+  for (const std::string pid : {"4711", "4712"}) {
+    const std::string lines = contents(directory_ / ("new/folder/" + pid + ".json"));
+    EXPECT_TRUE(has(lines, "\"pid\":" + pid)) << lines;
+    EXPECT_EQ(std::count(lines.begin(), lines.end(), '\n'), 5) << lines;
+  }
+  const std::string all = directory_ / "all.json";
+  EXPECT_EQ(streamsan({"footprints", "--json=" + all, one, two}).code, 0);
+  const std::string lines = contents(all);
+  EXPECT_EQ(std::count(lines.begin(), lines.end(), '\n'), 10) << lines;
+}
+
+TEST_F(Footprints, ATraceIsNotWrittenOver) {
+  const std::string path = saved(sample()), before = contents(path);
+  const std::string pattern = directory_ / "%p.trace", named = saved(sample(), "4711.trace");
+  for (const std::string& output : {path, directory_ / "./x.trace", pattern}) {
+    const Result result = streamsan({"footprints", "--json", output, path, named});
+    EXPECT_EQ(result.code, 2);
+    EXPECT_TRUE(has(result.error, ".trace: it is one of the traces\n")) << result.error;
+    EXPECT_TRUE(has(result.out, "4711, 5 launches\n")) << result.out;
+  }
+  EXPECT_EQ(contents(path), before);
+  EXPECT_EQ(contents(named), before);
+  EXPECT_EQ(streamsan({"footprints", "--json=/dev/full", path}).error,
+            "streamsan: cannot write /dev/full: No space left on device\n");
 }
 
 }  // namespace

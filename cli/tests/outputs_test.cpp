@@ -158,6 +158,16 @@ TEST_F(Outputs, NoNameBeginsALine) {
   EXPECT_EQ(streamsan({"doctor", "--preload_path=" + name}).out.find("\n::error"), std::string::npos);
   EXPECT_EQ(streamsan({"run", "--preload_path=" STREAMSAN_FAKE_RECORDER, name}).error.find("\n::error"),
             std::string::npos);
+  const Result footprints = streamsan({"footprints", "--json=" + at("no") + "/../" + name + "/x", name});
+  EXPECT_EQ(footprints.error.find("\n::error"), std::string::npos) << footprints.error;
+  ASSERT_TRUE(sample_trace("race").save(name));
+  EXPECT_EQ(streamsan({"footprints", name}).out.find("\n::error"), std::string::npos);
+  const std::string file = at("x\n::error::y.supp");
+  std::ofstream(file) << "kernel:consume\nrace:never\x1b[31m_there\n";
+  const Result suppressed = streamsan({"check", "--suppressions=" + file, "--print_suppressions", name});
+  EXPECT_TRUE(has(suppressed.error, "streamsan: suppressed 1: kernel:consume (")) << suppressed.error;
+  EXPECT_TRUE(has(suppressed.error, "unused suppression race:never [31m_there (")) << suppressed.error;
+  EXPECT_EQ(suppressed.error.find("\n::error"), std::string::npos) << suppressed.error;
 }
 
 TEST_F(Outputs, PipesAndDevicesAreNotRead) {
