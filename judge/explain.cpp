@@ -113,6 +113,13 @@ void Explainer::add_creations(const KeptHazard& kept, std::vector<report::Relate
   if (hazard.earlier.on_stream) made.push_back({kept.earlier_stream.created, stream_report(kept.earlier_stream).name});
   if (hazard.later.on_stream) made.push_back({kept.later_stream.created, stream_report(kept.later_stream).name});
   if (hazard.explanation.event != ordering::EventId{}) made.push_back({kept.event.created, event_name(kept.event)});
+  const bool two_graphs = kept.earlier_graph != ordering::kNoSite && kept.later_graph != ordering::kNoSite &&
+                          kept.earlier_graph != kept.later_graph;
+  auto graph_name = [&](const Access& access) {
+    return "the graph" + (two_graphs ? " of op #" + std::to_string(static_cast<std::uint64_t>(access.op)) : "");
+  };
+  made.push_back({kept.earlier_graph, graph_name(hazard.earlier)});
+  made.push_back({kept.later_graph, graph_name(hazard.later)});
   for (auto each = made.begin(); each != made.end(); ++each) {
     if (each->site == ordering::kNoSite) continue;
     // Where a library made it by itself there is nothing that a reader could look up.

@@ -44,7 +44,8 @@ void Judge::graph_node(const Item& item) {
 void Judge::graph_made(const Record& record) {
   if (record.kind == Kind::GraphUpdate) {
     if (graphs_.update(record)) return;
-  } else if (const Graphs::Exec exec = graphs_.instantiate(record); exec.graph) {
+  } else if (const Graphs::Exec exec = graphs_.instantiate(record, call(record).site); exec.graph) {
+    handles_.check_graph(exec.created);
     return ordering::check_graph(*exec.graph, model_, *this);
   }
   if (!captured_order_.empty()) note_hidden_order(captured_order_);
@@ -59,7 +60,11 @@ void Judge::launch_graph(const Record& record, StreamId stream) {
     model_.graph_launch(call, stream, exec.key);
     return;
   }
-  if (exec.changed) ordering::check_graph(*exec.graph, model_, *this);
+  if (exec.changed) {
+    handles_.check_graph(exec.created);
+    ordering::check_graph(*exec.graph, model_, *this);
+  }
+  handles_.launch_graph(call.site, exec.created);
   host_code_in_streams_ |= exec.graph->plan().host_code;
   for (const ordering::EventId event : exec.graph->plan().records) {
     handles_.recorded(event, stream);

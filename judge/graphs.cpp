@@ -165,14 +165,15 @@ Graphs::Exec Graphs::exec(std::uint64_t raw) {
   Known& exec = known(raw);
   const bool changed = std::exchange(exec.stale, false) && exec.image;
   if (changed) build(exec);
-  return {exec.key, exec.image ? &exec.graph : nullptr, changed};
+  return {exec.key, exec.image ? &exec.graph : nullptr, changed, exec.created};
 }
 
-Graphs::Exec Graphs::instantiate(const Record& record) {
+Graphs::Exec Graphs::instantiate(const Record& record, ordering::SiteId created) {
   const auto& w = record.as<Kind::GraphInstantiate>();
   Known& fresh = known(w.exec);
   fresh = {};
   fresh.key = next_key_++;
+  fresh.created = created;
   if (w.image != 0) {
     fresh.image = take(w.image);
     fresh.stale = true;

@@ -56,9 +56,10 @@ class Graphs {
     std::uint64_t key = 0;                   ///< unique for its life
     const ordering::Graph* graph = nullptr;  ///< nullptr: not known
     bool changed = false;                    ///< it has to be checked: it is new, or was updated
+    ordering::SiteId created{};              ///< where; kNoSite: not known
   };
-  /// A record GraphInstantiate.
-  Exec instantiate(const trace::Record& record);
+  /// A record GraphInstantiate; `created`: the place of that call.
+  Exec instantiate(const trace::Record& record, ordering::SiteId created);
   /// A record GraphUpdate; false: the graph is not known. It is made anew when it is launched: a program may update many
   /// nodes, each by a call of its own.
   bool update(const trace::Record& record);
@@ -91,6 +92,7 @@ class Graphs {
     std::optional<Image> image;
     ordering::Graph graph;
     bool stale = false;  ///< the image has changed since
+    ordering::SiteId created{};
   };
   struct Made {
     std::uint16_t api = 0;

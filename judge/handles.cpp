@@ -180,6 +180,23 @@ void Handles::destroy_event(std::uint64_t raw) {
 
 const EventLife* Handles::life(EventId event) const { return event_lives_.find(key(event)); }
 
+void Handles::launch_graph(ordering::SiteId launch, ordering::SiteId created) {
+  if (launch == ordering::kNoSite) return;
+  const auto place = static_cast<std::uint64_t>(launch);
+  if (ordering::SiteId* known = graphs_.find(place)) {
+    if (*known != created) *known = ordering::kNoSite;
+  } else {
+    graphs_[place] = created;
+  }
+}
+
+ordering::SiteId Handles::graph_of(const ordering::Access& access) const {
+  if (access.node == 0) return ordering::kNoSite;
+  if (access.launched == ordering::kNoSite) return checked_graph_;
+  const ordering::SiteId* created = graphs_.find(static_cast<std::uint64_t>(access.launched));
+  return created ? *created : ordering::kNoSite;
+}
+
 void Handles::begin_capture(StreamId stream) {
   StreamLife* life = stream_lives_.find(key(stream));
   if (!life) return;

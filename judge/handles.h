@@ -86,6 +86,14 @@ class Handles {
   /// nullptr for an event that was destroyed.
   [[nodiscard]] const EventLife* life(ordering::EventId event) const;
 
+  /// A graph that was created there is launched there.
+  void launch_graph(ordering::SiteId launch, ordering::SiteId created);
+  /// A graph that was created there is looked at by itself from now on.
+  void check_graph(ordering::SiteId created) { checked_graph_ = created; }
+  /// Where the graph was created that the access is a node of; kNoSite: it is none, that is not known, or several graphs
+  /// were launched at that place.
+  [[nodiscard]] ordering::SiteId graph_of(const ordering::Access& access) const;
+
   void begin_capture(ordering::StreamId stream);
   void end_capture(ordering::StreamId stream);
   /// Is what is submitted to the stream executed (not captured)?
@@ -117,6 +125,9 @@ class Handles {
   ordering::FlatMap<std::uint32_t> events_;  ///< raw -> EventId
   ordering::FlatMap<EventLife> event_lives_;
   std::uint32_t next_event_number_ = 1;
+
+  ordering::FlatMap<ordering::SiteId> graphs_;  ///< where it is launched -> where it was created; kNoSite: several
+  ordering::SiteId checked_graph_{};
 
   ordering::FlatMap<std::vector<ordering::StreamId>> captures_;  ///< active ones and who takes part
   std::uint32_t next_capture_ = 1;

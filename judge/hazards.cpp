@@ -166,6 +166,8 @@ void Hazards::remember(KeptHazard& kept, const ordering::Hazard& hazard) const {
   if (const StreamLife* life = handles_->life(hazard.earlier.stream)) kept.earlier_stream = *life;
   if (const StreamLife* life = handles_->life(hazard.later.stream)) kept.later_stream = *life;
   if (const EventLife* life = handles_->life(hazard.explanation.event)) kept.event = *life;
+  kept.earlier_graph = handles_->graph_of(hazard.earlier);
+  kept.later_graph = handles_->graph_of(hazard.later);
   kept.waited_device = handles_->device(hazard.explanation.waited_for);
 }
 

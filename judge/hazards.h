@@ -45,6 +45,8 @@ struct KeptHazard {
   StreamLife earlier_stream;
   StreamLife later_stream;
   EventLife event;
+  ordering::SiteId earlier_graph{};  ///< where the graph of a node was created; kNoSite: not known
+  ordering::SiteId later_graph{};
   std::optional<std::uint32_t> waited_device{};  ///< that the host waited for in vain
   std::optional<FailedCall> failed;              ///< a call that would have ordered the two
   std::string memory;                            ///< the name that the program gave the buffer; empty: none

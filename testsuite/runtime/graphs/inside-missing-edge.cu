@@ -14,6 +14,8 @@
 // CHECK: Previous write by kernel scale{{.*}}(graph node 2)
 // CHECK: main{{.*}}[[SCALE]]
 // CHECK: no path of edges leads from kernel scale
+// CHECK-NEXT: the graph created by cudaGraphInstantiate
+// CHECK: main{{.*}}[[CREATED]]
 // CHECK: Fix: add an edge from kernel scale{{.*}} to kernel add{{.*}}cudaGraphAddDependencies
 // CHECK: cause=no-path-in-graph
 // CHECK-NOT: ERROR: streamsan:
@@ -48,7 +50,7 @@ int main() {
 #endif
   must(cudaGraphAddKernelNode(&second, graph, front, 1, &kernel));  // @ADD
 
-  const cudaGraphExec_t exec = instantiate(graph);
+  const cudaGraphExec_t exec = instantiate(graph);  // @CREATED
   const cudaStream_t s = stream();
   for (int i = 0; i < 3; ++i) must(cudaGraphLaunch(exec, s));
   must(cudaStreamSynchronize(s));

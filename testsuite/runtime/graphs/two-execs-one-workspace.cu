@@ -16,6 +16,10 @@
 // CHECK: main{{.*}}[[SECOND_LAUNCH]]
 // CHECK: the graph launched by cudaGraphLaunch
 // CHECK: main{{.*}}[[FIRST_LAUNCH]]
+// CHECK: the graph of op #1 created by cudaGraphInstantiate
+// CHECK: main{{.*}}[[ONE]]
+// CHECK: the graph of op #2 created by cudaGraphInstantiate
+// CHECK: main{{.*}}[[TWO]]
 // CHECK: Fix: record an event on stream 1 after cudaGraphLaunch ({{.*}}) and call cudaStreamWaitEvent(stream 2, event)
 // CHECK-NOT: ERROR: streamsan:
 #include "graphs.h"
@@ -30,8 +34,8 @@ static cudaGraphExec_t model(cudaStream_t s, const float* in, float* workspace, 
 int main() {
   const cudaStream_t s1 = stream(), s2 = stream();
   float* workspace = floats();
-  const cudaGraphExec_t one = model(s1, floats(), workspace, floats());
-  const cudaGraphExec_t two = model(s2, floats(), workspace, floats());
+  const cudaGraphExec_t one = model(s1, floats(), workspace, floats());  // @ONE
+  const cudaGraphExec_t two = model(s2, floats(), workspace, floats());  // @TWO
   must(cudaGraphLaunch(one, s1));  // @FIRST_LAUNCH
 #ifdef FIXED
   after(s2, s1);
