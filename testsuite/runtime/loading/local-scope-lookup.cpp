@@ -5,7 +5,11 @@
 //
 // RUN: %build_driver -DPLUGIN -shared -Xcompiler -fPIC %s -o %t.so
 // RUN: %build_host %s -o %t -ldl
-// RUN: %expect 0 %run %t %t.so
+// RUN: %expect 0 %run %t %t.so 2>&1 | %filecheck %s --check-prefix=ALONE
+//
+// ALONE-NOT: {{.}}
+// ALONE: {{^}}streamsan: WARNING: nothing was checked{{.*$}}
+// ALONE-NOT: {{.}}
 #include <dlfcn.h>
 
 #ifdef PLUGIN
