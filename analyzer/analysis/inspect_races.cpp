@@ -107,7 +107,9 @@ void RaceQuestions::race(const ir::Access& access, const Pending& mine, const Pe
   look_.tell_pool(hazard, earlier);
   look_.undecided = look_.undecided || (hazard.level == Level::Maybe && meet == Sure::Yes && fights);
   if (!differ && !ordered_somewhere) {
-    hazard.condition = "'" + hazard.later.stream.name + "' and '" + hazard.earlier->stream.name + "' are two streams";
+    const std::string &mine_is = hazard.later.stream.name, &other_is = hazard.earlier->stream.name;
+    hazard.condition =
+        (mine_is == other_is ? "these" : "'" + mine_is + "' and '" + other_is + "'") + " are two streams";
   } else if (perhaps_ordered && !ordered_somewhere) {
     hazard.condition = "'" + (values_.is_legacy(mine.stream) ? *hazard.earlier : hazard.later).stream.name +
                        "' is a non-blocking stream";

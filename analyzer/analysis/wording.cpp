@@ -85,8 +85,15 @@ std::string in_call(const ir::Site& call, const ir::Site& inside) {
   return "in the call to " + quoted(inside.function) + " here";
 }
 
+/// What makes a function's own finding of the operation, if one call led to both; nullptr: it stands alone.
+const Where* other_side(const Hazard& hazard) {
+  if (hazard.earlier) return &hazard.earlier->where;
+  if (hazard.edge) return &*hazard.edge;
+  return hazard.event.origin ? &*hazard.event.origin : nullptr;
+}
+
 std::string origin_verb(const Thing& thing) {
-  if (thing.origin->site.text.empty()) {
+  if (thing.origin->site.text.empty() && !thing.by_class) {
     return "is declared";
   }
   return thing.memory_kind || thing.allocated ? "is allocated" : "is created";
@@ -99,9 +106,9 @@ Draft::Draft(const Hazard& hazard) : hazard_(hazard), dialect_(dialect_of(api_of
   finding_.level = hazard.level;
   std::vector<ir::Site> mine = hazard.later.where.calls;
   finding_.depth = mine.size();
-  if (hazard.earlier) {
-    std::vector<ir::Site> theirs = hazard.earlier->where.calls;
-    finding_.depth += theirs.size();
+  if (const Where* other = other_side(hazard)) {
+    std::vector<ir::Site> theirs = other->calls;
+    if (hazard.earlier) finding_.depth += theirs.size();
     while (!mine.empty() && !theirs.empty() && same_place(mine.back(), theirs.back())) {
       context_.insert(context_.begin(), mine.back());
       mine.pop_back();

@@ -52,9 +52,11 @@ class Farm {
     sow<<<1, 256, 0, lane>>>(field);
 // CHECK-MESSAGES: :[[@LINE-1]]:5: warning: kernel 'sow' on stream 'this->autumn_' may write 'this->fields_.fields_[known].second' while kernel 'reap' on stream 'this->spring_' still reads it [streamsan-cross-stream-race]
 // CHECK-NOTES: :[[@LINE-11]]:5: note: in the call to 'Farm::plant' here
-// CHECK-NOTES: :[[@LINE+3]]:5: note: 'this->fields_.fields_[known].second' is read here, on stream 'this->spring_'
+// CHECK-NOTES: :[[@LINE+5]]:5: note: 'this->fields_.fields_[known].second' is read here, on stream 'this->spring_'
 // CHECK-NOTES: :[[@LINE-17]]:5: note: in the call to 'Farm::plant' here
-// CHECK-NOTES: :[[@LINE-5]]:5: note: nothing orders stream 'this->autumn_' after stream 'this->spring_': record an event in stream 'this->spring_' after the read and let stream 'this->autumn_' wait for it with cudaStreamWaitEvent before kernel 'sow'
+// CHECK-NOTES: :[[@LINE-23]]:5: note: stream 'this->spring_' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-23]]:5: note: stream 'this->autumn_' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-7]]:5: note: nothing orders stream 'this->autumn_' after stream 'this->spring_': record an event in stream 'this->spring_' after the read and let stream 'this->autumn_' wait for it with cudaStreamWaitEvent before kernel 'sow'
     reap<<<1, 256, 0, lane>>>(field, barn);
   }
 

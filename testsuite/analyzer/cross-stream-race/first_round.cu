@@ -57,7 +57,9 @@ void from_one(Node& node, const float* const* peers, int count, int n) {
   sum<<<1, 32, 0, node.work>>>(node.total, node.parts);
 // CHECK-MESSAGES: :[[@LINE-1]]:3: warning: kernel 'sum' on stream 'node.work' may read 'node.parts' while cudaMemcpyAsync (device to device) on stream 'node.receive' still writes it [streamsan-cross-stream-race]
 // CHECK-NOTES: :[[@LINE-5]]:5: note: 'node.parts' is written here, on stream 'node.receive'
-// CHECK-NOTES: :[[@LINE-3]]:3: note: nothing orders stream 'node.work' after stream 'node.receive': record an event in stream 'node.receive' after the write and let stream 'node.work' wait for it with cudaStreamWaitEvent before kernel 'sum'
+// CHECK-NOTES: :[[@LINE-31]]:5: note: stream 'node.receive' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-31]]:5: note: stream 'node.work' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-5]]:3: note: nothing orders stream 'node.work' after stream 'node.receive': record an event in stream 'node.receive' after the write and let stream 'node.work' wait for it with cudaStreamWaitEvent before kernel 'sum'
   cudaDeviceSynchronize();
 }
 
@@ -66,9 +68,11 @@ void by_argument(Node& node, const float* const* peers, int count, int n) {
   node.join();
   sum<<<1, 32, 0, node.work>>>(node.total, node.parts);
 // CHECK-MESSAGES: :[[@LINE-1]]:3: warning: kernel 'sum' on stream 'node.work' may read 'node.parts' while cudaMemcpyAsync (device to device) on stream 'node.receive' still writes it [streamsan-cross-stream-race]
-// CHECK-NOTES: :[[@LINE-31]]:5: note: 'node.parts' is written here, on stream 'node.receive'
+// CHECK-NOTES: :[[@LINE-33]]:5: note: 'node.parts' is written here, on stream 'node.receive'
 // CHECK-NOTES: :[[@LINE-5]]:44: note: in the call to 'Node::fetch' here
-// CHECK-NOTES: :[[@LINE-4]]:3: note: nothing orders stream 'node.work' after stream 'node.receive': record an event in stream 'node.receive' after the write and let stream 'node.work' wait for it with cudaStreamWaitEvent before kernel 'sum'
+// CHECK-NOTES: :[[@LINE-44]]:5: note: stream 'node.receive' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-44]]:5: note: stream 'node.work' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-6]]:3: note: nothing orders stream 'node.work' after stream 'node.receive': record an event in stream 'node.receive' after the write and let stream 'node.work' wait for it with cudaStreamWaitEvent before kernel 'sum'
   cudaDeviceSynchronize();
 }
 
@@ -81,7 +85,9 @@ void rows_of_rows(Node& node, const float* const* peers, int count, int n) {
   sum<<<1, 32, 0, node.work>>>(node.total, node.parts);
 // CHECK-MESSAGES: :[[@LINE-1]]:3: warning: kernel 'sum' on stream 'node.work' may read 'node.parts' while cudaMemcpyAsync (device to device) on stream 'node.receive' still writes it [streamsan-cross-stream-race]
 // CHECK-NOTES: :[[@LINE-5]]:7: note: 'node.parts' is written here, on stream 'node.receive'
-// CHECK-NOTES: :[[@LINE-3]]:3: note: nothing orders stream 'node.work' after stream 'node.receive': record an event in stream 'node.receive' after the write and let stream 'node.work' wait for it with cudaStreamWaitEvent before kernel 'sum'
+// CHECK-NOTES: :[[@LINE-59]]:5: note: stream 'node.receive' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-59]]:5: note: stream 'node.work' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-5]]:3: note: nothing orders stream 'node.work' after stream 'node.receive': record an event in stream 'node.receive' after the write and let stream 'node.work' wait for it with cudaStreamWaitEvent before kernel 'sum'
   cudaDeviceSynchronize();
 }
 

@@ -32,7 +32,9 @@ class Pipeline {
     gather<<<1, 256, 0, transfer_>>>(data, out);
 // CHECK-MESSAGES: :[[@LINE-1]]:5: warning: kernel 'gather' on stream 'this->transfer_' may read 'data' while kernel 'scale' on stream 'this->compute_' still updates it [streamsan-cross-stream-race]
 // CHECK-NOTES: :[[@LINE-3]]:5: note: 'data' is updated here, on stream 'this->compute_'
-// CHECK-NOTES: :[[@LINE-3]]:5: note: nothing orders stream 'this->transfer_' after stream 'this->compute_': record an event in stream 'this->compute_' after the update and let stream 'this->transfer_' wait for it with cudaStreamWaitEvent before kernel 'gather'
+// CHECK-NOTES: :[[@LINE-13]]:7: note: stream 'this->compute_' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-13]]:7: note: stream 'this->transfer_' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-5]]:5: note: nothing orders stream 'this->transfer_' after stream 'this->compute_': record an event in stream 'this->compute_' after the update and let stream 'this->transfer_' wait for it with cudaStreamWaitEvent before kernel 'gather'
   }
 
  private:

@@ -34,8 +34,10 @@ class Farm {
 // CHECK-MESSAGES: :[[@LINE-1]]:5: warning: kernel 'bale' on stream 'this->press_' may read 'this->hay_' while kernel 'mow' on stream 'this->tractors_[i]' still writes it [streamsan-cross-stream-race]
 // CHECK-NOTES: :[[@LINE-9]]:7: note: 'this->hay_' is written here, on stream 'this->tractors_[i]'
 // CHECK-NOTES: :[[@LINE-9]]:7: note: event 'this->mown_' is recorded here, in another stream than stream 'this->tractors_[i]': it does not cover the write
-// CHECK-NOTES: :[[@LINE-4]]:5: note: record event 'this->mown_' in stream 'this->tractors_[i]', after the write and before the wait
-// CHECK-NOTES: :[[@LINE-12]]:7: note: looked at with 2 for 'this->tractors_.size()'
+// CHECK-NOTES: :[[@LINE-20]]:37: note: stream 'this->tractors_[i]' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-20]]:5: note: stream 'this->press_' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-6]]:5: note: record event 'this->mown_' in stream 'this->tractors_[i]', after the write and before the wait
+// CHECK-NOTES: :[[@LINE-14]]:7: note: looked at with 2 for 'this->tractors_.size()'
     cudaStreamSynchronize(press_);  // nothing is left of it when the next harvest begins
   }
 

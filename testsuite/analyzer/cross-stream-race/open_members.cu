@@ -24,7 +24,9 @@ void step(Owner& owner, float* data, float* out) {
   gather<<<1, 256, 0, owner.transfer>>>(data, out);
 // CHECK-MESSAGES: :[[@LINE-1]]:3: warning: kernel 'gather' on stream 'owner.transfer' may read 'data' while kernel 'scale' on stream 'owner.compute' still updates it [streamsan-cross-stream-race]
 // CHECK-NOTES: :[[@LINE-3]]:3: note: 'data' is updated here, on stream 'owner.compute'
-// CHECK-NOTES: :[[@LINE-3]]:3: note: nothing orders stream 'owner.transfer' after stream 'owner.compute': record an event in stream 'owner.compute' after the update and let stream 'owner.transfer' wait for it with cudaStreamWaitEvent before kernel 'gather'
+// CHECK-NOTES: open_members.h:15:5: note: stream 'owner.compute' is created here (non-blocking)
+// CHECK-NOTES: open_members.h:16:5: note: stream 'owner.transfer' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-5]]:3: note: nothing orders stream 'owner.transfer' after stream 'owner.compute': record an event in stream 'owner.compute' after the update and let stream 'owner.transfer' wait for it with cudaStreamWaitEvent before kernel 'gather'
 }
 #endif
 
@@ -38,5 +40,7 @@ void step(Streams* streams, float* data, float* out) {
   gather<<<1, 256, 0, streams->transfer>>>(data, out);
 // CHECK-MESSAGES: :[[@LINE-1]]:3: warning: kernel 'gather' on stream 'streams->transfer' may read 'data' while kernel 'scale' on stream 'streams->compute' still updates it [streamsan-cross-stream-race]
 // CHECK-NOTES: :[[@LINE-3]]:3: note: 'data' is updated here, on stream 'streams->compute'
-// CHECK-NOTES: :[[@LINE-3]]:3: note: nothing orders stream 'streams->transfer' after stream 'streams->compute': record an event in stream 'streams->compute' after the update and let stream 'streams->transfer' wait for it with cudaStreamWaitEvent before kernel 'gather'
+// CHECK-NOTES: :[[@LINE-9]]:3: note: stream 'streams->compute' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-9]]:3: note: stream 'streams->transfer' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-5]]:3: note: nothing orders stream 'streams->transfer' after stream 'streams->compute': record an event in stream 'streams->compute' after the update and let stream 'streams->transfer' wait for it with cudaStreamWaitEvent before kernel 'gather'
 }

@@ -15,10 +15,10 @@ class Arrived {
     cudaEventDestroy(event_);
 // CHECK-MESSAGES: :[[@LINE-1]]:5: warning: event 'arrived.event_' of another process is opened and destroyed, and nothing waits for it in between [streamsan-event-never-waited]
 // CHECK-NOTES: :[[@LINE+19]]:1: note: 'arrived' goes out of scope here
-// CHECK-NOTES: :[[@LINE+25]]:3: note: in the call to 'move_pages' here
-// CHECK-NOTES: :[[@LINE-6]]:56: note: event 'arrived.event_' is opened here
-// CHECK-NOTES: :[[@LINE+10]]:11: note: in the call to 'Arrived::Arrived' here
-// CHECK-NOTES: :[[@LINE-6]]:5: note: let the stream that uses the other process's memory wait for event 'arrived.event_' with cudaStreamWaitEvent
+// CHECK-NOTES: :[[@LINE-5]]:56: note: event 'arrived.event_' is opened here
+// CHECK-NOTES: :[[@LINE+11]]:11: note: in the call to 'Arrived::Arrived' here
+// CHECK-NOTES: :[[@LINE-5]]:5: note: let the stream that uses the other process's memory wait for event 'arrived.event_' with cudaStreamWaitEvent
+// CHECK-NOTES: :[[@LINE+22]]:3: note: in the call to 'move_pages' here
   }
   void hold_up(cudaStream_t stream) const { cudaStreamWaitEvent(stream, event_, 0); }
 

@@ -26,8 +26,9 @@ class Halves {
     cudaEventRecord(left_done_, right_);
 // CHECK-MESSAGES: :[[@LINE-1]]:5: warning: event 'this->left_done_' is recorded again on stream 'this->right_' before anything waited for its record on stream 'this->left_': a wait covers only the last record [streamsan-event-rerecord]
 // CHECK-NOTES: :[[@LINE-8]]:5: note: event 'this->left_done_' is recorded here first on stream 'this->left_'
-// CHECK-NOTES: :[[@LINE+3]]:5: note: this wait does not cover what stream 'this->left_' did
-// CHECK-NOTES: :[[@LINE-4]]:5: note: use one event for each record, or wait for the first before this one
+// CHECK-NOTES: :[[@LINE+4]]:5: note: this wait does not cover what stream 'this->left_' did
+// CHECK-NOTES: :[[@LINE-15]]:5: note: event 'this->left_done_' is created here
+// CHECK-NOTES: :[[@LINE-5]]:5: note: use one event for each record, or wait for the first before this one
 #endif
     cudaStreamWaitEvent(joined, left_done_, 0);
   }

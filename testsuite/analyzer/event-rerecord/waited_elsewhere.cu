@@ -27,8 +27,9 @@ class Stage {
     cudaEventRecord(ready_, lower_);
 // CHECK-MESSAGES: :[[@LINE-1]]:5: warning: event 'this->ready_' is recorded again on stream 'this->lower_' before anything waited for its record on stream 'this->upper_': a wait covers only the last record [streamsan-event-rerecord]
 // CHECK-NOTES: :[[@LINE-7]]:5: note: event 'this->ready_' is recorded here first on stream 'this->upper_'
-// CHECK-NOTES: :[[@LINE+6]]:5: note: this wait does not cover what stream 'this->upper_' did
-// CHECK-NOTES: :[[@LINE-4]]:5: note: use one event for each record, or wait for the first before this one
+// CHECK-NOTES: :[[@LINE+7]]:5: note: this wait does not cover what stream 'this->upper_' did
+// CHECK-NOTES: :[[@LINE-16]]:5: note: event 'this->ready_' is created here
+// CHECK-NOTES: :[[@LINE-5]]:5: note: use one event for each record, or wait for the first before this one
 #endif
   }
 
