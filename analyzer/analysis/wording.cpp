@@ -213,8 +213,18 @@ void Draft::note_origin(const Thing& thing, const char* noun) {
   if (!thing.origin || thing.name.empty()) {
     return;
   }
+  // A check whose evidence is that very place says more there.
+  const bool is_evidence = std::any_of(hazard_.evidence.begin(), hazard_.evidence.end(), [&](const Evidence& evidence) {
+    return same_place(evidence.where.site, thing.origin->site);
+  });
+  if (thing.by_class && is_evidence) {
+    return;
+  }
+  // "the current stream" needs no noun.
+  const std::string subject = quoted(thing.name);
+  const bool described = !subject.starts_with('\'');
   std::string text =
-      std::string(noun) + (*noun == '\0' ? "" : " ") + quoted(thing.name) + " " + origin_verb(thing) + " here";
+      (*noun == '\0' || described ? "" : std::string(noun) + " ") + subject + " " + origin_verb(thing) + " here";
   if (thing.stream_kind == ordering::StreamKind::NonBlocking) {
     text += " (non-blocking)";
   }

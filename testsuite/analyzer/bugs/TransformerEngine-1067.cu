@@ -38,9 +38,11 @@ class Overlap {
     reduce<<<1, 256, 0, main_>>>(partial, received, out);
 // CHECK-MESSAGES: :[[@LINE-1]]:5: warning: kernel 'reduce' on stream 'this->main_' may read 'received' while kernel 'receive' on stream 'this->receive_' still writes it [streamsan-cross-stream-race]
 // CHECK-NOTES: :[[@LINE-8]]:5: note: 'received' is written here, on stream 'this->receive_'
-// CHECK-NOTES: :[[@LINE+7]]:5: note: event 'this->stop_send_' is recorded here, in another stream than stream 'this->receive_': it does not cover the write
+// CHECK-NOTES: :[[@LINE+9]]:5: note: event 'this->stop_send_' is recorded here, in another stream than stream 'this->receive_': it does not cover the write
 // CHECK-NOTES: :[[@LINE-8]]:5: note: in the call to 'Overlap::join' here
-// CHECK-NOTES: :[[@LINE-5]]:5: note: record event 'this->stop_send_' in stream 'this->receive_', after the write and before the wait
+// CHECK-NOTES: :[[@LINE-24]]:5: note: stream 'this->receive_' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-28]]:5: note: stream 'this->main_' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-7]]:5: note: record event 'this->stop_send_' in stream 'this->receive_', after the write and before the wait
   }
 
  private:

@@ -21,7 +21,7 @@ at::Tensor matrix_vector(const at::Tensor& m, const at::Tensor& v) {
   mv<<<1, 64>>>(m.data_ptr<float>(), v.data_ptr<float>(), out.data_ptr<float>());
 // CHECK-MESSAGES: :[[@LINE-1]]:3: warning: kernel 'mv' on the default stream may read 'v' while at::Tensor::mul_ on the current stream still updates it [streamsan-nonblocking-vs-default]
 // CHECK-NOTES: :[[@LINE-7]]:3: note: 'v' is updated here, on the current stream
-// CHECK-NOTES: :[[@LINE-10]]:17: note: stream the current stream is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-10]]:17: note: the current stream is created here (non-blocking)
 // CHECK-NOTES: :[[@LINE-4]]:3: note: the default stream does not wait for the current stream, which is non-blocking; record an event in the current stream after the update and let the default stream wait for it with cudaStreamWaitEvent before kernel 'mv'
 #endif
   stream.synchronize();

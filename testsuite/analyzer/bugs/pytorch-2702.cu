@@ -20,6 +20,6 @@ at::Tensor iterate(const at::Tensor& matrix, int steps) {
   return matrix.sum();
 // CHECK-MESSAGES: :[[@LINE-1]]:10: warning: at::Tensor::sum on the current stream may read 'matrix' while at::Tensor::mul_ on the current stream still updates it [streamsan-cross-stream-race]
 // CHECK-NOTES: :[[@LINE-5]]:37: note: 'matrix' is updated here, on the current stream
-// CHECK-NOTES: :[[@LINE-13]]:15: note: stream the current stream is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-13]]:15: note: the current stream is created here (non-blocking)
 // CHECK-NOTES: :[[@LINE-4]]:10: note: nothing orders the stream of at::Tensor::sum after the stream of at::Tensor::mul_: record an event in the stream of at::Tensor::mul_ after the update and let the stream of at::Tensor::sum wait for it with cudaStreamWaitEvent before at::Tensor::sum
 }

@@ -26,7 +26,7 @@ static void consume(const GraphRoot& root, const at::Tensor& weights, c10::cuda:
 // CHECK-NOTES: :[[@LINE+15]]:3: note: in the call to 'consume' here
 // CHECK-NOTES: :[[@LINE+12]]:5: note: 'gradient' is updated here, on the current stream
 // CHECK-NOTES: :[[@LINE-8]]:3: note: event 'ready' is recorded here, in another stream than the current stream: it does not cover the update
-// CHECK-NOTES: :[[@LINE+6]]:15: note: stream the current stream is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE+6]]:15: note: the current stream is created here (non-blocking)
 // CHECK-NOTES: :[[@LINE+6]]:17: note: stream 'engine' is created here (non-blocking)
 // CHECK-NOTES: :[[@LINE-7]]:3: note: record event 'ready' in the current stream, after the update and before the wait
 }

@@ -20,7 +20,7 @@ void multiply(cublasHandle_t handle, float* a, const float* h_a, const float* b,
 // CHECK-MESSAGES: :[[@LINE-1]]:3: warning: cublasSgemm on the stream of 'handle' may read 'a' while cudaMemcpyAsync (host to device) on stream 'upload' still writes it [streamsan-cross-stream-race]
 // CHECK-NOTES: :[[@LINE-6]]:3: note: 'a' is written here, on stream 'upload'
 // CHECK-NOTES: :[[@LINE-11]]:3: note: stream 'upload' is created here (non-blocking)
-// CHECK-NOTES: :[[@LINE-11]]:3: note: stream the stream of 'handle' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-11]]:3: note: the stream of 'handle' is created here (non-blocking)
 // CHECK-NOTES: :[[@LINE-5]]:3: note: nothing orders the stream of 'handle' after stream 'upload': record an event in stream 'upload' after the write and let the stream of 'handle' wait for it with cudaStreamWaitEvent before cublasSgemm
   cudaStreamSynchronize(math);
   cudaStreamSynchronize(upload);

@@ -22,7 +22,7 @@ void spectrum(cufftHandle plan, cufftComplex* signal, cufftComplex* out) {
 // CHECK-MESSAGES: :[[@LINE-1]]:3: warning: cufftExecC2C on the stream of 'plan' may update 'signal' while kernel 'window' on stream 'prepare' still updates it [streamsan-cross-stream-race]
 // CHECK-NOTES: :[[@LINE-8]]:3: note: 'signal' is updated here, on stream 'prepare'
 // CHECK-NOTES: :[[@LINE-11]]:3: note: stream 'prepare' is created here (non-blocking)
-// CHECK-NOTES: :[[@LINE-11]]:3: note: stream the stream of 'plan' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-11]]:3: note: the stream of 'plan' is created here (non-blocking)
 // CHECK-NOTES: :[[@LINE-5]]:3: note: nothing orders the stream of 'plan' after stream 'prepare': record an event in stream 'prepare' after the update and let the stream of 'plan' wait for it with cudaStreamWaitEvent before cufftExecC2C
   cudaStreamSynchronize(transform);
   cudaStreamSynchronize(prepare);

@@ -124,9 +124,11 @@ void so_many(Node& node, const float* const* peers, int count, int n) {
     node.join();
     sum_so_many<<<1, 32, 0, node.work>>>(node.total, node.parts, (peer + 1) * n);
 // CHECK-MESSAGES: :[[@LINE-1]]:5: warning: kernel 'sum_so_many' on stream 'node.work' may read 'node.parts' while cudaMemcpyAsync (device to device) on stream 'node.receive' still writes it [streamsan-cross-stream-race]
-// CHECK-NOTES: :[[@LINE-83]]:5: note: 'node.parts' is written here, on stream 'node.receive'
+// CHECK-NOTES: :[[@LINE-89]]:5: note: 'node.parts' is written here, on stream 'node.receive'
 // CHECK-NOTES: :[[@LINE-5]]:5: note: in the call to 'Node::fetch' here
-// CHECK-NOTES: :[[@LINE-4]]:5: note: nothing orders stream 'node.work' after stream 'node.receive': record an event in stream 'node.receive' after the write and let stream 'node.work' wait for it with cudaStreamWaitEvent before kernel 'sum_so_many'
+// CHECK-NOTES: :[[@LINE-100]]:5: note: stream 'node.receive' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-100]]:5: note: stream 'node.work' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-6]]:5: note: nothing orders stream 'node.work' after stream 'node.receive': record an event in stream 'node.receive' after the write and let stream 'node.work' wait for it with cudaStreamWaitEvent before kernel 'sum_so_many'
   }
   cudaDeviceSynchronize();
 }

@@ -31,7 +31,7 @@ class Layer {
     cudaMemcpyAsync(host, c, sizeof(float) * n_ * n_, cudaMemcpyDeviceToHost, copies_);
 // CHECK-MESSAGES: :[[@LINE-1]]:5: warning: cudaMemcpyAsync (device to host) on stream 'this->copies_' may read 'c' while cublasSgemm on the stream of 'this->handle_' still updates it [streamsan-cross-stream-race]
 // CHECK-NOTES: :[[@LINE-7]]:5: note: 'c' is updated here, on the stream of 'this->handle_'
-// CHECK-NOTES: :[[@LINE-20]]:5: note: stream the stream of 'this->handle_' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-20]]:5: note: the stream of 'this->handle_' is created here (non-blocking)
 // CHECK-NOTES: :[[@LINE-20]]:5: note: stream 'this->copies_' is created here (non-blocking)
 // CHECK-NOTES: :[[@LINE-5]]:5: note: nothing orders stream 'this->copies_' after the stream of 'this->handle_': record an event in the stream of 'this->handle_' after the update and let stream 'this->copies_' wait for it with cudaStreamWaitEvent before cudaMemcpyAsync (device to host)
     cudaStreamSynchronize(copies_);

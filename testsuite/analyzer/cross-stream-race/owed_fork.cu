@@ -50,10 +50,9 @@ class Mill {
     sieve<<<1, 32, 0, grind_>>>(flour, bowl);
 // CHECK-MESSAGES: :[[@LINE-1]]:5: warning: kernel 'sieve' on stream 'this->grind_' may read 'flour' before it is written: what 'Mill::run' is given is ready on stream 's', which stream 'this->grind_' does not wait for [streamsan-cross-stream-race]
 // CHECK-NOTES: :[[@LINE-10]]:8: note: work that was enqueued on stream 's' before this function may still run
-// CHECK-NOTES: :[[@LINE+6]]:5: note: stream 's' waits here for stream 'this->grind_': the way back is there
-// CHECK-NOTES: :[[@LINE-30]]:5: note: stream 'this->grind_' is created here (non-blocking)
-// CHECK-NOTES: :[[@LINE-5]]:5: note: record an event in stream 's' and let stream 'this->grind_' wait for it with cudaStreamWaitEvent before kernel 'sieve'
-// CHECK-NOTES: :[[@LINE-32]]:5: note: stream 'this->grind_' is created by its class here, and stream 's' comes from outside
+// CHECK-NOTES: :[[@LINE+5]]:5: note: stream 's' waits here for stream 'this->grind_': the way back is there
+// CHECK-NOTES: :[[@LINE-4]]:5: note: record an event in stream 's' and let stream 'this->grind_' wait for it with cudaStreamWaitEvent before kernel 'sieve'
+// CHECK-NOTES: :[[@LINE-31]]:5: note: stream 'this->grind_' is created by its class here, and stream 's' comes from outside
     cudaEventRecord(end_, grind_);
 #ifndef NO_JOIN
     cudaStreamWaitEvent(s, end_, 0);

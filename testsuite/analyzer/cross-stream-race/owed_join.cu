@@ -55,9 +55,8 @@ class Porter {
 // CHECK-MESSAGES: :[[@LINE-1]]:7: warning: cudaMemcpyAsync (device to device) on stream 'this->lift_' may still write 'moves[each].to' when 'Porter::carry' has returned: nothing lets stream 's' wait for it [streamsan-cross-stream-race]
 // CHECK-NOTES: :[[@LINE-4]]:5: note: stream 'this->lift_' waits here for stream 's': the way there is there
 // CHECK-NOTES: :[[@LINE-8]]:8: note: work that is enqueued on stream 's' after this function does not wait
-// CHECK-NOTES: :[[@LINE-23]]:5: note: stream 'this->lift_' is created here (non-blocking)
-// CHECK-NOTES: :[[@LINE-5]]:7: note: record an event in stream 'this->lift_' after cudaMemcpyAsync (device to device) and let stream 's' wait for it with cudaStreamWaitEvent before 'Porter::carry' returns
-// CHECK-NOTES: :[[@LINE-25]]:5: note: stream 'this->lift_' is created by its class here, and stream 's' comes from outside
+// CHECK-NOTES: :[[@LINE-4]]:7: note: record an event in stream 'this->lift_' after cudaMemcpyAsync (device to device) and let stream 's' wait for it with cudaStreamWaitEvent before 'Porter::carry' returns
+// CHECK-NOTES: :[[@LINE-24]]:5: note: stream 'this->lift_' is created by its class here, and stream 's' comes from outside
     }
 #ifdef ALONE
     cudaEventRecord(end_, lift_);

@@ -19,7 +19,7 @@ at::Tensor run(const at::Tensor& weights) {
   at::Tensor total = weights.sum();
 // CHECK-MESSAGES: :[[@LINE-1]]:22: warning: at::Tensor::sum on the current stream may read 'weights' while at::Tensor::mul_ on the current stream still updates it [streamsan-cross-stream-race]
 // CHECK-NOTES: :[[@LINE-9]]:3: note: 'weights' is updated here, on the current stream
-// CHECK-NOTES: :[[@LINE-11]]:15: note: stream the current stream is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-11]]:15: note: the current stream is created here (non-blocking)
 // CHECK-NOTES: :[[@LINE-4]]:22: note: nothing orders the stream of at::Tensor::sum after the stream of at::Tensor::mul_: record an event in the stream of at::Tensor::mul_ after the update and let the stream of at::Tensor::sum wait for it with cudaStreamWaitEvent before at::Tensor::sum
 #ifdef FIXED
   scaled.record(side);

@@ -22,6 +22,6 @@ void run(const at::Tensor& table, const at::Tensor& update) {
 // CHECK-MESSAGES: :[[@LINE-1]]:3: warning: at::Tensor::add_ on the current stream may update 'table' while at::Tensor::copy_ on the current stream still writes it [streamsan-cross-stream-race]
 // CHECK-NOTES: :[[@LINE-8]]:5: note: 'table' is written here, on the current stream
 // CHECK-NOTES: :[[@LINE-8]]:5: note: event 'done' is recorded here, after the write, but the stream of at::Tensor::add_ does not wait for it
-// CHECK-NOTES: :[[@LINE-14]]:15: note: stream the current stream is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-14]]:15: note: the current stream is created here (non-blocking)
 // CHECK-NOTES: :[[@LINE-5]]:3: note: let the stream of at::Tensor::add_ wait for event 'done' with cudaStreamWaitEvent before at::Tensor::add_
 }

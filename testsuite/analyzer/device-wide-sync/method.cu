@@ -19,7 +19,8 @@ class Solver {
     cudaDeviceSynchronize();
 // CHECK-MESSAGES: :[[@LINE-1]]:5: warning: cudaDeviceSynchronize waits for the whole device where only stream 'this->stream_' can have work [streamsan-device-wide-sync]
 // CHECK-NOTES: :[[@LINE-6]]:5: note: kernel 'work' is the last work on stream 'this->stream_'
-// CHECK-NOTES: :[[@LINE-3]]:5: note: 'cudaStreamSynchronize(this->stream_)' waits for the same work
+// CHECK-NOTES: :[[@LINE-10]]:14: note: stream 'this->stream_' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-4]]:5: note: 'cudaStreamSynchronize(this->stream_)' waits for the same work
 #endif
   }
 

@@ -30,7 +30,7 @@ void run(const at::Tensor& out, at::cuda::CUDAEvent& ready) {
   block = at::ones({1024}, at::kCUDA);
 // CHECK-MESSAGES: :[[@LINE-1]]:3: warning: memory of tensor 'block' goes back to the allocator, to be used again on the stream of 'block', while at::Tensor::add_ on the current stream still reads it [streamsan-missing-record-stream]
 // CHECK-NOTES: :[[@LINE-9]]:5: note: tensor 'block' is read here, on the current stream
-// CHECK-NOTES: :[[@LINE-16]]:32: note: stream the current stream is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-16]]:32: note: the current stream is created here (non-blocking)
 // CHECK-NOTES: :[[@LINE-16]]:22: note: 'block' is allocated here
 // CHECK-NOTES: :[[@LINE-5]]:3: note: call record_stream(the current stream) on the tensor after its last use there, or let the stream of 'block' wait for the current stream before the tensor is released
 }

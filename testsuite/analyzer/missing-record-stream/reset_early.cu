@@ -23,7 +23,7 @@ void run(const at::Tensor& out) {
   scratch.reset();
 // CHECK-MESSAGES: :[[@LINE-1]]:3: warning: memory of tensor 'scratch' goes back to the allocator, to be used again on the stream of 'scratch', while at::Tensor::copy_ on the current stream still reads it [streamsan-missing-record-stream]
 // CHECK-NOTES: :[[@LINE-7]]:5: note: tensor 'scratch' is read here, on the current stream
-// CHECK-NOTES: :[[@LINE-15]]:15: note: stream the current stream is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-15]]:15: note: the current stream is created here (non-blocking)
 // CHECK-NOTES: :[[@LINE-14]]:24: note: 'scratch' is allocated here
 // CHECK-NOTES: :[[@LINE-5]]:3: note: call record_stream(the current stream) on the tensor after its last use there, or let the stream of 'scratch' wait for the current stream before the tensor is released
 }
