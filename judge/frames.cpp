@@ -17,6 +17,14 @@ constexpr std::array kLibraries{
     "libnvidia",   "ld-linux",      "libc.so",    "libc-2",   "libpthread",   "libdl.",       "libstdc++",
     "libgcc_s",    "linux-vdso",    "ld-2"};
 
+/// Of those, what is none of CUDA's.
+constexpr std::array kSystem{"libstreamsan", "ld-",       "libc.so",  "libc-2",    "libpthread",
+                             "libdl.",       "libstdc++", "libgcc_s", "linux-vdso"};
+constexpr std::array kDriverAndRuntime{"libcuda.", "libcudart.", "libnullcudart"};
+
+/// What functions of the static run-time are called that are not exported.
+constexpr std::string_view kStaticRuntime = "libcudart_static_";
+
 /// Libraries whose exported names a user knows and calls.
 constexpr std::array kNamedPrefixes{"cublas",   "cudnn", "cufft", "curand",  "cusolver", "cusparse",
                                     "cutensor", "nccl",  "npp",   "nvshmem", "nvjpeg"};
@@ -47,6 +55,8 @@ template <std::size_t N>
 bool starts_with_one_of(std::string_view name, const std::array<const char*, N>& prefixes) {
   return std::any_of(prefixes.begin(), prefixes.end(), [&](const char* prefix) { return name.starts_with(prefix); });
 }
+
+bool is_of_system(std::string_view module) { return starts_with_one_of(module, kSystem); }
 
 bool is_framework_module(std::string_view path) {
   return is_pytorch_module(path) || starts_with_one_of(base_name(path), kOtherFrameworks);
@@ -98,7 +108,7 @@ bool is_library_module(std::string_view path) {
 
 bool is_library_function(std::string_view demangled) {
   std::string_view name = plain_name(demangled);
-  return is_runtime_name(name) || name.starts_with("__cuda") || name.starts_with("libcudart_static_") ||
+  return is_runtime_name(name) || name.starts_with("__cuda") || name.starts_with(kStaticRuntime) ||
          name.starts_with("__device_stub__") || name.starts_with("__wrapper__device_stub_") ||
          name.starts_with("streamsan_") || name.starts_with("nvtxMem") || name == "_start" ||
          name == "__libc_start_main" || name == "__libc_start_call_main" || name == "start_thread" || name == "clone" ||
@@ -164,17 +174,25 @@ std::string runtime_call(const std::vector<report::Frame>& stack) {
 }
 
 std::string calling_library(const std::vector<report::Frame>& stack) {
-  constexpr std::array kTransparent{"libcuda.", "libcudart.", "libstreamsan", "libnullcudart", "ld-",     "libc.so",
-                                    "libc-2",   "libpthread", "libdl.",       "libstdc++",     "libgcc_s"};
   std::string found;
   for (const report::Frame& frame : stack) {
     if (!is_cudas(frame)) break;
     const std::string_view module = base_name(frame.module);
-    const bool transparent = std::any_of(kTransparent.begin(), kTransparent.end(),
-                                         [&](const char* prefix) { return module.starts_with(prefix); });
-    if (!transparent && is_library_module(frame.module)) found = module;
+    if (is_library_module(module) && !is_of_system(module) && !starts_with_one_of(module, kDriverAndRuntime))
+      found = module;
   }
   return found;
+}
+
+bool is_made_by_cuda(const std::vector<report::Frame>& stack) {
+  for (const report::Frame& frame : stack) {
+    if (!is_cudas(frame)) return false;
+    const std::string_view module = base_name(frame.module), name = plain_name(frame.function);
+    if ((is_library_module(module) && !is_of_system(module)) || is_runtime_name(name) ||
+        name.starts_with(kStaticRuntime))
+      return true;
+  }
+  return false;
 }
 
 std::string library_call(const std::vector<report::Frame>& stack) {

@@ -60,6 +60,10 @@ std::string library_call(const std::vector<report::Frame>& stack);
 /// user's code: "libcublas.so.13"; empty: the program makes it.
 std::string calling_library(const std::vector<report::Frame>& stack);
 
+/// Is what was called called by CUDA's driver, run-time or libraries for themselves, and not by the program? The run-time
+/// reads a clock where it waits with a limit, for example.
+bool is_made_by_cuda(const std::vector<report::Frame>& stack);
+
 /// What both calls are made inside of, if the program can put no call of its own between them: "cusolverDnXgeev
 /// (solve.cu:40)" where both are of one call of the program's, "libcublas.so.13" where no code of the program's calls
 /// either; empty otherwise.

@@ -2,10 +2,13 @@
 #include "judge/run_syncs.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <utility>
 
 #include "judge/explain_syncs.h"
+#include "judge/frames.h"
+#include "judge/site_reader.h"
 #include "judge/symbolizer.h"
 #include "judge/sync_replay.h"
 #include "judge/times.h"
@@ -68,6 +71,14 @@ std::string judge_syncs(Verdict& verdict, const RunOptions& options, const Sinks
       if (++records % kStopEvery == 0 && sinks.stop && sinks.stop()) return false;
     }
     return true;
+  };
+  input.made_by_cuda = [&](const Places& places, std::span<const ordering::SiteId> calls) {
+    SiteReader sites(places, symbolizer);
+    for (const ordering::SiteId call : calls) sites.want(call);
+    std::vector<ordering::SiteId> out;
+    std::copy_if(calls.begin(), calls.end(), std::back_inserter(out),
+                 [&](ordering::SiteId call) { return is_made_by_cuda(sites.stack(call)); });
+    return out;
   };
   const SyncJudgement judgement = judge_syncs(input);
   if (!judgement.complete) return problem.empty() ? "interrupted" : problem;

@@ -147,11 +147,12 @@ void SyncCollector::blocks(const Item& item, SyncKind kind) {
   }
   Blocking& last = blocking_[record.thread];
   const ordering::SiteId site = judge_->site_of(record);
-  const bool known = last.site == ordering::kNoSite || last.site == site ||
+  const bool known = last.site == ordering::kNoSite || last.submitted || last.site == site ||
                      std::find(last.before.begin(), last.before.end(), last.site) != last.before.end();
   if (!known && last.before.size() < kMostBefore) last.before.push_back(last.site);
   last.position = item.position;
   last.site = site;
+  last.submitted = false;
 }
 
 void SyncCollector::call_end(const Item& item) {
@@ -174,6 +175,23 @@ void SyncCollector::call_end(const Item& item) {
   });
 }
 
+void SyncCollector::clock_read(const Item& item) {
+  const Blocking* call = blocking_.find(item.record->thread);
+  if (!call) return;
+  const ordering::SiteId site = judge_->site_of(*item.record);
+  const auto count = [&](ordering::SiteId after) {
+    std::vector<ClockReads>& clocks = seen_[static_cast<std::uint64_t>(after)].clocks;
+    auto same = std::find_if(clocks.begin(), clocks.end(), [&](const ClockReads& each) { return each.site == site; });
+    if (same == clocks.end() && clocks.size() < kMostClocks) {
+      const std::uint32_t bytes = item.record->as<Kind::ClockRead>().name_bytes;
+      same = clocks.insert(same, {.site = site, .function = std::string(trace::payload_text(item.payload, 0, bytes))});
+    }
+    ++(same == clocks.end() ? clocks.back() : *same).calls;
+  };
+  count(call->site);
+  for (const ordering::SiteId before : call->before) count(before);
+}
+
 void SyncCollector::event_time(const Record& record) {
   const auto& w = record.as<Kind::EventTime>();
   for (const std::uint64_t handle : {w.first, w.second}) {
@@ -193,7 +211,10 @@ void SyncCollector::observe(const Item& item, OpId first, OpId last) {
     idle_ = idle_.subspan(1);
   }
   if (executed && submits(record.kind)) {
-    if (Blocking* call = blocking_.find(record.thread)) call->before.clear();
+    if (Blocking* call = blocking_.find(record.thread)) {
+      call->before.clear();
+      call->submitted = true;
+    }
   }
   switch (record.kind) {
     case Kind::Launch:
@@ -262,17 +283,7 @@ void SyncCollector::observe(const Item& item, OpId first, OpId last) {
       if (executed && record.as<Kind::EventWait>().stream == trace::kLegacyStream) see(record, SyncKind::Barrier);
       return;
     case Kind::ClockRead:
-      if (const Blocking* call = blocking_.find(record.thread)) {
-        Seen& seen = seen_[static_cast<std::uint64_t>(call->site)];
-        if (seen.clock_reads++ == 0)
-          seen.clock = trace::payload_text(item.payload, 0, record.as<Kind::ClockRead>().name_bytes);
-        for (const ordering::SiteId before : call->before) {
-          Seen& earlier = seen_[static_cast<std::uint64_t>(before)];
-          if (earlier.clock_reads++ == 0)
-            earlier.clock = trace::payload_text(item.payload, 0, record.as<Kind::ClockRead>().name_bytes);
-        }
-      }
-      return;
+      return clock_read(item);
     case Kind::EventTime:
       return event_time(record);
     default:
@@ -280,7 +291,17 @@ void SyncCollector::observe(const Item& item, OpId first, OpId last) {
   }
 }
 
-std::vector<SyncSite> SyncCollector::take() {
+std::vector<ordering::SiteId> SyncCollector::clock_sites() const {
+  std::vector<ordering::SiteId> out;
+  seen_.for_each([&](std::uint64_t, const Seen& seen) {
+    for (const ClockReads& clock : seen.clocks) out.push_back(clock.site);
+  });
+  std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
+}
+
+std::vector<SyncSite> SyncCollector::take(std::span<const ordering::SiteId> not_counted) {
   std::vector<SyncSite> out;
   for (Variant& variant : variants_) {
     SyncSite& site = variant.site;
@@ -294,8 +315,11 @@ std::vector<SyncSite> SyncCollector::take() {
       site.calls = seen->calls;
       site.blocked_ns = seen->blocked_ns;
       site.timed = seen->timed;
-      site.clock_reads = seen->clock_reads;
-      site.clock = seen->clock;
+      for (const ClockReads& clock : seen->clocks) {
+        if (std::find(not_counted.begin(), not_counted.end(), clock.site) != not_counted.end()) continue;
+        if (site.clock_reads == 0) site.clock = clock.function;
+        site.clock_reads += clock.calls;
+      }
       site.event_times = seen->event_times;
     }
     if (site.cut.effect == ordering::Effect::Barrier) {

@@ -12,7 +12,9 @@
 // complete. For each event that measures time and was recorded last, that is looked at when a blocking call returns.
 //
 // What is lost: of more than kOpenEvents such events at a time the oldest is forgotten, so a call that only the time
-// between events needs may be called unneeded; distinct pairs beyond SyncSite::kMostPairs are counted only.
+// between events needs may be called unneeded; distinct pairs beyond SyncSite::kMostPairs are counted only. Only the first
+// clock that is read after a wait is recorded: where CUDA's run-time reads that one for itself, which is rare, a reading of
+// the program's behind it is not seen.
 #pragma once
 
 #include <cstdint>
@@ -54,9 +56,11 @@ class SyncCollector final : public ordering::WhatIfSink, public Observer {
   }
   void observe(const trace::Item& item, ordering::OpId first, ordering::OpId last) override;
 
+  /// After the end: where clocks were read right after a wait, each place once.
+  [[nodiscard]] std::vector<ordering::SiteId> clock_sites() const;
   /// After the end: the sites in the order in which they were met, without verdicts. Barriers that had nothing to order
-  /// are none.
-  std::vector<SyncSite> take();
+  /// are none. Clocks read at one of the places `not_counted` are nobody's reason to wait.
+  std::vector<SyncSite> take(std::span<const ordering::SiteId> not_counted);
   [[nodiscard]] const IdleOperations& idle_operations() const { return idle_operations_; }
   /// Threads that made calls which block.
   [[nodiscard]] std::size_t blocked_threads() const { return blocking_.size(); }
@@ -70,6 +74,11 @@ class SyncCollector final : public ordering::WhatIfSink, public Observer {
     std::uint64_t pairs_at_newest = 0;  ///< value of `pairs` when the last new one was met
     bool settled = false;
   };
+  struct ClockReads {
+    ordering::SiteId site{};
+    std::string function;
+    std::uint64_t calls = 0;
+  };
   /// What is seen of a call site, whether or not the model makes a variant of it.
   struct Seen {
     SyncKind kind{};
@@ -78,8 +87,7 @@ class SyncCollector final : public ordering::WhatIfSink, public Observer {
     std::uint64_t calls = 0;
     std::uint64_t blocked_ns = 0;
     bool timed = false;
-    std::uint64_t clock_reads = 0;
-    std::string clock;
+    std::vector<ClockReads> clocks;  ///< by place; of more than kMostClocks, the others are the last one's
     std::uint64_t event_times = 0;
     std::uint64_t record_times = 0;  ///< of events recorded in the legacy stream
   };
@@ -87,8 +95,10 @@ class SyncCollector final : public ordering::WhatIfSink, public Observer {
     std::uint64_t position = 0;
     ordering::SiteId site{};
     std::vector<ordering::SiteId> before;  ///< others that blocked since the thread last submitted something
+    bool submitted = false;                ///< the thread has submitted something since
   };
   static constexpr std::size_t kMostBefore = 16;
+  static constexpr std::size_t kMostClocks = 16;
   static constexpr std::size_t kOpenEvents = 64;
   ordering::FlatMap<std::uint32_t> recorded_at_;  ///< event -> site of its last record, if in the legacy stream
 
@@ -97,6 +107,7 @@ class SyncCollector final : public ordering::WhatIfSink, public Observer {
   Seen& see(const trace::Record& record, SyncKind kind, std::uint32_t kernel = 0);
   void blocks(const trace::Item& item, SyncKind kind);
   void call_end(const trace::Item& item);
+  void clock_read(const trace::Item& item);
   void event_time(const trace::Record& record);
 
   Judge* judge_ = nullptr;

@@ -213,7 +213,9 @@ SyncJudgement judge_syncs(const SyncInput& input) {
   if (input.observe) input.observe(out.replay_->judge);
   out.replays = 1;
   if (!replay(input, *out.replay_, &collector)) return out;
-  out.sites = collector.take();
+  std::vector<ordering::SiteId> cudas_clocks;
+  if (input.made_by_cuda) cudas_clocks = input.made_by_cuda(out.places(), collector.clock_sites());
+  out.sites = collector.take(cudas_clocks);
   out.inferred_launches = collector.inferred_launches();
   std::vector<std::string> doubts = doubts_of(out.replay_->judge, input.doubts);
   // What one thread has waited for is known to all then, in the order that they happened to have.

@@ -201,6 +201,21 @@ std::vector<Frame> inside_of_solver(std::uint64_t address, std::uint32_t line) {
   return stack;
 }
 
+TEST(Frames, WhatCudaCallsForItselfIsNoCallOfTheProgram) {
+  const auto made = [](std::vector<Frame> stack) {
+    mark_library_frames(stack, "");
+    return is_made_by_cuda(stack);
+  };
+  EXPECT_TRUE(made({frame("libcudart_static_aa"), frame("cudaLaunchKernel"), frame("main")}));
+  EXPECT_TRUE(made({frame("cudaMalloc"), frame("main")}));
+  EXPECT_TRUE(made({frame("now", "/lib/libstdc++.so.6"), frame("", "/x/libnccl.so.2"), frame("main")}));
+  EXPECT_TRUE(made({frame("", "/x/libnvidia-ptxjitcompiler.so.1"), frame("", "/lib/libcuda.so.1"), frame("main")}));
+  EXPECT_FALSE(made({frame("now", "/lib/libstdc++.so.6"), frame("main")}));
+  EXPECT_FALSE(made({frame("measure()"), frame("cudaLaunchHostFunc"), frame("main")})) << "a host function";
+  EXPECT_FALSE(made({frame("_start")}));
+  EXPECT_FALSE(made({}));
+}
+
 TEST(Frames, TwoCallsOfALibraryInOneCallOfTheProgramLeaveNoRoom) {
   const std::vector<Frame> one = inside_of_solver(0x1000, 40);
   EXPECT_EQ(library_of_both(one, one), "cusolverDnXgeev (solve.cu:40)");

@@ -70,11 +70,8 @@ struct Syncs {
   }
 };
 
-Syncs judged_syncs(const TraceBuilder& trace, std::vector<std::string> doubts = {}, std::vector<IdleMemory> idle = {}) {
+Syncs judged_syncs(const TraceBuilder& trace, SyncInput input) {
   TemporaryFile file(trace.bytes());
-  SyncInput input;
-  input.doubts = std::move(doubts);
-  input.idle = std::move(idle);
   input.feed = [&](Judge& judge) {
     std::string error;
     auto reader = trace::Reader::open(file.path(), {}, error);
@@ -86,6 +83,13 @@ Syncs judged_syncs(const TraceBuilder& trace, std::vector<std::string> doubts = 
   Symbolizer none({.enabled = false, .tool = {}});
   out.findings = explain(out.judgement, none);
   return out;
+}
+
+Syncs judged_syncs(const TraceBuilder& trace, std::vector<std::string> doubts = {}, std::vector<IdleMemory> idle = {}) {
+  SyncInput input;
+  input.doubts = std::move(doubts);
+  input.idle = std::move(idle);
+  return judged_syncs(trace, std::move(input));
 }
 
 /// "unneeded", or "unneeded idle kept", for the sites in the order in which they were met.
@@ -350,6 +354,30 @@ TEST(Syncs, ClocksAndEventTimes) {
     EXPECT_EQ(syncs.at(0x1150).reasons, List{"clock_gettime() is called right after it."});
     EXPECT_EQ(syncs.finding_at(0x1160).message, "cuEventSynchronize is needed for timing only.");
   }
+}
+
+TEST(Syncs, AClockThatCudaReadsForItselfIsNoReasonToWait) {
+  TraceBuilder trace = program();
+  write(trace, kA, kX);
+  trace.at({0x401150}).sync_stream(kA);
+  trace.at({0x401900}).add_text(trace::Kind::ClockRead, {12}, "gettimeofday");
+  write(trace, kA, kX, 0x401110);
+  trace.at({0x401160}).sync_stream(kA);
+  trace.at({0x401900}).add_text(trace::Kind::ClockRead, {12}, "gettimeofday");
+  trace.at({0x401910}).add_text(trace::Kind::ClockRead, {5}, "clock");
+  write(trace, kA, kX, 0x401110);
+  trace.at({0x401170}).sync_stream(kA);
+  SyncInput input;
+  input.made_by_cuda = [](const Places& places, std::span<const ordering::SiteId> calls) {
+    EXPECT_EQ(calls.size(), 2u) << "each place once";
+    std::vector<ordering::SiteId> out(calls.begin(), calls.end());
+    std::erase_if(out, [&](ordering::SiteId call) { return places.frames(call)[0].offset != 0x1900; });
+    return out;
+  };
+  const Syncs syncs = judged_syncs(trace, std::move(input));
+  EXPECT_EQ(syncs.at(0x1150).verdict, report::Verdict::Unneeded);
+  EXPECT_EQ(syncs.at(0x1160).verdict, report::Verdict::Timing);
+  EXPECT_EQ(syncs.at(0x1160).reasons, List{"clock() is called right after it."});
 }
 
 TEST(Syncs, DoubtsKeepEverything) {
