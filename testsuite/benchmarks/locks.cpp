@@ -68,7 +68,7 @@ void turns(int count, std::uint64_t seed, std::vector<Part>& parts, CUdeviceptr 
 
 int main(int argc, char** argv) {
   const int blocks = argc > 1 ? std::max(1, std::atoi(argv[1])) : 15;
-  const int count = argc > 2 ? std::max(1, std::atoi(argv[2])) : 4096;
+  const int count = argc > 2 ? std::max(1, std::atoi(argv[2])) : 32768;  // some ten milliseconds
   CUcontext context = nullptr;
   MUST(cuInit(0));
   MUST(cuDevicePrimaryCtxRetain(&context, 0));

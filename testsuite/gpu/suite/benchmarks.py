@@ -30,6 +30,7 @@ GRAPHS = Rule(narrow=0.02, most=12)
 LOCKS = Rule(narrow=0.02, most=40)
 LOADER = Rule(narrow=0.02, most=24)  # how fast the host fills 64 MiB differs by a factor of two from process to process
 STEP = Rule(narrow=0.02, fewest=8, most=12, seconds=180)
+PARTS = Rule(narrow=0.02, fewest=6, most=12, seconds=180)
 STEP_COPIES = 3  # of each command in a round: a training step varies by 5 percent from process to process
 STEP_TURNS = 6
 STEP_SECONDS = 120  # for a round
@@ -247,16 +248,16 @@ class Benchmarks:
         words = self.pytorch("turns")
         self.in_turns({"plain": words, "pytorch-step": self.under(words),
                        "pytorch-step-footprints": self.under(words, MEASURED)},
-                      {"pytorch-step": "plain", "pytorch-step-footprints": "plain"})
+                      {"pytorch-step": "plain", "pytorch-step-footprints": "plain"}, STEP)
 
     def pytorch_parts(self):
         """What two parts of the default run cost on top of the rest of it."""
         words = self.pytorch("turns")
         self.in_turns({"default": self.under(words, MEASURED), "no-blocks": self.under(words, (*MEASURED, "torch_blocks=0")),
                        "no-python": self.under(words, (*MEASURED, "python_stacks=0"))},
-                      {"torch-allocator": ("default", "no-blocks"), "python-stacks": ("default", "no-python")})
+                      {"torch-allocator": ("default", "no-blocks"), "python-stacks": ("default", "no-python")}, PARTS)
 
-    def in_turns(self, commands, numbers):
+    def in_turns(self, commands, numbers, rule):
         """{number: (command, command beside it)}, or the latter alone where the number has the command's name: all by
         turns. If the command of a number fails, the others are still taken."""
         sides = {name: beside if isinstance(beside, tuple) else (name, beside) for name, beside in numbers.items()}
@@ -292,7 +293,7 @@ class Benchmarks:
         def spread(taken):
             return max(measure.relative_width(ratios(taken["rounds"], number)) for number in sides)
 
-        rounds = take({"rounds": one_round}, spread, STEP, self.time_left)["rounds"]
+        rounds = take({"rounds": one_round}, spread, rule, self.time_left)["rounds"]
         copies = {name: [measure.medians_of_turns(turns[name]) for turns in rounds] for name in commands}
         milliseconds = {name: [round(statistics.mean(each), 3) for each in copies[name]] for name in commands}
         for number, (ours, beside) in sides.items():

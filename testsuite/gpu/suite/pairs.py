@@ -41,13 +41,14 @@ def take(runs, spread, rule, time_left=lambda: math.inf):
     """
     taken = {name: [] for name in runs}
     start = time.monotonic()
-    rounds, longest = 0, 0.0
+    rounds, latest = 0, 0.0
     while rounds < rule.most:
         if rounds >= rule.fewest and rounds % len(taken) == 0 and spread(taken) <= rule.narrow:
             break
         if rounds >= rule.fewest and time.monotonic() - start > rule.seconds:
             break
-        needed = longest * max(1, rule.fewest - rounds)
+        # Not by the longest: the first round also reads programs from a cold disk.
+        needed = latest * max(1, rule.fewest - rounds) if rounds != 1 else latest
         if time_left() <= needed:
             if rounds >= rule.fewest:
                 break
@@ -62,6 +63,6 @@ def take(runs, spread, rule, time_left=lambda: math.inf):
             if rounds < rule.fewest or not str(reason).startswith(TIME_LIMIT):
                 raise
             return {name: values[:rounds] for name, values in taken.items()}
-        longest = max(longest, time.monotonic() - begun)
+        latest = time.monotonic() - begun
         rounds += 1
     return taken

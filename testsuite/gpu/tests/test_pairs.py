@@ -2,6 +2,7 @@
 import math
 import unittest
 from itertools import count
+from unittest import mock
 
 from suite.pairs import Failed, Rule, Unavailable, take
 
@@ -44,6 +45,12 @@ class Pairs(unittest.TestCase):
             take(self.runs("ab"), lambda _: NEVER, rule, lambda: next(left))
         with self.assertRaisesRegex(Unavailable, "^time limit$"):
             take(self.runs("ab"), lambda _: NEVER, rule, lambda: 0)
+
+    def test_a_slow_first_round_says_nothing_of_the_others(self):
+        now = iter([0, 0, 40] + [second for start in range(40, 99) for second in (start, start + 1)])  # one a round
+        with mock.patch("suite.pairs.time.monotonic", lambda: next(now)):
+            rule = Rule(0.1, fewest=6, most=6)
+            self.assertEqual(len(take(self.runs("ab"), lambda _: NEVER, rule, lambda: 60)["a"]), 6)
 
     def test_a_round_that_the_limit_cuts_does_not_count(self):
         def run():
