@@ -17,7 +17,7 @@
 
 namespace streamsan::recorder {
 
-// A fork keeps g_entry, g_dlsym, g_driver, g_not_program: libraries lie where they lay.
+// A fork keeps g_entry, g_dlsym, g_driver, g_driver_bounds, g_tools, g_has_tools: libraries lie where they lay.
 STREAMSAN_HOT_TABLE constinit std::atomic<void*> g_entry[api::kRowCount] = {};
 
 namespace {
@@ -60,8 +60,14 @@ struct Bounds {
   std::atomic<std::uintptr_t> begin{0};
   std::atomic<std::uintptr_t> size{0};
 };
+STREAMSAN_HOT_DATA constinit Bounds g_driver_bounds;
 constexpr std::size_t kMostTools = 2;
-STREAMSAN_HOT_DATA constinit Bounds g_not_program[1 + kMostTools]{};
+STREAMSAN_HOT_DATA constinit std::atomic<bool> g_has_tools{false};
+constinit Bounds g_tools[kMostTools];
+
+bool is_in(const Bounds& bounds, std::uintptr_t at) {
+  return at - bounds.begin.load(std::memory_order_relaxed) < bounds.size.load(std::memory_order_relaxed);
+}
 
 struct Search {
   std::uintptr_t inside;
@@ -103,20 +109,20 @@ void resolve_entries() {
   for (std::size_t row = 0; row < api::kRowCount; ++row) {
     if (streamsan_wrappers[row]) driver_entry(row);
   }
-  find_bounds_of(driver_entry(api::Index::cuInit), g_not_program[0]);
+  find_bounds_of(driver_entry(api::Index::cuInit), g_driver_bounds);
 }
 
 void note_tools(const void* agent, const void* library) {
-  find_bounds_of(agent, g_not_program[1]);
-  find_bounds_of(library, g_not_program[2]);
+  find_bounds_of(agent, g_tools[0]);
+  find_bounds_of(library, g_tools[1]);
+  g_has_tools.store(true, std::memory_order_release);
 }
 
 STREAMSAN_HOT_CODE bool is_in_driver(const void* address) {
   const auto at = reinterpret_cast<std::uintptr_t>(address);
-  bool inside = false;
-  for (const Bounds& each : g_not_program)
-    inside |= at - each.begin.load(std::memory_order_relaxed) < each.size.load(std::memory_order_relaxed);
-  return inside;
+  if (is_in(g_driver_bounds, at)) return true;
+  if (!g_has_tools.load(std::memory_order_acquire)) return false;
+  return is_in(g_tools[0], at) || is_in(g_tools[1], at);
 }
 
 bool driver_is_loaded() { return driver_handle() != nullptr; }
