@@ -211,13 +211,14 @@ class Lives {
     return true;
   }
 
-  /// Two, where a field of the object says how many slots it has, and only constructors write it.
+  /// Two, where a field of the object says how many slots it has, and only constructors write it; unless they show that
+  /// there are more.
   void suppose_slots(ir::Function& closed) {
     supposed_.clear();
     for (const ir::PlaceId number : ir::rings_of(closed).numbers) {
       if (!supposed_.empty() || ir::root(closed, number).place != class_->object) continue;
       const std::string key = ir::field_key(closed, number);
-      if (key.empty() || changes(key)) continue;
+      if (key.empty() || changes(key) || !ir::may_be(closed, number, ir::kSupposedSlots)) continue;
       std::string name = ir::as_written(closed, number);
       rename(name);
       supposed_ = ", with " + std::to_string(ir::kSupposedSlots) + " for '" + name + "'";

@@ -112,10 +112,11 @@ struct Numbers {
 
 class RoundWalk {
  public:
-  RoundWalk(const Values& values, const Pending& earlier, const Pending& later)
-      : values_(values), function_(values.function()), earlier_(earlier), later_(later) {}
+  RoundWalk(const Values& values, const Pending& earlier, const Pending& later, std::uint64_t most_steps)
+      : values_(values), function_(values.function()), earlier_(earlier), later_(later), most_steps_(most_steps) {}
 
   bool meets();
+  [[nodiscard]] std::uint64_t steps() const { return steps_; }
 
  private:
   /// False: nothing counts.
@@ -133,10 +134,15 @@ class RoundWalk {
   [[nodiscard]] bool at_one_place(const Numbers& now) const;
   [[nodiscard]] ir::Range evaluated(ir::ExprId expr, const Numbers& now) const;
   [[nodiscard]] bool may_write(const ir::Op& op, ir::PlaceId place) const;
+  /// The op changes no counter, and none is read there.
+  [[nodiscard]] bool is_idle(const ir::Op& op, OpIndex index) const;
 
   const Values& values_;
   const ir::Function& function_;
   const Pending &earlier_, &later_;
+  const std::uint64_t most_steps_;
+  std::uint64_t steps_ = 0;
+  mutable std::map<OpIndex, bool> idle_;
   Polynomial distance_;
   std::vector<Reading> readings_;
   std::vector<ir::PlaceId> counters_;
@@ -253,7 +259,16 @@ bool RoundWalk::read_again(Numbers& now, const Reading& reading) const {
   return true;
 }
 
+bool RoundWalk::is_idle(const ir::Op& op, OpIndex index) const {
+  const auto [known, is_new] = idle_.try_emplace(index, false);
+  if (is_new)
+    known->second = std::ranges::none_of(counters_, [&](ir::PlaceId counter) { return may_write(op, counter); }) &&
+                    std::ranges::find(readings_, index, &Reading::op) == readings_.end();
+  return known->second;
+}
+
 bool RoundWalk::store(Numbers& now, const ir::Op& op, OpIndex index) const {
+  if (is_idle(op, index)) return true;
   std::vector<std::int8_t> after = now.held;
   for (std::size_t i = 0; i < counters_.size(); ++i) {
     if (!may_write(op, counters_[i])) continue;
@@ -300,6 +315,7 @@ void RoundWalk::enter(Numbers now, std::uint32_t block) {
 bool RoundWalk::pass(Numbers now, std::size_t position) {
   const ir::Block& block = function_.blocks[now.block];
   for (; position < block.ops.size(); ++position) {
+    ++steps_;
     const OpIndex index = values_.first_op(now.block) + static_cast<OpIndex>(position);
     if (now.begun && index == later_.op && at_one_place(now)) return true;
     if (!now.begun && index == earlier_.op) {
@@ -309,6 +325,7 @@ bool RoundWalk::pass(Numbers now, std::size_t position) {
     }
     if (!store(now, block.ops[position], index)) return false;
   }
+  steps_ += 8;  // a state is copied, and looked for
   std::optional<bool> holds;
   if (block.successors.size() == 2) holds = evaluated(block.condition, now).truth();
   for (std::size_t i = 0; i < block.successors.size(); ++i)
@@ -323,8 +340,7 @@ bool RoundWalk::meets() {
   start.held.assign(counters_.size(), Numbers::kNotKnown);
   start.read.assign(readings_.size(), Numbers::kNotKnown);
   enter(start, 0);
-  constexpr std::size_t kMostStates = 20000;
-  while (!open_.empty() && entered_.size() < kMostStates) {
+  while (!open_.empty() && steps_ < most_steps_) {
     Numbers now = std::move(open_.back());
     open_.pop_back();
     if (pass(std::move(now), 0)) return true;
@@ -334,8 +350,19 @@ bool RoundWalk::meets() {
 
 }  // namespace
 
-bool meet_in_first_round(const Values& values, const Pending& earlier, const Pending& later) {
-  return RoundWalk(values, earlier, later).meets();
+bool FirstRounds::meet(const Pending& earlier, const Pending& later) {
+  constexpr std::uint64_t kMostOfAPair = 60'000, kMostOfAll = 300'000;
+  if (steps_ >= kMostOfAll) return false;
+  const auto number = [](auto id) { return static_cast<std::uint64_t>(id); };
+  const Question question{number(earlier.op),     number(earlier.access), number(earlier.memory), number(earlier.offset),
+                          number(earlier.from),   number(earlier.arguments), number(later.op),    number(later.access),
+                          number(later.memory),   number(later.offset),   number(later.from),     number(later.arguments)};
+  const auto [known, is_new] = known_.try_emplace(question, false);
+  if (!is_new) return known->second;
+  RoundWalk walk(values_, earlier, later, std::min(kMostOfAPair, kMostOfAll - steps_));
+  known->second = walk.meets();
+  steps_ += walk.steps();
+  return known->second;
 }
 
 }  // namespace streamsan::analyzer

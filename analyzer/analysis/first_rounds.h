@@ -19,13 +19,32 @@
 //
 // That no wait lies on the way is not asked here: nothing waits on any way, or the caller does not call this certain.
 // Errs to miss: what a call that is not known may write holds no number, and very many ways are not looked at to the end.
+// How many are is limited for each pair and for the function as a whole.
 #pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
 
 #include "analyzer/analysis/order.h"
 
 namespace streamsan::analyzer {
 
-/// On some way that runs the op of `earlier` and then that of `later`, the two begin at the same byte of one block.
-bool meet_in_first_round(const Values& values, const Pending& earlier, const Pending& later);
+/// Of one function, as it is looked at.
+class FirstRounds {
+ public:
+  explicit FirstRounds(const Values& values) : values_(values) {}
+
+  /// On some way that runs the op of `earlier` and then that of `later`, the two begin at the same byte of one block.
+  bool meet(const Pending& earlier, const Pending& later);
+  /// What it has cost: ops that were passed.
+  [[nodiscard]] std::uint64_t steps() const { return steps_; }
+
+ private:
+  using Question = std::array<std::uint64_t, 12>;
+  const Values& values_;
+  std::map<Question, bool> known_;
+  std::uint64_t steps_ = 0;
+};
 
 }  // namespace streamsan::analyzer

@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "analyzer/analysis/cause.h"
-#include "analyzer/analysis/first_rounds.h"
 #include "analyzer/ir/walk.h"
 
 namespace streamsan::analyzer {
@@ -43,7 +42,7 @@ void HostQuestions::host_access() {
       if (meet == Sure::Maybe && earlier.given_back != kNoOp) meet = Sure::Yes;
       const Sure fight = conflict(earlier.mode, access.mode);
       if (meet == Sure::No || fight == Sure::No) continue;
-      if (meet == Sure::Maybe && meet_in_first_round(values_, earlier, *mine)) meet = Sure::Yes;
+      if (meet == Sure::Maybe && look_.first_rounds.meet(earlier, *mine)) meet = Sure::Yes;
       // R-CPY-13: out of pageable memory a copy may be staged before the call returns.
       std::optional<Rule> leans = earlier.leans;
       const bool pinned = kind == MemoryKind::Pinned || kind == MemoryKind::Registered;

@@ -10,7 +10,6 @@
 #include <algorithm>
 
 #include "analyzer/analysis/cause.h"
-#include "analyzer/analysis/first_rounds.h"
 
 namespace streamsan::analyzer {
 
@@ -72,7 +71,7 @@ void RaceQuestions::race(const ir::Access& access, const Pending& mine, const Pe
     return look_.note_calm(earlier);
   }
   Sure meet = overlap(values_, earlier, mine);
-  if (meet == Sure::Maybe && meet_in_first_round(values_, earlier, mine)) meet = Sure::Yes;
+  if (meet == Sure::Maybe && look_.first_rounds.meet(earlier, mine)) meet = Sure::Yes;
   // Who is given a block by a pool uses it from its start.
   if (meet == Sure::Maybe && earlier.given_back != kNoOp) meet = Sure::Yes;
   const Sure fight = conflict(earlier.mode, mine.mode);
@@ -132,7 +131,7 @@ void RaceQuestions::race(const ir::Access& access, const Pending& mine, const Pe
 
 void RaceQuestions::meets_message(const ir::Access& access, const Pending& mine, const Pending& message) {
   if (sets_.has(message.must, kHost)) return look_.note_calm(message);
-  const Sure meet = overlap(values_, message, mine), fight = conflict(message.mode, mine.mode);
+  const Sure meet = message_overlap(values_, message, mine), fight = conflict(message.mode, mine.mode);
   if (meet == Sure::No || fight == Sure::No) return;
   const bool presumed =
       fight == Sure::Maybe && presumed_conflict(values_.op(mine.op), mine.mode, values_.op(message.op), message.mode);

@@ -37,6 +37,8 @@ class Inspector {
   std::vector<Hazard> take();
   /// Some hazard is Maybe because two streams are not known to be two.
   [[nodiscard]] bool undecided() const { return look_.undecided; }
+  /// What looking has cost, besides a look at each op.
+  [[nodiscard]] std::uint64_t steps() const { return look_.first_rounds.steps(); }
 
  private:
   Look look_;

@@ -9,6 +9,7 @@
 
 #include "analyzer/analysis/beliefs.h"
 #include "analyzer/analysis/choice.h"
+#include "analyzer/analysis/first_rounds.h"
 #include "analyzer/analysis/hazard.h"
 #include "analyzer/analysis/order.h"
 #include "analyzer/analysis/overlap.h"
@@ -20,7 +21,7 @@ namespace streamsan::analyzer {
 class Look {
  public:
   Look(Values& of, Sets& their_sets, const Beliefs* believed, const Roles* known_roles)
-      : values(of), sets(their_sets), witness(of), beliefs(believed), roles(known_roles), choice(of) {}
+      : values(of), sets(their_sets), witness(of), beliefs(believed), roles(known_roles), choice(of), first_rounds(of) {}
 
   /// From here on all is said of this op.
   void turn_to(const Store& contents, const Order& known, std::uint32_t in_block, std::uint32_t at_position);
@@ -57,6 +58,7 @@ class Look {
   const Beliefs* beliefs;  ///< those that the order was computed under; nullptr: none
   const Roles* roles;      ///< of the translation unit; nullptr: not known
   Choice choice;
+  FirstRounds first_rounds;
   bool undecided = false;  ///< some hazard is Maybe because two streams are not known to be two
 
   const Store* store = nullptr;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <string>
 
 #include "analyzer/ir/polynomial.h"
@@ -62,9 +63,37 @@ const ir::Part& part_of(const Values& values, const Pending& access) {
   return access.access < op.accesses.size() ? op.accesses[access.access].part : kAll;
 }
 
+/// As far as is known, it begins where the pointer does that a kernel was given.
+bool from_front(const ir::Part& part) {
+  static const bool strict = getenv("STRICT") != nullptr;
+  using Kind = ir::Part::Kind;
+  return part.kind == Kind::Whole || (!strict && part.kind == Kind::Unknown && !part.bytes);
+}
+
 bool leaves_front(const Values& values, const Pending& access) {
   const ir::Part& part = part_of(values, access);
-  return part.kind != ir::Part::Kind::Whole && !(part.kind == ir::Part::Kind::Single && part.bytes == 0);
+  return !from_front(part) && !(part.kind == ir::Part::Kind::Single && part.bytes == 0);
+}
+
+/// So little may be missing in front of what is a whole buffer otherwise. What begins further on may be another half.
+bool little(const ir::Part& part) {
+  constexpr std::int64_t kWidestMargin = 128;
+  return !part.bytes || *part.bytes <= kWidestMargin;
+}
+
+/// The access itself says that it is to the front, or how long it is.
+bool measured(const Values& values, const Pending& access) {
+  const ir::Part& part = part_of(values, access);
+  using Kind = ir::Part::Kind;
+  return values.op(access.op).work != ir::Work::Kernel || part.kind == Kind::Whole ||
+         (part.kind == Kind::Single && part.bytes == 0);
+}
+
+/// A kernel uses a variable on the device that it names.
+bool names_variable(const Values& values, const Pending& access) {
+  const ir::Op& op = values.op(access.op);
+  return op.work == ir::Work::Kernel && access.access < op.accesses.size() &&
+         op.accesses[access.access].memory.kind == ir::Operand::Kind::Address;
 }
 
 /// The product of so many variables is the largest of its terms.
@@ -78,28 +107,30 @@ std::size_t degree(const Polynomial& polynomial) {
 Sure meets(const Values& values, const ir::Part& part, const Pending& whole) {
   using Kind = ir::Part::Kind;
   if (part.kind == Kind::From) return Sure::Maybe;
-  if (values.op(whole.op).work == ir::Work::Kernel) {
-    // It begins at the front, so it meets what is there, and what all but the front is. A row is no front that is short.
-    return part.kind == Kind::Inside || part.bytes ? Sure::Yes : Sure::Maybe;
-  }
-  const std::optional<Polynomial> bytes = length(values, whole);
-  if (!bytes) return part.bytes && whole.bytes == kWhole ? Sure::Yes : Sure::Maybe;
+  const bool kernel = values.op(whole.op).work == ir::Work::Kernel;
+  const std::optional<Polynomial> bytes = kernel ? std::nullopt : length(values, whole);
+  const std::optional<std::int64_t> number = bytes ? bytes->constant() : std::nullopt;
+  // Somewhere in a variable: all of it is what surely meets that.
+  if (part.kind == Kind::Unknown) return number && part.bytes && *number >= *part.bytes ? Sure::Yes : Sure::Maybe;
+  // It begins at the front, so it meets what is there, and what all but the front is. A row is no front that is short.
+  if (kernel) return little(part) && (part.kind == Kind::Inside || part.bytes) ? Sure::Yes : Sure::Maybe;
+  if (!bytes) return part.bytes && little(part) && whole.bytes == kWhole ? Sure::Yes : Sure::Maybe;
   if (!part.bytes) return part.kind == Kind::Inside && degree(*bytes) > 1 ? Sure::Yes : Sure::Maybe;
   // A size that is no number is taken to be more than a few elements.
-  const std::optional<std::int64_t> number = bytes->constant();
-  return !number || *number > *part.bytes ? Sure::Yes : Sure::Maybe;
+  return (number ? *number > *part.bytes : little(part)) ? Sure::Yes : Sure::Maybe;
 }
 
 /// Of two accesses that begin at one place, if it were not for what the kernels leave out there.
 Sure parts_meet(const Values& values, const Pending& a, const Pending& b) {
   using Kind = ir::Part::Kind;
   const ir::Part &mine = part_of(values, a), &other = part_of(values, b);
-  if (mine.kind == Kind::Whole && other.kind == Kind::Whole) return Sure::Yes;
-  if (mine.kind == Kind::Whole) return meets(values, other, a);
-  if (other.kind == Kind::Whole) return meets(values, mine, b);
+  if (from_front(mine) && from_front(other)) return Sure::Yes;
+  if (from_front(mine)) return meets(values, other, a);
+  if (from_front(other)) return meets(values, mine, b);
   if (mine.kind != other.kind) return Sure::Maybe;
-  if (mine.kind == Kind::Inside) return Sure::Yes;
+  if (mine.kind == Kind::Inside) return mine.bytes == other.bytes || (little(mine) && little(other)) ? Sure::Yes : Sure::Maybe;
   if (mine.kind == Kind::Single) return mine.bytes && mine.bytes == other.bytes ? Sure::Yes : Sure::Maybe;
+  if (mine.kind == Kind::Unknown) return Sure::Maybe;
   return a.from == b.from && values.precise(a.from) ? Sure::Yes : Sure::Maybe;
 }
 
@@ -113,7 +144,8 @@ Sure overlap(const Values& values, const Pending& a, const Pending& b) {
   // Allocating and freeing concern the whole block.
   if (a.access >= kRelease || b.access >= kRelease) return Sure::Yes;
   if (a.memory != b.memory) {
-    // An object and a part of it.
+    // An object and a part of it. Which part of a variable a kernel uses is known by bytes, and not by name.
+    if (names_variable(values, a) || names_variable(values, b)) return Sure::Maybe;
     return a.offset == kWhole && b.offset == kWhole ? parts_meet(values, a, b) : Sure::Maybe;
   }
   if (a.offset == b.offset && values.precise(a.offset)) return parts_meet(values, a, b);
@@ -167,12 +199,19 @@ bool copies_all(const Values& values, const Pending& access) {
          values.maker(access.memory) != kNoOp && holds_blocks(values.function(), memory.place);
 }
 
+Sure message_overlap(const Values& values, const Pending& message, const Pending& work) {
+  const Sure common = overlap(values, message, work);
+  return common == Sure::Yes && !measured(values, work) ? Sure::Maybe : common;
+}
+
 Sure host_overlap(const Values& values, const Pending& earlier, const Pending& touch) {
+  const bool by_call = touch.bytes == kWhole && !values.op(touch.op).name.empty();
   const Sure common = overlap(values, earlier, touch);
+  if (by_call && common == Sure::Yes && !measured(values, earlier)) return Sure::Maybe;
   if (common != Sure::Maybe || earlier.offset != kWhole) return common;
   if (earlier.memory == touch.memory && (fills_its_own(values, earlier) || copies_all(values, earlier)))
     return Sure::Yes;
-  if (part_of(values, earlier).kind != ir::Part::Kind::Whole) return Sure::Maybe;
+  if (!from_front(part_of(values, earlier)) || names_variable(values, earlier)) return Sure::Maybe;
   if (earlier.memory != touch.memory) return Sure::Yes;
   // How far the device's side reaches is not known. Nobody copies, or starts a kernel for, less than a few elements; but
   // it need not reach to the second half, or to wherever a variable is. A kernel without an integer argument has no halves.

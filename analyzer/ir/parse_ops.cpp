@@ -198,6 +198,8 @@ void OpReader::access(Cursor& line, Op& op, Mode mode) {
       access.pageable = true;
     } else if (line.take_word("by_data")) {
       access.by_data = true;
+    } else if (line.take_word("somewhere")) {
+      access.part = part(line, Part::Kind::Unknown);
     } else if (line.take_word("inside")) {
       access.part = part(line, Part::Kind::Inside);
     } else if (line.take_word("single")) {

@@ -300,6 +300,9 @@ class Printer {
     switch (access.part.kind) {
       case Part::Kind::Whole:
         break;
+      case Part::Kind::Unknown:
+        text += " somewhere" + bytes_of(access.part);
+        break;
       case Part::Kind::Inside:
         text += " inside" + bytes_of(access.part);
         break;

@@ -173,6 +173,46 @@ std::int64_t passed_round(const Function& function, const std::set<std::size_t>&
   return most;
 }
 
+bool may_be(const Function& function, PlaceId number, std::int64_t value) {
+  // What it was copied from, on all ways.
+  std::vector<PlaceId> same{number};
+  constexpr std::size_t kMost = 8;
+  for (std::size_t next = 0; next < same.size(); ++next)
+    for (const Block& block : function.blocks)
+      for (const Op& op : block.ops) {
+        if (op.target != same[next]) continue;
+        // By something that is not understood: std::max(slots, 3).
+        const Place& place = function[same[next]];
+        if (op.kind == OpKind::Fresh && place.kind == Place::Kind::Field && !place.name.starts_with('$')) return false;
+        if (op.kind != OpKind::Assign) continue;
+        if (op.source.kind == Operand::Kind::Value) {
+          if (same.size() < kMost && std::ranges::find(same, op.source.place) == same.end())
+            same.push_back(op.source.place);
+        } else if (op.source.kind == Operand::Kind::Number) {
+          const Expr& stored = function[op.source.offset];
+          if (std::ranges::find(stored.uses, same[next]) != stored.uses.end()) continue;  // it is counted up
+          const Range range = evaluate(numbered(function, stored), [](std::string_view) {
+            return std::optional(Range{0, Range::kMost});
+          });
+          const bool initial = range.number() && *range.number() < value;  // until it is told
+          if (range.any() || (!initial && (value < range.low || value > range.high))) return false;
+        }
+      }
+  const auto truth_at = [&](const Expr& condition, std::int64_t supposed) {
+    return evaluate(numbered(function, condition), [&](std::string_view) { return std::optional(Range::one(supposed)); })
+        .truth();
+  };
+  constexpr std::int64_t kFewMore = 8;
+  for (const Block& block : function.blocks) {
+    if (block.condition == kNoExpr) continue;
+    const Expr& condition = function[block.condition];
+    if (condition.uses.size() != 1 || std::ranges::find(same, condition.uses[0]) == same.end()) continue;
+    for (std::int64_t more = value + 1; more <= kFewMore; ++more)
+      if (truth_at(condition, value) != truth_at(condition, more)) return false;
+  }
+  return true;
+}
+
 void suppose(Function& function, PlaceId number, std::int64_t value) {
   for (Expr& expr : function.exprs) {
     const auto use = std::ranges::find(expr.uses, number);

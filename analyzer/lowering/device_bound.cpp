@@ -3,6 +3,7 @@
 // Bounds as values: their sums and products, and what all accesses to one memory have in common. The essay is in
 // device_bounds.h.
 #include <algorithm>
+#include <utility>
 
 #include "analyzer/lowering/device_bounds.h"
 
@@ -11,7 +12,7 @@ namespace streamsan::analyzer::device {
 Bound constant_bound(std::int64_t number) { return {.number = number, .fixed = true}; }
 
 MaybeBound plus(const MaybeBound& a, const MaybeBound& b) {
-  if (!a || !b) return std::nullopt;
+  if (!a || !b || a->spread || b->spread) return std::nullopt;
   Bound sum;
   sum.single = a->single || b->single;
   sum.fixed = a->fixed && b->fixed;
@@ -23,6 +24,8 @@ MaybeBound plus(const MaybeBound& a, const MaybeBound& b) {
   sum.parameters = a->parameters;
   sum.parameters.insert(b->parameters.begin(), b->parameters.end());
   sum.few = (a->number == 0 || a->few) && (b->number == 0 || b->few);
+  const auto more = [](const Bound& bound) { return bound.shifted || (bound.number && *bound.number > 0); };
+  sum.shifted = more(*a) || more(*b);
   const Bound& variable = a->number ? *b : *a;
   const Bound& other = a->number ? *a : *b;
   if (variable.plain && other.fixed && other.number) {
@@ -42,7 +45,7 @@ MaybeBound times(const MaybeBound& a, const MaybeBound& b) {
       zero.fixed = (*one)->fixed;
       return zero;
     }
-  if (!a || !b) return std::nullopt;
+  if (!a || !b || a->spread || b->spread) return std::nullopt;
   Bound product;
   product.single = a->single || b->single;
   product.fixed = a->fixed && b->fixed;
@@ -57,6 +60,7 @@ MaybeBound times(const MaybeBound& a, const MaybeBound& b) {
   const Bound& other = a->number ? *a : *b;
   // A bound that constants gave, times a parameter, is so many rows; a constant times an offset is an offset.
   product.few = other.number && !other.fixed ? other.few : variable.few && other.few;
+  product.shifted = variable.shifted || other.shifted;
   if (variable.plain && other.fixed && other.number) {
     product.plain = true;
     product.scale = variable.scale * *other.number;
@@ -66,31 +70,44 @@ MaybeBound times(const MaybeBound& a, const MaybeBound& b) {
 }
 
 void Begin::add(const MaybeBound& bytes) {
-  if (!any_ || !bytes) {
-    any_ = true;
-    bound_ = bytes;
-    return;
+  const bool first = !std::exchange(any_, true);
+  const bool was_at_begin = bound_ && bound_->number == 0, is_at_begin = bytes && bytes->number == 0;
+  const auto one_spot = [](const MaybeBound& bound) { return bound && (bound->single || bound->fixed); };
+  // What begins at the pointer begins there whatever else is touched.
+  const bool mixed = !first && one_spot(bound_) != one_spot(bytes);
+  front_ = front_ || (is_at_begin && !one_spot(bytes)) || (mixed && (was_at_begin || is_at_begin));
+  if (front_) {
+    bound_ = Bound{.number = 0};
+  } else if (first || mixed || !bytes) {
+    // An inside and a margin may be all.
+    bound_ = mixed ? std::nullopt : bytes;
+  } else if (bound_) {
+    add_to_known(*bytes);
   }
-  if (!bound_ || *bound_ == *bytes) return;
-  const bool was_single = bound_->single || bound_->fixed, is_single = bytes->single || bytes->fixed;
-  if (was_single != is_single) {
-    // What begins at the pointer begins there whatever else is touched; an inside and a margin are all.
+}
+
+/// Both are one spot, or none is.
+void Begin::add_to_known(const Bound& bytes) {
+  if (*bound_ == bytes) return;
+  if (bound_->spread || bytes.spread) {
     bound_ = std::nullopt;
     return;
   }
+  const bool is_single = bytes.single || bytes.fixed;
   Bound both;
   both.single = is_single;
-  both.few = bound_->few && bytes->few;
-  if (bound_->number && bytes->number) {
-    both.number = std::min(*bound_->number, *bytes->number);
+  both.few = bound_->few && bytes.few;
+  both.shifted = bound_->shifted || bytes.shifted;
+  if (bound_->number && bytes.number) {
+    both.number = std::min(*bound_->number, *bytes.number);
   } else if (is_single) {
-    both.number = bound_->number ? bound_->number : bytes->number;
-  } else if (bound_->number == 0 || bytes->number == 0) {
+    both.number = bound_->number ? bound_->number : bytes.number;
+  } else if (bound_->number == 0 || bytes.number == 0) {
     both.number = 0;
   }
   if (!both.number) {
     both.parameters = bound_->parameters;
-    both.parameters.insert(bytes->parameters.begin(), bytes->parameters.end());
+    both.parameters.insert(bytes.parameters.begin(), bytes.parameters.end());
   }
   bound_ = both;
 }
@@ -98,19 +115,22 @@ void Begin::add(const MaybeBound& bytes) {
 ir::Part part_of(const Begin& begin) {
   using Kind = ir::Part::Kind;
   const MaybeBound& bound = begin.bound();
-  if (!bound) return {};
+  const ir::Part unknown{.kind = Kind::Unknown};
+  if (!bound || bound->spread) return unknown;
   if (bound->single || bound->fixed) {
     const bool known = bound->number && *bound->number >= 0;
     return {.kind = Kind::Single, .bytes = known ? bound->number : std::nullopt};
   }
-  if (bound->number) return *bound->number > 0 ? ir::Part{.kind = Kind::Inside, .bytes = bound->number} : ir::Part{};
+  if (bound->number == 0) return {};
+  if (bound->number) return *bound->number > 0 ? ir::Part{.kind = Kind::Inside, .bytes = bound->number} : unknown;
   if (bound->few) return {.kind = Kind::Inside};
   ir::Part from{.kind = Kind::From};
   for (const unsigned position : bound->parameters) {
-    if (position >= 32) return {};
+    if (position >= 32) return unknown;
     from.arguments |= 1U << position;
   }
-  return from.arguments == 0 ? ir::Part{} : from;
+  if (bound->shifted) from.bytes = 1;
+  return from.arguments == 0 ? unknown : from;
 }
 
 }  // namespace streamsan::analyzer::device

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "analyzer/lowering/device_memory.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/Attr.h"
 #include "clang/AST/Decl.h"
@@ -60,6 +61,15 @@ std::int64_t step_of(clang::QualType pointer, const clang::ASTContext& context) 
   if (pointee.isNull() || pointee->isIncompleteType() || pointee->isFunctionType() || pointee->isDependentType())
     return 1;
   return std::max<std::int64_t>(1, context.getTypeSizeInChars(pointee).getQuantity());
+}
+
+/// Of a member in its object, in bytes.
+std::optional<std::int64_t> offset_of(const clang::MemberExpr& member, const clang::ASTContext& context) {
+  const auto* field = dyn_cast<clang::FieldDecl>(member.getMemberDecl());
+  if (field == nullptr || field->getType()->isReferenceType() || field->isInvalidDecl()) return std::nullopt;
+  const clang::RecordDecl* record = field->getParent();
+  if (record->isInvalidDecl() || record->isDependentContext() || !record->isCompleteDefinition()) return std::nullopt;
+  return context.toCharUnitsFromBits(static_cast<std::int64_t>(context.getFieldOffset(field))).getQuantity();
 }
 
 }  // namespace
@@ -164,6 +174,7 @@ MaybeBound Bounds::number(const clang::Expr* expression, unsigned deep) const {
     if (name == "threadIdx" || name == "blockIdx") return at_least_zero();
     return named->second.empty() ? initial(*named->first, deep, false) : std::nullopt;
   }
+  if (const auto* called = dyn_cast<clang::CallExpr>(expression)) return call(*called, deep);
   const auto* binary = dyn_cast<clang::BinaryOperator>(expression);
   if (binary == nullptr) return std::nullopt;
   const MaybeBound left = number(binary->getLHS(), deep + 1), right = number(binary->getRHS(), deep + 1);
@@ -192,6 +203,28 @@ MaybeBound Bounds::number(const clang::Expr* expression, unsigned deep) const {
     default:
       return std::nullopt;
   }
+}
+
+/// Of a function that only returns what it computes of its arguments, `at(i, j, pitch)`, and of a thread's number.
+MaybeBound Bounds::call(const clang::CallExpr& call, unsigned deep) const {
+  const clang::FunctionDecl* callee = call.getDirectCallee();
+  const clang::FunctionDecl* definition = nullptr;
+  if (callee == nullptr || isa<clang::CXXOperatorCallExpr>(call)) return std::nullopt;
+  if (callee->getIdentifier() != nullptr && callee->getName() == "thread_rank") return at_least_zero();
+  if (isa<clang::CXXMemberCallExpr>(call) || !callee->hasBody(definition) || definition->isDependentContext())
+    return std::nullopt;
+  const auto* body = dyn_cast<clang::CompoundStmt>(definition->getBody());
+  const auto* result = body == nullptr || body->size() != 1 ? nullptr : dyn_cast<clang::ReturnStmt>(body->body_front());
+  if (result == nullptr || definition->getNumParams() != call.getNumArgs()) return std::nullopt;
+  Bounds inside(*definition);
+  for (unsigned i = 0; i < call.getNumArgs(); ++i) {
+    const clang::ParmVarDecl* parameter = definition->getParamDecl(i);
+    if (const MaybeBound given = number(call.getArg(i), deep + 1))
+      inside.facts_.emplace_back(Variable{parameter, {}}, *given);
+    else
+      inside.changed_.try_emplace(parameter, Change::Other);
+  }
+  return inside.number(result->getRetValue(), deep + 1);
 }
 
 MaybeBound Bounds::pointer(const clang::Expr* expression, unsigned deep) const {
@@ -223,14 +256,22 @@ MaybeBound Bounds::place(const clang::Expr* expression, unsigned deep) const {
   expression = expression->IgnoreParenImpCasts();
   if (const auto* element = dyn_cast<clang::ArraySubscriptExpr>(expression)) {
     const std::int64_t unit = step_of(element->getBase()->getType(), context_);
-    return plus(pointer(element->getBase(), deep + 1),
-                times(number(element->getIdx(), deep + 1), constant_bound(unit)));
+    const MaybeBound base = pointer(element->getBase(), deep + 1), index = number(element->getIdx(), deep + 1);
+    if (!index && base == constant_bound(0) && looked_up(element->getIdx(), deep + 1))
+      return Bound{.few = false, .spread = true};
+    return plus(base, times(index, constant_bound(unit)));
   }
   if (const auto* unary = dyn_cast<clang::UnaryOperator>(expression))
     return unary->getOpcode() == clang::UO_Deref ? pointer(unary->getSubExpr(), deep + 1) : std::nullopt;
-  if (const auto* member = dyn_cast<clang::MemberExpr>(expression))
-    return member->isArrow() ? pointer(member->getBase(), deep + 1) : place(member->getBase(), deep + 1);
-  return std::nullopt;
+  if (const auto* member = dyn_cast<clang::MemberExpr>(expression)) {
+    const MaybeBound object =
+        member->isArrow() ? pointer(member->getBase(), deep + 1) : place(member->getBase(), deep + 1);
+    const std::optional<std::int64_t> behind = offset_of(*member, context_);
+    return behind ? plus(object, constant_bound(*behind)) : std::nullopt;
+  }
+  const auto* named = dyn_cast<clang::DeclRefExpr>(expression);
+  return named != nullptr && device_variable(*named->getDecl()) != nullptr ? MaybeBound(constant_bound(0))
+                                                                          : std::nullopt;
 }
 
 void Bounds::compare(const clang::Expr* condition, bool holds, std::vector<Compared>& out) const {
@@ -303,7 +344,10 @@ void Bounds::assume(const clang::Expr* condition, bool holds) {
     return (changed == changed_.end() || changed->second == Change::Up) &&
            !(kernel && isa<clang::ParmVarDecl>(variable.first));
   };
-  if (terms(whole, holds, compared)) {
+  const bool all = terms(whole, holds, compared);
+  const bool told = all && compared.size() == 1 && compared[0].at_least && kept(compared[0].variable);
+  guard(whole, holds, told ? std::optional(compared[0].variable) : std::nullopt);
+  if (all) {
     for (const Compared& one : compared)
       if (one.at_least && kept(one.variable)) facts_.emplace_back(one.variable, *one.at_least);
     return;

@@ -8,9 +8,13 @@
 // arithmetic does not wrap, and conditions hold where they stand: in the branch, and behind a branch that leaves (`if (i
 // < 1) return;`). A variable has a bound if it is set once, or only counted up afterwards.
 //
+// A bound of 0 is told only where the first thread of the first block gets to the access, by what can be seen: under a
+// condition that it may fail (`row = i / width; if (row > 0)`, `if (mask[i])`) an index made of the same numbers has none.
+// The functions for this are in device_first_thread.cpp.
+//
 // Which way it errs. What is not understood (a difference of two variables, an index out of memory, a variable set
-// twice) has no bound, and then nothing is left out, as if there were no condition: too much is said, as without this
-// file. A bound that is too high makes a certain meeting a possible one: a race is missed.
+// twice) has no bound: where the work begins is not known, and the analysis decides what that is worth (overlap.h). A
+// bound that is too high makes a certain meeting a possible one: a race is missed.
 #pragma once
 
 #include <cstdint>
@@ -25,6 +29,7 @@
 
 namespace clang {
 class ASTContext;
+class CallExpr;
 class Expr;
 class FunctionDecl;
 class Stmt;
@@ -41,6 +46,8 @@ struct Bound {
   bool single = false;                 ///< conditions hold it to one value, or to a few
   bool fixed = false;                  ///< it is `number`
   bool plain = false;                  ///< it is the one parameter, times `scale`, plus `shift`
+  bool spread = false;                 ///< it is read out of memory, by each thread for itself: nothing else is known
+  bool shifted = false;                ///< of `parameters`: it is more than 0 even if all of them are 0
   std::int64_t scale = 1, shift = 0;
   friend bool operator==(const Bound&, const Bound&) = default;
 };
@@ -54,13 +61,16 @@ MaybeBound times(const MaybeBound& a, const MaybeBound& b);
 class Begin {
  public:
   void add(const MaybeBound& bytes);
-  /// Absent: nothing is known, or there is no access.
+  /// Absent: nothing is known, or there is no access. Of 0: an access surely begins there.
   [[nodiscard]] const MaybeBound& bound() const { return bound_; }
   [[nodiscard]] bool any() const { return any_; }
   friend bool operator==(const Begin&, const Begin&) = default;
 
  private:
+  void add_to_known(const Bound& bytes);
+
   bool any_ = false;
+  bool front_ = false;
   MaybeBound bound_;
 };
 
@@ -69,21 +79,48 @@ class Bounds {
  public:
   explicit Bounds(const clang::FunctionDecl& definition);
 
-  /// How many facts there are. forget() goes back to that.
-  [[nodiscard]] std::size_t mark() const { return facts_.size(); }
-  void forget(std::size_t mark) { facts_.resize(mark); }
+  /// How much is assumed. forget() goes back to that.
+  struct Mark {
+    std::size_t facts = 0, guards = 0;
+  };
+  [[nodiscard]] Mark mark() const { return {facts_.size(), guards_.size()}; }
+  void forget(Mark mark) {
+    facts_.resize(mark.facts);
+    guards_.resize(mark.guards);
+  }
   /// `condition` holds, or does not.
   void assume(const clang::Expr* condition, bool holds);
+  /// The same, but nothing is learned of variables: they change while it holds.
+  void guard(const clang::Expr* condition, bool holds) { guard(condition, holds, std::nullopt); }
+  /// From here on it is not known which threads are left.
+  void guard_all() { guards_.push_back({.roots = {}, .variable = {}, .all = true}); }
 
   [[nodiscard]] MaybeBound number(const clang::Expr* expression) const { return number(expression, 0); }
   /// How far behind what it was made of a pointer points, in bytes.
-  [[nodiscard]] MaybeBound pointer(const clang::Expr* expression) const { return pointer(expression, 0); }
+  [[nodiscard]] MaybeBound pointer(const clang::Expr* expression) const {
+    return reached(pointer(expression, 0), {expression});
+  }
   /// The same of the address of a glvalue.
-  [[nodiscard]] MaybeBound place(const clang::Expr* expression) const { return place(expression, 0); }
+  [[nodiscard]] MaybeBound place(const clang::Expr* expression) const {
+    return reached(place(expression, 0), {expression});
+  }
+  /// `bound`, unless it is 0 and, by the conditions that hold, perhaps no thread has a 0 there: it is made of `made_of`.
+  [[nodiscard]] MaybeBound reached(MaybeBound bound, const std::vector<const clang::Expr*>& made_of) const;
 
  private:
   /// A variable, or a component of one (`threadIdx.x`).
   using Variable = std::pair<const clang::ValueDecl*, std::string>;
+  /// What an expression is made of, through the variables that it names.
+  struct Roots {
+    std::set<Variable> indices;                  ///< what differs from thread to thread, or from round to round
+    std::set<const clang::ValueDecl*> through;
+  };
+  /// A condition that the first thread may fail.
+  struct Guard {
+    Roots roots;
+    std::optional<Variable> variable;  ///< whose bound says all that the condition does
+    bool all = false;                            ///< it may be about anything
+  };
   struct Compared {
     Variable variable;
     MaybeBound at_least;  ///< absent: it says nothing
@@ -94,12 +131,18 @@ class Bounds {
   MaybeBound number(const clang::Expr* expression, unsigned deep) const;
   MaybeBound pointer(const clang::Expr* expression, unsigned deep) const;
   MaybeBound place(const clang::Expr* expression, unsigned deep) const;
+  MaybeBound call(const clang::CallExpr& call, unsigned deep) const;
   [[nodiscard]] MaybeBound initial(const clang::ValueDecl& variable, unsigned deep, bool pointer) const;
   [[nodiscard]] MaybeBound fact(const Variable& variable) const;
   [[nodiscard]] std::optional<Variable> variable(const clang::Expr* expression) const;
   /// Condition terms, all of which hold; false: it is a disjunction, whose terms are there all the same.
   bool terms(const clang::Expr* condition, bool holds, std::vector<Compared>& out) const;
   void compare(const clang::Expr* condition, bool holds, std::vector<Compared>& out) const;
+  void guard(const clang::Expr* condition, bool holds, const std::optional<Variable>& variable);
+  /// A number that each thread reads out of memory for itself.
+  [[nodiscard]] bool looked_up(const clang::Expr* expression, unsigned deep) const;
+  [[nodiscard]] bool first_passes(const clang::Expr* condition, bool holds) const;
+  void collect(const clang::Stmt* statement, Roots& out, unsigned deep) const;
   void note_changes(const clang::Stmt* statement);
   void change(const clang::Expr* target, Change how);
 
@@ -107,6 +150,7 @@ class Bounds {
   const clang::ASTContext& context_;
   std::map<const clang::ValueDecl*, Change> changed_;
   std::vector<std::pair<Variable, Bound>> facts_;
+  std::vector<Guard> guards_;
 };
 
 /// What a launch's access leaves out. The bits of Part::arguments are positions of parameters here.

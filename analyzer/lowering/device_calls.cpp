@@ -72,6 +72,7 @@ struct Body::Call {
   std::vector<const clang::Expr*> arguments{};  ///< without the object
   Paths object{};                               ///< the place of `*this`
   bool has_object = false;
+  const clang::Expr* object_expression = nullptr;      ///< it, or a pointer to it; nullptr: it is made here
   const clang::CXXRecordDecl* object_class = nullptr;  ///< as written, before conversions to a base
   bool data = false;     ///< under a condition on memory, or given a place that memory decides
   bool reached = false;  ///< the former
@@ -121,6 +122,7 @@ void Body::walk_call(const clang::CallExpr& expression, bool data) {
     const clang::Expr* object = member_call->getImplicitObjectArgument();
     call.object = object->getType()->isPointerType() ? value(object) : place(object);
     call.has_object = true;
+    call.object_expression = object;
     call.object_class = class_of(*object);
     const auto* member = dyn_cast<clang::MemberExpr>(member_call->getCallee()->IgnoreParens());
     is_virtual = method != nullptr && method->isVirtual() && !(member && member->hasQualifier());
@@ -128,6 +130,7 @@ void Body::walk_call(const clang::CallExpr& expression, bool data) {
     if (!method->isStatic()) {
       call.object = place(call.arguments.front());
       call.has_object = true;
+      call.object_expression = call.arguments.front();
       call.object_class = class_of(*call.arguments.front());
     }
     call.arguments.erase(call.arguments.begin());
@@ -272,12 +275,22 @@ MaybeBound Body::begin_of(const Call& call, const Path& path, const Begin& begin
     inside = plus(times(given, constant_bound(inside->scale)), constant_bound(inside->shift));
     if (inside) inside->single |= single;
   }
-  const clang::ParmVarDecl* parameter = path.base == &kThis ? nullptr : parameter_of(path);
-  if (parameter == nullptr) return inside;
-  const clang::Expr* given = argument(parameter->getFunctionScopeIndex());
-  const clang::QualType type = parameter->getType();
-  if (type->isPointerType()) return plus(bounds_.pointer(given), inside);
-  return type->isReferenceType() && path.depth() == 1 ? plus(bounds_.place(given), inside) : inside;
+  // A place of the object, or of what a reference names, lies where that does.
+  if (path.base == &kThis) {
+    if (path.depth() != 1) return bounds_.reached(inside, call.arguments);
+    const clang::Expr* object = call.object_expression;
+    if (object == nullptr) return std::nullopt;
+    const MaybeBound at = object->getType()->isPointerType() ? bounds_.pointer(object) : bounds_.place(object);
+    return bounds_.reached(plus(at, inside), call.arguments);
+  }
+  const clang::ParmVarDecl* parameter = parameter_of(path);
+  const clang::Expr* given = parameter == nullptr ? nullptr : argument(parameter->getFunctionScopeIndex());
+  if (parameter != nullptr && parameter->getType()->isPointerType()) {
+    inside = plus(bounds_.pointer(given), inside);
+  } else if (parameter != nullptr && parameter->getType()->isReferenceType() && path.depth() == 1) {
+    inside = plus(bounds_.place(given), inside);
+  }
+  return bounds_.reached(inside, call.arguments);
 }
 
 void Body::call_with_summary(const Call& call, const Summary& summary) {

@@ -69,6 +69,7 @@ Flow Body::flow_in(const Flow& here, const Effect& effect, std::uint8_t bit) {
 }
 
 void Body::walk_loop(const clang::Stmt& loop, bool data) {
+  const Bounds::Mark assumed = bounds_.mark();
   Ways ways;
   breaks_.push_back(&ways);
   continues_.push_back(&ways);
@@ -78,6 +79,7 @@ void Body::walk_loop(const clang::Stmt& loop, bool data) {
     walk(counted->getCond(), data);
     const Flow entered = flow_;
     const bool inside = decides(counted->getCond()) || data;
+    bounds_.guard(counted->getCond(), true);
     walk(counted->getBody(), inside);
     flow_ |= ways.continues;
     walk(counted->getInc(), inside);
@@ -86,6 +88,7 @@ void Body::walk_loop(const clang::Stmt& loop, bool data) {
     walk(conditional->getConditionVariableDeclStmt(), data);
     walk(conditional->getCond(), data);
     const Flow entered = flow_;
+    bounds_.guard(conditional->getCond(), true);
     walk(conditional->getBody(), decides(conditional->getCond()) || data);
     bool holds = false;
     const bool endless = conditional->getCond()->EvaluateAsBooleanCondition(holds, context_) && holds;
@@ -98,6 +101,7 @@ void Body::walk_loop(const clang::Stmt& loop, bool data) {
   }
   breaks_.pop_back();
   continues_.pop_back();
+  bounds_.forget(assumed);
 }
 
 /// What leaves the order of statements, or comes from elsewhere. True: there is nothing more to walk in it.

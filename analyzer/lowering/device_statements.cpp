@@ -32,6 +32,17 @@ bool jumps(const clang::Stmt* statement) {
   return std::any_of(statement->child_begin(), statement->child_end(), jumps);
 }
 
+/// The same of the statement as a whole: what leaves a loop or a switch in it alone does not count.
+bool jumps_out(const clang::Stmt* statement, bool in_loop = false) {
+  if (statement == nullptr || isa<clang::LambdaExpr>(statement)) return false;
+  if (isa<clang::ReturnStmt, clang::GotoStmt>(statement)) return true;
+  if (isa<clang::BreakStmt, clang::ContinueStmt>(statement)) return !in_loop;
+  const bool inside = in_loop || isa<clang::ForStmt, clang::WhileStmt, clang::DoStmt, clang::CXXForRangeStmt,
+                                     clang::SwitchStmt>(statement);
+  return std::any_of(statement->child_begin(), statement->child_end(),
+                     [&](const clang::Stmt* child) { return jumps_out(child, inside); });
+}
+
 }  // namespace
 
 Body::Body(Summaries& summaries, const clang::FunctionDecl& definition)
@@ -185,7 +196,7 @@ void Body::walk_block(const clang::CompoundStmt& block, bool data) {
   const clang::SourceManager& sources = context_.getSourceManager();
   const auto offset = [&](clang::SourceLocation location) { return sources.getFileOffset(location); };
   unsigned reached = marks_.empty() ? 0 : offset(sources.getExpansionLoc(block.getBeginLoc()));
-  const std::size_t facts = bounds_.mark();
+  const Bounds::Mark assumed = bounds_.mark();
   for (const clang::Stmt* child : block.body()) {
     if (!marks_.empty()) {
       // A macro that is nothing on the host is one with all that is written in it.
@@ -197,9 +208,13 @@ void Body::walk_block(const clang::CompoundStmt& block, bool data) {
     walk(child, data);
     const auto* condition = dyn_cast<clang::IfStmt>(child);
     if (condition != nullptr && jumps(condition) && on_data(condition->getCond())) data = true;
-    if (condition != nullptr && leaves(condition->getThen())) bounds_.assume(condition->getCond(), false);
+    if (condition != nullptr && leaves(condition->getThen()) && !jumps(condition->getElse())) {
+      bounds_.assume(condition->getCond(), false);
+    } else if (jumps_out(child)) {
+      bounds_.guard_all();
+    }
   }
-  bounds_.forget(facts);
+  bounds_.forget(assumed);
   if (!marks_.empty()) pass_marks(reached, offset(sources.getExpansionLoc(block.getEndLoc())));
 }
 
@@ -241,10 +256,10 @@ void Body::walk(const clang::Stmt* statement, bool data) {
 }
 
 void Body::walk_under(const clang::Expr* condition, bool holds, const clang::Stmt* statement, bool data) {
-  const std::size_t facts = bounds_.mark();
+  const Bounds::Mark assumed = bounds_.mark();
   bounds_.assume(condition, holds);
   walk(statement, data);
-  bounds_.forget(facts);
+  bounds_.forget(assumed);
 }
 
 /// Statements and operators that decide what else runs. False: `statement` is none.
@@ -296,7 +311,10 @@ bool Body::walk_control(const clang::Stmt& statement, bool data) {
     Ways ways{.cases = flow_};
     breaks_.push_back(&ways);
     const Flow asked = std::exchange(flow_, kNowhere);
+    const Bounds::Mark assumed = bounds_.mark();
+    bounds_.guard(choice->getCond(), true);
     walk(choice->getBody(), decides(choice->getCond()) || data);
+    bounds_.forget(assumed);
     breaks_.pop_back();
     flow_ |= ways.breaks;
     if (!ways.has_default) flow_ |= asked;

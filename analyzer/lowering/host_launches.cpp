@@ -106,6 +106,7 @@ void Launches::kernel_accesses(ir::Op& op, const clang::FunctionDecl* kernel,
       const Operand memory = values_.memory(given);
       if (memory.kind == Operand::Kind::Null) continue;
       op.accesses.push_back(values_.access(memory, effect == nullptr ? ir::Mode::Unknown : mode_of(*effect)));
+      op.accesses.back().part = {.kind = ir::Part::Kind::Unknown};
       if (effect == nullptr) continue;
       op.accesses.back().by_data = effect->depends_on_data;
       op.accesses.back().part = effect->part;
@@ -127,26 +128,28 @@ void Launches::kernel_accesses(ir::Op& op, const clang::FunctionDecl* kernel,
       if (memory.kind != Operand::Kind::Address) continue;
       op.accesses.push_back(values_.access(memory, mode_of(effect)));
       op.accesses.back().by_data = effect.depends_on_data;
-      if (effect.part.kind != ir::Part::Kind::From) op.accesses.back().part = effect.part;
+      op.accesses.back().part = effect.part;
     }
   for (ir::Access& access : op.accesses)
     if (access.part.kind == ir::Part::Kind::From) settle(access.part, op.arguments, integers);
 }
 
-/// Parameters become the op's arguments. One that is 0 here says that it begins at the pointer.
+/// Parameters become the op's arguments. If it is only one, and that is 0 here, it begins at the pointer.
 void Launches::settle(ir::Part& part, const std::vector<Operand>& arguments,
                       const std::map<unsigned, std::size_t>& integers) {
   std::uint32_t bits = 0;
   for (unsigned position = 0; position < 32; ++position) {
     if ((part.arguments >> position & 1U) == 0) continue;
     const auto found = integers.find(position);
-    if (found == integers.end() || found->second >= 32 || out_[arguments[found->second].offset].constant == 0) {
-      part = {};
+    const bool known = found != integers.end() && found->second < 32;
+    if (!known || out_[arguments[found->second].offset].constant == 0) {
+      const bool only = known && part.arguments == 1U << position && !part.bytes;
+      part = {.kind = only ? ir::Part::Kind::Whole : ir::Part::Kind::Unknown};
       return;
     }
     bits |= 1U << found->second;
   }
-  part.arguments = bits;
+  part = {.kind = ir::Part::Kind::From, .arguments = bits};
 }
 
 Launches::Part Launches::member_named(const Part& of, llvm::StringRef name) {
@@ -181,6 +184,7 @@ void Launches::pass_struct(ir::Op& op, const ParameterEffect& effect, const clan
     const bool pointer = out_.kind(part.place) == TypeKind::Pointer;
     op.accesses.push_back({.memory = pointer ? value(part.place) : unknown(),
                            .mode = pointer ? mode_of(member_effect) : ir::Mode::Unknown});
+    op.accesses.back().part = {.kind = ir::Part::Kind::Unknown};
     if (!pointer) continue;
     op.accesses.back().by_data = member_effect.depends_on_data;
     op.accesses.back().part = member_effect.part;
@@ -257,6 +261,7 @@ void Launches::use_elements(ir::Op& op, const clang::Expr* array) {
     const ir::PlaceId element = places_.subscript(elements, numbers_.number(i), type);
     if (element == ir::kNoPlace) return;
     op.accesses.push_back({.memory = value(out_.dereferenced(element, type)), .mode = ir::Mode::Unknown});
+    op.accesses.back().part = {.kind = ir::Part::Kind::Unknown};
   }
   op.arguments.push_back({.kind = Operand::Kind::None, .offset = numbers_.unknown_number()});
 }

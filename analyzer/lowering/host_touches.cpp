@@ -7,6 +7,8 @@
 // when the function is done, host_trim.cpp drops what was never given to anything but the host's own accesses. Reading
 // a handle out of an array of handles is no access: handles are values.
 //
+// Reading a volatile is no access: it may tell that work is done, whatever it is of.
+//
 // The same access twice in a row, with nothing in between, is one.
 #include "analyzer/lowering/host_touches.h"
 
@@ -58,8 +60,7 @@ bool Touches::worth_a_touch(ir::PlaceId place) const {
 void Touches::touch_read(const clang::Expr& lvalue, const clang::Expr& where) {
   const clang::QualType type = lvalue.getType();
   const TypeKind of = out_.kind(type);
-  // A read of a volatile asks whether somebody has written it yet.
-  if (type.isVolatileQualified()) return;
+  if (type.isVolatileQualified()) return ask_flag(lvalue, where);
   // Handles are values, and so are the pointers in an array of pointers.
   if (is_handle(of) || of == TypeKind::Pointer) return;
   const clang::Expr* at = strip(&lvalue);
@@ -72,6 +73,14 @@ void Touches::touch_read(const clang::Expr& lvalue, const clang::Expr& where) {
   }
   const ir::PlaceId read = places_.place(at);
   if (read != ir::kNoPlace) touch(read, ir::Mode::Read, where);
+}
+
+/// A read of a volatile asks whether somebody has written it yet. A kernel may have, when it was done with something.
+void Touches::ask_flag(const clang::Expr& flag, const clang::Expr& where) {
+  const auto* named = llvm::dyn_cast<clang::DeclRefExpr>(strip(&flag));
+  const auto* variable = named == nullptr ? nullptr : llvm::dyn_cast<clang::VarDecl>(named->getDecl());
+  if (variable != nullptr && variable->hasLocalStorage() && !variable->getType()->isReferenceType()) return;
+  out_.emit({.kind = OpKind::MaySync, .site = out_.site(where), .name = "volatile"});
 }
 
 void Touches::touch(ir::PlaceId touched, ir::Mode mode, const clang::Expr& where) {

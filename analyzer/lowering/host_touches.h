@@ -26,6 +26,7 @@ class Touches {
   void touch_read(const clang::Expr& lvalue, const clang::Expr& where);
 
  private:
+  void ask_flag(const clang::Expr& flag, const clang::Expr& where);
   [[nodiscard]] bool worth_a_touch(ir::PlaceId place) const;
 
   Unit& unit_;

@@ -17,9 +17,12 @@
 #include "analyzer/lowering/kernel_effects.h"
 
 #include <algorithm>
+#include <limits>
+#include <tuple>
 
 #include "analyzer/lowering/device_function.h"
 #include "analyzer/lowering/device_limits.h"
+#include "clang/AST/ASTContext.h"
 #include "clang/AST/Decl.h"
 #include "clang/AST/DeclCXX.h"
 #include "clang/AST/Type.h"
@@ -46,6 +49,7 @@ ParameterEffect by_type(clang::QualType type) {
   ParameterEffect effect;
   if (!holds_pointer(type)) return effect;
   effect.members = type->isRecordType();
+  effect.part = {.kind = ir::Part::Kind::Unknown};
   const bool reads = type->isPointerType() && type->getPointeeType().isConstQualified();
   (reads ? effect.reads : effect.unknown) = true;
   return effect;
@@ -145,6 +149,13 @@ ParameterEffect charge(const clang::ParmVarDecl& parameter, const device::Summar
   return effect;
 }
 
+/// In bytes; more than any, where another file says it.
+std::int64_t size_of(const clang::VarDecl& variable) {
+  const clang::QualType type = variable.getType();
+  if (type->isIncompleteType() || type->isDependentType()) return std::numeric_limits<std::int64_t>::max();
+  return variable.getASTContext().getTypeSizeInChars(type).getQuantity();
+}
+
 }  // namespace
 
 KernelEffects::KernelEffects() : summaries_(std::make_unique<device::Summaries>()) {}
@@ -171,21 +182,39 @@ std::vector<VariableEffect> KernelEffects::variables(const clang::FunctionDecl& 
   const auto summary = summaries_->of(kernel);
   std::vector<VariableEffect> result;
   if (summary == nullptr || summary->unknown) return result;
-  device::Begin begin;
-  bool always = false;
+  // Members that are read and members that are written are told apart.
+  struct Done {
+    device::Begin begin;
+    bool always = false;
+  };
+  std::vector<Done> done;
   // The places of one variable stand side by side.
+  std::size_t of_variable = 0;
   for (const auto& [path, what] : summary->effects) {
     if (path.base == &device::kThis || path.depth() > 1) continue;
     const auto* variable = static_cast<const clang::VarDecl*>(path.base);
     if (llvm::isa<clang::ParmVarDecl>(variable)) continue;
-    if (result.empty() || result.back().variable != variable) {
+    if (of_variable < result.size() && result[of_variable].variable != variable) of_variable = result.size();
+    const auto alike = [&](const VariableEffect& effect) {
+      return std::tuple(effect.reads, effect.writes, effect.atomics, effect.unknown) ==
+             std::tuple(what.reads, what.writes, what.atomics, what.unknown);
+    };
+    std::size_t at = of_variable;
+    while (at < result.size() && !alike(result[at])) ++at;
+    if (at == result.size()) {
       result.emplace_back().variable = variable;
-      begin = {};
-      always = false;
+      done.emplace_back();
     }
-    add(result.back(), always, what);
-    begin.add(what.begin.bound());
-    result.back().part = device::part_of(begin);
+    add(result[at], done[at].always, what);
+    done[at].begin.add(what.begin.bound());
+  }
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    result[i].part = device::part_of(done[i].begin);
+    if (result[i].part.kind != ir::Part::Kind::Unknown) continue;
+    // A table that is looked up in is taken to be looked up all over.
+    const device::MaybeBound& bound = done[i].begin.bound();
+    result[i].part = bound && bound->spread ? ir::Part{} : ir::Part{.kind = ir::Part::Kind::Unknown,
+                                                                    .bytes = size_of(*result[i].variable)};
   }
   return result;
 }

@@ -41,7 +41,8 @@ struct ParameterEffect : PointerEffect {
   std::vector<std::pair<std::string, PointerEffect>> by_member;
 };
 
-/// Of a variable of the program that lives on the device: `__device__`, `__constant__`, `__managed__`.
+/// Of a variable of the program that lives on the device: `__device__`, `__constant__`, `__managed__`. What is read of
+/// it, what is written and what is both are effects of their own.
 struct VariableEffect : PointerEffect {
   const clang::VarDecl* variable = nullptr;  ///< the canonical declaration
 };

@@ -2,7 +2,8 @@
 //
 // Which part of the memory behind its first parameter a kernel leaves out, one small kernel per behaviour:
 //
-//   whole      nothing that is known
+//   whole      nothing: it begins at the pointer
+//   somewhere  nobody knows
 //   inside 8   the first 8 bytes; inside: rows
 //   single 8   all but one at 8 bytes; single: all but one somewhere, or but the ends
 //   from 1,2   what is in front of where the parameters of these positions say
@@ -28,6 +29,8 @@ std::string part_of(const std::string& source) {
   switch (part.kind) {
     case ir::Part::Kind::Whole:
       return "whole";
+    case ir::Part::Kind::Unknown:
+      return "somewhere";
     case ir::Part::Kind::Inside:
       text = "inside";
       break;
@@ -57,7 +60,7 @@ const Case kInside[] = {
     {"NotZero", "__global__ void k(float* a) { int i = ID; if (i) a[i] = 1; }", "inside 4"},
     {"Returns", "__global__ void k(float* a, int n) { int i = ID; if (i < 2 || i >= n) return; a[i] = 1; }",
      "inside 8"},
-    {"ReturnsInBlock", "__global__ void k(float* a) { int i = ID; { if (i < 2) return; } a[i] = 1; }", "whole"},
+    {"ReturnsInBlock", "__global__ void k(float* a) { int i = ID; { if (i < 2) return; } a[i] = 1; }", "somewhere"},
     {"Else", "__global__ void k(float* a) { int i = ID; if (i == 0) { } else a[i] = 1; }", "inside 4"},
     {"BehindTheBranch", "__global__ void k(float* a, int* b) { int i = ID; if (i > 0) b[i] = 1; a[i] = 1; }", "whole"},
     {"Shifted", "__global__ void k(float* a) { int i = ID + 3; a[i] = 1; }", "inside 12"},
@@ -65,9 +68,10 @@ const Case kInside[] = {
     {"Rows", "__global__ void k(float* a, int w) { int x = threadIdx.x, y = blockIdx.x; if (y > 0) a[y * w + x] = 1; }",
      "inside"},
     {"LoopFromOne", "__global__ void k(float* a, int n) { for (int i = 1; i < n; ++i) a[i] = 1; }", "inside 4"},
-    {"LoopBackwards", "__global__ void k(float* a, int n) { for (int i = n; i > 0; --i) a[i - 1] = 1; }", "whole"},
+    {"LoopBackwards", "__global__ void k(float* a, int n) { for (int i = n; i > 0; --i) a[i - 1] = 1; }",
+     "somewhere"},
     {"AssignedTwice", "__global__ void k(float* a, int n) { int i = ID; if (i > 0) { i = i - 1; a[i] = 1; } }",
-     "whole"},
+     "somewhere"},
     {"Helper",
      "__device__ void put(float* p, int i) { p[i] = 1; }"
      "__global__ void k(float* a) { int i = ID; if (i > 0) put(a, i); }",
@@ -105,10 +109,51 @@ const Case kFrom[] = {
     {"Condition", "__global__ void k(float* a, int n, int halo) { int i = ID; if (i >= halo && i < n) a[i] = 1; }",
      "from 2"},
     {"Product", "__global__ void k(float* a, int slot, int n) { a[slot * n + threadIdx.x] = 1; }", "from 1,2"},
-    {"Difference", "__global__ void k(float* a, int n) { a[n - 1 - threadIdx.x] = 1; }", "whole"},
+    {"Difference", "__global__ void k(float* a, int n) { a[n - 1 - threadIdx.x] = 1; }", "somewhere"},
     {"PitchOnly", "__global__ void k(float* a, int w) { a[blockIdx.x * w + threadIdx.x] = 1; }", "whole"},
 };
 INSTANTIATE_TEST_SUITE_P(From, KernelPartsTest, testing::ValuesIn(kFrom), name_of_case);
+
+const Case kFirstThread[] = {
+    {"RowOfIndex", "__global__ void k(float* a, int w) { int i = ID, y = i / w; if (y > 0) a[i] = 1; }", "somewhere"},
+    {"RowOfIndexReturns", "__global__ void k(float* a, int w) { int i = ID; if (i / w < 2) return; a[i] = 1; }",
+     "somewhere"},
+    {"AnotherIndex", "__global__ void k(float* a) { if (threadIdx.y == 3) a[threadIdx.x] = 1; }", "whole"},
+    {"Odd", "__global__ void k(float* a, int n) { int i = ID; if (i % 2 == 1) a[i] = 1; }", "somewhere"},
+    {"Even", "__global__ void k(float* a, int n) { int i = ID; if (i % 2 == 0) a[i] = 1; }", "whole"},
+    {"Masked", "__global__ void k(float* a, const int* m) { int i = ID; if (m[i] != 0) a[i] = 1; }", "somewhere"},
+    {"Looked", "__global__ void k(float* a, const int* m) { a[m[threadIdx.x]] = 1; }", "somewhere"},
+    {"OffsetInMemory", "__global__ void k(float* a, const int* m) { a[*m + threadIdx.x] = 1; }", "somewhere"},
+    {"ByMode", "__global__ void k(float* a, bool mode) { if (mode) a[threadIdx.x] = 1; }", "whole"},
+    {"GridStride", "__global__ void k(float* a, int n) { for (int i = ID; i < n; i += gridDim.x * 32) a[i] = 1; }",
+     "whole"},
+    {"LoopOfRounds", "__global__ void k(float* a, int n) { for (int r = 0; r < n; ++r) a[r * 32 + threadIdx.x] = 1; }",
+     "whole"},
+    {"HelperComputes",
+     "__device__ int at(int x, int y, int w) { return y * w + x; }"
+     "__global__ void k(float* a, int w) { a[at(threadIdx.x, blockIdx.x, w)] = 1; }",
+     "whole"},
+    {"HelperShifts",
+     "__device__ int at(int x, int y, int w) { return (y + 1) * w + x; }"
+     "__global__ void k(float* a, int w) { a[at(threadIdx.x, blockIdx.x, w)] = 1; }",
+     "inside"},
+    {"HelperIsNotSeen",
+     "__device__ int at(int x);"
+     "__global__ void k(float* a) { a[at(threadIdx.x)] = 1; }",
+     "somewhere"},
+    {"HelperUnderCondition",
+     "__device__ void put(float* p, int i) { p[i] = 1; }"
+     "__global__ void k(float* a, int w) { int i = ID; if (i / w > 0) put(a, i); }",
+     "somewhere"},
+    {"OneAtTheBegin",
+     "__global__ void k(float* a, const int* m) { a[m[threadIdx.x]] = 1; a[threadIdx.x] = 2; }", "whole"},
+    {"Member", "struct S { int n; float x[64]; }; __global__ void k(S* a) { a->x[threadIdx.x] = 1; }", "inside 4"},
+    {"MethodOfElement",
+     "struct S { int n; __device__ void set(int v) { n = v; } };"
+     "__global__ void k(S* a) { a[threadIdx.x].set(1); }",
+     "whole"},
+};
+INSTANTIATE_TEST_SUITE_P(FirstThread, KernelPartsTest, testing::ValuesIn(kFirstThread), name_of_case);
 
 }  // namespace
 }  // namespace streamsan::analyzer

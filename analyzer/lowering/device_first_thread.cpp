@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Whether the first thread of the first block gets to where an index is looked at. See device_bounds.h.
+//
+// Its indices are 0, and it is taken to be below every limit that is no small number (`i < n`). A condition that it may
+// fail is kept as a guard: an index that is made of the same numbers as the condition need not be 0 for any thread that
+// passes. One that is made of others (`if (threadIdx.y == 3) p[threadIdx.x]`) has its 0 all the same, and so has one
+// whose own variable the condition is about, for that one's bound says what the condition does. What a launch gives
+// alike to all threads decides whether there is work, not where.
+//
+// Errs to say that it is not known.
+#include <algorithm>
+
+#include "analyzer/lowering/device_bounds.h"
+#include "clang/AST/ASTContext.h"
+#include "clang/AST/Attr.h"
+#include "clang/AST/Decl.h"
+#include "clang/AST/ExprCXX.h"
+
+namespace streamsan::analyzer::device {
+namespace {
+
+using clang::dyn_cast;
+using clang::isa;
+
+constexpr unsigned kDeepestRoot = 40;  ///< of expressions in expressions, through variables
+
+}  // namespace
+
+void Bounds::collect(const clang::Stmt* statement, Roots& out, unsigned deep) const {
+  if (statement == nullptr) return;
+  if (deep > kDeepestRoot) {
+    out.indices.emplace(nullptr, "");
+    return;
+  }
+  if (isa<clang::PseudoObjectExpr>(statement)) {
+    const std::optional<Variable> named = variable(dyn_cast<clang::Expr>(statement));
+    const llvm::StringRef name = named ? named->first->getName() : llvm::StringRef();
+    if (!named || name == "threadIdx" || name == "blockIdx") out.indices.insert(named.value_or(Variable{}));
+    return;
+  }
+  // Which number a call returns is told by its arguments, and by what it asks itself.
+  if (isa<clang::CallExpr>(statement)) out.indices.emplace(nullptr, "");
+  if (const auto* reference = dyn_cast<clang::DeclRefExpr>(statement)) {
+    const auto* named = dyn_cast<clang::VarDecl>(reference->getDecl());
+    if (named == nullptr || !out.through.insert(named).second) return;
+    if (isa<clang::ParmVarDecl>(named)) {
+      const bool index = !function_.hasAttr<clang::CUDAGlobalAttr>() && !named->getType()->isPointerType();
+      if (index) out.indices.emplace(nullptr, "");
+    } else if (named->isLocalVarDecl()) {
+      if (changed_.contains(named) || !named->hasInit()) out.indices.emplace(named, "");
+      collect(named->getInit(), out, deep + 1);
+    }
+    return;
+  }
+  for (const clang::Stmt* child : statement->children()) collect(child, out, deep + 1);
+}
+
+bool Bounds::looked_up(const clang::Expr* expression, unsigned deep) const {
+  if (deep > kDeepestRoot) return false;
+  expression = expression->IgnoreParenCasts();
+  if (const auto* name = dyn_cast<clang::DeclRefExpr>(expression)) {
+    const auto* local = dyn_cast<clang::VarDecl>(name->getDecl());
+    return local != nullptr && local->isLocalVarDecl() && local->hasInit() && !changed_.contains(local) &&
+           looked_up(local->getInit(), deep + 1);
+  }
+  const auto* element = dyn_cast<clang::ArraySubscriptExpr>(expression);
+  if (element == nullptr) return false;
+  Roots roots;
+  collect(element->getIdx(), roots, 0);
+  return !roots.indices.empty();
+}
+
+bool Bounds::first_passes(const clang::Expr* condition, bool holds) const {
+  condition = condition->IgnoreParenImpCasts();
+  bool known = false;
+  if (condition->isValueDependent()) return false;
+  if (condition->EvaluateAsBooleanCondition(known, context_)) return known == holds;
+  if (const auto* unary = dyn_cast<clang::UnaryOperator>(condition); unary && unary->getOpcode() == clang::UO_LNot)
+    return first_passes(unary->getSubExpr(), !holds);
+  const auto* binary = dyn_cast<clang::BinaryOperator>(condition);
+  if (binary != nullptr && binary->isLogicalOp()) {
+    const bool left = first_passes(binary->getLHS(), holds), right = first_passes(binary->getRHS(), holds);
+    return (binary->getOpcode() == clang::BO_LAnd) == holds ? left && right : left || right;
+  }
+  const auto value = [this](const clang::Expr* of) {
+    const MaybeBound bound = number(of);
+    return bound ? bound->number : std::nullopt;
+  };
+  if (binary == nullptr || !binary->isComparisonOp() || binary->getOpcode() == clang::BO_Cmp) {
+    const std::optional<std::int64_t> number = value(condition);
+    return number && (*number != 0) == holds;
+  }
+  clang::BinaryOperatorKind op = binary->getOpcode();
+  if (!holds) op = clang::BinaryOperator::negateComparisonOp(op);
+  const bool swapped = op == clang::BO_GT || op == clang::BO_GE;
+  if (swapped) op = clang::BinaryOperator::reverseComparisonOp(op);
+  const clang::Expr* smaller = swapped ? binary->getRHS() : binary->getLHS();
+  const clang::Expr* limit = swapped ? binary->getLHS() : binary->getRHS();
+  const std::optional<std::int64_t> a = value(smaller), b = value(limit);
+  switch (op) {
+    case clang::BO_EQ:
+      return a && b && *a == *b;
+    case clang::BO_NE:
+      return a && b && *a != *b;
+    default:
+      if (a && b) return op == clang::BO_LT ? *a < *b : *a <= *b;
+  }
+  // A size, alike for all threads.
+  Roots roots;
+  collect(limit, roots, 0);
+  return number(smaller).has_value() && roots.indices.empty();
+}
+
+void Bounds::guard(const clang::Expr* condition, bool holds, const std::optional<Variable>& variable) {
+  if (condition == nullptr || first_passes(condition, holds)) return;
+  Guard guard{.variable = variable};
+  collect(condition, guard.roots, 0);
+  if (!guard.roots.indices.empty()) guards_.push_back(std::move(guard));
+}
+
+MaybeBound Bounds::reached(MaybeBound bound, const std::vector<const clang::Expr*>& made_of) const {
+  if (!bound || bound->number != 0 || bound->single || bound->fixed || guards_.empty()) return bound;
+  Roots index;
+  for (const clang::Expr* one : made_of) collect(one, index, 0);
+  const auto fails = [&](const Guard& guard) {
+    if (guard.all) return true;
+    if (guard.variable && (index.through.contains(guard.variable->first) || index.indices.contains(*guard.variable)))
+      return false;
+    return std::ranges::any_of(guard.roots.indices, [&](const Variable& of) { return index.indices.contains(of); });
+  };
+  return std::ranges::any_of(guards_, fails) ? std::nullopt : bound;
+}
+
+}  // namespace streamsan::analyzer::device
