@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdlib>
 #include <string>
 
 #include "analyzer/ir/polynomial.h"
@@ -63,11 +62,11 @@ const ir::Part& part_of(const Values& values, const Pending& access) {
   return access.access < op.accesses.size() ? op.accesses[access.access].part : kAll;
 }
 
-/// As far as is known, it begins where the pointer does that a kernel was given.
+/// As far as is known, it begins where the pointer does that a kernel was given. One whose body is not understood, and
+/// that is told no number which might choose a part, is taken to begin there.
 bool from_front(const ir::Part& part) {
-  static const bool strict = getenv("STRICT") != nullptr;
   using Kind = ir::Part::Kind;
-  return part.kind == Kind::Whole || (!strict && part.kind == Kind::Unknown && !part.bytes);
+  return part.kind == Kind::Whole || (part.kind == Kind::Unknown && !part.bytes);
 }
 
 bool leaves_front(const Values& values, const Pending& access) {
@@ -131,7 +130,7 @@ Sure parts_meet(const Values& values, const Pending& a, const Pending& b) {
   if (mine.kind == Kind::Inside) return mine.bytes == other.bytes || (little(mine) && little(other)) ? Sure::Yes : Sure::Maybe;
   if (mine.kind == Kind::Single) return mine.bytes && mine.bytes == other.bytes ? Sure::Yes : Sure::Maybe;
   if (mine.kind == Kind::Unknown) return Sure::Maybe;
-  return a.from == b.from && values.precise(a.from) ? Sure::Yes : Sure::Maybe;
+  return a.from != kWhole && a.from == b.from && values.precise(a.from) ? Sure::Yes : Sure::Maybe;
 }
 
 }  // namespace

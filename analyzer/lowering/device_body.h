@@ -58,6 +58,7 @@ class Body {
   void assign(const Paths& places, clang::QualType type, const clang::Expr* value);
   void assign_fields(const clang::Expr& list);
   void touch(const Paths& places, ir::Mode mode, bool data);
+  void touch_place(const clang::Expr& glvalue, ir::Mode mode, bool data);
   void escape(const Paths& objects, bool data);
 
   // Expressions: these change nothing; of calls that were walked before they use `results_`.

@@ -75,7 +75,8 @@ std::optional<std::int64_t> offset_of(const clang::MemberExpr& member, const cla
 }  // namespace
 
 Bounds::Bounds(const clang::FunctionDecl& definition) : function_(definition), context_(definition.getASTContext()) {
-  note_changes(definition.getBody());
+  Depths declared;
+  note_changes(definition.getBody(), 0, declared);
 }
 
 void Bounds::change(const clang::Expr* target, Change how) {
@@ -86,18 +87,24 @@ void Bounds::change(const clang::Expr* target, Change how) {
   }
 }
 
-void Bounds::note_changes(const clang::Stmt* statement) {
+void Bounds::note_changes(const clang::Stmt* statement, unsigned loops, Depths& declared) {
   if (statement == nullptr) return;
+  // What grows from round to round begins where it began; what grows once begins there.
+  const auto grows = [&](const clang::Expr* target) {
+    const auto* reference = dyn_cast<clang::DeclRefExpr>(target->IgnoreParenCasts());
+    const auto depth = reference == nullptr ? declared.end() : declared.find(reference->getDecl());
+    return loops > (depth == declared.end() ? 0 : depth->second) ? Change::Up : Change::Other;
+  };
   if (const auto* binary = dyn_cast<clang::BinaryOperator>(statement); binary && binary->isAssignmentOp()) {
     const bool up = binary->getOpcode() == clang::BO_AddAssign || binary->getOpcode() == clang::BO_MulAssign ||
                     binary->getOpcode() == clang::BO_ShlAssign;
     clang::Expr::EvalResult added;
     const bool back = binary->getRHS()->EvaluateAsInt(added, context_) && added.Val.getInt().isNegative();
-    // A pointer that moves on begins where it began; a number that grows keeps its bound.
-    change(binary->getLHS(), up && !back ? Change::Up : Change::Other);
+    const bool nothing = binary->getOpcode() == clang::BO_AddAssign && is_nothing_for_first(binary->getRHS());
+    change(binary->getLHS(), nothing ? Change::Up : up && !back ? grows(binary->getLHS()) : Change::Other);
   } else if (const auto* unary = dyn_cast<clang::UnaryOperator>(statement)) {
     if (unary->isIncrementDecrementOp())
-      change(unary->getSubExpr(), unary->isIncrementOp() ? Change::Up : Change::Other);
+      change(unary->getSubExpr(), unary->isIncrementOp() ? grows(unary->getSubExpr()) : Change::Other);
     if (unary->getOpcode() == clang::UO_AddrOf) change(unary->getSubExpr(), Change::Other);
   } else if (const auto* call = dyn_cast<clang::CallExpr>(statement)) {
     // Given by reference: an lvalue that is not read here.
@@ -105,11 +112,17 @@ void Bounds::note_changes(const clang::Stmt* statement) {
       if (argument->isLValue() && !argument->getType().isConstQualified()) change(argument, Change::Other);
   } else if (const auto* declarations = dyn_cast<clang::DeclStmt>(statement)) {
     for (const clang::Decl* declaration : declarations->decls())
-      if (const auto* variable = dyn_cast<clang::VarDecl>(declaration);
-          variable && variable->hasInit() && variable->getType()->isReferenceType())
-        change(variable->getInit(), Change::Other);
+      if (const auto* variable = dyn_cast<clang::VarDecl>(declaration)) {
+        declared.emplace(variable, loops);
+        if (variable->hasInit() && variable->getType()->isReferenceType()) change(variable->getInit(), Change::Other);
+      }
   }
-  for (const clang::Stmt* child : statement->children()) note_changes(child);
+  const auto* counted = dyn_cast<clang::ForStmt>(statement);
+  const bool loop = counted != nullptr || isa<clang::WhileStmt, clang::DoStmt, clang::CXXForRangeStmt>(statement);
+  for (const clang::Stmt* child : statement->children()) {
+    const bool once = !loop || (counted != nullptr && child == counted->getInit());
+    note_changes(child, once ? loops : loops + 1, declared);
+  }
 }
 
 std::optional<Bounds::Variable> Bounds::variable(const clang::Expr* expression) const {

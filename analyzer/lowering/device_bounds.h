@@ -6,7 +6,8 @@
 // that works from an offset on (`p[first + i]`): none of them touches what a copy of the first elements touches, nor
 // what the others do. A Bound is the least that an index can be. Thread and block indices and parameters are at least 0,
 // arithmetic does not wrap, and conditions hold where they stand: in the branch, and behind a branch that leaves (`if (i
-// < 1) return;`). A variable has a bound if it is set once, or only counted up afterwards.
+// < 1) return;`). A variable has a bound if it is set once, or only counted up
+// in loops afterwards.
 //
 // A bound of 0 is told only where the first thread of the first block gets to the access, by what can be seen: under a
 // condition that it may fail (`row = i / width; if (row > 0)`, `if (mask[i])`) an index made of the same numbers has none.
@@ -141,9 +142,13 @@ class Bounds {
   void guard(const clang::Expr* condition, bool holds, const std::optional<Variable>& variable);
   /// A number that each thread reads out of memory for itself.
   [[nodiscard]] bool looked_up(const clang::Expr* expression, unsigned deep) const;
+  /// 0 for the first thread of the first block, whatever the variables are.
+  [[nodiscard]] bool is_nothing_for_first(const clang::Expr* expression) const;
   [[nodiscard]] bool first_passes(const clang::Expr* condition, bool holds) const;
   void collect(const clang::Stmt* statement, Roots& out, unsigned deep) const;
-  void note_changes(const clang::Stmt* statement);
+  /// How many loops a variable is declared in.
+  using Depths = std::map<const clang::ValueDecl*, unsigned>;
+  void note_changes(const clang::Stmt* statement, unsigned loops, Depths& declared);
   void change(const clang::Expr* target, Change how);
 
   const clang::FunctionDecl& function_;

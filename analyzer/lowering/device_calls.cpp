@@ -93,7 +93,7 @@ void Body::walk_construction(const clang::CXXConstructExpr& construction, bool d
   if (constructor.isCopyOrMoveConstructor() && construction.getNumArgs() != 0) {
     // place() takes a copy for its source, so a constructor that does more is not followed.
     const clang::Expr* source = construction.getArg(0);
-    if (source->isGLValue()) touch(place(source), ir::Mode::Read, decides_address(source) || data);
+    if (source->isGLValue()) touch_place(*source, ir::Mode::Read, decides_address(source) || data);
     return;
   }
   const Call call{.expression = construction,
@@ -143,8 +143,12 @@ void Body::walk_call(const clang::CallExpr& expression, bool data) {
   if (method != nullptr && call.has_object && method->isDefaulted() &&
       (method->isCopyAssignmentOperator() || method->isMoveAssignmentOperator()) && call.arguments.size() == 1) {
     const Paths source = place(call.arguments[0]);
-    if (call.arguments[0]->isGLValue()) touch(source, ir::Mode::Read, call.data);
-    touch(call.object, ir::Mode::Write, call.data);
+    if (call.arguments[0]->isGLValue()) touch_place(*call.arguments[0], ir::Mode::Read, call.data);
+    if (clang::isa<clang::CXXOperatorCallExpr>(expression)) {
+      touch_place(*call.object_expression, ir::Mode::Write, call.data);
+    } else {
+      touch(call.object, ir::Mode::Write, call.data);
+    }
     memory_.copy(call.object, source);
     results_[&expression] = call.object;
     return;

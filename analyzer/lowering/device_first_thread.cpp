@@ -71,6 +71,19 @@ bool Bounds::looked_up(const clang::Expr* expression, unsigned deep) const {
   return !roots.indices.empty();
 }
 
+bool Bounds::is_nothing_for_first(const clang::Expr* expression) const {
+  expression = expression->IgnoreParenCasts();
+  if (const std::optional<Variable> named = variable(expression)) {
+    const llvm::StringRef name = named->first->getIdentifier() == nullptr ? llvm::StringRef() : named->first->getName();
+    return name == "threadIdx" || name == "blockIdx";
+  }
+  const auto* binary = dyn_cast<clang::BinaryOperator>(expression);
+  if (binary == nullptr) return false;
+  const bool left = is_nothing_for_first(binary->getLHS()), right = is_nothing_for_first(binary->getRHS());
+  if (binary->getOpcode() == clang::BO_Mul) return left || right;
+  return binary->getOpcode() == clang::BO_Add && left && right;
+}
+
 bool Bounds::first_passes(const clang::Expr* condition, bool holds) const {
   condition = condition->IgnoreParenImpCasts();
   bool known = false;
@@ -106,10 +119,14 @@ bool Bounds::first_passes(const clang::Expr* condition, bool holds) const {
     default:
       if (a && b) return op == clang::BO_LT ? *a < *b : *a <= *b;
   }
-  // A size, alike for all threads.
+  if (!number(smaller)) return false;
+  // A size, alike for all threads. What a function is given for a limit is taken for one.
+  const auto* given = dyn_cast<clang::DeclRefExpr>(limit->IgnoreParenCasts());
+  if (given != nullptr && isa<clang::ParmVarDecl>(given->getDecl()) && !changed_.contains(given->getDecl()))
+    return true;
   Roots roots;
   collect(limit, roots, 0);
-  return number(smaller).has_value() && roots.indices.empty();
+  return roots.indices.empty();
 }
 
 void Bounds::guard(const clang::Expr* condition, bool holds, const std::optional<Variable>& variable) {

@@ -159,6 +159,12 @@ void Body::touch(const Paths& places, ir::Mode mode, bool data) {
   }
 }
 
+void Body::touch_place(const clang::Expr& glvalue, ir::Mode mode, bool data) {
+  begins_ = bounds_.place(&glvalue);
+  touch(place(&glvalue), mode, data);
+  begins_ = std::nullopt;
+}
+
 void Body::assign(const Paths& places, clang::QualType type, const clang::Expr* source) {
   if (source == nullptr) return;
   if (type->isReferenceType()) {

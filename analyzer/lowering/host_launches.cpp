@@ -12,6 +12,8 @@
 // given which launches for others, is known where its elements are: once that function is inlined.
 #include "analyzer/lowering/host_launches.h"
 
+#include <algorithm>
+
 #include "analyzer/lowering/host_arguments.h"
 #include "analyzer/lowering/host_builder.h"
 #include "analyzer/lowering/host_expressions.h"
@@ -25,6 +27,7 @@
 #include "clang/AST/Attr.h"
 #include "clang/AST/DeclCXX.h"
 #include "clang/AST/ExprCXX.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace streamsan::analyzer::host {
 
@@ -46,6 +49,15 @@ ir::Mode mode_of(const PointerEffect& effect) {
 }
 
 bool touches(const PointerEffect& effect) { return effect.reads || effect.writes || effect.atomics || effect.unknown; }
+
+/// A member of it, or of a member, is an integer.
+bool holds_integer(clang::QualType type) {
+  const clang::CXXRecordDecl* record = Symbols::record(type);
+  if (record == nullptr || !record->hasDefinition()) return false;
+  const auto any = [](clang::QualType of) { return of->isIntegralOrEnumerationType() || holds_integer(of); };
+  return llvm::any_of(record->fields(), [&](const clang::FieldDecl* field) { return any(field->getType()); }) ||
+         llvm::any_of(record->bases(), [&](const clang::CXXBaseSpecifier& base) { return any(base.getType()); });
+}
 
 /// The kernel that a pointer to a function names.
 const clang::FunctionDecl* kernel_of(const clang::Expr* pointer) {
@@ -96,6 +108,7 @@ void Launches::kernel_accesses(ir::Op& op, const clang::FunctionDecl* kernel,
   const std::vector<ParameterEffect>* effects = kernel == nullptr ? nullptr : &unit_.kernels.of(*kernel);
   const std::uint32_t limits = kernel == nullptr ? 0 : unit_.kernels.limits(*kernel);
   std::map<unsigned, std::size_t> integers;  // position among the parameters, among the op's arguments
+  bool in_objects = false;                   // some are members of what is passed by value
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const clang::Expr* given = arguments[i];
     const clang::QualType type = given->getType();
@@ -112,6 +125,7 @@ void Launches::kernel_accesses(ir::Op& op, const clang::FunctionDecl* kernel,
       op.accesses.back().part = effect->part;
       note_early(op, op.accesses.back(), *effect);
     } else if (of == TypeKind::Object) {
+      in_objects = in_objects || holds_integer(type);
       if (effect != nullptr && effect->members) pass_struct(op, *effect, *given);
     } else if (i < 32 && (limits >> i & 1U) != 0) {
       op.limited = true;
@@ -132,24 +146,39 @@ void Launches::kernel_accesses(ir::Op& op, const clang::FunctionDecl* kernel,
     }
   for (ir::Access& access : op.accesses)
     if (access.part.kind == ir::Part::Kind::From) settle(access.part, op.arguments, integers);
+  if (kernel == nullptr || !kernel->isDefined() || (integers.empty() && !in_objects)) return;
+  // The body was read, and does not show where it begins: one of these numbers may say so.
+  for (ir::Access& access : op.accesses)
+    if (access.part.kind == ir::Part::Kind::Unknown && !access.part.bytes)
+      access.part = {.kind = ir::Part::Kind::From,
+                     .arguments = in_objects ? 0
+                                             : llvm::maskTrailingOnes<std::uint32_t>(
+                                                   static_cast<unsigned>(std::min<std::size_t>(integers.size(), 32)))};
 }
 
-/// Parameters become the op's arguments. If it is only one, and that is 0 here, it begins at the pointer.
+/// Parameters become the op's arguments. If all are 0 here, it begins at the pointer.
 void Launches::settle(ir::Part& part, const std::vector<Operand>& arguments,
                       const std::map<unsigned, std::size_t>& integers) {
   std::uint32_t bits = 0;
+  bool zeros = !part.bytes, known = true;
   for (unsigned position = 0; position < 32; ++position) {
     if ((part.arguments >> position & 1U) == 0) continue;
     const auto found = integers.find(position);
-    const bool known = found != integers.end() && found->second < 32;
-    if (!known || out_[arguments[found->second].offset].constant == 0) {
-      const bool only = known && part.arguments == 1U << position && !part.bytes;
-      part = {.kind = only ? ir::Part::Kind::Whole : ir::Part::Kind::Unknown};
-      return;
-    }
-    bits |= 1U << found->second;
+    known = known && found != integers.end() && found->second < 32;
+    if (!known) break;
+    const bool zero = out_[arguments[found->second].offset].constant == 0;
+    zeros = zeros && zero;
+    if (!zero) bits |= 1U << found->second;
   }
-  part = {.kind = ir::Part::Kind::From, .arguments = bits};
+  if (!known) {
+    part = {.kind = ir::Part::Kind::Unknown};
+  } else if (zeros) {
+    part = {};
+  } else if (bits == 0) {
+    part = {.kind = ir::Part::Kind::Unknown};
+  } else {
+    part = {.kind = ir::Part::Kind::From, .arguments = bits};
+  }
 }
 
 Launches::Part Launches::member_named(const Part& of, llvm::StringRef name) {
