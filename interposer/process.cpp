@@ -30,6 +30,7 @@
 #include "interposer/python_stack.h"
 #include "interposer/stack.h"
 #include "interposer/streams.h"
+#include "interposer/threads/names.h"
 #include "interposer/threads/order.h"
 #include "interposer/timing.h"
 #include "interposer/unmodelled.h"
@@ -214,6 +215,7 @@ __attribute__((destructor)) void finish() {
   if (!recording()) return;
   end_loans_with_process();
   write_unmodelled_counts();
+  write_late_names();
   say_delays();
   say_if_no_python();
   if (trace::FileHeader* head = header()) {
@@ -345,6 +347,7 @@ STREAMSAN_HOT_CODE std::uint16_t thread_number() {
   me.stream = 0;
   std::uint32_t number = g_threads.fetch_add(1, std::memory_order_relaxed) + 1;
   me.number = static_cast<std::uint16_t>(number < 0xffff ? number : 0xffff);
+  name_thread(me.number);
   return me.number;
 }
 

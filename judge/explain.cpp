@@ -36,6 +36,9 @@ class Explainer {
           kept.later_stream.created, kept.event.created}) {
       sites_.want(site);
     }
+    if (!is_of_two_threads(hazard)) return;
+    sites_.want(thread_of(hazard.earlier).created);
+    sites_.want(thread_of(hazard.later).created);
   }
 
   report::Finding finding(const KeptHazard& kept);
@@ -55,7 +58,12 @@ class Explainer {
   Sides sides(const KeptHazard& kept);
   report::BufferReport buffer_report(const KeptHazard& kept);
   std::vector<report::RelatedOp> related(const KeptHazard& kept);
-  /// Where the streams and the event were made.
+  /// A report of one thread has no word of it.
+  static bool is_of_two_threads(const Hazard& hazard) { return hazard.earlier.thread != hazard.later.thread; }
+  [[nodiscard]] const HostThread& thread_of(const Access& access) const {
+    return sites_.places().host_thread(access.thread);
+  }
+  /// Where the streams, the event, the graphs and the threads were made.
   void add_creations(const KeptHazard& kept, std::vector<report::RelatedOp>& out);
   Nouns nouns(const KeptHazard& kept, const Sides& sides);
   /// By the program: a library of CUDA's may do its work in a stream of its own.
@@ -120,6 +128,13 @@ void Explainer::add_creations(const KeptHazard& kept, std::vector<report::Relate
   };
   made.push_back({kept.earlier_graph, graph_name(hazard.earlier)});
   made.push_back({kept.later_graph, graph_name(hazard.later)});
+  if (is_of_two_threads(hazard)) {
+    for (const Access* access : {&hazard.earlier, &hazard.later}) {
+      const HostThread& thread = thread_of(*access);
+      const auto number = static_cast<std::uint32_t>(access->thread);
+      made.push_back({thread.created, report::host_thread(number, thread.name, thread.first)});
+    }
+  }
   for (auto each = made.begin(); each != made.end(); ++each) {
     if (each->site == ordering::kNoSite) continue;
     // Where a library made it by itself there is nothing that a reader could look up.

@@ -195,6 +195,28 @@ bool is_made_by_cuda(const std::vector<report::Frame>& stack) {
   return false;
 }
 
+std::string thread_maker(const std::vector<report::Frame>& stack, const std::string& function) {
+  std::string_view found;
+  for (const report::Frame& frame : stack) {
+    if (is_python(frame)) {
+      // The outermost of Python's own that the program called: threads of a pool are made by its submit().
+      if (!frame.library) break;
+      found = frame.function;
+      continue;
+    }
+    const std::string_view name = report::without_result(frame.function);
+    for (const std::string_view maker : {"std::thread", "std::jthread", "std::async"}) {
+      // A member of the class, or the function.
+      const std::size_t end = maker.size();
+      if (name.starts_with(maker) && name.size() > end && (name[end] == ':' || name[end] == '<' || name[end] == '('))
+        found = maker;
+    }
+    if (!frame.library && !name.starts_with("std::")) break;
+  }
+  if (found.empty()) return function;
+  return std::string(found) + (found.starts_with("std::") ? "" : "()");
+}
+
 std::string library_call(const std::vector<report::Frame>& stack) {
   std::string found;
   for (const report::Frame& frame : stack) {

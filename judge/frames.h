@@ -64,6 +64,10 @@ std::string calling_library(const std::vector<report::Frame>& stack);
 /// reads a clock where it waits with a limit, for example.
 bool is_made_by_cuda(const std::vector<report::Frame>& stack);
 
+/// What the program calls what created a host thread, by `function` of libc: "std::thread", "std::async",
+/// "Thread.start()" (Python's), "pthread_create".
+std::string thread_maker(const std::vector<report::Frame>& stack, const std::string& function);
+
 /// What both calls are made inside of, if the program can put no call of its own between them: "cusolverDnXgeev
 /// (solve.cu:40)" where both are of one call of the program's, "libcublas.so.13" where no code of the program's calls
 /// either; empty otherwise.

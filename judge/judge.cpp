@@ -345,6 +345,8 @@ void Judge::take(const Item& item) {
       return places_.add_stack(item);
     case Kind::PythonFrame:
       return places_.add_python_frame(item);
+    case Kind::HostThread:
+      return places_.add_host_thread(item);
     case Kind::Context:
       return handles_.place_context(record.as<Kind::Context>().context, record.as<Kind::Context>().device, thread);
     case Kind::Function:

@@ -55,6 +55,22 @@ void Places::add_python_frame(const trace::Item& item) {
   python_by_id_[w.id] = static_cast<std::uint32_t>(python_.size());
 }
 
+void Places::add_host_thread(const trace::Item& item) {
+  const trace::Record& record = *item.record;
+  const auto& w = record.as<trace::Kind::HostThread>();
+  const std::string_view function = trace::payload_text(item.payload, w.name_bytes, w.function_bytes);
+  HostThread& thread = host_threads_[record.thread];
+  thread.first = w.first == 1;
+  thread.name = trace::payload_text(item.payload, 0, w.name_bytes);
+  if (record.stack != 0) thread.created = site_outside(SiteKind::Thread, function, record.stack);
+}
+
+const HostThread& Places::host_thread(ordering::ThreadId thread) const {
+  static const HostThread nothing;
+  const auto known = host_threads_.find(static_cast<std::uint16_t>(thread));
+  return known == host_threads_.end() ? nothing : known->second;
+}
+
 void Places::add_kernel(const trace::Item& item) {
   if (kernels_.size() == kMostKernels) return;
   const auto& w = item.record->as<trace::Kind::Function>();

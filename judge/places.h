@@ -7,6 +7,10 @@
 // run. An action of the host itself calls no driver function: such a site has an actor (enum SiteKind), and a function of
 // libc if one was called.
 //
+// Threads are here, too, since a report says where they were created. What is said of a thread last counts for all of the
+// run: its name may be given to it after its first calls. Threads beyond the 65,534th have one number, and are not told
+// apart.
+//
 // Addresses mean nothing outside their process, and inside it they change their meaning when a module is unloaded and
 // another one mapped in its place. So a stack remembers how many modules were known when it was defined, and is
 // resolved to (module, offset) among those, the youngest first. An address that is in none of them is looked for among
@@ -60,6 +64,13 @@ struct Kernel {
   PointerRoles roles;
 };
 
+/// What is known of a host thread.
+struct HostThread {
+  bool first = false;          ///< the process began with it
+  std::string name;            ///< of its own; empty: it has none
+  ordering::SiteId created{};  ///< where; kNoSite: not known
+};
+
 /// The actor at a site.
 enum class SiteKind : std::uint8_t {
   Driver,       ///< a call of the driver
@@ -68,6 +79,7 @@ enum class SiteKind : std::uint8_t {
   Unseen,       ///< the host, at a time that was not seen: the bytes are others than before
   Return,       ///< the return of a function, which ends the life of its variables
   Pool,         ///< a pool of the program
+  Thread,       ///< the creation of a host thread, by a function of libc
 };
 
 struct Site {
@@ -75,7 +87,7 @@ struct Site {
   std::uint32_t kernel = 0;  ///< index, see Places::kernel()
   std::uint32_t stack = 0;
   SiteKind kind = SiteKind::Driver;
-  std::uint16_t function = 0;  ///< SiteKind::Function: index of its name
+  std::uint16_t function = 0;  ///< SiteKind::Function, Thread: index of its name
 };
 
 class Places {
@@ -86,6 +98,7 @@ class Places {
   void add_stack(const trace::Item& item);
   void add_python_frame(const trace::Item& item);
   void add_kernel(const trace::Item& item);
+  void add_host_thread(const trace::Item& item);
   /// A driver function of the trace that the table does not have, under the number that records have for it.
   void add_foreign(std::uint16_t api, std::string_view symbol);
 
@@ -94,7 +107,7 @@ class Places {
   [[nodiscard]] const Kernel& kernel(std::uint32_t index) const { return kernels_[index]; }
 
   ordering::SiteId site(std::uint16_t api, std::uint32_t kernel, std::uint32_t stack);
-  /// A site where no driver function was called. `function`: its name, for SiteKind::Function.
+  /// A site where no driver function was called. `function`: its name, for SiteKind::Function and Thread.
   ordering::SiteId site_outside(SiteKind kind, std::string_view function, std::uint32_t stack);
   [[nodiscard]] const Site& at(ordering::SiteId site) const;
   /// The row of the call; an empty row if there was no call.
@@ -108,6 +121,7 @@ class Places {
   [[nodiscard]] std::vector<RawFrame> frames(ordering::SiteId site) const;
   /// The Python half of the stack, innermost first; the pointers hold until the next is added.
   [[nodiscard]] std::vector<const PythonFrame*> python_frames(ordering::SiteId site) const;
+  [[nodiscard]] const HostThread& host_thread(ordering::ThreadId thread) const;
   /// The one added last.
   [[nodiscard]] const Module& newest_module() const { return modules_.back(); }
   [[nodiscard]] const Module& module(std::uint32_t index) const { return modules_[index]; }
@@ -134,7 +148,8 @@ class Places {
   ordering::FlatMap<std::uint32_t> python_by_id_;  ///< index plus one
   std::vector<Kernel> kernels_;
   ordering::FlatMap<std::uint32_t> kernel_by_id_;
-  std::vector<std::string> functions_;  ///< of libc; few, the first one is empty
+  std::unordered_map<std::uint16_t, HostThread> host_threads_;  ///< by the number in records
+  std::vector<std::string> functions_;                          ///< of libc; few, the first one is empty
   std::vector<Site> sites_;
   ordering::FlatMap<std::uint32_t> site_by_key_;
 };

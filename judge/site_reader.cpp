@@ -124,6 +124,8 @@ std::string SiteReader::what(SiteId site, bool launches) {
       return "the return of the function whose variable it was";
     case SiteKind::Pool:
       return is_torch_allocator(stack) ? "PyTorch's allocator" : "the pool";
+    case SiteKind::Thread:
+      return thread_maker(stack, places_.function_of(site));
   }
   const Kernel& kernel = places_.kernel_of(site);
   if (places_.at(site).kernel != 0 || launches) {
@@ -140,6 +142,7 @@ std::string SiteReader::action(SiteId site, const ordering::Access& access) {
     case SiteKind::Driver:
     case SiteKind::Function:
     case SiteKind::Return:
+    case SiteKind::Thread:
       break;
     case SiteKind::Instruction:
     case SiteKind::Unseen:
@@ -171,6 +174,9 @@ report::AccessReport SiteReader::access(const ordering::Access& access, const St
                                   : report::Stream{.name = "the host"};
   out.op = static_cast<std::uint64_t>(access.op);
   out.thread = static_cast<std::uint32_t>(access.thread);
+  const HostThread& thread = places_.host_thread(access.thread);
+  out.thread_name = thread.name;
+  out.main_thread = thread.first;
   out.evidence = evidence_of(access);
   out.begin = access.range.begin;
   out.end = access.range.end;

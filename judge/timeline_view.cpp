@@ -122,7 +122,8 @@ report::RunView Timeline::view(std::span<const report::Finding> findings, Symbol
   for (std::uint32_t i : thread_order) {
     if (!threads[i]) continue;
     thread_lane[i] = static_cast<std::uint32_t>(out.lanes.size());
-    out.lanes.push_back({.name = "host thread " + std::to_string(threads_[i]), .stream = {}});
+    const HostThread& thread = judge_.places().host_thread(ordering::ThreadId{threads_[i]});
+    out.lanes.push_back({.name = report::host_thread(threads_[i], thread.name, thread.first), .stream = {}});
   }
   for (std::uint32_t i : stream_order) {
     if (!streams[i]) continue;

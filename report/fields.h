@@ -54,6 +54,8 @@ void fields(Archive& archive, Some<AccessReport> auto& access) {
   archive.field("stream", access.stream);
   archive.field("op", access.op);
   archive.field("thread", access.thread);
+  archive.field("thread_name", access.thread_name);
+  archive.field("main_thread", access.main_thread);
   archive.derived("exact", access.evidence == Evidence::Exact);
   archive.field("bytes", access.evidence);
   archive.address("begin", access.begin);

@@ -3,6 +3,12 @@
 
 namespace streamsan::report {
 
+std::string host_thread(std::uint32_t number, std::string_view name, bool main) {
+  std::string out = "host thread " + std::to_string(number);
+  if (!name.empty()) out += " \"" + std::string(name) + "\"";
+  return out + (main ? " (main)" : "");
+}
+
 std::vector<const std::vector<Frame>*> stacks(const Finding& finding) {
   std::vector<const std::vector<Frame>*> out;
   for (const AccessReport& access : finding.accesses) out.push_back(&access.stack);

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "report/common/words.h"
@@ -46,6 +47,8 @@ struct AccessReport {
   Stream stream;
   std::uint64_t op = 0;      ///< number of the operation, as everywhere in this run's reports
   std::uint32_t thread = 0;  ///< small number of the host thread
+  std::string thread_name;   ///< that the thread was given; empty: none
+  bool main_thread = false;  ///< the process began with it
   Evidence evidence = Evidence::Exact;
   std::uint64_t begin = 0;  ///< bytes touched, those of the piece that overlaps
   std::uint64_t end = 0;
@@ -145,6 +148,9 @@ struct Finding {
   std::string group;
   bool suppressed = false;
 };
+
+/// "host thread 3 \"loader\"", "host thread 1 (main)".
+std::string host_thread(std::uint32_t number, std::string_view name, bool main);
 
 /// The call stacks that say where it is: of its accesses, of the synchronising call, or else of the operations on the
 /// event.

@@ -48,6 +48,19 @@ std::string short_name(const std::string& demangled) {
   return out;
 }
 
+std::string_view without_result(std::string_view function) {
+  std::size_t begin = 0, depth = 0;
+  for (std::size_t i = 0; i < function.size(); ++i) {
+    const char c = function[i];
+    if (c == '<') ++depth;
+    if (c == '>' && depth > 0) --depth;
+    if (depth > 0) continue;
+    if (c == '(') break;
+    if (c == ' ') begin = i + 1;
+  }
+  return function.substr(begin);
+}
+
 std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
 }  // namespace streamsan::report

@@ -12,6 +12,9 @@ namespace streamsan::report {
 
 std::string short_name(const std::string& demangled);
 
+/// "std::__invoke<f>(f&&)" of "void std::__invoke<f>(f&&)": instances of templates are named with their results.
+std::string_view without_result(std::string_view function);
+
 /// What follows the last slash: the name of a file without its folders.
 std::string_view base_name(std::string_view path);
 

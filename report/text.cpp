@@ -68,20 +68,6 @@ const Frame* first_user_frame(const std::vector<Frame>& stack) {
 
 bool is_python(const Frame& frame) { return frame.language == Language::Python; }
 
-/// "std::__invoke<f>(f&&)" of "void std::__invoke<f>(f&&)": instances of templates are named with their results.
-std::string_view without_result(std::string_view function) {
-  std::size_t begin = 0, depth = 0;
-  for (std::size_t i = 0; i < function.size(); ++i) {
-    const char c = function[i];
-    if (c == '<') ++depth;
-    if (c == '>' && depth > 0) --depth;
-    if (depth > 0) continue;
-    if (c == '(') break;
-    if (c == ' ') begin = i + 1;
-  }
-  return function.substr(begin);
-}
-
 /// A function of the C++ library's headers, between the program's: std::thread's call of the program's function and the
 /// like. What people call themselves (std::vector's constructor) stands at the end of a stack.
 bool is_plumbing(const Frame& frame) {
@@ -144,7 +130,7 @@ std::string access_line(const AccessReport& access, bool earlier, bool thread, c
   // "by the host on the host" would say it twice.
   if (access.stream.kind != StreamKind::Host || !access.api.empty()) out += " " + stream_phrase(access.stream);
   if (access.op) out += ", op #" + std::to_string(access.op);
-  if (thread) out += ", host thread " + std::to_string(access.thread);
+  if (thread) out += ", " + host_thread(access.thread, access.thread_name, access.main_thread);
   if (!access.mark.empty()) out += ", in " + access.mark;
   return out + evidence_phrase(access);
 }

@@ -7,6 +7,7 @@
 
 #include "interposer/host/host_memory.h"
 #include "interposer/host/raw_syscall.h"
+#include "interposer/keep_errno.h"
 #include "interposer/process.h"
 #include "trace/pages.h"
 
@@ -17,18 +18,6 @@ constexpr std::size_t kMostParts = 1024;  // the kernel's: with more it refuses 
 
 // A fork keeps t_finding: the thread is where it was.
 constinit thread_local bool t_finding __attribute__((tls_model("initial-exec"))) = false;
-
-/// The guest must not find the errno of what we do between its calls.
-class KeepErrno {
- public:
-  KeepErrno() : kept_(errno) {}
-  ~KeepErrno() { errno = kept_; }
-  KeepErrno(const KeepErrno&) = delete;
-  KeepErrno& operator=(const KeepErrno&) = delete;
-
- private:
-  int kept_;
-};
 
 /// Can these 8 bytes be read? Asked of the kernel, which copies the set before it looks at what is to be done with it.
 bool is_word_readable(std::uintptr_t at) {

@@ -46,6 +46,8 @@ class HostCall {
 
   /// Made by CUDA itself, or by what CUDA calls.
   [[nodiscard]] bool is_of_cuda() const { return is_quiet() || is_in_call(frame_); }
+  [[nodiscard]] const char* function() const { return function_; }
+  [[nodiscard]] const void* frame() const { return frame_; }
   /// The same call, of which nothing is to be recorded.
   [[nodiscard]] HostCall quietly() const {
     HostCall call = *this;

@@ -35,6 +35,7 @@
 #include <type_traits>
 
 #include "interposer/host/libc_call.h"
+#include "interposer/threads/names.h"
 #include "interposer/threads/order.h"
 
 namespace {
@@ -239,9 +240,10 @@ template <class Result>
 ThreadStart* prepare(const HostCall& call, Result (*routine)(void*), void* argument) {
   if (call.is_of_cuda()) return nullptr;
   note_thread();
-  if (detail::g_orders.load(std::memory_order_acquire) == 0) return nullptr;
+  if (detail::g_orders.load(std::memory_order_acquire) == 0 && !recording()) return nullptr;
   return prepare_thread({reinterpret_cast<void (*)()>(routine), argument},
-                        is_of_hiding_library(reinterpret_cast<void*>(routine)));
+                        is_of_hiding_library(reinterpret_cast<void*>(routine)),
+                        origin_of_next_thread(call.function(), call.frame()));
 }
 
 struct CreatesPosixThread {

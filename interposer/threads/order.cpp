@@ -4,12 +4,12 @@
 #include <dlfcn.h>
 #include <pthread.h>
 
-#include <cerrno>
-
 #include "interposer/driver.h"
 #include "interposer/fork.h"
+#include "interposer/keep_errno.h"
 #include "interposer/process.h"
 #include "interposer/this_library.h"
+#include "interposer/threads/names.h"
 #include "interposer/writer.h"
 
 namespace streamsan::recorder {
@@ -32,8 +32,10 @@ struct ThreadClock {
 
 struct ThreadStart {
   std::atomic<bool> taken;
+  bool follows;  ///< order is followed
   bool hides;
   ThreadRoutine routine;
+  ThreadOrigin origin;
   std::uint64_t lanes[kOrderLanes];
 };
 
@@ -116,7 +118,8 @@ constexpr std::uintptr_t kRounds = PTHREAD_DESTRUCTOR_ITERATIONS;
 void thread_ends(void* round) {
   const auto count = reinterpret_cast<std::uintptr_t>(round);
   if (count < kRounds && pthread_setspecific(g_key, reinterpret_cast<void*>(count + 1)) == 0) return;
-  release_order(thread_key(pthread_self()));
+  end_thread_name();
+  if (detail::g_orders.load(std::memory_order_relaxed) != 0) release_order(thread_key(pthread_self()));
   ThreadClock* mine = t_order.clock;
   t_order = {};
   if (!mine) return;
@@ -128,8 +131,7 @@ void thread_ends(void* round) {
 constexpr pthread_key_t kKeysWithoutMemory = 32;
 
 ThreadClock* make_clock(Context context) {
-  if (context == Context::PerhapsSignalHandler && g_key_state.load(std::memory_order_acquire) == 2 &&
-      g_key >= kKeysWithoutMemory) {
+  if (!watch_end(context)) {
     hide_order();
     return nullptr;
   }
@@ -140,11 +142,6 @@ ThreadClock* make_clock(Context context) {
     each.shares = false;
     for (std::size_t i = 0; i < kOrderLanes; ++i) each.lanes[i] = each.written[i] = 0;
     t_order.clock = &each;
-    if (g_key_state.load(std::memory_order_acquire) == 2) {
-      const int kept = errno;
-      pthread_setspecific(g_key, reinterpret_cast<void*>(std::uintptr_t{1}));
-      errno = kept;
-    }
     return &each;
   }
   hide_order();
@@ -203,17 +200,25 @@ void in_child::thread_order() {
   g_key_state.compare_exchange_strong(being_made, 0);  // a key that is ready is inherited
 }
 
+bool watch_end(Context context) {
+  if (g_key_state.load(std::memory_order_acquire) != 2) return true;
+  if (context == Context::PerhapsSignalHandler && g_key >= kKeysWithoutMemory) return false;
+  const KeepErrno keep;
+  pthread_setspecific(g_key, reinterpret_cast<void*>(std::uintptr_t{1}));
+  return true;
+}
+
 bool can_follow_order() {
   const bool wanted = options().host_threads == HostThreads::Seen || options().host_threads == HostThreads::Strict;
   return wanted && is_in_this_library(real_dlsym(RTLD_DEFAULT, "pthread_mutex_lock"));
 }
 
 void start_order() {
-  if (!can_follow_order()) return;
   std::uint32_t none = 0;
   if (g_key_state.compare_exchange_strong(none, 1)) {
     g_key_state.store(pthread_key_create(&g_key, thread_ends) == 0 ? 2 : 0, std::memory_order_release);
   }
+  if (!can_follow_order()) return;
   detail::g_submissions_count.store(options().host_threads == HostThreads::Strict);
   g_recording.store(true);
   if (g_has_threads.load()) detail::g_orders.store(1);
@@ -303,12 +308,15 @@ void hide_order() {
   t_order.unwritten = true;
 }
 
-ThreadStart* prepare_thread(const ThreadRoutine& routine, bool hides) {
-  note_own(Context::Ordinary);
+ThreadStart* prepare_thread(const ThreadRoutine& routine, bool hides, const ThreadOrigin& origin) {
+  const bool follows = detail::g_orders.load(std::memory_order_acquire) != 0;
+  if (follows) note_own(Context::Ordinary);
   for (ThreadStart& each : g_starts) {
     bool taken = each.taken.load(std::memory_order_relaxed);
     if (taken || !each.taken.compare_exchange_strong(taken, true)) continue;
+    each.follows = follows;
     each.hides = hides;
+    each.origin = origin;
     each.routine = routine;
     for (std::size_t i = 0; i < kOrderLanes; ++i) each.lanes[i] = t_order.clock ? t_order.clock->lanes[i] : 0;
     return &each;
@@ -321,18 +329,22 @@ void drop_thread(ThreadStart* start) { start->taken.store(false, std::memory_ord
 ThreadRoutine begin_thread(void* argument) {
   auto* start = static_cast<ThreadStart*>(argument);
   const ThreadRoutine routine = start->routine;
-  forget_order(thread_key(pthread_self()));
-  if (ThreadClock* mine = make_clock(Context::Ordinary)) {
-    for (std::size_t i = 0; i < kOrderLanes; ++i) mine->lanes[i] = start->lanes[i];
-    t_order.unwritten = true;
+  take_origin(start->origin);
+  t_order.unwritten = true;
+  if (start->follows) {
+    forget_order(thread_key(pthread_self()));
+    if (ThreadClock* mine = make_clock(Context::Ordinary)) {
+      for (std::size_t i = 0; i < kOrderLanes; ++i) mine->lanes[i] = start->lanes[i];
+    }
+    if (start->hides) hide_order();
   }
-  if (start->hides) hide_order();
   drop_thread(start);
   return routine;
 }
 
 void write_order() {
   t_order.unwritten = false;
+  write_thread_name();
   ThreadClock* mine = t_order.clock;
   constexpr std::size_t kPairsPerSlot = trace::kContinuationWords / 2;
   std::uint64_t news[kOrderLanes];

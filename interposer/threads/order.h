@@ -40,6 +40,7 @@ namespace streamsan::recorder {
 inline constexpr std::size_t kOrderLanes = 64;
 
 struct ThreadClock;
+struct ThreadOrigin;
 
 /// Of the calling thread. In the initial-exec TLS block.
 struct ThreadOrder {
@@ -48,7 +49,7 @@ struct ThreadOrder {
   std::uint64_t stamp;         ///< names the content of the clock; 0: nothing does
   std::uint64_t own_position;  ///< that stands in the clock
   const void* written[4];      ///< read-write locks it holds to write
-  bool unwritten;              ///< the trace lacks news
+  bool unwritten;              ///< the trace lacks news, or the thread's name
   bool hides;                  ///< it synchronises in ways that are not seen
 };
 extern constinit thread_local ThreadOrder t_order __attribute__((tls_model("initial-exec")));
@@ -106,6 +107,10 @@ inline bool knows_order(std::uint64_t object) {
          (known.state.load(std::memory_order_relaxed) & detail::kStamps) == t_order.stamp;
 }
 
+/// At its end the thread will leave its order and its name (names.h). False: only if that takes no memory, which it
+/// would.
+bool watch_end(Context context);
+
 /// What the thread has done is before what follows a later acquire() of the object. `object` is any key.
 void release_order(std::uint64_t object, Context context = Context::Ordinary);
 void acquire_order(std::uint64_t object, Context context = Context::Ordinary);
@@ -123,14 +128,14 @@ struct ThreadRoutine {
   void (*code)();  ///< of whatever type
   void* argument;
 };
-ThreadStart* prepare_thread(const ThreadRoutine& routine, bool hides);
+ThreadStart* prepare_thread(const ThreadRoutine& routine, bool hides, const ThreadOrigin& origin);
 void drop_thread(ThreadStart* start);
 /// The key of a thread: what it has done in all, released at its end and acquired by a join.
 inline std::uint64_t thread_key(pthread_t thread) { return static_cast<std::uint64_t>(thread) + 3; }
 /// In the new thread. Returns what it is to run.
 ThreadRoutine begin_thread(void* start);
 
-/// Writes the news, before the thread's next record. Called by reserve().
+/// Writes the news, and the thread's name, before its next record. Called by reserve().
 void write_order();
 
 }  // namespace streamsan::recorder

@@ -249,6 +249,11 @@ std::uint64_t TraceBuilder::signal(std::optional<std::uint64_t> stream, std::uin
 std::uint64_t TraceBuilder::await(std::optional<std::uint64_t> stream, std::uint64_t object) {
   return add(Kind::Await, "", {stream.value_or(0), context_, object}, {}, stream ? 0 : kOnHost);
 }
+std::uint64_t TraceBuilder::host_thread(std::string_view name, std::string_view function, bool first) {
+  return add_text(Kind::HostThread, {first ? 1u : 0u, name.size(), function.size()},
+                  std::string(name) + std::string(function));
+}
+
 std::uint64_t TraceBuilder::name_memory(std::uint64_t address, std::string_view name) {
   return add_text(Kind::NameMemory, {address, name.size()}, name);
 }

@@ -66,6 +66,18 @@ std::set<std::string> edges_of(const RunView& view) {
 }
 using Edges = std::set<std::string>;
 
+TEST(Timeline, HostThreadsHaveTheirNames) {
+  trace::TraceBuilder t = two_streams();
+  t.host_thread("", "", true);
+  t.on_thread(2).copy_async("cuMemcpyHtoDAsync_v2", kA, kBuffer, 0x5000, kBytes);
+  t.sync_stream(kA);
+  t.host_thread("loader", "pthread_create");
+  const RunView view = seen(t).view;
+  ASSERT_EQ(view.lanes.size(), 3u);
+  EXPECT_EQ(view.lanes[0].name, "host thread 1 (main)");
+  EXPECT_EQ(view.lanes[1].name, "host thread 2 \"loader\"");
+}
+
 TEST(Timeline, LanesOperationsAndEdges) {
   trace::TraceBuilder t = two_streams();
   t.at({0x401100}).copy_async("cuMemcpyHtoDAsync_v2", kA, kBuffer, 0x5000, kBytes);

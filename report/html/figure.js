@@ -114,7 +114,7 @@ function nodesOf(run, finding, marks) {
   // An operation that is not among those kept is known from the finding.
   finding.accesses.forEach((access, i) => {
     if (nodes.some((node) => node.number === access.op)) return;
-    const lane = access.stream.kind ? access.stream.name : `host thread ${access.thread}`;
+    const lane = access.stream.kind ? access.stream.name : access.thread;
     nodes.push({index: -2 - i, number: access.op, lane, what: access.what, kind: 'other', role: i === 0 ? 'later' : 'earlier', order: access.op});
   });
   nodes.sort((a, b) => a.number && b.number ? a.number - b.number : a.order - b.order);

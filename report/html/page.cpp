@@ -82,7 +82,7 @@ Json Data::access(const AccessReport& access) {
           {"api", access.api},
           {"stream", lane(access.stream)},
           {"op", access.op},
-          {"thread", access.thread},
+          {"thread", host_thread(access.thread, access.thread_name, access.main_thread)},
           {"bytes", name(access.evidence)},
           {"begin", hex(access.begin)},
           {"end", hex(access.end)},

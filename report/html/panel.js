@@ -88,7 +88,7 @@ function card(title, where, frames, extra) {
 }
 
 function accessCard(data, access, run, go) {
-  const where = access.stream.kind ? `${access.stream.name} (${access.stream.kind}), submitted by host thread ${access.thread}` : `host thread ${access.thread}`;
+  const where = access.stream.kind ? `${access.stream.name} (${access.stream.kind}), submitted by ${access.thread}` : access.thread;
   const known = {exact: 'bytes known exactly', learned: 'bytes learned from earlier launches', widened: 'bytes: an upper bound', inferred: 'bytes inferred from a pointer argument'}[access.bytes];
   const range = access.end !== '0x0' && h('p', {class: 'where'}, h('code', {}, `${access.begin} – ${access.end}`), `, ${known}`);
   return card(h('span', {}, h('b', {}, `${access.verb} `), opLink(access.op, run, go), ` by ${access.what}`), where, data.stack(access.stack), range);

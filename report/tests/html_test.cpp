@@ -40,6 +40,8 @@ TEST(Html, DataIsJsonWithColumns) {
   EXPECT_EQ(data["version"], "1.2");
   EXPECT_EQ(data["findings"].size(), 1u);
   EXPECT_EQ(data["findings"][0]["place"], "train.cu:88:5 in step()");
+  EXPECT_EQ(data["findings"][0]["accesses"][0]["thread"], "host thread 1 \"loader\" (main)");
+  EXPECT_EQ(data["findings"][0]["accesses"][1]["thread"], "host thread 1");
   const auto& ops = data["runs"][0]["ops"];
   EXPECT_EQ(ops["number"], nlohmann::json({1, 0}));
   EXPECT_EQ(ops["start"], nlohmann::json({0, -1})) << "from the first time on; -1: not known";

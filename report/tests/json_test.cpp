@@ -40,6 +40,11 @@ TEST(Json, EveryFieldOfAFinding) {
   EXPECT_EQ(later.at("kernel"), "consume(float const*)");
   EXPECT_EQ(later.at("api"), "cuLaunchKernel");
   EXPECT_EQ(later.at("op"), 18);
+  EXPECT_EQ(later.at("thread"), 1);
+  EXPECT_EQ(later.at("thread_name"), "loader");
+  EXPECT_EQ(later.at("main_thread"), true);
+  EXPECT_EQ(f["accesses"][1].at("thread_name"), "");
+  EXPECT_EQ(f["accesses"][1].at("main_thread"), false);
   EXPECT_EQ(later.at("exact"), false);
   EXPECT_EQ(later.at("bytes"), "inferred");
   EXPECT_EQ(f["accesses"][1].at("bytes"), "exact");

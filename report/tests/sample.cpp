@@ -20,6 +20,8 @@ Finding sample_race() {
   later.stream = {"stream 2", StreamKind::NonBlocking, 0x5580};
   later.op = 18;
   later.thread = 1;
+  later.thread_name = "loader";
+  later.main_thread = true;
   later.evidence = Evidence::Inferred;
   later.begin = 0x7f000000a000;
   later.end = 0x7f000000c000;

@@ -29,6 +29,23 @@ TEST(Text, WholeReport) {
 )");
 }
 
+TEST(Text, HostThreadsAreNamedWhereTheyAreTwo) {
+  Finding f = sample_race();
+  f.accesses[0].thread = 3;
+  f.accesses[0].thread_name = "load\ner";
+  f.accesses[0].main_thread = false;
+  f.accesses[1].main_thread = true;
+  const std::string out = text(f, {});
+  EXPECT_NE(out.find(" on stream 2 (non-blocking), op #18, host thread 3 \"load er\" (a pointer argument)\n"),
+            std::string::npos)
+      << out;
+  EXPECT_NE(out.find(" on stream 1 (blocking), op #15, host thread 1 (main)\n"), std::string::npos) << out;
+  EXPECT_NE(follower_text(f, {}).find(", host thread 3 \"load er\""), std::string::npos);
+  f.accesses[0].thread = 1;
+  EXPECT_EQ(text(f, {}).find("host thread"), std::string::npos);
+  EXPECT_EQ(host_thread(1, "training", true), "host thread 1 \"training\" (main)");
+}
+
 TEST(Text, FramesOfPythonAreABlockOfTheirOwn) {
   const std::string torch = "/venv/lib/python3.12/site-packages/torch/lib/libtorch_cuda.so";
   std::vector<Frame> stack{

@@ -19,9 +19,9 @@
 // CHECK-NOT: timings:
 //
 // PERFETTO-DAG: slice on stream 1 (non-blocking): kernel set
-// PERFETTO-DAG: slice on host thread 1: cudaStreamSynchronize
-// PERFETTO-DAG: instant on host thread 1: returned
-// PERFETTO-DAG: order arrow, sync: cudaGraphLaunch on stream 1 (non-blocking) -> returned on host thread 1
+// PERFETTO-DAG: slice on host thread 1 (main): cudaStreamSynchronize
+// PERFETTO-DAG: instant on host thread 1 (main): returned
+// PERFETTO-DAG: order arrow, sync: cudaGraphLaunch on stream 1 (non-blocking) -> returned on host thread 1 (main)
 //
 // RECORDS-COUNT-7: GpuTime
 // RECORDS-NOT: GpuTime
