@@ -129,8 +129,8 @@ std::string SyncExplainer::fix(const SyncSite& site, const report::SyncReport& r
       break;
     case SyncKind::Barrier:
       out =
-          "submit it to a non-blocking stream, where it is no barrier, with events that order it with other work of "
-          "the legacy stream. Check again after the change";
+          "submit it to a non-blocking stream, where it is no barrier, and order it with other work of the legacy "
+          "stream by events. Check again after the change";
       break;
     case SyncKind::Copy:
       out = site.asynchronous

@@ -135,7 +135,7 @@ std::string why_dependent(const Hazard& hazard, const Nouns& nouns) {
     case ordering::DependentUse::NeverWaits:
       return may_begin + "it never waits for the kernel in front of it.";
     case ordering::DependentUse::BeforeWait:
-      return may_begin + "it touches the memory before it waits for " + (between ? in_front : "it") + ".";
+      return may_begin + "it touches the memory before it waits for " + (between ? in_front : "that kernel") + ".";
     case ordering::DependentUse::AfterWait:
       return later + " waits for " + in_front + " right in front of it, and that did not wait for " + earlier +
              ": the wait covers no more than the kernel in front has waited for.";

@@ -159,7 +159,7 @@ TEST(Wording, DependentLaunch) {
       "call cudaGridDependencySynchronize() in kernel consume(float const*) before it touches the memory; or launch "
       "kernel consume(float const*) (train.cu:88) without programmatic serialisation.");
   Hazard early = dependent(ordering::DependentUse::BeforeWait);
-  EXPECT_EQ(explanation(early, of_kernels()), begins + "it touches the memory before it waits for it.");
+  EXPECT_EQ(explanation(early, of_kernels()), begins + "it touches the memory before it waits for that kernel.");
   early.order = ordering::Order::Latent;
   early.leaned_on = ordering::Rule::LCH_02a;
   EXPECT_TRUE(explanation(early, of_kernels()).starts_with(begins));

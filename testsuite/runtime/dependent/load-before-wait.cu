@@ -20,7 +20,7 @@
 // CHECK: Previous write by kernel norm
 // CHECK: main{{.*}}[[NORM]]
 // CHECK: No ordering: kernel scale{{.*}} is launched with programmatic serialisation, so it may begin before kernel norm
-// CHECK-SAME: has ended, and it touches the memory before it waits for it.
+// CHECK-SAME: has ended, and it touches the memory before it waits for that kernel.
 // CHECK: Fix: call cudaGridDependencySynchronize() in kernel scale{{.*}} before it touches the memory; or launch
 // CHECK: cause=dependent-launch
 // CHECK-NOT: streamsan: read-after

@@ -11,7 +11,7 @@
 // CHECK: ERROR: streamsan: read-after-write
 // CHECK: main{{.*}}[[PRODUCT]]
 // CHECK: main{{.*}}[[ACTIVATE]]
-// CHECK: it touches the memory before it waits for it.
+// CHECK: it touches the memory before it waits for that kernel.
 #include "dependent.h"
 
 __global__ void activate(const float* in, float* out) {

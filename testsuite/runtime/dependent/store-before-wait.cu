@@ -12,7 +12,7 @@
 // CHECK: main{{.*}}[[NEXT]]
 // CHECK: Previous read by kernel reduce
 // CHECK: main{{.*}}[[REDUCE]]
-// CHECK: it touches the memory before it waits for it.
+// CHECK: it touches the memory before it waits for that kernel.
 // CHECK: cause=dependent-launch
 #include "dependent.h"
 

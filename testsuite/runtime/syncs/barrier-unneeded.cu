@@ -9,7 +9,7 @@
 // RUN: %syncs %t.fixed 2>&1 | %sites --check-prefix=FIXED
 //
 // CHECK: sync unneeded: the barrier that kernel set{{.*}} ([[SYNC]]) makes in the legacy default stream is not needed in this run.
-// CHECK: Fix: submit it to a non-blocking stream, where it is no barrier, with events
+// CHECK: Fix: submit it to a non-blocking stream, where it is no barrier, and order it with other work of the legacy stream by events.
 // CHECK: waits=barrier
 // FIXED-NOT: {{ERROR|LATENT|sync unneeded|sync narrower}}
 // FIXED: synchronising call site
