@@ -17,8 +17,8 @@ void words_of<Check::DependentLaunchRace>(Draft& draft) {
   const bool passed_on = hazard.which != CheckCase::NotPassedOn;
   const std::string first = what(earlier);
   const std::string why =
-      hazard.which == CheckCase::NeverWaits ? ": its launch lets them overlap, and it never waits for it"
-      : passed_on                           ? ": its launch lets them overlap, and it does so before it waits for it"
+      hazard.which == CheckCase::NeverWaits ? ": its launch lets the two overlap, and it never waits"
+      : passed_on                           ? ": its launch lets the two overlap, and it does so before it waits"
                   : ": a kernel between them does not wait for it, so waiting for that one is not enough";
   draft.say(what(later) + on_stream(later.stream) + " " + may_do(later.mode) + " " + buffer(hazard.buffer) + " while " +
             first + " in front of it " + still_does(earlier) + " it" + why);

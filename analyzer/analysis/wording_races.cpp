@@ -10,6 +10,8 @@
 namespace streamsan::analyzer::wording {
 namespace {
 
+constexpr std::string_view kOfTheNext = " of the next one";
+
 struct TwoStreams {
   std::string first;   ///< of the earlier work
   std::string second;  ///< of the later
@@ -22,7 +24,7 @@ TwoStreams names_of(const Draft& draft) {
   if (out.first != out.second) return out;
   if (draft.hazard().cause == Cause::OtherIteration) {
     out.first += " of that iteration";
-    out.second += " of the next one";
+    out.second += kOfTheNext;
     return out;
   }
   out.first = "the stream of " + what(draft.earlier());
@@ -108,7 +110,7 @@ void advise_order(Draft& draft) {
       break;
     case Cause::OtherIteration:
       draft.advise(what(draft.earlier()) + " may be that of an earlier iteration: " + record_and_wait +
-                   " of the next iteration");
+                   (second.ends_with(kOfTheNext) ? "" : " of the next iteration"));
       break;
     case Cause::NonBlocking: {
       const bool later_is_default = draft.later().stream.stream_kind != ordering::StreamKind::NonBlocking;

@@ -23,7 +23,7 @@ static void advance_box(int* as_fine, double* box, cudaStream_t stream) {
 // CHECK-NOTES: :[[@LINE+5]]:3: note: 'as_fine' is read here, on stream 'gpu.streams[i]'
 // CHECK-NOTES: :[[@LINE-9]]:40: note: stream 'gpu.streams[i]' is created here (non-blocking)
 // CHECK-NOTES: :[[@LINE+10]]:7: note: in the call to 'Gpu::Gpu' here
-// CHECK-NOTES: :[[@LINE-5]]:3: note: kernel 'fine_add' may be that of an earlier iteration: record an event in stream 'gpu.streams[i]' of that iteration after the read and let stream 'gpu.streams[i]' of the next one wait for it with cudaStreamWaitEvent before kernel 'set_val' of the next iteration
+// CHECK-NOTES: :[[@LINE-5]]:3: note: kernel 'fine_add' may be that of an earlier iteration: record an event in stream 'gpu.streams[i]' of that iteration after the read and let stream 'gpu.streams[i]' of the next one wait for it with cudaStreamWaitEvent before kernel 'set_val'
 // CHECK-NOTES: :[[@LINE+9]]:38: note: in the call to 'advance_box' here
   fine_add<<<1, 256, 0, stream>>>(as_fine, box);
 #ifdef FIXED

@@ -20,7 +20,7 @@ void reduce(float* const* parts, float* total) {
 // CHECK-MESSAGES: :[[@LINE-1]]:5: warning: kernel 'accumulate' on stream 'streams[i]' may update 'total' while kernel 'accumulate' on stream 'streams[i]', in an earlier iteration, still updates it [streamsan-cross-stream-race]
 // CHECK-NOTES: :[[@LINE-2]]:5: note: 'total' is updated here, on stream 'streams[i]'
 // CHECK-NOTES: :[[@LINE-8]]:38: note: stream 'streams[i]' is created here
-// CHECK-NOTES: :[[@LINE-4]]:5: note: kernel 'accumulate' may be that of an earlier iteration: record an event in stream 'streams[i]' of that iteration after the update and let stream 'streams[i]' of the next one wait for it with cudaStreamWaitEvent before kernel 'accumulate' of the next iteration
+// CHECK-NOTES: :[[@LINE-4]]:5: note: kernel 'accumulate' may be that of an earlier iteration: record an event in stream 'streams[i]' of that iteration after the update and let stream 'streams[i]' of the next one wait for it with cudaStreamWaitEvent before kernel 'accumulate'
 #endif
   }
   for (int i = 0; i < kStreams; ++i) {

@@ -7,7 +7,7 @@
 
 __global__ void produce(float* out) { out[threadIdx.x] = 1.0f; }
 __global__ void consume(const float* in, float* out) { out[threadIdx.x] = in[threadIdx.x]; }
-// CHECK-MESSAGES: :[[@LINE-1]]:75: warning: kernel 'consume' on stream 'config.stream' may read 'data' while kernel 'produce' in front of it still writes it: its launch lets them overlap, and it never waits for it [streamsan-dependent-launch-race]
+// CHECK-MESSAGES: :[[@LINE-1]]:75: warning: kernel 'consume' on stream 'config.stream' may read 'data' while kernel 'produce' in front of it still writes it: its launch lets the two overlap, and it never waits [streamsan-dependent-launch-race]
 // CHECK-NOTES: :[[@LINE+19]]:3: note: kernel 'consume' is launched here
 // CHECK-NOTES: :[[@LINE+13]]:3: note: 'data' is written here, on stream 'stream'
 // CHECK-NOTES: :[[@LINE-4]]:75: note: call cudaGridDependencySynchronize() in the kernel before that, or launch it without the attribute

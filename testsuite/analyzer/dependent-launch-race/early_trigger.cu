@@ -23,7 +23,7 @@ __global__ void other(float* unrelated) {
 
 __global__ void consume(const float* in, float* out) {
   const float mine = in[threadIdx.x];
-// CHECK-MESSAGES: :[[@LINE-1]]:22: warning: kernel 'consume' on stream 'config.stream' may read 'data' while kernel 'produce' in front of it still writes it: its launch lets them overlap, and it does so before it waits for it [streamsan-dependent-launch-race]
+// CHECK-MESSAGES: :[[@LINE-1]]:22: warning: kernel 'consume' on stream 'config.stream' may read 'data' while kernel 'produce' in front of it still writes it: its launch lets the two overlap, and it does so before it waits [streamsan-dependent-launch-race]
 // CHECK-NOTES: :[[@LINE+19]]:3: note: kernel 'consume' is launched here
 // CHECK-NOTES: :[[@LINE+7]]:3: note: 'data' is written here, on stream 'stream'
 // CHECK-NOTES: :[[@LINE-4]]:22: note: call cudaGridDependencySynchronize() in the kernel before that, or launch it without the attribute

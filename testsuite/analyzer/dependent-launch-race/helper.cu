@@ -29,7 +29,7 @@ void launch_dependent(void (*kernel)(Params...), cudaStream_t stream, Args... ar
 struct Scale {
   float factor;
   __device__ Scale(const float* factors, int row) : factor(factors[row]) {}
-// CHECK-MESSAGES: :[[@LINE-1]]:60: warning: kernel 'scale' on stream 'stream' may read 'factors' while kernel 'find_factors' in front of it still writes it: its launch lets them overlap, and it does so before it waits for it [streamsan-dependent-launch-race]
+// CHECK-MESSAGES: :[[@LINE-1]]:60: warning: kernel 'scale' on stream 'stream' may read 'factors' while kernel 'find_factors' in front of it still writes it: its launch lets the two overlap, and it does so before it waits [streamsan-dependent-launch-race]
 // CHECK-NOTES: :[[@LINE+19]]:3: note: kernel 'scale' is launched here
 // CHECK-NOTES: :[[@LINE+17]]:3: note: 'factors' is written here, on stream 'stream'
 // CHECK-NOTES: :[[@LINE-4]]:60: note: call cudaGridDependencySynchronize() in the kernel before that, or launch it without the attribute

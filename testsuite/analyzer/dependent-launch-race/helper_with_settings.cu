@@ -15,14 +15,14 @@ __global__ void find_scale(const float* in, float* scale) { scale[threadIdx.x] =
 
 __global__ void apply(const float* scale, const float* in, float* out) {
   const float by = scale[threadIdx.x];
-// CHECK-MESSAGES: :[[@LINE-1]]:20: warning: kernel 'apply' on stream 'stream' may read 'scale' while kernel 'find_scale' in front of it still writes it: its launch lets them overlap, and it does so before it waits for it [streamsan-dependent-launch-race]
+// CHECK-MESSAGES: :[[@LINE-1]]:20: warning: kernel 'apply' on stream 'stream' may read 'scale' while kernel 'find_scale' in front of it still writes it: its launch lets the two overlap, and it does so before it waits [streamsan-dependent-launch-race]
   cudaGridDependencySynchronize();
   out[threadIdx.x] = by * in[threadIdx.x];
 }
 
 __global__ void apply_half(const float* scale, const float* in, float* out) {
   const float by = scale[threadIdx.x] / 2;
-// CHECK-MESSAGES: :[[@LINE-1]]:20: warning: kernel 'apply_half' on stream 'second.where' may read 'scale' while kernel 'find_scale' in front of it still writes it: its launch lets them overlap, and it does so before it waits for it [streamsan-dependent-launch-race]
+// CHECK-MESSAGES: :[[@LINE-1]]:20: warning: kernel 'apply_half' on stream 'second.where' may read 'scale' while kernel 'find_scale' in front of it still writes it: its launch lets the two overlap, and it does so before it waits [streamsan-dependent-launch-race]
   cudaGridDependencySynchronize();
   out[threadIdx.x] = by * in[threadIdx.x];
 }

@@ -15,7 +15,7 @@
 __global__ void step(const float* in, float* out) {
   WAIT_FIRST;
   out[threadIdx.x] = in[threadIdx.x];
-// CHECK-MESSAGES: :[[@LINE-1]]:22: warning: kernel 'step' on stream 'config.stream' may read 'a' while kernel 'clear' in front of it still writes it: its launch lets them overlap, and it never waits for it [streamsan-dependent-launch-race]
+// CHECK-MESSAGES: :[[@LINE-1]]:22: warning: kernel 'step' on stream 'config.stream' may read 'a' while kernel 'clear' in front of it still writes it: its launch lets the two overlap, and it never waits [streamsan-dependent-launch-race]
 // CHECK-NOTES: :[[@LINE+21]]:5: note: kernel 'step' is launched here
 // CHECK-NOTES: :[[@LINE+19]]:5: note: 'a' is written here, on stream 'stream'
 // CHECK-NOTES: :[[@LINE-4]]:22: note: call cudaGridDependencySynchronize() in the kernel before that, or launch it without the attribute

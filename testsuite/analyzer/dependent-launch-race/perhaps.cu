@@ -10,13 +10,13 @@ __global__ void produce(float* out) { out[threadIdx.x] = 1.0f; }
 __global__ void on_some_paths(const float* in, float* out, bool wait) {
   if (wait) cudaGridDependencySynchronize();
   out[threadIdx.x] = in[threadIdx.x];
-// CHECK-MESSAGES: :[[@LINE-1]]:22: warning: kernel 'on_some_paths' on stream 'config.stream' may read 'data' while kernel 'produce' in front of it still writes it: its launch lets them overlap, and it does so before it waits for it, on some path [streamsan-dependent-launch-race]
+// CHECK-MESSAGES: :[[@LINE-1]]:22: warning: kernel 'on_some_paths' on stream 'config.stream' may read 'data' while kernel 'produce' in front of it still writes it: its launch lets the two overlap, and it does so before it waits, on some path [streamsan-dependent-launch-race]
 // CHECK-NOTES: :[[@LINE+21]]:3: note: kernel 'on_some_paths' is launched here
 // CHECK-NOTES: :[[@LINE+10]]:3: note: 'data' is written here, on stream 'stream'
 // CHECK-NOTES: :[[@LINE-4]]:22: note: call cudaGridDependencySynchronize() in the kernel before that, or launch it without the attribute
 }
 __global__ void consume(const float* in, float* out) { out[threadIdx.x] = in[threadIdx.x]; }
-// CHECK-MESSAGES: :[[@LINE-1]]:75: warning: kernel 'consume' on stream 'config.stream' may read 'data' while kernel 'produce' in front of it still writes it: its launch lets them overlap, and it never waits for it, if the launch is a programmatic one [streamsan-dependent-launch-race]
+// CHECK-MESSAGES: :[[@LINE-1]]:75: warning: kernel 'consume' on stream 'config.stream' may read 'data' while kernel 'produce' in front of it still writes it: its launch lets the two overlap, and it never waits, if the launch is a programmatic one [streamsan-dependent-launch-race]
 // CHECK-NOTES: :[[@LINE+29]]:3: note: kernel 'consume' is launched here
 // CHECK-NOTES: :[[@LINE+18]]:3: note: 'data' is written here, on stream 'stream'
 // CHECK-NOTES: :[[@LINE-4]]:75: note: call cudaGridDependencySynchronize() in the kernel before that, or launch it without the attribute

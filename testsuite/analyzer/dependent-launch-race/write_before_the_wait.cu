@@ -17,7 +17,7 @@ __global__ void sum(const float* in, float* out) { out[threadIdx.x] += in[thread
 __global__ void refill(float* next, const float* from) {
   WAIT_FIRST;
   next[threadIdx.x] = 0;
-// CHECK-MESSAGES: :[[@LINE-1]]:21: warning: kernel 'refill' on stream 'config.stream' may write 'data' while kernel 'sum' in front of it still reads it: its launch lets them overlap, and it does so before it waits for it [streamsan-dependent-launch-race]
+// CHECK-MESSAGES: :[[@LINE-1]]:21: warning: kernel 'refill' on stream 'config.stream' may write 'data' while kernel 'sum' in front of it still reads it: its launch lets the two overlap, and it does so before it waits [streamsan-dependent-launch-race]
 // CHECK-NOTES: :[[@LINE+18]]:3: note: kernel 'refill' is launched here
 // CHECK-NOTES: :[[@LINE+7]]:3: note: 'data' is read here, on stream 'stream'
 // CHECK-NOTES: :[[@LINE-4]]:21: note: call cudaGridDependencySynchronize() in the kernel before that, or launch it without the attribute
