@@ -54,11 +54,8 @@ struct Syncs {
   std::vector<Finding> findings;
   [[nodiscard]] const report::SyncReport& at(std::uint64_t offset) const {
     static const report::SyncReport none;
-    for (const Finding& finding : findings) {
-      if (!finding.sync->stack.empty() && finding.sync->stack[0].offset == offset) return *finding.sync;
-    }
-    ADD_FAILURE() << "no site at " << offset;
-    return none;
+    const Finding& finding = finding_at(offset);
+    return finding.sync ? *finding.sync : none;
   }
   [[nodiscard]] const Finding& finding_at(std::uint64_t offset) const {
     for (const Finding& finding : findings) {
