@@ -79,7 +79,8 @@ constexpr bool is_blocking(const api::Effect& effect) {
 
 /// Calls of which the recorder makes records, or learns what a stream or kernel is.
 constexpr bool is_modelled(api::EffectKind kind) {
-  return !is_start(kind) && kind != api::EffectKind::Later && kind != api::EffectKind::Pass;
+  return !is_start(kind) && kind != api::EffectKind::Later && kind != api::EffectKind::Share &&
+         kind != api::EffectKind::Pass;
 }
 
 }  // namespace streamsan::recorder

@@ -14,6 +14,7 @@
 #include <cuda.h>
 
 #include "interposer/agent_host.h"
+#include "interposer/batches.h"
 #include "interposer/decode.h"
 #include "interposer/driver.h"
 #include "interposer/functions.h"
@@ -69,6 +70,14 @@ inline std::uint64_t bytes_from(std::uint64_t address) {
   return address_range(address, begin, end) ? end - address : 0;
 }
 
+/// What the driver makes of a green context, and what the streams made in it are of; 0: not known.
+inline std::uint64_t context_of_green(std::uint64_t green) {
+  CUcontext context = nullptr;
+  auto convert = SS_DRIVER(cuCtxFromGreenCtx);
+  if (!convert || convert(&context, reinterpret_cast<CUgreenCtx>(green)) != CUDA_SUCCESS) return 0;
+  return reinterpret_cast<std::uint64_t>(context);
+}
+
 inline bool is_managed(std::uint64_t address) {
   auto ask = SS_DRIVER(cuPointerGetAttribute);
   unsigned managed = 0;
@@ -95,6 +104,8 @@ class CallRecord {
       return fill_allocation();
     } else if constexpr (is_free(kKind)) {
       return fill_free();
+    } else if constexpr (kEffect.batch != api::Batch::None) {
+      return fill_batch();
     } else if constexpr (is_plain_stream_operation(kKind)) {
       return on_stream(plain_kind(kKind), stream());
     } else {
@@ -166,6 +177,25 @@ class CallRecord {
       decode_copy_3d(*descriptor, w, shape);
     }
     return slot;
+  }
+
+  Slot fill_batch() const {
+    BatchParts<kRow, Arguments> parts(arguments_);
+    const std::size_t count = parts.count();
+    for (std::size_t done = 0;;) {
+      const std::size_t here = std::min(count - done, trace::kMostPartsPerRecord);
+      const std::size_t bytes = here * sizeof(trace::BatchPart);
+      Slot slot = on_stream(trace::Kind::StreamAction, stream(),
+                            static_cast<unsigned>((bytes + trace::kSlotBytes - 1) / trace::kSlotBytes));
+      if (!slot) return slot;
+      auto* to = reinterpret_cast<trace::BatchPart*>(slot.continuation());
+      for (std::size_t i = 0; i < here; ++i) to[i] = parts(done++);
+      auto& w = slot.record->as<trace::Kind::StreamAction>();
+      w.parts = here;
+      w.more = done < count;
+      if (!w.more) return slot;
+      publish(slot);
+    }
   }
 
   /// Size of a module variable, for a caller that did not ask: cudart for managed ones, and before there is a context.
@@ -291,6 +321,22 @@ class CallRecord {
       if (slot)
         slot.record->as<trace::Kind::EventCreate>().handle = out<kEffect.object>(),
         slot.record->as<trace::Kind::EventCreate>().creation_flags = arg<kEffect.flags>();
+    } else if constexpr (kKind == api::EffectKind::ContextRecord || kKind == api::EffectKind::ContextWait) {
+      const std::uint64_t given = arg<kEffect.object>();
+      const std::uint64_t context = kEffect.green ? context_of_green(given) : given ? given : current_context();
+      slot = start(trace::Kind::ContextEvent);
+      if (slot)
+        slot.record->as<trace::Kind::ContextEvent>().context = context,
+        slot.record->as<trace::Kind::ContextEvent>().event = arg<kEffect.event>(),
+        slot.record->as<trace::Kind::ContextEvent>().waits = kKind == api::EffectKind::ContextWait,
+        slot.record->as<trace::Kind::ContextEvent>().alone = kEffect.green && context != 0;
+    } else if constexpr (kKind == api::EffectKind::PointerAttribute) {
+      if (arg<kEffect.flags>() != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS) return {};
+      const bool on = *static_cast<const unsigned*>(std::get<kEffect.src>(arguments_)) != 0;
+      slot = start(trace::Kind::SyncMemory);
+      if (slot)
+        slot.record->as<trace::Kind::SyncMemory>().address = arg<kEffect.object>(),
+        slot.record->as<trace::Kind::SyncMemory>().on = on;
     } else if constexpr (kKind == api::EffectKind::SyncContext) {
       std::uint64_t context = arg<kEffect.object>();
       if (!context) context = current_context();

@@ -32,9 +32,17 @@ constexpr bool makes_work_or_order(api::EffectKind kind) {
   return is_launch(kind) || kind == EffectKind::Copy || kind == EffectKind::Copy2D || kind == EffectKind::Copy3D ||
          kind == EffectKind::Fill || kind == EffectKind::Fill2D || kind == EffectKind::AllocAsync ||
          kind == EffectKind::FreeAsync || kind == EffectKind::EventRecord || kind == EffectKind::EventWait ||
+         kind == EffectKind::ContextRecord || kind == EffectKind::ContextWait || kind == EffectKind::LaunchList ||
          kind == EffectKind::SyncStream || kind == EffectKind::SyncEvent || kind == EffectKind::SyncContext ||
          kind == EffectKind::HostFunction || kind == EffectKind::StreamAction || kind == EffectKind::StreamJoinsAll ||
          kind == EffectKind::GraphLaunch;
+}
+
+/// Is such a call in a stream, which an argument names or which is the default stream?
+constexpr bool is_in_stream(api::EffectKind kind) {
+  using api::EffectKind;
+  return kind != EffectKind::SyncEvent && kind != EffectKind::SyncContext && kind != EffectKind::ContextRecord &&
+         kind != EffectKind::ContextWait && kind != EffectKind::LaunchList;
 }
 
 /// Results that say nothing about the program's order: work that is still under way, what a capture does not allow (a

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Calls that the recorder passes through without understanding them. They are counted and named, so that a run without
-// reports is not mistaken for a checked one: calls of rows with EffectKind::Later, and calls of driver functions the
+// reports is not mistaken for a checked one: calls of rows with EffectKind::Later or Share, and calls of driver functions the
 // table does not have.
 //
 // The signature of an unknown function is unknown too, so it cannot be wrapped in C++. The guest is given one of a

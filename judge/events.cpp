@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Passes records of events to the model and to the search for misused events; also records of failed calls. See
-// judge.h.
+// Passes records of events to the model and to the search for misused events; also records of failed calls and of order
+// between host threads. See judge.h.
 #include "judge/judge.h"
 #include "ordering/api/results.h"
 
@@ -69,6 +69,30 @@ void Judge::wait_event(const Record& record) {
   }
 }
 
+/// The search for misused events knows of streams only. An event that was recorded unseen: nothing is known of what it
+/// stands for, and that the context waits for all work submitted so far says at least as much.
+void Judge::context_event(const Record& record) {
+  const auto& w = record.as<trace::Kind::ContextEvent>();
+  const ordering::Call call = this->call(record);
+  const std::vector<ordering::ContextId> contexts = w.alone ? std::vector{handles_.context(w.context, call.thread)}
+                                                            : handles_.with_green_contexts(w.context, call.thread);
+  EventId event = handles_.event(w.event);
+  event_misuse_.exempt(event);
+  if (!w.waits) {
+    handles_.recorded(event, StreamId{});
+    model_.record_event_of(call, contexts, event);
+    return;
+  }
+  if (!handles_.life(event)->foreign) {
+    model_.wait_event_by(call, contexts, event);
+    return;
+  }
+  const EventId anything = model_.create_event();
+  model_.record_event_of(call, handles_.with_green_contexts(0, call.thread), anything);
+  model_.wait_event_by(call, contexts, anything);
+  model_.destroy_event(anything);
+}
+
 void Judge::sync_event(const Item& item) {
   const Record& record = *item.record;
   EventId event = handles_.event(record.as<trace::Kind::SyncEvent>().event);
@@ -92,6 +116,20 @@ void Judge::query_event(const Record& record) {
   model_.returned(ThreadId{record.thread}, true);
 }
 
+void Judge::thread_order(const Item& item) {
+  const auto& w = item.record->as<trace::Kind::ThreadOrder>();
+  const ThreadId thread{item.record->thread};
+  if (w.hides) model_.thread_hides_order(thread);
+  for (std::size_t i = 0; i < w.threads; ++i) {
+    const auto earlier = static_cast<std::uint16_t>(item.payload[2 * i]);
+    if (earlier == kOverflowThread) {
+      model_.thread_after_all(thread);
+    } else {
+      model_.thread_after(thread, ThreadId{earlier}, std::min(item.payload[2 * i + 1], item.position) + 1);
+    }
+  }
+}
+
 void Judge::call_failed(const Record& record) {
   FailedCall failed;
   failed.site = call(record).site;
@@ -105,8 +143,9 @@ void Judge::call_failed(const Record& record) {
     failed.stream = handles_.known_stream(w.stream);
   }
   const api::EffectKind kind = failed.row->effect.kind;
-  const bool of_event =
-      kind == api::EffectKind::EventRecord || kind == api::EffectKind::EventWait || kind == api::EffectKind::SyncEvent;
+  const bool of_event = kind == api::EffectKind::EventRecord || kind == api::EffectKind::EventWait ||
+                        kind == api::EffectKind::ContextRecord || kind == api::EffectKind::ContextWait ||
+                        kind == api::EffectKind::SyncEvent;
   if (of_event) failed.event = handles_.known_event(w.object);
   if (failed.event) failed.event_life = *handles_.life(*failed.event);
   if (ended_by_.empty() && api::ends_context(failed.result))

@@ -49,7 +49,9 @@ constexpr std::array kResults{
 
 bool would_order(const FailedCall& call, const ordering::Hazard& hazard) {
   const NearestEdge nearest = hazard.explanation.nearest;
-  if (nearest == NearestEdge::DependentLaunch || nearest == NearestEdge::NoPathInGraph) return false;
+  if (nearest == NearestEdge::DependentLaunch || nearest == NearestEdge::NoPathInGraph ||
+      nearest == NearestEdge::SourceOrder)
+    return false;
   const bool has_event = nearest == NearestEdge::LaunchEvent || nearest == NearestEdge::EventNeverRecorded ||
                          nearest == NearestEdge::EventNotWaitedFor || nearest == NearestEdge::EventRecordedTooEarly;
   const bool of_event = has_event && call.event == hazard.explanation.event;
@@ -59,10 +61,12 @@ bool would_order(const FailedCall& call, const ordering::Hazard& hazard) {
       return has_event && nearest != NearestEdge::EventNotWaitedFor ? of_event : of_earlier || of_event;
     case EffectKind::EventWait:
       return hazard.later.on_stream && call.stream == hazard.later.stream && (!has_event || of_event);
-    case EffectKind::SyncStream:
-      return of_earlier;
+    case EffectKind::ContextRecord:
     case EffectKind::SyncEvent:
       return of_event;
+    case EffectKind::SyncStream:
+      return of_earlier;
+    case EffectKind::ContextWait:
     case EffectKind::SyncContext:
       return true;
     default:

@@ -150,6 +150,7 @@ std::string Fix::by_nearest() const {
     case NearestEdge::None:
     case NearestEdge::DependentLaunch:
     case NearestEdge::LaunchEvent:
+    case NearestEdge::SourceOrder:
     case NearestEdge::NoPathInGraph:
       return waits();
     case NearestEdge::EventRecordedTooEarly:
@@ -214,7 +215,7 @@ std::string framework_fix(const Hazard& hazard, const Nouns& nouns) {
   const NearestEdge nearest = hazard.explanation.nearest;
   // What kernels and attributes of launches do is no matter of the framework's streams.
   const bool of_launch = nearest == NearestEdge::DependentLaunch || nearest == NearestEdge::LaunchEvent ||
-                         nearest == NearestEdge::NoPathInGraph;
+                         nearest == NearestEdge::NoPathInGraph || nearest == NearestEdge::SourceOrder;
   return nouns.framework == Framework::None || of_launch ? "" : Fix(hazard, nouns).text();
 }
 

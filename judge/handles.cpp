@@ -46,6 +46,20 @@ void Handles::place_context(std::uint64_t raw, std::uint64_t device, ThreadId th
   stream_lives_.for_each([this](std::uint64_t, StreamLife& life) { life.device = this->device(life.context); });
 }
 
+std::vector<ContextId> Handles::with_green_contexts(std::uint64_t raw, ThreadId thread) {
+  const auto device_of = [this](std::uint32_t id) {
+    const std::uint32_t* device = devices_.find(id);
+    return device ? *device : 0;
+  };
+  const std::uint32_t here = raw == 0 ? 0 : device_of(static_cast<std::uint32_t>(context(raw, thread)));
+  std::vector<ContextId> all;
+  contexts_.for_each([&](std::uint64_t each, std::uint32_t id) {
+    const std::uint32_t device = device_of(id);
+    if (each == raw || here == 0 || device == 0 || device == here) all.push_back(ContextId{id});
+  });
+  return all;
+}
+
 void Handles::destroy_context(std::uint64_t raw) {
   std::uint32_t* id = contexts_.find(raw);
   if (!id) return;

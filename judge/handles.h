@@ -61,6 +61,8 @@ class Handles {
   ordering::ContextId context(std::uint64_t raw, ordering::ThreadId thread);
   /// The context is current to the thread, and of that device.
   void place_context(std::uint64_t raw, std::uint64_t device, ordering::ThreadId thread);
+  /// The context, and all others that may be green contexts of its device. 0: all there are.
+  std::vector<ordering::ContextId> with_green_contexts(std::uint64_t raw, ordering::ThreadId thread);
   void destroy_context(std::uint64_t raw);
   /// Its ordinal; none: not known, or the program uses one device.
   [[nodiscard]] std::optional<std::uint32_t> device(ordering::ContextId context) const;

@@ -70,7 +70,11 @@ void Judge::note_hidden_order(std::string_view what) {
 Judge::Unmodelled& Judge::unmodelled_function(std::string_view symbol) {
   auto known = std::find_if(unmodelled_.begin(), unmodelled_.end(),
                             [symbol](const Unmodelled& each) { return each.symbol == symbol; });
-  if (known == unmodelled_.end()) known = unmodelled_.insert(unmodelled_.end(), {std::string(symbol), 0});
+  if (known == unmodelled_.end()) {
+    const api::Row* row = api::find_row(symbol);
+    const bool shares = row && row->effect.kind == api::EffectKind::Share;
+    known = unmodelled_.insert(unmodelled_.end(), {std::string(symbol), 0, shares});
+  }
   return *known;
 }
 
@@ -87,10 +91,10 @@ void Judge::foreign_call(const Item& item) {
   if (makes_calls(item.record->kind) && item.record->kind != Kind::CallEnd) ++unmodelled_function(item.foreign).calls;
 }
 
-std::vector<std::string> Judge::unmodelled() const {
+std::vector<std::string> Judge::counted_functions(bool that_share) const {
   std::vector<std::string> out;
   for (const Unmodelled& each : unmodelled_) {
-    out.push_back(each.symbol + " (" + report::counted(each.calls, "call") + ")");
+    if (each.shares == that_share) out.push_back(each.symbol + " (" + report::counted(each.calls, "call") + ")");
   }
   return out;
 }
@@ -247,7 +251,24 @@ void Judge::fill(const Item& item) {
   form_of(record) == Form::Synchronous ? blocks(item) : model_.returned(ThreadId{record.thread}, true);
 }
 
-void Judge::stream_operation(const Record& record) {
+void Judge::stream_action(const Item& item, ordering::Call call, StreamId stream) {
+  const auto& w = item.record->as<Kind::StreamAction>();
+  std::vector<ordering::BatchPart>& parts = batches_[item.record->thread];
+  add_parts(item, parts);
+  if (w.more) return;
+  if (parts.empty()) {
+    // A prefetch only moves what everybody may touch as before.
+    model_.stream_action(call, stream, !row_of(*item.record).effect.prefetch);
+    return;
+  }
+  const bool discards = row_of(*item.record).effect.batch == api::Batch::Discards;
+  model_.batch(call, stream, parts, discards ? ordering::AccessSource::Fill : ordering::AccessSource::Copy);
+  model_.returned(call.thread, true);
+  parts.clear();
+}
+
+void Judge::stream_operation(const Item& item) {
+  const Record& record = *item.record;
   host_code_in_streams_ |= record.kind == Kind::HostFunction;
   const StreamId stream = stream_of(record);
   if (!handles_.executes(stream)) return;
@@ -256,26 +277,11 @@ void Judge::stream_operation(const Record& record) {
   if (record.kind == Kind::HostFunction) {
     model_.host_function(call, stream);
   } else if (record.kind == Kind::StreamAction) {
-    // A prefetch only moves what everybody may touch as before.
-    model_.stream_action(call, stream, !row_of(record).effect.prefetch);
+    stream_action(item, call, stream);
   } else if (record.kind == Kind::StreamJoinsAll) {
     model_.stream_joins_all(call, stream);
   } else {
     launch_graph(record, stream);
-  }
-}
-
-void Judge::thread_order(const Item& item) {
-  const auto& w = item.record->as<Kind::ThreadOrder>();
-  const ThreadId thread{item.record->thread};
-  if (w.hides) model_.thread_hides_order(thread);
-  for (std::size_t i = 0; i < w.threads; ++i) {
-    const auto earlier = static_cast<std::uint16_t>(item.payload[2 * i]);
-    if (earlier == kOverflowThread) {
-      model_.thread_after_all(thread);
-    } else {
-      model_.thread_after(thread, ThreadId{earlier}, std::min(item.payload[2 * i + 1], item.position) + 1);
-    }
   }
 }
 
@@ -387,7 +393,7 @@ void Judge::take(const Item& item) {
     case Kind::StreamAction:
     case Kind::StreamJoinsAll:
     case Kind::GraphLaunch:
-      return stream_operation(record);
+      return stream_operation(item);
     case Kind::GraphInstantiate:
     case Kind::GraphUpdate:
       return graph_made(record);
@@ -416,6 +422,8 @@ void Judge::take(const Item& item) {
 
     case Kind::EventRecord:
       return record_event(record);
+    case Kind::ContextEvent:
+      return context_event(record);
     case Kind::SyncStream:
       model_.sync_stream(call(record), stream_of(record));
       return blocks(item);
@@ -455,6 +463,8 @@ void Judge::take(const Item& item) {
       return signal(record);
     case Kind::Await:
       return await(record);
+    case Kind::SyncMemory:
+      return model_.sync_memory(record.as<Kind::SyncMemory>().address, record.as<Kind::SyncMemory>().on == 1);
     case Kind::NameMemory:
       return name_memory(item);
     case Kind::CallFailed:

@@ -115,7 +115,9 @@ class Judge : private ordering::HazardSink {
   /// What the recorder had to say, one line each.
   [[nodiscard]] const std::vector<std::string>& messages() const { return messages_; }
   /// Functions that were called and are not modelled: "cuGraphAddNode (3 calls)".
-  [[nodiscard]] std::vector<std::string> unmodelled() const;
+  [[nodiscard]] std::vector<std::string> unmodelled() const { return counted_functions(false); }
+  /// The same of functions that named memory for other processes or devices.
+  [[nodiscard]] std::vector<std::string> shared() const { return counted_functions(true); }
   /// The first thing that made order which is not seen: "cuCtxWaitEvent"; empty: nothing did.
   [[nodiscard]] const std::string& hidden_order() const { return hidden_order_; }
   /// The call whose error ended all work of its context, and the checking with it; empty: none.
@@ -143,6 +145,7 @@ class Judge : private ordering::HazardSink {
   struct Unmodelled {
     std::string symbol;
     std::uint64_t calls = 0;
+    bool shares = false;  ///< is no fault of this version
   };
 
   void hazard(const ordering::Hazard& hazard) override;
@@ -154,6 +157,7 @@ class Judge : private ordering::HazardSink {
   void note_hidden_order(std::string_view what);
   void unmodelled(const trace::Item& item);
   void foreign_call(const trace::Item& item);
+  [[nodiscard]] std::vector<std::string> counted_functions(bool that_share) const;
   Unmodelled& unmodelled_function(std::string_view symbol);
   const api::Row& row_of(const trace::Record& record) const { return places_.row_of(record.api); }
   ordering::Call call(const trace::Record& record, std::uint32_t kernel = 0);
@@ -174,9 +178,9 @@ class Judge : private ordering::HazardSink {
   ordering::Dependence dependence(const trace::Record& record, ordering::StreamId stream, std::uint32_t kernel);
   void copy(const trace::Item& item);
   void fill(const trace::Item& item);
-  void stream_operation(const trace::Record& record);
+  void stream_operation(const trace::Item& item);
+  void stream_action(const trace::Item& item, ordering::Call call, ordering::StreamId stream);
   void call_end(const trace::Item& item);
-  void thread_order(const trace::Item& item);
   void mark(const trace::Item& item);
   void host_waits(const trace::Item& item);
   /// Reports the call if it waits where its thread must not.
@@ -193,8 +197,11 @@ class Judge : private ordering::HazardSink {
   void record_event(const trace::Record& record);
   bool ends_first(const trace::Record& record, ordering::StreamId stream);
   void wait_event(const trace::Record& record);
+  /// Of whole contexts.
+  void context_event(const trace::Record& record);
   void sync_event(const trace::Item& item);
   void query_event(const trace::Record& record);
+  void thread_order(const trace::Item& item);
   void call_failed(const trace::Record& record);
 
   // lifetimes.cpp
@@ -237,8 +244,9 @@ class Judge : private ordering::HazardSink {
   static constexpr std::size_t kMostOwnEvents = 256;
   std::vector<EventOfThread> own_events_;  ///< recorded since their thread's last BlockFree; only with such pools
   bool has_own_events_ = false;            ///< there is a pool that waits for events of its own (kOwnEvents)
-  ordering::FlatMap<LaunchedKernel> last_kernels_;  ///< by stream; while code is read
-  ordering::FlatMap<std::uint64_t> pending_;        ///< thread -> position + 1 of its blocking call
+  ordering::FlatMap<LaunchedKernel> last_kernels_;               ///< by stream; while code is read
+  ordering::FlatMap<std::vector<ordering::BatchPart>> batches_;  ///< by thread: of one whose last parts are to come
+  ordering::FlatMap<std::uint64_t> pending_;                     ///< thread -> position + 1 of its blocking call
   Graphs graphs_;
   /// A hazard of the launch last asked about.
   struct OfLaunch {
@@ -257,6 +265,7 @@ class Judge : private ordering::HazardSink {
   bool host_code_in_streams_ = false;  ///< host functions, or graphs, which may hold some, were submitted
   bool compares_ = false;              ///< there is a what-if, which needs more of a kernel's code
   std::vector<Observer*> observers_;
+  ordering::FlatMap<bool> signalled_;          ///< objects of signals
   LaunchBytes launch_bytes_;                   ///< scratch
   std::vector<ordering::KernelBytes> proved_;  ///< scratch of bytes_of()
   std::vector<std::string> messages_;

@@ -238,6 +238,7 @@ void Judge::settle_releases(const Record& record) {
 void Judge::signal(const Record& record) {
   const ordering::Call call{ThreadId{record.thread}, ordering::kNoSite};
   const auto& w = record.as<Kind::Signal>();
+  signalled_[w.object] = true;
   if (record.flags & trace::kOnHost) return model_.signal(call, std::nullopt, w.object);
   if (const StreamId stream = stream_of(record); handles_.executes(stream)) model_.signal(call, stream, w.object);
 }
@@ -246,7 +247,13 @@ void Judge::await(const Record& record) {
   const ordering::Call call{ThreadId{record.thread}, ordering::kNoSite};
   const auto& w = record.as<Kind::Await>();
   if (record.flags & trace::kOnHost) return model_.await(call, std::nullopt, w.object);
-  if (const StreamId stream = stream_of(record); handles_.executes(stream)) model_.await(call, stream, w.object);
+  const StreamId stream = stream_of(record);
+  if (!handles_.executes(stream)) return;
+  if ((record.flags & trace::kOrEverything) && !signalled_.find(w.object)) {
+    model_.stream_joins_all(call, stream);
+  } else {
+    model_.await(call, stream, w.object);
+  }
 }
 
 void Judge::name_memory(const Item& item) {

@@ -41,6 +41,7 @@ bool is_repaired_by_wait(NearestEdge nearest) {
       return true;
     case NearestEdge::DependentLaunch:
     case NearestEdge::LaunchEvent:
+    case NearestEdge::SourceOrder:
     case NearestEdge::NoPathInGraph:
       return false;
   }

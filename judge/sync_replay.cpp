@@ -36,6 +36,8 @@ std::vector<std::string> doubts_of(const Judge& judge, const std::vector<std::st
     // What a graph does is doubted where one is launched.
     if (!api::is_of_graphs(function)) out.push_back("not modelled by this version: " + function);
   }
+  for (const std::string& function : judge.shared())
+    out.push_back("others may use what they were given by " + function);
   for (const Module& module : judge.places().modules()) {
     const std::string_view name = std::string_view(module.path).substr(module.path.rfind('/') + 1);
     if (std::none_of(std::begin(kMovers), std::end(kMovers), [&](auto each) { return name.starts_with(each); }))

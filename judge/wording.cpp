@@ -243,37 +243,12 @@ report::Cause cause_of(NearestEdge nearest) {
       return report::Cause::DependentLaunch;
     case NearestEdge::LaunchEvent:
       return report::Cause::LaunchEvent;
+    case NearestEdge::SourceOrder:
+      return report::Cause::SourceOrder;
     case NearestEdge::NoPathInGraph:
       return report::Cause::NoPathInGraph;
   }
   return report::Cause::NoEdge;
-}
-
-const char* memory_name(ordering::MemoryKind kind) {
-  switch (kind) {
-    case ordering::MemoryKind::Device:
-      return "device memory";
-    case ordering::MemoryKind::DeviceAsync:
-      return "stream-ordered device memory";
-    case ordering::MemoryKind::Managed:
-      return "managed memory";
-    case ordering::MemoryKind::Pinned:
-      return "pinned host memory";
-    case ordering::MemoryKind::Registered:
-      return "registered host memory";
-    case ordering::MemoryKind::Pageable:
-      return "host memory";
-  }
-  return "memory";
-}
-
-report::Verb verb_of(const Access& access) {
-  using report::Verb;
-  if (access.source == AccessSource::Free) return Verb::Free;
-  if (access.source == AccessSource::Allocate) return Verb::Allocation;
-  if (access.mode == AccessMode::Read) return Verb::Read;
-  if (access.mode == AccessMode::Atomic) return Verb::AtomicUpdate;
-  return access.mode == AccessMode::Write ? Verb::Write : Verb::Use;
 }
 
 bool event_at_hand(const Hazard& hazard, const Nouns& nouns) {
@@ -288,6 +263,7 @@ bool event_at_hand(const Hazard& hazard, const Nouns& nouns) {
     case NearestEdge::SyncTooEarly:
     case NearestEdge::NonBlockingStream:
     case NearestEdge::DependentLaunch:
+    case NearestEdge::SourceOrder:
     case NearestEdge::NoPathInGraph:
       return true;  // about no event
     case NearestEdge::OtherDevice:
@@ -392,6 +368,10 @@ std::string explanation(const Hazard& hazard, const Nouns& nouns) {
              "), which the launch of " + nouns.earlier + op(hazard.earlier) +
              " records itself: it fires when the kernel begins or triggers, not " + "when it has ended.";
       break;
+    case NearestEdge::SourceOrder:
+      text = nouns.later + op(hazard.later) + " may read its source out of stream order (srcAccessOrder): what is in " +
+             "front of it in " + nouns.later_stream + " need not be done by then.";
+      break;
     case NearestEdge::NoPathInGraph:
       text = "no path of edges leads from " + nouns.earlier + " to " + nouns.later +
              ", so each launch of the graph may run them at the same time.";
@@ -451,6 +431,10 @@ std::string fix(const Hazard& hazard, const Nouns& nouns) {
       case NearestEdge::None:
       case NearestEdge::DependentLaunch:
         out = wait_for_earlier(hazard, nouns);
+        break;
+      case NearestEdge::SourceOrder:
+        out = "give the copy the access order CU_MEMCPY_SRC_ACCESS_ORDER_STREAM, or let the host wait for " +
+              nouns.earlier_at + " before " + nouns.later_at;
         break;
       case NearestEdge::NoPathInGraph:
         out = "add an edge from " + nouns.earlier_at + " to " + nouns.later_at + " (" + calls.add_edges +

@@ -127,6 +127,24 @@ CommonBytes Checks::common_bytes_of(const Conflict& conflict, std::span<const Pa
   return common_bytes(runs_);
 }
 
+Explanation Checks::explain_conflict(const Conflict& conflict, const Actor& actor) {
+  if (actor.overlap && conflict.lane == actor.lane) {
+    const auto& [running, use, front] = *actor.overlap;
+    Explanation out{.nearest = NearestEdge::DependentLaunch, .use = use};
+    if (front.epoch != conflict.epoch) {
+      out.record = front.op;
+      out.record_site = front.site;
+    }
+    return out;
+  }
+  if (const Lane* in = actor.out_of_order ? progress_.lane(conflict.later.stream) : nullptr;
+      in && (in->slot == conflict.lane || in->clock.documented.covers(conflict.lane, conflict.epoch)))
+    return {.nearest = NearestEdge::SourceOrder};
+  return explain({conflict.lane, conflict.epoch, actor.lane, conflict.earlier, conflict.later,
+                  actor.host.clock.documented, progress_.thread(conflict.later.thread).device_wait},
+                 progress_.lanes);
+}
+
 void Checks::report(const Actor& actor, std::span<const Part> parts) {
   std::sort(conflicts_.begin(), conflicts_.end(),
             [](const Conflict& a, const Conflict& b) { return a.earlier.op < b.earlier.op; });
@@ -154,18 +172,7 @@ void Checks::report(const Actor& actor, std::span<const Part> parts) {
     if (hazard.earlier.exact && hazard.later.exact && !parts.empty() && sink_.wants_common_bytes(hazard)) {
       hazard.common = common_bytes_of(conflict, parts);
     }
-    if (actor.overlap && conflict.lane == actor.lane) {
-      const auto& [running, use, front] = *actor.overlap;
-      hazard.explanation = {.nearest = NearestEdge::DependentLaunch, .use = use};
-      if (front.epoch != conflict.epoch) {
-        hazard.explanation.record = front.op;
-        hazard.explanation.record_site = front.site;
-      }
-    } else {
-      hazard.explanation = explain({conflict.lane, conflict.epoch, actor.lane, conflict.earlier, conflict.later,
-                                    actor.host.clock.documented, progress_.thread(conflict.later.thread).device_wait},
-                                   progress_.lanes);
-    }
+    hazard.explanation = explain_conflict(conflict, actor);
     ++hazards;
     sink_.hazard(hazard);
   }

@@ -30,6 +30,7 @@ struct Actor {
   /// The rule by which the clock's assumed side knows more than lane and host do: a free that is assumed to wait.
   std::optional<Rule> waits_by{};
   const Overlap* overlap = nullptr;
+  bool out_of_order = false;  ///< the access keeps no stream order: the clock is the host's
 };
 
 /// Bytes that an access touches in one way. A kernel touches several, in several ways.
@@ -109,6 +110,7 @@ class Checks {
   void collect_retired(const RetiredBlock& life, const AllocationInfo& named, const Access& access, const Actor& actor);
   /// `parts`: what the later operation touches, to look for all common bytes; none: it is no matter of bytes.
   void report(const Actor& actor, std::span<const Part> parts = {});
+  [[nodiscard]] Explanation explain_conflict(const Conflict& conflict, const Actor& actor);
   [[nodiscard]] CommonBytes common_bytes_of(const Conflict& conflict, std::span<const Part> parts);
   void report_use(FreedLife& life, const Access& access, Certainty certainty);
 

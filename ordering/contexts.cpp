@@ -15,6 +15,20 @@ std::uint32_t Contexts::index_of(ContextId id) {
   return index - 1;
 }
 
+void Contexts::wait(std::uint32_t index, const TwoClocks& captured) {
+  Context& context = contexts_[index];
+  context.waited_for.join(captured);
+  ++context.waits;
+  context.all.add(captured);
+}
+
+void Contexts::join_waits(Lane& lane) {
+  const Context& context = contexts_[lane.context];
+  if (lane.seen_waits == context.waits) return;
+  lane.seen_waits = context.waits;
+  lane.clock.join(context.waited_for);
+}
+
 void Contexts::enter(Lane& lane, LegacyRole role) {
   Context& context = contexts_[lane.context];
   switch (lane.kind) {
@@ -42,6 +56,7 @@ void Contexts::enter(Lane& lane, LegacyRole role) {
     case StreamKind::NonBlocking:
       break;
   }
+  join_waits(lane);
   changed(lane);
 }
 
@@ -67,11 +82,13 @@ void Contexts::enter(Lane& lane, LegacyRole role, const Among& among) {
       lane.seen_barrier = context.barriers;
     }
   }
+  join_waits(lane);
   changed(lane);
 }
 
 bool Contexts::has_news_for(const Lane& lane) const {
   const Context& context = contexts_[lane.context];
+  if (lane.seen_waits != context.waits) return true;
   switch (lane.kind) {
     case StreamKind::Legacy:
       return context.blocking.is_behind() || context.joined_blocking_version != context.blocking.version();
@@ -112,6 +129,7 @@ void Contexts::join_everything(Lane& lane) {
 
 TwoClocks Contexts::covered_by(const Lane& lane) {
   TwoClocks covered = lane.clock;
+  covered.join(contexts_[lane.context].waited_for);
   if (lane.kind == StreamKind::Legacy) {
     covered.join(contexts_[lane.context].blocking.gather(lanes_, &Lane::behind_blocking));
   }

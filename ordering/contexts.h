@@ -18,6 +18,9 @@
 // VARIANTS (what_if.h). If some variants leave out the barrier of an action, later streams do not join C_L but a
 // separate barrier clock. After each action, that clock joins the part of C_L that the action orders in each variant.
 //
+// A WAIT OF THE WHOLE CONTEXT (R-EVT-18) joins one clock of the context, which each stream that is behind joins at its
+// next operation, as it does a barrier. What synchronisations cover has that clock in it at once.
+//
 // Synchronising with the legacy stream (R-STR-16) reads the gathered clock and moves no barrier. A destroyed stream is
 // gathered at once (R-STR-20). A context-wide synchronisation gathers all streams in the same way.
 #pragma once
@@ -46,6 +49,11 @@ class Gathered {
     behind_.clear();
     return clock_;
   }
+  /// What is no stream's alone.
+  void add(const TwoClocks& more) {
+    clock_.join(more);
+    ++version_;
+  }
   [[nodiscard]] std::uint64_t version() const { return version_; }
   /// Whether the next gather() may find more.
   [[nodiscard]] bool is_behind() const { return !behind_.empty(); }
@@ -62,6 +70,10 @@ struct Context {
   ContextId id{};
   LaneSlot legacy = kNone;
   FlatMap<StreamId> per_thread;  ///< by thread
+  LaneSlot recorder = kNone;     ///< of events that capture the whole context
+
+  TwoClocks waited_for;     ///< what all later work comes after
+  std::uint64_t waits = 0;  ///< how often that grew
 
   Gathered all;
   Gathered blocking;
@@ -98,6 +110,9 @@ class Contexts {
   /// The stream is about to be destroyed: keeps its clock for those that must still come after it.
   void leave(Lane& lane);
 
+  /// Puts what the clock covers before all later work of the context.
+  void wait(std::uint32_t index, const TwoClocks& captured);
+
   /// R-STR-16: what a synchronisation with the stream covers.
   [[nodiscard]] TwoClocks covered_by(const Lane& lane);
   /// Puts everything submitted so far, in any context, before the stream's later operations.
@@ -109,6 +124,7 @@ class Contexts {
   }
 
  private:
+  void join_waits(Lane& lane);
   void add_to_barrier(Context& context);
 
   Lanes& lanes_;

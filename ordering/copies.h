@@ -34,6 +34,9 @@ struct CopyRule {
   [[nodiscard]] bool leans() const { return assumed != documented; }
 };
 
+/// R-CPY-08: of memory that was set so.
+inline constexpr CopyRule kSyncMemory{Rule::CPY_08, HostEffect::Complete, Rule::CPY_08, HostEffect::Complete};
+
 CopyRule copy_rule(MemoryKind dst, MemoryKind src, Form form);
 CopyRule fill_rule(MemoryKind dst, Form form);
 

@@ -107,6 +107,8 @@ enum class NearestEdge : std::uint8_t {
   DependentLaunch,  ///< both are kernels of one stream, and the later one may begin before the earlier one ends: `use`.
                     ///< `record` is the kernel right in front of the later one, if that is not the earlier one
   LaunchEvent,      ///< it waited for `event`, which the launch itself records: not when the kernel has ended
+  SourceOrder,      ///< the later one is the read of a batch's source, which keeps no stream order; by that of its
+                    ///< stream it would come after the earlier one
   NoPathInGraph,    ///< both are nodes of one graph, and no path of edges leads from one to the other
 };
 
@@ -136,6 +138,7 @@ struct AllocationInfo {
   OpId op{};      ///< DeviceAsync: the allocating operation
   ThreadId thread{};
   bool block = false;  ///< handed out by a pool of the program
+  bool syncs = false;  ///< R-CPY-08: synchronous copies and fills of it complete before they return
   /// Where it was allocated or registered, if that is known. It stands for the device, which holds the memory or, of
   /// managed and host memory, whose work a free waits for (measured).
   std::optional<ContextId> context{};

@@ -49,6 +49,7 @@ struct Lane {
   const HostClock* seen_host = nullptr;  ///< the host clock last joined, and its version then
   std::uint64_t seen_host_version = 0;
   std::uint64_t seen_barrier = 0;  ///< number of the legacy barrier last joined
+  std::uint64_t seen_waits = 0;    ///< of the whole context
   bool behind_blocking = false;    ///< has work that the context's gathered clocks do not know yet
   bool behind_all = false;
 

@@ -5,6 +5,11 @@
 
 namespace streamsan::ordering {
 
+bool Lives::syncs(Address address) {
+  const Allocation* allocation = address ? allocations.find(address) : nullptr;
+  return allocation && allocation->info.syncs;
+}
+
 MemoryKind Lives::kind_at(Address address) {
   if (address == 0) return MemoryKind::Device;  // an array
   const Allocation* allocation = allocations.find(address);

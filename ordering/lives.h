@@ -41,6 +41,8 @@ class Lives {
   void for_each_held(Range range, Visit visit);
 
   [[nodiscard]] MemoryKind kind_at(Address address);
+  /// R-CPY-08: was the memory there set so that copies of it wait?
+  [[nodiscard]] bool syncs(Address address);
 
   void end(Allocation& allocation);
   void end_overlapping(Range range);

@@ -146,6 +146,27 @@ OpId Model::wait_event(Call call, StreamId stream, EventId event_id) {
   return op;
 }
 
+OpId Model::record_event_of(Call call, std::span<const ContextId> contexts, EventId event_id) {
+  if (contexts.empty() || !impl_->progress.events.find(static_cast<std::uint64_t>(event_id))) return kNoOp;
+  TwoClocks all;
+  for (const ContextId context : contexts)
+    all.join(impl_->progress.contexts.everything(impl_->progress.contexts.index_of(context)));
+  Lane& lane = impl_->progress.recorder_of(contexts.front());
+  const OpId op = record_event(call, lane.stream, event_id);
+  lane.clock.join(all);
+  impl_->progress.events.find(static_cast<std::uint64_t>(event_id))->captured.join(all);
+  return op;
+}
+
+OpId Model::wait_event_by(Call, std::span<const ContextId> contexts, EventId event_id) {
+  const OpId op = impl_->progress.next_op();
+  const Event* event = impl_->progress.events.find(static_cast<std::uint64_t>(event_id));
+  if (!event || !event->recorded) return op;  // R-EVT-04
+  for (const ContextId context : contexts)
+    impl_->progress.contexts.wait(impl_->progress.contexts.index_of(context), event->captured);
+  return op;
+}
+
 void Model::sync_stream(Call call, StreamId stream) {
   Pending& pending = impl_->progress.calling(call).pending;
   if (const Lane* lane = impl_->progress.lane(stream)) expect(pending, impl_->progress.contexts.covered_by(*lane));

@@ -77,6 +77,20 @@ struct Call {
 /// Does the form of a copy or fill promise to wait (R-CPY-01..12) or not (R-CPY-13..18)?
 enum class Form : std::uint8_t { Synchronous, Asynchronous };
 
+/// When a copy of a batch reads its source.
+enum class SourceOrder : std::uint8_t {
+  Stream,      ///< R-CPY-31: in stream order
+  DuringCall,  ///< R-CPY-32: before the call returns, and after nothing but what the host knows
+  Any,         ///< R-CPY-33: before the batch is complete, and after nothing but what the host knows
+};
+
+/// A part of a batch. A side without bytes, or at address 0 (an array), is not touched.
+struct BatchPart {
+  Footprint dst;
+  Footprint src;
+  SourceOrder order = SourceOrder::Stream;
+};
+
 /// A pointer found among a kernel's arguments.
 struct PointerArgument {
   Address address = 0;
@@ -173,6 +187,8 @@ class Model {
   OpId free_async(Call call, StreamId stream, Address base);
   /// R-VMM-01: ends every allocation inside the range. Like free() without the assumed wait.
   void unmap(Call call, ContextId context, Range range);
+  /// R-CPY-08, of the allocation that holds the address.
+  void sync_memory(Address address, bool on);
   /// The allocation that holds the address, blocks aside; or a block that no allocation holds; or nullptr. Valid until
   /// the next non-const call.
   [[nodiscard]] const AllocationInfo* find_allocation(Address address) const;
@@ -192,6 +208,10 @@ class Model {
   /// In a legacy stream, between memories of two devices: an action of the legacy streams of both, too (R-CPY-40).
   OpId copy(Call call, StreamId stream, const Footprint& dst, const Footprint& src, Form form);
   OpId fill(Call call, StreamId stream, const Footprint& dst, Form form);
+  /// R-CPY-30: copies that are one operation, without order among themselves; what one does to the memory of another
+  /// is not compared. The host knows as much as after the one of them that it would wait for longest. R-CPY-54: a part
+  /// that only writes is a discard, which `source` tells. Ends in returned(). Without bytes in any part: as a copy.
+  OpId batch(Call call, StreamId stream, std::span<const BatchPart> parts, AccessSource source = AccessSource::Copy);
   OpId host_function(Call call, StreamId stream);
   /// An operation without modelled accesses: prefetch, attach, write value. `for_host`: the host may be waiting for it,
   /// because it gives the host a value or lets it touch memory.
@@ -212,6 +232,11 @@ class Model {
   /// kernel does not trigger before it ends.
   OpId record_by_launch(Call call, StreamId stream, EventId event, bool ends_first);
   OpId wait_event(Call call, StreamId stream, EventId event);
+  /// R-EVT-17: the event captures all streams of the contexts, of which there is at least one.
+  OpId record_event_of(Call call, std::span<const ContextId> contexts, EventId event);
+  /// R-EVT-18: all later work of the contexts waits, that of streams made later, too. A synchronisation with any of it
+  /// covers what the event captured, whether or not there is later work.
+  OpId wait_event_by(Call call, std::span<const ContextId> contexts, EventId event);
   /// The three below take the snapshot; the edge to the host is made by returned().
   void sync_stream(Call call, StreamId stream);
   void sync_event(Call call, EventId event);

@@ -57,6 +57,12 @@ struct Model::Impl {
   /// Stream-ordered memory begins, or ends, in the lane's present operation.
   AllocationId begin_life(Call call, const Lane& lane, OpId op, Range range, bool on_its_device);
   void end_life(Access access, const Actor& actor, Address base);
+  /// The host itself touches the bytes now, or a call does so for it. Where it must be remembered, the host's lane goes
+  /// on by begin_touch() before.
+  void begin_touch(HostClock& host);
+  void touch_by_host(const Access& access, Range range, const HostClock& host);
+  /// The copies of a batch that read their sources before the call returns.
+  void read_during_call(std::span<const BatchPart> parts, Access access, HostClock& host);
   /// Pageable memory is the actor's, a copy, until that is complete.
   void lend(const Footprint& side, Access access, const Actor& actor);
   /// What a node of a graph touches, in the lane's present operation.

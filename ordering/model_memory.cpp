@@ -154,34 +154,50 @@ void Model::unmap(Call call, ContextId, Range range) {
   }
 }
 
+namespace {
+
+// With joined threads everything later starts after this: nothing to remember. Where order is seen or perhaps not,
+// what comes later and is not after this would be `possible` at most, as the host's touches are over at once.
+bool remembers_touches(const Progress& progress) {
+  return progress.options.host_threads == Options::HostThreads::Separate;
+}
+
+}  // namespace
+
+void Model::Impl::begin_touch(HostClock& host) {
+  if (!remembers_touches(progress)) return;
+  Lane& lane = progress.lanes[host.lane];
+  host.clock.set(lane.slot, ++lane.last);
+  ++host.version;
+}
+
+void Model::Impl::touch_by_host(const Access& access, Range range, const HostClock& host) {
+  const Lane& lane = progress.lanes[host.lane];
+  lives.for_each_held(range, [&](Allocation& held_by, Range bytes) {
+    if (held_by.info.kind == MemoryKind::Pageable) return;
+    const Part part{&held_by, bytes, access.mode};
+    const Actor actor{
+        .lane = lane.slot, .epoch = lane.last, .clock = host.clock, .host = host, .out_of_order = access.on_stream};
+    if (remembers_touches(progress)) {
+      checks.touch(access, {&part, 1}, actor);
+    } else {
+      checks.check(access, {&part, 1}, actor);
+    }
+  });
+}
+
 void Model::host_access(Call call, Range range, AccessMode mode) {
   impl_->progress.arrive(call);
   HostClock& host = impl_->progress.host(call.thread);
-  Lane& lane = impl_->progress.lanes[host.lane];
   const Access access{.op = impl_->progress.next_op(),
                       .site = call.site,
                       .thread = call.thread,
                       .mode = mode,
                       .source = AccessSource::Host,
                       .on_stream = false};
-  // With joined threads everything later starts after this: nothing to remember. Where order is seen or perhaps not,
-  // what comes later and is not after this would be `possible` at most, as the host's touches are over at once.
-  const bool remembers = impl_->progress.options.host_threads == Options::HostThreads::Separate;
-  if (remembers) {
-    host.clock.set(lane.slot, ++lane.last);
-    ++host.version;
-  }
+  impl_->begin_touch(host);
   impl_->lives.freed.reused(range);
-  impl_->lives.for_each_held(range, [&](Allocation& held_by, Range bytes) {
-    if (held_by.info.kind == MemoryKind::Pageable) return;
-    const Part part{&held_by, bytes, mode};
-    const Actor actor{lane.slot, lane.last, host.clock, host};
-    if (remembers) {
-      impl_->checks.touch(access, {&part, 1}, actor);
-    } else {
-      impl_->checks.check(access, {&part, 1}, actor);
-    }
-  });
+  impl_->touch_by_host(access, range, host);
 }
 
 void Model::host_free(Call call, Range range) {
@@ -207,6 +223,10 @@ void Model::host_free(Call call, Range range) {
     next = impl_->lives.allocations.find_first_ending_after(whole.end);
   }
   impl_->checks.check_loans(access, actor);
+}
+
+void Model::sync_memory(Address address, bool on) {
+  if (Allocation* allocation = impl_->lives.allocations.find(address)) allocation->info.syncs = on;
 }
 
 void Model::forget_freed(Range range) { impl_->lives.freed.reused(range); }

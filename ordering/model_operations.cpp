@@ -157,7 +157,8 @@ OpId Model::copy(Call call, StreamId stream, const Footprint& dst, const Footpri
   if (!lane || std::max(bytes_of(dst), bytes_of(src)) == 0) return kNoOp;  // R-CPY-23
   const MemoryKind to = impl_->lives.kind_at(dst.base);
   const MemoryKind from = impl_->lives.kind_at(src.base);
-  const CopyRule rule = copy_rule(to, from, form);
+  const bool syncs = form == Form::Synchronous && (impl_->lives.syncs(dst.base) || impl_->lives.syncs(src.base));
+  const CopyRule rule = syncs ? kSyncMemory : copy_rule(to, from, form);
   const bool syncs_first = rule.documented == HostEffect::Prior || rule.assumed == HostEffect::Prior;
   const TwoClocks prior = syncs_first ? impl_->progress.contexts.covered_by(*lane) : TwoClocks{};
   const std::vector<Lane*> peers = peers_of(impl_->progress, impl_->lives, *lane, dst.base, src.base);
@@ -203,7 +204,71 @@ OpId Model::fill(Call call, StreamId stream, const Footprint& dst, Form form) {
     impl_->progress.mark_work(*lane, op, call.site);
     mark_access(impl_->progress, impl_->lives, {*lane, op, call.site}, hull(dst), AccessMode::Write);
   }
-  impl_->progress.promise(thread, fill_rule(impl_->lives.kind_at(dst.base), form), *lane, {});
+  const bool syncs = form == Form::Synchronous && impl_->lives.syncs(dst.base);
+  impl_->progress.promise(thread, syncs ? kSyncMemory : fill_rule(impl_->lives.kind_at(dst.base), form), *lane, {});
+  return op;
+}
+
+void Model::Impl::read_during_call(std::span<const BatchPart> parts, Access access, HostClock& host) {
+  const auto during = [](const BatchPart& part) {
+    return part.order == SourceOrder::DuringCall && part.src.base != 0 && bytes_of(part.src) != 0;
+  };
+  if (std::none_of(parts.begin(), parts.end(), during)) return;
+  begin_touch(host);
+  for (const BatchPart& part : parts) {
+    if (!during(part)) continue;
+    const std::uint64_t rows = std::min(part.src.rows * part.src.slices, Pieces::kMostRows);
+    for (std::uint64_t row = 0; row < rows; ++row) touch_by_host(access, row_of(part.src, row), host);
+  }
+}
+
+OpId Model::batch(Call call, StreamId stream, std::span<const BatchPart> parts, AccessSource source) {
+  HostThread& thread = impl_->progress.calling(call);
+  Lane* lane = impl_->progress.lane(stream);
+  const auto is_empty = [](const BatchPart& part) { return std::max(bytes_of(part.dst), bytes_of(part.src)) == 0; };
+  if (!lane || std::all_of(parts.begin(), parts.end(), is_empty)) return kNoOp;
+  Access access{.op = OpId{impl_->progress.last_op + 1},
+                .site = call.site,
+                .stream = stream,
+                .thread = call.thread,
+                .mode = AccessMode::Read,
+                .source = source};
+  impl_->read_during_call(parts, access, *thread.host);
+  const OpId op = impl_->progress.begin(call, *lane, LegacyRole::Action);
+  const Actor actor{lane->slot, lane->last, lane->clock, *thread.host};
+  const Actor early{
+      .lane = lane->slot, .epoch = lane->last, .clock = thread.host->clock, .host = *thread.host, .out_of_order = true};
+  std::vector<KernelBytes> in_order;
+  std::vector<KernelBytes> out_of_order;
+  CopyRule waits = copy_rule(MemoryKind::Device, MemoryKind::Device, Form::Asynchronous);
+  for (const BatchPart& part : parts) {
+    if (is_empty(part)) continue;
+    const MemoryKind to = impl_->lives.kind_at(part.dst.base);
+    const MemoryKind from = impl_->lives.kind_at(part.src.base);
+    const bool copies = source == AccessSource::Copy;
+    const CopyRule rule = copies ? copy_rule(to, from, Form::Asynchronous) : fill_rule(to, Form::Asynchronous);
+    const auto longer = [](const CopyRule& a, const CopyRule& b) {
+      return std::pair(a.documented, a.assumed) > std::pair(b.documented, b.assumed);
+    };
+    if (longer(rule, waits)) waits = rule;
+    const bool reads_later = part.order != SourceOrder::DuringCall;
+    if (reads_later) (part.order == SourceOrder::Any ? out_of_order : in_order).push_back({part.src, AccessMode::Read});
+    in_order.push_back({part.dst, AccessMode::Write});
+    const bool borrows = copies && rule.documented == HostEffect::None;
+    if (borrows && reads_later && from == MemoryKind::Pageable) impl_->lend(part.src, access, actor);
+    access.mode = AccessMode::Write;
+    if (borrows && to == MemoryKind::Pageable) impl_->lend(part.dst, access, actor);
+    access.mode = AccessMode::Read;
+    if (!impl_->progress.variants) continue;
+    if (reads_later)
+      mark_access(impl_->progress, impl_->lives, {*lane, op, call.site}, hull(part.src), AccessMode::Read);
+    mark_access(impl_->progress, impl_->lives, {*lane, op, call.site}, hull(part.dst), AccessMode::Write);
+  }
+  // First, so that the batch is not compared with itself.
+  impl_->pieces.touch_known(out_of_order, access, early);
+  impl_->pieces.touch_known(in_order, access, actor);
+  if (impl_->progress.variants) impl_->progress.mark_work(*lane, op, call.site);
+  impl_->progress.promise(thread, waits, *lane, {});
   return op;
 }
 

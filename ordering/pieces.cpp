@@ -18,7 +18,6 @@
 namespace streamsan::ordering {
 namespace {
 
-constexpr std::uint64_t kMostRows = 1024;
 constexpr std::size_t kMostPieces = 4096;
 constexpr std::uint64_t kFewRows = 8;
 

@@ -22,6 +22,8 @@ struct Piece {
 
 class Pieces {
  public:
+  static constexpr std::uint64_t kMostRows = 1024;
+
   Pieces(Lives& lives, Checks& checks) : lives_(lives), checks_(checks) {}
 
   /// One side of a copy, or a fill.

@@ -143,6 +143,15 @@ StreamId Progress::open_stream(ContextId context, StreamKind kind, ThreadId thre
   return lane.stream;
 }
 
+Lane& Progress::recorder_of(ContextId context) {
+  const std::uint32_t index = contexts.index_of(context);
+  if (contexts[index].recorder == Context::kNone) {
+    const StreamId made = open_stream(context, StreamKind::NonBlocking, ThreadId{});
+    contexts[index].recorder = lane(made)->slot;
+  }
+  return lanes[contexts[index].recorder];
+}
+
 std::optional<Point> Progress::point(Call call, std::optional<StreamId> stream) {
   const HostClock& known = host(call.thread);
   if (!stream) return Point{next_op(), known.lane, known.clock};

@@ -132,6 +132,8 @@ class Progress {
   HostThread& calling(const Call& call);
 
   StreamId open_stream(ContextId context, StreamKind kind, ThreadId thread);
+  /// The stream that is given the records of events of the whole context, and nothing else.
+  Lane& recorder_of(ContextId context);
 
   /// Puts the stream's next operation after what the legacy barrier puts before it.
   void enter(const Call& call, Lane& lane, LegacyRole role);

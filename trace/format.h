@@ -215,6 +215,30 @@ struct [[gnu::may_alias]] Shape {
 };
 static_assert(sizeof(Shape) == kSlotBytes);
 
+/// When a copy of a batch reads its source.
+enum class SourceOrder : std::uint32_t {
+  Stream,      ///< in stream order
+  DuringCall,  ///< before the call returns
+  Any,         ///< from the call on, before the batch is complete
+};
+
+/// One part of a batch: moves `width` bytes of each row from the source to the destination. A part without a source only
+/// writes, one without a destination only reads; an array is such a side.
+struct [[gnu::may_alias]] BatchPart {
+  std::uint64_t dst;
+  std::uint64_t src;
+  std::uint64_t width;
+  std::uint64_t order;  ///< SourceOrder
+  std::uint64_t dst_pitch;
+  std::uint64_t src_pitch;
+  std::uint64_t height;
+  std::uint64_t dst_slice;
+  std::uint64_t src_slice;
+  std::uint64_t depth;
+};
+inline constexpr std::size_t kPartWords = sizeof(BatchPart) / 8;
+inline constexpr std::size_t kMostPartsPerRecord = kMaxContinuations * kContinuationWords / kPartWords;
+
 /// Grid and block of a launch, in front of the bytes of an Arguments record.
 struct [[gnu::may_alias]] Extent {
   std::uint32_t grid[3];
@@ -281,10 +305,12 @@ inline constexpr std::uint16_t kAtStart = 1;  ///< EventRecord: by a launch, whe
 inline constexpr std::uint16_t kAtTrigger = 2;  ///< EventRecord: by a launch, when its kernel has triggered, or ended
 inline constexpr std::uint16_t kOnHost = 1;     ///< BlockAlloc, BlockFree, Signal, Await: not in a stream: the calling
                                                 ///< host thread itself
-inline constexpr std::uint16_t kNoStream = 2;   ///< BlockFree: no stream stated: it is the one the block was handed out
-                                                ///< to. BlockAlloc: neither a stream nor the host was stated, and only
-                                                ///< what is before the block's uses is known to be before it. The same
-                                                ///< for the BlockFree of such a block
+inline constexpr std::uint16_t kOrEverything =
+    8;  ///< Await: of an object that nobody has signalled yet, everything submitted so far
+inline constexpr std::uint16_t kNoStream = 2;  ///< BlockFree: no stream stated: it is the one the block was handed out
+                                               ///< to. BlockAlloc: neither a stream nor the host was stated, and only
+                                               ///< what is before the block's uses is known to be before it. The same
+                                               ///< for the BlockFree of such a block
 inline constexpr std::uint16_t kOwnEvents =
     4;  ///< BlockFree: the pool waits for the events that it recorded in this very
         ///< call, before this record: each stands for a BlockUse of its stream.

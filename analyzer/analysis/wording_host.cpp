@@ -52,6 +52,7 @@ void note_other_side(Draft& draft, const std::string& memory) {
     case Cause::OtherDevice:
     case Cause::DependentLaunch:
     case Cause::LaunchEvent:
+    case Cause::SourceOrder:
     case Cause::NoPathInGraph:
     case Cause::NoEdge:
     case Cause::NonBlocking:

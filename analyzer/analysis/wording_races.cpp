@@ -47,6 +47,7 @@ void note_cause(Draft& draft) {
     case Cause::OtherDevice:
     case Cause::DependentLaunch:
     case Cause::LaunchEvent:
+    case Cause::SourceOrder:
     case Cause::NoPathInGraph:
     case Cause::NoEdge:
     case Cause::NonBlocking:
@@ -123,6 +124,7 @@ void advise_order(Draft& draft) {
     case Cause::OtherDevice:
     case Cause::DependentLaunch:
     case Cause::LaunchEvent:
+    case Cause::SourceOrder:
     case Cause::NoPathInGraph:
     case Cause::NoEdge:
     case Cause::OtherStreamSynced:

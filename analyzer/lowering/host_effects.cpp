@@ -302,6 +302,10 @@ void Effects::apply(const Call& call) {
     case EffectKind::GlobalLookup:
     case EffectKind::GraphInstantiate:
       return out_.emit_fresh(arguments_.target_at(call, effect.object), call.site);
+    // Which streams these are about is not known.
+    case EffectKind::ContextRecord:
+    case EffectKind::ContextWait:
+    case EffectKind::LaunchList:
     case EffectKind::ContextDestroy:
       out_.emit(start(OpKind::MaySync, call));
       return;
@@ -309,6 +313,8 @@ void Effects::apply(const Call& call) {
     case EffectKind::GraphClone:
     case EffectKind::GraphUpdate:
     case EffectKind::GraphNodeUpdate:
+    case EffectKind::PointerAttribute:
+    case EffectKind::Share:
     case EffectKind::Later:
       if (effect.exports_event) hand_over_events(call);
       if (effect.hides_order) out_.emit(start(OpKind::MaySync, call));

@@ -44,8 +44,8 @@ constexpr RuntimeRow kRuntimeRows[] = {
 
 bool has_per_thread_spelling(const RuntimeRow& row) {
   const EffectKind kind = row.facts.effect.kind;
-  return (kind != EffectKind::Pass && kind != EffectKind::Later) || row.function.starts_with("cudaStream") ||
-         row.function.starts_with("cudaGetDriverEntryPoint");
+  return (kind != EffectKind::Pass && kind != EffectKind::Share && kind != EffectKind::Later) ||
+         row.function.starts_with("cudaStream") || row.function.starts_with("cudaGetDriverEntryPoint");
 }
 
 std::span<const RuntimeRow> runtime_rows() { return kRuntimeRows; }

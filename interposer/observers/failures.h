@@ -25,7 +25,7 @@ class Failures {
     if (ends_memory(Call::kKind) && !has_done_its_work(Call::kKind, call.result)) return;
     FailedCall failure{.api = Call::kApi,
                        .result = call.result,
-                       .in_stream = Call::kKind != EffectKind::SyncEvent && Call::kKind != EffectKind::SyncContext,
+                       .in_stream = is_in_stream(Call::kKind),
                        .stream = word<Call::kEffect.stream>(call.arguments),
                        .object = object(call.arguments)};
     if constexpr (Call::kKind == EffectKind::LaunchConfig) {

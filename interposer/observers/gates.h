@@ -25,8 +25,8 @@ class Gates {
 
  public:
   /// Rows that are not modelled (Later) are among them, since some launch kernels.
-  static constexpr bool kWatches =
-      kBegins || kEnds || Call::kKind == api::EffectKind::GraphLaunch || Call::kKind == api::EffectKind::Later;
+  static constexpr bool kWatches = kBegins || kEnds || Call::kKind == api::EffectKind::GraphLaunch ||
+                                   Call::kKind == api::EffectKind::LaunchList || Call::kKind == api::EffectKind::Later;
 
   SS_OBSERVER void before(Call&) {
     gated_ = !kEnds && learning();

@@ -15,7 +15,9 @@
 #include "interposer/failed_calls.h"
 #include "interposer/functions.h"
 #include "interposer/launch_call.h"
+#include "interposer/launch_list.h"
 #include "interposer/process.h"
+#include "interposer/semaphores.h"
 #include "interposer/stack.h"
 #include "interposer/streams.h"
 #include "interposer/unmodelled.h"
@@ -32,7 +34,8 @@ constexpr bool is_published_at_once(api::EffectKind kind) {
 
 /// End rows that CallRecord makes no record of: functions of their own note what happened.
 constexpr bool is_noted(api::EffectKind kind) {
-  return kind == api::EffectKind::StreamCreate || kind == api::EffectKind::FunctionLookup;
+  return kind == api::EffectKind::StreamCreate || kind == api::EffectKind::FunctionLookup ||
+         kind == api::EffectKind::LaunchList;
 }
 
 /// Reserves and fills the call's record. Launches make theirs in launch.cpp.
@@ -94,6 +97,15 @@ class EndRecords {
       stream_created(result_word<Call::kEffect.object>(call.arguments), Call::kApi, capture_stack(call.frame));
     } else if constexpr (Call::kKind == api::EffectKind::FunctionLookup) {
       function_looked_up(result_word<Call::kEffect.object>(call.arguments), Call::kEffect.makes_kernel);
+    } else if constexpr (Call::kKind == api::EffectKind::LaunchList) {
+      record_launch_list(std::get<Call::kEffect.src>(call.arguments), word<Call::kEffect.count>(call.arguments),
+                         word<Call::kEffect.flags>(call.arguments), Call::kApi, call.frame);
+    } else if constexpr (Call::kEffect.semaphores) {
+      record_semaphores(
+          std::get<Call::kEffect.object>(call.arguments), std::get<Call::kEffect.src>(call.arguments),
+          word<Call::kEffect.count>(call.arguments),
+          resolve_stream(word<Call::kEffect.stream>(call.arguments), api::kRows[Call::kRow].default_stream), Call::kApi,
+          call.frame);
     } else {
       fill_record(call, words_);
       publish(call.slot);
@@ -139,11 +151,11 @@ class EventTimes {
   SS_OBSERVER void failed(Call&) {}
 };
 
-/// Calls of rows that are not modelled: counts them, and nothing else.
+/// Calls of rows that are not modelled, and those that name memory for others: counts them, and nothing else.
 template <class Call>
 class Unmodelled {
  public:
-  static constexpr bool kWatches = Call::kKind == api::EffectKind::Later;
+  static constexpr bool kWatches = Call::kKind == api::EffectKind::Later || Call::kKind == api::EffectKind::Share;
   SS_OBSERVER void before(Call&) { note_later(Call::kRow); }
 };
 

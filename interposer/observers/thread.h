@@ -32,7 +32,8 @@ class Inside {
 template <class Call>
 class Waits {
  public:
-  static constexpr bool kWatches = is_modelled(Call::kKind) || Call::kKind == api::EffectKind::Later;
+  static constexpr bool kWatches =
+      is_modelled(Call::kKind) || Call::kKind == api::EffectKind::Later || Call::kKind == api::EffectKind::Share;
   SS_OBSERVER void before(Call&) {
     if constexpr (!leaves_all_as_it_was(Call::kKind)) forget_wait();
   }

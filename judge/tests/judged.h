@@ -25,6 +25,7 @@ struct Judged {
   std::string failed_calls;
   std::vector<std::uint64_t> asked;  ///< functions that the judge wanted measured, in order
   std::vector<std::string> unmodelled;
+  std::vector<std::string> shared;
   std::vector<MeasuredLaunch> measured_launches;  ///< for later runs
   std::uint64_t refuted = 0;
   std::uint64_t dropped = 0;
@@ -54,6 +55,7 @@ inline Judged judged(const trace::TraceBuilder& trace, std::size_t most = 1000, 
   out.hidden_syncs = judge.hidden_syncs().explain(judge.places(), none, hazards.marks());
   out.failed_calls = judge.failed_calls().summary();
   out.unmodelled = judge.unmodelled();
+  out.shared = judge.shared();
   out.measured_launches = judge.measured_launches().all(hazards);
   out.refuted = hazards.refuted();
   out.dropped = hazards.dropped();

@@ -38,11 +38,28 @@ std::string copy_sides(const Effect& effect) {
   return {};
 }
 
+std::string batch(const Effect& effect) {
+  switch (effect.batch) {
+    case Batch::None:
+      return "ordered as any work of the stream; its accesses are not modelled";
+    case Batch::Copies:
+    case Batch::Copies3D:
+      return "copies, one operation of the stream, without order among themselves; sources are read as their access "
+             "order says";
+    case Batch::Discards:
+      return "writes of the ranges, one operation of the stream";
+    case Batch::Decompress:
+      return "reads of all sources and writes of all destinations, one operation of the stream";
+  }
+  return {};
+}
+
 /// What a modelled call does, as a clause. Nothing for Pass and Later: their rows say it themselves.
 std::string meaning(const Effect& effect) {
   using enum EffectKind;
   switch (effect.kind) {
     case Pass:
+    case Share:
     case Later:
       return {};
     case Lookup:
@@ -52,6 +69,8 @@ std::string meaning(const Effect& effect) {
     case Launch:
     case LaunchConfig:
       return "a kernel in a stream; pointers among its arguments are inferred accesses";
+    case LaunchList:
+      return "launches in the streams of a list, with barriers among them; not measured";
     case Copy:
       return "linear copy, " + std::string(form(effect)) + ", " + copy_sides(effect);
     case Copy2D:
@@ -88,6 +107,8 @@ std::string meaning(const Effect& effect) {
       return "memory ends in stream order; every access must be ordered before";
     case Unregister:
       return "host memory is unpinned; every access must be ordered before";
+    case PointerAttribute:
+      return "CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: synchronous copies and fills of the memory complete before they return";
     case Unmap:
       return "addresses lose their memory; every access must be ordered before";
     case StreamCreate:
@@ -102,6 +123,12 @@ std::string meaning(const Effect& effect) {
       return "the event captures the stream as it is at the call";
     case EventWait:
       return "later work of the stream is after what the event has captured";
+    case ContextRecord:
+      return effect.green ? "the event captures all streams of the green context"
+                          : "the event captures all streams of the context and of its green contexts";
+    case ContextWait:
+      return effect.green ? "later work of the green context is after what the event has captured"
+                          : "later work of the context and of its green contexts is after what the event has captured";
     case SyncStream:
       return "the host waits for the stream";
     case SyncEvent:
@@ -115,8 +142,13 @@ std::string meaning(const Effect& effect) {
     case HostFunction:
       return "a host function in stream order";
     case StreamAction:
-      return "ordered as any work of the stream; its accesses are not modelled";
+      if (effect.semaphores) return "signals: a wait of this process for the same value comes after the stream's work";
+      return batch(effect);
     case StreamJoinsAll:
+      if (effect.semaphores)
+        return "waits for values that this process has signalled before come after that; others may be for work that "
+               "is "
+               "not seen, and are taken to be after everything submitted so far";
       return "may wait for work that is not seen: taken to be after everything submitted so far";
     case CaptureBegin:
       return "work of the stream goes into a graph from here";
@@ -146,7 +178,8 @@ std::string meaning(const Effect& effect) {
 
 std::string clause(const Effect& effect) {
   const std::string what = meaning(effect);
-  if (effect.hides_order) return std::string(effect.why) + "; findings after its first call are at most possible";
+  if (effect.kind == EffectKind::Later && effect.hides_order)
+    return std::string(effect.why) + "; findings after its first call are at most possible";
   if (what.empty()) return std::string(effect.why);
   return effect.why.empty() ? what : what + " (" + std::string(effect.why) + ")";
 }

@@ -31,12 +31,16 @@ std::string_view name(EffectKind kind) {
       return "Pass";
     case EffectKind::Lookup:
       return "Lookup";
+    case EffectKind::Share:
+      return "Share";
     case EffectKind::Later:
       return "Later";
     case EffectKind::Launch:
       return "Launch";
     case EffectKind::LaunchConfig:
       return "LaunchConfig";
+    case EffectKind::LaunchList:
+      return "LaunchList";
     case EffectKind::Copy:
       return "Copy";
     case EffectKind::Copy2D:
@@ -73,6 +77,8 @@ std::string_view name(EffectKind kind) {
       return "FreeAsync";
     case EffectKind::Unregister:
       return "Unregister";
+    case EffectKind::PointerAttribute:
+      return "PointerAttribute";
     case EffectKind::Unmap:
       return "Unmap";
     case EffectKind::StreamCreate:
@@ -87,6 +93,10 @@ std::string_view name(EffectKind kind) {
       return "EventRecord";
     case EffectKind::EventWait:
       return "EventWait";
+    case EffectKind::ContextRecord:
+      return "ContextRecord";
+    case EffectKind::ContextWait:
+      return "ContextWait";
     case EffectKind::SyncStream:
       return "SyncStream";
     case EffectKind::SyncEvent:

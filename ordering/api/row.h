@@ -41,10 +41,13 @@ enum class DefaultStream : std::uint8_t { Legacy, PerThread };
 enum class EffectKind : std::uint8_t {
   Pass,    ///< no order, no memory: forwarded untouched; not wrapped at all
   Lookup,  ///< cuGetProcAddress: hands out entry points, which must be ours
-  Later,   ///< orders or touches memory, not modelled yet: forwarded, counted, named at the end
+  Share,  ///< names memory, or an event, for other processes or devices: forwarded and counted. Nothing that this process
+          ///< does is ordered by it
+  Later,  ///< orders or touches memory, not modelled yet: forwarded, counted, named at the end
 
   Launch,        ///< function, grid/block extents, stream, kernelParams, extra
   LaunchConfig,  ///< cuLaunchKernelEx: CUlaunchConfig* holds extents, stream and attributes
+  LaunchList,  ///< cuLaunchCooperativeKernelMultiDevice: several launches, with barriers among their streams (R-LCH-05)
 
   Copy,    ///< linear copy
   Copy2D,  ///< CUDA_MEMCPY2D*
@@ -66,7 +69,8 @@ enum class EffectKind : std::uint8_t {
   FreeHost,
   FreeAsync,  ///< stream-ordered free
   Unregister,
-  Unmap,  ///< cuMemUnmap, cuIpcCloseMemHandle
+  PointerAttribute,  ///< may change what copies of the range wait for
+  Unmap,             ///< cuMemUnmap, cuIpcCloseMemHandle
 
   StreamCreate,
   StreamDestroy,
@@ -74,6 +78,8 @@ enum class EffectKind : std::uint8_t {
   EventDestroy,
   EventRecord,
   EventWait,
+  ContextRecord,  ///< an event captures all streams of a context (R-EVT-17, R-EVT-19)
+  ContextWait,    ///< all later work of a context waits (R-EVT-18, R-EVT-19)
 
   SyncStream,  ///< host waits for a stream
   SyncEvent,
@@ -82,7 +88,8 @@ enum class EffectKind : std::uint8_t {
   QueryEvent,   ///< success is an edge to the host (R-EVT-09)
 
   HostFunction,    ///< cuLaunchHostFunc, cuStreamAddCallback: an operation in the stream
-  StreamAction,    ///< an operation in the stream whose memory effects are not modelled (prefetch, attach, write value)
+  StreamAction,    ///< an operation in the stream: a batch, or one whose memory effects are not modelled (prefetch,
+                   ///< attach, write value)
   StreamJoinsAll,  ///< an operation that may wait for work this model cannot match (wait value, external semaphore):
                    ///< the stream is taken to be ordered after everything; may miss a race, never invents one
 
@@ -114,6 +121,17 @@ enum class CallForm : std::uint8_t { Synchronous, Asynchronous };
 /// driver, which may hand it to another thread before we return (frees, destroys), or because it blocks.
 enum class RecordPoint : std::uint8_t { End, Begin };
 
+/// StreamAction: what is known of the memory that it touches. A batch has an array of parts, which are one operation of
+/// the stream and have no order among themselves (R-CPY-30).
+enum class Batch : std::uint8_t {
+  None,        ///< nothing: it is no batch
+  Copies,      ///< arrays of destinations, sources and sizes; with attributes: params, the first copies that they are
+               ///< of, their number
+  Copies3D,    ///< an array of CUDA_MEMCPY3D_BATCH_OP
+  Discards,    ///< arrays of addresses and sizes
+  Decompress,  ///< an array of CUmemDecompressParams
+};
+
 /// ContextDestroy: which context ends with the call.
 enum class ContextEnd : std::uint8_t {
   Counted,  ///< the last of its references ends it: after this call it may live on
@@ -134,6 +152,7 @@ struct Effect {
   Position event = kAbsent;
   Position flags = kAbsent;
   Position params = kAbsent;   ///< kernelParams (extra follows it where there is one); for FunctionLookup the name
+  Position count = kAbsent;    ///< of a batch: how many parts
   Position extents = kAbsent;  ///< first of gridX gridY gridZ blockX blockY blockZ
   std::uint8_t unit = 1;       ///< bytes per element of a fill
   Direction direction = Direction::ByAddress;
@@ -145,18 +164,22 @@ struct Effect {
   ContextEnd ends = ContextEnd::Counted;
   bool imported = false;  ///< EventCreate: another process has the event, too; what it does with it is not seen
   bool exports_event =
-      false;  ///< Later: the event that is an argument is given to other processes, which may record it
+      false;  ///< Share: the event that is an argument is given to other processes, which may record it
   bool switches_context = false;  ///< Pass: another context, perhaps of another device, becomes the current one
   bool swaps_capture_mode =
       false;                    ///< Pass: the thread's capture mode and the one that argument 0 points to change places
   bool destroys_graph = false;  ///< Pass: the executable graph that is argument 0 is gone
+  Batch batch = Batch::None;    ///< StreamAction
+  bool semaphores = false;      ///< StreamAction, StreamJoinsAll: signals, or waits for, external semaphores
+  bool green = false;           ///< ContextRecord, ContextWait: of a CUgreenCtx
   bool prefetch = false;        ///< StreamAction: it only moves what everybody may touch as before
   bool given_pool = false;      ///< AllocAsync: of a pool that is given, which may be another device's
   bool managed = false;         ///< GlobalLookup: the variable is a __managed__ one; else the driver must be asked
   bool makes_kernel = false;    ///< FunctionLookup: a CUkernel; else a CUfunction
   bool asks_event_time = false;  ///< Pass: asks for the time between the events that are arguments 1 and 2. It is no
                                  ///< order (R-EVT-10), but a wait in front of it may be for the time only
-  std::string_view why{};  ///< for Pass and Later: one clause, printed in the coverage page; else a remark, see noted()
+  std::string_view
+      why{};  ///< for Pass, Share and Later: one clause, printed in the coverage page; else a remark, see noted()
 };
 
 struct Row {
@@ -183,8 +206,9 @@ constexpr Effect graph_end(std::string_view why) {
   return {.kind = EffectKind::Pass, .destroys_graph = true, .why = why};
 }
 constexpr Effect event_export(std::string_view why) {
-  return {.kind = EffectKind::Later, .exports_event = true, .why = why};
+  return {.kind = EffectKind::Share, .exports_event = true, .why = why};
 }
+constexpr Effect share(std::string_view why) { return {.kind = EffectKind::Share, .why = why}; }
 constexpr Effect later(std::string_view why) { return {.kind = EffectKind::Later, .why = why}; }
 /// Not modelled, and a program may rely on the order it makes.
 constexpr Effect later_order(std::string_view why) {
@@ -204,6 +228,11 @@ constexpr Effect launch(Position function, Position extents, Position stream, Po
 }
 constexpr Effect launch_config(Position config, Position function, Position params) {
   return {.kind = EffectKind::LaunchConfig, .object = function, .src = config, .params = params};
+}
+
+/// Older recorders did not see it.
+constexpr Effect launch_list(Position list, Position count, Position flags) {
+  return {.kind = EffectKind::LaunchList, .src = list, .flags = flags, .count = count, .hides_order = true};
 }
 
 /// Synchronous copies are recorded at Begin: they block, and their host edge is a second record at their return.
@@ -342,6 +371,14 @@ constexpr Effect event_wait(Position stream, Position event, Position flags) {
   return {.kind = EffectKind::EventWait, .stream = stream, .event = event, .flags = flags};
 }
 
+/// Their order was not seen by older recorders.
+constexpr Effect context_record(Position context, Position event, bool green = false) {
+  return {.kind = EffectKind::ContextRecord, .object = context, .event = event, .hides_order = true, .green = green};
+}
+constexpr Effect context_wait(Position context, Position event, bool green = false) {
+  return {.kind = EffectKind::ContextWait, .object = context, .event = event, .hides_order = true, .green = green};
+}
+
 constexpr Effect sync_stream(Position stream) {
   return {.kind = EffectKind::SyncStream, .stream = stream, .form = CallForm::Synchronous, .point = RecordPoint::Begin};
 }
@@ -363,7 +400,53 @@ constexpr Effect stream_action(Position stream) { return {.kind = EffectKind::St
 constexpr Effect prefetch(Position stream) {
   return {.kind = EffectKind::StreamAction, .stream = stream, .prefetch = true};
 }
+constexpr Effect batch_copy(Position dsts, Position srcs, Position sizes, Position count, Position attributes,
+                            Position stream) {
+  return {.kind = EffectKind::StreamAction,
+          .dst = dsts,
+          .src = srcs,
+          .bytes = sizes,
+          .stream = stream,
+          .params = attributes,
+          .count = count,
+          .batch = Batch::Copies};
+}
+constexpr Effect batch_copy_3d(Position count, Position parts, Position stream) {
+  return {.kind = EffectKind::StreamAction, .src = parts, .stream = stream, .count = count, .batch = Batch::Copies3D};
+}
+constexpr Effect batch_discard(Position addresses, Position sizes, Position count, Position stream) {
+  return {.kind = EffectKind::StreamAction,
+          .dst = addresses,
+          .bytes = sizes,
+          .stream = stream,
+          .count = count,
+          .batch = Batch::Discards};
+}
+constexpr Effect batch_decompress(Position parts, Position count, Position stream) {
+  return {.kind = EffectKind::StreamAction, .src = parts, .stream = stream, .count = count, .batch = Batch::Decompress};
+}
 constexpr Effect stream_joins_all(Position stream) { return {.kind = EffectKind::StreamJoinsAll, .stream = stream}; }
+
+constexpr Effect signal_semaphores(Position semaphores, Position values, Position count, Position stream) {
+  return {.kind = EffectKind::StreamAction,
+          .object = semaphores,
+          .src = values,
+          .stream = stream,
+          .count = count,
+          .semaphores = true};
+}
+constexpr Effect wait_semaphores(Position semaphores, Position values, Position count, Position stream) {
+  return {.kind = EffectKind::StreamJoinsAll,
+          .object = semaphores,
+          .src = values,
+          .stream = stream,
+          .count = count,
+          .semaphores = true};
+}
+/// cuPointerSetAttribute: what of it matters is a range whose synchronous copies and fills wait (R-CPY-08).
+constexpr Effect pointer_attribute(Position value, Position attribute, Position pointer) {
+  return {.kind = EffectKind::PointerAttribute, .object = pointer, .src = value, .flags = attribute};
+}
 
 constexpr Effect capture_begin(Position stream) { return {.kind = EffectKind::CaptureBegin, .stream = stream}; }
 constexpr Effect capture_end(Position stream, Position graph_out) {

@@ -273,6 +273,31 @@ TEST_F(Copy, R_CPY_23_NoSlicesNoOperation) {
   EXPECT_EQ(copy(s, {a, 64, 128, 2, 0, 512}, array(0), Form::Asynchronous), kNoOp);
 }
 
+TEST_F(Copy, R_CPY_08_SynchronousCopiesOfSuchMemoryWait) {
+  const Address a = memory();
+  const Address b = memory();
+  model.sync_memory(a + kAccess, true);
+  copy(s, bytes(a), bytes(b), Form::Synchronous);
+  model.fill(call(), s, bytes(a), Form::Synchronous);
+  model.returned(kMain, true);
+  read(non_blocking(), a);
+  EXPECT_TRUE(silent());
+}
+
+TEST_F(Copy, R_CPY_08_NotOnceItIsTakenBackNorAsynchronousOnes) {
+  const Address a = memory();
+  const Address b = memory();
+  model.sync_memory(a, true);
+  copy(s, bytes(a), bytes(b), Form::Asynchronous);
+  read(non_blocking(), a);
+  EXPECT_TRUE(one(HazardKind::ReadAfterWrite));
+  sync_context();
+  model.sync_memory(a, false);
+  copy(s, bytes(a), bytes(b), Form::Synchronous);
+  read(non_blocking(), a);
+  EXPECT_TRUE(one(HazardKind::ReadAfterWrite));
+}
+
 // ---- the table itself ----------------------------------------------------------------------------------------------
 
 constexpr MemoryKind kKinds[] = {MemoryKind::Device, MemoryKind::DeviceAsync, MemoryKind::Managed,

@@ -206,6 +206,106 @@ TEST_F(Event, R_EVT_11_AfterDestroyThereIsNothingToWaitFor) {
   EXPECT_TRUE(race());
 }
 
+/// Of all work of a context, or by all.
+class ContextEvent : public Event {
+ protected:
+  StreamId elsewhere = model.create_stream(kOtherContext, StreamKind::NonBlocking);
+
+  void record_all(ContextId context = kContext) { model.record_event_of(call(), {&context, 1}, event); }
+  void wait_all(ContextId context = kContext) { model.wait_event_by(call(), {&context, 1}, event); }
+};
+
+TEST_F(ContextEvent, R_EVT_17_CapturesAllStreams) {
+  write(s, a);
+  record_all();
+  wait(t);
+  read(t, a);
+  EXPECT_TRUE(silent());
+}
+
+TEST_F(ContextEvent, R_EVT_17_NotLaterWork) {
+  record_all();
+  write(s, a);
+  wait(t);
+  read(t, a);
+  EXPECT_TRUE(race());
+}
+
+TEST_F(ContextEvent, R_EVT_17_NotThatOfAnotherContext) {
+  write(elsewhere, a);
+  record_all();
+  wait(t);
+  read(t, a);
+  EXPECT_TRUE(race());
+}
+
+TEST_F(ContextEvent, R_EVT_17_OfSeveralContexts) {
+  write(elsewhere, a);
+  const ContextId both[] = {kContext, kOtherContext};
+  model.record_event_of(call(), both, event);
+  wait(t);
+  read(t, a);
+  EXPECT_TRUE(silent());
+}
+
+TEST_F(ContextEvent, R_EVT_17_TheRecordIsNoWorkOfAnyStream) {
+  write(s, a);
+  record_all();
+  read(t, a);
+  EXPECT_TRUE(race());
+}
+
+TEST_F(ContextEvent, R_EVT_17_TheHostMayWaitForIt) {
+  write(s, a);
+  record_all();
+  sync_event(event);
+  read(t, a);
+  EXPECT_TRUE(silent());
+}
+
+TEST_F(ContextEvent, R_EVT_18_AllLaterWorkWaits) {
+  write(s, a);
+  record(s);
+  wait_all();
+  read(t, a);
+  read(legacy(), a);
+  read(non_blocking(), a);
+  EXPECT_TRUE(silent());
+}
+
+TEST_F(ContextEvent, R_EVT_18_NotThatOfAnotherContext) {
+  write(s, a);
+  record(s);
+  wait_all();
+  read(elsewhere, a);
+  EXPECT_TRUE(race());
+}
+
+TEST_F(ContextEvent, R_EVT_18_ForTheCaptureOnly) {
+  record(s);
+  write(s, a);
+  wait_all();
+  read(t, a);
+  EXPECT_TRUE(race());
+}
+
+TEST_F(ContextEvent, R_EVT_18_AnEventNeverRecordedIsNotWaitedFor) {
+  write(s, a);
+  wait_all();
+  record(s);
+  read(t, a);
+  EXPECT_TRUE(race());
+}
+
+TEST_F(ContextEvent, R_EVT_18_ASynchronisationCoversIt) {
+  write(elsewhere, a);
+  record(elsewhere);
+  wait_all();
+  sync_stream(s);
+  read(t, a);
+  EXPECT_TRUE(silent());
+}
+
 TEST_F(Event, R_SYN_01_StreamSyncCoversItsStream) {
   write(s, a);
   sync_stream(s);

@@ -33,10 +33,12 @@ enum class StepKind : std::uint8_t {
   Free,
   FreeAsync,
   Unmap,
+  SyncMemory,
   Launch,
   LaunchKnown,  ///< a kernel whose bytes are known, or some of them
   LaunchChain,  ///< a few kernels, one right behind the other, that may overlap
   Copy,
+  Batch,  ///< of up to three copies, or discards
   Fill,
   Action,
   HostFunction,
@@ -47,6 +49,8 @@ enum class StepKind : std::uint8_t {
   Record,
   RecordByLaunch,
   Wait,
+  RecordContext,
+  WaitContext,
   SyncStream,
   SyncEvent,
   SyncContext,
@@ -121,6 +125,12 @@ class Interpreter {
 
   [[nodiscard]] ContextId context(const Step& s) const {
     return ContextId{program_.two_contexts && s.detail[5] % 3 == 0 ? 1u : 0u};
+  }
+
+  /// One of them, or all.
+  [[nodiscard]] std::vector<ContextId> contexts(const Step& s) const {
+    if (s.detail[0] % 3 != 0) return {context(s)};
+    return program_.two_contexts ? std::vector<ContextId>{ContextId{1}, ContextId{0}} : std::vector{ContextId{0}};
   }
 
   LiveStream stream(const Step& s) {
@@ -225,6 +235,9 @@ class Interpreter {
       case StepKind::Unmap:
         model_.unmap(call, context(s), {base_of(s.object), base_of(s.object) + kMemoryBytes});
         break;
+      case StepKind::SyncMemory:
+        model_.sync_memory(base_of(s.object), s.detail[0] % 4 != 0);
+        break;
       case StepKind::Launch:
         launch(call, s);
         break;
@@ -241,6 +254,9 @@ class Interpreter {
         model_.copy(call, stream(s).id, dst, src, form);
         break;
       }
+      case StepKind::Batch:
+        batch(call, s);
+        break;
       case StepKind::Fill: {
         Footprint dst = footprint(s.object, s.detail[0], s.detail[1]);
         if (s.detail[4] % 16 == 1) dst.width = 0;
@@ -279,6 +295,12 @@ class Interpreter {
         break;
       case StepKind::Wait:
         model_.wait_event(call, stream(s).id, event(s));
+        break;
+      case StepKind::RecordContext:
+        if (!events_.empty() && !destroyed_.contains(event(s))) model_.record_event_of(call, contexts(s), event(s));
+        break;
+      case StepKind::WaitContext:
+        model_.wait_event_by(call, contexts(s), event(s));
         break;
       case StepKind::SyncStream:
         model_.sync_stream(call, stream(s).id);
@@ -373,6 +395,22 @@ class Interpreter {
     const PointerArgument pointer{base_of(s.detail[4]), AccessMode::Unknown};
     const bool incomplete = !program_.exact_only && s.detail[1] % 8 == 3;
     model_.launch(call, stream(s).id, shape, {&pointer, incomplete ? 1u : 0u}, {pieces, count});
+  }
+
+  void batch(Call call, const Step& s) {
+    constexpr SourceOrder orders[] = {SourceOrder::Stream, SourceOrder::DuringCall, SourceOrder::Any,
+                                      SourceOrder::Stream};
+    const bool discards = s.detail[3] % 8 == 0;
+    BatchPart parts[3];
+    const std::size_t count = s.detail[0] % 4;
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::uint8_t bits = s.detail[1 + i];
+      const std::uint8_t shape = s.detail[(i + 3) % 5];
+      parts[i].dst = footprint(static_cast<std::uint8_t>(s.object + i), bits, shape);
+      if (!discards) parts[i].src = footprint(bits, bits / 8, shape);
+      parts[i].order = discards ? SourceOrder::Stream : orders[bits / 16 % 4];
+    }
+    model_.batch(call, stream(s).id, {parts, count}, discards ? AccessSource::Fill : AccessSource::Copy);
   }
 
   static Dependence dependence(std::uint8_t bits) {

@@ -236,9 +236,13 @@ void ReferenceModel::host_access(Call call, Range range, AccessMode mode) {
   host_learns(call.thread, {});
   const Node node = last_host_node_[host_of(call.thread)];
   std::erase_if(freed_, [range](const Freed& life) { return life.range.overlaps(range); });
+  touch_by_host(node, range, {.op = OpId{operations_}, .mode = mode, .source = AccessSource::Host});
+}
+
+void ReferenceModel::touch_by_host(Node node, Range range, Access touch) {
   for (const auto& [memory, bytes] : held(range)) {
     if (memory->kind == MemoryKind::Pageable) continue;
-    const Access touch{.op = OpId{operations_}, .mode = mode, .source = AccessSource::Host, .range = bytes};
+    touch.range = bytes;
     if (sees_threads()) {  // over at once: a later conflict is no error
       memory->all_exact = memory->all_exact && touch.exact;
       compare(*memory, memory->id, memory->range, node, touch, std::nullopt);

@@ -48,6 +48,7 @@ ReferenceModel::Node ReferenceModel::new_operation(Call call, StreamId id, bool 
     if (own.kind == StreamKind::Legacy && action && is_blocking(other.kind)) append(before, other.nodes);  // R-STR-10
     if (is_blocking(own.kind) && other.kind == StreamKind::Legacy) append(before, other.actions);
   }
+  append(before, waited_for_[own.context]);  // R-EVT-18
   own.nodes.push_back(node);
   if (action && !no_barrier) own.actions.push_back(node);
   if (no_barrier) return node;
@@ -246,6 +247,7 @@ OpId ReferenceModel::wait_event(Call call, StreamId id, EventId event) {
 
 std::vector<ReferenceModel::Node> ReferenceModel::covered_by_stream(StreamId id) {
   std::vector<Node> covered = stream(id).nodes;
+  append(covered, waited_for_[stream(id).context]);
   if (stream(id).kind != StreamKind::Legacy) return covered;
   for (const Stream& other : streams_) {
     if (other.context == stream(id).context && is_blocking(other.kind)) append(covered, other.nodes);  // R-STR-16
@@ -255,6 +257,7 @@ std::vector<ReferenceModel::Node> ReferenceModel::covered_by_stream(StreamId id)
 
 std::vector<ReferenceModel::Node> ReferenceModel::covered_by_context(ContextId context) const {
   std::vector<Node> covered;
+  if (const auto waited = waited_for_.find(context); waited != waited_for_.end()) append(covered, waited->second);
   for (const Stream& each : streams_) {
     if (each.context == context) append(covered, each.nodes);
   }
@@ -412,7 +415,9 @@ OpId ReferenceModel::copy(Call call, StreamId id, const Footprint& dst, const Fo
   CopyEffect assumed;
   const bool managed = to == MemoryKind::Managed || from == MemoryKind::Managed;
   if (form == Form::Synchronous) {
-    if (managed) {
+    if (syncs(dst.base) || syncs(src.base)) {
+      documented.complete = true;  // R-CPY-08
+    } else if (managed) {
       assumed.complete = true;  // R-CPY-06
     } else if (is_host(to)) {
       documented.complete = true;  // R-CPY-03, R-CPY-05
@@ -440,8 +445,9 @@ OpId ReferenceModel::fill(Call call, StreamId id, const Footprint& dst, Form for
   const MemoryKind kind = kind_at(dst.base);
   CopyEffect documented;
   CopyEffect assumed;
-  documented.complete = kind == MemoryKind::Pinned || kind == MemoryKind::Registered;  // R-CPY-50
-  assumed.complete = kind == MemoryKind::Managed;                                      // R-CPY-06
+  documented.complete =
+      kind == MemoryKind::Pinned || kind == MemoryKind::Registered || syncs(dst.base);  // R-CPY-50, R-CPY-08
+  assumed.complete = kind == MemoryKind::Managed;                                       // R-CPY-06
   set_copy_effect(call, node, {}, documented, assumed);
   return OpId{operations_};
 }

@@ -66,11 +66,15 @@ class ReferenceModel {
   void free(Call call, ContextId context, Address base);
   OpId free_async(Call call, StreamId stream, Address base);
   void unmap(Call call, ContextId context, Range range);
+  void sync_memory(Address address, bool on) {
+    if (Memory* memory = outer_at(address)) memory->syncs = on;
+  }
 
   OpId launch(Call call, StreamId stream, const LaunchShape& shape, std::span<const PointerArgument> pointers,
               std::span<const KernelBytes> bytes = {});
   OpId copy(Call call, StreamId stream, const Footprint& dst, const Footprint& src, Form form);
   OpId fill(Call call, StreamId stream, const Footprint& dst, Form form);
+  OpId batch(Call call, StreamId stream, std::span<const BatchPart> parts, AccessSource source = AccessSource::Copy);
   OpId host_function(Call call, StreamId stream);
   OpId stream_action(Call call, StreamId stream);
   OpId stream_joins_all(Call call, StreamId stream);
@@ -82,6 +86,8 @@ class ReferenceModel {
   OpId record_event(Call call, StreamId stream, EventId event);
   OpId record_by_launch(Call call, StreamId stream, EventId event, bool ends_first);
   OpId wait_event(Call call, StreamId stream, EventId event);
+  OpId record_event_of(Call call, std::span<const ContextId> contexts, EventId event);
+  OpId wait_event_by(Call call, std::span<const ContextId> contexts, EventId event);
   void sync_stream(Call call, StreamId stream);
   void sync_event(Call call, EventId event);
   void sync_context(Call call, ContextId context);
@@ -156,6 +162,7 @@ class ReferenceModel {
     std::vector<PastAccess> past;
     bool all_exact = true;
     bool block = false;
+    bool syncs = false;           ///< R-CPY-08
     std::set<StreamId> declared;  ///< a block: streams that the pool knows of
     std::vector<Node> waited;     ///< an earlier life of a block: where those streams were at its end
   };
@@ -217,6 +224,10 @@ class ReferenceModel {
   Memory* block_at(Address address);
   Memory* memory_at(Address address);  ///< the block, or else the outer one
   MemoryKind kind_at(Address address);
+  bool syncs(Address address) {
+    const Memory* memory = outer_at(address);
+    return memory && memory->syncs;
+  }
   /// All bytes of the range that something holds, with what holds them.
   std::vector<std::pair<Memory*, Range>> held(Range range);
   /// Compares with everything past in `memory`; `name` and `whole` are those of the memory that is reported.
@@ -227,6 +238,8 @@ class ReferenceModel {
   /// `start`: what the access comes after; `done`: what comes after it.
   void access(Memory& memory, Node start, Node done, const Access& access);
   void touch(Node start, Node done, const Footprint& footprint, Access access);
+  /// The host touches the range at a point of its own.
+  void touch_by_host(Node node, Range range, Access touch);
   void touch_kernel(const Kernel& kernel, const Access& made, const LaunchShape& shape,
                     std::span<const PointerArgument> pointers, std::span<const KernelBytes> bytes);
   /// What a node of a graph does.
@@ -250,7 +263,9 @@ class ReferenceModel {
   std::vector<Edges> nodes_;
   std::vector<Stream> streams_;
   std::set<ContextId> contexts_;
-  std::map<std::uint64_t, StreamId> per_thread_;  ///< by context and thread
+  std::map<std::uint64_t, StreamId> per_thread_;       ///< by context and thread
+  std::map<ContextId, StreamId> recorders_;            ///< streams of the records of whole contexts
+  std::map<ContextId, std::vector<Node>> waited_for_;  ///< by whole contexts
   std::map<EventId, Node> records_;
   std::map<std::uint32_t, Node> last_host_node_;
   std::map<ThreadId, Returning> pending_;

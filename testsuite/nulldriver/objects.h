@@ -241,6 +241,9 @@ void destroy_stream(CUstream stream);
 
 // Captures, see captures.cpp. What is refused invalidates the captures that refuse it.
 
+/// External semaphores, and their values. Needs the lock.
+std::map<CUexternalSemaphore, std::uint64_t>& semaphore_values();
+
 /// The legacy stream, while a blocking stream is being captured.
 bool is_held_back(CUstream stream);
 /// As resolve(), for work: refuses a stream that is held back.

@@ -125,3 +125,11 @@ SS_EXPORT cuMemAdvise(CUdeviceptr pointer, size_t bytes, CUmem_advise, CUmemLoca
   }
   return CUDA_SUCCESS;
 }
+
+/// The one attribute that can be set. Copies here are complete when they return anyway.
+SS_EXPORT cuPointerSetAttribute(const void* value, CUpointer_attribute attribute, CUdeviceptr pointer) {
+  SS_CALL(cuPointerSetAttribute);
+  if (value == nullptr || attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS) return CUDA_ERROR_INVALID_VALUE;
+  const Lock lock = lock_state();
+  return device_accessible(pointer, 1) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}

@@ -37,9 +37,10 @@ struct Slot {
 };
 
 constexpr std::pair<const char*, Position Effect::*> kPositions[] = {
-    {"object", &Effect::object}, {"dst", &Effect::dst},       {"src", &Effect::src},        {"bytes", &Effect::bytes},
-    {"pitch", &Effect::pitch},   {"height", &Effect::height}, {"stream", &Effect::stream},  {"event", &Effect::event},
-    {"flags", &Effect::flags},   {"params", &Effect::params}, {"extents", &Effect::extents}};
+    {"object", &Effect::object}, {"dst", &Effect::dst},     {"src", &Effect::src},
+    {"bytes", &Effect::bytes},   {"pitch", &Effect::pitch}, {"height", &Effect::height},
+    {"stream", &Effect::stream}, {"event", &Effect::event}, {"flags", &Effect::flags},
+    {"params", &Effect::params}, {"count", &Effect::count}, {"extents", &Effect::extents}};
 
 template <typename... T>
 Types any_of() {
@@ -83,11 +84,49 @@ std::vector<Slot> copy_slots(const Effect& effect) {
   return {dst, src, bytes(kSize, {"bytecount"}), optional(stream())};
 }
 
+std::vector<Slot> semaphore_slots() {
+  return {object(any_of<const CUexternalSemaphore*>()),
+          {"src",
+           &Effect::src,
+           any_of<const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS*, const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS*>(),
+           {}},
+          {"count", &Effect::count, any_of<unsigned int>(), {"numextsems"}},
+          stream()};
+}
+
+std::vector<Slot> batch_slots(const Effect& effect) {
+  const auto array = [](const char* role, Position Effect::* position, Names names) {
+    return Slot{role, position, any_of<CUdeviceptr*>(), std::move(names)};
+  };
+  const auto parts = [](Types types) { return Slot{"src", &Effect::src, std::move(types), {}}; };
+  const Slot count{"count", &Effect::count, any_of<std::size_t>(), {"count", "numops"}};
+  const Slot sizes = bytes(any_of<std::size_t*>(), {"sizes"});
+  switch (effect.batch) {
+    case Batch::None:
+      return effect.semaphores ? semaphore_slots() : std::vector<Slot>{optional(stream())};
+    case Batch::Copies:
+      return {array("dst", &Effect::dst, {"dsts"}),
+              array("src", &Effect::src, {"srcs"}),
+              sizes,
+              count,
+              stream(),
+              {"params", &Effect::params, any_of<CUmemcpyAttributes*>(), {"attrs"}}};
+    case Batch::Copies3D:
+      return {parts(any_of<CUDA_MEMCPY3D_BATCH_OP*>()), count, stream()};
+    case Batch::Discards:
+      return {array("dst", &Effect::dst, {"dptrs"}), sizes, count, stream()};
+    case Batch::Decompress:
+      return {parts(any_of<CUmemDecompressParams*>()), count, stream()};
+  }
+  return {};
+}
+
 /// The positions that a row's kind has. What is not listed must be absent.
 std::vector<Slot> slots_of(const Effect& effect) {
   using enum EffectKind;
   switch (effect.kind) {
     case Pass:
+    case Share:
     case Later:
     case Lookup:
     case Init:
@@ -160,14 +199,26 @@ std::vector<Slot> slots_of(const Effect& effect) {
       return {event(), stream(), optional(flags())};
     case EventWait:
       return {event(), stream(), flags()};
+    case ContextRecord:
+    case ContextWait:
+      return {object(any_of<CUcontext, CUgreenCtx>(), {"hctx"}), event()};
+    case LaunchList:
+      return {{"src", &Effect::src, any_of<CUDA_LAUNCH_PARAMS*>(), {}},
+              {"count", &Effect::count, any_of<unsigned int>(), {"numdevices"}},
+              flags()};
     case SyncStream:
     case QueryStream:
     case HostFunction:
     case CaptureBegin:
-    case StreamJoinsAll:
       return {stream()};
+    case StreamJoinsAll:
+      return effect.semaphores ? semaphore_slots() : std::vector<Slot>{stream()};
+    case PointerAttribute:
+      return {object(any_of<CUdeviceptr>(), {"ptr"}),
+              {"src", &Effect::src, any_of<const void*>(), {"value"}},
+              {"flags", &Effect::flags, any_of<CUpointer_attribute>(), {"attribute"}}};
     case StreamAction:
-      return {optional(stream())};
+      return batch_slots(effect);
     case SyncEvent:
     case QueryEvent:
       return {event()};
@@ -270,7 +321,7 @@ TEST(ApiPositions, none_beyond_those_of_the_kind) {
 TEST(ApiPositions, every_stream_parameter_is_named_in_its_row) {
   for (const Row& row : kRows) {
     const EffectKind kind = row.effect.kind;
-    if (kind == EffectKind::Pass || kind == EffectKind::Later) continue;
+    if (kind == EffectKind::Pass || kind == EffectKind::Share || kind == EffectKind::Later) continue;
     const std::optional<std::size_t> takes = find_parameter(row, typeid(CUstream));
     const Position said = kind == EffectKind::StreamDestroy ? row.effect.object : row.effect.stream;
     EXPECT_EQ(said, takes ? static_cast<Position>(*takes) : kAbsent) << row.symbol << ": position of its stream";
@@ -347,7 +398,8 @@ TEST(ApiEffects, a_lookup_is_named_by_one_thing) {
 
 TEST(ApiEffects, what_is_not_modelled_says_why) {
   for (const Row& row : kRows) {
-    if (row.effect.kind != EffectKind::Pass && row.effect.kind != EffectKind::Later) continue;
+    const EffectKind kind = row.effect.kind;
+    if (kind != EffectKind::Pass && kind != EffectKind::Share && kind != EffectKind::Later) continue;
     EXPECT_GE(row.effect.why.size(), 10u) << row.symbol;
     EXPECT_FALSE(row.effect.why.ends_with('.')) << row.symbol << ": a clause, not a sentence";
     EXPECT_EQ(row.effect.why.find('|'), std::string_view::npos) << row.symbol << ": would break the page's table";
@@ -359,8 +411,11 @@ TEST(ApiEffects, order_is_hidden_by_what_is_not_modelled_only) {
   for (const Row& row : kRows) {
     if (!row.effect.hides_order) continue;
     ++hiding;
-    // A node was Later for older recorders.
-    EXPECT_TRUE(row.effect.kind == EffectKind::Later || row.effect.kind == EffectKind::GraphAddNode) << row.symbol;
+    // The others were Later for older recorders.
+    const EffectKind kind = row.effect.kind;
+    EXPECT_TRUE(kind == EffectKind::Later || kind == EffectKind::GraphAddNode || kind == EffectKind::ContextRecord ||
+                kind == EffectKind::ContextWait || kind == EffectKind::LaunchList)
+        << row.symbol;
   }
   EXPECT_GT(hiding, 0u);
   // Whatever records or waits for an event and is not modelled hides order.

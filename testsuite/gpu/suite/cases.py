@@ -47,6 +47,10 @@ HAZARDS = [
     *twins("columns", "columns.cu", race("left", "right", hazard="write-after-write")),
     *twins("managed", "managed.cu", race("first", "second")),
     *twins("default-kind", "default_kind.cu", race("first", "second")),
+    *twins("batch-copy", "batch_copy.cpp", race("first", "second"), ("-g", "-lcuda")),
+    *twins("batch-source-order", "batch_copy.cpp", race("first", "second", cause="source-order"),
+           ("-g", "-lcuda", "-DORDER")),
+    *twins("context-event", "context_event.cpp", race("first", "second"), ("-g", "-lcuda")),
     Case("slices", Target("slices.cu", ("-g",)), expect=NO_ERROR, record=True),
     Case("slices-fixed", Target("slices.cu", ("-g", "-DFIXED")), expect=NO_ERROR),
 ]

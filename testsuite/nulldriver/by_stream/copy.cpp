@@ -104,26 +104,23 @@ CUresult check_contexts(CUcontext destination, CUcontext source) {
   return alive ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
 }
 
-/// The copies of a batch have no order among themselves; here they are done one after another. All are checked before
-/// the first moves a byte. A batch has no place in a capture, nor in the default streams. `failed` may be null.
-CUresult copy_batch(CUdeviceptr* destinations, CUdeviceptr* sources, const std::size_t* sizes, std::size_t count,
-                    const std::size_t* attribute_indices, std::size_t attributes, std::size_t* failed,
-                    CUstream handle) {
-  if (failed != nullptr) *failed = SIZE_MAX;
-  if (count == 0 || attributes == 0 || attributes > count || attribute_indices[0] != 0) return CUDA_ERROR_INVALID_VALUE;
+/// A batch has no place in a capture, nor in the default streams.
+CUresult check_batch_stream(CUstream handle) {
   if (handle == nullptr || handle == CU_STREAM_LEGACY || handle == CU_STREAM_PER_THREAD)
     return CUDA_ERROR_INVALID_VALUE;
-  {
-    const Lock lock = lock_state();
-    CUstream stream = nullptr;
-    if (const CUresult refused = resolve_uncaptured(handle, kDefaultStream, &stream); refused != CUDA_SUCCESS) {
-      return refused;
-    }
-  }
+  const Lock lock = lock_state();
+  CUstream stream = nullptr;
+  return resolve_uncaptured(handle, kDefaultStream, &stream);
+}
+
+/// The copies of a batch have no order among themselves; here they are done one after another. All are checked before
+/// the first moves a byte: `plan` is asked for the work of each. `failed` may be null.
+template <class Plan>
+CUresult run_batch(std::size_t count, Plan plan, std::size_t* failed, CUstream handle) {
+  if (const CUresult refused = check_batch_stream(handle); refused != CUDA_SUCCESS) return refused;
   std::vector<Work> works(count);
   for (std::size_t i = 0; i < count; ++i) {
-    const CUresult result =
-        plan_copy(unified_side(destinations[i]), unified_side(sources[i]), Box{.width = sizes[i]}, &works[i]);
+    const CUresult result = plan(i, &works[i]);
     if (result != CUDA_SUCCESS) {
       if (failed != nullptr) *failed = i;
       return result;
@@ -133,6 +130,37 @@ CUresult copy_batch(CUdeviceptr* destinations, CUdeviceptr* sources, const std::
     if (work) work();
   }
   return CUDA_SUCCESS;
+}
+
+CUresult copy_batch(CUdeviceptr* destinations, CUdeviceptr* sources, const std::size_t* sizes, std::size_t count,
+                    const std::size_t* attribute_indices, std::size_t attributes, std::size_t* failed,
+                    CUstream handle) {
+  if (failed != nullptr) *failed = SIZE_MAX;
+  if (count == 0 || attributes == 0 || attributes > count || attribute_indices[0] != 0) return CUDA_ERROR_INVALID_VALUE;
+  const auto plan = [&](std::size_t i, Work* work) {
+    return plan_copy(unified_side(destinations[i]), unified_side(sources[i]), Box{.width = sizes[i]}, work);
+  };
+  return run_batch(count, plan, failed, handle);
+}
+
+CUresult copy_batch_3d(std::size_t count, const CUDA_MEMCPY3D_BATCH_OP* copies, std::size_t* failed, CUstream handle) {
+  if (failed != nullptr) *failed = SIZE_MAX;
+  if (count == 0) return CUDA_ERROR_INVALID_VALUE;
+  const auto plan = [&](std::size_t i, Work* work) {
+    const CUDA_MEMCPY3D_BATCH_OP& copy = copies[i];
+    if (copy.srcAccessOrder == CU_MEMCPY_SRC_ACCESS_ORDER_INVALID) return CUDA_ERROR_INVALID_VALUE;
+    Side sides[2];
+    for (int s = 0; s < 2; ++s) {
+      const CUmemcpy3DOperand& operand = s == 0 ? copy.dst : copy.src;
+      if (operand.type != CU_MEMCPY_OPERAND_TYPE_POINTER) return CUDA_ERROR_NOT_SUPPORTED;
+      sides[s] = unified_side(operand.op.ptr.ptr);
+      sides[s].pitch = operand.op.ptr.rowLength ? operand.op.ptr.rowLength : copy.extent.width;
+      sides[s].slice = sides[s].pitch * (operand.op.ptr.layerHeight ? operand.op.ptr.layerHeight : copy.extent.height);
+    }
+    const Box box{.width = copy.extent.width, .height = copy.extent.height, .depth = copy.extent.depth};
+    return plan_copy(sides[0], sides[1], box, work);
+  };
+  return run_batch(count, plan, failed, handle);
 }
 
 }  // namespace
@@ -242,4 +270,17 @@ SS_EXPORT SS_MEMCPY_BATCH_V1(CUdeviceptr* destinations, CUdeviceptr* sources, si
                              CUstream stream) {
   SS_CALL(SS_MEMCPY_BATCH_V1);
   return copy_batch(destinations, sources, sizes, count, attribute_indices, attributes, failed, stream);
+}
+
+SS_EXPORT cuMemcpy3DBatchAsync(size_t count, CUDA_MEMCPY3D_BATCH_OP* copies, unsigned long long, CUstream stream) {
+  SS_CALL(cuMemcpy3DBatchAsync);
+  return copy_batch_3d(count, copies, nullptr, stream);
+}
+
+#undef cuMemcpy3DBatchAsync
+#define SS_MEMCPY_3D_BATCH_V1 __CUDA_API_PTSZ(cuMemcpy3DBatchAsync)
+SS_EXPORT SS_MEMCPY_3D_BATCH_V1(size_t count, CUDA_MEMCPY3D_BATCH_OP* copies, size_t* failed, unsigned long long,
+                                CUstream stream) {
+  SS_CALL(SS_MEMCPY_3D_BATCH_V1);
+  return copy_batch_3d(count, copies, failed, stream);
 }

@@ -62,6 +62,21 @@ CUresult join_capture(CUstream stream, CUevent event) {
   return CUDA_SUCCESS;
 }
 
+CUresult discard(const CUdeviceptr* pointers, const std::size_t* sizes, std::size_t count, unsigned long long flags,
+                 CUstream handle) {
+  if (flags != 0 || count == 0 || handle == nullptr || handle == CU_STREAM_LEGACY) return CUDA_ERROR_INVALID_VALUE;
+  const Lock lock = lock_state();
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto found = find_allocation(pointers[i]);
+    if (found == allocations().end() || found->second.kind != MemoryKind::Managed ||
+        !device_accessible(pointers[i], sizes[i])) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
+  }
+  CUstream stream = nullptr;
+  return resolve_uncaptured(handle, kDefaultStream, &stream);
+}
+
 /// One operation, of which only the kind is kept.
 NodeParameters operation_node(CUstreamBatchMemOpType what) {
   NodeParameters node;
@@ -268,6 +283,54 @@ SS_EXPORT cuMemPrefetchAsync(CUdeviceptr pointer, size_t bytes, CUmemLocation, u
     }
   }
   return submit(stream, kDefaultStream, CU_GRAPH_NODE_TYPE_EMPTY, {});
+}
+
+/// Of managed memory only, as the real ones. What is discarded keeps its contents.
+SS_EXPORT cuMemDiscardBatchAsync(CUdeviceptr* pointers, size_t* sizes, size_t count, unsigned long long flags,
+                                 CUstream stream) {
+  SS_CALL(cuMemDiscardBatchAsync);
+  return discard(pointers, sizes, count, flags, stream);
+}
+
+SS_EXPORT cuMemDiscardAndPrefetchBatchAsync(CUdeviceptr* pointers, size_t* sizes, size_t count, CUmemLocation*,
+                                            size_t* location_indices, size_t locations, unsigned long long flags,
+                                            CUstream stream) {
+  SS_CALL(cuMemDiscardAndPrefetchBatchAsync);
+  if (locations == 0 || locations > count || location_indices[0] != 0) return CUDA_ERROR_INVALID_VALUE;
+  return discard(pointers, sizes, count, flags, stream);
+}
+
+SS_EXPORT cuSignalExternalSemaphoresAsync(const CUexternalSemaphore* semaphores,
+                                          const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS* parameters, unsigned count,
+                                          CUstream handle) {
+  SS_CALL(cuSignalExternalSemaphoresAsync);
+  const Lock lock = lock_state();
+  CUstream stream = nullptr;
+  if (const CUresult refused = resolve_uncaptured(handle, kDefaultStream, &stream); refused != CUDA_SUCCESS)
+    return refused;
+  for (unsigned i = 0; i < count; ++i) {
+    const auto found = semaphore_values().find(semaphores[i]);
+    if (found == semaphore_values().end()) return CUDA_ERROR_INVALID_HANDLE;
+    found->second = parameters[i].params.fence.value;
+  }
+  return CUDA_SUCCESS;
+}
+
+/// An unmet wait fails, as that for a word does.
+SS_EXPORT cuWaitExternalSemaphoresAsync(const CUexternalSemaphore* semaphores,
+                                        const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS* parameters, unsigned count,
+                                        CUstream handle) {
+  SS_CALL(cuWaitExternalSemaphoresAsync);
+  const Lock lock = lock_state();
+  CUstream stream = nullptr;
+  if (const CUresult refused = resolve_uncaptured(handle, kDefaultStream, &stream); refused != CUDA_SUCCESS)
+    return refused;
+  for (unsigned i = 0; i < count; ++i) {
+    const auto found = semaphore_values().find(semaphores[i]);
+    if (found == semaphore_values().end()) return CUDA_ERROR_INVALID_HANDLE;
+    if (found->second < parameters[i].params.fence.value) return CUDA_ERROR_LAUNCH_TIMEOUT;
+  }
+  return CUDA_SUCCESS;
 }
 
 SS_EXPORT cuStreamWriteValue32(CUstream stream, CUdeviceptr address, cuuint32_t value, unsigned flags) {

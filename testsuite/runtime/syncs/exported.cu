@@ -9,7 +9,7 @@
 //
 // CHECK-NOT: sync unneeded
 // CHECK: sync unknown: whether cudaStreamSynchronize ([[SYNC]]) is needed is not known.
-// CHECK: Why: not modelled by this version: cuIpcGetMemHandle (1 call).
+// CHECK: Why: others may use what they were given by cuIpcGetMemHandle (1 call).
 // TWIN: sync unneeded: cudaStreamSynchronize ([[SYNC]]) is not needed in this run.
 #include <dlfcn.h>
 

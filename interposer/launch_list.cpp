@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "interposer/launch_list.h"
+
+#include <span>
+
+#include "interposer/launch.h"
+#include "interposer/process.h"
+#include "interposer/stack.h"
+#include "interposer/writer.h"
+
+namespace streamsan::recorder {
+namespace {
+
+using List = std::span<const CUDA_LAUNCH_PARAMS>;
+
+StreamArgument stream_of(const CUDA_LAUNCH_PARAMS& one) {
+  return resolve_stream(reinterpret_cast<std::uint64_t>(one.hStream), api::DefaultStream::Legacy);
+}
+
+/// All work of the streams so far comes before all that follows in any of them.
+void write_barrier(List list, std::uint16_t api, std::uint32_t stack) {
+  // No address that an annotation may name.
+  constexpr std::uint64_t kOwn = std::uint64_t{1} << 63;
+  std::uint64_t object = 0;
+  for (const trace::Kind kind : {trace::Kind::Signal, trace::Kind::Await}) {
+    for (const CUDA_LAUNCH_PARAMS& one : list) {
+      const StreamArgument at = stream_of(one);
+      Slot slot = reserve(0);
+      if (!slot) return;
+      if (object == 0) object = kOwn | slot.position;
+      slot.record->kind = kind;
+      slot.record->api = api;
+      slot.record->thread = thread_number();
+      slot.record->stack = stack;
+      slot.record->in_stream() = {at.handle, at.context};
+      slot.record->as<trace::Kind::Signal>().object = object;
+      publish(slot);
+    }
+  }
+}
+
+}  // namespace
+
+void record_launch_list(const CUDA_LAUNCH_PARAMS* first, std::uint64_t count, std::uint64_t flags, std::uint16_t api,
+                        const void* frame) {
+  const List list(first, count);
+  const std::uint32_t stack = capture_stack(frame);
+  if (!(flags & CUDA_COOPERATIVE_LAUNCH_MULTI_DEVICE_NO_PRE_LAUNCH_SYNC)) write_barrier(list, api, stack);
+  for (const CUDA_LAUNCH_PARAMS& one : list) {
+    const LaunchCall call{
+        .function = reinterpret_cast<std::uint64_t>(one.function),
+        .extents = {one.gridDimX, one.gridDimY, one.gridDimZ, one.blockDimX, one.blockDimY, one.blockDimZ},
+        .stream = stream_of(one),
+        .params = one.kernelParams,
+        .extra = nullptr,
+        .shared_bytes = one.sharedMemBytes,
+        .programmatic = false,
+        .api = api};
+    Launch(call).after(true, frame);
+  }
+  if (!(flags & CUDA_COOPERATIVE_LAUNCH_MULTI_DEVICE_NO_POST_LAUNCH_SYNC)) write_barrier(list, api, stack);
+}
+
+}  // namespace streamsan::recorder

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "interposer/semaphores.h"
+
+#include <algorithm>
+#include <span>
+
+#include "interposer/pieces.h"
+#include "interposer/process.h"
+#include "interposer/stack.h"
+#include "interposer/writer.h"
+
+namespace streamsan::recorder {
+namespace {
+
+Slot start(trace::Kind kind, StreamArgument stream, std::uint16_t api, std::uint32_t stack) {
+  Slot slot = reserve(0);
+  if (!slot) return slot;
+  slot.record->kind = kind;
+  slot.record->api = api;
+  slot.record->flags = stream.flags;
+  slot.record->thread = thread_number();
+  slot.record->stack = stack;
+  slot.record->in_stream() = {stream.handle, stream.context};
+  return slot;
+}
+
+/// No address that an annotation may name.
+std::uint64_t object_of(CUexternalSemaphore semaphore, std::uint64_t value) {
+  return mix_bits(mix_bits(reinterpret_cast<std::uint64_t>(semaphore)) ^ value) | std::uint64_t{1} << 63;
+}
+
+template <class Values>
+void record(trace::Kind kind, const CUexternalSemaphore* semaphores, std::span<const Values> values,
+            StreamArgument stream, std::uint16_t api, const void* frame) {
+  const std::uint32_t stack = capture_stack(frame);
+  const bool waits = kind == trace::Kind::Await;
+  const auto has_none = [](const Values& each) { return each.params.fence.value == 0; };
+  const bool unmatched = waits && std::any_of(values.begin(), values.end(), has_none);
+  publish(start(unmatched ? trace::Kind::StreamJoinsAll : trace::Kind::StreamAction, stream, api, stack));
+  for (std::size_t i = 0; i < values.size() && !unmatched; ++i) {
+    if (has_none(values[i])) continue;
+    Slot slot = start(kind, stream, api, stack);
+    if (!slot) return;
+    slot.record->flags = waits ? trace::kOrEverything : 0;
+    slot.record->as<trace::Kind::Signal>().object = object_of(semaphores[i], values[i].params.fence.value);
+    publish(slot);
+  }
+}
+
+}  // namespace
+
+void record_semaphores(const CUexternalSemaphore* semaphores, const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS* values,
+                       std::uint64_t count, StreamArgument stream, std::uint16_t api, const void* frame) {
+  record(trace::Kind::Signal, semaphores, std::span(values, count), stream, api, frame);
+}
+
+void record_semaphores(const CUexternalSemaphore* semaphores, const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS* values,
+                       std::uint64_t count, StreamArgument stream, std::uint16_t api, const void* frame) {
+  record(trace::Kind::Await, semaphores, std::span(values, count), stream, api, frame);
+}
+
+}  // namespace streamsan::recorder
