@@ -101,6 +101,7 @@ class EndRecords {
       record_launch_list(std::get<Call::kEffect.src>(call.arguments), word<Call::kEffect.count>(call.arguments),
                          word<Call::kEffect.flags>(call.arguments), Call::kApi, call.frame);
     } else if constexpr (Call::kEffect.semaphores) {
+      call.words = &words_.make(Slot{});  // others look at them
       record_semaphores(
           std::get<Call::kEffect.object>(call.arguments), std::get<Call::kEffect.src>(call.arguments),
           word<Call::kEffect.count>(call.arguments),
