@@ -33,8 +33,8 @@ int main() {
 #ifdef FIXED
   attributes.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM;
 #endif
-  CHECK(cuMemsetD8Async(a, 7, kBytes, first));                                 // site: first
-  CHECK(cuMemcpyBatchAsync(&b, &a, bytes, 1, &attributes, &begin, 1, first));  // site: second
+  CHECK(cuMemsetD8Async(a, 7, kBytes, first));                                 // site: fill
+  CHECK(cuMemcpyBatchAsync(&b, &a, bytes, 1, &attributes, &begin, 1, first));  // site: batch
   CHECK(cuMemcpyDtoHAsync(result, b, kBytes, first));
   CHECK(cuStreamSynchronize(first));
 #else

@@ -48,7 +48,7 @@ HAZARDS = [
     *twins("managed", "managed.cu", race("first", "second")),
     *twins("default-kind", "default_kind.cu", race("first", "second")),
     *twins("batch-copy", "batch_copy.cpp", race("first", "second"), ("-g", "-lcuda")),
-    *twins("batch-source-order", "batch_copy.cpp", race("first", "second", cause="source-order"),
+    *twins("batch-source-order", "batch_copy.cpp", race("fill", "batch", cause="source-order"),
            ("-g", "-lcuda", "-DORDER")),
     *twins("context-event", "context_event.cpp", race("first", "second"), ("-g", "-lcuda")),
     Case("slices", Target("slices.cu", ("-g",)), expect=NO_ERROR, record=True),
