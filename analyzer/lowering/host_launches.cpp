@@ -147,9 +147,9 @@ void Launches::kernel_accesses(ir::Op& op, const clang::FunctionDecl* kernel,
   for (ir::Access& access : op.accesses)
     if (access.part.kind == ir::Part::Kind::From) settle(access.part, op.arguments, integers);
   if (kernel == nullptr || !kernel->isDefined() || (integers.empty() && !in_objects)) return;
-  // The body was read, and does not show where it begins: one of these numbers may say so.
+  // The body was read, and does not show where it begins: one of these numbers may say so, unless indices in memory do.
   for (ir::Access& access : op.accesses)
-    if (access.part.kind == ir::Part::Kind::Unknown && !access.part.bytes)
+    if (access.part.kind == ir::Part::Kind::Unknown && !access.part.bytes && !access.by_data)
       access.part = {.kind = ir::Part::Kind::From,
                      .arguments = in_objects ? 0
                                              : llvm::maskTrailingOnes<std::uint32_t>(

@@ -18,7 +18,7 @@ namespace streamsan::recorder {
 
 namespace {
 
-constexpr std::size_t kMostLoans = 32;  // of one thread at a time; the oldest gives way
+constexpr std::size_t kMostOfThread = 32;  // of one thread at a time; the oldest gives way
 
 /// The kernel keeps this much below the main thread's stack free of other mappings, whatever the limit of the stack is;
 /// an emulator no more than the limit.
@@ -31,7 +31,7 @@ struct StackLoans {
   std::uint64_t high;
   std::size_t count;
   std::size_t next_victim;
-  StackLoan loans[kMostLoans];
+  StackLoan loans[kMostOfThread];
 };
 
 namespace detail {
@@ -163,10 +163,10 @@ void note_stack_loan(const void* begin, std::size_t bytes, const void* callers_s
     if (mine->loans[i].begin == loan.begin && mine->loans[i].end == loan.end) return;
   }
   find_return_place(loan, mine->high);
-  if (mine->count < kMostLoans) {
+  if (mine->count < kMostOfThread) {
     mine->loans[mine->count++] = loan;
   } else {
-    mine->loans[mine->next_victim++ % kMostLoans] = loan;
+    mine->loans[mine->next_victim++ % kMostOfThread] = loan;
   }
 }
 
