@@ -28,6 +28,7 @@
 #include "clang/AST/DeclTemplate.h"
 #include "clang/AST/ExprCXX.h"
 #include "clang/AST/RecursiveASTVisitor.h"
+#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/StringSwitch.h"
 
 namespace streamsan::analyzer {
@@ -107,28 +108,39 @@ struct Named {
   const clang::VarDecl* through = nullptr;
 };
 
+bool is_of_std(clang::QualType type) {
+  const clang::CXXRecordDecl* record = Symbols::record(type);
+  return record != nullptr && record->isInStdNamespace();
+}
+
 /// A container of the standard library that lives longer than a call.
 Named named_container(const clang::Expr* expression) {
-  expression = expression == nullptr ? nullptr : strip(expression);
-  if (const auto* member = dyn_cast_or_null<clang::MemberExpr>(expression)) {
-    const auto* field = dyn_cast<clang::FieldDecl>(member->getMemberDecl());
-    const clang::CXXRecordDecl* record = field == nullptr ? nullptr : Symbols::record(field->getType());
-    if (record != nullptr && record->isInStdNamespace()) return {.container = field->getCanonicalDecl()};
-    if (const auto* shared = dyn_cast<clang::VarDecl>(member->getMemberDecl())) {
-      const clang::CXXRecordDecl* of = Symbols::record(shared->getType());
-      if (of != nullptr && of->isInStdNamespace()) return {.container = shared->getCanonicalDecl()};
+  Named named;
+  // A reference may be initialised by itself.
+  llvm::SmallPtrSet<const clang::VarDecl*, 4> followed;
+  for (;;) {
+    expression = expression == nullptr ? nullptr : strip(expression);
+    const clang::ValueDecl* declared = nullptr;
+    if (const auto* member = dyn_cast_or_null<clang::MemberExpr>(expression)) {
+      declared = member->getMemberDecl();
+    } else if (const auto* name = dyn_cast_or_null<clang::DeclRefExpr>(expression)) {
+      declared = name->getDecl();
+    } else if (const auto* index = dyn_cast_or_null<clang::CXXOperatorCallExpr>(expression)) {
+      if (index->getOperator() != clang::OO_Subscript) return {};
+      expression = index->getArg(0);
+      continue;
     }
-  } else if (const auto* name = dyn_cast_or_null<clang::DeclRefExpr>(expression)) {
-    const auto* variable = dyn_cast<clang::VarDecl>(name->getDecl());
-    const clang::CXXRecordDecl* record = variable == nullptr ? nullptr : Symbols::record(variable->getType());
-    if (record == nullptr || !record->isInStdNamespace()) return {};
-    if (variable->hasGlobalStorage()) return {.container = variable->getCanonicalDecl()};
-    if (!variable->getType()->isReferenceType() || !variable->hasInit()) return {};
-    return {.container = named_container(variable->getInit()).container, .through = variable};
-  } else if (const auto* index = dyn_cast_or_null<clang::CXXOperatorCallExpr>(expression)) {
-    if (index->getOperator() == clang::OO_Subscript) return named_container(index->getArg(0));
+    if (declared == nullptr || !is_of_std(declared->getType())) return {};
+    const auto* variable = dyn_cast<clang::VarDecl>(declared);
+    if (variable == nullptr || variable->hasGlobalStorage()) {
+      if (variable == nullptr && !llvm::isa<clang::FieldDecl>(declared)) return {};
+      named.container = llvm::cast<clang::ValueDecl>(declared->getCanonicalDecl());
+      return named;
+    }
+    if (!variable->getType()->isReferenceType() || !variable->hasInit() || !followed.insert(variable).second) return {};
+    if (named.through == nullptr) named.through = variable;
+    expression = variable->getInit();
   }
-  return {};
 }
 
 /// A pointer, or an object with pointers in it, that can stand for memory. Streams and events are pointers, too: a pool
