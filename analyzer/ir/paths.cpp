@@ -33,6 +33,7 @@
 #include <utility>
 #include <vector>
 
+#include "analyzer/ir/changes.h"
 #include "analyzer/ir/inline.h"
 #include "analyzer/ir/polynomial.h"
 #include "analyzer/ir/range.h"
@@ -317,28 +318,9 @@ class Splitter {
     });
   }
 
-  /// A store to `target` may change what `place` holds: it is the place, what the place is part of, or the same field
-  /// of an object that may be the same one.
-  [[nodiscard]] bool may_change(PlaceId target, PlaceId place) const {
-    for (PlaceId part = place; part != kNoPlace; part = function_[part].base)
-      if (part == target) return true;
-    const Place &written = function_[target], &read = function_[place];
-    if (written.kind == Place::Kind::Deref || written.kind == Place::Kind::Index)
-      return !is_own(function_[root(function_, place).place]) || root(function_, place).through_pointer;
-    return written.kind == Place::Kind::Field && read.kind == Place::Kind::Field && written.name == read.name &&
-           written.owner == read.owner;
-  }
-
   /// What is known of places that `op` may write is forgotten.
   void forget(Known& known, const Op& op) const {
-    const auto touches = [&](PlaceId place) {
-      const Root of = root(function_, place);
-      const bool mine = is_own(function_[of.place]) && !of.through_pointer;
-      if (op.kind == OpKind::MaySync) return !mine;
-      if (op.target != kNoPlace && may_change(op.target, place)) return true;
-      if (op.kind != OpKind::Escape) return false;
-      return !mine || (op.source.place != kNoPlace && root(function_, op.source.place).place == of.place);
-    };
+    const auto touches = [&](PlaceId place) { return may_change(function_, op, place); };
     std::erase_if(known, [&](const auto& entry) {
       const Key& key = questions_.keys()[entry.first];
       return key.place != kNoPlace ? touches(key.place) : std::ranges::any_of(key.uses, touches);

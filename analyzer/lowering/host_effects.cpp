@@ -217,9 +217,27 @@ void Effects::apply_capture(const Call& call) {
     if (written != nullptr && constant(written, unit_.context).value_or(kCaptureRelaxed) == kCaptureRelaxed)
       op.relaxed = true;
   }
+  const bool makes_graph = effect.kind == EffectKind::CaptureEnd && effect.object >= 0;
+  const ir::PlaceId graph = makes_graph ? arguments_.target_at(call, effect.object) : ir::kNoPlace;
   out_.emit(std::move(op));
-  if (effect.kind == EffectKind::CaptureEnd && effect.object >= 0)
-    out_.emit_fresh(arguments_.target_at(call, effect.object), call.site);
+  // Right behind it: so it is known which graph that is (ir/graph_launches.h).
+  out_.emit_fresh(graph, call.site);
+}
+
+void Effects::instantiate(const Call& call) {
+  const api::Effect& effect = call.model->effect;
+  const ir::PlaceId target = arguments_.target_at(call, effect.object);
+  const Operand graph = arguments_.operand_at(call, effect.src);
+  if (target == ir::kNoPlace) return;
+  if (graph.kind != Operand::Kind::Value) return out_.emit_fresh(target, call.site);
+  out_.emit({.kind = OpKind::Fresh, .site = call.site, .target = target, .source = graph});
+}
+
+void Effects::update_graph(const Call& call) {
+  ir::Op op = start(OpKind::Escape, call);
+  op.source = arguments_.operand_at(call, call.model->effect.object);
+  op.work = ir::Work::GraphLaunch;
+  out_.emit(std::move(op));
 }
 
 void Effects::hand_over_events(const Call& call) {
@@ -300,8 +318,12 @@ void Effects::apply(const Call& call) {
       return apply_capture(call);
     case EffectKind::Import:
     case EffectKind::GlobalLookup:
-    case EffectKind::GraphInstantiate:
       return out_.emit_fresh(arguments_.target_at(call, effect.object), call.site);
+    case EffectKind::GraphInstantiate:
+      return instantiate(call);
+    case EffectKind::GraphUpdate:
+    case EffectKind::GraphNodeUpdate:
+      return update_graph(call);
     // Which streams these are about is not known.
     case EffectKind::ContextRecord:
     case EffectKind::ContextWait:
@@ -311,8 +333,6 @@ void Effects::apply(const Call& call) {
       return;
     case EffectKind::GraphAddNode:
     case EffectKind::GraphClone:
-    case EffectKind::GraphUpdate:
-    case EffectKind::GraphNodeUpdate:
     case EffectKind::PointerAttribute:
     case EffectKind::Share:
     case EffectKind::Later:

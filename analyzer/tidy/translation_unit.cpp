@@ -212,6 +212,7 @@ Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& se
 
   result.not_followed = not_followed(lowered.program);
 
+  ir::forget_updated_graphs(lowered.program);
   lowered.program.memory = ir::field_memory(lowered.program);
 
   ir::Inliner inliner(lowered.program);

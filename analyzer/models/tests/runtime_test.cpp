@@ -84,7 +84,7 @@ TEST(Runtime, PositionsNameParametersOfTheirType) {
     if (effect.bytes >= 0 && row.facts.action == ActionKind::Effect)
       expect(effect.bytes, {"size_t count", "size_t size", "size_t width", "size_t *bytes"}, "bytes");
     expect(effect.dst, {"void *dst", "void *devPtr", "symbol", "struct cudaPitchedPtr"}, "dst");
-    expect(effect.src, {"void *src", "symbol", "Parms *p", "cudaGraph_t graph", "*config"}, "src");
+    expect(effect.src, {"void *src", "symbol", "Parms *p", "cudaGraph_t ", "cudaGraphNode_t ", "*config"}, "src");
     expect(effect.extents, {"dim3 gridDim"}, "extents");
     expect(effect.params, {"args", "name"}, "params");
     // Every function that takes one stream by value and enqueues or orders names it.
