@@ -7,10 +7,13 @@
 #include <map>
 #include <set>
 
+#include "analyzer/lowering/called_model.h"
+#include "analyzer/models/model.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/DeclCXX.h"
 #include "clang/AST/DeclTemplate.h"
 #include "clang/AST/Expr.h"
+#include "clang/AST/ExprCXX.h"
 #include "clang/Basic/SourceManager.h"
 
 namespace streamsan::analyzer {
@@ -192,42 +195,83 @@ bool open_to_others(const clang::FieldDecl& field, const Uses& uses) {
 
 namespace {
 
-/// Of an instantiation only what is used has a body of its own: nobody else can use the rest.
-bool is_written(const clang::FunctionDecl& function) {
-  if (function.isDeleted() || function.isDefaulted() || function.isDefined()) return true;
-  const clang::FunctionDecl* pattern = function.getTemplateInstantiationPattern();
-  return pattern != nullptr && (pattern->isDefined() || pattern->isDefaulted() || pattern->isDeleted());
-}
+/// Whether a class is written in this file with all that may use one of its fields.
+class Written {
+ public:
+  Written(const clang::FieldDecl& field, const Models& models, bool local)
+      : name_(field.getDeclName()), models_(models), local_(local) {}
 
-bool is_written_whole(const clang::CXXRecordDecl& record);
+  [[nodiscard]] bool whole(const clang::CXXRecordDecl& record) const {
+    return !record.hasFriends() &&
+           llvm::all_of(record.decls(), [this](const clang::Decl* member) { return is_written(*member); });
+  }
 
-bool is_written(const clang::Decl& member) {
-  if (const auto* of_function = dyn_cast<clang::FunctionTemplateDecl>(&member)) {
-    while (const auto* pattern = of_function->getInstantiatedFromMemberTemplate()) of_function = pattern;
-    return is_written(*of_function->getTemplatedDecl());
+ private:
+  /// Of an instantiation only what is used here has a body of its own. Another file that has the class, too, may use
+  /// the rest.
+  [[nodiscard]] bool is_written(const clang::FunctionDecl& function) const {
+    if (function.isDeleted() || function.isDefaulted()) return true;
+    const clang::FunctionDecl* body = function.isDefined() ? function.getDefinition() : nullptr;
+    if (body != nullptr && !body->isDependentContext()) return true;
+    if (body == nullptr) body = function.getTemplateInstantiationPattern();
+    if (body == nullptr) return false;
+    if (body->isDefaulted() || body->isDeleted()) return true;
+    return body->isDefined() && (local_ || !uses_field(*body->getDefinition()));
   }
-  if (const auto* of_class = dyn_cast<clang::ClassTemplateDecl>(&member)) {
-    while (const auto* pattern = of_class->getInstantiatedFromMemberTemplate()) of_class = pattern;
-    const clang::CXXRecordDecl* pattern = of_class->getTemplatedDecl();
-    return pattern->hasDefinition() && is_written_whole(*pattern->getDefinition());
-  }
-  if (const auto* nested = dyn_cast<clang::CXXRecordDecl>(&member); nested != nullptr && !nested->isImplicit()) {
-    const clang::CXXRecordDecl* pattern = nested->getTemplateInstantiationPattern();
-    const clang::CXXRecordDecl* whole = nested->hasDefinition() || pattern == nullptr ? nested : pattern;
-    return whole->hasDefinition() && is_written_whole(*whole->getDefinition());
-  }
-  const auto* method = dyn_cast<clang::CXXMethodDecl>(&member);
-  return method == nullptr || method->isImplicit() || is_written(*method);
-}
 
-bool is_written_whole(const clang::CXXRecordDecl& record) {
-  return !record.hasFriends() &&
-         llvm::all_of(record.decls(), [](const clang::Decl* member) { return is_written(*member); });
-}
+  [[nodiscard]] bool is_written(const clang::Decl& member) const {
+    if (const auto* of_function = dyn_cast<clang::FunctionTemplateDecl>(&member)) {
+      if (llvm::any_of(of_function->specializations(), [](const auto* one) { return one->isDefined(); })) return true;
+      while (const auto* pattern = of_function->getInstantiatedFromMemberTemplate()) of_function = pattern;
+      return is_written(*of_function->getTemplatedDecl());
+    }
+    if (const auto* of_class = dyn_cast<clang::ClassTemplateDecl>(&member)) {
+      while (const auto* pattern = of_class->getInstantiatedFromMemberTemplate()) of_class = pattern;
+      const clang::CXXRecordDecl* pattern = of_class->getTemplatedDecl();
+      return pattern->hasDefinition() && whole(*pattern->getDefinition());
+    }
+    if (const auto* nested = dyn_cast<clang::CXXRecordDecl>(&member); nested != nullptr && !nested->isImplicit()) {
+      const clang::CXXRecordDecl* pattern = nested->getTemplateInstantiationPattern();
+      const clang::CXXRecordDecl* of = nested->hasDefinition() || pattern == nullptr ? nested : pattern;
+      return of->hasDefinition() && whole(*of->getDefinition());
+    }
+    const auto* method = dyn_cast<clang::CXXMethodDecl>(&member);
+    return method == nullptr || method->isImplicit() || is_written(*method);
+  }
+
+  [[nodiscard]] bool uses_field(const clang::FunctionDecl& function) const {
+    if (const auto* constructor = dyn_cast<clang::CXXConstructorDecl>(&function))
+      for (const clang::CXXCtorInitializer* initializer : constructor->inits())
+        if (uses_field(initializer->getInit())) return true;
+    return uses_field(function.getBody());
+  }
+
+  /// Does more with a field of that name than to make or destroy what it holds.
+  [[nodiscard]] bool uses_field(const clang::Stmt* statement) const {
+    if (statement == nullptr) return false;
+    if (const auto* call = dyn_cast<clang::CallExpr>(statement)) {
+      const Model* model = called_model(models_, *call);
+      if (model != nullptr &&
+          (model->effect.kind == api::EffectKind::EventCreate || model->effect.kind == api::EffectKind::EventDestroy))
+        return false;
+    }
+    if (const auto* member = dyn_cast<clang::MemberExpr>(statement);
+        member != nullptr && member->getMemberDecl()->getDeclName() == name_)
+      return true;
+    if (const auto* member = dyn_cast<clang::CXXDependentScopeMemberExpr>(statement);
+        member != nullptr && member->getMember() == name_)
+      return true;
+    return llvm::any_of(statement->children(), [this](const clang::Stmt* part) { return uses_field(part); });
+  }
+
+  clang::DeclarationName name_;
+  const Models& models_;
+  bool local_;
+};
 
 }  // namespace
 
-bool all_uses_in_sight(const clang::FieldDecl& field) {
+bool all_uses_in_sight(const clang::FieldDecl& field, const Models& models) {
   const auto* record = dyn_cast<clang::CXXRecordDecl>(field.getParent());
   if (record == nullptr) return false;
   const clang::SourceManager& sources = field.getASTContext().getSourceManager();
@@ -237,9 +281,10 @@ bool all_uses_in_sight(const clang::FieldDecl& field) {
       record->isLocalClass() != nullptr || record->isInAnonymousNamespace() || record->getAccess() == clang::AS_private;
   if (!own && field.getAccess() != clang::AS_private) return false;
   // What encloses the class sees the field, too.
+  const Written written(field, models, !record->isExternallyVisible());
   for (const auto* around = record; around != nullptr;
        around = dyn_cast<clang::CXXRecordDecl>(around->getDeclContext()))
-    if (!is_written_whole(*around)) return false;
+    if (!written.whole(*around)) return false;
   return true;
 }
 

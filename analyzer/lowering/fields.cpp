@@ -96,7 +96,8 @@ std::map<std::string, ir::HandleField> handle_fields(clang::ASTContext& context,
     // A copy goes where nobody looks for the handle.
     together.passed_on |= uses.passed_on || uses.copied;
     // Code that is not seen may use it.
-    if (handle_kind(field->getType(), models) == ir::TypeKind::Event) together.passed_on |= !all_uses_in_sight(*field);
+    if (handle_kind(field->getType(), models) == ir::TypeKind::Event)
+      together.passed_on |= !all_uses_in_sight(*field, models);
     together.makings.insert(together.makings.end(), uses.makings.begin(), uses.makings.end());
     together.taken.insert(together.taken.end(), uses.taken.begin(), uses.taken.end());
   }
