@@ -15,7 +15,8 @@
 //
 // The legacy default stream is forbidden beside a blocking stream that is captured, in every mode (R-GRF-06). Beside a
 // non-blocking one work in it is allowed, also a synchronous copy or fill, but runs at once and is missing in the graph
-// (R-GRF-07): hardly what was meant.
+// (R-GRF-07): hardly what was meant, unless it fills memory that is allocated while the stream is captured. Who asks
+// for that asked for a relaxed capture, as for weights that are uploaded once and read whenever the graph is launched.
 //
 // A capture that is not relaxed lets its thread wait for nothing and ask about nothing, whether it has to do with the
 // capture or not: no stream, no event, also none of before it. Neither does it let it allocate or free, but for
@@ -155,8 +156,9 @@ bool CaptureQuestions::is_captured(ValueId stream) const {
 }
 
 bool CaptureQuestions::certainly_not_captured(ValueId stream) const {
-  return std::ranges::all_of(look_.order->captured(), [&](const auto& known) {
-    return values_.is_legacy(stream) || values_.certainly_different(known.first, stream);
+  if (values_.is_legacy(stream)) return true;
+  return !look_.order->perhaps_forked() && std::ranges::all_of(look_.order->captured(), [&](const auto& known) {
+    return values_.certainly_different(known.first, stream);
   });
 }
 
@@ -207,9 +209,20 @@ void CaptureQuestions::memory(ValueId stream, bool relaxed) {
     refuse("it allocates in a stream that is not captured");
 }
 
+bool CaptureQuestions::fills_new_memory() const {
+  const auto written = [](const ir::Access& access) { return writes(access.mode); };
+  const auto is_new = [this](const ir::Access& access) {
+    return look_.order->made_inside().contains(span_of(values_, look_.store->evaluate(values_, access.memory)).memory);
+  };
+  const auto& accesses = look_.op->accesses;
+  return std::ranges::any_of(accesses, written) &&
+         std::ranges::all_of(accesses, [&](const ir::Access& access) { return !written(access) || is_new(access); });
+}
+
 void CaptureQuestions::synchronous(ValueId stream, bool relaxed) {
   const std::string why = "it is synchronous";
   if (is_captured(stream)) return refuse(why);
+  if (relaxed && any_blocking() != true && fills_new_memory()) return;
   if (values_.is_legacy(stream)) return refuse_legacy(why);
   if (values_.is_default_stream(stream)) return refuse(why, Level::Likely, CheckCase::NotInGraph);
   if (!relaxed) refuse(why);

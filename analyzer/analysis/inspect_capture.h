@@ -28,6 +28,8 @@ class CaptureQuestions : Questions {
   void memory(ValueId stream, bool relaxed);
   /// Present op: work that returns when it is done.
   void synchronous(ValueId stream, bool relaxed);
+  /// Present op: what it writes was allocated since the capture began.
+  [[nodiscard]] bool fills_new_memory() const;
   /// At the end of a capture: work of a stream that was forked off and not joined.
   void not_joined();
   [[nodiscard]] bool is_captured(ValueId stream) const;

@@ -223,6 +223,7 @@ void Order::age(Values& values, Sets& sets, const Aging& aging) {
   unjoined_ = aged_keys(values, std::move(unjoined_), aging);
   opened_ = aged_keys(values, std::move(opened_), aging);
   captured_memory_ = aged_keys(values, std::move(captured_memory_), aging);
+  made_inside_ = aged_keys(values, std::move(made_inside_), aging);
   capture_records_ = aged_keys(values, std::move(capture_records_), aging);
   for (auto& [event, stream] : capture_records_) stream = values.aged(stream, aging);
   for (auto& [memory, streams] : kept_)
@@ -326,6 +327,7 @@ bool Order::join(const Values& values, Sets& sets, const Order& other, bool back
   for (const auto& [stream, op] : other.captured_) changed = captured_.try_emplace(stream, op).second || changed;
   for (const auto& [stream, op] : other.busy_) changed = busy_.try_emplace(stream, op).second || changed;
   set(strangers_, strangers_ || other.strangers_);
+  set(perhaps_forked_, perhaps_forked_ || other.perhaps_forked_);
   const std::size_t quiet =
       std::erase_if(quiet_, [&](const auto& entry) { return !other.quiet_.contains(entry.first); });
   changed = changed || quiet != 0;
@@ -345,6 +347,7 @@ bool Order::join(const Values& values, Sets& sets, const Order& other, bool back
   keep_common(unjoined_, other.unjoined_);
   keep_common(opened_, other.opened_);
   keep_common(captured_memory_, other.captured_memory_);
+  keep_common(made_inside_, other.made_inside_);
   changed = std::erase_if(capture_records_,
                           [&](const auto& entry) {
                             const auto theirs = other.capture_records_.find(entry.first);

@@ -190,6 +190,11 @@ class Order {
   [[nodiscard]] const std::map<ValueId, OpIndex>& opened() const { return opened_; }
   [[nodiscard]] Tri capturing() const { return capturing_; }
   [[nodiscard]] const std::map<ValueId, OpIndex>& captured() const { return captured_; }
+  /// The capture may have come to streams that are not among those: by code that is not known, or by an event of which
+  /// it is not known what it was recorded behind.
+  [[nodiscard]] bool perhaps_forked() const { return perhaps_forked_; }
+  /// Memory that was allocated since the capture began, and not by it.
+  [[nodiscard]] const std::map<ValueId, OpIndex>& made_inside() const { return made_inside_; }
   /// Captured streams that the capture did not begin with, and their work that no such stream has waited for.
   [[nodiscard]] const std::map<ValueId, OpIndex>& unjoined() const { return unjoined_; }
   [[nodiscard]] const std::map<ValueId, CapturedUse>& captured_memory() const { return captured_memory_; }
@@ -230,9 +235,11 @@ class Order {
   std::map<ValueId, std::pair<OpIndex, bool>> destroyed_;
   std::map<ValueId, OpIndex> captured_;
   Tri capturing_ = Tri::No;
+  bool perhaps_forked_ = false;
   std::map<ValueId, OpIndex> unjoined_;
   std::map<ValueId, ValueId> capture_records_;  ///< event, stream
   std::map<ValueId, CapturedUse> captured_memory_;
+  std::map<ValueId, OpIndex> made_inside_;
   std::map<ValueId, OpIndex> busy_;
   bool strangers_ = false;
   std::map<ValueId, OpIndex> quiet_;

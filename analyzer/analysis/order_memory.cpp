@@ -35,6 +35,7 @@ void OrderStep::allocate() {
     if (at == order_.registered_.end() || *at != memory) order_.registered_.insert(at, memory);
     return;
   }
+  if (order_.capturing_ != Tri::No && op_.memory != MemoryKind::DeviceAsync) order_.made_inside_.emplace(made, index_);
   if (op_.tensor || op_.memory != MemoryKind::DeviceAsync || order_.capturing_ != Tri::No) return;
   const ValueId stream = this->stream();
   // R-STR-17: in the legacy stream the allocation makes no order, but nobody counts on that being a fault.

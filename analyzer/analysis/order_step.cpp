@@ -55,6 +55,8 @@ void OrderStep::run() {
     case OpKind::CaptureBegin:
       order_.capturing_ = Tri::All;
       order_.captured_ = {{stream(), index_}};
+      order_.perhaps_forked_ = false;
+      order_.made_inside_.clear();
       order_.unjoined_.clear();
       order_.capture_records_.clear();
       return;
@@ -77,6 +79,9 @@ void OrderStep::run() {
       if (op_.kind == OpKind::Call) order_.opened_.clear();
       order_.quiet_.clear();
       order_.strangers_ = true;
+      // It may have forked a capture, and joined it.
+      order_.perhaps_forked_ = true;
+      order_.unjoined_.clear();
       // It may have left another device current, but where this function switches none that is not expected.
       if (order_.thread_.device != kFirstDevice) order_.thread_.device = kUnknown;
       return perhaps_host([](const Pending&) { return true; });
@@ -198,7 +203,11 @@ void OrderStep::wait() {
   use(event);
   if (order_.capturing_ != Tri::No) {
     capture_wait(stream, event);
-    if (order_.capture_records_.contains(event)) order_.captured_.try_emplace(stream, index_);
+    if (order_.capture_records_.contains(event)) {
+      order_.captured_.try_emplace(stream, index_);
+    } else if (order_.event(event) == nullptr) {
+      order_.perhaps_forked_ = true;  // not known to be recorded before the capture, or never
+    }
     return;
   }
   if (!order_.never_recorded(values_, event)) barrier(stream);  // R-EVT-04
