@@ -11,8 +11,10 @@
 //
 // A free list is known by what is done with it: one function takes an element out of it and hands it out, another puts
 // in what it was given, or what the object holds whose method it is (a lease), or what a deleter is given. That a list
-// fills itself where it is made is of no account. What comes out must be what went in last, or the list must make new
-// blocks when it is empty, so that it may hold no other: a queue of a fixed number of blocks hands out the others first.
+// fills itself where it is made is of no account, if what comes out is what went in last. Any other list hands out the
+// blocks that it holds besides first. It may hold none besides if blocks are made one by one, where it is empty or where
+// none is found, and nowhere else: not by its class beforehand, and not until there are so many. A queue that gives out
+// the greatest block is never one. Of a list with keys, such as sizes, the blocks of each key are a list.
 //
 // What this means is said in host_free_lists.cpp. Not recognised, which loses findings only: lists that are linked
 // through their blocks, numbers of blocks in place of blocks, lists that are passed to functions.
@@ -22,14 +24,13 @@
 #include <utility>
 #include <vector>
 
+#include "analyzer/lowering/container_calls.h"
 #include "analyzer/lowering/host_expressions.h"
 #include "analyzer/lowering/symbols.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/DeclTemplate.h"
 #include "clang/AST/ExprCXX.h"
 #include "clang/AST/RecursiveASTVisitor.h"
-#include "llvm/ADT/SmallPtrSet.h"
-#include "llvm/ADT/StringSwitch.h"
 
 namespace streamsan::analyzer {
 namespace {
@@ -38,57 +39,6 @@ using clang::dyn_cast;
 using clang::dyn_cast_or_null;
 using clang::isa;
 using host::strip;
-
-/// Where in a container something is put, or taken out. ByKey: where its size or name says.
-enum class ListEnd : std::uint8_t { None, Front, Back, ByKey };
-
-ListEnd end_put_at(llvm::StringRef method) {
-  return llvm::StringSwitch<ListEnd>(method)
-      .Cases({"push_back", "emplace_back", "push"}, ListEnd::Back)
-      .Cases({"push_front", "emplace_front"}, ListEnd::Front)
-      .Cases({"emplace", "insert"}, ListEnd::ByKey)
-      .Default(ListEnd::None);
-}
-
-ListEnd end_taken_at(llvm::StringRef method) {
-  return llvm::StringSwitch<ListEnd>(method)
-      .Cases({"back", "top"}, ListEnd::Back)
-      .Case("front", ListEnd::Front)
-      .Default(ListEnd::None);
-}
-
-bool takes_out(llvm::StringRef method) {
-  return llvm::StringSwitch<bool>(method)
-      .Cases({"pop_back", "pop_front", "pop", "erase", "extract"}, true)
-      .Default(false);
-}
-
-bool finds(llvm::StringRef method) {
-  return llvm::StringSwitch<bool>(method)
-      .Cases({"begin", "rbegin", "find", "lower_bound", "upper_bound", "extract"}, true)
-      .Default(false);
-}
-
-const clang::CXXMemberCallExpr* method_call(const clang::Expr* expression, llvm::StringRef* name) {
-  const auto* call = dyn_cast_or_null<clang::CXXMemberCallExpr>(expression);
-  const clang::CXXMethodDecl* method = call == nullptr ? nullptr : call->getMethodDecl();
-  if (method == nullptr || method->getIdentifier() == nullptr) return nullptr;
-  *name = method->getName();
-  return call;
-}
-
-/// Through std::move, std::forward and std::exchange too.
-const clang::Expr* unwrapped(const clang::Expr* expression) {
-  for (;;) {
-    expression = strip(expression);
-    const auto* call = dyn_cast_or_null<clang::CallExpr>(expression);
-    const clang::FunctionDecl* callee = call == nullptr ? nullptr : call->getDirectCallee();
-    if (callee == nullptr || !callee->isInStdNamespace() || callee->getIdentifier() == nullptr) return expression;
-    if (callee->getName() != "move" && callee->getName() != "forward" && callee->getName() != "exchange")
-      return expression;
-    expression = call->getArg(0);
-  }
-}
 
 bool is_below(const clang::Stmt* sought, const clang::Stmt* root) {
   if (root == sought) return true;
@@ -101,46 +51,6 @@ bool names(const clang::Stmt* root, const clang::VarDecl* variable) {
   if (const auto* name = dyn_cast<clang::DeclRefExpr>(root); name != nullptr && name->getDecl() == variable)
     return true;
   return std::ranges::any_of(root->children(), [&](const auto* part) { return names(part, variable); });
-}
-
-struct Named {
-  const clang::ValueDecl* container = nullptr;
-  const clang::VarDecl* through = nullptr;
-};
-
-bool is_of_std(clang::QualType type) {
-  const clang::CXXRecordDecl* record = Symbols::record(type);
-  return record != nullptr && record->isInStdNamespace();
-}
-
-/// A container of the standard library that lives longer than a call.
-Named named_container(const clang::Expr* expression) {
-  Named named;
-  // A reference may be initialised by itself.
-  llvm::SmallPtrSet<const clang::VarDecl*, 4> followed;
-  for (;;) {
-    expression = expression == nullptr ? nullptr : strip(expression);
-    const clang::ValueDecl* declared = nullptr;
-    if (const auto* member = dyn_cast_or_null<clang::MemberExpr>(expression)) {
-      declared = member->getMemberDecl();
-    } else if (const auto* name = dyn_cast_or_null<clang::DeclRefExpr>(expression)) {
-      declared = name->getDecl();
-    } else if (const auto* index = dyn_cast_or_null<clang::CXXOperatorCallExpr>(expression)) {
-      if (index->getOperator() != clang::OO_Subscript) return {};
-      expression = index->getArg(0);
-      continue;
-    }
-    if (declared == nullptr || !is_of_std(declared->getType())) return {};
-    const auto* variable = dyn_cast<clang::VarDecl>(declared);
-    if (variable == nullptr || variable->hasGlobalStorage()) {
-      if (variable == nullptr && !llvm::isa<clang::FieldDecl>(declared)) return {};
-      named.container = llvm::cast<clang::ValueDecl>(declared->getCanonicalDecl());
-      return named;
-    }
-    if (!variable->getType()->isReferenceType() || !variable->hasInit() || !followed.insert(variable).second) return {};
-    if (named.through == nullptr) named.through = variable;
-    expression = variable->getInit();
-  }
 }
 
 /// A pointer, or an object with pointers in it, that can stand for memory. Streams and events are pointers, too: a pool
@@ -197,6 +107,7 @@ class Search : public clang::RecursiveASTVisitor<Search> {
     return true;
   }
   bool VisitBinaryOperator(clang::BinaryOperator* assignment) {
+    if (function_ != nullptr && assignment->getOpcode() == clang::BO_LOr) of().either = true;
     if (function_ == nullptr || assignment->getOpcode() != clang::BO_Assign) return true;
     const clang::Expr* target = strip(assignment->getLHS());
     if (const auto* name = dyn_cast<clang::DeclRefExpr>(target)) {
@@ -211,12 +122,14 @@ class Search : public clang::RecursiveASTVisitor<Search> {
     if (function_ == nullptr) return true;
     note_allocation(*call);
     if (may_wait(*call)) of().waits = true;
+    if (const clang::FunctionDecl* callee = call->getDirectCallee()) of().called.push_back(callee->getCanonicalDecl());
     llvm::StringRef name;
     const clang::CXXMemberCallExpr* method = method_call(call, &name);
     const Named list = method == nullptr ? Named{} : named_container(method->getImplicitObjectArgument());
     if (list.container == nullptr) return true;
     if (const ListEnd end = end_taken_at(name); end != ListEnd::None)
       of().read.push_back({list, method->getImplicitObjectArgument(), call, end});
+    if (name == "empty") of().asked_empty.insert(list.container);
     if (takes_out(name)) of().taken_out.insert(list.container);
     if (const ListEnd end = end_put_at(name); end != ListEnd::None && call->getNumArgs() > 0)
       puts_.push_back({list.container, method->getImplicitObjectArgument(), call, function_, end});
@@ -243,6 +156,7 @@ class Search : public clang::RecursiveASTVisitor<Search> {
     const clang::Expr* container = nullptr;
     const clang::Expr* element = nullptr;
     ListEnd end = ListEnd::None;
+    const clang::CXXMemberCallExpr* found = nullptr;  ///< by the key that is its argument
   };
   struct Put {
     const clang::ValueDecl* container = nullptr;
@@ -251,16 +165,20 @@ class Search : public clang::RecursiveASTVisitor<Search> {
     const clang::FunctionDecl* function = nullptr;
     ListEnd end = ListEnd::None;
     const clang::Expr* block = nullptr;
+    const clang::Expr* key = nullptr;
   };
   struct OfFunction {
     std::vector<Read> read;
     llvm::DenseSet<const clang::ValueDecl*> taken_out;
+    llvm::DenseSet<const clang::ValueDecl*> asked_empty;
+    std::vector<const clang::FunctionDecl*> called;
     std::vector<std::pair<const clang::VarDecl*, const clang::Expr*>> set;
     std::vector<const clang::MemberExpr*> members;
     std::vector<const clang::Expr*> returned;
     std::vector<const clang::Expr*> kept;  ///< given to a constructor, stored in an object
     bool allocates = false;
     bool waits = false;
+    bool either = false;  ///< some condition is `a || b`
   };
   struct Kinds {
     llvm::SmallVector<ordering::MemoryKind, 2> seen;
@@ -285,7 +203,10 @@ class Search : public clang::RecursiveASTVisitor<Search> {
   /// What the iterator was found in and by; nullptr: it is none.
   [[nodiscard]] static const clang::CXXMemberCallExpr* found_by(const OfFunction& body, const clang::Expr* iterator);
   void read_found(OfFunction& body) const;
-  [[nodiscard]] const clang::Expr* given_back(const Put& put) const;
+  void read_given(Put& put) const;
+  [[nodiscard]] const clang::Expr* given_back(const Put& put, const clang::Expr* given) const;
+  [[nodiscard]] bool gives_last(const OfFunction& body, const Read& read) const;
+  [[nodiscard]] bool is_filled_before(const clang::ValueDecl& container) const;
   [[nodiscard]] std::optional<FreeLists::Taking> taking(const OfFunction& body, const Read& read) const;
 
   Symbols& symbols_;
@@ -305,6 +226,11 @@ const clang::DeclContext* class_of(const clang::FunctionDecl& function) {
     context = context->getParent();
   }
   return nullptr;
+}
+
+bool is_of_class_around(const clang::FunctionDecl& function, const clang::ValueDecl& member) {
+  const auto* record = dyn_cast<clang::CXXRecordDecl>(member.getDeclContext());
+  return record != nullptr && class_of(function) == record->getCanonicalDecl();
 }
 
 void Search::note_allocation(const clang::CallExpr& call) {
@@ -355,6 +281,12 @@ const clang::CXXMemberCallExpr* Search::found_by(const OfFunction& body, const c
   return nullptr;
 }
 
+/// Keys are numbers: what else tells blocks apart is not compared.
+const clang::CXXMemberCallExpr* by_key(const clang::CXXMemberCallExpr& call) {
+  const bool names_key = finds_by_key(call.getMethodDecl()->getName()) && call.getNumArgs() == 1;
+  return names_key && call.getArg(0)->getType().getNonReferenceType()->isIntegralOrEnumerationType() ? &call : nullptr;
+}
+
 void Search::read_found(OfFunction& body) const {
   for (const clang::MemberExpr* member : body.members) {
     const clang::Expr* base = strip(member->getBase());
@@ -363,7 +295,7 @@ void Search::read_found(OfFunction& body) const {
     if (call == nullptr) continue;
     const Named list = named_container(call->getImplicitObjectArgument());
     if (list.container != nullptr)
-      body.read.push_back({list, call->getImplicitObjectArgument(), member, ListEnd::ByKey});
+      body.read.push_back({list, call->getImplicitObjectArgument(), member, ListEnd::ByKey, by_key(*call)});
   }
   // free_.extract(it).mapped()
   std::vector<const clang::Expr*> values(body.returned);
@@ -373,32 +305,30 @@ void Search::read_found(OfFunction& body) const {
     const clang::CXXMemberCallExpr* mapped = method_call(unwrapped(value), &outer);
     if (mapped == nullptr || (outer != "mapped" && outer != "value")) continue;
     const clang::CXXMemberCallExpr* call = method_call(strip(mapped->getImplicitObjectArgument()), &inner);
-    if (call == nullptr || inner != "extract") continue;
+    if (call == nullptr || inner != "extract" || call->getNumArgs() != 1) continue;
     const Named list = named_container(call->getImplicitObjectArgument());
-    if (list.container != nullptr)
-      body.read.push_back({list, call->getImplicitObjectArgument(), mapped, ListEnd::ByKey});
+    if (list.container == nullptr) continue;
+    const clang::CXXMemberCallExpr* iterator = found_by(body, call->getArg(0));
+    const clang::CXXMemberCallExpr* found = by_key(iterator == nullptr ? *call : *iterator);
+    body.read.push_back({list, call->getImplicitObjectArgument(), mapped, ListEnd::ByKey, found});
   }
 }
 
-/// The block, if what is put into the list comes from outside of the function; else nullptr.
-const clang::Expr* Search::given_back(const Put& put) const {
-  if (const auto* made = dyn_cast<clang::CXXConstructorDecl>(put.function);
-      made != nullptr && class_of(*made) == put.container->getDeclContext())
-    return nullptr;
-  const clang::Expr* given = put.call->getArg(put.end == ListEnd::ByKey ? put.call->getNumArgs() - 1 : 0);
-  // free_.insert({size, p}), free_.push_back({p, size})
-  for (int depth = 0; depth < 3; ++depth) {
-    const clang::Expr* at = unwrapped(given);
-    if (const auto* list = dyn_cast<clang::InitListExpr>(at); list != nullptr && list->getNumInits() == 1) {
-      given = list->getInit(0);
-    } else if (const auto* made = dyn_cast<clang::CXXConstructExpr>(at); made != nullptr && made->getNumArgs() == 1) {
-      given = made->getArg(0);
-    } else if (made != nullptr && made->getNumArgs() == 2 && put.end == ListEnd::ByKey) {
-      given = made->getArg(1);
-    } else {
-      break;
-    }
-  }
+/// Block and key, if what is put into the list comes from outside of the function.
+void Search::read_given(Put& put) const {
+  if (isa<clang::CXXConstructorDecl>(put.function) && is_of_class_around(*put.function, *put.container)) return;
+  // free_.emplace(size, p), free_.insert({size, p}), free_.push_back({p})
+  const bool by_key = put.end == ListEnd::ByKey;
+  const clang::Expr* last = put.call->getArg(by_key ? put.call->getNumArgs() - 1 : 0);
+  const llvm::ArrayRef<const clang::Expr*> parts = parts_of(last);
+  if (parts.size() == 2 && !by_key) return;
+  put.block = given_back(put, parts.back());
+  if (by_key && put.call->getNumArgs() == 2 && parts.size() == 1) put.key = put.call->getArg(0);
+  if (by_key && put.call->getNumArgs() == 1 && parts.size() == 2) put.key = parts.front();
+}
+
+/// The block, if it comes from outside of the function; else nullptr.
+const clang::Expr* Search::given_back(const Put& put, const clang::Expr* given) const {
   const clang::Expr* at = unwrapped(given);
   if (!is_block(symbols_, at->getType())) return nullptr;
   // live_.find(p)->first
@@ -430,7 +360,8 @@ std::optional<FreeLists::Taking> Search::taking(const OfFunction& body, const Re
   const clang::QualType type = read.element->getType().getNonReferenceType();
   if (!is_block(symbols_, type) || !body.taken_out.contains(read.list.container)) return std::nullopt;
   FreeLists::Taking taking{
-      .container = read.container, .through = read.list.through, .element = read.element, .type = type};
+      .container = read.container, .through = read.list.through, .element = read.element, .found = read.found};
+  taking.type = type;
   for (const auto& [variable, value] : body.set)
     if (is_below(read.element, value) && is_block(symbols_, variable->getType())) {
       taking.blocks.insert(variable);
@@ -457,33 +388,72 @@ std::optional<FreeLists::Taking> Search::taking(const OfFunction& body, const Re
   return taking;
 }
 
+/// Blocks that the class of the list puts into it on its own: it may hold more than those that have come back.
+bool Search::is_filled_before(const clang::ValueDecl& container) const {
+  llvm::DenseSet<const clang::FunctionDecl*> putting, taking;
+  for (const auto& [function, body] : functions_)
+    if (body.taken_out.contains(&container)) taking.insert(function->getCanonicalDecl());
+  for (const Put& put : puts_) {
+    if (put.container != &container) continue;
+    if (put.block == nullptr) return true;
+    putting.insert(put.function->getCanonicalDecl());
+  }
+  return std::ranges::any_of(functions_, [&](const auto& known) {
+    // Who takes one out, too, gives back what is lent.
+    const auto& [function, body] = known;
+    bool puts = false, takes = body.taken_out.contains(&container);
+    for (const clang::FunctionDecl* callee : body.called) {
+      puts = puts || putting.contains(callee);
+      takes = takes || taking.contains(callee);
+    }
+    return puts && !takes && is_of_class_around(*function, container);
+  });
+}
+
+/// What comes out is what went in last; or may be that, as the list may hold no other.
+bool Search::gives_last(const OfFunction& body, const Read& read) const {
+  const clang::ValueDecl& container = *read.list.container;
+  if (is_sorted_queue(container)) return false;
+  const bool last_first = read.end != ListEnd::ByKey && std::ranges::all_of(puts_, [&](const Put& put) {
+                            return put.container != &container || put.block == nullptr || put.end == read.end;
+                          });
+  if (last_first) return true;
+  const bool made_if_none = read.found != nullptr || (body.asked_empty.contains(&container) && !body.either);
+  return body.allocates && made_if_none && !is_filled_before(container);
+}
+
 FreeLists Search::take() {
   FreeLists found;
   llvm::DenseMap<const clang::ValueDecl*, llvm::SmallVector<const Put*, 2>> given;
   for (Put& put : puts_) {
-    put.block = given_back(put);
+    read_given(put);
     if (put.block != nullptr) given[put.container].push_back(&put);
   }
   if (given.empty()) return found;
-  llvm::DenseSet<const clang::ValueDecl*> lists;
+  llvm::DenseMap<const clang::ValueDecl*, llvm::SmallVector<FreeLists::Taking*, 2>> lists;
   for (auto& [function, body] : functions_) {
     read_found(body);
     for (const Read& read : body.read) {
       const auto puts = given.find(read.list.container);
-      if (puts == given.end() || found.takings.contains(function)) continue;
-      const bool last_first = std::ranges::all_of(puts->second, [&](const Put* put) { return put->end == read.end; });
-      if (!last_first && !body.allocates) continue;
+      if (puts == given.end() || found.takings.contains(function) || !gives_last(body, read)) continue;
       std::optional<FreeLists::Taking> known = taking(body, read);
       if (!known) continue;
       if (const auto kinds = kinds_.find(class_of(*function)); kinds != kinds_.end())
         known->memory = kinds->second.only();
       found.takings.try_emplace(function, std::move(*known));
-      lists.insert(read.list.container);
     }
   }
-  for (const auto& [container, puts] : given)
-    if (lists.contains(container))
-      for (const Put* put : puts) found.givings[put->call] = {.container = put->named, .block = put->block};
+  for (auto& [function, taking] : found.takings) lists[named_container(taking.container).container].push_back(&taking);
+  for (const auto& [container, takings] : lists) {
+    const auto& puts = given[container];
+    // By key only if all who use the list say one.
+    const bool keyed = std::ranges::all_of(takings, [](const auto* taking) { return taking->found != nullptr; }) &&
+                       std::ranges::all_of(puts, [](const Put* put) { return put->key != nullptr; });
+    if (!keyed)
+      for (FreeLists::Taking* taking : takings) taking->found = nullptr;
+    for (const Put* put : puts)
+      found.givings[put->call] = {.container = put->named, .block = put->block, .key = keyed ? put->key : nullptr};
+  }
   for (const auto& [field, kinds] : of_fields_)
     if (const auto kind = kinds.only()) found.made[field] = *kind;
   return found;

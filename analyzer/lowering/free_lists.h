@@ -11,6 +11,7 @@
 #include "llvm/ADT/DenseSet.h"
 
 namespace clang {
+class CXXMemberCallExpr;
 class Expr;
 class FieldDecl;
 class FunctionDecl;
@@ -26,9 +27,11 @@ class Symbols;
 struct FreeLists {
   /// A function that takes a block out and hands it out.
   struct Taking {
-    const clang::Expr* container = nullptr;        ///< as the function names it
-    const clang::VarDecl* through = nullptr;       ///< the local reference that it is named by; nullptr: none
-    const clang::Expr* element = nullptr;          ///< what reads it
+    const clang::Expr* container = nullptr;   ///< as the function names it
+    const clang::VarDecl* through = nullptr;  ///< the local reference that it is named by; nullptr: none
+    const clang::Expr* element = nullptr;     ///< what reads it
+    /// What finds the block by the key that is its argument, where the blocks of each key are a list; else nullptr.
+    const clang::CXXMemberCallExpr* found = nullptr;
     clang::QualType type;                          ///< of a block: a pointer, or a class that has one
     llvm::DenseSet<const clang::VarDecl*> blocks;  ///< variables that hold what is handed out, from wherever
     llvm::DenseSet<const clang::Expr*> returned;   ///< expressions that are returned as they are
@@ -40,6 +43,7 @@ struct FreeLists {
   struct Giving {
     const clang::Expr* container = nullptr;
     const clang::Expr* block = nullptr;
+    const clang::Expr* key = nullptr;  ///< under which; nullptr: there are no keys
   };
   llvm::DenseMap<const clang::FunctionDecl*, Taking> takings;          ///< by definition
   llvm::DenseMap<const clang::Stmt*, Giving> givings;                  ///< by the call

@@ -11,8 +11,9 @@
 // That is what a list does whose last block is taken first, and what any list may do that has no other block. An
 // allocation where it is empty makes no difference: what is handed out is `$next` on all ways, unless the function may
 // wait on some of them, which are those where the block comes out of the list. Two blocks given back one after the other
-// are one that is known and one that is forgotten. Errs where blocks of different sizes are taken out of one list, which
-// need not be one block; so what follows from this is never definite (analysis/look.cpp).
+// are one that is known and one that is forgotten. A list with keys has a `$next` for each. Errs where blocks of different
+// sizes are taken out of one list by something else than a key, which need not be one block; so what follows from this is
+// never definite (analysis/look.cpp).
 #include "analyzer/lowering/host_free_lists.h"
 
 #include "analyzer/ir/hidden.h"
@@ -59,21 +60,27 @@ Pools::Pools(const Parts& parts) : unit_(parts.unit), out_(parts.out), places_(p
   if (known != unit_.free_lists.takings.end()) taking_ = &known->second;
 }
 
-ir::PlaceId Pools::next_of(const clang::Expr& container, clang::QualType block) {
+ir::PlaceId Pools::next_of(const clang::Expr& container, clang::QualType block, const clang::Expr* key) {
   const clang::QualType type = kept_as(unit_, block.getNonReferenceType());
-  const ir::PlaceId list = type.isNull() ? ir::kNoPlace : places_.place(&container);
+  ir::PlaceId list = type.isNull() ? ir::kNoPlace : places_.place(&container);
   if (list == ir::kNoPlace || out_[list].name.empty()) return ir::kNoPlace;
   // The name of the list is part of the field's: what kind of memory is in it is known by that (ir/field_memory.h).
-  return out_.typed(
-      out_.field(list, ir::name(ir::Hidden::Next), out_[list].owner + "::" + out_[list].name, out_.kind(type)), type);
+  const std::string owner = out_[list].owner + "::" + out_[list].name;
+  if (key != nullptr) {
+    const ir::ExprId under = values_.expr(key);
+    if (under == ir::kNoExpr) return ir::kNoPlace;
+    list = places_.element(list, under, container.getType().getNonReferenceType());
+  }
+  return out_.typed(out_.field(list, ir::name(ir::Hidden::Next), owner, out_.kind(type)), type);
 }
 
 void Pools::enter() {
-  if (taking_ != nullptr && taking_->through == nullptr) take();
+  if (taking_ != nullptr && taking_->through == nullptr && taking_->found == nullptr) take();
 }
 
 void Pools::take() {
-  const ir::PlaceId next = next_of(*taking_->container, taking_->type);
+  const ir::PlaceId next =
+      next_of(*taking_->container, taking_->type, taking_->found == nullptr ? nullptr : taking_->found->getArg(0));
   if (next == ir::kNoPlace) return;
   const ir::SiteId site = out_.site(*taking_->element);
   const clang::QualType type = out_.type_of(next);
@@ -122,9 +129,9 @@ void Pools::hand_out(const clang::VarDecl& variable, const clang::Stmt& at) {
 void Pools::before(const clang::Stmt& statement) {
   const auto giving = unit_.free_lists.givings.find(&statement);
   if (giving == unit_.free_lists.givings.end()) return;
-  const auto& [container, block] = giving->second;
+  const auto& [container, block, key] = giving->second;
   const clang::QualType type = block->getType();
-  const ir::PlaceId next = next_of(*container, type);
+  const ir::PlaceId next = next_of(*container, type, key);
   if (next == ir::kNoPlace) return;
   Operand given = values_.operand(block);
   if (unit_.symbols.points(type)) {
@@ -140,11 +147,13 @@ bool Pools::comes_out(const clang::Expr* held) const {
 
 void Pools::after(const clang::Stmt& statement) {
   if (taking_ == nullptr) return;
+  // The key is known where it is looked for.
+  if (&statement == taking_->found) return take();
   if (const auto* declared = llvm::dyn_cast<clang::DeclStmt>(&statement)) {
     for (const clang::Decl* each : declared->decls()) {
       const auto* variable = llvm::dyn_cast<clang::VarDecl>(each);
       if (variable == nullptr) continue;
-      if (variable == taking_->through) take();
+      if (variable == taking_->through && taking_->found == nullptr) take();
       if (taken_ != ir::kNoPlace && taking_->blocks.contains(variable) && variable->hasInit() &&
           comes_out(variable->getInit()))
         hand_out(*variable, statement);

@@ -39,8 +39,8 @@ class Pools {
   /// The value of a variable is the block that is handed out.
   [[nodiscard]] bool comes_out(const clang::Expr* held) const;
   void hand_out(const clang::VarDecl& variable, const clang::Stmt& at);
-  /// The block that the list gives out next.
-  ir::PlaceId next_of(const clang::Expr& container, clang::QualType block);
+  /// The block that the list gives out next; nullptr: it has no keys.
+  ir::PlaceId next_of(const clang::Expr& container, clang::QualType block, const clang::Expr* key);
 
   Unit& unit_;
   FunctionBuilder& out_;

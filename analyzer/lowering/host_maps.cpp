@@ -8,6 +8,7 @@
 // an entry with a null pointer, are the same here: `it == m.end()` and `m.count(key) == 0` ask whether it is null.
 #include "analyzer/lowering/host_maps.h"
 
+#include "analyzer/lowering/container_calls.h"
 #include "analyzer/lowering/host_assignments.h"
 #include "analyzer/lowering/host_builder.h"
 #include "analyzer/lowering/host_expressions.h"
@@ -37,29 +38,6 @@ Does what(llvm::StringRef name) {
       .Case("erase", Does::Erase)
       .Case("clear", Does::Clear)
       .Default(Does::Other);
-}
-
-/// `m.insert({key, value})`, `m.insert(std::make_pair(key, value))`: both; else nothing.
-llvm::ArrayRef<const clang::Expr*> parts_of_pair(const clang::Expr* given) {
-  const auto both = [](auto* arguments) { return llvm::ArrayRef<const clang::Expr*>(arguments, 2); };
-  for (int depth = 0; given != nullptr && depth < 4; ++depth) {
-    given = strip(given);
-    if (const auto* list = llvm::dyn_cast<clang::InitListExpr>(given)) {
-      if (list->getNumInits() == 2) return both(list->getInits());
-      given = list->getNumInits() == 1 ? list->getInit(0) : nullptr;
-    } else if (const auto* made = llvm::dyn_cast<clang::CXXConstructExpr>(given)) {
-      if (made->getNumArgs() == 2) return both(made->getArgs());
-      given = made->getNumArgs() == 1 ? made->getArg(0) : nullptr;
-    } else if (const auto* call = llvm::dyn_cast<clang::CallExpr>(given)) {
-      const clang::FunctionDecl* callee = call->getDirectCallee();
-      const bool makes_pair = callee != nullptr && callee->getDeclName().isIdentifier() &&
-                              callee->getName() == "make_pair" && call->getNumArgs() == 2;
-      return makes_pair ? both(call->getArgs()) : llvm::ArrayRef<const clang::Expr*>();
-    } else {
-      break;
-    }
-  }
-  return {};
 }
 
 /// `m.count(key)`, `m.contains(key)`; nullptr: it is another expression.
@@ -105,7 +83,8 @@ bool Maps::apply(const Call& call) {
       return true;
     }
     case Does::Put:
-      if (const auto pair = parts_of_pair(key); call.arguments.size() == 1 && pair.size() == 2) {
+      // m.insert({key, value}), m.insert(std::make_pair(key, value))
+      if (const auto pair = parts_of(key); call.arguments.size() == 1 && pair.size() == 2) {
         assignments_.initialize(slot(call, *pair[0]), pair[1]);
         return true;
       }

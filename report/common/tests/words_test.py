@@ -24,6 +24,7 @@ READERS = {
     "analyzer/analysis/first_rounds.cpp": "the text of numbers as the lowering writes it",
     "analyzer/analysis/number_tests.cpp": "the text of a condition as the lowering writes it",
     "analyzer/lowering/callables.cpp": "names of classes of the C++ library",
+    "analyzer/lowering/container_calls.cpp": "names of the C++ library's classes and functions",
     "analyzer/lowering/free_lists.cpp": "names of functions and members of the C++ library",
     "report/output_file.cpp": "the path - is stdout",
     "report/source_root.cpp": "parts of paths",
