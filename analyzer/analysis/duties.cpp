@@ -162,6 +162,19 @@ bool Duties::is_of_parameter(ValueId memory) const {
   }
 }
 
+bool Duties::is_kept_with(ValueId memory, ValueId stream) const {
+  const auto object = [this](ValueId held) {
+    LocationId at = values_[held].kind == VKind::Content ? values_[held].location : kNowhere;
+    bool member = false;
+    while (at != kNowhere && (values_[at].kind == LKind::Field || values_[at].kind == LKind::Index)) {
+      member = member || values_[at].kind == LKind::Field;
+      at = values_[at].base;
+    }
+    return member ? at : kNowhere;
+  };
+  return object(memory) != kNowhere && object(memory) == object(stream);
+}
+
 bool Duties::waits_for_unknown(const Order& order, ValueId stream) const {
   return std::ranges::any_of(order.edges(), [&](const auto& known) {
     const auto& [op, edge] = known;
@@ -183,7 +196,7 @@ void Duties::enqueue(const Store& store, const Order& order, OpIndex index) {
     const Touched touched{index, i, memory, stream};
     if (duty_.tensors && writes(access.mode) && is_made_here(memory)) made_.push_back(touched);
     if (!is_given(op, access, memory)) continue;
-    if (reads(access.mode) && !forked) not_forked_.push_back(touched);
+    if (reads(access.mode) && !forked && !is_kept_with(memory, stream)) not_forked_.push_back(touched);
     if (writes(access.mode)) written_.try_emplace(index, touched);
   }
 }

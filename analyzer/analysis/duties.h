@@ -15,7 +15,8 @@
 // and code that makes one of the two edges knows of both streams. Reported is
 //
 //   not forked   private work reads memory of a parameter, its stream has waited for nothing of the caller's, and the
-//                caller's stream waits for that work in this function
+//                caller's stream waits for that work in this function. What the object holds that the stream is of is
+//                that object's own: it is not known to be ready on the caller's stream
 //   kept wrongly a tensor of a parameter is used by the private stream, which the caller's has not waited for at the
 //                return, and record_stream() was called on it for the caller's stream alone: that stream uses it in
 //                order anyway, and the call shows that the tensor is expected to end
@@ -92,6 +93,8 @@ class Duties {
   /// Memory on the device that the function was given.
   [[nodiscard]] bool is_given(const ir::Op& op, const ir::Access& access, ValueId memory) const;
   [[nodiscard]] bool is_of_parameter(ValueId memory) const;
+  /// Members of one object hold the two: it may be the stream that this memory is ready on.
+  [[nodiscard]] bool is_kept_with(ValueId memory, ValueId stream) const;
   /// A tensor's memory, allocated by the function.
   [[nodiscard]] bool is_made_here(ValueId memory) const;
   /// Work on tensors made here counts as written if `result` is one of them.

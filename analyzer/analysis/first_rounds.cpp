@@ -354,9 +354,10 @@ bool FirstRounds::meet(const Pending& earlier, const Pending& later) {
   constexpr std::uint64_t kMostOfAPair = 60'000, kMostOfAll = 300'000;
   if (steps_ >= kMostOfAll) return false;
   const auto number = [](auto id) { return static_cast<std::uint64_t>(id); };
-  const Question question{number(earlier.op),     number(earlier.access), number(earlier.memory), number(earlier.offset),
-                          number(earlier.from),   number(earlier.arguments), number(later.op),    number(later.access),
-                          number(later.memory),   number(later.offset),   number(later.from),     number(later.arguments)};
+  const Question question{number(earlier.op),     number(earlier.access), number(earlier.memory),
+                          number(earlier.offset), number(earlier.from),   number(earlier.arguments),
+                          number(later.op),       number(later.access),   number(later.memory),
+                          number(later.offset),   number(later.from),     number(later.arguments)};
   const auto [known, is_new] = known_.try_emplace(question, false);
   if (!is_new) return known->second;
   RoundWalk walk(values_, earlier, later, std::min(kMostOfAPair, kMostOfAll - steps_));

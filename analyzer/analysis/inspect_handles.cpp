@@ -3,10 +3,15 @@
 // Events without a record, recorded twice, without timing; handles after their end. None of it needs memory.
 //
 // Only events whose whole life is seen here, or whose last record is, say anything. A record that is not certainly
-// another event's ends what was known.
+// another event's ends what was known. A wait under a condition that is not understood is no certain mistake if what
+// leaves it out leads to a record: `if (current_) cudaEventSynchronize(sent_);` may hold from the second time on.
 #include "analyzer/analysis/inspect_handles.h"
 
 #include <algorithm>
+#include <optional>
+#include <set>
+
+#include "analyzer/ir/walk.h"
 
 namespace streamsan::analyzer {
 
@@ -54,7 +59,8 @@ void HandleQuestions::wait() {
       look_.op->kind == OpKind::Wait ? look_.order->stream_of(values_, *look_.store, look_.index) : kUnknown;
   waited_events_.emplace_back(event, look_.index);
   if (look_.order->never_recorded(values_, event)) {
-    Hazard hazard = look_.start(Check::EventWaitWithoutRecord, Level::Definite);
+    const bool perhaps = may_ask_for_record();
+    Hazard hazard = look_.start(Check::EventWaitWithoutRecord, perhaps ? Level::Maybe : Level::Definite);
     hazard.later = witness_.action(look_.index, waiter);
     hazard.event = witness_.event(event, look_.op->event, look_.index);
     hazard.cause = Cause::NeverRecorded;
@@ -66,7 +72,7 @@ void HandleQuestions::wait() {
     for (std::uint32_t i = look_.position + 1; i < ops.size() && !hazard.edge; ++i)
       if (ops[i].kind == OpKind::Record && ops[i].event == look_.op->event)
         hazard.edge = witness_.where(look_.index + (i - look_.position));
-    useless_wait_ = true;
+    useless_wait_ = useless_wait_ || !perhaps;
     return look_.raise({.hazard = std::move(hazard), .later = look_.index});
   }
   const EventState* state = values_.precise(event) ? look_.order->event(event) : nullptr;
@@ -79,6 +85,36 @@ void HandleQuestions::wait() {
     look_.raise({.hazard = std::move(hazard), .later = look_.index, .earlier = state->record});
     missed_join(event, waiter, *state);
   }
+}
+
+bool HandleQuestions::may_ask_for_record() const {
+  const ir::Function& function = values_.function();
+  const auto records = [&](const ir::Op& op) { return op.kind == OpKind::Record && op.event == look_.op->event; };
+  const auto past_this = [&](std::size_t, std::size_t to) { return to != look_.block; };
+  std::set<std::size_t> seen;
+  for (std::size_t block = look_.block; seen.insert(block).second;) {
+    // The one block before it. Where ways meet, no choice is left.
+    std::optional<std::size_t> before;
+    for (std::size_t from = 0; from < function.blocks.size(); ++from) {
+      if (std::ranges::find(function.blocks[from].successors, block, [](ir::BlockId to) { return ir::at(to); }) ==
+          function.blocks[from].successors.end())
+        continue;
+      if (before) return false;
+      before = from;
+    }
+    if (!before) return false;
+    const ir::Block& choice = function.blocks[*before];
+    if (choice.successors.size() == 2 && choice.condition == ir::kNoExpr) {
+      std::vector<std::size_t> others;
+      for (const ir::BlockId to : choice.successors)
+        if (ir::at(to) != block) others.push_back(ir::at(to));
+      const std::vector<bool> passed = ir::reached(function, others, past_this);
+      for (std::size_t i = 0; i < passed.size(); ++i)
+        if (passed[i] && std::ranges::any_of(function.blocks[i].ops, records)) return true;
+    }
+    block = *before;
+  }
+  return false;
 }
 
 void HandleQuestions::missed_join(ValueId event, ValueId waiter, const EventState& state) {

@@ -29,6 +29,9 @@ class HandleQuestions : Questions {
   void handles();
   /// At a wait of a stream or of the host for an event.
   void wait();
+  /// The wait here is in a branch of a condition that is not understood, and ways past it lead to a record: whether there
+  /// has been one may be what the condition asks for.
+  [[nodiscard]] bool may_ask_for_record() const;
   void record();
   void elapsed();
   /// Where another function waits for an event that this one records twice; nullptr: nowhere, or not for certain.

@@ -21,7 +21,13 @@ namespace streamsan::analyzer {
 class Look {
  public:
   Look(Values& of, Sets& their_sets, const Beliefs* believed, const Roles* known_roles)
-      : values(of), sets(their_sets), witness(of), beliefs(believed), roles(known_roles), choice(of), first_rounds(of) {}
+      : values(of),
+        sets(their_sets),
+        witness(of),
+        beliefs(believed),
+        roles(known_roles),
+        choice(of),
+        first_rounds(of) {}
 
   /// From here on all is said of this op.
   void turn_to(const Store& contents, const Order& known, std::uint32_t in_block, std::uint32_t at_position);

@@ -127,7 +127,8 @@ Sure parts_meet(const Values& values, const Pending& a, const Pending& b) {
   if (from_front(mine)) return meets(values, other, a);
   if (from_front(other)) return meets(values, mine, b);
   if (mine.kind != other.kind) return Sure::Maybe;
-  if (mine.kind == Kind::Inside) return mine.bytes == other.bytes || (little(mine) && little(other)) ? Sure::Yes : Sure::Maybe;
+  if (mine.kind == Kind::Inside)
+    return mine.bytes == other.bytes || (little(mine) && little(other)) ? Sure::Yes : Sure::Maybe;
   if (mine.kind == Kind::Single) return mine.bytes && mine.bytes == other.bytes ? Sure::Yes : Sure::Maybe;
   if (mine.kind == Kind::Unknown) return Sure::Maybe;
   return a.from != kWhole && a.from == b.from && values.precise(a.from) ? Sure::Yes : Sure::Maybe;

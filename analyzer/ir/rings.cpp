@@ -191,15 +191,15 @@ bool may_be(const Function& function, PlaceId number, std::int64_t value) {
         } else if (op.source.kind == Operand::Kind::Number) {
           const Expr& stored = function[op.source.offset];
           if (std::ranges::find(stored.uses, same[next]) != stored.uses.end()) continue;  // it is counted up
-          const Range range = evaluate(numbered(function, stored), [](std::string_view) {
-            return std::optional(Range{0, Range::kMost});
-          });
+          const Range range = evaluate(numbered(function, stored),
+                                       [](std::string_view) { return std::optional(Range{0, Range::kMost}); });
           const bool initial = range.number() && *range.number() < value;  // until it is told
           if (range.any() || (!initial && (value < range.low || value > range.high))) return false;
         }
       }
   const auto truth_at = [&](const Expr& condition, std::int64_t supposed) {
-    return evaluate(numbered(function, condition), [&](std::string_view) { return std::optional(Range::one(supposed)); })
+    return evaluate(numbered(function, condition),
+                    [&](std::string_view) { return std::optional(Range::one(supposed)); })
         .truth();
   };
   constexpr std::int64_t kFewMore = 8;

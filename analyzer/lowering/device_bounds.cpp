@@ -284,7 +284,7 @@ MaybeBound Bounds::place(const clang::Expr* expression, unsigned deep) const {
   }
   const auto* named = dyn_cast<clang::DeclRefExpr>(expression);
   return named != nullptr && device_variable(*named->getDecl()) != nullptr ? MaybeBound(constant_bound(0))
-                                                                          : std::nullopt;
+                                                                           : std::nullopt;
 }
 
 void Bounds::compare(const clang::Expr* condition, bool holds, std::vector<Compared>& out) const {

@@ -113,14 +113,14 @@ class Bounds {
   using Variable = std::pair<const clang::ValueDecl*, std::string>;
   /// What an expression is made of, through the variables that it names.
   struct Roots {
-    std::set<Variable> indices;                  ///< what differs from thread to thread, or from round to round
+    std::set<Variable> indices;  ///< what differs from thread to thread, or from round to round
     std::set<const clang::ValueDecl*> through;
   };
   /// A condition that the first thread may fail.
   struct Guard {
     Roots roots;
     std::optional<Variable> variable;  ///< whose bound says all that the condition does
-    bool all = false;                            ///< it may be about anything
+    bool all = false;                  ///< it may be about anything
   };
   struct Compared {
     Variable variable;

@@ -37,8 +37,9 @@ bool jumps_out(const clang::Stmt* statement, bool in_loop = false) {
   if (statement == nullptr || isa<clang::LambdaExpr>(statement)) return false;
   if (isa<clang::ReturnStmt, clang::GotoStmt>(statement)) return true;
   if (isa<clang::BreakStmt, clang::ContinueStmt>(statement)) return !in_loop;
-  const bool inside = in_loop || isa<clang::ForStmt, clang::WhileStmt, clang::DoStmt, clang::CXXForRangeStmt,
-                                     clang::SwitchStmt>(statement);
+  const bool inside =
+      in_loop ||
+      isa<clang::ForStmt, clang::WhileStmt, clang::DoStmt, clang::CXXForRangeStmt, clang::SwitchStmt>(statement);
   return std::any_of(statement->child_begin(), statement->child_end(),
                      [&](const clang::Stmt* child) { return jumps_out(child, inside); });
 }

@@ -213,8 +213,9 @@ std::vector<VariableEffect> KernelEffects::variables(const clang::FunctionDecl& 
     if (result[i].part.kind != ir::Part::Kind::Unknown) continue;
     // A table that is looked up in is taken to be looked up all over.
     const device::MaybeBound& bound = done[i].begin.bound();
-    result[i].part = bound && bound->spread ? ir::Part{} : ir::Part{.kind = ir::Part::Kind::Unknown,
-                                                                    .bytes = size_of(*result[i].variable)};
+    result[i].part = bound && bound->spread
+                         ? ir::Part{}
+                         : ir::Part{.kind = ir::Part::Kind::Unknown, .bytes = size_of(*result[i].variable)};
   }
   return result;
 }

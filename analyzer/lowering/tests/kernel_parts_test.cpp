@@ -68,8 +68,7 @@ const Case kInside[] = {
     {"Rows", "__global__ void k(float* a, int w) { int x = threadIdx.x, y = blockIdx.x; if (y > 0) a[y * w + x] = 1; }",
      "inside"},
     {"LoopFromOne", "__global__ void k(float* a, int n) { for (int i = 1; i < n; ++i) a[i] = 1; }", "inside 4"},
-    {"LoopBackwards", "__global__ void k(float* a, int n) { for (int i = n; i > 0; --i) a[i - 1] = 1; }",
-     "somewhere"},
+    {"LoopBackwards", "__global__ void k(float* a, int n) { for (int i = n; i > 0; --i) a[i - 1] = 1; }", "somewhere"},
     {"AssignedTwice", "__global__ void k(float* a, int n) { int i = ID; if (i > 0) { i = i - 1; a[i] = 1; } }",
      "somewhere"},
     {"Helper",
@@ -145,8 +144,8 @@ const Case kFirstThread[] = {
      "__device__ void put(float* p, int i) { p[i] = 1; }"
      "__global__ void k(float* a, int w) { int i = ID; if (i / w > 0) put(a, i); }",
      "somewhere"},
-    {"OneAtTheBegin",
-     "__global__ void k(float* a, const int* m) { a[m[threadIdx.x]] = 1; a[threadIdx.x] = 2; }", "whole"},
+    {"OneAtTheBegin", "__global__ void k(float* a, const int* m) { a[m[threadIdx.x]] = 1; a[threadIdx.x] = 2; }",
+     "whole"},
     {"Member", "struct S { int n; float x[64]; }; __global__ void k(S* a) { a->x[threadIdx.x] = 1; }", "inside 4"},
     {"MethodOfElement",
      "struct S { int n; __device__ void set(int v) { n = v; } };"
