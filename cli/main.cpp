@@ -85,7 +85,7 @@ int help(const CLI::App& app, const std::string& topic) {
     return 0;
   }
   if (topic == "markdown") {
-    std::fputs(options_markdown().c_str(), stdout);
+    std::fputs(options_page().c_str(), stdout);
     return 0;
   }
   if (topic == "man") {

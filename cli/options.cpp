@@ -124,6 +124,20 @@ const OptionRow* row_of(std::string_view name) {
   return it == std::end(kRows) ? nullptr : it;
 }
 
+constexpr const char* kHeadOfThePage = R"(# Options
+
+Each is a flag `--name=value` of the commands in the third column (`guest` is the recorder inside the program) and a key of the
+environment variable `STREAMSAN_OPTIONS`, `name=value` between blanks, commas, colons or line ends. Flags win over it. What stands
+in quotes, `'...'` or `"..."`, is taken as it is; as in a shell, a quote may begin and end anywhere in a value:
+
+```
+STREAMSAN_OPTIONS="log_path='/tmp/my log:%p':verbosity=1" streamsan run ./app
+```
+
+| option | default | read by | meaning |
+|---|---|---|---|
+)";
+
 }  // namespace
 
 std::span<const OptionRow> option_rows() { return kRows; }
@@ -209,8 +223,8 @@ std::string options_help() {
   return out;
 }
 
-std::string options_markdown() {
-  std::string out = "| option | default | read by | meaning |\n|---|---|---|---|\n";
+std::string options_page() {
+  std::string out = kHeadOfThePage;
   for (const OptionRow& row : kRows) {
     std::string value = row.default_value.empty() ? "" : "`" + std::string(row.default_value) + "`";
     out += "| `" + std::string(row.name) + "` | " + value + " | " + option_readers(row) + " | " +

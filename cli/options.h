@@ -93,8 +93,9 @@ std::string_view nearest_option(std::string_view name);
 /// The word that a misspelt one is near to; empty: none is.
 std::string_view nearest_word(std::string_view misspelt, std::span<const std::string_view> words);
 
-/// The table as `streamsan help options` prints it, and as docs/options.md has it.
+/// The table as `streamsan help options` prints it.
 std::string options_help();
-std::string options_markdown();
+/// docs/options.md, all of it: what `streamsan help markdown` prints.
+std::string options_page();
 
 }  // namespace streamsan::cli
