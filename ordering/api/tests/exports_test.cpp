@@ -105,5 +105,10 @@ TEST(ApiCoverage, page_is_what_the_table_prints) {
       << STREAMSAN_COVERAGE_PAGE << " is not what the table prints now: run `ninja api-coverage`";
 }
 
+TEST(ApiCoverage, the_readme_counts_the_rows) {
+  const std::string counted = "each of the " + std::to_string(kRowCount) + " driver functions";
+  EXPECT_NE(contents(STREAMSAN_README).find(counted), std::string::npos) << STREAMSAN_README << " lacks: " << counted;
+}
+
 }  // namespace
 }  // namespace streamsan::api
