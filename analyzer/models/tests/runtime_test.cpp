@@ -84,7 +84,9 @@ TEST(Runtime, PositionsNameParametersOfTheirType) {
     if (effect.bytes >= 0 && row.facts.action == ActionKind::Effect)
       expect(effect.bytes, {"size_t count", "size_t size", "size_t width", "size_t *bytes"}, "bytes");
     expect(effect.dst, {"void *dst", "void *devPtr", "symbol", "struct cudaPitchedPtr"}, "dst");
-    expect(effect.src, {"void *src", "symbol", "Parms *p", "cudaGraph_t ", "cudaGraphNode_t ", "*config"}, "src");
+    expect(effect.src,
+           {"void *src", "symbol", "Parms *p", "cudaGraph_t ", "cudaGraphNode_t ", "*config", "*launchParamsList"},
+           "src");
     expect(effect.extents, {"dim3 gridDim"}, "extents");
     expect(effect.params, {"args", "name"}, "params");
     // Every function that takes one stream by value and enqueues or orders names it.
@@ -136,6 +138,12 @@ const std::map<std::string_view, std::string_view> kDifferent = {
     {"cudaMemset3DAsync", "the pointer is a field of a struct passed by value"},
     {"cudaMalloc3D", "the pointer is a field of the struct it fills"},
     {"cudaGetSymbolAddress", "says no size"},
+    {"cudaMemcpyBatchAsync", "the lists of a batch are not looked into"},
+    {"cudaMemcpy3DBatchAsync", "the lists of a batch are not looked into"},
+    {"cudaMemDiscardBatchAsync", "the lists of a batch are not looked into"},
+    {"cudaMemDiscardAndPrefetchBatchAsync", "the lists of a batch are not looked into"},
+    {"cudaSignalExternalSemaphoresAsync", "which semaphores and values these are is not looked at"},
+    {"cudaWaitExternalSemaphoresAsync", "which semaphores and values these are is not looked at"},
     {"cudaLaunchKernelEx", "takes the kernel's arguments one by one"},
 };
 
