@@ -24,7 +24,7 @@ std::uint64_t channel_bytes(CUarray_format format) {
 
 /// Bytes of an element of the array; 0: not known.
 std::uint64_t element_bytes(CUarray array) {
-  CUDA_ARRAY3D_DESCRIPTOR is{};
+  CUDA_ARRAY3D_DESCRIPTOR is{.Format = CU_AD_FORMAT_UNSIGNED_INT8};
   auto ask = SS_DRIVER(cuArray3DGetDescriptor_v2);
   if (!ask || ask(&is, array) != CUDA_SUCCESS) return 0;
   return channel_bytes(is.Format) * is.NumChannels;
