@@ -160,24 +160,17 @@ void Launches::kernel_accesses(ir::Op& op, const clang::FunctionDecl* kernel,
 void Launches::settle(ir::Part& part, const std::vector<Operand>& arguments,
                       const std::map<unsigned, std::size_t>& integers) {
   std::uint32_t bits = 0;
-  bool zeros = !part.bytes, known = true;
-  for (unsigned position = 0; position < 32; ++position) {
+  bool known = true;
+  for (unsigned position = 0; known && position < 32; ++position) {
     if ((part.arguments >> position & 1U) == 0) continue;
     const auto found = integers.find(position);
-    known = known && found != integers.end() && found->second < 32;
-    if (!known) break;
-    const bool zero = out_[arguments[found->second].offset].constant == 0;
-    zeros = zeros && zero;
-    if (!zero) bits |= 1U << found->second;
+    known = found != integers.end() && found->second < 32;
+    if (known && out_[arguments[found->second].offset].constant != 0) bits |= 1U << found->second;
   }
-  if (!known) {
-    part = {.kind = ir::Part::Kind::Unknown};
-  } else if (zeros) {
-    part = {};
-  } else if (bits == 0) {
-    part = {.kind = ir::Part::Kind::Unknown};
-  } else {
+  if (known && bits != 0) {
     part = {.kind = ir::Part::Kind::From, .arguments = bits};
+  } else {
+    part = {.kind = known && !part.bytes ? ir::Part::Kind::Whole : ir::Part::Kind::Unknown};
   }
 }
 
