@@ -173,6 +173,11 @@ MaybeBound Bounds::initial(const clang::ValueDecl& variable, unsigned deep, bool
   return first;
 }
 
+bool Bounds::is_index(const Variable& variable) {
+  const clang::IdentifierInfo* name = variable.first->getIdentifier();
+  return name != nullptr && (name->getName() == "threadIdx" || name->getName() == "blockIdx");
+}
+
 MaybeBound Bounds::number(const clang::Expr* expression, unsigned deep) const {
   if (expression == nullptr || deep > kDeepest || expression->isValueDependent()) return std::nullopt;
   clang::Expr::EvalResult value;
@@ -183,8 +188,7 @@ MaybeBound Bounds::number(const clang::Expr* expression, unsigned deep) const {
   if (expression == nullptr) return std::nullopt;
   if (const std::optional<Variable> named = variable(expression)) {
     if (const MaybeBound known = fact(*named)) return known;
-    const llvm::StringRef name = named->first->getName();
-    if (name == "threadIdx" || name == "blockIdx") return at_least_zero();
+    if (is_index(*named)) return at_least_zero();
     return named->second.empty() ? initial(*named->first, deep, false) : std::nullopt;
   }
   if (const auto* called = dyn_cast<clang::CallExpr>(expression)) return call(*called, deep);

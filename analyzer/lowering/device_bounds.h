@@ -6,8 +6,7 @@
 // that works from an offset on (`p[first + i]`): none of them touches what a copy of the first elements touches, nor
 // what the others do. A Bound is the least that an index can be. Thread and block indices and parameters are at least 0,
 // arithmetic does not wrap, and conditions hold where they stand: in the branch, and behind a branch that leaves (`if (i
-// < 1) return;`). A variable has a bound if it is set once, or only counted up
-// in loops afterwards.
+// < 1) return;`). A variable has a bound if it is set once, or only counted up in loops afterwards.
 //
 // A bound of 0 is told only where the first thread of the first block gets to the access, by what can be seen: under a
 // condition that it may fail (`row = i / width; if (row > 0)`, `if (mask[i])`) an index made of the same numbers has none.
@@ -135,6 +134,8 @@ class Bounds {
   MaybeBound call(const clang::CallExpr& call, unsigned deep) const;
   [[nodiscard]] MaybeBound initial(const clang::ValueDecl& variable, unsigned deep, bool pointer) const;
   [[nodiscard]] MaybeBound fact(const Variable& variable) const;
+  /// A thread's or a block's.
+  static bool is_index(const Variable& variable);
   [[nodiscard]] std::optional<Variable> variable(const clang::Expr* expression) const;
   /// Condition terms, all of which hold; false: it is a disjunction, whose terms are there all the same.
   bool terms(const clang::Expr* condition, bool holds, std::vector<Compared>& out) const;

@@ -35,8 +35,7 @@ void Bounds::collect(const clang::Stmt* statement, Roots& out, unsigned deep) co
   }
   if (isa<clang::PseudoObjectExpr>(statement)) {
     const std::optional<Variable> named = variable(dyn_cast<clang::Expr>(statement));
-    const llvm::StringRef name = named ? named->first->getName() : llvm::StringRef();
-    if (!named || name == "threadIdx" || name == "blockIdx") out.indices.insert(named.value_or(Variable{}));
+    if (!named || is_index(*named)) out.indices.insert(named.value_or(Variable{}));
     return;
   }
   // Which number a call returns is told by its arguments, and by what it asks itself.
@@ -73,10 +72,7 @@ bool Bounds::looked_up(const clang::Expr* expression, unsigned deep) const {
 
 bool Bounds::is_nothing_for_first(const clang::Expr* expression) const {
   expression = expression->IgnoreParenCasts();
-  if (const std::optional<Variable> named = variable(expression)) {
-    const llvm::StringRef name = named->first->getIdentifier() == nullptr ? llvm::StringRef() : named->first->getName();
-    return name == "threadIdx" || name == "blockIdx";
-  }
+  if (const std::optional<Variable> named = variable(expression)) return is_index(*named);
   const auto* binary = dyn_cast<clang::BinaryOperator>(expression);
   if (binary == nullptr) return false;
   const bool left = is_nothing_for_first(binary->getLHS()), right = is_nothing_for_first(binary->getRHS());

@@ -63,7 +63,6 @@ READERS = {
     "analyzer/lowering/host_expressions.cpp": "names of the standard library's types and functions",
     "analyzer/lowering/host_scalars.cpp": "names of containers' members",
     "analyzer/lowering/device_bounds.cpp": "names of CUDA's variables",
-    "analyzer/lowering/device_first_thread.cpp": "names of CUDA's variables",
     "analyzer/lowering/host_scan.cpp": "names of the C library's functions",
     "analyzer/lowering/host_standard.cpp": "names of the standard library's functions",
     "analyzer/lowering/host_tensors.cpp": "names of a tensor's members",
