@@ -131,6 +131,23 @@ CUresult wait_word(CUstream handle, CUdeviceptr address, Word value, unsigned fl
   return met(now, value, flags & ~CU_STREAM_WAIT_VALUE_FLUSH) ? CUDA_SUCCESS : CUDA_ERROR_LAUNCH_TIMEOUT;
 }
 
+/// `each(what the semaphore holds, the value of the call)`, until one is refused.
+template <class Parameters, class Each>
+CUresult for_each_semaphore(const CUexternalSemaphore* semaphores, const Parameters* parameters, unsigned count,
+                            CUstream handle, Each each) {
+  const Lock lock = lock_state();
+  CUstream stream = nullptr;
+  if (const CUresult refused = resolve_uncaptured(handle, kDefaultStream, &stream); refused != CUDA_SUCCESS)
+    return refused;
+  for (unsigned i = 0; i < count; ++i) {
+    const auto found = semaphore_values().find(semaphores[i]);
+    if (found == semaphore_values().end()) return CUDA_ERROR_INVALID_HANDLE;
+    if (const CUresult refused = each(found->second, parameters[i].params.fence.value); refused != CUDA_SUCCESS)
+      return refused;
+  }
+  return CUDA_SUCCESS;
+}
+
 }  // namespace
 }  // namespace streamsan::null
 
@@ -304,16 +321,10 @@ SS_EXPORT cuSignalExternalSemaphoresAsync(const CUexternalSemaphore* semaphores,
                                           const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS* parameters, unsigned count,
                                           CUstream handle) {
   SS_CALL(cuSignalExternalSemaphoresAsync);
-  const Lock lock = lock_state();
-  CUstream stream = nullptr;
-  if (const CUresult refused = resolve_uncaptured(handle, kDefaultStream, &stream); refused != CUDA_SUCCESS)
-    return refused;
-  for (unsigned i = 0; i < count; ++i) {
-    const auto found = semaphore_values().find(semaphores[i]);
-    if (found == semaphore_values().end()) return CUDA_ERROR_INVALID_HANDLE;
-    found->second = parameters[i].params.fence.value;
-  }
-  return CUDA_SUCCESS;
+  return for_each_semaphore(semaphores, parameters, count, handle, [](auto& holds, auto value) {
+    holds = value;
+    return CUDA_SUCCESS;
+  });
 }
 
 /// An unmet wait fails, as that for a word does.
@@ -321,16 +332,9 @@ SS_EXPORT cuWaitExternalSemaphoresAsync(const CUexternalSemaphore* semaphores,
                                         const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS* parameters, unsigned count,
                                         CUstream handle) {
   SS_CALL(cuWaitExternalSemaphoresAsync);
-  const Lock lock = lock_state();
-  CUstream stream = nullptr;
-  if (const CUresult refused = resolve_uncaptured(handle, kDefaultStream, &stream); refused != CUDA_SUCCESS)
-    return refused;
-  for (unsigned i = 0; i < count; ++i) {
-    const auto found = semaphore_values().find(semaphores[i]);
-    if (found == semaphore_values().end()) return CUDA_ERROR_INVALID_HANDLE;
-    if (found->second < parameters[i].params.fence.value) return CUDA_ERROR_LAUNCH_TIMEOUT;
-  }
-  return CUDA_SUCCESS;
+  return for_each_semaphore(semaphores, parameters, count, handle, [](auto& holds, auto value) {
+    return holds < value ? CUDA_ERROR_LAUNCH_TIMEOUT : CUDA_SUCCESS;
+  });
 }
 
 SS_EXPORT cuStreamWriteValue32(CUstream stream, CUdeviceptr address, cuuint32_t value, unsigned flags) {
