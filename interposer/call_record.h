@@ -185,8 +185,7 @@ class CallRecord {
     for (std::size_t done = 0;;) {
       const std::size_t here = std::min(count - done, trace::kMostPartsPerRecord);
       const std::size_t bytes = here * sizeof(trace::BatchPart);
-      Slot slot = on_stream(trace::Kind::StreamAction, stream(),
-                            static_cast<unsigned>((bytes + trace::kSlotBytes - 1) / trace::kSlotBytes));
+      Slot slot = on_stream(trace::Kind::StreamAction, stream(), continuations_of(bytes));
       if (!slot) return slot;
       auto* to = reinterpret_cast<trace::BatchPart*>(slot.continuation());
       for (std::size_t i = 0; i < here; ++i) to[i] = parts(done++);

@@ -4,9 +4,8 @@
 #include <span>
 
 #include "interposer/launch.h"
-#include "interposer/process.h"
 #include "interposer/stack.h"
-#include "interposer/writer.h"
+#include "interposer/stream_signals.h"
 
 namespace streamsan::recorder {
 namespace {
@@ -19,20 +18,12 @@ StreamArgument stream_of(const CUDA_LAUNCH_PARAMS& one) {
 
 /// All work of the streams so far comes before all that follows in any of them.
 void write_barrier(List list, std::uint16_t api, std::uint32_t stack) {
-  // No address that an annotation may name.
-  constexpr std::uint64_t kOwn = std::uint64_t{1} << 63;
   std::uint64_t object = 0;
   for (const trace::Kind kind : {trace::Kind::Signal, trace::Kind::Await}) {
     for (const CUDA_LAUNCH_PARAMS& one : list) {
-      const StreamArgument at = stream_of(one);
-      Slot slot = reserve(0);
+      Slot slot = start_in_stream(kind, stream_of(one), api, stack);
       if (!slot) return;
-      if (object == 0) object = kOwn | slot.position;
-      slot.record->kind = kind;
-      slot.record->api = api;
-      slot.record->thread = thread_number();
-      slot.record->stack = stack;
-      slot.record->in_stream() = {at.handle, at.context};
+      if (object == 0) object = own_object(slot.position);
       slot.record->as<trace::Kind::Signal>().object = object;
       publish(slot);
     }

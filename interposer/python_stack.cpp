@@ -300,7 +300,7 @@ void describe(std::uint32_t id, const PythonText& function, const PythonText& fi
   const auto cut = [](std::size_t bytes, std::size_t most) { return bytes < most ? bytes : most; };
   const std::size_t bytes =
       cut(function.bytes(), trace::kMostPythonFunction) + cut(file.bytes(), trace::kMostPythonFile);
-  const Slot slot = reserve(static_cast<unsigned>((bytes + trace::kSlotBytes - 1) / trace::kSlotBytes));
+  const Slot slot = reserve(continuations_of(bytes));
   if (!slot) return;
   auto* payload = reinterpret_cast<char*>(slot.continuation());
   const std::size_t of_function = function.write(payload, trace::kMostPythonFunction, false);

@@ -5,28 +5,14 @@
 #include <span>
 
 #include "interposer/pieces.h"
-#include "interposer/process.h"
 #include "interposer/stack.h"
-#include "interposer/writer.h"
+#include "interposer/stream_signals.h"
 
 namespace streamsan::recorder {
 namespace {
 
-Slot start(trace::Kind kind, StreamArgument stream, std::uint16_t api, std::uint32_t stack) {
-  Slot slot = reserve(0);
-  if (!slot) return slot;
-  slot.record->kind = kind;
-  slot.record->api = api;
-  slot.record->flags = stream.flags;
-  slot.record->thread = thread_number();
-  slot.record->stack = stack;
-  slot.record->in_stream() = {stream.handle, stream.context};
-  return slot;
-}
-
-/// No address that an annotation may name.
 std::uint64_t object_of(CUexternalSemaphore semaphore, std::uint64_t value) {
-  return mix_bits(mix_bits(reinterpret_cast<std::uint64_t>(semaphore)) ^ value) | std::uint64_t{1} << 63;
+  return own_object(mix_bits(mix_bits(reinterpret_cast<std::uint64_t>(semaphore)) ^ value));
 }
 
 template <class Values>
@@ -36,12 +22,15 @@ void record(trace::Kind kind, const CUexternalSemaphore* semaphores, std::span<c
   const bool waits = kind == trace::Kind::Await;
   const auto has_none = [](const Values& each) { return each.params.fence.value == 0; };
   const bool unmatched = waits && std::any_of(values.begin(), values.end(), has_none);
-  publish(start(unmatched ? trace::Kind::StreamJoinsAll : trace::Kind::StreamAction, stream, api, stack));
+  const Slot work =
+      start_in_stream(unmatched ? trace::Kind::StreamJoinsAll : trace::Kind::StreamAction, stream, api, stack);
+  if (work) work.record->flags = stream.flags;
+  publish(work);
   for (std::size_t i = 0; i < values.size() && !unmatched; ++i) {
     if (has_none(values[i])) continue;
-    Slot slot = start(kind, stream, api, stack);
+    const Slot slot = start_in_stream(kind, stream, api, stack);
     if (!slot) return;
-    slot.record->flags = waits ? trace::kOrEverything : 0;
+    if (waits) slot.record->flags = trace::kOrEverything;
     slot.record->as<trace::Kind::Signal>().object = object_of(semaphores[i], values[i].params.fence.value);
     publish(slot);
   }

@@ -360,7 +360,7 @@ void write_text_record(trace::Kind kind, const std::uint64_t* words, unsigned le
   constexpr std::size_t kMost = trace::kMaxContinuations * trace::kSlotBytes;
   if (length > kMost) length = kMost;
   if (tail_length > kMost - length) tail_length = kMost - length;
-  Slot slot = reserve(static_cast<unsigned>((length + tail_length + trace::kSlotBytes - 1) / trace::kSlotBytes));
+  Slot slot = reserve(continuations_of(length + tail_length));
   if (!slot) return;
   slot.record->kind = kind;
   slot.record->thread = thread_number();

@@ -35,6 +35,11 @@ void expect_record();
 /// Takes the next 1 + continuations slots. The header fields of the record are zero.
 Slot reserve(unsigned continuations);
 
+/// The continuations that hold so many bytes.
+constexpr unsigned continuations_of(std::size_t bytes) {
+  return static_cast<unsigned>((bytes + trace::kSlotBytes - 1) / trace::kSlotBytes);
+}
+
 /// Makes the record visible to the judge.
 void publish(Slot slot, trace::State state = trace::State::Published);
 

@@ -15,6 +15,7 @@
 #include "interposer/host/clock_reads.h"
 #include "interposer/host/libc_call.h"
 #include "interposer/host/raw_syscall.h"
+#include "interposer/keep_errno.h"
 #include "interposer/stack.h"
 #include "interposer/writer.h"
 
@@ -29,11 +30,10 @@ void clock_was_read(const char* function, const void* frame) {
   // First: what follows may be interrupted by a signal handler that reads a clock.
   forget_wait();
   if (!recording()) return;
-  const int kept = errno;
+  const KeepErrno keep;
   using Words = trace::Words<trace::Kind::ClockRead>;
   write_text<trace::Kind::ClockRead>({}, &Words::name_bytes, function, std::strlen(function), nullptr, 0,
                                      capture_stack(frame));
-  errno = kept;
 }
 
 void HostCall::reads_clock() const {

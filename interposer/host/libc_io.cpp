@@ -33,6 +33,7 @@
 #include <unistd.h>
 
 #include "interposer/host/libc_call.h"
+#include "interposer/keep_errno.h"
 #include "interposer/threads/channels.h"
 
 namespace {
@@ -239,9 +240,8 @@ struct SyscallRow {
     if (counts) hide_order();
     if (counts && !waits) release_order(static_cast<std::uint64_t>(word));
     const long result = next(SYS_futex, word, operation, c, d, e, f);
-    const int kept = errno;
+    const streamsan::recorder::KeepErrno keep;
     if (counts && waits) acquire_order(static_cast<std::uint64_t>(word));
-    errno = kept;
     return result;
   }
 

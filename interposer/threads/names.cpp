@@ -87,7 +87,7 @@ void write(const Named& known) {
   const std::string_view name = known.written;
   const std::string_view function = known.origin.function ? known.origin.function : "";
   const std::size_t bytes = name.size() + function.size();
-  const Slot slot = reserve(static_cast<unsigned>((bytes + trace::kSlotBytes - 1) / trace::kSlotBytes));
+  const Slot slot = reserve(continuations_of(bytes));
   if (!slot) return;
   slot.record->kind = trace::Kind::HostThread;
   slot.record->thread = known.number;
