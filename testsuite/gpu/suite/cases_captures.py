@@ -66,6 +66,6 @@ def line(answer):
 NEVER_RECORDED = Finding("latent", "event-misuse", cause="event-never-recorded", at_least=True)
 
 CASES = [
-    Case("capture-modes", Target("capture_modes.cu", ("-g",)), cost=5,
+    Case("capture-modes", Target("capture_modes.cu", ("-g",)), cost=5, timeout=240,
          expect=Expect(findings=(NEVER_RECORDED,), text=tuple(map(line, ANSWERS.strip().splitlines())))),
 ]
