@@ -276,7 +276,8 @@ bool Body::walk_control(const clang::Stmt& statement, bool data) {
     walk(condition->getConditionVariableDeclStmt(), data);
     walk(condition->getCond(), data);
     bool holds = false;
-    const bool known = condition->getCond()->EvaluateAsBooleanCondition(holds, context_);
+    const bool known =
+        !condition->getCond()->isValueDependent() && condition->getCond()->EvaluateAsBooleanCondition(holds, context_);
     const bool inside = decides(condition->getCond()) || data;
     const Flow asked = flow_;
     if (!known || holds) walk_under(condition->getCond(), true, condition->getThen(), inside);
@@ -289,7 +290,8 @@ bool Body::walk_control(const clang::Stmt& statement, bool data) {
   if (const auto* choice = dyn_cast<clang::AbstractConditionalOperator>(&statement)) {
     walk(choice->getCond(), data);
     bool holds = false;
-    const bool known = choice->getCond()->EvaluateAsBooleanCondition(holds, context_);
+    const bool known =
+        !choice->getCond()->isValueDependent() && choice->getCond()->EvaluateAsBooleanCondition(holds, context_);
     const bool inside = decides(choice->getCond()) || data;
     const Flow asked = flow_;
     if (!known || holds) walk_under(choice->getCond(), true, choice->getTrueExpr(), inside);
