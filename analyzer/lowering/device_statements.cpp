@@ -214,6 +214,7 @@ void Body::walk_block(const clang::CompoundStmt& block, bool data) {
     }
     walk(child, data);
     const auto* condition = dyn_cast<clang::IfStmt>(child);
+    if (condition != nullptr && condition->isConsteval()) condition = nullptr;
     if (condition != nullptr && jumps(condition) && on_data(condition->getCond())) data = true;
     if (condition != nullptr && leaves(condition->getThen()) && !jumps(condition->getElse())) {
       bounds_.assume(condition->getCond(), false);
@@ -273,6 +274,11 @@ void Body::walk_under(const clang::Expr* condition, bool holds, const clang::Stm
 bool Body::walk_control(const clang::Stmt& statement, bool data) {
   if (const auto* condition = dyn_cast<clang::IfStmt>(&statement)) {
     walk(condition->getInit(), data);
+    // The device never computes constants for the compiler.
+    if (condition->isConsteval()) {
+      walk(condition->isNegatedConsteval() ? condition->getThen() : condition->getElse(), data);
+      return true;
+    }
     walk(condition->getConditionVariableDeclStmt(), data);
     walk(condition->getCond(), data);
     bool holds = false;
