@@ -38,6 +38,22 @@ def deleted_while_read():
     return total, sum(range(ROUNDS))
 
 
+def deleted_in_a_mem_pool():
+    """The same in a pool of the program's own (torch.cuda.MemPool), whose blocks go round like any others."""
+    main, side, pool = torch.cuda.current_stream(), torch.cuda.Stream(), torch.cuda.MemPool()
+    total = matrix(0)
+    with torch.cuda.use_mem_pool(pool):
+        for step in range(ROUNDS):
+            x = torch.full((SIDE, SIDE), float(step), device="cuda")  # site: pool-tensor
+            side.wait_stream(main)
+            with torch.cuda.stream(side):
+                total.add_(x)  # site: pool-read
+            if FIXED:
+                x.record_stream(side)
+            del x
+    return total, sum(range(ROUNDS))
+
+
 def offloaded_activation():
     """Activations are copied to the host on a stream of their own and dropped at once."""
     main, offload = torch.cuda.current_stream(), torch.cuda.Stream()
@@ -128,5 +144,6 @@ def numpy_writes_under_a_copy():
     return total, sum(range(ROUNDS))
 
 
-run(prefetched_batch_without_record_stream, deleted_while_read, offloaded_activation, weights_swapped_while_read,
-    resized_while_read, result_read_before_the_copy_is_done, batch_overwritten_under_its_copy, numpy_writes_under_a_copy)
+run(prefetched_batch_without_record_stream, deleted_while_read, deleted_in_a_mem_pool, offloaded_activation,
+    weights_swapped_while_read, resized_while_read, result_read_before_the_copy_is_done, batch_overwritten_under_its_copy,
+    numpy_writes_under_a_copy)
