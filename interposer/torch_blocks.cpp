@@ -28,6 +28,16 @@
 // (trace::kOwnEvents); which those are, the judge finds by the call stacks. While a capture is under way the allocator
 // puts the events off. Then it is not known what it will wait for, and the end of the block is not recorded.
 //
+// POOLS OF THE PROGRAM'S OWN (torch.cuda.MemPool). To the allocator, making memory in such a pool is a capture under way, and
+// it puts the events off as well, until the pool is left. No call tells us that it is entered or left, but whoever
+// enters one asks for its number, in another library than the one that answers:
+//
+//     std::pair<uint64_t, uint64_t> at::cuda::MemPool::id()                        (libtorch_cuda.so, PyTorch 2.11)
+//     std::pair<uint64_t, uint64_t> c10::cuda::MemPool::id()                       (libc10_cuda.so, before)
+//
+// So once a program has asked, no end of a block is recorded any more. What is lost is the report at the free; that a block
+// is handed out while another stream uses it is found by what is done with it.
+//
 // The function is called with the allocator's lock held: what is done here takes no lock that is held while memory of
 // PyTorch's is allocated.
 #include <dlfcn.h>
@@ -54,6 +64,11 @@ constexpr std::int8_t kCuda = 1;  // c10::DeviceType::CUDA
 
 using Report = void(void*, std::int64_t, std::size_t, std::size_t, TorchDevice);
 using CurrentStream = int(std::int32_t, void**);
+/// std::pair<uint64_t, uint64_t>, in registers.
+struct PoolId {
+  std::uint64_t first, second;
+};
+using AskPoolId = PoolId(void*);
 
 /// Of one library that is loaded under this name. PyTorch's are often not where dlsym(RTLD_NEXT) looks: Python opens
 /// its modules apart from one another.
@@ -88,12 +103,25 @@ class TorchFunction {
 constinit TorchFunction<Report> g_report{"libc10.so", "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE"};
 constinit TorchFunction<CurrentStream> g_current_stream{"libtorch_cuda.so", "aoti_torch_get_current_cuda_stream"};
 
+constinit TorchFunction<AskPoolId> g_pool_id{"libtorch_cuda.so", "_ZN2at4cuda7MemPool2idEv"};
+constinit TorchFunction<AskPoolId> g_older_pool_id{"libc10_cuda.so", "_ZN3c104cuda7MemPool2idEv"};
+
+// A fork keeps g_own_pools: the child has the pools as well.
+/// The program has a pool of its own.
+constinit std::atomic<bool> g_own_pools{false};
+
+PoolId pool_id(TorchFunction<AskPoolId>& known, void* pool) {
+  g_own_pools.store(true, std::memory_order_relaxed);
+  AskPoolId* ask = known.get();
+  return ask ? ask(pool) : PoolId{};
+}
+
 void note_block(void* block, std::int64_t bytes, TorchDevice device, const void* frame) {
   if (!block || bytes == 0 || device.type != kCuda || !recording() || !options().torch_blocks || !options().stacks)
     return;
   const auto address = reinterpret_cast<std::uint64_t>(block);
   if (bytes < 0) {
-    if (!any_capture()) block_given_back(address, frame);
+    if (!any_capture() && !g_own_pools.load(std::memory_order_relaxed)) block_given_back(address, frame);
     return;
   }
   CurrentStream* current = g_current_stream.get();
@@ -113,3 +141,13 @@ _ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE(  // NOLINT(bugprone-reser
   note_block(block, bytes, device, __builtin_frame_address(0));
   if (Report* report = g_report.get()) report(block, bytes, allocated, reserved, device);
 }
+
+// NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming): PyTorch's
+extern "C" __attribute__((visibility("default"))) streamsan::recorder::PoolId _ZN2at4cuda7MemPool2idEv(void* pool) {
+  return pool_id(streamsan::recorder::g_pool_id, pool);
+}
+
+extern "C" __attribute__((visibility("default"))) streamsan::recorder::PoolId _ZN3c104cuda7MemPool2idEv(void* pool) {
+  return pool_id(streamsan::recorder::g_older_pool_id, pool);
+}
+// NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming)

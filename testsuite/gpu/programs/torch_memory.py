@@ -38,11 +38,15 @@ def deleted_while_read():
     return total, sum(range(ROUNDS))
 
 
+pools = []  # one that ended with its function would give its memory back while it is used
+
+
 def deleted_in_a_mem_pool():
     """The same in a pool of the program's own (torch.cuda.MemPool), whose blocks go round like any others."""
-    main, side, pool = torch.cuda.current_stream(), torch.cuda.Stream(), torch.cuda.MemPool()
+    main, side = torch.cuda.current_stream(), torch.cuda.Stream()
     total = matrix(0)
-    with torch.cuda.use_mem_pool(pool):
+    pools.append(torch.cuda.MemPool())
+    with torch.cuda.use_mem_pool(pools[0]):
         for step in range(ROUNDS):
             x = torch.full((SIDE, SIDE), float(step), device="cuda")  # site: pool-tensor
             side.wait_stream(main)
