@@ -185,6 +185,10 @@ void block_given_back(std::uint64_t address, const void* frame) {
   write_block(Kind::BlockFree, address, 0, {{}, trace::kNoStream | trace::kOwnEvents}, frame);
 }
 
+void block_given_back_later(std::uint64_t address, const void* frame) {
+  write_block(Kind::BlockFree, address, 0, {{}, trace::kNoStream | trace::kOwnEvents | trace::kPutsOff}, frame);
+}
+
 void name_memory(std::uint64_t address, const char* name) { write_name<Kind::NameMemory>(address, name); }
 
 void name_stream(std::uint64_t handle, const char* name) {

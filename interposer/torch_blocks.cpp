@@ -35,8 +35,9 @@
 //     std::pair<uint64_t, uint64_t> at::cuda::MemPool::id()                        (libtorch_cuda.so, PyTorch 2.11)
 //     std::pair<uint64_t, uint64_t> c10::cuda::MemPool::id()                       (libc10_cuda.so, before)
 //
-// So once a program has asked, no end of a block is recorded any more. What is lost is the report at the free; that a block
-// is handed out while another stream uses it is found by what is done with it.
+// So once a program has asked, blocks are those of a pool that says neither for which stream they are nor what it waits
+// for: nothing is reported at the free, and each use of a block is compared with the uses in its earlier lives. What the
+// allocator has waited for is before it, as it asks its events before it hands the block out.
 //
 // The function is called with the allocator's lock held: what is done here takes no lock that is held while memory of
 // PyTorch's is allocated.
@@ -120,10 +121,13 @@ void note_block(void* block, std::int64_t bytes, TorchDevice device, const void*
   if (!block || bytes == 0 || device.type != kCuda || !recording() || !options().torch_blocks || !options().stacks)
     return;
   const auto address = reinterpret_cast<std::uint64_t>(block);
+  const bool own_pools = g_own_pools.load(std::memory_order_relaxed);
   if (bytes < 0) {
-    if (!any_capture() && !g_own_pools.load(std::memory_order_relaxed)) block_given_back(address, frame);
+    if (own_pools) return block_given_back_later(address, frame);
+    if (!any_capture()) block_given_back(address, frame);
     return;
   }
+  if (own_pools) return block_began(address, static_cast<std::uint64_t>(bytes), frame);
   CurrentStream* current = g_current_stream.get();
   void* stream = nullptr;
   if (!current || current(device.index, &stream) != 0) return;

@@ -282,6 +282,8 @@ class Model {
   /// handed out for, or at once.
   AllocationId block_allocate_without_stream(Call call, Range range);
   void block_free_without_stream(Call call, Address base);
+  /// The same of any block whose pool may still wait for streams, before it hands the block out again: nothing is compared.
+  void block_free_unchecked(Call call, Address base);
   /// The live block that begins at the address, or nullptr. Valid until the next non-const call.
   [[nodiscard]] const AllocationInfo* find_block(Address base) const;
 

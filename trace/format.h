@@ -315,6 +315,8 @@ inline constexpr std::uint16_t kOwnEvents =
     4;  ///< BlockFree: the pool waits for the events that it recorded in this very
         ///< call, before this record: each stands for a BlockUse of its stream.
         ///< BlockAlloc: the pool is one that does so
+inline constexpr std::uint16_t kPutsOff = 32;  ///< BlockFree: the pool may record such events later as well, so nothing
+                                               ///< is known of what it waits for
 inline constexpr std::uint16_t kImplicitStream = 16;  ///< the program passed 0 or the function has no stream argument
 
 /// A word of a record that holds a value of an enumeration.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The program of memory/torch-own-pool.test: a block that goes back while a side stream reads it.
+// The program of memory/torch-own-pool.test: a block that goes back while a side stream reads it, and may be handed out again.
 #include <cstdint>
 #include <cstring>
 #include <utility>
@@ -42,5 +42,10 @@ int main(int count, char** arguments) {
   c10::reportMemoryUsageToProfiler(segment, 4096, 4096, 1 << 20, device);
   consume<<<1, 32, 0, side>>>(segment);
   c10::reportMemoryUsageToProfiler(segment, -4096, 0, 1 << 20, device);
+  if (count > 2) {
+    if (std::strcmp(arguments[2], "waited") == 0) must(cudaStreamSynchronize(side));
+    c10::reportMemoryUsageToProfiler(segment, 4096, 4096, 1 << 20, device);
+    must(cudaMemsetAsync(segment, 0, 4096, nullptr));
+  }
   must(cudaDeviceSynchronize());
 }
