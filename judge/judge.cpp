@@ -55,7 +55,8 @@ void Judge::hazard(const ordering::Hazard& hazard) {
 void Judge::ask_about(const ordering::Hazard& hazard) {
   if (hazard.certainty != ordering::Certainty::Possible || hazard.perhaps_signalled || hazard.perhaps_passed_on) return;
   auto is_kernel = [](const ordering::Access& a) { return a.source == ordering::AccessSource::Kernel; };
-  auto decides = [&](const ordering::Access& a) { return is_kernel(a) && (!a.exact || a.learned); };
+  // No measurement shows what is touched through a texture.
+  auto decides = [&](const ordering::Access& a) { return is_kernel(a) && !a.bounded && (!a.exact || a.learned); };
   if (!decides(hazard.earlier) && !decides(hazard.later)) return;
   for (const ordering::Access* access : {&hazard.earlier, &hazard.later}) {
     auto index = static_cast<std::uint32_t>(access->function);
@@ -135,6 +136,27 @@ bool Judge::waits_for_others(const Record& launch, std::uint32_t kernel) {
 }
 
 const LaunchBytes& Judge::bytes_of(const Item& launch, bool dependent) {
+  LaunchBytes& out = untextured_bytes_of(launch, dependent);
+  out.through_textures = false;
+  if (!textures_.any() || !code_.enabled()) return out;
+  const auto& w = launch.record->as<Kind::Launch>();
+  const std::uint32_t index = places_.kernel_index(w.function);
+  // A kernel whose code is not there counts as before: what it does through textures is not seen.
+  if (!code_.uses_textures(index, places_.kernel(index))) return out;
+  texture_arguments_.clear();
+  const bool all = code_.add_textures(index, places_.kernel(index), w.hash, texture_arguments_);
+  // What comes from inferred pointers is cleared if all bytes are known; what is added here stays.
+  if (out.exact.complete) out.pointers.clear();
+  const std::size_t before = out.pointers.size();
+  const bool known = textures_.add(texture_arguments_, out.pointers);
+  out.through_textures = out.pointers.size() != before || !all || !known;
+  if (!all || !known) out.exact.complete = out.confined = false;
+  if (waits_for_others(*launch.record, index))
+    for (std::size_t i = before; i < out.pointers.size(); ++i) out.pointers[i].mode = ordering::AccessMode::Doubtful;
+  return out;
+}
+
+LaunchBytes& Judge::untextured_bytes_of(const Item& launch, bool dependent) {
   const Record& record = *launch.record;
   const auto& w = record.as<Kind::Launch>();
   const std::uint32_t index = places_.kernel_index(w.function);
@@ -224,7 +246,7 @@ void Judge::launch(const Item& item) {
   const LaunchBytes& bytes = bytes_of(item);
   if (bytes.known == Known::Measured) {
     asking_.measured(places_.kernel(index).trace_id, call.site);
-    if (bytes.exact.complete) hazards_.measured(call.site);
+    if (bytes.exact.complete && !bytes.through_textures) hazards_.measured(call.site);
   }
   ordering::LaunchShape shape = shape_of(record, index, bytes);
   shape.dependence = dependence(record, stream, index);
@@ -366,6 +388,10 @@ void Judge::take(const Item& item) {
                                     footprints_);
     case Kind::Arguments:
       return code_.add_arguments(item);
+    case Kind::ArraySizes:
+      return places_.add_array(record);
+    case Kind::Texture:
+      return textures_.made(record);
     case Kind::GraphNode:
       return graph_node(item);
     case Kind::GraphEdges:

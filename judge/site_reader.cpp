@@ -197,6 +197,10 @@ report::BufferReport SiteReader::buffer(const ordering::AllocationInfo& allocati
     if (out.stack.empty()) out.allocator.clear();
   }
   out.address = allocation.range.begin;
+  if (allocation.kind == ordering::MemoryKind::Array) {
+    out.memory = places_.array_words(allocation.range.begin);
+    out.address = 0;
+  }
   out.bytes = allocation.range.size();
   return out;
 }

@@ -96,6 +96,7 @@ struct PointerArgument {
   Address address = 0;
   AccessMode mode = AccessMode::Unknown;  ///< Unknown if the launch does not show it (judge/pointer_roles.h)
   bool early = false;  ///< used before the kernel waits for the one in front; only Dependence::overlaps asks
+  Bytes reach = 0;     ///< no further than so many bytes; 0: to the end of its allocation
 };
 
 /// Bytes that a kernel is known to touch: measured, or computed from its code.

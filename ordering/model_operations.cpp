@@ -78,9 +78,13 @@ void Model::Impl::touch_kernel(Access access, const Actor& actor, std::span<cons
       checks.touch_freed(access);
       continue;
     }
-    const Part reach{allocation, {pointer.address, allocation->info.range.end}, pointer.mode};
+    Range range{pointer.address, allocation->info.range.end};
+    access.bounded = pointer.reach != 0;
+    if (access.bounded && pointer.reach < range.size()) range.end = range.begin + pointer.reach;
+    const Part reach{allocation, range, pointer.mode};
     checks.touch(access, {&reach, 1}, actor);
   }
+  access.bounded = false;
   access.exact = true;
   access.learned = learned;
   pieces.touch_known(bytes, access, actor);

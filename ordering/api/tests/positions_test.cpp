@@ -40,7 +40,8 @@ constexpr std::pair<const char*, Position Effect::*> kPositions[] = {
     {"object", &Effect::object}, {"dst", &Effect::dst},     {"src", &Effect::src},
     {"bytes", &Effect::bytes},   {"pitch", &Effect::pitch}, {"height", &Effect::height},
     {"stream", &Effect::stream}, {"event", &Effect::event}, {"flags", &Effect::flags},
-    {"params", &Effect::params}, {"count", &Effect::count}, {"extents", &Effect::extents}};
+    {"params", &Effect::params}, {"count", &Effect::count}, {"extents", &Effect::extents},
+    {"dst_array", &Effect::dst_array}, {"src_array", &Effect::src_array}};
 
 template <typename... T>
 Types any_of() {
@@ -81,7 +82,12 @@ std::vector<Slot> copy_slots(const Effect& effect) {
     dst = optional({"dst", &Effect::dst, both(kDevice, any_of<void*>()), {"dstdevice", "dsthost"}});
     src = optional({"src", &Effect::src, both(kDevice, any_of<const void*>()), {"srcdevice", "srchost"}});
   }
-  return {dst, src, bytes(kSize, {"bytecount"}), optional(stream())};
+  std::vector<Slot> out = {dst, src, bytes(kSize, {"bytecount"}), optional(stream())};
+  if (array) {
+    out.push_back(optional({"dst_array", &Effect::dst_array, any_of<CUarray>(), {"dstarray"}}));
+    out.push_back(optional({"src_array", &Effect::src_array, any_of<CUarray>(), {"srcarray"}}));
+  }
+  return out;
 }
 
 std::vector<Slot> semaphore_slots() {
@@ -187,6 +193,23 @@ std::vector<Slot> slots_of(const Effect& effect) {
       return {object(any_of<CUdeviceptr>(), {"dptr"}), stream()};
     case Unmap:
       return {object(any_of<CUdeviceptr>(), {"ptr", "dptr"}), optional(bytes(any_of<std::size_t>(), {"size"}))};
+    case ArrayCreate:
+      return {object(any_of<CUarray*, CUmipmappedArray*>()),
+              {"src",
+               &Effect::src,
+               any_of<const CUDA_ARRAY_DESCRIPTOR*, const CUDA_ARRAY_DESCRIPTOR_v1*, const CUDA_ARRAY3D_DESCRIPTOR*,
+                      const CUDA_ARRAY3D_DESCRIPTOR_v1*>(),
+               {}},
+              optional({"count", &Effect::count, any_of<unsigned int>(), {"nummipmaplevels"}})};
+    case ArrayPart:
+      return {object(any_of<CUarray*>()),
+              {"src", &Effect::src, any_of<CUarray, CUmipmappedArray>(), {}},
+              {"count", &Effect::count, any_of<unsigned int>(), {"level", "planeidx"}}};
+    case ArrayFree:
+      return {object(any_of<CUarray, CUmipmappedArray>())};
+    case TextureCreate:
+      return {object(any_of<CUtexObject*, CUsurfObject*>()),
+              {"src", &Effect::src, any_of<const CUDA_RESOURCE_DESC*>(), {}}};
     case StreamCreate:
       return {object(any_of<CUstream*>()), flags()};
     case StreamDestroy:
@@ -386,6 +409,8 @@ TEST(ApiEffects, form_and_direction_agree_with_the_name) {
     if (expected != Direction::Array) continue;
     EXPECT_EQ(row.effect.dst == kAbsent, row.base.find("toA") != std::string_view::npos) << row.symbol;
     EXPECT_EQ(row.effect.src == kAbsent, row.base.find("Ato") != std::string_view::npos) << row.symbol;
+    EXPECT_EQ(row.effect.dst_array == kAbsent, row.effect.dst != kAbsent) << row.symbol;
+    EXPECT_EQ(row.effect.src_array == kAbsent, row.effect.src != kAbsent) << row.symbol;
   }
 }
 
