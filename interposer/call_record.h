@@ -44,8 +44,7 @@ constexpr bool is_allocation(api::EffectKind kind) {
 
 constexpr bool is_free(api::EffectKind kind) {
   return kind == api::EffectKind::Free || kind == api::EffectKind::FreeHost || kind == api::EffectKind::FreeAsync ||
-         kind == api::EffectKind::Unregister || kind == api::EffectKind::Unmap ||
-         kind == api::EffectKind::ArrayFree;
+         kind == api::EffectKind::Unregister || kind == api::EffectKind::Unmap || kind == api::EffectKind::ArrayFree;
 }
 
 constexpr trace::Kind plain_kind(api::EffectKind kind) {
@@ -280,8 +279,8 @@ class CallRecord {
   /// The array's sizes, and then the allocation that it is.
   Slot fill_array() const {
     const std::uint64_t levels = kEffect.count == api::kAbsent ? 1 : arg<kEffect.count>();
-    const ArrayLayout made =
-        array_made(out<kEffect.object>(), layout_of(*std::get<static_cast<std::size_t>(kEffect.src)>(arguments_)), levels);
+    const ArrayLayout made = array_made(
+        out<kEffect.object>(), layout_of(*std::get<static_cast<std::size_t>(kEffect.src)>(arguments_)), levels);
     if (!made.base) return {};
     Slot sizes = start(trace::Kind::ArraySizes);
     if (!sizes) return sizes;

@@ -119,12 +119,12 @@ void decode_copy_2d(const Descriptor& d, trace::Words<trace::Kind::Copy>& w, tra
 template <class Descriptor>
 void decode_copy_3d(const Descriptor& d, trace::Words<trace::Kind::Copy>& w, trace::Shape& shape) {
   using Device = decltype(d.dstDevice);
-  const GivenSide<Device> dst{
-      d.dstMemoryType, d.dstHost, d.dstDevice, d.dstArray, d.dstXInBytes,
-      d.dstY,          d.dstZ,    d.dstPitch,  d.dstHeight ? d.dstHeight : d.Height};
-  const GivenSide<Device> src{
-      d.srcMemoryType, d.srcHost, d.srcDevice, d.srcArray, d.srcXInBytes,
-      d.srcY,          d.srcZ,    d.srcPitch,  d.srcHeight ? d.srcHeight : d.Height};
+  const GivenSide<Device> dst{d.dstMemoryType, d.dstHost,     d.dstDevice,
+                              d.dstArray,      d.dstXInBytes, d.dstY,
+                              d.dstZ,          d.dstPitch,    d.dstHeight ? d.dstHeight : d.Height};
+  const GivenSide<Device> src{d.srcMemoryType, d.srcHost,     d.srcDevice,
+                              d.srcArray,      d.srcXInBytes, d.srcY,
+                              d.srcZ,          d.srcPitch,    d.srcHeight ? d.srcHeight : d.Height};
   set_sides(place(dst, d.WidthInBytes), place(src, d.WidthInBytes), w, shape);
   w.width = d.WidthInBytes;
   shape.height = d.Height;

@@ -137,22 +137,11 @@ bool Judge::waits_for_others(const Record& launch, std::uint32_t kernel) {
 
 const LaunchBytes& Judge::bytes_of(const Item& launch, bool dependent) {
   LaunchBytes& out = untextured_bytes_of(launch, dependent);
-  out.through_textures = false;
-  if (!textures_.any() || !code_.enabled()) return out;
   const auto& w = launch.record->as<Kind::Launch>();
   const std::uint32_t index = places_.kernel_index(w.function);
-  // A kernel whose code is not there counts as before: what it does through textures is not seen.
-  if (!code_.uses_textures(index, places_.kernel(index))) return out;
-  texture_arguments_.clear();
-  const bool all = code_.add_textures(index, places_.kernel(index), w.hash, texture_arguments_);
-  // What comes from inferred pointers is cleared if all bytes are known; what is added here stays.
-  if (out.exact.complete) out.pointers.clear();
-  const std::size_t before = out.pointers.size();
-  const bool known = textures_.add(texture_arguments_, out.pointers);
-  out.through_textures = out.pointers.size() != before || !all || !known;
-  if (!all || !known) out.exact.complete = out.confined = false;
-  if (waits_for_others(*launch.record, index))
-    for (std::size_t i = before; i < out.pointers.size(); ++i) out.pointers[i].mode = ordering::AccessMode::Doubtful;
+  textures_.add_to(out, code_, {index, places_.kernel(index), w.hash});
+  if (out.through_textures && waits_for_others(*launch.record, index))
+    for (ordering::PointerArgument& pointer : out.pointers) pointer.mode = ordering::AccessMode::Doubtful;
   return out;
 }
 
@@ -230,7 +219,7 @@ ordering::LaunchShape Judge::shape_of(const Record& launch, std::uint32_t kernel
   return {.function = ordering::FunctionId{kernel},
           .threads = w.threads,
           .arguments_hash = w.hash,
-          .confined = (bytes.exact.complete || bytes.confined) && !besides.uses_constants,
+          .confined = (bytes.exact.complete || bytes.confined) && !besides.uses_constants && !bytes.unknown_textures,
           .prints = besides.prints,
           .atomic_for_host = besides.atomic_for_host,
           .learned = bytes.known == Known::Learned};
@@ -305,20 +294,6 @@ void Judge::stream_operation(const Item& item) {
   } else {
     launch_graph(record, stream);
   }
-}
-
-void Judge::mark(const Item& item) {
-  const auto& w = item.record->as<Kind::Mark>();
-  // A call's moment is its position plus one.
-  hazards_.marks().add(w.level, item.position + 1, trace::payload_text(item.payload, 0, w.name_bytes));
-}
-
-void Judge::host_waits(const Item& item) {
-  const Record& record = *item.record;
-  const auto& w = record.as<Kind::HostWaits>();
-  if (w.state.raw > static_cast<std::uint64_t>(trace::HostWaitsState::Allowed)) return;
-  hidden_syncs_.say(record.thread, w.state,
-                    record.stack ? places_.site_outside(SiteKind::Pool, "", record.stack) : ordering::kNoSite);
 }
 
 void Judge::look_for_wait(const Item& item) {

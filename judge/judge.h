@@ -184,8 +184,6 @@ class Judge : private ordering::HazardSink {
   void stream_operation(const trace::Item& item);
   void stream_action(const trace::Item& item, ordering::Call call, ordering::StreamId stream);
   void call_end(const trace::Item& item);
-  void mark(const trace::Item& item);
-  void host_waits(const trace::Item& item);
   /// Reports the call if it waits where its thread must not.
   void look_for_wait(const trace::Item& item);
 
@@ -206,6 +204,8 @@ class Judge : private ordering::HazardSink {
   void query_event(const trace::Record& record);
   void thread_order(const trace::Item& item);
   void call_failed(const trace::Record& record);
+  void mark(const trace::Item& item);
+  void host_waits(const trace::Item& item);
 
   // lifetimes.cpp
   void allocate(const trace::Record& record);
@@ -240,7 +240,6 @@ class Judge : private ordering::HazardSink {
   Asking asking_;
   Code code_;
   Textures textures_;
-  std::vector<Code::TextureArgument> texture_arguments_;  ///< scratch
   struct EventOfThread {
     std::uint16_t thread = 0;
     std::uint32_t stack = 0;

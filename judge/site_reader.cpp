@@ -41,6 +41,7 @@ std::string node_note(const ordering::Access& access) {
 }
 
 report::Evidence evidence_of(const ordering::Access& access) {
+  if (access.bounded) return report::Evidence::Texture;
   switch (ordering::evidence(access)) {
     case ordering::Evidence::Inferred:
       return report::Evidence::Inferred;

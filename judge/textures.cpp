@@ -10,7 +10,19 @@ void Textures::made(const trace::Record& record) {
   ordering::Range range{w.address, w.address + w.bytes};
   if (w.address == 0 || range.empty()) range = {};
   (w.surface == 1 ? surfaces_ : textures_)[w.handle] = range;
-  any_ = true;
+}
+
+void Textures::add_to(LaunchBytes& bytes, Code& code, const Launch& launch) {
+  bytes.through_textures = bytes.unknown_textures = false;
+  if (!code.enabled() || !code.uses_textures(launch.index, launch.kernel)) return;
+  arguments_.clear();
+  const bool all = code.add_textures(launch.index, launch.kernel, launch.hash, arguments_);
+  // Where all bytes are known, pointers do not count; those that are added here do.
+  if (bytes.exact.complete) bytes.pointers.clear();
+  const std::size_t before = bytes.pointers.size();
+  const bool known = add(arguments_, bytes.pointers);
+  bytes.unknown_textures = !all || !known;
+  bytes.through_textures = bytes.pointers.size() != before || bytes.unknown_textures;
 }
 
 bool Textures::add(std::span<const Code::TextureArgument> arguments,
@@ -24,9 +36,8 @@ bool Textures::add(std::span<const Code::TextureArgument> arguments,
     }
     // Of several objects the kernel may write one, and only read or leave alone the others.
     const AccessMode written = argument.chosen ? AccessMode::Unknown : AccessMode::Write;
-    pointers.push_back({.address = range->begin,
-                        .mode = argument.written ? written : AccessMode::Read,
-                        .reach = range->size()});
+    pointers.push_back(
+        {.address = range->begin, .mode = argument.written ? written : AccessMode::Read, .reach = range->size()});
   }
   return known;
 }

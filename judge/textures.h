@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "judge/code.h"
+#include "judge/footprints.h"
 #include "ordering/flat_map.h"
 #include "ordering/model.h"
 #include "trace/reader.h"
@@ -22,15 +23,21 @@ class Textures {
  public:
   /// A record of trace::Kind::Texture.
   void made(const trace::Record& record);
-  /// Was any made? Else no launch need be asked about.
-  [[nodiscard]] bool any() const { return any_; }
-  /// Adds what is touched through the objects. False: of some of them it is not known what they are made of.
-  bool add(std::span<const Code::TextureArgument> arguments, std::vector<ordering::PointerArgument>& pointers) const;
+  struct Launch {
+    std::uint32_t index;
+    const Kernel& kernel;
+    std::uint64_t hash;
+  };
+  /// Adds what the launch touches through objects. Of a kernel whose code is not there: nothing.
+  void add_to(LaunchBytes& bytes, Code& code, const Launch& launch);
 
  private:
-  ordering::FlatMap<ordering::Range> textures_;  ///< by handle
+  /// False: of some of the objects it is not known what they are made of.
+  bool add(std::span<const Code::TextureArgument> arguments, std::vector<ordering::PointerArgument>& pointers) const;
+
+  std::vector<Code::TextureArgument> arguments_;  ///< scratch
+  ordering::FlatMap<ordering::Range> textures_;   ///< by handle
   ordering::FlatMap<ordering::Range> surfaces_;
-  bool any_ = false;
 };
 
 }  // namespace streamsan::judge

@@ -109,7 +109,8 @@ std::string why_possible(const Hazard& hazard, bool measuring) {
            "meet.";
   }
   if (either([](const Access& a) { return a.bounded; })) {
-    return " Which part of it a kernel touches through a texture or a surface is not seen; they may use disjoint parts.";
+    return " Which part of it a kernel touches through a texture or a surface is not seen; they may use disjoint "
+           "parts.";
   }
   if (either([](const Access& a) { return !a.exact; })) {
     return std::string(

@@ -118,6 +118,8 @@ std::string evidence_phrase(const AccessReport& access) {
       return " (at most these bytes)";
     case Evidence::Inferred:
       return access.verb == Verb::Use ? " (a pointer argument; may read or write)" : " (a pointer argument)";
+    case Evidence::Texture:
+      return " (through a texture or surface)";
   }
   return "";
 }

@@ -38,7 +38,11 @@ std::size_t bytes_of_array(const CUDA_ARRAY3D_DESCRIPTOR& is) {
 }
 
 CUDA_ARRAY3D_DESCRIPTOR with_depth(const CUDA_ARRAY_DESCRIPTOR& is) {
-  return {.Width = is.Width, .Height = is.Height, .Depth = 0, .Format = is.Format, .NumChannels = is.NumChannels,
+  return {.Width = is.Width,
+          .Height = is.Height,
+          .Depth = 0,
+          .Format = is.Format,
+          .NumChannels = is.NumChannels,
           .Flags = 0};
 }
 
@@ -115,7 +119,7 @@ CUresult check_resource(const CUDA_RESOURCE_DESC& is) {
       return state().mipmapped_arrays.alive(is.res.mipmap.hMipmappedArray) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
     case CU_RESOURCE_TYPE_LINEAR:
       return device_accessible(is.res.linear.devPtr, is.res.linear.sizeInBytes) ? CUDA_SUCCESS
-                                                                               : CUDA_ERROR_INVALID_VALUE;
+                                                                                : CUDA_ERROR_INVALID_VALUE;
     case CU_RESOURCE_TYPE_PITCH2D:
       return is.res.pitch2D.height != 0 &&
                      device_accessible(is.res.pitch2D.devPtr, (is.res.pitch2D.height - 1) * is.res.pitch2D.pitchInBytes)

@@ -58,8 +58,9 @@ CUresult plan_box(const Shape* shape, Work* work) {
   const auto rows = [&](std::size_t given) { return given != 0 ? given : box.height; };
   Side source;
   Side destination;
-  CUresult result = make_side(shape->srcMemoryType, shape->srcHost, shape->srcDevice, shape->srcArray,
-                              shape->srcXInBytes, shape->srcY, shape->srcZ, pitch(shape->srcPitch), rows(shape->srcHeight), &source);
+  CUresult result =
+      make_side(shape->srcMemoryType, shape->srcHost, shape->srcDevice, shape->srcArray, shape->srcXInBytes,
+                shape->srcY, shape->srcZ, pitch(shape->srcPitch), rows(shape->srcHeight), &source);
   if (result != CUDA_SUCCESS) return result;
   result = make_side(shape->dstMemoryType, shape->dstHost, shape->dstDevice, shape->dstArray, shape->dstXInBytes,
                      shape->dstY, shape->dstZ, pitch(shape->dstPitch), rows(shape->dstHeight), &destination);

@@ -88,8 +88,9 @@ TEST(Textures, WhatCannotBeFollowedIsSaid) {
   EXPECT_EQ(textures("ld.global.u64 %rd2, [%rd1]; tex.1d.v4.f32.s32 {%r1, %r2, %r3, %r4}, [%rd2, {%r5}];"),
             "and others");
   EXPECT_EQ(textures("tex.1d.v4.f32.s32 {%r1, %r2, %r3, %r4}, [image, {%r5}];"), "and others") << "a reference";
-  EXPECT_EQ(textures("ld.param.u64 %rd2, [b]; selp.b64 %rd3, %rd1, %rd2, %p1; sust.b.1d.b32.trap [%rd3, {%r2}], {%r1};"),
-            "0sw? 1sw? ");
+  EXPECT_EQ(
+      textures("ld.param.u64 %rd2, [b]; selp.b64 %rd3, %rd1, %rd2, %p1; sust.b.1d.b32.trap [%rd3, {%r2}], {%r1};"),
+      "0sw? 1sw? ");
   EXPECT_TRUE(facts("tex.1d.v4.f32.s32 {%r1, %r2, %r3, %r4}, [image, {%r5}];").strays);
   EXPECT_FALSE(facts("tex.1d.v4.f32.s32 {%r1, %r2, %r3, %r4}, [%rd1, {%r5}];").strays);
 }
@@ -99,7 +100,8 @@ TEST(Textures, TouchNoMemoryThroughAPointer) {
   EXPECT_EQ(shown(facts("cvt.u32.u64 %r1, %rd1; ld.param.u64 %rd2, [b]; sust.b.1d.b32.trap [%rd2, {%r2}], {%r1};"), 0),
             "---e")
       << "stored where it cannot be followed";
-  EXPECT_TRUE(facts("tex.1d.v4.u32.s32 {%r1, %r2, %r3, %r4}, [%rd1, {%r5}]; cvt.u64.u32 %rd2, %r1;").origins.size() > 0);
+  EXPECT_TRUE(facts("tex.1d.v4.u32.s32 {%r1, %r2, %r3, %r4}, [%rd1, {%r5}]; cvt.u64.u32 %rd2, %r1;").origins.size() >
+              0);
 }
 
 TEST(Facts, FollowArithmetic) {
