@@ -67,7 +67,7 @@ void Places::add_host_thread(const trace::Item& item) {
 
 void Places::add_array(const trace::Record& record) {
   const auto& sizes = record.as<trace::Kind::ArraySizes>();
-  arrays_[sizes.address] = sizes;
+  if (arrays_.size() < kMostArrays) arrays_[sizes.address] = sizes;
 }
 
 std::string Places::array_words(ordering::Address address) const {

@@ -223,7 +223,7 @@ enum class SourceOrder : std::uint32_t {
 };
 
 /// One part of a batch: moves `width` bytes of each row from the source to the destination. A part without a source only
-/// writes, one without a destination only reads; an array is such a side.
+/// writes, one without a destination only reads; an array that is not known is such a side.
 struct [[gnu::may_alias]] BatchPart {
   std::uint64_t dst;
   std::uint64_t src;
