@@ -55,6 +55,12 @@ CUresult take_array_memory(std::size_t bytes, std::uintptr_t* base) {
   return *base == 0 ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
 }
 
+/// Needs the lock. The memory may have gone with its context.
+void give_array_memory(std::uintptr_t base) {
+  const auto found = allocations().find(base);
+  if (found != allocations().end() && found->second.kind == MemoryKind::Array) release(found);
+}
+
 CUresult create_array(CUarray* out, const CUDA_ARRAY3D_DESCRIPTOR& is) {
   if (is.Width == 0 || is.NumChannels == 0 || element_bytes(is) == 0) return CUDA_ERROR_INVALID_VALUE;
   const Lock lock = lock_state();
@@ -187,7 +193,7 @@ SS_EXPORT cuArrayDestroy(CUarray array) {
     const Lock lock = lock_state();
     if (!state().arrays.alive(array) || array->whole != nullptr) return CUDA_ERROR_INVALID_HANDLE;
     if (const CUresult refused = check_unsafe(); refused != CUDA_SUCCESS) return refused;
-    release(allocations().find(array->base));
+    give_array_memory(array->base);
     state().arrays.destroy(array);
   }
   block();
@@ -232,7 +238,7 @@ SS_EXPORT cuMipmappedArrayDestroy(CUmipmappedArray whole) {
     const Lock lock = lock_state();
     if (!state().mipmapped_arrays.alive(whole)) return CUDA_ERROR_INVALID_HANDLE;
     if (const CUresult refused = check_unsafe(); refused != CUDA_SUCCESS) return refused;
-    release(allocations().find(whole->base));
+    give_array_memory(whole->base);
     for (CUarray level : whole->levels) state().arrays.destroy(level);
     state().mipmapped_arrays.destroy(whole);
   }
