@@ -160,6 +160,7 @@ bool Image::copy(std::uint64_t node, const CUDA_MEMCPY3D& given) {
   auto& shape = *reinterpret_cast<trace::Shape*>(&inner + 1);
   decode_copy_3d(given, w, shape);
   const bool gaps = shape.height > 1 || shape.depth > 1;
+  // An array is no memory of the host's: its address is in none of the tables there.
   keep_range_of_graph(exec_, {w.dst, extent(w, shape, shape.dst_pitch, shape.dst_slice), LoanUse::Writes,
                               given.dstMemoryType == CU_MEMORYTYPE_HOST, gaps});
   keep_range_of_graph(exec_, {w.src, extent(w, shape, shape.src_pitch, shape.src_slice), LoanUse::Reads,

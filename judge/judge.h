@@ -50,6 +50,7 @@
 #include "judge/measured_launches.h"
 #include "judge/places.h"
 #include "judge/releases.h"
+#include "judge/textures.h"
 #include "ordering/model.h"
 #include "trace/reader.h"
 
@@ -167,6 +168,8 @@ class Judge : private ordering::HazardSink {
 
   /// `dependent`: also what it does before it waits for the kernel in front of it.
   const LaunchBytes& bytes_of(const trace::Item& launch, bool dependent);
+  /// The same without what it touches through textures and surfaces.
+  LaunchBytes& untextured_bytes_of(const trace::Item& launch, bool dependent);
   /// Does the kernel wait, perhaps, for what others write? That is an order of its own with them, which is not seen.
   bool waits_for_others(const trace::Record& launch, std::uint32_t kernel);
   /// The launch but for what it makes of the kernel in front of it. `bytes`: of this launch.
@@ -181,8 +184,6 @@ class Judge : private ordering::HazardSink {
   void stream_operation(const trace::Item& item);
   void stream_action(const trace::Item& item, ordering::Call call, ordering::StreamId stream);
   void call_end(const trace::Item& item);
-  void mark(const trace::Item& item);
-  void host_waits(const trace::Item& item);
   /// Reports the call if it waits where its thread must not.
   void look_for_wait(const trace::Item& item);
 
@@ -203,6 +204,8 @@ class Judge : private ordering::HazardSink {
   void query_event(const trace::Record& record);
   void thread_order(const trace::Item& item);
   void call_failed(const trace::Record& record);
+  void mark(const trace::Item& item);
+  void host_waits(const trace::Item& item);
 
   // lifetimes.cpp
   void allocate(const trace::Record& record);
@@ -236,6 +239,7 @@ class Judge : private ordering::HazardSink {
   MeasuredLaunches measured_launches_;
   Asking asking_;
   Code code_;
+  Textures textures_;
   struct EventOfThread {
     std::uint16_t thread = 0;
     std::uint32_t stack = 0;

@@ -31,7 +31,7 @@ void Judge::allocate(const Record& record) {
   ThreadId thread{record.thread};
   const auto& w = record.as<Kind::Alloc>();
   ordering::Range range{w.address, w.address + w.bytes};
-  if (range.empty() || w.memory.raw > static_cast<std::uint64_t>(MemoryKind::Pageable)) return;
+  if (range.empty() || w.memory.raw > static_cast<std::uint64_t>(MemoryKind::Array)) return;
   auto kind = static_cast<MemoryKind>(w.memory);
   if (kind == MemoryKind::DeviceAsync) {
     StreamId stream = handles_.stream(w.stream, w.context, thread);

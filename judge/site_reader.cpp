@@ -41,6 +41,7 @@ std::string node_note(const ordering::Access& access) {
 }
 
 report::Evidence evidence_of(const ordering::Access& access) {
+  if (access.bounded) return report::Evidence::Texture;
   switch (ordering::evidence(access)) {
     case ordering::Evidence::Inferred:
       return report::Evidence::Inferred;
@@ -197,6 +198,10 @@ report::BufferReport SiteReader::buffer(const ordering::AllocationInfo& allocati
     if (out.stack.empty()) out.allocator.clear();
   }
   out.address = allocation.range.begin;
+  if (allocation.kind == ordering::MemoryKind::Array) {
+    out.memory = places_.array_words(allocation.range.begin);
+    out.address = 0;
+  }
   out.bytes = allocation.range.size();
   return out;
 }

@@ -108,6 +108,10 @@ std::string why_possible(const Hazard& hazard, bool measuring) {
     return " The code of the kernel in front is not known: if it does not let the next one begin early, they do not "
            "meet.";
   }
+  if (either([](const Access& a) { return a.bounded; })) {
+    return " Which part of it a kernel touches through a texture or a surface is not seen; they may use disjoint "
+           "parts.";
+  }
   if (either([](const Access& a) { return !a.exact; })) {
     return std::string(
                " What the kernels touch is inferred from their pointer arguments; they may use disjoint parts of the "

@@ -47,8 +47,9 @@ struct Access {
       false;  ///< exact, Kernel: known from an earlier launch with the same arguments, which may have met other data
   bool atomic_for_host = false;       ///< Atomic: for the host, too (of system scope, or volatile)
   bool widened = false;               ///< exact, Kernel: an upper bound; it touches some of the bytes, not surely all
+  bool bounded = false;               ///< inferred: from a texture or surface, so that `range` is all that it may reach
   bool on_stream = true;              ///< false: done by the host thread, not in a stream
-  Range range;                        ///< exact: the bytes; inferred: from the pointer to the end of the allocation
+  Range range;                        ///< exact: the bytes; inferred: from the pointer to the end of what it may reach
   FunctionId function{};              ///< Kernel
   std::uint64_t device_threads = 0;   ///< Kernel
   std::uint64_t arguments_hash = 0;   ///< Kernel
@@ -193,6 +194,8 @@ class HazardSink {
 ///                       Else certain if it holds p and has at least one byte for each device thread: a kernel with more
 ///                       threads than bytes copied works on more than the range, as the interior kernel beside a
 ///                       halo-row copy. Else possible.
+///                       If the inferred one is bounded: certain if the exact one is all of its range, else possible. Where
+///                       a texture is read says no argument, so that nothing tells one tile from another.
 ///   inferred, inferred  Certain if both got the very same p, the kernels are different functions, and their thread
 ///                       counts differ by at most a factor 32 (a pack or boundary kernel has far fewer threads than the
 ///                       interior kernel beside it). One function launched twice with the same p may slice by another

@@ -84,7 +84,7 @@ enum class SourceOrder : std::uint8_t {
   Any,         ///< R-CPY-33: before the batch is complete, and after nothing but what the host knows
 };
 
-/// A part of a batch. A side without bytes, or at address 0 (an array), is not touched.
+/// A part of a batch. A side without bytes, or at address 0 (an array that is not known), is not touched.
 struct BatchPart {
   Footprint dst;
   Footprint src;
@@ -96,6 +96,7 @@ struct PointerArgument {
   Address address = 0;
   AccessMode mode = AccessMode::Unknown;  ///< Unknown if the launch does not show it (judge/pointer_roles.h)
   bool early = false;  ///< used before the kernel waits for the one in front; only Dependence::overlaps asks
+  Bytes reach = 0;     ///< no further than so many bytes; 0: to the end of its allocation
 };
 
 /// Bytes that a kernel is known to touch: measured, or computed from its code.
@@ -192,8 +193,8 @@ class Model {
   /// The allocation that holds the address, blocks aside; or a block that no allocation holds; or nullptr. Valid until
   /// the next non-const call.
   [[nodiscard]] const AllocationInfo* find_allocation(Address address) const;
-  /// The kind of memory at an address of a copy: an array, whose address is 0, lies on the device, and memory that was
-  /// not allocated here is pageable.
+  /// The kind of memory at an address of a copy: an array that is not known, whose address is 0, lies on the device, and
+  /// memory that was not allocated here is pageable.
   [[nodiscard]] MemoryKind kind_at(Address address) const;
   /// The live allocations that meet the range, by address, then the live blocks of pools that do.
   void visit_memory(Range range, const std::function<void(const AllocationInfo&)>& visit) const;

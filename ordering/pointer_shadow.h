@@ -15,6 +15,10 @@
 // kernel is compared only because "certain" depends on it. For the same reason, cutting the list to kKernelsKept
 // ordered accesses loses only certainty.
 //
+// Accesses through textures and surfaces are kept here, too, though they end where the object ends (Access::bounded).
+// Then what is said here of reaches does not hold, and something may be removed or passed over that reached further: a
+// race may be missed there.
+//
 // Two kernels' reaches always meet, since both end where the allocation ends. So for a later kernel it is enough to
 // look at the same pointer, where the conflict may be certain, and at the newest read and write of each lane: if those
 // are known to the later one, all older ones of the lane are (and where the newest does not come after an older one,

@@ -50,7 +50,7 @@ enum class MemoryKind : std::uint8_t;
 namespace streamsan::trace {
 
 inline constexpr std::uint64_t kMagic = 0x31656361'72747353ull;  // "Sstrace1"
-inline constexpr std::uint32_t kVersion = 11;
+inline constexpr std::uint32_t kVersion = 12;
 inline constexpr std::uint32_t kOldestVersion = 1;  ///< still read: it lacks what is marked "format 2" below
 inline constexpr std::size_t kHeaderBytes = std::size_t{64} << 10;  ///< whole pages wherever CUDA runs
 inline constexpr std::uint32_t kCarriesFunctionsSince = 7;
@@ -223,7 +223,7 @@ enum class SourceOrder : std::uint32_t {
 };
 
 /// One part of a batch: moves `width` bytes of each row from the source to the destination. A part without a source only
-/// writes, one without a destination only reads; an array is such a side.
+/// writes, one without a destination only reads; an array that is not known is such a side.
 struct [[gnu::may_alias]] BatchPart {
   std::uint64_t dst;
   std::uint64_t src;

@@ -39,6 +39,8 @@ class Analysis {
     }
     find_anchored();
     facts_.grid = grid_of(kernel_);
+    facts_.textures = textures_of(kernel_);
+    facts_.strays |= !facts_.textures.all_known;
     for (std::size_t i = 0; i < kernel_.instructions.size(); ++i) {
       early_ = facts_.grid.early[i];
       conclude(kernel_.instructions[i]);
@@ -107,6 +109,10 @@ class Analysis {
         origin.loaded = true;
         if (instruction.space == Space::Param && instruction.operands.size() > 1)
           origin = parameter_bytes(instruction, instruction.operands[1]);
+        break;
+      case Op::TextureLoad:
+      case Op::SurfaceLoad:
+        origin.loaded = true;
         break;
       case Op::Atomic:
       case Op::Call:
@@ -218,6 +224,10 @@ class Analysis {
         return unknown(instruction);
       case Op::Other:
         return unknown(instruction);
+      case Op::SurfaceStore:
+      case Op::SurfaceReduce:
+        for (std::size_t i = 1; i < operands.size(); ++i) escape(operands[i]);
+        return;
       default:
         return;
     }

@@ -16,6 +16,7 @@
 
 #include "judge/ptx/grid.h"
 #include "judge/ptx/kernel.h"
+#include "judge/ptx/textures.h"
 
 namespace streamsan::ptx {
 
@@ -68,6 +69,7 @@ struct Facts {
   std::vector<WordFacts> words;
   Grid grid;
   std::vector<Origin> origins;  ///< of each register
+  Textures textures;
 
   /// All that an operand may be derived from.
   [[nodiscard]] Origin origin(const Kernel& kernel, const Operand& operand) const;

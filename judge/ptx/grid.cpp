@@ -36,6 +36,10 @@ Reach reach_of(const Instruction& instruction) {
     case Op::BulkCopy:
       return instruction.space == Space::Global || instruction.target_space == Space::Global ? Reach::Surely
                                                                                              : Reach::None;
+    case Op::TextureLoad:
+    case Op::SurfaceLoad:
+    case Op::SurfaceStore:
+    case Op::SurfaceReduce:
     case Op::Other:
       return Reach::Perhaps;
     default:

@@ -33,6 +33,14 @@ Access measured(Address begin, std::uint32_t function, std::uint64_t hash) {
           .arguments_hash = hash};
 }
 
+/// Through a texture or surface that is made of these bytes.
+Access textured(Address begin, Address end, std::uint32_t function = 1, AccessMode mode = AccessMode::Write) {
+  Access access = inferred(begin, function, 64, 5, mode);
+  access.bounded = true;
+  access.range.end = end;
+  return access;
+}
+
 Access learned(Access access) { return access.learned = true, access; }
 Access widened(Access access) { return access.widened = true, access; }
 Access life(Access access) { return access.source = AccessSource::Free, access; }
@@ -63,6 +71,14 @@ TEST(CertaintyTable, EveryRowBothWays) {
       {"measured and inferred, same kernel, other arguments", measured(1200, 1, 6), inferred(1200), possible},
       {"measured and inferred, same kernel, same arguments", measured(1200, 1, 5), inferred(1200), certain},
       {"measured and inferred, other kernel", measured(1200, 2, 6), inferred(1200), certain},
+      {"exact is all of the texture", exact(1200, 1400), textured(1200, 1400), certain},
+      {"exact is most of the texture", exact(1200, 1399), textured(1200, 1400), possible},
+      {"exact begins where the texture ends", exact(1400, 1500), textured(1200, 1400), never},
+      {"measured and texture, same kernel, other arguments", measured(1200, 1, 6), textured(1200, 1264), possible},
+      {"two kernels, one surface", textured(1200, 1400), textured(1200, 1400, 2, AccessMode::Read), certain},
+      {"a pointer to what the texture is made of", inferred(1200, 2), textured(1200, 1400), certain},
+      {"two textures", textured(1200, 1400), textured(1400, 1500, 2), never},
+      {"the texture's memory is freed", life(exact(1000, 2000)), textured(1200, 1400), certain},
       {"same pointer, other kernel", inferred(1200, 1), inferred(1200, 2, 64, 6), certain},
       {"same pointer, same kernel, same arguments", inferred(1200, 1), inferred(1200, 1), certain},
       {"same pointer, same kernel, other arguments", inferred(1200, 1, 64, 5), inferred(1200, 1, 64, 6), possible},

@@ -175,7 +175,7 @@ void ReferenceModel::free(Call call, ContextId context, Address base) {
     pending_[call.thread] = {.site = call.site, .learns = Edges{{}, covered}};
   }
   check_end(*memory, node, OpId{operations_});
-  if (memory->kind == MemoryKind::DeviceAsync || memory->kind == MemoryKind::Device) {
+  if (is_on_device(memory->kind)) {
     pending_[call.thread].freed = Freed{memory->id, memory->range, memory->kind, OpId{operations_}};
   }
   end(memory->range);
@@ -207,7 +207,7 @@ void ReferenceModel::end_life(Node node, OpId op, Address base) {
   check_end(*memory, node, op);
   const Freed life{memory->id, memory->range, memory->kind, op};
   end(memory->range);
-  if (life.kind == MemoryKind::DeviceAsync || life.kind == MemoryKind::Device) freed_.push_back(life);
+  if (is_on_device(life.kind)) freed_.push_back(life);
 }
 
 // ---- after the end (R-SOA-04) --------------------------------------------------------------------------------------
@@ -388,6 +388,8 @@ void ReferenceModel::touch_kernel(const Kernel& kernel, const Access& made, cons
     each.mode = pointer.mode;
     each.exact = false;
     each.range = {pointer.address, memory->range.end};
+    each.bounded = pointer.reach != 0;
+    if (each.bounded) each.range.end = std::min(each.range.end, pointer.address + pointer.reach);
     access(*memory, pointer.early ? kernel.start : kernel.waited, kernel.done, each);
   }
   each.exact = true;

@@ -112,6 +112,19 @@ struct CUmemPoolHandle_st {
   std::uint64_t used_high = 0;
 };
 
+/// An array, or a level of a mipmapped one. Its memory is that of the device, row behind row.
+struct CUarray_st {
+  CUDA_ARRAY3D_DESCRIPTOR is{};
+  std::uintptr_t base = 0;
+  CUmipmappedArray whole = nullptr;  ///< of a level
+};
+
+struct CUmipmappedArray_st {
+  CUDA_ARRAY3D_DESCRIPTOR is{};
+  std::uintptr_t base = 0;
+  std::vector<CUarray> levels;
+};
+
 struct CUfunc_st {
   streamsan::null::Code* code = nullptr;
   std::string name;
@@ -205,6 +218,8 @@ struct State {
   Handles<CUkern_st> kernels;
   Handles<CUgraph_st> graphs;
   Handles<CUgraphExec_st> execs;
+  Handles<CUarray_st> arrays;
+  Handles<CUmipmappedArray_st> mipmapped_arrays;
 
   std::vector<Capture*> captures;  ///< those that have not ended
 };

@@ -17,5 +17,6 @@ CASES = [
     *computed(twins("shared-counter", "shared_counter.cu",
                     Expect(exit=66, findings=(Finding(),), sites=("count", "reset")))),
     *computed(case for case in cases.CASES
-              if case.name.removesuffix("-fixed") in ("pipeline", "pipeline-threads", "preload-then-check")),
+              if case.name.removesuffix("-fixed") in ("pipeline", "pipeline-threads", "preload-then-check",
+                                                         "texture-surface", "array-free-in-use")),
 ]

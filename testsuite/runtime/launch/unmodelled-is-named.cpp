@@ -8,9 +8,9 @@
 // RUN: %build_driver -DMODELLED %s -o %t.modelled
 // RUN: %expect 0 %run %t.modelled 2>&1 | %filecheck %s --check-prefix=MODELLED
 //
-// MODELLED-NOT: cuArray
+// MODELLED-NOT: cuGraphConditional
 // MODELLED: made no operation
-// CHECK: {{cuArrayDestroy.*3|3.*cuArrayDestroy}}
+// CHECK: {{cuGraphConditionalHandleCreate.*3|3.*cuGraphConditionalHandleCreate}}
 #include <cuda.h>
 
 #include "first_device.h"
@@ -19,6 +19,6 @@
 int main() {
   use_first_device();
 #ifndef MODELLED
-  for (int i = 0; i < 3; ++i) (void)cuArrayDestroy(nullptr);
+  for (int i = 0; i < 3; ++i) (void)cuGraphConditionalHandleCreate(nullptr, nullptr, nullptr, 0, 0);
 #endif
 }
