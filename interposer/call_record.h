@@ -19,6 +19,7 @@
 #include "interposer/decode.h"
 #include "interposer/driver.h"
 #include "interposer/functions.h"
+#include "interposer/graph_bodies.h"
 #include "interposer/graph_image.h"
 #include "interposer/learning.h"
 #include "interposer/pointer_regions.h"
@@ -316,6 +317,12 @@ class CallRecord {
     return slot;
   }
 
+  /// Of a call that makes an executable graph.
+  std::uint64_t instantiation_flags() const {
+    if constexpr (kEffect.params != api::kAbsent) return std::get<kEffect.params>(arguments_)->flags;
+    return arg<kEffect.flags>();
+  }
+
   Slot fill_other() const {
     Slot slot;
     if constexpr (kKind == api::EffectKind::EventRecord || kKind == api::EffectKind::EventWait) {
@@ -337,7 +344,8 @@ class CallRecord {
       if (slot)
         slot.record->as<trace::Kind::GraphInstantiate>().exec = exec,
         slot.record->as<trace::Kind::GraphInstantiate>().graph = arg<kEffect.src>(),
-        slot.record->as<trace::Kind::GraphInstantiate>().image = image;
+        slot.record->as<trace::Kind::GraphInstantiate>().image = image,
+        slot.record->as<trace::Kind::GraphInstantiate>().creation_flags = instantiation_flags();
     } else if constexpr (kKind == api::EffectKind::GraphUpdate || kKind == api::EffectKind::GraphNodeUpdate) {
       constexpr bool kWhole = kKind == api::EffectKind::GraphUpdate;
       const std::uint64_t exec = arg<kEffect.object>();
@@ -360,6 +368,7 @@ class CallRecord {
                                           CUgraphNodeParams*>) {
         const CUgraphNodeParams& any = *std::get<std::tuple_size_v<Arguments> - 1>(arguments_);
         if (any.type == CU_GRAPH_NODE_TYPE_GRAPH) note_child(reinterpret_cast<std::uint64_t>(any.graph.graph), node);
+        if (any.type == CU_GRAPH_NODE_TYPE_CONDITIONAL) keep_bodies(node, any.conditional);
       }
       slot = start(trace::Kind::NodeMade);
       if (slot) slot.record->as<trace::Kind::NodeMade>().node = node;

@@ -10,6 +10,7 @@
 #include "interposer/decode.h"
 #include "interposer/driver.h"
 #include "interposer/fork.h"
+#include "interposer/graph_bodies.h"
 #include "interposer/graph_memory.h"
 #include "interposer/launch.h"
 #include "interposer/learning.h"
@@ -92,6 +93,7 @@ class Image {
   template <class Parameters>
   bool operations(std::uint64_t node, const Parameters& given);
   bool child(std::uint64_t node, CUgraph graph);
+  bool conditional(std::uint64_t node);
 
  private:
   Slot start(std::uint64_t node, NodeKind what, unsigned continuations);
@@ -204,6 +206,21 @@ bool Image::child(std::uint64_t node, CUgraph inside) {
   return written;
 }
 
+bool Image::conditional(std::uint64_t node) {
+  const std::span<const CUgraph> bodies = bodies_of(node);
+  if (bodies.empty()) return plain(node, NodeKind::Opaque);
+  if (!plain(node, NodeKind::Conditional)) return false;
+  const std::uint64_t outer = parent_;
+  for (CUgraph body : bodies) {
+    // Handles are aligned: the next address is no other's.
+    const std::uint64_t handle = raw(body) + 1;
+    parent_ = node;
+    if (!plain(handle, NodeKind::Body) || !graph(body, handle)) return false;
+  }
+  parent_ = outer;
+  return true;
+}
+
 bool Image::read(CUgraphNode node) {
   const std::uint64_t handle = raw(node);
   CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
@@ -248,6 +265,8 @@ bool Image::read(CUgraphNode node) {
                   [&](const auto& given) { return operations(handle, given); });
     case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT:
       return plain(handle, NodeKind::JoinsAll);
+    case CU_GRAPH_NODE_TYPE_CONDITIONAL:
+      return conditional(handle);
     default:
       return plain(handle, NodeKind::Opaque);
   }

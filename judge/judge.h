@@ -121,6 +121,8 @@ class Judge : private ordering::HazardSink {
   [[nodiscard]] std::vector<std::string> shared() const { return counted_functions(true); }
   /// The first thing that made order which is not seen: "cuCtxWaitEvent"; empty: nothing did.
   [[nodiscard]] const std::string& hidden_order() const { return hidden_order_; }
+  /// How many executable graphs kernels may launch, which is not seen (R-GRF-50).
+  [[nodiscard]] std::uint64_t graphs_of_kernels() const { return graphs_of_kernels_; }
   /// The call whose error ended all work of its context, and the checking with it; empty: none.
   [[nodiscard]] const std::string& ended_by() const { return ended_by_; }
   /// Waits for all work of a device, and how many of them had nothing to wait for; none at all where that is not sure:
@@ -261,6 +263,7 @@ class Judge : private ordering::HazardSink {
   };
   ordering::OpId last_launch_{};  ///< whose hazards these are
   std::vector<OfLaunch> of_last_launch_;
+  std::uint64_t graphs_of_kernels_ = 0;
   std::string captured_order_;       ///< a captured call that makes an event of a graph; empty: none
   ordering::FlatMap<bool> callers_;  ///< threads that have made calls of CUDA's
   std::uint16_t last_caller_ = 0;    ///< the last one added, to save the look-up

@@ -35,14 +35,15 @@ std::string direction_note(const api::Row& row) {
   return "";
 }
 
-/// " (graph node 3)", or nothing.
+/// " (graph node 3)", " (graph node 3, conditional)", or nothing.
 std::string node_note(const ordering::Access& access) {
-  return access.node == 0 ? "" : " (graph node " + std::to_string(access.node) + ")";
+  if (access.node == 0) return "";
+  return " (graph node " + std::to_string(access.node) + (access.conditional ? ", conditional)" : ")");
 }
 
 report::Evidence evidence_of(const ordering::Access& access) {
   if (access.bounded) return report::Evidence::Texture;
-  switch (ordering::evidence(access)) {
+  switch (ordering::evidence_of_bytes(access)) {
     case ordering::Evidence::Inferred:
       return report::Evidence::Inferred;
     case ordering::Evidence::Widened:

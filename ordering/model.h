@@ -125,6 +125,7 @@ struct Moment {
 };
 
 class Graph;
+struct GraphNode;
 
 struct Options {
   enum class HostThreads : std::uint8_t {
@@ -225,6 +226,8 @@ class Model {
   /// R-GRF-20..31, 45: the same of a graph whose nodes are known: each touches what it touches (graph.h). Events of
   /// nodes must have been made by create_event().
   OpId graph_launch(Call call, StreamId stream, std::uint64_t exec, const Graph& graph);
+  /// R-GRF-27: an operation that touches what the node does, if it runs at all. For check_graph().
+  OpId conditional_node(Call call, StreamId stream, const GraphNode& node);
 
   // ---- order --------------------------------------------------------------------------------------------------------
   OpId record_event(Call call, StreamId stream, EventId event);

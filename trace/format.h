@@ -263,10 +263,12 @@ enum class NodeKind : std::uint32_t {
   WaitEvent,
   Alloc,
   Free,
-  JoinsAll,  ///< waits for something that is not seen: a word in memory, an external semaphore
-  Opaque,    ///< something else, or it cannot be read
-  Disabled,  ///< of a GraphUpdate: does nothing from now on
-  Enabled,   ///< and does what it did again
+  JoinsAll,     ///< waits for something that is not seen: a word in memory, an external semaphore
+  Opaque,       ///< something else, or it cannot be read
+  Disabled,     ///< of a GraphUpdate: does nothing from now on
+  Enabled,      ///< and does what it did again
+  Conditional,  ///< a conditional node, whose bodies follow (format 12; before it was Opaque)
+  Body,         ///< a graph that it may run, whose nodes follow. Its handle is that of the graph plus one: no node's
 };
 /// Of GraphEdges, in the first word of an edge.
 inline constexpr std::uint64_t kEdgeProgrammatic = std::uint64_t{1} << 63;

@@ -217,8 +217,8 @@ class Analysis {
         if (instruction.space == Space::Global) read(operands[1]);
         return;
       case Op::Call:
-        if (is_harmless_call(instruction)) {
-          facts_.prints = true;
+        if (const DeviceFunction* called = harmless_function(instruction)) {
+          facts_.prints |= called->prints;
           return;
         }
         return unknown(instruction);
@@ -303,10 +303,19 @@ bool is_confined(const Facts& facts, const std::vector<std::size_t>& pointer_wor
   });
 }
 
-bool is_harmless_call(const Instruction& instruction) {
-  return std::ranges::any_of(instruction.operands, [](const Operand& operand) {
-    return operand.kind == Kind::Symbol && (operand.symbol == "vprintf" || operand.symbol == "__assertfail");
-  });
+const DeviceFunction* harmless_function(const Instruction& instruction) {
+  static constexpr DeviceFunction kKnown[] = {
+      {"vprintf", true},
+      {"__assertfail", true},
+      {"cudaGraphSetConditional", false},  // what its node does then is up to the graph (R-GRF-27)
+  };
+  for (const Operand& operand : instruction.operands) {
+    if (operand.kind != Kind::Symbol) continue;
+    for (const DeviceFunction& each : kKnown) {
+      if (operand.symbol == each.name) return &each;
+    }
+  }
+  return nullptr;
 }
 
 }  // namespace streamsan::ptx

@@ -293,8 +293,12 @@ constexpr Effect capture_begin(Position stream) { return {.kind = EffectKind::Ca
 constexpr Effect capture_end(Position stream, Position graph_out) {
   return {.kind = EffectKind::CaptureEnd, .object = graph_out, .stream = stream};
 }
-constexpr Effect graph_instantiate(Position exec_out, Position graph) {
-  return {.kind = EffectKind::GraphInstantiate, .object = exec_out, .src = graph};
+constexpr Effect graph_instantiate(Position exec_out, Position graph, Position flags = kAbsent) {
+  return {.kind = EffectKind::GraphInstantiate, .object = exec_out, .src = graph, .flags = flags};
+}
+/// `parameters`: a CUDA_GRAPH_INSTANTIATE_PARAMS*, which has the flags.
+constexpr Effect graph_instantiate_with(Position exec_out, Position graph, Position parameters) {
+  return {.kind = EffectKind::GraphInstantiate, .object = exec_out, .src = graph, .params = parameters};
 }
 constexpr Effect graph_launch(Position exec, Position stream) {
   return {.kind = EffectKind::GraphLaunch, .object = exec, .stream = stream};

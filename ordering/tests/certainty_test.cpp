@@ -43,6 +43,7 @@ Access textured(Address begin, Address end, std::uint32_t function = 1, AccessMo
 
 Access learned(Access access) { return access.learned = true, access; }
 Access widened(Access access) { return access.widened = true, access; }
+Access conditional(Access access) { return access.conditional = true, access; }
 Access life(Access access) { return access.source = AccessSource::Free, access; }
 Access atomic(Access access) { return access.mode = AccessMode::Atomic, access; }
 Access atomic_for_host(Access access) { return access.atomic_for_host = true, atomic(access); }
@@ -108,6 +109,10 @@ TEST(CertaintyTable, EveryRowBothWays) {
       {"widened and the end of the allocation", widened(exact(1000, 1100)), life(exact(1000, 2000)), possible},
       {"both learned", learned(exact(1000, 1100)), learned(exact(1000, 1100)), possible},
       {"widened and exact", widened(exact(1000, 1100)), exact(1050, 1200), possible},
+      {"conditional and exact", conditional(exact(1000, 1100)), exact(1050, 1200), possible},
+      {"conditional and exact touch", conditional(exact(1000, 1100)), exact(1100, 1200), never},
+      {"conditional and the end of the allocation", conditional(exact(1000, 1100)), life(exact(1000, 2000)), possible},
+      {"inferred and conditional", inferred(1200), conditional(inferred(1200)), possible},
       {"widened and all", widened(exact(1000, 1100)), exact(1000, 2000), possible},
       {"an atomic for the host and the host", atomic_for_host(exact(1000, 1100)), host(exact(1000, 1004)), possible},
       {"the host and an atomic for the host", host(exact_read(1000, 1004)), atomic_for_host(exact(1000, 1100)),

@@ -58,6 +58,11 @@ struct NodeParameters {
   CUDA_MEM_ALLOC_NODE_PARAMS allocation{};
   CUdeviceptr freed = 0;
   std::vector<CUstreamBatchMemOpParams> operations;
+  struct {
+    CUgraphConditionalHandle handle = 0;
+    CUgraphConditionalNodeType type{};
+  } condition;
+  std::vector<CUgraph> bodies;  ///< of a conditional node, its own
 };
 
 struct CUgraphNode_st {
@@ -78,6 +83,7 @@ struct CUgraphExec_st {
     CUgraphNodeType type{};
     streamsan::null::Work work;
     bool enabled = true;
+    std::vector<CUgraphNodeType> inside{};  ///< of a conditional node: what its bodies hold
   };
   std::vector<Node> nodes;  ///< in an order that the edges allow
   unsigned long long flags = 0;

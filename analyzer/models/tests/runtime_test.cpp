@@ -88,7 +88,7 @@ TEST(Runtime, PositionsNameParametersOfTheirType) {
            {"void *src", "symbol", "Parms *p", "cudaGraph_t ", "cudaGraphNode_t ", "*config", "*launchParamsList"},
            "src");
     expect(effect.extents, {"dim3 gridDim"}, "extents");
-    expect(effect.params, {"args", "name"}, "params");
+    expect(effect.params, {"args", "name", "*instantiateParams"}, "params");
     // Every function that takes one stream by value and enqueues or orders names it.
     if (effect.kind == EffectKind::Pass || effect.kind == EffectKind::Later || effect.kind == EffectKind::StreamDestroy)
       continue;

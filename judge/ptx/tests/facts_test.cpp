@@ -131,6 +131,7 @@ TEST(Facts, WhatArgumentsLeadToIsConfined) {
   // A null pointer.
   EXPECT_TRUE(confined("ld.param.u32 %r1, [n]; cvt.u64.u32 %rd2, %r1; st.global.u32 [%rd2], 1;"));
   EXPECT_TRUE(confined("call (%r1), vprintf, (%rd2, %rd3);"));
+  EXPECT_TRUE(confined("call cudaGraphSetConditional, (%rd2, %r3);"));
 }
 
 TEST(Facts, WhatElseIsNot) {
@@ -161,6 +162,7 @@ TEST(Facts, TablesOfFunctionsAndStacksAreConfined) {
 TEST(Facts, PrintingIsSeen) {
   EXPECT_TRUE(facts("call (%r1), vprintf, (%rd2, %rd3);").prints);
   EXPECT_FALSE(facts("st.global.u32 [%rd1], 1;").prints);
+  EXPECT_FALSE(facts("call cudaGraphSetConditional, (%rd2, %r3);").prints);
 }
 
 TEST(Facts, EscapesAreSeen) {
