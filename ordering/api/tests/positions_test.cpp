@@ -234,8 +234,7 @@ std::vector<Slot> slots_of(const Effect& effect) {
     case CaptureEnd:
       return {object(any_of<CUgraph*>()), stream()};
     case GraphInstantiate:
-      return {object(any_of<CUgraphExec*>()),
-              source(any_of<CUgraph>()),
+      return {object(any_of<CUgraphExec*>()), source(any_of<CUgraph>()),
               optional({"flags", &Effect::flags, any_of<unsigned long long>(), {"flags"}}),
               optional({"params", &Effect::params, any_of<CUDA_GRAPH_INSTANTIATE_PARAMS*>(), {}})};
     case GraphLaunch:
