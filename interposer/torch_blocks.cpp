@@ -100,10 +100,9 @@ class TorchFunction {
   std::atomic<Function*> known_{nullptr};
 };
 
-// A fork keeps g_report, g_current_stream: the libraries lie where they lay.
+// A fork keeps g_report, g_current_stream, g_pool_id, g_older_pool_id: the libraries lie where they lay.
 constinit TorchFunction<Report> g_report{"libc10.so", "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE"};
 constinit TorchFunction<CurrentStream> g_current_stream{"libtorch_cuda.so", "aoti_torch_get_current_cuda_stream"};
-
 constinit TorchFunction<AskPoolId> g_pool_id{"libtorch_cuda.so", "_ZN2at4cuda7MemPool2idEv"};
 constinit TorchFunction<AskPoolId> g_older_pool_id{"libc10_cuda.so", "_ZN3c104cuda7MemPool2idEv"};
 

@@ -45,8 +45,6 @@ HAZARDS = [
     *twins("event-query", "event_query.cu", race("copy", "kernel", cause="event-not-waited-for")),
     *twins("overlapping-copies", "overlapping_copies.cu", race("left", "right", hazard="write-after-write")),
     *twins("columns", "columns.cu", race("left", "right", hazard="write-after-write")),
-    *twins("texture-surface", "texture_surface.cu",
-           race("paint", "sample", text=(r"race on an array of 1024 x 512 x 4 bytes",))),
     *twins("managed", "managed.cu", race("first", "second")),
     *twins("default-kind", "default_kind.cu", race("first", "second")),
     *twins("batch-copy", "batch_copy.cpp", race("first", "second"), ("-g", "-lcuda")),
@@ -58,9 +56,6 @@ HAZARDS = [
 ]
 
 LIFETIMES = [
-    *twins("array-free-in-use", "texture_surface.cu",
-           Expect(findings=(Finding("latent", "premature-free", rule="R-ALC-05"),), sites=("free", "paint")),
-           ("-g", "-DFREED")),
     *twins("free-in-use", "free_in_use.cu",
            Expect(findings=(Finding("latent", "premature-free", rule="R-ALC-02"),), sites=("free", "kernel"))),
     *twins("async-free-in-use", "async_free_in_use.cu",

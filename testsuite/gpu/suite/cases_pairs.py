@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Bugs in Python and their repairs (programs/torch_orders.py, torch_memory.py, torch_graphs.py, kernels_in_python.py,
-jax_interop.py), as a user runs them: with the default options, but that a GPU on which kernels cannot be measured is a
-failure. The racy one is an error whose report names the lines of Python; of the repaired one nothing is reported. Beside
-them correct workloads (torch_workloads.py, torch_fsdp.py), 200 steps each, of which nothing is reported either.
+"""Bugs in Python and their repairs (programs/torch_orders.py, torch_memory.py, torch_graphs.py, kernels_in_python.py), as a
+user runs them: with the default options, but that a GPU on which kernels cannot be measured is a failure. The racy one is
+an error whose report names the lines of Python; of the repaired one nothing is reported. Beside them correct workloads
+(torch_workloads.py, torch_fsdp.py), 200 steps each, of which nothing is reported either.
 """
 
 from suite.case import Case, MEASURED
@@ -10,7 +10,6 @@ from suite.expect import Expect, Finding, NO_ERROR
 
 TORCH = ("module:torch",)
 TWO = ("module:torch", "devices:2")
-JAX = ("module:jax", "module:cupy")
 MORE = ("module:torch", "module:triton", "module:cupy")
 
 
@@ -76,8 +75,6 @@ CASES = [
     *kernels("triton_reads_too_early", "torch-write", "triton-read"),
     *kernels("triton_result_used_too_early", "triton-write", "torch-read"),
     *kernels("cupy_writes_a_tensor", "cupy-write", "tensor-read"),
-    *pair("jax_interop.py", "result_used_by_address", "jax-result", "cupy-read", needs=JAX),
-    *pair("jax_interop.py", "buffer_written_by_address", "jax-read", "cupy-write", needs=JAX),
     *(steps("torch_workloads.py", workload)
       for workload in ("mixed_precision", "captured_step", "graphed_callables", "compiled", "static_cache")),
     steps("torch_workloads.py", "pipeline", needs=TWO),

@@ -94,7 +94,7 @@ TEST_F(Lookup, WhatIsNotImplementedIsNotSupported) {
   CUarray array = nullptr;
   EXPECT_EQ(CUDA_ERROR_NOT_SUPPORTED, cuArrayGetPlane(&array, nullptr, 0));
   EXPECT_EQ(nullptr, array);
-  EXPECT_EQ(CUDA_ERROR_NOT_SUPPORTED, cuGraphConditionalHandleCreate(nullptr, nullptr, nullptr, 0, 0));
+  EXPECT_EQ(CUDA_ERROR_NOT_SUPPORTED, cuMulticastUnbind(0, 0, 0, 0));
   const void* table = &table;
   const CUuuid id{};
   EXPECT_EQ(CUDA_ERROR_NOT_FOUND, cuGetExportTable(&table, &id));
