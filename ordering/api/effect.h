@@ -134,8 +134,8 @@ struct Effect {
   Position stream = kAbsent;  ///< explicit stream; absent: the default stream of the symbol
   Position event = kAbsent;
   Position flags = kAbsent;
-  Position params = kAbsent;   ///< kernelParams (extra follows it where there is one); for FunctionLookup the name
-  Position count = kAbsent;    ///< of a batch: how many parts; of an array: how many levels; of its part: the number
+  Position params = kAbsent;     ///< kernelParams (extra follows it where there is one); for FunctionLookup the name
+  Position count = kAbsent;      ///< of a batch: how many parts; of an array: how many levels; of its part: the number
   Position dst_array = kAbsent;  ///< of a linear copy: the array, behind which stands the offset in it
   Position src_array = kAbsent;
   Position extents = kAbsent;  ///< first of gridX gridY gridZ blockX blockY blockZ
