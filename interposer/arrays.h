@@ -40,25 +40,15 @@ struct ArrayLayout {
 /// Bytes of an element; 0: not known.
 std::uint64_t element_bytes(CUarray_format format, std::uint64_t channels);
 
-inline ArrayLayout layout_of(const CUDA_ARRAY3D_DESCRIPTOR& is) {
-  return {.width = is.Width,
-          .height = is.Height,
-          .depth = is.Depth,
-          .element = element_bytes(is.Format, is.NumChannels),
-          .layered = (is.Flags & (CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_CUBEMAP)) != 0};
-}
-inline ArrayLayout layout_of(const CUDA_ARRAY_DESCRIPTOR& is) {
-  return {.width = is.Width, .height = is.Height, .element = element_bytes(is.Format, is.NumChannels)};
-}
-inline ArrayLayout layout_of(const CUDA_ARRAY3D_DESCRIPTOR_v1& is) {
-  return {.width = is.Width,
-          .height = is.Height,
-          .depth = is.Depth,
-          .element = element_bytes(is.Format, is.NumChannels),
-          .layered = (is.Flags & (CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_CUBEMAP)) != 0};
-}
-inline ArrayLayout layout_of(const CUDA_ARRAY_DESCRIPTOR_v1& is) {
-  return {.width = is.Width, .height = is.Height, .element = element_bytes(is.Format, is.NumChannels)};
+/// From CUDA_ARRAY_DESCRIPTOR and CUDA_ARRAY3D_DESCRIPTOR, all versions.
+template <class Descriptor>
+ArrayLayout layout_of(const Descriptor& is) {
+  ArrayLayout out{.width = is.Width, .height = is.Height, .element = element_bytes(is.Format, is.NumChannels)};
+  if constexpr (requires { is.Depth; }) {
+    out.depth = is.Depth;
+    out.layered = (is.Flags & (CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_CUBEMAP)) != 0;
+  }
+  return out;
 }
 
 /// The array has this handle from now on; its range is added to the layout. A base of 0: there is no room for it.

@@ -122,8 +122,7 @@ void note_block(void* block, std::int64_t bytes, TorchDevice device, const void*
   const auto address = reinterpret_cast<std::uint64_t>(block);
   const bool own_pools = g_own_pools.load(std::memory_order_relaxed);
   if (bytes < 0) {
-    if (own_pools) return block_given_back_later(address, frame);
-    if (!any_capture()) block_given_back(address, frame);
+    if (own_pools || !any_capture()) block_given_back(address, own_pools, frame);
     return;
   }
   if (own_pools) return block_began(address, static_cast<std::uint64_t>(bytes), frame);

@@ -136,19 +136,18 @@ bool Judge::waits_for_others(const Record& launch, std::uint32_t kernel) {
 }
 
 const LaunchBytes& Judge::bytes_of(const Item& launch, bool dependent) {
-  LaunchBytes& out = untextured_bytes_of(launch, dependent);
   const auto& w = launch.record->as<Kind::Launch>();
   const std::uint32_t index = places_.kernel_index(w.function);
+  LaunchBytes& out = untextured_bytes_of(launch, index, dependent);
   textures_.add_to(out, code_, {index, places_.kernel(index), w.hash});
   if (out.through_textures && waits_for_others(*launch.record, index))
     for (ordering::PointerArgument& pointer : out.pointers) pointer.mode = ordering::AccessMode::Doubtful;
   return out;
 }
 
-LaunchBytes& Judge::untextured_bytes_of(const Item& launch, bool dependent) {
+LaunchBytes& Judge::untextured_bytes_of(const Item& launch, std::uint32_t index, bool dependent) {
   const Record& record = *launch.record;
   const auto& w = record.as<Kind::Launch>();
-  const std::uint32_t index = places_.kernel_index(w.function);
   const Kernel& kernel = places_.kernel(index);
   const std::span<const std::uint64_t> words = launch.payload.first(w.pointers);
   LaunchBytes& out = launch_bytes_;

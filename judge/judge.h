@@ -170,8 +170,8 @@ class Judge : private ordering::HazardSink {
 
   /// `dependent`: also what it does before it waits for the kernel in front of it.
   const LaunchBytes& bytes_of(const trace::Item& launch, bool dependent);
-  /// The same without what it touches through textures and surfaces.
-  LaunchBytes& untextured_bytes_of(const trace::Item& launch, bool dependent);
+  /// The same without what it touches through textures and surfaces. `index`: of its kernel.
+  LaunchBytes& untextured_bytes_of(const trace::Item& launch, std::uint32_t index, bool dependent);
   /// Does the kernel wait, perhaps, for what others write? That is an order of its own with them, which is not seen.
   bool waits_for_others(const trace::Record& launch, std::uint32_t kernel);
   /// The launch but for what it makes of the kernel in front of it. `bytes`: of this launch.

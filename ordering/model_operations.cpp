@@ -19,8 +19,8 @@ std::vector<Lane*> peers_of(Progress& progress, Lives& lives, const Lane& lane, 
   std::vector<std::uint32_t> between;
   bool known = true;
   for (const Address address : {dst, src}) {
-    // An array that is not known is taken to be where the other side is. What is not there, or not of a kind a device holds, is the
-    // host's.
+    // An array that is not known is taken to be where the other side is. What is not there, or not of a kind a device
+    // holds, is the host's.
     const Allocation* allocation = address ? lives.allocations.find(address) : nullptr;
     if (!allocation || !(is_on_device(allocation->info.kind) || allocation->info.kind == MemoryKind::Managed))
       return {};

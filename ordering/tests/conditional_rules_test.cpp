@@ -3,30 +3,13 @@
 // What is in the bodies of conditional nodes (graph.h): in order through the node, possible beside it.
 #include <vector>
 
-#include "ordering/graph.h"
-#include "ordering/tests/program.h"
+#include "ordering/tests/graph_nodes.h"
 
 namespace streamsan::ordering {
 namespace {
 
-using Kind = GraphNode::Kind;
-
-class ConditionalNodes : public testing::ModelTest {
+class ConditionalNodes : public testing::GraphTest {
  protected:
-  using After = std::vector<std::uint32_t>;
-
-  static GraphNode node(Kind kind, After after = {}) { return {.kind = kind, .after = std::move(after)}; }
-  static GraphNode writes(Address base, After after = {}) {
-    GraphNode made = node(Kind::Fill, std::move(after));
-    made.dst = bytes(base);
-    return made;
-  }
-  static GraphNode reads(Address base, After after = {}) {
-    GraphNode made = node(Kind::Copy, std::move(after));
-    made.dst = array();
-    made.src = bytes(base);
-    return made;
-  }
   static GraphNode kernel_writes(Address base, After after = {}) {
     GraphNode made = node(Kind::Kernel, std::move(after));
     made.shape = {.function = FunctionId{1}, .threads = 64};
@@ -37,21 +20,7 @@ class ConditionalNodes : public testing::ModelTest {
     node.conditional = true;
     return node;
   }
-  static Graph graph(std::vector<GraphNode> nodes) {
-    std::uint32_t number = 0;
-    for (GraphNode& each : nodes) each.number = ++number;
-    return Graph(std::move(nodes));
-  }
-
-  /// The graph by itself.
-  void inside(std::vector<GraphNode> nodes) { check_graph(graph(std::move(nodes)), model, recorder); }
   void launch(StreamId stream, const Graph& of) { model.graph_launch(call(), stream, 1, of); }
-  /// One hazard between these nodes.
-  bool between(std::uint32_t earlier, std::uint32_t later, HazardKind kind, Certainty certainty) {
-    const std::vector<Hazard> hazards = found();
-    return hazards.size() == 1 && hazards[0].kind == kind && hazards[0].earlier.node == earlier &&
-           hazards[0].later.node == later && hazards[0].certainty == certainty;
-  }
 };
 
 TEST_F(ConditionalNodes, R_GRF_27_ABodyMayRunBesideAnotherBranch) {

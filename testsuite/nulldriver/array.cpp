@@ -136,6 +136,27 @@ CUresult check_resource(const CUDA_RESOURCE_DESC& is) {
   }
 }
 
+CUresult make_object(Numbers& numbers, unsigned long long* out, const CUDA_RESOURCE_DESC* is) {
+  if (out == nullptr || is == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  const Lock lock = lock_state();
+  if (const CUresult wrong = check_resource(*is); wrong != CUDA_SUCCESS) return wrong;
+  *out = numbers.take(*is);
+  return CUDA_SUCCESS;
+}
+
+CUresult end_object(Numbers& numbers, unsigned long long object) {
+  const Lock lock = lock_state();
+  return numbers.give(object) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult describe_object(const Numbers& numbers, CUDA_RESOURCE_DESC* out, unsigned long long object) {
+  const Lock lock = lock_state();
+  const CUDA_RESOURCE_DESC* is = numbers.find(object);
+  if (out == nullptr || is == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *out = *is;
+  return CUDA_SUCCESS;
+}
+
 }  // namespace
 
 std::size_t element_bytes(const CUDA_ARRAY3D_DESCRIPTOR& is) {
@@ -249,48 +270,31 @@ SS_EXPORT cuMipmappedArrayDestroy(CUmipmappedArray whole) {
 SS_EXPORT cuTexObjectCreate(CUtexObject* out, const CUDA_RESOURCE_DESC* is, const CUDA_TEXTURE_DESC* how,
                             const CUDA_RESOURCE_VIEW_DESC*) {
   SS_CALL(cuTexObjectCreate);
-  if (out == nullptr || is == nullptr || how == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const Lock lock = lock_state();
-  if (const CUresult wrong = check_resource(*is); wrong != CUDA_SUCCESS) return wrong;
-  *out = textures().take(*is);
-  return CUDA_SUCCESS;
+  return how == nullptr ? CUDA_ERROR_INVALID_VALUE : make_object(textures(), out, is);
 }
 
 SS_EXPORT cuTexObjectDestroy(CUtexObject texture) {
   SS_CALL(cuTexObjectDestroy);
-  const Lock lock = lock_state();
-  return textures().give(texture) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+  return end_object(textures(), texture);
 }
 
 SS_EXPORT cuTexObjectGetResourceDesc(CUDA_RESOURCE_DESC* out, CUtexObject texture) {
   SS_CALL(cuTexObjectGetResourceDesc);
-  const Lock lock = lock_state();
-  const CUDA_RESOURCE_DESC* is = textures().find(texture);
-  if (out == nullptr || is == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *out = *is;
-  return CUDA_SUCCESS;
+  return describe_object(textures(), out, texture);
 }
 
 SS_EXPORT cuSurfObjectCreate(CUsurfObject* out, const CUDA_RESOURCE_DESC* is) {
   SS_CALL(cuSurfObjectCreate);
-  if (out == nullptr || is == nullptr || is->resType != CU_RESOURCE_TYPE_ARRAY) return CUDA_ERROR_INVALID_VALUE;
-  const Lock lock = lock_state();
-  if (const CUresult wrong = check_resource(*is); wrong != CUDA_SUCCESS) return wrong;
-  *out = surfaces().take(*is);
-  return CUDA_SUCCESS;
+  if (is == nullptr || is->resType != CU_RESOURCE_TYPE_ARRAY) return CUDA_ERROR_INVALID_VALUE;
+  return make_object(surfaces(), out, is);
 }
 
 SS_EXPORT cuSurfObjectDestroy(CUsurfObject surface) {
   SS_CALL(cuSurfObjectDestroy);
-  const Lock lock = lock_state();
-  return surfaces().give(surface) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+  return end_object(surfaces(), surface);
 }
 
 SS_EXPORT cuSurfObjectGetResourceDesc(CUDA_RESOURCE_DESC* out, CUsurfObject surface) {
   SS_CALL(cuSurfObjectGetResourceDesc);
-  const Lock lock = lock_state();
-  const CUDA_RESOURCE_DESC* is = surfaces().find(surface);
-  if (out == nullptr || is == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *out = *is;
-  return CUDA_SUCCESS;
+  return describe_object(surfaces(), out, surface);
 }

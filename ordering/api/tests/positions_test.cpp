@@ -240,8 +240,9 @@ std::vector<Slot> slots_of(const Effect& effect) {
     case GraphLaunch:
       return {object(any_of<CUgraphExec>()), stream()};
     case GraphUpdate:
+      return {object(any_of<CUgraphExec>()), source(any_of<CUgraph>())};
     case GraphNodeUpdate:
-      return {object(any_of<CUgraphExec>()), source(any_of<CUgraph, CUgraphNode>())};
+      return {object(any_of<CUgraphExec>()), source(any_of<CUgraphNode>())};
     case GraphAddNode:
       return {object(any_of<CUgraphNode*>()), optional({"src", &Effect::src, any_of<CUgraph>(), {"childgraph"}})};
     case GraphClone:

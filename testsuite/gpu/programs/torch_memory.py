@@ -43,19 +43,9 @@ pools = []  # one that ended with its function would give its memory back while 
 
 def deleted_in_a_mem_pool():
     """The same in a pool of the program's own (torch.cuda.MemPool), whose blocks go round like any others."""
-    main, side = torch.cuda.current_stream(), torch.cuda.Stream()
-    total = matrix(0)
     pools.append(torch.cuda.MemPool())
     with torch.cuda.use_mem_pool(pools[0]):
-        for step in range(ROUNDS):
-            x = torch.full((SIDE, SIDE), float(step), device="cuda")  # site: pool-tensor
-            side.wait_stream(main)
-            with torch.cuda.stream(side):
-                total.add_(x)  # site: pool-read
-            if FIXED:
-                x.record_stream(side)
-            del x
-    return total, sum(range(ROUNDS))
+        return deleted_while_read()
 
 
 def offloaded_activation():

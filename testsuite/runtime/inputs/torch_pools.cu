@@ -1,31 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The program of memory/torch-own-pool.test: a block that goes back while a side stream reads it, and may be handed out again.
-#include <cstdint>
 #include <cstring>
-#include <utility>
 
 #include "must.h"
-
-namespace c10 {
-struct Device {
-  std::int8_t type, index;
-};
-void reportMemoryUsageToProfiler(void*, std::int64_t, std::size_t, std::size_t, Device);
-namespace cuda {
-struct MemPool {
-  std::pair<std::uint64_t, std::uint64_t> id();
-  std::uint64_t number;
-};
-}  // namespace cuda
-}  // namespace c10
-
-namespace at::cuda {
-struct MemPool {
-  std::pair<std::uint64_t, std::uint64_t> id();
-  std::uint64_t number;
-};
-}  // namespace at::cuda
+#include "torch_pools.h"
 
 __global__ void consume(const char*) {}
 
@@ -35,7 +14,7 @@ int main(int count, char** arguments) {
   cudaStream_t side;
   must(cudaMalloc(&segment, 1 << 20));
   must(cudaStreamCreateWithFlags(&side, cudaStreamNonBlocking));
-  const std::pair<std::uint64_t, std::uint64_t> theirs{7, 1}, older{0, 9};
+  const PoolId theirs{7, 1}, older{0, 9};
   if (std::strcmp(mode, "pool") == 0 && at::cuda::MemPool{7}.id() != theirs) return 1;
   if (std::strcmp(mode, "older-pool") == 0 && c10::cuda::MemPool{9}.id() != older) return 1;
   const c10::Device device{1, 0};
