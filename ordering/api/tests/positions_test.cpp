@@ -36,11 +36,13 @@ struct Slot {
   bool optional = false;
 };
 
-constexpr std::pair<const char*, Position Effect::*> kPositions[] = {
-    {"object", &Effect::object}, {"dst", &Effect::dst},     {"src", &Effect::src},
-    {"bytes", &Effect::bytes},   {"pitch", &Effect::pitch}, {"height", &Effect::height},
-    {"stream", &Effect::stream}, {"event", &Effect::event}, {"flags", &Effect::flags},
-    {"params", &Effect::params}, {"count", &Effect::count}, {"extents", &Effect::extents}};
+#define SS_ROLE(role) \
+  std::pair { #role, &Effect::role }
+const std::vector<std::pair<const char*, Position Effect::*>> kPositions = {
+    SS_ROLE(object), SS_ROLE(dst),     SS_ROLE(src),       SS_ROLE(bytes),    SS_ROLE(pitch),
+    SS_ROLE(height), SS_ROLE(stream),  SS_ROLE(event),     SS_ROLE(flags),    SS_ROLE(params),
+    SS_ROLE(count),  SS_ROLE(extents), SS_ROLE(dst_array), SS_ROLE(src_array)};
+#undef SS_ROLE
 
 template <typename... T>
 Types any_of() {
@@ -210,9 +212,7 @@ std::vector<Slot> slots_of(const Effect& effect) {
     case ContextWait:
       return {object(any_of<CUcontext, CUgreenCtx>(), {"hctx"}), event()};
     case LaunchList:
-      return {{"src", &Effect::src, any_of<CUDA_LAUNCH_PARAMS*>(), {}},
-              {"count", &Effect::count, any_of<unsigned int>(), {"numdevices"}},
-              flags()};
+      return {source(any_of<CUDA_LAUNCH_PARAMS*>()), number({"numdevices"}), flags()};
     case SyncStream:
     case QueryStream:
     case HostFunction:
@@ -317,15 +317,12 @@ TEST(ApiPositions, each_has_the_type_and_name_of_its_role) {
 TEST(ApiPositions, none_beyond_those_of_the_kind) {
   for (const Row& row : kRows) {
     const std::vector<Slot> slots = slots_of(row.effect);
-    const auto check = [&](const char* role, Position Effect::* position) {
-      const bool listed = std::ranges::any_of(slots, [&](const Slot& s) { return s.position == position; });
+    for (const auto& [role, position] : kPositions) {
+      const bool listed = std::ranges::any_of(slots, [p = position](const Slot& s) { return s.position == p; });
       EXPECT_TRUE(listed || row.effect.*position == kAbsent)
           << row.symbol << ": " << name(row.effect.kind) << " has no " << role << ", the row says "
           << int{row.effect.*position};
-    };
-    for (const auto& [role, position] : kPositions) check(role, position);
-    check("dst_array", &Effect::dst_array);
-    check("src_array", &Effect::src_array);
+    }
   }
 }
 
