@@ -155,6 +155,9 @@ std::vector<std::string> Preparation::command(const Source& source, const Compil
   switch (language) {
     case Language::Cuda:
       add({"-x", "cuda", "--cuda-host-only"});
+      // Where Clang finds no toolkit it takes the headers for those of CUDA 9.1 and older, which declare launches otherwise.
+      // Which of the newer versions it is makes no difference to host code.
+      if (translation.no_toolkit) add({"-Xclang", "-target-sdk-version=12.8"});
       break;
     case Language::Hip:
       add({"-x", "hip", "--cuda-host-only", "-nogpulib"});
