@@ -144,7 +144,8 @@ std::vector<std::string> Preparation::command(const Source& source, const Compil
       system_folders = toolkit->system_folders;
     }
     if (language == Language::Cuda) {
-      add({"--cuda-path=" + toolkit->root, "-Wno-unknown-cuda-version"});
+      // Code for devices is not compiled, so a toolkit that lacks libdevice will do, such as that of NVIDIA's Python packages.
+      add({"--cuda-path=" + toolkit->root, "-nocudalib", "-Wno-unknown-cuda-version"});
       if (nvcc) {
         add({"-include", compat_header_, "-Xclang", "-fcuda-allow-variadic-functions"});
       }
