@@ -195,7 +195,8 @@ Step parse_step(const std::string& line) {
   Words words(line);
   Step step;
   if (words.word() == "1:") step.thread = static_cast<std::uint8_t>(words.take() == "1:");
-  const Verb& verb = verb_named(words, words.take());
+  const std::string name = words.take();  // not a temporary: g++ 13 takes the verb for a part of it
+  const Verb& verb = verb_named(words, name);
   step.work.op = verb.op;
   step.work.held = verb.op == Op::Hold;
   switch (verb.takes) {
