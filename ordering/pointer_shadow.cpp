@@ -5,7 +5,6 @@
 #include "ordering/pointer_shadow.h"
 
 #include <algorithm>
-#include <bitset>
 #include <utility>
 
 namespace streamsan::ordering {
@@ -24,6 +23,24 @@ std::size_t drop_from(std::vector<PointerShadow::Reference>& history, Condition 
   return dropped;
 }
 
+/// The same, but asks the newest reference first.
+template <typename Condition>
+void drop_newest_first(std::vector<PointerShadow::Reference>& history, Condition condition, AccessPool& pool,
+                       ShadowCounters& counters) {
+  auto kept = history.end();
+  for (auto reference = history.end(); reference != history.begin();) {
+    --reference;
+    if (condition(*reference)) {
+      pool.release(reference->access);
+    } else if (--kept != reference) {
+      *kept = *reference;
+    }
+  }
+  if (kept == history.begin()) return;
+  counters.entries -= static_cast<std::uint64_t>(kept - history.begin());
+  history.erase(history.begin(), kept);
+}
+
 }  // namespace
 
 void PointerShadow::remember(const Remembered& access, const VectorClock& clock, AccessPool& pool,
@@ -32,33 +49,16 @@ void PointerShadow::remember(const Remembered& access, const VectorClock& clock,
   const FunctionId function = access.access.function;
   const bool write = writes(access.access);
   const bool surely_writes = access.access.mode == AccessMode::Write;
-  // By place in the list. Asked once, and in one pass: this is what a launch costs most for.
-  using Places = std::bitset<kMostPerPointer>;
-  Places gone, others;
-  std::size_t other_kernels = 0;
-  const Reference* const earliest = history.data();
-  const std::size_t count = history.size();
-  for (std::size_t i = 0; i < count; ++i) {
-    const Reference& earlier = earliest[i];
-    if ((!write && earlier.write) || !clock.covers(earlier.lane, earlier.epoch)) continue;
-    if (access.access.conditional && !earlier.conditional) continue;
-    if (earlier.function == function) {
-      if (surely_writes || !earlier.surely_writes) gone.set(i);
-    } else if (earlier.surely_writes == surely_writes) {
-      others.set(i);
-      ++other_kernels;
-    }
-  }
+  // Asked once of each, the newest first, as the newest of other kernels stay: this is what a launch costs most for.
   static_assert(kKernelsKept > 0);
-  for (std::size_t i = 0; other_kernels >= kKernelsKept; ++i) {
-    if (!others[i]) continue;
-    gone.set(i);
-    --other_kernels;
-  }
-  if (gone.any()) {
-    std::size_t place = 0;
-    drop_from(history, [&](const Reference&) { return gone[place++]; }, pool, counters);
-  }
+  std::size_t other_kernels = 0;
+  const auto superseded = [&](const Reference& earlier) {
+    if ((!write && earlier.write) || !clock.covers(earlier.lane, earlier.epoch)) return false;
+    if (access.access.conditional && !earlier.conditional) return false;
+    if (earlier.function == function) return surely_writes || !earlier.surely_writes;
+    return earlier.surely_writes == surely_writes && ++other_kernels >= kKernelsKept;
+  };
+  drop_newest_first(history, superseded, pool, counters);
   if (history.size() >= kMostPerPointer) {
     bool first = true;
     counters.forgotten +=
