@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "interposer/learning.h"
 
+#include <time.h>
+
 #include <atomic>
 #include <cstdio>
 #include <cstring>
@@ -201,6 +203,17 @@ bool settle_now(const StreamSanAgent& agent, std::uint32_t patience_ms) {
   return settled;
 }
 
+/// Closes the gate, if need be after another thread has opened it.
+bool close_in_turn(std::uint32_t patience_ms) {
+  const std::uint64_t deadline = monotonic_ns() + patience_ms * kNanosecondsPerMillisecond;
+  while (!Gate::close(patience_ms)) {
+    if (monotonic_ns() > deadline) return false;
+    const timespec nap{0, 200'000};
+    nanosleep(&nap, nullptr);
+  }
+  return true;
+}
+
 /// Now and then, while something is left behind.
 void settle_sometimes(const StreamSanAgent& agent) {
   std::uint64_t since = g_unsettled_ns.load(std::memory_order_relaxed);
@@ -389,7 +402,10 @@ bool settle_after_failure() {
 
 void context_going(std::uint64_t context) {
   const StreamSanAgent* agent = g_agent.load(std::memory_order_acquire);
-  if (!agent || !Gate::close(2 * options().footprint_patience)) return;
+  if (!agent) return;
+  // Another context may get the handle, and the agent would take its own memory in it for what it was.
+  if (!close_in_turn(2 * options().footprint_patience))
+    return stop_learning("a context ended, and launches of other threads did not");
   agent->context_going(reinterpret_cast<void*>(context));
   Gate::open();
 }
@@ -397,7 +413,7 @@ void context_going(std::uint64_t context) {
 void module_going() {
   const StreamSanAgent* agent = g_agent.load(std::memory_order_acquire);
   if (!agent || !g_unsettled_ns.load(std::memory_order_relaxed)) return;
-  if (!Gate::close(2 * options().footprint_patience)) return;
+  if (!close_in_turn(2 * options().footprint_patience)) return;
   agent->module_going();
   Gate::open();
 }

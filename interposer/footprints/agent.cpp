@@ -3,9 +3,8 @@
 // The agent that measures with NVIDIA's Sanitizer API.
 //
 //   begin:  wait until the GPU is idle, patch the kernel's module     (worker thread, bounded; see worker.h)
-//           listen to launches
 //   the launch itself: the callback hands the marks to the patches
-//   end:    stop listening, wait for the kernel (bounded), unpatch, read the marks
+//   end:    wait for the kernel and until the GPU is idle (bounded), unpatch, read the marks
 //
 // So a module is patched only while one launch of it is measured, and costs nothing at any other time: patching and
 // unpatching take some 0.2 ms, a patched kernel runs at a fraction of its speed (measured on an H200 with driver 580:
@@ -23,24 +22,22 @@
 //   * Code must not be patched or unpatched under a running kernel of the module (illegal instruction). So patching
 //     happens when the GPU is idle, and the recorder holds back other launches until the module is unpatched. A kernel
 //     that does not end in time leaves its module patched, which is slow and right, until settle() finds the GPU idle.
+//     Nobody goes on while code is being changed, however slow the machine is: only what comes before that, waiting for
+//     the GPU, is given up.
 #include "interposer/footprints/agent.h"
 
+#include <pthread.h>
 #include <time.h>
 
 #include <atomic>
-#include <cstdio>
-#include <cstring>
 #include <new>
 
 #include "interposer/clock.h"
-#include "interposer/footprints/api_callbacks.h"
 #include "interposer/footprints/device_marks.h"
+#include "interposer/footprints/instrumentation.h"
 #include "interposer/footprints/kernel_code.h"
-#include "interposer/footprints/sanitizer_api.h"
 #include "interposer/footprints/tensor_code.h"
 #include "interposer/footprints/worker.h"
-
-extern "C" const char streamsan_patch_image[];  // patch_image.S
 
 namespace streamsan::footprints {
 namespace {
@@ -48,25 +45,14 @@ namespace {
 constexpr std::size_t kMostContexts = 32;
 constexpr unsigned kMostUnannounced = 3;
 constexpr std::size_t kLeastFreeBytes = std::size_t{512} << 20;  // of device memory, for us to take any
-constexpr std::uint32_t kPatchingPatience = 10'000;              // ms
-constexpr std::uint32_t kStoppingPatience = 100;                 // ms
-constexpr char kExcluded[] =
-    "another tool receives the driver's callbacks (CUPTI: a profiler?), and the two exclude each other";
-
-struct Patch {
-  Sanitizer_InstructionId instruction;
-  const char* function;
-};
-constexpr Patch kPatches[] = {
-    {SANITIZER_INSTRUCTION_GLOBAL_MEMORY_ACCESS, "streamsan_access"},
-    {SANITIZER_INSTRUCTION_MEMCPY_ASYNC, "streamsan_async_copy"},
-    {SANITIZER_INSTRUCTION_BULK_COPY_GLOBAL_TO_SHARED, "streamsan_bulk_load"},
-    {SANITIZER_INSTRUCTION_BULK_COPY_SHARED_TO_GLOBAL, "streamsan_bulk_store"},
-    {SANITIZER_INSTRUCTION_BULK_REDUCTION_SHARED_TO_GLOBAL, "streamsan_bulk_reduction"},
-};
+// ms. Whoever goes on earlier may launch code that is being changed. It is not without end, as a host function of the
+// guest may wait for a thread that we hold back, and the driver for the host function.
+constexpr std::uint32_t kPatchingPatience = 60'000;
+constexpr std::uint32_t kStoppingPatience = 100;  // ms
 
 struct Context {
   CUcontext handle = nullptr;
+  bool lost = false;  // it died, or was about to, when nothing could be given back: nothing of it is there any more
   bool patches_added = false;
   CUevent event = nullptr;
   DeviceMarks marks;
@@ -90,43 +76,19 @@ struct Current {
   const char* problem = nullptr;
   StreamSanOutcome failure = kStreamSanFailed;  // what a problem amounts to
   DeviceMarks::Read read{};                     // what became of the marks
-  bool patched = false;
-  bool late = false;  // its kernel may still run, its module is patched, its marks are in use
+  bool late = false;                            // its kernel may still run, its module is patched, its marks are in use
   std::atomic<Stage> stage{Stage::Waiting};
 };
 
 constinit StreamSanHost g_host{};
-constinit SanitizerApi g_api{};
 constinit DriverCalls g_driver{};
-constinit Sanitizer_SubscriberHandle g_subscriber{};
-constinit ApiCallbacks g_api_callbacks{};
 Context g_contexts[kMostContexts];
 Current g_current;
 Runs g_runs;
 Worker g_worker;
 constinit unsigned g_unannounced = 0;
-constinit bool g_ever_added = false;
-char g_problem[160];
-
-/// What the callback gives the patches for launches of this thread; null: nothing.
-thread_local const void* t_marks = nullptr;
-thread_local bool t_announced = false;
-
-void on_callback(void*, Sanitizer_CallbackDomain domain, Sanitizer_CallbackId id, const void* data) {
-  if (domain == SANITIZER_CB_DOMAIN_RESOURCE && id == SANITIZER_CBID_RESOURCE_MODULE_LOADED) {
-    const auto& module = *static_cast<const Sanitizer_ResourceModuleData*>(data);
-    if (module.pCubin) {
-      note_tensor_code(module.pCubin, module.cubinSize);
-      note_kernel_code(module.pCubin, module.cubinSize);
-    }
-    return;
-  }
-  if (domain != SANITIZER_CB_DOMAIN_LAUNCH || id != SANITIZER_CBID_LAUNCH_AFTER_SYSCALL_SETUP) return;
-  const auto& launch = *static_cast<const Sanitizer_LaunchData*>(data);
-  // Launches of other threads, too, may run the patched code; they get the order to mark nothing.
-  if (g_api.set_launch_data(launch.hLaunch, launch.function, launch.hStream, t_marks) == SANITIZER_SUCCESS && t_marks)
-    t_announced = true;
-}
+/// Held while a module's code is changed: no other of ours may load code then.
+constinit pthread_mutex_t g_code_changes = PTHREAD_MUTEX_INITIALIZER;
 
 /// Our own calls must not end a capture that another thread has under way.
 class RelaxedCapture {
@@ -142,6 +104,9 @@ class RelaxedCapture {
 
 Context* context_of(CUstream stream) {
   CUcontext handle = nullptr;
+  // Waiting for a green context does not wait for the primary one, whose kernels have the same code.
+  CUgreenCtx green = nullptr;
+  if (g_driver.cuStreamGetGreenCtx(stream, &green) != CUDA_SUCCESS || green) return nullptr;
   const bool special = stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD || !stream;
   const CUresult result = special ? g_driver.cuCtxGetCurrent(&handle) : g_driver.cuStreamGetCtx(stream, &handle);
   if (result != CUDA_SUCCESS || !handle) return nullptr;
@@ -152,11 +117,6 @@ Context* context_of(CUstream stream) {
   }
   if (unused) unused->handle = handle;
   return unused;
-}
-
-const char* sanitizer_problem(const char* what, SanitizerResult result) {
-  std::snprintf(g_problem, sizeof g_problem, "%s failed with error %d", what, static_cast<int>(result));
-  return g_problem;
 }
 
 /// Too little memory, and the guest's own next allocation would fail because of us.
@@ -182,43 +142,23 @@ const char* find_module(Current& current) {
   return nullptr;
 }
 
-const char* add_patches(Current& current) {
-  if (current.context->patches_added) return nullptr;
-  const SanitizerResult added = g_api.add_patches(streamsan_patch_image, current.context->handle);
-  if (added != SANITIZER_SUCCESS) {
-    if (!g_ever_added) {  // the first context of all: the Sanitizer knows of none yet
-      current.failure = kStreamSanDead;
-      return kExcluded;
-    }
-    return sanitizer_problem("adding the patches", added);
-  }
-  current.context->patches_added = g_ever_added = true;
-  return nullptr;
-}
-
 /// The GPU is idle, and stays so.
 const char* patch_module(Current& current) {
   if (is_memory_short()) return "little device memory is free";
-  if (const char* problem = add_patches(current)) return problem;
+  Context& context = *current.context;
+  if (!context.patches_added) {
+    if (const char* problem = add_patches(context.handle)) {
+      if (problem == kExcluded) current.failure = kStreamSanDead;
+      return problem;
+    }
+    context.patches_added = true;
+  }
   if (const char* problem = find_module(current)) return problem;
-  CUevent& event = current.context->event;
+  CUevent& event = context.event;
   if (!event && g_driver.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS)
     return "there is no event for it";
-  if (const char* problem = current.context->marks.prepare(g_driver, g_host.most_bytes)) return problem;
-  for (const Patch& patch : kPatches) {
-    const SanitizerResult chosen = g_api.patch_instructions(patch.instruction, current.module, patch.function);
-    if (chosen != SANITIZER_SUCCESS) return sanitizer_problem("choosing what to patch", chosen);
-  }
-  const SanitizerResult patched = g_api.patch_module(current.module);
-  if (patched != SANITIZER_SUCCESS) return sanitizer_problem("patching its module", patched);
-  current.patched = true;
-  return nullptr;
-}
-
-void unpatch() {
-  // The module may be gone by now; then this fails, and nothing is lost.
-  if (g_current.patched) g_api.unpatch_module(g_current.module);
-  g_current.patched = false;
+  if (const char* problem = context.marks.prepare(g_driver, g_host.most_bytes)) return problem;
+  return patch(current.module);
 }
 
 /// Runs on the worker, as all of what follows: waiting for the GPU may take for ever.
@@ -228,21 +168,41 @@ bool wait_until_idle() {
   return g_driver.cuCtxSynchronize() == CUDA_SUCCESS;
 }
 
+/// The GPU was idle. False: nobody waits any more.
+bool may_change_code() {
+  Stage expected = Stage::Waiting;
+  return g_current.stage.compare_exchange_strong(expected, Stage::Patching);
+}
+
+class CodeChange {
+ public:
+  CodeChange() { pthread_mutex_lock(&g_code_changes); }
+  ~CodeChange() { pthread_mutex_unlock(&g_code_changes); }
+  CodeChange(const CodeChange&) = delete;
+  CodeChange& operator=(const CodeChange&) = delete;
+
+ private:
+  RelaxedCapture relaxed_;
+};
+
 void prepare_job(void*) {
   const bool idle = wait_until_idle();
-  Stage expected = Stage::Waiting;
-  if (!g_current.stage.compare_exchange_strong(expected, Stage::Patching)) return;
-  const RelaxedCapture relaxed;
+  if (!may_change_code()) return;
+  const CodeChange change;
   g_current.problem = idle ? patch_module(g_current) : "its context is in error";
   if (g_current.problem) unpatch();
 }
 
-/// The kernel has ended, or there was none.
+/// The kernel has ended, or there was none; it may be a late one. After an error of its context nothing is known of it.
 void finish_job(void*) {
-  g_driver.cuCtxSetCurrent(g_current.context->handle);
-  const RelaxedCapture relaxed;
+  const bool idle = wait_until_idle();
+  if (!may_change_code()) return;
+  g_current.late = !idle;
+  if (!idle) return;
+  const CodeChange change;
   unpatch();
-  g_current.read = g_current.context->marks.read(g_driver, g_runs);
+  Context& context = *g_current.context;
+  g_current.read = context.lost ? DeviceMarks::Read::Failed : context.marks.read(g_driver, g_runs);
 }
 
 /// The kernel still runs.
@@ -250,15 +210,6 @@ void stop_job(void*) {
   if (g_driver.cuCtxSetCurrent(g_current.context->handle) != CUDA_SUCCESS) return;
   const RelaxedCapture relaxed;
   g_current.context->marks.stop(g_driver);
-}
-
-void settle_job(void*) {
-  const bool idle = wait_until_idle();
-  Stage expected = Stage::Waiting;
-  if (!g_current.stage.compare_exchange_strong(expected, Stage::Patching)) return;
-  if (!idle) return;
-  finish_job(nullptr);
-  g_current.late = false;
 }
 
 void drop_context(Context& context) {
@@ -270,6 +221,15 @@ void drop_context(Context& context) {
   }
   context.~Context();
   new (&context) Context();
+}
+
+/// All that we had in it is gone.
+void forget_context(Context& context) {
+  const CUcontext handle = context.handle;
+  context.marks.abandon();
+  context.~Context();
+  new (&context) Context();
+  context.handle = handle;
 }
 
 /// `which`: a CUcontext, or null for all of them.
@@ -286,7 +246,7 @@ bool run_when_idle(Worker::Job job, std::uint32_t patience_ms) {
   if (g_worker.run(job, nullptr, patience_ms)) return true;
   Stage expected = Stage::Waiting;
   if (g_current.stage.compare_exchange_strong(expected, Stage::Abandoned)) return false;
-  // The job has begun, and the GPU was idle: it should not take long.
+  // The job has begun, and the GPU was idle. Until it is over no launch may come.
   if (g_worker.wait(kPatchingPatience)) return true;
   g_current.late = true;
   return false;
@@ -296,18 +256,12 @@ const char* start(const StreamSanHost* host) {
   if (host->version != kStreamSanAgentVersion) return "agent and recorder are of different versions";
   g_host = *host;
   if (!g_driver.find(g_host)) return "the driver is too old (CUDA 12.4 or later is needed)";
-  if (const char* problem = load_sanitizer(g_host.sanitizer_library, g_api)) return problem;
-  g_api_callbacks.remember(reinterpret_cast<decltype(&::cuGetExportTable)>(g_host.driver_entry("cuGetExportTable")));
-  const SanitizerResult subscribed = g_api.subscribe(&g_subscriber, on_callback, nullptr);
-  g_api_callbacks.restore();  // at once: somebody else may subscribe from here on
-  if (subscribed != SANITIZER_SUCCESS) return sanitizer_problem("subscribing to the Sanitizer", subscribed);
-  g_api.enable_callback(1, g_subscriber, SANITIZER_CB_DOMAIN_RESOURCE, SANITIZER_CBID_RESOURCE_MODULE_LOADED);
-  return nullptr;
+  return start_instrumentation(g_host);
 }
 
 /// Unpatches, and reads the marks. False: that did not end in time.
 bool finish() {
-  g_current.late = !g_worker.run(finish_job, nullptr, g_host.patience_ms);
+  if (!run_when_idle(finish_job, g_host.patience_ms)) g_current.late = true;
   return !g_current.late;
 }
 
@@ -316,6 +270,7 @@ StreamSanMeasurement begin(const StreamSanLaunch* launch) {
   if (g_current.late || !g_worker.idle()) return {kStreamSanBusy, nullptr, nullptr, 0};
   Context* context = context_of(static_cast<CUstream>(launch->stream));
   if (!context) return {kStreamSanFailed, nullptr, nullptr, 0};
+  if (context->lost) forget_context(*context);
   g_current.context = context;
   g_current.handle = launch->function;
   g_current.is_kernel = launch->is_kernel != 0;
@@ -325,13 +280,7 @@ StreamSanMeasurement begin(const StreamSanLaunch* launch) {
   g_current.failure = kStreamSanFailed;
   if (!run_when_idle(prepare_job, g_host.patience_ms)) return {kStreamSanBusy, nullptr, nullptr, 0};
   if (g_current.problem) return {g_current.failure, g_current.problem, nullptr, 0};
-  const SanitizerResult listening = g_api.enable_domain(1, g_subscriber, SANITIZER_CB_DOMAIN_LAUNCH);
-  if (listening != SANITIZER_SUCCESS) {
-    return {finish() ? kStreamSanFailed : kStreamSanLate, sanitizer_problem("listening to launches", listening),
-            nullptr, 0};
-  }
-  t_marks = context->marks.on_device();
-  t_announced = false;
+  give_marks(context->marks.on_device());
   context->marks.begin();
   return {kStreamSanMeasured, nullptr, nullptr, 0};
 }
@@ -355,8 +304,7 @@ Wait wait_for_kernel() {
 
 StreamSanMeasurement end(int succeeded) {
   const RelaxedCapture relaxed;
-  t_marks = nullptr;
-  g_api.enable_domain(0, g_subscriber, SANITIZER_CB_DOMAIN_LAUNCH);
+  give_marks(nullptr);
   if (succeeded) {
     const Wait waited = wait_for_kernel();
     // After an error, too, the kernel may run. The guest will meet the error in its own next call.
@@ -368,7 +316,7 @@ StreamSanMeasurement end(int succeeded) {
   }
   if (!finish()) return {kStreamSanFailed, nullptr, nullptr, 0};
   if (!succeeded) return {kStreamSanFailed, nullptr, nullptr, 0};
-  if (!t_announced) {
+  if (!marks_were_taken()) {
     if (++g_unannounced < kMostUnannounced) return {kStreamSanFailed, nullptr, nullptr, 0};
     return {kStreamSanDead, kExcluded, nullptr, 0};
   }
@@ -395,26 +343,39 @@ StreamSanMeasurement end(int succeeded) {
 
 uint64_t code(void* function, int is_kernel, const char* name) {
   if (const uint64_t known = kernel_code(name)) return known;
+  // Not while a module is being patched; this is asked again.
+  if (pthread_mutex_trylock(&g_code_changes) != 0) return 0;
   const RelaxedCapture relaxed;
-  return loaded_function(function, is_kernel != 0) ? kernel_code(name) : 0;
+  const uint64_t found = loaded_function(function, is_kernel != 0) ? kernel_code(name) : 0;
+  pthread_mutex_unlock(&g_code_changes);
+  return found;
 }
 
 int settle(uint32_t patience_ms) {
-  if (g_current.late) run_when_idle(settle_job, patience_ms);
+  if (g_current.late) run_when_idle(finish_job, patience_ms);
   return !g_current.late;
 }
 
 void context_going(void* context) {
   settle(g_host.patience_ms);
-  if (!g_worker.run(drop_job, context, g_host.patience_ms)) return;
-  // What a kernel of the dead context has kept is gone with it.
-  if (g_current.late && !g_current.context->handle) g_current.late = g_current.patched = false;
+  if (!g_worker.run(drop_job, context, g_host.patience_ms)) {
+    // Another context may get the handle, and must not get what belongs to this one.
+    for (Context& known : g_contexts) {
+      if (known.handle && (!context || known.handle == context)) known.lost = true;
+    }
+    return;
+  }
+  // What a kernel of the dead context has kept is gone with it. If it does not die (there are other users of it), its
+  // module stays patched: launches are listened to until the next measurement is over.
+  if (!g_current.late || g_current.context->handle) return;
+  g_current.late = false;
+  patched_module_is_gone();
 }
 
 void module_going() {
   settle(g_host.patience_ms);
   // If its kernel still runs, there will be nothing to unpatch once it has ended.
-  if (g_current.late) g_current.patched = false;
+  if (g_current.late) patched_module_is_gone();
 }
 
 void forget() {
@@ -422,8 +383,8 @@ void forget() {
   g_worker.forget();
   new (&g_current) Current();
   for (Context& context : g_contexts) new (&context) Context();
-  g_subscriber = {};
-  g_ever_added = false;
+  g_code_changes = PTHREAD_MUTEX_INITIALIZER;
+  forget_instrumentation();
 }
 
 constexpr StreamSanAgent kAgent = {kStreamSanAgentVersion, start,        begin, end, code, settle,

@@ -65,6 +65,11 @@ void DeviceMarks::destroy(const DriverCalls& driver) {
   *this = DeviceMarks();
 }
 
+void DeviceMarks::abandon() {
+  if (words_) g_taken -= slots_ * kPerSlot;
+  *this = DeviceMarks();
+}
+
 const char* DeviceMarks::prepare(const DriverCalls& driver, std::uint64_t most_bytes) {
   if (!stream_) {
     void* staging = nullptr;

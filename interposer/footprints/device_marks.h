@@ -27,6 +27,8 @@ class DeviceMarks {
   void begin() { dirty_ = true; }
   /// Gives everything back. The context is current.
   void destroy(const DriverCalls& driver);
+  /// The context is gone, and all memory with it.
+  void abandon();
 
   /// The kernel takes too long: from now on its patches do nothing. Waits for nothing. The context is current.
   void stop(const DriverCalls& driver);

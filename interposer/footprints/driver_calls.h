@@ -31,6 +31,7 @@ namespace streamsan::footprints {
   CALL(cuStreamCreate)               \
   CALL(cuStreamDestroy_v2)           \
   CALL(cuStreamGetCtx)               \
+  CALL(cuStreamGetGreenCtx)          \
   CALL(cuStreamSynchronize)          \
   CALL(cuThreadExchangeStreamCaptureMode)
 

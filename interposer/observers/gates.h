@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Keeps calls of other threads away from a launch that is being measured. While the kernels' code is patched, no other
-// thread may launch a kernel; while a launch is measured, no other thread may begin a capture. Launches pass the gate
-// in launch.cpp.
+// thread may launch a kernel, nor make, change or upload a graph that runs one: it may keep where the code is. While a
+// launch is measured, no other thread may begin a capture. Launches pass the gate in launch.cpp.
 #pragma once
 
 #include "interposer/call.h"
@@ -18,15 +18,30 @@ constexpr bool ends_capture(CUresult result) {
          result != CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
 }
 
+/// Does a call of this row have to do with the code of kernels, beside those that are recorded as launches?
+constexpr bool needs_code(const api::Row& row) {
+  switch (row.effect.kind) {
+    case api::EffectKind::GraphLaunch:
+    case api::EffectKind::GraphInstantiate:
+    case api::EffectKind::GraphUpdate:
+    case api::EffectKind::GraphNodeUpdate:
+    case api::EffectKind::LaunchList:
+    case api::EffectKind::Later:  // not modelled: some launch kernels
+      return true;
+    case api::EffectKind::StreamAction:  // the launches of old, and uploads; not writes, for which a kernel may wait
+      return row.group == "Launch" || row.group == "Graph";
+    default:
+      return false;
+  }
+}
+
 template <class Call>
 class Gates {
   static constexpr bool kBegins = Call::kKind == api::EffectKind::CaptureBegin;
   static constexpr bool kEnds = Call::kKind == api::EffectKind::CaptureEnd;
 
  public:
-  /// Rows that are not modelled (Later) are among them, since some launch kernels.
-  static constexpr bool kWatches = kBegins || kEnds || Call::kKind == api::EffectKind::GraphLaunch ||
-                                   Call::kKind == api::EffectKind::LaunchList || Call::kKind == api::EffectKind::Later;
+  static constexpr bool kWatches = kBegins || kEnds || needs_code(api::kRows[Call::kRow]);
 
   SS_OBSERVER void before(Call&) {
     gated_ = !kEnds && learning();

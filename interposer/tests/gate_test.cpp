@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "interposer/fork.h"
+#include "interposer/observers/gates.h"
 
 namespace streamsan::recorder {
 namespace {
@@ -280,6 +281,20 @@ TEST(Gate, ForgetsThoseWhoAreGone) {
   Gate::leave();
   EXPECT_TRUE(Gate::close(kLong));
   Gate::open();
+}
+
+TEST(Gate, EverythingThatNeedsTheCodeOfKernelsPassesIt) {
+  using Row = api::Index;
+  for (const auto row :
+       {Row::cuGraphLaunch, Row::cuGraphLaunch_ptsz, Row::cuGraphUpload, Row::cuGraphInstantiateWithFlags,
+        Row::cuGraphInstantiateWithParams_ptsz, Row::cuGraphExecUpdate_v2, Row::cuGraphExecKernelNodeSetParams_v2,
+        Row::cuLaunch, Row::cuLaunchGrid, Row::cuLaunchGridAsync, Row::cuLaunchCooperativeKernelMultiDevice}) {
+    EXPECT_TRUE(needs_code(api::kRows[row])) << api::kRows[row].symbol;
+  }
+  // A measured kernel may wait for what these do.
+  for (const auto row : {Row::cuStreamWriteValue32_v2, Row::cuMemcpyAsync, Row::cuEventRecord, Row::cuLaunchHostFunc}) {
+    EXPECT_FALSE(needs_code(api::kRows[row])) << api::kRows[row].symbol;
+  }
 }
 
 }  // namespace
