@@ -32,6 +32,7 @@ void PointerShadow::remember(const Remembered& access, const VectorClock& clock,
   const FunctionId function = access.access.function;
   const bool write = writes(access.access);
   const bool surely_writes = access.access.mode == AccessMode::Write;
+  has_bounded_ |= access.access.bounded;
   // By place in the list. Asked once, and in one pass: this is what a launch costs most for.
   using Places = std::bitset<kMostPerPointer>;
   Places gone, others;
@@ -42,6 +43,7 @@ void PointerShadow::remember(const Remembered& access, const VectorClock& clock,
     const Reference& earlier = earliest[i];
     if ((!write && earlier.write) || !clock.covers(earlier.lane, earlier.epoch)) continue;
     if (access.access.conditional && !earlier.conditional) continue;
+    if (access.access.bounded && pool[earlier.access].range.end > access.access.range.end) continue;
     if (earlier.function == function) {
       if (surely_writes || !earlier.surely_writes) gone.set(i);
     } else if (earlier.surely_writes == surely_writes) {
@@ -139,6 +141,7 @@ void PointerShadow::clear(AccessPool& pool, ShadowCounters& counters) {
     counters.entries -= history.size();
   });
   histories_.clear();
+  has_bounded_ = false;
   drop_from(newest_, [](const Reference&) { return true; }, pool, counters);
 }
 
