@@ -118,7 +118,7 @@ Graph random_graph(std::uint64_t seed, const Surroundings& around) {
     add().kind = Kind::Allocate;
     nodes.back().memory = kMemoryOfGraphs;
   }
-  std::optional<std::uint32_t> last_record;
+  std::optional<std::uint32_t> last_record, divides;
   bool waits = false;
   for (unsigned i = 1 + dice.below(7); i > 0; --i) {
     GraphNode& node = add();
@@ -127,11 +127,16 @@ Graph random_graph(std::uint64_t seed, const Surroundings& around) {
       if (dice.below(3) == 0) node.after.push_back(before);
     }
     if (node.after.empty() && has_memory) node.after.push_back(0);
+    if (divides) node.after.push_back(*divides);
     give_work(node, dice, around);
     if (!around.events.empty() && dice.below(8) == 0) {
       node.kind = Kind::RecordEvent;
       node.event = around.events[dice.byte() % around.events.size()];
       if (last_record) node.after.push_back(*last_record);
+      if (waits) {
+        add_all(node, index);
+        divides = index;
+      }
       last_record = index;
     } else if (!around.events.empty() && !waits && dice.below(8) == 0) {
       node.kind = Kind::WaitEvent;

@@ -4,7 +4,8 @@
 // nodes that do nothing, conditional nodes with up to three bodies, which may hold another one, and edges.
 //
 // Left out, because the model knowingly gives them more order than they have (graph.h): two records that are not ordered
-// among themselves, and nodes behind different waits. Programmatic edges are tested by themselves.
+// among themselves, nodes behind different waits, and nodes beside a record that may be behind a wait. Programmatic edges
+// are tested by themselves.
 #pragma once
 
 #include <cstdint>

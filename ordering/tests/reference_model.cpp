@@ -56,6 +56,7 @@ ReferenceModel::Node ReferenceModel::new_operation(Call call, StreamId id, bool 
     if (context == stream(id).context) continue;
     Stream& legacy = stream(legacy_stream(context));
     append(before, legacy.nodes);
+    append(before, waited_for_[context]);  // R-EVT-18
     for (const Stream& other : streams_) {
       if (other.context == context && is_blocking(other.kind)) append(before, other.nodes);
     }
@@ -353,9 +354,11 @@ bool ReferenceModel::joins_more(Node node, Node front, std::optional<ThreadId> t
       learn(before(host->second, also_assumed));
       known[host->second] = true;
     }
+    const auto is_more = [&](Node each) { return now[each] && !known[each] && each != node; };
     for (const auto& [op, each] : node_of_) {
-      if (now[each] && !known[each] && each != node) return true;
+      if (is_more(each)) return true;
     }
+    if (std::any_of(inside_graphs_.begin(), inside_graphs_.end(), is_more)) return true;
   }
   return false;
 }
