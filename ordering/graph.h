@@ -30,8 +30,9 @@
 //
 // WHAT IS LOST, towards silence: a graph with more than kMostChains parallel chains gets more order inside than it has;
 // past kMostWaits waits for events all nodes come after the event; of two nodes that use the same bytes, each behind a
-// wait for another event, the second may hide what the first had to be compared with; a programmatic edge (R-GRF-21) is a full edge unless it
-// is the only one that leads to its node, and for everything outside of the graph; inside of a body it is a full edge.
+// wait for another event (or one behind none, and in a later part), the second may hide what the first had to be
+// compared with; a programmatic edge (R-GRF-21) is a full edge unless it is the only one that leads to its node, and
+// for everything outside of the graph; inside of a body it is a full edge.
 #pragma once
 
 #include <cstddef>

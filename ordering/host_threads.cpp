@@ -34,6 +34,10 @@
 // an access by the host itself may have been made by a worker of a pool, which gets its work in a way that is not seen.
 // A program may still use both ways for one hand-over, so this is not for every program (docs/model.md).
 //
+// DEPENDENT LAUNCHES. A launch that may overlap the kernel in front is an ordinary one if it is put behind anything
+// else, but for what its own thread knows to be over (R-LCH-02f). Where only another thread knows that, joined threads
+// let it overlap, and the seen order does not: a hazard of joined threads is then missed.
+//
 // MANY THREADS. Past kMostHosts, a new thread takes over the clock of the thread that has been silent for longest, and
 // shares it if that one goes on. Both then know the same: a conflict may be missed that is possible at most.
 #include <algorithm>

@@ -49,12 +49,14 @@ void PointerShadow::remember(const Remembered& access, const VectorClock& clock,
   const FunctionId function = access.access.function;
   const bool write = writes(access.access);
   const bool surely_writes = access.access.mode == AccessMode::Write;
+  has_bounded_ |= access.access.bounded;
   // Asked once of each, the newest first, as the newest of other kernels stay: this is what a launch costs most for.
   static_assert(kKernelsKept > 0);
   std::size_t other_kernels = 0;
   const auto superseded = [&](const Reference& earlier) {
     if ((!write && earlier.write) || !clock.covers(earlier.lane, earlier.epoch)) return false;
     if (access.access.conditional && !earlier.conditional) return false;
+    if (access.access.bounded && pool[earlier.access].range.end > access.access.range.end) return false;
     if (earlier.function == function) return surely_writes || !earlier.surely_writes;
     return earlier.surely_writes == surely_writes && ++other_kernels >= kKernelsKept;
   };
@@ -139,6 +141,7 @@ void PointerShadow::clear(AccessPool& pool, ShadowCounters& counters) {
     counters.entries -= history.size();
   });
   histories_.clear();
+  has_bounded_ = false;
   drop_from(newest_, [](const Reference&) { return true; }, pool, counters);
 }
 

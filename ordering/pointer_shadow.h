@@ -17,8 +17,8 @@
 // ordered accesses loses only certainty.
 //
 // Accesses through textures and surfaces are kept here, too, though they end where the object ends (Access::bounded).
-// Then what is said here of reaches does not hold, and something may be removed or passed over that reached further: a
-// race may be missed there.
+// Such an x removes nothing that reached further, and where there is one, or the later access is one, the whole table
+// is looked at.
 //
 // Two kernels' reaches always meet, since both end where the allocation ends. So for a later kernel it is enough to
 // look at the same pointer, where the conflict may be certain, and at the newest read and write of each lane: if those
@@ -57,6 +57,8 @@ class PointerShadow {
 
   [[nodiscard]] bool empty() const { return histories_.size() == 0; }
   [[nodiscard]] std::size_t pointers() const { return histories_.size(); }
+  /// Was there an access through a texture or surface? Then only for_each_below() finds all.
+  [[nodiscard]] bool has_bounded() const { return has_bounded_; }
 
   /// Calls visit(reference) for every access by a pointer below `end`: those that may reach bytes before it.
   template <typename Visit>
@@ -98,6 +100,7 @@ class PointerShadow {
 
   void note_newest(const Reference& reference, const VectorClock& clock, AccessPool& pool, ShadowCounters& counters);
 
+  bool has_bounded_ = false;
   FlatMap<History> histories_;
   /// Of each lane, the newest read and the newest write, and older ones that it does not come after (dependents.h).
   std::vector<Reference> newest_;

@@ -74,9 +74,9 @@ class Shadow {
     const auto consider_inferred = [&](const PointerShadow::Reference& earlier) {
       consider(earlier, earlier.write ? AccessMode::Unknown : AccessMode::Read, [&]() -> std::optional<Meeting> {
         const Range reach = pool[earlier.access].range;
-        if (rows == 0) return Meeting{reach, later.range, intersection(reach, later.range)};
-        const Range row = pool.rows.row_facing(rows, reach.begin);
-        return Meeting{reach, row, intersection(reach, row)};
+        const std::optional<Range> row = rows == 0 ? later.range : row_reached(pool.rows, rows, pool[earlier.access]);
+        if (!row) return std::nullopt;
+        return Meeting{reach, *row, intersection(reach, *row)};
       });
     };
     if (birth_ && !clock.covers(birth_->lane, birth_->epoch)) {
@@ -92,13 +92,13 @@ class Shadow {
         const RowSets::Id set = pool.rows_of(earlier.access);
         if (rows != 0) return pool.rows.meeting(set, rows);
         const std::optional<Range> row =
-            later.exact ? pool.rows.row_in(set, later.range) : pool.rows.row_facing(set, later.range.begin);
+            later.exact ? pool.rows.row_in(set, later.range) : row_reached(pool.rows, set, later);
         if (!row) return std::nullopt;
         return Meeting{*row, later.range, intersection(*row, later.range)};
       });
     }
     if (!also_inferred) return;
-    if (later.exact) {
+    if (later.exact || later.bounded || inferred_.has_bounded()) {
       inferred_.for_each_below(later.range.end, consider_inferred);
     } else {
       inferred_.for_each_deciding(later.range.begin, consider_inferred);
@@ -131,6 +131,12 @@ class Shadow {
     Epoch write = 0;  ///< or an inferred access that may write
     Epoch atomic = 0;
   };
+
+  /// The row that decides how certainly an inferred access meets the set.
+  static std::optional<Range> row_reached(const RowSets& rows, RowSets::Id set, const Access& inferred) {
+    if (inferred.bounded) return rows.row_in(set, inferred.range);
+    return rows.row_facing(set, inferred.range.begin);
+  }
 
   void clear_details(AccessPool& pool, ShadowCounters& counters);
 

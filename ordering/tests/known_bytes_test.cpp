@@ -254,6 +254,41 @@ TEST_F(KnownBytes, RowsBesideAPointer) {
   EXPECT_TRUE(one(HazardKind::WriteAfterWrite)) << "one row holds the pointer, and a byte for each thread";
 }
 
+TEST_F(KnownBytes, RowsBesideATexture) {
+  const KernelBytes rows{.bytes = {.base = a, .width = 32, .pitch = 64, .rows = 20}, .mode = W};
+  const auto through_texture = [&](StreamId stream, Address begin, Bytes reach) {
+    const PointerArgument pointer{.address = begin, .mode = W, .reach = reach};
+    model.launch(call(), stream, {.function = FunctionId{2}, .threads = 16}, {&pointer, 1});
+  };
+  measured(s, {rows});
+  through_texture(t, a + 32, 32);
+  EXPECT_TRUE(silent()) << "what is between two rows";
+  through_texture(t, a + 32, 64);
+  EXPECT_TRUE(one_possible()) << "the second row, though the last one reaches further";
+  measured(s, {rows});
+  EXPECT_TRUE(one_possible()) << "the other way round";
+}
+
+TEST_F(KnownBytes, AShortTextureStandsForNoLongerReach) {
+  const auto given = [&](StreamId stream, Address begin, Bytes reach) {
+    const PointerArgument pointer{.address = begin, .mode = W, .reach = reach};
+    model.launch(call(), stream, {.function = FunctionId{2}, .threads = 16}, {&pointer, 1});
+  };
+  given(s, a, 64);
+  given(s, a + kMemory / 2, 64);
+  write(t, a + 512);
+  given(t, a + 256, 64);
+  EXPECT_TRUE(silent()) << "beside both";
+
+  const Address b = memory();
+  given(s, b + 1024, 0);
+  given(s, b + 1024, 64);
+  write(t, b + 2048);
+  EXPECT_TRUE(one_possible()) << "the pointer that the same kernel was given before reaches to the end";
+  given(t, b + 1536, 64);
+  EXPECT_TRUE(one_possible()) << "also where no newer one reaches";
+}
+
 TEST_F(KnownBytes, RowsOverTheEndOfTheirAllocation) {
   const Address next = a + kMemory;
   model.allocate(call(), {next, next + kMemory}, MemoryKind::Device);

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <random>
+#include <utility>
 
 namespace streamsan::ordering::testing {
 namespace {
@@ -54,26 +55,47 @@ void give_work(GraphNode& node, Dice& dice, const Surroundings& around) {
 }
 
 /// The bodies of a conditional node behind the last node, and its end: as the judge lays them out.
-void add_bodies(std::vector<GraphNode>& nodes, Dice& dice, const Surroundings& around) {
-  auto front = static_cast<std::uint32_t>(nodes.size() - 1);
-  const auto add = [&](std::vector<std::uint32_t> after) {
-    GraphNode& node = nodes.emplace_back();
-    node.site = around.site;
-    node.number = static_cast<std::uint32_t>(nodes.size());
-    node.after = std::move(after);
-    return static_cast<std::uint32_t>(nodes.size() - 1);
-  };
-  for (unsigned bodies = 1 + dice.below(2); bodies > 0; --bodies) {
-    std::vector<std::uint32_t> inside;
-    for (unsigned i = 1 + dice.below(2); i > 0; --i) {
-      inside.push_back(add({front}));
-      if (inside.size() > 1 && dice.below(2) == 0) nodes.back().after.push_back(inside.front());
-      give_work(nodes.back(), dice, around);
-      nodes.back().conditional = true;
-    }
-    front = add(inside);
+class Bodies {
+ public:
+  Bodies(std::vector<GraphNode>& nodes, Dice& dice, const Surroundings& around)
+      : nodes_(nodes), dice_(dice), around_(around) {}
+
+  /// The end of the node whose beginning is `front`.
+  std::uint32_t add(std::uint32_t front, bool nested) {
+    for (unsigned bodies = 1 + dice_.below(nested ? 2 : 3); bodies > 0; --bodies) front = add_body(front, nested);
+    return front;
   }
-}
+
+ private:
+  std::uint32_t add_body(std::uint32_t front, bool nested) {
+    std::vector<std::uint32_t> inside;
+    for (unsigned i = 1 + dice_.below(2); i > 0; --i) {
+      std::uint32_t made = add_node({front});
+      if (!inside.empty() && dice_.below(2) == 0) nodes_.back().after.push_back(inside.front());
+      nodes_.back().conditional = true;
+      if (!nested && dice_.below(6) == 0) {
+        made = add(made, true);
+        nodes_.back().conditional = true;
+      } else {
+        give_work(nodes_.back(), dice_, around_);
+      }
+      inside.push_back(made);
+    }
+    return add_node(inside);
+  }
+
+  std::uint32_t add_node(std::vector<std::uint32_t> after) {
+    GraphNode& node = nodes_.emplace_back();
+    node.site = around_.site;
+    node.number = static_cast<std::uint32_t>(nodes_.size());
+    node.after = std::move(after);
+    return node.number - 1;
+  }
+
+  std::vector<GraphNode>& nodes_;
+  Dice& dice_;
+  const Surroundings& around_;
+};
 
 /// Those who are named in `after` twice are harmless.
 void add_all(GraphNode& node, std::size_t count) {
@@ -96,7 +118,7 @@ Graph random_graph(std::uint64_t seed, const Surroundings& around) {
     add().kind = Kind::Allocate;
     nodes.back().memory = kMemoryOfGraphs;
   }
-  std::optional<std::uint32_t> last_record;
+  std::optional<std::uint32_t> last_record, divides;
   bool waits = false;
   for (unsigned i = 1 + dice.below(7); i > 0; --i) {
     GraphNode& node = add();
@@ -105,11 +127,16 @@ Graph random_graph(std::uint64_t seed, const Surroundings& around) {
       if (dice.below(3) == 0) node.after.push_back(before);
     }
     if (node.after.empty() && has_memory) node.after.push_back(0);
+    if (divides) node.after.push_back(*divides);
     give_work(node, dice, around);
     if (!around.events.empty() && dice.below(8) == 0) {
       node.kind = Kind::RecordEvent;
       node.event = around.events[dice.byte() % around.events.size()];
       if (last_record) node.after.push_back(*last_record);
+      if (waits) {
+        add_all(node, index);
+        divides = index;
+      }
       last_record = index;
     } else if (!around.events.empty() && !waits && dice.below(8) == 0) {
       node.kind = Kind::WaitEvent;
@@ -118,7 +145,7 @@ Graph random_graph(std::uint64_t seed, const Surroundings& around) {
     } else if (dice.below(64) == 0) {
       node.kind = Kind::JoinsAll;
     } else if (dice.below(8) == 0) {
-      add_bodies(nodes, dice, around);
+      Bodies(nodes, dice, around).add(index, false);
     }
   }
   if (has_memory && dice.below(3) != 0) {

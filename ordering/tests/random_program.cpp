@@ -81,6 +81,7 @@ Program random_program(std::uint64_t seed) {
   program.two_contexts = below(4) == 0;
   program.exact_only = below(3) == 0;
   program.one_memory = below(3) == 0;
+  program.arrays = !program.one_memory && below(2) == 0;
   const std::uint8_t threads = static_cast<std::uint8_t>(1 + below(3));
   const auto add = [&](StepKind kind) {
     Step step{.kind = kind, .thread = below(threads), .stream = below(256), .object = below(256)};
@@ -109,7 +110,8 @@ Program random_program(std::uint64_t seed) {
 std::string describe(const Program& program) {
   std::ostringstream text;
   text << "seed " << program.seed << ", host threads " << static_cast<int>(program.host_threads)
-       << (program.two_contexts ? ", two contexts" : "") << (program.one_memory ? ", one memory" : "") << '\n';
+       << (program.two_contexts ? ", two contexts" : "") << (program.one_memory ? ", one memory" : "")
+       << (program.arrays ? ", arrays" : "") << '\n';
   std::size_t number = 0;
   for (const Step& step : program.steps) {
     text << "  site " << ++number << ": " << name_of(step.kind) << " thread=" << int{step.thread}

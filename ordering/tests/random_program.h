@@ -83,6 +83,7 @@ struct Program {
   bool two_contexts = false;
   bool exact_only = false;
   bool one_memory = false;  ///< a pool: everything happens in one place
+  bool arrays = false;      ///< one of the memories is an array, which has no blocks and which the host does not touch
   std::vector<Step> steps;
 };
 
@@ -113,6 +114,7 @@ class Interpreter {
  private:
   static constexpr std::uint32_t kThreads = 3;
   static constexpr std::uint32_t kMemories = 4;
+  static constexpr std::uint32_t kArray = 3;  ///< which of them
   static constexpr Bytes kMemoryBytes = 512;
   static constexpr Bytes kUnit = 64;
   static constexpr std::uint8_t kLinearShape = 11;
@@ -148,14 +150,21 @@ class Interpreter {
     return s.detail[3] % 4 == 0 ? std::nullopt : std::optional(stream(s).id);
   }
 
-  [[nodiscard]] Address block_of(const Step& s) const { return base_of(s.object) + s.detail[0] % 2 * (kUnit * 2); }
+  [[nodiscard]] Address block_of(const Step& s) const {
+    return base_of(not_an_array(s.object)) + s.detail[0] % 2 * (kUnit * 2);
+  }
   /// One of the blocks handed out, most of which still live; now and then a place where none may begin.
   [[nodiscard]] Address taken_block(const Step& s) const {
     return taken_.empty() || s.detail[2] % 8 == 0 ? block_of(s) : taken_[s.object % taken_.size()];
   }
 
   [[nodiscard]] Address base_of(std::uint8_t object) const {
-    return 0x10000 + (object % (program_.one_memory ? 1 : kMemories)) * 0x1000;
+    const std::uint32_t memory = object % (program_.one_memory ? 1 : kMemories);
+    return (program_.arrays && memory == kArray ? kFirstArrayAddress : 0) + 0x10000 + memory * 0x1000;
+  }
+  /// Memory in place of an array.
+  [[nodiscard]] std::uint8_t not_an_array(std::uint8_t object) const {
+    return is_array_address(base_of(object)) ? static_cast<std::uint8_t>(object - 1) : object;
   }
 
   /// Some bytes of some memory, or of pageable memory, or an array.
@@ -215,22 +224,25 @@ class Interpreter {
         destroyed_.insert(event(s));
         break;
       case StepKind::Allocate: {
+        const Range bytes{base_of(s.object), base_of(s.object) + kMemoryBytes};
         constexpr MemoryKind kinds[] = {MemoryKind::Device, MemoryKind::Device, MemoryKind::Pinned, MemoryKind::Managed,
                                         MemoryKind::Registered};
         std::optional<ContextId> device;
         if (s.detail[1] % 4 != 0) device = context(s);
-        model_.allocate(call, {base_of(s.object), base_of(s.object) + kMemoryBytes}, kinds[s.detail[0] % 5], device);
+        const bool array = is_array_address(bytes.begin);
+        model_.allocate(call, bytes, array ? MemoryKind::Array : kinds[s.detail[0] % 5], device);
         break;
       }
-      case StepKind::AllocateAsync:
-        model_.allocate_async(call, stream(s).id, {base_of(s.object), base_of(s.object) + kMemoryBytes},
-                              s.detail[1] % 4 != 0);
+      case StepKind::AllocateAsync: {
+        const Address begin = base_of(not_an_array(s.object));
+        model_.allocate_async(call, stream(s).id, {begin, begin + kMemoryBytes}, s.detail[1] % 4 != 0);
         break;
+      }
       case StepKind::Free:
         model_.free(call, context(s), base_of(s.object));
         break;
       case StepKind::FreeAsync:
-        model_.free_async(call, stream(s).id, base_of(s.object));
+        model_.free_async(call, stream(s).id, base_of(not_an_array(s.object)));
         break;
       case StepKind::Unmap:
         model_.unmap(call, context(s), {base_of(s.object), base_of(s.object) + kMemoryBytes});
@@ -318,14 +330,15 @@ class Interpreter {
         model_.query_event_succeeded(call, event(s));
         break;
       case StepKind::HostAccess: {
-        const Footprint bytes = footprint(s.object % 6, s.detail[0], kLinearShape);
+        const Footprint bytes = footprint(not_an_array(s.object % 6), s.detail[0], kLinearShape);
         model_.host_access(call, {bytes.base, bytes.base + (s.detail[2] % 2 ? 1 : bytes.width)},
                            s.detail[1] % 2 ? AccessMode::Read : AccessMode::Write);
         break;
       }
       case StepKind::HostFree: {
         const Range pageable{kPageable, kPageable + kUnit * 2};
-        const Range part{base_of(s.object), base_of(s.object) + kMemoryBytes / (1 + s.detail[0] % 2)};
+        const Address begin = base_of(not_an_array(s.object));
+        const Range part{begin, begin + kMemoryBytes / (1 + s.detail[0] % 2)};
         model_.host_free(call, s.detail[1] % 2 ? pageable : part);
         break;
       }
@@ -367,6 +380,10 @@ class Interpreter {
       const std::uint8_t bits = s.detail[1 + i];
       pointers[i].address = base_of(bits) + (bits / 4 % 3) * kUnit * 2;
       pointers[i].mode = bits % 5 < 2 ? AccessMode::Read : bits % 5 == 2 ? AccessMode::Write : AccessMode::Unknown;
+      if (bits % 16 == 9) pointers[i].mode = AccessMode::Doubtful;
+      // Rows that follow each other are one run to the fast model, and several to the reference: no reach ends in between.
+      const Bytes reaches[] = {kUnit / 4, kUnit, bits / 4 % 3 == 0 ? kMemoryBytes : kUnit};
+      if (bits / 16 % 8 == 0) pointers[i].reach = reaches[bits % 3];
     }
     const LaunchShape shape{.function = FunctionId{s.object % 3u},
                             .threads = std::uint64_t{1} << (s.object % 4 * 5),

@@ -14,7 +14,9 @@
 //      lesser certainty, since it keeps one access where the reference keeps all.
 //   4. INSIDE. The same of the hazards inside of each graph (check_graph), node by node.
 //   5. SEEN. Of the reference: if the order of host threads is seen, the certain pairs are those of joined threads, with
-//      the same order, and each pair of joined threads is one. Strict adds certain ones, and takes none away.
+//      the same order, and each pair of joined threads is one. Strict adds certain ones, and takes none away. Left out
+//      are the few programs in which a launch that may overlap is put behind something that only another thread knows to
+//      be over (host_threads.cpp).
 // Not compared: which of several racing accesses is named, how many hazards an operation has, explanations.
 //
 // STREAMSAN_RANDOM_PROGRAMS and STREAMSAN_RANDOM_SEED in the environment change how many and which programs.
@@ -58,7 +60,10 @@ struct Outcome {
   bool any_dependent = false;
   bool any_of_graph = false;
   bool any_inside_graph = false;
+  bool any_array = false;
+  bool any_conditional = false;
   bool any_lesser_certainty = false;
+  bool any_overlap_if_joined = false;
 };
 
 int badness(Order order, Certainty certainty) {
@@ -184,7 +189,8 @@ Outcome compare(const Program& program) {
   Outcome outcome;
   std::ostringstream text;
   text << compare_inside(inside, inside_naive);
-  if (program.sees_threads()) text << compare_with_joined(program, reference);
+  outcome.any_overlap_if_joined = reference.overlaps_more_if_joined;
+  if (program.sees_threads() && !reference.overlaps_more_if_joined) text << compare_with_joined(program, reference);
   for (const Inside& each : inside) outcome.any_inside_graph |= !each.empty();
   const auto number = [](auto id) { return static_cast<std::uint64_t>(id); };
   Verdicts fast;
@@ -212,6 +218,8 @@ Outcome compare(const Program& program) {
     outcome.any_passed_on |= hazard.perhaps_passed_on;
     outcome.kinds.insert(hazard.kind);
     outcome.any_of_graph |= hazard.earlier.node != 0 || hazard.later.node != 0;
+    outcome.any_array |= hazard.allocation.kind == MemoryKind::Array;
+    outcome.any_conditional |= hazard.earlier.conditional || hazard.later.conditional;
     outcome.any_loan |= hazard.allocation.kind == MemoryKind::Pageable && !hazard.allocation.block;
     outcome.any_dependent |= hazard.explanation.nearest == NearestEdge::DependentLaunch;
     outcome.any_block |= hazard.allocation.block && hazard.later.source != AccessSource::Free &&
@@ -266,6 +274,9 @@ TEST(RandomProgram, FastModelAgreesWithReference) {
   std::uint64_t with_dependent = 0;
   std::uint64_t with_graph = 0;
   std::uint64_t with_inside = 0;
+  std::uint64_t with_overlap_if_joined = 0;
+  std::uint64_t with_array = 0;
+  std::uint64_t with_conditional = 0;
   std::uint64_t with_lesser_certainty = 0;
   for (std::uint64_t seed = first; seed < first + programs; ++seed) {
     const Program program = random_program(seed);
@@ -286,6 +297,9 @@ TEST(RandomProgram, FastModelAgreesWithReference) {
     with_dependent += outcome.any_dependent;
     with_graph += outcome.any_of_graph;
     with_inside += outcome.any_inside_graph;
+    with_overlap_if_joined += outcome.any_overlap_if_joined;
+    with_array += outcome.any_array;
+    with_conditional += outcome.any_conditional;
     with_lesser_certainty += outcome.any_lesser_certainty;
   }
   RecordProperty("programs", std::to_string(programs));
@@ -299,11 +313,14 @@ TEST(RandomProgram, FastModelAgreesWithReference) {
   EXPECT_GE(with_signalled * 100, programs * 2);
   EXPECT_GE(with_passed_on * 100, programs * 2);
   EXPECT_LE(with_lesser_certainty * 100, with_passed_on) << "an excuse, and a rare one";
+  EXPECT_LE(with_overlap_if_joined * 200, programs) << "an excuse, and a rare one";
   EXPECT_GE(with_loan * 1000, programs * 5);
   EXPECT_GE(with_block * 100, programs * 2);
   EXPECT_GE(with_dependent * 100, programs * 5);
   EXPECT_GE(with_graph * 100, programs * 5);
   EXPECT_GE(with_inside * 100, programs * 5);
+  EXPECT_GE(with_array * 100, programs * 3);
+  EXPECT_GE(with_conditional * 100, programs * 2);
   for (const HazardKind kind : {HazardKind::ReadAfterWrite, HazardKind::WriteAfterRead, HazardKind::WriteAfterWrite,
                                 HazardKind::UseBeforeAllocate, HazardKind::UseAfterFree, HazardKind::FreeWhileInUse,
                                 HazardKind::ReleaseWhileInUse, HazardKind::ReuseWhileInUse}) {
@@ -313,12 +330,17 @@ TEST(RandomProgram, FastModelAgreesWithReference) {
               static_cast<unsigned long long>(programs), static_cast<unsigned long long>(with_hazard),
               static_cast<unsigned long long>(with_unordered), static_cast<unsigned long long>(with_latent),
               static_cast<unsigned long long>(with_possible), static_cast<unsigned long long>(with_signalled));
-  std::printf("perhaps passed on %llu (%llu with a lesser certainty), with a graph %llu, inside of one %llu\n",
-              static_cast<unsigned long long>(with_passed_on), static_cast<unsigned long long>(with_lesser_certainty),
-              static_cast<unsigned long long>(with_graph), static_cast<unsigned long long>(with_inside));
-  std::printf("with a loan %llu, in a block %llu, by dependent launches %llu; by kind:",
-              static_cast<unsigned long long>(with_loan), static_cast<unsigned long long>(with_block),
-              static_cast<unsigned long long>(with_dependent));
+  std::printf(
+      "perhaps passed on %llu (%llu with a lesser certainty, %llu with an overlap if joined), with a graph %llu, "
+      "inside of one %llu\n",
+      static_cast<unsigned long long>(with_passed_on), static_cast<unsigned long long>(with_lesser_certainty),
+      static_cast<unsigned long long>(with_overlap_if_joined), static_cast<unsigned long long>(with_graph),
+      static_cast<unsigned long long>(with_inside));
+  std::printf(
+      "with a loan %llu, in a block %llu, by dependent launches %llu, of an array %llu, conditional %llu; by kind:",
+      static_cast<unsigned long long>(with_loan), static_cast<unsigned long long>(with_block),
+      static_cast<unsigned long long>(with_dependent), static_cast<unsigned long long>(with_array),
+      static_cast<unsigned long long>(with_conditional));
   for (const auto& [kind, count] : with_kind) {
     std::printf(" %d: %llu", static_cast<int>(kind), static_cast<unsigned long long>(count));
   }

@@ -461,6 +461,8 @@ OpId ReferenceModel::graph_launch(Call call, StreamId id, std::uint64_t exec, co
              stream(id).context);
   }
   const Node end = after(begin, made);
+  inside_graphs_.push_back(begin);
+  inside_graphs_.insert(inside_graphs_.end(), made.begin(), made.end());
   Stream& own = stream(id);
   const bool is_action = !own.actions.empty() && own.actions.back() == begin;
   own.nodes.push_back(end);

@@ -56,6 +56,7 @@ ReferenceModel::Node ReferenceModel::new_operation(Call call, StreamId id, bool 
     if (context == stream(id).context) continue;
     Stream& legacy = stream(legacy_stream(context));
     append(before, legacy.nodes);
+    append(before, waited_for_[context]);  // R-EVT-18
     for (const Stream& other : streams_) {
       if (other.context == context && is_blocking(other.kind)) append(before, other.nodes);
     }
@@ -214,7 +215,7 @@ OpId ReferenceModel::record_event(Call call, StreamId id, EventId event) {
   const Node record = new_operation(call, id, true);
   records_[event] = record;
   // R-LCH-02g
-  if (behind_kernel && without_timing_.contains(event) && !joins_more(record, front, call.thread)) {
+  if (behind_kernel && without_timing_.contains(event) && !joins_more_than_front(record, front, call.thread)) {
     stream(id).right_behind = record;
     const auto host = last_host_node_.find(host_of(call.thread));
     if (host != last_host_node_.end()) stream(id).recorders.push_back(host->second);
@@ -339,22 +340,33 @@ bool ReferenceModel::is_right_behind_kernel(StreamId id) {
   return in.right_behind != Kernel::kNone && in.nodes.back() == in.right_behind;
 }
 
-bool ReferenceModel::joins_more(Node node, Node front, ThreadId thread) const {
+bool ReferenceModel::joins_more(Node node, Node front, std::optional<ThreadId> thread) const {
   for (const bool also_assumed : {false, true}) {
     const std::vector<bool> now = before(node, also_assumed);
     std::vector<bool> known = before(front, also_assumed);
     known[front] = true;
-    const auto host = last_host_node_.find(host_of(thread));
+    const auto learn = [&known](const std::vector<bool>& more) {
+      for (Node each = 0; each < more.size(); ++each) known[each] = known[each] || more[each];
+    };
+    if (!thread) learn(known_to_anybody(also_assumed));
+    const auto host = thread ? last_host_node_.find(host_of(*thread)) : last_host_node_.end();
     if (host != last_host_node_.end()) {
-      const std::vector<bool> by_host = before(host->second, also_assumed);
-      for (Node each = 0; each < known.size(); ++each) known[each] = known[each] || by_host[each];
+      learn(before(host->second, also_assumed));
       known[host->second] = true;
     }
+    const auto is_more = [&](Node each) { return now[each] && !known[each] && each != node; };
     for (const auto& [op, each] : node_of_) {
-      if (now[each] && !known[each] && each != node) return true;
+      if (is_more(each)) return true;
     }
+    if (std::any_of(inside_graphs_.begin(), inside_graphs_.end(), is_more)) return true;
   }
   return false;
+}
+
+bool ReferenceModel::joins_more_than_front(Node node, Node front, ThreadId thread) {
+  if (!joins_more(node, front, thread)) return false;
+  if (sees_threads() && !joins_more(node, front, std::nullopt)) overlaps_more_if_joined = true;
+  return true;
 }
 
 ReferenceModel::Kernel ReferenceModel::new_kernel(Call call, StreamId id, const Dependence& dependence) {
@@ -368,7 +380,8 @@ ReferenceModel::Kernel ReferenceModel::new_kernel(Call call, StreamId id, const 
   nodes_[kernel.start] = nodes_[kernel.node];
   kernel.waited = kernel.start;
   nodes_[kernel.node].documented.push_back(kernel.done);
-  if (dependence.overlaps && behind_kernel && !plain_launches && !joins_more(kernel.node, behind, call.thread)) {
+  if (dependence.overlaps && behind_kernel && !plain_launches &&
+      !joins_more_than_front(kernel.node, behind, call.thread)) {
     const auto host = last_host_node_.find(host_of(call.thread));
     Edges& begins = nodes_[kernel.start];
     begins = {};

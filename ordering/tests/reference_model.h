@@ -47,6 +47,10 @@ class ReferenceModel {
   /// As in a what-if.
   bool plain_launches = false;
 
+  /// Where the order of threads is seen: was a launch taken for an ordinary one since its own thread did not know, and
+  /// another one did, that what it was put behind is over? Joined threads know, and then it may overlap more.
+  bool overlaps_more_if_joined = false;
+
   StreamId create_stream(ContextId context, StreamKind kind);
   StreamId legacy_stream(ContextId context);
   StreamId per_thread_stream(ContextId context, ThreadId thread);
@@ -249,8 +253,10 @@ class ReferenceModel {
   Kernel new_kernel(Call call, StreamId stream, const Dependence& dependence);
   /// The stream's next operation is right behind a kernel, or behind records without timing right behind it.
   bool is_right_behind_kernel(StreamId id);
-  /// Has the operation come after anything but the one in front of it and what its thread knows?
-  bool joins_more(Node node, Node front, ThreadId thread) const;
+  /// Has the operation come after anything but the one in front of it and what its thread knows, or any thread?
+  bool joins_more(Node node, Node front, std::optional<ThreadId> thread) const;
+  /// The same of an operation right behind a kernel; notes overlaps_more_if_joined.
+  bool joins_more_than_front(Node node, Node front, ThreadId thread);
   void use_freed(OpId op, Address address, std::optional<Certainty> ordinary, std::optional<Certainty> stream_ordered);
   void free_again(OpId op, Address base);
   Node host_node(ThreadId thread);
@@ -280,6 +286,7 @@ class ReferenceModel {
   std::map<Node, std::set<Node>> doubts_;  ///< start or wait of a kernel: what may, or may not, be running
   std::vector<Pair> pairs_;
   std::map<OpId, Node> node_of_;  ///< of operations of streams
+  std::vector<Node> inside_graphs_;  ///< beginnings and nodes of launches, which an event of the graph may stand for
   std::uint32_t events_made_ = 0;
   std::set<EventId> without_timing_;
   std::set<EventId> destroyed_;

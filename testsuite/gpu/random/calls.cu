@@ -4,10 +4,6 @@
 #include <cuda.h>
 #include <stdexcept>
 
-// What nvcc calls under --default-stream per-thread; the library has both.
-extern "C" cudaError_t CUDARTAPI cudaMemcpy_ptds(void*, const void*, std::size_t, cudaMemcpyKind);
-extern "C" cudaError_t CUDARTAPI cudaMemset_ptds(void*, int, std::size_t);
-
 namespace streamsan::lab {
 namespace {
 
@@ -52,15 +48,27 @@ bool uses_stream(Op op) {
     case Op::DestroyEvent:
     case Op::Free:
     case Op::FreeHost:
+    case Op::FreeArray:
     case Op::Allocate:
-    case Op::AllocateHost: return false;
+    case Op::AllocateHost:
+    case Op::AllocateArray: return false;
     default: return true;
   }
 }
 
 bool keeps_launches_out(const Step& step) {
-  const bool copies = step.work.op == Op::Copy || step.work.op == Op::Fill;
-  return copies && (step.synchronous || step.work.route == Route::PageableToDevice || step.work.route == Route::PageableFromDevice);
+  const Op op = step.work.op;
+  if (op == Op::Free || op == Op::FreeHost || op == Op::FreeArray) return true;
+  if (op == Op::Fill) return step.synchronous;
+  const Sides sides = sides_of(step.work.route);
+  return op == Op::Copy && (step.synchronous || sides.to == Side::Pageable || sides.from == Side::Pageable);
+}
+
+cudaArray_t new_array() {
+  const cudaChannelFormatDesc element = cudaCreateChannelDesc<unsigned>();
+  cudaArray_t array = nullptr;
+  check(cudaMallocArray(&array, &element, 256, 256), "array");
+  return array;
 }
 
 cudaEvent_t Calls::event_of(Running& running, unsigned object) {
@@ -106,19 +114,11 @@ void Calls::make(Running& running, std::size_t index) {
   const Places& places = places_[device];
   const cudaStream_t stream = uses_stream(step.work.op) ? stream_of(step) : nullptr;
   const bool own = step.stream.type == StreamType::PerThread;
+  const Form form = !step.synchronous ? Form::Asynchronous : own ? Form::OwnSynchronous : Form::Synchronous;
   switch (step.work.op) {
     case Op::Kernel: launch_work(places, step.work, index, stream); return;
-    case Op::Copy: {
-      void* to = destination(places, step.work, index);
-      const void* from = source(places, step.work, index);
-      if (!step.synchronous) return check(cudaMemcpyAsync(to, from, 4, cudaMemcpyDefault, stream), "copy");
-      return check((own ? cudaMemcpy_ptds : ::cudaMemcpy)(to, from, 4, cudaMemcpyDefault), "copy");
-    }
-    case Op::Fill: {
-      void* to = destination(places, step.work, index);
-      if (!step.synchronous) return check(cudaMemsetAsync(to, 1, 4, stream), "fill");
-      return check((own ? cudaMemset_ptds : ::cudaMemset)(to, 1, 4), "fill");
-    }
+    case Op::Copy: return copy(places, step.work, index, stream, form);
+    case Op::Fill: return fill(places, step.work, index, stream, form);
     case Op::Host: return check(cudaLaunchHostFunc(stream, host_work, &running.arguments[index]), "host function");
     case Op::Record: return check(cudaEventRecord(event_of(running, step.object), stream), "record");
     case Op::Wait: return check(cudaStreamWaitEvent(stream, event_of(running, step.object), 0), "wait");
@@ -143,7 +143,7 @@ void Calls::make(Running& running, std::size_t index) {
       return check_driver(cuStreamWaitValue32(stream, where, 1, CU_STREAM_WAIT_VALUE_GEQ), "hold");
     }
     case Op::Launch:
-      if (step.object < running.graphs.size()) check(cudaGraphLaunch(running.graphs[step.object], stream), "graph launch");
+      if (step.object < running.graphs.size()) check(cudaGraphLaunch(running.graphs[step.object].exec, stream), "graph launch");
       return;
     case Op::DestroyStream: return destroy(step);
     case Op::DestroyEvent:
@@ -162,7 +162,15 @@ void Calls::make(Running& running, std::size_t index) {
     case Op::AllocateHost:
       running.allocated_host.emplace_back();
       return check(cudaHostAlloc(&running.allocated_host.back(), 1 << 20, 0), "memory");
-    case Op::Empty: return;
+    case Op::FreeArray:
+      if (running.idle_array) check(cudaFreeArray(running.idle_array), "free");
+      running.idle_array = nullptr;
+      return;
+    case Op::AllocateArray: running.allocated_arrays.push_back(new_array()); return;
+    case Op::Empty:
+    case Op::If:
+    case Op::While:
+    case Op::Switch: return;
   }
 }
 

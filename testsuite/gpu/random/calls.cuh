@@ -18,14 +18,16 @@ namespace streamsan::lab {
 /// The calls of one program; made anew for each.
 struct Running {
   const Program* program = nullptr;
-  std::vector<cudaGraphExec_t> graphs;
+  std::vector<MadeGraph> graphs;
   std::vector<cudaEvent_t> events = std::vector<cudaEvent_t>(2 * kEvents);
   std::vector<HostArgument> arguments;
   std::vector<bool> succeeded;  ///< queries
   std::vector<bool> writes = std::vector<bool>(kFlags);
   void* idle = nullptr;
   void* idle_host = nullptr;
+  cudaArray_t idle_array = nullptr;
   std::vector<void*> allocated, allocated_host;
+  std::vector<cudaArray_t> allocated_arrays;
   std::atomic<std::size_t> returned{0};  ///< steps
   std::atomic<bool> failed{false};
   std::string trouble;
@@ -34,8 +36,10 @@ struct Running {
 /// Whether the step names a stream, an event.
 bool uses_stream(Op op);
 bool uses_event(Op op);
-/// Whether the driver lets no other thread launch while the call waits, as some do that copy before they return.
+/// Whether the driver may let no other thread launch while the call waits: it copies before it returns, or frees.
 bool keeps_launches_out(const Step& step);
+
+cudaArray_t new_array();
 
 /// Makes the calls. Streams are kept from program to program, but for those that a program makes late or destroys.
 class Calls {

@@ -71,16 +71,23 @@ std::vector<Program> smaller(const Program& program) {
     if (work.dependent) without([&](Program& p) { place(p).dependent = false; });
     if (work.waits) without([&](Program& p) { place(p).waits = false; });
     if (work.triggers != Triggers::Never) without([&](Program& p) { place(p).triggers = Triggers::Never; });
+    if (work.shape != Shape::One) without([&](Program& p) { place(p).shape = Shape::One; });
   };
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
     plainer(program.steps[i].work, [i](Program& p) -> Work& { return p.steps[i].work; });
     if (program.steps[i].thread != 0) without([&](Program& p) { p.steps[i].thread = 0; });
   }
   for (std::size_t g = 0; g < program.graphs.size(); ++g) {
-    for (std::size_t n = 0; n < program.graphs[g].nodes.size(); ++n)
+    for (std::size_t n = 0; n < program.graphs[g].nodes.size(); ++n) {
       plainer(program.graphs[g].nodes[n].work, [g, n](Program& p) -> Work& { return p.graphs[g].nodes[n].work; });
+      const Condition& condition = program.graphs[g].nodes[n].condition;
+      if (condition.by_kernel) without([g, n](Program& p) { p.graphs[g].nodes[n].condition.by_kernel = false; });
+      if (condition.bodies.size() > 1 && rounds_of(program.graphs[g].nodes[n], condition.bodies.size() - 1) == 0)
+        without([g, n](Program& p) { p.graphs[g].nodes[n].condition.bodies.pop_back(); });
+    }
   }
-  if (!program.graphs.empty() && std::none_of(program.steps.begin(), program.steps.end(), [&](const Step& step) {
+  if (!program.graphs.empty() && !is_body(program, program.graphs.size() - 1) &&
+      std::none_of(program.steps.begin(), program.steps.end(), [&](const Step& step) {
         return step.work.op == Op::Launch && step.object == program.graphs.size() - 1;
       }))
     without([&](Program& p) { p.graphs.pop_back(); });

@@ -22,15 +22,6 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
-__global__ void peek(const volatile unsigned* slots, Shared* shared, unsigned number) {
-  for (unsigned i = threadIdx.x; i < kCells; i += blockDim.x) {
-    if (slots[i] != 0) shared->slots[i] = 1;
-  }
-  __threadfence_system();
-  __syncthreads();
-  if (threadIdx.x == 0) shared->peeked = number;
-}
-
 }  // namespace
 
 class Hardware::Impl {
@@ -41,8 +32,8 @@ class Hardware::Impl {
     shared_ = static_cast<Shared*>(memory);
     ones_host_ = pinned(1);
     landing_ = pinned(0);
-    ones_pageable_.assign(kCells, 1);
-    landing_pageable_.assign(kCells, 0);
+    ones_pageable_.assign(kElements, 1);
+    landing_pageable_.assign(kElements, 0);
     for (unsigned device = 0; device < devices; ++device) prepare(device);
     clear();
     for (unsigned thread = 0; thread < 2; ++thread) workers_[thread] = std::thread([this, thread] { serve(thread); });
@@ -81,9 +72,9 @@ class Hardware::Impl {
  private:
   unsigned* pinned(unsigned value) {
     void* memory = nullptr;
-    check(cudaHostAlloc(&memory, kCells * sizeof(unsigned), cudaHostAllocPortable), "pinned memory");
+    check(cudaHostAlloc(&memory, kElements * sizeof(unsigned), cudaHostAllocPortable), "pinned memory");
     auto* words = static_cast<unsigned*>(memory);
-    for (std::size_t i = 0; i < kCells; ++i) words[i] = value;
+    for (std::size_t i = 0; i < kElements; ++i) words[i] = value;
     return words;
   }
 
@@ -95,9 +86,7 @@ class Hardware::Impl {
               .landing = landing_,
               .ones_pageable = ones_pageable_.data(),
               .landing_pageable = landing_pageable_.data()};
-    check(cudaMalloc(&places.slots, kCells * sizeof(unsigned)), "memory");
-    check(cudaMalloc(&places.ones, kCells * sizeof(unsigned)), "memory");
-    check(cudaMemcpy(places.ones, ones_host_, kCells * sizeof(unsigned), cudaMemcpyDefault), "copy");
+    make_places(places);
     check(cudaStreamCreateWithFlags(&peeks_[device], cudaStreamNonBlocking), "stream");
   }
 
@@ -113,11 +102,15 @@ class Hardware::Impl {
       running.arguments[i].held = step.work.held;
       if (step.work.op == Op::Free && !running.idle) check(cudaMalloc(&running.idle, 4096), "memory");
       if (step.work.op == Op::FreeHost && !running.idle_host) check(cudaHostAlloc(&running.idle_host, 4096, 0), "memory");
+      if (step.work.op == Op::FreeArray && !running.idle_array) running.idle_array = new_array();
       if (uses_stream(step.work.op) && (step.stream.index < kFirstFresh)) calls_.stream_of(step);
     }
+    GraphMaker maker(program, places_[0], running.arguments.data(), tools_, tools_of_bodies_);
     for (std::size_t g = 0; g < program.graphs.size(); ++g) {
-      running.graphs.push_back(make_graph(program.graphs[g], g, places_[0], running.arguments.data(), tools_));
-      check(cudaGraphUpload(running.graphs.back(), peeks_[0]), "upload");
+      running.graphs.emplace_back();
+      if (is_body(program, g)) continue;
+      running.graphs.back() = maker.make(g);
+      check(cudaGraphUpload(running.graphs.back().exec, peeks_[0]), "upload");
     }
     for (unsigned event = 0; event < 2 * kEvents; ++event) running.events[event] = nullptr;
     for (const Step& step : program.steps) {
@@ -214,7 +207,7 @@ class Hardware::Impl {
 
   static bool writes_device(const Work& work) {
     if (work.op == Op::Fill) return !work.pinned;
-    return work.op == Op::Copy && work.route != Route::FromDevice && work.route != Route::PageableFromDevice;
+    return work.op == Op::Copy && is_on_device(sides_of(work.route).to);
   }
 
   /// Only where it tells anything, and not while a call keeps launches out: it would let the gate time out.
@@ -228,8 +221,7 @@ class Hardware::Impl {
     if (!wanted) return;
     for (unsigned device = 0; device < places_.size(); ++device) {
       check(cudaSetDevice(static_cast<int>(device)), "device");
-      peek<<<1, 128, 0, peeks_[device]>>>(places_[device].slots, shared_, ++peeked_);
-      check(cudaGetLastError(), "peek");
+      peek(places_[device], ++peeked_, peeks_[device]);
       const Clock::time_point begin = Clock::now();
       while (shared_->peeked != peeked_ && Clock::now() - begin < milliseconds(20)) std::this_thread::sleep_for(microseconds(5));
     }
@@ -256,14 +248,16 @@ class Hardware::Impl {
       std::fprintf(stderr, "the GPU is lost (%s):\n%s", error.what(), describe(*running.program).c_str());
       std::_Exit(4);
     }
-    for (const cudaGraphExec_t graph : running.graphs) cudaGraphExecDestroy(graph);
+    for (MadeGraph& graph : running.graphs) destroy(graph);
     for (const cudaEvent_t event : running.events) {
       if (event) cudaEventDestroy(event);
     }
     if (running.idle) cudaFree(running.idle);
     if (running.idle_host) cudaFreeHost(running.idle_host);
+    if (running.idle_array) cudaFreeArray(running.idle_array);
     for (void* memory : running.allocated) cudaFree(memory);
     for (void* memory : running.allocated_host) cudaFreeHost(memory);
+    for (const cudaArray_t array : running.allocated_arrays) cudaFreeArray(array);
     calls_.destroy_fresh_streams();
     cudaGetLastError();
     clear();
@@ -272,12 +266,12 @@ class Hardware::Impl {
   void clear() {
     for (unsigned device = 0; device < places_.size(); ++device) {
       check(cudaSetDevice(static_cast<int>(device)), "device");
-      check(cudaMemset(places_[device].slots, 0, kCells * sizeof(unsigned)), "fill");
+      wipe(places_[device]);
       check(cudaDeviceSynchronize(), "synchronisation");
     }
     std::memset(static_cast<void*>(shared_), 0, sizeof(Shared));
-    std::memset(landing_, 0, kCells * sizeof(unsigned));
-    landing_pageable_.assign(kCells, 0);
+    std::memset(landing_, 0, kElements * sizeof(unsigned));
+    landing_pageable_.assign(kElements, 0);
     std::atomic_thread_fence(std::memory_order_seq_cst);
     check(cudaSetDevice(0), "device");
   }
@@ -340,7 +334,7 @@ class Hardware::Impl {
   std::vector<Places> places_;       ///< by device
   std::vector<cudaStream_t> peeks_;  ///< by device
   unsigned peeked_ = 0;
-  CaptureTools tools_;
+  CaptureTools tools_, tools_of_bodies_;
   Calls calls_;
   std::thread workers_[2];
   std::thread watchdog_;

@@ -4,6 +4,9 @@
 #include <chrono>
 #include <stdexcept>
 #include <string>
+#include <utility>
+
+#include "testsuite/gpu/random/conditions.cuh"
 
 namespace streamsan::lab {
 namespace {
@@ -49,30 +52,81 @@ dim3 blocks_of(const Work& work) { return dim3(work.wide ? 64 : 1); }
 void add_captured(const Work& work, std::size_t cell, const Places& places, HostArgument* arguments, cudaStream_t stream) {
   switch (work.op) {
     case Op::Kernel: launch_work(places, work, cell, stream); return;
-    case Op::Copy:
-      check(cudaMemcpyAsync(destination(places, work, cell), source(places, work, cell), 4, cudaMemcpyDefault, stream), "copy");
-      return;
-    case Op::Fill: check(cudaMemsetAsync(destination(places, work, cell), 1, 4, stream), "fill"); return;
+    case Op::Copy: copy(places, work, cell, stream, Form::Asynchronous); return;
+    case Op::Fill: fill(places, work, cell, stream, Form::Asynchronous); return;
     case Op::Host: check(cudaLaunchHostFunc(stream, host_work, &arguments[cell]), "host function"); return;
     default: throw std::runtime_error("a node that cannot be captured");
   }
 }
 
+void add_edge(cudaGraph_t graph, cudaGraphNode_t from, cudaGraphNode_t to, bool programmatic) {
+  cudaGraphEdgeData data{};
+  if (programmatic) {
+    data.type = cudaGraphDependencyTypeProgrammatic;
+    data.from_port = cudaGraphKernelNodePortProgrammatic;
+  }
+#if CUDART_VERSION >= 13000
+  check(cudaGraphAddDependencies(graph, &from, &to, &data, 1), "edge");
+#else
+  check(cudaGraphAddDependencies_v2(graph, &from, &to, &data, 1), "edge");
+#endif
+}
+
+}  // namespace
+
+unsigned manner_of(const Work& work) {
+  return (work.held ? kHeld : 0) | (work.waits ? kWaits : 0) | (work.triggers == Triggers::First ? kTriggersFirst : 0) |
+         (work.triggers == Triggers::AfterWait ? kTriggersAfterWait : 0);
+}
+
+void launch_work(const Places& places, const Work& work, std::size_t cell, cudaStream_t stream) {
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attribute.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = blocks_of(work);
+  config.blockDim = dim3(1);
+  config.stream = stream;
+  config.attrs = &attribute;
+  config.numAttrs = work.dependent ? 1 : 0;
+  check(cudaLaunchKernelEx(&config, work_kernel, &places.shared->marks[cell], &places.shared->gate, manner_of(work)), "launch");
+}
+
+void CUDART_CB host_work(void* argument) {
+  const auto& [shared, cell, held] = *static_cast<const HostArgument*>(argument);
+  shared->marks[cell].begun = shared->marks[cell].begun + 1;
+  if (!held) return;
+  shared->gate.started = 1;
+  const auto begin = std::chrono::steady_clock::now();
+  while (shared->gate.open == 0) {
+    if (std::chrono::steady_clock::now() - begin < std::chrono::seconds(2)) continue;
+    shared->gate.timed_out = 1;
+    return;
+  }
+}
+
 /// The nodes of a capture so far: which stream each is in, and what is the last one of each stream.
-class Capture {
+class GraphMaker::Capture {
  public:
-  explicit Capture(CaptureTools& tools) : tools_(tools) {
-    check(cudaStreamBeginCapture(stream(0), cudaStreamCaptureModeRelaxed), "begin of capture");
+  /// `into`: a graph that is there; none: a new one.
+  explicit Capture(CaptureTools& tools, cudaGraph_t into = nullptr) : tools_(tools), into_(into) {
+    if (into) {
+      begin_capture_into(stream(0), into);
+    } else {
+      check(cudaStreamBeginCapture(stream(0), cudaStreamCaptureModeRelaxed), "begin of capture");
+    }
     check(cudaEventRecord(event(0), stream(0)), "record");
     tails_.assign(1, kNone);
   }
 
-  void add(const Node& node, std::size_t number, std::size_t cell, const Places& places, HostArgument* arguments) {
+  /// `put`: what the node is to the stream that it is given.
+  template <typename Put>
+  void add(const Node& node, std::size_t number, Put put) {
     const std::size_t lane = lane_for(node);
     for (const unsigned before : node.after) {
       if (lane_of_[before] != lane) check(cudaStreamWaitEvent(stream(lane), event(1 + before), 0), "wait");
     }
-    add_captured(node.work, cell, places, arguments, stream(lane));
+    put(stream(lane));
     check(cudaEventRecord(event(1 + number), stream(lane)), "record");
     lane_of_.push_back(lane);
     tails_[lane] = number;
@@ -85,12 +139,17 @@ class Capture {
     cudaGraph_t graph = nullptr;
     cudaStreamEndCapture(stream(0), &graph);
     cudaGetLastError();
-    if (graph) cudaGraphDestroy(graph);
+    if (graph && !into_) cudaGraphDestroy(graph);
   }
 
-  cudaGraph_t end() {
+  /// The stream comes behind all nodes.
+  cudaStream_t join() {
     for (std::size_t lane = 1; lane < tails_.size(); ++lane)
       check(cudaStreamWaitEvent(stream(0), event(1 + tails_[lane]), 0), "wait");
+    return stream(0);
+  }
+  cudaGraph_t end() {
+    join();
     cudaGraph_t graph = nullptr;
     ended_ = true;
     check(cudaStreamEndCapture(stream(0), &graph), "end of capture");
@@ -126,30 +185,54 @@ class Capture {
   }
 
   CaptureTools& tools_;
+  cudaGraph_t into_ = nullptr;
   bool ended_ = false;
   std::vector<std::size_t> tails_;
   std::vector<std::size_t> lane_of_;
 };
 
-void add_edge(cudaGraph_t graph, cudaGraphNode_t from, cudaGraphNode_t to, bool programmatic) {
-  cudaGraphEdgeData data{};
-  if (programmatic) {
-    data.type = cudaGraphDependencyTypeProgrammatic;
-    data.from_port = cudaGraphKernelNodePortProgrammatic;
+cudaGraph_t GraphMaker::capture(std::size_t number) {
+  const std::vector<Node>& nodes = program_.graphs[number].nodes;
+  Capture capture(tools_);
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    const std::size_t cell = cell_of_node(number, n);
+    capture.add(nodes[n], n, [&](cudaStream_t stream) {
+      if (!is_conditional(nodes[n].work.op)) return add_captured(nodes[n].work, cell, places_, arguments_, stream);
+      ConditionalNode made(captured_so_far(stream).graph, nodes[n], places_, cell);
+      if (made.by_kernel()) made.launch_deciding(stream);
+      goes_on_behind(stream, made.make(captured_so_far(stream).after));
+      make_bodies(nodes[n], made);
+    });
   }
-#if CUDART_VERSION >= 13000
-  check(cudaGraphAddDependencies(graph, &from, &to, &data, 1), "edge");
-#else
-  check(cudaGraphAddDependencies_v2(graph, &from, &to, &data, 1), "edge");
-#endif
+  return capture.end();
 }
 
-cudaGraphNode_t add_node(cudaGraph_t graph, const Work& work, std::size_t cell, const Places& places, HostArgument* arguments) {
+void GraphMaker::make_bodies(const Node& node, ConditionalNode& made) {
+  for (std::size_t body = 0; body < node.condition.bodies.size(); ++body) {
+    const std::size_t number = node.condition.bodies[body];
+    const Graph& graph = program_.graphs[number];
+    if (!graph.captured) {
+      const std::vector<cudaGraphNode_t> all = build(number, made.body(body));
+      if (made.loops()) made.add_counting(made.body(body), all);
+      continue;
+    }
+    Capture capture(tools_of_bodies_, made.body(body));
+    for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+      capture.add(graph.nodes[n], n, [&](cudaStream_t stream) {
+        add_captured(graph.nodes[n].work, cell_of_node(number, n), places_, arguments_, stream);
+      });
+    }
+    if (made.loops()) made.launch_counting(capture.join());
+    capture.end();
+  }
+}
+
+cudaGraphNode_t GraphMaker::add_node(cudaGraph_t graph, const Work& work, std::size_t cell) {
   cudaGraphNode_t node = nullptr;
   switch (work.op) {
     case Op::Kernel: {
-      Marks* marks = &places.shared->marks[cell];
-      Gate* gate = &places.shared->gate;
+      Marks* marks = &places_.shared->marks[cell];
+      Gate* gate = &places_.shared->gate;
       unsigned manner = manner_of(work);
       void* parameters[] = {&marks, &gate, &manner};
       cudaKernelNodeParams kernel{};
@@ -160,24 +243,12 @@ cudaGraphNode_t add_node(cudaGraph_t graph, const Work& work, std::size_t cell, 
       check(cudaGraphAddKernelNode(&node, graph, nullptr, 0, &kernel), "kernel node");
       return node;
     }
-    case Op::Copy:
-      check(cudaGraphAddMemcpyNode1D(&node, graph, nullptr, 0, destination(places, work, cell), source(places, work, cell), 4,
-                                     cudaMemcpyDefault),
-            "copy node");
-      return node;
-    case Op::Fill: {
-      cudaMemsetParams fill{};
-      fill.dst = destination(places, work, cell);
-      fill.value = 1;
-      fill.elementSize = 4;
-      fill.width = fill.height = 1;
-      check(cudaGraphAddMemsetNode(&node, graph, nullptr, 0, &fill), "fill node");
-      return node;
-    }
+    case Op::Copy: return add_copy_node(graph, places_, work, cell);
+    case Op::Fill: return add_fill_node(graph, places_, work, cell);
     case Op::Host: {
       cudaHostNodeParams host{};
       host.fn = host_work;
-      host.userData = &arguments[cell];
+      host.userData = &arguments_[cell];
       check(cudaGraphAddHostNode(&node, graph, nullptr, 0, &host), "host node");
       return node;
     }
@@ -185,89 +256,54 @@ cudaGraphNode_t add_node(cudaGraph_t graph, const Work& work, std::size_t cell, 
   }
 }
 
-cudaGraph_t build(const Graph& graph, std::size_t number, const Places& places, HostArgument* arguments) {
-  cudaGraph_t made = nullptr;
-  check(cudaGraphCreate(&made, 0), "graph");
-  std::vector<cudaGraphNode_t> nodes;
-  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
-    const Node& node = graph.nodes[n];
-    nodes.push_back(add_node(made, node.work, cell_of_node(number, n), places, arguments));
+cudaGraphNode_t GraphMaker::add_conditional(cudaGraph_t graph, const Node& node, std::size_t cell,
+                                            std::vector<cudaGraphNode_t> after) {
+  ConditionalNode made(graph, node, places_, cell);
+  if (made.by_kernel()) after = {made.add_deciding(after)};
+  const cudaGraphNode_t self = made.make(after);
+  make_bodies(node, made);
+  return self;
+}
+
+std::vector<cudaGraphNode_t> GraphMaker::build(std::size_t number, cudaGraph_t graph) {
+  const std::vector<Node>& nodes = program_.graphs[number].nodes;
+  std::vector<cudaGraphNode_t> made;
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    const Node& node = nodes[n];
+    const std::size_t cell = cell_of_node(number, n);
+    if (is_conditional(node.work.op)) {
+      std::vector<cudaGraphNode_t> after;
+      for (const unsigned before : node.after) after.push_back(made[before]);
+      made.push_back(add_conditional(graph, node, cell, std::move(after)));
+      continue;
+    }
+    made.push_back(add_node(graph, node.work, cell));
     for (const unsigned before : node.after) {
-      const bool kernels = node.work.op == Op::Kernel && graph.nodes[before].work.op == Op::Kernel;
-      add_edge(made, nodes[before], nodes[n], node.work.dependent && kernels);
+      const bool kernels = node.work.op == Op::Kernel && nodes[before].work.op == Op::Kernel;
+      add_edge(graph, made[before], made[n], node.work.dependent && kernels);
     }
   }
   return made;
 }
 
-}  // namespace
-
-void check(cudaError_t result, const char* what) {
-  if (result == cudaSuccess) return;
-  cudaGetLastError();
-  throw std::runtime_error(std::string(what) + ": " + cudaGetErrorName(result));
-}
-
-unsigned manner_of(const Work& work) {
-  return (work.held ? kHeld : 0) | (work.waits ? kWaits : 0) | (work.triggers == Triggers::First ? kTriggersFirst : 0) |
-         (work.triggers == Triggers::AfterWait ? kTriggersAfterWait : 0);
-}
-
-void* destination(const Places& places, const Work& work, std::size_t cell) {
-  if (work.op == Op::Fill) return work.pinned ? &places.landing[cell] : &places.slots[cell];
-  if (work.route == Route::FromDevice) return &places.landing[cell];
-  if (work.route == Route::PageableFromDevice) return &places.landing_pageable[cell];
-  return &places.slots[cell];
-}
-
-const void* source(const Places& places, const Work& work, std::size_t cell) {
-  if (work.route == Route::ToDevice) return &places.ones_host[cell];
-  if (work.route == Route::PageableToDevice) return &places.ones_pageable[cell];
-  return &places.ones[cell];
-}
-
-void launch_work(const Places& places, const Work& work, std::size_t cell, cudaStream_t stream) {
-  cudaLaunchAttribute attribute{};
-  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  attribute.val.programmaticStreamSerializationAllowed = 1;
-  cudaLaunchConfig_t config{};
-  config.gridDim = blocks_of(work);
-  config.blockDim = dim3(1);
-  config.stream = stream;
-  config.attrs = &attribute;
-  config.numAttrs = work.dependent ? 1 : 0;
-  check(cudaLaunchKernelEx(&config, work_kernel, &places.shared->marks[cell], &places.shared->gate, manner_of(work)), "launch");
-}
-
-void CUDART_CB host_work(void* argument) {
-  const auto& [shared, cell, held] = *static_cast<const HostArgument*>(argument);
-  shared->marks[cell].begun = shared->marks[cell].begun + 1;
-  if (!held) return;
-  shared->gate.started = 1;
-  const auto begin = std::chrono::steady_clock::now();
-  while (shared->gate.open == 0) {
-    if (std::chrono::steady_clock::now() - begin < std::chrono::seconds(2)) continue;
-    shared->gate.timed_out = 1;
-    return;
-  }
-}
-
-cudaGraphExec_t make_graph(const Graph& graph, std::size_t number, const Places& places, HostArgument* arguments,
-                           CaptureTools& tools) {
-  cudaGraph_t made = nullptr;
-  if (graph.captured) {
-    Capture capture(tools);
-    for (std::size_t n = 0; n < graph.nodes.size(); ++n)
-      capture.add(graph.nodes[n], n, cell_of_node(number, n), places, arguments);
-    made = capture.end();
+MadeGraph GraphMaker::make(std::size_t number) {
+  MadeGraph made;
+  if (program_.graphs[number].captured) {
+    made.graph = capture(number);
   } else {
-    made = build(graph, number, places, arguments);
+    check(cudaGraphCreate(&made.graph, 0), "graph");
+    build(number, made.graph);
   }
-  cudaGraphExec_t exec = nullptr;
-  const cudaError_t result = cudaGraphInstantiate(&exec, made, 0);
-  cudaGraphDestroy(made);
+  const cudaError_t result = cudaGraphInstantiate(&made.exec, made.graph, 0);
+  if (result != cudaSuccess) destroy(made);
   check(result, "instantiation");
-  return exec;
+  return made;
+}
+
+void destroy(MadeGraph& made) {
+  if (made.exec) cudaGraphExecDestroy(made.exec);
+  if (made.graph) cudaGraphDestroy(made.graph);
+  made = {};
 }
 
 }  // namespace streamsan::lab

@@ -8,25 +8,13 @@
 #include <cuda_runtime.h>
 #include <vector>
 
+#include "testsuite/gpu/random/places.cuh"
 #include "testsuite/gpu/random/program.h"
 #include "testsuite/gpu/random/shared.h"
 
 namespace streamsan::lab {
 
-/// What a node needs to run: where it marks, and the memory that it copies and fills.
-struct Places {
-  Shared* shared = nullptr;
-  unsigned* slots = nullptr;    ///< device memory, zero at first, a word for each cell
-  unsigned* ones = nullptr;     ///< device memory
-  unsigned* ones_host = nullptr;  ///< pinned
-  unsigned* landing = nullptr;    ///< pinned, zero at first
-  unsigned* ones_pageable = nullptr;
-  unsigned* landing_pageable = nullptr;
-};
-
 unsigned manner_of(const Work& work);
-void* destination(const Places& places, const Work& work, std::size_t cell);
-const void* source(const Places& places, const Work& work, std::size_t cell);
 void launch_work(const Places& places, const Work& work, std::size_t cell, cudaStream_t stream);
 /// What Op::Host calls.
 void CUDART_CB host_work(void* argument);
@@ -42,11 +30,38 @@ struct CaptureTools {
   std::vector<cudaEvent_t> events;
 };
 
-/// `arguments`: of host functions, by cell.
-cudaGraphExec_t make_graph(const Graph& graph, std::size_t number, const Places& places, HostArgument* arguments,
-                           CaptureTools& tools);
+struct MadeGraph {
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t exec = nullptr;
+};
+void destroy(MadeGraph& made);
 
-/// Throws std::runtime_error.
-void check(cudaError_t result, const char* what);
+/// Makes graphs of a program.
+class GraphMaker {
+ public:
+  /// `arguments`: of host functions, by cell.
+  GraphMaker(const Program& program, const Places& places, HostArgument* arguments, CaptureTools& tools,
+             CaptureTools& tools_of_bodies)
+      : program_(program), places_(places), arguments_(arguments), tools_(tools), tools_of_bodies_(tools_of_bodies) {}
+
+  MadeGraph make(std::size_t number);
+
+ private:
+  class Capture;
+
+  cudaGraph_t capture(std::size_t number);
+  /// The nodes that are made.
+  std::vector<cudaGraphNode_t> build(std::size_t number, cudaGraph_t graph);
+  cudaGraphNode_t add_node(cudaGraph_t graph, const Work& work, std::size_t cell);
+  cudaGraphNode_t add_conditional(cudaGraph_t graph, const Node& node, std::size_t cell,
+                                  std::vector<cudaGraphNode_t> after);
+  void make_bodies(const Node& node, class ConditionalNode& made);
+
+  const Program& program_;
+  const Places& places_;
+  HostArgument* arguments_;
+  CaptureTools& tools_;
+  CaptureTools& tools_of_bodies_;
+};
 
 }  // namespace streamsan::lab

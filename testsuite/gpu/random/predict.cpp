@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "testsuite/gpu/random/predict.h"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
@@ -10,35 +11,26 @@
 #include "ordering/graph.h"
 #include "ordering/model.h"
 #include "testsuite/gpu/random/given.h"
+#include "testsuite/gpu/random/predict_graphs.h"
+#include "testsuite/gpu/random/predict_memory.h"
 
 namespace streamsan::lab {
 namespace {
 
 namespace model = ordering;
+using memory::context;
+using memory::kBehind;
+using memory::kIdle;
+using memory::kIdleArray;
+using memory::kIdleHost;
+using memory::kOfSecond;
+using memory::kOnHost;
+using memory::kSlots;
+using memory::word;
 using model::Address;
 using model::Footprint;
 using model::OpId;
 using model::Range;
-
-// Addresses of the model's memory; each cell has a word of each. Each is an allocation of its own: of one operation and
-// one allocation a single hazard is reported.
-constexpr model::Bytes kWord = 64;
-constexpr model::Bytes kSlots = kWord * kCells;
-constexpr Address kDevice = 0x100000;   // what operations touch
-constexpr Address kBehind = 0x180000;   // what kernels touch behind their wait
-constexpr Address kPinned = 0x200000;   // fills of host memory
-constexpr Address kOnHost = 0x300000;   // what the host reads after each call
-constexpr Address kOnes = 0x400000;     // sources and targets on the device that nobody else touches
-constexpr Address kLanding = 0x500000;  // the same on the host, pinned
-constexpr Address kIdle = 0x600000;     // memory that is freed
-constexpr Address kIdleHost = 0x700000;
-constexpr Address kPageable = 0x900000;    // no allocation
-constexpr Address kOfSecond = 0x10000000;  // memory of the second device is so much higher
-
-constexpr model::ContextId context(unsigned device) { return model::ContextId{device + 1}; }
-constexpr model::SiteId site_of(std::size_t cell) { return model::SiteId{static_cast<std::uint32_t>(cell + 1)}; }
-
-Footprint word(Address base, std::size_t index) { return {.base = base + kWord * index, .width = kWord}; }
 
 class Predictor final : public model::HazardSink {
  public:
@@ -47,14 +39,7 @@ class Predictor final : public model::HazardSink {
 
   Prediction run() {
     prediction_.host.assign(program_.steps.size(), Order::NotAsked);
-    for (const Address base : {kDevice, kBehind, kOnes, kIdle}) {
-      for (const unsigned device : {0u, 1u}) {
-        const Address begin = base + device * kOfSecond;
-        model_.allocate({}, {begin, begin + kSlots}, model::MemoryKind::Device, context(device));
-      }
-    }
-    for (const Address host : {kPinned, kOnHost, kLanding, kIdleHost})
-      model_.allocate({}, {host, host + kSlots}, model::MemoryKind::Pinned, context(0));
+    memory::allocate(model_);
     for (unsigned event = 0; event < 2 * kEvents; ++event) events_.push_back(new_event(event));
     for (std::size_t i = 0; i < program_.steps.size(); ++i) step(i);
     return std::move(prediction_);
@@ -69,7 +54,8 @@ class Predictor final : public model::HazardSink {
       return;
     }
     const std::size_t cell = static_cast<std::size_t>(hazard.later.site) - 1;
-    if (prediction_.cells[cell][instance_ < kInstances ? instance_ : 0].begin != Order::NotAsked)
+    const std::size_t instance = instance_ * rounds_of_cell(cell);
+    if (prediction_.cells[cell][instance < kInstances ? instance : 0].begin != Order::NotAsked)
       note(cell, hazard.overlap, order);
   }
 
@@ -99,60 +85,36 @@ class Predictor final : public model::HazardSink {
     return model_.create_event(object % kEvents < kEvents / 2 ? model::EventTiming::Off : model::EventTiming::On);
   }
 
-  /// An answer about the operation that is being submitted.
-  void note(std::size_t cell, Range overlap, Order order) {
-    if (instance_ >= kInstances) return;
-    Predicted& predicted = prediction_.cells[cell][instance_];
+  /// How often a launch runs what has the cell: a body of a WHILE may have several rounds, all of one answer.
+  [[nodiscard]] std::size_t rounds_of_cell(std::size_t cell) const {
+    const auto found = rounds_.find(cell);
+    return found == rounds_.end() ? 1 : found->second;
+  }
+
+  enum class Rounds : std::uint8_t { All, First, Later };
+
+  /// The answers of the operation that is being submitted.
+  template <typename Change>
+  void change(std::size_t cell, Rounds which, Change change) {
+    const std::size_t rounds = rounds_of_cell(cell);
+    for (std::size_t round = which == Rounds::Later; round < (which == Rounds::First ? 1 : rounds); ++round) {
+      const std::size_t instance = instance_ * rounds + round;
+      if (instance < kInstances) change(prediction_.cells[cell][instance]);
+    }
+  }
+  void note(std::size_t cell, Range overlap, Order order, Rounds which = Rounds::All) {
     const Address begin = overlap.begin < kOfSecond ? overlap.begin : overlap.begin - kOfSecond;
     const bool late = kBehind <= begin && begin < kBehind + kSlots;
-    (late ? predicted.waited : predicted.begin) = order;
+    change(cell, which, [&](Predicted& predicted) { (late ? predicted.waited : predicted.begin) = order; });
   }
-  void expect(std::size_t cell, Order order, bool waits) {
-    Predicted& predicted = prediction_.cells[cell][instance_];
-    predicted.begin = order;
-    if (waits) predicted.waited = order;
+  void expect(std::size_t cell, Order order, bool waits, Rounds which = Rounds::All) {
+    change(cell, which, [&](Predicted& predicted) {
+      predicted.begin = order;
+      if (waits) predicted.waited = order;
+    });
   }
 
   [[nodiscard]] bool is_held(std::size_t cell) const { return held_ && held_->cell == cell && !after_held_; }
-
-  std::vector<model::KernelBytes> bytes_of(std::size_t cell, bool held) const {
-    if (held) {
-      std::vector<model::KernelBytes> all;
-      for (const Address base : {kDevice, kBehind, kPinned, kOnHost, kDevice + kOfSecond, kBehind + kOfSecond})
-        all.push_back({.bytes = {.base = base, .width = kSlots}, .mode = model::AccessMode::Write});
-      return all;
-    }
-    return {{.bytes = word(kDevice + memory_, cell), .mode = model::AccessMode::Read, .early = true},
-            {.bytes = word(kBehind + memory_, cell), .mode = model::AccessMode::Read}};
-  }
-
-  model::LaunchShape shape_of(const Work& work, const Work* front, std::size_t cell) const {
-    model::LaunchShape shape{.function = model::FunctionId{static_cast<std::uint32_t>(cell + 1)}, .threads = 1};
-    if (!work.dependent || planted_ == Planted::DependentsAreOrdinary) return shape;
-    const Triggers triggers = front ? front->triggers : Triggers::Never;
-    shape.dependence = {.overlaps = true,
-                        .waits = work.waits,
-                        .front = triggers == Triggers::Never ? model::Trigger::Never : model::Trigger::Early,
-                        .front_waits_first = front && front->waits && triggers != Triggers::First};
-    return shape;
-  }
-
-  std::pair<Footprint, Footprint> sides_of(Route route, std::size_t cell) const {
-    const Footprint mine = word(kDevice + memory_, cell);
-    switch (route) {
-      case Route::ToDevice:
-        return {mine, word(kLanding, cell)};
-      case Route::FromDevice:
-        return {word(kLanding, cell), mine};
-      case Route::Within:
-        return {mine, word(kOnes + memory_, cell)};
-      case Route::PageableToDevice:
-        return {mine, word(kPageable, cell)};
-      case Route::PageableFromDevice:
-        return {word(kPageable, cell), mine};
-    }
-    return {};
-  }
 
   void step(std::size_t index) {
     const Step& step = program_.steps[index];
@@ -184,7 +146,8 @@ class Predictor final : public model::HazardSink {
     const model::StreamId where = stream(step);
     if (step.work.op == Op::Kernel) {
       const std::size_t cell = cell_of_step(held_->step);
-      model_.launch(call, where, shape_of(step.work, front(step.stream, step.thread), cell), {}, bytes_of(cell, true));
+      model_.launch(call, where, shape_of(step.work, front(step.stream, step.thread), cell, planted_), {},
+                    memory::bytes_of_held());
       remember(step);
     } else if (step.work.op == Op::Host) {
       model_.host_function(call, where);
@@ -216,17 +179,19 @@ class Predictor final : public model::HazardSink {
     const auto form = step.synchronous ? model::Form::Synchronous : model::Form::Asynchronous;
     switch (work.op) {
       case Op::Kernel:
-        model_.launch(call, stream(step), shape_of(work, front(step.stream, step.thread), cell), {},
-                      bytes_of(cell, false));
+        model_.launch(call, stream(step), shape_of(work, front(step.stream, step.thread), cell, planted_), {},
+                      memory::bytes_of_kernel(cell, memory_));
         remember(step);
         break;
       case Op::Copy: {
-        const auto [dst, src] = sides_of(work.route, cell);
+        const auto [dst, src] = memory::bytes_of_copy(work, cell, memory_);
+        const bool of_array = model::is_array_address(dst.base) || model::is_array_address(src.base);
+        if (planted_ == Planted::ArraysWaitForAll && of_array) model_.stream_joins_all(call, stream(step));
         model_.copy(call, stream(step), dst, src, form);
         break;
       }
       case Op::Fill:
-        model_.fill(call, stream(step), word(work.pinned ? kPinned : kDevice + memory_, cell), form);
+        model_.fill(call, stream(step), memory::bytes_of_fill(work, cell, memory_), form);
         break;
       case Op::Host:
         model_.host_function(call, stream(step));
@@ -281,10 +246,17 @@ class Predictor final : public model::HazardSink {
       case Op::FreeHost:
         model_.free(call, context(0), kIdleHost);
         break;
+      case Op::FreeArray:
+        model_.free(call, context(0), kIdleArray);
+        break;
       case Op::Hold:
       case Op::Allocate:
       case Op::AllocateHost:
+      case Op::AllocateArray:
       case Op::Empty:
+      case Op::If:
+      case Op::While:
+      case Op::Switch:
         break;
     }
     // As if an event always captured what its stream holds when somebody waits for it.
@@ -349,77 +321,52 @@ class Predictor final : public model::HazardSink {
   }
 
   // ---- graphs ---------------------------------------------------------------------------------------------------------
-  model::Graph graph_of(std::size_t number, bool holds) {
-    const Graph& graph = program_.graphs[number];
-    std::vector<model::GraphNode> made;
-    for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
-      const Node& node = graph.nodes[n];
-      const std::size_t cell = cell_of_node(number, n);
-      model::GraphNode out{.site = site_of(cell), .number = static_cast<std::uint32_t>(n + 1)};
-      out.after.assign(node.after.begin(), node.after.end());
-      using Kind = model::GraphNode::Kind;
-      switch (node.work.op) {
-        case Op::Kernel:
-        case Op::Host: {
-          out.kind = Kind::Kernel;
-          const bool alone = node.after.size() == 1 && node.work.dependent;
-          out.shape = shape_of(node.work, alone ? &graph.nodes[node.after[0]].work : nullptr, cell);
-          out.shape.dependence.overlaps &= alone;
-          out.bytes = bytes_of(cell, holds && node.work.held);
-          break;
-        }
-        case Op::Copy:
-          out.kind = Kind::Copy;
-          std::tie(out.dst, out.src) = sides_of(node.work.route, cell);
-          break;
-        case Op::Fill:
-          out.kind = Kind::Fill;
-          out.dst = word(kDevice + memory_, cell);
-          break;
-        default:
-          break;
-      }
-      made.push_back(std::move(out));
-    }
-    return model::Graph(std::move(made));
-  }
-
   void launch(const Step& step, model::Call call) {
     if (step.object >= program_.graphs.size()) return;
     const std::size_t number = step.object;
     const bool holds = held_ && held_->graph == number && !after_held_;
-    const model::Graph graph = graph_of(number, holds);
+    const FlatGraph made = flatten(program_, number, holds ? std::optional(held_->cell) : std::nullopt, planted_);
+    for (const FlatGraph::Part& part : made.parts) rounds_[part.cell] = part.rounds;
+    const model::Graph graph(made.nodes);
     instance_ = launches_[number]++;
-    const std::vector<Node>& nodes = program_.graphs[number].nodes;
-    if (after_held_ && instance_ < kInstances) {
-      for (std::size_t n = 0; n < nodes.size(); ++n) {
-        if (nodes[n].work.op != Op::Empty)
-          expect(cell_of_node(number, n), Order::Ordered, nodes[n].work.op == Op::Kernel);
+    if (after_held_) {
+      for (const FlatGraph::Part& part : made.parts) {
+        const auto kind = made.nodes[part.node].kind;
+        if (kind != model::GraphNode::Kind::Nothing)
+          expect(part.cell, Order::Ordered, kind == model::GraphNode::Kind::Kernel);
       }
     }
     model_.graph_launch(call, stream(step), number, graph);
-    if (after_held_ && !touches_ && instance_ < kInstances) {
-      for (std::size_t n = 0; n < nodes.size(); ++n) expect(cell_of_node(number, n), place_of(stream(step)), true);
+    if (after_held_ && !touches_) {
+      for (const FlatGraph::Part& part : made.parts) expect(part.cell, place_of(stream(step)), true);
     }
     if (!holds) return;
     moment_ = model_.last_operation(stream(step));
     after_held_ = touches_ = true;
-    check_inside(number, graph);
+    check_inside(made, graph);
   }
 
   /// What else of the launch that holds may run beside the held node.
-  void check_inside(std::size_t number, const model::Graph& graph) {
+  void check_inside(const FlatGraph& made, const model::Graph& graph) {
     in_graph_ = true;
     model::check_graph(graph, model_, *this);
     in_graph_ = false;
-    const auto held = static_cast<std::uint32_t>(held_->node + 1);
-    // Those behind it in the order of the nodes; those in front cannot come after it.
-    for (std::size_t n = held_->node + 1; n < graph.nodes().size(); ++n) {
-      if (graph.nodes()[n].kind != model::GraphNode::Kind::Nothing)
-        expect(cell_of_node(number, n), Order::Ordered, graph.nodes()[n].kind == model::GraphNode::Kind::Kernel);
-    }
-    for (const Inside& each : inside_) {
-      if (each.earlier == held) note(cell_of_node(number, each.later - 1), each.overlap, each.order);
+    const auto held = std::find_if(made.parts.begin(), made.parts.end(),
+                                   [&](const FlatGraph::Part& part) { return part.cell == held_->cell; });
+    const auto round_of = [&](const FlatGraph::Part& part) {
+      return held->body != 0 && part.body == held->body ? Rounds::First : Rounds::All;
+    };
+    for (const FlatGraph::Part& part : made.parts) {
+      const bool kernel = made.nodes[part.node].kind == model::GraphNode::Kind::Kernel;
+      if (made.nodes[part.node].kind == model::GraphNode::Kind::Nothing) continue;
+      // Those behind it in the order of the nodes; those in front cannot come after it.
+      if (part.node > held->node) expect(part.cell, Order::Ordered, kernel);
+      // But the rounds of a body are one behind the other, and it is the first that holds.
+      if (round_of(part) == Rounds::First) expect(part.cell, Order::Ordered, kernel, Rounds::Later);
+      for (const Inside& each : inside_) {
+        if (each.earlier == held->node + 1 && each.later == part.node + 1)
+          note(part.cell, each.overlap, each.order, round_of(part));
+      }
     }
   }
 
@@ -438,6 +385,7 @@ class Predictor final : public model::HazardSink {
   std::set<unsigned> known_events_;  ///< recorded
   std::map<unsigned, model::StreamId> recorded_;
   std::map<std::size_t, std::size_t> launches_;
+  std::map<std::size_t, std::size_t> rounds_;  ///< by cell, of what is in a body
   std::vector<Inside> inside_;
   std::optional<model::Moment> moment_;  ///< of the held operation
   std::size_t instance_ = 0;

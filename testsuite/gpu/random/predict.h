@@ -17,6 +17,8 @@
 //   * a synchronisation with a blocking stream, or a query, is left out if the stream was given nothing but records and
 //     waits since the legacy stream acted. The model takes these for work that waits for the legacy stream, so that the
 //     host would know that it is complete; the driver seen so far returns at once, and no document says which is right;
+//   * the rounds of a WHILE are one behind the other, and have one answer but where one of them holds: what the model
+//     knows of bodies is a single round, whatever runs (R-GRF-27);
 //   * a host node of a graph is a kernel, for it has no bytes otherwise, and its order is that of any node (R-GRF-26).
 #pragma once
 
@@ -49,7 +51,14 @@ struct Prediction {
 };
 
 /// A wrong edge planted into what the model is told, to show that the comparison finds it.
-enum class Planted : std::uint8_t { Nothing, NonBlockingJoinsLegacy, EventsRecordLater, DependentsAreOrdinary };
+enum class Planted : std::uint8_t {
+  Nothing,
+  NonBlockingJoinsLegacy,
+  EventsRecordLater,
+  DependentsAreOrdinary,
+  ArraysWaitForAll,      ///< a copy of an array
+  ConditionsWaitForAll,  ///< a conditional node, for all nodes in front
+};
 
 /// `observation`: only what queries answered.
 Prediction predict(const Program& program, const Observation& observation, Planted planted = Planted::Nothing);

@@ -12,7 +12,17 @@ namespace streamsan::lab {
 namespace {
 
 /// What the verb of a step is followed by in the text of a program.
-enum class Takes : std::uint8_t { Stream, Event, EventStream, StreamEvent, StreamFlag, GraphStream, Device, Nothing };
+enum class Takes : std::uint8_t {
+  Stream,
+  Event,
+  EventStream,
+  StreamEvent,
+  StreamFlag,
+  GraphStream,
+  Device,
+  Nothing,
+  Bodies
+};
 
 struct Verb {
   Op op;
@@ -42,16 +52,39 @@ constexpr Verb kVerbs[] = {
     {Op::FreeHost, "free-host", Takes::Nothing},
     {Op::Allocate, "allocate", Takes::Nothing},
     {Op::AllocateHost, "allocate-host", Takes::Nothing},
+    {Op::FreeArray, "free-array", Takes::Nothing},
+    {Op::AllocateArray, "allocate-array", Takes::Nothing},
     {Op::Empty, "empty", Takes::Nothing},
+    {Op::If, "if", Takes::Bodies},
+    {Op::While, "while", Takes::Bodies},
+    {Op::Switch, "switch", Takes::Bodies},
 };
 
-constexpr std::pair<Route, const char*> kRoutes[] = {
-    {Route::ToDevice, "to-device"},
-    {Route::FromDevice, "from-device"},
-    {Route::Within, "within"},
-    {Route::PageableToDevice, "pageable-to-device"},
-    {Route::PageableFromDevice, "pageable-from-device"},
+struct RouteWord {
+  Route route;
+  const char* word;
+  Sides sides;
 };
+
+constexpr RouteWord kRoutes[] = {
+    {Route::ToDevice, "to-device", {Side::Device, Side::Pinned}},
+    {Route::FromDevice, "from-device", {Side::Pinned, Side::Device}},
+    {Route::Within, "within", {Side::Device, Side::Device}},
+    {Route::PageableToDevice, "pageable-to-device", {Side::Device, Side::Pageable}},
+    {Route::PageableFromDevice, "pageable-from-device", {Side::Pageable, Side::Device}},
+    {Route::ToArray, "to-array", {Side::Array, Side::Pinned}},
+    {Route::FromArray, "from-array", {Side::Pinned, Side::Array}},
+    {Route::DeviceToArray, "device-to-array", {Side::Array, Side::Device}},
+    {Route::ArrayToDevice, "array-to-device", {Side::Device, Side::Array}},
+    {Route::WithinArrays, "within-arrays", {Side::Array, Side::Array}},
+    {Route::PageableToArray, "pageable-to-array", {Side::Array, Side::Pageable}},
+    {Route::PageableFromArray, "pageable-from-array", {Side::Pageable, Side::Array}},
+};
+
+const RouteWord& word_of(Route route) {
+  return *std::find_if(std::begin(kRoutes), std::end(kRoutes),
+                       [route](const RouteWord& each) { return each.route == route; });
+}
 
 const Verb& verb_of(Op op) {
   return *std::find_if(std::begin(kVerbs), std::end(kVerbs), [op](const Verb& verb) { return verb.op == op; });
@@ -82,11 +115,9 @@ std::string describe_event(unsigned object) {
 /// The words behind the names: what is special about the work.
 std::string describe(const Work& work, bool synchronous) {
   std::string text;
-  if (work.op == Op::Copy) {
-    const auto* route = std::find_if(std::begin(kRoutes), std::end(kRoutes),
-                                     [&](const auto& each) { return each.first == work.route; });
-    text += std::string(" ") + route->second;
-  }
+  if (work.op == Op::Copy) text += std::string(" ") + word_of(work.route).word;
+  if (work.shape == Shape::Rows) text += " rows";
+  if (work.shape == Shape::Slices) text += " slices";
   if (work.dependent) text += " dependent";
   if (work.waits) text += " waits";
   if (work.triggers == Triggers::First) text += " triggers";
@@ -96,6 +127,14 @@ std::string describe(const Work& work, bool synchronous) {
   if (synchronous) text += " sync";
   if (work.held) text += " held";
   return text;
+}
+
+std::string describe(const Condition& condition) {
+  std::string text;
+  for (const unsigned body : condition.bodies) text += " " + std::to_string(body);
+  if (condition.bodies.empty()) return text;
+  text += " value " + std::to_string(condition.value);
+  return condition.by_kernel ? text + " by-kernel" : text;
 }
 
 /// Reads the words of a line one by one.
@@ -166,11 +205,15 @@ std::uint8_t event_named(Words& words) {
 /// True: the word says something about the work.
 bool is_manner(Work& work, const std::string& word) {
   if (work.op == Op::Copy) {
-    for (const auto& [route, name] : kRoutes) {
-      if (word != name) continue;
-      work.route = route;
+    for (const RouteWord& each : kRoutes) {
+      if (word != each.word) continue;
+      work.route = each.route;
       return true;
     }
+  }
+  if (work.op == Op::Copy || work.op == Op::Fill) {
+    if (word == "rows") return work.shape = Shape::Rows, true;
+    if (word == "slices") return work.shape = Shape::Slices, true;
   }
   if (work.op == Op::Kernel) {
     if (word == "dependent") return work.dependent = true;
@@ -225,6 +268,8 @@ Step parse_step(const std::string& line) {
       break;
     case Takes::Nothing:
       break;
+    case Takes::Bodies:
+      words.fail("only a node is conditional");
   }
   while (!words.over()) {
     const std::string word = words.take();
@@ -237,13 +282,24 @@ Step parse_step(const std::string& line) {
   return step;
 }
 
+/// True: the word, and what follows it, says something about the condition.
+bool is_condition(Node& node, const std::string& word, Words& words) {
+  if (!is_conditional(node.work.op)) return false;
+  Condition& condition = node.condition;
+  if (word == "by-kernel") return condition.by_kernel = true;
+  if (word == "value")
+    return condition.value = static_cast<std::uint8_t>(words.number(words.take(), kMostRounds + 1)), true;
+  condition.bodies.push_back(static_cast<std::uint8_t>(words.number(word, kMostGraphs)));
+  return true;
+}
+
 Node parse_node(const std::string& text, std::size_t number) {
   Words words(text);
   Node node;
   node.work.op = verb_named(words, words.take()).op;
   while (!words.over() && words.word() != "after") {
     const std::string word = words.take();
-    if (!is_manner(node.work, word)) words.fail("unknown word '" + word + "'");
+    if (!is_condition(node, word, words) && !is_manner(node.work, word)) words.fail("unknown word '" + word + "'");
   }
   if (words.over()) return node;
   for (words.take(); !words.over();)
@@ -268,18 +324,7 @@ Graph parse_graph(const std::string& line, std::size_t expected) {
 
 }  // namespace
 
-std::optional<Held> held_of(const Program& program) {
-  for (std::size_t i = 0; i < program.steps.size(); ++i) {
-    const Step& step = program.steps[i];
-    if (step.work.held) return Held{.cell = cell_of_step(i), .step = i};
-    if (step.work.op != Op::Launch || step.object >= program.graphs.size()) continue;
-    const std::vector<Node>& nodes = program.graphs[step.object].nodes;
-    for (std::size_t node = 0; node < nodes.size(); ++node) {
-      if (nodes[node].work.held) return Held{cell_of_node(step.object, node), i, step.object, node};
-    }
-  }
-  return std::nullopt;
-}
+Sides sides_of(Route route) { return word_of(route).sides; }
 
 std::string describe(const Step& step) {
   const Verb& verb = verb_of(step.work.op);
@@ -309,6 +354,7 @@ std::string describe(const Step& step) {
       text += " " + std::to_string(step.object);
       break;
     case Takes::Nothing:
+    case Takes::Bodies:
       break;
   }
   return step.work.op == Op::Hold ? text : text + describe(step.work, step.synchronous);
@@ -321,7 +367,8 @@ std::string describe(const Program& program) {
     text += "graph " + std::to_string(g) + (graph.captured ? " captured:" : " explicit:");
     for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
       const Node& node = graph.nodes[n];
-      text += std::string(n == 0 ? " " : "; ") + verb_of(node.work.op).word + describe(node.work, false);
+      text += std::string(n == 0 ? " " : "; ") + verb_of(node.work.op).word + describe(node.condition);
+      text += describe(node.work, false);
       if (!node.after.empty()) text += " after";
       for (const unsigned before : node.after) text += " " + std::to_string(before);
     }
@@ -346,6 +393,7 @@ Program parse(const std::string& text) {
     }
   }
   if (program.steps.size() > kMostSteps) throw std::runtime_error("program: too many steps");
+  check_bodies(program);
   return program;
 }
 

@@ -5,7 +5,8 @@
 //     random-programs --count 10000 --seconds 200 --shrink --out random.json --kept FOLDER
 //     random-programs --program FILE        one program, 20 times: what is predicted and what is seen
 //
-// --seed N (the first), --devices N, --settle MICROSECONDS, --plant 1|2|3 (a wrong edge: must be found).
+// --seed N (the first), --devices N, --settle MICROSECONDS, --plant 1..5 (a wrong edge: must be found), --show (print the
+// programs, and run none).
 // Exit code: 0 all agree; 1 something disagrees; 2 nothing was seen to overlap, so the run says nothing, or wrong usage.
 #include <cstdio>
 #include <fstream>
@@ -13,6 +14,7 @@
 #include <memory>
 
 #include "testsuite/gpu/random/campaign.h"
+#include "testsuite/gpu/random/generate.h"
 #include "testsuite/gpu/random/options.h"
 #ifdef STREAMSAN_LAB_SIMULATES
 #include "testsuite/gpu/random/simulate.h"
@@ -82,6 +84,17 @@ int run_one(const std::string& path, Executor& executor, Planted planted) {
   return wrong != 0;
 }
 
+/// 1: one is not the same program when it is read again.
+int show_programs(const Campaign& campaign) {
+  for (std::uint64_t i = 0; i < campaign.count; ++i) {
+    const Program program = random_program(campaign.first_seed + i, campaign.devices);
+    const std::string text = describe(program);
+    std::printf("# seed %llu\n%s\n", static_cast<unsigned long long>(program.seed), text.c_str());
+    if (describe(parse(text)) != text) return std::printf("reads differently\n"), 1;
+  }
+  return 0;
+}
+
 std::string json(const Tally& tally, const Machine& machine, const Campaign& campaign) {
   const auto field = [](const char* name, std::uint64_t value) {
     return std::string("  \"") + name + "\": " + std::to_string(value) + ",\n";
@@ -109,9 +122,11 @@ int main(int argc, char** argv) {
   campaign.kept = line.text("--kept");
   const std::uint64_t settle = line.number("--settle", 2000);
   const std::string one = line.text("--program");
+  const bool show = line.flag("--show");
   const std::string out = line.text("--out");
   line.expect_no_more();
 
+  if (show) return show_programs(campaign);
   const Machine machine = make_machine(campaign.devices, settle);
   if (!one.empty()) return run_one(one, *machine.executor, campaign.planted);
   const Tally tally = run(campaign, *machine.executor);

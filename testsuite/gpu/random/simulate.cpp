@@ -158,10 +158,15 @@ class Run {
         return true;
       case Op::Free:
       case Op::FreeHost:
+      case Op::FreeArray:
         return !everything_late(0);
       case Op::Allocate:
       case Op::AllocateHost:
+      case Op::AllocateArray:
       case Op::Empty:
+      case Op::If:
+      case Op::While:
+      case Op::Switch:
         return true;
     }
     return true;
@@ -198,8 +203,10 @@ class Run {
   bool copy(const Step& step, std::size_t cell) {
     Stream& stream = plain(step);
     mark(cell, stream.late);
-    if (step.work.route == Route::PageableFromDevice) return !stream.late;
-    return !(step.synchronous && step.work.route != Route::Within && stream.late);
+    const Sides sides = sides_of(step.work.route);
+    if (sides.to == Side::Pageable) return !stream.late;
+    const bool within = is_on_device(sides.to) && is_on_device(sides.from);
+    return !(step.synchronous && !within && stream.late);
   }
 
   bool everything_late(unsigned device) {
@@ -218,9 +225,15 @@ class Run {
 
   void launch(const Step& step) {
     if (step.object >= program_.graphs.size()) return;
-    const std::vector<Node>& nodes = program_.graphs[step.object].nodes;
     Stream& stream = plain(step);
-    const bool late = stream.late || execs_.contains(step.object);
+    const bool end = run_nodes(step.object, stream.late || execs_.contains(step.object), false);
+    stream.late = end;
+    if (end) execs_.insert(step.object);
+  }
+
+  /// Is the end of the graph, or of one round of a body, late?
+  bool run_nodes(std::size_t graph, bool late, bool body) {
+    const std::vector<Node>& nodes = program_.graphs[graph].nodes;
     std::vector<Kernel> done(nodes.size());
     std::vector<bool> all(nodes.size());  ///< the node, or anything that it comes after
     bool end = late;
@@ -228,12 +241,14 @@ class Run {
       const Node& node = nodes[n];
       bool behind = late;
       for (const unsigned before : node.after) behind |= all[before];
-      const std::size_t cell = cell_of_node(step.object, n);
+      const std::size_t cell = cell_of_node(graph, n);
       if (node.work.op == Op::Kernel) {
         std::optional<Kernel> front;
-        if (node.work.dependent && node.after.size() == 1 && !late) front = done[node.after[0]];
+        if (node.work.dependent && node.after.size() == 1 && !late && !body) front = done[node.after[0]];
         done[n] = kernel(node.work, cell, front, behind);
         holding_ |= held_ && held_->cell == cell;
+      } else if (is_conditional(node.work.op)) {
+        done[n] = {.begin = behind, .end = run_bodies(node, behind), .lets_go = false};
       } else {
         done[n] = {.begin = behind, .end = behind, .lets_go = false};
         mark(cell, behind);
@@ -241,8 +256,15 @@ class Run {
       all[n] = behind || done[n].end;
       end |= all[n];
     }
-    stream.late = end;
-    if (end) execs_.insert(step.object);
+    return end;
+  }
+
+  bool run_bodies(const Node& node, bool late) {
+    for (std::size_t body = 0; body < node.condition.bodies.size(); ++body) {
+      for (unsigned round = rounds_of(node, body); round > 0; --round)
+        late = run_nodes(node.condition.bodies[body], late, true);
+    }
+    return late;
   }
 
   const Program& program_;
