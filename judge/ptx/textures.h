@@ -7,6 +7,7 @@
 // array of parameters that is indexed, and references (which have a name in the module) are not followed.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <vector>
 
@@ -19,7 +20,7 @@ struct TextureUse {
   bool surface = false;
   bool written = false;
   bool chosen = false;  ///< it is one of several that the instruction may be given
-  bool operator==(const TextureUse&) const = default;
+  auto operator<=>(const TextureUse&) const = default;
 };
 
 struct Textures {

@@ -12,7 +12,9 @@
 namespace streamsan::ptx {
 namespace {
 
-Facts facts(const std::string& body, const std::string& parameters = ".param .u64 a, .param .u64 b, .param .u32 n") {
+constexpr const char* kParameters = ".param .u64 a, .param .u64 b, .param .u32 n";
+
+Facts facts(const std::string& body, const std::string& parameters = kParameters) {
   const std::string text = ".visible .entry k(" + parameters +
                            ") {\n.reg .pred %p<4>; .reg .b32 %r<9>; .reg .b64 %rd<9>;\n" + "ld.param.u64 %rd1, [a];\n" +
                            body + "\nret;\n}\n";
@@ -52,8 +54,8 @@ TEST(Facts, AtomicsOfTheSystemAreAtomicForTheHost) {
   EXPECT_FALSE(facts("atom.global.sys.add.u32 %r1, [%rd1], 1; ld.acquire.gpu.u32 %r1, [%rd1];").atomic_for_host);
 }
 
-std::string textures(const std::string& body) {
-  const Facts found = facts(body);
+std::string textures(const std::string& body, const std::string& parameters = kParameters) {
+  const Facts found = facts(body, parameters);
   if (!found.known) return "unknown";
   std::string out;
   for (const TextureUse& use : found.textures.uses) {
@@ -93,6 +95,30 @@ TEST(Textures, WhatCannotBeFollowedIsSaid) {
       "0sw? 1sw? ");
   EXPECT_TRUE(facts("tex.1d.v4.f32.s32 {%r1, %r2, %r3, %r4}, [image, {%r5}];").strays);
   EXPECT_FALSE(facts("tex.1d.v4.f32.s32 {%r1, %r2, %r3, %r4}, [%rd1, {%r5}];").strays);
+}
+
+TEST(Textures, MayBeLoadedTogether) {
+  const std::string read = "tex.1d.v4.f32.s32 {%r1, %r2, %r3, %r4}, ";
+  const auto of_pair = [](const std::string& body) {
+    return textures(body, ".param .u64 a, .param .align 8 .b8 s[24]");
+  };
+  EXPECT_EQ(of_pair("ld.param.v2.u64 {%rd2, %rd3}, [s+8]; " + read + "[%rd3, {%r5}];"), "3tr ");
+  EXPECT_EQ(of_pair("ld.param.v2.b64 {%rd2, %rd3}, [s]; " + read + "[%rd2, {%r5}]; " + read + "[%rd3, {%r5}];"),
+            "1tr 2tr ");
+  EXPECT_EQ(of_pair("ld.param.v2.u64 {%rd2, %rd3}, [s+16]; " + read + "[%rd3, {%r5}];"), "and others") << "behind it";
+  EXPECT_EQ(of_pair("ld.param.v2.u32 {%r2, %r3}, [s]; mov.b64 %rd2, {%r2, %r3}; " + read + "[%rd2, {%r5}];"),
+            "and others");
+}
+
+// Their number must not be multiplied by that of the instructions, and no value is followed by recursion.
+TEST(Textures, ManyOfThemTakeNoLonger) {
+  constexpr int kMany = 90'000;
+  std::string moves = ".reg .b64 %m<90001>; mov.u64 %m0, %rd1;\n", reads;
+  for (int i = 0; i < kMany; ++i) {
+    moves += "mov.u64 %m" + std::to_string(i + 1) + ", %m" + std::to_string(i) + ";\n";
+    reads += "tex.1d.v4.f32.s32 {%r1, %r2, %r3, %r4}, [%m90000, {%r5}];\n";
+  }
+  EXPECT_EQ(textures(moves + reads), "0tr ");
 }
 
 TEST(Textures, TouchNoMemoryThroughAPointer) {
