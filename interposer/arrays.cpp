@@ -184,11 +184,11 @@ TexturedMemory textured_memory(const CUDA_RESOURCE_DESC& is) {
   switch (is.resType) {
     case CU_RESOURCE_TYPE_ARRAY: {
       const ArrayLayout array = array_layout(is.res.array.hArray);
-      return {array.base, array.bytes};
+      return {array.base, array.bytes, array.parts()};
     }
     case CU_RESOURCE_TYPE_MIPMAPPED_ARRAY: {
       const ArrayLayout array = array_layout(reinterpret_cast<std::uint64_t>(is.res.mipmap.hMipmappedArray));
-      return {array.base, array.bytes};
+      return {array.base, array.bytes, array.parts()};
     }
     case CU_RESOURCE_TYPE_LINEAR:
       return {is.res.linear.devPtr, is.res.linear.sizeInBytes};

@@ -33,6 +33,8 @@ struct ArrayLayout {
   std::uint64_t levels = 1;
   bool layered = false;  ///< a level has as many slices as the whole
 
+  /// Layers and levels: a kernel that is given the whole may work on one.
+  [[nodiscard]] std::uint64_t parts() const { return levels * (layered ? depth : 1); }
   [[nodiscard]] std::uint64_t pitch() const { return width * element; }
   [[nodiscard]] std::uint64_t slice() const { return pitch() * height; }
 };
@@ -67,6 +69,7 @@ inline ArrayLayout array_layout(CUarray array) { return array_layout(reinterpret
 struct TexturedMemory {
   std::uint64_t address = 0;
   std::uint64_t bytes = 0;  ///< 0: not known
+  std::uint64_t parts = 1;  ///< layers and levels
 };
 TexturedMemory textured_memory(const CUDA_RESOURCE_DESC& is);
 

@@ -314,6 +314,8 @@ class CallRecord {
     w.surface = kEffect.surface;
     w.address = memory.address;
     w.bytes = memory.bytes;
+    w.context = current_context();
+    w.parts = memory.parts;
     return slot;
   }
 

@@ -139,10 +139,18 @@ const LaunchBytes& Judge::bytes_of(const Item& launch, bool dependent) {
   const auto& w = launch.record->as<Kind::Launch>();
   const std::uint32_t index = places_.kernel_index(w.function);
   LaunchBytes& out = untextured_bytes_of(launch, index, dependent);
-  textures_.add_to(out, code_, {index, places_.kernel(index), w.hash});
+  out.through_textures = out.unknown_textures = false;
+  if (!code_.uses_textures(index, places_.kernel(index))) return out;
+  textures_.add_to(out, code_, {index, places_.kernel(index), w.hash, context_of_launch(*launch.record)});
   if (out.through_textures && waits_for_others(*launch.record, index))
     for (ordering::PointerArgument& pointer : out.pointers) pointer.mode = ordering::AccessMode::Doubtful;
   return out;
+}
+
+std::optional<ordering::ContextId> Judge::context_of_launch(const Record& launch) {
+  if (launch.in_stream().stream == 0) return std::nullopt;
+  const StreamLife* life = handles_.life(stream_of(launch));
+  return life ? std::optional(life->context) : std::nullopt;
 }
 
 LaunchBytes& Judge::untextured_bytes_of(const Item& launch, std::uint32_t index, bool dependent) {
@@ -365,7 +373,7 @@ void Judge::take(const Item& item) {
     case Kind::ArraySizes:
       return places_.add_array(record);
     case Kind::Texture:
-      return textures_.made(record);
+      return textures_.made(record, context_of(record.as<Kind::Texture>().context, record.thread));
     case Kind::GraphNode:
       return graph_node(item);
     case Kind::GraphEdges:

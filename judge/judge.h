@@ -172,6 +172,8 @@ class Judge : private ordering::HazardSink {
   const LaunchBytes& bytes_of(const trace::Item& launch, bool dependent);
   /// The same without what it touches through textures and surfaces. `index`: of its kernel.
   LaunchBytes& untextured_bytes_of(const trace::Item& launch, std::uint32_t index, bool dependent);
+  /// None: that of a node of a graph.
+  std::optional<ordering::ContextId> context_of_launch(const trace::Record& launch);
   /// Does the kernel wait, perhaps, for what others write? That is an order of its own with them, which is not seen.
   bool waits_for_others(const trace::Record& launch, std::uint32_t kernel);
   /// The launch but for what it makes of the kernel in front of it. `bytes`: of this launch.

@@ -56,6 +56,7 @@ bool alike_in_size(std::uint64_t a, std::uint64_t b) {
 }
 
 Certainty inferred_meets_inferred(const Access& a, const Access& b) {
+  if (a.parted || b.parted) return Certainty::Possible;
   if (a.range.begin != b.range.begin || !alike_in_size(a.device_threads, b.device_threads)) return Certainty::Possible;
   return may_be_slices(a, b) ? Certainty::Possible : Certainty::Certain;
 }

@@ -48,6 +48,7 @@ struct Access {
   bool atomic_for_host = false;       ///< Atomic: for the host, too (of system scope, or volatile)
   bool widened = false;               ///< exact, Kernel: an upper bound; it touches some of the bytes, not surely all
   bool bounded = false;               ///< inferred: from a texture or surface, so that `range` is all that it may reach
+  bool parted = false;                ///< bounded: that has layers or levels, of which the kernel may touch one
   bool conditional = false;           ///< of a node in the body of a conditional node, which may never run (R-GRF-27)
   bool on_stream = true;              ///< false: done by the host thread, not in a stream
   Range range;                        ///< exact: the bytes; inferred: from the pointer to the end of what it may reach
@@ -207,7 +208,8 @@ class HazardSink {
 ///   inferred, inferred  Certain if both got the very same p, the kernels are different functions, and their thread
 ///                       counts differ by at most a factor 32 (a pack or boundary kernel has far fewer threads than the
 ///                       interior kernel beside it). One function launched twice with the same p may slice by another
-///                       argument: possible, unless the argument hashes are equal too.
+///                       argument: possible, unless the argument hashes are equal too. Possible if one of them is parted:
+///                       who is given all layers or levels is told by another argument which one is meant.
 ///   atomic, inferred    As above if the other side surely reads, or its writes are known. A kernel that is inferred to
 ///                       write may do so by atomics itself: possible.
 ///

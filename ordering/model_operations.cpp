@@ -80,11 +80,12 @@ void Model::Impl::touch_kernel(Access access, const Actor& actor, std::span<cons
     }
     Range range{pointer.address, allocation->info.range.end};
     access.bounded = pointer.reach != 0;
+    access.parted = pointer.parted;
     if (access.bounded && pointer.reach < range.size()) range.end = range.begin + pointer.reach;
     const Part reach{allocation, range, pointer.mode};
     checks.touch(access, {&reach, 1}, actor);
   }
-  access.bounded = false;
+  access.bounded = access.parted = false;
   access.exact = true;
   access.learned = learned;
   pieces.touch_known(bytes, access, actor);

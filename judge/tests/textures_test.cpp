@@ -145,6 +145,39 @@ TEST(Textures, OfMemoryThatIsNotKnownAreNotSeen) {
   EXPECT_EQ(found(trace), kSilent);
 }
 
+// Each context counts its own.
+TEST(Textures, AHandleIsThatOfTheContext) {
+  constexpr std::uint64_t kAnother = 0x99;
+  for (const std::uint64_t uploaded : {kArray, kOther}) {
+    TraceBuilder trace = program();
+    trace.add(Kind::Texture, "cuTexObjectCreate", {1, 0, kArray, kBytes, TraceBuilder::kContext});
+    trace.add(Kind::Texture, "cuTexObjectCreate", {1, 0, kOther, kBytes, kAnother});
+    launch(trace, kA, kRead, 1);
+    upload(trace, uploaded);
+    EXPECT_EQ(found(trace), uploaded == kArray ? kOverwritten : kSilent);
+  }
+}
+
+TEST(Textures, OfOneContextOnlyAreThatOfItsGreenContextsToo) {
+  TraceBuilder trace = program();
+  trace.add(Kind::Texture, "cuTexObjectCreate", {1, 0, kArray, kBytes, 0x99});
+  launch(trace, kA, kRead, 1);
+  upload(trace, kArray);
+  EXPECT_EQ(found(trace), kOverwritten);
+}
+
+// Who paints one layer and who reads another are given the same object, or what is made of the same array.
+TEST(Surfaces, OfLayersAreUsedTogetherPerhaps) {
+  for (const std::uint64_t layers : {1, 4}) {
+    TraceBuilder trace = program();
+    trace.add(Kind::Texture, "cuTexObjectCreate", {1, 0, kArray, kBytes, TraceBuilder::kContext, layers});
+    trace.add(Kind::Texture, "cuSurfObjectCreate", {7, 1, kArray, kBytes, TraceBuilder::kContext, layers});
+    launch(trace, kA, kPaint, 7);
+    launch(trace, kB, kRead, 1);
+    EXPECT_EQ(found(trace), (HazardList{layers == 1 ? "read-after-write/error/no-edge" : "read-after-write/possible/no-edge"}));
+  }
+}
+
 TEST(Surfaces, AreWrittenAndCountedApart) {
   for (const bool surface : {true, false}) {
     TraceBuilder trace = program();

@@ -41,6 +41,7 @@ Access textured(Address begin, Address end, std::uint32_t function = 1, AccessMo
   return access;
 }
 
+Access parted(Access access) { return access.parted = true, access; }
 Access learned(Access access) { return access.learned = true, access; }
 Access widened(Access access) { return access.widened = true, access; }
 Access conditional(Access access) { return access.conditional = true, access; }
@@ -77,6 +78,11 @@ TEST(CertaintyTable, EveryRowBothWays) {
       {"exact begins where the texture ends", exact(1400, 1500), textured(1200, 1400), never},
       {"measured and texture, same kernel, other arguments", measured(1200, 1, 6), textured(1200, 1264), possible},
       {"two kernels, one surface", textured(1200, 1400), textured(1200, 1400, 2, AccessMode::Read), certain},
+      {"two kernels, one surface of layers", parted(textured(1200, 1400)),
+       parted(textured(1200, 1400, 2, AccessMode::Read)), possible},
+      {"two kernels, the first level and all of them", textured(1200, 1300),
+       parted(textured(1200, 1400, 2, AccessMode::Read)), possible},
+      {"exact is all layers", exact(1200, 1400), parted(textured(1200, 1400)), certain},
       {"a pointer to what the texture is made of", inferred(1200, 2), textured(1200, 1400), certain},
       {"two textures", textured(1200, 1400), textured(1400, 1500, 2), never},
       {"the texture's memory is freed", life(exact(1000, 2000)), textured(1200, 1400), certain},

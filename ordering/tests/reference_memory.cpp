@@ -390,6 +390,7 @@ void ReferenceModel::touch_kernel(const Kernel& kernel, const Access& made, cons
     each.exact = false;
     each.range = {pointer.address, memory->range.end};
     each.bounded = pointer.reach != 0;
+    each.parted = pointer.parted;
     if (each.bounded) each.range.end = std::min(each.range.end, pointer.address + pointer.reach);
     access(*memory, pointer.early ? kernel.start : kernel.waited, kernel.done, each);
   }
