@@ -17,6 +17,8 @@
 // Joins intersect the one and unite the other. Not in `may`: there is no order, on no path. In `must`: there is.
 //
 // An access that the host has waited for stays, as a tombstone: a join must tell "waited for" from "never happened".
+// Its sets hold the host alone: which streams came after it, too, is forgotten. The record of an event is an access as
+// well (kEventRecord), so whether a stream comes after a record is asked in the same way.
 // An access of a path that did not come this way is added as it is, for a state with it and one without it is a state
 // in which it may have happened.
 //
@@ -165,6 +167,8 @@ class Order {
   static bool perhaps_before(const Values& values, const Sets& sets, SetId may, ValueId stream, Dependent part);
 
   [[nodiscard]] const std::vector<Pending>& pending() const { return pending_; }
+  /// Each as it was when its op last ran, on some path. It stays when its event is recorded again: Pending::since says
+  /// which of them ran after an access.
   [[nodiscard]] const std::map<OpIndex, Edge>& edges() const { return edges_; }
   /// nullptr: nothing is known.
   [[nodiscard]] const EventState* event(ValueId event) const;

@@ -24,7 +24,8 @@
 //   A: goto B C               starts block A; ends a block. `loop A:` is a loop's head
 //   for i B X                 ends a loop's head: to B while `i < 4`, else to X
 //
-// Stream 0 is the default stream, `legacy` and `ptds` the others.
+// Stream 0 is the default stream, `legacy` and `ptds` the others. Handles that a script makes are certainly different,
+// parameters are not.
 #pragma once
 
 #include <string>

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """check_sarif.py FILE: what SARIF 2.1.0 demands of a log, as far as streamsan-tidy writes it. Prints its results."""
 import json
+import pathlib
 import re
 import sys
 
@@ -22,7 +23,10 @@ assert log["version"] == "2.1.0" and "sarif-2.1.0" in log["$schema"]
 (run,) = log["runs"]
 driver = run["tool"]["driver"]
 assert driver["name"] == "streamsan-tidy" and driver["version"]
-assert len({rule["id"] for rule in driver["rules"]}) == len(driver["rules"]) == 23
+table = (pathlib.Path(__file__).resolve().parents[4] / "analyzer/analysis/checks.def").read_text(encoding="utf-8")
+checks = re.findall(r'^SS_CHECK\(\w+, "([\w-]+)"', table, re.MULTILINE)
+ids = [rule["id"] for rule in driver["rules"]]
+assert checks and ids == [f"streamsan-{check}" for check in checks], ids
 for rule in driver["rules"]:
     assert rule["shortDescription"]["text"] and "docs/checks/" in rule["help"]["text"], rule
     assert rule["defaultConfiguration"]["level"] in ("error", "warning", "note"), rule
