@@ -174,7 +174,8 @@ TEST(Surfaces, OfLayersAreUsedTogetherPerhaps) {
     trace.add(Kind::Texture, "cuSurfObjectCreate", {7, 1, kArray, kBytes, TraceBuilder::kContext, layers});
     launch(trace, kA, kPaint, 7);
     launch(trace, kB, kRead, 1);
-    EXPECT_EQ(found(trace), (HazardList{layers == 1 ? "read-after-write/error/no-edge" : "read-after-write/possible/no-edge"}));
+    EXPECT_EQ(found(trace),
+              (HazardList{layers == 1 ? "read-after-write/error/no-edge" : "read-after-write/possible/no-edge"}));
   }
 }
 
