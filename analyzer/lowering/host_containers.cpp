@@ -322,13 +322,10 @@ void Containers::append(const Call& call) {
   if (of == TypeKind::Other || of == TypeKind::Integer) return;
   const ir::PlaceId size = places_.size(call.object);
   if (size == ir::kNoPlace) return;
-  assignments_.initialize(places_.element(call.object, numbers_.index_of(size), given->getType()), given);
-  // The element has it now.
+  const ir::PlaceId element = places_.element(call.object, numbers_.index_of(size), given->getType());
   const ir::PlaceId from = of == TypeKind::Object && given->isXValue() ? places_.place(given) : ir::kNoPlace;
-  if (from != ir::kNoPlace && unit_.symbols.points(given->getType()))
-    out_.emit_assign(places_.data(from), {.kind = Operand::Kind::Null}, call.site);
-  else if (from != ir::kNoPlace)
-    out_.emit_fresh(from, call.site);
+  if (from == ir::kNoPlace) return assignments_.initialize(element, given);
+  assignments_.move_object(element, from, given->getType(), call.site);
 }
 
 void Containers::grow(const Call& call) {

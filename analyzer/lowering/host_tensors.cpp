@@ -14,9 +14,11 @@
 #include "analyzer/lowering/host_expressions.h"
 #include "analyzer/lowering/host_libraries.h"
 #include "analyzer/lowering/host_numbers.h"
+#include "analyzer/lowering/host_optionals.h"
 #include "analyzer/lowering/host_parts.h"
 #include "analyzer/lowering/host_places.h"
 #include "analyzer/lowering/host_scan.h"
+#include "analyzer/lowering/host_tuples.h"
 #include "analyzer/lowering/host_unit.h"
 #include "analyzer/lowering/host_values.h"
 #include "clang/AST/ASTContext.h"
@@ -131,7 +133,9 @@ Tensors::Tensors(const Parts& parts)
       places_(parts.places),
       values_(parts.values),
       arguments_(parts.arguments),
-      libraries_(parts.libraries) {}
+      libraries_(parts.libraries),
+      tuples_(parts.tuples),
+      optionals_(parts.optionals) {}
 
 void Tensors::make_current(const Call& call) {
   const ir::PlaceId current = places_.current_stream();
@@ -148,8 +152,9 @@ void Tensors::make_current(const Call& call) {
   out_.emit_assign(current, arguments_.stream_of(call), call.site);
 }
 
-void Tensors::tensor_make(const Call& call) {
-  const ir::PlaceId tensor = values_.result_place(*call.expression);
+void Tensors::tensor_make(const Call& call) { make(values_.result_place(*call.expression), call); }
+
+void Tensors::make(ir::PlaceId tensor, const Call& call) {
   const Operand home = arguments_.stream_of(call);
   ir::Op op = start(OpKind::Allocate, call);
   op.target = places_.data(tensor);
@@ -174,8 +179,13 @@ void Tensors::tensor_work(const Call& call, bool converts) {
   const auto owner = unit_.symbols.owner(type);
   const bool new_tensor = !type->isReferenceType() && owner && owner->tensor;
   const bool writes_it = new_tensor && (converts || !model.may_alias);
-  // It is there before it is written.
-  if (writes_it) tensor_make(call);
+  llvm::SmallVector<ir::PlaceId, 4> made;
+  if (writes_it)
+    made.push_back(values_.result_place(*call.expression));
+  else if (!model.may_alias)
+    made = made_in_tuple(call);
+  // They are there before they are written.
+  for (const ir::PlaceId tensor : made) make(tensor, call);
   ir::Op op = start(OpKind::Enqueue, call);
   op.work = ir::Work::Library;
   op.transfers = model.transfers && !converts;
@@ -185,16 +195,20 @@ void Tensors::tensor_work(const Call& call, bool converts) {
     for (const clang::Expr* tensor : listed(given))
       if (const ir::PlaceId at = places_.place(tensor); at != ir::kNoPlace)
         op.accesses.push_back(values_.access(value(places_.data(at)), ir::Mode::Read));
-  if (writes_it)
-    op.accesses.push_back(values_.access(value(places_.data(values_.result_place(*call.expression))), ir::Mode::Write));
+  for (const ir::PlaceId tensor : made)
+    op.accesses.push_back(values_.access(value(places_.data(tensor)), ir::Mode::Write));
   const Operand on = op.stream;
   out_.emit(std::move(op));
   if (model.effect.form == api::CallForm::Synchronous) libraries_.wait_for_results(call, on);
   if (type->isReferenceType()) {
     if (call.object != ir::kNoPlace) values_.set_result(*call.expression, value(call.object), call.object);
   } else if (new_tensor && !writes_it) {
-    out_.emit_fresh(values_.result_place(*call.expression), call.site);
-    out_.emit_fresh(places_.data(values_.result_place(*call.expression)), call.site);
+    const ir::PlaceId result = values_.result_place(*call.expression);
+    out_.emit_fresh(result, call.site);
+    out_.emit_fresh(places_.data(result), call.site);
+    // Whether it is the same memory or new: it is of the stream of what it is made from, if that is the current one.
+    if (call.object != ir::kNoPlace && model.may_alias)
+      out_.emit_assign(places_.stream_of(result), value(places_.stream_of(call.object)), call.site);
   }
 }
 
@@ -219,6 +233,9 @@ void Tensors::tensor_copy(const Call& call) {
     out_.emit(std::move(made));
     out_.emit_assign(places_.stream_of(copy), arguments_.stream_of(call), call.site);
   }
+  // Told not to wait, it is there for tensors that are elsewhere: they are copied to a new one.
+  const bool uploads = asynchronous && !to_host && copy != ir::kNoPlace;
+  if (uploads) make(copy, call);
   ir::Op op = start(OpKind::Enqueue, call);
   op.stream = arguments_.stream_of(call);
   arguments_.add_roles(call, op, 0);
@@ -227,6 +244,7 @@ void Tensors::tensor_copy(const Call& call) {
   op.tensor = asynchronous && !to_host;
   op.transfers = model.transfers && !to_host;
   if (to_host) op.accesses.push_back({.memory = value(places_.data(copy)), .mode = ir::Mode::Write, .on_host = true});
+  if (uploads) op.accesses.push_back(values_.access(value(places_.data(copy)), ir::Mode::Write));
   const Operand on = op.stream;
   out_.emit(std::move(op));
   // copy_() between tensors of the device does not wait; which it is is not known here.
@@ -241,7 +259,7 @@ void Tensors::tensor_copy(const Call& call) {
     if (call.object != ir::kNoPlace) values_.set_result(*call.expression, value(call.object), call.object);
     return;
   }
-  if (to_host) return;
+  if (to_host || uploads) return;
   out_.emit_fresh(copy, call.site);
   out_.emit_fresh(places_.data(copy), call.site);
 }
@@ -276,10 +294,7 @@ void Tensors::share_tensor(ir::PlaceId target, ir::PlaceId from, bool moves, ir:
   out_.emit_assign(home(target), value(home(from)), site);
   if (moves) return out_.emit_assign(places_.data(from), {.kind = Operand::Kind::Null}, site);
   // From now on somebody else keeps it, for any stream.
-  ir::Op op{.kind = OpKind::KeepAlive, .site = site};
-  op.source = value(places_.data(target));
-  op.stream = unknown();
-  out_.emit(std::move(op));
+  keep_tensor(target, site);
 }
 
 void Tensors::free_tensor(ir::PlaceId tensor, ir::SiteId site) {
@@ -289,6 +304,60 @@ void Tensors::free_tensor(ir::PlaceId tensor, ir::SiteId site) {
   op.memory = MemoryKind::Device;
   op.tensor = true;
   out_.emit(std::move(op));
+}
+
+void Tensors::for_tensors(ir::PlaceId object, clang::QualType type, Each each, int depth) {
+  constexpr int kDeepest = 3;
+  if (object == ir::kNoPlace || depth > kDeepest || type.isNull()) return;
+  type = type.getNonReferenceType();
+  if (const auto owner = unit_.symbols.owner(type)) {
+    if (owner->tensor) each(object);
+    return;
+  }
+  if (const clang::QualType held = optionals_.held_type(type); !held.isNull())
+    return for_tensors(optionals_.held(object, type), held, each, depth + 1);
+  const auto elements = tuples_.elements(type);
+  for (unsigned i = 0; i < elements.size(); ++i)
+    for_tensors(tuples_.element(object, type, i), elements[i], each, depth + 1);
+  const clang::CXXRecordDecl* record = Symbols::record(type);
+  if (!elements.empty() || record == nullptr || !record->hasDefinition() || record->isUnion() ||
+      unit_.symbols.in_system_header(*record))
+    return;
+  for (const clang::FieldDecl* field : record->getDefinition()->fields())
+    if (!field->getType()->isReferenceType() && out_.kind(field->getType()) == ir::TypeKind::Object)
+      for_tensors(places_.member(object, *field), field->getType(), each, depth + 1);
+}
+
+void Tensors::keep_tensor(ir::PlaceId tensor, ir::SiteId site) {
+  ir::Op op{.kind = OpKind::KeepAlive, .site = site};
+  op.source = value(places_.data(tensor));
+  op.stream = unknown();
+  out_.emit(std::move(op));
+}
+
+void Tensors::keep(ir::PlaceId object, clang::QualType type, ir::SiteId site) {
+  for_tensors(object, type, [&](ir::PlaceId tensor) { keep_tensor(tensor, site); });
+}
+
+void Tensors::keep_given(const Call& call) {
+  const auto* method = llvm::dyn_cast<clang::CXXMethodDecl>(call.callee);
+  if (method != nullptr ? !method->getParent()->isInStdNamespace() : !call.callee->isInStdNamespace()) return;
+  // Those that only refer to it.
+  const std::string& name = call.known->callee.name;
+  if (name == "get" || name == "tie" || name == "forward_as_tuple" || name == "ref" || name == "cref") return;
+  for (const clang::Expr* given : call.arguments)
+    if (given->isLValue() && out_.kind(given->getType()) == ir::TypeKind::Object)
+      keep(places_.place(given), given->getType(), call.site);
+}
+
+llvm::SmallVector<ir::PlaceId, 4> Tensors::made_in_tuple(const Call& call) {
+  llvm::SmallVector<ir::PlaceId, 4> made;
+  const clang::QualType type = call.callee->getReturnType();
+  const auto elements = tuples_.elements(type);
+  for (unsigned i = 0; i < elements.size(); ++i)
+    if (const auto owner = unit_.symbols.owner(elements[i]); owner && owner->tensor && !elements[i]->isReferenceType())
+      made.push_back(tuples_.element(values_.result_place(*call.expression), type, i));
+  return made;
 }
 
 }  // namespace streamsan::analyzer::host

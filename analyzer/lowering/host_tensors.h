@@ -5,6 +5,9 @@
 
 #include "analyzer/ir/ir.h"
 #include "analyzer/lowering/host_call.h"
+#include "clang/AST/Type.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/SmallVector.h"
 
 namespace streamsan::analyzer::host {
 
@@ -12,7 +15,9 @@ class Arguments;
 class FunctionBuilder;
 class Libraries;
 class Numbers;
+class Optionals;
 class Places;
+class Tuples;
 class Values;
 struct Parts;
 struct Scan;
@@ -32,8 +37,20 @@ class Tensors {
   /// `target` has the memory of `from`, too; or has taken it over.
   void share_tensor(ir::PlaceId target, ir::PlaceId from, bool moves, ir::SiteId site);
   void free_tensor(ir::PlaceId tensor, ir::SiteId site);
+  /// The tensors in the object, or the tensor that it is, are from now on kept by somebody else, too.
+  void keep(ir::PlaceId object, clang::QualType type, ir::SiteId site);
+  /// The standard library copies what it is given by name: into containers that are not looked into, for other threads.
+  void keep_given(const Call& call);
 
  private:
+  using Each = llvm::function_ref<void(ir::PlaceId tensor)>;
+  /// The tensor that the object is, those in its fields, and in the fields of these.
+  void for_tensors(ir::PlaceId object, clang::QualType type, Each each, int depth = 0);
+  void keep_tensor(ir::PlaceId tensor, ir::SiteId site);
+  /// A new tensor of the call, on the stream that the call works on.
+  void make(ir::PlaceId tensor, const Call& call);
+  /// What is made by a call that returns a tuple of new tensors.
+  [[nodiscard]] llvm::SmallVector<ir::PlaceId, 4> made_in_tuple(const Call& call);
   [[nodiscard]] ordering::MemoryKind tensor_memory(const Call& call) const;
 
   /// How far a part is from the begin of the whole; kNoExpr: not at all.
@@ -47,6 +64,8 @@ class Tensors {
   Values& values_;
   Arguments& arguments_;
   Libraries& libraries_;
+  Tuples& tuples_;
+  Optionals& optionals_;
 };
 
 }  // namespace streamsan::analyzer::host
