@@ -193,6 +193,8 @@ void Calls::call_body(const Call& call, const std::string& usr) {
   for (std::size_t i = 0; i < call.arguments.size(); ++i) {
     const bool known = i < call.callee->getNumParams();
     op.arguments.push_back(values_.argument_operand(call.arguments[i], call.by_reference(i)));
+    if (call.by_reference(i) && call.arguments[i]->isLValue() && !call.arguments[i]->getType().isConstQualified())
+      tensors_.may_change(places_.place(call.arguments[i]), call.site);
     if (known && llvm::isa<clang::CXXDefaultArgExpr>(call.arguments[i]) &&
         out_.kind(call.arguments[i]->getType()) == TypeKind::Stream) {
       op.implicit_stream = true;

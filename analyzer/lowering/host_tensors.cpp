@@ -9,6 +9,7 @@
 // never invents one.
 #include "analyzer/lowering/host_tensors.h"
 
+#include "analyzer/ir/hidden.h"
 #include "analyzer/lowering/host_arguments.h"
 #include "analyzer/lowering/host_builder.h"
 #include "analyzer/lowering/host_expressions.h"
@@ -195,6 +196,9 @@ void Tensors::tensor_work(const Call& call, bool converts) {
     for (const clang::Expr* tensor : listed(given))
       if (const ir::PlaceId at = places_.place(tensor); at != ir::kNoPlace)
         op.accesses.push_back(values_.access(value(places_.data(at)), ir::Mode::Read));
+  for (const clang::Expr* given : call.arguments)
+    if (const ir::PlaceId last = last_of(list_given(given)); last != ir::kNoPlace)
+      op.accesses.push_back(values_.access(value(places_.data(last)), ir::Mode::Read));
   for (const ir::PlaceId tensor : made)
     op.accesses.push_back(values_.access(value(places_.data(tensor)), ir::Mode::Write));
   const Operand on = op.stream;
@@ -304,6 +308,41 @@ void Tensors::free_tensor(ir::PlaceId tensor, ir::SiteId site) {
   op.memory = MemoryKind::Device;
   op.tensor = true;
   out_.emit(std::move(op));
+}
+
+ir::PlaceId Tensors::last_of(ir::PlaceId list) {
+  if (list == ir::kNoPlace || !unit_.symbols.has_block(out_.type_of(list))) return ir::kNoPlace;
+  const clang::QualType of = places_.element_type(address(list));
+  const auto owner = of.isNull() ? std::nullopt : unit_.symbols.owner(of);
+  if (!owner || !owner->tensor) return ir::kNoPlace;
+  return out_.typed(out_.field(list, ir::name(ir::Hidden::Last), "", ir::TypeKind::Object), of);
+}
+
+ir::PlaceId Tensors::list_given(const clang::Expr* given) {
+  // cat(TensorList(v)), by a conversion that is not written.
+  for (const clang::Expr* at = given; at != nullptr;) {
+    at = strip(at->IgnoreImplicit());
+    const auto* made = llvm::dyn_cast<clang::CXXConstructExpr>(at);
+    if (made == nullptr || made->getNumArgs() != 1)
+      return out_.kind(at->getType()) == ir::TypeKind::Object && at->isLValue() ? places_.place(at) : ir::kNoPlace;
+    at = made->getArg(0);
+  }
+  return ir::kNoPlace;
+}
+
+void Tensors::put_into(ir::PlaceId list, ir::PlaceId element, ir::SiteId site) {
+  const ir::PlaceId last = last_of(list);
+  if (last == ir::kNoPlace) return;
+  const auto put = [&](ir::PlaceId to, ir::PlaceId from) {
+    out_.emit_assign(to, element == ir::kNoPlace ? unknown() : value(from), site);
+  };
+  put(places_.data(last), element == ir::kNoPlace ? element : places_.data(element));
+  put(places_.stream_of(last), element == ir::kNoPlace ? element : places_.stream_of(element));
+}
+
+void Tensors::may_change(ir::PlaceId element, ir::SiteId site) {
+  if (element != ir::kNoPlace && out_[element].kind == ir::Place::Kind::Index)
+    put_into(out_[element].base, ir::kNoPlace, site);
 }
 
 void Tensors::for_tensors(ir::PlaceId object, clang::QualType type, Each each, int depth) {

@@ -39,10 +39,19 @@ class Tensors {
   void free_tensor(ir::PlaceId tensor, ir::SiteId site);
   /// The tensors in the object, or the tensor that it is, are from now on kept by somebody else, too.
   void keep(ir::PlaceId object, clang::QualType type, ir::SiteId site);
+  /// `element` was put into the list; kNoPlace: which tensor is the last one is not known.
+  void put_into(ir::PlaceId list, ir::PlaceId element, ir::SiteId site);
+  /// If the place is an element of a list, it may be the last one, and become another tensor.
+  void may_change(ir::PlaceId element, ir::SiteId site);
   /// The standard library copies what it is given by name: into containers that are not looked into, for other threads.
   void keep_given(const Call& call);
 
  private:
+  /// The tensor that was put into the list last; kNoPlace: it is no list of tensors.
+  ir::PlaceId last_of(ir::PlaceId list);
+  /// The list that an argument is, or is made from; kNoPlace: it is none.
+  ir::PlaceId list_given(const clang::Expr* given);
+
   using Each = llvm::function_ref<void(ir::PlaceId tensor)>;
   /// The tensor that the object is, those in its fields, and in the fields of these.
   void for_tensors(ir::PlaceId object, clang::QualType type, Each each, int depth = 0);
