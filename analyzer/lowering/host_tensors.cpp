@@ -210,9 +210,10 @@ void Tensors::tensor_work(const Call& call, bool converts) {
     const ir::PlaceId result = values_.result_place(*call.expression);
     out_.emit_fresh(result, call.site);
     out_.emit_fresh(places_.data(result), call.site);
-    // Whether it is the same memory or new: it is of the stream of what it is made from, if that is the current one.
-    if (call.object != ir::kNoPlace && model.may_alias)
-      out_.emit_assign(places_.stream_of(result), value(places_.stream_of(call.object)), call.site);
+    // Of a tensor that is there already it may be the memory, or new memory of the current stream; of one that the
+    // same expression makes, both are of the current stream.
+    if (call.object_expression != nullptr && makes_tensor(*call.object_expression))
+      out_.emit_assign(places_.stream_of(result), value(places_.current_stream()), call.site);
   }
 }
 
@@ -308,6 +309,17 @@ void Tensors::free_tensor(ir::PlaceId tensor, ir::SiteId site) {
   op.memory = MemoryKind::Device;
   op.tensor = true;
   out_.emit(std::move(op));
+}
+
+bool Tensors::makes_tensor(const clang::Expr& expression) const {
+  const auto* call = llvm::dyn_cast<clang::CallExpr>(strip(&expression));
+  const clang::FunctionDecl* callee = call == nullptr ? nullptr : call->getDirectCallee();
+  if (callee == nullptr || callee->getReturnType().isNull()) return false;
+  if (unit_.symbols.known(*callee).callee.qualified == "std::get" && call->getNumArgs() == 1)
+    return makes_tensor(*call->getArg(0));
+  const Model* model = unit_.symbols.known(*callee).model;
+  return model != nullptr && !callee->getReturnType()->isReferenceType() && !model->may_alias &&
+         (model->action == ActionKind::TensorWork || model->action == ActionKind::TensorMake);
 }
 
 ir::PlaceId Tensors::last_of(ir::PlaceId list) {

@@ -47,6 +47,8 @@ class Tensors {
   void keep_given(const Call& call);
 
  private:
+  /// The expression is an operation of which a new tensor comes, or a tuple of them.
+  [[nodiscard]] bool makes_tensor(const clang::Expr& expression) const;
   /// The tensor that was put into the list last; kNoPlace: it is no list of tensors.
   ir::PlaceId last_of(ir::PlaceId list);
   /// The list that an argument is, or is made from; kNoPlace: it is none.
