@@ -32,7 +32,10 @@ void HandleQuestions::destroyed(const ir::Operand& written, ValueId value, bool 
 void HandleQuestions::handles() {
   for (const ir::Operand* operand : {&look_.op->event, &look_.op->event2})
     if (operand->kind == ir::Operand::Kind::Value) destroyed(*operand, look_.store->evaluate(values_, *operand), true);
-  if (look_.op->stream.kind == ir::Operand::Kind::Value)
+  // An owner that has nothing gives nothing back.
+  const bool nothing = look_.op->kind == OpKind::Free && values_.function()[look_.op->site].api == ir::Api::None &&
+                       span_of(values_, look_.store->evaluate(values_, look_.op->source)).memory == kNull;
+  if (look_.op->stream.kind == ir::Operand::Kind::Value && !nothing)
     destroyed(look_.op->stream, look_.order->stream_of(values_, *look_.store, look_.index), false);
   if (look_.op->kind == OpKind::DestroyHandle && look_.op->source.kind == ir::Operand::Kind::Value) {
     const bool event = values_.function()[look_.op->source.place].type == ir::TypeKind::Event;

@@ -99,7 +99,8 @@ void Bounds::note_changes(const clang::Stmt* statement, unsigned loops, Depths& 
     const bool up = binary->getOpcode() == clang::BO_AddAssign || binary->getOpcode() == clang::BO_MulAssign ||
                     binary->getOpcode() == clang::BO_ShlAssign;
     clang::Expr::EvalResult added;
-    const bool back = binary->getRHS()->EvaluateAsInt(added, context_) && added.Val.getInt().isNegative();
+    const bool back = !binary->getRHS()->isValueDependent() && binary->getRHS()->EvaluateAsInt(added, context_) &&
+                      added.Val.getInt().isNegative();
     const bool nothing = binary->getOpcode() == clang::BO_AddAssign && is_nothing_for_first(binary->getRHS());
     change(binary->getLHS(), nothing ? Change::Up : up && !back ? grows(binary->getLHS()) : Change::Other);
   } else if (const auto* unary = dyn_cast<clang::UnaryOperator>(statement)) {

@@ -41,7 +41,8 @@ const clang::Expr* pointer_side(const clang::BinaryOperator& sum) {
 /// The branch that a constant condition leaves, or nullptr.
 const clang::Expr* only_branch(const clang::AbstractConditionalOperator& choice, const clang::ASTContext& context) {
   bool holds = false;
-  if (!choice.getCond()->EvaluateAsBooleanCondition(holds, context)) return nullptr;
+  const clang::Expr* condition = choice.getCond();
+  if (condition->isValueDependent() || !condition->EvaluateAsBooleanCondition(holds, context)) return nullptr;
   return holds ? choice.getTrueExpr() : choice.getFalseExpr();
 }
 

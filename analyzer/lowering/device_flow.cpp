@@ -91,7 +91,9 @@ void Body::walk_loop(const clang::Stmt& loop, bool data) {
     bounds_.guard(conditional->getCond(), true);
     walk(conditional->getBody(), decides(conditional->getCond()) || data);
     bool holds = false;
-    const bool endless = conditional->getCond()->EvaluateAsBooleanCondition(holds, context_) && holds;
+    const clang::Expr* condition = conditional->getCond();
+    const bool endless =
+        !condition->isValueDependent() && condition->EvaluateAsBooleanCondition(holds, context_) && holds;
     flow_ = endless ? ways.breaks : flow_ | ways.continues | ways.breaks | entered;
   } else {
     const Flow entered = flow_;

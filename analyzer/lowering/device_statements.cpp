@@ -214,6 +214,7 @@ void Body::walk_block(const clang::CompoundStmt& block, bool data) {
     }
     walk(child, data);
     const auto* condition = dyn_cast<clang::IfStmt>(child);
+    if (condition != nullptr && condition->isConsteval()) condition = nullptr;
     if (condition != nullptr && jumps(condition) && on_data(condition->getCond())) data = true;
     if (condition != nullptr && leaves(condition->getThen()) && !jumps(condition->getElse())) {
       bounds_.assume(condition->getCond(), false);
@@ -273,10 +274,16 @@ void Body::walk_under(const clang::Expr* condition, bool holds, const clang::Stm
 bool Body::walk_control(const clang::Stmt& statement, bool data) {
   if (const auto* condition = dyn_cast<clang::IfStmt>(&statement)) {
     walk(condition->getInit(), data);
+    // The device never computes constants for the compiler.
+    if (condition->isConsteval()) {
+      walk(condition->isNegatedConsteval() ? condition->getThen() : condition->getElse(), data);
+      return true;
+    }
     walk(condition->getConditionVariableDeclStmt(), data);
     walk(condition->getCond(), data);
     bool holds = false;
-    const bool known = condition->getCond()->EvaluateAsBooleanCondition(holds, context_);
+    const bool known =
+        !condition->getCond()->isValueDependent() && condition->getCond()->EvaluateAsBooleanCondition(holds, context_);
     const bool inside = decides(condition->getCond()) || data;
     const Flow asked = flow_;
     if (!known || holds) walk_under(condition->getCond(), true, condition->getThen(), inside);
@@ -289,7 +296,8 @@ bool Body::walk_control(const clang::Stmt& statement, bool data) {
   if (const auto* choice = dyn_cast<clang::AbstractConditionalOperator>(&statement)) {
     walk(choice->getCond(), data);
     bool holds = false;
-    const bool known = choice->getCond()->EvaluateAsBooleanCondition(holds, context_);
+    const bool known =
+        !choice->getCond()->isValueDependent() && choice->getCond()->EvaluateAsBooleanCondition(holds, context_);
     const bool inside = decides(choice->getCond()) || data;
     const Flow asked = flow_;
     if (!known || holds) walk_under(choice->getCond(), true, choice->getTrueExpr(), inside);

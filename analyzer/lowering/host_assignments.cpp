@@ -122,6 +122,21 @@ void Assignments::take_over(ir::PlaceId target, ir::PlaceId source, clang::QualT
     out_.emit_assign(places_.data(target), value(places_.data(source)), ir::kNoSite);
 }
 
+void Assignments::copy_fields(ir::PlaceId target, ir::PlaceId source, const clang::CXXRecordDecl& of) {
+  if (target == source) return;
+  for (const clang::CXXBaseSpecifier& base : of.bases())
+    if (const clang::CXXRecordDecl* record = Symbols::record(base.getType()); record != nullptr)
+      copy_fields(target, source, *record->getDefinition());
+  for (const clang::FieldDecl* field : of.fields()) {
+    const ir::PlaceId to = places_.member(target, *field), from = places_.member(source, *field);
+    if (to == ir::kNoPlace || from == ir::kNoPlace) continue;
+    if (out_.kind(to) == TypeKind::Object)
+      copy_object(to, from, field->getType());
+    else if (out_.kind(to) != TypeKind::Other)
+      out_.emit_assign(to, value(from), ir::kNoSite);
+  }
+}
+
 void Assignments::move_object(ir::PlaceId target, ir::PlaceId source, clang::QualType type, ir::SiteId site) {
   if (const auto owner = unit_.symbols.owner(type); owner && owner->tensor)
     return tensors_.share_tensor(target, source, /*moves=*/true, site);

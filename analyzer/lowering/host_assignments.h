@@ -33,6 +33,8 @@ class Assignments {
   void initialize(ir::PlaceId target, const clang::Expr* value);
   void initialize_parts(ir::PlaceId target, const clang::InitListExpr& list);
   void copy_object(ir::PlaceId target, ir::PlaceId source, clang::QualType type);
+  /// What is declared in this class or in one that it derives from.
+  void copy_fields(ir::PlaceId target, ir::PlaceId source, const clang::CXXRecordDecl& of);
   /// Leaves nothing behind that somebody owns.
   void move_object(ir::PlaceId target, ir::PlaceId source, clang::QualType type, ir::SiteId site);
   void swap(ir::PlaceId left, ir::PlaceId right, ir::SiteId site);

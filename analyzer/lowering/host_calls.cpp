@@ -165,7 +165,13 @@ void Calls::assign_trivially(const Call& call) {
   if (given->isGLValue()) touches_.touch_read(*given, *call.expression);
   if (call.object == ir::kNoPlace) return;
   touches_.touch(call.object, ir::Mode::Write, *call.expression);
-  assignments_.assign(call.object, given);
+  const clang::CXXRecordDecl* part = llvm::cast<clang::CXXMethodDecl>(call.callee)->getParent();
+  const clang::CXXRecordDecl* whole = Symbols::record(out_.type_of(call.object));
+  // An object has the place of the part that is of a base class.
+  if (const bool of_base = whole != nullptr && whole->hasDefinition() && whole->isDerivedFrom(part); !of_base)
+    assignments_.assign(call.object, given);
+  else if (const ir::PlaceId from = places_.place(given); from != ir::kNoPlace)
+    assignments_.copy_fields(call.object, from, *part);
   values_.set_result(*call.expression, value(call.object), call.object);
 }
 

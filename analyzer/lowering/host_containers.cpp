@@ -51,6 +51,12 @@ bool plain(Symbols& symbols, clang::QualType type) {
   return std::ranges::all_of(parts, [&](const clang::QualType part) { return plain(symbols, part); });
 }
 
+/// A buffer of no bytes: RMM asks its resource for nothing, and gives nothing back.
+bool makes_nothing(const Call& call, const clang::ASTContext& context) {
+  const std::string& name = call.known->callee.name;
+  return (name == "device_uvector" || name == "device_buffer") && constant(call.argument(0), context) == 0;
+}
+
 }  // namespace
 
 Containers::Containers(const Parts& parts)
@@ -194,6 +200,8 @@ void Containers::make(const Call& call) {
   }
   if (const auto owner = unit_.symbols.owner(type); owner && owner->stream_ordered)
     out_.emit_assign(places_.stream_of(object), arguments_.typed_stream(call, nullptr), call.site);
+  if (construction && makes_nothing(call, unit_.context))
+    return out_.emit_assign(places_.data(object), {.kind = Operand::Kind::Null}, call.site);
   // A copy has the elements, in a block of its own.
   if (constructor != nullptr && constructor->isCopyConstructor() && is_same(first))
     if (const ir::PlaceId from = places_.place(first); from != ir::kNoPlace)

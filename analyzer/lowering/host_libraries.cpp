@@ -4,8 +4,13 @@
 //
 // A library handle is a value; the stream it was given is kept behind it, in `$stream`, so that all copies of the
 // handle see it. A handle that was just made works on the default stream. An algorithm of Thrust works on the stream of
-// its policy; without one, on the default stream, or it is the host's work if the iterators are.
+// its policy; without one, on the default stream, or it is the host's work if the iterators are. One that returns what
+// only the data can tell has waited for it, whatever its policy is.
 #include "analyzer/lowering/host_libraries.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
 
 #include "analyzer/ir/hidden.h"
 #include "analyzer/lowering/host_arguments.h"
@@ -24,6 +29,23 @@ using ir::Operand;
 using ir::OpKind;
 using ir::TypeKind;
 using ordering::MemoryKind;
+
+namespace {
+
+/// A number, or how far the result reaches.
+bool returns_result(const Call& call) {
+  static constexpr std::array<std::string_view, 21> kTell = {
+      "reduce",          "transform_reduce", "inner_product",  "reduce_by_key", "min_element",
+      "max_element",     "minmax_element",   "find",           "find_if",       "find_if_not",
+      "mismatch",        "unique",           "unique_copy",    "unique_by_key", "remove",
+      "remove_if",       "remove_copy",      "remove_copy_if", "copy_if",       "partition",
+      "stable_partition"};
+  if (call.expression->getType()->isArithmeticType()) return true;
+  const clang::IdentifierInfo* name = call.callee == nullptr ? nullptr : call.callee->getIdentifier();
+  return name != nullptr && std::ranges::find(kTell, std::string_view(name->getName())) != kTell.end();
+}
+
+}  // namespace
 
 Libraries::Libraries(const Parts& parts)
     : unit_(parts.unit), out_(parts.out), places_(parts.places), values_(parts.values), arguments_(parts.arguments) {}
@@ -68,7 +90,7 @@ void Libraries::work(const Call& call) {
     if (policy != Policy::None) {
       shift = 1;
       if (policy == Policy::Host) return arguments_.fresh_arguments(call);
-      waits = policy == Policy::Waits;
+      waits = policy == Policy::Waits || returns_result(call);
       const Operand given = values_.operand(first);
       const bool bare = given.kind != Operand::Kind::Value || out_[given.place].kind == ir::Place::Kind::Global;
       if (!bare) op.stream = given;

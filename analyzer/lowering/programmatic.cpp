@@ -194,7 +194,9 @@ class Settings {
     if (const auto* condition = dyn_cast<clang::IfStmt>(statement)) {
       walk(condition->getInit());
       walk(condition->getCond());
-      const Certainty asked = truth(condition->getCond(), context_, caller_);
+      // `if !consteval` has no condition, and holds where the program runs.
+      const Certainty asked =
+          condition->isNegatedConsteval() ? Certainty::Yes : truth(condition->getCond(), context_, caller_);
       const bool holds = asked == Certainty::Yes, known = asked != Certainty::Perhaps;
       for (const clang::Stmt* branch : {condition->getThen(), condition->getElse()}) {
         if (branch == nullptr || (known && holds != (branch == condition->getThen()))) continue;

@@ -66,8 +66,13 @@ std::optional<Facts> library(std::string_view name) {
   if (name.starts_with("cublasXt")) return std::nullopt;  // waits for streams of its own
   if (name.starts_with("cublasLt")) return kTypedWork;
   if (name.starts_with("cudnnFind")) return kHandleWorkWaits;  // runs and times the candidates
+  // NCCL's own sources have many functions with its prefix that are given a stream and do not enqueue what they are given.
   if (name.starts_with("nccl"))
-    return contains_any(name, {"Comm", "Group", "Mem", "Init"}) ? std::nullopt : std::optional(kNcclWork);
+    return contains_any(
+               name, {"Send", "Recv", "Reduce", "Gather", "Scatter", "Bcast", "Broadcast", "ToAll", "toAll", "Put"}) &&
+                   !contains_any(name, {"Comm", "Group", "Mem", "Init"})
+               ? std::optional(kNcclWork)
+               : std::nullopt;
   if (name.starts_with("cusolver") || name.starts_with("hipsolver") || name.starts_with("cusparse") ||
       name.starts_with("hipsparse"))
     return kHandleWorkWaits;

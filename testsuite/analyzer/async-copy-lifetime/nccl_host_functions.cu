@@ -3,18 +3,20 @@
 // RUN: %check async-copy-lifetime %s -- -DFIXED
 //
 // Functions with NCCL's prefix that take no stream work on the host: what they are given may end when they return. One
-// that takes a stream is work of that stream.
+// that takes a stream and is named after what NCCL does is work of that stream; any other is not known.
 #include <cuda_runtime.h>
 
 struct ncclProxy;
 int ncclFindPath(ncclProxy* proxy, int from, int to, int* hops);
-int ncclEnqueuePath(ncclProxy* proxy, int from, int to, int* hops, cudaStream_t stream);
+int ncclAllGatherPath(ncclProxy* proxy, int from, int to, int* hops, cudaStream_t stream);
+
+int ncclPreparePath(ncclProxy* proxy, int* hops, cudaStream_t stream);
 
 static int path(ncclProxy* proxy, int* hops, cudaStream_t stream) {
 #ifdef FIXED
   return ncclFindPath(proxy, 0, 1, hops);
 #else
-  return ncclEnqueuePath(proxy, 0, 1, hops, stream);
+  return ncclAllGatherPath(proxy, 0, 1, hops, stream);
 #endif
 }
 
@@ -22,8 +24,13 @@ bool is_far(ncclProxy* proxy, float* device, cudaStream_t stream) {
   cudaMemsetAsync(device, 0, 1024, stream);
   int hops = 0;
   return path(proxy, &hops, stream) == 0 && hops > 1;
-// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: 'hops' goes out of scope while ncclEnqueuePath on stream 'stream' still uses it [streamsan-async-copy-lifetime]
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: 'hops' goes out of scope while ncclAllGatherPath on stream 'stream' still uses it [streamsan-async-copy-lifetime]
 // CHECK-NOTES: :[[@LINE-9]]:10: note: 'hops' is used here, on stream 'stream'
 // CHECK-NOTES: :[[@LINE-3]]:10: note: in the call to 'path' here
 // CHECK-NOTES: :[[@LINE-4]]:3: note: wait for stream 'stream' with cudaStreamSynchronize before that, or keep the memory alive for longer
+}
+
+bool is_near(ncclProxy* proxy, cudaStream_t stream) {
+  int hops = 0;
+  return ncclPreparePath(proxy, &hops, stream) == 0 && hops < 2;
 }
