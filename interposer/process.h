@@ -15,6 +15,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 #include "interposer/options.h"
@@ -39,6 +40,10 @@ struct ThreadState {
   const char* next_record;       ///< in the trace, unless other threads write as well
 };
 extern constinit thread_local ThreadState t_thread __attribute__((tls_model("initial-exec")));
+
+/// Where call_frame stands in ThreadState, for the entries of wrappers that are assembly (host/libc_call.h).
+#define SS_CALL_FRAME_AT 16
+static_assert(offsetof(ThreadState, call_frame) == SS_CALL_FRAME_AT);
 
 /// Is code whose stack pointer is this inside of a driver call that came through us?
 inline bool is_in_call(const void* stack_pointer) { return t_thread.call_frame && stack_pointer < t_thread.call_frame; }

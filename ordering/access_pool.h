@@ -48,7 +48,10 @@ class AccessPool {
     }
     const Index index = free_.back();
     free_.pop_back();
-    slots_[index] = {access, 1, set};
+    Slot& slot = slots_[index];
+    slot.access = access;
+    slot.count = 1;
+    slot.rows = set;
     return index;
   }
   void acquire(Index index) { ++slots_[index].count; }

@@ -179,7 +179,7 @@ void Checks::report(const Actor& actor, std::span<const Part> parts) {
   conflicts_.clear();
 }
 
-void Checks::check(Access access, std::span<const Part> parts, const Actor& actor) {
+void Checks::check(const Access& access, std::span<const Part> parts, const Actor& actor) {
   ++accesses;
   Allocation& allocation = *parts.front().allocation;
   Shadow& past = allocation.shadow;
@@ -195,7 +195,7 @@ void Checks::check(Access access, std::span<const Part> parts, const Actor& acto
   if (!conflicts_.empty()) report(actor, parts);
 }
 
-void Checks::collect_parts(const Past& past, Access& access, std::span<const Part> parts, const Actor& actor) {
+void Checks::collect_parts(const Past& past, Access access, std::span<const Part> parts, const Actor& actor) {
   for (std::size_t i = 0; i < parts.size(); ++i) {
     take(access, parts[i]);
     const bool last_of_mode =
@@ -205,7 +205,8 @@ void Checks::collect_parts(const Past& past, Access& access, std::span<const Par
   }
 }
 
-void Checks::collect_earlier_lives(Allocation& block, Access& access, std::span<const Part> parts, const Actor& actor) {
+void Checks::collect_earlier_lives(Allocation& block, const Access& access, std::span<const Part> parts,
+                                   const Actor& actor) {
   const AccessMode mode = mode_of_all(parts);
   lives_.retired.for_each([&](const RetiredBlock& life) {
     if (!life.info.range.overlaps(block.info.range) || life.shadow.all_before(mode, actor.clock.documented)) return;
@@ -221,14 +222,16 @@ void Checks::collect_earlier_lives(Allocation& block, Access& access, std::span<
   }
 }
 
-void Checks::touch(Access access, std::span<const Part> parts, const Actor& actor) {
-  access.moment = progress_.moment;
-  check(access, parts, actor);
+void Checks::touch(const Access& given, std::span<const Part> parts, const Actor& actor) {
+  // The one copy on the way of an access into the shadow. Each further one is as dear as the look-up.
+  Remembered now{actor.lane, actor.epoch, given};
+  now.access.moment = progress_.moment;
+  check(now.access, parts, actor);
   Allocation& allocation = *parts.front().allocation;
   for (const Part& part : parts) {
-    take(access, part);
-    allocation.shadow.remember({actor.lane, actor.epoch, access, part.rows}, allocation.info.range,
-                               actor.clock.documented, lives_.pool, lives_.shadow);
+    take(now.access, part);
+    now.rows = part.rows;
+    allocation.shadow.remember(now, allocation.info.range, actor.clock.documented, lives_.pool, lives_.shadow);
   }
   if (lives_.shadow.entries > Lives::kMostEntries) {
     lives_.stay_bounded(progress_.forgettable());

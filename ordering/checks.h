@@ -51,9 +51,9 @@ class Checks {
 
   /// Compares with everything earlier, reports, and remembers. The parts are what one operation touches of the
   /// allocation: for each unordered lane, one hazard is reported, the worst. The access's own range is not used.
-  void touch(Access access, std::span<const Part> parts, const Actor& actor);
+  void touch(const Access& access, std::span<const Part> parts, const Actor& actor);
   /// Compares and reports only.
-  void check(Access access, std::span<const Part> parts, const Actor& actor);
+  void check(const Access& access, std::span<const Part> parts, const Actor& actor);
 
   // checks_of_ends.cpp
   /// The end of an allocation and of the blocks in it: everything before it must be complete.
@@ -103,9 +103,9 @@ class Checks {
   /// The place of a conflict with the lane, unless one as bad and newer is there.
   Conflict* place_of(LaneSlot lane, Order order, Certainty certainty, OpId earlier);
   /// The same for what one operation touches of an allocation. Changes the access's range, mode and width.
-  void collect_parts(const Past& past, Access& access, std::span<const Part> parts, const Actor& actor);
+  void collect_parts(const Past& past, Access access, std::span<const Part> parts, const Actor& actor);
   /// Accesses of the earlier lives of a block for which the pool named no stream.
-  void collect_earlier_lives(Allocation& block, Access& access, std::span<const Part> parts, const Actor& actor);
+  void collect_earlier_lives(Allocation& block, const Access& access, std::span<const Part> parts, const Actor& actor);
   /// Compares with what is past in an earlier life, of which the hazard names `named`.
   void collect_retired(const RetiredBlock& life, const AllocationInfo& named, const Access& access, const Actor& actor);
   /// `parts`: what the later operation touches, to look for all common bytes; none: it is no matter of bytes.

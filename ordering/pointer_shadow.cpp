@@ -32,26 +32,30 @@ void PointerShadow::remember(const Remembered& access, const VectorClock& clock,
   const FunctionId function = access.access.function;
   const bool write = writes(access.access);
   const bool surely_writes = access.access.mode == AccessMode::Write;
-  // By place in the list. Asked once: this is what a launch costs most for.
-  std::bitset<kMostPerPointer> superseded;
+  // By place in the list. Asked once, and in one pass: this is what a launch costs most for.
+  using Places = std::bitset<kMostPerPointer>;
+  Places gone, others;
   std::size_t other_kernels = 0;
-  for (std::size_t i = 0; i < history.size(); ++i) {
-    const Reference& earlier = history[i];
+  const Reference* const earliest = history.data();
+  const std::size_t count = history.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    const Reference& earlier = earliest[i];
     if ((!write && earlier.write) || !clock.covers(earlier.lane, earlier.epoch)) continue;
-    superseded.set(i);
-    other_kernels += earlier.function != function && earlier.surely_writes == surely_writes;
+    if (earlier.function == function) {
+      if (surely_writes || !earlier.surely_writes) gone.set(i);
+    } else if (earlier.surely_writes == surely_writes) {
+      others.set(i);
+      ++other_kernels;
+    }
   }
-  if (superseded.any()) {
-    std::size_t surplus = other_kernels < kKernelsKept ? 0 : other_kernels - kKernelsKept + 1;
+  for (std::size_t i = 0; other_kernels >= kKernelsKept; ++i) {
+    if (!others[i]) continue;
+    gone.set(i);
+    --other_kernels;
+  }
+  if (gone.any()) {
     std::size_t place = 0;
-    drop_from(
-        history,
-        [&](const Reference& earlier) {
-          if (!superseded[place++]) return false;
-          if (earlier.function == function) return surely_writes || !earlier.surely_writes;
-          return earlier.surely_writes == surely_writes && surplus > 0 && surplus-- > 0;
-        },
-        pool, counters);
+    drop_from(history, [&](const Reference&) { return gone[place++]; }, pool, counters);
   }
   if (history.size() >= kMostPerPointer) {
     bool first = true;

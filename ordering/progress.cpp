@@ -13,10 +13,13 @@ Progress::Progress(Options chosen, const WhatIf* what_if) : options(chosen) {
 }
 
 HostThread& Progress::thread(ThreadId id) {
-  HostThread& thread = threads[static_cast<std::uint64_t>(id)];
-  if (!thread.host) thread.host = joined() && !hosts.empty() ? &hosts.front() : &host_for_new_thread();
-  thread.host->last_call = ++calls_;
-  return thread;
+  if (!caller_ || caller_id_ != id) {
+    caller_ = &threads[static_cast<std::uint64_t>(id)];
+    caller_id_ = id;
+    if (!caller_->host) caller_->host = joined() && !hosts.empty() ? &hosts.front() : &host_for_new_thread();
+  }
+  caller_->host->last_call = ++calls_;
+  return *caller_;
 }
 
 HostThread& Progress::calling(const Call& call) {

@@ -209,7 +209,9 @@ class Progress {
   /// Reports it for the variant.
   void expose(Exposure exposure, VariantId variant);
 
-  std::uint64_t calls_ = 0;             // of thread(): who has been silent for longest
+  std::uint64_t calls_ = 0;       // of thread(): who has been silent for longest
+  HostThread* caller_ = nullptr;  // what thread() found last: it alone adds to `threads`
+  ThreadId caller_id_{};
   TwoClocks everybody_;                 // with several hosts whose order is seen: what any of them knows
   std::vector<InVariant> in_variants_;  // scratch of tell_pair()
 };

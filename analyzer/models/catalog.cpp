@@ -29,7 +29,6 @@ std::optional<MemoryKind> memory_of(EffectKind kind) {
     case EffectKind::Import:
     case EffectKind::GlobalLookup:
     case EffectKind::Free:
-    case EffectKind::Unmap:
       return MemoryKind::Device;
     case EffectKind::AllocHost:
     case EffectKind::FreeHost:
@@ -38,6 +37,7 @@ std::optional<MemoryKind> memory_of(EffectKind kind) {
       return MemoryKind::Managed;
     case EffectKind::AllocAsync:
     case EffectKind::FreeAsync:
+    case EffectKind::Unmap:  // as cudaFree() of such memory it waits for nothing (R-VMM-01)
       return MemoryKind::DeviceAsync;
     case EffectKind::Register:
     case EffectKind::Unregister:

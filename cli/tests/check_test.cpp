@@ -157,7 +157,7 @@ TEST_F(Check, ColorOnlyWhenAsked) {
 
 TEST_F(Check, TheSourceHintComesOnceWhenNothingHasLines) {
   // Stripped, as distributions ship it.
-  std::string path = saved_in_module("stripped", "/bin/true", "");
+  std::string path = saved_in_module("stripped", STREAMSAN_COMMANDS "true", "");
   std::string error = streamsan({"check", path, path}).error;
   std::size_t first = error.find("Hint: compile with -g");
   ASSERT_NE(first, std::string::npos);

@@ -15,7 +15,7 @@ namespace {
 
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-const std::vector<std::string> kTrue{"/bin/true"};
+const std::vector<std::string> kTrue{STREAMSAN_COMMANDS "true"};
 
 TEST(Measuring, TheSummaryNamesTheModeAndTheCost) {
   using std::chrono::milliseconds;
@@ -46,12 +46,13 @@ TEST(Measuring, AtVerbosityOneTheRunSaysWhich) {
 
 TEST(Measuring, ALongOneShowsThatItIsAlive) {
   const std::string line = "streamsan: learning footprints: 120 launches measured, 1.2 s\n";
-  Result slow = run("fixed", {"-v", "1"}, {"/bin/sleep", "3"}, {"FAKE_MEASURED=120"});
+  Result slow = run("fixed", {"-v", "1"}, {STREAMSAN_COMMANDS "sleep", "3"}, {"FAKE_MEASURED=120"});
   std::size_t at = slow.error.find(line);
   EXPECT_NE(at, std::string::npos) << slow.error;
   EXPECT_EQ(slow.error.find("learning footprints", at + line.size()), std::string::npos) << "there is no news";
   EXPECT_FALSE(has(run("fixed", {"-v", "1"}, kTrue, {"FAKE_MEASURED=120"}).error, "learning"));
-  EXPECT_EQ(run("fixed", {}, {"/bin/sleep", "3"}, {"FAKE_MEASURED=120"}).error, "") << "stderr is no terminal";
+  EXPECT_EQ(run("fixed", {}, {STREAMSAN_COMMANDS "sleep", "3"}, {"FAKE_MEASURED=120"}).error, "")
+      << "stderr is no terminal";
 }
 
 TEST(Measuring, WhatMustBeMeasuredAndCannotBeIsSaidAndFails) {
@@ -61,7 +62,7 @@ TEST(Measuring, WhatMustBeMeasuredAndCannotBeIsSaidAndFails) {
   Result result = run("fixed", {"--footprints=measured", "--agent_path=/no/such.so"}, kTrue);
   EXPECT_EQ(result.code, 2);
   EXPECT_EQ(result.error, line);
-  EXPECT_EQ(run("fixed", {"--footprints=measured", "--agent_path=/no/such.so"}, {"/bin/false"}).code, 1);
+  EXPECT_EQ(run("fixed", {"--footprints=measured", "--agent_path=/no/such.so"}, {STREAMSAN_COMMANDS "false"}).code, 1);
   EXPECT_EQ(run("race", {"--footprints=measured", "--agent_path=/no/such.so"}, kTrue).code, 66);
   Result silent = run("fixed", {"--agent_path=/no/such.so"}, kTrue);
   EXPECT_EQ(silent.code, 0);
@@ -93,7 +94,7 @@ TEST(Measuring, TheGuestGetsOnlyWhatItNeeds) {
   std::vector<std::string> options{"--agent_path=" + agent, "--sanitizer_library=" + library, "--footprint-seconds=3",
                                    "--footprint_cache=" + (directory / "cache")};
 
-  std::string out = run("", options, {"/bin/sh", "-c", "echo $STREAMSAN_OPTIONS"}).out;
+  std::string out = run("", options, {STREAMSAN_COMMANDS "sh", "-c", "echo $STREAMSAN_OPTIONS"}).out;
   EXPECT_TRUE(has(out, "/%p.trace:footprints=auto:footprint_policy=needed:agent_path='" + agent + "':")) << out;
   EXPECT_TRUE(has(out,
                   ":footprint_launches=64:footprint_seconds=3:footprint_allowance=500:footprint_share=5:footprint_"
@@ -103,11 +104,11 @@ TEST(Measuring, TheGuestGetsOnlyWhatItNeeds) {
   EXPECT_TRUE(has(out, both + ":earlier_footprints=")) << out;
   EXPECT_TRUE(has(out, "/footprints.earlier\n")) << "beside the traces: " << out;
   options.back() = "--footprint_cache=off";
-  out = run("", options, {"/bin/sh", "-c", "echo $STREAMSAN_OPTIONS"}).out;
+  out = run("", options, {STREAMSAN_COMMANDS "sh", "-c", "echo $STREAMSAN_OPTIONS"}).out;
   EXPECT_TRUE(has(out, both + "\n")) << out;
 
   options.emplace_back("--footprints=inferred");
-  out = run("", options, {"/bin/sh", "-c", "echo $STREAMSAN_OPTIONS"}).out;
+  out = run("", options, {STREAMSAN_COMMANDS "sh", "-c", "echo $STREAMSAN_OPTIONS"}).out;
   EXPECT_TRUE(out.ends_with("/%p.trace:footprints=inferred\n")) << out;
 }
 
@@ -117,12 +118,12 @@ TEST(Measuring, OptionsThatMakeNoSenseEndTheRunBeforeItStarts) {
         std::pair{"--footprint-policy=all", "footprint_policy=all: one of needed, first, asked is expected"},
         std::pair{"--footprint_memory=1GiB", "footprint_memory=1GiB: a number is expected"},
         std::pair{"--footprint_patience=9999999", "footprint_patience=9999999: a number up to 3600000 is expected"}}) {
-    Result result = run("race", {option}, {"/bin/echo", "started"});
+    Result result = run("race", {option}, {STREAMSAN_COMMANDS "echo", "started"});
     EXPECT_EQ(result.code, 2) << option;
     EXPECT_EQ(result.out, "") << option;
     EXPECT_EQ(result.error, std::string("streamsan: ") + fault + "\n");
   }
-  Result unknown = streamsan({"run", "--agent_script=x", "--", "/bin/true"});
+  Result unknown = streamsan({"run", "--agent_script=x", "--", STREAMSAN_COMMANDS "true"});
   EXPECT_EQ(unknown.code, 2) << "it is the test suite's";
 }
 

@@ -190,8 +190,9 @@ TEST_F(Outputs, PipesAndDevicesAreNotRead) {
 }
 
 TEST_F(Outputs, FlagsOfRunNeverTakeTheProgram) {
-  const Result result = streamsan(
-      {"run", "--preload_path=" STREAMSAN_FAKE_RECORDER, "--syncs", "/bin/echo", "--html", "x"}, {"FAKE_TRACE=fixed"});
+  const Result result =
+      streamsan({"run", "--preload_path=" STREAMSAN_FAKE_RECORDER, "--syncs", STREAMSAN_COMMANDS "echo", "--html", "x"},
+                {"FAKE_TRACE=fixed"});
   EXPECT_EQ(result.code, 0) << result.error;
   EXPECT_EQ(result.out, "--html x\n");
 }

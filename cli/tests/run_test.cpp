@@ -24,8 +24,8 @@ using Json = nlohmann::json;
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 /// exec keeps it to one process: a shell with a child would have two traces.
-const std::vector<std::string> kTrue{"/bin/true"};
-std::vector<std::string> shell(const std::string& script) { return {"/bin/sh", "-c", script}; }
+const std::vector<std::string> kTrue{STREAMSAN_COMMANDS "true"};
+std::vector<std::string> shell(const std::string& script) { return {STREAMSAN_COMMANDS "sh", "-c", script}; }
 
 TEST(Run, ARaceEndsWithSixtySixItsRepairWithZeroAndSilence) {
   Result racy = run("race", {}, kTrue);
@@ -82,7 +82,8 @@ TEST(Run, AKilledProgramIsReportedAllTheSame) {
     Result result = run("race", {}, shell(std::string("kill -") + name + " $$"));
     EXPECT_EQ(result.code, 66);
     EXPECT_TRUE(has(result.error, "ERROR: streamsan: read-after-write")) << result.error;
-    EXPECT_TRUE(has(result.error, "/bin/sh was killed by signal " + std::to_string(number))) << result.error;
+    EXPECT_TRUE(has(result.error, STREAMSAN_COMMANDS "sh was killed by signal " + std::to_string(number)))
+        << result.error;
   }
 }
 
@@ -104,7 +105,7 @@ TEST(Run, ProgramsThatCannotBeRun) {
   EXPECT_EQ(missing.error, "streamsan: cannot run /no/such/program: No such file or directory\n");
   Result forbidden = run("", {}, {"/etc/passwd"});
   EXPECT_EQ(forbidden.code, 126);
-  Result no_preload = streamsan({"run", "--preload_path=/no/such.so", "--", "/bin/true"});
+  Result no_preload = streamsan({"run", "--preload_path=/no/such.so", "--", STREAMSAN_COMMANDS "true"});
   EXPECT_EQ(no_preload.code, 2);
   EXPECT_TRUE(has(no_preload.error, "cannot find libstreamsan.so")) << no_preload.error;
 }
@@ -125,7 +126,7 @@ TEST(Run, LatentIsShownPossibleIsNotAndNeitherFails) {
 }
 
 TEST(Run, EveryProcessIsJudged) {
-  Result result = run("race", {}, shell("/bin/true; /bin/true; exit 0"));
+  Result result = run("race", {}, shell(STREAMSAN_COMMANDS "true; " STREAMSAN_COMMANDS "true; exit 0"));
   EXPECT_EQ(result.code, 66);
   EXPECT_TRUE(has(result.error, "SUMMARY: streamsan: 3 errors; first: ")) << result.error;
 }
@@ -135,7 +136,7 @@ TEST(Run, NothingObservedIsAWarningInEveryFormat) {
   const std::string json = directory / "out.json", junit = directory / "out.xml", sarif = directory / "out.sarif";
   Result result = run("", {"--json=" + json, "--junit=" + junit, "--sarif=" + sarif}, kTrue);
   EXPECT_EQ(result.code, 0);
-  const std::string words = "nothing was checked: no process of /bin/true used CUDA through StreamSan";
+  const std::string words = "nothing was checked: no process of " STREAMSAN_COMMANDS "true used CUDA through StreamSan";
   EXPECT_TRUE(result.error.starts_with("streamsan: WARNING: " + words)) << result.error;
   const Json summary = Json::parse(contents(json))["summary"];
   EXPECT_EQ(summary["whole"], false);
@@ -174,8 +175,8 @@ TEST(Run, JsonHasEverything) {
 
 TEST(Run, LogPathTakesTheTextAndMakesDirectories) {
   TemporaryDirectory directory;
-  Result result =
-      run("race", {"--log_path=" + (directory / "logs/x.%p.%q{RANK}.log")}, shell("/bin/true; exit 0"), {"RANK=4"});
+  Result result = run("race", {"--log_path=" + (directory / "logs/x.%p.%q{RANK}.log")},
+                      shell(STREAMSAN_COMMANDS "true; exit 0"), {"RANK=4"});
   EXPECT_EQ(result.code, 66);
   EXPECT_EQ(result.error, "");
   std::size_t logs = 0;
@@ -206,7 +207,8 @@ TEST(Run, SuppressionsAreCountedAndUnusedOnesNamed) {
 
 TEST(Run, EqualSuppressionsAreGeneratedOnce) {
   const std::string line = "race:^consume(float const*)$\n";
-  const Result result = run("race", {"--gen_suppressions"}, shell("/bin/true; /bin/true; exit 0"));
+  const Result result =
+      run("race", {"--gen_suppressions"}, shell(STREAMSAN_COMMANDS "true; " STREAMSAN_COMMANDS "true; exit 0"));
   const std::size_t first = result.error.find(line);
   ASSERT_NE(first, std::string::npos) << result.error;
   EXPECT_EQ(result.error.find(line, first + 1), std::string::npos) << result.error;
@@ -277,9 +279,10 @@ TEST(Run, TheWriterIsKnownByItsLockNotByItsNumber) {
   for (pid_t number : {gone, getpid()}) {
     TemporaryDirectory directory;
     auto start = std::chrono::steady_clock::now();
-    Result result = run("in-progress", {"--log_path=" + (directory / "log"), "--verbosity=1"},
-                        {"/bin/sh", "-c", "unset FAKE_TRACE; sleep 0.5; test ! -e " + (directory / "log")},
-                        {"FAKE_PID=" + std::to_string(number)});
+    Result result =
+        run("in-progress", {"--log_path=" + (directory / "log"), "--verbosity=1"},
+            {STREAMSAN_COMMANDS "sh", "-c", "unset FAKE_TRACE; sleep 0.5; test ! -e " + (directory / "log")},
+            {"FAKE_PID=" + std::to_string(number)});
     EXPECT_EQ(result.code, 0) << "judged to the end while its writer was still there";
     EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(1400))
         << "waited for another process";
@@ -292,7 +295,8 @@ TEST(Run, AnErrorDoesNotEndAProcessThatOnlyHasTheNumber) {
     pause();
     _exit(0);
   }
-  Result result = run("race", {"--halt_on_error"}, {"/bin/sleep", "1000"}, {"FAKE_PID=" + std::to_string(bystander)});
+  Result result =
+      run("race", {"--halt_on_error"}, {STREAMSAN_COMMANDS "sleep", "1000"}, {"FAKE_PID=" + std::to_string(bystander)});
   EXPECT_EQ(result.code, 66);
   EXPECT_EQ(waitpid(bystander, nullptr, WNOHANG), 0) << "it must still run";
   kill(bystander, SIGKILL);
@@ -329,7 +333,7 @@ TEST(Run, ALauncherThatWasToldToIgnoreItsChildren) {
   std::string out = directory / "out";
   EXPECT_EQ(code_with_children_ignored(shell("exit 3"), out), 3);
   // A shell would change it.
-  EXPECT_EQ(code_with_children_ignored({"/bin/grep", "SigIgn", "/proc/self/status"}, out), 0);
+  EXPECT_EQ(code_with_children_ignored({STREAMSAN_COMMANDS "grep", "SigIgn", "/proc/self/status"}, out), 0);
   std::string line = contents(out);
   ASSERT_TRUE(has(line, "SigIgn:")) << line;
   EXPECT_TRUE(std::stoull(line.substr(line.find(':') + 1), nullptr, 16) >> (SIGCHLD - 1) & 1)
@@ -337,17 +341,18 @@ TEST(Run, ALauncherThatWasToldToIgnoreItsChildren) {
 }
 
 TEST(Run, HaltOnErrorEndsAProgramThatWouldRunForever) {
-  Result result = run("race", {"--halt_on_error"}, {"/bin/sleep", "1000"});
+  Result result = run("race", {"--halt_on_error"}, {STREAMSAN_COMMANDS "sleep", "1000"});
   EXPECT_EQ(result.code, 66);
   EXPECT_TRUE(has(result.error, "ERROR: streamsan:")) << result.error;
-  EXPECT_EQ(run("race", {"--halt_on_error", "--exitcode=0"}, {"/bin/sleep", "1000"}).code, 128 + SIGTERM);
+  EXPECT_EQ(run("race", {"--halt_on_error", "--exitcode=0"}, {STREAMSAN_COMMANDS "sleep", "1000"}).code, 128 + SIGTERM);
   EXPECT_EQ(run("fixed", {"--halt_on_error"}, kTrue).code, 0);
 }
 
 TEST(Run, ArgumentsOfTheProgramAreItsOwn) {
-  Result result = run("", {}, {"/bin/echo", "--verbosity=1", "--", "-v"});
+  Result result = run("", {}, {STREAMSAN_COMMANDS "echo", "--verbosity=1", "--", "-v"});
   EXPECT_EQ(result.out, "--verbosity=1 -- -v\n");
-  Result bare = streamsan({"run", "--preload_path", STREAMSAN_FAKE_RECORDER, "/bin/echo", "--exitcode=4"});
+  Result bare =
+      streamsan({"run", "--preload_path", STREAMSAN_FAKE_RECORDER, STREAMSAN_COMMANDS "echo", "--exitcode=4"});
   EXPECT_EQ(bare.out, "--exitcode=4\n") << bare.error;
 }
 
@@ -366,8 +371,8 @@ int code_after_signal(const std::string& script, int number) {
   pid_t child = fork();
   if (child == 0) {
     std::string whole = script + "; : > " + ready + "; while :; do sleep 0.01; done";
-    execl(STREAMSAN_PROGRAM, STREAMSAN_PROGRAM, "run", "--preload_path=" STREAMSAN_FAKE_RECORDER, "--", "/bin/sh", "-c",
-          whole.c_str(), nullptr);
+    execl(STREAMSAN_PROGRAM, STREAMSAN_PROGRAM, "run", "--preload_path=" STREAMSAN_FAKE_RECORDER, "--",
+          STREAMSAN_COMMANDS "sh", "-c", whole.c_str(), nullptr);
     _exit(99);
   }
   for (int i = 0; i < 1000 && access(ready.c_str(), F_OK) != 0; ++i) {
@@ -388,7 +393,7 @@ TEST(Run, SignalsSentToTheLauncherReachTheProgram) {
 
 TEST(Run, AProcessLeftBehindIsJudgedAsFarAsItIs) {
   auto start = std::chrono::steady_clock::now();
-  Result result = run("race", {}, shell("(exec /bin/sleep 30) >/dev/null 2>&1 & echo $!; exit 0"));
+  Result result = run("race", {}, shell("(exec " STREAMSAN_COMMANDS "sleep 30) >/dev/null 2>&1 & echo $!; exit 0"));
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(15));
   EXPECT_EQ(result.code, 66);
   EXPECT_FALSE(has(result.error, "in progress"));

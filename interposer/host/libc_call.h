@@ -41,8 +41,7 @@ namespace streamsan::recorder {
 /// What a call of libc does to memory, as its row says. Nothing here changes errno.
 class HostCall {
  public:
-  HostCall(const char* function, const void* frame, const void* caller)
-      : function_(function), frame_(frame), caller_(caller) {}
+  HostCall(const char* function, const void* frame) : function_(function), frame_(frame) {}
 
   /// Made by CUDA itself, or by what CUDA calls.
   [[nodiscard]] bool is_of_cuda() const { return is_quiet() || is_in_call(frame_); }
@@ -80,11 +79,15 @@ class HostCall {
   void touches_message(const msghdr* message, bool writes) const;
   void touches_messages(const mmsghdr* messages, unsigned count, bool writes) const;
 
-  [[nodiscard]] bool is_quiet() const { return quiet_ || is_in_driver(caller_); }
+  [[nodiscard]] bool is_quiet() const { return quiet_ || is_in_driver(caller()); }
+  /// Read where it stands, rather than kept: few calls ask.
+  [[nodiscard]] const void* caller() const {
+    const auto place = reinterpret_cast<const std::uint64_t*>(return_place_of(frame_));
+    return reinterpret_cast<const void*>(return_address_in(*place));
+  }
 
   const char* function_;
   const void* frame_;
-  const void* caller_;
   bool quiet_ = false;
 };
 
@@ -136,7 +139,7 @@ struct LibcFunction<Row, Result (*)(Parameters...), next> {
     const Function function = next.load(std::memory_order_relaxed);
     const void* caller = __builtin_return_address(0);
     if (is_in_this_library(caller)) return function(parameters...);
-    const HostCall call(Row::kName, __builtin_frame_address(0), caller);
+    const HostCall call(Row::kName, __builtin_frame_address(0));
     if constexpr (requires { Row::instead(call, function, parameters...); }) {
       return Row::instead(call, function, parameters...);
     } else {
@@ -174,13 +177,20 @@ auto signature(Result (*)(Parameters...)) -> Result (*)(Parameters...);
 #define SS_LIBC_EXPORT_WHILE(counter, name, type, Row) SS_LIBC_EXPORT_IF(SS_LIBC_IF_COUNTER(counter), name, type, Row)
 
 /// What an entry looks at, as assembly that goes to label 1 if the call is to be looked at: a counter as above, or a
-/// word of the thread's, named in the same way.
+/// word of the thread's, named in the same way. SS_LIBC_IF_ORDERS: order between threads is followed, and the call does
+/// not come out of a call of CUDA's: is_in_call(), asked here because drivers take several locks in each call.
 #define SS_LIBC_DETAIL(word) "_ZN9streamsan8recorder6detail" #word "E"
+#define SS_LIBC_TEXT_OF(number) #number
+#define SS_LIBC_TEXT(number) SS_LIBC_TEXT_OF(number)
 #if defined __x86_64__
 #define SS_LIBC_ALWAYS "  jmp 1f\n"
 #define SS_LIBC_IF_COUNTER(counter) "  cmpl $0, " SS_LIBC_DETAIL(counter) "(%rip)\n  jne 1f\n"
 #define SS_LIBC_IF_THREAD(word) \
   "  movq " SS_LIBC_DETAIL(word) "@gottpoff(%rip), %r11\n  cmpl $0, %fs:(%r11)\n  jne 1f\n"
+#define SS_LIBC_IF_OUTSIDE_CALL                                    \
+  "  movq _ZN9streamsan8recorder8t_threadE@gottpoff(%rip), %r11\n" \
+  "  cmpq %rsp, %fs:" SS_LIBC_TEXT(SS_CALL_FRAME_AT) "(%r11)\n  jbe 1f\n"
+#define SS_LIBC_IF_ORDERS "  cmpl $0, " SS_LIBC_DETAIL(8g_orders) "(%rip)\n  je 2f\n" SS_LIBC_IF_OUTSIDE_CALL "2:\n"
 #else
 #define SS_LIBC_ALWAYS "  b 1f\n"
 #define SS_LIBC_IF_COUNTER(counter) \
@@ -188,6 +198,14 @@ auto signature(Result (*)(Parameters...)) -> Result (*)(Parameters...);
 #define SS_LIBC_IF_THREAD(word) \
   "  adrp x16, :gottprel:" SS_LIBC_DETAIL(word) "\n  ldr x16, [x16, #:gottprel_lo12:" SS_LIBC_DETAIL(word) "]\n" \
   "  mrs x17, tpidr_el0\n  ldr w16, [x17, x16]\n  cbnz w16, 1f\n"
+#define SS_LIBC_IF_OUTSIDE_CALL \
+  "  adrp x16, :gottprel:_ZN9streamsan8recorder8t_threadE\n"                                                 \
+  "  ldr x16, [x16, #:gottprel_lo12:_ZN9streamsan8recorder8t_threadE]\n  mrs x17, tpidr_el0\n"                \
+  "  add x16, x16, x17\n  ldr x16, [x16, #" SS_LIBC_TEXT(SS_CALL_FRAME_AT) "]\n  mov x17, sp\n"              \
+  "  cmp x16, x17\n  b.ls 1f\n"
+#define SS_LIBC_IF_ORDERS \
+  "  adrp x16, " SS_LIBC_DETAIL(8g_orders) "\n  ldr w16, [x16, #:lo12:" SS_LIBC_DETAIL(8g_orders) "]\n"        \
+  "  cbz w16, 2f\n" SS_LIBC_IF_OUTSIDE_CALL "2:\n"
 #endif
 
 #define SS_LIBC_EXPORT_IF(comparison, name, type, Row)                                                      \

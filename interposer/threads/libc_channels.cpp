@@ -88,5 +88,5 @@ SS_CHANNEL(pipe, MakesPipe);
 SS_CHANNEL(pipe2, MakesPipe2);
 SS_CHANNEL(socketpair, MakesSockets);
 SS_CHANNEL(eventfd, MakesEventFd);
-SS_LIBC_EXPORT_WHILE(8g_orders, eventfd_read, SS_SIGNATURE(eventfd_read), ReadsEventFd);
-SS_LIBC_EXPORT_WHILE(8g_orders, eventfd_write, SS_SIGNATURE(eventfd_write), WritesEventFd);
+SS_LIBC_EXPORT_IF(SS_LIBC_IF_ORDERS, eventfd_read, SS_SIGNATURE(eventfd_read), ReadsEventFd);
+SS_LIBC_EXPORT_IF(SS_LIBC_IF_ORDERS, eventfd_write, SS_SIGNATURE(eventfd_write), WritesEventFd);

@@ -54,13 +54,23 @@ std::uint64_t round_of(const void* barrier, std::uint64_t round) { return key_of
 
 bool taken(int result) { return result == 0 || result == EOWNERDEAD; }
 
+/// What order.h does for an object, if it would change anything and the call is the program's. Inlined: they are most of
+/// what a lock costs.
+[[gnu::always_inline]] inline void acquire_for(const HostCall& call, std::uint64_t key) {
+  if (acquire_matters(key) && !call.is_of_cuda()) acquire_order(key);
+}
+[[gnu::always_inline]] inline void release_for(const HostCall& call, std::uint64_t key,
+                                               Context context = Context::Ordinary) {
+  if (release_matters(key) && !call.is_of_cuda()) release_order(key, context);
+}
+
 template <class Function>
 struct Acquires;
 template <class Object, class... Rest>
 struct Acquires<int (*)(Object, Rest...)> {
   static int instead(const HostCall& call, int (*next)(Object, Rest...), Object object, Rest... rest) {
     const int result = next(object, rest...);
-    if (taken(result) && !knows_order(key_of(object)) && !call.is_of_cuda()) acquire_order(key_of(object));
+    if (taken(result)) acquire_for(call, key_of(object));
     return result;
   }
 };
@@ -70,7 +80,7 @@ struct Releases;
 template <class Object>
 struct Releases<int (*)(Object)> {
   static int instead(const HostCall& call, int (*next)(Object), Object object) {
-    if (!knows_order(key_of(object)) && !call.is_of_cuda()) release_order(key_of(object));
+    release_for(call, key_of(object));
     return next(object);
   }
 };
@@ -80,8 +90,7 @@ struct ReleasesAnywhere;
 template <class Object>
 struct ReleasesAnywhere<int (*)(Object)> {
   static int instead(const HostCall& call, int (*next)(Object), Object object) {
-    if (!knows_order(key_of(object)) && !call.is_of_cuda())
-      release_order(key_of(object), Context::PerhapsSignalHandler);
+    release_for(call, key_of(object), Context::PerhapsSignalHandler);
     return next(object);
   }
 };
@@ -104,11 +113,10 @@ template <class Condition, class Mutex, class... Rest>
 struct WaitsForCondition<int (*)(Condition, Mutex, Rest...)> {
   using Function = int (*)(Condition, Mutex, Rest...);
   static int instead(const HostCall& call, Function next, Condition condition, Mutex mutex, Rest... rest) {
-    const bool counts = !call.is_of_cuda();
-    if (counts) release_order(key_of(mutex));
+    release_for(call, key_of(mutex));
     const int result = next(condition, mutex, rest...);
-    if (counts) acquire_order(key_of(mutex));
-    if (counts && result == 0) acquire_order(key_of(condition));
+    acquire_for(call, key_of(mutex));
+    if (result == 0) acquire_for(call, key_of(condition));
     return result;
   }
 };
@@ -121,8 +129,8 @@ struct LocksToWrite<int (*)(pthread_rwlock_t*, Rest...)> {
                      Rest... rest) {
     const int result = next(lock, rest...);
     if (result != 0 || call.is_of_cuda()) return result;
-    acquire_order(key_of(lock));
-    acquire_order(readers_of(lock));
+    acquire_for(call, key_of(lock));
+    acquire_for(call, readers_of(lock));
     for (const void*& held : t_order.written) {
       if (held) continue;
       held = lock;
@@ -152,11 +160,11 @@ struct UnlocksReadWrite {
       if (!held) full = false;
       if (held != lock) continue;
       held = nullptr;
-      release_order(key_of(lock));
+      release_for(call, key_of(lock));
       return next(lock);
     }
-    if (full) release_order(key_of(lock));  // it may be one that was not noted
-    release_order(readers_of(lock));
+    if (full) release_for(call, key_of(lock));  // it may be one that was not noted
+    release_for(call, readers_of(lock));
     return next(lock);
   }
 };
@@ -190,12 +198,23 @@ void run_once() {
   release_order(key_of(once.control));
 }
 
+/// Has the routine returned? glibc's value, of both types of control. Run-time libraries of CUDA ask for it several times
+/// in each of their calls.
+bool is_over(const void* control) {
+  constexpr int kDone = 2;
+  return __atomic_load_n(static_cast<const int*>(control), __ATOMIC_ACQUIRE) == kDone;
+}
+
 template <class Function>
 struct RunsOnce;
 template <class Result, class Control>
 struct RunsOnce<Result (*)(Control, void (*)())> {
   using Function = Result (*)(Control, void (*)());
   static Result instead(const HostCall& call, Function next, Control control, void (*routine)()) {
+    if (is_over(control)) {
+      acquire_for(call, key_of(control));
+      return next(control, routine);
+    }
     if (call.is_of_cuda()) return next(control, routine);
     Once once{control, routine};
     // Put back also when the routine throws.
@@ -208,10 +227,10 @@ struct RunsOnce<Result (*)(Control, void (*)())> {
     } const inner(&once);
     if constexpr (std::is_void_v<Result>) {
       next(control, run_once);
-      acquire_order(key_of(control));
+      acquire_for(call, key_of(control));
     } else {
       const Result result = next(control, run_once);
-      acquire_order(key_of(control));
+      acquire_for(call, key_of(control));
       return result;
     }
   }
@@ -274,7 +293,7 @@ struct CreatesThread {
 
 }  // namespace
 
-#define SS_ORDER_ROW(name, type, Row) SS_LIBC_EXPORT_WHILE(8g_orders, name, type, Row)
+#define SS_ORDER_ROW(name, type, Row) SS_LIBC_EXPORT_IF(SS_LIBC_IF_ORDERS, name, type, Row)
 /// Also where order is not followed: from the first thread on it may be.
 #define SS_ORDER_ALWAYS(name, type, Row) SS_LIBC_EXPORT_IF(SS_LIBC_ALWAYS, name, type, Row)
 #define SS_ORDER(name, What)                       \

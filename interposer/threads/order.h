@@ -11,7 +11,7 @@
 //
 // ON THE PATH of a lock: a look-up in a table of fixed size, and one comparison. Clocks of equal content have equal
 // names (stamps); a lock that goes round among threads without news carries one stamp, and nothing else is looked at,
-// not even who calls: knows_order() is that part, inlined in the wrappers, and what it reads of all objects together is a
+// not even who calls: release_matters() and acquire_matters() are that part, inlined in the wrappers, and what they read of all objects together is a
 // few pages. Otherwise a pass over the lanes in use. No lock, no allocation, no system call: clocks only grow, entry by entry, so
 // signal handlers and threads that are stopped in the middle do no harm.
 //
@@ -98,13 +98,27 @@ bool can_follow_order();
 /// May the call be made by a signal handler, which must not allocate memory? (sem_post(), write() and the like)
 enum class Context : std::uint8_t { Ordinary, PerhapsSignalHandler };
 
-/// Do the thread and the object know the same? Then a release or an acquire would change nothing. May say no where yes
-/// would be right.
-inline bool knows_order(std::uint64_t object) {
-  const detail::OrderObject& known = detail::g_order_objects[detail::order_home(object)];
-  return t_order.stamp != 0 && t_order.position == t_order.own_position &&
-         known.key.load(std::memory_order_relaxed) == object &&
-         (known.state.load(std::memory_order_relaxed) & detail::kStamps) == t_order.stamp;
+namespace detail {
+/// Do the thread and the object, if this is the one of that key, know the same?
+inline bool is_known(const OrderObject& object, std::uint64_t owner, std::uint64_t key) {
+  return t_order.stamp != 0 && t_order.position == t_order.own_position && owner == key &&
+         (object.state.load(std::memory_order_relaxed) & kStamps) == t_order.stamp;
+}
+}  // namespace detail
+
+/// Would a release of the object by this thread change anything? May say yes where no would be right.
+inline bool release_matters(std::uint64_t object) {
+  const detail::OrderObject& there = detail::g_order_objects[detail::order_home(object)];
+  if (detail::is_known(there, there.key.load(std::memory_order_relaxed), object)) return false;
+  return t_order.clock || t_order.position != 0;
+}
+
+/// The same of an acquire. Most objects were never released by a thread that had something to hand on: run-time libraries
+/// ask pthread_once() in each call whether they are initialised. Where such an object would stand, nothing does.
+inline bool acquire_matters(std::uint64_t object) {
+  const detail::OrderObject& there = detail::g_order_objects[detail::order_home(object)];
+  const std::uint64_t owner = there.key.load(std::memory_order_relaxed);
+  return owner != 0 && !detail::is_known(there, owner, object);
 }
 
 /// At its end the thread will leave its order and its name (names.h). False: only if that takes no memory, which it

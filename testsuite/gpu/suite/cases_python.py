@@ -59,6 +59,7 @@ FRAMEWORKS = [
     python("numba-fixed", script("numba_streams.py", "--fixed"), needs=("module:numba",)),
     # XLA copies a pattern from a local variable to the device and returns: today's driver has read it by then.
     python("jax", script("jax_steps.py"), JAX, needs=("module:jax",)),
+    python("jax-training", script("jax_training.py"), JAX, needs=("module:jax",)),
     python("triton", script("triton_add.py"), needs=("module:torch", "module:triton")),
 ]
 
@@ -67,7 +68,7 @@ BY_NAME = {case.name: case for case in FRAMEWORKS}
 STEADY = [name for name in BY_NAME if name.startswith(("torch-produce", "torch-pinned", "torch-matmul", "torch-shared",
                                                        "cupy", "numba", "triton"))]
 # Here some launches have new arguments in every step (numbers of steps, seeds), or meet other launches on the GPU.
-CHANGING = ("torch-training", "torch-graph", "torch-nccl", "jax")
+CHANGING = ("torch-training", "torch-graph", "torch-nccl", "jax", "jax-training")
 MEASURED_FRAMEWORKS = [
     *measured([BY_NAME[name] for name in STEADY if BY_NAME[name].expect.exit == RACY.exit]),
     *measured([BY_NAME["torch-matmul-on-side"]], expect=RACY),

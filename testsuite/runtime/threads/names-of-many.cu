@@ -35,7 +35,7 @@ constexpr int kWorkers = 600;
 char* buffer;
 char* others;
 cudaStream_t streams[2];
-pthread_barrier_t all;
+pthread_barrier_t meeting;
 
 void* work(void* place) {
   const auto i = static_cast<int>(reinterpret_cast<std::size_t>(place));
@@ -54,7 +54,7 @@ void* work(void* place) {
   ++turn;
   pthread_cond_broadcast(&next);
   pthread_mutex_unlock(&lock);
-  pthread_barrier_wait(&all);
+  pthread_barrier_wait(&meeting);
   return nullptr;
 }
 
@@ -71,7 +71,7 @@ int main() {
   must(cudaMalloc(&others, 64));
   must(cudaStreamCreate(&streams[0]));
   must(cudaStreamCreate(&streams[1]));
-  pthread_barrier_init(&all, nullptr, kWorkers);
+  pthread_barrier_init(&meeting, nullptr, kWorkers);
   pthread_attr_t small;
   pthread_attr_init(&small);
   pthread_attr_setstacksize(&small, 256 << 10);
