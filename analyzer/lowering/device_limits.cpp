@@ -28,7 +28,8 @@ class Uses {
   void look(const clang::Stmt* statement) {
     if (statement == nullptr) return;
     if (const auto* branch = dyn_cast<clang::IfStmt>(statement)) {
-      if (branch->getElse() == nullptr && !branch->isConsteval()) note_limits(branch->getCond(), !leaves(branch->getThen()));
+      if (branch->getElse() == nullptr && !branch->isConsteval())
+        note_limits(branch->getCond(), !leaves(branch->getThen()));
     } else if (const auto* loop = dyn_cast<clang::ForStmt>(statement)) {
       note_limits(loop->getCond(), true);
     } else if (const auto* again = dyn_cast<clang::WhileStmt>(statement)) {
