@@ -102,7 +102,7 @@ class Checks {
   void collect(const Past& past, Shadow::Later later, bool also_inferred, const Actor& actor);
   /// The place of a conflict with the lane, unless one as bad and newer is there.
   Conflict* place_of(LaneSlot lane, Order order, Certainty certainty, OpId earlier);
-  /// The same for what one operation touches of an allocation. Changes the access's range, mode and width.
+  /// The same for what one operation touches of an allocation.
   void collect_parts(const Past& past, Access access, std::span<const Part> parts, const Actor& actor);
   /// Accesses of the earlier lives of a block for which the pool named no stream.
   void collect_earlier_lives(Allocation& block, const Access& access, std::span<const Part> parts, const Actor& actor);

@@ -48,6 +48,7 @@ void PointerShadow::remember(const Remembered& access, const VectorClock& clock,
       ++other_kernels;
     }
   }
+  static_assert(kKernelsKept > 0);
   for (std::size_t i = 0; other_kernels >= kKernelsKept; ++i) {
     if (!others[i]) continue;
     gone.set(i);

@@ -210,7 +210,7 @@ class Progress {
   void expose(Exposure exposure, VariantId variant);
 
   std::uint64_t calls_ = 0;       // of thread(): who has been silent for longest
-  HostThread* caller_ = nullptr;  // what thread() found last: it alone adds to `threads`
+  HostThread* caller_ = nullptr;  // what thread() found last; only thread() inserts into `threads`, nothing erases
   ThreadId caller_id_{};
   TwoClocks everybody_;                 // with several hosts whose order is seen: what any of them knows
   std::vector<InVariant> in_variants_;  // scratch of tell_pair()

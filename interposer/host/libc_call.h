@@ -80,7 +80,7 @@ class HostCall {
   void touches_messages(const mmsghdr* messages, unsigned count, bool writes) const;
 
   [[nodiscard]] bool is_quiet() const { return quiet_ || is_in_driver(caller()); }
-  /// Read where it stands, rather than kept: few calls ask.
+  /// Read from the wrapper's frame, which must still exist, rather than kept: few calls ask.
   [[nodiscard]] const void* caller() const {
     const auto place = reinterpret_cast<const std::uint64_t*>(return_place_of(frame_));
     return reinterpret_cast<const void*>(return_address_in(*place));

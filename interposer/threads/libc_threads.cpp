@@ -54,8 +54,8 @@ std::uint64_t round_of(const void* barrier, std::uint64_t round) { return key_of
 
 bool taken(int result) { return result == 0 || result == EOWNERDEAD; }
 
-/// What order.h does for an object, if it would change anything and the call is the program's. Inlined: they are most of
-/// what a lock costs.
+/// What order.h does for an object, if it would change anything and the call is the program's. Inlined: they are most
+/// of what a lock costs.
 [[gnu::always_inline]] inline void acquire_for(const HostCall& call, std::uint64_t key) {
   if (acquire_matters(key) && !call.is_of_cuda()) acquire_order(key);
 }
@@ -198,8 +198,8 @@ void run_once() {
   release_order(key_of(once.control));
 }
 
-/// Has the routine returned? glibc's value, of both types of control. Run-time libraries of CUDA ask for it several times
-/// in each of their calls.
+/// Has the routine returned? glibc's value, of both types of control. Run-time libraries of CUDA ask for it several
+/// times in each of their calls.
 bool is_over(const void* control) {
   constexpr int kDone = 2;
   return __atomic_load_n(static_cast<const int*>(control), __ATOMIC_ACQUIRE) == kDone;

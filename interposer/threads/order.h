@@ -9,11 +9,12 @@
 // ThreadOrder record: which records of other threads it is after now. So locks cost room in the trace only where they
 // carry order that a call of CUDA's can use, and a program whose threads bring each other no news writes nothing.
 //
-// ON THE PATH of a lock: a look-up in a table of fixed size, and one comparison. Clocks of equal content have equal
-// names (stamps); a lock that goes round among threads without news carries one stamp, and nothing else is looked at,
-// not even who calls: release_matters() and acquire_matters() are that part, inlined in the wrappers, and what they read of all objects together is a
-// few pages. Otherwise a pass over the lanes in use. No lock, no allocation, no system call: clocks only grow, entry by entry, so
-// signal handlers and threads that are stopped in the middle do no harm.
+// ON THE PATH of a lock: calls that the driver makes inside of a call of CUDA's pass at the entry (host/libc_call.h). Of
+// others, a look-up in a table of fixed size, and one comparison: clocks of equal content have equal names (stamps), and
+// a lock that goes round among threads without news carries one stamp. release_matters() and acquire_matters() are that
+// part, inlined in the wrappers; what they read of all objects together is a few pages. Otherwise a pass over the lanes
+// in use. No lock, no allocation, no system call: clocks only grow, entry by entry, so signal handlers and threads that
+// are stopped in the middle do no harm.
 //
 // LANES. A thread takes a lane of the clocks at its first record that counts (note_record()). The entry of a lane is a
 // position in the trace and the thread that made the record, so it says by itself what it means, and a lane may be taken
@@ -113,8 +114,8 @@ inline bool release_matters(std::uint64_t object) {
   return t_order.clock || t_order.position != 0;
 }
 
-/// The same of an acquire. Most objects were never released by a thread that had something to hand on: run-time libraries
-/// ask pthread_once() in each call whether they are initialised. Where such an object would stand, nothing does.
+/// The same of an acquire. Most objects were never released by a thread that had something to hand on: run-time
+/// libraries ask pthread_once() in each call whether they are initialised. Where such an object would stand, nothing does.
 inline bool acquire_matters(std::uint64_t object) {
   const detail::OrderObject& there = detail::g_order_objects[detail::order_home(object)];
   const std::uint64_t owner = there.key.load(std::memory_order_relaxed);

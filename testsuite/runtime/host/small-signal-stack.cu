@@ -36,7 +36,7 @@ int main(int, char** arguments) {
   // Below the stack nothing can be written.
   auto bytes = static_cast<std::size_t>(std::atoi(arguments[1]));
 #if defined __aarch64__
-  bytes *= 4;  // so much more the kernel puts there
+  bytes *= 2;  // the kernel's frame is larger there
 #endif
   auto* low = static_cast<char*>(mmap(nullptr, 65536, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   stack_t stack{};
