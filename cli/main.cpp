@@ -227,8 +227,8 @@ int main(std::vector<std::string> arguments) {
     std::vector<std::string> rest = app.remaining(true);
     std::string what = rest.empty() ? "?" : rest.front();
     std::string_view name = std::string_view(what).substr(std::min(what.find_first_not_of('-'), what.size()));
-    const std::string_view nearest = what.starts_with("-") ? nearest_option(name.substr(0, name.find('='))) : "";
-    complain("unknown argument " + what + (nearest.empty() ? "" : " (did you mean --" + std::string(nearest) + "?)"));
+    complain("unknown argument " + what +
+             (what.starts_with("-") ? about_unknown_flag(name.substr(0, name.find('='))) : ""));
     return kUsage;
   } catch (const CLI::ArgumentMismatch& fault) {
     // "--json: 1 required TEXT missing", and of one that is given twice "--json: At Most 1 required but received 2"

@@ -190,6 +190,18 @@ std::string quoted_option(std::string_view value) {
   return out + "'";
 }
 
+std::string about_unknown_flag(std::string_view name) {
+  if (const OptionRow* row = row_of(name)) {
+    if (row->where == Guest)
+      return " (only STREAMSAN_OPTIONS takes it, for a program that is run with the preload library alone)";
+    OptionRow commands = *row;
+    commands.where &= ~unsigned{Guest};
+    return " (it is for: " + option_readers(commands) + ")";
+  }
+  const std::string_view nearest = nearest_option(name);
+  return nearest.empty() ? "" : " (did you mean --" + std::string(nearest) + "?)";
+}
+
 std::string_view nearest_option(std::string_view name) {
   if (name.empty()) return {};
   const auto begun = [&](const OptionRow& row) { return row.name.starts_with(name); };

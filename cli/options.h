@@ -87,6 +87,9 @@ std::string apply_environment(Options& options, std::string_view text, std::vect
 /// The value as STREAMSAN_OPTIONS may have it: in quotes where it has to be.
 std::string quoted_option(std::string_view value);
 
+/// What to say behind a flag that the command does not take: who takes it, which name may have been meant, or nothing.
+std::string about_unknown_flag(std::string_view name);
+
 /// The known name that a misspelt one begins or is near to; empty: none is.
 std::string_view nearest_option(std::string_view name);
 

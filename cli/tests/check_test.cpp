@@ -262,6 +262,12 @@ TEST(Command, Usage) {
   EXPECT_EQ(streamsan({"check"}).code, 2);
   EXPECT_TRUE(has(streamsan({"run", "--exitcodes=1", "true"}).error, "did you mean --exitcode?"));
   EXPECT_EQ(streamsan({"run", "--frobnicate", "true"}).error, "streamsan: unknown argument --frobnicate\n");
+  EXPECT_EQ(
+      streamsan({"run", "--trace_path=x", "true"}).error,
+      "streamsan: unknown argument --trace_path=x (only STREAMSAN_OPTIONS takes it, for a program that is run with the "
+      "preload library alone)\n");
+  EXPECT_TRUE(
+      has(streamsan({"report", "--timings", "x.json"}).error, "unknown argument --timings (it is for: run, check"));
   EXPECT_EQ(streamsan({"run", "--json"}).error, "streamsan: --json needs a value\n");
   EXPECT_EQ(streamsan({"check", "--json=a", "--json=b", "x"}).error, "streamsan: --json is given more than once\n");
   Result large = streamsan({"run", "--exitcode=256", "true"});

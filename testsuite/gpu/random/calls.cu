@@ -24,6 +24,21 @@ void answered(Running& running, std::size_t index, cudaError_t answer) {
   running.succeeded[index] = true;
 }
 
+/// The device is current for as long as this lives: who makes an object there goes on where it was.
+class OnDevice {
+ public:
+  explicit OnDevice(unsigned device) {
+    check(cudaGetDevice(&before_), "device");
+    check(cudaSetDevice(static_cast<int>(device)), "device");
+  }
+  ~OnDevice() { cudaSetDevice(before_); }
+  OnDevice(const OnDevice&) = delete;
+  OnDevice& operator=(const OnDevice&) = delete;
+
+ private:
+  int before_ = 0;
+};
+
 }  // namespace
 
 bool uses_event(Op op) {
@@ -53,12 +68,9 @@ cudaEvent_t Calls::event_of(Running& running, unsigned object) {
   if (event) return event;
   const unsigned device = object / kEvents;
   if (device >= places_.size()) throw std::runtime_error("no such device");
-  int current = 0;
-  check(cudaGetDevice(&current), "device");
-  check(cudaSetDevice(static_cast<int>(device)), "device");
+  const OnDevice on_device(device);
   const bool timing = object % kEvents >= kEvents / 2;
   check(cudaEventCreateWithFlags(&event, timing ? cudaEventDefault : cudaEventDisableTiming), "event");
-  check(cudaSetDevice(current), "device");
   return event;
 }
 
@@ -69,7 +81,7 @@ cudaStream_t Calls::stream_of(const Step& step) {
   if (ref.type == StreamType::PerThread) return cudaStreamPerThread;
   cudaStream_t& stream = streams_[{ref.type == StreamType::Blocking, ref.device, ref.index}];
   if (!stream) {
-    check(cudaSetDevice(ref.device), "device");
+    const OnDevice on_device(ref.device);
     const unsigned flags = ref.type == StreamType::Blocking ? cudaStreamDefault : cudaStreamNonBlocking;
     check(cudaStreamCreateWithFlags(&stream, flags), "stream");
   }

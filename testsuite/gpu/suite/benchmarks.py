@@ -72,6 +72,7 @@ class Benchmarks:
             self.learned("sgemm-learned", "sgemm_learned.cu", "-lcublas"),
             self.graph("graph-launch", "launch"),
             self.graph("graph-instantiate", "instantiate"),
+            Job(("dependent-launch",), self.dependent),
             Job(("locks-16-threads",), self.locks, null=True),
             Job(("stress-16-threads",), self.stress),
             Job(("sync-advice",), self.sync_advice),
@@ -172,6 +173,13 @@ class Benchmarks:
                              streamsan_whole_s=whole["ours"])
 
         return Job((name,), run)
+
+    def dependent(self):
+        """A chain of short kernels that are launched to overlap."""
+        # Waiting for the grid in front is an instruction of Hopper and later.
+        program = self.built("dependent.cu", "-std=c++20", "-arch=sm_90")
+        taken = self.compared({"plain": [program], "ours": self.under([program])}, STEADY)
+        self.report_runs("dependent-launch", taken["plain"], taken["ours"])
 
     def host_guard(self, name, words, rule):
         """A correct program that lends host memory all the time. Where a step is short it runs without guards as well:

@@ -49,7 +49,7 @@ class Programs(Benchmarks):
 
 class WhichRun(unittest.TestCase):
     NAMES = {"pytorch-step", "pytorch-step-footprints", "host-guard-read", "host-guard-4m", "host-guard-64m",
-             "vadd-learned", "sgemm-learned", "graph-launch", "graph-instantiate"}
+             "vadd-learned", "sgemm-learned", "graph-launch", "graph-instantiate", "dependent-launch"}
 
     def setUp(self):
         folder = TemporaryDirectory()
