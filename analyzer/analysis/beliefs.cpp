@@ -34,7 +34,6 @@ bool is_of_kept_handle(const Values& values, const Value& stream) {
 
 void Beliefs::see(Values& values, const Store& store, OpIndex index) {
   const ir::Op& op = values.op(index);
-  if (op.kind == OpKind::Assign) return see_current(values, store, index);
   if (op.kind != OpKind::Record && op.kind != OpKind::Wait) return;
   // What stands under a condition speaks of the streams under that condition alone.
   const ir::Function& function = values.function();
@@ -55,18 +54,6 @@ void Beliefs::see(Values& values, const Store& store, OpIndex index) {
   }
 }
 
-void Beliefs::see_current(Values& values, const Store& store, OpIndex index) {
-  const ir::Op& op = values.op(index);
-  const ir::Function& function = values.function();
-  if (!ir::is(function[op.target], ir::Hidden::CurrentStream) || op.source.kind != ir::Operand::Kind::Value) return;
-  // A guard has put aside what was there; what becomes the current stream for good may be there already.
-  const bool guarded = index > 0 && values.op(index - 1).kind == OpKind::Assign &&
-                       ir::is(function[values.op(index - 1).target], ir::Hidden::Previous);
-  if (!guarded) return;
-  const ir::Operand before{.kind = ir::Operand::Kind::Value, .place = op.target};
-  currents_.push_back({store.stream(values, before), store.stream(values, op.source), index});
-}
-
 void Beliefs::conclude() {
   const auto add = [&](ValueId a, ValueId b, const char* what, OpIndex op) {
     if (a != b && a != kUnknown && b != kUnknown) here_.try_emplace(pair(a, b), what, op);
@@ -75,7 +62,6 @@ void Beliefs::conclude() {
     for (const Use& record : records_)
       if (values_.must_equal(wait.event, record.event))
         add(wait.stream, record.stream, "waits here for work of", wait.op);
-  for (const auto& [before, now, op] : currents_) add(before, now, "becomes the current stream here in place of", op);
 }
 
 Beliefs::Origin Beliefs::origin(ValueId stream) const {

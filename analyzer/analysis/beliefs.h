@@ -8,8 +8,7 @@
 //     outside;
 //   * a stream that is got from a function that gives out new ones by its name, and one that came from outside;
 //   * two streams from outside that the code treats as two (roles.h): in this function, with its callees, one waits
-//     for the other, under no condition; or somewhere in the translation unit. So does a guard that makes the one the
-//     current stream where the other one was.
+//     for the other, under no condition; or somewhere in the translation unit.
 //
 // Nothing is believed of two that may be one by what the translation unit does with them (Roles::perhaps_one).
 //
@@ -45,10 +44,6 @@ class Beliefs {
   [[nodiscard]] std::optional<Evidence> any() const;
 
  private:
-  struct Current {
-    ValueId before, now;
-    OpIndex op;
-  };
   struct Use {
     ValueId event;
     ValueId stream;
@@ -60,8 +55,6 @@ class Beliefs {
     Own,      ///< created, or taken from a pool, by the class that keeps it
     Taken,    ///< by a call whose name says that it is for the caller alone
   };
-  /// What becomes PyTorch's current stream.
-  void see_current(Values& values, const Store& store, OpIndex index);
   [[nodiscard]] Origin origin(ValueId stream) const;
   [[nodiscard]] Slot slot(ValueId stream) const;
   [[nodiscard]] std::optional<Evidence> find(ValueId a, ValueId b) const;
@@ -74,7 +67,6 @@ class Beliefs {
   const Roles& roles_;
   Witness witness_;
   std::vector<Use> records_, waits_;
-  std::vector<Current> currents_;
   std::map<Pair, std::pair<const char*, OpIndex>> here_;
   mutable std::map<Pair, bool> known_;
   mutable std::optional<Pair> used_;
