@@ -94,6 +94,7 @@ struct Hazard {
                      ///< `earlier`, a synchronous call, returns before it is done
   std::vector<Evidence> evidence;      ///< Likely: at least one
   std::string condition;               ///< Maybe: under what, "'a' and 'b' are one buffer"; empty: on some path
+  bool at_the_end = false;  ///< MissingRecordStream: the function ends before anything is done with the block
   CheckCase which = CheckCase::Usual;  ///< of the cases of its check
   std::string detail;                  ///< text that a check needs besides, see above; nothing is decided by it
   std::string function;                ///< name of the function analysed, and its USR

@@ -189,6 +189,7 @@ Tensor matmul(const Tensor& self, const Tensor& other);
 Tensor mm(const Tensor& self, const Tensor& other);
 Tensor relu(const Tensor& self);
 Tensor softmax(const Tensor& self, int64_t dim);
+std::tuple<Tensor, Tensor> topk(const Tensor& self, int64_t k);
 Tensor sum(const Tensor& self);
 Tensor cat(ArrayRef<Tensor> tensors, int64_t dim = 0);
 Tensor& add_out(Tensor& out, const Tensor& self, const Tensor& other, const Scalar& alpha = 1);
