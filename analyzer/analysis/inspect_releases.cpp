@@ -78,7 +78,7 @@ void ReleaseQuestions::ask() {
       works(stream);
       allocates_.insert(stream);
       for (const Pending& use : look_.order->pending())
-        if (use.access == kReturned && values_.may_equal(use.home, stream)) judge(use, false);
+        if (use.access == kReturned && values_.must_equal(use.home, stream)) judge(use, false);
       return;
     }
     case OpKind::Return:

@@ -220,6 +220,10 @@ void ModelledCalls::wrapper(const Call& call) {
     }
     return values_.set_result(*call.expression, value(target), target);
   }
+  const auto owner = unit_.symbols.owner(type);
+  if (same != ir::kNoPlace && owner && owner->tensor && call.callee->getReturnType()->isRecordType() &&
+      call.object_expression != nullptr && call.object_expression->isLValue())
+    return tensors_.tensor_view(call);
   if (same == ir::kNoPlace && given.kind == Operand::Kind::Value) same = given.place;
   values_.set_result(*call.expression, given, same);
 }

@@ -282,6 +282,13 @@ ir::ExprId Tensors::begin_of_part(const Call& call) {
   return values_.expr(written);
 }
 
+void Tensors::tensor_view(const Call& call) {
+  const ir::PlaceId view = values_.result_place(*call.expression);
+  out_.emit_assign(places_.data(view), value(places_.data(call.object)), call.site);
+  // Its end is not the block's, which goes on in the tensor that it is a view of.
+  out_.emit_assign(places_.stream_of(view), unknown(), call.site);
+}
+
 void Tensors::tensor_part(const Call& call) {
   const ir::PlaceId part = values_.result_place(*call.expression);
   if (call.object == ir::kNoPlace) {

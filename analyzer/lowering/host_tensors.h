@@ -31,6 +31,8 @@ class Tensors {
   void tensor_make(const Call& call);
   void tensor_work(const Call& call, bool converts = false);
   void tensor_copy(const Call& call);
+  /// A view of a tensor that has a name: another tensor, which may be moved from.
+  void tensor_view(const Call& call);
   /// A view of a part of a tensor.
   void tensor_part(const Call& call);
 
